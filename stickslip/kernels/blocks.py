@@ -1,0 +1,166 @@
+"""Matrices in blocks: products with W as block rows, and with the contact blocks of bodies.
+
+Block rows: offset (nb+1,) components of the blocks, row_start (nb+1,), column (nnzb,),
+data_start (nnzb+1,), data flat, each block row-major.
+Body blocks: bodies (nb, 2), -1 where a side is fixed; rows (n, 2, k), k velocities per body.
+"""
+
+from stickslip.kernels.jit import jit
+
+
+@jit
+def multiply(offset, row_start, column, data_start, data, r, bias, u):
+    """u <- W r + bias.   r, bias, u (n,), u another array than r."""
+    for i in range(row_start.shape[0] - 1):
+        a, d = offset[i], offset[i + 1] - offset[i]
+        for k in range(d):
+            u[a + k] = bias[a + k]
+        for b in range(row_start[i], row_start[i + 1]):
+            j = column[b]
+            c, e, at = offset[j], offset[j + 1] - offset[j], data_start[b]
+            for k in range(d):
+                s = 0.0
+                for m in range(e):
+                    s += data[at + m] * r[c + m]
+                u[a + k] += s
+                at += e
+
+
+@jit
+def diagonal(offset, row_start, column, data_start, data, out):
+    """out <- diagonal of W.   out (n,)."""
+    for i in range(row_start.shape[0] - 1):
+        a, d = offset[i], offset[i + 1] - offset[i]
+        for k in range(d):
+            out[a + k] = 0.0
+        for b in range(row_start[i], row_start[i + 1]):
+            if column[b] == i:
+                for k in range(d):
+                    out[a + k] = data[data_start[b] + k * d + k]
+
+
+@jit
+def count_blocks(offset, block_of, indptr, indices, seen, row_start):
+    """row_start <- where each block row of a CSR matrix begins, the diagonal always counted.
+
+    block_of (n,): block of each component; seen (nb,) work.
+    """
+    row_start[0] = 0
+    for i in range(offset.shape[0] - 1):
+        count = 1
+        seen[i] = i
+        for row in range(offset[i], offset[i + 1]):
+            for k in range(indptr[row], indptr[row + 1]):
+                j = block_of[indices[k]]
+                if seen[j] != i:
+                    seen[j] = i
+                    count += 1
+        row_start[i + 1] = row_start[i] + count
+
+
+@jit
+def list_blocks(offset, block_of, indptr, indices, row_start, seen, column):
+    """column <- block columns of each block row, ascending; seen (nb,) work, filled with -1."""
+    for i in range(offset.shape[0] - 1):
+        at = row_start[i]
+        column[at] = i
+        seen[i] = i
+        at += 1
+        for row in range(offset[i], offset[i + 1]):
+            for k in range(indptr[row], indptr[row + 1]):
+                j = block_of[indices[k]]
+                if seen[j] != i:
+                    seen[j] = i
+                    column[at] = j
+                    at += 1
+        column[row_start[i] : at].sort()
+
+
+@jit
+def fill_blocks(offset, block_of, indptr, indices, values, row_start, column, data_start, place, data):
+    """data <- entries of a CSR matrix in their blocks (data zero on entry); place (nb,) work."""
+    for i in range(offset.shape[0] - 1):
+        for b in range(row_start[i], row_start[i + 1]):
+            place[column[b]] = data_start[b]
+        for row in range(offset[i], offset[i + 1]):
+            for k in range(indptr[row], indptr[row + 1]):
+                c = indices[k]
+                j = block_of[c]
+                e = offset[j + 1] - offset[j]
+                data[place[j] + (row - offset[i]) * e + c - offset[j]] += values[k]
+
+
+@jit
+def block_entries(offset, row_start, column, data_start, data, row, col, val):
+    """row, col, val <- W as triplets, block by block.   each (len(data),)."""
+    at = 0
+    for i in range(row_start.shape[0] - 1):
+        for b in range(row_start[i], row_start[i + 1]):
+            j = column[b]
+            start = data_start[b]
+            for k in range(offset[i], offset[i + 1]):
+                for m in range(offset[j], offset[j + 1]):
+                    row[at], col[at], val[at] = k, m, data[start]
+                    start += 1
+                    at += 1
+
+
+@jit
+def blocks_to_bodies(bodies, offset, rows, r, w):
+    """w <- sum over contacts of their rows times r: impulses on bodies.   w (bodies, k)."""
+    for b in range(w.shape[0]):
+        for k in range(w.shape[1]):
+            w[b, k] = 0.0
+    for i in range(bodies.shape[0]):
+        for side in range(2):
+            b = bodies[i, side]
+            if b >= 0:
+                for j in range(offset[i], offset[i + 1]):
+                    for k in range(w.shape[1]):
+                        w[b, k] += rows[j, side, k] * r[j]
+
+
+@jit
+def bodies_to_blocks(bodies, offset, rows, w, bias, u):
+    """u <- rows of the contacts times the velocities of their bodies, plus bias.   u, bias (n,)."""
+    for i in range(bodies.shape[0]):
+        for j in range(offset[i], offset[i + 1]):
+            s = bias[j]
+            for side in range(2):
+                b = bodies[i, side]
+                if b >= 0:
+                    for k in range(w.shape[1]):
+                        s += rows[j, side, k] * w[b, k]
+            u[j] = s
+
+
+@jit
+def body_diagonal(bodies, offset, rows, out):
+    """out <- diagonal of W = rows rows'.   out (n,)."""
+    for i in range(bodies.shape[0]):
+        one_body = bodies[i, 0] == bodies[i, 1]
+        for j in range(offset[i], offset[i + 1]):
+            s = 0.0
+            for k in range(rows.shape[2]):
+                first = rows[j, 0, k] if bodies[i, 0] >= 0 else 0.0
+                second = rows[j, 1, k] if bodies[i, 1] >= 0 else 0.0
+                if one_body:
+                    first, second = first + second, 0.0
+                s += first * first + second * second
+            out[j] = s
+
+
+@jit
+def scale_rows(bodies, offset, rows, factor, out):
+    """out <- rows times the factor F of each body, where M^-1 = F F'.   factor (bodies, k, k)."""
+    kk = rows.shape[2]
+    for i in range(bodies.shape[0]):
+        for j in range(offset[i], offset[i + 1]):
+            for side in range(2):
+                b = bodies[i, side]
+                for k in range(kk):
+                    s = 0.0
+                    if b >= 0:
+                        for m in range(kk):
+                            s += rows[j, side, m] * factor[b, m, k]
+                    out[j, side, k] = s

@@ -1,0 +1,136 @@
+"""Sets of one contact and of the product set: projections, dual, De Saxcé shift.
+
+A set is seven arrays (see `problem/sets.py`): kind (nb,), offset (nb+1,), lower (nb,), upper (nb,),
+group_offset (nb+1,), group_size (ng,), coefficient (ng,).
+"""
+
+import math
+
+from stickslip.kernels.jit import jit
+
+FREE, NONNEGATIVE, INTERVAL, FRICTION = 0, 1, 2, 3
+
+
+@jit
+def norm(x, a, b):
+    """|x[a:b]| without overflow or underflow.   x (n,), returns scalar."""
+    s = 0.0
+    for i in range(a, b):
+        s += x[i] * x[i]
+    if 1e-280 < s < 1e300:
+        return math.sqrt(s)
+    big = 0.0
+    for i in range(a, b):
+        big = max(big, abs(x[i]))
+    if big == 0.0 or not big < math.inf:
+        return big if b > a else 0.0
+    s = 0.0
+    for i in range(a, b):
+        y = x[i] / big
+        s += y * y
+    return big * math.sqrt(s)
+
+
+@jit
+def project_friction(x, o, group_size, coefficient, g0, g1, out):
+    """out[o:] <- nearest point of {|r_k| <= mu_k r_N}.   x, out (n,), may be the same array.
+
+    The normal s solves s = n + sum_k mu_k max(|x_k| - mu_k s, 0). That function is concave and
+    increasing, so Newton's method from s = n climbs to the root in at most p + 1 steps.
+    """
+    n = x[o]
+    reach, end = 0.0, o + 1
+    for g in range(g0, g1):
+        reach += coefficient[g] * norm(x, end, end + group_size[g])
+        end += group_size[g]
+    if reach <= -n:  # in the polar cone; asked first, for it matters at mu = 0
+        for i in range(o, end):
+            out[i] = 0.0
+        return
+    s = n
+    for _ in range(g1 - g0 + 1):
+        top, bottom, a = n, 1.0, o + 1
+        for g in range(g0, g1):
+            mu, t = coefficient[g], norm(x, a, a + group_size[g])
+            if t > mu * s:
+                top += mu * t
+                bottom += mu * mu
+            a += group_size[g]
+        better = top / bottom
+        if not better > s:
+            break
+        s = better
+    out[o] = s
+    a = o + 1
+    for g in range(g0, g1):
+        t = norm(x, a, a + group_size[g])
+        limit = coefficient[g] * s
+        scale = 1.0 if t <= limit else limit / t
+        for i in range(a, a + group_size[g]):
+            out[i] = scale * x[i]
+        a += group_size[g]
+
+
+@jit
+def project_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, x, out):
+    """out <- nearest point of K_i on the components of block i.   x, out (n,), may be the same."""
+    if kind[i] == FRICTION:
+        project_friction(x, offset[i], group_size, coefficient, group_offset[i], group_offset[i + 1], out)
+    else:
+        for k in range(offset[i], offset[i + 1]):
+            out[k] = min(max(x[k], lower[i]), upper[i])
+
+
+@jit
+def project(kind, offset, lower, upper, group_offset, group_size, coefficient, x, out):
+    """out <- P_K(x).   x, out (n,), may be the same array."""
+    for i in range(kind.shape[0]):
+        project_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, x, out)
+
+
+@jit
+def project_dual_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, y, out):
+    """out <- nearest point of K_i* on block i, by Moreau: P_K*(y) = y + P_K(-y).
+
+    y, out (n,), not the same array. An interval stands for the dual of its recession cone.
+    """
+    for k in range(offset[i], offset[i + 1]):
+        out[k] = -y[k]
+    if kind[i] == FRICTION:
+        project_friction(out, offset[i], group_size, coefficient, group_offset[i], group_offset[i + 1], out)
+    else:
+        low = -math.inf if lower[i] == -math.inf else 0.0
+        high = math.inf if upper[i] == math.inf else 0.0
+        for k in range(offset[i], offset[i + 1]):
+            out[k] = min(max(out[k], low), high)
+    for k in range(offset[i], offset[i + 1]):
+        out[k] += y[k]
+
+
+@jit
+def project_dual(kind, offset, lower, upper, group_offset, group_size, coefficient, y, out):
+    """out <- P_K*(y).   y, out (n,), not the same array."""
+    for i in range(kind.shape[0]):
+        project_dual_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, y, out)
+
+
+@jit
+def shift_of_block(i, kind, offset, group_offset, group_size, coefficient, u):
+    """De Saxcé's sum_k mu_k |u_k| of block i (Acary & Bourrier 2021); 0 without friction.   u (n,)."""
+    s = 0.0
+    a = offset[i] + 1
+    for g in range(group_offset[i], group_offset[i + 1]):
+        s += coefficient[g] * norm(u, a, a + group_size[g])
+        a += group_size[g]
+    return s
+
+
+@jit
+def shift(kind, offset, lower, upper, group_offset, group_size, coefficient, u, out):
+    """out <- u_hat = u + (sum_k mu_k |u_k|) e_N.   u, out (n,), may be the same array."""
+    for i in range(kind.shape[0]):
+        s = shift_of_block(i, kind, offset, group_offset, group_size, coefficient, u)
+        for k in range(offset[i], offset[i + 1]):
+            out[k] = u[k]
+        if kind[i] == FRICTION:
+            out[offset[i]] += s

@@ -1,0 +1,49 @@
+"""The one place where Numba enters: `jit`, and compilation kept apart from the work.
+
+With `STICKSLIP_JIT=0` the same kernels run as plain Python, so that a debugger and coverage can
+enter. No `fastmath`: compiled and plain kernels round alike.
+"""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+JIT = os.environ.get("STICKSLIP_JIT", "1") != "0"
+
+if JIT:
+    import numba
+
+
+def _stamp() -> tuple[float, int]:
+    """Newest change and total size of the kernel sources (stands in for each file's own stamp).
+
+    Numba's cache looks only at the file of the function itself and would keep a stale caller when
+    a kernel in another file, inlined into it, has changed.
+    """
+    stats = [path.stat() for path in sorted(Path(__file__).parent.glob("*.py"))]
+    return max(s.st_mtime for s in stats), sum(s.st_size for s in stats)
+
+
+def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a kernel (cached on disk, 0/0 is NaN, no reordering of sums)."""
+    if not JIT:
+        return function
+    kernel = numba.njit(cache=True, error_model="numpy")(function)
+    cache_file = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    if cache_file is not None:
+        cache_file._source_stamp = _STAMP
+    return kernel
+
+
+_STAMP = _stamp() if JIT else (0.0, 0)
+
+
+def compile_for(kernel: Callable[..., Any], *arguments: Any) -> float:
+    """Make `kernel` ready for arguments like these, without running it; seconds it took [s]."""
+    if not JIT or kernel.signatures:  # type: ignore[attr-defined]
+        return 0.0
+    start = time.perf_counter()
+    kernel.compile(tuple(numba.typeof(a) for a in arguments))  # type: ignore[attr-defined]
+    return time.perf_counter() - start

@@ -1,0 +1,160 @@
+"""The measures of error of a contact problem, as one pass over the contacts.
+
+Solvers stop on these numbers and the judge reports them; there is no other measure in the house.
+"""
+
+import math
+
+from stickslip.kernels import cones
+from stickslip.kernels.jit import jit
+
+NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST = 0, 1, 2, 3, 4, 5
+MEASURES = 6
+
+
+@jit
+def metric(kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled):
+    """rho <- 1 / mean diagonal of W_ii [kg]; length <- length of each component [m, or 1].
+
+    Normal and first group share one rho; every further group (rolling, torsion) has its own, rho_g,
+    which enters as the length sqrt(rho_g / rho) that makes it comparable with the others, and
+    coefficient_scaled <- coefficient / length. Where W_ii = 0 the mean over the other contacts
+    stands in, and 1 if there is none.   diagonal, length (n,), rho (nb,), coefficients (ng,).
+    """
+    total, count = 0.0, 0
+    for i in range(kind.shape[0]):
+        a, end = offset[i], offset[i + 1]
+        if kind[i] == cones.FRICTION:
+            end = a + 1 + group_size[group_offset[i]]
+            coefficient_scaled[group_offset[i]] = coefficient[group_offset[i]]
+        mean = 0.0
+        for k in range(a, end):
+            mean += abs(diagonal[k])
+            length[k] = 1.0
+        mean = mean / (end - a)
+        rho[i] = 0.0
+        if mean > 0.0:
+            rho[i] = 1.0 / mean
+            total += mean
+            count += 1
+        a = end
+        for g in range(group_offset[i] + 1, group_offset[i + 1]):
+            own = 0.0
+            for k in range(a, a + group_size[g]):
+                own += abs(diagonal[k])
+            own = own / group_size[g]
+            size = math.sqrt(mean / own) if own > 0.0 and mean > 0.0 else 1.0
+            for k in range(a, a + group_size[g]):
+                length[k] = size
+            coefficient_scaled[g] = coefficient[g] / size
+            a += group_size[g]
+    stand_in = count / total if count > 0 else 1.0
+    for i in range(kind.shape[0]):
+        if rho[i] == 0.0:
+            rho[i] = stand_in
+
+
+@jit
+def natural_map(i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length, r, u, x, y):
+    """x <- r/l - P_K(r/l - rho u_hat(l u)) on block i, and its square as the value.
+
+    length (n,), rho scalar, coefficient in the same lengths; x, y (n,) work.
+    """
+    a, b = offset[i], offset[i + 1]
+    for k in range(a, b):
+        y[k] = rho * length[k] * u[k]
+    if kind[i] == cones.FRICTION:
+        y[a] += cones.shift_of_block(i, kind, offset, group_offset, group_size, coefficient, y)
+    for k in range(a, b):
+        y[k] = r[k] / length[k] - y[k]
+    cones.project_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, y, x)
+    square = 0.0
+    for k in range(a, b):
+        x[k] = r[k] / length[k] - x[k]
+        square += x[k] * x[k]
+    return square
+
+
+@jit
+def box_work(low, high, r, u):
+    """|r·u| of one component, r counted from the bound that u presses against; 0 at infinity."""
+    if u > 0.0 and low > -math.inf:
+        return abs(r - low) * u
+    if u < 0.0 and high < math.inf:
+        return abs(high - r) * -u
+    return 0.0
+
+
+@jit
+def stop_measures(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    rho, length, coefficient_scaled, ones, r, u, u_free, x, y, out,
+):  # fmt: skip
+    """out[NATURAL], out[SCALED], out[WORST] <- what decides whether a problem is solved.
+
+    ones (n,) of 1; x, y (n,) work; out (MEASURES,).
+    """
+    plain, scaled, worst, where = 0.0, 0.0, -1.0, -1
+    rr, uu, ff, rr_s, uu_s, ff_s = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(kind.shape[0]):
+        plain += natural_map(
+            i, kind, offset, lower, upper, group_offset, group_size, coefficient, 1.0, ones, r, u, x, y
+        )
+        square = natural_map(
+            i, kind, offset, lower, upper, group_offset, group_size,
+            coefficient_scaled, rho[i], length, r, u, x, y,
+        )  # fmt: skip
+        scaled += square
+        if square > worst or square != square:
+            worst, where = square, i
+        for k in range(offset[i], offset[i + 1]):
+            rr += r[k] * r[k]
+            uu += u[k] * u[k]
+            ff += u_free[k] * u_free[k]
+            a, b = r[k] / length[k], rho[i] * length[k]
+            rr_s += a * a
+            uu_s += b * u[k] * (b * u[k])
+            ff_s += b * u_free[k] * (b * u_free[k])
+    out[NATURAL] = ratio(plain, max(rr, uu, ff))
+    out[SCALED] = ratio(scaled, max(rr_s, uu_s, ff_s))
+    out[WORST] = where
+
+
+@jit
+def ratio(square, scale):
+    """sqrt(square / scale), with 0/0 = 0 and NaN kept."""
+    if square == 0.0:
+        return 0.0
+    if scale == 0.0:
+        return math.inf
+    return math.sqrt(square) / math.sqrt(scale)
+
+
+@jit
+def unit_measures(kind, offset, lower, upper, group_offset, group_size, coefficient, r, u, x, y, out):
+    """out[IMPULSE, VELOCITY, WORK] <- largest distance of r to K [N s], of u_hat to K* [m/s], |r·u_hat| [J].
+
+    x, y (n,) work; out (MEASURES,).
+    """
+    out[IMPULSE], out[VELOCITY], out[WORK] = 0.0, 0.0, 0.0
+    for i in range(kind.shape[0]):
+        a, b = offset[i], offset[i + 1]
+        cones.project_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, r, x)
+        for k in range(a, b):
+            x[k] -= r[k]
+        out[IMPULSE] = max(out[IMPULSE], cones.norm(x, a, b))
+        for k in range(a, b):
+            y[k] = u[k]
+        if kind[i] == cones.FRICTION:
+            y[a] += cones.shift_of_block(i, kind, offset, group_offset, group_size, coefficient, u)
+        cones.project_dual_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, y, x)
+        for k in range(a, b):
+            x[k] -= y[k]
+        out[VELOCITY] = max(out[VELOCITY], cones.norm(x, a, b))
+        work = 0.0
+        for k in range(a, b):
+            if kind[i] == cones.FRICTION:
+                work += r[k] * y[k]
+            else:
+                work += box_work(lower[i], upper[i], r[k], u[k])
+        out[WORK] = max(out[WORK], abs(work))

@@ -1,0 +1,102 @@
+"""BoxProblem: -(A z + b) in the normal cone of [lower, upper] at z.
+
+A bound that is infinite on both sides makes an equation, (0, inf) a complementarity, a finite
+interval a relay: LCP, mixed LCP and relay are one problem.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from stickslip.problem.checks import Array, ProblemError, finite, flat, floats
+from stickslip.problem.operator import sparse_place
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BoxProblem:
+    """Find z in [lower, upper] with -(A z + b) in N_[lower, upper](z)."""
+
+    A: np.ndarray | sp.csr_array
+    """Matrix, any sign, symmetric or not [any unit], shape (n, n); an array or a SciPy matrix."""
+    b: Array
+    """Constant term [unit of A z], shape (n,)."""
+    lower: Array
+    """Lower bounds, -inf where there is none [unit of z], shape (n,)."""
+    upper: Array
+    """Upper bounds, inf where there is none [unit of z], shape (n,)."""
+
+    def __post_init__(self) -> None:
+        n = np.size(self.b)
+        _set(self, "A", _matrix(self.A, n))
+        _set(self, "b", flat("b", self.b, n))
+        finite("b", self.b, lambda k: f"component {k[0]}")
+        for name in ("lower", "upper"):
+            value = np.broadcast_to(floats(name, getattr(self, name)), (n,) if np.ndim(getattr(self, name)) == 0 else np.shape(getattr(self, name)))
+            _set(self, name, flat(name, value, n))
+        bad = ~(self.lower <= self.upper) | (self.lower == np.inf) | (self.upper == -np.inf)
+        if bad.any():
+            i = int(np.flatnonzero(bad)[0])
+            raise ProblemError(
+                f"bounds of component {i} are [{self.lower[i]}, {self.upper[i]}];"
+                " they must hold lower <= upper and a finite point"
+            )
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns n."""
+        return self.b.shape[0]
+
+    @property
+    def kind(self) -> str:
+        """`lcp`, `mlcp` (with equations), or `box` (with finite upper bounds)."""
+        free = (self.lower == -np.inf) & (self.upper == np.inf)
+        positive = (self.lower == 0.0) & (self.upper == np.inf)
+        if positive.all():
+            return "lcp"
+        return "mlcp" if (free | positive).all() else "box"
+
+    def value(self, z: ArrayLike) -> Array:
+        """w = A z + b, shape (n,)."""
+        return self.A @ flat("z", z, self.size) + self.b
+
+    def __repr__(self) -> str:
+        free = int(((self.lower == -np.inf) & (self.upper == np.inf)).sum())
+        return f"BoxProblem({self.kind}, {self.size} unknowns, {free} of them free)"
+
+
+def lcp(A: Any, b: ArrayLike) -> BoxProblem:
+    """Linear complementarity: 0 <= z ⟂ A z + b >= 0."""
+    n = np.size(b)
+    return BoxProblem(A, b, np.zeros(n), np.full(n, np.inf))  # type: ignore[arg-type]
+
+
+def mlcp(A: Any, b: ArrayLike, free: ArrayLike) -> BoxProblem:
+    """Mixed linear complementarity: equations where `free` (bool, shape (n,)) is true."""
+    mask = np.asarray(free, bool).reshape(-1)
+    if mask.size != np.size(b):
+        raise ProblemError(f"free has {mask.size} entries, expected {np.size(b)}, one per unknown")
+    return BoxProblem(A, b, np.where(mask, -np.inf, 0.0), np.full(mask.size, np.inf))  # type: ignore[arg-type]
+
+
+def relay(A: Any, b: ArrayLike, lower: ArrayLike = -1.0, upper: ArrayLike = 1.0) -> BoxProblem:
+    """Relay: z in [lower, upper] and -(A z + b) in its normal cone."""
+    n = np.size(b)
+    return BoxProblem(A, b, np.broadcast_to(lower, n), np.broadcast_to(upper, n))  # type: ignore[arg-type]
+
+
+def _matrix(value: Any, n: int) -> np.ndarray | sp.csr_array:
+    matrix = sp.csr_array(value) if sp.issparse(value) else floats("A", value)
+    if matrix.shape != (n, n):
+        raise ProblemError(f"A has shape {matrix.shape}, expected ({n}, {n}), as b has {n} entries")
+    if sp.issparse(matrix):
+        finite("A", matrix.data, lambda k: "entry ({}, {})".format(*sparse_place(matrix, k[0])))
+    else:
+        finite("A", matrix)
+    return matrix
+
+
+def _set(value: object, name: str, content: object) -> None:
+    object.__setattr__(value, name, content)

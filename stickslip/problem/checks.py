@@ -1,0 +1,70 @@
+"""Checks at the door: what comes from outside is looked at once, here, and never again.
+
+Every message names the field, the place and the value, and what would have been right.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class ProblemError(ValueError):
+    """A problem that is not well posed as data: wrong shape, NaN, negative friction, ..."""
+
+
+def floats(name: str, value: ArrayLike, shape: tuple[int | None, ...] | None = None) -> Array:
+    """`value` as a read-only C-contiguous float64 array of the given shape (None: any length)."""
+    try:
+        array = np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise ProblemError(f"{name} is not an array of real numbers: {error}") from None
+    if shape is not None and not _fits(array.shape, shape):
+        wanted = tuple("any" if s is None else s for s in shape)
+        raise ProblemError(f"{name} has shape {array.shape}, expected {_shown(wanted)}")
+    array.flags.writeable = False
+    return array
+
+
+def flat(name: str, value: ArrayLike, size: int, what: str = "") -> Array:
+    """`value` as a read-only flat float64 array of `size` numbers; any shape of that size will do."""
+    array = floats(name, value)
+    if array.size != size:
+        wanted = f"{size} numbers" + (f" ({what})" if what else "")
+        raise ProblemError(f"{name} has shape {array.shape}, expected {wanted}")
+    array = array.reshape(-1)
+    array.flags.writeable = False
+    return array
+
+
+def finite(name: str, array: Array, place: Callable[[tuple[int, ...]], str] | None = None) -> None:
+    """Refuse NaN and inf, naming the first such entry."""
+    if np.isfinite(array).all():
+        return
+    index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+    where = place(index) if place else f"entry {_shown(index)}"
+    raise ProblemError(f"{name} is not finite: {where} is {array[index]}")
+
+
+def not_negative(name: str, array: Array, thing: str = "contact") -> None:
+    """Refuse negative, NaN and infinite coefficients, naming the first one."""
+    bad = ~((array >= 0.0) & np.isfinite(array))
+    if bad.any():
+        i = int(np.flatnonzero(bad)[0])
+        raise ProblemError(
+            f"{name} of {thing} {i} is {array.flat[i]}; it must be finite and not negative"
+        )
+
+
+def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(wanted) and all(
+        w is None or s == w for s, w in zip(shape, wanted, strict=True)
+    )
+
+
+def _shown(shape: tuple[Any, ...]) -> str:
+    return "(" + ", ".join(str(s) for s in shape) + ("," if len(shape) == 1 else "") + ")"

@@ -1,0 +1,204 @@
+"""Contact problems as values.
+
+ContactProblem (local):  u = W r + u_free,                         K* ∋ u_hat(u) ⟂ r ∈ K
+GlobalProblem:           M v = f + H r + G lam,  u = H' v + u_bias,  G' v + g_bias = 0, same law
+
+with u_hat = u + (mu |u_T| + mu_roll |u_R| + ...) e_N (De Saxcé). Normal component first; u_N > 0
+separates; r acts on the first body. Equations of DESIGN: seed 004 (16.1)-(16.3), seed 002 (3).
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from stickslip.problem.checks import Array, ProblemError, finite, flat, floats
+from stickslip.problem.jacobian import ContactBlocks
+from stickslip.problem.mass import MassMatrix, mass_matrix
+from stickslip.problem.operator import Delassus, delassus, sparse_place
+from stickslip.problem.sets import ProductSet
+
+
+class Level(Enum):
+    """Which derivative of the gap a problem constrains; it fixes the units."""
+
+    VELOCITY = "velocity"
+    ACCELERATION = "acceleration"
+    POSITION = "position"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ContactProblem:
+    """Find r with u = W r + u_free and K* ∋ u_hat ⟂ r ∈ K.
+
+    At velocity level r is an impulse and u a velocity; at acceleration level a force and an
+    acceleration; at position level an impulse times the step and a displacement.
+    """
+
+    W: Delassus
+    """Delassus operator [1/kg], shape (n, n): give an array, a SciPy matrix or an operator."""
+    u_free: Array
+    """Contact velocity with r = 0 [m/s], shape (n,); (nc, d) is taken too."""
+    K: ProductSet
+    """Where r lives: `coulomb(mu)`, `rolling(mu, mu_roll)`, ... joined with `+`."""
+    level: Level = Level.VELOCITY
+
+    def __post_init__(self) -> None:
+        K = self.K
+        if not isinstance(K, ProductSet):
+            raise ProblemError(f"K is {type(K).__name__}, expected a product set such as coulomb(mu)")
+        _set(self, "W", delassus("W", self.W, K))
+        _set(self, "u_free", flat("u_free", self.u_free, K.size, f"{len(K)} contacts"))
+        finite("u_free", self.u_free, lambda k: component_name(K, k[0]))
+        _set(self, "level", Level(self.level))
+
+    @classmethod
+    def unchecked(
+        cls, W: Delassus, u_free: Array, K: ProductSet, level: Level = Level.VELOCITY
+    ) -> "ContactProblem":
+        """The same without checks, for data made inside the house: an operator and flat arrays."""
+        problem = object.__new__(cls)
+        for name, value in (("W", W), ("u_free", u_free), ("K", K), ("level", level)):
+            object.__setattr__(problem, name, value)
+        return problem
+
+    @property
+    def size(self) -> int:
+        """Number of components n of r."""
+        return self.K.size
+
+    @property
+    def contacts(self) -> int:
+        """Number of blocks nc."""
+        return len(self.K)
+
+    def velocity(self, r: ArrayLike) -> Array:
+        """u(r) = W r + u_free [m/s], shape (n,)."""
+        return self.W.apply(flat("r", r, self.size), self.u_free)
+
+    def __repr__(self) -> str:
+        form = type(self.W).__name__.removesuffix("Delassus").lower()
+        return f"ContactProblem({self.K!r}, {form} W, {self.level.value} level)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GlobalProblem:
+    """Find v, r, lam with M v = f + H r + G lam, u = H' v + u_bias, G' v + g_bias = 0 and the law."""
+
+    M: MassMatrix
+    """Mass matrix [kg, kg m^2], shape (nv, nv): an array, a SciPy matrix, or (bodies, k, k)."""
+    f: Array
+    """Momentum of the free motion [N s], shape (nv,)."""
+    H: sp.csr_array | ContactBlocks
+    """Contact impulses to bodies [-, m], shape (nv, n): an array, a SciPy matrix, or blocks."""
+    u_bias: Array
+    """Prescribed part of the contact velocity [m/s], shape (n,)."""
+    K: ProductSet
+    """Where r lives."""
+    G: sp.csr_array | ContactBlocks | None = None
+    """Bilateral multipliers to bodies [-, m], shape (nv, p)."""
+    g_bias: Array = field(default_factory=lambda: np.zeros(0))
+    """Prescribed part of the bilateral velocity [m/s], shape (p,)."""
+    level: Level = Level.VELOCITY
+
+    def __post_init__(self) -> None:
+        K = self.K
+        if not isinstance(K, ProductSet):
+            raise ProblemError(f"K is {type(K).__name__}, expected a product set such as coulomb(mu)")
+        _set(self, "M", mass_matrix(self.M))
+        nv = self.M.size
+        _set(self, "f", flat("f", self.f, nv, "one per velocity"))
+        finite("f", self.f, lambda k: f"velocity {k[0]}")
+        _set(self, "H", _map("H", self.H, self.M, K.size))
+        _set(self, "u_bias", flat("u_bias", self.u_bias, K.size, f"{len(K)} contacts"))
+        finite("u_bias", self.u_bias, lambda k: component_name(K, k[0]))
+        p = np.size(self.g_bias)
+        if self.G is None:
+            if p:
+                raise ProblemError(f"g_bias has {p} entries, but there is no G")
+        else:
+            _set(self, "G", _map("G", self.G, self.M, None))
+            p = joints(self.G)
+        _set(self, "g_bias", flat("g_bias", self.g_bias, p, "one per column of G"))
+        finite("g_bias", self.g_bias, lambda k: f"bilateral row {k[0]}")
+        _set(self, "level", Level(self.level))
+
+    @property
+    def size(self) -> int:
+        """Number of components n of r."""
+        return self.K.size
+
+    @property
+    def contacts(self) -> int:
+        """Number of blocks nc."""
+        return len(self.K)
+
+    @property
+    def is_matrix_free(self) -> bool:
+        """Whether H (and G) are contact blocks over bodies with block masses."""
+        return (
+            self.M.is_body_blocks
+            and isinstance(self.H, ContactBlocks)
+            and (self.G is None or isinstance(self.G, ContactBlocks))
+        )
+
+    def H_sparse(self) -> sp.csr_array:
+        """H as a SciPy matrix, shape (nv, n)."""
+        return _sparse(self.H, self.M)
+
+    def G_sparse(self) -> sp.csr_array:
+        """G as a SciPy matrix, shape (nv, p); p = 0 without bilateral constraints."""
+        return sp.csr_array((self.M.size, 0)) if self.G is None else _sparse(self.G, self.M)
+
+    def __repr__(self) -> str:
+        p = self.g_bias.size
+        rows = f", {p} bilateral rows" if p else ""
+        return f"GlobalProblem({self.K!r}, {self.M.size} velocities{rows}, {self.level.value} level)"
+
+
+def joints(G: sp.csr_array | ContactBlocks) -> int:
+    """Number of bilateral rows p."""
+    return G.size if isinstance(G, ContactBlocks) else int(G.shape[1])
+
+
+def component_name(K: ProductSet, k: int) -> str:
+    """«contact 3, component 1 (group 0)» for component k of r."""
+    i = int(np.searchsorted(K.offset, k, side="right") - 1)
+    return f"contact {i}, component {k - int(K.offset[i])},"
+
+
+def _map(name: str, value: Any, M: MassMatrix, columns: int | None) -> sp.csr_array | ContactBlocks:
+    if isinstance(value, ContactBlocks):
+        if columns is not None and value.size != columns:
+            raise ProblemError(f"{name} has {value.size} components, expected {columns}")
+        _check_bodies(name, value, M)
+        return value
+    matrix = sp.csr_array(value if sp.issparse(value) else floats(name, value))
+    if matrix.ndim != 2 or matrix.shape[0] != M.size or columns not in (None, matrix.shape[1]):
+        wanted = "any" if columns is None else columns
+        raise ProblemError(f"{name} has shape {matrix.shape}, expected ({M.size}, {wanted})")
+    finite(name, matrix.data, lambda k: "entry ({}, {})".format(*sparse_place(matrix, k[0])))
+    return matrix
+
+
+def _check_bodies(name: str, value: ContactBlocks, M: MassMatrix) -> None:
+    k = value.rows.shape[2]
+    if M.is_body_blocks and M.matrix.shape[1] != k:
+        raise ProblemError(f"{name} has {k} velocities per body, M has {M.matrix.shape[1]}")
+    count = M.size // k
+    if M.size % k or (value.bodies.size and value.bodies.max() >= count):
+        i = int(np.argmax(value.bodies.max(axis=1))) if value.bodies.size else 0
+        raise ProblemError(f"{name}: contact {i} names a body beyond the {count} bodies of M")
+
+
+def _sparse(value: sp.csr_array | ContactBlocks, M: MassMatrix) -> sp.csr_array:
+    if isinstance(value, ContactBlocks):
+        return value.sparse(M.size // value.rows.shape[2])
+    return value
+
+
+def _set(value: object, name: str, content: object) -> None:
+    object.__setattr__(value, name, content)

@@ -1,0 +1,218 @@
+"""Conversions in pairs: a new problem, and the way back for its answer.
+
+Each returns a `Conversion`: `problem` to be solved, `recover` which turns its Solution into one of
+the original, judged on the original.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from stickslip.kernels import blocks as block_kernels
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array, ProblemError
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.jacobian import ContactBlocks
+from stickslip.problem.operator import BodyDelassus, DenseDelassus, block_delassus, delassus
+from stickslip.problem.sets import ProductSet, free, interval, nonnegative
+
+DENSE_SHARE = 0.5
+"""Above this share of nonzeros W is kept as one array."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a conversion carries back: impulses and, for global problems, velocities and multipliers."""
+
+    r: Array
+    """Impulses [N s], shape (n,); z for a BoxProblem."""
+    v: Array | None = None
+    """Velocities of a GlobalProblem [m/s, rad/s], shape (nv,)."""
+    lam: Array | None = None
+    """Bilateral multipliers of a GlobalProblem [N s], shape (p,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversion:
+    """A problem in another form, and the maps between the answers of the two."""
+
+    problem: ContactProblem | BoxProblem
+    """The new problem."""
+    recover: Callable[[Array], Answer]
+    """From r of the new problem to the answer of the original."""
+    guess: Callable[[Array], Array]
+    """From r of the original to r of the new problem, for warm starts."""
+
+
+def reduce_to_contacts(problem: GlobalProblem, joints: str = "eliminate") -> Conversion:
+    """Eliminate v: W = H' M^-1 H, u_free = H' M^-1 f + u_bias.
+
+    Bilateral constraints are eliminated with v (`joints="eliminate"`, W becomes dense where they
+    couple), or stay in the problem as free blocks (`joints="blocks"`). Contact blocks over bodies
+    always stay matrix-free, with joints as blocks.
+    """
+    if joints not in ("eliminate", "blocks"):
+        raise ProblemError(f'joints is {joints!r}, expected "eliminate" or "blocks"')
+    if problem.is_matrix_free:
+        return _reduce_bodies(problem)
+    if problem.G is None:
+        return _reduce_plain(problem)
+    return _reduce_with_blocks(problem) if joints == "blocks" else _eliminate_joints(problem)
+
+
+def _reduce_plain(problem: GlobalProblem) -> Conversion:
+    M, H = problem.M, problem.H_sparse()
+    v_free, MiH = M.solve(problem.f), M.solve(H)
+
+    def recover(r: Array) -> Answer:
+        return Answer(r, v_free + MiH @ r)
+
+    u_free = H.T @ v_free + problem.u_bias
+    reduced = _contact(H.T @ MiH, u_free, problem.K, problem)
+    return Conversion(reduced, recover, lambda r: r)
+
+
+def _eliminate_joints(problem: GlobalProblem) -> Conversion:
+    """lam = -A⁺(G' M^-1 (f + H r) + g_bias) with A = G' M^-1 G, redundant rows allowed."""
+    M, H, G = problem.M, problem.H_sparse(), problem.G_sparse()
+    MiH, MiG, v_open = M.solve(H), M.solve(G), M.solve(problem.f)
+    A_inverse = np.linalg.pinv((G.T @ MiG).toarray(), hermitian=True)
+    B = (G.T @ MiH).toarray()
+    lam_free = -A_inverse @ (G.T @ v_open + problem.g_bias)
+    lam_of_r = -A_inverse @ B
+    v_free = v_open + MiG @ lam_free
+    miss = np.linalg.norm(G.T @ v_free + problem.g_bias)
+    reach = max(np.linalg.norm(problem.g_bias), np.linalg.norm(abs(G).T @ np.abs(v_open)), 1e-300)
+    if miss > 1e-8 * reach:
+        raise ProblemError(
+            f"bilateral constraints contradict each other: |G' v + g_bias| cannot fall below {miss:.3g}"
+        )
+
+    def recover(r: Array) -> Answer:
+        lam = lam_free + lam_of_r @ r
+        return Answer(r, v_open + MiH @ r + MiG @ lam, lam)
+
+    W = (H.T @ MiH).toarray() + B.T @ lam_of_r
+    reduced = _contact(W, H.T @ v_free + problem.u_bias, problem.K, problem)
+    return Conversion(reduced, recover, lambda r: r)
+
+
+def _reduce_with_blocks(problem: GlobalProblem) -> Conversion:
+    """Joints as free blocks after the contacts: one block for each set of joints that are coupled."""
+    M, H, G, n = problem.M, problem.H_sparse(), problem.G_sparse(), problem.size
+    A = abs(G).T @ abs(G)
+    count, label = sp.csgraph.connected_components(A, directed=False)
+    order = np.argsort(label, kind="stable")
+    K = problem.K + free(*np.bincount(label, minlength=count).tolist())
+    both = sp.hstack([H, G[:, order]], format="csr")
+    Mi_both, v_free = M.solve(both), M.solve(problem.f)
+    bias = np.concatenate([problem.u_bias, problem.g_bias[order]])
+
+    def recover(x: Array) -> Answer:
+        lam = np.empty(order.size)
+        lam[order] = x[n:]
+        return Answer(x[:n], v_free + Mi_both @ x, lam)
+
+    reduced = _contact(both.T @ Mi_both, both.T @ v_free + bias, K, problem)
+    return Conversion(reduced, recover, lambda r: np.concatenate([r, np.zeros(order.size)]))
+
+
+def _reduce_bodies(problem: GlobalProblem) -> Conversion:
+    """W = J J' over bodies, never formed; joints are free blocks after the contacts."""
+    H, G, K, n = problem.H, problem.G, problem.K, problem.size
+    assert isinstance(H, ContactBlocks)
+    bodies, rows, bias = H.bodies, H.rows, problem.u_bias
+    if isinstance(G, ContactBlocks):
+        K = K + free(*np.diff(G.offset).tolist())
+        bodies, rows = np.concatenate([bodies, G.bodies]), np.concatenate([rows, G.rows])
+        bias = np.concatenate([bias, problem.g_bias])
+    F = problem.M.inverse_root
+    count, k = F.shape[0], F.shape[2]
+    J = np.empty_like(rows)
+    block_kernels.scale_rows(bodies, K.offset, rows, F, J)
+    w_free = np.einsum("bmk,bm->bk", F, problem.f.reshape(count, k))
+    u_free = np.empty(K.size)
+    block_kernels.bodies_to_blocks(bodies, K.offset, J, w_free, bias, u_free)
+    W = BodyDelassus(K.offset, bodies, J, count)
+
+    def recover(x: Array) -> Answer:
+        w = np.empty((count, k))
+        block_kernels.blocks_to_bodies(bodies, K.offset, J, x, w)
+        v = np.einsum("bmk,bk->bm", F, w + w_free).reshape(-1)
+        return Answer(x[:n], v, x[n:])
+
+    reduced = ContactProblem.unchecked(W, u_free, K, problem.level)
+    return Conversion(reduced, recover, lambda r: np.concatenate([r, np.zeros(K.size - n)]))
+
+
+def box_to_contacts(problem: BoxProblem) -> Conversion:
+    """z as impulses: equations become one free block, the rest nonnegative and interval blocks."""
+    low, high = problem.lower, problem.upper
+    is_free = (low == -np.inf) & (high == np.inf)
+    positive = (low == 0.0) & (high == np.inf)
+    rest = ~is_free & ~positive
+    order = np.concatenate([np.flatnonzero(mask) for mask in (is_free, positive, rest)])
+    K = free(*([int(is_free.sum())] if is_free.any() else [])) + nonnegative(int(positive.sum()))
+    K = K + interval(low[rest], high[rest])
+    A = problem.A[order][:, order]
+    back = np.empty_like(order)
+    back[order] = np.arange(order.size)
+    contact = ContactProblem.unchecked(delassus("A", A, K), problem.b[order], K)
+    return Conversion(contact, lambda x: Answer(x[back]), lambda z: z[order])
+
+
+def contacts_to_box(problem: ContactProblem) -> Conversion:
+    """A problem without friction as a BoxProblem, component by component."""
+    K = problem.K
+    if K.group_size.size:
+        i = int(np.flatnonzero(np.diff(K.group_offset))[0])
+        raise ProblemError(f"contact {i} is {K.kind_name(i)}: a box problem holds no friction cone")
+    sizes = np.diff(K.offset)
+    box = BoxProblem(problem.W.dense(), problem.u_free, np.repeat(K.lower, sizes), np.repeat(K.upper, sizes))
+    return Conversion(box, Answer, lambda r: r)
+
+
+def rescale(problem: ContactProblem, impulse: float, velocity: float, length: float = 1.0) -> Conversion:
+    """The same problem in other units: impulses in `impulse` [N s], velocities in `velocity` [m/s].
+
+    Rolling and torsional groups, whose components are moments and angular velocities, take
+    `length` [m] as well.
+    """
+    for name, value in (("impulse", impulse), ("velocity", velocity), ("length", length)):
+        if not (value > 0.0 and np.isfinite(value)):
+            raise ProblemError(f"{name} is {value}; a unit must be positive and finite")
+    K = problem.K
+    first = K.group_offset[:-1][np.diff(K.group_offset) > 0]
+    turning = np.ones(K.group_size.size, bool)
+    turning[first] = False
+    arm = np.ones(K.size)
+    start = _group_starts(K)
+    for g in np.flatnonzero(turning):
+        arm[start[g] : start[g] + K.group_size[g]] = length
+    r_unit, u_unit = impulse * arm, velocity / arm
+    matrix = problem.W.dense() * r_unit[None, :] / u_unit[:, None]
+    scaled = ProductSet(
+        K.kind, K.offset, K.lower / impulse, K.upper / impulse, K.group_offset, K.group_size,
+        np.where(turning, K.coefficient / length, K.coefficient),
+    )  # fmt: skip
+    new = _contact(matrix, problem.u_free / u_unit, scaled, problem)
+    return Conversion(new, lambda r: Answer(r * r_unit), lambda r: r / r_unit)
+
+
+def _group_starts(K: ProductSet) -> np.ndarray:
+    """First component of each group [-], shape (ng,)."""
+    block = np.repeat(np.arange(len(K)), np.diff(K.group_offset))
+    before = np.concatenate([[0], np.cumsum(K.group_size)])[:-1]
+    return K.offset[block] + 1 + before - before[K.group_offset[block]] if block.size else before
+
+
+def _contact(
+    W: Array | sp.csr_array, u_free: Array, K: ProductSet, like: GlobalProblem | ContactProblem
+) -> ContactProblem:
+    if sp.issparse(W) and W.nnz < DENSE_SHARE * K.size**2:
+        operator = block_delassus(sp.csr_array(W), K)
+    else:
+        operator = DenseDelassus(W.toarray() if sp.issparse(W) else np.ascontiguousarray(W))
+    return ContactProblem.unchecked(operator, np.ascontiguousarray(u_free), K, like.level)

@@ -1,0 +1,78 @@
+"""H as contact blocks over rigid bodies: what acts on whom, without a sparse matrix."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from stickslip.kernels import blocks
+from stickslip.problem.checks import Array, IntArray, ProblemError, finite, floats
+from stickslip.problem.operator import rows_to_sparse
+from stickslip.problem.sets import ProductSet
+
+
+@dataclass(frozen=True, eq=False)
+class ContactBlocks:
+    """H of shape (nv, n) as, per contact, a pair of bodies and two blocks of rows of H'.
+
+    u = rows[:, 0] v_first + rows[:, 1] v_second (+ bias): the sign of the second side is in its
+    rows. A side that is fixed has body -1, and its rows are not read.
+    """
+
+    bodies: IntArray
+    """First and second body of each contact, -1 for a fixed side [-], shape (nb, 2)."""
+    rows: Array
+    """Rows of H' over the velocities of the two bodies [-, m], shape (n, 2, k)."""
+    offset: IntArray
+    """First row of each contact, and the total [-], shape (nb + 1,)."""
+
+    @property
+    def size(self) -> int:
+        """Number of components n of r."""
+        return self.rows.shape[0]
+
+    def impulses(self, r: Array, count: int) -> Array:
+        """H r: impulse on each of `count` bodies [N s, N m s], shape (count, k)."""
+        w = np.empty((count, self.rows.shape[2]))
+        blocks.blocks_to_bodies(self.bodies, self.offset, self.rows, r, w)
+        return w
+
+    def velocities(self, v: Array, bias: Array) -> Array:
+        """H' v + bias [m/s], shape (n,), from body velocities of shape (count, k)."""
+        u = np.empty(self.size)
+        blocks.bodies_to_blocks(self.bodies, self.offset, self.rows, v, bias, u)
+        return u
+
+    def sparse(self, count: int) -> sp.csr_array:
+        """H as a SciPy matrix, shape (k * count, n)."""
+        return sp.csr_array(rows_to_sparse(self.bodies, self.offset, self.rows, count).T)
+
+
+def contact_blocks(bodies: ArrayLike, rows: ArrayLike, K: ProductSet) -> ContactBlocks:
+    """Checked contact blocks for the blocks of K; `bodies` (nb, 2), `rows` (n, 2, k)."""
+    pairs = np.array(bodies)
+    if pairs.shape != (len(K), 2):
+        raise ProblemError(f"bodies has shape {pairs.shape}, expected ({len(K)}, 2), one pair per contact")
+    if not np.issubdtype(pairs.dtype, np.integer):
+        raise ProblemError(f"bodies has type {pairs.dtype}, expected integers")
+    table = floats("rows", rows)
+    if table.ndim != 3 or table.shape[:2] != (K.size, 2):
+        raise ProblemError(f"rows has shape {table.shape}, expected ({K.size}, 2, k), two sides per component")
+    same = np.flatnonzero((pairs[:, 0] == pairs[:, 1]) & (pairs[:, 0] >= 0))
+    if same.size:
+        i = int(same[0])
+        raise ProblemError(f"contact {i} joins body {pairs[i, 0]} to itself; give each body one side")
+    table = np.array(table)
+    fixed = np.repeat(pairs < 0, np.diff(K.offset), axis=0)
+    table[fixed] = 0.0
+    finite("rows", table, lambda k: _side(K, pairs, k))
+    pairs = np.where(pairs < 0, -1, pairs).astype(np.int64)
+    for array in (pairs, table):
+        array.flags.writeable = False
+    return ContactBlocks(pairs, table, K.offset)
+
+
+def _side(K: ProductSet, pairs: np.ndarray, index: tuple[int, ...]) -> str:
+    i = int(np.searchsorted(K.offset, index[0], side="right") - 1)
+    return f"contact {i}, component {index[0] - int(K.offset[i])}, body {pairs[i, index[1]]}, entry {index[2]}"

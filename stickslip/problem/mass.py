@@ -1,0 +1,190 @@
+"""The mass (or iteration) matrix M of a global problem: checked, multiplied, solved.
+
+Three forms: one array, a SciPy matrix, or one k x k block per body. M must be positive definite
+(its symmetric part, for recorded matrices are symmetric only to their rounding); it is used as
+given, never symmetrised.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import qdldl
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+
+from stickslip.problem.checks import Array, ProblemError, finite, floats
+from stickslip.problem.operator import sparse_place
+
+SMALL = 256
+"""Largest coupled set of velocities that is inverted as a dense block."""
+
+
+@dataclass(frozen=True, eq=False)
+class MassMatrix:
+    """M of shape (nv, nv), and what is done with it."""
+
+    matrix: Any
+    """M [kg, kg m, kg m^2]: array of shape (nv, nv), SciPy matrix, or blocks of shape (bodies, k, k)."""
+
+    @property
+    def size(self) -> int:
+        """Number of velocities nv."""
+        shape = self.matrix.shape
+        return int(shape[0] * shape[1]) if len(shape) == 3 else int(shape[0])
+
+    @property
+    def is_body_blocks(self) -> bool:
+        """Whether M is held as one block per body."""
+        return not sp.issparse(self.matrix) and self.matrix.ndim == 3
+
+    @cached_property
+    def sparse(self) -> sp.csr_array:
+        """M as a SciPy matrix."""
+        if not self.is_body_blocks:
+            return sp.csr_array(self.matrix)
+        nb, k, _ = self.matrix.shape
+        return sp.bsr_array((self.matrix, np.arange(nb), np.arange(nb + 1)), shape=(nb * k, nb * k)).tocsr()
+
+    def multiply(self, v: Array) -> Array:
+        """M v [N s], same shape as v."""
+        return self.sparse @ v
+
+    def solve(self, p: Any) -> Any:
+        """M^-1 p for a vector, or a matrix dense or sparse (the answer is then of that kind)."""
+        kind, factor = self._factor
+        if kind == "inverse":
+            return factor @ p
+        if sp.issparse(p):
+            return sp.csr_array(factor.solve(p.toarray()))
+        return factor.solve(np.asarray(p))
+
+    @cached_property
+    def inverse_root(self) -> Array:
+        """F with M^-1 = F F' for each body, shape (bodies, k, k); only for body blocks."""
+        lower = np.linalg.cholesky(_symmetric(self.matrix))
+        return np.ascontiguousarray(np.linalg.inv(lower).transpose(0, 2, 1))
+
+    @cached_property
+    def _factor(self) -> tuple[str, Any]:
+        M = self.sparse
+        if self.size == 0:
+            return "inverse", M
+        count, label = sp.csgraph.connected_components(M, directed=False)
+        sizes = np.bincount(label, minlength=count)
+        if sizes.max() > SMALL:
+            return "lu", spla.splu(sp.csc_matrix(M))
+        return "inverse", _inverse_by_components(M, label, sizes)
+
+
+def mass_matrix(value: Any) -> MassMatrix:
+    """M from outside: checked for shape, NaN and positive definiteness."""
+    if isinstance(value, MassMatrix):
+        return value
+    if sp.issparse(value):
+        matrix = sp.csr_array(value)
+        _square(matrix.shape)
+        finite("M", matrix.data, lambda k: "entry ({}, {})".format(*sparse_place(matrix, k[0])))
+    else:
+        matrix = floats("M", value)
+        if matrix.ndim not in (2, 3) or matrix.shape[-1] != matrix.shape[-2]:
+            raise ProblemError(f"M has shape {matrix.shape}, expected (nv, nv), or (bodies, k, k) for body blocks")
+        finite("M", matrix)
+    mass = MassMatrix(matrix)
+    _check_positive(mass)
+    return mass
+
+
+def _square(shape: tuple[int, ...]) -> None:
+    if shape[0] != shape[1]:
+        raise ProblemError(f"M has shape {shape}, expected a square matrix")
+
+
+def _symmetric(blocks: Array) -> Array:
+    return 0.5 * (blocks + np.swapaxes(blocks, -1, -2))
+
+
+def _check_positive(mass: MassMatrix) -> None:
+    M = mass.sparse
+    if mass.size == 0:
+        return
+    diagonal = M.diagonal()
+    if not (diagonal > 0.0).all():
+        i = int(np.flatnonzero(~(diagonal > 0.0))[0])
+        raise ProblemError(f"M is not positive definite: diagonal entry {i} is {diagonal[i]}")
+    # A matrix that is far from symmetric is not a mass matrix, whatever its eigenvalues.
+    skew = abs(M - M.T)
+    worst = skew.max() if skew.nnz else 0.0
+    if worst > 1e-2 * abs(M).max():
+        k = int(np.argmax(skew.tocoo().data))
+        i, j = int(skew.tocoo().coords[0][k]), int(skew.tocoo().coords[1][k])
+        raise ProblemError(f"M is not symmetric: entries ({i}, {j}) and ({j}, {i}) are {M[i, j]} and {M[j, i]}")
+    count, label = sp.csgraph.connected_components(M, directed=False)
+    sizes = np.bincount(label, minlength=count)
+    for part in _components(label, sizes, SMALL):
+        blocks = _symmetric(_gather(M, part))
+        try:
+            np.linalg.cholesky(blocks)
+        except np.linalg.LinAlgError:
+            low = np.linalg.eigvalsh(blocks)[:, 0]
+            k = int(np.argmin(low))
+            raise ProblemError(
+                f"M is not positive definite: its block of velocities {_range(part[k])}"
+                f" has smallest eigenvalue {low[k]:.3g}"
+            ) from None
+    if sizes.max() > SMALL:
+        _check_positive_sparse(M)
+
+
+def _check_positive_sparse(M: sp.csr_array) -> None:
+    """The pivots of L D L' are positive exactly when M is positive definite (Sylvester)."""
+    try:
+        _, D, order = qdldl.Solver(sp.csc_matrix(0.5 * (M + M.T))).factors()
+    except Exception as error:  # qdldl raises a bare error on a zero pivot
+        raise ProblemError(f"M is not positive definite: its factorisation failed ({error})") from None
+    if not (D > 0.0).all():
+        k = int(np.flatnonzero(~(D > 0.0))[0])
+        raise ProblemError(f"M is not positive definite: pivot of velocity {int(order[k])} is {D[k]:.3g}")
+
+
+def _components(label: np.ndarray, sizes: np.ndarray, largest: int) -> list[np.ndarray]:
+    """Coupled sets of velocities, grouped by size: index arrays of shape (count, size)."""
+    order = np.argsort(label, kind="stable")
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    groups = []
+    for size in np.unique(sizes):
+        if size <= largest:
+            chosen = np.flatnonzero(sizes == size)
+            groups.append(order[start[chosen][:, None] + np.arange(size)])
+    return groups
+
+
+def _gather(M: sp.csr_array, part: np.ndarray) -> Array:
+    """Dense diagonal blocks of M on the index sets of `part`, shape (count, size, size)."""
+    count, size = part.shape
+    where = np.full(M.shape[0], -1)
+    where[part.reshape(-1)] = np.arange(part.size)
+    coo = M.tocoo()
+    row, col = (where[c] for c in coo.coords)
+    kept = row >= 0
+    blocks = np.zeros((count, size, size))
+    np.add.at(blocks, (row[kept] // size, row[kept] % size, col[kept] % size), coo.data[kept])
+    return blocks
+
+
+def _inverse_by_components(M: sp.csr_array, label: np.ndarray, sizes: np.ndarray) -> sp.csr_array:
+    row, col, value = [], [], []
+    for part in _components(label, sizes, SMALL):
+        blocks = np.linalg.inv(_gather(M, part))
+        size = part.shape[1]
+        row.append(np.repeat(part, size, axis=1).reshape(-1))
+        col.append(np.tile(part, (1, size)).reshape(-1))
+        value.append(blocks.reshape(-1))
+    coords = (np.concatenate(row), np.concatenate(col))
+    return sp.coo_array((np.concatenate(value), coords), shape=M.shape).tocsr()
+
+
+def _range(indices: np.ndarray) -> str:
+    low, high = int(indices.min()), int(indices.max())
+    return f"{low}" if low == high else f"{low} to {high}"

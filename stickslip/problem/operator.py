@@ -1,0 +1,230 @@
+"""The Delassus operator W = H' M^-1 H [1/kg]: dense, in blocks, or matrix-free over bodies.
+
+One interface: `size`, `apply`, `diagonal`, `blocks`, `dense`. Problems hold one of the three and
+solvers ask for the form they need.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from stickslip.kernels import blocks
+from stickslip.problem.checks import Array, IntArray, ProblemError, finite, floats
+from stickslip.problem.sets import ProductSet
+
+
+class Delassus(Protocol):
+    """What every form of W can do."""
+
+    @property
+    def size(self) -> int:
+        """Number of rows, that is of components of r."""
+
+    def apply(self, r: Array, bias: Array) -> Array:
+        """W r + bias [m/s], shape (n,)."""
+
+    def diagonal(self) -> Array:
+        """Diagonal of W [1/kg], shape (n,)."""
+
+    def blocks(self, K: ProductSet) -> "BlockDelassus":
+        """W in blocks along the blocks of K."""
+
+    def dense(self) -> Array:
+        """W as one array [1/kg], shape (n, n)."""
+
+
+@dataclass(frozen=True, eq=False)
+class DenseDelassus:
+    """W as one array."""
+
+    matrix: Array
+    """Delassus matrix [1/kg], shape (n, n)."""
+
+    @property
+    def size(self) -> int:
+        return self.matrix.shape[0]
+
+    def apply(self, r: Array, bias: Array) -> Array:
+        return self.matrix @ r + bias
+
+    def diagonal(self) -> Array:
+        return np.ascontiguousarray(np.diagonal(self.matrix))
+
+    def blocks(self, K: ProductSet) -> "BlockDelassus":
+        d = K.dimension
+        if d is None or self.matrix.size == 0:
+            return block_delassus(sp.csr_array(self.matrix), K)
+        nb = len(K)
+        parts = self.matrix.reshape(nb, d, nb, d).transpose(0, 2, 1, 3)
+        kept = (parts != 0.0).any(axis=(2, 3)) | np.eye(nb, dtype=bool)
+        row, column = np.nonzero(kept)
+        row_start = np.zeros(nb + 1, np.int64)
+        np.cumsum(kept.sum(axis=1), out=row_start[1:])
+        data_start = np.arange(row.size + 1, dtype=np.int64) * (d * d)
+        data = np.ascontiguousarray(parts[row, column]).reshape(-1)
+        return BlockDelassus(K.offset, row_start, column.astype(np.int64), data_start, data)
+
+    def dense(self) -> Array:
+        return self.matrix
+
+
+@dataclass(frozen=True, eq=False)
+class BlockDelassus:
+    """W in block rows along the contacts; the diagonal blocks are always there."""
+
+    offset: IntArray
+    """First component of each block, and the total [-], shape (nb + 1,)."""
+    row_start: IntArray
+    """First stored block of each block row, and the total [-], shape (nb + 1,)."""
+    column: IntArray
+    """Block column of each stored block, ascending in each row [-], shape (nnzb,)."""
+    data_start: IntArray
+    """First number of each stored block, and the total [-], shape (nnzb + 1,)."""
+    data: Array
+    """Numbers of the blocks, each row by row [1/kg], shape (data_start[-1],)."""
+
+    @property
+    def size(self) -> int:
+        return int(self.offset[-1])
+
+    def apply(self, r: Array, bias: Array) -> Array:
+        u = np.empty(self.size)
+        blocks.multiply(*self.arrays, r, bias, u)
+        return u
+
+    def diagonal(self) -> Array:
+        out = np.empty(self.size)
+        blocks.diagonal(*self.arrays, out)
+        return out
+
+    def blocks(self, K: ProductSet) -> "BlockDelassus":
+        if np.array_equal(self.offset, K.offset):
+            return self
+        return block_delassus(self.sparse(), K)
+
+    def sparse(self) -> sp.csr_array:
+        """W as a SciPy matrix, with every entry of the stored blocks."""
+        row, col = np.empty(self.data.size, np.int64), np.empty(self.data.size, np.int64)
+        value = np.empty(self.data.size)
+        blocks.block_entries(*self.arrays, row, col, value)
+        n = self.size
+        matrix = sp.coo_array((value, (row, col)), shape=(n, n)).tocsr()
+        matrix.sort_indices()
+        return matrix
+
+    def dense(self) -> Array:
+        return self.sparse().toarray()
+
+    @cached_property
+    def arrays(self) -> tuple[IntArray, IntArray, IntArray, IntArray, Array]:
+        """The matrix as kernels take it."""
+        return self.offset, self.row_start, self.column, self.data_start, self.data
+
+
+@dataclass(frozen=True, eq=False)
+class BodyDelassus:
+    """W = J J' without ever forming it: J holds, per contact, rows over its two bodies.
+
+    J = H' F where M^-1 = F F' body by body, so one array serves both directions.
+    """
+
+    offset: IntArray
+    """First component of each block, and the total [-], shape (nb + 1,)."""
+    bodies: IntArray
+    """First and second body of each contact, -1 for a fixed side [-], shape (nb, 2)."""
+    rows: Array
+    """Mass-scaled rows of H' [kg^-1/2], shape (n, 2, k), k velocities per body."""
+    count: int
+    """Number of bodies."""
+
+    @property
+    def size(self) -> int:
+        return int(self.offset[-1])
+
+    def apply(self, r: Array, bias: Array) -> Array:
+        w, u = np.empty((self.count, self.rows.shape[2])), np.empty(self.size)
+        blocks.blocks_to_bodies(self.bodies, self.offset, self.rows, r, w)
+        blocks.bodies_to_blocks(self.bodies, self.offset, self.rows, w, bias, u)
+        return u
+
+    def diagonal(self) -> Array:
+        out = np.empty(self.size)
+        blocks.body_diagonal(self.bodies, self.offset, self.rows, out)
+        return out
+
+    def blocks(self, K: ProductSet) -> BlockDelassus:
+        J = self.sparse()
+        return block_delassus(sp.csr_array(J @ J.T), K)
+
+    def sparse(self) -> sp.csr_array:
+        """J as a SciPy matrix, shape (n, k * bodies)."""
+        return rows_to_sparse(self.bodies, self.offset, self.rows, self.count)
+
+    def dense(self) -> Array:
+        J = self.sparse()
+        return (J @ J.T).toarray()
+
+
+def delassus(name: str, W: Any, K: ProductSet) -> Delassus:
+    """W as one of the three forms: arrays stay dense, SciPy matrices go into the blocks of K."""
+    if isinstance(W, DenseDelassus | BlockDelassus | BodyDelassus):
+        if W.size != K.size:
+            raise ProblemError(f"{name} has {W.size} rows, expected {K.size} for {K!r}")
+        return W
+    if sp.issparse(W):
+        check_shape(name, W.shape, K)
+        matrix = sp.csr_array(W)
+        finite(name, matrix.data, lambda k: _between(K, *sparse_place(matrix, k[0])))
+        return block_delassus(matrix, K)
+    matrix = floats(name, W)
+    check_shape(name, matrix.shape, K)
+    finite(name, matrix, lambda k: _between(K, *k))
+    return DenseDelassus(matrix)
+
+
+def block_delassus(matrix: sp.csr_array, K: ProductSet) -> BlockDelassus:
+    """A SciPy CSR matrix in blocks along K; duplicates are summed."""
+    nb, offset = len(K), K.offset
+    block_of = np.repeat(np.arange(nb), np.diff(offset))
+    indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+    values = np.ascontiguousarray(matrix.data, np.float64)
+    row_start = np.zeros(nb + 1, np.int64)
+    blocks.count_blocks(offset, block_of, indptr, indices, np.full(nb, -1), row_start)
+    column = np.zeros(row_start[-1], np.int64)
+    blocks.list_blocks(offset, block_of, indptr, indices, row_start, np.full(nb, -1), column)
+    sizes = np.diff(offset)
+    row = np.repeat(np.arange(nb), np.diff(row_start))
+    data_start = np.concatenate([[0], np.cumsum(sizes[row] * sizes[column])]).astype(np.int64)
+    data = np.zeros(data_start[-1])
+    place = np.zeros(nb, np.int64)
+    blocks.fill_blocks(offset, block_of, indptr, indices, values, row_start, column, data_start, place, data)
+    return BlockDelassus(offset, row_start, column, data_start, data)
+
+
+def rows_to_sparse(bodies: IntArray, offset: IntArray, rows: Array, count: int) -> sp.csr_array:
+    """Contact rows over bodies as one SciPy matrix, shape (n, k * count)."""
+    n, _, k = rows.shape
+    body = np.repeat(bodies, np.diff(offset), axis=0)
+    kept = body >= 0
+    row = np.broadcast_to(np.arange(n)[:, None], (n, 2))[kept]
+    col = (body[kept][:, None] * k + np.arange(k)).reshape(-1)
+    data = rows[kept].reshape(-1)
+    return sp.coo_array((data, (np.repeat(row, k), col)), shape=(n, k * count)).tocsr()
+
+
+def check_shape(name: str, shape: tuple[int, ...], K: ProductSet) -> None:
+    if shape != (K.size, K.size):
+        raise ProblemError(f"{name} has shape {shape}, expected ({K.size}, {K.size}) for {K!r}")
+
+
+def sparse_place(matrix: sp.csr_array, k: int) -> tuple[int, int]:
+    """Row and column of the k-th stored number of a CSR matrix."""
+    return int(np.searchsorted(matrix.indptr, k, side="right") - 1), int(matrix.indices[k])
+
+
+def _between(K: ProductSet, row: int, column: int) -> str:
+    i, j = (int(np.searchsorted(K.offset, k, side="right") - 1) for k in (row, column))
+    return f"entry ({row}, {column}), between contacts {i} and {j},"

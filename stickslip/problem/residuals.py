@@ -1,0 +1,189 @@
+"""The judge: the only measure of error in the house.
+
+`judge(problem, r)` sees the problem and the answer and recomputes everything else. What each
+number means:
+
+- natural: |r - P_K(r - u_hat)| / max(|u_free|, |r|, |u|), the measure of published profiles; it
+  depends on the units chosen.
+- natural_scaled: the same map with rho_i = 1 / mean diag W_ii, which does not depend on units:
+  |r - P_K(r - rho u_hat)| / max(|r|, |rho u_free|, |rho u|). Rolling and torsional components have
+  their own rho_g; they are first divided by the length sqrt(rho_g / rho_i), so that metres and
+  millimetres give the same number.
+- impulse, velocity, work: largest distance of r to K [N s] and of u_hat to K* [m/s], largest
+  |r·u_hat| of a contact [J].
+- worst: the contact with the largest share in natural_scaled.
+
+A contact with W_ii = 0 takes the mean rho of the others (1 if there is none); 0/0 is 0; an empty
+problem is solved. Solved means natural <= tolerance and natural_scaled <= tolerance, and for
+global problems equilibrium and joints as well.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.kernels import residuals as kernels
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array, flat
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.jacobian import ContactBlocks
+from stickslip.problem.sets import ProductSet
+
+
+@dataclass(frozen=True, slots=True)
+class Residuals:
+    """How far an answer is from solving its problem; all zero for an exact one."""
+
+    natural: float
+    """Natural-map residual, relative, with rho = 1 [-]."""
+    natural_scaled: float
+    """Natural-map residual, relative, independent of units [-]."""
+    impulse: float
+    """Largest distance of a contact's r to its set [N s]."""
+    velocity: float
+    """Largest distance of a contact's u_hat to the dual set [m/s]."""
+    work: float
+    """Largest |r·u_hat| of a contact [J]."""
+    worst: int
+    """Contact with the largest share in natural_scaled; -1 if there is none."""
+    equilibrium: float = 0.0
+    """|M v - f - H r - G lam| / max of the four terms, global problems only [-]."""
+    joints: float = 0.0
+    """|G' v + g_bias| / max(|G' v_free|, |g_bias|, |G| |v|), global problems only [-]."""
+
+    @property
+    def error(self) -> float:
+        """The largest of the relative measures, which decides [-]; NaN counts as infinite."""
+        worst = max(self.natural, self.natural_scaled, self.equilibrium, self.joints)
+        values = (self.natural, self.natural_scaled, self.equilibrium, self.joints)
+        return float("inf") if any(v != v for v in values) else worst
+
+    def solved(self, tolerance: float) -> bool:
+        """Whether every relative measure is at most `tolerance`."""
+        return self.error <= tolerance
+
+    def rows(self, tolerance: float | None = None) -> list[tuple[str, str]]:
+        """Names and values for printing."""
+        bound = "" if tolerance is None else f"  (tolerance {tolerance:.0e})"
+        rows = [
+            ("natural", f"{self.natural:.3e}{bound}"),
+            ("natural_scaled", f"{self.natural_scaled:.3e}" + (f"  worst at contact {self.worst}" if self.worst >= 0 else "")),
+            ("distances", f"r to K {self.impulse:.2e} N s, u_hat to K* {self.velocity:.2e} m/s, work {self.work:.2e} J"),
+        ]
+        if self.equilibrium or self.joints:
+            rows.append(("equilibrium", f"{self.equilibrium:.2e}, joints {self.joints:.2e}"))
+        return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """The scales of natural_scaled for one problem."""
+
+    rho: Array
+    """1 / mean diagonal of W_ii [kg], shape (nb,)."""
+    length: Array
+    """Length of rolling and torsional components, 1 for the others [m], shape (n,)."""
+    coefficient: Array
+    """Friction coefficients divided by their length [-], shape (ng,)."""
+
+
+def metric(K: ProductSet, diagonal: Array) -> Metric:
+    """Scales of natural_scaled from the diagonal of W [1/kg]."""
+    scales = Metric(np.empty(len(K)), np.empty(K.size), np.empty(K.coefficient.shape[0]))
+    kernels.metric(
+        K.kind, K.offset, K.group_offset, K.group_size, K.coefficient, diagonal,
+        scales.rho, scales.length, scales.coefficient,
+    )  # fmt: skip
+    return scales
+
+
+def judge(
+    problem: ContactProblem | GlobalProblem | BoxProblem,
+    r: ArrayLike,
+    v: ArrayLike | None = None,
+    lam: ArrayLike | None = None,
+) -> Residuals:
+    """How well `r` (and `v`, `lam` of a global problem) solves `problem`.
+
+    Velocities that are not given are computed from r: M v = f + H r + G lam.
+    """
+    if isinstance(problem, BoxProblem):
+        return _judge_box(problem, flat("z", r, problem.size))
+    r = flat("r", r, problem.size)
+    if isinstance(problem, GlobalProblem):
+        return _judge_global(problem, r, v, lam)
+    u = problem.W.apply(r, problem.u_free)  # recomputed: a solver's own u is not evidence
+    return _judge_law(problem.K, r, u, problem.u_free, problem.W.diagonal())
+
+
+def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array) -> Residuals:
+    scales, n = metric(K, diagonal), K.size
+    work = np.empty((2, n))
+    out = np.empty(kernels.MEASURES)
+    kernels.stop_measures(
+        *K.arrays, scales.rho, scales.length, scales.coefficient, np.ones(n), r, u, u_free, work[0], work[1], out
+    )
+    kernels.unit_measures(*K.arrays, r, u, work[0], work[1], out)
+    natural, scaled, impulse, velocity, energy, worst = out.tolist()
+    return Residuals(natural, scaled, impulse, velocity, energy, int(worst))
+
+
+def _judge_box(problem: BoxProblem, z: Array) -> Residuals:
+    """|z - P(z - (A z + b))|_inf / max(1, |b|_inf), the same number in both places."""
+    w = problem.value(z)
+    gap = z - np.clip(z - w, problem.lower, problem.upper)
+    worst = int(np.argmax(np.where(np.isnan(gap), np.inf, np.abs(gap)))) if z.size else -1
+    natural = abs(float(gap[worst])) / max(1.0, float(np.abs(problem.b).max())) if z.size else 0.0
+    inside = np.clip(z, problem.lower, problem.upper)
+    need_up, need_down = problem.upper == np.inf, problem.lower == -np.inf
+    velocity = np.where(need_up, np.maximum(-w, 0.0), 0.0) + np.where(need_down, np.maximum(w, 0.0), 0.0)
+    with np.errstate(invalid="ignore"):
+        side = np.where(w > 0.0, z - problem.lower, problem.upper - z)
+        energy = np.where(np.isfinite(side) & (w != 0.0), np.abs(side * w), 0.0)
+    return Residuals(
+        natural,
+        natural,
+        float(np.abs(z - inside).max(initial=0.0)),
+        float(velocity.max(initial=0.0)),
+        float(energy.max(initial=0.0)),
+        worst,
+    )
+
+
+def _judge_global(
+    problem: GlobalProblem, r: Array, v: ArrayLike | None, lam: ArrayLike | None
+) -> Residuals:
+    M, f, p = problem.M, problem.f, problem.g_bias.size
+    lam = flat("lam", np.zeros(p) if lam is None else lam, p)
+    H, G = problem.H_sparse(), problem.G_sparse()
+    Hr, Gl = H @ r, G @ lam
+    v = M.solve(f + Hr + Gl) if v is None else flat("v", v, M.size)
+    v_free = M.solve(f)
+    u, u_free = H.T @ v + problem.u_bias, H.T @ v_free + problem.u_bias
+    law = _judge_law(problem.K, r, u, u_free, delassus_diagonal(problem))
+    Mv = M.multiply(v)
+    equilibrium = _relative(Mv - f - Hr - Gl, Mv, f, Hr, Gl)
+    Gv = G.T @ v
+    reach = abs(G).T @ np.abs(v)  # cancellation in G'v is rounding, not error
+    joints = _relative(Gv + problem.g_bias, problem.g_bias, reach, G.T @ v_free)
+    return Residuals(
+        law.natural, law.natural_scaled, law.impulse, law.velocity, law.work, law.worst, equilibrium, joints
+    )
+
+
+def delassus_diagonal(problem: GlobalProblem) -> Array:
+    """Diagonal of H' M^-1 H, joints left aside [1/kg], shape (n,)."""
+    if isinstance(problem.H, ContactBlocks) and problem.M.is_body_blocks:
+        F = problem.M.inverse_root
+        body = np.repeat(problem.H.bodies, np.diff(problem.K.offset), axis=0)
+        scaled = np.einsum("nsk,nskm->nsm", problem.H.rows, F[body]) * (body >= 0)[:, :, None]
+        return (scaled**2).sum(axis=(1, 2))
+    H = problem.H_sparse()
+    return np.asarray(H.multiply(problem.M.solve(H)).sum(axis=0)).reshape(-1)
+
+
+def _relative(error: Array, *terms: Array) -> float:
+    size = float(np.linalg.norm(error))
+    scale = max(float(np.linalg.norm(t)) for t in terms)
+    return 0.0 if size == 0.0 else (size / scale if scale else float("inf"))

@@ -1,0 +1,132 @@
+"""What a solver gives back: the answer, how it came about, and what the judge says of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.residuals import Residuals
+from stickslip.problem.states import ContactStates, contact_states
+
+Problem = ContactProblem | GlobalProblem | BoxProblem
+
+
+class Status(Enum):
+    """Why the solver stopped. The value is the sentence shown to the user."""
+
+    SOLVED = "residual below tolerance"
+    MAX_ITERATIONS = "iteration limit reached; raise max_iterations, relax tolerance or try another solver"
+    STALLED = "progress stopped above tolerance; try another solver or relax tolerance"
+    NOT_FINITE = "NaN or inf met on the way; check the scaling of W and u_free"
+
+    @property
+    def ok(self) -> bool:
+        """Whether the answer is certified at the solver's tolerance."""
+        return self is Status.SOLVED
+
+
+class SolverFailure(RuntimeError):
+    """Raised by `Solution.or_raise`; carries the best answer found."""
+
+    def __init__(self, solution: "Solution"):
+        self.solution = solution
+        residuals = solution.residuals
+        super().__init__(
+            f"{solution.solver}: {solution.status.name.lower().replace('_', ' ')}"
+            f" after {solution.iterations} iterations: {solution.reason or solution.status.value}"
+            f" (natural {residuals.natural:.2e}, natural_scaled {residuals.natural_scaled:.2e},"
+            f" tolerance {solution.tolerance:.0e})"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution:
+    """A certified answer, or the best one found and the reason why it is not."""
+
+    problem: Problem
+    """The problem as it was given."""
+    r: Array
+    """Contact impulses [N s], shape (n,); z for a BoxProblem. `contact_impulses` shows them by contact."""
+    u: Array
+    """Contact velocities, recomputed from r [m/s], shape (n,); A z + b for a BoxProblem."""
+    status: Status
+    """Why the solver stopped, said by the judge's residuals."""
+    residuals: Residuals
+    """The judge's measures of this answer."""
+    solver: str
+    """Name of the solver."""
+    tolerance: float
+    """Tolerance asked for, on natural and natural_scaled [-]."""
+    iterations: int
+    """Iterations (for Gauss-Seidel, sweeps over all contacts)."""
+    seconds: float
+    """Time of the solve, without compilation [s]."""
+    compile_seconds: float = 0.0
+    """Time spent compiling kernels, or loading them from their cache [s]."""
+    history: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    """Iteration, natural and natural_scaled at each check [-], shape (checks, 3)."""
+    v: Array | None = None
+    """Velocities of a GlobalProblem [m/s, rad/s], shape (nv,)."""
+    lam: Array | None = None
+    """Bilateral multipliers of a GlobalProblem [N s], shape (p,)."""
+    reason: str = ""
+    """What exactly was seen, when the status needs more than its own sentence."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the answer is certified at the tolerance."""
+        return self.status.ok
+
+    @property
+    def contact_impulses(self) -> Array:
+        """r seen by contact [N s], shape (nc, d); for problems whose blocks have one size."""
+        return self.r.reshape(-1, 1) if isinstance(self.problem, BoxProblem) else self.problem.K.rows(self.r)
+
+    @property
+    def contact_velocities(self) -> Array:
+        """u seen by contact [m/s], shape (nc, d); for problems whose blocks have one size."""
+        return self.u.reshape(-1, 1) if isinstance(self.problem, BoxProblem) else self.problem.K.rows(self.u)
+
+    @cached_property
+    def states(self) -> ContactStates:
+        """What each contact does: separating, sticking, slipping, ..., and how strictly."""
+        return contact_states(self.problem, self.r, self.u, self.tolerance)
+
+    def or_raise(self) -> "Solution":
+        """This solution if it is certified, otherwise `SolverFailure` with the best answer inside."""
+        if not self.ok:
+            raise SolverFailure(self)
+        return self
+
+    def with_(self, **changes: Any) -> "Solution":
+        """A copy with some fields changed."""
+        return replace(self, **changes)
+
+    def __repr__(self) -> str:
+        head = f"{self.solver}: {self.status.name} ({self.reason or self.status.value})"
+        rows = [
+            ("problem", repr(self.problem)),
+            ("iterations", f"{self.iterations}"),
+            ("time", _duration(self.seconds) + (f" (+ {_duration(self.compile_seconds)} compiling)" if self.compile_seconds > 1e-3 else "")),
+            *self.residuals.rows(self.tolerance),
+            ("contacts", self.states.summary()),
+        ]
+        width = max(len(name) for name, _ in rows)
+        return "\n".join([head, *(f"  {name:<{width}}  {value}" for name, value in rows if value)])
+
+
+Recover = Callable[[Solution], Solution]
+"""The way back of a conversion: from the answer of the new problem to that of the original."""
+
+
+def _duration(seconds: float) -> str:
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
