@@ -1,0 +1,75 @@
+"""Options of solvers: typed fields with a unit, a default, a range and a sentence.
+
+`Options` checks every field against its range when a solver is made, so that an absurd value is a
+`ValueError` that names it, and a misspelt name a `TypeError`, before any computation.
+"""
+
+import math
+from dataclasses import Field, dataclass, field, fields
+from typing import Any
+
+
+def option(
+    default: Any, doc: str, *, unit: str = "-", low: float = -math.inf, high: float = math.inf,
+    open_low: bool = False, open_high: bool = False, choices: tuple[str, ...] = (),
+) -> Any:  # fmt: skip
+    """A field of a solver: default, sentence, unit, and the range or the choices it must keep."""
+    metadata = {
+        "doc": doc, "unit": unit, "low": low, "high": high,
+        "open_low": open_low, "open_high": open_high, "choices": choices,
+    }  # fmt: skip
+    return field(default=default, metadata=metadata)
+
+
+def tolerance_option(default: float = 1e-8) -> Any:
+    """The tolerance every solver has."""
+    doc = "stop when the judge's natural and natural_scaled are at most this"
+    return option(default, doc, low=0.0, high=1.0, open_low=True, open_high=True)
+
+
+def iterations_option(default: int, what: str = "iterations") -> Any:
+    """The iteration limit every solver has."""
+    return option(default, f"most {what} before giving up", low=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Base of every solver: a frozen set of checked options."""
+
+    def __post_init__(self) -> None:
+        for spec in fields(self):
+            check(type(self).__name__, spec, getattr(self, spec.name))
+
+
+def check(owner: str, spec: Field[Any], value: Any) -> None:
+    """Refuse a value of the wrong type or outside its range, naming option, value and range."""
+    kind, meta = type(spec.default), spec.metadata
+    wrong = isinstance(value, bool) != (kind is bool)
+    if kind is float:
+        wrong |= not isinstance(value, int | float)
+    elif kind is int:
+        wrong |= not isinstance(value, int)
+    else:
+        wrong |= not isinstance(value, kind)
+    if wrong:
+        raise ValueError(f"{owner}: {spec.name} must be {kind.__name__}, got {value!r}")
+    if meta["choices"]:
+        if value not in meta["choices"]:
+            raise ValueError(f"{owner}: {spec.name} must be one of {allowed(spec)}, got {value!r}")
+    elif kind in (int, float):
+        low = meta["low"] < value if meta["open_low"] else meta["low"] <= value
+        high = value < meta["high"] if meta["open_high"] else value <= meta["high"]
+        if not (low and high):
+            raise ValueError(f"{owner}: {spec.name} must lie in {allowed(spec)}, got {value!r}")
+
+
+def allowed(spec: Field[Any]) -> str:
+    """The range of an option as text: `(0, 1)`, `[1, inf)`, `a, b`, `True, False`."""
+    meta = spec.metadata
+    if meta["choices"]:
+        return ", ".join(meta["choices"])
+    if type(spec.default) is bool:
+        return "True, False"
+    left = "(" if meta["open_low"] or meta["low"] == -math.inf else "["
+    right = ")" if meta["open_high"] or meta["high"] == math.inf else "]"
+    return f"{left}{meta['low']:g}, {meta['high']:g}{right}"

@@ -1,0 +1,82 @@
+"""The solvers by name, with what each accepts. A new solver is one file and one line in `_TABLE`.
+
+The table holds names of modules, not modules: a solver is imported when it is asked for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import Field, dataclass, fields
+from importlib import import_module
+from typing import Any, Protocol, runtime_checkable
+
+from numpy.typing import ArrayLike
+
+from stickslip.problem.sets import KINDS
+from stickslip.problem.solution import Problem, Solution
+
+
+@runtime_checkable
+class Solver(Protocol):
+    """A frozen set of options. Same solver, same problem, same guess: same answer."""
+
+    def solve(self, problem: Problem, *, guess: ArrayLike | None = None) -> Solution:
+        """Solve `problem`, starting from `guess` if there is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the table: where a solver is, and what it takes."""
+
+    name: str
+    """Name of the solver, everywhere the same."""
+    module: str
+    """Module of the class, imported on use."""
+    cls: str
+    """Name of the class."""
+    accepts: frozenset[str]
+    """Kinds of block it takes, out of `stickslip.problem.sets.KINDS`."""
+
+    def load(self) -> Any:
+        """The class of the solver."""
+        return getattr(import_module(self.module), self.cls)
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring of the class."""
+        return (self.load().__doc__ or "").strip().splitlines()[0]
+
+    @property
+    def options(self) -> tuple[Field[Any], ...]:
+        """The options, as dataclass fields with doc, unit and range in their metadata."""
+        return fields(self.load())
+
+
+_TABLE = {
+    entry.name: entry
+    for entry in (
+        Entry("nsgs", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset(KINDS)),
+    )
+}
+
+
+def names(accepting: Sequence[str] = ()) -> list[str]:
+    """Names of the solvers that accept all of the given kinds of block."""
+    return sorted(name for name, e in _TABLE.items() if e.accepts.issuperset(accepting))
+
+
+def entry(name: str) -> Entry:
+    """The line of one solver; an unknown name is a `KeyError` that lists the known ones."""
+    try:
+        return _TABLE[name]
+    except KeyError:
+        raise KeyError(f"no solver {name!r}; known: {', '.join(sorted(_TABLE))}") from None
+
+
+def make(name: str, **options: Any) -> Solver:
+    """The solver `name` with these options; an unknown option is a `TypeError` that lists the known."""
+    found = entry(name)
+    known = [spec.name for spec in found.options]
+    for given in options:
+        if given not in known:
+            raise TypeError(f"{name} has no option {given!r}; it has: {', '.join(known)}")
+    solver: Solver = found.load()(**options)
+    return solver
