@@ -32,6 +32,19 @@ def norm(x, a, b):
 
 
 @jit
+def project_groups(x, o, group_size, coefficient, g0, g1):
+    """Shorten every group of the contact at x[o] to |x_k| <= mu_k x_N, in place; x_N >= 0 is kept."""
+    a = o + 1
+    for g in range(g0, g1):
+        t, limit = norm(x, a, a + group_size[g]), coefficient[g] * x[o]
+        if t > limit:
+            scale = limit / t
+            for i in range(a, a + group_size[g]):
+                x[i] *= scale
+        a += group_size[g]
+
+
+@jit
 def project_friction(x, o, group_size, coefficient, g0, g1, out):
     """out[o:] <- nearest point of {|r_k| <= mu_k r_N}.   x, out (n,), may be the same array.
 
@@ -60,15 +73,10 @@ def project_friction(x, o, group_size, coefficient, g0, g1, out):
         if not better > s:
             break
         s = better
+    for i in range(o, end):
+        out[i] = x[i]
     out[o] = s
-    a = o + 1
-    for g in range(g0, g1):
-        t = norm(x, a, a + group_size[g])
-        limit = coefficient[g] * s
-        scale = 1.0 if t <= limit else limit / t
-        for i in range(a, a + group_size[g]):
-            out[i] = scale * x[i]
-        a += group_size[g]
+    project_groups(out, o, group_size, coefficient, g0, g1)
 
 
 @jit

@@ -5,7 +5,6 @@ enter. No `fastmath`: compiled and plain kernels round alike.
 """
 
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ JIT = os.environ.get("STICKSLIP_JIT", "1") != "0"
 
 if JIT:
     import numba
+    from numba.core.event import install_timer
 
 
 def _stamp() -> tuple[float, int]:
@@ -40,10 +40,23 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
 _STAMP = _stamp() if JIT else (0.0, 0)
 
 
-def compile_for(kernel: Callable[..., Any], *arguments: Any) -> float:
-    """Make `kernel` ready for arguments like these, without running it; seconds it took [s]."""
-    if not JIT or kernel.signatures:  # type: ignore[attr-defined]
-        return 0.0
-    start = time.perf_counter()
-    kernel.compile(tuple(numba.typeof(a) for a in arguments))  # type: ignore[attr-defined]
-    return time.perf_counter() - start
+class Compilation:
+    """Seconds spent compiling kernels, or loading them from their cache, inside a `with`."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        """Time under Numba's compiler lock [s]."""
+        self._timer: Any = None
+
+    def __enter__(self) -> "Compilation":
+        if JIT:
+            self._timer = install_timer("numba:compiler_lock", self._add)
+            self._timer.__enter__()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        if self._timer is not None:
+            self._timer.__exit__(*failure)
+
+    def _add(self, seconds: float) -> None:
+        self.seconds += seconds

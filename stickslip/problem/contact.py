@@ -145,6 +145,19 @@ class GlobalProblem:
             and (self.G is None or isinstance(self.G, ContactBlocks))
         )
 
+    def pushed(self, r: Array, lam: Array) -> Array:
+        """H r + G lam: what the impulses do to the momenta [N s], shape (nv,)."""
+        p = _push(self.H, self.M, r)
+        return p if self.G is None else p + _push(self.G, self.M, lam)
+
+    def contact_velocity(self, v: Array) -> Array:
+        """u = H' v + u_bias [m/s], shape (n,)."""
+        return _pull(self.H, self.M, v, self.u_bias)
+
+    def joint_velocity(self, v: Array) -> Array:
+        """G' v + g_bias, zero in an answer [m/s], shape (p,)."""
+        return self.g_bias if self.G is None else _pull(self.G, self.M, v, self.g_bias)
+
     def H_sparse(self) -> sp.csr_array:
         """H as a SciPy matrix, shape (nv, n)."""
         return _sparse(self.H, self.M)
@@ -192,6 +205,18 @@ def _check_bodies(name: str, value: ContactBlocks, M: MassMatrix) -> None:
     if M.size % k or (value.bodies.size and value.bodies.max() >= count):
         i = int(np.argmax(value.bodies.max(axis=1))) if value.bodies.size else 0
         raise ProblemError(f"{name}: contact {i} names a body beyond the {count} bodies of M")
+
+
+def _push(value: sp.csr_array | ContactBlocks, M: MassMatrix, r: Array) -> Array:
+    if isinstance(value, ContactBlocks):
+        return value.impulses(r, M.size // value.rows.shape[2]).reshape(-1)
+    return value @ r
+
+
+def _pull(value: sp.csr_array | ContactBlocks, M: MassMatrix, v: Array, bias: Array) -> Array:
+    if isinstance(value, ContactBlocks):
+        return value.velocities(v.reshape(-1, value.rows.shape[2]), bias)
+    return value.T @ v + bias
 
 
 def _sparse(value: sp.csr_array | ContactBlocks, M: MassMatrix) -> sp.csr_array:

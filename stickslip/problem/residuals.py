@@ -18,7 +18,7 @@ problem is solved. Solved means natural <= tolerance and natural_scaled <= toler
 global problems equilibrium and joints as well.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -48,9 +48,9 @@ class Residuals:
     worst: int
     """Contact with the largest share in natural_scaled; -1 if there is none."""
     equilibrium: float = 0.0
-    """|M v - f - H r - G lam| / max of the four terms, global problems only [-]."""
+    """|M v - f - H r - G lam| / max(|M v|, |f|, |H r + G lam|), global problems only [-]."""
     joints: float = 0.0
-    """|G' v + g_bias| / max(|G' v_free|, |g_bias|, |G| |v|), global problems only [-]."""
+    """|G' v + g_bias| / max(|G' v_free + g_bias|, |g_bias|, | |G|' |v| |), global problems only [-]."""
 
     @property
     def error(self) -> float:
@@ -108,13 +108,24 @@ def judge(
 
     Velocities that are not given are computed from r: M v = f + H r + G lam.
     """
-    if isinstance(problem, BoxProblem):
-        return _judge_box(problem, flat("z", r, problem.size))
-    r = flat("r", r, problem.size)
+    r = flat("z" if isinstance(problem, BoxProblem) else "r", r, problem.size)
     if isinstance(problem, GlobalProblem):
-        return _judge_global(problem, r, v, lam)
+        lam = flat("lam", np.zeros(problem.g_bias.size) if lam is None else lam, problem.g_bias.size)
+        v = None if v is None else flat("v", v, problem.M.size)
+    return examine(problem, r, v, lam)[0]
+
+
+def examine(
+    problem: ContactProblem | GlobalProblem | BoxProblem, r: Array, v: Array | None, lam: Array | None
+) -> tuple[Residuals, Array]:
+    """The judge's residuals and the contact velocities they were found with; flat arrays only."""
+    if isinstance(problem, BoxProblem):
+        w = problem.value(r)
+        return _judge_box(problem, r, w), w
+    if isinstance(problem, GlobalProblem):
+        return _judge_global(problem, r, v, np.zeros(0) if lam is None else lam)
     u = problem.W.apply(r, problem.u_free)  # recomputed: a solver's own u is not evidence
-    return _judge_law(problem.K, r, u, problem.u_free, problem.W.diagonal())
+    return _judge_law(problem.K, r, u, problem.u_free, problem.W.diagonal()), u
 
 
 def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array) -> Residuals:
@@ -129,9 +140,8 @@ def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array
     return Residuals(natural, scaled, impulse, velocity, energy, int(worst))
 
 
-def _judge_box(problem: BoxProblem, z: Array) -> Residuals:
+def _judge_box(problem: BoxProblem, z: Array, w: Array) -> Residuals:
     """|z - P(z - (A z + b))|_inf / max(1, |b|_inf), the same number in both places."""
-    w = problem.value(z)
     gap = z - np.clip(z - w, problem.lower, problem.upper)
     worst = int(np.argmax(np.where(np.isnan(gap), np.inf, np.abs(gap)))) if z.size else -1
     natural = abs(float(gap[worst])) / max(1.0, float(np.abs(problem.b).max())) if z.size else 0.0
@@ -152,24 +162,22 @@ def _judge_box(problem: BoxProblem, z: Array) -> Residuals:
 
 
 def _judge_global(
-    problem: GlobalProblem, r: Array, v: ArrayLike | None, lam: ArrayLike | None
-) -> Residuals:
-    M, f, p = problem.M, problem.f, problem.g_bias.size
-    lam = flat("lam", np.zeros(p) if lam is None else lam, p)
-    H, G = problem.H_sparse(), problem.G_sparse()
-    Hr, Gl = H @ r, G @ lam
-    v = M.solve(f + Hr + Gl) if v is None else flat("v", v, M.size)
+    problem: GlobalProblem, r: Array, v: Array | None, lam: Array
+) -> tuple[Residuals, Array]:
+    M, f = problem.M, problem.f
+    pushed = problem.pushed(r, lam)
+    v = M.solve(f + pushed) if v is None else v
     v_free = M.solve(f)
-    u, u_free = H.T @ v + problem.u_bias, H.T @ v_free + problem.u_bias
+    u, u_free = problem.contact_velocity(v), problem.contact_velocity(v_free)
     law = _judge_law(problem.K, r, u, u_free, delassus_diagonal(problem))
-    Mv = M.multiply(v)
-    equilibrium = _relative(Mv - f - Hr - Gl, Mv, f, Hr, Gl)
-    Gv = G.T @ v
-    reach = abs(G).T @ np.abs(v)  # cancellation in G'v is rounding, not error
-    joints = _relative(Gv + problem.g_bias, problem.g_bias, reach, G.T @ v_free)
-    return Residuals(
-        law.natural, law.natural_scaled, law.impulse, law.velocity, law.work, law.worst, equilibrium, joints
-    )
+    momentum = M.multiply(v)
+    equilibrium = _relative(momentum - f - pushed, momentum, f, pushed)
+    joints = 0.0
+    if problem.G is not None:
+        # What G'v is made of, not what is left of it: cancellation is rounding, not error.
+        reach = abs(problem.G_sparse()).T @ np.abs(v)
+        joints = _relative(problem.joint_velocity(v), problem.g_bias, reach, problem.joint_velocity(v_free))
+    return replace(law, equilibrium=equilibrium, joints=joints), u
 
 
 def delassus_diagonal(problem: GlobalProblem) -> Array:

@@ -1,6 +1,5 @@
 """What a solver gives back: the answer, how it came about, and what the judge says of it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
@@ -119,10 +118,6 @@ class Solution:
         ]
         width = max(len(name) for name, _ in rows)
         return "\n".join([head, *(f"  {name:<{width}}  {value}" for name, value in rows if value)])
-
-
-Recover = Callable[[Solution], Solution]
-"""The way back of a conversion: from the answer of the new problem to that of the original."""
 
 
 def _duration(seconds: float) -> str:

@@ -1,0 +1,137 @@
+"""Sweeps over the contacts without W: the velocities of the bodies are kept, in mass-scaled form.
+
+W = J J'. With w = J' r kept up to date, u_i = J_i w + u_free_i; after contact i is solved,
+w += J_i' (r_i - r_i_old). Arrays of the set (7), bodies (nb, 2), rows (n, 2, k), w (bodies + 1, k):
+the last body is the fixed one, which never moves (its rows are zero).
+"""
+
+import math
+
+from stickslip.kernels import blocks, gauss_seidel, local as one, residuals, schedule
+from stickslip.kernels.jit import jit
+
+
+@jit
+def sweep_coulomb3(bodies, rows, coefficient, local, u_free, r, kappa, w):
+    """One sweep over 3D Coulomb contacts between bodies of six velocities; squared change of r."""
+    moved = 0.0
+    for i in range(bodies.shape[0]):
+        a, at = 3 * i, 16 * i
+        b, c = bodies[i, 0], bodies[i, 1]
+        u0, u1, u2 = u_free[a], u_free[a + 1], u_free[a + 2]
+        for k in range(6):
+            u0 += rows[a, 0, k] * w[b, k] + rows[a, 1, k] * w[c, k]
+            u1 += rows[a + 1, 0, k] * w[b, k] + rows[a + 1, 1, k] * w[c, k]
+            u2 += rows[a + 2, 0, k] * w[b, k] + rows[a + 2, 1, k] * w[c, k]
+        r0, r1, r2 = r[a], r[a + 1], r[a + 2]
+        q0 = u0 - (local[at] * r0 + local[at + 1] * r1 + local[at + 2] * r2)
+        q1 = u1 - (local[at + 3] * r0 + local[at + 4] * r1 + local[at + 5] * r2)
+        q2 = u2 - (local[at + 6] * r0 + local[at + 7] * r1 + local[at + 8] * r2)
+        n, t1, t2, kappa[i] = one.coulomb3(local, at, q0, q1, q2, coefficient[i], kappa[i])
+        d0, d1, d2 = n - r0, t1 - r1, t2 - r2
+        change = d0 * d0 + d1 * d1 + d2 * d2
+        if change == 0.0:
+            continue
+        moved += change
+        r[a], r[a + 1], r[a + 2] = n, t1, t2
+        for k in range(6):
+            w[b, k] += rows[a, 0, k] * d0 + rows[a + 1, 0, k] * d1 + rows[a + 2, 0, k] * d2
+            w[c, k] += rows[a, 1, k] * d0 + rows[a + 1, 1, k] * d1 + rows[a + 2, 1, k] * d2
+    return moved
+
+
+@jit
+def sweep(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    bodies, rows, local, local_start, u_free, omega, r, kappa, w, q, old, out, work, x,
+):  # fmt: skip
+    """One sweep over blocks of any kind; squared change of r."""
+    moved, size = 0.0, w.shape[1]
+    for i in range(kind.shape[0]):
+        a, d, at = offset[i], offset[i + 1] - offset[i], local_start[i]
+        b, c = bodies[i, 0], bodies[i, 1]
+        for k in range(d):
+            old[k] = r[a + k]
+        for k in range(d):
+            s = u_free[a + k]
+            for m in range(size):
+                s += rows[a + k, 0, m] * w[b, m] + rows[a + k, 1, m] * w[c, m]
+            for m in range(d):
+                s -= local[at + k * d + m] * old[m]
+            q[k] = s
+        one.solve_block(
+            i, kind, offset, lower, upper, group_offset, group_size, coefficient,
+            local, local_start, q, old, kappa, work, out,
+        )  # fmt: skip
+        change = gauss_seidel.relax(
+            i, kind, offset, lower, upper, group_offset, group_size, coefficient, omega, r, a, out, x
+        )
+        if change == 0.0:
+            continue
+        moved += change
+        for k in range(d):
+            step = out[k] - old[k]
+            r[a + k] = out[k]
+            for m in range(size):
+                w[b, m] += rows[a + k, 0, m] * step
+                w[c, m] += rows[a + k, 1, m] * step
+    return moved
+
+
+@jit
+def prepare(kind, offset, group_offset, rows, local, local_start, work):
+    """W_ii = J_i J_i' of each block into `local`, and what follows it."""
+    for i in range(kind.shape[0]):
+        a, d, at = offset[i], offset[i + 1] - offset[i], local_start[i]
+        for k in range(d):
+            for m in range(k + 1):
+                s = 0.0
+                for side in range(2):
+                    for n in range(rows.shape[2]):
+                        s += rows[a + k, side, n] * rows[a + m, side, n]
+                local[at + k * d + m] = s
+                local[at + m * d + k] = s
+        gauss_seidel.prepare_block(i, kind, group_offset, d, local, at, work)
+
+
+@jit
+def run(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    bodies, rows, w, local, local_start, all_coulomb3,
+    rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
+    r, best, kappa, vectors, bench, control, history,
+):  # fmt: skip
+    """Sweep and look at the judge until solved, stopped, or `budget` sweeps are done.
+
+    Every look computes w afresh from r, so that rounding does not pile up in it. r (n,) is the
+    iterate, best (n,) the best one by the judge; vectors (4, n) and bench are work.
+    """
+    u, x, y, ones = vectors[0], vectors[1], vectors[2], vectors[3]
+    measures, q, old, out, work = bench[0], bench[1], bench[2], bench[3], bench[4:]
+    for k in range(r.shape[0]):
+        ones[k] = 1.0
+    while control[schedule.STATE] == schedule.RUNNING:
+        if control[schedule.SWEEPS] >= min(control[schedule.NEXT], budget):
+            blocks.blocks_to_bodies(bodies, offset, rows, r, w)
+            blocks.bodies_to_blocks(bodies, offset, rows, w, u_free, u)
+            residuals.stop_measures(
+                kind, offset, lower, upper, group_offset, group_size, coefficient,
+                rho, length, coefficient_scaled, ones, r, u, u_free, x, y, measures,
+            )  # fmt: skip
+            natural, scaled = measures[residuals.NATURAL], measures[residuals.SCALED]
+            if schedule.look(control, history, natural, scaled, tolerance):
+                for k in range(r.shape[0]):
+                    best[k] = r[k]
+            if control[schedule.SWEEPS] >= budget or control[schedule.STATE] != schedule.RUNNING:
+                return
+        if all_coulomb3 and omega == 1.0:
+            moved = sweep_coulomb3(bodies, rows, coefficient, local, u_free, r, kappa, w)
+        else:
+            moved = sweep(
+                kind, offset, lower, upper, group_offset, group_size, coefficient,
+                bodies, rows, local, local_start, u_free, omega, r, kappa, w, q, old, out, work, x,
+            )  # fmt: skip
+        control[schedule.MOVED] = moved
+        control[schedule.SWEEPS] += 1.0
+        if not moved < math.inf:
+            control[schedule.NEXT] = control[schedule.SWEEPS]

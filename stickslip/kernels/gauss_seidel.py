@@ -1,0 +1,165 @@
+"""Sweeps over the contacts on W in blocks: q_i = u_free_i + sum_{j != i} W_ij r_j, solve, next.
+
+Arrays of the set (7), of W in blocks (5), then `local` (see `local.py`). No allocation in sweeps.
+"""
+
+import math
+
+from stickslip.kernels import blocks, cones, friction, local as one, residuals, schedule
+from stickslip.kernels.jit import jit
+
+
+@jit
+def bench_rows(d):
+    """Rows and columns of the work array for blocks of at most d components."""
+    rows, columns = friction.work_rows(d)
+    return 4 + rows, max(columns, residuals.MEASURES)
+
+
+@jit
+def relax(i, set_kind, offset, lower, upper, group_offset, group_size, coefficient, omega, r, at, out, x):
+    """out <- P_K(r + omega (out - r)) on block i at r[at:]; returns the squared change.   x (n,) work."""
+    d = offset[i + 1] - offset[i]
+    if omega != 1.0:
+        for k in range(d):
+            x[at + k] = r[at + k] + omega * (out[k] - r[at + k])
+        cones.project_block(
+            i, set_kind, offset, lower, upper, group_offset, group_size, coefficient, x, x
+        )
+        for k in range(d):
+            out[k] = x[at + k]
+    moved = 0.0
+    for k in range(d):
+        step = out[k] - r[at + k]
+        moved += step * step
+    return moved
+
+
+@jit
+def sweep_coulomb3(row_start, column, data, coefficient, local, u_free, r, kappa):
+    """One sweep over 3D Coulomb contacts; returns the squared change of r.   r, u_free (3 nc,)."""
+    moved = 0.0
+    for i in range(row_start.shape[0] - 1):
+        a = 3 * i
+        q0, q1, q2 = u_free[a], u_free[a + 1], u_free[a + 2]
+        for b in range(row_start[i], row_start[i + 1]):
+            j = column[b]
+            if j == i:
+                continue
+            c, k = 3 * j, 9 * b
+            r0, r1, r2 = r[c], r[c + 1], r[c + 2]
+            q0 += data[k] * r0 + data[k + 1] * r1 + data[k + 2] * r2
+            q1 += data[k + 3] * r0 + data[k + 4] * r1 + data[k + 5] * r2
+            q2 += data[k + 6] * r0 + data[k + 7] * r1 + data[k + 8] * r2
+        n, t1, t2, kappa[i] = one.coulomb3(local, 16 * i, q0, q1, q2, coefficient[i], kappa[i])
+        d0, d1, d2 = n - r[a], t1 - r[a + 1], t2 - r[a + 2]
+        moved += d0 * d0 + d1 * d1 + d2 * d2
+        r[a], r[a + 1], r[a + 2] = n, t1, t2
+    return moved
+
+
+@jit
+def sweep(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    row_start, column, data_start, data, local, local_start, u_free, omega, r, kappa, q, old, out, work, x,
+):  # fmt: skip
+    """One sweep over blocks of any kind; returns the squared change of r.
+
+    q, old, out (d,) with d the largest block; work of the local solve; x (n,) work.
+    """
+    moved = 0.0
+    for i in range(kind.shape[0]):
+        a, d = offset[i], offset[i + 1] - offset[i]
+        for k in range(d):
+            q[k], old[k] = u_free[a + k], r[a + k]
+        for b in range(row_start[i], row_start[i + 1]):
+            j = column[b]
+            start, c, e = data_start[b], offset[j], offset[j + 1] - offset[j]
+            if j == i:
+                # Nothing, or the proximal term that `local` carries for a singular W_ii.
+                start_local = local_start[i]
+                for k in range(d * d):
+                    q[k // d] += (data[start + k] - local[start_local + k]) * old[k % d]
+                continue
+            for k in range(d):
+                s = 0.0
+                for m in range(e):
+                    s += data[start + m] * r[c + m]
+                q[k] += s
+                start += e
+        one.solve_block(
+            i, kind, offset, lower, upper, group_offset, group_size, coefficient,
+            local, local_start, q, old, kappa, work, out,
+        )  # fmt: skip
+        moved += relax(
+            i, kind, offset, lower, upper, group_offset, group_size, coefficient, omega, r, a, out, x
+        )
+        for k in range(d):
+            r[a + k] = out[k]
+    return moved
+
+
+@jit
+def prepare(kind, offset, group_offset, row_start, column, data_start, data, local, local_start, work):
+    """Copy W_ii of each block into `local` and fill what follows it; inverses of free blocks are the caller's."""
+    for i in range(kind.shape[0]):
+        d, at = offset[i + 1] - offset[i], local_start[i]
+        for b in range(row_start[i], row_start[i + 1]):
+            if column[b] == i:
+                for k in range(d * d):
+                    local[at + k] = data[data_start[b] + k]
+        prepare_block(i, kind, group_offset, d, local, at, work)
+
+
+@jit
+def prepare_block(i, kind, group_offset, d, local, at, work):
+    """Fill the extras of block i after its W_ii."""
+    if kind[i] == cones.FRICTION:
+        groups = group_offset[i + 1] - group_offset[i]
+        if d == 3 and groups == 1:
+            one.prepare_coulomb3(local, at)
+        elif d > 2:
+            friction.prepare_friction(local, at, d, work)
+
+
+@jit
+def run(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    row_start, column, data_start, data, local, local_start, all_coulomb3,
+    rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
+    r, best, kappa, vectors, bench, control, history,
+):  # fmt: skip
+    """Sweep and look at the judge until solved, stopped, or `budget` sweeps are done.
+
+    r (n,) is the iterate, best (n,) the best one by the judge; vectors (4, n) and bench
+    (`bench_rows`) are work.
+    """
+    u, x, y, ones = vectors[0], vectors[1], vectors[2], vectors[3]
+    measures, q, old, out, work = bench[0], bench[1], bench[2], bench[3], bench[4:]
+    for k in range(r.shape[0]):
+        ones[k] = 1.0
+    while control[schedule.STATE] == schedule.RUNNING:
+        if control[schedule.SWEEPS] >= min(control[schedule.NEXT], budget):
+            blocks.multiply(offset, row_start, column, data_start, data, r, u_free, u)
+            residuals.stop_measures(
+                kind, offset, lower, upper, group_offset, group_size, coefficient,
+                rho, length, coefficient_scaled, ones, r, u, u_free, x, y, measures,
+            )  # fmt: skip
+            natural, scaled = measures[residuals.NATURAL], measures[residuals.SCALED]
+            if schedule.look(control, history, natural, scaled, tolerance):
+                for k in range(r.shape[0]):
+                    best[k] = r[k]
+            if control[schedule.SWEEPS] >= budget or control[schedule.STATE] != schedule.RUNNING:
+                return
+        if all_coulomb3 and omega == 1.0:
+            moved = sweep_coulomb3(row_start, column, data, coefficient, local, u_free, r, kappa)
+        else:
+            moved = sweep(
+                kind, offset, lower, upper, group_offset, group_size, coefficient,
+                row_start, column, data_start, data, local, local_start, u_free, omega,
+                r, kappa, q, old, out, work, x,
+            )  # fmt: skip
+        control[schedule.MOVED] = moved
+        control[schedule.SWEEPS] += 1.0
+        if not moved < math.inf:
+            control[schedule.NEXT] = control[schedule.SWEEPS]

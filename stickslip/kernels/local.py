@@ -1,0 +1,231 @@
+"""One contact by itself: W_ii given, find r_i with u_i = W_ii r_i + q and its law, exactly.
+
+Per block, `local` holds W_ii row by row and then what is worth computing once. A sliding contact
+obeys u_T = -kappa r_T with kappa > 0, so that (S + kappa I) t = -b, with S, b the tangential part
+once u_N = 0, and |t| = mu r_N. The function mu r_N / |t| - 1 is nearly linear in kappa, as in trust
+regions (Conn, Gould & Toint 2000, 7.3), so Newton's method on it takes few steps; a bracket guards
+it. Cones of several groups are in `friction.py`, 2D and 3D Coulomb here.
+
+Where W_NN = 0 the contact cannot be moved by its own impulse: r_i = 0, and the judge will say
+whether that is a solution. Where S is singular, sticking means the least impulse that brings u_T to
+zero, if there is one.
+"""
+
+import math
+
+from stickslip.kernels import cones, friction
+from stickslip.kernels.jit import jit
+
+EXTRAS_3 = 7
+"""Numbers after W_ii for a 3D Coulomb contact: 1/W_NN, S (4), 1/det S or 1/s, and its form."""
+GENERAL, SINGULAR, ISOTROPIC = 0.0, 1.0, 2.0
+SINGULAR_BELOW = 1e-13
+"""S is singular when det S is below this share of tr S tr W_TT: the rounding left by elimination."""
+CLOSE = 1e-15
+"""Relative rounding at which a root is a root."""
+
+
+@jit
+def prepare_coulomb3(local, at):
+    """Fill the seven extras of a 3D Coulomb contact after its W_ii.   local flat, W_ii at `at`."""
+    w00 = local[at]
+    for k in range(at + 9, at + 9 + EXTRAS_3):
+        local[k] = 0.0
+    if not w00 > 0.0:
+        return
+    iw = 1.0 / w00
+    s11 = local[at + 4] - local[at + 3] * local[at + 1] * iw
+    s12 = local[at + 5] - local[at + 3] * local[at + 2] * iw
+    s21 = local[at + 7] - local[at + 6] * local[at + 1] * iw
+    s22 = local[at + 8] - local[at + 6] * local[at + 2] * iw
+    local[at + 9], local[at + 10], local[at + 11], local[at + 12], local[at + 13] = iw, s11, s12, s21, s22
+    coupling = abs(local[at + 1]) + abs(local[at + 2]) + abs(local[at + 3]) + abs(local[at + 6])
+    uneven = abs(s11 - s22) + abs(s12) + abs(s21)
+    trace, det = s11 + s22, s11 * s22 - s12 * s21
+    if s11 > 0.0 and coupling <= CLOSE * w00 and uneven <= CLOSE * s11:
+        local[at + 14], local[at + 15] = 1.0 / s11, ISOTROPIC
+    elif trace > 0.0 and det > SINGULAR_BELOW * trace * (local[at + 4] + local[at + 8]):
+        local[at + 14], local[at + 15] = 1.0 / det, GENERAL
+    else:
+        local[at + 15] = SINGULAR
+
+
+@jit
+def coulomb3(local, at, q0, q1, q2, mu, kappa):
+    """(r_N, r_1, r_2, kappa) of a 3D Coulomb contact; kappa in is a guess (0: none)."""
+    iw = local[at + 9]
+    if q0 >= 0.0 or iw == 0.0:
+        return 0.0, 0.0, 0.0, kappa
+    n0 = -q0 * iw
+    b1, b2 = q1 + local[at + 3] * n0, q2 + local[at + 6] * n0
+    form = local[at + 15]
+    if form == ISOTROPIC:
+        speed, limit, inverse = math.sqrt(b1 * b1 + b2 * b2), mu * n0, local[at + 14]
+        scale = inverse
+        if speed * inverse > limit:
+            scale = limit / speed
+        return n0, -scale * b1, -scale * b2, kappa
+    w01, w02 = local[at + 1] * iw, local[at + 2] * iw
+    s11, s12, s21, s22 = local[at + 10], local[at + 11], local[at + 12], local[at + 13]
+    if form == GENERAL:
+        inverse = local[at + 14]
+        t1, t2 = -(s22 * b1 - s12 * b2) * inverse, -(s11 * b2 - s21 * b1) * inverse
+        sticks = True
+    else:
+        square = s11 * s11 + s12 * s12 + s21 * s21 + s22 * s22
+        t1, t2 = 0.0, 0.0
+        if square > 0.0:
+            t1, t2 = -(s11 * b1 + s21 * b2) / square, -(s12 * b1 + s22 * b2) / square
+        e1, e2 = b1 + s11 * t1 + s12 * t2, b2 + s21 * t1 + s22 * t2
+        size = abs(q1) + abs(q2) + (abs(local[at + 3]) + abs(local[at + 6])) * n0
+        sticks = abs(e1) + abs(e2) <= 1e-13 * size
+        if sticks and square > 0.0:
+            t1, t2 = lean3(n0 - w01 * t1 - w02 * t2, t1, t2, w01, w02, s11, s12, s21, s22, mu)
+    n = n0 - w01 * t1 - w02 * t2
+    if sticks and n >= 0.0 and t1 * t1 + t2 * t2 <= mu * mu * n * n:
+        return n, t1, t2, kappa
+    if mu == 0.0:
+        return n0, 0.0, 0.0, kappa
+    return slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa)
+
+
+@jit
+def lean3(n, t1, t2, w01, w02, s11, s12, s21, s22, mu):
+    """(r_1, r_2) that sticks, moved along the impulses without effect until it lies in the cone.
+
+    n, t: the least sticking impulse. S is of rank one; with e in its kernel, the impulse
+    (z, e), z = -w·e, moves nothing. If no multiple of it leads into the cone, t is unchanged.
+    """
+    if n >= 0.0 and t1 * t1 + t2 * t2 <= mu * mu * n * n:
+        return t1, t2
+    e1, e2 = -s12, s11
+    if abs(s22) + abs(s21) > abs(s12) + abs(s11):
+        e1, e2 = -s22, s21
+    size = math.sqrt(e1 * e1 + e2 * e2)
+    e1, e2 = e1 / size, e2 / size
+    z = -(w01 * e1 + w02 * e2)
+    # mu² (n + alpha z)² - |t + alpha e|² = a alpha² + 2 b alpha + c
+    a, b, c = mu * mu * z * z - 1.0, mu * mu * n * z - t1 * e1 - t2 * e2, mu * mu * n * n - t1 * t1 - t2 * t2
+    under = b * b - a * c
+    if a == 0.0 or under < 0.0:
+        return t1, t2
+    best = math.inf
+    for side in range(2):
+        root = (-b + (1 - 2 * side) * math.sqrt(under)) / a
+        # a hair further into the cone, so that the test below does not fail by rounding
+        alpha = root * (1.0 + 1e-14)
+        if n + alpha * z >= 0.0 and abs(alpha) < abs(best):
+            best = alpha
+    if best == math.inf:
+        return t1, t2
+    scale = 1.0 - 1e-14
+    return scale * (t1 + best * e1), scale * (t2 + best * e2)
+
+
+@jit
+def slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa):
+    """(r_N, r_1, r_2, kappa) of a contact known to slide: the root of mu r_N / |t| - 1 in kappa > 0."""
+    trace = s11 + s22
+    if not kappa > 0.0:
+        kappa = math.sqrt(b1 * b1 + b2 * b2) / (mu * n0) - 0.5 * trace
+        if not kappa > 0.0:
+            kappa = 1e-3 * trace
+    low, high = 0.0, math.inf
+    n, t1, t2, size = n0, 0.0, 0.0, 1.0
+    for _ in range(100):
+        a, c = s11 + kappa, s22 + kappa
+        det = a * c - s12 * s21
+        if not det > 0.0:
+            low = kappa
+            kappa = max(2.0 * kappa, 1e-12 * trace)
+            continue
+        inverse = 1.0 / det
+        t1, t2 = -(c * b1 - s12 * b2) * inverse, -(a * b2 - s21 * b1) * inverse
+        n = n0 - w01 * t1 - w02 * t2
+        size = math.sqrt(t1 * t1 + t2 * t2)
+        gap = mu * n - size
+        if abs(gap) <= 2.0 * CLOSE * size:
+            break
+        if gap < 0.0:
+            low = kappa
+        else:
+            high = kappa
+        d1, d2 = -(c * t1 - s12 * t2) * inverse, -(a * t2 - s21 * t1) * inverse
+        # phi = mu n / size - 1, so phi' size² = mu (n' size - n size'),  size size' = t·t'
+        slope = mu * (-(w01 * d1 + w02 * d2) * size * size - n * (t1 * d1 + t2 * d2))
+        step = -1.0
+        if slope > 0.0:
+            step = kappa - gap * size * size / slope
+        if not (step > low and step < high):
+            step = 0.5 * (low + high) if high < math.inf else 4.0 * kappa + trace
+        if step == kappa:
+            break
+        kappa = step
+    n = max(n, 0.0)
+    scale = mu * n / size if size > 0.0 else 0.0
+    return n, scale * t1, scale * t2, kappa
+
+
+@jit
+def coulomb2(local, at, q0, q1, mu):
+    """(r_N, r_T) of a 2D Coulomb contact, by its three cases; W_ii row by row at `at`."""
+    w00 = local[at]
+    if q0 >= 0.0 or not w00 > 0.0:
+        return 0.0, 0.0
+    n0, w01 = -q0 / w00, local[at + 1] / w00
+    s, b = local[at + 3] - local[at + 2] * w01, q1 + local[at + 2] * n0
+    if s > SINGULAR_BELOW * abs(local[at + 3]):
+        t = -b / s
+        n = n0 - w01 * t
+        if n >= 0.0 and abs(t) <= mu * n:
+            return n, t
+    elif abs(b) <= 1e-13 * (abs(q1) + abs(local[at + 2]) * n0):
+        return n0, 0.0
+    side = -1.0 if b > 0.0 else 1.0
+    share = 1.0 + mu * side * w01
+    n = n0 / share if share > 0.0 else n0
+    return n, side * mu * n
+
+
+@jit
+def one_component(w, q, low, high, r):
+    """r of one component in [low, high] with -(w r + q) in the normal cone; any sign of w."""
+    if low > -math.inf and q + w * low >= 0.0:
+        return low
+    if high < math.inf and q + w * high <= 0.0:
+        return high
+    if w == 0.0:
+        return min(max(r, low), high)
+    return min(max(-q / w, low), high)
+
+
+@jit
+def solve_block(
+    i, kind, offset, lower, upper, group_offset, group_size, coefficient,
+    local, local_start, q, r, kappa, work, out,
+):  # fmt: skip
+    """out <- solution of block i alone, for any kind of block.
+
+    q, r, out (d,): its velocity without its own impulse, its present impulse, the answer;
+    kappa (ng,) guesses, renewed; work as `friction.solve_friction` wants it.
+    """
+    at, d = local_start[i], offset[i + 1] - offset[i]
+    if kind[i] == cones.FREE:
+        inverse = at + d * d
+        for a in range(d):
+            s = 0.0
+            for b in range(d):
+                s -= local[inverse + a * d + b] * q[b]
+            out[a] = s
+    elif kind[i] != cones.FRICTION:
+        out[0] = one_component(local[at], q[0], lower[i], upper[i], r[0])
+    else:
+        g0, g1 = group_offset[i], group_offset[i + 1]
+        if g1 - g0 == 1 and d == 3:
+            out[0], out[1], out[2], kappa[g0] = coulomb3(
+                local, at, q[0], q[1], q[2], coefficient[g0], kappa[g0]
+            )
+        elif d == 2:
+            out[0], out[1] = coulomb2(local, at, q[0], q[1], coefficient[g0])
+        else:
+            friction.solve_friction(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, out)

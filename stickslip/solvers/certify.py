@@ -1,0 +1,105 @@
+"""From a method on contact problems to certified answers of any problem.
+
+A method sees contact problems only. Global and box problems go through their conversion, the answer
+comes back, and the judge examines it on the problem as it was given: its word is the status.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.kernels.jit import Compilation
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array, flat
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.convert import Answer, Conversion, box_to_contacts, reduce_to_contacts
+from stickslip.problem.residuals import examine
+from stickslip.problem.solution import Problem, Solution, Status
+from stickslip.solvers.registry import entry
+
+TIGHTER = (1.0, 0.1, 0.01)
+"""Shares of the tolerance asked of the converted problem until the original one is solved."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What a method found on a contact problem, in its own words."""
+
+    r: Array
+    """Best impulses found [N s], shape (n,)."""
+    status: Status
+    """Why the method stopped."""
+    iterations: int
+    """Iterations made."""
+    seconds: float
+    """Time without compilation [s]."""
+    compile_seconds: float
+    """Time of compilation [s]."""
+    history: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    """Iteration, natural, natural_scaled at each look at the judge [-], shape (checks, 3)."""
+    reason: str = ""
+    """What was seen, when the status needs more than its own sentence."""
+
+
+Method = Callable[[ContactProblem, Array | None, float], Attempt]
+"""Takes a contact problem, a guess and a tolerance."""
+
+
+def certified(
+    name: str, method: Method, problem: Problem, guess: ArrayLike | None, tolerance: float
+) -> Solution:
+    """Solve `problem` by `method` and let the judge say how well."""
+    start = None if guess is None else flat("guess", guess, problem.size)
+    if isinstance(problem, ContactProblem):
+        refuse_unknown_blocks(name, problem)
+        attempt = method(problem, start, tolerance)
+        return _judged(name, problem, Answer(attempt.r), attempt, tolerance)
+    conversion, seconds, compiling = _converted(problem)
+    refuse_unknown_blocks(name, conversion.problem)
+    start = None if start is None else conversion.guess(start)
+    iterations, history = 0, []
+    for share in TIGHTER:
+        attempt = method(conversion.problem, start, share * tolerance)
+        seconds, compiling = seconds + attempt.seconds, compiling + attempt.compile_seconds
+        history.append(attempt.history + np.array([iterations, 0.0, 0.0]))
+        iterations, start = iterations + attempt.iterations, attempt.r
+        whole = Attempt(
+            attempt.r, attempt.status, iterations, seconds, compiling, np.concatenate(history), attempt.reason
+        )
+        solution = _judged(name, problem, conversion.recover(attempt.r), whole, tolerance)
+        if solution.ok or not attempt.status.ok:
+            break
+    return solution
+
+
+def _converted(problem: GlobalProblem | BoxProblem) -> tuple[Conversion, float, float]:
+    with Compilation() as compilation:
+        start = time.perf_counter()
+        convert = reduce_to_contacts if isinstance(problem, GlobalProblem) else box_to_contacts
+        conversion = convert(problem)  # type: ignore[operator]
+        seconds = time.perf_counter() - start
+    return conversion, seconds - compilation.seconds, compilation.seconds
+
+
+def _judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, tolerance: float) -> Solution:
+    residuals, u = examine(problem, answer.r, answer.v, answer.lam)
+    status, reason = attempt.status, attempt.reason
+    if residuals.solved(tolerance):
+        status, reason = Status.SOLVED, ""
+    elif status.ok:
+        status, reason = Status.STALLED, "the converted problem is solved, but rounding keeps the original above"
+    return Solution(
+        problem, answer.r, u, status, residuals, name, tolerance, attempt.iterations,
+        attempt.seconds, attempt.compile_seconds, attempt.history, answer.v, answer.lam, reason,
+    )  # fmt: skip
+
+
+def refuse_unknown_blocks(name: str, problem: ContactProblem) -> None:
+    """A `ValueError` that names the kinds of block the solver does not take."""
+    strangers = [kind for kind in problem.K.census if kind not in entry(name).accepts]
+    if strangers:
+        known = ", ".join(sorted(entry(name).accepts))
+        raise ValueError(f"{name} does not take {' or '.join(strangers)} blocks; it takes {known}")

@@ -1,0 +1,151 @@
+"""Nonsmooth Gauss-Seidel (NSGS): sweep over the contacts, solve each exactly, look at the judge.
+
+Jean & Moreau 1987, Jean 1999; the local solves are in `kernels/local.py` and `kernels/friction.py`.
+Two forms of the same method: on W in blocks, and on the velocities of bodies when the problem is
+matrix-free. Both visit the contacts in their order and differ only in rounding.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.kernels import body_sweeps, cones, friction, gauss_seidel, schedule
+from stickslip.kernels.jit import Compilation
+from stickslip.kernels.local import EXTRAS_3
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import ContactProblem
+from stickslip.problem.operator import BodyDelassus
+from stickslip.problem.residuals import metric
+from stickslip.problem.sets import ProductSet
+from stickslip.problem.solution import Problem, Solution, Status
+from stickslip.solvers.certify import Attempt, certified
+from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
+
+Progress = Callable[[int, float], None]
+"""Called with sweeps done and the best error so far, some ten times a second."""
+
+CHUNK = 1_000_000
+"""Contact visits between two calls of `progress`, about a tenth of a second."""
+HISTORY = 512
+"""Most lines kept of the history."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussSeidel(Options):
+    """Nonsmooth Gauss-Seidel: sweeps of exact one-contact solves, for every kind of block."""
+
+    tolerance: float = tolerance_option()
+    max_iterations: int = iterations_option(20_000, "sweeps")
+    relaxation: float = option(
+        1.0, "step from the old impulse to the new one; below 1 damps, above 1 overshoots",
+        low=0.0, high=2.0, open_low=True, open_high=True,
+    )  # fmt: skip
+    form: str = option(
+        "auto", "sweep on W in blocks, on body velocities, or as the problem comes",
+        choices=("auto", "delassus", "bodies"),
+    )  # fmt: skip
+
+    def solve(
+        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+    ) -> Solution:
+        """Solve `problem` from `guess` (zero if none); any problem, through its contact form."""
+        return certified("nsgs", partial(self._sweeps, progress), problem, guess, self.tolerance)
+
+    def _sweeps(
+        self, progress: Progress | None, problem: ContactProblem, guess: Array | None, tolerance: float
+    ) -> Attempt:
+        with Compilation() as compilation:
+            start = time.perf_counter()
+            r = np.zeros(problem.size) if guess is None else problem.K.project(guess)
+            best, control, history = r.copy(), np.empty(schedule.SLOTS), np.empty((HISTORY, 3))
+            schedule.begin(control)
+            run, data, work = self._prepare(problem)
+            done, chunk = 0, max(1, CHUNK // max(1, problem.contacts))
+            while control[schedule.STATE] == schedule.RUNNING and done < self.max_iterations:
+                done = min(done + chunk, self.max_iterations)
+                run(*data, float(self.relaxation), tolerance, float(done), r, best, *work, control, history)
+                if progress is not None:
+                    progress(int(control[schedule.SWEEPS]), float(control[schedule.BEST]))
+            seconds = time.perf_counter() - start
+        status, reason = _outcome(control)
+        history = history[: int(control[schedule.CHECKS])].copy()
+        sweeps = int(control[schedule.SWEEPS])
+        return Attempt(
+            best, status, sweeps, seconds - compilation.seconds, compilation.seconds, history, reason
+        )
+
+    def _prepare(self, problem: ContactProblem) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
+        """The compiled loop, what it takes of the problem, and its work arrays."""
+        K, W = problem.K, problem.W
+        largest = K.dimension or int(np.diff(K.offset).max(initial=1))
+        kappa, vectors = np.zeros(K.group_size.shape[0]), np.empty((4, K.size))
+        bench = np.empty(gauss_seidel.bench_rows(largest))
+        local_start, local = _local_storage(K)
+        all_coulomb3 = K.family == (2,)
+        if isinstance(W, BodyDelassus) and self.form != "delassus":
+            run, work_rows = body_sweeps.run, bench[4:]
+            bodies = np.where(W.bodies < 0, W.count, W.bodies)
+            body_sweeps.prepare(K.kind, K.offset, K.group_offset, W.rows, local, local_start, work_rows)
+            matrix: tuple[Any, ...] = (bodies, W.rows, np.zeros((W.count + 1, W.rows.shape[2])))
+            all_coulomb3 = all_coulomb3 and W.rows.shape[2] == 6
+        elif self.form == "bodies":
+            raise ValueError(
+                "nsgs: form='bodies' needs a matrix-free problem: H as contact blocks over bodies"
+                f" and M as body blocks; this one has {type(W).__name__}"
+            )
+        else:
+            run, matrix = gauss_seidel.run, W.blocks(K).arrays[1:]
+            gauss_seidel.prepare(K.kind, K.offset, K.group_offset, *matrix, local, local_start, bench[4:])
+        _invert_free_blocks(K, local, local_start)
+        scales = metric(K, W.diagonal())
+        data = (
+            *K.arrays, *matrix, local, local_start, all_coulomb3,
+            scales.rho, scales.length, scales.coefficient, problem.u_free,
+        )  # fmt: skip
+        return run, data, (kappa, vectors, bench)
+
+
+def _local_storage(K: ProductSet) -> tuple[IntArray, Array]:
+    """Where each block's W_ii and its extras go, and the room for them."""
+    if K.family == (2,):
+        start = np.arange(len(K) + 1, dtype=np.int64) * (9 + EXTRAS_3)
+    else:
+        d = np.diff(K.offset)
+        extras = np.where(K.kind == cones.FREE, d * d, 0)
+        cone, groups = K.kind == cones.FRICTION, np.diff(K.group_offset)
+        extras[cone] = np.where((d[cone] == 3) & (groups[cone] == 1), EXTRAS_3, friction.EXTRAS)
+        start = np.concatenate([[0], np.cumsum(d * d + extras)]).astype(np.int64)
+    return start, np.zeros(start[-1])
+
+
+def _invert_free_blocks(K: ProductSet, local: Array, local_start: IntArray) -> None:
+    """W_ii^-1 of free blocks after their W_ii; the least-squares inverse where it is singular."""
+    if K.family is not None:
+        return
+    for i in np.flatnonzero(K.kind == cones.FREE):
+        d, at = int(K.offset[i + 1] - K.offset[i]), int(local_start[i])
+        block = local[at : at + d * d].reshape(d, d)
+        inverse = np.linalg.pinv(block, rcond=1e-13)
+        if np.linalg.matrix_rank(block) == d:
+            inverse = np.linalg.inv(block)
+        local[at + d * d : at + 2 * d * d] = inverse.reshape(-1)
+
+
+def _outcome(control: Array) -> tuple[Status, str]:
+    """Status and, where it says more, the reason, from the state in which the sweeps ended."""
+    state, sweeps = control[schedule.STATE], int(control[schedule.SWEEPS])
+    if state == schedule.SOLVED:
+        return Status.SOLVED, ""
+    if state == schedule.NOT_FINITE:
+        return Status.NOT_FINITE, ""
+    if state == schedule.FIXED:
+        return Status.STALLED, "a whole sweep changed nothing, yet the residual is above tolerance"
+    if state == schedule.STALLED:
+        still = sweeps - int(control[schedule.MARK_AT])
+        return Status.STALLED, f"the residual has not fallen for {still} sweeps; try another solver"
+    return Status.MAX_ITERATIONS, ""
