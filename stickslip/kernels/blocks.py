@@ -5,6 +5,8 @@ data_start (nnzb+1,), data flat, each block row-major.
 Body blocks: bodies (nb, 2), -1 where a side is fixed; rows (n, 2, k), k velocities per body.
 """
 
+import numpy as np
+
 from stickslip.kernels.jit import jit
 
 
@@ -88,6 +90,39 @@ def fill_blocks(offset, block_of, indptr, indices, values, row_start, column, da
                 j = block_of[c]
                 e = offset[j + 1] - offset[j]
                 data[place[j] + (row - offset[i]) * e + c - offset[j]] += values[k]
+
+
+@jit
+def dense_blocks(offset, matrix):
+    """(row_start, column, data_start, data) of a dense matrix, all-zero blocks left out."""
+    nb = offset.shape[0] - 1
+    row_start, kept = np.zeros(nb + 1, np.int64), np.zeros((nb, nb), np.bool_)
+    count = 0
+    for i in range(nb):
+        for j in range(nb):
+            found = i == j
+            for k in range(offset[i], offset[i + 1]):
+                for m in range(offset[j], offset[j + 1]):
+                    found = found or matrix[k, m] != 0.0
+            if found:
+                kept[i, j] = True
+                row_start[i + 1] += 1
+                count += (offset[i + 1] - offset[i]) * (offset[j + 1] - offset[j])
+        row_start[i + 1] += row_start[i]
+    column, data_start = np.empty(row_start[nb], np.int64), np.zeros(row_start[nb] + 1, np.int64)
+    data = np.empty(count)
+    b, at = 0, 0
+    for i in range(nb):
+        for j in range(nb):
+            if kept[i, j]:
+                column[b] = j
+                for k in range(offset[i], offset[i + 1]):
+                    for m in range(offset[j], offset[j + 1]):
+                        data[at] = matrix[k, m]
+                        at += 1
+                b += 1
+                data_start[b] = at
+    return row_start, column, data_start, data
 
 
 @jit

@@ -5,8 +5,6 @@ w += J_i' (r_i - r_i_old). Arrays of the set (7), bodies (nb, 2), rows (n, 2, k)
 the last body is the fixed one, which never moves (its rows are zero).
 """
 
-import math
-
 from stickslip.kernels import blocks, gauss_seidel, local as one, residuals, schedule
 from stickslip.kernels.jit import jit
 
@@ -79,8 +77,11 @@ def sweep(
 
 
 @jit
-def prepare(kind, offset, group_offset, rows, local, local_start, work):
-    """W_ii = J_i J_i' of each block into `local`, and what follows it."""
+def prepare(
+    kind, offset, group_offset, group_size, coefficient,
+    rows, local, local_start, work, rho, length, coefficient_scaled, diagonal,
+):  # fmt: skip
+    """W_ii = J_i J_i' of each block into `local`, what follows it, and the scales of the judge."""
     for i in range(kind.shape[0]):
         a, d, at = offset[i], offset[i + 1] - offset[i], local_start[i]
         for k in range(d):
@@ -91,7 +92,12 @@ def prepare(kind, offset, group_offset, rows, local, local_start, work):
                         s += rows[a + k, side, n] * rows[a + m, side, n]
                 local[at + k * d + m] = s
                 local[at + m * d + k] = s
+        for k in range(d):
+            diagonal[a + k] = local[at + k * d + k]
         gauss_seidel.prepare_block(i, kind, group_offset, d, local, at, work)
+    residuals.metric(
+        kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
+    )
 
 
 @jit
@@ -104,12 +110,14 @@ def run(
     """Sweep and look at the judge until solved, stopped, or `budget` sweeps are done.
 
     Every look computes w afresh from r, so that rounding does not pile up in it. r (n,) is the
-    iterate, best (n,) the best one by the judge; vectors (4, n) and bench are work.
+    iterate, best (n,) the best one by the judge; vectors (5, n) and bench are work.
     """
-    u, x, y, ones = vectors[0], vectors[1], vectors[2], vectors[3]
+    u, x, y, ones, r_mark = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
     measures, q, old, out, work = bench[0], bench[1], bench[2], bench[3], bench[4:]
     for k in range(r.shape[0]):
         ones[k] = 1.0
+    if control[schedule.STATE] == schedule.NEW:
+        schedule.begin(control)
     while control[schedule.STATE] == schedule.RUNNING:
         if control[schedule.SWEEPS] >= min(control[schedule.NEXT], budget):
             blocks.blocks_to_bodies(bodies, offset, rows, r, w)
@@ -119,7 +127,7 @@ def run(
                 rho, length, coefficient_scaled, ones, r, u, u_free, x, y, measures,
             )  # fmt: skip
             natural, scaled = measures[residuals.NATURAL], measures[residuals.SCALED]
-            if schedule.look(control, history, natural, scaled, tolerance):
+            if schedule.look(control, history, natural, scaled, tolerance, r, r_mark):
                 for k in range(r.shape[0]):
                     best[k] = r[k]
             if control[schedule.SWEEPS] >= budget or control[schedule.STATE] != schedule.RUNNING:
@@ -131,7 +139,4 @@ def run(
                 kind, offset, lower, upper, group_offset, group_size, coefficient,
                 bodies, rows, local, local_start, u_free, omega, r, kappa, w, q, old, out, work, x,
             )  # fmt: skip
-        control[schedule.MOVED] = moved
-        control[schedule.SWEEPS] += 1.0
-        if not moved < math.inf:
-            control[schedule.NEXT] = control[schedule.SWEEPS]
+        schedule.swept(control, moved)

@@ -24,7 +24,6 @@ EXTRAS = 2
 """Numbers after W_ii: 1/W_NN, and 1 if W_ii was singular and carries the proximal term."""
 
 
-@jit
 def work_rows(d):
     """Rows and columns of the work array for contacts of at most d components."""
     return 2 * d + 2, 3 * d + 3

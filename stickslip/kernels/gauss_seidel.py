@@ -3,17 +3,8 @@
 Arrays of the set (7), of W in blocks (5), then `local` (see `local.py`). No allocation in sweeps.
 """
 
-import math
-
 from stickslip.kernels import blocks, cones, friction, local as one, residuals, schedule
 from stickslip.kernels.jit import jit
-
-
-@jit
-def bench_rows(d):
-    """Rows and columns of the work array for blocks of at most d components."""
-    rows, columns = friction.work_rows(d)
-    return 4 + rows, max(columns, residuals.MEASURES)
 
 
 @jit
@@ -100,15 +91,26 @@ def sweep(
 
 
 @jit
-def prepare(kind, offset, group_offset, row_start, column, data_start, data, local, local_start, work):
-    """Copy W_ii of each block into `local` and fill what follows it; inverses of free blocks are the caller's."""
+def prepare(
+    kind, offset, group_offset, group_size, coefficient,
+    row_start, column, data_start, data, local, local_start, work, rho, length, coefficient_scaled, diagonal,
+):  # fmt: skip
+    """Copy W_ii of each block into `local` and fill what follows it, and the scales of the judge.
+
+    Inverses of free blocks are the caller's. work as `friction` wants it; diagonal (n,) work.
+    """
     for i in range(kind.shape[0]):
         d, at = offset[i + 1] - offset[i], local_start[i]
         for b in range(row_start[i], row_start[i + 1]):
             if column[b] == i:
                 for k in range(d * d):
                     local[at + k] = data[data_start[b] + k]
+        for k in range(d):
+            diagonal[offset[i] + k] = local[at + k * d + k]
         prepare_block(i, kind, group_offset, d, local, at, work)
+    residuals.metric(
+        kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
+    )
 
 
 @jit
@@ -131,13 +133,15 @@ def run(
 ):  # fmt: skip
     """Sweep and look at the judge until solved, stopped, or `budget` sweeps are done.
 
-    r (n,) is the iterate, best (n,) the best one by the judge; vectors (4, n) and bench
-    (`bench_rows`) are work.
+    r (n,) is the iterate, best (n,) the best one by the judge; vectors (5, n) and bench
+    (measures, q, old, out, then the local solve's) are work.
     """
-    u, x, y, ones = vectors[0], vectors[1], vectors[2], vectors[3]
+    u, x, y, ones, r_mark = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
     measures, q, old, out, work = bench[0], bench[1], bench[2], bench[3], bench[4:]
     for k in range(r.shape[0]):
         ones[k] = 1.0
+    if control[schedule.STATE] == schedule.NEW:
+        schedule.begin(control)
     while control[schedule.STATE] == schedule.RUNNING:
         if control[schedule.SWEEPS] >= min(control[schedule.NEXT], budget):
             blocks.multiply(offset, row_start, column, data_start, data, r, u_free, u)
@@ -146,7 +150,7 @@ def run(
                 rho, length, coefficient_scaled, ones, r, u, u_free, x, y, measures,
             )  # fmt: skip
             natural, scaled = measures[residuals.NATURAL], measures[residuals.SCALED]
-            if schedule.look(control, history, natural, scaled, tolerance):
+            if schedule.look(control, history, natural, scaled, tolerance, r, r_mark):
                 for k in range(r.shape[0]):
                     best[k] = r[k]
             if control[schedule.SWEEPS] >= budget or control[schedule.STATE] != schedule.RUNNING:
@@ -159,7 +163,4 @@ def run(
                 row_start, column, data_start, data, local, local_start, u_free, omega,
                 r, kappa, q, old, out, work, x,
             )  # fmt: skip
-        control[schedule.MOVED] = moved
-        control[schedule.SWEEPS] += 1.0
-        if not moved < math.inf:
-            control[schedule.NEXT] = control[schedule.SWEEPS]
+        schedule.swept(control, moved)

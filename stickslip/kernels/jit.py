@@ -13,7 +13,7 @@ JIT = os.environ.get("STICKSLIP_JIT", "1") != "0"
 
 if JIT:
     import numba
-    from numba.core.event import install_timer
+    from numba.core import event
 
 
 def _stamp() -> tuple[float, int]:
@@ -43,20 +43,20 @@ _STAMP = _stamp() if JIT else (0.0, 0)
 class Compilation:
     """Seconds spent compiling kernels, or loading them from their cache, inside a `with`."""
 
+    __slots__ = ("_listener", "seconds")
+
     def __init__(self) -> None:
         self.seconds = 0.0
         """Time under Numba's compiler lock [s]."""
-        self._timer: Any = None
 
     def __enter__(self) -> "Compilation":
         if JIT:
-            self._timer = install_timer("numba:compiler_lock", self._add)
-            self._timer.__enter__()
+            self._listener = event.TimingListener()
+            event.register("numba:compiler_lock", self._listener)
         return self
 
     def __exit__(self, *failure: object) -> None:
-        if self._timer is not None:
-            self._timer.__exit__(*failure)
-
-    def _add(self, seconds: float) -> None:
-        self.seconds += seconds
+        if JIT:
+            event.unregister("numba:compiler_lock", self._listener)
+            if self._listener.done:
+                self.seconds = self._listener.duration

@@ -5,6 +5,8 @@ Solvers stop on these numbers and the judge reports them; there is no other meas
 
 import math
 
+import numpy as np
+
 from stickslip.kernels import cones
 from stickslip.kernels.jit import jit
 
@@ -55,12 +57,31 @@ def metric(kind, offset, group_offset, group_size, coefficient, diagonal, rho, l
 
 
 @jit
+def natural_map_coulomb3(mu, rho, r, u, a):
+    """The natural map of a 3D Coulomb contact at component a, squared: the case met most, in full."""
+    y1, y2 = rho * u[a + 1], rho * u[a + 2]
+    x1, x2 = r[a + 1] - y1, r[a + 2] - y2
+    x0 = r[a] - (rho * u[a] + mu * math.sqrt(y1 * y1 + y2 * y2))
+    t = math.sqrt(x1 * x1 + x2 * x2)
+    if mu * t <= -x0:
+        return r[a] * r[a] + r[a + 1] * r[a + 1] + r[a + 2] * r[a + 2]
+    if t > mu * x0:
+        x0 = (x0 + mu * t) / (1.0 + mu * mu)
+        scale = mu * x0 / t
+        x1, x2 = scale * x1, scale * x2
+    d0, d1, d2 = r[a] - x0, r[a + 1] - x1, r[a + 2] - x2
+    return d0 * d0 + d1 * d1 + d2 * d2
+
+
+@jit
 def natural_map(i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length, r, u, x, y):
-    """x <- r/l - P_K(r/l - rho u_hat(l u)) on block i, and its square as the value.
+    """|r/l - P_K(r/l - rho u_hat(l u))|² on block i.
 
     length (n,), rho scalar, coefficient in the same lengths; x, y (n,) work.
     """
     a, b = offset[i], offset[i + 1]
+    if kind[i] == cones.FRICTION and b - a == 3 and group_offset[i + 1] - group_offset[i] == 1:
+        return natural_map_coulomb3(coefficient[group_offset[i]], rho, r, u, a)
     for k in range(a, b):
         y[k] = rho * length[k] * u[k]
     if kind[i] == cones.FRICTION:
@@ -158,3 +179,22 @@ def unit_measures(kind, offset, lower, upper, group_offset, group_size, coeffici
             else:
                 work += box_work(lower[i], upper[i], r[k], u[k])
         out[WORK] = max(out[WORK], abs(work))
+
+
+@jit
+def measure(
+    kind, offset, lower, upper, group_offset, group_size, coefficient, diagonal, r, u, u_free
+):
+    """Everything the judge says of r, from scratch: an array (MEASURES,).   diagonal of W (n,)."""
+    n, nb = r.shape[0], kind.shape[0]
+    rho, length, scaled, work = np.empty(nb), np.empty(n), np.empty(coefficient.shape[0]), np.empty((2, n))
+    out = np.empty(MEASURES)
+    metric(kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, scaled)
+    stop_measures(
+        kind, offset, lower, upper, group_offset, group_size, coefficient,
+        rho, length, scaled, np.ones(n), r, u, u_free, work[0], work[1], out,
+    )  # fmt: skip
+    unit_measures(
+        kind, offset, lower, upper, group_offset, group_size, coefficient, r, u, work[0], work[1], out
+    )
+    return out

@@ -7,9 +7,9 @@ import math
 
 from stickslip.kernels.jit import jit
 
-SWEEPS, NEXT, GAP, ERROR, AT, BEST, MARK, MARK_AT, CHECKS, STATE, MOVED, STRIDE = range(12)
-SLOTS = 12
-RUNNING, SOLVED, FIXED, STALLED, NOT_FINITE = 0.0, 1.0, 2.0, 3.0, 4.0
+SWEEPS, NEXT, GAP, ERROR, AT, BEST, MARK, MARK_AT, CHECKS, STATE, MOVED, PATH, DRIFTS = range(13)
+SLOTS = 13
+NEW, RUNNING, SOLVED, FIXED, STALLED, NOT_FINITE = -1.0, 0.0, 1.0, 2.0, 3.0, 4.0
 
 LONGEST_GAP = 50.0
 """Most sweeps between two looks: a look costs about one sweep."""
@@ -17,22 +17,40 @@ PATIENCE = 500.0
 """Fewest sweeps without progress before a stall is called."""
 PROGRESS = 0.999
 """Progress is a new best error below this share of the last mark: slower is no progress at all."""
+STRAIGHT = 0.5
+"""Iterates drift if they end this share of their path away from where they were at the mark."""
 
 
 @jit
 def begin(control):
-    """Start of a solve: look at once (a warm start may be the answer)."""
+    """Start of a solve; control[NEXT] is the first look, 0 where a guess may be the answer."""
+    first = control[NEXT]
     for k in range(SLOTS):
         control[k] = 0.0
+    control[NEXT] = first
     control[GAP], control[BEST], control[MARK], control[ERROR] = 1.0, math.inf, math.inf, math.inf
-    control[MOVED], control[STRIDE] = math.inf, 1.0
+    control[MOVED] = math.inf
 
 
 @jit
-def look(control, history, natural, scaled, tolerance):
+def swept(control, moved):
+    """Count one sweep that changed r by `moved`, squared."""
+    control[MOVED] = moved
+    control[PATH] += math.sqrt(moved)
+    control[SWEEPS] += 1.0
+    if not moved < math.inf:
+        control[NEXT] = control[SWEEPS]
+
+
+@jit
+def look(control, history, natural, scaled, tolerance, r, r_mark):
     """Take note of the judge's measures and decide; true if these are the best so far.
 
+    A residual that stands still while r moves on in a straight line is slow progress: the impulses
+    drift along what the law does not see until a contact changes its state. One that stands still
+    while r goes round, or not at all, is a stall.
     history (cap, 3): sweep, natural, natural_scaled, thinned to every other line when full.
+    r (n,) the iterate, r_mark (n,) the iterate at the last mark.
     """
     sweeps, error = control[SWEEPS], max(natural, scaled)
     _note(control, history, natural, scaled)
@@ -49,13 +67,34 @@ def look(control, history, natural, scaled, tolerance):
         control[STATE] = FIXED
         return best
     if control[BEST] <= PROGRESS * control[MARK]:
-        control[MARK], control[MARK_AT] = control[BEST], sweeps
-    elif sweeps - control[MARK_AT] >= max(PATIENCE, control[MARK_AT]):
-        control[STATE] = STALLED
-        return best
+        control[MARK], control[DRIFTS] = control[BEST], 0.0
+        _mark(control, r, r_mark)
+    elif sweeps - control[MARK_AT] >= PATIENCE:
+        if not _distance(r, r_mark) > STRAIGHT * control[PATH]:
+            control[STATE] = STALLED
+            return best
+        control[DRIFTS] += 1.0
+        _mark(control, r, r_mark)
     control[NEXT] = sweeps + _gap(control, error, tolerance)
     control[ERROR], control[AT] = error, sweeps
     return best
+
+
+@jit
+def _mark(control, r, r_mark):
+    """Remember where the iterate is now."""
+    control[MARK_AT], control[PATH] = control[SWEEPS], 0.0
+    for k in range(r.shape[0]):
+        r_mark[k] = r[k]
+
+
+@jit
+def _distance(a, b):
+    """|a - b|.   a, b (n,)."""
+    s = 0.0
+    for k in range(a.shape[0]):
+        s += (a[k] - b[k]) * (a[k] - b[k])
+    return math.sqrt(s)
 
 
 @jit
@@ -65,8 +104,6 @@ def _gap(control, error, tolerance):
     if done > 0.0 and error < control[ERROR] < math.inf:
         rate = math.log(control[ERROR] / error) / done
         gap = min(gap, math.floor(0.9 * math.log(error / tolerance) / rate) + 1.0)
-    elif control[SWEEPS] == 0.0:
-        gap = 2.0
     control[GAP] = min(max(gap, 1.0), LONGEST_GAP)
     return control[GAP]
 

@@ -54,18 +54,7 @@ class DenseDelassus:
         return np.ascontiguousarray(np.diagonal(self.matrix))
 
     def blocks(self, K: ProductSet) -> "BlockDelassus":
-        d = K.dimension
-        if d is None or self.matrix.size == 0:
-            return block_delassus(sp.csr_array(self.matrix), K)
-        nb = len(K)
-        parts = self.matrix.reshape(nb, d, nb, d).transpose(0, 2, 1, 3)
-        kept = (parts != 0.0).any(axis=(2, 3)) | np.eye(nb, dtype=bool)
-        row, column = np.nonzero(kept)
-        row_start = np.zeros(nb + 1, np.int64)
-        np.cumsum(kept.sum(axis=1), out=row_start[1:])
-        data_start = np.arange(row.size + 1, dtype=np.int64) * (d * d)
-        data = np.ascontiguousarray(parts[row, column]).reshape(-1)
-        return BlockDelassus(K.offset, row_start, column.astype(np.int64), data_start, data)
+        return BlockDelassus(K.offset, *blocks.dense_blocks(K.offset, self.matrix))
 
     def dense(self) -> Array:
         return self.matrix

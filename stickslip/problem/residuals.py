@@ -129,13 +129,7 @@ def examine(
 
 
 def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array) -> Residuals:
-    scales, n = metric(K, diagonal), K.size
-    work = np.empty((2, n))
-    out = np.empty(kernels.MEASURES)
-    kernels.stop_measures(
-        *K.arrays, scales.rho, scales.length, scales.coefficient, np.ones(n), r, u, u_free, work[0], work[1], out
-    )
-    kernels.unit_measures(*K.arrays, r, u, work[0], work[1], out)
+    out = kernels.measure(*K.arrays, diagonal, r, u, u_free)
     natural, scaled, impulse, velocity, energy, worst = out.tolist()
     return Residuals(natural, scaled, impulse, velocity, energy, int(worst))
 

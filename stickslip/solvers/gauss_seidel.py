@@ -17,10 +17,10 @@ from numpy.typing import ArrayLike
 from stickslip.kernels import body_sweeps, cones, friction, gauss_seidel, schedule
 from stickslip.kernels.jit import Compilation
 from stickslip.kernels.local import EXTRAS_3
+from stickslip.kernels.residuals import MEASURES
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import BodyDelassus
-from stickslip.problem.residuals import metric
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.certify import Attempt, certified
@@ -62,11 +62,11 @@ class GaussSeidel(Options):
         with Compilation() as compilation:
             start = time.perf_counter()
             r = np.zeros(problem.size) if guess is None else problem.K.project(guess)
-            best, control, history = r.copy(), np.empty(schedule.SLOTS), np.empty((HISTORY, 3))
-            schedule.begin(control)
+            best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
+            control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, 0.0 if guess is not None else 1.0
             run, data, work = self._prepare(problem)
             done, chunk = 0, max(1, CHUNK // max(1, problem.contacts))
-            while control[schedule.STATE] == schedule.RUNNING and done < self.max_iterations:
+            while control[schedule.STATE] <= schedule.RUNNING and done < self.max_iterations:
                 done = min(done + chunk, self.max_iterations)
                 run(*data, float(self.relaxation), tolerance, float(done), r, best, *work, control, history)
                 if progress is not None:
@@ -83,14 +83,16 @@ class GaussSeidel(Options):
         """The compiled loop, what it takes of the problem, and its work arrays."""
         K, W = problem.K, problem.W
         largest = K.dimension or int(np.diff(K.offset).max(initial=1))
-        kappa, vectors = np.zeros(K.group_size.shape[0]), np.empty((4, K.size))
-        bench = np.empty(gauss_seidel.bench_rows(largest))
+        kappa, vectors = np.zeros(K.group_size.shape[0]), np.empty((5, K.size))
+        bench = np.empty(bench_rows(largest))
         local_start, local = _local_storage(K)
         all_coulomb3 = K.family == (2,)
+        scales = np.empty(len(K)), np.empty(K.size), np.empty(kappa.shape[0])
+        sizes = K.kind, K.offset, K.group_offset, K.group_size, K.coefficient
         if isinstance(W, BodyDelassus) and self.form != "delassus":
-            run, work_rows = body_sweeps.run, bench[4:]
+            run = body_sweeps.run
             bodies = np.where(W.bodies < 0, W.count, W.bodies)
-            body_sweeps.prepare(K.kind, K.offset, K.group_offset, W.rows, local, local_start, work_rows)
+            body_sweeps.prepare(*sizes, W.rows, local, local_start, bench[4:], *scales, vectors[0])
             matrix: tuple[Any, ...] = (bodies, W.rows, np.zeros((W.count + 1, W.rows.shape[2])))
             all_coulomb3 = all_coulomb3 and W.rows.shape[2] == 6
         elif self.form == "bodies":
@@ -100,14 +102,16 @@ class GaussSeidel(Options):
             )
         else:
             run, matrix = gauss_seidel.run, W.blocks(K).arrays[1:]
-            gauss_seidel.prepare(K.kind, K.offset, K.group_offset, *matrix, local, local_start, bench[4:])
+            gauss_seidel.prepare(*sizes, *matrix, local, local_start, bench[4:], *scales, vectors[0])
         _invert_free_blocks(K, local, local_start)
-        scales = metric(K, W.diagonal())
-        data = (
-            *K.arrays, *matrix, local, local_start, all_coulomb3,
-            scales.rho, scales.length, scales.coefficient, problem.u_free,
-        )  # fmt: skip
+        data = (*K.arrays, *matrix, local, local_start, all_coulomb3, *scales, problem.u_free)
         return run, data, (kappa, vectors, bench)
+
+
+def bench_rows(d: int) -> tuple[int, int]:
+    """Shape of the work array of the sweeps for blocks of at most d components."""
+    rows, columns = friction.work_rows(d)
+    return 4 + rows, max(columns, MEASURES)
 
 
 def _local_storage(K: ProductSet) -> tuple[IntArray, Array]:
@@ -148,4 +152,6 @@ def _outcome(control: Array) -> tuple[Status, str]:
     if state == schedule.STALLED:
         still = sweeps - int(control[schedule.MARK_AT])
         return Status.STALLED, f"the residual has not fallen for {still} sweeps; try another solver"
+    if control[schedule.DRIFTS] > 0.0:
+        return Status.MAX_ITERATIONS, "impulses still drift at constant residual; raise max_iterations"
     return Status.MAX_ITERATIONS, ""
