@@ -50,7 +50,7 @@ class Residuals:
     equilibrium: float = 0.0
     """|M v - f - H r - G lam| / max(|M v|, |f|, |H r + G lam|), global problems only [-]."""
     joints: float = 0.0
-    """|G' v + g_bias| / max(|G' v_free + g_bias|, |g_bias|, | |G|' |v| |), global problems only [-]."""
+    """|G' v + g_bias| / max(|g_bias|, |A v|, |A v_free|) with A the sizes of G', global problems only [-]."""
 
     @property
     def error(self) -> float:
@@ -168,9 +168,9 @@ def _judge_global(
     equilibrium = _relative(momentum - f - pushed, momentum, f, pushed)
     joints = 0.0
     if problem.G is not None:
-        # What G'v is made of, not what is left of it: cancellation is rounding, not error.
-        reach = abs(problem.G_sparse()).T @ np.abs(v)
-        joints = _relative(problem.joint_velocity(v), problem.g_bias, reach, problem.joint_velocity(v_free))
+        # Against what G'v is made of, not what is left of it: cancellation is rounding, not error.
+        size = abs(problem.G_sparse()).T
+        joints = _relative(problem.joint_velocity(v), problem.g_bias, size @ np.abs(v), size @ np.abs(v_free))
     return replace(law, equilibrium=equilibrium, joints=joints), u
 
 

@@ -52,7 +52,8 @@ def contact_states(
 ) -> ContactStates:
     """States of the contacts of an answer accurate to `tolerance`.
 
-    Zero means below ten times the tolerance, relative to |r| and to rho |u|, which is an impulse.
+    Zero means below ten times the tolerance, relative to the root mean square over the contacts of
+    the impulses r and rho u.
     """
     if isinstance(problem, BoxProblem):
         cut = 10.0 * tolerance * max(1.0, float(np.abs(problem.b).max(initial=0.0)))
@@ -73,7 +74,8 @@ def _law_states(
     scales = metric(K, diagonal)
     impulse = r / scales.length
     push = np.repeat(scales.rho, np.diff(K.offset)) * scales.length * u
-    cut = 10.0 * tolerance * max(float(np.linalg.norm(impulse)), float(np.linalg.norm(push)))
+    size = max(float(np.linalg.norm(impulse)), float(np.linalg.norm(push))) / np.sqrt(max(1, len(K)))
+    cut = 10.0 * tolerance * size
     rows = []
     for i in range(len(K)):
         a, b = int(K.offset[i]), int(K.offset[i + 1])

@@ -1,0 +1,169 @@
+"""Random sphere packings: many bodies, about three contacts each, made the same way every time."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.kernels import deposition
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import GlobalProblem
+from stickslip.scenes.parameters import number, whole
+from stickslip.scenes.rigid import frames_from_normals, one_step
+
+DENSITY_OF_PACKING = 0.58
+"""Share of the volume that drop-and-roll fills (Visscher & Bolsterli 1972, 0.582 for equal spheres) [-]."""
+TRIES = 4
+"""Places from which a sphere may be dropped again, should it get stuck in a tie at rounding level."""
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """Spheres at rest on each other and on the floor z = 0; periodic in x and y."""
+
+    centre: Array
+    """Centres, x and y in [0, width] [m], shape (spheres, 3)."""
+    radius: Array
+    """Radii [m], shape (spheres,)."""
+    width: float
+    """Period in x and in y [m]."""
+    bodies: IntArray
+    """First (carried) and second (carrying) sphere of each contact, -1 for the floor [-], shape (nc, 2)."""
+    image: IntArray
+    """Periods to add to the second sphere's x and y to find it at the contact [-], shape (nc, 2)."""
+
+    @property
+    def branch(self) -> Array:
+        """From the second centre (under the first, on the floor, for -1) to the first [m], shape (nc, 3)."""
+        first, second = self.bodies.T
+        foot = self.centre[first] * [1.0, 1.0, 0.0]
+        other = np.where((second >= 0)[:, None], self.centre[second], foot)
+        other[:, :2] += self.width * self.image
+        return np.asarray(self.centre[first] - other)
+
+    @property
+    def gap(self) -> Array:
+        """Distance of the surfaces at each contact, zero up to rounding [m], shape (nc,)."""
+        first, second = self.bodies.T
+        reach = self.radius[first] + np.where(second >= 0, self.radius[second], 0.0)
+        return np.asarray(np.linalg.norm(self.branch, axis=1) - reach)
+
+
+def sphere_packing(
+    *,
+    spheres: int = 500,
+    mu: float = 0.3,
+    mu_roll: float | None = None,
+    seed: int = 0,
+    radius: float = 0.01,
+    spread: float = 0.2,
+    width: float | None = None,
+    density: float = 2500.0,
+    h: float = 1e-3,
+    velocity: float = 0.0,
+) -> GlobalProblem:
+    """A random packing of spheres on a floor, periodic sideways, made by drop-and-roll deposition.
+
+    spheres: how many [-], >= 1.
+    mu: friction coefficient of all contacts [-], >= 0.
+    mu_roll: rolling friction [m], >= 0; with it contacts have 5 components (n, t1, t2, ω1, ω2).
+    seed: of the random numbers [-], >= 0; same seed, same bytes, and the same packing for any mu,
+        mu_roll, density, h and velocity.
+    radius: mean radius [m], > 0.
+    spread: radii are uniform in radius (1 ± spread) [-], in [0, 0.4].
+    width: period of the packing in x and y [m], > 4 radius (1 + spread), so that no sphere touches
+        another twice; the default makes the packing about as high as wide.
+    density: of the spheres [kg/m^3], > 0.
+    h: time step [s], > 0.
+    velocity: standard deviation of each component of the initial velocities, and of radius times
+        the angular ones [m/s], >= 0; compare with g h: at several times that many contacts slip.
+
+    Every sphere rests on three others, or on the floor (with none, one or two others), hence nearly
+    3 contacts per sphere and a coordination near 6. First is the carried sphere, second the carrying
+    one or the floor. Spheres are sorted along a Z-order curve of cells, contacts by sphere, so that
+    neighbours in space are near in memory.
+    """
+    mu = number("mu", mu, "", least=0.0)
+    if mu_roll is not None:
+        mu_roll = number("mu_roll", mu_roll, "m", least=0.0)
+    density = number("density", density, "kg/m^3", above=0.0)
+    h = number("h", h, "s", above=0.0)
+    velocity = number("velocity", velocity, "m/s", least=0.0)
+    packing = deposit(spheres, seed=seed, radius=radius, spread=spread, width=width)
+    R = packing.radius
+    mass = density * 4.0 / 3.0 * np.pi * R**3
+    branch = packing.branch
+    normals = branch / np.linalg.norm(branch, axis=1, keepdims=True)
+    arms = np.stack(
+        [-R[packing.bodies[:, 0], None] * normals, R[packing.bodies[:, 1], None] * normals], axis=1
+    )
+    motion = velocity * np.random.default_rng([seed, 1]).standard_normal((R.size, 6))
+    motion[:, 3:] /= R[:, None]
+    return one_step(
+        mass=mass,
+        inertia=(0.4 * mass * R**2)[:, None, None] * np.eye(3),
+        velocity=motion,
+        bodies=packing.bodies,
+        arms=arms,
+        frames=frames_from_normals(normals),
+        mu=mu,
+        mu_roll=mu_roll,
+        h=h,
+    )
+
+
+def deposit(
+    spheres: int, *, seed: int = 0, radius: float = 0.01, spread: float = 0.2, width: float | None = None
+) -> Packing:
+    """The spheres of `sphere_packing` and their contacts, with its parameters."""
+    spheres, seed = whole("spheres", spheres, 1), whole("seed", seed, 0)
+    radius = number("radius", radius, "m", above=0.0)
+    spread = number("spread", spread, "", least=0.0, most=0.4)
+    least = 4.0 * radius * (1.0 + spread)
+    random = np.random.default_rng([seed, 0])
+    R = radius * random.uniform(1.0 - spread, 1.0 + spread, spheres)
+    solid = float((4.0 / 3.0 * np.pi * R**3).sum())
+    if width is None:
+        width = max(float(np.cbrt(solid / DENSITY_OF_PACKING)), 1.01 * least)
+    width = number("width", width, "m", above=least)
+    drops = width * random.uniform(size=(spheres, TRIES, 2))
+    centre, support, image = _roll_down(R, drops, width, solid)
+    order = z_order(np.floor(centre / (2.0 * R.max())).astype(np.int64))
+    return _sorted_packing(centre, R, width, support, image, order)
+
+
+def z_order(cell: IntArray) -> IntArray:
+    """Indices that sort cells (n, 3) along a Z-order curve, ties in the order given [-], shape (n,)."""
+    key = np.zeros(cell.shape[0], np.int64)
+    for bit in range(21):
+        for axis in range(3):
+            key |= ((cell[:, axis] >> bit) & 1) << (3 * bit + axis)
+    return np.argsort(key, kind="stable")
+
+
+def _roll_down(R: Array, drops: Array, width: float, solid: float) -> tuple[Array, IntArray, IntArray]:
+    """Centres [m] (n, 3), supports (n, 3) and their images (n, 3, 2), in the order of deposition."""
+    n, cell = R.size, 2.0 * float(R.max())
+    across = max(int(width / cell), 1)
+    layers = int(1.5 * solid / (DENSITY_OF_PACKING * width**2 * cell)) + 4
+    centre, support, image = np.zeros((n, 3)), np.zeros((n, 3), np.int64), np.zeros((n, 3, 2), np.int64)
+    head, link = np.full((across, across, layers), -1), np.full(n, -1)
+    space = (centre, R, float(R.max()), width, cell, head, link)
+    work, lists = np.zeros((3, 3, 3)), np.zeros((3, 4, 3), np.int64)
+    placed = deposition.deposit(drops, space, np.zeros(3), work, lists, support, image)
+    if placed < n:
+        raise RuntimeError(f"sphere {placed} of {n} found no rest in {TRIES} drops; try another seed")
+    return centre, support, image
+
+
+def _sorted_packing(
+    centre: Array, R: Array, width: float, support: IntArray, image: IntArray, order: IntArray
+) -> Packing:
+    """The packing with spheres in the given order, contacts by first, then by second sphere."""
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    sphere, slot = np.nonzero(support != deposition.NOBODY)
+    below = support[sphere, slot]
+    second = np.where(below >= 0, rank[below], -1)
+    contacts = np.lexsort((second, rank[sphere]))
+    bodies = np.stack([rank[sphere], second], axis=1)[contacts]
+    return Packing(centre[order], R[order], width, bodies, image[sphere, slot][contacts])

@@ -1,0 +1,44 @@
+"""Checks of scene parameters: each refusal names the parameter, its value and what is allowed."""
+
+import math
+from collections.abc import Sequence
+from numbers import Integral, Real
+
+
+def number(
+    name: str, value: float, unit: str, *, above: float | None = None, least: float | None = None,
+    below: float | None = None, most: float | None = None,
+) -> float:  # fmt: skip
+    """`value` as a float inside its range (`above` and `below` are open ends); unit for the message."""
+    bounds = [
+        f"{sign} {bound:g}"
+        for sign, bound in ((">", above), (">=", least), ("<", below), ("<=", most))
+        if bound is not None
+    ]
+    allowed = " and ".join(["finite", *bounds]) + (f" [{unit}]" if unit else "")
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not real or not math.isfinite(value):
+        raise ValueError(f"{name} is {value!r}; it must be a number, {allowed}")
+    good = (
+        (above is None or value > above)
+        and (least is None or value >= least)
+        and (below is None or value < below)
+        and (most is None or value <= most)
+    )
+    if not good:
+        raise ValueError(f"{name} is {value!r}; it must be {allowed}")
+    return float(value)
+
+
+def whole(name: str, value: int, least: int) -> int:
+    """`value` as an int, at least `least`."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number >= {least}")
+    return int(value)
+
+
+def lengths(name: str, value: Sequence[float], parts: Sequence[str]) -> tuple[float, ...]:
+    """`value` as positive lengths [m], one for each of `parts`."""
+    if isinstance(value, str | Real) or len(value) != len(parts):
+        raise ValueError(f"{name} is {value!r}; it must be {len(parts)} lengths: {', '.join(parts)} [m]")
+    return tuple(number(f"{name} ({part})", x, "m", above=0.0) for part, x in zip(parts, value, strict=True))

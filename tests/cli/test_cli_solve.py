@@ -1,0 +1,215 @@
+"""`stickslip solve`: certificates, exit codes, JSON, files written, and what is refused."""
+
+import json
+
+import numpy as np
+import pytest
+
+from stickslip import files
+from stickslip.problem.contact import GlobalProblem
+from stickslip.problem.fingerprint import fingerprint
+from stickslip.problem.residuals import judge
+from stickslip.problem.sets import coulomb
+from stickslip.solvers import registry
+
+SCHEMA = {
+    "file": str, "fingerprint": str, "contacts": int, "solver": str, "options": dict, "status": str,
+    "ok": bool, "reason": str, "residuals": dict, "tolerance": float, "iterations": int, "seconds": float,
+    "compile_seconds": float, "states": dict, "out": type(None),
+}  # fmt: skip
+RESIDUALS = {"natural", "natural_scaled", "impulse", "velocity", "work", "worst", "equilibrium", "joints"}
+
+
+def test_one_file_prints_its_certificate(run, local_file):
+    result = run("solve", local_file)
+    assert result.code == 0
+    assert result.err == ""
+    assert "SOLVED" in result.out
+    assert "natural_scaled" in result.out
+
+
+def test_several_files_give_one_table(run, local_file, rolling_file, global_file):
+    result = run("solve", local_file, rolling_file, global_file)
+    assert result.code == 0
+    for path in (local_file, rolling_file, global_file):
+        assert result.out.count(str(path)) == 1
+    assert "3 of 3 solved" in result.out
+
+
+def test_json_is_the_whole_of_stdout(run, local_file):
+    result = run("solve", local_file, "--json", "--tolerance", "1e-9")
+    assert result.code == 0
+    report = json.loads(result.out, parse_constant=pytest.fail)
+    assert {name: type(value) for name, value in report.items()} == SCHEMA
+    assert set(report["residuals"]) == RESIDUALS
+    assert report["tolerance"] == report["options"]["tolerance"] == 1e-9
+    assert report["residuals"]["natural"] <= 1e-9
+    assert report["ok"]
+    assert report["status"] == "SOLVED"
+    assert report["fingerprint"] == fingerprint(files.read(local_file))
+    assert sum(report["states"].values()) == report["contacts"] == 5
+    assert set(report["options"]) == {spec.name for spec in registry.entry("nsgs").options}
+
+
+def test_json_of_several_files_is_a_list_with_errors_in_it(run, local_file, tmp_path):
+    result = run("solve", local_file, tmp_path / "missing.hdf5", "--json")
+    assert result.code == 2
+    result.says("missing.hdf5")
+    good, bad = json.loads(result.out)
+    assert good["ok"]
+    assert set(bad) == {"file", "error"}
+
+
+def test_a_missed_tolerance_is_exit_code_1_and_the_iterate_is_kept(run, local_file, tmp_path):
+    out = tmp_path / "best.hdf5"
+    limits = ("--tolerance", "1e-13", "--option", "max_iterations=1")
+    result = run("solve", local_file, *limits, "--out", out)
+    assert result.code == 1
+    result.says(str(local_file), "max iterations", "best iterate", str(out))
+    assert "MAX_ITERATIONS" in result.out
+    record = files.read_record(out)
+    assert 1e-13 < judge(record.problem, record.solution.r).natural < 1.0
+    assert run("solve", local_file, local_file, *limits).code == 1
+
+
+def test_out_holds_problem_and_solution(run, record_file, global_file, tmp_path):
+    for source in (record_file, global_file):
+        out = tmp_path / "out.hdf5"
+        assert run("solve", source, "--out", out).code == 0
+        before, after = files.read_record(source), files.read_record(out)
+        assert fingerprint(after.problem) == fingerprint(before.problem)
+        assert after.info == before.info
+        assert len(after.guesses) == len(before.guesses)
+        stored = after.solution
+        assert judge(after.problem, stored.r, stored.v, stored.lam).solved(1e-8)
+
+
+def test_out_may_be_a_directory(run, local_file, rolling_file, tmp_path):
+    (tmp_path / "solved").mkdir()
+    result = run("solve", local_file, rolling_file, "--out", tmp_path / "solved", "--json")
+    assert result.code == 0
+    for path, report in zip((local_file, rolling_file), json.loads(result.out), strict=True):
+        assert report["out"] == str(tmp_path / "solved" / path.name)
+        record = files.read_record(report["out"])
+        assert judge(record.problem, record.solution.r).solved(1e-8)
+
+
+def test_a_stored_guess_is_used(run, local_file, record_file, tmp_path):
+    run("solve", local_file, "--guess", "stored").refuses("stores neither")
+    out = tmp_path / "solved.hdf5"
+    cold = json.loads(run("solve", record_file, "--out", out, "--json").out)
+    record = files.read_record(out)
+    files.write(out, files.ProblemRecord(record.problem, {}, record.solution, ()))
+    warm = json.loads(run("solve", out, "--guess", "stored", "--json").out)
+    assert warm["ok"]
+    assert warm["iterations"] < cold["iterations"]
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_plot(run, local_file, rolling_file, tmp_path, ending):
+    plot = tmp_path / f"convergence.{ending}"
+    result = run("solve", local_file, rolling_file, "--plot", plot)
+    assert result.code == 0
+    assert f"wrote {plot}" in result.out
+    assert plot.read_bytes()[:5] in (b"\x89PNG\r", b"<?xml")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--solver", "magic"], ("magic", "known: ", "nsgs")),
+        (["--option", "speed=3"], ("speed", "it has: tolerance, max_iterations")),
+        (["--option", "max_iterations=many"], ("max_iterations", "int", "many")),
+        (["--option", "max_iterations=0"], ("max_iterations", "[1, inf)", "0")),
+        (["--option", "max_iterations"], ("name=value",)),
+        (["--tolerance", "2"], ("tolerance", "(0, 1)")),
+        (["--tolerance", "nan"], ("tolerance", "(0, 1)")),
+        (["--tolerance", "1e-3", "--option", "tolerance=1e-4"], ("tolerance", "twice")),
+        (["--out", "solution.txt"], ("solution.txt", ".hdf5")),
+        (["--out", "nowhere/x.hdf5"], ("nowhere",)),
+        (["--plot", "x.pdf"], ("x.pdf", ".png", ".svg")),
+        (["--plot", "nowhere/x.png"], ("nowhere",)),
+        (["--kind", "marbles"], ("marbles", "friction")),
+    ],
+)
+def test_refusals(arguments, words, run, local_file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("solve", local_file, *arguments).refuses(*words)
+    assert list(tmp_path.iterdir()) == [local_file]
+
+
+def test_places_that_cannot_be_written(run, local_file, rolling_file, tmp_path):
+    run("solve", local_file, "--out", local_file).refuses("overwrite")
+    link = tmp_path / "link.hdf5"
+    link.symlink_to(local_file)
+    run("solve", local_file, "--out", link).refuses("overwrite")
+    run("solve", local_file, rolling_file, "--out", tmp_path / "x.hdf5").refuses("directory")
+    run("solve", local_file, "--out", local_file / "x.hdf5").refuses("no directory")
+    (tmp_path / "directory.hdf5").mkdir()
+    run("solve", local_file, "--plot", tmp_path).refuses(str(tmp_path))
+    twin = tmp_path / "twin" / "local.hdf5"
+    twin.parent.mkdir()
+    twin.write_bytes(local_file.read_bytes())
+    run("solve", local_file, twin, "--out", tmp_path / "directory.hdf5").refuses("both")
+
+
+def test_files_that_cannot_be_read(run, local_file, tmp_path):
+    run("solve", tmp_path / "missing.hdf5").refuses("missing.hdf5", "no such file")
+    run("solve", tmp_path).refuses(str(tmp_path), "directory")
+    cut = tmp_path / "cut.hdf5"
+    cut.write_bytes(local_file.read_bytes()[:600])
+    run("solve", cut).refuses("cut.hdf5")
+    text = tmp_path / "cut.dat"
+    files.write(text, files.read(local_file))
+    text.write_bytes(text.read_bytes()[:200])
+    run("solve", text).refuses("cut.dat")
+    (tmp_path / "empty.hdf5").touch()
+    run("solve", tmp_path / "empty.hdf5").refuses("empty.hdf5")
+
+
+def test_a_solver_that_does_not_take_the_blocks(run, local_file, global_file, monkeypatch):
+    picky = registry.Entry(
+        "picky", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset({"nonnegative"})
+    )
+    monkeypatch.setitem(registry._TABLE, "picky", picky)
+    for path in (local_file, global_file):
+        run("solve", path, "--solver", "picky").refuses(str(path), "picky", "coulomb3d", "nsgs")
+
+
+def test_a_problem_without_any_answer(run, tmp_path):
+    M, G = np.eye(3), np.array([[1.0, 1.0], [0.0, 0.0], [0.0, 0.0]])
+    problem = GlobalProblem(M, np.zeros(3), np.eye(3), np.zeros(3), coulomb([0.5]), G, [0.0, 1.0])
+    files.write(tmp_path / "torn.hdf5", problem)
+    run("solve", tmp_path / "torn.hdf5").refuses("torn.hdf5", "contradict")
+
+
+def test_an_answer_that_cannot_be_written_is_still_printed(run, local_file, tmp_path, monkeypatch):
+    def fails(path, record):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("stickslip.files.write", fails)
+    result = run("solve", local_file, "--out", tmp_path / "x.hdf5")
+    assert result.code == 2
+    assert "SOLVED" in result.out
+    result.says("x.hdf5", "no space left")
+
+
+def test_in_a_process_of_its_own(spawn, local_file, tmp_path):
+    result = spawn("solve", local_file, "--out", tmp_path / "x.hdf5")
+    assert (result.code, result.err) == (0, "")
+    assert "\x1b" not in result.out
+    result = spawn(
+        "solve", local_file, local_file, "--json", "--tolerance", "1e-14", "--option", "max_iterations=1"
+    )
+    assert result.code == 1
+    assert not any(report["ok"] for report in json.loads(result.out))
+    assert "Traceback" not in result.err
+    assert all(line.startswith("stickslip: ") for line in result.err.splitlines())
+
+
+def test_the_same_command_gives_the_same_answer(run, local_file, tmp_path):
+    answers = []
+    for name in ("a.hdf5", "b.hdf5"):
+        run("solve", local_file, "--out", tmp_path / name)
+        answers.append(files.read_record(tmp_path / name).solution.r)
+    assert np.array_equal(*answers)

@@ -1,0 +1,57 @@
+"""The same kernels without Numba: the same numbers, bit for bit."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+SCRIPT = """
+import numpy as np
+import stickslip as ss
+from stickslip.kernels.jit import JIT
+from stickslip.problem.convert import reduce_to_contacts
+from stickslip.solvers.gauss_seidel import GaussSeidel
+
+rng = np.random.default_rng(7)
+K = (ss.coulomb([0.3, 0.4]) + ss.nonnegative(2) + ss.free(3) + ss.interval([-1.0], [1.0])
+     + ss.rolling([0.2, 0.5], [0.1, 0.02]) + ss.torsional([0.5], [0.1]) + ss.coulomb([0.4], 2))
+A = rng.normal(size=(K.size, K.size))
+W = A @ A.T / K.size + 0.1 * np.eye(K.size)
+mixed = ss.ContactProblem(W, rng.normal(size=K.size), K)
+one = ss.coulomb(np.linspace(0.0, 1.0, 6))
+A = rng.normal(size=(one.size, one.size))
+plain = ss.ContactProblem(A @ A.T / one.size + 0.1 * np.eye(one.size), rng.normal(size=one.size), one)
+bodies = np.array([[0, -1], [1, 0], [2, 1], [2, 0], [3, 2], [3, 1]])
+rows = rng.normal(size=(one.size, 2, 6))
+glob = ss.GlobalProblem(np.tile(np.eye(6), (4, 1, 1)), rng.normal(size=24),
+                        ss.contact_blocks(bodies, rows, one), np.zeros(one.size), one)
+print(JIT)
+for problem in (mixed, plain, reduce_to_contacts(glob).problem):
+    for relaxation in (1.0, 0.9):
+        s = GaussSeidel(tolerance=1e-9, max_iterations=60, relaxation=relaxation).solve(problem)
+        print(s.iterations, s.status.name, s.r.tobytes().hex(), s.history.tobytes().hex())
+        print([x.hex() for x in (s.residuals.natural, s.residuals.natural_scaled, s.residuals.work)])
+"""
+
+
+def lines(jit):
+    env = {**os.environ, "STICKSLIP_JIT": jit}
+    done = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=env, check=True)
+    return done.stdout.splitlines()
+
+
+def test_compiled_and_plain_kernels_agree_bit_for_bit():
+    compiled, plain = lines("1"), lines("0")
+    assert (compiled[0], plain[0]) == ("True", "False")
+    assert len(compiled) == 13
+    assert compiled[1:] == plain[1:]
+
+
+def test_the_cache_notices_a_change_in_any_kernel_file():
+    from stickslip.kernels import gauss_seidel
+    from stickslip.kernels.jit import _STAMP, JIT, _stamp
+
+    if JIT:
+        assert gauss_seidel.run._cache._cache_file._source_stamp == _STAMP == _stamp()
+    assert np.isfinite(_STAMP[0])

@@ -1,0 +1,88 @@
+"""Every room looks only down: the architecture as a test (DESIGN: what may import what)."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import stickslip
+
+ROOT = Path(stickslip.__file__).parent
+BELOW = {
+    "kernels": set(),
+    "linalg": {"kernels"},
+    "problem": {"linalg", "kernels"},
+    "solvers": {"problem", "linalg", "kernels"},
+    "laws": {"problem"},
+    "systems": {"laws"},
+    "mechanics": {"laws", "kernels"},
+    "detection": {"mechanics", "kernels"},
+    "schemes": {"systems", "mechanics", "detection", "laws", "problem", "linalg", "kernels"},
+    "scenes": {"schemes", "systems", "mechanics", "detection", "laws", "problem", "kernels"},
+    "files": {"problem", "mechanics", "simulation"},
+    "bench": {"problem", "solvers", "files", "scenes", "simulation"},
+    "view": {"mechanics", "simulation", "files", "problem"},
+}
+ABOVE_ALL = {"cli", "__init__"}
+"""The command line, and the public verbs that turn names into solvers, may use every room."""
+
+
+def imported_rooms(source: str, where: str) -> set[str]:
+    rooms = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{where}: absolute imports only"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        rooms |= {name.split(".")[1] for name in names if name.startswith("stickslip.")}
+    return rooms
+
+
+def room_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).parts
+    return parts[0] if len(parts) > 1 else path.stem
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda p: str(p.relative_to(ROOT)))
+def test_every_file_looks_only_down(path):
+    room = room_of(path)
+    rooms = imported_rooms(path.read_text(), path.name)
+    assert "cli" not in rooms - {room}, f"{path.name}: nobody imports the command line"
+    if room in ABOVE_ALL:
+        return
+    assert room in BELOW, f"{room} is not a room of this house"
+    strangers = rooms - BELOW[room] - {room}
+    assert not strangers, f"{path.relative_to(ROOT)} looks into {strangers}"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["import stickslip.solvers.registry", "from stickslip import solvers", "from stickslip.solvers import x"],
+)
+def test_the_walk_sees_every_style_of_import(line):
+    assert imported_rooms(line, "here") == {"solvers"}
+
+
+def test_relative_imports_are_refused():
+    with pytest.raises(AssertionError, match="absolute"):
+        imported_rooms("from .problem import contact", "here")
+
+
+def test_import_stickslip_loads_nothing_heavy():
+    code = "import sys, stickslip; print(' '.join(sorted(m.split('.')[0] for m in sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert not loaded & {"numba", "numpy", "scipy", "h5py", "matplotlib", "rich", "cyclopts", "qdldl"}
+
+
+def test_every_public_name_is_there_once():
+    assert len(set(stickslip.__all__)) == len(stickslip.__all__)
+    for name in stickslip.__all__:
+        assert getattr(stickslip, name).__doc__, f"{name} has no docstring"
+    with pytest.raises(AttributeError, match="no attribute 'sovle'"):
+        stickslip.sovle  # noqa: B018
