@@ -29,7 +29,7 @@ _HOME = {
 }  # fmt: skip
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = ["solve", *sorted(_WHERE)]  # noqa: PLE0604
+__all__ = ["solve", *sorted(_WHERE)]
 
 if TYPE_CHECKING:
     from stickslip.files import FormatError, ProblemRecord, read, read_record, write

@@ -80,6 +80,13 @@ def test_import_stickslip_loads_nothing_heavy():
     assert not loaded & {"numba", "numpy", "scipy", "h5py", "matplotlib", "rich", "cyclopts", "qdldl"}
 
 
+def test_type_checkers_see_the_names_that_are_there():
+    tree = ast.parse((ROOT / "__init__.py").read_text())
+    guarded = next(n for n in tree.body if isinstance(n, ast.If))
+    seen = {a.name: n.module for n in guarded.body for a in n.names}
+    assert seen == stickslip._WHERE
+
+
 def test_every_public_name_is_there_once():
     assert len(set(stickslip.__all__)) == len(stickslip.__all__)
     for name in stickslip.__all__:

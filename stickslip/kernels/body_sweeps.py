@@ -5,7 +5,8 @@ w += J_i' (r_i - r_i_old). Arrays of the set (7), bodies (nb, 2), rows (n, 2, k)
 the last body is the fixed one, which never moves (its rows are zero).
 """
 
-from stickslip.kernels import blocks, gauss_seidel, local as one, residuals, schedule
+from stickslip.kernels import blocks, gauss_seidel, residuals, schedule
+from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
 
 

@@ -190,7 +190,9 @@ def _newton(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t):
                         dn -= local[at + i + 1] * iw * work[i, m + h]
                     for i in range(a - 1, a - 1 + size):
                         along += t[i + 1] * work[i, m + h]
-                    work[row, h] = coefficient[g] * (dn / carried - t[0] * along / (carried * carried * carried))
+                    work[row, h] = coefficient[g] * (
+                        dn / carried - t[0] * along / (carried * carried * carried)
+                    )
                 work[row, p] = -phi
             a += size
         for i in range(p):

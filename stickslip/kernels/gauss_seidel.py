@@ -3,7 +3,8 @@
 Arrays of the set (7), of W in blocks (5), then `local` (see `local.py`). No allocation in sweeps.
 """
 
-from stickslip.kernels import blocks, cones, friction, local as one, residuals, schedule
+from stickslip.kernels import blocks, cones, friction, residuals, schedule
+from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
 
 
@@ -14,9 +15,7 @@ def relax(i, set_kind, offset, lower, upper, group_offset, group_size, coefficie
     if omega != 1.0:
         for k in range(d):
             x[at + k] = r[at + k] + omega * (out[k] - r[at + k])
-        cones.project_block(
-            i, set_kind, offset, lower, upper, group_offset, group_size, coefficient, x, x
-        )
+        cones.project_block(i, set_kind, offset, lower, upper, group_offset, group_size, coefficient, x, x)
         for k in range(d):
             out[k] = x[at + k]
     moved = 0.0

@@ -74,7 +74,9 @@ def natural_map_coulomb3(mu, rho, r, u, a):
 
 
 @jit
-def natural_map(i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length, r, u, x, y):
+def natural_map(
+    i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length, r, u, x, y
+):
     """|r/l - P_K(r/l - rho u_hat(l u))|² on block i.
 
     length (n,), rho scalar, coefficient in the same lengths; x, y (n,) work.
@@ -182,9 +184,7 @@ def unit_measures(kind, offset, lower, upper, group_offset, group_size, coeffici
 
 
 @jit
-def measure(
-    kind, offset, lower, upper, group_offset, group_size, coefficient, diagonal, r, u, u_free
-):
+def measure(kind, offset, lower, upper, group_offset, group_size, coefficient, diagonal, r, u, u_free):
     """Everything the judge says of r, from scratch: an array (MEASURES,).   diagonal of W (n,)."""
     n, nb = r.shape[0], kind.shape[0]
     rho, length, scaled, work = np.empty(nb), np.empty(n), np.empty(coefficient.shape[0]), np.empty((2, n))

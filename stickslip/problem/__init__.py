@@ -1,0 +1,1 @@
+"""The door: contact problems as values, their answers, and the judge."""

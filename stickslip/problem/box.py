@@ -34,8 +34,8 @@ class BoxProblem:
         _set(self, "b", flat("b", self.b, n))
         finite("b", self.b, lambda k: f"component {k[0]}")
         for name in ("lower", "upper"):
-            value = np.broadcast_to(floats(name, getattr(self, name)), (n,) if np.ndim(getattr(self, name)) == 0 else np.shape(getattr(self, name)))
-            _set(self, name, flat(name, value, n))
+            bound = floats(name, getattr(self, name))
+            _set(self, name, flat(name, np.full(n, bound) if bound.ndim == 0 else bound, n))
         bad = ~(self.lower <= self.upper) | (self.lower == np.inf) | (self.upper == -np.inf)
         if bad.any():
             i = int(np.flatnonzero(bad)[0])
@@ -88,13 +88,14 @@ def relay(A: Any, b: ArrayLike, lower: ArrayLike = -1.0, upper: ArrayLike = 1.0)
 
 
 def _matrix(value: Any, n: int) -> np.ndarray | sp.csr_array:
-    matrix = sp.csr_array(value) if sp.issparse(value) else floats("A", value)
-    if matrix.shape != (n, n):
-        raise ProblemError(f"A has shape {matrix.shape}, expected ({n}, {n}), as b has {n} entries")
-    if sp.issparse(matrix):
+    if sp.issparse(value):
+        matrix = sp.csr_array(value)
         finite("A", matrix.data, lambda k: "entry ({}, {})".format(*sparse_place(matrix, k[0])))
     else:
+        matrix = floats("A", value)
         finite("A", matrix)
+    if matrix.shape != (n, n):
+        raise ProblemError(f"A has shape {matrix.shape}, expected ({n}, {n}), as b has {n} entries")
     return matrix
 
 

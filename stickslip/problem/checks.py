@@ -55,15 +55,11 @@ def not_negative(name: str, array: Array, thing: str = "contact") -> None:
     bad = ~((array >= 0.0) & np.isfinite(array))
     if bad.any():
         i = int(np.flatnonzero(bad)[0])
-        raise ProblemError(
-            f"{name} of {thing} {i} is {array.flat[i]}; it must be finite and not negative"
-        )
+        raise ProblemError(f"{name} of {thing} {i} is {array.flat[i]}; it must be finite and not negative")
 
 
 def _fits(shape: tuple[int, ...], wanted: tuple[int | None, ...]) -> bool:
-    return len(shape) == len(wanted) and all(
-        w is None or s == w for s, w in zip(shape, wanted, strict=True)
-    )
+    return len(shape) == len(wanted) and all(w is None or s == w for s, w in zip(shape, wanted, strict=True))
 
 
 def _shown(shape: tuple[Any, ...]) -> str:

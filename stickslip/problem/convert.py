@@ -6,6 +6,7 @@ the original, judged on the original.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +16,7 @@ from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
-from stickslip.problem.operator import BodyDelassus, DenseDelassus, block_delassus, delassus
+from stickslip.problem.operator import BodyDelassus, Delassus, DenseDelassus, block_delassus, delassus
 from stickslip.problem.sets import ProductSet, free, interval, nonnegative
 
 DENSE_SHARE = 0.5
@@ -34,11 +35,14 @@ class Answer:
     """Bilateral multipliers of a GlobalProblem [N s], shape (p,)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Conversion:
+New = TypeVar("New", ContactProblem, BoxProblem)
+
+
+@dataclass(frozen=True)
+class Conversion(Generic[New]):
     """A problem in another form, and the maps between the answers of the two."""
 
-    problem: ContactProblem | BoxProblem
+    problem: New
     """The new problem."""
     recover: Callable[[Array], Answer]
     """From r of the new problem to the answer of the original."""
@@ -46,7 +50,7 @@ class Conversion:
     """From r of the original to r of the new problem, for warm starts."""
 
 
-def reduce_to_contacts(problem: GlobalProblem, joints: str = "eliminate") -> Conversion:
+def reduce_to_contacts(problem: GlobalProblem, joints: str = "eliminate") -> Conversion[ContactProblem]:
     """Eliminate v: W = H' M^-1 H, u_free = H' M^-1 f + u_bias.
 
     Bilateral constraints are eliminated with v (`joints="eliminate"`, W becomes dense where they
@@ -62,7 +66,7 @@ def reduce_to_contacts(problem: GlobalProblem, joints: str = "eliminate") -> Con
     return _reduce_with_blocks(problem) if joints == "blocks" else _eliminate_joints(problem)
 
 
-def _reduce_plain(problem: GlobalProblem) -> Conversion:
+def _reduce_plain(problem: GlobalProblem) -> Conversion[ContactProblem]:
     M, H = problem.M, problem.H_sparse()
     v_free, MiH = M.solve(problem.f), M.solve(H)
 
@@ -74,7 +78,7 @@ def _reduce_plain(problem: GlobalProblem) -> Conversion:
     return Conversion(reduced, recover, lambda r: r)
 
 
-def _eliminate_joints(problem: GlobalProblem) -> Conversion:
+def _eliminate_joints(problem: GlobalProblem) -> Conversion[ContactProblem]:
     """lam = -A⁺(G' M^-1 (f + H r) + g_bias) with A = G' M^-1 G, redundant rows allowed."""
     M, H, G = problem.M, problem.H_sparse(), problem.G_sparse()
     MiH, MiG, v_open = M.solve(H), M.solve(G), M.solve(problem.f)
@@ -84,7 +88,8 @@ def _eliminate_joints(problem: GlobalProblem) -> Conversion:
     lam_of_r = -A_inverse @ B
     v_free = v_open + MiG @ lam_free
     miss = np.linalg.norm(G.T @ v_free + problem.g_bias)
-    reach = max(np.linalg.norm(problem.g_bias), np.linalg.norm(abs(G).T @ np.abs(v_open)), 1e-300)
+    sizes = (np.linalg.norm(problem.g_bias), np.linalg.norm(abs(G).T @ np.abs(v_open)), 1e-300)
+    reach = max(float(size) for size in sizes)
     if miss > 1e-8 * reach:
         raise ProblemError(
             f"bilateral constraints contradict each other: |G' v + g_bias| cannot fall below {miss:.3g}"
@@ -99,7 +104,7 @@ def _eliminate_joints(problem: GlobalProblem) -> Conversion:
     return Conversion(reduced, recover, lambda r: r)
 
 
-def _reduce_with_blocks(problem: GlobalProblem) -> Conversion:
+def _reduce_with_blocks(problem: GlobalProblem) -> Conversion[ContactProblem]:
     """Joints as free blocks after the contacts: one block for each set of joints that are coupled."""
     M, H, G, n = problem.M, problem.H_sparse(), problem.G_sparse(), problem.size
     A = abs(G).T @ abs(G)
@@ -119,7 +124,7 @@ def _reduce_with_blocks(problem: GlobalProblem) -> Conversion:
     return Conversion(reduced, recover, lambda r: np.concatenate([r, np.zeros(order.size)]))
 
 
-def _reduce_bodies(problem: GlobalProblem) -> Conversion:
+def _reduce_bodies(problem: GlobalProblem) -> Conversion[ContactProblem]:
     """W = J J' over bodies, never formed; joints are free blocks after the contacts."""
     H, G, K, n = problem.H, problem.G, problem.K, problem.size
     assert isinstance(H, ContactBlocks)
@@ -147,7 +152,7 @@ def _reduce_bodies(problem: GlobalProblem) -> Conversion:
     return Conversion(reduced, recover, lambda r: np.concatenate([r, np.zeros(K.size - n)]))
 
 
-def box_to_contacts(problem: BoxProblem) -> Conversion:
+def box_to_contacts(problem: BoxProblem) -> Conversion[ContactProblem]:
     """z as impulses: equations become one free block, the rest nonnegative and interval blocks."""
     low, high = problem.lower, problem.upper
     is_free = (low == -np.inf) & (high == np.inf)
@@ -163,7 +168,7 @@ def box_to_contacts(problem: BoxProblem) -> Conversion:
     return Conversion(contact, lambda x: Answer(x[back]), lambda z: z[order])
 
 
-def contacts_to_box(problem: ContactProblem) -> Conversion:
+def contacts_to_box(problem: ContactProblem) -> Conversion[BoxProblem]:
     """A problem without friction as a BoxProblem, component by component."""
     K = problem.K
     if K.group_size.size:
@@ -174,7 +179,9 @@ def contacts_to_box(problem: ContactProblem) -> Conversion:
     return Conversion(box, Answer, lambda r: r)
 
 
-def rescale(problem: ContactProblem, impulse: float, velocity: float, length: float = 1.0) -> Conversion:
+def rescale(
+    problem: ContactProblem, impulse: float, velocity: float, length: float = 1.0
+) -> Conversion[ContactProblem]:
     """The same problem in other units: impulses in `impulse` [N s], velocities in `velocity` [m/s].
 
     Rolling and torsional groups, whose components are moments and angular velocities, take
@@ -208,9 +215,8 @@ def _group_starts(K: ProductSet) -> np.ndarray:
     return K.offset[block] + 1 + before - before[K.group_offset[block]] if block.size else before
 
 
-def _contact(
-    W: Array | sp.csr_array, u_free: Array, K: ProductSet, like: GlobalProblem | ContactProblem
-) -> ContactProblem:
+def _contact(W: Any, u_free: Array, K: ProductSet, like: GlobalProblem | ContactProblem) -> ContactProblem:
+    operator: Delassus
     if sp.issparse(W) and W.nnz < DENSE_SHARE * K.size**2:
         operator = block_delassus(sp.csr_array(W), K)
     else:

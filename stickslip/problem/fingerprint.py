@@ -13,7 +13,10 @@ from stickslip.problem.sets import ProductSet
 
 
 def fingerprint(problem: ContactProblem | GlobalProblem | BoxProblem) -> str:
-    """SHA-256 of the problem's numbers, bit for bit; stored zeros and the storage do not count."""
+    """SHA-256 of the problem's numbers, bit for bit; stored zeros and the storage do not count.
+
+    A matrix-free W is known by its rows over bodies: the product that they stand for is not formed.
+    """
     digest = hashlib.sha256(type(problem).__name__.encode())
     for array in _arrays(problem):
         digest.update(str(array.shape).encode())

@@ -58,7 +58,9 @@ def contact_blocks(bodies: ArrayLike, rows: ArrayLike, K: ProductSet) -> Contact
         raise ProblemError(f"bodies has type {pairs.dtype}, expected integers")
     table = floats("rows", rows)
     if table.ndim != 3 or table.shape[:2] != (K.size, 2):
-        raise ProblemError(f"rows has shape {table.shape}, expected ({K.size}, 2, k), two sides per component")
+        raise ProblemError(
+            f"rows has shape {table.shape}, expected ({K.size}, 2, k), two sides per component"
+        )
     same = np.flatnonzero((pairs[:, 0] == pairs[:, 1]) & (pairs[:, 0] >= 0))
     if same.size:
         i = int(same[0])
@@ -75,4 +77,6 @@ def contact_blocks(bodies: ArrayLike, rows: ArrayLike, K: ProductSet) -> Contact
 
 def _side(K: ProductSet, pairs: np.ndarray, index: tuple[int, ...]) -> str:
     i = int(np.searchsorted(K.offset, index[0], side="right") - 1)
-    return f"contact {i}, component {index[0] - int(K.offset[i])}, body {pairs[i, index[1]]}, entry {index[2]}"
+    return (
+        f"contact {i}, component {index[0] - int(K.offset[i])}, body {pairs[i, index[1]]}, entry {index[2]}"
+    )

@@ -89,7 +89,9 @@ def mass_matrix(value: Any) -> MassMatrix:
     else:
         matrix = floats("M", value)
         if matrix.ndim not in (2, 3) or matrix.shape[-1] != matrix.shape[-2]:
-            raise ProblemError(f"M has shape {matrix.shape}, expected (nv, nv), or (bodies, k, k) for body blocks")
+            raise ProblemError(
+                f"M has shape {matrix.shape}, expected (nv, nv), or (bodies, k, k) for body blocks"
+            )
         finite("M", matrix)
     mass = MassMatrix(matrix)
     _check_positive(mass)
@@ -119,7 +121,9 @@ def _check_positive(mass: MassMatrix) -> None:
     if worst > 1e-2 * abs(M).max():
         k = int(np.argmax(skew.tocoo().data))
         i, j = int(skew.tocoo().coords[0][k]), int(skew.tocoo().coords[1][k])
-        raise ProblemError(f"M is not symmetric: entries ({i}, {j}) and ({j}, {i}) are {M[i, j]} and {M[j, i]}")
+        raise ProblemError(
+            f"M is not symmetric: entries ({i}, {j}) and ({j}, {i}) are {M[i, j]} and {M[j, i]}"
+        )
     count, label = sp.csgraph.connected_components(M, directed=False)
     sizes = np.bincount(label, minlength=count)
     for part in _components(label, sizes, SMALL):

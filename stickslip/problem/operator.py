@@ -205,6 +205,7 @@ def rows_to_sparse(bodies: IntArray, offset: IntArray, rows: Array, count: int) 
 
 
 def check_shape(name: str, shape: tuple[int, ...], K: ProductSet) -> None:
+    """Refuse a matrix that does not fit the components of K."""
     if shape != (K.size, K.size):
         raise ProblemError(f"{name} has shape {shape}, expected ({K.size}, {K.size}) for {K!r}")
 

@@ -68,8 +68,15 @@ class Residuals:
         bound = "" if tolerance is None else f"  (tolerance {tolerance:.0e})"
         rows = [
             ("natural", f"{self.natural:.3e}{bound}"),
-            ("natural_scaled", f"{self.natural_scaled:.3e}" + (f"  worst at contact {self.worst}" if self.worst >= 0 else "")),
-            ("distances", f"r to K {self.impulse:.2e} N s, u_hat to K* {self.velocity:.2e} m/s, work {self.work:.2e} J"),
+            (
+                "natural_scaled",
+                f"{self.natural_scaled:.3e}"
+                + (f"  worst at contact {self.worst}" if self.worst >= 0 else ""),
+            ),
+            (
+                "distances",
+                f"r to K {self.impulse:.2e} N s, u_hat to K* {self.velocity:.2e} m/s, work {self.work:.2e} J",
+            ),
         ]
         if self.equilibrium or self.joints:
             rows.append(("equilibrium", f"{self.equilibrium:.2e}, joints {self.joints:.2e}"))
@@ -110,9 +117,11 @@ def judge(
     """
     r = flat("z" if isinstance(problem, BoxProblem) else "r", r, problem.size)
     if isinstance(problem, GlobalProblem):
-        lam = flat("lam", np.zeros(problem.g_bias.size) if lam is None else lam, problem.g_bias.size)
+        rows = problem.g_bias.size
+        lam = flat("lam", np.zeros(rows) if lam is None else lam, rows)
         v = None if v is None else flat("v", v, problem.M.size)
-    return examine(problem, r, v, lam)[0]
+        return _judge_global(problem, r, v, lam)[0]
+    return examine(problem, r, None, None)[0]
 
 
 def examine(
@@ -155,9 +164,7 @@ def _judge_box(problem: BoxProblem, z: Array, w: Array) -> Residuals:
     )
 
 
-def _judge_global(
-    problem: GlobalProblem, r: Array, v: Array | None, lam: Array
-) -> tuple[Residuals, Array]:
+def _judge_global(problem: GlobalProblem, r: Array, v: Array | None, lam: Array) -> tuple[Residuals, Array]:
     M, f = problem.M, problem.f
     pushed = problem.pushed(r, lam)
     v = M.solve(f + pushed) if v is None else v

@@ -130,7 +130,9 @@ class ProductSet:
         groups = self.groups(0)
         if self.group_size.shape[0] != nb * len(groups):
             return None
-        same = (self.group_size.reshape(nb, -1) == groups).all() and (np.diff(self.group_offset) == len(groups)).all()
+        same = (self.group_size.reshape(nb, -1) == groups).all() and (
+            np.diff(self.group_offset) == len(groups)
+        ).all()
         return groups if same else None
 
     @cached_property
@@ -219,7 +221,9 @@ def interval(lower: ArrayLike, upper: ArrayLike) -> ProductSet:
     bad = ~(low <= high) | (low == np.inf) | (high == -np.inf)
     if bad.any():
         i = int(np.flatnonzero(bad)[0])
-        raise ProblemError(f"interval {i} is [{low[i]}, {high[i]}]; it must hold lower <= upper and a finite point")
+        raise ProblemError(
+            f"interval {i} is [{low[i]}, {high[i]}]; it must hold lower <= upper and a finite point"
+        )
     return _set(cones.INTERVAL, np.ones(low.size), low, high)
 
 

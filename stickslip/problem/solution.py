@@ -30,7 +30,7 @@ class Status(Enum):
         return self is Status.SOLVED
 
 
-class SolverFailure(RuntimeError):
+class SolverFailure(RuntimeError):  # noqa: N818 (a failure is not an error of the caller)
     """Raised by `Solution.or_raise`; carries the best answer found."""
 
     def __init__(self, solution: "Solution"):
@@ -112,7 +112,13 @@ class Solution:
         rows = [
             ("problem", repr(self.problem)),
             ("iterations", f"{self.iterations}"),
-            ("time", _duration(self.seconds) + (f" (+ {_duration(self.compile_seconds)} compiling)" if self.compile_seconds > 1e-3 else "")),
+            (
+                "time",
+                _duration(self.seconds)
+                + (
+                    f" (+ {_duration(self.compile_seconds)} compiling)" if self.compile_seconds > 1e-3 else ""
+                ),
+            ),
             *self.residuals.rows(self.tolerance),
             ("contacts", self.states.summary()),
         ]

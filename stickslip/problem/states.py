@@ -17,7 +17,10 @@ from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.residuals import delassus_diagonal, metric
 
 SEPARATING, STICKING, SLIPPING = "separating", "sticking", "slipping"
-MOTIONS = {(2, 2): ("sliding", "rolling"), (2, 1): ("sliding", "spinning")}
+MOTIONS: dict[tuple[int, ...], tuple[str, str]] = {
+    (2, 2): ("sliding", "rolling"),
+    (2, 1): ("sliding", "spinning"),
+}
 """What the groups of rolling and torsional contacts do when they move."""
 
 
@@ -89,9 +92,7 @@ def _law_states(
     return rows
 
 
-def _friction_state(
-    r: Array, u: Array, groups: tuple[int, ...], mu: Array, cut: float
-) -> tuple[str, bool]:
+def _friction_state(r: Array, u: Array, groups: tuple[int, ...], mu: Array, cut: float) -> tuple[str, bool]:
     if r[0] <= cut:
         return SEPARATING, bool(u[0] > cut)
     moving, strict, a = [], True, 1

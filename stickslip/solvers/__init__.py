@@ -1,0 +1,1 @@
+"""Solvers: one method family per file, by name in the registry."""

@@ -75,11 +75,13 @@ def certified(
     return solution
 
 
-def _converted(problem: GlobalProblem | BoxProblem) -> tuple[Conversion, float, float]:
+def _converted(problem: GlobalProblem | BoxProblem) -> tuple[Conversion[ContactProblem], float, float]:
     with Compilation() as compilation:
         start = time.perf_counter()
-        convert = reduce_to_contacts if isinstance(problem, GlobalProblem) else box_to_contacts
-        conversion = convert(problem)  # type: ignore[operator]
+        if isinstance(problem, GlobalProblem):
+            conversion = reduce_to_contacts(problem)
+        else:
+            conversion = box_to_contacts(problem)
         seconds = time.perf_counter() - start
     return conversion, seconds - compilation.seconds, compilation.seconds
 
@@ -90,7 +92,10 @@ def _judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, toler
     if residuals.solved(tolerance):
         status, reason = Status.SOLVED, ""
     elif status.ok:
-        status, reason = Status.STALLED, "the converted problem is solved, but rounding keeps the original above"
+        status, reason = (
+            Status.STALLED,
+            "the converted problem is solved, but rounding keeps the original above",
+        )
     return Solution(
         problem, answer.r, u, status, residuals, name, tolerance, attempt.iterations,
         attempt.seconds, attempt.compile_seconds, attempt.history, answer.v, answer.lam, reason,

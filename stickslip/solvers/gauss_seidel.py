@@ -25,9 +25,7 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.certify import Attempt, certified
 from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
-
-Progress = Callable[[int, float], None]
-"""Called with sweeps done and the best error so far, some ten times a second."""
+from stickslip.solvers.registry import Progress
 
 CHUNK = 1_000_000
 """Contact visits between two calls of `progress`, about a tenth of a second."""
@@ -79,7 +77,9 @@ class GaussSeidel(Options):
             best, status, sweeps, seconds - compilation.seconds, compilation.seconds, history, reason
         )
 
-    def _prepare(self, problem: ContactProblem) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
+    def _prepare(
+        self, problem: ContactProblem
+    ) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
         """The compiled loop, what it takes of the problem, and its work arrays."""
         K, W = problem.K, problem.W
         largest = K.dimension or int(np.diff(K.offset).max(initial=1))

@@ -3,7 +3,7 @@
 The table holds names of modules, not modules: a solver is imported when it is asked for.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, fields
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
@@ -13,13 +13,18 @@ from numpy.typing import ArrayLike
 from stickslip.problem.sets import KINDS
 from stickslip.problem.solution import Problem, Solution
 
+Progress = Callable[[int, float], None]
+"""Called with the iterations done and the best error so far, some ten times a second."""
+
 
 @runtime_checkable
 class Solver(Protocol):
     """A frozen set of options. Same solver, same problem, same guess: same answer."""
 
-    def solve(self, problem: Problem, *, guess: ArrayLike | None = None) -> Solution:
-        """Solve `problem`, starting from `guess` if there is one."""
+    def solve(
+        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+    ) -> Solution:
+        """Solve `problem`, starting from `guess` if there is one, telling `progress` on long work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +57,7 @@ class Entry:
 
 _TABLE = {
     entry.name: entry
-    for entry in (
-        Entry("nsgs", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset(KINDS)),
-    )
+    for entry in (Entry("nsgs", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset(KINDS)),)
 }
 
 

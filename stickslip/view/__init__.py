@@ -1,0 +1,1 @@
+"""Plots of what the house computes; nobody but the command line imports this room."""

@@ -1,5 +1,7 @@
 """Projections on every set: membership, idempotence, Moreau, rotation, mu = 0, all scales."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -23,7 +25,7 @@ def cone_and_point(draw):
 
 def parts(groups, x):
     ends = np.cumsum((1, *groups))
-    return x[0], [x[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return x[0], [x[a:b] for a, b in pairwise(ends)]
 
 
 def size(x):
@@ -33,9 +35,7 @@ def size(x):
 
 def in_cone(groups, mu, x, slack):
     n, tangents = parts(groups, x)
-    return n >= -slack and all(
-        size(t) <= m * n + slack * (1 + m) for m, t in zip(mu, tangents, strict=True)
-    )
+    return n >= -slack and all(size(t) <= m * n + slack * (1 + m) for m, t in zip(mu, tangents, strict=True))
 
 
 def in_dual(groups, mu, y, slack):
@@ -69,7 +69,7 @@ def test_moreau_decomposition(case):
 
 @given(cone_and_point(), st.integers(0, 2**32 - 1))
 def test_no_point_of_the_cone_is_nearer(case, seed):
-    K, groups, mu, x = case
+    K, _, _, x = case
     scale = size(x) or 1.0
     p = K.project(x)
     rng = np.random.default_rng(seed)

@@ -43,7 +43,10 @@ MIXED = coulomb([0.3, 0.4]) + nonnegative(2) + free(2) + rolling([0.2], [0.1]) +
 @pytest.mark.parametrize("K", [coulomb(np.full(8, 0.5)), MIXED], ids=["coulomb", "mixed"])
 def test_both_forms_are_one_method(K):
     problem = bodies_in_a_row(K)
-    steps = [GaussSeidel(form=form, tolerance=1e-13, max_iterations=7).solve(problem) for form in ("bodies", "delassus")]
+    steps = [
+        GaussSeidel(form=form, tolerance=1e-13, max_iterations=7).solve(problem)
+        for form in ("bodies", "delassus")
+    ]
     np.testing.assert_allclose(steps[0].r, steps[1].r, atol=1e-12)
     done = [GaussSeidel(form=form, tolerance=1e-9).solve(problem) for form in ("bodies", "delassus")]
     assert all(s.ok for s in done)

@@ -67,10 +67,10 @@ def test_every_solver_keeps_the_contract(name):
     for bad in (0.0, 2.0, -1.0, float("nan")):
         with pytest.raises(ValueError, match=r"tolerance must lie in \(0, 1\)"):
             registry.make(name, tolerance=bad)
-    with pytest.raises(ValueError, match="max_iterations must be int, got 1.5"):
+    with pytest.raises(ValueError, match=r"max_iterations must be int, got 1\.5"):
         registry.make(name, max_iterations=1.5)
 
 
 def test_unknown_solver_lists_the_known():
-    with pytest.raises(KeyError, match="no solver 'nsg'; known: .*nsgs"):
+    with pytest.raises(KeyError, match=r"no solver 'nsg'; known: .*nsgs"):
         registry.make("nsg")

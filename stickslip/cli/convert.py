@@ -1,0 +1,128 @@
+"""`stickslip convert`: the same problem in another file format, storage or form."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
+from stickslip.cli.load import load
+from stickslip.cli.parameters import Kind
+from stickslip.cli.places import FCLIB, check_not_itself, check_writable
+from stickslip.cli.progress import watch
+
+if TYPE_CHECKING:
+    from stickslip.files import ProblemRecord, StoredSolution
+    from stickslip.problem.contact import ContactProblem
+
+TEXT = (".dat",)
+"""Endings of text files, which hold a problem and nothing beside it."""
+
+
+def convert(
+    source: Annotated[Path, Parameter(name="IN")],
+    target: Annotated[Path, Parameter(name="OUT")],
+    /,
+    *,
+    kind: Kind | None = None,
+    storage: Literal["dense", "block", "sparse"] | None = None,
+    reduce: Annotated[bool, Parameter(show_default=False)] = False,
+) -> int:
+    """Write a problem in another format (.hdf5, .dat), storage or form.
+
+    Title, description, solution and guesses go along where the target format
+    holds them; what is dropped is said on stderr.
+
+    For example:
+      stickslip convert pile.dat pile.hdf5
+      stickslip convert pile.hdf5 pile.dat --storage block
+      stickslip convert global.hdf5 local.hdf5 --reduce
+
+    Parameters
+    ----------
+    source
+        File to read, .hdf5 or .dat.
+    target
+        File to write, .hdf5 or .dat; never the one that is read.
+    kind
+        What a .dat file holds, where its name does not say.
+    storage
+        How the matrices are written in a .dat file.
+    reduce
+        Turn a global problem into a local one: W = H' M^-1 H.
+    """
+    check_writable(target, FCLIB + TEXT)
+    check_not_itself(source, target)
+    if storage is not None and target.suffix.lower() not in TEXT:
+        raise InputError(f"{target}: --storage is for .dat files")
+    with watch(f"{source} to {target}"):
+        record = load(source, kind)
+        dropped: list[str] = []
+        if reduce:
+            record, dropped = reduced(source, record)
+        if target.suffix.lower() in TEXT:
+            record, dropped = without_answers(record)
+        _write(target, record, storage)
+    if dropped:
+        complain(f"{target}: dropped {' and '.join(dropped)}, for which there is no place in it")
+    print(f"wrote {target}")
+    return ExitCode.FINE
+
+
+def reduced(source: Path, record: ProblemRecord) -> tuple[ProblemRecord, list[str]]:
+    """The local problem of a global one with its answers, and which of their parts are dropped."""
+    from stickslip.problem.checks import ProblemError
+    from stickslip.problem.contact import ContactProblem, GlobalProblem
+    from stickslip.problem.convert import reduce_to_contacts
+
+    if not isinstance(record.problem, GlobalProblem):
+        raise InputError(f"{source}: --reduce takes a global problem, this is {record.problem!r}")
+    try:
+        local = reduce_to_contacts(record.problem).problem
+    except ProblemError as error:
+        raise InputError(f"{source}: {error}") from None
+    assert isinstance(local, ContactProblem)
+    answers = [answer for answer in (record.solution, *record.guesses) if answer is not None]
+    carried = [carry(answer, local) for answer in answers]
+    dropped = ["the stored velocities v"] if any(answer.v is not None for answer in answers) else []
+    if local.size == record.problem.size and any(a.lam is not None and a.lam.size for a in answers):
+        dropped.append("the stored multipliers lam")
+    solution = carried.pop(0) if record.solution is not None else None
+    return replace(record, problem=local, solution=solution, guesses=tuple(carried)), dropped
+
+
+def carry(answer: StoredSolution, local: ContactProblem) -> StoredSolution:
+    """An answer of a global problem for its local form, where v has no place.
+
+    Joints that were not eliminated follow the contacts as free blocks: lam goes there.
+    """
+    import numpy as np
+
+    rows = local.size - answer.r.size
+    if not rows:
+        return replace(answer, v=None, lam=None)
+    lam = np.zeros(rows) if answer.lam is None else answer.lam
+    r = np.concatenate([answer.r, lam])
+    return replace(answer, r=r, u=local.velocity(r), v=None, lam=None)
+
+
+def without_answers(record: ProblemRecord) -> tuple[ProblemRecord, list[str]]:
+    """The problem and what is said about it, and which stored answers are dropped."""
+    count = len(record.guesses)
+    dropped = ["the stored solution"] if record.solution is not None else []
+    dropped += [f"{count} stored guess{'es' if count > 1 else ''}"] if count else []
+    return replace(record, solution=None, guesses=()), dropped
+
+
+def _write(target: Path, record: ProblemRecord, storage: str | None) -> None:
+    from stickslip.files import FormatError, write
+
+    try:
+        write(target, record, storage=storage)
+    except FormatError as error:
+        raise InputError(str(error)) from None
+    except OSError as error:
+        raise InputError(os_sentence(error, target)) from None

@@ -1,0 +1,43 @@
+"""Exit codes, and the one sentence a user sees when what was given cannot be used."""
+
+import os
+import sys
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the process returns; the larger of two is the worse."""
+
+    FINE = 0
+    """All done, every answer certified."""
+    MISSED = 1
+    """A solve missed its tolerance; its best iterate is shown, and written if asked."""
+    BAD_INPUT = 2
+    """Something given cannot be used: a file, an option, a place to write."""
+    INTERRUPTED = 130
+    """Stopped from the keyboard (128 + SIGINT, as shells count)."""
+    BROKEN_PIPE = 141
+    """The reader of the output went away (128 + SIGPIPE, as shells count)."""
+
+
+class InputError(Exception):
+    """What the user gave cannot be used; the message is the sentence to show."""
+
+
+def complain(sentence: str) -> None:
+    """One line on stderr, `stickslip: ...`, whatever line breaks the sentence came with."""
+    print(f"stickslip: {printable(' '.join(sentence.split()))}", file=sys.stderr)
+
+
+def printable(text: str) -> str:
+    """`text` with control characters as escapes: titles and file names may hold anything."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def os_sentence(error: OSError, path: object = None) -> str:
+    """What the operating system refused, and where: `x.hdf5: permission denied`."""
+    where = path if path is not None else error.filename
+    what = (error.strerror or str(error) or type(error).__name__).strip()
+    # Only the first letter: messages of HDF5 carry names and paths of their own.
+    what = what[:1].lower() + what[1:]
+    return what if where is None else f"{os.fsdecode(str(where))}: {what}"

@@ -1,0 +1,92 @@
+"""The entry point: finds the verb, runs it, and turns what went wrong into an exit code.
+
+The modules of the verbs are light: NumPy, Numba and the rest are imported only when a verb runs, so
+that `stickslip --help` answers at once. (Naming the verbs by import path would save a few
+milliseconds more, but then cyclopts shows no summary beside them, or no docstring within.)
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from cyclopts import App, CycloptsError, Parameter
+
+from stickslip import __version__
+from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
+
+VERBS = ("info", "solve", "convert", "solvers", "demo")
+"""One module of this room each, with a function of that name."""
+
+HELP = """Nonsmooth contact dynamics: exact friction, every answer certified.
+
+Problems are read from FCLIB files (.hdf5) and from text files (.dat).
+
+Exit status: 0 fine; 1 a solve missed its tolerance; 2 bad input, with one
+sentence on stderr."""
+
+
+def build() -> App:
+    """The command-line application."""
+    app = App(
+        name="stickslip",
+        help=HELP,
+        version=__version__,
+        help_format="plaintext",
+        default_parameter=Parameter(negative=()),
+        # Errors are raised to `main`, which says them in one sentence.
+        exit_on_error=False,
+        print_error=False,
+        suppress_keyboard_interrupt=False,
+        result_action="return_value",
+    )
+    for order, verb in enumerate(VERBS):
+        function = getattr(import_module(f"stickslip.cli.{verb}"), verb)
+        app.command(function, name=verb, sort_key=order)
+    return app
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run `stickslip` with these arguments (those of the process by default); the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without UTF-8, or a file name that is none, must not become a traceback.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = build()(list(sys.argv[1:] if arguments is None else arguments))
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a full disk or a closed pipe is met here, not at exit
+        return int(code or 0)
+    except CycloptsError as error:
+        sentence = str(error)
+        complain(sentence[:1].lower() + sentence[1:])
+    except InputError as error:
+        complain(str(error))
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        _abandon_stdout()
+        return ExitCode.BROKEN_PIPE
+    except SystemExit as leaving:
+        # Rich, which prints the help, answers a closed pipe with an exit of its own.
+        if isinstance(leaving.__context__, BrokenPipeError):
+            return ExitCode.BROKEN_PIPE
+        raise
+    except OSError as error:
+        complain(os_sentence(error))
+        _abandon_stdout()
+    except MemoryError as error:
+        complain(f"out of memory{': ' if str(error) else ''}{error}")
+    return ExitCode.BAD_INPUT
+
+
+def _abandon_stdout() -> None:
+    """Send what is still buffered nowhere, lest Python fails on it once more at exit."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError, AttributeError):
+        try:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except (OSError, ValueError, AttributeError):
+            return

@@ -1,0 +1,51 @@
+"""Where results go: checked before the work begins, so that no answer is lost to a bad path."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from stickslip.cli.errors import InputError
+
+FCLIB = (".hdf5", ".h5")
+"""Endings of files in FCLIB's layout."""
+
+PLOTS = (".png", ".svg")
+"""Endings of plots."""
+
+
+def solution_places(files: Sequence[Path], out: Path | None) -> dict[Path, Path]:
+    """Which file each solved problem is written to; nothing without `--out`."""
+    if out is None:
+        return {}
+    if out.is_dir():
+        places = {path: out / f"{path.stem}.hdf5" for path in files}
+    elif len(files) > 1:
+        raise InputError(f"--out {out}: with several files this must be a directory that exists")
+    else:
+        places = {files[0]: out}
+    owners: dict[Path, Path] = {}
+    for path, place in places.items():
+        check_writable(place, FCLIB)
+        check_not_itself(path, place)
+        other = owners.setdefault(place, path)
+        if other != path:
+            raise InputError(f"--out {out}: {other} and {path} would both be written to {place}")
+    return places
+
+
+def check_writable(place: Path, endings: Sequence[str]) -> None:
+    """Refuse a place whose ending is not understood, or that clearly cannot be written."""
+    if place.suffix.lower() not in endings:
+        raise InputError(f"{place}: the name must end in {' or '.join(endings)}")
+    if place.is_dir():
+        raise InputError(f"{place}: is a directory")
+    if not place.parent.is_dir():
+        raise InputError(f"{place}: there is no directory {place.parent}")
+    if not os.access(place if place.exists() else place.parent, os.W_OK):
+        raise InputError(f"{place}: permission denied")
+
+
+def check_not_itself(source: Path, place: Path) -> None:
+    """Refuse to write over the file that is read, under whatever name or link."""
+    if source.exists() and place.exists() and source.samefile(place):
+        raise InputError(f"{place}: would overwrite the input; choose another name")

@@ -1,0 +1,171 @@
+"""`stickslip solve`: certified answers to the problems in files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from stickslip.cli.errors import ExitCode, InputError, os_sentence
+from stickslip.cli.load import load
+from stickslip.cli.options import DEFAULT_SOLVER, check_accepts, make_solver
+from stickslip.cli.outcome import Outcome, answer_data
+from stickslip.cli.parameters import Files, Json, Kind, Options
+from stickslip.cli.places import PLOTS, check_writable, solution_places
+from stickslip.cli.progress import Progress, watch
+from stickslip.cli.tables import duration, print_json, table
+
+if TYPE_CHECKING:
+    from stickslip.files import ProblemRecord
+
+
+def solve(
+    files: Files,
+    /,
+    *,
+    solver: str = DEFAULT_SOLVER,
+    tolerance: float | None = None,
+    option: Options = None,
+    guess: Literal["stored", "none"] = "none",
+    kind: Kind | None = None,
+    out: Path | None = None,
+    plot: Path | None = None,
+    json: Json = False,
+) -> int:
+    """Solve the problems in files and print what the judge says of each answer.
+
+    One file gives the full certificate, several give a table with a line each.
+    Exit status 1 says that a solve missed its tolerance, 2 that a file or an
+    option could not be used.
+
+    With --json a number that is not finite is null, and a file that could not be
+    used is an object with file and error.
+
+    For example:
+      stickslip solve Capsules-i125-1213.hdf5
+      stickslip solve pile.dat --kind global --tolerance 1e-6 --out solved.hdf5
+      stickslip solve box.hdf5 --option max_iterations=100000 --plot box.svg
+      stickslip solve *.hdf5 --json > answers.json
+
+    Parameters
+    ----------
+    files
+        Problem files, .hdf5 or .dat.
+    solver
+        Name of the solver; `stickslip solvers` lists them.
+    tolerance
+        Largest residual (natural, natural_scaled) that counts as solved.
+    option
+        An option of the solver, name=value; repeat for more; `stickslip solvers NAME` lists them.
+    guess
+        Start from the first guess in the file (its solution if there is none), or from nothing.
+    kind
+        What a .dat file holds, where its name does not say.
+    out
+        Write problem and solution here (.hdf5), solved or not; a directory for several files.
+    plot
+        Draw the convergence here, .png or .svg.
+    json
+        Print one JSON object (a list for several files) and nothing else.
+    """
+    solving = make_solver(solver, tolerance, option or [])
+    places = solution_places(files, out)
+    if plot is not None:
+        check_writable(plot, PLOTS)
+    outcomes = []
+    for path in files:
+        try:
+            with watch(f"{solver}: {path}", quiet=json) as progress:
+                outcome = run(path, load(path, kind), solver, solving, guess, progress)
+        except InputError as error:
+            outcome = Outcome(path, error=str(error))
+        if not json and len(files) == 1 and outcome.solution is not None:
+            print(outcome.solution)
+        outcome = keep(outcome, places.get(path), quiet=json)
+        outcome.complain()
+        # Problems can be large: many of them are not held in memory for a table.
+        outcomes.append(outcome if plot else outcome.without_arrays())
+    if json:
+        reports = [outcome.report for outcome in outcomes]
+        print_json(reports if len(reports) > 1 else reports[0])
+    elif len(files) > 1:
+        _summary(outcomes)
+    if plot is not None:
+        draw(outcomes, plot, quiet=json)
+    return max(outcome.code for outcome in outcomes)
+
+
+def run(
+    path: Path, record: ProblemRecord, name: str, solver: Any, guess: str, progress: Progress | None = None
+) -> Outcome:
+    """Solve one problem; `InputError` if the solver cannot take it."""
+    from stickslip.problem.checks import ProblemError
+
+    try:
+        check_accepts(name, record.problem)
+        start = stored_guess(record) if guess == "stored" else None
+        solution = solver.solve(record.problem, guess=start, progress=progress)
+    except (ProblemError, InputError) as error:
+        raise InputError(f"{path}: {error}") from None
+    return Outcome(path, answer_data(solution, solver), solution, record)
+
+
+def stored_guess(record: ProblemRecord) -> Any:
+    """r of the first stored guess, or of the stored solution [N s], shape (n,)."""
+    for stored in (*(record.guesses or ()), record.solution):
+        if stored is not None:
+            return stored.r
+    raise InputError("stores neither a guess nor a solution; use --guess none")
+
+
+def keep(outcome: Outcome, place: Path | None, quiet: bool) -> Outcome:
+    """Write problem and solution to `place`, if there is one and something to write."""
+    solution, record = outcome.solution, outcome.record
+    if place is None or solution is None or record is None:
+        return outcome
+    from stickslip.files import FormatError, ProblemRecord, StoredSolution, write
+
+    stored = StoredSolution(solution.r, solution.u, solution.v, solution.lam)
+    try:
+        write(place, ProblemRecord(record.problem, record.info, stored, record.guesses))
+    except FormatError as error:
+        return replace(outcome, error=str(error))
+    except OSError as error:
+        return replace(outcome, error=os_sentence(error, place))
+    if not quiet:
+        print(f"wrote {place}")
+    return replace(outcome, place=place)
+
+
+def draw(outcomes: list[Outcome], plot: Path, quiet: bool) -> None:
+    """Draw the convergence of every file that has an answer."""
+    named = [(o.path.name, o.solution) for o in outcomes if o.solution is not None]
+    if not named:
+        return
+    from stickslip.view.convergence import plot_convergence
+
+    try:
+        plot_convergence(named, plot)
+    except OSError as error:
+        raise InputError(os_sentence(error, plot)) from None
+    if not quiet:
+        print(f"wrote {plot}")
+
+
+def _summary(outcomes: list[Outcome]) -> None:
+    """A line per file, and how many are solved."""
+    columns = ("file", "contacts", "status", "natural", "natural_scaled", "iterations", "time")
+    rows = []
+    for outcome in outcomes:
+        data = outcome.data
+        if data is None:
+            rows.append((str(outcome.path), "", "bad input", "", "", "", ""))
+            continue
+        natural, scaled = (f"{data['residuals'][name]:.3e}" for name in ("natural", "natural_scaled"))
+        status, time = data["status"].lower().replace("_", " "), duration(data["seconds"])
+        count = f"{data['iterations']}"
+        rows.append((str(outcome.path), f"{data['contacts']}", status, natural, scaled, count, time))
+    numbers = ("contacts", "natural", "natural_scaled", "iterations", "time")
+    table(columns, rows, numbers, folds=("file",))
+    solved = sum(outcome.code is ExitCode.FINE for outcome in outcomes)
+    print(f"\n{solved} of {len(outcomes)} solved")

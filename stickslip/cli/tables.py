@@ -1,0 +1,97 @@
+"""Printing: tables that never cut a number short, plain in a pipe, and strict JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from stickslip.cli.errors import printable
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+FOLDED = 24
+"""A column is not folded to less than this [characters]."""
+
+WIDEST = 10_000
+"""Columns of a pipe: nothing is wrapped there [characters]."""
+
+
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    numbers: Sequence[str] = (),
+    folds: Sequence[str] = (),
+) -> None:
+    """Print rows under a heading; columns in `numbers` stand right, those in `folds` may be folded.
+
+    A terminal too narrow for the rest gets lines longer than it is, never a number cut short.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for name in columns:
+        least = FOLDED if name in folds else None
+        side: Literal["left", "right"] = "right" if name in numbers else "left"
+        shown.add_column(name, justify=side, no_wrap=name not in folds, overflow="fold", min_width=least)
+    for row in rows:
+        shown.add_row(*map(printable, row))
+    _show(shown)
+
+
+def pairs(title: str, rows: Iterable[tuple[str, str]]) -> None:
+    """Print a title and, indented below it, a name and a value per line; empty values are left out."""
+    from rich.table import Table
+
+    shown = Table.grid(padding=(0, 2, 0, 0))
+    shown.add_column(no_wrap=True)
+    shown.add_column(overflow="fold")
+    for name, value in rows:
+        if value:
+            shown.add_row(f"  {printable(name)}", printable(value))
+    print(printable(title))
+    _show(shown)
+
+
+def print_json(value: Any) -> None:
+    """Print strict JSON: numbers that are not finite become null."""
+    print(json.dumps(finite(value), indent=2, allow_nan=False))
+
+
+def finite(value: Any) -> Any:
+    """`value` as JSON holds it: NaN and infinities are None, in nested lists and mappings too."""
+    if isinstance(value, Mapping):
+        return {str(key): finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value
+
+
+def duration(seconds: float) -> str:
+    """A time with a unit: `1.25 s`, `31.4 ms`, `12 µs`."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} µs"
+
+
+def _show(shown: Table) -> None:
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    # Values are data: a file called [red]x.dat is not markup.
+    console = Console(markup=False, emoji=False, highlight=False, file=sys.stdout)
+    if not console.is_terminal:
+        console.width = WIDEST
+    needed = Measurement.get(console, console.options.update(width=WIDEST), shown).minimum
+    console.width = max(console.width, needed)
+    with console.capture() as capture:
+        console.print(shown, crop=False)
+    # Rich pads every line to the width of the table.
+    print("\n".join(line.rstrip() for line in capture.get().strip("\n").splitlines()))
