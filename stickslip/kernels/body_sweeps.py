@@ -5,28 +5,58 @@ w += J_i' (r_i - r_i_old). Arrays of the set (7), bodies (nb, 2), rows (n, 2, k)
 the last body is the fixed one, which never moves (its rows are zero).
 """
 
+import math
+
 from stickslip.kernels import blocks, gauss_seidel, residuals, schedule
 from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
 
 
 @jit
-def sweep_coulomb3(bodies, rows, coefficient, local, u_free, r, kappa, w):
-    """One sweep over 3D Coulomb contacts between bodies of six velocities; squared change of r."""
+def sweep_coulomb3(bodies, rows, coefficient, local, isotropic, u_free, r, kappa, w):
+    """One sweep over 3D Coulomb contacts between bodies of six velocities; squared change of r.
+
+    isotropic (nc, 2): 1/W_NN and 1/W_TT of contacts with W_ii = diag(W_NN, W_TT, W_TT), such as
+    those of spheres, whose solve needs nothing else; zero for all others. Sums in short chains:
+    the processor waits for the longest.
+    """
     moved = 0.0
     for i in range(bodies.shape[0]):
-        a, at = 3 * i, 16 * i
-        b, c = bodies[i, 0], bodies[i, 1]
+        a, b, c = 3 * i, bodies[i, 0], bodies[i, 1]
         u0, u1, u2 = u_free[a], u_free[a + 1], u_free[a + 2]
-        for k in range(6):
-            u0 += rows[a, 0, k] * w[b, k] + rows[a, 1, k] * w[c, k]
-            u1 += rows[a + 1, 0, k] * w[b, k] + rows[a + 1, 1, k] * w[c, k]
-            u2 += rows[a + 2, 0, k] * w[b, k] + rows[a + 2, 1, k] * w[c, k]
+        x0, x1, x2, y0, y1, y2, z0, z1, z2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for k in range(3):
+            v, spin, v_other, spin_other = w[b, k], w[b, 3 + k], w[c, k], w[c, 3 + k]
+            u0 += rows[a, 0, k] * v
+            x0 += rows[a, 0, 3 + k] * spin
+            y0 += rows[a, 1, k] * v_other
+            z0 += rows[a, 1, 3 + k] * spin_other
+            u1 += rows[a + 1, 0, k] * v
+            x1 += rows[a + 1, 0, 3 + k] * spin
+            y1 += rows[a + 1, 1, k] * v_other
+            z1 += rows[a + 1, 1, 3 + k] * spin_other
+            u2 += rows[a + 2, 0, k] * v
+            x2 += rows[a + 2, 0, 3 + k] * spin
+            y2 += rows[a + 2, 1, k] * v_other
+            z2 += rows[a + 2, 1, 3 + k] * spin_other
+        u0, u1, u2 = u0 + x0 + (y0 + z0), u1 + x1 + (y1 + z1), u2 + x2 + (y2 + z2)
         r0, r1, r2 = r[a], r[a + 1], r[a + 2]
-        q0 = u0 - (local[at] * r0 + local[at + 1] * r1 + local[at + 2] * r2)
-        q1 = u1 - (local[at + 3] * r0 + local[at + 4] * r1 + local[at + 5] * r2)
-        q2 = u2 - (local[at + 6] * r0 + local[at + 7] * r1 + local[at + 8] * r2)
-        n, t1, t2, kappa[i] = one.coulomb3(local, at, q0, q1, q2, coefficient[i], kappa[i])
+        if isotropic[i, 0] > 0.0:
+            n, t1, t2 = r0 - isotropic[i, 0] * u0, 0.0, 0.0
+            if n > 0.0:
+                t1, t2 = r1 - isotropic[i, 1] * u1, r2 - isotropic[i, 1] * u2
+                limit, square = coefficient[i] * n, t1 * t1 + t2 * t2
+                if square > limit * limit:
+                    scale = limit / math.sqrt(square)
+                    t1, t2 = scale * t1, scale * t2
+            else:
+                n = 0.0
+        else:
+            at = 16 * i
+            q0 = u0 - (local[at] * r0 + local[at + 1] * r1 + local[at + 2] * r2)
+            q1 = u1 - (local[at + 3] * r0 + local[at + 4] * r1 + local[at + 5] * r2)
+            q2 = u2 - (local[at + 6] * r0 + local[at + 7] * r1 + local[at + 8] * r2)
+            n, t1, t2, kappa[i] = one.coulomb3(local, at, q0, q1, q2, coefficient[i], kappa[i])
         d0, d1, d2 = n - r0, t1 - r1, t2 - r2
         change = d0 * d0 + d1 * d1 + d2 * d2
         if change == 0.0:
@@ -104,7 +134,7 @@ def prepare(
 @jit
 def run(
     kind, offset, lower, upper, group_offset, group_size, coefficient,
-    bodies, rows, w, local, local_start, all_coulomb3,
+    bodies, rows, w, isotropic, local, local_start, all_coulomb3,
     rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
     r, best, kappa, vectors, bench, control, history,
 ):  # fmt: skip
@@ -134,7 +164,7 @@ def run(
             if control[schedule.SWEEPS] >= budget or control[schedule.STATE] != schedule.RUNNING:
                 return
         if all_coulomb3 and omega == 1.0:
-            moved = sweep_coulomb3(bodies, rows, coefficient, local, u_free, r, kappa, w)
+            moved = sweep_coulomb3(bodies, rows, coefficient, local, isotropic, u_free, r, kappa, w)
         else:
             moved = sweep(
                 kind, offset, lower, upper, group_offset, group_size, coefficient,

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels import body_sweeps, cones, friction, gauss_seidel, schedule
 from stickslip.kernels.jit import Compilation
-from stickslip.kernels.local import EXTRAS_3
+from stickslip.kernels.local import EXTRAS_3, ISOTROPIC
 from stickslip.kernels.residuals import MEASURES
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem
@@ -93,8 +93,10 @@ class GaussSeidel(Options):
             run = body_sweeps.run
             bodies = np.where(W.bodies < 0, W.count, W.bodies)
             body_sweeps.prepare(*sizes, W.rows, local, local_start, bench[4:], *scales, vectors[0])
-            matrix: tuple[Any, ...] = (bodies, W.rows, np.zeros((W.count + 1, W.rows.shape[2])))
             all_coulomb3 = all_coulomb3 and W.rows.shape[2] == 6
+            isotropic = _isotropic(local) if all_coulomb3 else np.zeros((0, 2))
+            w = np.zeros((W.count + 1, W.rows.shape[2]))
+            matrix: tuple[Any, ...] = (bodies, W.rows, w, isotropic)
         elif self.form == "bodies":
             raise ValueError(
                 "nsgs: form='bodies' needs a matrix-free problem: H as contact blocks over bodies"
@@ -125,6 +127,12 @@ def _local_storage(K: ProductSet) -> tuple[IntArray, Array]:
         extras[cone] = np.where((d[cone] == 3) & (groups[cone] == 1), EXTRAS_3, friction.EXTRAS)
         start = np.concatenate([[0], np.cumsum(d * d + extras)]).astype(np.int64)
     return start, np.zeros(start[-1])
+
+
+def _isotropic(local: Array) -> Array:
+    """1/W_NN and 1/W_TT [kg] of the 3D contacts with W_ii = diag(W_NN, W_TT, W_TT), else 0."""
+    table = local.reshape(-1, 9 + EXTRAS_3)
+    return np.where(table[:, 15:] == ISOTROPIC, table[:, [9, 14]], 0.0)
 
 
 def _invert_free_blocks(K: ProductSet, local: Array, local_start: IntArray) -> None:
