@@ -20,6 +20,12 @@ def multiply(offset, row_start, column, data_start, data, r, bias, u):
         for b in range(row_start[i], row_start[i + 1]):
             j = column[b]
             c, e, at = offset[j], offset[j + 1] - offset[j], data_start[b]
+            if d == 3 and e == 3:
+                r0, r1, r2 = r[c], r[c + 1], r[c + 2]
+                u[a] += data[at] * r0 + data[at + 1] * r1 + data[at + 2] * r2
+                u[a + 1] += data[at + 3] * r0 + data[at + 4] * r1 + data[at + 5] * r2
+                u[a + 2] += data[at + 6] * r0 + data[at + 7] * r1 + data[at + 8] * r2
+                continue
             for k in range(d):
                 s = 0.0
                 for m in range(e):

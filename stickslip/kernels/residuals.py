@@ -57,19 +57,17 @@ def metric(kind, offset, group_offset, group_size, coefficient, diagonal, rho, l
 
 
 @jit
-def natural_map_coulomb3(mu, rho, r, u, a):
-    """The natural map of a 3D Coulomb contact at component a, squared: the case met most, in full."""
-    y1, y2 = rho * u[a + 1], rho * u[a + 2]
-    x1, x2 = r[a + 1] - y1, r[a + 2] - y2
-    x0 = r[a] - (rho * u[a] + mu * math.sqrt(y1 * y1 + y2 * y2))
+def map_coulomb3(mu, rho, r0, r1, r2, u0, u1, u2, slide):
+    """|r - P_K(r - rho u_hat)|² of a 3D Coulomb contact, slide = |u_T|: the case met most, in full."""
+    x0, x1, x2 = r0 - rho * (u0 + mu * slide), r1 - rho * u1, r2 - rho * u2
     t = math.sqrt(x1 * x1 + x2 * x2)
     if mu * t <= -x0:
-        return r[a] * r[a] + r[a + 1] * r[a + 1] + r[a + 2] * r[a + 2]
+        return r0 * r0 + r1 * r1 + r2 * r2
     if t > mu * x0:
         x0 = (x0 + mu * t) / (1.0 + mu * mu)
         scale = mu * x0 / t
         x1, x2 = scale * x1, scale * x2
-    d0, d1, d2 = r[a] - x0, r[a + 1] - x1, r[a + 2] - x2
+    d0, d1, d2 = r0 - x0, r1 - x1, r2 - x2
     return d0 * d0 + d1 * d1 + d2 * d2
 
 
@@ -82,8 +80,6 @@ def natural_map(
     length (n,), rho scalar, coefficient in the same lengths; x, y (n,) work.
     """
     a, b = offset[i], offset[i + 1]
-    if kind[i] == cones.FRICTION and b - a == 3 and group_offset[i + 1] - group_offset[i] == 1:
-        return natural_map_coulomb3(coefficient[group_offset[i]], rho, r, u, a)
     for k in range(a, b):
         y[k] = rho * length[k] * u[k]
     if kind[i] == cones.FRICTION:
@@ -120,24 +116,31 @@ def stop_measures(
     plain, scaled, worst, where = 0.0, 0.0, -1.0, -1
     rr, uu, ff, rr_s, uu_s, ff_s = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
-        plain += natural_map(
-            i, kind, offset, lower, upper, group_offset, group_size, coefficient, 1.0, ones, r, u, x, y
-        )
-        square = natural_map(
-            i, kind, offset, lower, upper, group_offset, group_size,
-            coefficient_scaled, rho[i], length, r, u, x, y,
-        )  # fmt: skip
+        a, b, g, scale = offset[i], offset[i + 1], group_offset[i], rho[i]
+        if kind[i] == cones.FRICTION and b - a == 3 and group_offset[i + 1] - g == 1:
+            r0, r1, r2, u0, u1, u2 = r[a], r[a + 1], r[a + 2], u[a], u[a + 1], u[a + 2]
+            slide = math.sqrt(u1 * u1 + u2 * u2)
+            plain += map_coulomb3(coefficient[g], 1.0, r0, r1, r2, u0, u1, u2, slide)
+            square = map_coulomb3(coefficient[g], scale, r0, r1, r2, u0, u1, u2, slide)
+        else:
+            plain += natural_map(
+                i, kind, offset, lower, upper, group_offset, group_size, coefficient, 1.0, ones, r, u, x, y
+            )
+            square = natural_map(
+                i, kind, offset, lower, upper, group_offset, group_size,
+                coefficient_scaled, scale, length, r, u, x, y,
+            )  # fmt: skip
         scaled += square
         if square > worst or square != square:
             worst, where = square, i
-        for k in range(offset[i], offset[i + 1]):
+        for k in range(a, b):
             rr += r[k] * r[k]
             uu += u[k] * u[k]
             ff += u_free[k] * u_free[k]
-            a, b = r[k] / length[k], rho[i] * length[k]
-            rr_s += a * a
-            uu_s += b * u[k] * (b * u[k])
-            ff_s += b * u_free[k] * (b * u_free[k])
+            down, up = r[k] / length[k], scale * length[k]
+            rr_s += down * down
+            uu_s += up * u[k] * (up * u[k])
+            ff_s += up * u_free[k] * (up * u_free[k])
     out[NATURAL] = ratio(plain, max(rr, uu, ff))
     out[SCALED] = ratio(scaled, max(rr_s, uu_s, ff_s))
     out[WORST] = where
@@ -161,7 +164,20 @@ def unit_measures(kind, offset, lower, upper, group_offset, group_size, coeffici
     """
     out[IMPULSE], out[VELOCITY], out[WORK] = 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
-        a, b = offset[i], offset[i + 1]
+        a, b, g = offset[i], offset[i + 1], group_offset[i]
+        if kind[i] == cones.FRICTION and b - a == 3 and group_offset[i + 1] - g == 1:
+            r0, r1, r2, u0, u1, u2 = r[a], r[a + 1], r[a + 2], u[a], u[a + 1], u[a + 2]
+            mu, slide = coefficient[g], math.sqrt(u1 * u1 + u2 * u2)
+            out[IMPULSE] = max(out[IMPULSE], math.sqrt(map_coulomb3(mu, 0.0, r0, r1, r2, u0, u1, u2, slide)))
+            # u_hat lies in K* exactly when u_N >= 0, and is -u_N / sqrt(1 + mu²) away otherwise,
+            # or |u_hat| when it lies in -K
+            u0 += mu * slide
+            away = max(mu * slide - u0, 0.0) / math.sqrt(1.0 + mu * mu)
+            if slide <= -mu * u0:
+                away = math.sqrt(u0 * u0 + slide * slide)
+            out[VELOCITY] = max(out[VELOCITY], away)
+            out[WORK] = max(out[WORK], abs(r0 * u0 + r1 * u1 + r2 * u2))
+            continue
         cones.project_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, r, x)
         for k in range(a, b):
             x[k] -= r[k]

@@ -1,0 +1,42 @@
+# Two commands do everything, set-up included: `make demo` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+export OMP_NUM_THREADS ?= 1
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: demo test lint bench clean
+
+demo: .venv/run.stamp
+	$(BIN)/stickslip demo --out out
+
+test: .venv/test.stamp lint
+	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+lint: .venv/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/run.stamp
+	$(BIN)/python benchmarks/sweeps.py
+
+clean:
+	rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/made.stamp:
+	@$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11))" || \
+		{ echo "stickslip needs Python 3.11 or newer; try: make PYTHON=python3.11 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+# The build tool is pinned like everything else, so it is installed first and no build environment is made.
+.venv/run.stamp: .venv/made.stamp pyproject.toml constraints.txt
+	$(PIP) install -c constraints.txt hatchling editables
+	$(PIP) install -c constraints.txt --no-build-isolation -e .
+	@touch $@
+
+.venv/test.stamp: .venv/run.stamp
+	$(PIP) install -c constraints.txt --no-build-isolation -e ".[test]"
+	@touch $@
