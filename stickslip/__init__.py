@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
+DEFAULT_SOLVER = "nsgs"
+"""The solver when none is named."""
+
 _HOME = {
     "stickslip.problem.contact": ("ContactProblem", "GlobalProblem", "Level"),
     "stickslip.problem.box": ("BoxProblem", "lcp", "mlcp", "relay"),
@@ -54,7 +57,7 @@ if TYPE_CHECKING:
 
 def solve(
     problem: "ContactProblem | GlobalProblem | BoxProblem",
-    solver: str = "nsgs",
+    solver: str = DEFAULT_SOLVER,
     *,
     guess: Any = None,
     **options: Any,

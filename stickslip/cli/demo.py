@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from stickslip import DEFAULT_SOLVER
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
-from stickslip.cli.options import DEFAULT_SOLVER, make_solver
+from stickslip.cli.options import make_solver
 from stickslip.cli.progress import watch
 from stickslip.cli.tables import table
 

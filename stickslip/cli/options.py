@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import Field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from stickslip.cli.errors import InputError
-
-if TYPE_CHECKING:
-    from stickslip.problem.solution import Problem
-
-DEFAULT_SOLVER = "nsgs"
-"""The solver when none is named."""
 
 TRUTH = {
     "true": True,
@@ -70,27 +64,3 @@ def parse(spec: Field[Any], text: str) -> bool | int | float | str:
             f"option {spec.name} takes {article} {kind.__name__} in {allowed(spec)}, got {text!r}"
         ) from None
     return text
-
-
-def check_accepts(name: str, problem: Problem) -> None:
-    """Refuse a problem with blocks that the solver does not take, naming those who do."""
-    from stickslip.solvers import registry
-
-    blocks = block_kinds(problem)
-    missing = sorted(set(blocks) - registry.entry(name).accepts)
-    if missing:
-        others = ", ".join(registry.names(accepting=blocks)) or "none"
-        raise InputError(
-            f"{name} does not take blocks of kind {', '.join(missing)}; solvers that do: {others}"
-        )
-
-
-def block_kinds(problem: Problem) -> list[str]:
-    """Kinds of block a solver meets in a problem: the census, and joints as free blocks."""
-    from stickslip.problem.box import BoxProblem
-    from stickslip.problem.contact import GlobalProblem
-
-    if isinstance(problem, BoxProblem):
-        return {"lcp": ["nonnegative"], "mlcp": ["free", "nonnegative"]}.get(problem.kind, ["interval"])
-    joints = ["free"] if isinstance(problem, GlobalProblem) and problem.g_bias.size else []
-    return [*problem.K.census, *joints]

@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from stickslip import DEFAULT_SOLVER
 from stickslip.cli.errors import ExitCode, InputError, os_sentence
 from stickslip.cli.load import load
-from stickslip.cli.options import DEFAULT_SOLVER, check_accepts, make_solver
+from stickslip.cli.options import make_solver
 from stickslip.cli.outcome import Outcome, answer_data
 from stickslip.cli.parameters import Files, Json, Kind, Options
 from stickslip.cli.places import PLOTS, check_writable, solution_places
@@ -76,7 +77,7 @@ def solve(
     for path in files:
         try:
             with watch(f"{solver}: {path}", quiet=json) as progress:
-                outcome = run(path, load(path, kind), solver, solving, guess, progress)
+                outcome = run(path, load(path, kind), solving, guess, progress)
         except InputError as error:
             outcome = Outcome(path, error=str(error))
         if not json and len(files) == 1 and outcome.solution is not None:
@@ -96,13 +97,12 @@ def solve(
 
 
 def run(
-    path: Path, record: ProblemRecord, name: str, solver: Any, guess: str, progress: Progress | None = None
+    path: Path, record: ProblemRecord, solver: Any, guess: str, progress: Progress | None = None
 ) -> Outcome:
     """Solve one problem; `InputError` if the solver cannot take it."""
     from stickslip.problem.checks import ProblemError
 
     try:
-        check_accepts(name, record.problem)
         start = stored_guess(record) if guess == "stored" else None
         solution = solver.solve(record.problem, guess=start, progress=progress)
     except (ProblemError, InputError) as error:

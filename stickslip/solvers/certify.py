@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels.jit import Compilation
 from stickslip.problem.box import BoxProblem
-from stickslip.problem.checks import Array, flat
+from stickslip.problem.checks import Array, ProblemError, flat
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, box_to_contacts, reduce_to_contacts
 from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Problem, Solution, Status
-from stickslip.solvers.registry import entry
+from stickslip.solvers.registry import entry, names
 
 TIGHTER = (1.0, 0.1, 0.01)
 """Shares of the tolerance asked of the converted problem until the original one is solved."""
@@ -103,8 +103,8 @@ def _judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, toler
 
 
 def refuse_unknown_blocks(name: str, problem: ContactProblem) -> None:
-    """A `ValueError` that names the kinds of block the solver does not take."""
+    """A `ProblemError` that names the kinds of block the solver does not take, and who does."""
     strangers = [kind for kind in problem.K.census if kind not in entry(name).accepts]
     if strangers:
-        known = ", ".join(sorted(entry(name).accepts))
-        raise ValueError(f"{name} does not take {' or '.join(strangers)} blocks; it takes {known}")
+        others = ", ".join(names(accepting=list(problem.K.census))) or "none"
+        raise ProblemError(f"{name} does not take {' or '.join(strangers)} blocks; solvers that do: {others}")

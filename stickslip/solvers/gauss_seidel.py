@@ -18,7 +18,7 @@ from stickslip.kernels import body_sweeps, cones, friction, gauss_seidel, schedu
 from stickslip.kernels.jit import Compilation
 from stickslip.kernels.local import EXTRAS_3, ISOTROPIC
 from stickslip.kernels.residuals import MEASURES
-from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.checks import Array, IntArray, ProblemError
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.sets import ProductSet
@@ -98,7 +98,7 @@ class GaussSeidel(Options):
             w = np.zeros((W.count + 1, W.rows.shape[2]))
             matrix: tuple[Any, ...] = (bodies, W.rows, w, isotropic)
         elif self.form == "bodies":
-            raise ValueError(
+            raise ProblemError(
                 "nsgs: form='bodies' needs a matrix-free problem: H as contact blocks over bodies"
                 f" and M as body blocks; this one has {type(W).__name__}"
             )

@@ -1,6 +1,7 @@
 """`stickslip solve`: certificates, exit codes, JSON, files written, and what is refused."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -168,12 +169,16 @@ def test_files_that_cannot_be_read(run, local_file, tmp_path):
 
 
 def test_a_solver_that_does_not_take_the_blocks(run, local_file, global_file, monkeypatch):
-    picky = registry.Entry(
-        "picky", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset({"nonnegative"})
-    )
-    monkeypatch.setitem(registry._TABLE, "picky", picky)
+    picky = replace(registry.entry("nsgs"), accepts=frozenset({"nonnegative"}))
+    monkeypatch.setitem(registry._TABLE, "nsgs", picky)
     for path in (local_file, global_file):
-        run("solve", path, "--solver", "picky").refuses(str(path), "picky", "coulomb3d", "nsgs")
+        run("solve", path).refuses(str(path), "nsgs does not take coulomb3d blocks", "solvers that do: none")
+
+
+def test_a_form_that_the_problem_does_not_have(run, local_file):
+    run("solve", local_file, "--option", "form=bodies").refuses(
+        str(local_file), "needs a matrix-free problem"
+    )
 
 
 def test_a_problem_without_any_answer(run, tmp_path):

@@ -7,6 +7,7 @@ from closed_forms import KNOWN
 from stickslip import BoxProblem, judge
 from stickslip.problem.convert import box_to_contacts
 from stickslip.solvers import registry
+from stickslip.solvers.certify import refuse_unknown_blocks
 
 
 def kinds(problem):
@@ -74,3 +75,10 @@ def test_every_solver_keeps_the_contract(name):
 def test_unknown_solver_lists_the_known():
     with pytest.raises(KeyError, match=r"no solver 'nsg'; known: .*nsgs"):
         registry.make("nsg")
+
+
+def test_a_solver_given_a_block_it_does_not_take_says_who_does(monkeypatch):
+    picky = registry.Entry("picky", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset({"free"}))
+    monkeypatch.setitem(registry._TABLE, "picky", picky)
+    with pytest.raises(ValueError, match=r"picky does not take rolling blocks; solvers that do: nsgs"):
+        refuse_unknown_blocks("picky", KNOWN["rolling sphere"].problem)
