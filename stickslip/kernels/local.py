@@ -56,15 +56,14 @@ def coulomb3(local, at, q0, q1, q2, mu, kappa):
     iw = local[at + 9]
     if q0 >= 0.0 or iw == 0.0:
         return 0.0, 0.0, 0.0, kappa
-    n0 = -q0 * iw
-    b1, b2 = q1 + local[at + 3] * n0, q2 + local[at + 6] * n0
-    form = local[at + 15]
+    n0, form = -q0 * iw, local[at + 15]
     if form == ISOTROPIC:
-        speed, limit, inverse = math.sqrt(b1 * b1 + b2 * b2), mu * n0, local[at + 14]
+        square, limit, inverse = q1 * q1 + q2 * q2, mu * n0, local[at + 14]
         scale = inverse
-        if speed * inverse > limit:
-            scale = limit / speed
-        return n0, -scale * b1, -scale * b2, kappa
+        if square * inverse * inverse > limit * limit:
+            scale = limit / math.sqrt(square)
+        return n0, -scale * q1, -scale * q2, kappa
+    b1, b2 = q1 + local[at + 3] * n0, q2 + local[at + 6] * n0
     w01, w02 = local[at + 1] * iw, local[at + 2] * iw
     s11, s12, s21, s22 = local[at + 10], local[at + 11], local[at + 12], local[at + 13]
     if form == GENERAL:

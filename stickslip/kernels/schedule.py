@@ -99,11 +99,11 @@ def _distance(a, b):
 
 @jit
 def _gap(control, error, tolerance):
-    """Sweeps until the next look: most of what the present rate predicts, growing at most twofold."""
-    done, gap = control[SWEEPS] - control[AT], 2.0 * control[GAP]
+    """Sweeps until the next look: what the present rate predicts, growing at most threefold."""
+    done, gap = control[SWEEPS] - control[AT], 3.0 * control[GAP]
     if done > 0.0 and error < control[ERROR] < math.inf:
         rate = math.log(control[ERROR] / error) / done
-        gap = min(gap, math.floor(0.9 * math.log(error / tolerance) / rate) + 1.0)
+        gap = min(gap, math.ceil(math.log(error / tolerance) / rate))
     control[GAP] = min(max(gap, 1.0), LONGEST_GAP)
     return control[GAP]
 

@@ -62,7 +62,7 @@ class GaussSeidel(Options):
             r = np.zeros(problem.size) if guess is None else problem.K.project(guess)
             best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
             control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, 0.0 if guess is not None else 1.0
-            run, data, work = self._prepare(problem)
+            run, data, work = self.prepare(problem)
             done, chunk = 0, max(1, CHUNK // max(1, problem.contacts))
             while control[schedule.STATE] <= schedule.RUNNING and done < self.max_iterations:
                 done = min(done + chunk, self.max_iterations)
@@ -77,7 +77,7 @@ class GaussSeidel(Options):
             best, status, sweeps, seconds - compilation.seconds, compilation.seconds, history, reason
         )
 
-    def _prepare(
+    def prepare(
         self, problem: ContactProblem
     ) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
         """The compiled loop, what it takes of the problem, and its work arrays."""

@@ -1,0 +1,188 @@
+"""What Gauss-Seidel costs: nanoseconds per contact and sweep, and the price of a small solve.
+
+    python benchmarks/sweeps.py [--json]
+
+Sphere packings of about 1,000 and 50,000 contacts, both forms of the method, after 50 sweeps from
+zero; beside them, from the same run, the time that reading the data of a sweep once would take at
+the memory bandwidth measured here. Then problems of 13 contacts to 1e-8: compiled work, and the
+whole call with its certificate. Best of many repetitions: the machine is shared.
+"""
+
+import argparse
+import json
+import math
+import platform
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numba
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from stickslip.kernels import body_sweeps, gauss_seidel, schedule
+from stickslip.problem.contact import ContactProblem
+from stickslip.problem.convert import reduce_to_contacts
+from stickslip.scenes import make
+from stickslip.solvers.gauss_seidel import GaussSeidel
+
+SPHERES = {1_000: 352, 50_000: 16_900}
+"""Spheres that make about so many contacts."""
+
+
+@numba.njit(error_model="numpy")
+def stream(a: np.ndarray) -> float:
+    """Read an array once, in eight independent sums."""
+    s0 = s1 = s2 = s3 = s4 = s5 = s6 = s7 = 0.0
+    for i in range(0, a.shape[0] - 7, 8):
+        s0 += a[i]
+        s1 += a[i + 1]
+        s2 += a[i + 2]
+        s3 += a[i + 3]
+        s4 += a[i + 4]
+        s5 += a[i + 5]
+        s6 += a[i + 6]
+        s7 += a[i + 7]
+    return s0 + s1 + s2 + s3 + s4 + s5 + s6 + s7
+
+
+def best_of(actions: dict[str, Callable[[], Any]], inner: int, repetitions: int = 40) -> dict[str, float]:
+    """Shortest time of each action [s], taken in turns so that all meet the same disturbances."""
+    best = dict.fromkeys(actions, math.inf)
+    for _ in range(repetitions):
+        for name, action in actions.items():
+            start = time.perf_counter()
+            for _ in range(inner):
+                action()
+            best[name] = min(best[name], (time.perf_counter() - start) / inner)
+    return best
+
+
+def sweeper(problem: ContactProblem, form: str) -> tuple[Callable[[], Any], np.ndarray, int]:
+    """One sweep as a call, the impulses it works on, and the bytes it reads and writes."""
+    _, data, (kappa, _, _) = GaussSeidel(form=form).prepare(problem)
+    r, coefficient, u_free = np.zeros(problem.size), data[6], problem.u_free
+    if form == "bodies":
+        bodies, rows, w, isotropic, local = data[7:12]
+        touched = (bodies, rows, w, w, isotropic, coefficient, u_free, r, r)
+        args = (bodies, rows, coefficient, local, isotropic, u_free, r, kappa, w)
+        return lambda: body_sweeps.sweep_coulomb3(*args), r, sum(a.nbytes for a in touched)
+    row_start, column, _, blocks, local = data[7:12]
+    touched = (row_start, column, blocks, coefficient, local, u_free, r, r, kappa, kappa)
+    args = (row_start, column, blocks, coefficient, local, u_free, r, kappa)
+    return lambda: gauss_seidel.sweep_coulomb3(*args), r, sum(a.nbytes for a in touched)
+
+
+def shares(problem: ContactProblem, r: np.ndarray) -> dict[str, float]:
+    """Share of contacts that separate, stick and slip in an iterate."""
+    n, t = r.reshape(-1, 3)[:, 0], np.linalg.norm(r.reshape(-1, 3)[:, 1:], axis=1)
+    away, slip = n == 0.0, t >= (1 - 1e-12) * problem.K.friction() * n
+    return {"separating": away.mean(), "slipping": (slip & ~away).mean(), "sticking": (~slip & ~away).mean()}
+
+
+def sweep_cost(contacts: int) -> list[dict[str, Any]]:
+    """Rows of the sweep table for one size of packing."""
+    problem = reduce_to_contacts(make("packing", spheres=SPHERES[contacts])).problem
+    actions, bytes_of, iterates = {}, {}, {}
+    for form in ("bodies", "delassus"):
+        actions[form], iterates[form], bytes_of[form] = sweeper(problem, form)
+        for _ in range(50):
+            actions[form]()
+        memory = np.ones(bytes_of[form] // 8)
+        actions[f"{form} stream"] = lambda memory=memory: stream(memory)
+        actions[f"{form} sum"] = memory.sum
+        stream(memory)
+    seconds = best_of(actions, max(1, 50_000 // problem.contacts))
+    rows = []
+    for form in ("bodies", "delassus"):
+        bound = min(seconds[f"{form} stream"], seconds[f"{form} sum"])
+        rows.append(
+            {
+                "contacts": problem.contacts,
+                "form": form,
+                "ns_per_contact": 1e9 * seconds[form] / problem.contacts,
+                "bound_ns": 1e9 * bound / problem.contacts,
+                "ratio_to_bound": seconds[form] / bound,
+                "bytes_per_contact": bytes_of[form] / problem.contacts,
+                "gb_per_s": bytes_of[form] / bound / 1e9,
+                **shares(problem, iterates[form]),
+            }
+        )
+    return rows
+
+
+def small_solves() -> list[dict[str, Any]]:
+    """Rows of the table of 13-contact solves: seven spheres at rest, nudged, thrown, and warm."""
+    rows = []
+    for name, velocity in (("at rest", 0.0), ("0.05 m/s", 0.05), ("1 m/s", 1.0), ("1 m/s, warm", 1.0)):
+        matrix_free = reduce_to_contacts(make("packing", spheres=7, velocity=velocity)).problem
+        K = matrix_free.K
+        problem = ContactProblem(matrix_free.W.blocks(K), matrix_free.u_free, K)
+        solver = GaussSeidel(tolerance=1e-8)
+        guess = None
+        if "warm" in name:  # the step before, had its free motion been 1 % slower
+            before = ContactProblem(problem.W, 0.99 * problem.u_free, K)
+            guess = solver.solve(before).or_raise().r
+        solution = solver.solve(problem, guess=guess).or_raise()
+        run, data, work = solver.prepare(problem)
+        start = np.zeros(problem.size) if guess is None else K.project(guess)
+        r, best = start.copy(), start.copy()
+        control, history = np.zeros(schedule.SLOTS), np.empty((512, 3))
+
+        def compiled(
+            run=run, data=data, work=work, start=start, r=r, best=best, control=control,
+            history=history, cold=guess is None,
+        ):  # fmt: skip
+            r[:] = start
+            work[0][:] = 0.0
+            control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, float(cold)
+            run(*data, 1.0, 1e-8, 20_000.0, r, best, *work, control, history)
+
+        actions = {
+            "compiled": compiled,
+            "whole": lambda problem=problem, solver=solver, guess=guess: solver.solve(problem, guess=guess),
+        }
+        seconds = best_of(actions, 200, repetitions=10)
+        rows.append(
+            {
+                "problem": name,
+                "contacts": problem.contacts,
+                "sweeps": solution.iterations,
+                "error": solution.residuals.error,
+                "compiled_us": 1e6 * seconds["compiled"],
+                "whole_us": 1e6 * seconds["whole"],
+                "states": solution.states.summary(),
+            }
+        )
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--json", action="store_true", help="print the tables as JSON")
+    as_json = parser.parse_args().json
+    with threadpool_limits(1):
+        sweeps = [row for contacts in SPHERES for row in sweep_cost(contacts)]
+        small = small_solves()
+    if as_json:
+        print(json.dumps({"machine": platform.processor(), "sweeps": sweeps, "small": small}, indent=2))
+        return
+    print("Sweeps over sphere packings (ns per contact and sweep; bound: its data read once)")
+    print(f"{'contacts':>9} {'form':>9} {'sweep':>7} {'bound':>7} {'ratio':>6} {'bytes':>6} {'GB/s':>5}   shares")
+    for s in sweeps:
+        print(
+            f"{s['contacts']:9d} {s['form']:>9} {s['ns_per_contact']:7.1f} {s['bound_ns']:7.1f}"
+            f" {s['ratio_to_bound']:6.2f} {s['bytes_per_contact']:6.0f} {s['gb_per_s']:5.1f}"
+            f"   {s['slipping']:.0%} slip, {s['sticking']:.0%} stick, {s['separating']:.0%} separate"
+        )
+    print("\nSolves of 13 contacts to 1e-8 (µs)")
+    print(f"{'problem':>13} {'sweeps':>7} {'compiled':>9} {'whole call':>11} {'error':>8}   states")
+    for s in small:
+        print(
+            f"{s['problem']:>13} {s['sweeps']:7d} {s['compiled_us']:9.1f} {s['whole_us']:11.1f}"
+            f" {s['error']:8.1e}   {s['states']}"
+        )
+
+
+if __name__ == "__main__":
+    main()
