@@ -69,7 +69,7 @@ def coupled_slip():
 
 
 def rolling_sphere():
-    """Seed 002, 1.3.7 with the s loop: r_N = g, rolling speed (M - mu_R g) / I, and no sliding."""
+    """Nguyen 2021, 1.3.7 under the exact law: r_N = g, rolling speed (M - mu_R g) / I, and no sliding."""
     mu_roll, moment, inertia = 0.1, np.sqrt(2.0), 0.4
     W = np.diag([1.0, 1.0, 1.0, 1.0 / inertia, 1.0 / inertia])
     q = np.array([-G, 0.0, 0.0, moment / inertia, 0.0])

@@ -1,4 +1,4 @@
-"""Every room looks only down: the architecture as a test (DESIGN: what may import what)."""
+"""Every room looks only down: the architecture as a test (docs/house.md)."""
 
 import ast
 import subprocess

@@ -13,135 +13,138 @@ import math
 
 from stickslip.kernels import cones
 from stickslip.kernels.jit import jit
+from stickslip.kernels.slip import slip3
 
 CLOSE = 4e-15
 """Relative rounding at which a root is a root."""
+GOOD = 1e-12
+"""Violation that is enough once Newton's method gains no more: the rounding of an ill-conditioned S."""
 SINGULAR_BELOW = 1e-11
 """Smallest pivot of the scaled S that counts as regular."""
 PROX = 1e-3
 """Weight of the proximal term of a contact with a singular W_ii, relative to its diagonal."""
 EXTRAS = 2
-"""Numbers after W_ii: 1/W_NN, and 1 if W_ii was singular and carries the proximal term."""
+"""Numbers after W_ii: 1/W_NN, 1 if W_ii was singular and carries the proximal term; then S and its scales."""
+
+
+def extras(d):
+    """How many numbers follow W_ii of a contact of d components."""
+    m = d - 1
+    return EXTRAS + m * m + m
 
 
 def work_rows(d):
     """Rows and columns of the work array for contacts of at most d components."""
-    return 2 * d + 2, 3 * d + 3
+    return 2 * d + 2, 2 * d + 2
 
 
 @jit
 def prepare_friction(local, at, d, work):
-    """Fill the extras of a friction contact after its W_ii.   local flat, W_ii at `at`.
+    """Fill what follows W_ii of a friction contact.   local flat, W_ii at `at`.
 
-    A singular W_ii gets its proximal term here.
+    After 1/W_NN and the flag: S = W_TT - W_TN W_NT / W_NN and the scales 1/sqrt(diag W_TT) by which
+    its rows and columns are multiplied, so that units do not matter. A singular W_ii gets its
+    proximal term here.
     """
-    extra = at + d * d
-    local[extra], local[extra + 1] = 0.0, 0.0
-    w00 = local[at]
-    if not w00 > 0.0:
+    flag = at + d * d + 1
+    local[flag - 1], local[flag] = 0.0, 0.0
+    if not local[at] > 0.0:
         return
-    local[extra] = 1.0 / w00
+    _eliminate_normal(local, at, d)
     m = d - 1
-    _scales(local, at, d, work)
     for i in range(m):
         for j in range(m):
-            s = local[at + (i + 1) * d + j + 1] - local[at + (i + 1) * d] * local[at + j + 1] / w00
-            work[i, j] = s * work[m, i] * work[m, j]
-    pivot = _eliminate(work, m, 0)
-    if not pivot > SINGULAR_BELOW:
-        local[extra + 1] = 1.0
+            work[i, j] = local[flag + 1 + i * m + j]
+    if not _invert(work, m) > SINGULAR_BELOW:
+        local[flag] = 1.0
+        w00 = local[at]
         for k in range(d):
             w = local[at + k * d + k]
             local[at + k * d + k] += PROX * (w if w > 0.0 else w00)
-        local[extra] = 1.0 / local[at]
+        _eliminate_normal(local, at, d)
 
 
 @jit
-def _scales(local, at, d, work):
-    """work[m, :m] <- 1/sqrt of the tangential diagonal of W_ii, so that units do not matter."""
-    for i in range(d - 1):
+def _eliminate_normal(local, at, d):
+    """1/W_NN, S and the scales from W_ii."""
+    m, extra = d - 1, at + d * d
+    iw = 1.0 / local[at]
+    local[extra] = iw
+    scale = extra + EXTRAS + m * m
+    for i in range(m):
         w = local[at + (i + 1) * d + i + 1]
-        work[d - 1, i] = 1.0 / math.sqrt(w) if w > 0.0 else 1.0
+        local[scale + i] = 1.0 / math.sqrt(w) if w > 0.0 else 1.0
+    for i in range(m):
+        for j in range(m):
+            s = local[at + (i + 1) * d + j + 1] - local[at + (i + 1) * d] * local[at + j + 1] * iw
+            local[extra + EXTRAS + i * m + j] = s * local[scale + i] * local[scale + j]
 
 
 @jit
-def _eliminate(A, m, columns):
-    """Solve A[:m, :m] x = each of the next columns, in place, with row pivoting; smallest pivot."""
+def _invert(A, m):
+    """A[:m, :m] <- its inverse, by Gauss-Jordan with row pivoting; the smallest pivot.
+
+    Column m + c of A keeps the order of the rows.
+    """
     smallest = math.inf
     for c in range(m):
         p = c
         for i in range(c + 1, m):
             if abs(A[i, c]) > abs(A[p, c]):
                 p = i
+        A[m, m + c] = p
         if p != c:
-            for j in range(c, m + columns):
+            for j in range(m):
                 A[c, j], A[p, j] = A[p, j], A[c, j]
-        smallest = min(smallest, abs(A[c, c]))
-        if A[c, c] == 0.0:
-            A[c, c] = 1e-300
-        for i in range(c + 1, m):
-            f = A[i, c] / A[c, c]
-            if f != 0.0:
-                for j in range(c, m + columns):
+        pivot = A[c, c]
+        smallest = min(smallest, abs(pivot))
+        if pivot == 0.0:
+            pivot = 1e-300
+        inverse = 1.0 / pivot
+        A[c, c] = 1.0
+        for j in range(m):
+            A[c, j] *= inverse
+        for i in range(m):
+            if i != c:
+                f = A[i, c]
+                A[i, c] = 0.0
+                for j in range(m):
                     A[i, j] -= f * A[c, j]
-    for k in range(m, m + columns):
-        for i in range(m - 1, -1, -1):
-            s = A[i, k]
-            for j in range(i + 1, m):
-                s -= A[i, j] * A[j, k]
-            A[i, k] = s / A[i, i]
+    for c in range(m - 1, -1, -1):
+        p = int(A[m, m + c])
+        if p != c:
+            for i in range(m):
+                A[i, c], A[i, p] = A[i, p], A[i, c]
     return smallest
 
 
 @jit
-def _tangents(local, at, d, q, coefficient, group_size, g0, g1, kappa, derivatives, work, t):
+def _tangents(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t):
     """t[1:d] <- -(S + diag kappa)^-1 b and t[0] <- r_N; groups with mu = 0 stay at zero.
 
-    With `derivatives`, columns m+1.. of work become d t / d kappa_g, in the order of the groups.
+    work[:m, :m] <- (S + diag kappa)^-1.
     """
-    m, iw = d - 1, local[at + d * d]
-    n0, p = -q[0] * iw, g1 - g0
-    _scales(local, at, d, work)
-    i = 0
+    m, extra = d - 1, at + d * d
+    iw, matrix, scale = local[extra], extra + EXTRAS, extra + EXTRAS + m * m
+    n0, i = -q[0] * iw, 0
     for g in range(g0, g1):
         for _ in range(group_size[g]):
+            own = local[scale + i]
             for j in range(m):
-                s = local[at + (i + 1) * d + j + 1] - local[at + (i + 1) * d] * local[at + j + 1] * iw
-                work[i, j] = s * work[m, i] * work[m, j]
-            work[i, i] += kappa[g] * work[m, i] * work[m, i]
-            work[i, m] = -(q[i + 1] + local[at + (i + 1) * d] * n0) * work[m, i]
-            if coefficient[g] == 0.0:
-                for j in range(m):
-                    work[i, j] = 0.0
-                work[i, i], work[i, m] = 1.0, 0.0
+                work[i, j] = local[matrix + i * m + j] if coefficient[g] > 0.0 else 0.0
+            work[i, i] += kappa[g] * own * own if coefficient[g] > 0.0 else 1.0
+            b = (q[i + 1] + local[at + (i + 1) * d] * n0) * own
+            work[m + 1, i] = -b if coefficient[g] > 0.0 else 0.0
             i += 1
-    if derivatives:
-        # First t itself, from a copy of the matrix, since the derivatives have t on their right.
-        for i in range(m):
-            for j in range(m):
-                work[i, m + 1 + p + j] = work[i, j]
-    _eliminate(work, m, 1)
-    n = n0
+    _invert(work, m)
+    t[0] = n0
     for i in range(m):
-        t[i + 1] = work[i, m] * work[m, i]
-        n -= local[at + i + 1] * iw * t[i + 1]
-    t[0] = n
-    if derivatives:
-        for i in range(m):
-            for j in range(m):
-                work[i, j] = work[i, m + 1 + p + j]
-        i = 0
-        for g in range(g0, g1):
-            for _ in range(group_size[g]):
-                for h in range(p):
-                    work[i, m + h] = 0.0
-                if coefficient[g] > 0.0:
-                    work[i, m + g - g0] = -t[i + 1] * work[m, i]
-                i += 1
-        _eliminate(work, m, p)
-        for i in range(m):
-            for h in range(p):
-                work[i, m + h] *= work[m, i]
+        s = 0.0
+        for j in range(m):
+            s += work[i, j] * work[m + 1, j]
+            work[i, j] *= local[scale + i] * local[scale + j]
+        t[i + 1] = s * local[scale + i]
+        t[0] -= local[at + i + 1] * iw * t[i + 1]
 
 
 @jit
@@ -170,35 +173,50 @@ def _newton(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t):
     m, p, iw = d - 1, g1 - g0, local[at + d * d]
     worst = math.inf
     for iteration in range(40):
-        _tangents(local, at, d, q, coefficient, group_size, g0, g1, kappa, True, work, t)
-        worst = _worst_slack(local, at, d, coefficient, group_size, g0, g1, kappa, t)
-        if worst <= CLOSE:
+        _tangents(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t)
+        before, worst = worst, _worst_slack(local, at, d, coefficient, group_size, g0, g1, kappa, t)
+        if worst <= CLOSE or (worst <= GOOD and worst > 0.25 * before):
             return worst
-        # Rows m+1.. of work: the small system on the kappas, J step = -phi, identity where at rest.
+        # Rows m+1.. of work: J step = -phi on the kappas, the identity where a group is at rest.
+        # d t / d kappa_h = -(S + diag kappa)^-1 (t on group h).
+        for g in range(g0, g1):
+            for h in range(p + 1):
+                work[m + 1 + g - g0, h] = 0.0
+        first = 0
+        for h in range(p):
+            end = first + group_size[g0 + h]
+            dn = 0.0
+            for i in range(m):
+                s = 0.0
+                if coefficient[g0 + h] > 0.0:
+                    for j in range(first, end):
+                        s -= work[i, j] * t[j + 1]
+                work[m, i] = s
+                dn -= local[at + i + 1] * iw * s
+            a = 0
+            for g in range(g0, g1):
+                carried, along = cones.norm(t, a + 1, a + 1 + group_size[g]), 0.0
+                for i in range(a, a + group_size[g]):
+                    along += t[i + 1] * work[m, i]
+                if carried > 0.0:
+                    share = dn / carried - t[0] * along / (carried * carried * carried)
+                    work[m + 1 + g - g0, h] = coefficient[g] * share
+                a += group_size[g]
+            first = end
         a = 1
         for g in range(g0, g1):
-            row, size = m + 1 + g - g0, group_size[g]
-            for h in range(p + 1):
-                work[row, h] = 0.0
-            work[row, g - g0] = 1.0
-            phi = math.inf if coefficient[g] == 0.0 else _slack(t, a, size, coefficient[g])
-            if phi < math.inf and (kappa[g] > 0.0 or phi < 0.0):
-                carried = cones.norm(t, a, a + size)
-                for h in range(p):
-                    dn, along = 0.0, 0.0
-                    for i in range(m):
-                        dn -= local[at + i + 1] * iw * work[i, m + h]
-                    for i in range(a - 1, a - 1 + size):
-                        along += t[i + 1] * work[i, m + h]
-                    work[row, h] = coefficient[g] * (
-                        dn / carried - t[0] * along / (carried * carried * carried)
-                    )
-                work[row, p] = -phi
-            a += size
+            row = m + 1 + g - g0
+            phi = math.inf if coefficient[g] == 0.0 else _slack(t, a, group_size[g], coefficient[g])
+            work[row, p] = -phi
+            if not (phi < math.inf and (kappa[g] > 0.0 or phi < 0.0)):
+                for h in range(p + 1):
+                    work[row, h] = 0.0
+                work[row, g - g0] = 1.0
+            a += group_size[g]
         for i in range(p):
             for j in range(p + 1):
                 work[i, j] = work[m + 1 + i, j]
-        _eliminate(work, p, 1)
+        _solve(work, p)
         for g in range(g0, g1):
             step = work[g - g0, p]
             if not abs(step) < math.inf:
@@ -209,20 +227,54 @@ def _newton(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t):
 
 
 @jit
+def _solve(A, m):
+    """Solve A[:m, :m] x = A[:m, m] in place, with row pivoting."""
+    for c in range(m):
+        p = c
+        for i in range(c + 1, m):
+            if abs(A[i, c]) > abs(A[p, c]):
+                p = i
+        if p != c:
+            for j in range(c, m + 1):
+                A[c, j], A[p, j] = A[p, j], A[c, j]
+        if A[c, c] == 0.0:
+            A[c, c] = 1e-300
+        for i in range(c + 1, m):
+            f = A[i, c] / A[c, c]
+            for j in range(c, m + 1):
+                A[i, j] -= f * A[c, j]
+    for i in range(m - 1, -1, -1):
+        s = A[i, m]
+        for j in range(i + 1, m):
+            s -= A[i, j] * A[j, m]
+        A[i, m] = s / A[i, i]
+
+
+@jit
 def _shorten(local, at, d, a, size, limit, c, kappa, work, t):
     """t[a:a+size] <- argmin of ½ t'W_kk t + c't over |t| <= limit, by its multiplier, the value.
 
     c (size,). The norm falls monotonically with the multiplier.
     """
+    o = at + a * d + a
+    if size == 2 and limit > 0.0:
+        s11, s12, s21, s22 = local[o], local[o + 1], local[o + d], local[o + d + 1]
+        det = s11 * s22 - s12 * s21
+        if det > SINGULAR_BELOW * s11 * s22:
+            t[a], t[a + 1] = -(s22 * c[0] - s12 * c[1]) / det, -(s11 * c[1] - s21 * c[0]) / det
+            if t[a] * t[a] + t[a + 1] * t[a + 1] <= limit * limit:
+                return 0.0
+        _, t[a], t[a + 1], kappa = slip3(limit, c[0], c[1], 0.0, 0.0, s11, s12, s21, s22, 1.0, kappa)
+        return kappa
     low, high = 0.0, math.inf
-    typical = max(local[at + a * d + a], 1e-300)
+    typical, kappa = max(local[o], 1e-300), 0.0
     for _ in range(200):
         for i in range(size):
             for j in range(size):
-                work[i, j] = local[at + (a + i) * d + a + j]
+                work[i, j] = local[o + i * d + j]
             work[i, i] += kappa
             work[i, size] = -c[i]
-        _eliminate(work, size, 1)
+        _solve(work, size)
         for i in range(size):
             t[a + i] = work[i, size]
         carried = cones.norm(t, a, a + size)
@@ -232,10 +284,10 @@ def _shorten(local, at, d, a, size, limit, c, kappa, work, t):
             high = kappa
         else:
             low = kappa
-        kappa_next = 0.5 * (low + high) if high < math.inf else max(4.0 * low, typical)
-        if kappa_next in (low, high):
+        middle = 0.5 * (low + high) if high < math.inf else max(4.0 * low, typical)
+        if middle in (low, high):
             break
-        kappa = kappa_next
+        kappa = middle
     return kappa
 
 
@@ -257,7 +309,7 @@ def _tresca(local, at, d, q, coefficient, group_size, g0, g1, n, kappa, work, t)
                     if j < a or j >= a + size:
                         c[i] += local[at + (a + i) * d + j] * t[j]
             before = t[a]
-            kappa[g] = _shorten(local, at, d, a, size, coefficient[g] * n, c, 0.0, work, t)
+            kappa[g] = _shorten(local, at, d, a, size, coefficient[g] * n, c, kappa[g], work, t)
             change = max(change, abs(t[a] - before))
             a += size
         if change <= 1e-15 * cones.norm(t, 1, d):
@@ -270,7 +322,7 @@ def _tresca(local, at, d, q, coefficient, group_size, g0, g1, n, kappa, work, t)
 
 @jit
 def _bisect(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t):
-    """kappa <- kappas near a solution, found as a root of u_N(r_N) under Tresca's friction.
+    """Find a solution as a root of u_N(r_N) under Tresca's friction, Newton's method finishing it.
 
     u_N is continuous in r_N and negative at 0, so a bracket always closes on a root.
     """
@@ -279,14 +331,17 @@ def _bisect(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t):
         if _tresca(local, at, d, q, coefficient, group_size, g0, g1, high, kappa, work, t) >= 0.0:
             break
         low, high = high, 2.0 * high
+    near = 1e-2
     for _ in range(50):
         middle = 0.5 * (low + high)
         if _tresca(local, at, d, q, coefficient, group_size, g0, g1, middle, kappa, work, t) >= 0.0:
             high = middle
         else:
             low = middle
-        if high - low <= 1e-10 * high:
-            break
+        if high - low <= near * high:
+            if _newton(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t) <= GOOD:
+                break
+            near *= 1e-3
 
 
 @jit
@@ -299,9 +354,20 @@ def solve_friction(local, at, d, q, coefficient, group_size, g0, g1, kappa, work
         for i in range(d):
             out[i] = 0.0
         return
+    # From the last kappas, from rest, from kappas as large as if friction were alone; then bisection.
     worst = _newton(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, out)
-    if not worst <= 1e-12:
+    if not worst <= GOOD:
+        for g in range(g0, g1):
+            kappa[g] = 0.0
+        worst = _newton(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, out)
+    if not worst <= GOOD:
+        n0, a = -q[0] * local[at + d * d], 1
+        for g in range(g0, g1):
+            limit = coefficient[g] * n0
+            kappa[g] = cones.norm(q, a, a + group_size[g]) / limit if limit > 0.0 else 0.0
+            a += group_size[g]
+        worst = _newton(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, out)
+    if not worst <= GOOD:
         _bisect(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, out)
-        _newton(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, out)
     out[0] = max(out[0], 0.0)
     cones.project_groups(out, 0, group_size, coefficient, g0, g1)

@@ -4,7 +4,8 @@ ContactProblem (local):  u = W r + u_free,                         K* ∋ u_hat(
 GlobalProblem:           M v = f + H r + G lam,  u = H' v + u_bias,  G' v + g_bias = 0, same law
 
 with u_hat = u + (mu |u_T| + mu_roll |u_R| + ...) e_N (De Saxcé). Normal component first; u_N > 0
-separates; r acts on the first body. Equations of DESIGN: seed 004 (16.1)-(16.3), seed 002 (3).
+separates; r acts on the first body.
+Siconos Developer's Notes 2017, chapter 16; Nguyen 2021, (3).
 """
 
 from dataclasses import dataclass, field

@@ -153,19 +153,51 @@ def _reduce_bodies(problem: GlobalProblem) -> Conversion[ContactProblem]:
 
 
 def box_to_contacts(problem: BoxProblem) -> Conversion[ContactProblem]:
-    """z as impulses: equations become one free block, the rest nonnegative and interval blocks."""
+    """z as impulses: 0 <= z becomes nonnegative blocks, bounds become intervals.
+
+    Equations are eliminated with their free unknowns where they determine them; where they do not,
+    they stay as one free block.
+    """
     low, high = problem.lower, problem.upper
     is_free = (low == -np.inf) & (high == np.inf)
     positive = (low == 0.0) & (high == np.inf)
-    rest = ~is_free & ~positive
-    order = np.concatenate([np.flatnonzero(mask) for mask in (is_free, positive, rest)])
-    K = free(*([int(is_free.sum())] if is_free.any() else [])) + nonnegative(int(positive.sum()))
-    K = K + interval(low[rest], high[rest])
-    A = problem.A[order][:, order]
-    back = np.empty_like(order)
-    back[order] = np.arange(order.size)
-    contact = ContactProblem.unchecked(delassus("A", A, K), problem.b[order], K)
-    return Conversion(contact, lambda x: Answer(x[back]), lambda z: z[order])
+    f, c = np.flatnonzero(is_free), np.flatnonzero(~is_free)
+    c = c[np.argsort(~positive[c], kind="stable")]  # nonnegative ones first
+    count = int(positive.sum())
+    K = nonnegative(count) + interval(low[c[count:]], high[c[count:]])
+    A = problem.A
+    inverse = _regular_inverse(A[f][:, f])
+    if inverse is None:
+        order = np.concatenate([f, c])
+        K = free(f.size) + K
+        contact = ContactProblem.unchecked(delassus("A", A[order][:, order], K), problem.b[order], K)
+        return Conversion(contact, lambda x: Answer(_placed(order, x)), lambda z: z[order])
+    to_free, from_free = inverse @ A[f][:, c], A[c][:, f]
+    constant = inverse @ problem.b[f]
+    W = A[c][:, c] - from_free @ to_free if f.size else A[c][:, c]
+    order = np.concatenate([f, c])
+
+    def recover(x: Array) -> Answer:
+        return Answer(_placed(order, np.concatenate([-constant - to_free @ x, x])))
+
+    u_free = problem.b[c] - from_free @ constant
+    return Conversion(
+        ContactProblem.unchecked(delassus("A", W, K), np.ascontiguousarray(u_free), K), recover, lambda z: z[c]
+    )
+
+
+def _regular_inverse(block: Any) -> Array | None:
+    """Inverse of a small matrix, or None where it is singular to working precision."""
+    dense = block.toarray() if sp.issparse(block) else np.asarray(block)
+    if dense.size and np.linalg.cond(dense) > 1e12:
+        return None
+    return np.linalg.inv(dense)
+
+
+def _placed(order: np.ndarray, x: Array) -> Array:
+    z = np.empty(order.size)
+    z[order] = x
+    return z
 
 
 def contacts_to_box(problem: ContactProblem) -> Conversion[BoxProblem]:

@@ -8,7 +8,8 @@ Four kinds of block, mixed freely in one problem:
 - friction:    r = (r_N, r_1, ..., r_p) with |r_k| <= mu_k r_N for every group k of components.
 
 Coulomb friction in 2D (groups of sizes 1) and 3D (2), rolling friction (2, 2) and torsional
-friction (2, 1) are cases of the last one: the general cone of the conclusion of seed 002.
+friction (2, 1) are cases of the last one: the general cone of the
+conclusion of Nguyen 2021.
 """
 
 from collections.abc import Iterator, Sequence

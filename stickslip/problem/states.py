@@ -1,6 +1,6 @@
 """What each contact does in an answer, and whether it does so strictly.
 
-Coulomb contacts separate, stick or slip. Rolling contacts have the five cases of seed 002, 1.2.3:
+Coulomb contacts separate, stick or slip. Rolling contacts have the five cases of Nguyen 2021, 1.2.3:
 separating, sticking (u = 0), sliding (only u_T), rolling (only u_R), sliding and rolling. A contact
 is strictly complementary when impulse and velocity together leave no margin at zero; those that are
 not stand on the border between two cases, and are flagged.

@@ -124,7 +124,7 @@ def _local_storage(K: ProductSet) -> tuple[IntArray, Array]:
         d = np.diff(K.offset)
         extras = np.where(K.kind == cones.FREE, d * d, 0)
         cone, groups = K.kind == cones.FRICTION, np.diff(K.group_offset)
-        extras[cone] = np.where((d[cone] == 3) & (groups[cone] == 1), EXTRAS_3, friction.EXTRAS)
+        extras[cone] = np.where((d[cone] == 3) & (groups[cone] == 1), EXTRAS_3, friction.extras(d[cone]))
         start = np.concatenate([[0], np.cumsum(d * d + extras)]).astype(np.int64)
     return start, np.zeros(start[-1])
 

@@ -13,7 +13,7 @@ def states(problem, r):
 
 
 def test_the_five_cases_of_a_rolling_contact():
-    """Seed 002, 1.2.3: sticking, separating, sliding, rolling, sliding and rolling."""
+    """Nguyen 2021, 1.2.3: sticking, separating, sliding, rolling, sliding and rolling."""
     K, W = rolling([0.5] * 5, [0.2] * 5), np.eye(25)
     r = np.zeros((5, 5))
     u = np.zeros((5, 5))

@@ -1,0 +1,59 @@
+"""What the README and the docs show runs as it stands, and links lead somewhere."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from stickslip.solvers import registry
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def blocks(path, language="python"):
+    return re.findall(rf"```{language}\n(.*?)```", path.read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "docs" / "start.md"], ids=lambda p: p.name)
+def test_examples_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for code in blocks(page):
+        exec(compile(code, page.name, "exec"), names)
+    assert names["solution"].ok
+    if page.name == "README.md":
+        printed = capsys.readouterr().out
+        shown = re.search(r"```\n(nsgs: SOLVED.*?)```", page.read_text(), re.DOTALL).group(1)
+        without_time = re.compile(r"  time .*\n")
+        assert without_time.sub("", printed) == without_time.sub("", shown)
+
+
+def test_the_solver_of_the_docs_solves(tmp_path, monkeypatch):
+    """docs/extend.md: one file and one line."""
+    code = blocks(ROOT / "docs" / "extend.md")[0]
+    (tmp_path / "fixed_point_of_the_docs.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    entry = registry.Entry("fixed-point", "fixed_point_of_the_docs", "FixedPoint", frozenset({"coulomb3d"}))
+    monkeypatch.setitem(registry._TABLE, "fixed-point", entry)
+    problem = ss.ContactProblem(np.eye(6), [-1.0, 0.2, 0.0, -0.5, 0.0, 0.9], ss.coulomb([0.5, 0.3]))
+    solution = ss.solve(problem, "fixed-point", tolerance=1e-10).or_raise()
+    np.testing.assert_allclose(solution.r, ss.solve(problem, tolerance=1e-12).r, atol=1e-9)
+    assert entry.summary.startswith("De Saxcé fixed point")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([\w./-]+\.\w+)(?:#[^)]*)?\)", page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_commands_shown_exist(page):
+    from stickslip.cli.main import VERBS
+
+    for text in blocks(page, "") + re.findall(r"`([^`\n]+)`", page.read_text()):
+        for verb in re.findall(r"^(?:\$ )?stickslip ([a-z]+)", text, re.MULTILINE):
+            assert verb in VERBS, f"{page.name}: stickslip {verb}"
