@@ -113,7 +113,33 @@ def prepare(
     rows, local, local_start, work, rho, length, coefficient_scaled, diagonal,
 ):  # fmt: skip
     """W_ii = J_i J_i' of each block into `local`, what follows it, and the scales of the judge."""
+    own_blocks(offset, rows, local, local_start, diagonal)
     for i in range(kind.shape[0]):
+        d = offset[i + 1] - offset[i]
+        gauss_seidel.prepare_block(i, kind, group_offset, d, local, local_start[i], work)
+    residuals.metric(
+        kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
+    )
+
+
+@jit
+def prepare_coulomb3(
+    kind, offset, group_offset, group_size, coefficient,
+    rows, local, local_start, work, rho, length, coefficient_scaled, diagonal,
+):  # fmt: skip
+    """`prepare` when all contacts are Coulomb's in 3D: the rest of it need not be compiled."""
+    own_blocks(offset, rows, local, local_start, diagonal)
+    for i in range(kind.shape[0]):
+        one.prepare_coulomb3(local, local_start[i])
+    residuals.metric(
+        kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
+    )
+
+
+@jit
+def own_blocks(offset, rows, local, local_start, diagonal):
+    """local, diagonal <- W_ii = J_i J_i' of each block at its place, and the diagonal of W."""
+    for i in range(offset.shape[0] - 1):
         a, d, at = offset[i], offset[i + 1] - offset[i], local_start[i]
         for k in range(d):
             for m in range(k + 1):
@@ -125,49 +151,60 @@ def prepare(
                 local[at + m * d + k] = s
         for k in range(d):
             diagonal[a + k] = local[at + k * d + k]
-        gauss_seidel.prepare_block(i, kind, group_offset, d, local, at, work)
-    residuals.metric(
-        kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
-    )
+
+
+@jit
+def refresh(bodies, offset, rows, u_free, r, w, u):
+    """w <- J' r and u <- J w + u_free, afresh, so that rounding does not pile up in w."""
+    blocks.blocks_to_bodies(bodies, offset, rows, r, w)
+    blocks.bodies_to_blocks(bodies, offset, rows, w, u_free, u)
 
 
 @jit
 def run(
     kind, offset, lower, upper, group_offset, group_size, coefficient,
-    bodies, rows, w, isotropic, local, local_start, all_coulomb3,
+    bodies, rows, w, isotropic, local, local_start,
     rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
     r, best, kappa, vectors, bench, control, history,
 ):  # fmt: skip
     """Sweep and look at the judge until solved, stopped, or `budget` sweeps are done.
 
-    Every look computes w afresh from r, so that rounding does not pile up in it. r (n,) is the
-    iterate, best (n,) the best one by the judge; vectors (5, n) and bench are work.
+    r (n,) is the iterate, best (n,) the best one by the judge; vectors (5, n) and bench
+    (measures, q, old, out, then the local solve's) are work.
     """
-    u, x, y, ones, r_mark = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
-    measures, q, old, out, work = bench[0], bench[1], bench[2], bench[3], bench[4:]
-    for k in range(r.shape[0]):
-        ones[k] = 1.0
-    if control[schedule.STATE] == schedule.NEW:
-        schedule.begin(control)
-    while control[schedule.STATE] == schedule.RUNNING:
-        if control[schedule.SWEEPS] >= min(control[schedule.NEXT], budget):
-            blocks.blocks_to_bodies(bodies, offset, rows, r, w)
-            blocks.bodies_to_blocks(bodies, offset, rows, w, u_free, u)
-            residuals.stop_measures(
-                kind, offset, lower, upper, group_offset, group_size, coefficient,
-                rho, length, coefficient_scaled, ones, r, u, u_free, x, y, measures,
+    schedule.begin(control)
+    while schedule.goes_on(control, budget):
+        if schedule.is_due(control, budget):
+            refresh(bodies, offset, rows, u_free, r, w, vectors[0])
+            gauss_seidel.look(
+                kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
+                coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
             )  # fmt: skip
-            natural, scaled = measures[residuals.NATURAL], measures[residuals.SCALED]
-            if schedule.look(control, history, natural, scaled, tolerance, r, r_mark):
-                for k in range(r.shape[0]):
-                    best[k] = r[k]
-            if control[schedule.SWEEPS] >= budget or control[schedule.STATE] != schedule.RUNNING:
-                return
-        if all_coulomb3 and omega == 1.0:
-            moved = sweep_coulomb3(bodies, rows, coefficient, local, isotropic, u_free, r, kappa, w)
         else:
             moved = sweep(
                 kind, offset, lower, upper, group_offset, group_size, coefficient,
-                bodies, rows, local, local_start, u_free, omega, r, kappa, w, q, old, out, work, x,
+                bodies, rows, local, local_start, u_free, omega, r, kappa, w,
+                bench[1], bench[2], bench[3], bench[4:], vectors[1],
             )  # fmt: skip
-        schedule.swept(control, moved)
+            schedule.swept(control, moved)
+
+
+@jit
+def run_coulomb3(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    bodies, rows, w, isotropic, local, local_start,
+    rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
+    r, best, kappa, vectors, bench, control, history,
+):  # fmt: skip
+    """`run` when all contacts are Coulomb's in 3D and nothing is relaxed (omega is not read)."""
+    schedule.begin(control)
+    while schedule.goes_on(control, budget):
+        if schedule.is_due(control, budget):
+            refresh(bodies, offset, rows, u_free, r, w, vectors[0])
+            gauss_seidel.look(
+                kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
+                coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
+            )  # fmt: skip
+        else:
+            moved = sweep_coulomb3(bodies, rows, coefficient, local, isotropic, u_free, r, kappa, w)
+            schedule.swept(control, moved)

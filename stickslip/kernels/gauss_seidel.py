@@ -98,7 +98,32 @@ def prepare(
 
     Inverses of free blocks are the caller's. work as `friction` wants it; diagonal (n,) work.
     """
+    copy_diagonal_blocks(offset, row_start, column, data_start, data, local, local_start, diagonal)
     for i in range(kind.shape[0]):
+        prepare_block(i, kind, group_offset, offset[i + 1] - offset[i], local, local_start[i], work)
+    residuals.metric(
+        kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
+    )
+
+
+@jit
+def prepare_coulomb3(
+    kind, offset, group_offset, group_size, coefficient,
+    row_start, column, data_start, data, local, local_start, work, rho, length, coefficient_scaled, diagonal,
+):  # fmt: skip
+    """`prepare` when all contacts are Coulomb's in 3D: the rest of it need not be compiled."""
+    copy_diagonal_blocks(offset, row_start, column, data_start, data, local, local_start, diagonal)
+    for i in range(kind.shape[0]):
+        one.prepare_coulomb3(local, local_start[i])
+    residuals.metric(
+        kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
+    )
+
+
+@jit
+def copy_diagonal_blocks(offset, row_start, column, data_start, data, local, local_start, diagonal):
+    """local, diagonal <- W_ii of each block at its place, and the diagonal of W."""
+    for i in range(row_start.shape[0] - 1):
         d, at = offset[i + 1] - offset[i], local_start[i]
         for b in range(row_start[i], row_start[i + 1]):
             if column[b] == i:
@@ -106,10 +131,6 @@ def prepare(
                     local[at + k] = data[data_start[b] + k]
         for k in range(d):
             diagonal[offset[i] + k] = local[at + k * d + k]
-        prepare_block(i, kind, group_offset, d, local, at, work)
-    residuals.metric(
-        kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
-    )
 
 
 @jit
@@ -124,9 +145,28 @@ def prepare_block(i, kind, group_offset, d, local, at, work):
 
 
 @jit
+def look(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    rho, length, coefficient_scaled, u_free, tolerance, r, best, vectors, measures, control, history,
+):  # fmt: skip
+    """Ask the judge about r, whose velocities stand in vectors[0], and let the schedule decide."""
+    u, x, y, ones, r_mark = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
+    for k in range(r.shape[0]):
+        ones[k] = 1.0
+    residuals.stop_measures(
+        kind, offset, lower, upper, group_offset, group_size, coefficient,
+        rho, length, coefficient_scaled, ones, r, u, u_free, x, y, measures,
+    )  # fmt: skip
+    natural, scaled = measures[residuals.NATURAL], measures[residuals.SCALED]
+    if schedule.look(control, history, natural, scaled, tolerance, r, r_mark):
+        for k in range(r.shape[0]):
+            best[k] = r[k]
+
+
+@jit
 def run(
     kind, offset, lower, upper, group_offset, group_size, coefficient,
-    row_start, column, data_start, data, local, local_start, all_coulomb3,
+    row_start, column, data_start, data, local, local_start,
     rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
     r, best, kappa, vectors, bench, control, history,
 ):  # fmt: skip
@@ -135,31 +175,39 @@ def run(
     r (n,) is the iterate, best (n,) the best one by the judge; vectors (5, n) and bench
     (measures, q, old, out, then the local solve's) are work.
     """
-    u, x, y, ones, r_mark = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4]
-    measures, q, old, out, work = bench[0], bench[1], bench[2], bench[3], bench[4:]
-    for k in range(r.shape[0]):
-        ones[k] = 1.0
-    if control[schedule.STATE] == schedule.NEW:
-        schedule.begin(control)
-    while control[schedule.STATE] == schedule.RUNNING:
-        if control[schedule.SWEEPS] >= min(control[schedule.NEXT], budget):
-            blocks.multiply(offset, row_start, column, data_start, data, r, u_free, u)
-            residuals.stop_measures(
-                kind, offset, lower, upper, group_offset, group_size, coefficient,
-                rho, length, coefficient_scaled, ones, r, u, u_free, x, y, measures,
+    schedule.begin(control)
+    while schedule.goes_on(control, budget):
+        if schedule.is_due(control, budget):
+            blocks.multiply(offset, row_start, column, data_start, data, r, u_free, vectors[0])
+            look(
+                kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
+                coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
             )  # fmt: skip
-            natural, scaled = measures[residuals.NATURAL], measures[residuals.SCALED]
-            if schedule.look(control, history, natural, scaled, tolerance, r, r_mark):
-                for k in range(r.shape[0]):
-                    best[k] = r[k]
-            if control[schedule.SWEEPS] >= budget or control[schedule.STATE] != schedule.RUNNING:
-                return
-        if all_coulomb3 and omega == 1.0:
-            moved = sweep_coulomb3(row_start, column, data, coefficient, local, u_free, r, kappa)
         else:
             moved = sweep(
                 kind, offset, lower, upper, group_offset, group_size, coefficient,
                 row_start, column, data_start, data, local, local_start, u_free, omega,
-                r, kappa, q, old, out, work, x,
+                r, kappa, bench[1], bench[2], bench[3], bench[4:], vectors[1],
             )  # fmt: skip
-        schedule.swept(control, moved)
+            schedule.swept(control, moved)
+
+
+@jit
+def run_coulomb3(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    row_start, column, data_start, data, local, local_start,
+    rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
+    r, best, kappa, vectors, bench, control, history,
+):  # fmt: skip
+    """`run` when all contacts are Coulomb's in 3D and nothing is relaxed (omega is not read)."""
+    schedule.begin(control)
+    while schedule.goes_on(control, budget):
+        if schedule.is_due(control, budget):
+            blocks.multiply(offset, row_start, column, data_start, data, r, u_free, vectors[0])
+            look(
+                kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
+                coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
+            )  # fmt: skip
+        else:
+            moved = sweep_coulomb3(row_start, column, data, coefficient, local, u_free, r, kappa)
+            schedule.swept(control, moved)

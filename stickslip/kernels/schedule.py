@@ -7,8 +7,8 @@ import math
 
 from stickslip.kernels.jit import jit
 
-SWEEPS, NEXT, GAP, ERROR, AT, BEST, MARK, MARK_AT, CHECKS, STATE, MOVED, PATH, DRIFTS = range(13)
-SLOTS = 13
+SWEEPS, NEXT, GAP, ERROR, AT, BEST, MARK, MARK_AT, CHECKS, STATE, MOVED, PATH, DRIFTS, LOOKED = range(14)
+SLOTS = 14
 NEW, RUNNING, SOLVED, FIXED, STALLED, NOT_FINITE = -1.0, 0.0, 1.0, 2.0, 3.0, 4.0
 
 LONGEST_GAP = 50.0
@@ -23,13 +23,28 @@ STRAIGHT = 0.5
 
 @jit
 def begin(control):
-    """Start of a solve; control[NEXT] is the first look, 0 where a guess may be the answer."""
+    """Set up a NEW solve; control[NEXT] is its first look, 0 where a guess may be the answer."""
+    if control[STATE] != NEW:
+        return
     first = control[NEXT]
     for k in range(SLOTS):
         control[k] = 0.0
-    control[NEXT] = first
+    control[NEXT], control[STATE] = first, RUNNING
     control[GAP], control[BEST], control[MARK], control[ERROR] = 1.0, math.inf, math.inf, math.inf
-    control[MOVED] = math.inf
+    control[MOVED], control[LOOKED] = math.inf, -1.0
+
+
+@jit
+def goes_on(control, budget):
+    """Whether there is more to do: neither stopped nor at the end of the budget, looked at."""
+    done = control[SWEEPS] >= budget and control[LOOKED] == control[SWEEPS]
+    return control[STATE] == RUNNING and not done
+
+
+@jit
+def is_due(control, budget):
+    """Whether it is time to look at the judge: as planned, and at the end of the budget."""
+    return control[SWEEPS] >= min(control[NEXT], budget)
 
 
 @jit
@@ -53,6 +68,7 @@ def look(control, history, natural, scaled, tolerance, r, r_mark):
     r (n,) the iterate, r_mark (n,) the iterate at the last mark.
     """
     sweeps, error = control[SWEEPS], max(natural, scaled)
+    control[LOOKED] = sweeps
     _note(control, history, natural, scaled)
     if not (natural < math.inf and scaled < math.inf):
         control[STATE] = NOT_FINITE

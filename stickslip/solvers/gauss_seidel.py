@@ -86,16 +86,17 @@ class GaussSeidel(Options):
         kappa, vectors = np.zeros(K.group_size.shape[0]), np.empty((5, K.size))
         bench = np.empty(bench_rows(largest))
         local_start, local = _local_storage(K)
-        all_coulomb3 = K.family == (2,)
         scales = np.empty(len(K)), np.empty(K.size), np.empty(kappa.shape[0])
         sizes = K.kind, K.offset, K.group_offset, K.group_size, K.coefficient
+        coulomb3 = K.family == (2,) and self.relaxation == 1.0
         if isinstance(W, BodyDelassus) and self.form != "delassus":
-            run = body_sweeps.run
+            coulomb3 = coulomb3 and W.rows.shape[2] == 6
+            prepare = body_sweeps.prepare_coulomb3 if coulomb3 else body_sweeps.prepare
+            run = body_sweeps.run_coulomb3 if coulomb3 else body_sweeps.run
+            prepare(*sizes, W.rows, local, local_start, bench[4:], *scales, vectors[0])
             bodies = np.where(W.bodies < 0, W.count, W.bodies)
-            body_sweeps.prepare(*sizes, W.rows, local, local_start, bench[4:], *scales, vectors[0])
-            all_coulomb3 = all_coulomb3 and W.rows.shape[2] == 6
-            isotropic = _isotropic(local) if all_coulomb3 else np.zeros((0, 2))
             w = np.zeros((W.count + 1, W.rows.shape[2]))
+            isotropic = _isotropic(local) if coulomb3 else np.zeros((0, 2))
             matrix: tuple[Any, ...] = (bodies, W.rows, w, isotropic)
         elif self.form == "bodies":
             raise ProblemError(
@@ -103,10 +104,12 @@ class GaussSeidel(Options):
                 f" and M as body blocks; this one has {type(W).__name__}"
             )
         else:
-            run, matrix = gauss_seidel.run, W.blocks(K).arrays[1:]
-            gauss_seidel.prepare(*sizes, *matrix, local, local_start, bench[4:], *scales, vectors[0])
+            prepare = gauss_seidel.prepare_coulomb3 if coulomb3 else gauss_seidel.prepare
+            run = gauss_seidel.run_coulomb3 if coulomb3 else gauss_seidel.run
+            matrix = W.blocks(K).arrays[1:]
+            prepare(*sizes, *matrix, local, local_start, bench[4:], *scales, vectors[0])
         _invert_free_blocks(K, local, local_start)
-        data = (*K.arrays, *matrix, local, local_start, all_coulomb3, *scales, problem.u_free)
+        data = (*K.arrays, *matrix, local, local_start, *scales, problem.u_free)
         return run, data, (kappa, vectors, bench)
 
 
