@@ -168,12 +168,14 @@ def main() -> None:
         print(json.dumps({"machine": platform.processor(), "sweeps": sweeps, "small": small}, indent=2))
         return
     print("Sweeps over sphere packings (ns per contact and sweep; bound: its data read once)")
-    print(f"{'contacts':>9} {'form':>9} {'sweep':>7} {'bound':>7} {'ratio':>6} {'bytes':>6} {'GB/s':>5}   shares")
+    print(
+        f"{'contacts':>9} {'form':>9} {'sweep':>7} {'bound':>7} {'ratio':>6} {'bytes':>6} {'GB/s':>5}  shares"
+    )
     for s in sweeps:
         print(
             f"{s['contacts']:9d} {s['form']:>9} {s['ns_per_contact']:7.1f} {s['bound_ns']:7.1f}"
             f" {s['ratio_to_bound']:6.2f} {s['bytes_per_contact']:6.0f} {s['gb_per_s']:5.1f}"
-            f"   {s['slipping']:.0%} slip, {s['sticking']:.0%} stick, {s['separating']:.0%} separate"
+            f"  {s['slipping']:.0%} slip, {s['sticking']:.0%} stick, {s['separating']:.0%} separate"
         )
     print("\nSolves of 13 contacts to 1e-8 (µs)")
     print(f"{'problem':>13} {'sweeps':>7} {'compiled':>9} {'whole call':>11} {'error':>8}   states")

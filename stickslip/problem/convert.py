@@ -182,7 +182,9 @@ def box_to_contacts(problem: BoxProblem) -> Conversion[ContactProblem]:
 
     u_free = problem.b[c] - from_free @ constant
     return Conversion(
-        ContactProblem.unchecked(delassus("A", W, K), np.ascontiguousarray(u_free), K), recover, lambda z: z[c]
+        ContactProblem.unchecked(delassus("A", W, K), np.ascontiguousarray(u_free), K),
+        recover,
+        lambda z: z[c],
     )
 
 

@@ -19,6 +19,8 @@ from stickslip.problem.operator import sparse_place
 
 SMALL = 256
 """Largest coupled set of velocities that is inverted as a dense block."""
+LARGE_FACTOR = 8_000_000
+"""Entries of a factor of M that may always be made to check it (64 MB)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +106,7 @@ def _square(shape: tuple[int, ...]) -> None:
 
 
 def _symmetric(blocks: Array) -> Array:
-    return 0.5 * (blocks + np.swapaxes(blocks, -1, -2))
+    return 0.5 * blocks + 0.5 * np.swapaxes(blocks, -1, -2)
 
 
 def _check_positive(mass: MassMatrix) -> None:
@@ -142,14 +144,43 @@ def _check_positive(mass: MassMatrix) -> None:
 
 
 def _check_positive_sparse(M: sp.csr_array) -> None:
-    """The pivots of L D L' are positive exactly when M is positive definite (Sylvester)."""
+    """The pivots of L D L' are positive exactly when M is positive definite (Sylvester).
+
+    Where the factor might be far larger than M, Lanczos' method looks for a negative eigenvalue
+    instead, which proves the same when it finds one.
+    """
+    symmetric = sp.csc_matrix(0.5 * M + 0.5 * M.T)
+    if _profile(symmetric) > max(LARGE_FACTOR, 25 * M.nnz):
+        _look_for_negative_eigenvalue(symmetric)
+        return
     try:
-        _, D, order = qdldl.Solver(sp.csc_matrix(0.5 * (M + M.T))).factors()
+        _, D, order = qdldl.Solver(symmetric).factors()
     except Exception as error:  # qdldl raises a bare error on a zero pivot
         raise ProblemError(f"M is not positive definite: its factorisation failed ({error})") from None
     if not (D > 0.0).all():
         k = int(np.flatnonzero(~(D > 0.0))[0])
         raise ProblemError(f"M is not positive definite: pivot of velocity {int(order[k])} is {D[k]:.3g}")
+
+
+def _profile(M: sp.csc_matrix) -> int:
+    """Entries that L may have, at most, in the order of reverse Cuthill and McKee."""
+    order = sp.csgraph.reverse_cuthill_mckee(sp.csr_matrix(M), symmetric_mode=True)
+    place = np.empty(order.size, np.int64)
+    place[order] = np.arange(order.size)
+    row, col = (place[c] for c in M.tocoo().coords)
+    first = np.arange(order.size)
+    np.minimum.at(first, row, col)
+    return int((np.arange(order.size) - first).sum())
+
+
+def _look_for_negative_eigenvalue(M: sp.csc_matrix) -> None:
+    start = np.random.default_rng(0).normal(size=M.shape[0])
+    try:
+        low = float(spla.eigsh(M, k=1, which="SA", v0=start, maxiter=200, return_eigenvectors=False)[0])
+    except spla.ArpackNoConvergence as unfinished:
+        low = float(min(unfinished.eigenvalues, default=0.0))
+    if low < 0.0:
+        raise ProblemError(f"M is not positive definite: its smallest eigenvalue is at most {low:.3g}")
 
 
 def _components(label: np.ndarray, sizes: np.ndarray, largest: int) -> list[np.ndarray]:

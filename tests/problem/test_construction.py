@@ -129,6 +129,29 @@ def test_a_large_coupled_mass_matrix_is_checked_too():
     )
 
 
+def test_a_mass_matrix_whose_factor_would_fill_up_is_still_checked():
+    n = 6000
+    rng = np.random.default_rng(0)
+    i, j = rng.integers(0, n, (2, 3 * n))
+    noise = sp.coo_array((rng.uniform(-0.1, 0.1, 3 * n), (i, j)), shape=(n, n))
+    M = sp.csr_array(noise + noise.T + 4.0 * sp.eye_array(n))
+    H, f = sp.csr_array((n, 3)), np.zeros(n)
+    GlobalProblem(M, f, H, np.zeros(3), coulomb([0.1]))
+    spike = sp.coo_array(([-9.0, -9.0], ([7, 9], [9, 7])), shape=(n, n))
+    bad(
+        "M is not positive definite: its smallest eigenvalue",
+        lambda: GlobalProblem(sp.csr_array(M + spike), f, H, np.zeros(3), coulomb([0.1])),
+    )
+
+
+def test_huge_numbers_do_not_hide_an_indefinite_mass():
+    M = np.full((2, 2), 1.7e308)
+    bad(
+        "M is not positive definite",
+        lambda: GlobalProblem(M, np.zeros(2), np.zeros((2, 3)), np.zeros(3), coulomb([0.1])),
+    )
+
+
 def test_contact_blocks():
     K = coulomb([0.5])
     rows = np.zeros((3, 2, 6))
@@ -145,6 +168,12 @@ def test_contact_blocks():
     bad(
         "H: contact 0 names a body beyond the 2 bodies of M",
         lambda: GlobalProblem(M, np.zeros(12), contact_blocks([[2, 0]], rows, K), np.zeros(3), K),
+    )
+    other = contact_blocks([[0, 1]], np.zeros((4, 2, 6)), torsional([0.1], [0.1]))
+    mixed = nonnegative(1) + coulomb([0.5])
+    bad(
+        "H has contact blocks of other sizes",
+        lambda: GlobalProblem(M, np.zeros(12), other, np.zeros(4), mixed),
     )
     fixed = contact_blocks([[0, -1]], np.full((3, 2, 6), 1.0), K)
     assert (fixed.rows[:, 1] == 0.0).all()

@@ -1,0 +1,162 @@
+"""One HDF5 file: a problem, what is said about it, and the answers stored beside it.
+
+The problem stands in one group of the root: one of FCLIB's where FCLIB has a place for it, else
+our own (`own`). Beside it, as FCLIB has them, `solution` with r, u, v (global) and l (bilateral),
+and `guesses` with `number_of_guesses` and groups 1, 2, ... of the same content.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip.files.errors import FormatError
+from stickslip.files.fclib import FCLIB_ROOTS, fclib_root, read_fclib, write_fclib
+from stickslip.files.hdf5 import Source
+from stickslip.files.hdf5_write import hdf5_content, put_array, put_attribute, put_text
+from stickslip.files.own import OWN_ROOT, read_own, write_own
+from stickslip.files.record import ProblemRecord, StoredSolution
+from stickslip.problem.checks import Array
+from stickslip.problem.contact import GlobalProblem
+from stickslip.problem.solution import Problem
+
+TEXTS = ("title", "description", "math_info")
+"""Texts of `info` that FCLIB knows; other things said about a problem are attributes."""
+MATRICES = ("W", "M", "H", "G", "A")
+MATRIX_TEXTS, MATRIX_NUMBERS = ("comment",), ("conditioning", "determinant", "rank")
+"""What FCLIB may store in the group of a matrix beside the matrix."""
+
+
+def read_archive(path: Path, content: bytes) -> ProblemRecord:
+    """The record in `content`, the bytes of the HDF5 file `path`."""
+    with Source(path, content) as source:
+        roots = [name for name in (*FCLIB_ROOTS, OWN_ROOT) if source.has(source.root, name)]
+        if len(roots) != 1:
+            wanted = "one of the groups " + ", ".join((*FCLIB_ROOTS, OWN_ROOT))
+            source.fail("/", wanted, " and ".join(roots) or "none of them")
+        group = source.group(source.root, roots[0])
+        try:
+            # Hostile numbers overflow in the checks of the problem, which then say what is wrong.
+            with np.errstate(all="ignore"):
+                problem = _read_problem(source, group, roots[0])
+        except FormatError:
+            raise
+        except ValueError as error:
+            raise FormatError.at(path, f"/{roots[0]}", "well-posed data", f"this: {error}") from None
+        info = _read_info(source, group)
+        solution = None
+        if source.has(source.root, "solution"):
+            solution = _read_answer(source, source.group(source.root, "solution"), problem)
+        guesses = tuple(guess for guess in _read_guesses(source, problem) if guess is not None)
+        return ProblemRecord(problem, info, solution, guesses)
+
+
+def write_archive(path: Path, record: ProblemRecord) -> bytes:
+    """The content of the HDF5 file `path`."""
+    answers = [("solution", record.solution)] if record.solution is not None else []
+    answers += [(f"guesses/{k}", guess) for k, guess in enumerate(record.guesses, 1)]
+    for name, answer in answers:
+        _check_answer(path, f"/{name}", answer, record.problem)
+
+    def fill(root: Any) -> None:
+        name = fclib_root(record.problem)
+        group = root.create_group(name or OWN_ROOT)
+        if name:
+            write_fclib(path, group, record.problem)
+        else:
+            write_own(group, record.problem)
+        _write_info(path, group, record.info)
+        for place, answer in answers:
+            _write_answer(root.create_group(place), answer)
+        if record.guesses:
+            put_array(root["guesses"], "number_of_guesses", [len(record.guesses)], np.int32)
+
+    return hdf5_content(fill)
+
+
+def _read_problem(source: Source, group: Any, root: str) -> Problem:
+    return read_own(source, group) if root == OWN_ROOT else read_fclib(source, group, FCLIB_ROOTS[root])
+
+
+def _read_info(source: Source, group: Any) -> dict[str, str]:
+    info: dict[str, str] = {}
+    if source.has(group, "info"):
+        said = source.group(group, "info")
+        info |= {name: source.text(said, name) for name in TEXTS if source.has(said, name)}
+        info |= source.attributes(said)
+    for matrix in MATRICES:
+        if source.has(group, matrix):
+            place = source.group(group, matrix)
+            found = source.attributes(place)
+            found |= {name: source.text(place, name) for name in MATRIX_TEXTS if source.has(place, name)}
+            for name in MATRIX_NUMBERS:
+                if source.has(place, name):
+                    found[name] = " ".join(map(str, source.reals(place, name).tolist()))
+            info |= {f"{matrix}.{name}": value for name, value in found.items()}
+    return info
+
+
+def _write_info(path: Path, group: Any, info: dict[str, str]) -> None:
+    if not info:
+        return
+    said = group.create_group("info")
+    for name, text in info.items():
+        matrix, _, rest = name.partition(".")
+        if name in TEXTS:
+            put_text(said, name, text)
+        elif rest and matrix in MATRICES and matrix in group:
+            put_attribute(path, group[matrix], rest, text)
+        else:
+            put_attribute(path, said, name, text)
+
+
+def _read_guesses(source: Source, problem: Problem) -> list[StoredSolution | None]:
+    if not source.has(source.root, "guesses"):
+        return []
+    group = source.group(source.root, "guesses")
+    count = source.integer(group, "number_of_guesses")
+    if count < 0:
+        source.fail("/guesses/number_of_guesses", "a number that is not negative", f"{count}")
+    return [_read_answer(source, source.group(group, f"{k}"), problem) for k in range(1, count + 1)]
+
+
+def _read_answer(source: Source, group: Any, problem: Problem) -> StoredSolution | None:
+    """A stored answer, None if its r or u is declared but was never written (FCLIB files have that)."""
+    found: dict[str, Array] = {}
+    for name, (key, size) in _sizes(problem).items():
+        needed = name in ("r", "u")
+        if size is None or not (needed or source.has(group, key)):
+            continue
+        if source.has(group, key) and not source.is_written(group, key):
+            if needed:
+                return None
+            continue
+        value = source.reals(group, key)
+        if value.size != size:
+            source.fail(f"{group.name}/{key}", f"{size} numbers", f"{value.size}")
+        if not np.isfinite(value).all():
+            k = int(np.argmin(np.isfinite(value)))
+            source.fail(f"{group.name}/{key}", "finite numbers", f"{value[k]} at {k}")
+        found[name] = value
+    return StoredSolution(**found)
+
+
+def _check_answer(path: Path, place: str, answer: StoredSolution, problem: Problem) -> None:
+    for name, (key, size) in _sizes(problem).items():
+        value = getattr(answer, name)
+        if value is not None and (value.size != size or not np.isfinite(value).all()):
+            wanted = f"{size} finite numbers" if size is not None else "None, for this kind of problem"
+            raise FormatError.at(path, f"{place}/{key}", wanted, f"{value.size} numbers")
+
+
+def _write_answer(group: Any, answer: StoredSolution) -> None:
+    for name, key in (("v", "v"), ("lam", "l"), ("u", "u"), ("r", "r")):
+        value = getattr(answer, name)
+        if value is not None:
+            put_array(group, key, value, np.float64)
+
+
+def _sizes(problem: Problem) -> dict[str, tuple[str, int | None]]:
+    """For each part of an answer its name in files and its size, None where the problem has none."""
+    nv, p = (problem.M.size, problem.g_bias.size) if isinstance(problem, GlobalProblem) else (None, None)
+    return {"r": ("r", problem.size), "u": ("u", problem.size), "v": ("v", nv), "lam": ("l", p)}

@@ -1,0 +1,206 @@
+"""HDF5 with the doors locked: what is read is a number or a text, stored in this very file.
+
+HDF5 is a file system in a file. Links may lead elsewhere, datasets may be assembled from other
+files, types may be anything, and a few bytes may declare terabytes. Readers of problems need none
+of that, so every access goes through `Source`, which refuses
+
+- soft and external links, virtual and externally stored datasets;
+- every type but integers and reals of usual sizes, and texts;
+- filters other than deflate and shuffle, which are undone in `chunks` (others would load plug-ins);
+- datasets that were declared and never written;
+- more than max(64 MB, 200 times the size of the file) in all: declared sizes are summed before
+  anything is read, a chunk counts in full.
+
+The file is read from memory, so it cannot change between check and use.
+"""
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import h5py
+import numpy as np
+from h5py import h5d, h5f, h5l, h5t
+
+from stickslip.files.chunks import read_chunks
+from stickslip.files.errors import FormatError, shown
+from stickslip.problem.checks import Array, IntArray
+
+SMALLEST_BUDGET, EXPANSION = 64_000_000, 200
+"""A file may declare this many bytes, or so many times its own size."""
+
+
+class Source:
+    """An HDF5 file open for reading, and what it may still cost."""
+
+    def __init__(self, path: Path, content: bytes):
+        self.path = path
+        self.size = len(content)
+        self.budget = max(SMALLEST_BUDGET, EXPANSION * self.size)
+        self.limit = self.budget
+        with self._guard("the file"):
+            self.root = h5py.File(h5f.open_file_image(content))
+
+    def __enter__(self) -> "Source":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._guard("the file"):
+            self.root.close()
+
+    def fail(self, place: str, expected: str, found: str) -> NoReturn:
+        """Refuse the file at an HDF5 path."""
+        raise FormatError.at(self.path, place, expected, found)
+
+    def charge(self, place: str, size: int) -> None:
+        """Count `size` bytes against what the file may cost."""
+        self.budget -= size
+        if self.budget < 0:
+            self.fail(place, f"a file that holds no more than {self.limit} bytes", f"{size} bytes more")
+
+    def has(self, group: Any, name: str) -> bool:
+        """Whether there is something of that name, a link to elsewhere included."""
+        with self._guard(_place(group, name)):
+            return bool(group.id.links.exists(name.encode()))
+
+    def is_written(self, group: Any, name: str) -> bool:
+        """Whether there is a dataset of that name, and more of it than a declaration."""
+        if not self.has(group, name):
+            return False
+        found = self._open(group, name, "a dataset")
+        with self._guard(_place(group, name)):
+            return isinstance(found, h5py.Dataset) and bool(found.id.get_storage_size() or not found.size)
+
+    def group(self, parent: Any, name: str) -> Any:
+        """The group of that name."""
+        found = self._open(parent, name, "a group")
+        if not isinstance(found, h5py.Group):
+            self.fail(_place(parent, name), "a group", f"a {type(found).__name__.lower()}")
+        return found
+
+    def integer(self, group: Any, name: str) -> int:
+        """A single integer: a scalar, or an array of one."""
+        value = self.integers(group, name, None)
+        if value.size != 1:
+            self.fail(_place(group, name), "one integer", f"an array of shape {value.shape}")
+        return int(value.reshape(-1)[0])
+
+    def integers(self, group: Any, name: str, dimensions: int | None = 1) -> IntArray:
+        """An array of integers with that many dimensions (None: any)."""
+        array = self._numbers(group, name, dimensions, (h5t.INTEGER,))
+        if array.dtype.kind == "u" and array.size and int(array.max()) > np.iinfo(np.int64).max:
+            self.fail(_place(group, name), "integers below 2^63", f"{array.max()}")
+        return array.astype(np.int64)
+
+    def reals(self, group: Any, name: str, dimensions: int = 1) -> Array:
+        """An array of numbers with that many dimensions."""
+        return self._numbers(group, name, dimensions, (h5t.FLOAT, h5t.INTEGER)).astype(np.float64)
+
+    def text(self, group: Any, name: str) -> str:
+        """A single text; bytes that are not UTF-8 come as \\xNN."""
+        place = _place(group, name)
+        found = self._dataset(group, name)
+        with self._guard(place):
+            kind, shape = found.id.get_type(), found.shape
+            if shape is None:
+                return ""
+            if kind.get_class() != h5t.STRING or math.prod(shape) != 1 or found.chunks is not None:
+                self.fail(place, "one text, not in chunks", f"{_type_name(kind)} of shape {shape}")
+            value = found[()]
+        return _decoded(value if isinstance(value, bytes) else np.asarray(value).reshape(-1)[0])
+
+    def attributes(self, group: Any) -> dict[str, str]:
+        """The attributes of a group as texts."""
+        result = {}
+        with self._guard(_place(group)):
+            names = list(group.attrs)
+        for name in names:
+            place = f"{_place(group)}, attribute {shown(name)}"
+            with self._guard(place):
+                value = self._attribute(group, name, place)
+            result[_decoded(name)] = value
+        return result
+
+    def _attribute(self, group: Any, name: str, place: str) -> str:
+        found = group.attrs.get_id(name)
+        kind, shape = found.get_type(), found.shape
+        if kind.get_class() not in (h5t.STRING, h5t.INTEGER, h5t.FLOAT):
+            self.fail(place, "a number or a text", _type_name(kind))
+        if shape is None:
+            return ""
+        self.charge(place, math.prod(shape) * kind.get_size())
+        value = group.attrs[name]
+        items = [value] if isinstance(value, str | bytes) else np.asarray(value).reshape(-1).tolist()
+        return " ".join(_decoded(x) if isinstance(x, str | bytes) else str(x) for x in items)
+
+    def _numbers(self, group: Any, name: str, dimensions: int | None, classes: tuple[int, ...]) -> np.ndarray:
+        place = _place(group, name)
+        found = self._dataset(group, name)
+        with self._guard(place):
+            kind, shape = found.id.get_type(), found.shape
+            wanted = "integers" if h5t.FLOAT not in classes else "numbers"
+            if kind.get_class() not in classes or kind.get_size() > 8 or found.dtype.kind not in "iuf":
+                self.fail(place, f"{wanted} of at most 8 bytes", _type_name(kind))
+            if shape is None or (dimensions is not None and len(shape) != dimensions):
+                self.fail(place, f"an array of {dimensions} dimension(s)", f"one of shape {shape}")
+            if found.chunks is None:
+                return np.asarray(found[()])
+            return read_chunks(found, self.size, lambda expected, what: self.fail(place, expected, what))
+
+    def _dataset(self, group: Any, name: str) -> Any:
+        """A dataset that is stored here, is not too large, and can be read without plug-ins."""
+        place = _place(group, name)
+        found = self._open(group, name, "a dataset")
+        if not isinstance(found, h5py.Dataset):
+            self.fail(place, "a dataset", f"a {type(found).__name__.lower()}")
+        with self._guard(place):
+            plan = found.id.get_create_plist()
+            layout = plan.get_layout()
+            if layout == h5d.VIRTUAL or plan.get_external_count():
+                self.fail(place, "numbers stored in this file", "a dataset that is kept in other files")
+            size = math.prod(found.shape or (0,)) * found.id.get_type().get_size()
+            chunk = math.prod(plan.get_chunk()) if layout == h5d.CHUNKED else 0
+            self.charge(place, max(size, chunk * found.id.get_type().get_size()))
+            if size and not found.id.get_storage_size():
+                self.fail(place, f"{size} bytes of data", "a dataset that was declared and never written")
+        return found
+
+    def _open(self, group: Any, name: str, what: str) -> Any:
+        place = _place(group, name)
+        with self._guard(place):
+            if not group.id.links.exists(name.encode()):
+                self.fail(place, what, "nothing")
+            if group.id.links.get_info(name.encode()).type != h5l.TYPE_HARD:
+                self.fail(place, what, "a link to elsewhere")
+            return group[name]
+
+    @contextmanager
+    def _guard(self, place: str) -> Iterator[None]:
+        """HDF5 meets broken files with errors of every class; here they all mean the same."""
+        try:
+            yield
+        except FormatError:
+            raise
+        except Exception as error:
+            found = f"what HDF5 refuses: {type(error).__name__}: {error}"
+            raise FormatError.at(self.path, place, "sound HDF5", found) from None
+
+
+def _place(group: Any, name: str = "") -> str:
+    parent = str(group.name or "/")
+    return f"{parent.rstrip('/')}/{name}" if name else parent
+
+
+def _type_name(kind: Any) -> str:
+    names = {h5t.INTEGER: "integers", h5t.FLOAT: "reals", h5t.STRING: "text", h5t.COMPOUND: "a compound type",
+             h5t.REFERENCE: "references", h5t.ENUM: "an enumeration", h5t.VLEN: "arrays of any length",
+             h5t.OPAQUE: "opaque bytes", h5t.BITFIELD: "bits", h5t.ARRAY: "arrays"}  # fmt: skip
+    return f"{names.get(kind.get_class(), 'another type')} of {kind.get_size()} bytes"
+
+
+def _decoded(value: str | bytes) -> str:
+    """Text as h5py gives it, made printable: it may be bytes, or hold bytes in disguise."""
+    data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
+    return data.rstrip(b"\0").decode("utf-8", "backslashreplace")

@@ -1,0 +1,76 @@
+"""Writing HDF5: arrays, texts and attributes, without times, so that equal content is equal bytes."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import h5py
+import numpy as np
+from h5py import h5d, h5p, h5s, h5t
+
+from stickslip.files.errors import FormatError, shown
+
+LARGEST_ATTRIBUTE = 60_000
+"""HDF5 keeps attributes in object headers, which end at 64 kB."""
+
+
+def hdf5_content(fill: Callable[[Any], None]) -> bytes:
+    """The bytes of the HDF5 file that `fill` writes into, made in memory."""
+    # HDF5 knows open files by name, also those that are nowhere; two threads need two names.
+    with h5py.File(uuid4().hex, "w", driver="core", backing_store=False) as root:
+        fill(root)
+        root.flush()
+        return bytes(root.id.get_file_image())
+
+
+def put_array(group: Any, name: str, value: Any, dtype: Any) -> None:
+    """A dataset of numbers."""
+    group.create_dataset(name, data=np.ascontiguousarray(value, dtype), track_times=False)
+
+
+def put_text(group: Any, name: str, text: str) -> None:
+    """A text as C libraries write it: of fixed length, closed by a zero byte."""
+    data, kind = _terminated(text)
+    plan = h5p.create(h5p.DATASET_CREATE)
+    plan.set_obj_track_times(False)
+    space = h5s.create(h5s.SCALAR)
+    h5d.create(group.id, name.encode(), kind, space, plan).write(space, space, data, mtype=kind)
+
+
+def put_attribute(path: Path, group: Any, name: str, text: str) -> None:
+    """An attribute: a number if `text` is exactly how that number is shown, otherwise a text."""
+    value: Any = _number(text)
+    if value is None:
+        value, _ = _terminated(text)
+        if value.nbytes > LARGEST_ATTRIBUTE:
+            raise FormatError.at(path, f"{group.name}, attribute {shown(name)}",
+                                 f"at most {LARGEST_ATTRIBUTE} bytes (long texts go into `description`)",
+                                 f"{value.nbytes} bytes")  # fmt: skip
+    try:
+        group.attrs.create(_escaped(name), value)
+    except (ValueError, TypeError, OSError, RuntimeError) as error:
+        place = f"{group.name}, attribute {shown(name)}"
+        raise FormatError.at(path, place, "a name that HDF5 takes", f"this: {error}") from None
+
+
+def _number(text: str) -> np.int64 | np.float64 | None:
+    for shown_as, plain, store in ((str, int, np.int64), (repr, float, np.float64)):
+        try:
+            if shown_as(plain(text)) == text:
+                return store(plain(text))
+        except (ValueError, OverflowError):
+            continue
+    return None
+
+
+def _escaped(text: str) -> bytes:
+    """UTF-8 without what C libraries cannot read: zero bytes and halves of characters."""
+    return text.encode("utf-8", "backslashreplace").replace(b"\0", b"\\x00")
+
+
+def _terminated(text: str) -> tuple[np.ndarray, Any]:
+    data = _escaped(text) + b"\0"
+    kind = h5t.C_S1.copy()
+    kind.set_size(len(data))
+    return np.array(data, f"S{len(data)}"), kind

@@ -1,0 +1,173 @@
+"""Our own HDF5 layout, for problems that FCLIB has no place for: group `stickslip_problem`.
+
+    version (1), kind (contact, global or box), level (velocity, acceleration or position)
+    contact:  set, W, u_free
+    global:   set, M, f, H, u_bias and, with bilateral constraints, G, g_bias
+    box:      A, b, lower, upper
+
+`set` holds the seven arrays of a ProductSet by name (`own_set`). A matrix is a group with its
+`form`: dense (x), rows (compressed: m, n, p, i, x), bodies (contact blocks: bodies, rows, offset,
+and for W the count of bodies) or body blocks (x, one block per body). Problems come back in the
+form they had, matrix-free ones matrix-free.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from stickslip.files.fclib import block_bytes, coupled_bytes, read_compressed
+from stickslip.files.hdf5 import Source
+from stickslip.files.hdf5_write import put_array, put_text
+from stickslip.files.own_set import read_set, write_set
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import IntArray
+from stickslip.problem.contact import ContactProblem, GlobalProblem, Level
+from stickslip.problem.jacobian import ContactBlocks, contact_blocks
+from stickslip.problem.operator import BlockDelassus, BodyDelassus
+from stickslip.problem.sets import free
+from stickslip.problem.solution import Problem
+
+OWN_ROOT = "stickslip_problem"
+VERSION = 1
+FORMS = {
+    "W": ("dense", "rows", "bodies"),
+    "M": ("dense", "rows", "body blocks"),
+    "H": ("rows", "bodies"),
+    "G": ("rows", "bodies"),
+    "A": ("dense", "rows"),
+}
+"""Forms that each matrix may have."""
+LEVELS = tuple(level.value for level in Level)
+
+
+def read_own(source: Source, group: Any) -> Problem:
+    """The problem in our own root group."""
+    version = source.integer(group, "version")
+    if version != VERSION:
+        source.fail(f"{group.name}/version", f"{VERSION}, the version that this program knows", f"{version}")
+    kind = _choice(source, group, "kind", ("contact", "global", "box"))
+    if kind == "box":
+        b, lower, upper = (source.reals(group, name) for name in ("b", "lower", "upper"))
+        return BoxProblem(_read_matrix(source, group, "A", (b.size, b.size)), b, lower, upper)
+    level = Level(_choice(source, group, "level", LEVELS))
+    if kind == "contact":
+        u_free = source.reals(group, "u_free")
+        n = u_free.size
+        K = read_set(source, source.group(group, "set"), n)
+        return ContactProblem(_read_matrix(source, group, "W", (n, n), K.offset), u_free, K, level)
+    f, u_bias = source.reals(group, "f"), source.reals(group, "u_bias")
+    K = read_set(source, source.group(group, "set"), u_bias.size)
+    M = _read_matrix(source, group, "M", (f.size, f.size))
+    H = _read_matrix(source, group, "H", (f.size, u_bias.size), K.offset)
+    if not source.has(group, "G"):
+        return GlobalProblem(M, f, H, u_bias, K, level=level)
+    g_bias = source.reals(group, "g_bias")
+    G = _read_matrix(source, group, "G", (f.size, g_bias.size))
+    return GlobalProblem(M, f, H, u_bias, K, G, g_bias, level)
+
+
+def write_own(group: Any, problem: Problem) -> None:
+    """Fill our own root group with any problem."""
+    put_array(group, "version", [VERSION], np.int32)
+    if isinstance(problem, BoxProblem):
+        put_text(group, "kind", "box")
+        _write_matrix(group, "A", problem.A)
+        vectors = {"b": problem.b, "lower": problem.lower, "upper": problem.upper}
+    else:
+        put_text(group, "kind", "contact" if isinstance(problem, ContactProblem) else "global")
+        put_text(group, "level", problem.level.value)
+        write_set(group.create_group("set"), problem.K)
+        if isinstance(problem, ContactProblem):
+            W = problem.W
+            _write_matrix(group, "W", W if isinstance(W, BlockDelassus | BodyDelassus) else W.dense())
+            vectors = {"u_free": problem.u_free}
+        else:
+            _write_matrix(group, "M", problem.M.matrix)
+            _write_matrix(group, "H", problem.H)
+            vectors = {"f": problem.f, "u_bias": problem.u_bias}
+            if problem.G is not None:
+                _write_matrix(group, "G", problem.G)
+                vectors["g_bias"] = problem.g_bias
+    for name, value in vectors.items():
+        put_array(group, name, value, np.float64)
+
+
+def _choice(source: Source, group: Any, name: str, choices: tuple[str, ...]) -> str:
+    value = source.text(group, name)
+    if value not in choices:
+        source.fail(f"{group.name}/{name}", "one of " + ", ".join(choices), repr(value[:40]))
+    return value
+
+
+def _read_matrix(
+    source: Source, parent: Any, name: str, shape: tuple[int, int], offset: IntArray | None = None
+) -> Any:
+    """A matrix of that shape, in its form; `offset` is that of the product set, for W and H."""
+    group = source.group(parent, name)
+    form = _choice(source, group, "form", FORMS[name])
+    if form == "bodies":
+        blocks = _read_bodies(source, group, shape[1], offset)
+        return _read_delassus(source, group, blocks) if name == "W" else blocks
+    if form == "rows":
+        _same_shape(source, group, shape, (source.integer(group, "m"), source.integer(group, "n")))
+        parts = source.integers(group, "p"), source.integers(group, "i"), source.reals(group, "x")
+        matrix = read_compressed(source, group, shape, *parts)
+        if name == "W" and offset is not None:
+            source.charge(group.name, block_bytes(matrix, offset))
+        if name == "M":
+            source.charge(group.name, coupled_bytes(matrix))
+        return matrix
+    array = source.reals(group, "x", 2 if form == "dense" else 3)
+    square = (array.shape[0] * array.shape[1], array.shape[0] * array.shape[-1])
+    _same_shape(source, group, shape, array.shape if form == "dense" else square)
+    return array
+
+
+def _read_bodies(source: Source, group: Any, size: int, offset: IntArray | None) -> ContactBlocks:
+    bodies, rows = source.integers(group, "bodies", 2), source.reals(group, "rows", 3)
+    starts = source.integers(group, "offset")
+    if rows.shape[0] != size:
+        source.fail(f"{group.name}/rows", f"{size} rows, as the vectors have it", f"{rows.shape[0]}")
+    if not starts.size or starts[0] != 0 or starts[-1] != size or (starts[1:] <= starts[:-1]).any():
+        source.fail(f"{group.name}/offset", f"numbers that rise from 0 to {size}", "others")
+    if offset is not None and not np.array_equal(starts, offset):
+        source.fail(f"{group.name}/offset", "the offset of the product set", "another one")
+    return contact_blocks(bodies, rows, free(*np.diff(starts).tolist()))
+
+
+def _read_delassus(source: Source, group: Any, blocks: ContactBlocks) -> BodyDelassus:
+    count = source.integer(group, "count")
+    if count < 0 or (blocks.bodies >= count).any():
+        found = f"{count} bodies, and a contact with body {blocks.bodies.max(initial=-1)}"
+        source.fail(f"{group.name}/count", "a count above every body", found)
+    # Products with W make a velocity for every body, touched or not.
+    source.charge(f"{group.name}/count", 8 * count * blocks.rows.shape[2])
+    return BodyDelassus(blocks.offset, blocks.bodies, blocks.rows, count)
+
+
+def _same_shape(source: Source, group: Any, shape: tuple[int, ...], found: tuple[int, ...]) -> None:
+    if found != shape:
+        source.fail(group.name, f"a matrix of shape {shape}, as the vectors have it", f"one of shape {found}")
+
+
+def _write_matrix(parent: Any, name: str, matrix: Any) -> None:
+    group = parent.create_group(name)
+    if isinstance(matrix, ContactBlocks | BodyDelassus):
+        put_text(group, "form", "bodies")
+        put_array(group, "bodies", matrix.bodies, np.int64)
+        put_array(group, "rows", matrix.rows, np.float64)
+        put_array(group, "offset", matrix.offset, np.int64)
+        if isinstance(matrix, BodyDelassus):
+            put_array(group, "count", [matrix.count], np.int64)
+    elif sp.issparse(matrix) or isinstance(matrix, BlockDelassus):
+        csr = sp.csr_array(matrix.sparse() if isinstance(matrix, BlockDelassus) else matrix, copy=True)
+        csr.sum_duplicates()
+        put_text(group, "form", "rows")
+        shape = {"m": csr.shape[:1], "n": csr.shape[1:]}
+        for key, value in (shape | {"p": csr.indptr, "i": csr.indices}).items():
+            put_array(group, key, value, np.int64)
+        put_array(group, "x", csr.data, np.float64)
+    else:
+        put_text(group, "form", "dense" if matrix.ndim == 2 else "body blocks")
+        put_array(group, "x", matrix, np.float64)

@@ -1,0 +1,97 @@
+"""Read and write problems: the format is found in the content, or named by the ending.
+
+HDF5 files announce themselves by their first bytes; anything else is text. When writing, `.hdf5`
+and `.h5` are HDF5, `.dat` is text. h5py is imported only when an HDF5 file is touched.
+"""
+
+import os
+import stat
+from os import PathLike
+from pathlib import Path
+
+from stickslip.files.dat import KINDS, read_dat
+from stickslip.files.dat_write import STORAGES, kind_of, write_dat
+from stickslip.files.errors import FormatError
+from stickslip.files.record import ProblemRecord
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.solution import Problem
+
+SIGNATURE = b"\x89HDF\r\n\x1a\n"
+ENDINGS = {".hdf5": "HDF5", ".h5": "HDF5", ".dat": "text"}
+"""Endings of the names of files that can be written, and their formats."""
+
+
+def read(path: str | PathLike[str], kind: str | None = None) -> Problem:
+    """The problem in a file; `kind` (one of `KINDS`) settles what a text file leaves open."""
+    return read_record(path, kind).problem
+
+
+def read_record(path: str | PathLike[str], kind: str | None = None) -> ProblemRecord:
+    """The problem in a file, with what is said about it and the answers stored beside it."""
+    path = Path(path)
+    if kind is not None and kind not in KINDS:
+        raise FormatError.at(path, "the argument kind", "one of " + ", ".join(KINDS), repr(kind))
+    content = _content(path)
+    if not content.startswith(SIGNATURE):
+        return read_dat(path, content, kind)
+    from stickslip.files.archive import read_archive
+
+    record = read_archive(path, content)
+    if kind is not None and kind_of(record.problem) != kind:
+        found = kind_of(record.problem) or repr(record.problem)
+        raise FormatError.at(path, "the whole file", f"a problem of kind '{kind}', as asked for", found)
+    return record
+
+
+def write(path: str | PathLike[str], problem: Problem | ProblemRecord, *, storage: str | None = None) -> None:
+    """Write a problem or a record; the ending of the name says how: `.hdf5`, `.h5` or `.dat`.
+
+    `storage` is for text: "dense", "block" or "sparse" matrices, None for the form they have. The
+    file appears whole or not at all, and the same problem gives the same bytes.
+    """
+    path = Path(path)
+    record = problem if isinstance(problem, ProblemRecord) else ProblemRecord(problem)
+    if not isinstance(record.problem, ContactProblem | GlobalProblem | BoxProblem):
+        found = type(record.problem).__name__
+        raise FormatError.at(path, "what is to be written", "a problem or a ProblemRecord", found)
+    form = ENDINGS.get(path.suffix.lower())
+    if form is None:
+        wanted = "one that ends in " + ", ".join(ENDINGS)
+        raise FormatError.at(path, "the name of the file", wanted, repr(path.name))
+    if storage is not None and (form != "text" or storage not in STORAGES):
+        wanted = "one of " + ", ".join(STORAGES) if form == "text" else "None, for storage is for .dat files"
+        raise FormatError.at(path, "the argument storage", wanted, repr(storage))
+    if form == "text":
+        content = write_dat(path, record, storage)
+    else:
+        from stickslip.files.archive import write_archive
+
+        content = write_archive(path, record)
+    _replace(path, content)
+
+
+def _content(path: Path) -> bytes:
+    """The bytes of a regular file: pipes and devices may never end."""
+    try:
+        mode = path.stat().st_mode
+        if not stat.S_ISREG(mode):
+            what = "a folder" if stat.S_ISDIR(mode) else "a pipe, a device or a socket"
+            raise FormatError.at(path, "the file", "a regular file", what)
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: there is no such file") from None
+    except (OSError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError.at(path, "the file", "a readable file", f"this: {error}") from None
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Put `content` at `path` in one step, so that a write cut short destroys nothing."""
+    draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
+    try:
+        draft.write_bytes(content)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
