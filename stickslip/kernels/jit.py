@@ -6,8 +6,11 @@ enter. No `fastmath`: compiled and plain kernels round alike.
 
 import os
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 JIT = os.environ.get("STICKSLIP_JIT", "1") != "0"
 
@@ -29,11 +32,22 @@ def _stamp() -> tuple[float, int]:
 def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a kernel (cached on disk, 0/0 is NaN, no reordering of sums)."""
     if not JIT:
-        return function
+        return _plain(function)
     kernel = numba.njit(cache=True, error_model="numpy")(function)
     cache_file = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if cache_file is not None:
         cache_file._source_stamp = _STAMP
+    return kernel
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same in plain Python, as silent as compiled code about overflow and 0/0."""
+
+    @wraps(function)
+    def kernel(*arguments: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return function(*arguments)
+
     return kernel
 
 

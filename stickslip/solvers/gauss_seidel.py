@@ -59,7 +59,9 @@ class GaussSeidel(Options):
     ) -> Attempt:
         with Compilation() as compilation:
             start = time.perf_counter()
-            r = np.zeros(problem.size) if guess is None else problem.K.project(guess)
+            r = np.zeros(problem.size)
+            if guess is not None:
+                cones.project(*problem.K.arrays, guess, r)
             best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
             control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, 0.0 if guess is not None else 1.0
             run, data, work = self.prepare(problem)
@@ -122,13 +124,13 @@ def bench_rows(d: int) -> tuple[int, int]:
 def _local_storage(K: ProductSet) -> tuple[IntArray, Array]:
     """Where each block's W_ii and its extras go, and the room for them."""
     if K.family == (2,):
-        start = np.arange(len(K) + 1, dtype=np.int64) * (9 + EXTRAS_3)
-    else:
-        d = np.diff(K.offset)
-        extras = np.where(K.kind == cones.FREE, d * d, 0)
-        cone, groups = K.kind == cones.FRICTION, np.diff(K.group_offset)
-        extras[cone] = np.where((d[cone] == 3) & (groups[cone] == 1), EXTRAS_3, friction.extras(d[cone]))
-        start = np.concatenate([[0], np.cumsum(d * d + extras)]).astype(np.int64)
+        start = np.arange(0, (9 + EXTRAS_3) * (len(K) + 1), 9 + EXTRAS_3)
+        return start, np.empty((9 + EXTRAS_3) * len(K))
+    d = np.diff(K.offset)
+    extras = np.where(K.kind == cones.FREE, d * d, 0)
+    cone, groups = K.kind == cones.FRICTION, np.diff(K.group_offset)
+    extras[cone] = np.where((d[cone] == 3) & (groups[cone] == 1), EXTRAS_3, friction.extras(d[cone]))
+    start = np.concatenate([[0], np.cumsum(d * d + extras)]).astype(np.int64)
     return start, np.zeros(start[-1])
 
 
