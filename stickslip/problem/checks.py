@@ -26,7 +26,7 @@ def floats(name: str, value: ArrayLike, shape: tuple[int | None, ...] | None = N
     if shape is not None and not _fits(array.shape, shape):
         wanted = tuple("any" if s is None else s for s in shape)
         raise ProblemError(f"{name} has shape {array.shape}, expected {_shown(wanted)}")
-    array.flags.writeable = False
+    frozen(array)
     return array
 
 
@@ -36,7 +36,11 @@ def flat(name: str, value: ArrayLike, size: int, what: str = "") -> Array:
     if array.size != size:
         wanted = f"{size} numbers" + (f" ({what})" if what else "")
         raise ProblemError(f"{name} has shape {array.shape}, expected {wanted}")
-    array = array.reshape(-1)
+    return np.asarray(frozen(array.reshape(-1)))
+
+
+def frozen(array: Any) -> Any:
+    """`array`, read-only from now on: values do not change, and kernels see one type of array."""
     array.flags.writeable = False
     return array
 

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from stickslip.problem.checks import Array, ProblemError, finite, flat, floats
+from stickslip.problem.checks import Array, ProblemError, finite, flat, floats, frozen
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.mass import MassMatrix, mass_matrix
 from stickslip.problem.operator import Delassus, delassus, sparse_place
@@ -62,6 +62,7 @@ class ContactProblem:
     ) -> "ContactProblem":
         """The same without checks, for data made inside the house: an operator and flat arrays."""
         problem = object.__new__(cls)
+        frozen(u_free)
         for name, value in (("W", W), ("u_free", u_free), ("K", K), ("level", level)):
             object.__setattr__(problem, name, value)
         return problem

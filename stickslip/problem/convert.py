@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from stickslip.kernels import blocks as block_kernels
 from stickslip.problem.box import BoxProblem
-from stickslip.problem.checks import Array, ProblemError
+from stickslip.problem.checks import Array, ProblemError, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.operator import BodyDelassus, Delassus, DenseDelassus, block_delassus, delassus
@@ -133,6 +133,8 @@ def _reduce_bodies(problem: GlobalProblem) -> Conversion[ContactProblem]:
         K = K + free(*np.diff(G.offset).tolist())
         bodies, rows = np.concatenate([bodies, G.bodies]), np.concatenate([rows, G.rows])
         bias = np.concatenate([bias, problem.g_bias])
+    frozen(bodies)
+    frozen(rows)
     F = problem.M.inverse_root
     count, k = F.shape[0], F.shape[2]
     J = np.empty_like(rows)

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import blocks
-from stickslip.problem.checks import Array, IntArray, ProblemError, finite, floats
+from stickslip.problem.checks import Array, IntArray, ProblemError, finite, floats, frozen
 from stickslip.problem.operator import rows_to_sparse
 from stickslip.problem.sets import ProductSet
 
@@ -26,6 +26,10 @@ class ContactBlocks:
     """Rows of H' over the velocities of the two bodies [-, m], shape (n, 2, k)."""
     offset: IntArray
     """First row of each contact, and the total [-], shape (nb + 1,)."""
+
+    def __post_init__(self) -> None:
+        for array in (self.bodies, self.rows, self.offset):
+            frozen(array)
 
     @property
     def size(self) -> int:
@@ -70,8 +74,6 @@ def contact_blocks(bodies: ArrayLike, rows: ArrayLike, K: ProductSet) -> Contact
     table[fixed] = 0.0
     finite("rows", table, lambda k: _side(K, pairs, k))
     pairs = np.where(pairs < 0, -1, pairs).astype(np.int64)
-    for array in (pairs, table):
-        array.flags.writeable = False
     return ContactBlocks(pairs, table, K.offset)
 
 

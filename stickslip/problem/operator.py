@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.kernels import blocks
-from stickslip.problem.checks import Array, IntArray, ProblemError, finite, floats
+from stickslip.problem.checks import Array, IntArray, ProblemError, finite, floats, frozen
 from stickslip.problem.sets import ProductSet
 
 
@@ -43,6 +43,9 @@ class DenseDelassus:
     matrix: Array
     """Delassus matrix [1/kg], shape (n, n)."""
 
+    def __post_init__(self) -> None:
+        frozen(self.matrix)
+
     @property
     def size(self) -> int:
         return self.matrix.shape[0]
@@ -51,7 +54,7 @@ class DenseDelassus:
         return self.matrix @ r + bias
 
     def diagonal(self) -> Array:
-        return np.ascontiguousarray(np.diagonal(self.matrix))
+        return np.diagonal(self.matrix).copy()
 
     def blocks(self, K: ProductSet) -> "BlockDelassus":
         return BlockDelassus(K.offset, *blocks.dense_blocks(K.offset, self.matrix))
@@ -74,6 +77,10 @@ class BlockDelassus:
     """First number of each stored block, and the total [-], shape (nnzb + 1,)."""
     data: Array
     """Numbers of the blocks, each row by row [1/kg], shape (data_start[-1],)."""
+
+    def __post_init__(self) -> None:
+        for array in self.arrays:
+            frozen(array)
 
     @property
     def size(self) -> int:
@@ -128,6 +135,10 @@ class BodyDelassus:
     """Mass-scaled rows of H' [kg^-1/2], shape (n, 2, k), k velocities per body."""
     count: int
     """Number of bodies."""
+
+    def __post_init__(self) -> None:
+        for array in (self.offset, self.bodies, self.rows):
+            frozen(array)
 
     @property
     def size(self) -> int:

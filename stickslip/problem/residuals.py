@@ -25,7 +25,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels import residuals as kernels
 from stickslip.problem.box import BoxProblem
-from stickslip.problem.checks import Array, flat
+from stickslip.problem.checks import Array, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.sets import ProductSet
@@ -120,7 +120,7 @@ def judge(
         rows = problem.g_bias.size
         lam = flat("lam", np.zeros(rows) if lam is None else lam, rows)
         v = None if v is None else flat("v", v, problem.M.size)
-        return _judge_global(problem, r, v, lam)[0]
+        return examine(problem, r, v, lam)[0]
     return examine(problem, r, None, None)[0]
 
 
@@ -128,6 +128,7 @@ def examine(
     problem: ContactProblem | GlobalProblem | BoxProblem, r: Array, v: Array | None, lam: Array | None
 ) -> tuple[Residuals, Array]:
     """The judge's residuals and the contact velocities they were found with; flat arrays only."""
+    r = frozen(r.view())
     if isinstance(problem, BoxProblem):
         w = problem.value(r)
         return _judge_box(problem, r, w), w
@@ -169,7 +170,7 @@ def _judge_global(problem: GlobalProblem, r: Array, v: Array | None, lam: Array)
     pushed = problem.pushed(r, lam)
     v = M.solve(f + pushed) if v is None else v
     v_free = M.solve(f)
-    u, u_free = problem.contact_velocity(v), problem.contact_velocity(v_free)
+    u, u_free = problem.contact_velocity(v), frozen(problem.contact_velocity(v_free))
     law = _judge_law(problem.K, r, u, u_free, delassus_diagonal(problem))
     momentum = M.multiply(v)
     equilibrium = _relative(momentum - f - pushed, momentum, f, pushed)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import cones
-from stickslip.problem.checks import Array, IntArray, ProblemError, flat, floats, not_negative
+from stickslip.problem.checks import Array, IntArray, ProblemError, flat, floats, frozen, not_negative
 
 FAMILIES = {(1,): "coulomb2d", (2,): "coulomb3d", (2, 2): "rolling", (2, 1): "torsional"}
 """Names of the friction cones by the sizes of their groups; any other is `friction`."""
@@ -65,6 +65,10 @@ class ProductSet:
     """Number of components of each group [-], shape (ng,)."""
     coefficient: Array
     """Friction coefficient of each group [-, or m for rolling and torsion], shape (ng,)."""
+
+    def __post_init__(self) -> None:
+        for array in self.arrays:
+            frozen(array)
 
     def __len__(self) -> int:
         return self.kind.shape[0]
@@ -119,8 +123,22 @@ class ProductSet:
         """How many blocks of each kind there are."""
         if self.family is not None and len(self):
             return {FAMILIES.get(self.family, "friction"): len(self)}
-        names = [self.kind_name(i) for i in range(len(self))]
-        return {name: names.count(name) for name in KINDS if name in names}
+        count = {KINDS[kind]: int((self.kind == kind).sum()) for kind in range(cones.FRICTION)}
+        for groups, blocks in self.families().items():
+            name = FAMILIES.get(groups, "friction")
+            if groups:
+                count[name] = count.get(name, 0) + blocks.size
+        return {name: count[name] for name in KINDS if count.get(name)}
+
+    def families(self) -> dict[tuple[int, ...], IntArray]:
+        """Blocks by the sizes of their groups, () for those without friction; shape (count,) each."""
+        if self.family is not None:
+            return {self.family: np.arange(len(self))}
+        found: dict[tuple[int, ...], list[int]] = {}
+        start, sizes = self.group_offset.tolist(), self.group_size.tolist()
+        for i in range(len(self)):
+            found.setdefault(tuple(sizes[start[i] : start[i + 1]]), []).append(i)
+        return {groups: np.array(blocks) for groups, blocks in found.items()}
 
     @cached_property
     def family(self) -> tuple[int, ...] | None:

@@ -6,7 +6,9 @@ is strictly complementary when impulse and velocity together leave no margin at 
 not stand on the border between two cases, and are flagged.
 """
 
+from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -41,7 +43,7 @@ class ContactStates:
 
     def count(self) -> dict[str, int]:
         """How many contacts are in each state."""
-        return {state: self.name.count(state) for state in dict.fromkeys(sorted(self.name))}
+        return dict(sorted(Counter(self.name).items()))
 
     def summary(self) -> str:
         """One line: the counts, and how many contacts are not strictly complementary."""
@@ -64,14 +66,14 @@ def contact_states(
             _box_state(float(lo), float(hi), float(z), float(w), cut)
             for lo, hi, z, w in zip(problem.lower, problem.upper, r, u, strict=True)
         ]
-    else:
-        rows = _law_states(problem, r, u, tolerance)
-    return ContactStates(tuple(name for name, _ in rows), np.array([ok for _, ok in rows], bool))
+        return ContactStates(tuple(name for name, _ in rows), np.array([ok for _, ok in rows], bool))
+    name, strict = _law_states(problem, r, u, tolerance)
+    return ContactStates(tuple(name.tolist()), strict)
 
 
 def _law_states(
     problem: ContactProblem | GlobalProblem, r: Array, u: Array, tolerance: float
-) -> list[tuple[str, bool]]:
+) -> tuple[np.ndarray, np.ndarray]:
     K = problem.K
     diagonal = problem.W.diagonal() if isinstance(problem, ContactProblem) else delassus_diagonal(problem)
     scales = metric(K, diagonal)
@@ -79,34 +81,47 @@ def _law_states(
     push = np.repeat(scales.rho, np.diff(K.offset)) * scales.length * u
     size = max(float(np.linalg.norm(impulse)), float(np.linalg.norm(push))) / np.sqrt(max(1, len(K)))
     cut = 10.0 * tolerance * size
-    rows = []
-    for i in range(len(K)):
-        a, b = int(K.offset[i]), int(K.offset[i + 1])
+    name, strict = np.empty(len(K), object), np.ones(len(K), bool)
+    for groups, blocks in K.families().items():
+        if not groups:
+            continue
+        rows = K.offset[blocks][:, None] + np.arange(1 + sum(groups))
+        mu = scales.coefficient[K.group_offset[blocks][:, None] + np.arange(len(groups))]
+        name[blocks], strict[blocks] = _friction_states(impulse[rows], push[rows], groups, mu, cut)
+    for i in K.families().get((), ()):
+        a = int(K.offset[i])
         if K.kind[i] == cones.FREE:
-            rows.append(("bilateral", True))
-        elif K.kind[i] == cones.FRICTION:
-            mu = scales.coefficient[K.group_offset[i] : K.group_offset[i + 1]]
-            rows.append(_friction_state(impulse[a:b], push[a:b], K.groups(i), mu, cut))
+            name[i] = "bilateral"
         else:
-            rows.append(_box_state(float(K.lower[i]), float(K.upper[i]), float(r[a]), float(push[a]), cut))
-    return rows
+            low, high = float(K.lower[i]), float(K.upper[i])
+            name[i], strict[i] = _box_state(low, high, float(r[a]), float(push[a]), cut)
+    return name, strict
 
 
-def _friction_state(r: Array, u: Array, groups: tuple[int, ...], mu: Array, cut: float) -> tuple[str, bool]:
-    if r[0] <= cut:
-        return SEPARATING, bool(u[0] > cut)
-    moving, strict, a = [], True, 1
-    for k, size in enumerate(groups):
-        speed, held = np.linalg.norm(u[a : a + size]), np.linalg.norm(r[a : a + size])
-        a += size
-        if speed > cut:
-            moving.append(k)
-        else:
-            strict &= bool(held < mu[k] * r[0] - cut)
-    if not moving:
-        return STICKING, strict
+def _friction_states(
+    r: Array, u: Array, groups: tuple[int, ...], mu: Array, cut: float
+) -> tuple[list[str], np.ndarray]:
+    """Names and strictness of contacts of one family.   r, u (count, d), mu (count, groups)."""
+    ends = np.cumsum((1, *groups))
+    parts = [slice(a, b) for a, b in pairwise(ends)]
+    moving = np.stack([np.linalg.norm(u[:, part], axis=1) > cut for part in parts], axis=1)
+    held = np.stack([np.linalg.norm(r[:, part], axis=1) for part in parts], axis=1)
+    inside = held < mu * r[:, :1] - cut
+    closed = r[:, 0] > cut
+    strict = np.where(closed, (moving | inside).all(axis=1), u[:, 0] > cut)
+    # One name for each combination of moving groups: bit k says that group k moves.
+    names = [SEPARATING, *(_motion(groups, bits) for bits in range(2 ** len(groups)))]
+    code = np.where(closed, 1 + moving @ (1 << np.arange(len(groups))), 0)
+    return [names[c] for c in code.tolist()], strict
+
+
+def _motion(groups: tuple[int, ...], bits: int) -> str:
+    if not bits:
+        return STICKING
     names = MOTIONS.get(groups)
-    return (" and ".join(names[k] for k in moving) if names else SLIPPING), strict
+    if names is None:
+        return SLIPPING
+    return " and ".join(name for k, name in enumerate(names) if bits >> k & 1)
 
 
 def _box_state(low: float, high: float, r: float, u: float, cut: float) -> tuple[str, bool]:

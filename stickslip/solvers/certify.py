@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels.jit import Compilation
 from stickslip.problem.box import BoxProblem
-from stickslip.problem.checks import Array, ProblemError, flat
+from stickslip.problem.checks import Array, ProblemError, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, box_to_contacts, reduce_to_contacts
 from stickslip.problem.residuals import examine
@@ -59,13 +59,13 @@ def certified(
         return _judged(name, problem, Answer(attempt.r), attempt, tolerance)
     conversion, seconds, compiling = _converted(problem)
     refuse_unknown_blocks(name, conversion.problem)
-    start = None if start is None else conversion.guess(start)
+    start = None if start is None else frozen(np.ascontiguousarray(conversion.guess(start)))
     iterations, history = 0, []
     for share in TIGHTER:
         attempt = method(conversion.problem, start, share * tolerance)
         seconds, compiling = seconds + attempt.seconds, compiling + attempt.compile_seconds
         history.append(attempt.history + np.array([iterations, 0.0, 0.0]))
-        iterations, start = iterations + attempt.iterations, attempt.r
+        iterations, start = iterations + attempt.iterations, frozen(attempt.r.view())
         whole = Attempt(
             attempt.r, attempt.status, iterations, seconds, compiling, np.concatenate(history), attempt.reason
         )

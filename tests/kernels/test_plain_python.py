@@ -55,3 +55,36 @@ def test_the_cache_notices_a_change_in_any_kernel_file():
     if JIT:
         assert gauss_seidel.run._cache._cache_file._source_stamp == _STAMP == _stamp()
     assert np.isfinite(_STAMP[0])
+
+
+SIGNATURES = """
+import numpy as np
+import scipy.sparse as sp
+import stickslip as ss
+from stickslip.kernels import blocks, body_sweeps, cones, gauss_seidel, residuals
+from stickslip.scenes import make
+
+K = ss.coulomb([0.3, 0.4])
+W, q = np.eye(6) + 0.1, np.array([-1.0, 0.5, 0.0, -1.0, 0.0, 0.2])
+dense = ss.ContactProblem(W, q, K)
+problems = [dense, ss.ContactProblem(sp.csr_array(W), q, K),
+            ss.ContactProblem(W[:1, :1], q[:1], ss.nonnegative(1)), make("incline"), make("packing", spheres=5), make("packing", spheres=5, mu_roll=1e-3),
+            ss.GlobalProblem(np.eye(6), q, np.eye(6), np.zeros(6), K), ss.lcp(np.eye(2), [-1.0, 1.0]),
+            ss.ContactProblem(np.eye(7), -np.ones(7), K + ss.nonnegative(1))]
+for problem in problems:
+    solution = ss.solve(problem)
+    ss.judge(problem, solution.r, solution.v, solution.lam)
+    ss.judge(problem, solution.r.tolist())
+    ss.solve(problem, guess=solution.r)
+for module in (blocks, body_sweeps, cones, gauss_seidel, residuals):
+    for name, kernel in vars(module).items():
+        if len(getattr(kernel, "signatures", ())) > 1:
+            print(module.__name__, name, len(kernel.signatures))
+"""
+
+
+def test_kernels_are_compiled_once_whatever_the_problem_comes_from():
+    """Read-only and writable arrays are two types to Numba: values are read-only everywhere."""
+    done = subprocess.run([sys.executable, "-c", SIGNATURES], capture_output=True, text=True, check=True)
+    heavy = ("run", "measure", "prepare", "sweep")
+    assert [line for line in done.stdout.splitlines() if line.split()[1].startswith(heavy)] == []
