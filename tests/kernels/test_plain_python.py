@@ -68,7 +68,8 @@ K = ss.coulomb([0.3, 0.4])
 W, q = np.eye(6) + 0.1, np.array([-1.0, 0.5, 0.0, -1.0, 0.0, 0.2])
 dense = ss.ContactProblem(W, q, K)
 problems = [dense, ss.ContactProblem(sp.csr_array(W), q, K),
-            ss.ContactProblem(W[:1, :1], q[:1], ss.nonnegative(1)), make("incline"), make("packing", spheres=5), make("packing", spheres=5, mu_roll=1e-3),
+            ss.ContactProblem(W[:1, :1], q[:1], ss.nonnegative(1)),
+            make("incline"), make("packing", spheres=5), make("packing", spheres=5, mu_roll=1e-3),
             ss.GlobalProblem(np.eye(6), q, np.eye(6), np.zeros(6), K), ss.lcp(np.eye(2), [-1.0, 1.0]),
             ss.ContactProblem(np.eye(7), -np.ones(7), K + ss.nonnegative(1))]
 for problem in problems:
