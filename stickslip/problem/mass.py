@@ -2,7 +2,7 @@
 
 Three forms: one array, a SciPy matrix, or one k x k block per body. M must be positive definite
 (its symmetric part, for recorded matrices are symmetric only to their rounding); it is used as
-given, never symmetrised.
+given, never symmetrised. Body blocks must be symmetric.
 """
 
 from dataclasses import dataclass
@@ -96,8 +96,21 @@ def mass_matrix(value: Any) -> MassMatrix:
             )
         finite("M", matrix)
     mass = MassMatrix(matrix)
+    if mass.is_body_blocks:
+        _check_symmetric_bodies(matrix)
     _check_positive(mass)
     return mass
+
+
+def _check_symmetric_bodies(blocks: Array) -> None:
+    """Body blocks are factored as L L', so they must be symmetric to rounding."""
+    skew = np.abs(blocks - np.swapaxes(blocks, 1, 2)).max(axis=(1, 2), initial=0.0)
+    uneven = skew > 1e-10 * np.abs(blocks).max(axis=(1, 2), initial=0.0)
+    if uneven.any():
+        i = int(np.argmax(uneven))
+        raise ProblemError(
+            f"M of body {i} is not symmetric: entries differ by {skew[i]:.3g} across the diagonal"
+        )
 
 
 def _square(shape: tuple[int, ...]) -> None:

@@ -144,6 +144,14 @@ def test_a_mass_matrix_whose_factor_would_fill_up_is_still_checked():
     )
 
 
+def test_body_blocks_must_be_symmetric():
+    M = np.tile(np.eye(6), (3, 1, 1))
+    M[2, 0, 1] = 1e-6
+    K = coulomb([0.1])
+    H = contact_blocks([[0, 1]], np.zeros((3, 2, 6)), K)
+    bad("M of body 2 is not symmetric", lambda: GlobalProblem(M, np.zeros(18), H, np.zeros(3), K))
+
+
 def test_huge_numbers_do_not_hide_an_indefinite_mass():
     M = np.full((2, 2), 1.7e308)
     bad(
