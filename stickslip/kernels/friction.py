@@ -257,6 +257,9 @@ def _shorten(local, at, d, a, size, limit, c, kappa, work, t):
     c (size,). The norm falls monotonically with the multiplier.
     """
     o = at + a * d + a
+    if size == 1 and local[o] > 0.0:
+        t[a] = min(max(-c[0] / local[o], -limit), limit)
+        return max(abs(c[0]) / limit - local[o], 0.0) if limit > 0.0 else 0.0
     if size == 2 and limit > 0.0:
         s11, s12, s21, s22 = local[o], local[o + 1], local[o + d], local[o + d + 1]
         det = s11 * s22 - s12 * s21
@@ -299,7 +302,7 @@ def _tresca(local, at, d, q, coefficient, group_size, g0, g1, n, kappa, work, t)
     """
     t[0] = n
     c = work[d]
-    for _ in range(200):
+    for _ in range(50):
         change, a = 0.0, 1
         for g in range(g0, g1):
             size = group_size[g]
@@ -324,13 +327,17 @@ def _tresca(local, at, d, q, coefficient, group_size, g0, g1, n, kappa, work, t)
 def _bisect(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t):
     """Find a solution as a root of u_N(r_N) under Tresca's friction, Newton's method finishing it.
 
-    u_N is continuous in r_N and negative at 0, so a bracket always closes on a root.
+    u_N is continuous in r_N and negative at 0, so once it is positive a bracket closes on a root.
     """
     low, high = 0.0, -q[0] * local[at + d * d]
-    for _ in range(60):
-        if _tresca(local, at, d, q, coefficient, group_size, g0, g1, high, kappa, work, t) >= 0.0:
+    found = False
+    for _ in range(10):
+        found = _tresca(local, at, d, q, coefficient, group_size, g0, g1, high, kappa, work, t) >= 0.0
+        if found:
             break
-        low, high = high, 2.0 * high
+        low, high = high, 4.0 * high
+    if not found:  # closing still at a million times the impulse: jammed, there may be no solution
+        return
     near = 1e-2
     for _ in range(50):
         middle = 0.5 * (low + high)

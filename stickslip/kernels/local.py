@@ -19,6 +19,8 @@ from stickslip.kernels.slip import CLOSE, slip3
 EXTRAS_3 = 7
 """Numbers after W_ii for a 3D Coulomb contact: 1/W_NN, S (4), 1/det S or 1/s, and its form."""
 GENERAL, SINGULAR, ISOTROPIC = 0.0, 1.0, 2.0
+ROUNDING = 1e-13
+"""S below this share of W_TT is what elimination leaves of nothing."""
 SINGULAR_BELOW = 1e-13
 """S is singular when det S is below this share of tr S tr W_TT: the rounding left by elimination."""
 
@@ -36,6 +38,9 @@ def prepare_coulomb3(local, at):
     s12 = local[at + 5] - local[at + 3] * local[at + 2] * iw
     s21 = local[at + 7] - local[at + 6] * local[at + 1] * iw
     s22 = local[at + 8] - local[at + 6] * local[at + 2] * iw
+    noise = ROUNDING * (abs(local[at + 4]) + abs(local[at + 8]))
+    if abs(s11) + abs(s12) + abs(s21) + abs(s22) <= noise:  # W_ii of rank one
+        s11, s12, s21, s22 = 0.0, 0.0, 0.0, 0.0
     local[at + 9], local[at + 10], local[at + 11], local[at + 12], local[at + 13] = iw, s11, s12, s21, s22
     coupling = abs(local[at + 1]) + abs(local[at + 2]) + abs(local[at + 3]) + abs(local[at + 6])
     uneven = abs(s11 - s22) + abs(s12) + abs(s21)

@@ -10,8 +10,10 @@ import numpy as np
 from stickslip.kernels import cones
 from stickslip.kernels.jit import jit
 
-NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST = 0, 1, 2, 3, 4, 5
-MEASURES = 6
+NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST, APPROACH = 0, 1, 2, 3, 4, 5, 6
+MEASURES = 7
+SMALLEST, LARGEST = 1e-140, 1e140
+"""Outside these, squares of numbers may vanish or overflow, and nothing can be certified."""
 
 
 @jit
@@ -20,8 +22,9 @@ def metric(kind, offset, group_offset, group_size, coefficient, diagonal, rho, l
 
     Normal and first group share one rho; every further group (rolling, torsion) has its own, rho_g,
     which enters as the length sqrt(rho_g / rho) that makes it comparable with the others, and
-    coefficient_scaled <- coefficient / length. Where W_ii = 0 the mean over the other contacts
-    stands in, and 1 if there is none.   diagonal, length (n,), rho (nb,), coefficients (ng,).
+    coefficient_scaled <- coefficient / length. Where W_ii = 0, 1 / (mean W of the other contacts)
+    stands in, and 1 if there is none; where a group has no W of its own its length is 1.
+    diagonal, length (n,), rho (nb,), coefficients (ng,).
     """
     total, count = 0.0, 0
     for i in range(kind.shape[0]):
@@ -113,7 +116,7 @@ def stop_measures(
 
     ones (n,) of 1; x, y (n,) work; out (MEASURES,).
     """
-    plain, scaled, worst, where = 0.0, 0.0, -1.0, -1
+    plain, scaled, worst, where, big, big_s = 0.0, 0.0, -1.0, -1, 0.0, 0.0
     rr, uu, ff, rr_s, uu_s, ff_s = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         a, b, g, scale = offset[i], offset[i + 1], group_offset[i], rho[i]
@@ -134,26 +137,44 @@ def stop_measures(
         if square > worst or square != square:
             worst, where = square, i
         for k in range(a, b):
+            big = max(big, abs(r[k]), abs(u[k]), abs(u_free[k]))
             rr += r[k] * r[k]
             uu += u[k] * u[k]
             ff += u_free[k] * u_free[k]
             down, up = r[k] / length[k], scale * length[k]
+            big_s = max(big_s, abs(down), abs(up * u[k]), abs(up * u_free[k]))
             rr_s += down * down
             uu_s += up * u[k] * (up * u[k])
             ff_s += up * u_free[k] * (up * u_free[k])
-    out[NATURAL] = ratio(plain, max(rr, uu, ff))
-    out[SCALED] = ratio(scaled, max(rr_s, uu_s, ff_s))
+    out[NATURAL] = ratio(plain, max(rr, uu, ff), big)
+    out[SCALED] = ratio(scaled, max(rr_s, uu_s, ff_s), big_s)
     out[WORST] = where
 
 
 @jit
-def ratio(square, scale):
-    """sqrt(square / scale), with 0/0 = 0 and NaN kept."""
-    if square == 0.0:
+def ratio(square, scale, big):
+    """sqrt(square / scale), with 0/0 = 0; NaN where `big`, the largest number, defies squaring."""
+    if big == 0.0:
         return 0.0
-    if scale == 0.0:
-        return math.inf
+    if not (SMALLEST < big < LARGEST):
+        return math.nan
     return math.sqrt(square) / math.sqrt(scale)
+
+
+@jit
+def approach(kind, offset, lower, u, u_free):
+    """Largest speed at which a contact still closes, relative to the largest normal velocity.
+
+    Contacts only (friction and nonnegative blocks). Impulses do not enter: where they grow without
+    bound, as between closing walls, the natural maps fall but this does not.
+    """
+    closing, scale = 0.0, 0.0
+    for i in range(kind.shape[0]):
+        if kind[i] == cones.FRICTION or kind[i] == cones.NONNEGATIVE:
+            a = offset[i]
+            closing = max(closing, -u[a])
+            scale = max(scale, abs(u[a]), abs(u_free[a]))
+    return closing / scale if closing > 0.0 else 0.0
 
 
 @jit
@@ -213,4 +234,5 @@ def measure(kind, offset, lower, upper, group_offset, group_size, coefficient, d
     unit_measures(
         kind, offset, lower, upper, group_offset, group_size, coefficient, r, u, work[0], work[1], out
     )
+    out[APPROACH] = approach(kind, offset, lower, u, u_free)
     return out

@@ -11,8 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from stickslip.problem.checks import Array, ProblemError, finite, flat, floats
-from stickslip.problem.operator import sparse_place
+from stickslip.problem.checks import Array, ProblemError, finite, flat, floats, sparse
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,14 +82,12 @@ def mlcp(A: Any, b: ArrayLike, free: ArrayLike) -> BoxProblem:
 
 def relay(A: Any, b: ArrayLike, lower: ArrayLike = -1.0, upper: ArrayLike = 1.0) -> BoxProblem:
     """Relay: z in [lower, upper] and -(A z + b) in its normal cone."""
-    n = np.size(b)
-    return BoxProblem(A, b, np.broadcast_to(lower, n), np.broadcast_to(upper, n))  # type: ignore[arg-type]
+    return BoxProblem(A, b, lower, upper)  # type: ignore[arg-type]
 
 
 def _matrix(value: Any, n: int) -> np.ndarray | sp.csr_array:
     if sp.issparse(value):
-        matrix = sp.csr_array(value)
-        finite("A", matrix.data, lambda k: "entry ({}, {})".format(*sparse_place(matrix, k[0])))
+        matrix = sparse("A", value)
     else:
         matrix = floats("A", value)
         finite("A", matrix)

@@ -4,9 +4,11 @@ Every message names the field, the place and the value, and what would have been
 """
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
@@ -20,14 +22,47 @@ class ProblemError(ValueError):
 def floats(name: str, value: ArrayLike, shape: tuple[int | None, ...] | None = None) -> Array:
     """`value` as a read-only C-contiguous float64 array of the given shape (None: any length)."""
     try:
-        array = np.array(value, dtype=np.float64, order="C")
+        given = np.asarray(value)
+        if given.dtype.kind not in "biufOU" or np.ma.isMaskedArray(value):
+            what = "a masked array" if np.ma.isMaskedArray(value) else f"of type {given.dtype}"
+            raise ProblemError(f"{name} is not an array of real numbers: it is {what}")
+        array = np.array(given, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
+        if isinstance(error, ProblemError):
+            raise
         raise ProblemError(f"{name} is not an array of real numbers: {error}") from None
     if shape is not None and not _fits(array.shape, shape):
         wanted = tuple("any" if s is None else s for s in shape)
         raise ProblemError(f"{name} has shape {array.shape}, expected {_shown(wanted)}")
     frozen(array)
     return array
+
+
+def sparse(name: str, value: Any, place: Callable[[int, int], str] | None = None) -> sp.csr_array:
+    """A SciPy matrix as float64 CSR of its own, duplicates summed, finite and read-only."""
+    if len(value.shape) != 2:
+        raise ProblemError(f"{name} has shape {tuple(value.shape)}, expected a matrix")
+    if value.dtype.kind not in "biuf":
+        raise ProblemError(f"{name} is not a matrix of real numbers: it is of type {value.dtype}")
+    matrix = sp.csr_array(value, dtype=np.float64, copy=True)
+    matrix.sum_duplicates()
+    where = place or "entry ({}, {})".format
+    finite(name, matrix.data, lambda k: where(*sparse_place(matrix, k[0])))
+    for array in (matrix.data, matrix.indices, matrix.indptr):
+        frozen(array)
+    return matrix
+
+
+def sparse_place(matrix: sp.csr_array, k: int) -> tuple[int, int]:
+    """Row and column of the k-th stored number of a CSR matrix."""
+    return int(np.searchsorted(matrix.indptr, k, side="right") - 1), int(matrix.indices[k])
+
+
+def count(name: str, value: Any, least: int) -> int:
+    """`value` as an integer of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ProblemError(f"{name} is {value!r}; it must be an integer, {least} or more")
+    return int(value)
 
 
 def flat(name: str, value: ArrayLike, size: int, what: str = "") -> Array:

@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from stickslip.problem.checks import Array, ProblemError, finite, flat, floats, frozen
+from stickslip.problem.checks import Array, ProblemError, finite, flat, floats, frozen, sparse
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.mass import MassMatrix, mass_matrix
-from stickslip.problem.operator import Delassus, delassus, sparse_place
+from stickslip.problem.operator import Delassus, delassus
 from stickslip.problem.sets import ProductSet
 
 
@@ -193,15 +193,15 @@ def _map(name: str, value: Any, M: MassMatrix, columns: int | None) -> sp.csr_ar
             raise ProblemError(f"{name} has {value.size} components, expected {columns}")
         _check_bodies(name, value, M)
         return value
-    matrix = sp.csr_array(value if sp.issparse(value) else floats(name, value))
-    if matrix.ndim != 2 or matrix.shape[0] != M.size or columns not in (None, matrix.shape[1]):
+    given = value if sp.issparse(value) else floats(name, value)
+    if len(given.shape) != 2 or given.shape[0] != M.size or columns not in (None, given.shape[1]):
         wanted = "any" if columns is None else columns
-        raise ProblemError(f"{name} has shape {matrix.shape}, expected ({M.size}, {wanted})")
-    finite(name, matrix.data, lambda k: "entry ({}, {})".format(*sparse_place(matrix, k[0])))
-    return matrix
+        raise ProblemError(f"{name} has shape {given.shape}, expected ({M.size}, {wanted})")
+    return sparse(name, given if sp.issparse(given) else sp.csr_array(given))
 
 
 def _check_bodies(name: str, value: ContactBlocks, M: MassMatrix) -> None:
+    value.check(name)
     k = value.rows.shape[2]
     if M.is_body_blocks and M.matrix.shape[1] != k:
         raise ProblemError(f"{name} has {k} velocities per body, M has {M.matrix.shape[1]}")

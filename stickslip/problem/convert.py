@@ -82,7 +82,7 @@ def _eliminate_joints(problem: GlobalProblem) -> Conversion[ContactProblem]:
     """lam = -A⁺(G' M^-1 (f + H r) + g_bias) with A = G' M^-1 G, redundant rows allowed."""
     M, H, G = problem.M, problem.H_sparse(), problem.G_sparse()
     MiH, MiG, v_open = M.solve(H), M.solve(G), M.solve(problem.f)
-    A_inverse = np.linalg.pinv((G.T @ MiG).toarray(), hermitian=True)
+    A_inverse = _pseudo_inverse((G.T @ MiG).toarray())
     B = (G.T @ MiH).toarray()
     lam_free = -A_inverse @ (G.T @ v_open + problem.g_bias)
     lam_of_r = -A_inverse @ B
@@ -102,6 +102,14 @@ def _eliminate_joints(problem: GlobalProblem) -> Conversion[ContactProblem]:
     W = (H.T @ MiH).toarray() + B.T @ lam_of_r
     reduced = _contact(W, H.T @ v_free + problem.u_bias, problem.K, problem)
     return Conversion(reduced, recover, lambda r: r)
+
+
+def _pseudo_inverse(A: Array) -> Array:
+    """A⁺ of a positive semidefinite matrix, redundant rows told from rounding whatever their units."""
+    diagonal = np.diagonal(A)
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    inverse = np.linalg.pinv(scale[:, None] * A * scale, rcond=1e-12, hermitian=True)
+    return np.asarray(scale[:, None] * inverse * scale)
 
 
 def _reduce_with_blocks(problem: GlobalProblem) -> Conversion[ContactProblem]:

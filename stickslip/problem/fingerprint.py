@@ -34,6 +34,7 @@ def _arrays(problem: ContactProblem | GlobalProblem | BoxProblem) -> Iterator[np
     if isinstance(problem, ContactProblem):
         W = problem.W
         if isinstance(W, BodyDelassus):
+            yield np.frombuffer(b"over bodies", np.uint8)
             yield from _matrix(W.sparse())
         else:
             yield from _matrix(W.sparse() if isinstance(W, BlockDelassus) else W.dense())

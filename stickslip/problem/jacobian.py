@@ -36,6 +36,21 @@ class ContactBlocks:
         """Number of components n of r."""
         return self.rows.shape[0]
 
+    def check(self, name: str) -> None:
+        """Refuse arrays that do not belong together, under the name of the map they are."""
+        n, nb = self.rows.shape[0], self.bodies.shape[0]
+        sides = self.bodies.shape == (nb, 2) and self.rows.shape[1:2] == (2,)
+        ends = self.offset.shape == (nb + 1,) and self.offset[0] == 0 and self.offset[-1] == n
+        if not (sides and ends and self.rows.ndim == 3 and (np.diff(self.offset) > 0).all()):
+            raise ProblemError(
+                f"{name} has contact blocks that do not fit together; make them with contact_blocks"
+            )
+        if self.rows.shape[2] == 0:
+            raise ProblemError(f"{name} has contact blocks over bodies without velocities")
+        if nb and self.bodies.min() < -1:
+            raise ProblemError(f"{name} names a body {self.bodies.min()}; -1 is a fixed side")
+        finite(name, self.rows)
+
     def impulses(self, r: Array, count: int) -> Array:
         """H r: impulse on each of `count` bodies [N s, N m s], shape (count, k)."""
         w = np.empty((count, self.rows.shape[2]))

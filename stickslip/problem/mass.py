@@ -14,8 +14,7 @@ import qdldl
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from stickslip.problem.checks import Array, ProblemError, finite, floats
-from stickslip.problem.operator import sparse_place
+from stickslip.problem.checks import Array, ProblemError, finite, floats, sparse
 
 SMALL = 256
 """Largest coupled set of velocities that is inverted as a dense block."""
@@ -85,9 +84,8 @@ def mass_matrix(value: Any) -> MassMatrix:
     if isinstance(value, MassMatrix):
         return value
     if sp.issparse(value):
-        matrix = sp.csr_array(value)
+        matrix = sparse("M", value)
         _square(matrix.shape)
-        finite("M", matrix.data, lambda k: "entry ({}, {})".format(*sparse_place(matrix, k[0])))
     else:
         matrix = floats("M", value)
         if matrix.ndim not in (2, 3) or matrix.shape[-1] != matrix.shape[-2]:

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.kernels import blocks
-from stickslip.problem.checks import Array, IntArray, ProblemError, finite, floats, frozen
+from stickslip.problem.checks import Array, IntArray, ProblemError, finite, floats, frozen, sparse
 from stickslip.problem.sets import ProductSet
 
 
@@ -173,12 +173,12 @@ def delassus(name: str, W: Any, K: ProductSet) -> Delassus:
     if isinstance(W, DenseDelassus | BlockDelassus | BodyDelassus):
         if W.size != K.size:
             raise ProblemError(f"{name} has {W.size} rows, expected {K.size} for {K!r}")
+        if isinstance(W, BodyDelassus) and not np.array_equal(W.offset, K.offset):
+            raise ProblemError(f"{name} is matrix-free over blocks of other sizes than those of {K!r}")
         return W
     if sp.issparse(W):
         check_shape(name, W.shape, K)
-        matrix = sp.csr_array(W)
-        finite(name, matrix.data, lambda k: _between(K, *sparse_place(matrix, k[0])))
-        return block_delassus(matrix, K)
+        return block_delassus(sparse(name, W, lambda row, column: _between(K, row, column)), K)
     matrix = floats(name, W)
     check_shape(name, matrix.shape, K)
     finite(name, matrix, lambda k: _between(K, *k))
@@ -219,11 +219,6 @@ def check_shape(name: str, shape: tuple[int, ...], K: ProductSet) -> None:
     """Refuse a matrix that does not fit the components of K."""
     if shape != (K.size, K.size):
         raise ProblemError(f"{name} has shape {shape}, expected ({K.size}, {K.size}) for {K!r}")
-
-
-def sparse_place(matrix: sp.csr_array, k: int) -> tuple[int, int]:
-    """Row and column of the k-th stored number of a CSR matrix."""
-    return int(np.searchsorted(matrix.indptr, k, side="right") - 1), int(matrix.indices[k])
 
 
 def _between(K: ProductSet, row: int, column: int) -> str:

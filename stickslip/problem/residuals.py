@@ -12,10 +12,12 @@ number means:
 - impulse, velocity, work: largest distance of r to K [N s] and of u_hat to K* [m/s], largest
   |r·u_hat| of a contact [J].
 - worst: the contact with the largest share in natural_scaled.
+- approach: the largest speed -u_N at which a contact closes, over the largest normal velocity.
 
-A contact with W_ii = 0 takes the mean rho of the others (1 if there is none); 0/0 is 0; an empty
-problem is solved. Solved means natural <= tolerance and natural_scaled <= tolerance, and for
-global problems equilibrium and joints as well.
+A contact with W_ii = 0 takes 1 / (mean W of the others), 1 if there is none; 0/0 is 0; an empty
+problem is solved; numbers beyond 1e±140 are not judged (NaN). Solved means natural <= tolerance and
+natural_scaled <= tolerance, for global problems equilibrium and joints as well, and that no contact
+closes at more than a tenth of the largest normal velocity.
 """
 
 from dataclasses import dataclass, replace
@@ -29,6 +31,9 @@ from stickslip.problem.checks import Array, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.sets import ProductSet
+
+CLOSING = 0.1
+"""Share of the largest normal velocity at which a contact may close in a solved problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +52,8 @@ class Residuals:
     """Largest |r·u_hat| of a contact [J]."""
     worst: int
     """Contact with the largest share in natural_scaled; -1 if there is none."""
+    approach: float = 0.0
+    """Largest speed at which a contact still closes, over the largest normal velocity [-]."""
     equilibrium: float = 0.0
     """|M v - f - H r - G lam| / max(|M v|, |f|, |H r + G lam|), global problems only [-]."""
     joints: float = 0.0
@@ -60,8 +67,12 @@ class Residuals:
         return float("inf") if any(v != v for v in values) else worst
 
     def solved(self, tolerance: float) -> bool:
-        """Whether every relative measure is at most `tolerance`."""
-        return self.error <= tolerance
+        """Whether every relative measure is at most `tolerance`, and no contact closes fast.
+
+        The second keeps out impulses that grow without bound between closing walls: they make the
+        relative measures as small as one likes, and the contacts close all the same.
+        """
+        return self.error <= tolerance and self.approach <= max(CLOSING, tolerance)
 
     def rows(self, tolerance: float | None = None) -> list[tuple[str, str]]:
         """Names and values for printing."""
@@ -140,27 +151,38 @@ def examine(
 
 def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array) -> Residuals:
     out = kernels.measure(*K.arrays, diagonal, r, u, u_free)
-    natural, scaled, impulse, velocity, energy, worst = out.tolist()
-    return Residuals(natural, scaled, impulse, velocity, energy, int(worst))
+    natural, scaled, impulse, velocity, energy, worst, approach = out.tolist()
+    if natural != natural:
+        impulse = velocity = energy = approach = natural
+    return Residuals(natural, scaled, impulse, velocity, energy, int(worst), approach)
 
 
 def _judge_box(problem: BoxProblem, z: Array, w: Array) -> Residuals:
-    """|z - P(z - (A z + b))|_inf / max(1, |b|_inf), the same number in both places."""
-    gap = z - np.clip(z - w, problem.lower, problem.upper)
-    worst = int(np.argmax(np.where(np.isnan(gap), np.inf, np.abs(gap)))) if z.size else -1
-    natural = abs(float(gap[worst])) / max(1.0, float(np.abs(problem.b).max())) if z.size else 0.0
-    inside = np.clip(z, problem.lower, problem.upper)
-    need_up, need_down = problem.upper == np.inf, problem.lower == -np.inf
-    velocity = np.where(need_up, np.maximum(-w, 0.0), 0.0) + np.where(need_down, np.maximum(w, 0.0), 0.0)
+    """natural |z - P(z - w)|_inf / max(1, |b|_inf); natural_scaled with rho = 1 / |A_ii|, no 1."""
+    if not z.size:
+        return Residuals(0.0, 0.0, 0.0, 0.0, 0.0, -1)
+    lower, upper, b = problem.lower, problem.upper, problem.b
+    diagonal = np.abs(problem.A.diagonal())
+    known = diagonal > 0.0
+    rho = np.full(z.size, known.sum() / diagonal.sum() if known.any() else 1.0)
+    rho[known] = 1.0 / diagonal[known]
+    gap, gap_scaled = z - np.clip(z - w, lower, upper), z - np.clip(z - rho * w, lower, upper)
+    if np.isnan(gap).any():
+        nan = float("nan")
+        return Residuals(nan, nan, nan, nan, nan, int(np.argmax(np.isnan(gap))))
+    scale = max(float(np.abs(x).max()) for x in (z, rho * b, rho * w))
+    worst = int(np.argmax(np.abs(gap_scaled)))
+    closing = np.where(upper == np.inf, np.maximum(-w, 0.0), 0.0)
+    opening = np.where(lower == -np.inf, np.maximum(w, 0.0), 0.0)
     with np.errstate(invalid="ignore"):
-        side = np.where(w > 0.0, z - problem.lower, problem.upper - z)
+        side = np.where(w > 0.0, z - lower, upper - z)
         energy = np.where(np.isfinite(side) & (w != 0.0), np.abs(side * w), 0.0)
     return Residuals(
-        natural,
-        natural,
-        float(np.abs(z - inside).max(initial=0.0)),
-        float(velocity.max(initial=0.0)),
-        float(energy.max(initial=0.0)),
+        float(np.abs(gap).max()) / max(1.0, float(np.abs(b).max())),
+        float(np.abs(gap_scaled).max()) / scale if scale else 0.0,
+        float(np.abs(z - np.clip(z, lower, upper)).max()),
+        float((closing + opening).max()),
+        float(energy.max()),
         worst,
     )
 

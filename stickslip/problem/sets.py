@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import cones
-from stickslip.problem.checks import Array, IntArray, ProblemError, flat, floats, frozen, not_negative
+from stickslip.problem.checks import Array, IntArray, ProblemError, count, flat, floats, frozen, not_negative
 
 FAMILIES = {(1,): "coulomb2d", (2,): "coulomb3d", (2, 2): "rolling", (2, 1): "torsional"}
 """Names of the friction cones by the sizes of their groups; any other is `friction`."""
@@ -123,12 +123,12 @@ class ProductSet:
         """How many blocks of each kind there are."""
         if self.family is not None and len(self):
             return {FAMILIES.get(self.family, "friction"): len(self)}
-        count = {KINDS[kind]: int((self.kind == kind).sum()) for kind in range(cones.FRICTION)}
+        found = {KINDS[kind]: int((self.kind == kind).sum()) for kind in range(cones.FRICTION)}
         for groups, blocks in self.families().items():
             name = FAMILIES.get(groups, "friction")
             if groups:
-                count[name] = count.get(name, 0) + blocks.size
-        return {name: count[name] for name in KINDS if count.get(name)}
+                found[name] = found.get(name, 0) + blocks.size
+        return {name: found[name] for name in KINDS if found.get(name)}
 
     def families(self) -> dict[tuple[int, ...], IntArray]:
         """Blocks by the sizes of their groups, () for those without friction; shape (count,) each."""
@@ -172,9 +172,9 @@ class ProductSet:
 
     def rows(self, x: Array) -> Array:
         """`x` seen block by block, shape (nb, d), when every block has d components."""
-        if self.dimension is None:
+        if self.dimension is None and len(self):
             raise ProblemError(f"blocks of different sizes cannot be seen as rows: {self!r}")
-        return np.reshape(x, (len(self), self.dimension))
+        return np.reshape(x, (len(self), self.dimension or 0))
 
     def split(self, x: Array) -> list[Array]:
         """`x` as a list of one view per block."""
@@ -219,24 +219,25 @@ class ProductSet:
 
 def free(*sizes: int) -> ProductSet:
     """Bilateral blocks of the given sizes: `free(6)` is one block solved together."""
-    for i, size in enumerate(sizes):
-        if int(size) != size or size < 1:
-            raise ProblemError(f"free block {i} has size {size}; it must be a positive integer")
+    sizes = tuple(count(f"size of free block {i}", size, 1) for i, size in enumerate(sizes))
     nb = len(sizes)
     return _set(cones.FREE, np.asarray(sizes), np.full(nb, -np.inf), np.full(nb, np.inf))
 
 
-def nonnegative(count: int) -> ProductSet:
-    """`count` blocks r >= 0 of one component each."""
-    if count < 0:
-        raise ProblemError(f"nonnegative blocks: count is {count}; it must not be negative")
-    return _set(cones.NONNEGATIVE, np.ones(count), np.zeros(count), np.full(count, np.inf))
+def nonnegative(blocks: int) -> ProductSet:
+    """So many blocks r >= 0 of one component each."""
+    nb = count("number of nonnegative blocks", blocks, 0)
+    return _set(cones.NONNEGATIVE, np.ones(nb), np.zeros(nb), np.full(nb, np.inf))
 
 
 def interval(lower: ArrayLike, upper: ArrayLike) -> ProductSet:
     """Blocks lower <= r <= upper of one component each [N s]; bounds may be infinite."""
     low, high = (floats(n, np.atleast_1d(x)) for n, x in (("lower", lower), ("upper", upper)))
-    low, high = (x.reshape(-1) for x in np.broadcast_arrays(low, high))
+    if low.size != high.size and 1 not in (low.size, high.size):
+        raise ProblemError(
+            f"lower and upper have {low.size} and {high.size} entries, expected as many of each"
+        )
+    low, high = (x.reshape(-1) for x in np.broadcast_arrays(low.reshape(-1), high.reshape(-1)))
     bad = ~(low <= high) | (low == np.inf) | (high == -np.inf)
     if bad.any():
         i = int(np.flatnonzero(bad)[0])
@@ -267,8 +268,9 @@ def friction(
     groups: Sequence[int], coefficients: ArrayLike, names: Sequence[str] | None = None
 ) -> ProductSet:
     """Contacts of any friction family: group sizes, and `coefficients` of shape (nc, groups)."""
-    if not groups or any(int(g) != g or g < 1 for g in groups):
-        raise ProblemError(f"groups is {tuple(groups)}; it must be positive integers, at least one")
+    if not groups:
+        raise ProblemError("groups is empty; a friction cone has at least one group of components")
+    groups = tuple(count(f"size of group {k}", size, 1) for k, size in enumerate(groups))
     table = floats("coefficients", coefficients, (None, len(groups)))
     for k in range(len(groups)):
         not_negative(names[k] if names else f"coefficient of group {k}", table[:, k])

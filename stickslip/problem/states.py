@@ -61,7 +61,7 @@ def contact_states(
     the impulses r and rho u.
     """
     if isinstance(problem, BoxProblem):
-        cut = 10.0 * tolerance * max(1.0, float(np.abs(problem.b).max(initial=0.0)))
+        cut = 10.0 * tolerance * max(float(np.abs(x).max(initial=0.0)) for x in (r, u))
         rows = [
             _box_state(float(lo), float(hi), float(z), float(w), cut)
             for lo, hi, z, w in zip(problem.lower, problem.upper, r, u, strict=True)

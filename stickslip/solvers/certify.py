@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels.jit import Compilation
 from stickslip.problem.box import BoxProblem
-from stickslip.problem.checks import Array, ProblemError, flat, frozen
+from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, box_to_contacts, reduce_to_contacts
-from stickslip.problem.residuals import examine
+from stickslip.problem.residuals import Residuals, examine
 from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.registry import entry, names
 
@@ -52,7 +52,11 @@ def certified(
     name: str, method: Method, problem: Problem, guess: ArrayLike | None, tolerance: float
 ) -> Solution:
     """Solve `problem` by `method` and let the judge say how well."""
+    if not isinstance(problem, ContactProblem | GlobalProblem | BoxProblem):
+        raise TypeError(f"a problem is needed, not {type(problem).__name__}")
     start = None if guess is None else flat("guess", guess, problem.size)
+    if start is not None:
+        finite("guess", start)
     if isinstance(problem, ContactProblem):
         refuse_unknown_blocks(name, problem)
         attempt = method(problem, start, tolerance)
@@ -70,7 +74,7 @@ def certified(
             attempt.r, attempt.status, iterations, seconds, compiling, np.concatenate(history), attempt.reason
         )
         solution = _judged(name, problem, conversion.recover(attempt.r), whole, tolerance)
-        if solution.ok or not attempt.status.ok:
+        if solution.ok or not attempt.status.ok or solution.residuals.error <= tolerance:
             break
     return solution
 
@@ -92,14 +96,18 @@ def _judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, toler
     if residuals.solved(tolerance):
         status, reason = Status.SOLVED, ""
     elif status.ok:
-        status, reason = (
-            Status.STALLED,
-            "the converted problem is solved, but rounding keeps the original above",
-        )
+        status, reason = Status.STALLED, _why_not(residuals, tolerance)
     return Solution(
         problem, answer.r, u, status, residuals, name, tolerance, attempt.iterations,
         attempt.seconds, attempt.compile_seconds, attempt.history, answer.v, answer.lam, reason,
     )  # fmt: skip
+
+
+def _why_not(residuals: Residuals, tolerance: float) -> str:
+    """Why the judge refuses what the method took for solved."""
+    if residuals.error <= tolerance:
+        return "impulses outgrow every bound while contacts still close: there seems to be no solution"
+    return "the converted problem is solved, but rounding keeps the original above tolerance"
 
 
 def refuse_unknown_blocks(name: str, problem: ContactProblem) -> None:

@@ -28,7 +28,8 @@ from stickslip.solvers.options import Options, iterations_option, option, tolera
 from stickslip.solvers.registry import Progress
 
 CHUNK = 1_000_000
-"""Contact visits between two calls of `progress`, about a tenth of a second."""
+"""Visits of 3D Coulomb contacts between two calls of `progress`, a few hundredths of a second;
+of others, which cost more, a fortieth of it."""
 HISTORY = 512
 """Most lines kept of the history."""
 
@@ -65,7 +66,8 @@ class GaussSeidel(Options):
             best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
             control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, 0.0 if guess is not None else 1.0
             run, data, work = self.prepare(problem)
-            done, chunk = 0, max(1, CHUNK // max(1, problem.contacts))
+            visits = CHUNK if problem.K.family == (2,) else CHUNK // 40
+            done, chunk = 0, max(1, visits // max(1, problem.contacts))
             while control[schedule.STATE] <= schedule.RUNNING and done < self.max_iterations:
                 done = min(done + chunk, self.max_iterations)
                 run(*data, float(self.relaxation), tolerance, float(done), r, best, *work, control, history)

@@ -6,6 +6,7 @@
 
 import math
 from dataclasses import Field, dataclass, field, fields
+from numbers import Integral, Real
 from typing import Any
 
 
@@ -46,9 +47,9 @@ def check(owner: str, spec: Field[Any], value: Any) -> None:
     kind, meta = type(spec.default), spec.metadata
     wrong = isinstance(value, bool) != (kind is bool)
     if kind is float:
-        wrong |= not isinstance(value, int | float)
+        wrong |= not isinstance(value, Real)
     elif kind is int:
-        wrong |= not isinstance(value, int)
+        wrong |= not isinstance(value, Integral)
     else:
         wrong |= not isinstance(value, kind)
     if wrong:
