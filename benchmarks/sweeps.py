@@ -24,7 +24,7 @@ from stickslip.kernels import body_sweeps, gauss_seidel, schedule
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert import reduce_to_contacts
 from stickslip.scenes import make
-from stickslip.solvers.gauss_seidel import GaussSeidel
+from stickslip.solvers.gauss_seidel import GaussSeidel, first_look
 
 SPHERES = {1_000: 352, 50_000: 16_900}
 """Spheres that make about so many contacts."""
@@ -128,14 +128,15 @@ def small_solves() -> list[dict[str, Any]]:
         start = np.zeros(problem.size) if guess is None else K.project(guess)
         r, best = start.copy(), start.copy()
         control, history = np.zeros(schedule.SLOTS), np.empty((512, 3))
+        first = first_look(problem, guess)
 
         def compiled(
             run=run, data=data, work=work, start=start, r=r, best=best, control=control,
-            history=history, cold=guess is None,
+            history=history, first=first,
         ):  # fmt: skip
             r[:] = start
             work[0][:] = 0.0
-            control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, float(cold)
+            control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first
             run(*data, 1.0, 1e-8, 20_000.0, r, best, *work, control, history)
 
         actions = {

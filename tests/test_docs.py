@@ -1,6 +1,8 @@
 """What the README and the docs show runs as it stands, and links lead somewhere."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +44,10 @@ def test_the_solver_of_the_docs_solves(tmp_path, monkeypatch):
     solution = ss.solve(problem, "fixed-point", tolerance=1e-10).or_raise()
     np.testing.assert_allclose(solution.r, ss.solve(problem, tolerance=1e-12).r, atol=1e-9)
     assert entry.summary.startswith("De Saxcé fixed point")
+    place, config = tmp_path / "fixed_point_of_the_docs.py", ROOT / "pyproject.toml"
+    for tool in (["ruff", "check", "--config", config], ["mypy", "--config-file", config]):
+        done = subprocess.run([sys.executable, "-m", *tool, place], capture_output=True, text=True, cwd=ROOT)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
+from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
 from stickslip.cli.load import load
 from stickslip.cli.parameters import Kind
 from stickslip.cli.places import FCLIB, check_not_itself, check_writable
@@ -68,7 +68,7 @@ def convert(
         _write(target, record, storage)
     if dropped:
         complain(f"{target}: dropped {' and '.join(dropped)}, for which there is no place in it")
-    print(f"wrote {target}")
+    print(f"wrote {printable(str(target))}")
     return ExitCode.FINE
 
 

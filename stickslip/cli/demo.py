@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stickslip import DEFAULT_SOLVER
-from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
+from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
 from stickslip.cli.options import make_solver
 from stickslip.cli.progress import watch
 from stickslip.cli.tables import table
@@ -125,4 +125,4 @@ def _draw(solved: list[tuple[str, Solution]], plot: Path) -> None:
         plot_convergence(solved, plot)
     except OSError as error:
         raise InputError(os_sentence(error, plot)) from None
-    print(f"wrote {plot}")
+    print(f"wrote {printable(str(plot))}")

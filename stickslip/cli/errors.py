@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from enum import IntEnum
 
 
@@ -26,7 +27,9 @@ class InputError(Exception):
 
 def complain(sentence: str) -> None:
     """One line on stderr, `stickslip: ...`, whatever line breaks the sentence came with."""
-    print(f"stickslip: {printable(' '.join(sentence.split()))}", file=sys.stderr)
+    if sys.stderr is not None:
+        with suppress(OSError):
+            print(f"stickslip: {printable(' '.join(sentence.splitlines()))}", file=sys.stderr)
 
 
 def printable(text: str) -> str:

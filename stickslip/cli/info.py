@@ -22,7 +22,7 @@ def info(files: Files, /, *, kind: Kind | None = None, json: Json = False) -> in
     read is an object with file and error.
 
     For example:
-      stickslip info Capsules-i125-1213.hdf5
+      stickslip info problem.hdf5
       stickslip info pile.dat --kind global
       stickslip info *.hdf5 --json
 

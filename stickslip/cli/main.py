@@ -18,6 +18,9 @@ from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
 VERBS = ("info", "solve", "convert", "solvers", "demo")
 """One module of this room each, with a function of that name."""
 
+NARROWEST = 20
+"""Fewest columns that are believed."""
+
 HELP = """Nonsmooth contact dynamics: exact friction, every answer certified.
 
 Problems are read from FCLIB files (.hdf5) and from text files (.dat).
@@ -33,7 +36,8 @@ def build() -> App:
         help=HELP,
         version=__version__,
         help_format="plaintext",
-        default_parameter=Parameter(negative=()),
+        # File names may begin with a bracket; they are not JSON.
+        default_parameter=Parameter(negative=(), json_list=False, json_dict=False),
         # Errors are raised to `main`, which says them in one sentence.
         exit_on_error=False,
         print_error=False,
@@ -52,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A terminal without UTF-8, or a file name that is none, must not become a traceback.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    if not os.environ.get("COLUMNS", "80").isdigit() or int(os.environ.get("COLUMNS", "80")) < NARROWEST:
+        os.environ.pop("COLUMNS")  # rich does not end on a terminal of two columns
     try:
         code = build()(list(sys.argv[1:] if arguments is None else arguments))
         if sys.stdout is not None:

@@ -17,6 +17,8 @@ def solution_places(files: Sequence[Path], out: Path | None) -> dict[Path, Path]
     """Which file each solved problem is written to; nothing without `--out`."""
     if out is None:
         return {}
+    if out == Path():
+        raise InputError("--out is empty; give the name of a file, or of a directory")
     if out.is_dir():
         places = {path: out / f"{path.stem}.hdf5" for path in files}
     elif len(files) > 1:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from stickslip import DEFAULT_SOLVER
-from stickslip.cli.errors import ExitCode, InputError, os_sentence
+from stickslip.cli.errors import ExitCode, InputError, os_sentence, printable
 from stickslip.cli.load import load
 from stickslip.cli.options import make_solver
 from stickslip.cli.outcome import Outcome, answer_data
@@ -43,7 +43,7 @@ def solve(
     used is an object with file and error.
 
     For example:
-      stickslip solve Capsules-i125-1213.hdf5
+      stickslip solve problem.hdf5
       stickslip solve pile.dat --kind global --tolerance 1e-6 --out solved.hdf5
       stickslip solve box.hdf5 --option max_iterations=100000 --plot box.svg
       stickslip solve *.hdf5 --json > answers.json
@@ -133,7 +133,7 @@ def keep(outcome: Outcome, place: Path | None, quiet: bool) -> Outcome:
     except OSError as error:
         return replace(outcome, error=os_sentence(error, place))
     if not quiet:
-        print(f"wrote {place}")
+        print(f"wrote {printable(str(place))}")
     return replace(outcome, place=place)
 
 
@@ -149,7 +149,7 @@ def draw(outcomes: list[Outcome], plot: Path, quiet: bool) -> None:
     except OSError as error:
         raise InputError(os_sentence(error, plot)) from None
     if not quiet:
-        print(f"wrote {plot}")
+        print(f"wrote {printable(str(plot))}")
 
 
 def _summary(outcomes: list[Outcome]) -> None:

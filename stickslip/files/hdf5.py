@@ -40,8 +40,11 @@ class Source:
         self.size = len(content)
         self.budget = max(SMALLEST_BUDGET, EXPANSION * self.size)
         self.limit = self.budget
-        with self._guard("the file"):
+        try:
             self.root = h5py.File(h5f.open_file_image(content))
+        except Exception:  # HDF5's own words are about its handles, not about the file
+            found = "a truncated or damaged one"
+            raise FormatError.at(path, "the file", "a whole HDF5 file", found) from None
 
     def __enter__(self) -> "Source":
         return self

@@ -89,6 +89,9 @@ def _content(path: Path) -> bytes:
 
 def _replace(path: Path, content: bytes) -> None:
     """Put `content` at `path` in one step, so that a write cut short destroys nothing."""
+    path = path.resolve()  # a link stays a link
+    if path.exists() and not path.is_file():
+        raise FormatError.at(path, "the place to write", "a regular file or nothing", "something else")
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
         draft.write_bytes(content)

@@ -6,6 +6,7 @@ enter. No `fastmath`: compiled and plain kernels round alike.
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -33,11 +34,38 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a kernel (cached on disk, 0/0 is NaN, no reordering of sums)."""
     if not JIT:
         return _plain(function)
-    kernel = numba.njit(cache=True, error_model="numpy")(function)
-    cache_file = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    kernel: Any
+    try:
+        kernel = numba.njit(cache=True, error_model="numpy")(function)
+    except RuntimeError:  # no place for a cache: neither beside the package nor in the home folder
+        return numba.njit(error_model="numpy")(function)
+    cache_file = getattr(kernel._cache, "_cache_file", None)
     if cache_file is not None:
         cache_file._source_stamp = _STAMP
+    kernel._cache = _Cache(kernel._cache)
     return kernel
+
+
+class _Cache:
+    """Numba's cache of a kernel, which must never be the reason why a solve fails."""
+
+    def __init__(self, cache: Any):
+        self._cache = cache
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cache, name)
+
+    def load_overload(self, *arguments: Any) -> Any:
+        """The stored code, None if there is none or it is damaged."""
+        try:
+            return self._cache.load_overload(*arguments)
+        except Exception:  # a truncated file raises anything
+            return None
+
+    def save_overload(self, *arguments: Any) -> None:
+        """Store the code, if there is room for it."""
+        with suppress(Exception):
+            self._cache.save_overload(*arguments)
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -30,7 +30,8 @@ def begin(control):
     for k in range(SLOTS):
         control[k] = 0.0
     control[NEXT], control[STATE] = first, RUNNING
-    control[GAP], control[BEST], control[MARK], control[ERROR] = 1.0, math.inf, math.inf, math.inf
+    control[GAP], control[BEST] = max(first, 1.0), math.inf
+    control[MARK], control[ERROR] = math.inf, math.inf
     control[MOVED], control[LOOKED] = math.inf, -1.0
 
 

@@ -140,13 +140,14 @@ def examine(
 ) -> tuple[Residuals, Array]:
     """The judge's residuals and the contact velocities they were found with; flat arrays only."""
     r = frozen(r.view())
-    if isinstance(problem, BoxProblem):
-        w = problem.value(r)
-        return _judge_box(problem, r, w), w
-    if isinstance(problem, GlobalProblem):
-        return _judge_global(problem, r, v, np.zeros(0) if lam is None else lam)
-    u = problem.W.apply(r, problem.u_free)  # recomputed: a solver's own u is not evidence
-    return _judge_law(problem.K, r, u, problem.u_free, problem.W.diagonal()), u
+    with np.errstate(all="ignore"):  # what overflows is judged as such
+        if isinstance(problem, BoxProblem):
+            w = problem.value(r)
+            return _judge_box(problem, r, w), w
+        if isinstance(problem, GlobalProblem):
+            return _judge_global(problem, r, v, np.zeros(0) if lam is None else lam)
+        u = problem.W.apply(r, problem.u_free)  # recomputed: a solver's own u is not evidence
+        return _judge_law(problem.K, r, u, problem.u_free, problem.W.diagonal()), u
 
 
 def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array) -> Residuals:

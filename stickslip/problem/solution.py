@@ -20,8 +20,8 @@ class Status(Enum):
     """Why the solver stopped. The value is the sentence shown to the user."""
 
     SOLVED = "residual below tolerance"
-    MAX_ITERATIONS = "iteration limit reached; raise max_iterations, relax tolerance or try another solver"
-    STALLED = "progress stopped above tolerance; try another solver or relax tolerance"
+    MAX_ITERATIONS = "iteration limit reached; raise max_iterations or relax tolerance"
+    STALLED = "progress stopped above tolerance; relax it, or try another solver where there is one"
     NOT_FINITE = "NaN or inf met on the way; check the scaling of W and u_free"
 
     @property

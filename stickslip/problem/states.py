@@ -77,10 +77,11 @@ def _law_states(
     K = problem.K
     diagonal = problem.W.diagonal() if isinstance(problem, ContactProblem) else delassus_diagonal(problem)
     scales = metric(K, diagonal)
-    impulse = r / scales.length
-    push = np.repeat(scales.rho, np.diff(K.offset)) * scales.length * u
-    size = max(float(np.linalg.norm(impulse)), float(np.linalg.norm(push))) / np.sqrt(max(1, len(K)))
-    cut = 10.0 * tolerance * size
+    with np.errstate(all="ignore"):  # an answer that is not finite has states all the same
+        impulse = r / scales.length
+        push = np.repeat(scales.rho, np.diff(K.offset)) * scales.length * u
+        size = max(float(np.linalg.norm(impulse)), float(np.linalg.norm(push))) / np.sqrt(max(1, len(K)))
+        cut = 10.0 * tolerance * size
     name, strict = np.empty(len(K), object), np.ones(len(K), bool)
     for groups, blocks in K.families().items():
         if not groups:

@@ -64,7 +64,7 @@ class GaussSeidel(Options):
             if guess is not None:
                 cones.project(*problem.K.arrays, guess, r)
             best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
-            control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, 0.0 if guess is not None else 1.0
+            control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, guess)
             run, data, work = self.prepare(problem)
             visits = CHUNK if problem.K.family == (2,) else CHUNK // 40
             done, chunk = 0, max(1, visits // max(1, problem.contacts))
@@ -117,6 +117,11 @@ class GaussSeidel(Options):
         return run, data, (kappa, vectors, bench)
 
 
+def first_look(problem: ContactProblem, guess: Array | None) -> float:
+    """Sweeps before the first look: none on a guess, few for few contacts, which one sweep may solve."""
+    return 0.0 if guess is not None else float(min(4, (problem.contacts + 1) // 2))
+
+
 def bench_rows(d: int) -> tuple[int, int]:
     """Shape of the work array of the sweeps for blocks of at most d components."""
     rows, columns = friction.work_rows(d)
@@ -166,7 +171,7 @@ def _outcome(control: Array) -> tuple[Status, str]:
         return Status.STALLED, "a whole sweep changed nothing, yet the residual is above tolerance"
     if state == schedule.STALLED:
         still = sweeps - int(control[schedule.MARK_AT])
-        return Status.STALLED, f"the residual has not fallen for {still} sweeps; try another solver"
+        return Status.STALLED, f"the residual has not fallen for {still} sweeps"
     if control[schedule.DRIFTS] > 0.0:
         return Status.MAX_ITERATIONS, "impulses still drift at constant residual; raise max_iterations"
     return Status.MAX_ITERATIONS, ""

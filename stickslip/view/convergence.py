@@ -25,6 +25,9 @@ WIDTH, HEIGHT = 5.0, 3.2
 WIDE = 20.0
 """Ratio of iterations above which their axis is logarithmic [-]."""
 
+ZERO = 1e-20
+"""Where an exact zero is drawn on the logarithmic axis [-]."""
+
 NAMED = 12
 """Most answers that the legend names."""
 
@@ -81,17 +84,17 @@ def _draw(solutions: Sequence[tuple[str, Solution]]) -> Figure:
         axes.set_xlim(left=0.0)
     else:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set_xlim(0.0, max(1.0, axes.get_xlim()[1]))
     axes.set_ylabel("residual [-]")
     axes.grid(True, color="0.9", linewidth=0.5)
-    _legend(axes)
+    _legend(axes, len(solutions) - NAMED)
     return figure
 
 
 def _curve(history: Any, column: int) -> tuple[Any, Any]:
-    """Iterations and one residual; what a logarithm cannot show (0, NaN, inf) leaves a gap."""
+    """Iterations and one residual; NaN and inf leave a gap, an exact zero stands at `ZERO`."""
     value = history[:, column]
-    with np.errstate(invalid="ignore"):
-        return history[:, 0], np.where((value > 0.0) & np.isfinite(value), value, np.nan)
+    return history[:, 0], np.where(np.isfinite(value), np.maximum(value, ZERO), np.nan)
 
 
 def _wide(solutions: Sequence[Solution]) -> bool:
@@ -107,14 +110,21 @@ def _marker(history: Any) -> str:
 
 def _shown(name: str) -> str:
     """A name as Matplotlib must take it: $ would start mathematics, _ would hide the entry."""
+    name = name.encode("utf-8", "backslashreplace").decode()
+    name = "".join(c if c.isprintable() else "?" for c in name)
     name = name if len(name) <= 40 else f"{name[:19]}…{name[-20:]}"
     name = name.replace("$", r"\$")
     return f" {name}" if name.startswith("_") else name
 
 
-def _legend(axes: Any) -> None:
+def _legend(axes: Any, unnamed: int) -> None:
+    if unnamed > 0:
+        axes.plot([], [], " ", label=f"and {unnamed} more")
     grey = {"color": "0.3", "linewidth": 1.0}
     axes.plot([], [], "-", label="natural", **grey)
     axes.plot([], [], "--", label="natural_scaled", **grey)
     axes.plot([], [], ":", label="tolerance", **grey)
-    axes.legend(frameon=False)
+    if len(axes.get_legend_handles_labels()[0]) > 8:
+        axes.legend(frameon=False, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    else:
+        axes.legend(frameon=False)

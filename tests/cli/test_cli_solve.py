@@ -18,7 +18,17 @@ SCHEMA = {
     "ok": bool, "reason": str, "residuals": dict, "tolerance": float, "iterations": int, "seconds": float,
     "compile_seconds": float, "states": dict, "out": type(None),
 }  # fmt: skip
-RESIDUALS = {"natural", "natural_scaled", "impulse", "velocity", "work", "worst", "equilibrium", "joints"}
+RESIDUALS = {
+    "natural",
+    "natural_scaled",
+    "impulse",
+    "velocity",
+    "work",
+    "worst",
+    "equilibrium",
+    "joints",
+    "approach",
+}
 
 
 def test_one_file_prints_its_certificate(run, local_file):
@@ -172,7 +182,7 @@ def test_a_solver_that_does_not_take_the_blocks(run, local_file, global_file, mo
     picky = replace(registry.entry("nsgs"), accepts=frozenset({"nonnegative"}))
     monkeypatch.setitem(registry._TABLE, "nsgs", picky)
     for path in (local_file, global_file):
-        run("solve", path).refuses(str(path), "nsgs does not take coulomb3d blocks", "solvers that do: none")
+        run("solve", path).refuses(str(path), "nsgs does not take coulomb3d blocks", "solvers that do: ")
 
 
 def test_a_form_that_the_problem_does_not_have(run, local_file):
@@ -218,3 +228,28 @@ def test_the_same_command_gives_the_same_answer(run, local_file, tmp_path):
         run("solve", local_file, "--out", tmp_path / name)
         answers.append(files.read_record(tmp_path / name).solution.r)
     assert np.array_equal(*answers)
+
+
+def test_names_with_brackets_are_names(run, local_file, tmp_path):
+    odd = tmp_path / "[1].hdf5"
+    odd.write_bytes(local_file.read_bytes())
+    assert run("solve", odd).code == 0
+    run("info", tmp_path / "[]").refuses("no such file")
+    run("solve", "[]").refuses("no such file")
+
+
+def test_a_name_that_is_no_text_is_plotted_all_the_same(run, local_file, tmp_path):
+    odd = tmp_path / "bad\udcff.hdf5"
+    odd.write_bytes(local_file.read_bytes())
+    assert run("solve", odd, "--plot", tmp_path / "x.svg").code == 0
+
+
+def test_an_empty_out_is_refused(run, local_file):
+    run("solve", local_file, "--out", "").refuses("--out is empty")
+
+
+def test_out_through_a_link_writes_what_it_points_to(run, local_file, tmp_path):
+    (tmp_path / "link.hdf5").symlink_to(tmp_path / "there.hdf5")
+    assert run("solve", local_file, "--out", tmp_path / "link.hdf5").code == 0
+    assert (tmp_path / "link.hdf5").is_symlink()
+    assert files.read_record(tmp_path / "there.hdf5").solution is not None

@@ -109,7 +109,7 @@ def test_a_name_that_is_none(tmp_path):
 
 def test_only_the_signature_of_hdf5(tmp_path):
     (tmp_path / "x").write_bytes(b"\x89HDF\r\n\x1a\n")
-    with pytest.raises(FormatError, match="the file: expected sound HDF5, found what HDF5 refuses"):
+    with pytest.raises(FormatError, match="expected a whole HDF5 file, found a truncated or damaged one"):
         read(tmp_path / "x")
 
 

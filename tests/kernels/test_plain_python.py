@@ -57,6 +57,32 @@ def test_the_cache_notices_a_change_in_any_kernel_file():
     assert np.isfinite(_STAMP[0])
 
 
+CACHED = """
+from stickslip import coulomb
+print(coulomb([0.5]).project([1.0, 3.0, 4.0]).tolist())
+"""
+
+
+def test_a_damaged_or_missing_cache_is_no_reason_to_fail(tmp_path):
+    """Truncated files are compiled anew; where nothing can be stored, nothing is."""
+    cache = tmp_path / "cache"
+    env = {**os.environ, "STICKSLIP_JIT": "1", "NUMBA_CACHE_DIR": str(cache)}
+    for damage in (None, "*.nbc", "*.nbi"):
+        if damage:
+            damaged = list(cache.rglob(damage))
+            assert damaged
+            for path in damaged:
+                path.write_bytes(path.read_bytes()[:20])
+        done = subprocess.run(
+            [sys.executable, "-c", CACHED], capture_output=True, text=True, env=env, check=True
+        )
+        assert done.stdout.startswith("[2.8"), done.stderr
+    (tmp_path / "file").write_text("not a folder")
+    env["NUMBA_CACHE_DIR"] = str(tmp_path / "file")
+    done = subprocess.run([sys.executable, "-c", CACHED], capture_output=True, text=True, env=env, check=True)
+    assert done.stdout.startswith("[2.8")
+
+
 SIGNATURES = """
 import numpy as np
 import scipy.sparse as sp
