@@ -27,25 +27,22 @@ def relax(i, set_kind, offset, lower, upper, group_offset, group_size, coefficie
 
 @jit
 def sweep_coulomb3(row_start, column, data, coefficient, local, u_free, r, kappa):
-    """One sweep over 3D Coulomb contacts; returns the squared change of r.   r, u_free (3 nc,).
-
-    The contact's own impulse is zero while the others are summed up, which spares a test per block
-    that the processor cannot foresee.
-    """
+    """One sweep over 3D Coulomb contacts; returns the squared change of r.   r, u_free (3 nc,)."""
     moved = 0.0
     for i in range(row_start.shape[0] - 1):
         a = 3 * i
-        o0, o1, o2 = r[a], r[a + 1], r[a + 2]
-        r[a], r[a + 1], r[a + 2] = 0.0, 0.0, 0.0
         q0, q1, q2 = u_free[a], u_free[a + 1], u_free[a + 2]
         for b in range(row_start[i], row_start[i + 1]):
-            c, k = 3 * column[b], 9 * b
+            j = column[b]
+            if j == i:
+                continue
+            c, k = 3 * j, 9 * b
             r0, r1, r2 = r[c], r[c + 1], r[c + 2]
             q0 += data[k] * r0 + data[k + 1] * r1 + data[k + 2] * r2
             q1 += data[k + 3] * r0 + data[k + 4] * r1 + data[k + 5] * r2
             q2 += data[k + 6] * r0 + data[k + 7] * r1 + data[k + 8] * r2
         n, t1, t2, kappa[i] = one.coulomb3(local, 16 * i, q0, q1, q2, coefficient[i], kappa[i])
-        d0, d1, d2 = n - o0, t1 - o1, t2 - o2
+        d0, d1, d2 = n - r[a], t1 - r[a + 1], t2 - r[a + 2]
         moved += d0 * d0 + d1 * d1 + d2 * d2
         r[a], r[a + 1], r[a + 2] = n, t1, t2
     return moved

@@ -51,7 +51,8 @@ class DenseDelassus:
         return self.matrix.shape[0]
 
     def apply(self, r: Array, bias: Array) -> Array:
-        return self.matrix @ r + bias
+        with np.errstate(all="ignore"):  # what overflows is judged as such
+            return self.matrix @ r + bias
 
     def diagonal(self) -> Array:
         return np.diagonal(self.matrix).copy()

@@ -20,6 +20,7 @@ natural_scaled <= tolerance, for global problems equilibrium and joints as well,
 closes at more than a tenth of the largest normal velocity.
 """
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -62,9 +63,10 @@ class Residuals:
     @property
     def error(self) -> float:
         """The largest of the relative measures, which decides [-]; NaN counts as infinite."""
-        worst = max(self.natural, self.natural_scaled, self.equilibrium, self.joints)
-        values = (self.natural, self.natural_scaled, self.equilibrium, self.joints)
-        return float("inf") if any(v != v for v in values) else worst
+        total = self.natural + self.natural_scaled + self.equilibrium + self.joints
+        if total != total:
+            return math.inf
+        return max(self.natural, self.natural_scaled, self.equilibrium, self.joints)
 
     def solved(self, tolerance: float) -> bool:
         """Whether every relative measure is at most `tolerance`, and no contact closes fast.
@@ -140,14 +142,14 @@ def examine(
 ) -> tuple[Residuals, Array]:
     """The judge's residuals and the contact velocities they were found with; flat arrays only."""
     r = frozen(r.view())
-    with np.errstate(all="ignore"):  # what overflows is judged as such
-        if isinstance(problem, BoxProblem):
-            w = problem.value(r)
-            return _judge_box(problem, r, w), w
-        if isinstance(problem, GlobalProblem):
-            return _judge_global(problem, r, v, np.zeros(0) if lam is None else lam)
+    if isinstance(problem, ContactProblem):
         u = problem.W.apply(r, problem.u_free)  # recomputed: a solver's own u is not evidence
         return _judge_law(problem.K, r, u, problem.u_free, problem.W.diagonal()), u
+    with np.errstate(all="ignore"):  # what overflows is judged as such
+        if isinstance(problem, GlobalProblem):
+            return _judge_global(problem, r, v, np.zeros(0) if lam is None else lam)
+        w = problem.value(r)
+        return _judge_box(problem, r, w), w
 
 
 def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array) -> Residuals:

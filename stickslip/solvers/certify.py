@@ -4,6 +4,7 @@ A method sees contact problems only. Global and box problems go through their co
 comes back, and the judge examines it on the problem as it was given: its word is the status.
 """
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from stickslip.problem.residuals import Residuals, examine
 from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.registry import entry, names
 
+PROBLEMS = (ContactProblem, GlobalProblem, BoxProblem)
 TIGHTER = (1.0, 0.1, 0.01)
 """Shares of the tolerance asked of the converted problem until the original one is solved."""
 
@@ -52,11 +54,9 @@ def certified(
     name: str, method: Method, problem: Problem, guess: ArrayLike | None, tolerance: float
 ) -> Solution:
     """Solve `problem` by `method` and let the judge say how well."""
-    if not isinstance(problem, ContactProblem | GlobalProblem | BoxProblem):
+    if not isinstance(problem, PROBLEMS):
         raise TypeError(f"a problem is needed, not {type(problem).__name__}")
-    start = None if guess is None else flat("guess", guess, problem.size)
-    if start is not None:
-        finite("guess", start)
+    start = None if guess is None else _start(guess, problem.size)
     if isinstance(problem, ContactProblem):
         refuse_unknown_blocks(name, problem)
         attempt = method(problem, start, tolerance)
@@ -77,6 +77,15 @@ def certified(
         if solution.ok or not attempt.status.ok or solution.residuals.error <= tolerance:
             break
     return solution
+
+
+def _start(guess: ArrayLike, size: int) -> Array:
+    """The guess as kernels take it; an array that already is so is not copied."""
+    ready = type(guess) is np.ndarray and guess.dtype == np.float64 and guess.flags.c_contiguous
+    start = guess.reshape(-1) if ready and guess.size == size else flat("guess", guess, size)  # type: ignore
+    if not math.isfinite(start.sum()):
+        finite("guess", start)
+    return np.asarray(frozen(start.view()))
 
 
 def _converted(problem: GlobalProblem | BoxProblem) -> tuple[Conversion[ContactProblem], float, float]:
