@@ -4,7 +4,6 @@ A method sees contact problems only. Global and box problems go through their co
 comes back, and the judge examines it on the problem as it was given: its word is the status.
 """
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -83,8 +82,7 @@ def _start(guess: ArrayLike, size: int) -> Array:
     """The guess as kernels take it; an array that already is so is not copied."""
     ready = type(guess) is np.ndarray and guess.dtype == np.float64 and guess.flags.c_contiguous
     start = guess.reshape(-1) if ready and guess.size == size else flat("guess", guess, size)  # type: ignore
-    if not math.isfinite(start.sum()):
-        finite("guess", start)
+    finite("guess", start)
     return np.asarray(frozen(start.view()))
 
 

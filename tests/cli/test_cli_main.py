@@ -78,7 +78,7 @@ def test_the_same_in_a_process_of_its_own(spawn):
     [
         (KeyboardInterrupt(), 130, ("interrupted",)),
         (MemoryError("Unable to allocate 9 PiB"), 2, ("out of memory", "9 PiB")),
-        (PermissionError(13, "Permission denied", "/root/x"), 2, ("/root/x", "permission denied")),
+        (PermissionError(13, "Permission denied", "/somewhere/x"), 2, ("/somewhere/x", "permission denied")),
         (OSError("disk is\ngone"), 2, ("disk is gone",)),
     ],
 )
