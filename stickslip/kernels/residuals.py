@@ -12,6 +12,8 @@ from stickslip.kernels.jit import jit
 
 NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST, APPROACH = 0, 1, 2, 3, 4, 5, 6
 MEASURES = 7
+ROUNDING = 1e-10
+"""Closing speeds below this share of the impulses, as impulses, are rounding of W r."""
 SMALLEST, LARGEST = 1e-140, 1e140
 """Outside these, squares of numbers may vanish or overflow, and nothing can be certified."""
 
@@ -162,18 +164,27 @@ def ratio(square, scale, big):
 
 
 @jit
-def approach(kind, offset, lower, u, u_free):
-    """Largest speed at which a contact still closes, relative to the largest normal velocity.
+def approach(kind, offset, group_offset, group_size, rho, r, u, u_free):
+    """Largest speed at which a contact still closes, relative to the largest velocity.
 
-    Contacts only (friction and nonnegative blocks). Impulses do not enter: where they grow without
-    bound, as between closing walls, the natural maps fall but this does not.
+    Contacts only (friction and nonnegative blocks), normal and sliding velocities. Impulses enter
+    as rounding alone (ROUNDING): where they grow without bound, as between closing walls, the
+    natural maps fall but this does not.
     """
-    closing, scale = 0.0, 0.0
+    closing, scale, big = 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         if kind[i] == cones.FRICTION or kind[i] == cones.NONNEGATIVE:
-            a = offset[i]
-            closing = max(closing, -u[a])
-            scale = max(scale, abs(u[a]), abs(u_free[a]))
+            end = offset[i] + 1
+            if kind[i] == cones.FRICTION:
+                end += group_size[group_offset[i]]
+            big = max(big, abs(r[offset[i]]))
+            for k in range(offset[i], end):
+                scale = max(scale, abs(u[k]), abs(u_free[k]))
+    for i in range(kind.shape[0]):
+        if kind[i] == cones.FRICTION or kind[i] == cones.NONNEGATIVE:
+            speed = -u[offset[i]]
+            if rho[i] * speed > ROUNDING * big:
+                closing = max(closing, speed)
     return closing / scale if closing > 0.0 else 0.0
 
 
@@ -234,5 +245,5 @@ def measure(kind, offset, lower, upper, group_offset, group_size, coefficient, d
     unit_measures(
         kind, offset, lower, upper, group_offset, group_size, coefficient, r, u, work[0], work[1], out
     )
-    out[APPROACH] = approach(kind, offset, lower, u, u_free)
+    out[APPROACH] = approach(kind, offset, group_offset, group_size, rho, r, u, u_free)
     return out

@@ -12,12 +12,13 @@ number means:
 - impulse, velocity, work: largest distance of r to K [N s] and of u_hat to K* [m/s], largest
   |r·u_hat| of a contact [J].
 - worst: the contact with the largest share in natural_scaled.
-- approach: the largest speed -u_N at which a contact closes, over the largest normal velocity.
+- approach: the largest speed -u_N at which a contact closes, over the largest velocity of all;
+  0 where it is rounding of W r.
 
 A contact with W_ii = 0 takes 1 / (mean W of the others), 1 if there is none; 0/0 is 0; an empty
 problem is solved; numbers beyond 1e±140 are not judged (NaN). Solved means natural <= tolerance and
 natural_scaled <= tolerance, for global problems equilibrium and joints as well, and that no contact
-closes at more than a tenth of the largest normal velocity.
+closes at more than a tenth of the largest velocity.
 """
 
 import math
@@ -34,7 +35,7 @@ from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.sets import ProductSet
 
 CLOSING = 0.1
-"""Share of the largest normal velocity at which a contact may close in a solved problem."""
+"""Share of the largest velocity at which a contact may close in a solved problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,7 @@ class Residuals:
     worst: int
     """Contact with the largest share in natural_scaled; -1 if there is none."""
     approach: float = 0.0
-    """Largest speed at which a contact still closes, over the largest normal velocity [-]."""
+    """Largest speed at which a contact still closes, over the largest velocity [-]."""
     equilibrium: float = 0.0
     """|M v - f - H r - G lam| / max(|M v|, |f|, |H r + G lam|), global problems only [-]."""
     joints: float = 0.0

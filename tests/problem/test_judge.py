@@ -162,3 +162,23 @@ def test_rounding_of_unsymmetric_matrices_is_kept():
     W = np.array([[1.0, 0.2], [0.0, 1.0]])
     problem = ContactProblem(W, [-1.2, -1.0], nonnegative(2))
     assert judge(problem, [1.0, 1.0]).error <= 1e-15
+
+
+def test_rounding_is_not_taken_for_closing():
+    """Normal velocities of rounding size beside tangential ones, or beside large impulses."""
+    problem = ContactProblem(np.eye(3), [0.0, 0.1, 0.0], coulomb([0.5]))
+    assert judge(problem, [1e-18, 0.0, 0.0]).solved(1e-8)
+    nudged = ContactProblem(np.eye(3), [-1e-20, 0.1, 0.0], coulomb([0.5]))
+    assert judge(nudged, np.zeros(3)).solved(1e-8)
+    W = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    stressed = ContactProblem(W, [-1e-18, 0.0], nonnegative(2))
+    assert judge(stressed, [1.0, 1.0]).solved(1e-8)
+
+
+def test_closing_is_seen_whatever_the_impulses():
+    W = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    walls = ContactProblem(W, [-1.0, -1.0], nonnegative(2))
+    residuals = judge(walls, [1e8, 1e8 + 1.0])
+    assert residuals.error < 1e-7
+    assert residuals.approach == pytest.approx(1.0)
+    assert not residuals.solved(1e-6)
