@@ -60,8 +60,11 @@ def best_of(actions: dict[str, Callable[[], Any]], inner: int, repetitions: int 
 
 def sweeper(problem: ContactProblem, form: str) -> tuple[Callable[[], Any], np.ndarray, int]:
     """One sweep as a call, the impulses it works on, and the bytes it reads and writes."""
-    _, data, (kappa, _, _) = GaussSeidel(form=form).prepare(problem)
-    r, coefficient, u_free = np.zeros(problem.size), data[6], problem.u_free
+    run, data, work = GaussSeidel(form=form).prepare(problem)
+    r, coefficient, u_free, kappa = np.zeros(problem.size), data[6], problem.u_free, work[0]
+    control = np.zeros(schedule.SLOTS)
+    control[schedule.STATE] = schedule.NEW
+    run(*data, 1.0, 1e-8, 1.0, r, r.copy(), *work, control, np.empty((512, 3)))  # prepares, one sweep
     if form == "bodies":
         bodies, rows, w, isotropic, local = data[7:12]
         touched = (bodies, rows, w, w, isotropic, coefficient, u_free, r, r)

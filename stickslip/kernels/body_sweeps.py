@@ -123,20 +123,6 @@ def prepare(
 
 
 @jit
-def prepare_coulomb3(
-    kind, offset, group_offset, group_size, coefficient,
-    rows, local, local_start, work, rho, length, coefficient_scaled, diagonal,
-):  # fmt: skip
-    """`prepare` when all contacts are Coulomb's in 3D: the rest of it need not be compiled."""
-    own_blocks(offset, rows, local, local_start, diagonal)
-    for i in range(kind.shape[0]):
-        one.prepare_coulomb3(local, local_start[i])
-    residuals.metric(
-        kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
-    )
-
-
-@jit
 def own_blocks(offset, rows, local, local_start, diagonal):
     """local, diagonal <- W_ii = J_i J_i' of each block at its place, and the diagonal of W."""
     for i in range(offset.shape[0] - 1):
@@ -196,7 +182,22 @@ def run_coulomb3(
     rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
     r, best, kappa, vectors, bench, control, history,
 ):  # fmt: skip
-    """`run` when all contacts are Coulomb's in 3D and nothing is relaxed (omega is not read)."""
+    """`prepare` and `run` when all contacts are Coulomb's in 3D and nothing is relaxed.
+
+    In one call, and without what other blocks would need to be compiled (omega is not read).
+    """
+    if control[schedule.STATE] == schedule.NEW:
+        diagonal = vectors[0]
+        own_blocks(offset, rows, local, local_start, diagonal)
+        for i in range(kind.shape[0]):
+            at = local_start[i]
+            one.prepare_coulomb3(local, at)
+            short = local[at + 15] == one.ISOTROPIC
+            isotropic[i, 0] = local[at + 9] if short else 0.0
+            isotropic[i, 1] = local[at + 14] if short else 0.0
+        residuals.metric(
+            kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
+        )
     schedule.begin(control)
     while schedule.goes_on(control, budget):
         if schedule.is_due(control, budget):

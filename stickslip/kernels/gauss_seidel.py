@@ -107,20 +107,6 @@ def prepare(
 
 
 @jit
-def prepare_coulomb3(
-    kind, offset, group_offset, group_size, coefficient,
-    row_start, column, data_start, data, local, local_start, work, rho, length, coefficient_scaled, diagonal,
-):  # fmt: skip
-    """`prepare` when all contacts are Coulomb's in 3D: the rest of it need not be compiled."""
-    copy_diagonal_blocks(offset, row_start, column, data_start, data, local, local_start, diagonal)
-    for i in range(kind.shape[0]):
-        one.prepare_coulomb3(local, local_start[i])
-    residuals.metric(
-        kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
-    )
-
-
-@jit
 def copy_diagonal_blocks(offset, row_start, column, data_start, data, local, local_start, diagonal):
     """local, diagonal <- W_ii of each block at its place, and the diagonal of W."""
     for i in range(row_start.shape[0] - 1):
@@ -199,7 +185,18 @@ def run_coulomb3(
     rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
     r, best, kappa, vectors, bench, control, history,
 ):  # fmt: skip
-    """`run` when all contacts are Coulomb's in 3D and nothing is relaxed (omega is not read)."""
+    """`prepare` and `run` when all contacts are Coulomb's in 3D and nothing is relaxed.
+
+    In one call, and without what other blocks would need to be compiled (omega is not read).
+    """
+    if control[schedule.STATE] == schedule.NEW:
+        diagonal = vectors[0]
+        copy_diagonal_blocks(offset, row_start, column, data_start, data, local, local_start, diagonal)
+        for i in range(kind.shape[0]):
+            one.prepare_coulomb3(local, local_start[i])
+        residuals.metric(
+            kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
+        )
     schedule.begin(control)
     while schedule.goes_on(control, budget):
         if schedule.is_due(control, budget):

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from stickslip.kernels import cones
+from stickslip.kernels import blocks, cones
 from stickslip.kernels.jit import jit
 
 NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST, APPROACH = 0, 1, 2, 3, 4, 5, 6
@@ -229,6 +229,19 @@ def unit_measures(kind, offset, lower, upper, group_offset, group_size, coeffici
             else:
                 work += box_work(lower[i], upper[i], r[k], u[k])
         out[WORK] = max(out[WORK], abs(work))
+
+
+@jit
+def measure_blocks(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    row_start, column, data_start, data, r, u_free,
+):  # fmt: skip
+    """(measures, u) of r for W in blocks, in one call: small problems are mostly calls."""
+    u, diagonal = np.empty(r.shape[0]), np.empty(r.shape[0])
+    blocks.multiply(offset, row_start, column, data_start, data, r, u_free, u)
+    blocks.diagonal(offset, row_start, column, data_start, data, diagonal)
+    out = measure(kind, offset, lower, upper, group_offset, group_size, coefficient, diagonal, r, u, u_free)
+    return out, u
 
 
 @jit

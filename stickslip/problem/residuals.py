@@ -32,6 +32,7 @@ from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
+from stickslip.problem.operator import BlockDelassus
 from stickslip.problem.sets import ProductSet
 
 CLOSING = 0.1
@@ -143,9 +144,13 @@ def examine(
 ) -> tuple[Residuals, Array]:
     """The judge's residuals and the contact velocities they were found with; flat arrays only."""
     r = frozen(r.view())
-    if isinstance(problem, ContactProblem):
-        u = problem.W.apply(r, problem.u_free)  # recomputed: a solver's own u is not evidence
-        return _judge_law(problem.K, r, u, problem.u_free, problem.W.diagonal()), u
+    if isinstance(problem, ContactProblem):  # u is recomputed: a solver's own is not evidence
+        K, W, u_free = problem.K, problem.W, problem.u_free
+        if isinstance(W, BlockDelassus) and W.offset is K.offset:
+            out, u = kernels.measure_blocks(*K.arrays, *W.arrays[1:], r, u_free)
+            return _residuals(out), u
+        u = W.apply(r, u_free)
+        return _judge_law(K, r, u, u_free, W.diagonal()), u
     with np.errstate(all="ignore"):  # what overflows is judged as such
         if isinstance(problem, GlobalProblem):
             return _judge_global(problem, r, v, np.zeros(0) if lam is None else lam)
@@ -154,7 +159,10 @@ def examine(
 
 
 def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array) -> Residuals:
-    out = kernels.measure(*K.arrays, diagonal, r, u, u_free)
+    return _residuals(kernels.measure(*K.arrays, diagonal, r, u, u_free))
+
+
+def _residuals(out: Array) -> Residuals:
     natural, scaled, impulse, velocity, energy, worst, approach = out.tolist()
     if natural != natural:
         impulse = velocity = energy = approach = natural

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels import body_sweeps, cones, friction, gauss_seidel, schedule
 from stickslip.kernels.jit import Compilation
-from stickslip.kernels.local import EXTRAS_3, ISOTROPIC
+from stickslip.kernels.local import EXTRAS_3
 from stickslip.kernels.residuals import MEASURES
 from stickslip.problem.checks import Array, IntArray, ProblemError
 from stickslip.problem.contact import ContactProblem
@@ -84,7 +84,10 @@ class GaussSeidel(Options):
     def prepare(
         self, problem: ContactProblem
     ) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
-        """The compiled loop, what it takes of the problem, and its work arrays."""
+        """The compiled loop, what it takes of the problem, and its work arrays.
+
+        The loop of 3D Coulomb contacts does the rest of its preparation itself, on its first call.
+        """
         K, W = problem.K, problem.W
         largest = K.dimension or int(np.diff(K.offset).max(initial=1))
         kappa, vectors = np.zeros(K.group_size.shape[0]), np.empty((5, K.size))
@@ -95,12 +98,11 @@ class GaussSeidel(Options):
         coulomb3 = K.family == (2,) and self.relaxation == 1.0
         if isinstance(W, BodyDelassus) and self.form != "delassus":
             coulomb3 = coulomb3 and W.rows.shape[2] == 6
-            prepare = body_sweeps.prepare_coulomb3 if coulomb3 else body_sweeps.prepare
             run = body_sweeps.run_coulomb3 if coulomb3 else body_sweeps.run
-            prepare(*sizes, W.rows, local, local_start, bench[4:], *scales, vectors[0])
+            if not coulomb3:
+                body_sweeps.prepare(*sizes, W.rows, local, local_start, bench[4:], *scales, vectors[0])
             bodies = np.where(W.bodies < 0, W.count, W.bodies)
-            w = np.zeros((W.count + 1, W.rows.shape[2]))
-            isotropic = _isotropic(local) if coulomb3 else np.zeros((0, 2))
+            w, isotropic = np.zeros((W.count + 1, W.rows.shape[2])), np.empty((len(K), 2))
             matrix: tuple[Any, ...] = (bodies, W.rows, w, isotropic)
         elif self.form == "bodies":
             raise ProblemError(
@@ -108,10 +110,10 @@ class GaussSeidel(Options):
                 f" and M as body blocks; this one has {type(W).__name__}"
             )
         else:
-            prepare = gauss_seidel.prepare_coulomb3 if coulomb3 else gauss_seidel.prepare
             run = gauss_seidel.run_coulomb3 if coulomb3 else gauss_seidel.run
             matrix = W.blocks(K).arrays[1:]
-            prepare(*sizes, *matrix, local, local_start, bench[4:], *scales, vectors[0])
+            if not coulomb3:
+                gauss_seidel.prepare(*sizes, *matrix, local, local_start, bench[4:], *scales, vectors[0])
         _invert_free_blocks(K, local, local_start)
         data = (*K.arrays, *matrix, local, local_start, *scales, problem.u_free)
         return run, data, (kappa, vectors, bench)
@@ -139,12 +141,6 @@ def _local_storage(K: ProductSet) -> tuple[IntArray, Array]:
     extras[cone] = np.where((d[cone] == 3) & (groups[cone] == 1), EXTRAS_3, friction.extras(d[cone]))
     start = np.concatenate([[0], np.cumsum(d * d + extras)]).astype(np.int64)
     return start, np.zeros(start[-1])
-
-
-def _isotropic(local: Array) -> Array:
-    """1/W_NN and 1/W_TT [kg] of the 3D contacts with W_ii = diag(W_NN, W_TT, W_TT), else 0."""
-    table = local.reshape(-1, 9 + EXTRAS_3)
-    return np.where(table[:, 15:] == ISOTROPIC, table[:, [9, 14]], 0.0)
 
 
 def _invert_free_blocks(K: ProductSet, local: Array, local_start: IntArray) -> None:
