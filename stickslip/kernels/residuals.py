@@ -155,7 +155,9 @@ def stop_measures(
 
 @jit
 def ratio(square, scale, big):
-    """sqrt(square / scale), with 0/0 = 0; NaN where `big`, the largest number, defies squaring."""
+    """sqrt(square / scale), with 0/0 = 0; NaN stays, and where `big`, the largest number, defies squaring."""
+    if square != square or scale != scale:  # asked first: NaN hides from the largest number
+        return math.nan
     if big == 0.0:
         return 0.0
     if not (SMALLEST < big < LARGEST):

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.operator import BlockDelassus, BodyDelassus
-from stickslip.problem.sets import ProductSet
 
 
 def fingerprint(problem: ContactProblem | GlobalProblem | BoxProblem) -> str:
@@ -30,7 +29,7 @@ def _arrays(problem: ContactProblem | GlobalProblem | BoxProblem) -> Iterator[np
         yield from (problem.b, problem.lower, problem.upper)
         return
     yield np.frombuffer(problem.level.value.encode(), np.uint8)
-    yield from _set(problem.K)
+    yield from problem.K.arrays
     if isinstance(problem, ContactProblem):
         W = problem.W
         if isinstance(W, BodyDelassus):
@@ -43,10 +42,6 @@ def _arrays(problem: ContactProblem | GlobalProblem | BoxProblem) -> Iterator[np
     for matrix in (problem.M.sparse, problem.H_sparse(), problem.G_sparse()):
         yield from _matrix(matrix)
     yield from (problem.f, problem.u_bias, problem.g_bias)
-
-
-def _set(K: ProductSet) -> Iterator[np.ndarray]:
-    yield from K.arrays
 
 
 def _matrix(matrix: np.ndarray | sp.csr_array) -> Iterator[np.ndarray]:

@@ -93,6 +93,10 @@ class Residuals:
                 f"r to K {self.impulse:.2e} N s, u_hat to K* {self.velocity:.2e} m/s, work {self.work:.2e} J",
             ),
         ]
+        if self.approach > CLOSING:
+            rows.append(
+                ("approach", f"{self.approach:.2e}  (contacts close at this share of the largest velocity)")
+            )
         if self.equilibrium or self.joints:
             rows.append(("equilibrium", f"{self.equilibrium:.2e}, joints {self.joints:.2e}"))
         return rows

@@ -121,6 +121,15 @@ def test_nan_is_never_solved():
     assert box.error == np.inf
 
 
+@pytest.mark.parametrize("K", [coulomb([0.5]), rolling([0.5], [0.1]), free(2), nonnegative(2)], ids=str)
+def test_nan_alone_in_a_problem_of_zeros_is_not_solved(K):
+    problem = ContactProblem(np.zeros((K.size, K.size)), np.zeros(K.size), K)
+    for r in (np.full(K.size, np.nan), np.eye(K.size)[0] * np.nan):
+        residuals = judge(problem, r)
+        assert not residuals.solved(0.5)
+        assert np.isnan(residuals.impulse)
+
+
 def test_simple_blocks_one_by_one():
     K = free(1) + nonnegative(1) + interval([-1.0], [2.0])
     problem = ContactProblem(np.eye(3), [0.0, 0.0, 0.0], K)

@@ -40,6 +40,7 @@ def test_a_body_between_closing_walls_has_no_solution(K, tolerance):
     assert not solution.ok
     assert "no solution" in solution.reason or solution.status.name == "MAX_ITERATIONS"
     assert solution.residuals.approach > 0.5
+    assert "contacts close at this share" in repr(solution)
     local = reduce_to_contacts(problem).problem
     assert not ss.solve(local, tolerance=tolerance).ok
 
