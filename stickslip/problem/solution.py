@@ -23,6 +23,8 @@ class Status(Enum):
     MAX_ITERATIONS = "iteration limit reached; raise max_iterations or relax tolerance"
     STALLED = "progress stopped above tolerance; relax it, or try another solver where there is one"
     NOT_FINITE = "NaN or inf met on the way; check the scaling of W and u_free"
+    RELAXED = "solves the convex relaxation, which is not Coulomb's law where something slides"
+    INFEASIBLE = "no impulses can keep the contacts from closing; the certificate proves it"
 
     @property
     def ok(self) -> bool:
