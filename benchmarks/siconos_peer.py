@@ -119,9 +119,16 @@ def _environment() -> dict[str, str]:
 class Peer:
     """A process with Siconos in it, for one problem."""
 
-    def __init__(self, python: str, problem: ContactProblem | GlobalProblem, folder: Path):
-        """`folder`: where the files of this problem may go."""
-        self.python, self.problem, self.folder = python, problem, folder
+    def __init__(
+        self,
+        python: str,
+        problem: ContactProblem | GlobalProblem,
+        folder: Path,
+        cpu_from: float = float("inf"),
+    ):
+        """`folder`: where the files of this problem may go; `cpu_from`: solves that take longer [s]
+        are measured in processor time."""
+        self.python, self.problem, self.folder, self.cpu_from = python, problem, folder, cpu_from
         self.kind = kind_of(problem) or ""
         self.methods = METHODS.get((self.kind, problem.K.dimension or 0), ()) if problem.contacts else ()
         self._process: subprocess.Popen[bytes] | None = None
@@ -171,7 +178,7 @@ class Peer:
         request = {
             "kind": self.kind, "file": str(self._file(run.storage)), "solver": run.method.constant,
             "tolerance": run.tolerance, "iterations": ITERATIONS, "box": box, "most": most,
-            "answer": str(answer),
+            "answer": str(answer), "cpu_from": self.cpu_from,
             "velocities": self.problem.M.size if isinstance(self.problem, GlobalProblem) else 0,
         }  # fmt: skip
         reply = self._ask(request, max(limit, 0.1) + box)

@@ -49,9 +49,11 @@ def solve(request: dict[str, Any]) -> dict[str, Any]:
         options.dparam[sn.SICONOS_DPARAM_TOL] = request["tolerance"]
         options.iparam[sn.SICONOS_IPARAM_MAX_ITER] = request["iterations"]
         r, run = call(kind, problem, request["velocities"], options)
-        start = time.perf_counter()
+        cpu_start, start = time.process_time(), time.perf_counter()
         info = run()
-        best = min(best, time.perf_counter() - start)
+        wall = time.perf_counter() - start
+        cpu = time.process_time() - cpu_start
+        best = min(best, cpu if wall > request["cpu_from"] else wall)
         done += 1
     np.save(request["answer"], r)
     iterations = int(options.iparam[sn.SICONOS_IPARAM_ITER_DONE])
