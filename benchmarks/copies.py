@@ -32,8 +32,7 @@ Problem = ContactProblem | GlobalProblem
 
 def work(solution: Solution) -> float:
     """Operations of a solve if the solver counts them, otherwise iterations."""
-    counted = getattr(solution, "work", None)
-    return float(solution.iterations if counted is None else counted)
+    return solution.operations or float(solution.iterations)
 
 
 def noisy_copies(

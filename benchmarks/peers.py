@@ -146,7 +146,7 @@ def _measures(residuals: Residuals | None) -> dict[str, float | None]:
 
 
 def best_peer(record: dict[str, Any], every: bool = False, recorded: bool = False) -> dict[str, Any] | None:
-    """The fastest peer that passed; `every`: those as well that the issue does not count;
+    """The fastest peer that passed; `every`: those as well that are not compared with;
     `recorded`: only with matrices held as the file holds them."""
     passed = [
         p
@@ -200,7 +200,7 @@ def print_cells(records: list[dict[str, Any]]) -> None:
 
 
 def summarize(records: list[dict[str, Any]], tolerance: float) -> dict[str, Any]:
-    """What the issue asks for."""
+    """Who solves what, and the ratios of times."""
     summary: dict[str, Any] = {
         "tolerance": tolerance,
         "peer_solves": sum(best_peer(r) is not None for r in records),

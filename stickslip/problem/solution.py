@@ -97,6 +97,8 @@ class Solution:
     """What exactly was seen, when the status needs more than its own sentence."""
     tried: tuple[Stage, ...] = ()
     """The methods that led here, in their order, where there was more than one to choose from."""
+    operations: float = 0.0
+    """Multiplications made, about; 0 where the method does not count them."""
 
     @property
     def ok(self) -> bool:

@@ -126,7 +126,7 @@ class Trail:
         history = np.concatenate(self.history) if self.history else np.zeros((0, 3))
         return Attempt(
             self.best, status, self.iterations, self.seconds, self.compile_seconds, history, reason,
-            tuple(self.tried),
+            tuple(self.tried), sum(stage.operations for stage in self.tried),
         )  # fmt: skip
 
 
@@ -147,7 +147,7 @@ def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: 
     if state == schedule.NOT_FINITE:
         status = Status.NOT_FINITE
     stage = Stage("nsgs", sweeps, cost * sweeps, float(control[schedule.BEST]))
-    return Attempt(r, status, sweeps, seconds, compiling, history, "", (stage,))
+    return Attempt(r, status, sweeps, seconds, compiling, history, "", (stage,), stage.operations)
 
 
 def _sweep(
@@ -158,7 +158,8 @@ def _sweep(
     found = GaussSeidel(max_iterations=int(allowed)).attempt(
         problem, guess, tolerance, progress, hopeful=True
     )
-    return replace(found, tried=(_stage("nsgs", found, cost * found.iterations),))
+    stage = _stage("nsgs", found, cost * found.iterations)
+    return replace(found, tried=(stage,), operations=stage.operations)
 
 
 def _stage(solver: str, found: Attempt, operations: float) -> Stage:
@@ -213,7 +214,7 @@ def _interior_points(trail: Trail) -> None:
     for solver in solvers:
         if trail.goes_on:
             found = solver.attempt(trail.problem, None, trail.tolerance, trail.progress)
-            trail.note(found, _stage("ipm", found, 0.0))
+            trail.note(found, _stage("ipm", found, found.operations))
         if trail.goes_on:
             alpha = 1e-3 if trail.tried[-1].error > 1e-6 else 1e-6
             _proximal(trail, found.r, alpha, 1200, **PATIENT)

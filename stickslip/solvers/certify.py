@@ -45,6 +45,8 @@ class Attempt:
     """What was seen, when the status needs more than its own sentence."""
     tried: tuple[Stage, ...] = ()
     """Methods tried on the way, in their order."""
+    operations: float = 0.0
+    """Multiplications made, about; 0 where the method does not count them."""
 
 
 Method = Callable[[ContactProblem, Array | None, float], Attempt]
@@ -66,16 +68,16 @@ def certified(
     refuse_unknown_blocks(name, conversion.problem)
     start = None if start is None else frozen(np.ascontiguousarray(conversion.guess(start)))
     tried: tuple[Stage, ...] = ()
-    iterations, history = 0, []
+    iterations, operations, history = 0, 0.0, []
     for share in TIGHTER:
         attempt = method(conversion.problem, start, share * tolerance)
         seconds, compiling = seconds + attempt.seconds, compiling + attempt.compile_seconds
         history.append(attempt.history + np.array([iterations, 0.0, 0.0]))
         iterations, start = iterations + attempt.iterations, frozen(attempt.r.view())
-        tried += attempt.tried
+        tried, operations = tried + attempt.tried, operations + attempt.operations
         whole = Attempt(
             attempt.r, attempt.status, iterations, seconds, compiling, np.concatenate(history),
-            attempt.reason, tried,
+            attempt.reason, tried, operations,
         )  # fmt: skip
         solution = _judged(name, problem, conversion.recover(attempt.r), whole, tolerance)
         if solution.ok or not attempt.status.ok or solution.residuals.error <= tolerance:
@@ -112,7 +114,7 @@ def _judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, toler
     return Solution(
         problem, answer.r, u, status, residuals, name, tolerance, attempt.iterations,
         attempt.seconds, attempt.compile_seconds, attempt.history, answer.v, answer.lam, reason,
-        attempt.tried,
+        attempt.tried, attempt.operations,
     )  # fmt: skip
 
 

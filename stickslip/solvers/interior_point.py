@@ -86,6 +86,7 @@ class InteriorPoint(Options):
             factor = cone.factor()
             if factor is None:
                 return watch.stop(Status.STALLED, "the Newton matrix of the interior point is singular")
+            watch.operations += factor.operations
             dx, dy, step = self._direction(cone, factor, x, y, barrier)
             if not step > 1e-10:
                 return watch.stop(Status.STALLED, "the steps of the interior point have become too short")

@@ -73,7 +73,7 @@ class Proximal(Options):
         reason = "no outer step halved the residual for long" if newton.status is Status.STALLED else ""
         return Attempt(
             newton.best, newton.status, newton.steps, seconds - compilation.seconds, compilation.seconds,
-            newton.history, reason,
+            newton.history, reason, operations=newton.operations,
         )  # fmt: skip
 
 
