@@ -41,13 +41,11 @@ GENERAL = 500.0
 NEWTON_CALL = 1.5e5
 """Multiplications that a Newton step in Python costs beside its factorisation."""
 STATUS = {schedule.SOLVED: Status.SOLVED, schedule.NOT_FINITE: Status.NOT_FINITE}
-INTERIOR_POINTS = (
-    InteriorPoint(polish=0),
-    InteriorPoint(rule="root", centring=False, polish=0),
-    InteriorPoint(rule="fixed", centring=False, polish=0),
-)
+INTERIOR_POINTS = tuple(InteriorPoint(rule=rule, polish=0) for rule in ("fixed", "barrier", "root"))
+QUICK = {"patience": 5.0}
+"""Proximal Newton hands on after so many outer steps that did not halve the residual."""
 PATIENT = {"shrink": 0.5, "grow": 2.0, "most_inner": 10.0, "eta": 0.5, "patience": 200.0}
-"""Settings of the proximal Newton method where the quick ones have failed."""
+"""Its settings where nothing else has come to an end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +59,10 @@ class Auto(Options):
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
         """Solve `problem` from `guess` (zero if none); any problem, through its contact form."""
-        if guess is None and type(problem) is ContactProblem and _is_coulomb(problem):
-            # the same as below, without what a small problem would spend most of its time on
-            first = _sweep_in_one_call(problem, None, self.tolerance)
-            if first.status is Status.SOLVED:
-                return judged("auto", problem, Answer(first.r), first, self.tolerance)
+        if guess is None and type(problem) is ContactProblem:
+            # what `certified` would do, without the checks that small problems would notice
+            found = self.attempt(problem, None, self.tolerance, progress)
+            return judged("auto", problem, Answer(found.r), found, self.tolerance)
         return certified("auto", partial(self.attempt, progress=progress), problem, guess, self.tolerance)
 
     def attempt(
@@ -80,7 +77,7 @@ class Auto(Options):
             return first
         trail = Trail(problem, tolerance, self.max_iterations, progress)
         trail.note(first, first.tried[0])
-        for stage in (_newton, _interior_points):
+        for stage in (_newton, _interior_points, _patience):
             if trail.goes_on:
                 stage(trail)
         return trail.attempt()
@@ -191,16 +188,16 @@ def sweeps_allowed(problem: ContactProblem, entries: int) -> tuple[float, float]
 
 def _newton(trail: Trail) -> None:
     """Proximal Newton from the best so far."""
-    _proximal(trail, trail.best, 1e-3, 150)
+    _proximal(trail, trail.best, 1e-3, 150, QUICK)
 
 
-def _proximal(trail: Trail, r: Array, alpha: float, budget: int, **settings: float) -> None:
+def _proximal(trail: Trail, r: Array, alpha: float, budget: int, settings: dict[str, float]) -> None:
     """Proximal Newton from r, noted as one stage."""
     problem, budget = trail.problem, min(budget, trail.left)
-    if problem.size <= COMPILED and not settings:
+    if problem.size <= COMPILED and settings is QUICK:
         arguments = (
             *problem.K.arrays, *problem.W.blocks(problem.K).arrays[1:], problem.u_free, r,
-            alpha, trail.tolerance, float(budget),
+            alpha, trail.tolerance, float(budget), settings["patience"],
         )  # fmt: skip
         (best, control, history), seconds, compiling = timed(prox_newton.solve_small, *arguments)
         steps, error = int(control[prox_newton.NEWTON]), float(control[prox_newton.BEST])
@@ -226,7 +223,14 @@ def _interior_points(trail: Trail) -> None:
             found = solver.attempt(trail.problem, None, trail.tolerance, trail.progress)
             trail.note(found, _stage("ipm", found, found.operations))
         if trail.goes_on:
-            alpha = 1e-3 if trail.tried[-1].error > 1e-6 else 1e-6
-            _proximal(trail, found.r, alpha, 1200, **PATIENT)
-    if trail.goes_on:
-        _proximal(trail, trail.best, 1e-3, 1200, **PATIENT)
+            _proximal(trail, found.r, _weight(trail.tried[-1].error), 150, QUICK)
+
+
+def _patience(trail: Trail) -> None:
+    """Proximal Newton from the best so far, in small changes of its weight."""
+    _proximal(trail, trail.best, 1e-3, 1200, PATIENT)
+
+
+def _weight(error: float) -> float:
+    """Proximal weight to start with from a point of this error."""
+    return min(max(error, 1e-6), 1e-3)
