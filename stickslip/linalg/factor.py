@@ -25,7 +25,7 @@ REFINED = 4.0 * float(np.finfo(np.float64).eps)
 """Backward error at which refinement has nothing left to do."""
 
 
-class FactorFailure(ArithmeticError):
+class FactorFailure(ArithmeticError):  # noqa: N818 (as SolverFailure)
     """A matrix that has no factor of the kind asked for."""
 
     def __init__(self, message: str, block: int):
@@ -87,7 +87,9 @@ class _Factor:
         self._check_owner()
         array = self.symbolic.pattern.flat(values)
         # The dot product is a fraction of the time of isfinite, and finite only for finite numbers.
-        if not np.isfinite(array @ array) and not np.isfinite(array).all():
+        with np.errstate(all="ignore"):
+            plainly_finite = np.isfinite(array @ array)
+        if not plainly_finite and not np.isfinite(array).all():
             _refuse_not_finite(self.symbolic.pattern, array)
         return array
 

@@ -8,7 +8,7 @@ from stickslip.kernels.jit import JIT
 from stickslip.linalg.kernels import dissection
 from stickslip.linalg.pattern import Array, IntArray
 
-SMALL = 600
+SMALL = 450
 """Graphs of so many blocks are ordered by minimum degree: it is better there, nested dissection above."""
 
 

@@ -109,7 +109,9 @@ class BodyPattern(BlockPattern):
         if mass.shape != (n, k, k) and n:
             raise ValueError(f"M has shape {mass.shape}, expected ({n}, {k}, {k})")
         if H.bodies.shape != (self.edge.size, 2) or (n and rows.shape[1:] != (2, k)):
-            raise ValueError(f"H has {H.bodies.shape[0]} contacts, the pattern {self.edge.size}, of width {k}")
+            raise ValueError(
+                f"H has {H.bodies.shape[0]} contacts, the pattern {self.edge.size}, of width {k}"
+            )
         width = np.diff(H.offset)
         weight = np.ascontiguousarray(D, dtype=np.float64).reshape(-1)
         entries = int((width * width).sum())
@@ -120,7 +122,14 @@ class BodyPattern(BlockPattern):
         if n:
             work = np.empty((int(width.max(initial=1)), k))
             assembly.body_values(
-                fixed(mass), fixed(H.bodies), fixed(H.offset), fixed(rows), fixed(weight), self.edge, work, out
+                fixed(mass),
+                fixed(H.bodies),
+                fixed(H.offset),
+                fixed(rows),
+                fixed(weight),
+                self.edge,
+                work,
+                out,
             )
         return out
 
@@ -159,9 +168,13 @@ class MatrixPattern(BlockPattern):
 
 def block_pattern(widths: ArrayLike, one: ArrayLike, other: ArrayLike) -> BlockPattern:
     """A checked pattern: `widths` (n,), and the pairs `one`, `other` (nnzb,) that have a block."""
-    width, first, second = (_integers(name, a) for name, a in (("widths", widths), ("one", one), ("other", other)))
+    width, first, second = (
+        _integers(name, a) for name, a in (("widths", widths), ("one", one), ("other", other))
+    )
     if (width < 1).any():
-        raise ValueError(f"width of block row {int(np.argmax(width < 1))} is {width.min()}; it must be 1 or more")
+        raise ValueError(
+            f"width of block row {int(np.argmax(width < 1))} is {width.min()}; it must be 1 or more"
+        )
     if first.shape != second.shape:
         raise ValueError(f"one has shape {first.shape}, other {second.shape}; they are pairs")
     for name, index in (("one", first), ("other", second)):

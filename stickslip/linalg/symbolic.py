@@ -124,7 +124,9 @@ def _lay_out(
     row_offset = _ints(row.size)
     columns, rows, panel, update, minus = (_ints(count + (i == 2)) for i in range(5))
     layout = (row_offset, columns, rows, panel, update, minus)
-    stack = fronts.sizes(permutation, negative, offset, first, row_start, row, above, child_start, child, layout)
+    stack = fronts.sizes(
+        permutation, negative, offset, first, row_start, row, above, child_start, child, layout
+    )
     family = (_ints(count + 1), _ints(row.size), _ints(row.size), _ints(row.size))
     reach = (_ints(count + 1), _ints(row.size), _ints(row.size))
     a, b = fronts.runs(offset, first, columns, row_start, row, row_offset, above, family, reach)
@@ -132,7 +134,10 @@ def _lay_out(
     shared = (array[:end] for array, end in zip((*family, *reach), ends, strict=True))
     scalar = np.repeat(pattern.offset[permutation] - offset[:-1], width) + np.arange(pattern.size)
     shape = Fronts(
-        *(fixed(array) for array in (offset, scalar, first, columns, rows, panel, update, minus, child_start, child)),
+        *(
+            fixed(array)
+            for array in (offset, scalar, first, columns, rows, panel, update, minus, child_start, child)
+        ),
         *(fixed(array) for array in shared),
     )
     front_of = np.repeat(np.arange(count), np.diff(first))
@@ -152,7 +157,15 @@ def _supernodes(
     back[post], back[n] = np.arange(n), -1  # index -1, of the parents of roots, is the last
     permutation, first, above = _ints(n), _ints(n + 1), _ints(n)
     count = elimination.supernodes(
-        order[post], widths, back[parent[post]], blocks[post], scalars[post], negative, permutation, first, above
+        order[post],
+        widths,
+        back[parent[post]],
+        blocks[post],
+        scalars[post],
+        negative,
+        permutation,
+        first,
+        above,
     )
     return fixed(permutation), fixed(first[: count + 1]), fixed(above[:count])
 

@@ -146,7 +146,9 @@ def _refine(vertices, start, neighbour, member, side, locked, separator, moved, 
         best, best_skew = count[SEPARATOR], abs(count[FIRST] - count[SECOND])
         moves = best_moves = idle = 0
         while idle < PATIENCE:
-            v, to, waiting = _best_move(separator, waiting, start, neighbour, member, side, locked, count, most)
+            v, to, waiting = _best_move(
+                separator, waiting, start, neighbour, member, side, locked, count, most
+            )
             if v < 0 or moves + 1 + start[v + 1] - start[v] > moved.shape[0] or waiting == size:
                 break
             moved[moves], came[moves] = v, SEPARATOR
