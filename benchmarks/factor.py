@@ -26,7 +26,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from threadpoolctl import threadpool_limits
 
-from stickslip.linalg.pattern import BlockPattern, block_pattern, body_pattern
+from stickslip.linalg.bodies import body_pattern, saddle_pattern
 from stickslip.linalg.symbolic import analyse
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.scenes import make
@@ -43,7 +43,7 @@ LOAD = """
 import time
 start = time.process_time()
 import numpy as np
-from stickslip.linalg.pattern import body_pattern
+from stickslip.linalg.bodies import body_pattern
 from stickslip.linalg.symbolic import analyse
 from stickslip.scenes.packing import deposit
 packing = deposit(500)
@@ -120,19 +120,6 @@ def cholesky(contacts: int, peers: bool) -> dict[str, Any]:
     return row
 
 
-def saddle(H: ContactBlocks, M: np.ndarray, D: np.ndarray) -> tuple[BlockPattern, np.ndarray, np.ndarray]:
-    """(pattern, values, negative block rows) of [M H; H' -D]."""
-    nb, nc = M.shape[0], H.bodies.shape[0]
-    first, second = H.bodies.T
-    two = np.flatnonzero(second >= 0)
-    one = np.concatenate([np.arange(nb + nc), nb + np.arange(nc), nb + two])
-    other = np.concatenate([np.arange(nb + nc), first, second[two]])
-    rows = H.rows.reshape(nc, 3, 2, 6)
-    parts = (M, -D[:, None, None] * np.eye(3), rows[:, :, 0], rows[two, :, 1])
-    pattern = block_pattern(np.repeat([6, 3], [nb, nc]), one, other)
-    return pattern, np.concatenate([part.reshape(-1) for part in parts]), np.arange(nb + nc) >= nb
-
-
 def quasi_definite(contacts: int) -> dict[str, Any]:
     """One row: [M H; H' -D] of a packing, D over eight decades."""
     spheres = SPHERES[contacts]
@@ -141,9 +128,9 @@ def quasi_definite(contacts: int) -> dict[str, Any]:
     assert isinstance(H, ContactBlocks)
     random = np.random.default_rng(0)
     D = 10.0 ** random.uniform(-4.0, 4.0, problem.contacts) / float(np.median(M[:, 0, 0]))
-    pattern, values, negative = saddle(H, M, D)
-    touch = centre[H.bodies[:, 0]]
-    symbolic = analyse(pattern, negative=negative, positions=np.concatenate([centre, touch]))
+    pattern = saddle_pattern(H.bodies, H.offset, spheres)
+    values = pattern.values(M, H, np.repeat(D, 3))
+    symbolic = analyse(pattern, positions=centre)
     factor, b = symbolic.quasi_definite(values), random.normal(size=pattern.size)
     K = sp.csc_matrix(pattern.sparse(values))
     peer = qdldl.Solver(K)

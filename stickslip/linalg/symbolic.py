@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels.jit import JIT
+from stickslip.linalg.bodies import SaddlePattern
 from stickslip.linalg.buffers import Buffers
 from stickslip.linalg.factor import SINGULAR, CholeskyFactor, QuasiDefiniteFactor, Regularisation
 from stickslip.linalg.kernels import assembly, elimination, fronts
@@ -81,15 +82,22 @@ def analyse(
     positions: of the block rows (n, axes), for nested dissection of large graphs; NaN, or positions
     that tell nothing, are no error. negative: block rows whose pivots are negative (n,) bool, for a
     quasi-definite matrix. order: a permutation to use instead.
+
+    A SaddlePattern knows its negative rows and takes the positions of its bodies: its contacts go
+    first, then the bodies as for M + H D H', which beats any order of the whole graph.
     """
     n = pattern.widths.size
+    if isinstance(pattern, SaddlePattern) and negative is None:
+        negative = pattern.negative
     minus = np.zeros(n, np.bool_) if negative is None else np.array(negative)
     if minus.shape != (n,) or minus.dtype != np.bool_:
         raise ValueError(f"negative must be {n} booleans, got {minus.dtype} of shape {minus.shape}")
-    start = np.empty(n + 1, np.int64)
-    neighbour = fixed(assembly.graph(pattern.one, pattern.other, start))
-    start = fixed(start)
-    if order is None:
+    start, neighbour = _graph(pattern)
+    if order is None and isinstance(pattern, SaddlePattern):
+        count = pattern.graph.widths.size
+        bodies = elimination_order(*_graph(pattern.graph), _positions(positions, count))
+        chosen = np.concatenate([np.arange(count, n), bodies])
+    elif order is None:
         chosen = elimination_order(start, neighbour, _positions(positions, n))
     else:
         chosen = np.array(order, dtype=np.int64)
@@ -98,6 +106,13 @@ def analyse(
     if not JIT:
         return Symbolic(pattern, fixed(minus), fixed(chosen), None, None, 0)
     return _lay_out(pattern, fixed(minus), start, neighbour, fixed(chosen))
+
+
+def _graph(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
+    """Adjacency lists: where each starts, and the neighbours."""
+    start = np.empty(pattern.widths.size + 1, np.int64)
+    neighbour = assembly.graph(pattern.one, pattern.other, start)
+    return fixed(start), fixed(neighbour)
 
 
 def _positions(positions: ArrayLike | None, n: int) -> Array | None:

@@ -1,11 +1,11 @@
-"""M + H D H' from contact blocks, straight into the blocks of the factor."""
+"""M + H D H' and [M H; H' -D] from contact blocks, straight into the blocks of the factor."""
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import stickslip as ss
-from stickslip.linalg.pattern import body_pattern
+from stickslip.linalg.bodies import body_pattern, saddle_pattern
 from stickslip.linalg.symbolic import analyse
 from stickslip.problem.jacobian import contact_blocks
 from stickslip.scenes import make
@@ -37,6 +37,9 @@ def test_is_what_scipy_makes_of_it(spheres, mu_roll, form):
     b = np.ones(pattern.size)
     x = analyse(pattern).cholesky(values).solve(b)
     np.testing.assert_allclose(expected @ x, b, atol=1e-9)
+    saddle = saddle_pattern(H.bodies, H.offset, spheres)
+    expected = sp.block_array([[M.sparse, Hs], [Hs.T, -full]]).toarray()
+    np.testing.assert_array_equal(saddle.sparse(saddle.values(M.matrix, H, D)).toarray(), expected)
 
 
 def test_bodies_in_the_plane_contacts_of_two_widths_and_pairs_met_twice():
@@ -53,6 +56,14 @@ def test_bodies_in_the_plane_contacts_of_two_widths_and_pairs_met_twice():
     Hs = H.sparse(3).toarray()
     expected = np.eye(9) + Hs @ sp.block_diag(full).toarray() @ Hs.T
     np.testing.assert_allclose(pattern.sparse(values).toarray(), expected, atol=1e-12)
+    saddle = saddle_pattern(bodies, H.offset, 3, 3)
+    for D, weight in ((2.0, 2.0 * np.eye(7)), (np.arange(7.0), np.diag(np.arange(7.0)))):
+        expected = np.block([[np.eye(9), Hs], [Hs.T, -weight]])
+        np.testing.assert_array_equal(saddle.sparse(saddle.values(mass, H, D)).toarray(), expected)
+    flat = np.concatenate([a.reshape(-1) for a in full])
+    expected = np.block([[np.eye(9), Hs], [Hs.T, -sp.block_diag(full).toarray()]])
+    np.testing.assert_allclose(saddle.sparse(saddle.values(mass, H, flat)).toarray(), expected, atol=1e-14)
+    assert saddle.negative.tolist() == [False] * 3 + [True] * 4
 
 
 def test_nothing_at_all():
@@ -70,5 +81,9 @@ def test_what_does_not_fit_is_refused():
         pattern.values(M[1:], H, 1.0)
     with pytest.raises(ValueError, match="D has 2 numbers"):
         pattern.values(M, H, [1.0, 2.0])
+    with pytest.raises(ValueError, match="offset must rise"):
+        saddle_pattern(H.bodies, H.offset[1:], 5)
+    with pytest.raises(ValueError, match="other widths"):
+        saddle_pattern(H.bodies, 2 * np.arange(len(H.bodies) + 1), 5).values(M, H, 1.0)
     with pytest.raises(ValueError, match="contacts"):
         body_pattern(H.bodies[1:], 5).values(M, H, 1.0)

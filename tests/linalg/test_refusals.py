@@ -5,8 +5,9 @@ import pytest
 import scipy.sparse as sp
 from block_graphs import GRAPHS, dense, part, positive_definite
 
+from stickslip.linalg.bodies import body_pattern
 from stickslip.linalg.factor import FactorFailure, NotFinite, NotPositiveDefinite, Regularisation
-from stickslip.linalg.pattern import block_pattern, body_pattern, matrix_pattern
+from stickslip.linalg.pattern import block_pattern, matrix_pattern
 from stickslip.linalg.symbolic import analyse
 
 TAME = ("one body", "chain", "hub", "islands", "random", "all with all")

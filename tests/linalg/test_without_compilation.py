@@ -12,7 +12,7 @@ import numpy as np
 from block_graphs import GRAPHS, part, positive_definite
 from stickslip.kernels.jit import JIT
 from stickslip.linalg.factor import FactorFailure, Regularisation
-from stickslip.linalg.pattern import body_pattern
+from stickslip.linalg.bodies import body_pattern
 from stickslip.linalg.symbolic import analyse
 from stickslip.scenes import make
 
@@ -81,7 +81,7 @@ LOAD = """
 import time
 import numpy as np
 from stickslip.kernels.jit import JIT, Compilation
-from stickslip.linalg.pattern import body_pattern
+from stickslip.linalg.bodies import body_pattern
 from stickslip.linalg.symbolic import analyse
 from stickslip.scenes.packing import deposit
 
@@ -98,6 +98,52 @@ with Compilation() as compilation:
     analyse(pattern, negative=np.arange(500) < 0).quasi_definite(values).solve(np.ones(3000))
 print(time.process_time() - before)
 """
+
+
+COMPILED = """
+import numpy as np
+import pkgutil
+from importlib import import_module
+import stickslip.linalg.kernels as room
+from stickslip.linalg.bodies import body_pattern, saddle_pattern
+from stickslip.linalg.pattern import matrix_pattern
+from stickslip.linalg.symbolic import analyse
+from stickslip.scenes import make
+from stickslip.scenes.packing import deposit
+
+for spheres in (1, 5, 600):
+    problem = make("packing", spheres=spheres)
+    H, M = problem.H, problem.M.matrix
+    pattern = body_pattern(H.bodies.copy(), spheres)
+    for positions in (None, deposit(spheres).centre):
+        symbolic = analyse(pattern, positions=positions)
+        for D in (1.0, np.ones(H.size), np.tile(np.eye(3), (problem.contacts, 1, 1))):
+            values = pattern.values(M.copy(), H, D)
+            factor = symbolic.cholesky(values)
+            values.flags.writeable = False
+            b = np.ones(pattern.size)
+            for right in (b, np.ones((pattern.size, 2)), np.ones((pattern.size, 2), order="F")):
+                factor.refactor(values).solve(right)
+            b.flags.writeable = False
+            factor.solve(b)
+    A = pattern.sparse(values)
+    cut = matrix_pattern(A, pattern.widths)
+    analyse(cut, order=np.arange(spheres)).cholesky(cut.values(A)).solve(b)
+    saddle = saddle_pattern(H.bodies, H.offset, spheres)
+    signed = analyse(saddle, positions=positions).quasi_definite(saddle.values(M, H, 1.0))
+    signed.solve(np.ones(saddle.size))
+    signed.solve(np.ones((saddle.size, 2)))
+for module in pkgutil.iter_modules(room.__path__, room.__name__ + "."):
+    for name, kernel in vars(import_module(module.name)).items():
+        if len(getattr(kernel, "signatures", ())) > 1 and name[0] != "_":
+            print(module.name, name, len(kernel.signatures))
+"""
+
+
+@pytest.mark.skipif(os.environ.get("STICKSLIP_JIT") == "0", reason="compilation is off")
+def test_kernels_are_compiled_once_whoever_made_the_arrays():
+    done = subprocess.run([sys.executable, "-c", COMPILED], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
 
 
 @pytest.mark.skipif(os.environ.get("STICKSLIP_JIT") == "0", reason="compilation is off")
