@@ -108,6 +108,29 @@ def test_units_do_not_matter():
     np.testing.assert_allclose(y * unit, x, rtol=1e-12, atol=0)
 
 
+def test_a_locked_packing_has_velocity_zero():
+    """H' v = 0 with more contacts than velocities: rows without anything to compare a residual with."""
+    problem = make("packing", spheres=50)
+    pattern = saddle_pattern(problem.H.bodies, problem.H.offset, 50)
+    factor = analyse(pattern).quasi_definite(pattern.values(problem.M.matrix, problem.H, 0.0))
+    x = factor.solve(np.concatenate([problem.f, np.zeros(problem.H.size)]))
+    assert np.abs(x[:300]).max() < 1e-14
+    assert factor.residual < 1e-14
+    assert factor.backward_error < 1e-15
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
+def test_right_hand_sides_beyond_numbers_have_no_residual(bad):
+    pattern, values = saddle(spheres=4)
+    factor = analyse(pattern).quasi_definite(values)
+    b = np.ones((pattern.size, 2))
+    b[3, 1] = bad
+    x = factor.solve(b)
+    assert not np.isfinite(factor.residual) or (np.isfinite(x).all() and factor.residual < 1e-10)
+    np.testing.assert_allclose(x[:, 0], factor.solve(b[:, 0]), rtol=1e-10)
+    assert factor.residual < 1e-10
+
+
 def test_rows_of_zeros_get_a_pivot():
     pattern, values = saddle(D=0.0)
     contact = int(np.flatnonzero(pattern.negative)[4])
