@@ -13,12 +13,16 @@ SMALL = 450
 
 
 def elimination_order(start: IntArray, neighbour: IntArray, positions: Array | None) -> IntArray:
-    """An order for a graph (start (n + 1,), neighbour): nested dissection where it pays, else AMD.
+    """An order for a graph (start (n + 1,), neighbour): nested dissection where it pays, else minimum degree.
 
     Nested dissection needs positions (n, 1 to 3 axes) that tell neighbours from others; where a cut
     finds no small separator, as with all blocks at one point, the whole graph goes to AMD.
     """
     n = start.size - 1
+    if JIT and n <= dissection.LEAF:  # minimum degree of our own: a call of qdldl takes longer
+        order = np.empty(n, np.int64)
+        dissection.dissect(np.arange(n)[None], start, neighbour, order)
+        return order
     if JIT and n > SMALL and positions is not None:
         order = nested_dissection(start, neighbour, positions)
         if order is not None:
