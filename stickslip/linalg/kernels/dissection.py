@@ -48,7 +48,7 @@ def dissect(along, start, neighbour, order):
         size = high - low
         if size <= LEAF:
             if size > 0:
-                _minimum_degree(start, neighbour, along[0, low:high], place, order[low:high])
+                minimum_degree(start, neighbour, along[0, low:high], place, order[low:high])
             continue
         for i in range(low, high):
             member[along[0, i]] = True
@@ -211,7 +211,7 @@ def _best_move(separator, waiting, start, neighbour, member, side, locked, count
 
 
 @jit
-def _minimum_degree(start, neighbour, vertices, place, order):
+def minimum_degree(start, neighbour, vertices, place, order):
     """order <- vertices of a leaf by minimum degree in the eliminated graph, in sets of bits."""
     count = vertices.shape[0]
     halo = np.empty(HALO, np.int64)
