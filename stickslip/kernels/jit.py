@@ -8,7 +8,7 @@ import os
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import wraps
+from functools import cache, wraps
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +21,15 @@ if JIT:
     from numba.core import event
 
 
-def _stamp() -> tuple[float, int]:
-    """Newest change and total size of the kernel sources (stands in for each file's own stamp).
+@cache
+def stamp(folder: Path) -> tuple[float, int]:
+    """Newest change and total size of a folder's kernels and of this file (for each file's own stamp).
 
     Numba's cache looks only at the file of the function itself and would keep a stale caller when
-    a kernel in another file, inlined into it, has changed.
+    a kernel in another file, inlined into it, has changed. So kernels call only kernels of their
+    own folder; then a change in one room does not compile the others anew.
     """
-    stats = [path.stat() for path in sorted(Path(__file__).parent.glob("*.py"))]
+    stats = [path.stat() for path in sorted({*folder.glob("*.py"), Path(__file__)})]
     return max(s.st_mtime for s in stats), sum(s.st_size for s in stats)
 
 
@@ -42,7 +44,7 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(error_model="numpy")(function)
     cache_file = getattr(kernel._cache, "_cache_file", None)
     if cache_file is not None:
-        cache_file._source_stamp = _STAMP
+        cache_file._source_stamp = stamp(Path(function.__code__.co_filename).parent)
     kernel._cache = _Cache(kernel._cache)
     return kernel
 
@@ -78,9 +80,6 @@ def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*arguments)
 
     return kernel
-
-
-_STAMP = _stamp() if JIT else (0.0, 0)
 
 
 class Compilation:

@@ -1,10 +1,15 @@
 """The same kernels without Numba: the same numbers, bit for bit."""
 
+import ast
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
+import pytest
+
+import stickslip
 
 SCRIPT = """
 import numpy as np
@@ -48,13 +53,26 @@ def test_compiled_and_plain_kernels_agree_bit_for_bit():
     assert compiled[1:] == plain[1:]
 
 
-def test_the_cache_notices_a_change_in_any_kernel_file():
+def test_the_cache_notices_a_change_in_any_kernel_file_of_the_room():
     from stickslip.kernels import gauss_seidel
-    from stickslip.kernels.jit import _STAMP, JIT, _stamp
+    from stickslip.kernels.jit import JIT, stamp
+    from stickslip.linalg.kernels import assembly
 
-    if JIT:
-        assert gauss_seidel.run._cache._cache_file._source_stamp == _STAMP == _stamp()
-    assert np.isfinite(_STAMP[0])
+    for module, kernel in ((gauss_seidel, gauss_seidel.run), (assembly, assembly.residual)):
+        expected = stamp(Path(module.__file__).parent)
+        assert np.isfinite(expected[0])
+        if JIT:
+            assert kernel._cache._cache_file._source_stamp == expected
+
+
+@pytest.mark.parametrize("folder", ["kernels", "linalg/kernels"])
+def test_kernels_call_only_kernels_of_their_own_room(folder):
+    """Otherwise the stamp of a room would not see what is inlined into its kernels."""
+    home = "stickslip." + folder.replace("/", ".")
+    for path in (Path(stickslip.__file__).parent / folder).glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module.startswith("stickslip"):
+                assert node.module.startswith(home) or node.module == "stickslip.kernels.jit", path.name
 
 
 CACHED = """

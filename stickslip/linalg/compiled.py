@@ -1,0 +1,54 @@
+"""The compiled engine of a factor: panels and stack in buffers that are kept between factorisations."""
+
+from typing import Any
+
+import numpy as np
+
+from stickslip.linalg.buffers import Buffers
+from stickslip.linalg.kernels import cholesky, quasidefinite, triangular
+from stickslip.linalg.pattern import Array, fixed
+
+
+class CompiledEngine:
+    """Factors and solves by the kernels of this room."""
+
+    def __init__(self, symbolic: Any, buffers: Buffers):
+        self._fronts, self._blocks = symbolic.fronts, symbolic.blocks
+        size = symbolic.pattern.size
+        self._panels = buffers.take("panels", symbolic.entries)
+        self._stack = buffers.take("stack", symbolic.stack)
+        self._y = buffers.take("y", size)
+        self._pivots = buffers.take("pivots", size)
+        self._most_rows = int(self._fronts.rows.max(initial=0))
+        self._below = buffers.take("below", self._most_rows)
+        self._info = np.zeros(1, np.int32)
+
+    def cholesky(self, values: Array, singular: float) -> tuple[int, float]:
+        """(scalar row of the first pivot that is none, -1 if all are; least pivot over its entry)."""
+        bad = cholesky.factorise(
+            self._fronts, self._blocks, values, self._panels, self._stack, self._pivots, self._info, singular
+        )
+        if bad >= 0:
+            return int(self._fronts.scalar[bad]), 0.0
+        return -1, float(self._pivots.min(initial=np.inf))
+
+    def quasi_definite(
+        self, values: Array, shift: Array, scale: Array, least: float, replacement: float
+    ) -> tuple[int, int]:
+        """(pivots replaced, scalar row of the first that is not a number or -1)."""
+        order = self._fronts.scalar
+        replaced, bad = quasidefinite.factorise(
+            self._fronts, self._blocks, values, self._panels, self._stack,
+            shift[order], scale[order], least, replacement,
+        )  # fmt: skip
+        return int(replaced), int(order[bad]) if bad >= 0 else -1
+
+    def solve(self, b: Array) -> Array:
+        """Solution for b of shape (size,), or several in rows (count, size)."""
+        out = np.empty(b.shape)
+        if b.ndim == 1:
+            triangular.solve(self._fronts, self._panels, fixed(b), self._y, self._below, out)
+        elif b.size:
+            y, below = np.empty(b.shape), np.empty((b.shape[0], max(self._most_rows, 1)))
+            triangular.solve_many(self._fronts, self._panels, fixed(b), y, below, out)
+        return out

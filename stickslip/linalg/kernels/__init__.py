@@ -1,0 +1,1 @@
+"""Kernels of the block factorisations: ordering, symbolic, numeric, each arrays in, arrays out."""

@@ -1,0 +1,45 @@
+"""Numeric multifrontal Cholesky factorisation A = L L'."""
+
+from stickslip.kernels.jit import jit
+from stickslip.linalg.kernels import panels
+from stickslip.linalg.kernels.blas import LOWER, NO, dpotrf, dsyrk
+
+
+@jit
+def factorise(fronts, blocks, values, x, u, diagonal, info, least):
+    """x <- L, from values of the blocks; the first column that is no pivot, -1 if all are.
+
+    x: panels; u: stack of update matrices; diagonal (size,), in the final order <- each pivot over
+    its diagonal entry of A. A pivot is a number above least times that entry and below infinity; NaN
+    is none.
+    """
+    x_address, u_address, info_address = x.ctypes.data, u.ctypes.data, info.ctypes.data
+    for s in range(fronts.columns.shape[0]):
+        n, m, at = fronts.columns[s], fronts.rows[s], fronts.panel[s]
+        step, head, into = n + m, fronts.offset[fronts.first[s]], fronts.update[s]
+        x[at : at + n * step] = 0.0
+        panels.scatter(blocks, s, values, x, step)
+        for j in range(n):
+            diagonal[head + j] = x[at + j * step + j]
+        panels.add_children(fronts, s, u, x, at, step, True)
+        if n <= panels.NARROW:
+            panels.cholesky(x, at, step, n)
+        else:
+            dpotrf((LOWER, n, x_address + 8 * at, step, info_address))
+            if info[0] != 0:
+                return head + info[0] - 1
+        for j in range(n):  # also the only test that NaN does not pass: dpotrf lets it through
+            pivot = x[at + j * step + j]
+            if not (pivot * pivot > least * diagonal[head + j] and pivot < 1e300):
+                return head + j
+            diagonal[head + j] = pivot * pivot / diagonal[head + j]
+        if m == 0:
+            continue
+        panels.divide(x, x_address, at, step, n, m)
+        if n <= panels.NARROW and n % 6 == 0:
+            for k in range(0, n, 6):
+                panels.square6(x, at + n + k * step, step, m, u, into, k == 0)
+        else:
+            dsyrk((LOWER, NO, m, n, -1.0, x_address + 8 * (at + n), step, 0.0, u_address + 8 * into, m))
+        panels.add_children(fronts, s, u, u, into, m, False)
+    return -1

@@ -1,0 +1,113 @@
+"""Numeric multifrontal factorisation K = L S L' of a quasi-definite matrix, S = diag(±1) known.
+
+K = [M H; H' -D] with M and D positive definite has such a factor in every order (Vanderbei 1995).
+In each front the negative pivots come first: two definite panels, so that all is Cholesky and BLAS.
+Pivots below a small multiple of their scale are replaced (dynamic regularisation).
+"""
+
+import numpy as np
+
+from stickslip.kernels.jit import jit
+from stickslip.linalg.kernels import panels
+from stickslip.linalg.kernels.blas import LOWER, NO, RIGHT, TRANSPOSED, dgemm, dsyrk, dtrsm
+
+WIDTH = 24
+"""Columns that are factored at once with an eye on each pivot."""
+
+
+@jit
+def factorise(fronts, blocks, values, x, u, shift, scale, least, replacement):
+    """x <- L of K with `shift` on its pivots; (pivots replaced, first column that is not a number or -1).
+
+    shift (size,) <- added to |pivots|; scale (size,): of the pivots. A pivot at or below least times
+    its scale becomes replacement times its scale.
+    """
+    x_address, u_address = x.ctypes.data, u.ctypes.data
+    replaced = 0
+    for s in range(fronts.columns.shape[0]):
+        n, m, at = fronts.columns[s], fronts.rows[s], fronts.panel[s]
+        step, head, into = n + m, fronts.offset[fronts.first[s]], fronts.update[s]
+        x[at : at + n * step] = 0.0
+        panels.scatter(blocks, s, values, x, step)
+        panels.add_children(fronts, s, u, x, at, step, True)
+        minus = fronts.negative[s]
+        plus, corner = n - minus, at + minus * step + minus
+        for j in range(minus):
+            for i in range(at + j * step + j, at + (j + 1) * step):
+                x[i] = -x[i]
+        for j in range(n):
+            x[at + j * step + j] += shift[head + j]
+        if minus > 0:
+            changed, bad = _definite(
+                x, x_address, at, step, minus, scale[head : head + minus], least, replacement
+            )
+            if bad >= 0:
+                return replaced, head + bad
+            replaced += changed
+            panels.divide(x, x_address, at, step, minus, step - minus)
+            if plus > 0:
+                left = x_address + 8 * (at + minus)
+                dsyrk((LOWER, NO, plus, minus, 1.0, left, step, 1.0, x_address + 8 * corner, step))
+                if m > 0:
+                    low, here = x_address + 8 * (at + n), x_address + 8 * (corner + plus)
+                    dgemm((NO, TRANSPOSED, m, plus, minus, 1.0, low, step, left, step, 1.0, here, step))
+        if plus > 0:
+            changed, bad = _definite(
+                x, x_address, corner, step, plus, scale[head + minus : head + n], least, replacement
+            )
+            if bad >= 0:
+                return replaced, head + minus + bad
+            replaced += changed
+            panels.divide(x, x_address, corner, step, plus, m)
+        if m == 0:
+            continue
+        low, added = x_address + 8 * (at + n), 0.0
+        if minus > 0:
+            dsyrk((LOWER, NO, m, minus, 1.0, low, step, 0.0, u_address + 8 * into, m))
+            added = 1.0
+        if plus > 0:
+            low += 8 * minus * step
+            dsyrk((LOWER, NO, m, plus, -1.0, low, step, added, u_address + 8 * into, m))
+        panels.add_children(fronts, s, u, u, into, m, False)
+    return replaced, -1
+
+
+@jit
+def _definite(x, x_address, at, step, n, scale, least, replacement):
+    """Lower factor of the n x n block in place; (pivots replaced, first that is not a number or -1)."""
+    replaced = 0
+    for j in range(0, n, WIDTH):
+        w, here = min(WIDTH, n - j), at + j * step + j
+        rest = n - j - w
+        changed, bad = _narrow(x, here, step, w, scale[j : j + w], least, replacement)
+        if bad >= 0:
+            return replaced, j + bad
+        replaced += changed
+        if rest > 0:
+            top, low = x_address + 8 * here, x_address + 8 * (here + w)
+            dtrsm((RIGHT, LOWER, TRANSPOSED, NO, rest, w, 1.0, top, step, low, step))
+            corner = x_address + 8 * (here + w * step + w)
+            dsyrk((LOWER, NO, rest, w, -1.0, low, step, 1.0, corner, step))
+    return replaced, -1
+
+
+@jit
+def _narrow(x, at, step, n, scale, least, replacement):
+    """Cholesky of an n x n block with replaced pivots."""
+    replaced = 0
+    for j in range(n):
+        column = x[at + j * step : at + j * step + n]
+        for k in range(j):
+            before = x[at + k * step : at + k * step + n]
+            f = before[j]
+            for i in range(j, n):
+                column[i] -= f * before[i]
+        if not abs(column[j]) < 1e300:
+            return replaced, j
+        if column[j] <= least * scale[j]:
+            column[j] = replacement * scale[j]
+            replaced += 1
+        inverse = 1.0 / np.sqrt(column[j])
+        for i in range(j, n):
+            column[i] *= inverse
+    return replaced, -1

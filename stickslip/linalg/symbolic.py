@@ -1,0 +1,212 @@
+"""The part of a factorisation that depends on the graph alone: order, supernodes, where numbers go."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.kernels.jit import JIT
+from stickslip.linalg.bodies import SaddlePattern
+from stickslip.linalg.buffers import Buffers
+from stickslip.linalg.factor import SINGULAR, CholeskyFactor, QuasiDefiniteFactor, Regularisation
+from stickslip.linalg.kernels import assembly, elimination, fronts
+from stickslip.linalg.kernels.fronts import Blocks, Fronts
+from stickslip.linalg.ordering import elimination_order
+from stickslip.linalg.pattern import Array, BlockPattern, IntArray, fixed
+
+
+@dataclass(frozen=True, eq=False)
+class Symbolic:
+    """A pattern, analysed: any number of matrices with this pattern are factored with it."""
+
+    pattern: BlockPattern
+    """Where the blocks are."""
+    negative: np.ndarray
+    """Block rows with negative pivots, of a quasi-definite matrix [-], shape (n,)."""
+    order: IntArray
+    """Block rows in the order of elimination [-], shape (n,)."""
+    fronts: Fronts | None
+    """Arrays of the numeric kernels; None without compilation."""
+    blocks: Blocks | None
+    """Where each block of the matrix goes; None without compilation."""
+    stack: int
+    """Numbers on the stack of update matrices, at most [-]."""
+
+    @property
+    def entries(self) -> int:
+        """Numbers stored for L, its zeros inside panels included."""
+        return int(self.fronts.panel[-1]) if self.fronts is not None else 0
+
+    @property
+    def flops(self) -> float:
+        """Multiplications and additions of one Cholesky factorisation, about."""
+        if self.fronts is None:
+            return 0.0
+        c, r = self.fronts.columns.astype(float), self.fronts.rows.astype(float)
+        return float((c**3 / 3.0 + c * c * r + c * r * r).sum())
+
+    def cholesky(
+        self, values: ArrayLike, *, singular: float = SINGULAR, buffers: Buffers | None = None
+    ) -> CholeskyFactor:
+        """Factor a positive definite matrix, given as the values of its blocks.
+
+        A pivot below `singular` times its diagonal entry counts as zero. Raises NotPositiveDefinite,
+        or NotFinite, naming the block row. `buffers` of a factor that is no longer needed are reused.
+        """
+        if self.negative.any():
+            raise ValueError("the pattern was analysed with negative block rows; use quasi_definite")
+        return CholeskyFactor(self, singular, buffers or Buffers()).refactor(values)
+
+    def quasi_definite(
+        self,
+        values: ArrayLike,
+        *,
+        regularisation: Regularisation | None = None,
+        buffers: Buffers | None = None,
+    ) -> QuasiDefiniteFactor:
+        """Factor a matrix that is positive definite on some block rows, negative on the others."""
+        chosen = Regularisation() if regularisation is None else regularisation
+        return QuasiDefiniteFactor(self, chosen, buffers or Buffers()).refactor(values)
+
+
+def analyse(
+    pattern: BlockPattern,
+    *,
+    positions: ArrayLike | None = None,
+    negative: ArrayLike | None = None,
+    order: ArrayLike | None = None,
+) -> Symbolic:
+    """Order the block rows and lay out the factor.
+
+    positions: of the block rows (n, axes), for nested dissection of large graphs; NaN, or positions
+    that tell nothing, are no error. negative: block rows whose pivots are negative (n,) bool, for a
+    quasi-definite matrix. order: a permutation to use instead.
+
+    A SaddlePattern knows its negative rows and takes the positions of its bodies: its contacts go
+    first, then the bodies as for M + H D H', which beats any order of the whole graph.
+    """
+    n = pattern.widths.size
+    if isinstance(pattern, SaddlePattern) and negative is None:
+        negative = pattern.negative
+    minus = np.zeros(n, np.bool_) if negative is None else np.array(negative)
+    if minus.shape != (n,) or minus.dtype != np.bool_:
+        raise ValueError(f"negative must be {n} booleans, got {minus.dtype} of shape {minus.shape}")
+    start, neighbour = _graph(pattern)
+    if order is None and isinstance(pattern, SaddlePattern):
+        count = pattern.graph.widths.size
+        bodies = elimination_order(*_graph(pattern.graph), _positions(positions, count))
+        chosen = np.concatenate([np.arange(count, n), bodies])
+    elif order is None:
+        chosen = elimination_order(start, neighbour, _positions(positions, n))
+    else:
+        chosen = np.array(order, dtype=np.int64)
+        if not np.array_equal(np.sort(chosen.reshape(-1)), np.arange(n)):
+            raise ValueError(f"order is not a permutation of {n} block rows")
+    if not JIT:
+        return Symbolic(pattern, fixed(minus), fixed(chosen), None, None, 0)
+    return _lay_out(pattern, fixed(minus), start, neighbour, fixed(chosen))
+
+
+def _graph(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
+    """Adjacency lists: where each starts, and the neighbours."""
+    start = np.empty(pattern.widths.size + 1, np.int64)
+    neighbour = assembly.graph(pattern.one, pattern.other, start)
+    return fixed(start), fixed(neighbour)
+
+
+def _positions(positions: ArrayLike | None, n: int) -> Array | None:
+    if positions is None:
+        return None
+    array = np.asarray(positions, dtype=np.float64)
+    if array.ndim != 2 or array.shape[0] != n:
+        raise ValueError(f"positions has shape {array.shape}, expected ({n}, axes), one row per block row")
+    return array
+
+
+def _lay_out(
+    pattern: BlockPattern, negative: np.ndarray, start: IntArray, neighbour: IntArray, order: IntArray
+) -> Symbolic:
+    permutation, first, above = _supernodes(pattern.widths, negative, start, neighbour, order)
+    n, count = permutation.size, above.size
+    place = np.empty(n, np.int64)
+    place[permutation] = np.arange(n)
+    width = pattern.widths[permutation]
+    offset = fixed(np.concatenate([[0], np.cumsum(width)]))
+    child_start, child, row_start = _ints(count + 1), _ints(count), _ints(count + 1)
+    fronts.children(above, child_start, child)
+    row = fronts.structure(start, neighbour, permutation, place, first, child_start, child, row_start)
+    row_offset = _ints(row.size)
+    columns, rows, panel, update, minus = (_ints(count + (i == 2)) for i in range(5))
+    layout = (row_offset, columns, rows, panel, update, minus)
+    stack = fronts.sizes(
+        permutation, negative, offset, first, row_start, row, above, child_start, child, layout
+    )
+    family = (_ints(count + 1), _ints(row.size), _ints(row.size), _ints(row.size))
+    reach = (_ints(count + 1), _ints(row.size), _ints(row.size))
+    a, b = fronts.runs(offset, first, columns, row_start, row, row_offset, above, family, reach)
+    ends = (count + 1, a, a, a, count + 1, b, b)
+    shared = (array[:end] for array, end in zip((*family, *reach), ends, strict=True))
+    scalar = np.repeat(pattern.offset[permutation] - offset[:-1], width) + np.arange(pattern.size)
+    shape = Fronts(
+        *(
+            fixed(array)
+            for array in (offset, scalar, first, columns, rows, panel, update, minus, child_start, child)
+        ),
+        *(fixed(array) for array in shared),
+    )
+    front_of = np.repeat(np.arange(count), np.diff(first))
+    blocks = _places(pattern, place, shape, front_of, row_start, row, row_offset)
+    return Symbolic(pattern, negative, permutation, shape, blocks, int(stack))
+
+
+def _supernodes(
+    widths: IntArray, negative: np.ndarray, start: IntArray, neighbour: IntArray, order: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Block rows in final order, first block row and parent of each supernode."""
+    n = order.size
+    parent, blocks, scalars, post = (_ints(n) for _ in range(4))
+    elimination.tree(start, neighbour, order, widths, parent, blocks, scalars)
+    elimination.postorder(parent, post)
+    back = np.empty(n + 1, np.int64)
+    back[post], back[n] = np.arange(n), -1  # index -1, of the parents of roots, is the last
+    permutation, first, above = _ints(n), _ints(n + 1), _ints(n)
+    count = elimination.supernodes(
+        order[post],
+        widths,
+        back[parent[post]],
+        blocks[post],
+        scalars[post],
+        negative,
+        permutation,
+        first,
+        above,
+    )
+    return fixed(permutation), fixed(first[: count + 1]), fixed(above[:count])
+
+
+def _places(
+    pattern: BlockPattern,
+    place: IntArray,
+    shape: Fronts,
+    front_of: IntArray,
+    row_start: IntArray,
+    row: IntArray,
+    row_offset: IntArray,
+) -> Blocks:
+    """Where the blocks of the matrix go, sorted by front."""
+    count = pattern.one.size
+    front, to, flip = _ints(count), _ints(count), np.empty(count, np.bool_)
+    fronts.places(
+        pattern.one, pattern.other, place, shape.offset, shape.first, front_of, shape.columns, shape.rows,
+        shape.panel, row_start, row, row_offset, (front, to, flip),
+    )  # fmt: skip
+    sort = np.argsort(front, kind="stable")
+    start = np.searchsorted(front[sort], np.arange(shape.columns.size + 1))
+    height, width = pattern.widths[pattern.one], pattern.widths[pattern.other]
+    arrays = (start, *(array[sort] for array in (pattern.source[:-1], height, width, to, flip)))
+    return Blocks(*(fixed(array) for array in arrays))
+
+
+def _ints(count: int) -> Any:
+    return np.empty(count, np.int64)
