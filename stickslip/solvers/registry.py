@@ -57,7 +57,13 @@ class Entry:
 
 _TABLE = {
     entry.name: entry
-    for entry in (Entry("nsgs", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset(KINDS)),)
+    for entry in (
+        Entry("nsgs", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset(KINDS)),
+        Entry("newton-ac", "stickslip.solvers.newton", "AlartCurnier", frozenset(KINDS)),
+        Entry("newton-jm", "stickslip.solvers.newton", "JeanMoreau", frozenset(KINDS)),
+        Entry("newton-nm", "stickslip.solvers.newton", "NaturalMap", frozenset(KINDS)),
+        Entry("newton-fb", "stickslip.solvers.newton", "FischerBurmeister", frozenset(KINDS[:5])),
+    )
 }
 
 
