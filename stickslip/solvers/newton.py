@@ -36,8 +36,10 @@ MEMORY = 6
 """Steps whose largest merit the nonmonotone line search compares with (Grippo, Lampariello & Lucidi 1986)."""
 RUNAWAY = 1e30
 """Growth of the merit within one phase at which it is given up."""
-GROW, LARGEST = 100.0, 1.0
-"""Factor by which the regularisation grows where the matrix is singular, or a phase fails, and its end."""
+GROW = 10.0
+"""Factor by which the regularisation grows where the matrix is singular, or a phase fails."""
+LEAST, MOST = 1e-8, 1.0
+"""Range of the regularisation, in units of 1/rho: rounding in what W does not see, and W itself."""
 MOST_SWEEPS = 2000
 """Most sweeps of one first-order phase."""
 PATIENCE = 10
@@ -65,8 +67,8 @@ class Newton(Options):
         1.0, "rho of the map in units of 1/W_NN and 1/lambda_max(W_TT)", low=0.0, open_low=True, high=1e6
     )
     regularisation: float = option(
-        1e-10, "added to the diagonal of W in Newton's matrix, in units of 1/rho; grows where needed",
-        low=0.0, high=1.0,
+        0.1, "added to the diagonal of W in Newton's matrix, in units of error/rho; grows where needed",
+        low=0.0, high=1e6,
     )  # fmt: skip
 
     name: ClassVar[str]
@@ -90,7 +92,7 @@ class Newton(Options):
 
     def _run(self, system: System, watch: Watch, x: Array, given: bool) -> None:
         """Sweeps and Newton in turn, from x, which is looked at first if it was given."""
-        alpha, sweeps, failed = self.regularisation, self.sweeps, 0
+        share, sweeps, failed = self.regularisation, self.sweeps, 0
         if given or not sweeps:
             system.look(watch, x, 0)
         while watch.goes_on:
@@ -99,23 +101,24 @@ class Newton(Options):
                 x = system.sweep(x, sweeps, watch.tolerance)
                 system.look(watch, x, 0)
             if watch.goes_on:
-                x = self._steps(system, watch, x, alpha)
+                x = self._steps(system, watch, x, share)
             if watch.error <= HALVING * before:
                 failed = 0
             else:
                 failed += 1
-                alpha = min(max(alpha, 1e-12) * GROW, LARGEST)
+                share *= GROW
                 sweeps = min(2 * sweeps, MOST_SWEEPS)
             if failed >= PHASES and watch.goes_on:
                 watch.stop(Status.STALLED, f"{failed} times sweeps and Newton did not halve the residual")
 
-    def _steps(self, system: System, watch: Watch, x: Array, alpha: float) -> Array:
+    def _steps(self, system: System, watch: Watch, x: Array, share: float) -> Array:
         """Newton steps from x while they make progress; the best iterate of all when they do not."""
         merit = system.measure(x)
         first, merits = merit, [merit]
-        mark, steps, since = watch.error, 0, 0
+        mark = error = watch.error
+        steps = since = 0
         while watch.goes_on:
-            dx = self._step(system, x, alpha)
+            dx = self._step(system, x, min(max(share * error, LEAST), MOST) if share else 0.0)
             length = 0.0 if dx is None else self._length(system, x, dx, merits)
             if dx is None or length == 0.0:
                 break
@@ -140,9 +143,9 @@ class Newton(Options):
             dx = system.step(x, alpha)
             if dx is not None:
                 return dx
-            if alpha >= LARGEST:
+            if alpha >= MOST:
                 return None
-            alpha = min(max(alpha, 1e-12) * GROW, LARGEST)
+            alpha = min(max(alpha, LEAST) * GROW, MOST)
 
     def _length(self, system: System, x: Array, dx: Array, merits: list[float]) -> float:
         """Step length by Armijo's rule on the merit |F|²/2, whose slope along Newton's step is -|F|²."""
