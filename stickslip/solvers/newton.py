@@ -38,11 +38,13 @@ RUNAWAY = 1e30
 """Growth of the merit within one phase at which it is given up."""
 GROW = 10.0
 """Factor by which the regularisation grows where the matrix is singular, or a phase fails."""
-LEAST, MOST = 1e-8, 1.0
+WORSE, FAST = 2.0, 0.5
+"""Its factors after a step that raises the error, and after one that brings it below a tenth."""
+LEAST, MOST = 1e-6, 1.0
 """Range of the regularisation, in units of 1/rho: rounding in what W does not see, and W itself."""
 MOST_SWEEPS = 2000
 """Most sweeps of one first-order phase."""
-PATIENCE = 10
+PATIENCE = 20
 """Newton steps without halving the error after which the first-order phase takes over."""
 PHASES = 6
 """Phases in a row that do not halve the error before the solver gives up."""
@@ -85,9 +87,8 @@ class Newton(Options):
     ) -> Attempt:
         with Watch(problem, tolerance, self.max_iterations, progress) as watch:
             system = ReducedSystem(problem, type(self).evaluate, self.augmentation)
-            self._run(
-                system, watch, np.zeros(problem.size) if guess is None else guess.copy(), guess is not None
-            )
+            start = np.zeros(problem.size) if guess is None else guess.copy()
+            self._run(system, watch, start, guess is not None)
         return watch.attempt()
 
     def _run(self, system: System, watch: Watch, x: Array, given: bool) -> None:
@@ -127,14 +128,13 @@ class Newton(Options):
             if not merit <= RUNAWAY * first:
                 break
             merits.append(merit)
-            error = system.look(watch, x, 1)
+            last, error = error, system.look(watch, x, 1)
+            share *= WORSE if error > last else FAST if error < 0.1 * last else 1.0
             steps += 1
             if error <= HALVING * mark:
                 mark, since = error, steps
             elif steps - since >= PATIENCE:
                 break
-        if steps == 0:  # nothing was counted: a step that cannot be made still ends some time
-            watch.iterations += 1
         return system.best(watch)
 
     def _step(self, system: System, x: Array, alpha: float) -> Array | None:
