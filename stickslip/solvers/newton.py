@@ -101,8 +101,11 @@ class Newton(Options):
             if sweeps:
                 x = system.sweep(x, sweeps, watch.tolerance)
                 system.look(watch, x, 0)
+            swept = watch.error
             if watch.goes_on:
-                x = self._steps(system, watch, x, share)
+                self._steps(system, watch, x, share)
+            if watch.error <= HALVING * swept:
+                x = system.best(watch)
             if watch.error <= HALVING * before:
                 failed = 0
             else:
@@ -112,8 +115,8 @@ class Newton(Options):
             if failed >= PHASES and watch.goes_on:
                 watch.stop(Status.STALLED, f"{failed} times sweeps and Newton did not halve the residual")
 
-    def _steps(self, system: System, watch: Watch, x: Array, share: float) -> Array:
-        """Newton steps from x while they make progress; the best iterate of all when they do not."""
+    def _steps(self, system: System, watch: Watch, x: Array, share: float) -> None:
+        """Newton steps from x while they make progress."""
         merit = system.measure(x)
         first, merits = merit, [merit]
         mark = error = watch.error
@@ -135,7 +138,6 @@ class Newton(Options):
                 mark, since = error, steps
             elif steps - since >= PATIENCE:
                 break
-        return system.best(watch)
 
     def _step(self, system: System, x: Array, alpha: float) -> Array | None:
         """Newton's step, the matrix regularised as much as it takes to be solved; None if it cannot be."""

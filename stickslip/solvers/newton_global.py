@@ -104,7 +104,7 @@ class GlobalSystem:
         return solve_sparse(matrix.T, -np.concatenate(self._residual), "COLAMD")
 
     def sweep(self, x: Array, count: int, tolerance: float) -> Array:
-        """The best of at most `count` Gauss-Seidel sweeps from x, on the contact form of the problem."""
+        """What at most `count` Gauss-Seidel sweeps on the contact form of the problem make of x."""
         r = self._parts(x)[2]
         z = np.ascontiguousarray(self._contacts.guess(r))
         answer = self._contacts.recover(swept(self._contacts.problem, z, count, tolerance))

@@ -85,7 +85,7 @@ class ReducedSystem:
         return dx
 
     def sweep(self, r: Array, count: int, tolerance: float) -> Array:
-        """The best of at most `count` Gauss-Seidel sweeps from r."""
+        """What at most `count` Gauss-Seidel sweeps make of r."""
         return swept(self.problem, r, count, tolerance)
 
     def look(self, watch: Watch, r: Array, iterations: int) -> float:
@@ -144,13 +144,13 @@ def augmentation(K: ProductSet, local: Array, start: IntArray, diagonal: Array) 
 
 
 def swept(problem: ContactProblem, r: Array, count: int, tolerance: float) -> Array:
-    """The best of at most `count` Gauss-Seidel sweeps from r, by the judge's two measures."""
+    """What at most `count` Gauss-Seidel sweeps make of r; they end when the judge's measures are met."""
     run, data, work = GaussSeidel().prepare(problem)
     r = r.copy()
     best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
     control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, r)
     run(*data, 1.0, tolerance, float(count), r, best, *work, control, history)
-    return best
+    return r
 
 
 def solve_dense(J: Array, rhs: Array) -> Array | None:
