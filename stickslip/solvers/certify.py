@@ -6,7 +6,7 @@ comes back, and the judge examines it on the problem as it was given: its word i
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, box_to_contacts, reduce_to_contacts
 from stickslip.problem.residuals import Residuals, examine
-from stickslip.problem.solution import Problem, Solution, Status
+from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.solvers.registry import entry, names
 
 PROBLEMS = (ContactProblem, GlobalProblem, BoxProblem)
@@ -25,8 +25,10 @@ TIGHTER = (1.0, 0.1, 0.01)
 """Shares of the tolerance asked of the converted problem until the original one is solved."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+NO_HISTORY: Array = frozen(np.zeros((0, 3)))
+
+
+class Attempt(NamedTuple):
     """What a method found on a contact problem, in its own words."""
 
     r: Array
@@ -39,10 +41,14 @@ class Attempt:
     """Time without compilation [s]."""
     compile_seconds: float
     """Time of compilation [s]."""
-    history: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    history: Array = NO_HISTORY
     """Iteration, natural, natural_scaled at each look at the judge [-], shape (checks, 3)."""
     reason: str = ""
     """What was seen, when the status needs more than its own sentence."""
+    tried: tuple[Stage, ...] = ()
+    """Methods tried on the way, in their order."""
+    operations: float = 0.0
+    """Multiplications made, about; 0 where the method does not count them."""
 
 
 Method = Callable[[ContactProblem, Array | None, float], Attempt]
@@ -61,20 +67,23 @@ def certified(
     if isinstance(problem, ContactProblem):
         refuse_unknown_blocks(name, problem)
         attempt = method(problem, start, tolerance)
-        return _judged(name, problem, Answer(attempt.r), attempt, tolerance)
+        return judged(name, problem, Answer(attempt.r), attempt, tolerance)
     conversion, seconds, compiling = _converted(problem)
     refuse_unknown_blocks(name, conversion.problem)
     start = None if start is None else frozen(np.ascontiguousarray(conversion.guess(start)))
-    iterations, history = 0, []
+    tried: tuple[Stage, ...] = ()
+    iterations, operations, history = 0, 0.0, []
     for share in TIGHTER:
         attempt = method(conversion.problem, start, share * tolerance)
         seconds, compiling = seconds + attempt.seconds, compiling + attempt.compile_seconds
         history.append(attempt.history + np.array([iterations, 0.0, 0.0]))
         iterations, start = iterations + attempt.iterations, frozen(attempt.r.view())
+        tried, operations = tried + attempt.tried, operations + attempt.operations
         whole = Attempt(
-            attempt.r, attempt.status, iterations, seconds, compiling, np.concatenate(history), attempt.reason
-        )
-        solution = _judged(name, problem, conversion.recover(attempt.r), whole, tolerance)
+            attempt.r, attempt.status, iterations, seconds, compiling, np.concatenate(history),
+            attempt.reason, tried, operations,
+        )  # fmt: skip
+        solution = judged(name, problem, conversion.recover(attempt.r), whole, tolerance)
         if solution.ok or not attempt.status.ok or solution.residuals.error <= tolerance:
             break
     return solution
@@ -95,7 +104,7 @@ def certified_globally(
         )
     refuse_unknown_blocks(name, problem)
     attempt, answer = method(problem, None if guess is None else _start(guess, problem.size), tolerance)
-    return _judged(name, problem, answer, attempt, tolerance)
+    return judged(name, problem, answer, attempt, tolerance)
 
 
 def _start(guess: ArrayLike, size: int) -> Array:
@@ -117,7 +126,8 @@ def _converted(problem: GlobalProblem | BoxProblem) -> tuple[Conversion[ContactP
     return conversion, seconds - compilation.seconds, compilation.seconds
 
 
-def _judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, tolerance: float) -> Solution:
+def judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, tolerance: float) -> Solution:
+    """An attempt with the judge's word on it."""
     residuals, u = examine(problem, answer.r, answer.v, answer.lam)
     status, reason = attempt.status, attempt.reason
     if residuals.solved(tolerance):
@@ -127,6 +137,7 @@ def _judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, toler
     return Solution(
         problem, answer.r, u, status, residuals, name, tolerance, attempt.iterations,
         attempt.seconds, attempt.compile_seconds, attempt.history, answer.v, answer.lam, reason,
+        attempt.tried, attempt.operations,
     )  # fmt: skip
 
 

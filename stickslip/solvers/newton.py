@@ -114,6 +114,7 @@ class Newton(Options):
                 sweeps = min(2 * sweeps, MOST_SWEEPS)
             if failed >= PHASES and watch.goes_on:
                 watch.stop(Status.STALLED, f"{failed} times sweeps and Newton did not halve the residual")
+        watch.operations = system.operations
 
     def _steps(self, system: System, watch: Watch, x: Array, share: float) -> None:
         """Newton steps from x while they make progress."""

@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse import linalg as sparse_linalg
 
 from stickslip.kernels import newton_systems
 from stickslip.problem.checks import Array, IntArray
@@ -17,7 +18,7 @@ from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, reduce_to_contacts
 from stickslip.problem.residuals import delassus_diagonal
 from stickslip.problem.sets import ProductSet
-from stickslip.solvers.newton_reduced import Jacobians, augmentation, solve_sparse, swept
+from stickslip.solvers.newton_reduced import Jacobians, augmentation, sweep_on
 from stickslip.solvers.watch import Watch
 
 
@@ -43,6 +44,8 @@ class GlobalSystem:
         self._ends = np.cumsum(sizes)
         self._residual: tuple[Array, ...] = ()
         self._measured: Array | None = None
+        self.operations = 0.0
+        """Multiplications of the factorisations so far, about."""
         self._pattern = _block_pattern(K)
 
     def start(self, guess: Array | None) -> Array:
@@ -100,14 +103,22 @@ class GlobalSystem:
 
     def step(self, x: Array, alpha: float) -> Array | None:
         """Newton's step from x; None if the matrix is singular."""
-        matrix = self.jacobian(x, alpha)
-        return solve_sparse(matrix.T, -np.concatenate(self._residual), "COLAMD")
+        matrix, rhs = sp.csc_array(self.jacobian(x, alpha)), -np.concatenate(self._residual)
+        if not (np.isfinite(matrix.data).all() and np.isfinite(rhs).all()):
+            return None
+        try:
+            factors = sparse_linalg.splu(matrix)
+        except RuntimeError:  # exactly singular
+            return None
+        self.operations += float(factors.nnz) ** 2 / (2.0 * rhs.size)
+        dx = factors.solve(rhs)
+        return dx if np.isfinite(dx).all() else None
 
     def sweep(self, x: Array, count: int, tolerance: float) -> Array:
         """What at most `count` Gauss-Seidel sweeps on the contact form of the problem make of x."""
         r = self._parts(x)[2]
         z = np.ascontiguousarray(self._contacts.guess(r))
-        answer = self._contacts.recover(swept(self._contacts.problem, z, count, tolerance))
+        answer = self._contacts.recover(sweep_on(self._contacts.problem, z, count, tolerance))
         assert answer.v is not None
         return self._joined(answer.v, answer.r, np.zeros(0) if answer.lam is None else answer.lam)
 

@@ -1,19 +1,17 @@
 """The Newton system in the impulses alone: F(r, W r + u_free) = 0, open contacts eliminated.
 
 Siconos Developer's Notes 2017, 16.1 (u eliminated by its first line): the rows of the blocks that are
-not open are A δ_ij + B W_ij. Small systems are dense; large ones go to SuperLU with the contacts in
-an order of little fill, found once on the graph of W.
+not open are A δ_ij + B W_ij. Small systems are solved in compiled code, large ones by `linalg.lu` with
+the contacts in an order of little fill, found once on the graph of W.
 """
 
 from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse as sp
-import scipy.sparse.linalg as spla
 
-from stickslip.kernels import blocks, gauss_seidel, newton_systems, schedule
+from stickslip.kernels import blocks, gauss_seidel, newton_systems, prox_newton, schedule
+from stickslip.linalg.lu import elimination_order, factorise
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.residuals import metric
@@ -21,10 +19,8 @@ from stickslip.problem.sets import ProductSet
 from stickslip.solvers.gauss_seidel import HISTORY, GaussSeidel, first_look
 from stickslip.solvers.watch import Watch
 
-DENSE = 200
-"""Largest system that is solved as one array."""
-PIVOT = 0.01
-"""Diagonal pivots are kept down to this share of the largest in their column."""
+DENSE = 120
+"""Largest system that is solved in compiled code."""
 
 
 class Jacobians:
@@ -61,6 +57,8 @@ class ReducedSystem:
         self._work = np.empty(self.jacobians.A.shape[1])
         self._u = np.empty(K.size)
         self._measured: Array | None = None
+        self.operations = 0.0
+        """Multiplications of the factorisations so far."""
 
     def measure(self, r: Array) -> float:
         """|F|² at r [J], and all that `step` needs."""
@@ -73,7 +71,7 @@ class ReducedSystem:
         J = self.jacobians
         if self._measured is not r:
             self.measure(r)
-        m = newton_systems.assemble(
+        m = prox_newton.assemble(
             *self._matrix, self._order, self.weight, alpha, r, J.F, J.A, J.B,
             J.state, self._place, self._indptr, self._indices, self._entries, self._rhs, self._work,
         )  # fmt: skip
@@ -86,7 +84,7 @@ class ReducedSystem:
 
     def sweep(self, r: Array, count: int, tolerance: float) -> Array:
         """What at most `count` Gauss-Seidel sweeps make of r."""
-        return swept(self.problem, r, count, tolerance)
+        return sweep_on(self.problem, r, count, tolerance)
 
     def look(self, watch: Watch, r: Array, iterations: int) -> float:
         """The judge's error of r."""
@@ -97,30 +95,25 @@ class ReducedSystem:
         return watch.best.copy()
 
     def _solved(self, m: int) -> Array | None:
+        matrix, count = (self._indptr, self._indices, self._entries), int(self._indptr[m])
+        if not (np.isfinite(self._entries[:count]).all() and np.isfinite(self._rhs[:m]).all()):
+            return None
         if m <= DENSE:
+            self.operations += m**3 / 3.0
             J = np.empty((m, m))
-            newton_systems.fill_dense(m, self._indptr, self._indices, self._entries, J)
-            return solve_dense(J, self._rhs[:m])
-        nnz = self._indptr[m]
-        matrix = sp.csc_array(
-            (self._entries[:nnz], self._indices[:nnz], self._indptr[: m + 1]), shape=(m, m)
-        )  # the transpose; SuperLU takes rows in any order
-        matrix.has_sorted_indices = matrix.has_canonical_format = True
-        return solve_sparse(matrix, self._rhs[:m], "NATURAL")
+            return self._rhs if newton_systems.solve_dense(m, *matrix, self._rhs, J) else None
+        factor = factorise(*matrix, m)
+        if factor is None:
+            return None
+        self.operations += factor.operations
+        return factor.solve(self._rhs[:m])
 
     @cached_property
     def _order(self) -> IntArray:
-        """Blocks in the order of elimination: minimum degree on the graph of W, where it pays."""
-        K = self.problem.K
-        if K.size <= DENSE:
-            return np.arange(len(K))
-        _, row_start, column, _, _ = self._matrix
-        graph = sp.csr_array((np.ones(column.size), column, row_start), shape=(len(K), len(K)))
-        graph = sp.csc_matrix(graph + graph.T + 4.0 * sp.diags_array(graph.sum(axis=1) + graph.sum(axis=0)))
-        factor = spla.splu(
-            graph, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-        )
-        return np.argsort(factor.perm_c).astype(np.int64)
+        """Blocks in the order of elimination."""
+        if self.problem.size <= DENSE:
+            return np.arange(self.problem.contacts)
+        return elimination_order(self._matrix[1], self._matrix[2])
 
 
 def augmentation_of(
@@ -137,13 +130,13 @@ def augmentation_of(
 def augmentation(K: ProductSet, local: Array, start: IntArray, diagonal: Array) -> Array:
     """rho of the maps from W_ii, row by row at `start` of `local`, and the diagonal of W [kg], shape (n,)."""
     scales, out = metric(K, diagonal), np.empty(K.size)
-    newton_systems.augmentation(
+    prox_newton.augmentation(
         K.kind, K.offset, K.group_offset, K.group_size, local, start, scales.rho, scales.length, out
     )
     return out
 
 
-def swept(problem: ContactProblem, r: Array, count: int, tolerance: float) -> Array:
+def sweep_on(problem: ContactProblem, r: Array, count: int, tolerance: float) -> Array:
     """What at most `count` Gauss-Seidel sweeps make of r; they end when the judge's measures are met."""
     run, data, work = GaussSeidel().prepare(problem)
     r = r.copy()
@@ -151,33 +144,3 @@ def swept(problem: ContactProblem, r: Array, count: int, tolerance: float) -> Ar
     control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, r)
     run(*data, 1.0, tolerance, float(count), r, best, *work, control, history)
     return r
-
-
-def solve_dense(J: Array, rhs: Array) -> Array | None:
-    """J^-1 rhs by LU; None where J is singular or not finite."""
-    if not J.size:
-        return np.zeros(0)
-    factor, pivots, info = scipy.linalg.lapack.dgetrf(J)
-    if info != 0:
-        return None
-    solution, _ = scipy.linalg.lapack.dgetrs(factor, pivots, rhs)
-    return solution if np.isfinite(solution).all() else None
-
-
-def solve_sparse(transposed: sp.csc_array, rhs: Array, order: str) -> Array | None:
-    """Solution of transposed' x = rhs by SuperLU; None where it is singular or not finite.
-
-    In its NATURAL order the matrix has a diagonal worth keeping, and a symmetric pattern.
-    """
-    if not (np.isfinite(transposed.data).all() and np.isfinite(rhs).all()):
-        return None
-    if order == "NATURAL":
-        settings = {"diag_pivot_thresh": PIVOT, "panel_size": 1, "options": {"SymmetricMode": True}}
-    else:
-        settings = {}
-    try:
-        factor = spla.splu(transposed, permc_spec=order, **settings)
-    except RuntimeError:  # exactly singular
-        return None
-    solution = factor.solve(rhs, trans="T")
-    return solution if np.isfinite(solution).all() else None
