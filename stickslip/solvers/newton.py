@@ -4,8 +4,8 @@ Four maps F (`kernels/maps.py`, `kernels/cone_maps.py`), one loop: sweeps of Gau
 iterate near, Newton finishes; when Newton stops making progress the best iterate is swept again
 and the matrix is regularised more. Alart & Curnier 1991; Siconos Developer's Notes 2017, ch. 16.
 
-Full steps are the default: on recorded problems a line search on the merit function reaches the
-same answers in up to fifteen times as many steps, and sticks more often.
+Full steps are the default: they solve all recorded friction problems to 1e-10, while with a line search
+on the merit function one stays above and others take up to four times as many steps.
 """
 
 from collections.abc import Callable
