@@ -85,7 +85,8 @@ class Watch:
         error = residuals.error
         self._history.append((self.iterations, residuals.natural, residuals.natural_scaled))
         if error < self.error or residuals.solved(self.tolerance):
-            self.error, self.best, self.best_v, self.best_lam = error, r.copy(), v, lam
+            self.error, self.best = error, r.copy()
+            self.best_v, self.best_lam = (None if x is None else x.copy() for x in (v, lam))
         if residuals.solved(self.tolerance):
             self.status = Status.SOLVED
         elif not np.isfinite(error):
