@@ -53,6 +53,8 @@ class Attempt(NamedTuple):
 
 Method = Callable[[ContactProblem, Array | None, float], Attempt]
 """Takes a contact problem, a guess and a tolerance."""
+GlobalMethod = Callable[[GlobalProblem, Array | None, float], tuple[Attempt, Answer]]
+"""Takes a global problem as it is; gives its answer beside the attempt."""
 
 
 def certified(
@@ -85,6 +87,24 @@ def certified(
         if solution.ok or not attempt.status.ok or solution.residuals.error <= tolerance:
             break
     return solution
+
+
+def certified_globally(
+    name: str, setting: str, method: GlobalMethod, problem: Problem, guess: ArrayLike | None, tolerance: float
+) -> Solution:
+    """Solve a global problem in its own unknowns by `method`, and let the judge say how well.
+
+    `setting` is the option that asked for it, which the error for other problems names.
+    """
+    if not isinstance(problem, PROBLEMS):
+        raise TypeError(f"a problem is needed, not {type(problem).__name__}")
+    if not isinstance(problem, GlobalProblem):
+        raise ProblemError(
+            f"{name}: {setting} needs a GlobalProblem, with M, f and H; this is a {type(problem).__name__}"
+        )
+    refuse_unknown_blocks(name, problem)
+    attempt, answer = method(problem, None if guess is None else _start(guess, problem.size), tolerance)
+    return judged(name, problem, answer, attempt, tolerance)
 
 
 def _start(guess: ArrayLike, size: int) -> Array:
@@ -128,7 +148,7 @@ def _why_not(residuals: Residuals, tolerance: float) -> str:
     return "the converted problem is solved, but rounding keeps the original above tolerance"
 
 
-def refuse_unknown_blocks(name: str, problem: ContactProblem) -> None:
+def refuse_unknown_blocks(name: str, problem: ContactProblem | GlobalProblem) -> None:
     """A `ProblemError` that names the kinds of block the solver does not take, and who does."""
     strangers = [kind for kind in problem.K.census if kind not in entry(name).accepts]
     if strangers:

@@ -68,6 +68,10 @@ _TABLE = {
             "InteriorPoint",
             frozenset(("free", "nonnegative", "coulomb2d", "coulomb3d")),
         ),
+        Entry("newton-ac", "stickslip.solvers.newton", "AlartCurnier", frozenset(KINDS)),
+        Entry("newton-jm", "stickslip.solvers.newton", "JeanMoreau", frozenset(KINDS)),
+        Entry("newton-nm", "stickslip.solvers.newton", "NaturalMap", frozenset(KINDS)),
+        Entry("newton-fb", "stickslip.solvers.newton", "FischerBurmeister", frozenset(KINDS[:5])),
     )
 }
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from stickslip.kernels.jit import Compilation
 from stickslip.problem.checks import Array
-from stickslip.problem.contact import ContactProblem
+from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Status
 from stickslip.solvers.certify import Attempt
@@ -34,8 +34,8 @@ class Watch:
     """Counts iterations of one solve, judges its iterates, keeps the best and the history."""
 
     def __init__(
-        self, problem: ContactProblem, tolerance: float, limit: int, progress: Progress | None = None,
-        patience: int = 0,
+        self, problem: ContactProblem | GlobalProblem, tolerance: float, limit: int,
+        progress: Progress | None = None, patience: int = 0,
     ):  # fmt: skip
         """`limit`: most iterations; `patience`: iterations without halving the error before it has
         stalled, 0 for never."""
@@ -45,7 +45,11 @@ class Watch:
         """Best impulses so far by the judge [N s], shape (n,)."""
         self.error = np.inf
         """Error of `best`: the larger of natural and natural_scaled [-]."""
-        self.u = problem.u_free
+        self.best_v: Array | None = None
+        """Velocities that belong to `best`, of a global problem [m/s, rad/s], shape (nv,)."""
+        self.best_lam: Array | None = None
+        """Multipliers that belong to `best`, of a global problem [N s], shape (p,)."""
+        self.u = problem.u_free if isinstance(problem, ContactProblem) else problem.u_bias
         """Velocities of the impulses last looked at [m/s], shape (n,)."""
         self.status: Status | None = None
         self.reason = ""
@@ -71,16 +75,20 @@ class Watch:
         """Whether neither an end was found nor the limit of iterations reached."""
         return self.status is None and self.iterations < self.limit
 
-    def look(self, r: Array, iterations: int = 1) -> float:
-        """Judge `r`, reached by so many more iterations; returns its error (infinite if not finite)."""
+    def look(self, r: Array, iterations: int = 1, v: Array | None = None, lam: Array | None = None) -> float:
+        """Judge `r` (of a global problem with `v` and `lam`), reached by so many more iterations.
+
+        Returns its error, infinite if it is not finite.
+        """
         self.iterations += iterations
-        residuals, self.u = examine(self.problem, np.ascontiguousarray(r), None, None)
+        residuals, self.u = examine(self.problem, np.ascontiguousarray(r), v, lam)
         error = residuals.error
         self._history.append((self.iterations, residuals.natural, residuals.natural_scaled))
-        if error < self.error:
+        if error < self.error or residuals.solved(self.tolerance):
             self.error, self.best = error, r.copy()
+            self.best_v, self.best_lam = (None if x is None else x.copy() for x in (v, lam))
         if residuals.solved(self.tolerance):
-            self.status, self.error, self.best = Status.SOLVED, error, r.copy()
+            self.status = Status.SOLVED
         elif not np.isfinite(error):
             self.status = Status.NOT_FINITE
         elif self.error <= HALVING * self._mark:
