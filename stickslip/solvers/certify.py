@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels.jit import Compilation
 from stickslip.problem.box import BoxProblem
+from stickslip.problem.certificate import Certificate, check_certificate
 from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, box_to_contacts, reduce_to_contacts
@@ -49,6 +50,8 @@ class Attempt(NamedTuple):
     """Methods tried on the way, in their order."""
     operations: float = 0.0
     """Multiplications made, about; 0 where the method does not count them."""
+    certificate: Certificate | None = None
+    """Why there is no solution, in the method's view; only the door's check makes it INFEASIBLE."""
 
 
 Method = Callable[[ContactProblem, Array | None, float], Attempt]
@@ -79,7 +82,7 @@ def certified(
         tried, operations = tried + attempt.tried, operations + attempt.operations
         whole = Attempt(
             attempt.r, attempt.status, iterations, seconds, compiling, np.concatenate(history),
-            attempt.reason, tried, operations,
+            attempt.reason, tried, operations, _carried_back(conversion, attempt.certificate),
         )  # fmt: skip
         solution = judged(name, problem, conversion.recover(attempt.r), whole, tolerance)
         if solution.ok or not attempt.status.ok or solution.residuals.error <= tolerance:
@@ -114,11 +117,24 @@ def judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, tolera
         status, reason = Status.SOLVED, ""
     elif status.ok:
         status, reason = Status.STALLED, _why_not(residuals, tolerance)
+    certificate = None
+    if status is not Status.SOLVED and attempt.certificate is not None:
+        check = check_certificate(problem, attempt.certificate)
+        if check.accepted:
+            status, reason, certificate = Status.INFEASIBLE, f"certificate {check}", attempt.certificate
+        elif status is Status.INFEASIBLE:
+            status, reason = Status.STALLED, f"progress stopped; certificate of infeasibility {check}"
+    elif status is Status.INFEASIBLE:
+        status, reason = Status.STALLED, "progress stopped; no solution is claimed to exist, without proof"
     return Solution(
         problem, answer.r, u, status, residuals, name, tolerance, attempt.iterations,
         attempt.seconds, attempt.compile_seconds, attempt.history, answer.v, answer.lam, reason,
-        attempt.tried, attempt.operations,
+        attempt.tried, attempt.operations, certificate,
     )  # fmt: skip
+
+
+def _carried_back(conversion: Conversion[ContactProblem], claim: Certificate | None) -> Certificate | None:
+    return None if claim is None else conversion.certificate(claim)
 
 
 def _why_not(residuals: Residuals, tolerance: float) -> str:
