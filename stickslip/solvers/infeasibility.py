@@ -33,7 +33,7 @@ from stickslip.solvers.pyramids import dual_pyramid
 
 LARGEST = 2_000_000
 """Most nonzeros of a linear program that is tried; beyond, only directions that are given."""
-DENSE = 1_000
+DENSE = 2_000
 """Most rows of a W whose eigenvalues are looked at."""
 FACETS = 24
 """Sides of the pyramid inside K* for each group of two components."""
@@ -88,21 +88,26 @@ def find_certificate(problem: ContactProblem, direction: Array | None = None) ->
 
 def is_mechanical(W: Delassus) -> bool:
     """Whether W is H' M^-1 H to rounding: symmetric and positive semidefinite, as far as is looked at."""
+    skew, negative = mechanical_defects(W)
+    return skew <= 1e-8 and not negative > 1e-10 * W.size
+
+
+def mechanical_defects(W: Delassus) -> tuple[float, float]:
+    """max |W - W'| and the size of the lowest negative eigenvalue, over max |W| [-].
+
+    Beyond `DENSE` rows the diagonal alone is looked at, and the second is NaN where it is not negative.
+    """
     if isinstance(W, BodyDelassus) or W.size == 0:
-        return True
+        return 0.0, 0.0
     matrix = matrix_of(W)
-    size = float(abs(matrix).max())
-    if float(abs(matrix - matrix.T).max()) > 1e-8 * size:
-        return False
+    size = float(abs(matrix).max()) or 1.0
+    skew = float(abs(matrix - matrix.T).max()) / size
     if W.size > DENSE:
-        return bool((W.diagonal() >= 0.0).all())
-    return bool(lowest_eigenvalue(W) >= -1e-10 * size * W.size)
-
-
-def lowest_eigenvalue(W: Delassus) -> float:
-    """Smallest eigenvalue of the symmetric part of W [1/kg]."""
+        lowest = float(W.diagonal().min())
+        return skew, -lowest / size if lowest < 0.0 else np.nan
     dense = W.dense()
-    return float(np.linalg.eigvalsh(0.5 * dense + 0.5 * dense.T)[0])
+    lowest = float(np.linalg.eigvalsh(0.5 * dense + 0.5 * dense.T)[0])
+    return skew, max(0.0, -lowest / size)
 
 
 def _scaled(problem: ContactProblem) -> _Scaled | None:
