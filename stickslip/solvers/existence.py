@@ -155,7 +155,7 @@ def _opened(problem: ContactProblem | GlobalProblem, motions: _Motions, facets: 
     cost[-1] = -1.0
     result = linprog(
         cost, A_ub=above, b_ub=np.zeros(above.shape[0]), A_eq=equal,
-        b_eq=np.concatenate([motions.b, -motions.c]), bounds=bounds, method="highs-ds", options=LINPROG,
+        b_eq=np.concatenate([motions.b, -motions.c]), bounds=bounds, method="highs-ipm", options=LINPROG,
     )  # fmt: skip
     if result.status == 2:
         return Existence(False, reason="the bilateral constraints contradict each other")
@@ -202,7 +202,7 @@ def _against(
     bounds[:n] = np.stack([low, high], axis=1)
     result = linprog(
         np.concatenate([motions.b, np.zeros(ng), motions.c]), A_ub=above, b_ub=np.zeros(above.shape[0]),
-        A_eq=equal, b_eq=np.append(np.zeros(m), 1.0), bounds=bounds, method="highs-ds", options=LINPROG,
+        A_eq=equal, b_eq=np.append(np.zeros(m), 1.0), bounds=bounds, method="highs-ipm", options=LINPROG,
     )  # fmt: skip
     if result.x is None:
         return Existence(False, reason=reason)

@@ -37,7 +37,7 @@ DENSE = 2_000
 """Most rows of a W whose eigenvalues are looked at."""
 FACETS = 24
 """Sides of the pyramid inside K* for each group of two components."""
-LINPROG = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "maxiter": 200_000}
+LINPROG = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "maxiter": 20_000}
 NEGLIGIBLE = 1e-7
 """Weights below this share of the largest are rounding of the linear program."""
 
