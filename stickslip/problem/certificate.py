@@ -158,7 +158,8 @@ def check_certificate(
 def _local_terms(K: ProductSet, W: Delassus, u_free: Array, y: Array) -> tuple[float, float, float, float]:
     """Closing [J], distance of -W'y to K*, size of u_free and of y [sqrt(J)], rounding included."""
     units = energy_units(K, W.diagonal())
-    scale, unit = units.scale, _rounding(y)
+    scale = units.scale
+    unit = _rounding(2 * W.rows.shape[2] if isinstance(W, BodyDelassus) else 0, y)
     g, terms = transposed(W, y)
     g, rounding = scale * g, unit * scale * terms
     outside = np.linalg.norm(units.K.project_dual(-g) + g) + np.linalg.norm(rounding)
@@ -182,7 +183,7 @@ def _support(K: ProductSet, g: Array, rounding: Array) -> tuple[float, float]:
 
 def _global_terms(problem: GlobalProblem, y: Array, z: Array) -> tuple[float, float, float, float]:
     """Closing [J], |H y + G z|, size of the free motion, size of y [sqrt(J)], rounding included."""
-    M, H, G, unit = problem.M, problem.H_sparse(), problem.G_sparse(), _rounding(y, z)
+    M, H, G, unit = problem.M, problem.H_sparse(), problem.G_sparse(), _rounding(0, y, z)
     d, terms = H @ y + G @ z, abs(H) @ np.abs(y) + abs(G) @ np.abs(z)
     missed = sum(np.sqrt(max(0.0, float(x @ M.solve(x)))) for x in (d, unit * terms))
     bias = np.concatenate([y * problem.u_bias, z * problem.g_bias])
@@ -219,9 +220,13 @@ def matrix_of(W: Delassus) -> Array | sp.csr_array:
     return W.sparse() if isinstance(W, BlockDelassus) else W.dense()
 
 
-def _rounding(*weights: Array) -> float:
-    """Bound on the relative rounding of a sum over the nonzero weights, with the products before it."""
-    return float(np.finfo(float).eps) * (16 + sum(np.count_nonzero(w) for w in weights))
+def _rounding(more: int, *weights: Array) -> float:
+    """Bound on the rounding of a sum over the nonzero weights and `more` terms, relative to its terms.
+
+    Half a unit for each sum and product (Higham 2002, 3.1), and a few for the scales.
+    """
+    terms = 4 + more + sum(int(np.count_nonzero(w)) for w in weights)
+    return 0.5 * float(np.finfo(float).eps) * terms
 
 
 def _block_of(K: ProductSet) -> IntArray:

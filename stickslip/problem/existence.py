@@ -22,7 +22,7 @@ from stickslip.problem.sets import ProductSet
 
 INSIDE = 1e-9
 """Least depth of a witness inside K*, over the largest velocity it is made of: more than rounding."""
-BALANCED = 1e-8
+BALANCED = 1e-7
 """Largest |W r| of a self-stress, over |r|, in units of energy."""
 
 
@@ -47,7 +47,7 @@ class Existence:
         if self.holds:
             margin = f"a motion opens every contact (margin {self.margin:.1e})"
             if self.reason:
-                return f"the condition holds, {margin}; but {self.reason}, and the theorem is for mechanics"
+                return f"the condition holds, {margin}; but {self.reason}, which the theorem does not cover"
             return f"a solution exists: {margin}"
         if self.self_stress is not None:
             shown = ", ".join(map(str, self.contacts[:6])) + (", ..." if len(self.contacts) > 6 else "")

@@ -1,31 +1,28 @@
-"""`existence(problem)`: looking for a motion that opens every contact, by linear programming.
+"""`existence(problem)`: looking for a motion that opens every contact, as a cone program.
 
     max t,   u = W x + u_free  (u = H'v + u_bias, G'v + g_bias = 0),   u - t e_N in K*,   t <= 1
 
-in units of energy, with pyramids inside K* (exact in 2D), so that t > 0 proves the condition of
-`problem/existence.py`; the door measures the witness. Where t <= 0 a second program looks for the
-self-stress that stands against it.
+in units of energy. t > 0 proves the condition of `problem/existence.py`; where t <= 0, the multipliers
+are the self-stress that stands against it. Either is measured by the door.
 """
 
 from dataclasses import dataclass, replace
 
+import clarabel
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
 from stickslip.kernels import cones
 from stickslip.problem.certificate import energy_units, matrix_of
-from stickslip.problem.checks import Array, ProblemError
+from stickslip.problem.checks import Array, IntArray, ProblemError
 from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.convert import group_starts
 from stickslip.problem.existence import INSIDE, Existence, is_self_stress, witness_margin
 from stickslip.problem.operator import Delassus
 from stickslip.problem.residuals import delassus_diagonal
 from stickslip.problem.sets import ProductSet
-from stickslip.solvers.infeasibility import LARGEST, LINPROG, mechanical_defects
-from stickslip.solvers.pyramids import dual_pyramid
+from stickslip.solvers.infeasibility import LARGEST, mechanical_defects
 
-FACETS = (12, 48)
-"""Sides of the pyramids, tried one after the other."""
 FAR = 1e-2
 """Largest share of W that may be unsymmetric or negative; recorded matrices have up to 2e-3."""
 
@@ -68,11 +65,8 @@ def existence(problem: ContactProblem | GlobalProblem) -> Existence:
             return Existence(False, reason="numbers overflow")
         if motions.B.nnz > LARGEST:
             return Existence(False, reason=f"{motions.B.nnz} nonzeros are too many for this test")
-        for facets in FACETS:
-            found = _opened(problem, motions, facets)
-            if found.holds:
-                return replace(found, reason=doubt)
-        return _against(problem, motions, FACETS[-1], found.reason)
+        found = _opened(problem, motions)
+    return replace(found, reason=doubt) if found.holds else found
 
 
 def _doubt(W: Delassus) -> str | None:
@@ -122,92 +116,99 @@ def _global_motions(problem: GlobalProblem) -> _Motions:
     )
 
 
-def _opened(problem: ContactProblem | GlobalProblem, motions: _Motions, facets: int) -> Existence:
-    """The motion that opens the contacts most, or what stands against it, with so many facets."""
-    n, m = motions.B.shape
-    p, ng = motions.C.shape[0], motions.K.group_size.size
-    pyramid = dual_pyramid(motions.K, facets)
-    rows = pyramid.of_w.shape[0]
-    one = np.zeros((rows, 1))  # u_N >= sum mu s + t
-    one[: pyramid.contacts] = 1.0
-    plain = np.flatnonzero((pyramid.strict != 0.0) & ~(np.isinf(pyramid.low) & np.isinf(pyramid.high)))
-    at = sp.csr_array((-pyramid.strict[plain], (np.arange(plain.size), plain)), shape=(plain.size, n))
-    # unknowns: x (m), u (n), s (ng), t
-    equal = sp.block_array(
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Components of u by what is asked of them; blocks in the order of K."""
+
+    equations: IntArray
+    """Those that vanish, shape (count,)."""
+    normals: IntArray
+    """First of each friction cone, shape (count,)."""
+    one_sided: IntArray
+    """Those of one sign without friction, shape (count,)."""
+    sign: Array
+    """That sign, shape (count,)."""
+    tangents: IntArray
+    """Those of the groups, one group after the other, shape (count,)."""
+
+
+def _rows(K: ProductSet) -> _Rows:
+    friction = K.kind == cones.FRICTION
+    up, down = ~friction & (K.upper == np.inf), ~friction & (K.lower == -np.inf)
+    component = np.repeat(up & down, np.diff(K.offset))
+    half = up != down
+    parts = [np.arange(a, a + d) for a, d in zip(group_starts(K), K.group_size, strict=True)]
+    return _Rows(
+        np.flatnonzero(component), K.offset[:-1][friction], K.offset[:-1][half],
+        np.where(up[half], 1.0, -1.0), np.concatenate([np.zeros(0, np.int64), *parts]),
+    )  # fmt: skip
+
+
+def _opened(problem: ContactProblem | GlobalProblem, motions: _Motions) -> Existence:
+    """The motion that opens the contacts most, or the self-stress that stands against it."""
+    K, B, b = motions.K, motions.B, motions.b
+    rows, ng, p = _rows(K), K.group_size.size, motions.C.shape[0]
+    nn, nh, nt = rows.normals.size, rows.one_sided.size, rows.tangents.size
+    # unknowns x, s (bounds on |u_g|), t; A z + slack = right side, slack in the cones, one after the other
+    owner = np.repeat(np.cumsum(np.diff(K.group_offset) > 0) - 1, np.diff(K.group_offset))
+    limits = sp.csr_array((K.coefficient, (owner, np.arange(ng))), shape=(nn, ng))
+    first = np.concatenate([[0], np.cumsum(1 + K.group_size)])[:-1].astype(np.int64)  # row of s in its cone
+    rest = np.setdiff1d(np.arange(nt + ng), first)
+    place = sp.csr_array((np.ones(nt), (rest, np.arange(nt))), shape=(nt + ng, nt))
+    bound = sp.csr_array((-np.ones(ng), (first, np.arange(ng))), shape=(nt + ng, ng))
+    A = sp.block_array(
         [
-            [-motions.B, sp.eye_array(n), sp.csr_array((n, ng + 1))],
-            [motions.C, sp.csr_array((p, n)), sp.csr_array((p, ng + 1))],
+            [B[rows.equations], _zeros(rows.equations.size, ng), _zeros(rows.equations.size, 1)],
+            [motions.C, _zeros(p, ng), _zeros(p, 1)],
+            [-B[rows.normals], limits, sp.csr_array(np.ones((nn, 1)))],
+            [-sp.diags_array(rows.sign) @ B[rows.one_sided], _zeros(nh, ng), sp.csr_array(np.ones((nh, 1)))],
+            [_zeros(1, B.shape[1]), _zeros(1, ng), sp.csr_array([[1.0]])],
+            [-place @ B[rows.tangents], bound, _zeros(nt + ng, 1)],
         ],
-        format="csr",
+        format="csc",
     )
-    above = sp.block_array(
-        [
-            [sp.csr_array((rows, m)), pyramid.of_w, pyramid.of_s, sp.csr_array(one)],
-            [sp.csr_array((plain.size, m)), at, sp.csr_array((plain.size, ng)), np.ones((plain.size, 1))],
-        ],
-        format="csr",
-    )
-    bounds = np.full((m + n + ng + 1, 2), [-np.inf, np.inf])
-    equations = np.flatnonzero((pyramid.low == 0.0) & (pyramid.high == 0.0))
-    bounds[m + equations] = 0.0
-    bounds[-1, 1] = 1.0
-    cost = np.zeros(bounds.shape[0])
+    sides = (-b[rows.equations], -motions.c, b[rows.normals], rows.sign * b[rows.one_sided])
+    right = np.concatenate([*sides, [1.0], place @ b[rows.tangents]])
+    product = [clarabel.ZeroConeT(rows.equations.size + p), clarabel.NonnegativeConeT(nn + nh + 1)]
+    product += [clarabel.SecondOrderConeT(1 + int(d)) for d in K.group_size]
+    cost = np.zeros(A.shape[1])
     cost[-1] = -1.0
-    result = linprog(
-        cost, A_ub=above, b_ub=np.zeros(above.shape[0]), A_eq=equal,
-        b_eq=np.concatenate([motions.b, -motions.c]), bounds=bounds, method="highs-ipm", options=LINPROG,
-    )  # fmt: skip
-    if result.status == 2:
+    program = clarabel.DefaultSolver(
+        sp.csc_matrix((cost.size, cost.size)), cost, sp.csc_matrix(A), right, product, _settings()
+    )
+    result = program.solve()
+    if "PrimalInfeasible" in str(result.status):
         return Existence(False, reason="the bilateral constraints contradict each other")
-    if result.x is None or result.status != 0:
-        return Existence(False, reason=f"the linear program was not solved ({result.message})")
-    witness = result.x[:m] * motions.unit
-    margin = witness_margin(problem, witness)
-    if result.x[-1] > 0.0 and margin >= INSIDE:
+    witness = np.array(result.x)[: B.shape[1]] * motions.unit
+    margin = witness_margin(problem, witness) if np.isfinite(witness).all() else 0.0
+    if margin >= INSIDE:
         return Existence(True, margin, witness)
-    return Existence(False)
+    ends = np.cumsum([rows.equations.size, p, nn, nh, 1])
+    equations, joints, normal, half, _, tangential = np.split(np.array(result.z), ends)
+    r = np.zeros(b.size)
+    r[rows.equations], r[rows.normals] = -equations, normal
+    r[rows.one_sided], r[rows.tangents] = rows.sign * half, tangential[rest]
+    return _against(problem, motions, r, -joints)
 
 
-def _against(
-    problem: ContactProblem | GlobalProblem, motions: _Motions, facets: int, reason: str
-) -> Existence:
-    """A self-stress: r in a pyramid inside K, B'r + C'lam = 0, least b·r + c·lam, normals of sum 1."""
-    K, (n, m) = motions.K, motions.B.shape
-    p, ng = motions.C.shape[0], K.group_size.size
-    pyramid = dual_pyramid(K, facets)
-    contacts, sides = pyramid.contacts, pyramid.of_w.shape[0] - pyramid.contacts
-    normal = K.offset[np.repeat(np.arange(len(K)), np.diff(K.group_offset))]
-    limits = sp.csr_array((-K.coefficient, (np.arange(ng), normal)), shape=(ng, n))  # s <= mu r_N
-    above = sp.block_array(
-        [
-            [pyramid.of_w[contacts:], pyramid.of_s[contacts:], sp.csr_array((sides, p))],
-            [limits, sp.eye_array(ng), sp.csr_array((ng, p))],
-        ],
-        format="csr",
-    )
-    low, high = (np.zeros(n) for _ in range(2))
-    one_sided = np.repeat(K.kind == cones.FRICTION, np.diff(K.offset)) | (pyramid.strict != 0.0)
-    free = (pyramid.low == 0.0) & (pyramid.high == 0.0)
-    low[free | (one_sided & (pyramid.strict == 0.0)) | (pyramid.strict == -1.0)] = -np.inf
-    high[free | (one_sided & (pyramid.strict == 0.0)) | (pyramid.strict == 1.0)] = np.inf
-    total = sp.csr_array(pyramid.strict[None])
-    equal = sp.block_array(
-        [
-            [motions.B.T, sp.csr_array((m, ng)), motions.C.T],
-            [total, sp.csr_array((1, ng)), sp.csr_array((1, p))],
-        ],
-        format="csr",
-    )
-    bounds = np.full((n + ng + p, 2), [-np.inf, np.inf])
-    bounds[:n] = np.stack([low, high], axis=1)
-    result = linprog(
-        np.concatenate([motions.b, np.zeros(ng), motions.c]), A_ub=above, b_ub=np.zeros(above.shape[0]),
-        A_eq=equal, b_eq=np.append(np.zeros(m), 1.0), bounds=bounds, method="highs-ipm", options=LINPROG,
-    )  # fmt: skip
-    if result.x is None:
-        return Existence(False, reason=reason)
-    r = np.where(np.abs(result.x[:n]) > 1e-9, result.x[:n], 0.0) * motions.scale
-    if not is_self_stress(problem, r, motions.joint * result.x[n + ng :]):
-        return Existence(False, reason=reason)
-    blocks = np.unique(np.searchsorted(K.offset, np.flatnonzero(r), side="right") - 1)
-    return Existence(False, self_stress=r, contacts=tuple(blocks.tolist()))
+def _against(problem: ContactProblem | GlobalProblem, motions: _Motions, r: Array, lam: Array) -> Existence:
+    """The self-stress r, if the door takes it for one; contacts that carry rounding only are left out."""
+    r = motions.scale * r
+    if not (np.isfinite(r).all() and is_self_stress(problem, r, motions.joint * lam)):
+        return Existence(False)
+    K = motions.K
+    size = np.sqrt(np.add.reduceat((r / motions.scale) ** 2, K.offset[:-1]))
+    carrying = np.flatnonzero(size > 1e-6 * size.max())
+    return Existence(False, self_stress=r, contacts=tuple(carrying.tolist()))
+
+
+def _settings() -> clarabel.DefaultSettings:
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    return settings
+
+
+def _zeros(rows: int, columns: int) -> sp.csr_array:
+    return sp.csr_array((rows, columns))
