@@ -199,8 +199,6 @@ def extreme_friction(mu, slides):
     r = np.array([n, *(limit * (1.0 if slides else 0.5) * np.array([np.cos(angle), np.sin(angle)]))])
     slip = (limit or 1.0) * 0.3 * np.array([0.0, -np.cos(angle), -np.sin(angle)])
     u = slip if slides else np.zeros(3)
-    if mu == 0.0 and not slides:
-        u = np.zeros(3)
     return Hard(ContactProblem(W, u - W @ r, coulomb([mu])), r=r, u=u)
 
 

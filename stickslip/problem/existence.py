@@ -59,7 +59,7 @@ def witness_margin(problem: ContactProblem | GlobalProblem, witness: Array) -> f
     """Depth of the witness inside K*, over the largest velocity it is made of [-]; it holds from `INSIDE`.
 
     `witness` is v of a GlobalProblem, shape (nv,), or x of a ContactProblem, shape (n,). Equations
-    (free blocks, joints) count as met to a tenth of the depth of the others.
+    (free blocks, joints) count as met to a tenth of the depth and 1e-6 of the velocities.
     """
     if isinstance(problem, GlobalProblem):
         v = flat("v", witness, problem.M.size)
@@ -67,16 +67,19 @@ def witness_margin(problem: ContactProblem | GlobalProblem, witness: Array) -> f
         units = energy_units(K, delassus_diagonal(problem))
         u, made_of = problem.contact_velocity(v), abs(H).T @ np.abs(v) + np.abs(problem.u_bias)
         diagonal = np.asarray(G.multiply(problem.M.solve(G)).sum(axis=0)).reshape(-1)
-        missed = problem.joint_velocity(v) / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+        root = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+        missed = problem.joint_velocity(v) / root
+        joints = (abs(G).T @ np.abs(v) + np.abs(problem.g_bias)) / root
     else:
         K, x = problem.K, flat("x", witness, problem.size)
         units, u = energy_units(K, problem.W.diagonal()), problem.velocity(x)
         made_of, missed = transposed(problem.W, x)[1] + np.abs(problem.u_free), np.zeros(0)
+        joints = missed
     scale = units.scale
     depth, off = depth_inside(units.K, scale * u)
     off = max(off, float(np.abs(missed).max(initial=0.0)))
-    size = float((scale * made_of).max(initial=0.0))
-    if not np.isfinite(size) or off > 0.1 * max(depth, 0.0):
+    size = max(float((scale * made_of).max(initial=0.0)), float(joints.max(initial=0.0)))
+    if not np.isfinite(size) or off > min(0.1 * max(depth, 0.0), 1e-6 * size):
         return 0.0
     return depth / size if size > 0.0 else float(depth > 0.0)
 

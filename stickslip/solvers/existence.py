@@ -53,7 +53,7 @@ def existence(problem: ContactProblem | GlobalProblem) -> Existence:
     """Whether `problem` is sure to have a solution, by the sufficient condition; print the result."""
     if not isinstance(problem, ContactProblem | GlobalProblem):
         raise ProblemError(f"existence takes contact and global problems, not {type(problem).__name__}")
-    if problem.contacts == 0:
+    if problem.contacts == 0 and not (isinstance(problem, GlobalProblem) and problem.g_bias.size):
         return Existence(True, np.inf, np.zeros(problem.M.size if isinstance(problem, GlobalProblem) else 0))
     with np.errstate(all="ignore"):  # what overflows shows nothing
         doubt = _doubt(problem.W) if isinstance(problem, ContactProblem) else _doubt_of_mass(problem)
@@ -197,7 +197,7 @@ def _against(problem: ContactProblem | GlobalProblem, motions: _Motions, r: Arra
     if not (np.isfinite(r).all() and is_self_stress(problem, r, motions.joint * lam)):
         return Existence(False)
     K = motions.K
-    size = np.sqrt(np.add.reduceat((r / motions.scale) ** 2, K.offset[:-1]))
+    size = np.sqrt(np.add.reduceat((r / motions.scale) ** 2, K.offset[:-1]))  # of each contact
     carrying = np.flatnonzero(size > 1e-6 * size.max())
     return Existence(False, self_stress=r, contacts=tuple(carrying.tolist()))
 

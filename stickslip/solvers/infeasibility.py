@@ -171,17 +171,15 @@ def _general(scaled: _Scaled) -> Certificate | None:
     block = np.searchsorted(K.offset, bounded, side="right") - 1
     equal = sp.hstack([scaled.equations @ columns, sp.eye_array(n), sp.csr_array((n, ng + bounded.size))])
     for margin in (0.0, 1e-7):
-        inside = np.zeros((rows, spread))
-        inside[: pyramid.contacts] = margin
         parts = [
-            [sp.csr_array(inside), pyramid.of_w, pyramid.of_s, None],
+            [None, pyramid.of_w, pyramid.of_s, None],
             [sp.csr_array(np.ones((1, spread))), None, None, None],
         ]
         for bound in (K.lower, K.upper):  # what an interval adds to sigma: max(-lower w, -upper w)
             parts.append([None, sp.diags_array(-bound[block]) @ at, None, -sp.eye_array(bounded.size)])
         above = sp.block_array(_filled(parts, (spread, n, ng, bounded.size)), format="csr")
         limit = np.zeros(above.shape[0])
-        limit[rows] = 1.0
+        limit[: pyramid.contacts], limit[rows] = -margin, 1.0
         variables = np.full((cost.size, 2), [-np.inf, np.inf])
         variables[:spread, 0] = 0.0
         variables[spread : spread + n] = np.stack([pyramid.low, pyramid.high], axis=1)
@@ -261,10 +259,12 @@ def _polished(scaled: _Scaled, y: Array, still: IntArray, share: float) -> Certi
         support = np.flatnonzero(np.abs(y) > share * size)
         if not support.size or support.size * still.size > LARGEST:
             return None
-        A = scaled.equations[still][:, support].toarray()
-        part = y[support]
-        for _ in range(3):  # the second and third take away the rounding of the first
-            part = part - np.linalg.lstsq(A, A @ part, rcond=1e-10)[0]
+        A, part = scaled.equations[still][:, support].toarray(), y[support]
+        if still.size:
+            U, sizes, V = np.linalg.svd(A, full_matrices=False)
+            kept = sizes > 1e-10 * max(float(sizes[0]), 1e-300)
+            for _ in range(3):  # the second and third take away the rounding of the first
+                part = part - V[kept].T @ ((U[:, kept].T @ (A @ part)) / sizes[kept])
         y = np.zeros(y.size)
         y[support] = part
         turned = ~free & (sign * y < 0.0)

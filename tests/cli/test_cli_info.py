@@ -85,7 +85,7 @@ def test_box_problems(run, tmp_path):
 
 
 def test_existence_on_request(run, local_file, global_file, tmp_path):
-    assert "existence" not in run("info", local_file).out
+    assert "a solution exists" not in run("info", local_file).out
     assert "a solution exists: a motion opens every contact" in run("info", local_file, "--existence").out
     reports = json.loads(run("info", local_file, global_file, "--existence", "--json").out)
     for report in reports:

@@ -107,3 +107,13 @@ def test_joints_hold_what_they_hold():
         [0.0, 1.0],
     )
     assert "contradict" in str(existence(both))
+
+
+def test_joints_without_contacts_and_joints_given_twice():
+    M, none = np.eye(2), coulomb([], 2)
+    for bias, holds in (([0.5, 0.5], True), ([0.5, -0.5], False)):
+        twice = np.array([[1.0, 1.0], [0.0, 0.0]])
+        bare = GlobalProblem(M, np.zeros(2), np.zeros((2, 0)), np.zeros(0), none, twice, bias)
+        assert existence(bare).holds == holds
+        touching = GlobalProblem(M, np.zeros(2), np.eye(2)[::-1], np.zeros(2), coulomb([0.5], 2), twice, bias)
+        assert existence(touching).holds == holds
