@@ -95,7 +95,7 @@ def test_units_do_not_matter(impulse, velocity):
     other = check_certificate(conversion.problem, Certificate(conversion.guess(y)))
     assert other.closing == pytest.approx(plain.closing)
     assert other.beyond == pytest.approx(plain.beyond)
-    back = conversion.certificate(conversion.guess(y))
+    back = conversion.certificate(Certificate(conversion.guess(y)))
     np.testing.assert_allclose(back.y, y)
 
 
@@ -130,7 +130,7 @@ def test_joints_take_part(joints):
     conversion = reduce_to_contacts(hard.problem, joints)
     weights = np.concatenate([hard.certificate.y, hard.certificate.z])[: conversion.problem.size]
     assert check_certificate(conversion.problem, Certificate(weights)).accepted
-    back = conversion.certificate(weights)
+    back = conversion.certificate(Certificate(weights))
     np.testing.assert_allclose(back.y, hard.certificate.y)
     np.testing.assert_allclose(back.z, hard.certificate.z, atol=1e-14)
 
@@ -154,7 +154,7 @@ def test_complementarity_problems():
         np.full(2, np.inf),
     )
     conversion = box_to_contacts(box)
-    back = conversion.certificate(np.ones(1))
+    back = conversion.certificate(Certificate([1.0]))
     np.testing.assert_allclose(back.y, [0.5, 1.0])
     assert check_certificate(box, back).accepted
     singular = lcp([[0.0, 0.0], [1.0, 0.0]], [-1.0, 0.0])
