@@ -367,7 +367,7 @@ HARD = {
     "stack of 100": stack(),
     "stack of 100, pushed": stack(push=0.1),
     "stack of 100, sliding": stack(push=0.3, ground=0.2),
-    "stack of 100 under a lid": stack(lid=0.1),
+    "stack of 30 under a lid": stack(30, lid=0.1),
     "mu 0 beside mu 5": smooth_beside_rough(),
     "mu 0 and 5, made to measure": made_to_measure(),
     "mu 0 and 5, made to measure, many": made_to_measure(nc=60, seed=1, velocities=120),

@@ -123,3 +123,20 @@ def test_a_claim_without_proof_is_a_stall():
 def test_a_solved_problem_is_solved_whatever_is_claimed():
     problem = ContactProblem(np.eye(3), [1.0, 0.0, 0.0], coulomb([0.5]))
     assert certified("nsgs", claiming(None), problem, None, 1e-8).status is Status.SOLVED
+
+
+def test_impulses_beside_which_closing_looks_like_rounding():
+    """The judge takes u_free = -1 for rounding of r = 1e14. Given as a guess it may be, found it is not."""
+    problem, huge = reduce_to_contacts(closing_walls().problem).problem, np.tile([1e14, 0.0, 0.0], 3)
+
+    def grown(problem, guess, tolerance, certificate=None):
+        return Attempt(huge, Status.SOLVED, 100, 0.0, 0.0, certificate=certificate)
+
+    def proving(problem, guess, tolerance):
+        return grown(problem, guess, tolerance, find_certificate(problem))
+
+    found = certified("nsgs", grown, problem, None, 1e-8)
+    assert found.status is Status.STALLED
+    assert "no solution" in found.reason
+    assert certified("nsgs", grown, problem, huge, 1e-8).ok
+    assert certified("nsgs", proving, problem, None, 1e-8).status is Status.INFEASIBLE
