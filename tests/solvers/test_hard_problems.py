@@ -125,6 +125,9 @@ def test_certificates_are_found_where_they_are_and_nowhere_else(case):
     if hard.certificate is not None:
         assert check_certificate(hard.problem, hard.certificate).accepted
         assert check_certificate(local(hard.problem), found).accepted
+        if not isinstance(hard.problem, ContactProblem):
+            carried = reduce_to_contacts(hard.problem).certificate(found)
+            assert check_certificate(hard.problem, carried).accepted
 
 
 @pytest.mark.parametrize("case", HARD)
