@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.problem.box import BoxProblem
+from stickslip.problem.certificate import Certificate
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.residuals import Residuals
@@ -98,6 +99,8 @@ class Solution:
     """The methods that led here, in their order, where there was more than one to choose from."""
     operations: float = 0.0
     """Multiplications made, about; 0 where the method does not count them."""
+    certificate: Certificate | None = None
+    """What proves that there is no solution, where the status is INFEASIBLE."""
 
     @property
     def ok(self) -> bool:
