@@ -1,6 +1,7 @@
 """Nonsmooth Gauss-Seidel (NSGS): sweep over the contacts, solve each exactly, look at the judge.
 
-Jean & Moreau 1987, Jean 1999; the local solves are in `kernels/local.py` and `kernels/friction.py`.
+Jean & Moreau 1987, Jean 1999; the local solves are in `kernels/local.py` and `kernels/friction.py`,
+others for Coulomb contacts, by the option `local`, in `kernels/one_contact.py`.
 Two forms of the same method: on W in blocks, and on the velocities of bodies when the problem is
 matrix-free. Both visit the contacts in their order and differ only in rounding.
 """
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels import body_sweeps, cones, friction, gauss_seidel, schedule
+from stickslip.kernels import body_sweeps, cones, friction, gauss_seidel, one_contact, schedule
 from stickslip.kernels.jit import Compilation
 from stickslip.kernels.local import EXTRAS_3
 from stickslip.kernels.residuals import MEASURES
@@ -48,6 +49,12 @@ class GaussSeidel(Options):
         "auto", "sweep on W in blocks, on body velocities, or as the problem comes",
         choices=("auto", "delassus", "bodies"),
     )  # fmt: skip
+    local: str = option(
+        "exact",
+        "one-contact solver of Coulomb contacts in 2D and 3D, on W in blocks; a contact it misses, and"
+        " every other kind of block, goes to the exact one",
+        choices=("exact", "projection", "newton", "quartic", "enumeration"),
+    )
 
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
@@ -95,8 +102,11 @@ class GaussSeidel(Options):
         local_start, local = _local_storage(K)
         scales = np.empty(len(K)), np.empty(K.size), np.empty(kappa.shape[0])
         sizes = K.kind, K.offset, K.group_offset, K.group_size, K.coefficient
-        coulomb3 = K.family == (2,) and self.relaxation == 1.0
-        if isinstance(W, BodyDelassus) and self.form != "delassus":
+        exact = self.local == "exact"
+        coulomb3 = K.family == (2,) and self.relaxation == 1.0 and exact
+        if self.form == "bodies" and not exact:
+            raise ProblemError("nsgs: form='bodies' has local='exact' only; give form='auto' or 'delassus'")
+        if isinstance(W, BodyDelassus) and self.form != "delassus" and exact:
             coulomb3 = coulomb3 and W.rows.shape[2] == 6
             run = body_sweeps.run_coulomb3 if coulomb3 else body_sweeps.run
             if not coulomb3:
@@ -111,6 +121,8 @@ class GaussSeidel(Options):
             )
         else:
             run = gauss_seidel.run_coulomb3 if coulomb3 else gauss_seidel.run
+            if not exact:
+                run = partial(one_contact.run, one_contact.METHODS.index(self.local), np.zeros(2, np.int64))
             matrix = W.blocks(K).arrays[1:]
             if not coulomb3:
                 gauss_seidel.prepare(*sizes, *matrix, local, local_start, bench[4:], *scales, vectors[0])
