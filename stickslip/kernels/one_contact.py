@@ -8,6 +8,8 @@ the two answers is taken: no choice is ever worse than `EXACT`.
 Kept apart from `gauss_seidel.py`, so that none of this is compiled unless it is asked for.
 """
 
+import math
+
 import numpy as np
 
 from stickslip.kernels import blocks, cones, gauss_seidel, schedule
@@ -162,24 +164,34 @@ def run(
 
 
 @jit
-def solve_each(method, W, q, mu, r, error):
-    """r, error <- many contacts, each by itself and by the method alone, nothing handed on.
+def solve_each(method, W, q, mu, r, error, own):
+    """r, error <- many contacts, each by itself as in a sweep; own <- error of the method alone.
 
-    W (nc, d, d), q, r (nc, d), d = 3 or 2, mu, error (nc,); r holds the starts on entry.
+    W (nc, d, d), q, r (nc, d), d = 3 or 2, mu, error, own (nc,); r holds the starts on entry.
     """
     d, local = W.shape[1], np.empty(9 + one.EXTRAS_3)
-    out = np.zeros(3)
+    out, exact = np.zeros(3), np.zeros(3)
     for i in range(W.shape[0]):
         for k in range(d * d):
             local[k] = W[i, k // d, k % d]
+        own[i] = math.inf
         if method != EXACT:
-            error[i] = solve_coulomb(method, local, 0, d, q[i], mu[i], r[i], out)
-        else:
+            own[i] = solve_coulomb(method, local, 0, d, q[i], mu[i], r[i], out)
+        error[i] = own[i]
+        if not own[i] <= TOLERANCE:
             if d == 3:
                 one.prepare_coulomb3(local, 0)
-                out[0], out[1], out[2], _ = one.coulomb3(local, 0, q[i, 0], q[i, 1], q[i, 2], mu[i], 0.0)
+                exact[0], exact[1], exact[2], _ = one.coulomb3(
+                    local, 0, q[i, 0], q[i, 1], q[i, 2], mu[i], 0.0
+                )
             else:
-                out[0], out[1] = one.coulomb2(local, 0, q[i, 0], q[i, 1], mu[i])
-            error[i] = coulomb_error(local, 0, d, q[i], mu[i], out)
+                exact[0], exact[1] = one.coulomb2(local, 0, q[i, 0], q[i, 1], mu[i])
+            error[i] = coulomb_error(local, 0, d, q[i], mu[i], exact)
+            if method == EXACT:
+                own[i] = error[i]
+            if own[i] < error[i]:
+                error[i] = own[i]
+            else:
+                out[:] = exact
         for k in range(d):
             r[i, k] = out[k]

@@ -51,9 +51,8 @@ def slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa):
         if step == kappa:
             break
         kappa = step
-    n = max(n, 0.0)
-    scale = mu * n / size if size > 0.0 else 0.0
-    return n, scale * t1, scale * t2, kappa
+    # r_N from the cone, not from n0 - w·t, whose terms may cancel where W_NN is small
+    return size / mu if size > 0.0 else max(n, 0.0), t1, t2, kappa
 
 
 @jit
@@ -111,9 +110,7 @@ def polish_slip(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa):
         kappa = max(kappa - gap * size * size / slope, 0.0)
         if not kappa < math.inf:
             break
-    n = max(n, 0.0)
-    scale = mu * n / size if size > 0.0 else 0.0
-    t1, t2 = scale * t1, scale * t2
+    n = size / mu if size > 0.0 else max(n, 0.0)
     return n, co * t1 - si * t2, si * t1 + co * t2, kept
 
 
