@@ -3,8 +3,7 @@
 A sweep takes x to g(x), with residual f = g - x. With the last m differences dF, dG of f and g as
 columns, gamma minimises |f - dF gamma| and the next start is P_K(g - dG gamma) (Anderson 1965; Walker
 & Ni 2011, (2.2) with beta = 1). Lengths are taken in r sqrt(W_ii), so that units do not matter.
-The least squares go through normal equations with unit diagonal, the newest column first; a column
-that hardly differs from the newer ones is left out.
+The least squares go through normal equations with unit diagonal and a small ridge.
 
 Safeguard: where a mixed start makes |f|, the sweep's own residual, grow beyond `GROWTH` times the one
 before, the sweep goes back to where it was and the memory is emptied.
@@ -23,8 +22,8 @@ SLOTS = 4
 """Columns held, place of the newest, |f| of the last sweep (negative: none yet), restarts made."""
 GROWTH = 2.0
 """Growth of |f| by one mixed start at which the memory is emptied."""
-DEPENDENT = 1e-12
-"""Share of its squared length that a column must have beyond the newer ones to be used."""
+RIDGE = 1e-7
+"""Added to the unit diagonal of the normal equations: columns that hardly differ are averaged."""
 
 
 @jit
@@ -54,8 +53,8 @@ def dot(weight, a, b):
 
 
 @jit
-def solve_newest_first(gram, m, held, newest, rhs, factor, gamma):
-    """gamma <- least squares over the columns held, oldest last; dependent ones get 0.
+def least_squares(gram, m, held, newest, rhs, factor, gamma):
+    """gamma <- least squares over the columns held, by Cholesky; a column of zeros gets 0.
 
     gram (m, m) of the columns by place, rhs, gamma (m,) by age, factor (m, m) work.
     """
@@ -69,10 +68,10 @@ def solve_newest_first(gram, m, held, newest, rhs, factor, gamma):
             for c in range(b):
                 s -= factor[a, c] * factor[b, c]
             factor[a, b] = s / factor[b, b] if factor[b, b] > 0.0 else 0.0
-        pivot = 1.0
+        pivot = 1.0 + RIDGE
         for c in range(a):
             pivot -= factor[a, c] * factor[a, c]
-        factor[a, a] = math.sqrt(pivot) if own > 0.0 and pivot > DEPENDENT else 0.0
+        factor[a, a] = math.sqrt(pivot) if own > 0.0 and pivot > 0.0 else 0.0
     for a in range(held):
         i = (newest - a) % m
         if factor[a, a] > 0.0:
@@ -103,7 +102,7 @@ def mixed_start(
     if held > 0:
         for a in range(held):
             rhs[a] = dot(weight, memory[(newest - a) % m], f)
-        solve_newest_first(gram, m, held, newest, rhs, factor, gamma)
+        least_squares(gram, m, held, newest, rhs, factor, gamma)
         for a in range(held):
             if gamma[a] != 0.0:
                 dg = memory[m + (newest - a) % m]
@@ -115,8 +114,11 @@ def mixed_start(
 
 
 @jit
-def learn(weight, mix, gram, memory, r):
-    """Take note of the sweep from x to r: a new column, or back to the last g and an empty memory."""
+def learn(weight, mix, gram, memory, moved, r):
+    """Take note of the sweep from x to r: a new column, or back to the last g and an empty memory.
+
+    Returns the squared way of r since the last sweep, at least `moved`, that of the sweep itself.
+    """
     m, n, held = gram.shape[0], r.shape[0], int(mix[HELD])
     x, g, f = memory[2 * m], memory[2 * m + 1], memory[2 * m + 2]
     length = 0.0
@@ -130,13 +132,16 @@ def learn(weight, mix, gram, memory, r):
             r[k] = g[k]
         mix[RESTARTS] += 1.0
         forget(mix)
-        return
+        return moved
     if before >= 0.0:
+        way = 0.0
         at = (int(mix[NEWEST]) + 1) % m
         df, dg = memory[at], memory[m + at]
         for k in range(n):
             df[k] = r[k] - x[k] - f[k]
             dg[k] = r[k] - g[k]
+            way += dg[k] * dg[k]
+        moved = max(moved, way)
         held = min(held + 1, m)
         mix[HELD], mix[NEWEST] = float(held), float(at)
         for a in range(held):
@@ -146,6 +151,17 @@ def learn(weight, mix, gram, memory, r):
     for k in range(n):
         g[k], f[k] = r[k], r[k] - x[k]
     mix[LENGTH] = length
+    return moved
+
+
+@jit
+def begin(offset, local, local_start, weight, mix, control):
+    """Set up a NEW solve, whose W_ii are in `local`; one that goes on is left as it is."""
+    if control[schedule.STATE] == schedule.NEW:
+        weigh(offset, local, local_start, weight)
+        forget(mix)
+        mix[RESTARTS] = 0.0
+    schedule.begin(control)
 
 
 @jit
@@ -156,8 +172,13 @@ def run_coulomb3(
     rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
     r, best, kappa, vectors, bench, control, history,
 ):  # fmt: skip
-    """`gauss_seidel.run_coulomb3` with acceleration; prepared already, r (n,) goes on from where it is."""
-    schedule.begin(control)
+    """3D Coulomb contacts on W in blocks; prepares itself, as its original does."""
+    if control[schedule.STATE] == schedule.NEW:
+        gauss_seidel.prepare_coulomb3(
+            kind, offset, group_offset, group_size, coefficient, row_start, column, data_start, data,
+            local, local_start, rho, length, coefficient_scaled, vectors[0],
+        )  # fmt: skip
+    begin(offset, local, local_start, weight, mix, control)
     while schedule.goes_on(control, budget):
         if schedule.is_due(control, budget):
             blocks.multiply(offset, row_start, column, data_start, data, r, u_free, vectors[0])
@@ -171,8 +192,7 @@ def run_coulomb3(
                 weight, mix, gram, memory, work, r,
             )  # fmt: skip
             moved = gauss_seidel.sweep_coulomb3(row_start, column, data, coefficient, local, u_free, r, kappa)
-            learn(weight, mix, gram, memory, r)
-            schedule.swept(control, moved)
+            schedule.swept(control, learn(weight, mix, gram, memory, moved, r))
 
 
 @jit
@@ -183,8 +203,8 @@ def run(
     rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
     r, best, kappa, vectors, bench, control, history,
 ):  # fmt: skip
-    """`gauss_seidel.run` with acceleration: blocks of any kind on W in blocks."""
-    schedule.begin(control)
+    """Blocks of any kind on W in blocks; `gauss_seidel.prepare` comes before."""
+    begin(offset, local, local_start, weight, mix, control)
     while schedule.goes_on(control, budget):
         if schedule.is_due(control, budget):
             blocks.multiply(offset, row_start, column, data_start, data, r, u_free, vectors[0])
@@ -202,8 +222,41 @@ def run(
                 row_start, column, data_start, data, local, local_start, u_free, omega,
                 r, kappa, bench[1], bench[2], bench[3], bench[4:], vectors[1],
             )  # fmt: skip
-            learn(weight, mix, gram, memory, r)
-            schedule.swept(control, moved)
+            schedule.swept(control, learn(weight, mix, gram, memory, moved, r))
+
+
+@jit
+def run_bodies_coulomb3(
+    weight, mix, gram, memory, work,
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    bodies, rows, w, isotropic, local, local_start,
+    rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
+    r, best, kappa, vectors, bench, control, history,
+):  # fmt: skip
+    """3D Coulomb contacts of bodies of six velocities; prepares itself, as its original does."""
+    if control[schedule.STATE] == schedule.NEW:
+        body_sweeps.prepare_coulomb3(
+            kind, offset, group_offset, group_size, coefficient, rows, isotropic,
+            local, local_start, rho, length, coefficient_scaled, vectors[0],
+        )  # fmt: skip
+    begin(offset, local, local_start, weight, mix, control)
+    while schedule.goes_on(control, budget):
+        if schedule.is_due(control, budget):
+            body_sweeps.refresh(bodies, offset, rows, u_free, r, w, vectors[0])
+            gauss_seidel.look(
+                kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
+                coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
+            )  # fmt: skip
+        else:
+            mixed_start(
+                kind, offset, lower, upper, group_offset, group_size, coefficient,
+                weight, mix, gram, memory, work, r,
+            )  # fmt: skip
+            blocks.blocks_to_bodies(bodies, offset, rows, r, w)
+            moved = body_sweeps.sweep_coulomb3(
+                bodies, rows, coefficient, local, isotropic, u_free, r, kappa, w
+            )
+            schedule.swept(control, learn(weight, mix, gram, memory, moved, r))
 
 
 @jit
@@ -214,8 +267,8 @@ def run_bodies(
     rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
     r, best, kappa, vectors, bench, control, history,
 ):  # fmt: skip
-    """`body_sweeps.run` with acceleration: blocks of any kind, W never formed."""
-    schedule.begin(control)
+    """Blocks of any kind without W; `body_sweeps.prepare` comes before."""
+    begin(offset, local, local_start, weight, mix, control)
     while schedule.goes_on(control, budget):
         if schedule.is_due(control, budget):
             body_sweeps.refresh(bodies, offset, rows, u_free, r, w, vectors[0])
@@ -234,5 +287,4 @@ def run_bodies(
                 bodies, rows, local, local_start, u_free, omega, r, kappa, w,
                 bench[1], bench[2], bench[3], bench[4:], vectors[1],
             )  # fmt: skip
-            learn(weight, mix, gram, memory, r)
-            schedule.swept(control, moved)
+            schedule.swept(control, learn(weight, mix, gram, memory, moved, r))

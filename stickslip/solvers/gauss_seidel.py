@@ -35,6 +35,10 @@ HISTORY = 512
 """Most lines kept of the history."""
 
 
+Loop = tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]
+"""A compiled loop of sweeps, what it takes of the problem, and its work arrays."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussSeidel(Options):
     """Nonsmooth Gauss-Seidel: sweeps of exact one-contact solves, for every kind of block."""
@@ -65,32 +69,10 @@ class GaussSeidel(Options):
     def _sweeps(
         self, progress: Progress | None, problem: ContactProblem, guess: Array | None, tolerance: float
     ) -> Attempt:
-        with Compilation() as compilation:
-            start = time.perf_counter()
-            r = np.zeros(problem.size)
-            if guess is not None:
-                cones.project(*problem.K.arrays, guess, r)
-            best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
-            control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, guess)
-            run, data, work = self.prepare(problem)
-            visits = CHUNK if problem.K.family == (2,) else CHUNK // 40
-            done, chunk = 0, max(1, visits // max(1, problem.contacts))
-            while control[schedule.STATE] <= schedule.RUNNING and done < self.max_iterations:
-                done = min(done + chunk, self.max_iterations)
-                run(*data, float(self.relaxation), tolerance, float(done), r, best, *work, control, history)
-                if progress is not None:
-                    progress(int(control[schedule.SWEEPS]), float(control[schedule.BEST]))
-            seconds = time.perf_counter() - start
-        status, reason = _outcome(control)
-        history = history[: int(control[schedule.CHECKS])].copy()
-        sweeps = int(control[schedule.SWEEPS])
-        return Attempt(
-            best, status, sweeps, seconds - compilation.seconds, compilation.seconds, history, reason
-        )
+        sweeps = self.max_iterations
+        return by_sweeps(self.prepare, problem, guess, tolerance, sweeps, progress, float(self.relaxation))
 
-    def prepare(
-        self, problem: ContactProblem
-    ) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
+    def prepare(self, problem: ContactProblem) -> Loop:
         """The compiled loop, what it takes of the problem, and its work arrays.
 
         The loop of 3D Coulomb contacts does the rest of its preparation itself, on its first call.
@@ -105,7 +87,7 @@ class GaussSeidel(Options):
         exact = self.local == "exact"
         coulomb3 = K.family == (2,) and self.relaxation == 1.0 and exact
         if self.form == "bodies" and not exact:
-            raise ProblemError("nsgs: form='bodies' has local='exact' only; give form='auto' or 'delassus'")
+            raise ProblemError("form='bodies' has local='exact' only; give form='auto' or 'delassus'")
         if isinstance(W, BodyDelassus) and self.form != "delassus" and exact:
             coulomb3 = coulomb3 and W.rows.shape[2] == 6
             run = body_sweeps.run_coulomb3 if coulomb3 else body_sweeps.run
@@ -116,7 +98,7 @@ class GaussSeidel(Options):
             matrix: tuple[Any, ...] = (bodies, W.rows, w, isotropic)
         elif self.form == "bodies":
             raise ProblemError(
-                "nsgs: form='bodies' needs a matrix-free problem: H as contact blocks over bodies"
+                "form='bodies' needs a matrix-free problem: H as contact blocks over bodies"
                 f" and M as body blocks; this one has {type(W).__name__}"
             )
         else:
@@ -129,6 +111,33 @@ class GaussSeidel(Options):
         _invert_free_blocks(K, local, local_start)
         data = (*K.arrays, *matrix, local, local_start, *scales, problem.u_free)
         return run, data, (kappa, vectors, bench)
+
+
+def by_sweeps(
+    prepare: Callable[[ContactProblem], Loop], problem: ContactProblem, guess: Array | None,
+    tolerance: float, limit: int, progress: Progress | None, relaxation: float = 1.0,
+) -> Attempt:  # fmt: skip
+    """Run a compiled loop of sweeps until the judge is satisfied, they stall, or `limit` are done."""
+    with Compilation() as compilation:
+        start = time.perf_counter()
+        r = np.zeros(problem.size)
+        if guess is not None:
+            cones.project(*problem.K.arrays, guess, r)
+        best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
+        control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, guess)
+        run, data, work = prepare(problem)
+        visits = CHUNK if problem.K.family == (2,) else CHUNK // 40
+        done, chunk = 0, max(1, visits // max(1, problem.contacts))
+        while control[schedule.STATE] <= schedule.RUNNING and done < limit:
+            done = min(done + chunk, limit)
+            run(*data, relaxation, tolerance, float(done), r, best, *work, control, history)
+            if progress is not None:
+                progress(int(control[schedule.SWEEPS]), float(control[schedule.BEST]))
+        seconds = time.perf_counter() - start
+    status, reason = _outcome(control)
+    history = history[: int(control[schedule.CHECKS])].copy()
+    sweeps = int(control[schedule.SWEEPS])
+    return Attempt(best, status, sweeps, seconds - compilation.seconds, compilation.seconds, history, reason)
 
 
 def first_look(problem: ContactProblem, guess: Array | None) -> float:

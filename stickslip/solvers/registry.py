@@ -57,7 +57,10 @@ class Entry:
 
 _TABLE = {
     entry.name: entry
-    for entry in (Entry("nsgs", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset(KINDS)),)
+    for entry in (
+        Entry("anderson", "stickslip.solvers.anderson", "Anderson", frozenset(KINDS)),
+        Entry("nsgs", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset(KINDS)),
+    )
 }
 
 
