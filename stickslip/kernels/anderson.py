@@ -17,9 +17,10 @@ import math
 from stickslip.kernels import blocks, body_sweeps, cones, gauss_seidel, schedule
 from stickslip.kernels.jit import jit
 
-HELD, NEWEST, LENGTH, RESTARTS = 0, 1, 2, 3
-SLOTS = 4
-"""Columns held, place of the newest, |f| of the last sweep (negative: none yet), restarts made."""
+HELD, NEWEST, LENGTH, RESTARTS, SEEN = range(5)
+SLOTS = 5
+"""Columns held, place of the newest, |f| of the last sweep (negative: none yet), restarts made, and |f|
+when the judge was last asked (0: not yet)."""
 GROWTH = 2.0
 """Growth of |f| by one mixed start at which the memory is emptied."""
 RIDGE = 1e-7
@@ -160,8 +161,15 @@ def begin(offset, local, local_start, weight, mix, control):
     if control[schedule.STATE] == schedule.NEW:
         weigh(offset, local, local_start, weight)
         forget(mix)
-        mix[RESTARTS] = 0.0
+        mix[RESTARTS], mix[SEEN] = 0.0, 0.0
     schedule.begin(control)
+
+
+@jit
+def hurry(mix, tolerance, control):
+    """Ask the judge next if |f| has fallen by what the error has to: acceleration outruns its forecast."""
+    if mix[SEEN] > 0.0 and control[schedule.ERROR] * mix[LENGTH] <= tolerance * mix[SEEN]:
+        control[schedule.NEXT] = control[schedule.SWEEPS]
 
 
 @jit
@@ -186,6 +194,7 @@ def run_coulomb3(
                 kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
                 coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
             )  # fmt: skip
+            mix[SEEN] = mix[LENGTH]
         else:
             mixed_start(
                 kind, offset, lower, upper, group_offset, group_size, coefficient,
@@ -193,6 +202,7 @@ def run_coulomb3(
             )  # fmt: skip
             moved = gauss_seidel.sweep_coulomb3(row_start, column, data, coefficient, local, u_free, r, kappa)
             schedule.swept(control, learn(weight, mix, gram, memory, moved, r))
+            hurry(mix, tolerance, control)
 
 
 @jit
@@ -212,6 +222,7 @@ def run(
                 kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
                 coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
             )  # fmt: skip
+            mix[SEEN] = mix[LENGTH]
         else:
             mixed_start(
                 kind, offset, lower, upper, group_offset, group_size, coefficient,
@@ -223,6 +234,7 @@ def run(
                 r, kappa, bench[1], bench[2], bench[3], bench[4:], vectors[1],
             )  # fmt: skip
             schedule.swept(control, learn(weight, mix, gram, memory, moved, r))
+            hurry(mix, tolerance, control)
 
 
 @jit
@@ -247,6 +259,7 @@ def run_bodies_coulomb3(
                 kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
                 coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
             )  # fmt: skip
+            mix[SEEN] = mix[LENGTH]
         else:
             mixed_start(
                 kind, offset, lower, upper, group_offset, group_size, coefficient,
@@ -257,6 +270,7 @@ def run_bodies_coulomb3(
                 bodies, rows, coefficient, local, isotropic, u_free, r, kappa, w
             )
             schedule.swept(control, learn(weight, mix, gram, memory, moved, r))
+            hurry(mix, tolerance, control)
 
 
 @jit
@@ -276,6 +290,7 @@ def run_bodies(
                 kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
                 coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
             )  # fmt: skip
+            mix[SEEN] = mix[LENGTH]
         else:
             mixed_start(
                 kind, offset, lower, upper, group_offset, group_size, coefficient,
@@ -288,3 +303,4 @@ def run_bodies(
                 bench[1], bench[2], bench[3], bench[4:], vectors[1],
             )  # fmt: skip
             schedule.swept(control, learn(weight, mix, gram, memory, moved, r))
+            hurry(mix, tolerance, control)

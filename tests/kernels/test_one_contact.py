@@ -17,8 +17,9 @@ KINDS = ("regular", "nearly singular", "coupled", "uneven", "diagonal")
 CHOSEN = one_contact.METHODS[1:]
 RIGHT = 1e-13
 """Largest natural_scaled of any answer of any method."""
-AGREE = 2e-12
-"""Largest difference of velocities, as a share of the largest of rho u_free, r: ten times rounding."""
+AGREE = {"projection": 1e-10, "newton": 2e-12, "quartic": 2e-12, "enumeration": 2e-12}
+"""Largest difference of velocities, as a share of the largest of u_free and W_ii r. Projection stops at
+its tolerance, the others go on to rounding."""
 
 
 def random_contacts(kind, d, count, seed=0):
@@ -102,9 +103,9 @@ def test_all_methods_agree_on_one_answer(kind, d):
         r, error, _ = solve_each(name, W, q, mu)
         assert error.max() <= RIGHT, name
         apart = np.linalg.norm(velocity(W, q, r) - velocity(W, q, reference), axis=1) / scale
-        assert apart[single].max() <= AGREE, name
+        assert apart[single].max() <= AGREE[name], name
         apart = stiffness * np.linalg.norm(r - reference, axis=1) / scale
-        assert apart[well].max(initial=0.0) <= 1e3 * AGREE, name
+        assert apart[well].max(initial=0.0) <= 1e3 * AGREE[name], name
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,6 @@ def test_what_a_method_misses_is_counted_and_bounded(name, most, kind):
     """The quartic and enumeration never need the exact solver; the iterative ones do where W_ii is bad."""
     W, q, mu = random_contacts(kind, 3, COUNT)
     _, _, own = solve_each(name, W, q, mu)
-    assert not (own <= TOLERANCE).all() or name != "projection" or not JIT, "projection got much better"
     assert (~(own <= TOLERANCE)).mean() <= most
 
 
@@ -152,13 +152,12 @@ DEGENERATE = {
 @pytest.mark.parametrize("name", CHOSEN)
 @pytest.mark.parametrize("case", DEGENERATE)
 def test_degenerate_cases_of_the_quartic(name, case):
-    given = contact(*DEGENERATE[case])
-    method = one_contact.METHODS.index(name)
-    *r, error = one_contact.by_method(method, *given, 0.0, 0.0, 0.0)
-    assert error <= RIGHT
-    W, q, mu = DEGENERATE[case]
-    exact, _, _ = solve_each("exact", np.array([W], float), np.array([q], float), np.array([mu]))
-    np.testing.assert_allclose(r, exact[0], rtol=1e-10, atol=1e-10 * np.abs(exact).max())
+    W, q, mu = (np.array([given], float) for given in DEGENERATE[case])
+    r, error, own = solve_each(name, W, q, mu)
+    assert error[0] <= RIGHT
+    assert own[0] <= RIGHT or name == "projection"
+    exact, _, _ = solve_each("exact", W, q, mu)
+    np.testing.assert_allclose(r, exact, rtol=1e-10, atol=1e-10 * np.abs(exact).max())
 
 
 def test_the_quartic_is_that_of_the_seed_with_its_errata():
