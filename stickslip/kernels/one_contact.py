@@ -3,7 +3,7 @@
 For Coulomb contacts in 3D and 2D; other blocks are solved as in `local.py`. A 2D contact is given a
 second tangent that nothing moves (W_TT on the diagonal, q = 0), so that every method is written once.
 A chosen method that misses its tolerance hands its contact to the exact solver, and the better of
-the two answers is taken: no choice is ever worse than `EXACT`.
+the two answers is taken: a miss costs time, never the answer.
 
 Kept apart from `gauss_seidel.py`, so that none of this is compiled unless it is asked for.
 """
@@ -77,10 +77,7 @@ def solve_block(
     method, i, kind, offset, lower, upper, group_offset, group_size, coefficient,
     local, local_start, q, r, kappa, work, out, x,
 ):  # fmt: skip
-    """out <- solution of block i alone; True if the chosen method found it or was not asked.
-
-    As `local.solve_block`; x (d,) work.
-    """
+    """out <- solution of block i alone, as `local.solve_block` but by the method; x (d,) work."""
     at, d, g = local_start[i], offset[i + 1] - offset[i], group_offset[i]
     chosen = kind[i] == cones.FRICTION and d <= 3 and group_offset[i + 1] - g == 1
     error = 0.0
@@ -92,10 +89,9 @@ def solve_block(
             local, local_start, q, r, kappa, work, out,
         )  # fmt: skip
         if not (chosen and error < coulomb_error(local, at, d, q, coefficient[g], out)):
-            return not chosen
+            return
     for k in range(d):
         out[k] = x[k]
-    return error <= TOLERANCE
 
 
 @jit
@@ -103,8 +99,8 @@ def sweep(
     method, kind, offset, lower, upper, group_offset, group_size, coefficient,
     row_start, column, data_start, data, local, local_start, u_free, omega, r, kappa, bench, x,
 ):  # fmt: skip
-    """One sweep as `gauss_seidel.sweep`; returns the squared change of r and the contacts missed."""
-    moved, missed = 0.0, 0
+    """One sweep as `gauss_seidel.sweep`; returns the squared change of r."""
+    moved = 0.0
     q, old, out, work = bench[1], bench[2], bench[3], bench[4:]
     for i in range(kind.shape[0]):
         a, d = offset[i], offset[i + 1] - offset[i]
@@ -120,30 +116,26 @@ def sweep(
             for k in range(d):
                 for m in range(e):
                     q[k] += data[start + k * e + m] * r[c + m]
-        found = solve_block(
+        solve_block(
             method, i, kind, offset, lower, upper, group_offset, group_size, coefficient,
             local, local_start, q, old, kappa, work, out, bench[0],
         )  # fmt: skip
-        missed += 0 if found else 1
         moved += gauss_seidel.relax(
             i, kind, offset, lower, upper, group_offset, group_size, coefficient, omega, r, a, out, x
         )
         for k in range(d):
             r[a + k] = out[k]
-    return moved, missed
+    return moved
 
 
 @jit
 def run(
-    method, misses, kind, offset, lower, upper, group_offset, group_size, coefficient,
+    method, kind, offset, lower, upper, group_offset, group_size, coefficient,
     row_start, column, data_start, data, local, local_start,
     rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
     r, best, kappa, vectors, bench, control, history,
 ):  # fmt: skip
-    """`gauss_seidel.run` with a one-contact method of choice.
-
-    misses (2,): contacts met and contacts that the method left to the exact one are added to it.
-    """
+    """`gauss_seidel.run` with a one-contact method of choice."""
     schedule.begin(control)
     while schedule.goes_on(control, budget):
         if schedule.is_due(control, budget):
@@ -153,13 +145,11 @@ def run(
                 coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
             )  # fmt: skip
         else:
-            moved, missed = sweep(
+            moved = sweep(
                 method, kind, offset, lower, upper, group_offset, group_size, coefficient,
                 row_start, column, data_start, data, local, local_start, u_free, omega,
                 r, kappa, bench, vectors[1],
             )  # fmt: skip
-            misses[0] += kind.shape[0]
-            misses[1] += missed
             schedule.swept(control, moved)
 
 

@@ -104,7 +104,7 @@ class GaussSeidel(Options):
         else:
             run = gauss_seidel.run_coulomb3 if coulomb3 else gauss_seidel.run
             if not exact:
-                run = partial(one_contact.run, one_contact.METHODS.index(self.local), np.zeros(2, np.int64))
+                run = partial(one_contact.run, one_contact.METHODS.index(self.local))
             matrix = W.blocks(K).arrays[1:]
             if not coulomb3:
                 gauss_seidel.prepare(*sizes, *matrix, local, local_start, bench[4:], *scales, vectors[0])
