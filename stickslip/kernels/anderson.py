@@ -16,6 +16,7 @@ import math
 
 from stickslip.kernels import blocks, body_sweeps, cones, gauss_seidel, schedule
 from stickslip.kernels.jit import jit
+from stickslip.kernels.one_projection import project as project_coulomb3
 
 HELD, NEWEST, LENGTH, RESTARTS, SEEN = range(5)
 SLOTS = 5
@@ -46,11 +47,17 @@ def weigh(offset, local, local_start, weight):
 
 @jit
 def dot(weight, a, b):
-    """Sum of weight a b.   each (n,)."""
-    s = 0.0
-    for k in range(a.shape[0]):
-        s += weight[k] * a[k] * b[k]
-    return s
+    """Sum of weight a b, in four independent chains.   each (n,)."""
+    n = a.shape[0]
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    for k in range(0, n - 3, 4):
+        s0 += weight[k] * a[k] * b[k]
+        s1 += weight[k + 1] * a[k + 1] * b[k + 1]
+        s2 += weight[k + 2] * a[k + 2] * b[k + 2]
+        s3 += weight[k + 3] * a[k + 3] * b[k + 3]
+    for k in range(n - n % 4, n):
+        s0 += weight[k] * a[k] * b[k]
+    return s0 + s1 + (s2 + s3)
 
 
 @jit
@@ -109,7 +116,14 @@ def mixed_start(
                 dg = memory[m + (newest - a) % m]
                 for k in range(n):
                     r[k] -= gamma[a] * dg[k]
-        cones.project(kind, offset, lower, upper, group_offset, group_size, coefficient, r, r)
+        for i in range(kind.shape[0]):
+            k, g = offset[i], group_offset[i]
+            if kind[i] == cones.FRICTION and offset[i + 1] - k == 3 and group_offset[i + 1] - g == 1:
+                r[k], r[k + 1], r[k + 2] = project_coulomb3(coefficient[g], r[k], r[k + 1], r[k + 2])
+            else:
+                cones.project_block(
+                    i, kind, offset, lower, upper, group_offset, group_size, coefficient, r, r
+                )
     for k in range(n):
         x[k] = r[k]
 

@@ -2,7 +2,8 @@
 
 Type II, safeguarded by restarts (`kernels/anderson.py`), over the sweeps of `gauss_seidel.py` in both
 of their forms. It helps where sweeps converge slowly and the contacts have found their states; where
-states keep changing it restarts, and may stall above what plain sweeps would reach in the long run.
+states keep changing it restarts, its path depends on rounding, and it may stall above what plain sweeps
+would reach in the long run.
 """
 
 from collections.abc import Callable

@@ -74,8 +74,6 @@ FASTER = {
     "LMGC_100_PR_PerioBox-i00361-60-03000.hdf5": 150,
     "KaplasTower-i1061-4.hdf5.dat": 250,
     "OneObject-i100000-316.hdf5.dat": 150,
-    "BoxesStack1-i100000-32.hdf5.dat": 6000,
-    "Capsules-i100-1090.dat": 2000,
 }
 """Recorded problems on which sweeps alone take more than a thousand or never arrive: most sweeps here."""
 
