@@ -3,10 +3,12 @@
 The order, each stage starting from the best iterate of those before:
 
 1. Gauss-Seidel sweeps, as long as their rate promises an end sooner than Newton would come to one;
-2. proximal Newton (`prox`), full steps;
+   on larger problems then the same with Anderson's acceleration;
+2. proximal Newton (`prox`), full steps, as long as they halve the residual;
 3. the interior point (`ipm`), from the interior, and proximal Newton from where it ends; then the
    same with other smoothings of the shift;
-4. a certificate that there is no solution, where one is found.
+4. proximal Newton with small changes of its weight, and much patience;
+5. a certificate that there is no solution, where one is found.
 
 Decisions are made on counts of operations and on residuals, never on the clock: the same problem and
 the same guess give the same answer, bit for bit.
@@ -21,13 +23,15 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels import cones, first_phase, prox_newton, schedule
 from stickslip.kernels.jit import Compilation, timed
-from stickslip.problem.checks import Array
+from stickslip.problem.checks import Array, frozen
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert import Answer
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.solution import Problem, Solution, Stage, Status
-from stickslip.solvers.certify import Attempt, certified, judged
+from stickslip.solvers.anderson import Anderson
+from stickslip.solvers.certify import Attempt, certified, judged, still_closing, without_closing
 from stickslip.solvers.gauss_seidel import GaussSeidel, first_look
+from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.interior_point import InteriorPoint
 from stickslip.solvers.options import Options, iterations_option, tolerance_option
 from stickslip.solvers.prox import COMPILED, ProximalNewton
@@ -62,7 +66,8 @@ class Auto(Options):
         if guess is None and type(problem) is ContactProblem:
             # what `certified` would do, without the checks that small problems would notice
             found = self.attempt(problem, None, self.tolerance, progress)
-            return judged("auto", problem, Answer(found.r), found, self.tolerance)
+            solution = judged("auto", problem, Answer(found.r), found, self.tolerance)
+            return without_closing(solution, found, None)
         return certified("auto", partial(self.attempt, progress=progress), problem, guess, self.tolerance)
 
     def attempt(
@@ -77,7 +82,7 @@ class Auto(Options):
             return first
         trail = Trail(problem, tolerance, self.max_iterations, progress)
         trail.note(first, first.tried[0])
-        for stage in (_newton, _interior_points, _patience):
+        for stage in (_accelerated, _newton, _interior_points, _patience):
             if trail.goes_on:
                 stage(trail)
         return trail.attempt()
@@ -110,7 +115,7 @@ class Trail:
         if found.history.size:
             self.history.append(found.history + np.array([self.iterations, 0.0, 0.0]))
         self.iterations += found.iterations
-        self.steps += found.iterations if stage.solver != "nsgs" else 0
+        self.steps += found.iterations if stage.solver in ("prox", "ipm") else 0
         self.seconds += found.seconds
         self.compile_seconds += found.compile_seconds
         self.status = found.status
@@ -127,11 +132,19 @@ class Trail:
         elif status is not Status.NOT_FINITE:
             status = Status.STALLED if self.steps < self.limit else Status.MAX_ITERATIONS
             reason = "tried " + ", ".join(map(str, self.tried))
+        certificate = None
+        if not status.ok or self._closes():
+            certificate = find_certificate(self.problem, self.best)
         history = np.concatenate(self.history) if self.history else np.zeros((0, 3))
         return Attempt(
             self.best, status, self.iterations, self.seconds, self.compile_seconds, history, reason,
-            tuple(self.tried), sum(stage.operations for stage in self.tried),
+            tuple(self.tried), sum(stage.operations for stage in self.tried), certificate,
         )  # fmt: skip
+
+    def _closes(self) -> bool:
+        """Whether impulses have only outgrown what closes."""
+        problem = self.problem
+        return still_closing(problem.K, problem.velocity(self.best), problem.u_free, self.tolerance)
 
 
 def _is_coulomb(problem: ContactProblem) -> bool:
@@ -160,9 +173,7 @@ def _sweep(
     problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None
 ) -> Attempt:
     """The same for other blocks, and matrix-free."""
-    W = problem.W
-    entries = W.rows.size if isinstance(W, BodyDelassus) else W.blocks(problem.K).data.size
-    allowed, cost = sweeps_allowed(problem, entries)
+    allowed, cost = sweeps_allowed(problem, entries(problem))
     found = GaussSeidel(max_iterations=int(allowed)).attempt(
         problem, guess, tolerance, progress, hopeful=True
     )
@@ -176,6 +187,12 @@ def _stage(solver: str, found: Attempt, operations: float) -> Stage:
     return Stage(solver, found.iterations, operations, error)
 
 
+def entries(problem: ContactProblem) -> int:
+    """Numbers that one sweep reads."""
+    W = problem.W
+    return W.rows.size if isinstance(W, BodyDelassus) else W.blocks(problem.K).data.size
+
+
 def sweeps_allowed(problem: ContactProblem, entries: int) -> tuple[float, float]:
     """Sweeps that cost as much as Newton would, and the multiplications of one; `entries` of W or H'."""
     n = problem.size
@@ -184,6 +201,18 @@ def sweeps_allowed(problem: ContactProblem, entries: int) -> tuple[float, float]
         return 150.0 + 10.0 * NEWTON_CALL // sweep, sweep
     newton = n * n * n / 6.0 + 8.0 * entries
     return max(30.0, min(8.0 * newton // max(sweep, 1.0), 300.0)), sweep
+
+
+def _accelerated(trail: Trail) -> None:
+    """Sweeps with Anderson's acceleration, where Newton's steps cost many of them."""
+    problem = trail.problem
+    if problem.size <= COMPILED:
+        return
+    allowed, cost = sweeps_allowed(problem, entries(problem))
+    found = Anderson(max_iterations=int(allowed)).attempt(
+        problem, frozen(trail.best), trail.tolerance, trail.progress, hopeful=True
+    )
+    trail.note(found, _stage("anderson", found, 2.0 * cost * found.iterations))
 
 
 def _newton(trail: Trail) -> None:

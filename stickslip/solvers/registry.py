@@ -56,22 +56,22 @@ class Entry:
         return fields(self.load())
 
 
+_SOLVERS = "stickslip.solvers."
+_ALL = frozenset(KINDS)
+_PLAIN = frozenset(("free", "nonnegative", "interval", "coulomb2d", "coulomb3d"))
+
 _TABLE = {
     entry.name: entry
     for entry in (
-        Entry("nsgs", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset(KINDS)),
-        Entry("auto", "stickslip.solvers.auto", "Auto", frozenset(KINDS)),
-        Entry("prox", "stickslip.solvers.prox", "Proximal", frozenset(KINDS)),
-        Entry(
-            "ipm",
-            "stickslip.solvers.interior_point",
-            "InteriorPoint",
-            frozenset(("free", "nonnegative", "coulomb2d", "coulomb3d")),
-        ),
-        Entry("newton-ac", "stickslip.solvers.newton", "AlartCurnier", frozenset(KINDS)),
-        Entry("newton-jm", "stickslip.solvers.newton", "JeanMoreau", frozenset(KINDS)),
-        Entry("newton-nm", "stickslip.solvers.newton", "NaturalMap", frozenset(KINDS)),
-        Entry("newton-fb", "stickslip.solvers.newton", "FischerBurmeister", frozenset(KINDS[:5])),
+        Entry("auto", _SOLVERS + "auto", "Auto", _ALL),
+        Entry("nsgs", _SOLVERS + "gauss_seidel", "GaussSeidel", _ALL),
+        Entry("anderson", _SOLVERS + "anderson", "Anderson", _ALL),
+        Entry("prox", _SOLVERS + "prox", "Proximal", _ALL),
+        Entry("newton-ac", _SOLVERS + "newton", "AlartCurnier", _ALL),
+        Entry("newton-jm", _SOLVERS + "newton", "JeanMoreau", _ALL),
+        Entry("newton-nm", _SOLVERS + "newton", "NaturalMap", _ALL),
+        Entry("newton-fb", _SOLVERS + "newton", "FischerBurmeister", _PLAIN),
+        Entry("ipm", _SOLVERS + "interior_point", "InteriorPoint", _PLAIN - {"interval"}),
     )
 }
 
