@@ -57,7 +57,11 @@ class Entry:
 
 _TABLE = {
     entry.name: entry
-    for entry in (Entry("nsgs", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset(KINDS)),)
+    for entry in (
+        Entry("nsgs", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset(KINDS)),
+        Entry("fixed-point", "stickslip.solvers.projected", "FixedPoint", frozenset(KINDS)),
+        Entry("extragradient", "stickslip.solvers.projected", "Extragradient", frozenset(KINDS)),
+    )
 }
 
 

@@ -26,6 +26,8 @@ from stickslip.solvers.registry import Progress
 
 HALVING = 0.5
 """Progress means that the error falls to this share of what it was."""
+LONGEST_GAP = 50
+"""Most iterations between two looks of a cheap method: a look costs about one of them."""
 PROGRESS_SECONDS = 0.1
 """Time between two calls of `progress` [s]; it changes what is shown, nothing that is computed."""
 
@@ -68,6 +70,11 @@ class Watch:
     def goes_on(self) -> bool:
         """Whether neither an end was found nor the limit of iterations reached."""
         return self.status is None and self.iterations < self.limit
+
+    @property
+    def gap(self) -> int:
+        """Iterations to make before the next look: a fifth of those made, at most LONGEST_GAP."""
+        return min(1 + self.iterations // 4, LONGEST_GAP, self.limit - self.iterations)
 
     def look(self, r: Array, iterations: int = 1) -> float:
         """Judge `r`, reached by so many more iterations; returns its error (infinite if not finite)."""
