@@ -55,7 +55,7 @@ def project_step(K, r, step, f, out):
 @jit
 def add_shift(K, u):
     """u <- u_hat = u + (sum_k mu_k |u_k|) e_N, in place.   u (n,)."""
-    kind, offset, lower, upper, group_offset, group_size, coefficient = K
+    kind, offset, _, _, group_offset, group_size, coefficient = K
     for i in range(kind.shape[0]):
         if kind[i] == cones.FRICTION:
             u[offset[i]] += cones.shift_of_block(i, kind, offset, group_offset, group_size, coefficient, u)

@@ -73,7 +73,10 @@ def certified(
             attempt.r, attempt.status, iterations, seconds, compiling, np.concatenate(history), attempt.reason
         )
         solution = _judged(name, problem, conversion.recover(attempt.r), whole, tolerance)
-        if solution.ok or not attempt.status.ok or solution.residuals.error <= tolerance:
+        found = attempt.status.ok or attempt.status is Status.RELAXED
+        if solution.ok or not found or solution.status is attempt.status:
+            break
+        if solution.residuals.error <= tolerance:
             break
     return solution
 
@@ -104,10 +107,27 @@ def _judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, toler
         status, reason = Status.SOLVED, ""
     elif status.ok:
         status, reason = Status.STALLED, _why_not(residuals, tolerance)
+    elif status is Status.RELAXED:
+        status, reason = _relaxed(
+            residuals, examine(problem, answer.r, answer.v, answer.lam, True)[0], tolerance
+        )
     return Solution(
         problem, answer.r, u, status, residuals, name, tolerance, attempt.iterations,
         attempt.seconds, attempt.compile_seconds, attempt.history, answer.v, answer.lam, reason,
     )  # fmt: skip
+
+
+def _relaxed(exact: Residuals, relaxed: Residuals, tolerance: float) -> tuple[Status, str]:
+    """What to call an answer of the convex relaxation that the exact law refuses."""
+    if relaxed.solved(tolerance):
+        return Status.RELAXED, (
+            f"solves the convex relaxation to {relaxed.error:.2e}, but Coulomb's law only to"
+            f" {exact.error:.2e}: they differ where something slides"
+        )
+    return Status.STALLED, (
+        f"the convex relaxation is solved to {relaxed.error:.2e} only on the problem as given,"
+        f" Coulomb's law to {exact.error:.2e}"
+    )
 
 
 def _why_not(residuals: Residuals, tolerance: float) -> str:

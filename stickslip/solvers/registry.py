@@ -61,6 +61,8 @@ _TABLE = {
         Entry("nsgs", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset(KINDS)),
         Entry("fixed-point", "stickslip.solvers.projected", "FixedPoint", frozenset(KINDS)),
         Entry("extragradient", "stickslip.solvers.projected", "Extragradient", frozenset(KINDS)),
+        Entry("apgd", "stickslip.solvers.gradient", "AcceleratedGradient", frozenset(KINDS)),
+        Entry("bb", "stickslip.solvers.gradient", "SpectralGradient", frozenset(KINDS)),
     )
 }
 

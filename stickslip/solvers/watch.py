@@ -37,11 +37,12 @@ class Watch:
 
     def __init__(
         self, problem: ContactProblem, tolerance: float, limit: int, progress: Progress | None = None,
-        patience: int = 0,
+        patience: int = 0, relaxed: bool = False,
     ):  # fmt: skip
         """`limit`: most iterations; `patience`: iterations without halving the error before it has
-        stalled, 0 for never."""
+        stalled, 0 for never; `relaxed`: judge the convex relaxation, for methods that solve that."""
         self.problem, self.tolerance, self.limit, self.patience = problem, tolerance, limit, patience
+        self.relaxed = relaxed and bool(problem.K.coefficient.size)
         self.iterations = 0
         self.best = np.zeros(problem.size)
         """Best impulses so far by the judge [N s], shape (n,)."""
@@ -79,13 +80,14 @@ class Watch:
     def look(self, r: Array, iterations: int = 1) -> float:
         """Judge `r`, reached by so many more iterations; returns its error (infinite if not finite)."""
         self.iterations += iterations
-        residuals, self.u = examine(self.problem, np.ascontiguousarray(r), None, None)
+        residuals, self.u = examine(self.problem, np.ascontiguousarray(r), None, None, self.relaxed)
         error = residuals.error
         self._history.append((self.iterations, residuals.natural, residuals.natural_scaled))
         if error < self.error:
             self.error, self.best = error, r.copy()
         if residuals.solved(self.tolerance):
-            self.status, self.error, self.best = Status.SOLVED, error, r.copy()
+            found = Status.RELAXED if self.relaxed else Status.SOLVED
+            self.status, self.error, self.best = found, error, r.copy()
         elif not np.isfinite(error):
             self.status = Status.NOT_FINITE
         elif self.error <= HALVING * self._mark:
