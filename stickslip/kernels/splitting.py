@@ -5,11 +5,11 @@ See `solvers/admm.py` for the equations, `kernels/products.py` for C.
 
 import math
 
-from stickslip.kernels import cones, products
+from stickslip.kernels import cones
 from stickslip.kernels.jit import jit
 
-PRIMAL, DUAL, ERROR = 0, 1, 2
-SLOTS = 3
+PRIMAL, DUAL = 0, 1
+SLOTS = 2
 
 
 @jit
@@ -38,11 +38,11 @@ def step(C, exact, rho, alpha, q, r, y, s, b, Wt, x, state):
 
     h = W t + q + s, over-relaxed to alpha h + (1 - alpha) y; r <- P_C(r - rho h); y, which is in the
     polar of the normal cone there, <- what the projection has cut off, over rho.
-    state[PRIMAL]: |h - y| / max(|W t|, |y|, |q + s|); state[DUAL]: |t - r| / max(|t|, |r|).
+    state[PRIMAL]: |W t + q + s - y|, state[DUAL]: rho |change of y|, over max(|W t|, |y|, |q + s|, |r|).
     Vectors (n,), s (nb,), x (n,) work.
     """
     kind, offset, lower, upper, group_offset, group_size, coefficient = C
-    p, d, size_W, size_y, size_q, size_t, size_r = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    p, d, size_W, size_y, size_q, size_r = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         first = offset[i]
         for k in range(first, offset[i + 1]):
@@ -51,19 +51,17 @@ def step(C, exact, rho, alpha, q, r, y, s, b, Wt, x, state):
             r[k] = x[k]
         cones.project_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, r, r)
         for k in range(first, offset[i + 1]):
-            y[k] = (r[k] - x[k]) / rho
+            before, y[k] = y[k], (r[k] - x[k]) / rho
             shifted = q[k] + (s[i] if k == first else 0.0)
-            t = b[k] - rho * Wt[k]
             e = Wt[k] + shifted - y[k]
             p += e * e
-            d += (t - r[k]) * (t - r[k])
+            d += (y[k] - before) * (y[k] - before)
             size_W += Wt[k] * Wt[k]
             size_y += y[k] * y[k]
             size_q += shifted * shifted
-            size_t += t * t
             size_r += r[k] * r[k]
-    state[PRIMAL] = _relative(p, max(size_W, size_y, size_q))
-    state[DUAL] = _relative(d, max(size_t, size_r))
+    size = max(size_W, size_y, size_q, size_r)
+    state[PRIMAL], state[DUAL] = _relative(p, size), rho * _relative(d, size)
     shift_from(C, exact, y, s)
     right_side(C, rho, q, r, y, s, b)
 
@@ -72,14 +70,3 @@ def step(C, exact, rho, alpha, q, r, y, s, b, Wt, x, state):
 def _relative(square, scale):
     """sqrt(square / scale), 0 where both vanish."""
     return math.sqrt(square / scale) if scale > 0.0 else math.sqrt(square)
-
-
-@jit
-def error(C, q, r, Wr, x):
-    """Natural residual of the convex problem at r, with W r given: a measure for inner loops.
-
-    q, r, Wr, x (n,), Wr becomes W r + q.
-    """
-    for k in range(r.shape[0]):
-        Wr[k] += q[k]
-    return products.natural(C, r, Wr, q, x)

@@ -63,6 +63,7 @@ _TABLE = {
         Entry("extragradient", "stickslip.solvers.projected", "Extragradient", frozenset(KINDS)),
         Entry("apgd", "stickslip.solvers.gradient", "AcceleratedGradient", frozenset(KINDS)),
         Entry("bb", "stickslip.solvers.gradient", "SpectralGradient", frozenset(KINDS)),
+        Entry("admm", "stickslip.solvers.admm", "Admm", frozenset(KINDS)),
     )
 }
 
