@@ -35,8 +35,8 @@ from stickslip.solvers.watch import Watch
 
 PATIENCE = 1_000
 """Iterations without halving the error before the method counts as stalled."""
-SMALLEST, LARGEST = 1e-8, 1e8
-"""Bounds of rho, in units where W_ii is about 1."""
+SMALLEST, LARGEST = 1e-4, 1e4
+"""Bounds of rho, in units where W_ii is about 1: beyond, one residual drowns in rounding of the other."""
 
 FURTHEST = 10.0
 """Largest factor of rho in one change."""
@@ -59,16 +59,21 @@ class Splitting:
             np.zeros(n),
             np.zeros(kernels.SLOTS),
         )
-        self.start(problem, np.zeros(n))
+        self._made, self.z = 0, np.zeros(n)
+        self.start(problem, self.z)
 
     def start(self, problem: ConvexProblem, z: Array) -> None:
-        """Begin at `z` with the velocity found there; rho and its factor are kept."""
+        """Begin at `z`; rho and its factor are kept, and where it is where the last run ended, y too.
+
+        Without y a step from a half-converged z would be one of length rho along its velocity.
+        """
+        again = self._made > 0 and np.array_equal(z, self.z)
         self.problem, self.z, self.error = problem, problem.project(z), np.inf
-        u = problem.W.apply(self.z, problem.q)
-        self._y = u + 0.0
-        kernels.shift_from(problem.C, self.exact, self._y, self._s)
-        self._y[problem.K.offset[:-1]] += self._s
-        self._made, self._next = 0, 10
+        if not again:
+            self._y = problem.W.apply(self.z, problem.q)
+            kernels.shift_from(problem.C, self.exact, self._y, self._s)
+            self._y[problem.K.offset[:-1]] += self._s
+            self._next = self._made + 10
         self._begun = False
 
     def advance(self, tolerance: float, count: int) -> int:

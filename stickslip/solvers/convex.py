@@ -47,13 +47,12 @@ class ConvexProblem:
         q[self.K.offset[:-1]] += s
         return replace(self, q=frozen(q))
 
-    def with_thresholds(self, r: Array) -> "ConvexProblem":
-        """Tresca's problem: the friction of each group is held at mu_k r_N."""
+    def with_thresholds(self, normals: Array) -> "ConvexProblem":
+        """Tresca's problem: the friction of each group is held at mu_k r_N; normals (nb,)."""
         K = self.K
-        kind = np.where(K.kind == cones.FRICTION, cones.DISKS, K.kind)
-        normal = np.repeat(np.maximum(r[K.offset[:-1]], 0.0), np.diff(K.group_offset))
-        C = (*K.arrays[:6], K.coefficient * normal)
-        return replace(self, C=(frozen(kind), *C[1:6], frozen(C[6])))
+        kind = frozen(np.where(K.kind == cones.FRICTION, cones.DISKS, K.kind))
+        normal = np.repeat(np.maximum(normals, 0.0), np.diff(K.group_offset))
+        return replace(self, C=(kind, *K.arrays[1:6], frozen(K.coefficient * normal)))
 
     def project(self, z: Array) -> Array:
         """The nearest point of C, shape (n,)."""

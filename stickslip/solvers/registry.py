@@ -63,6 +63,8 @@ _TABLE = {
         Entry("extragradient", "stickslip.solvers.projected", "Extragradient", frozenset(KINDS)),
         Entry("apgd", "stickslip.solvers.gradient", "AcceleratedGradient", frozenset(KINDS)),
         Entry("bb", "stickslip.solvers.gradient", "SpectralGradient", frozenset(KINDS)),
+        Entry("s-loop", "stickslip.solvers.fixed_points", "ShiftLoop", frozenset(KINDS)),
+        Entry("tresca", "stickslip.solvers.fixed_points", "Tresca", frozenset(KINDS)),
         Entry("admm", "stickslip.solvers.admm", "Admm", frozenset(KINDS)),
     )
 }
