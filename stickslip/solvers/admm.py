@@ -38,6 +38,8 @@ PATIENCE = 1_000
 SMALLEST, LARGEST = 1e-4, 1e4
 """Bounds of rho, in units where W_ii is about 1: beyond, one residual drowns in rounding of the other."""
 
+NOISE = 1e-14
+"""Residuals below this, for the dual one times rho, are rounding."""
 FURTHEST = 10.0
 """Largest factor of rho in one change."""
 
@@ -103,9 +105,9 @@ class Splitting:
         """rho <- rho sqrt(primal / dual), ever more seldom."""
         self._next = self._made + max(10, self._made // 2)
         primal, dual = float(self._state[kernels.PRIMAL]), float(self._state[kernels.DUAL])
-        if not (primal < np.inf and dual < np.inf and primal + dual > 0.0):
+        if not (primal < np.inf and dual < np.inf):
             return
-        ratio = np.sqrt(primal / dual) if dual > 0.0 else np.inf
+        ratio = np.sqrt(max(primal, NOISE) / max(dual, NOISE * self.rho))
         if ratio > self.balance or self.balance * ratio < 1.0:
             factor = min(max(ratio, 1.0 / FURTHEST), FURTHEST)
             self._set_rho(min(max(self.rho * factor, SMALLEST), LARGEST))

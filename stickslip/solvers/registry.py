@@ -39,6 +39,8 @@ class Entry:
     """Name of the class."""
     accepts: frozenset[str]
     """Kinds of block it takes, out of `stickslip.problem.sets.KINDS`."""
+    exact: bool = True
+    """Whether it solves Coulomb's law; otherwise its convex relaxation, and says so."""
 
     def load(self) -> Any:
         """The class of the solver."""
@@ -61,8 +63,8 @@ _TABLE = {
         Entry("nsgs", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset(KINDS)),
         Entry("fixed-point", "stickslip.solvers.projected", "FixedPoint", frozenset(KINDS)),
         Entry("extragradient", "stickslip.solvers.projected", "Extragradient", frozenset(KINDS)),
-        Entry("apgd", "stickslip.solvers.gradient", "AcceleratedGradient", frozenset(KINDS)),
-        Entry("bb", "stickslip.solvers.gradient", "SpectralGradient", frozenset(KINDS)),
+        Entry("apgd", "stickslip.solvers.gradient", "AcceleratedGradient", frozenset(KINDS), exact=False),
+        Entry("bb", "stickslip.solvers.gradient", "SpectralGradient", frozenset(KINDS), exact=False),
         Entry("s-loop", "stickslip.solvers.fixed_points", "ShiftLoop", frozenset(KINDS)),
         Entry("tresca", "stickslip.solvers.fixed_points", "Tresca", frozenset(KINDS)),
         Entry("admm", "stickslip.solvers.admm", "Admm", frozenset(KINDS)),
