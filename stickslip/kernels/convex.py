@@ -16,8 +16,8 @@ TRIALS = 60
 """Most trials of a step in one iteration."""
 NOISE = 1e-26
 """Moves below this share of |z|², squared, are rounding: their curvature means nothing."""
-SHORTEST, LONGEST = 1e-8, 1e8
-"""Bounds of the spectral step, in units where W_ii is about 1."""
+SHORTEST, LONGEST = 1e-8, 1e4
+"""Bounds of the step, in units where W_ii is about 1; longer ones only feed impulses without bound."""
 DECREASE = 1e-4
 """Share of the slope that a step must gain (Birgin, Martínez & Raydan 2000)."""
 ROUNDING = 1e-13

@@ -14,7 +14,7 @@ SLOTS = 3
 FIXED_POINT, KHOBOTOV, HE_LIAO = 0, 1, 2
 TRIALS = 60
 """Most reductions of the step in one iteration."""
-LONGEST = 1e6
+LONGEST = 1e4
 """Longest step, in units where W_ii is about 1: what does not move at that step never will."""
 
 

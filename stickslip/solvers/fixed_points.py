@@ -73,7 +73,8 @@ class Loop(Options):
             law = own.problem
             convex = ConvexProblem.relaxation(law)
             z = convex.project(np.zeros(law.size) if guess is None else own.guess(guess))
-            error, share, damping = watch.look(own.recover(z).r, 0), self.accuracy, self.damping
+            watch.look(own.recover(z).r, 0)
+            error, share, damping = watch.scaled, self.accuracy, self.damping
             best, since = error, 0
             if watch.goes_on:
                 method = convex_method(self.inner, convex)
@@ -83,7 +84,8 @@ class Loop(Options):
                     method.start(subproblem(convex, law, now), z)
                     method.advance(max(share * min(error, 1.0), FINEST), self.inner_iterations)
                     z, before = method.z.copy(), error
-                    error = watch.look(own.recover(z).r)
+                    watch.look(own.recover(z).r)
+                    error = watch.scaled
                     if error > SLOW * before:  # is it the loop, or the half-solved problem in it?
                         share = max(share / 3.0, LEAST_SHARE)
                     best, since = (error, 0) if error < best else (best, since + 1)

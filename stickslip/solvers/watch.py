@@ -26,6 +26,8 @@ from stickslip.solvers.registry import Progress
 
 HALVING = 0.5
 """Progress means that the error falls to this share of what it was."""
+NEARLY = 0.1
+"""An exact error within this share of the tolerance may be rounding of a relaxed answer that is exact."""
 LONGEST_GAP = 50
 """Most iterations between two looks of a cheap method: a look costs about one of them."""
 PROGRESS_SECONDS = 0.1
@@ -50,12 +52,16 @@ class Watch:
         """Error of `best`: the larger of natural and natural_scaled [-]."""
         self.u = problem.u_free
         """Velocities of the impulses last looked at [m/s], shape (n,)."""
+        self.scaled = np.inf
+        """natural_scaled of the impulses last looked at [-]: for decisions that must not know units."""
         self.status: Status | None = None
         self.reason = ""
         self._progress, self._history = progress, []  # type: ignore[var-annotated]
         self._mark, self._mark_at, self._shown = np.inf, 0, 0.0
 
     def __enter__(self) -> "Watch":
+        self._silence = np.errstate(all="ignore")  # what overflows is judged as such
+        self._silence.__enter__()
         self._compilation = Compilation()
         self._compilation.__enter__()
         self._start = time.perf_counter()
@@ -66,6 +72,7 @@ class Watch:
     ) -> None:
         self._seconds = time.perf_counter() - self._start
         self._compilation.__exit__()
+        self._silence.__exit__(kind, error, trace)
 
     @property
     def goes_on(self) -> bool:
@@ -81,13 +88,14 @@ class Watch:
         """Judge `r`, reached by so many more iterations; returns its error (infinite if not finite)."""
         self.iterations += iterations
         residuals, self.u = examine(self.problem, np.ascontiguousarray(r), None, None, self.relaxed)
-        error = residuals.error
+        error, self.scaled = residuals.error, residuals.natural_scaled
         self._history.append((self.iterations, residuals.natural, residuals.natural_scaled))
         if error < self.error:
             self.error, self.best = error, r.copy()
         if residuals.solved(self.tolerance):
-            found = Status.RELAXED if self.relaxed else Status.SOLVED
-            self.status, self.error, self.best = found, error, r.copy()
+            if not (self.relaxed and self._nearly_exact(r, error)):
+                found = Status.RELAXED if self.relaxed else Status.SOLVED
+                self.status, self.error, self.best = found, error, r.copy()
         elif not np.isfinite(error):
             self.status = Status.NOT_FINITE
         elif self.error <= HALVING * self._mark:
@@ -97,6 +105,13 @@ class Watch:
             self.stop(Status.STALLED, f"the residual has not halved for {still} iterations")
         self._tell()
         return error
+
+    def _nearly_exact(self, r: Array, error: float) -> bool:
+        """Whether a relaxed answer may still become one of the exact law, where nothing slides."""
+        if error <= NEARLY * self.tolerance:
+            return False
+        exact = examine(self.problem, np.ascontiguousarray(r), None, None)[0]
+        return self.tolerance < exact.error <= self.tolerance / NEARLY
 
     def stop(self, status: Status, reason: str = "") -> None:
         """End the iteration for a reason of the method's own."""
