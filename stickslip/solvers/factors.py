@@ -72,7 +72,8 @@ class SparseFactor:
 class BodyFactor:
     """Sparse LU of I + rho J'J over the velocities of the bodies."""
 
-    def __init__(self, J: sp.csr_array):
+    def __init__(self, W: BodyDelassus):
+        J = W.sparse()
         self.J, self.Jt = J, sp.csr_array(J.T)
         self.gram, self.one = sp.csr_array(self.Jt @ J), sp.eye_array(J.shape[1], format="csc")
 
@@ -95,7 +96,7 @@ def _factored(matrix: sp.sparray, rho: float) -> splu:
 def factor_of(W: Delassus, form: str) -> Factor:
     """The factor for `form`: "delassus" (dense or sparse W), "bodies" (velocities), or "auto"."""
     if isinstance(W, BodyDelassus) and form != "delassus":
-        return BodyFactor(W.sparse())
+        return BodyFactor(W)
     if isinstance(W, BodyDelassus):
         J = W.sparse()
         return DenseFactor(W.dense()) if W.size <= DENSE else SparseFactor(sp.csr_array(J @ J.T))
