@@ -30,7 +30,7 @@ CHECK = 5
 
 @jit
 def accelerated(C, W, q, z, work, state, tolerance, count):
-    """Accelerated projected gradient with restart: Mazhar et al. 2015, algorithm 2. Iterations made.
+    """Accelerated projected gradient with restart: Mazhar et al. 2015. Iterations made.
 
     The test of the step, f(x) <= f(y) + g(y)·(x - y) + ½ L |x - y|², is (x - y)·W(x - y) <= L |x - y|²
     for a quadratic f, free of cancellation. z, q (n,); work (6, n).

@@ -27,7 +27,7 @@ def shifted_velocity(K, W, u_free, r, out):
 
 @jit
 def iterate(K, W, u_free, method, largest, smallest, shrink, relaxation, r, work, state, count):
-    """`count` iterations of `method` on r, in place, with a step that adapts itself.
+    """`count` iterations of `method` on r, in place, with a step that adapts itself; how many were made.
 
     Khobotov's test rho |F(r) - F(r_bar)| <= largest |r - r_bar|, r_bar = P_K(r - rho F(r)): a step
     that fails is shortened, one that passes with `smallest` is lengthened for the next iteration.
@@ -38,6 +38,7 @@ def iterate(K, W, u_free, method, largest, smallest, shrink, relaxation, r, work
         shifted_velocity(K, W, u_free, r, F)
         state[STARTED] = 1.0
     rho = state[RHO]
+    made = 0
     for _ in range(count):
         ratio, moved = 0.0, 0.0
         for _trial in range(TRIALS):
@@ -48,6 +49,7 @@ def iterate(K, W, u_free, method, largest, smallest, shrink, relaxation, r, work
             if not ratio > largest:
                 break
             rho *= shrink * min(1.0, 1.0 / ratio)
+        made += 1
         if moved == 0.0 and rho >= 1.0:
             state[STUCK] = 1.0
             break
@@ -65,11 +67,12 @@ def iterate(K, W, u_free, method, largest, smallest, shrink, relaxation, r, work
         if ratio < smallest:
             rho = min(rho / shrink, LONGEST)
     state[RHO] = rho
+    return made
 
 
 @jit
 def step_of_he_liao(r, r_bar, F, F_bar, rho, moved):
-    """(r - r_bar)·d / d·d with d = r - r_bar - rho (F - F_bar): He & Liao 2002, (13)."""
+    """(r - r_bar)·d / d·d with d = r - r_bar - rho (F - F_bar): He & Liao 2002."""
     top, bottom = 0.0, 0.0
     for k in range(r.shape[0]):
         e = r[k] - r_bar[k]

@@ -6,7 +6,7 @@ In units of the problem's own, u_hat = W r + q + s with s the shift. Split u_hat
     h = alpha (W t + q + s) + (1 - alpha) y      over-relaxation (Eckstein & Bertsekas 1992)
     r <- P_K(r - rho h),  y <- h + (r_new - r_old) / rho        so that y in K*, y ⟂ r
 
-(Boyd et al. 2011, 3.1 and 3.4.3; Acary, Brémond & Huber 2018, section 5). Two forms of the first line,
+(Boyd et al. 2011, 3.1 and 3.4.3). Two forms of the first line,
 `solvers/factors.py`: in the impulses, and in the velocities of the bodies, delta = J't.
 Coulomb's law is the convex problem with s = sum_k mu_k |y_k|; s follows y from step to step.
 rho balances the two residuals (He, Yang & Wang 2000), at ever longer intervals, so that the method ends
@@ -37,7 +37,6 @@ PATIENCE = 1_000
 """Iterations without halving the error before the method counts as stalled."""
 SMALLEST, LARGEST = 1e-4, 1e4
 """Bounds of rho, in units where W_ii is about 1: beyond, one residual drowns in rounding of the other."""
-
 NOISE = 1e-14
 """Residuals below this, for the dual one times rho, are rounding."""
 FURTHEST = 10.0
@@ -55,12 +54,8 @@ class Splitting:
         n, nb = problem.K.size, len(problem.K)
         self.exact, self.rho, self.alpha, self.balance = exact, float(rho), float(alpha), float(balance)
         self._factor, self._factored_for = factor_of(problem.W, form), 0.0
-        self._s, self._b, self._x, self._state = (
-            np.zeros(nb),
-            np.zeros(n),
-            np.zeros(n),
-            np.zeros(kernels.SLOTS),
-        )
+        self._s, self._b, self._x = np.zeros(nb), np.zeros(n), np.zeros(n)
+        self._state = np.zeros(kernels.SLOTS)
         self._made, self.z = 0, np.zeros(n)
         self.start(problem, self.z)
 

@@ -40,7 +40,7 @@ CIRCLING = 10
 LEAST_SHARE, LEAST_DAMPING = 1e-3, 0.2
 """Where the tightening of the convex problems and the damping of the loop end."""
 
-Frozen = Callable[[ContactProblem, Array], Array]
+Held = Callable[[ContactProblem, Array], Array]
 """From a problem and its impulses to what the loop holds: shifts or thresholds, one per block."""
 
 
@@ -65,7 +65,7 @@ class Loop(Options):
     )
 
     def _loop(
-        self, held: "Frozen", subproblem: Callable[[ConvexProblem, ContactProblem, Array], ConvexProblem],
+        self, held: Held, subproblem: Callable[[ConvexProblem, ContactProblem, Array], ConvexProblem],
         progress: Progress | None, problem: ContactProblem, guess: Array | None, tolerance: float,
     ) -> Attempt:  # fmt: skip
         with Watch(problem, tolerance, self.max_iterations, progress, PATIENCE) as watch:

@@ -32,7 +32,7 @@ class Projected(Options):
 
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(20_000)
-    step: float = option(1.0, "first rho, in units where the mean diagonal of W_ii is 1", low=1e-6, high=1e6)
+    step: float = option(1.0, "first rho, in units where the mean diagonal of W_ii is 1", low=1e-4, high=1e4)
     largest: float = option(
         0.9, "a step passes if rho |u_hat(r) - u_hat(r_bar)| is at most this share of |r - r_bar|",
         low=0.0, high=1.0, open_low=True, open_high=True,
@@ -64,12 +64,11 @@ class Projected(Options):
             state[kernels.RHO] = self.step
             watch.look(own.recover(z).r, 0)
             while watch.goes_on:
-                count = watch.gap
-                kernels.iterate(
+                made = kernels.iterate(
                     K.arrays, W, u_free, method, float(self.largest), float(self.smallest),
-                    float(self.shrink), relaxation, z, work, state, count,
+                    float(self.shrink), relaxation, z, work, state, watch.gap,
                 )  # fmt: skip
-                watch.look(own.recover(z).r, count)
+                watch.look(own.recover(z).r, int(made))
                 if state[kernels.STUCK] and watch.goes_on:
                     watch.stop(
                         Status.STALLED, "an iteration changed nothing, yet the residual is above tolerance"

@@ -92,10 +92,9 @@ class Watch:
         self._history.append((self.iterations, residuals.natural, residuals.natural_scaled))
         if error < self.error:
             self.error, self.best = error, r.copy()
-        if residuals.solved(self.tolerance):
-            if not (self.relaxed and self._nearly_exact(r, error)):
-                found = Status.RELAXED if self.relaxed else Status.SOLVED
-                self.status, self.error, self.best = found, error, r.copy()
+        if residuals.solved(self.tolerance) and not self._nearly_exact(r, error):
+            found = Status.RELAXED if self.relaxed else Status.SOLVED
+            self.status, self.error, self.best = found, error, r.copy()
         elif not np.isfinite(error):
             self.status = Status.NOT_FINITE
         elif self.error <= HALVING * self._mark:
@@ -108,7 +107,7 @@ class Watch:
 
     def _nearly_exact(self, r: Array, error: float) -> bool:
         """Whether a relaxed answer may still become one of the exact law, where nothing slides."""
-        if error <= NEARLY * self.tolerance:
+        if not self.relaxed or error <= NEARLY * self.tolerance:
             return False
         exact = examine(self.problem, np.ascontiguousarray(r), None, None)[0]
         return self.tolerance < exact.error <= self.tolerance / NEARLY
@@ -120,8 +119,11 @@ class Watch:
     def attempt(self) -> Attempt:
         """The best iterate and how it was found."""
         history = np.array(self._history).reshape(-1, 3)
+        status = self.status or Status.MAX_ITERATIONS
+        if self.relaxed and self.error <= self.tolerance:
+            status = Status.RELAXED
         return Attempt(
-            self.best, self.status or Status.MAX_ITERATIONS, self.iterations,
+            self.best, status, self.iterations,
             self._seconds - self._compilation.seconds, self._compilation.seconds, history, self.reason,
         )  # fmt: skip
 
