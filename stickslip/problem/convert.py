@@ -18,7 +18,15 @@ from stickslip.problem.checks import Array, IntArray, ProblemError, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.mass import MassMatrix
-from stickslip.problem.operator import BodyDelassus, Delassus, DenseDelassus, block_delassus, delassus
+from stickslip.problem.operator import (
+    BlockDelassus,
+    BodyDelassus,
+    Delassus,
+    DenseDelassus,
+    block_delassus,
+    delassus,
+)
+from stickslip.problem.residuals import metric
 from stickslip.problem.sets import ProductSet, free, interval, nonnegative
 
 DENSE_SHARE = 0.5
@@ -332,6 +340,34 @@ def _whole_answer(problem: GlobalProblem, r: Array) -> Answer:
         return Answer(r, problem.M.solve(problem.f + problem.pushed(r, np.zeros(0))))
     formed = replace(problem, H=problem.H_sparse(), G=problem.G_sparse())
     return reduce_to_contacts(formed).recover(r)
+
+
+def unit_free(problem: ContactProblem) -> Conversion[ContactProblem]:
+    """The same problem in its own units, where every mean diagonal of W_ii is 1.
+
+    z = r / (length sqrt(rho_i)) with the scales of the judge's natural_scaled: the cones keep their
+    form, and a method that works on z does the same whatever units r and u were given in.
+    """
+    K, W = problem.K, problem.W
+    scales = metric(K, W.diagonal())
+    root = np.sqrt(scales.rho)
+    unit = scales.length * np.repeat(root, np.diff(K.offset))
+    new_K = ProductSet(
+        K.kind, K.offset, K.lower / root, K.upper / root, K.group_offset, K.group_size, scales.coefficient
+    )
+    new_W: Delassus
+    with np.errstate(all="ignore"):  # what overflows is judged as such
+        if isinstance(W, BodyDelassus):
+            new_W = BodyDelassus(W.offset, W.bodies, W.rows * unit[:, None, None], W.count)
+        elif isinstance(W, BlockDelassus):
+            row, col = np.empty(W.data.size, np.int64), np.empty(W.data.size, np.int64)
+            block_kernels.block_entries(*W.arrays, row, col, np.empty(W.data.size))
+            data = unit[row] * W.data * unit[col]
+            new_W = BlockDelassus(W.offset, W.row_start, W.column, W.data_start, data)
+        else:
+            new_W = DenseDelassus(unit[:, None] * W.dense() * unit)
+        new = ContactProblem.unchecked(new_W, problem.u_free * unit, new_K, problem.level)
+    return Conversion(new, lambda z: Answer(z * unit), lambda r: r / unit)
 
 
 def group_starts(K: ProductSet) -> np.ndarray:

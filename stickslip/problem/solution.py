@@ -88,7 +88,8 @@ class Solution:
     compile_seconds: float = 0.0
     """Time spent compiling kernels, or loading them from their cache [s]."""
     history: Array = field(default_factory=lambda: np.zeros((0, 3)))
-    """Iteration, natural and natural_scaled at each check [-], shape (checks, 3)."""
+    """Iteration, natural and natural_scaled at each check [-], shape (checks, 3); those of the relaxation
+    for solvers of the relaxation."""
     v: Array | None = None
     """Velocities of a GlobalProblem [m/s, rad/s], shape (nv,)."""
     lam: Array | None = None

@@ -40,6 +40,8 @@ class Entry:
     """Name of the class."""
     accepts: frozenset[str]
     """Kinds of block it takes, out of `stickslip.problem.sets.KINDS`."""
+    exact: bool = True
+    """Whether it solves Coulomb's law; otherwise its convex relaxation, and says so."""
 
     def load(self) -> Any:
         """The class of the solver."""
@@ -72,6 +74,13 @@ _TABLE = {
         Entry("newton-nm", _SOLVERS + "newton", "NaturalMap", _ALL),
         Entry("newton-fb", _SOLVERS + "newton", "FischerBurmeister", _PLAIN),
         Entry("ipm", _SOLVERS + "interior_point", "InteriorPoint", _PLAIN - {"interval"}),
+        Entry("fixed-point", _SOLVERS + "projected", "FixedPoint", _ALL),
+        Entry("extragradient", _SOLVERS + "projected", "Extragradient", _ALL),
+        Entry("apgd", _SOLVERS + "gradient", "AcceleratedGradient", _ALL, exact=False),
+        Entry("bb", _SOLVERS + "gradient", "SpectralGradient", _ALL, exact=False),
+        Entry("s-loop", _SOLVERS + "fixed_points", "ShiftLoop", _ALL),
+        Entry("tresca", _SOLVERS + "fixed_points", "Tresca", _ALL),
+        Entry("admm", _SOLVERS + "admm", "Admm", _ALL),
     )
 }
 
