@@ -197,12 +197,12 @@ def ratio(square, scale, big):
 
 
 @jit
-def approach(kind, offset, group_offset, group_size, rho, r, u, u_free):
-    """Largest speed at which a contact still closes, relative to the largest velocity.
+def approach(kind, offset, group_offset, group_size, diagonal, r, u, u_free):
+    """Largest speed at which a contact still closes, relative to the largest free velocity.
 
     Contacts only (friction and nonnegative blocks), normal and sliding velocities. Impulses enter
     as rounding alone (ROUNDING): where they grow without bound, as between closing walls, the
-    natural maps fall but this does not.
+    natural maps fall but this does not. Velocities that impulses have made do not count as a scale.
     """
     closing, scale, big = 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
@@ -212,13 +212,15 @@ def approach(kind, offset, group_offset, group_size, rho, r, u, u_free):
                 end += group_size[group_offset[i]]
             big = max(big, abs(r[offset[i]]))
             for k in range(offset[i], end):
-                scale = max(scale, abs(u[k]), abs(u_free[k]))
+                scale = max(scale, abs(u_free[k]))
     for i in range(kind.shape[0]):
         if kind[i] == cones.FRICTION or kind[i] == cones.NONNEGATIVE:
             speed = -u[offset[i]]
-            if rho[i] * speed > ROUNDING * big:
+            if speed > ROUNDING * abs(diagonal[offset[i]]) * big:
                 closing = max(closing, speed)
-    return closing / scale if closing > 0.0 else 0.0
+    if closing == 0.0:
+        return 0.0
+    return closing / scale if scale > 0.0 else math.inf
 
 
 @jit
@@ -292,5 +294,5 @@ def measure(kind, offset, lower, upper, group_offset, group_size, coefficient, d
     unit_measures(
         kind, offset, lower, upper, group_offset, group_size, coefficient, r, u, work[0], work[1], out
     )
-    out[APPROACH] = approach(kind, offset, group_offset, group_size, rho, r, u, u_free)
+    out[APPROACH] = approach(kind, offset, group_offset, group_size, diagonal, r, u, u_free)
     return out

@@ -12,13 +12,13 @@ number means:
 - impulse, velocity, work: largest distance of r to K [N s] and of u_hat to K* [m/s], largest
   |r·u_hat| of a contact [J].
 - worst: the contact with the largest share in natural_scaled.
-- approach: the largest speed -u_N at which a contact closes, over the largest velocity of all;
+- approach: the largest speed -u_N at which a contact closes, over the largest free velocity;
   0 where it is rounding of W r.
 
 A contact with W_ii = 0 takes 1 / (mean W of the others), 1 if there is none; 0/0 is 0; an empty
 problem is solved; numbers beyond 1e±140 are not judged (NaN). Solved means natural <= tolerance and
 natural_scaled <= tolerance, for global problems equilibrium and joints as well, and that no contact
-closes at more than a tenth of the largest velocity.
+closes at more than a tenth of the largest free velocity.
 
 `judge(problem, r, relaxed=True)` measures r as an answer of the convex relaxation K* ∋ u ⟂ r ∈ K: the
 same numbers with u in the place of u_hat. It is another law wherever something slides, and answers that
@@ -43,7 +43,7 @@ from stickslip.problem.sets import ProductSet
 SMALL = 300
 """Components up to which a dense W is judged in blocks: one call instead of several."""
 CLOSING = 0.1
-"""Share of the largest velocity at which a contact may close in a solved problem."""
+"""Share of the largest free velocity at which a contact may close in a solved problem."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Residuals:
     worst: int
     """Contact with the largest share in natural_scaled; -1 if there is none."""
     approach: float = 0.0
-    """Largest speed at which a contact still closes, over the largest velocity [-]."""
+    """Largest speed at which a contact still closes, over the largest free velocity [-]."""
     equilibrium: float = 0.0
     """|M v - f - H r - G lam| / max(|M v|, |f|, |H r + G lam|), global problems only [-]."""
     joints: float = 0.0
@@ -102,7 +102,7 @@ class Residuals:
         ]
         if self.approach > CLOSING:
             rows.append(
-                ("approach", f"{self.approach:.2e}  (contacts close at this share of the largest velocity)")
+                ("approach", f"{self.approach:.2e}  (contacts close at this share of the largest free velocity)")
             )
         if self.equilibrium or self.joints:
             rows.append(("equilibrium", f"{self.equilibrium:.2e}, joints {self.joints:.2e}"))

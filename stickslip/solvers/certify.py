@@ -186,8 +186,7 @@ def still_closing(K: ProductSet, u: Array, u_free: Array, tolerance: float) -> b
     """Whether a contact closes faster than a solved problem may have it, however large the impulses."""
     contact = (K.kind == cones.FRICTION) | (K.kind == cones.NONNEGATIVE)
     closing = -float(u[K.offset[:-1][contact]].min(initial=0.0))
-    scale = max(float(np.abs(u).max(initial=0.0)), float(np.abs(u_free).max(initial=0.0)))
-    return closing > max(CLOSING, tolerance) * scale
+    return closing > max(CLOSING, tolerance) * float(np.abs(u_free).max(initial=0.0))
 
 
 def _proved(

@@ -60,7 +60,7 @@ def lines(jit):
 def test_compiled_and_plain_kernels_agree_bit_for_bit():
     compiled, plain = lines("1"), lines("0")
     assert (compiled[0], plain[0]) == ("True", "False")
-    assert len(compiled) == 38
+    assert len(compiled) == 44
     assert compiled[1:] == plain[1:]
 
 
