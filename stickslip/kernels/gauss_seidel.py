@@ -49,6 +49,28 @@ def sweep_coulomb3(row_start, column, data, coefficient, local, u_free, r, kappa
 
 
 @jit
+def sweep_coulomb2(row_start, column, data, coefficient, local, u_free, r):
+    """One sweep over 2D Coulomb contacts; returns the squared change of r.   r, u_free (2 nc,)."""
+    moved = 0.0
+    for i in range(row_start.shape[0] - 1):
+        a = 2 * i
+        q0, q1 = u_free[a], u_free[a + 1]
+        for b in range(row_start[i], row_start[i + 1]):
+            j = column[b]
+            if j == i:
+                continue
+            c, k = 2 * j, 4 * b
+            r0, r1 = r[c], r[c + 1]
+            q0 += data[k] * r0 + data[k + 1] * r1
+            q1 += data[k + 2] * r0 + data[k + 3] * r1
+        n, t = one.coulomb2(local, 4 * i, q0, q1, coefficient[i])
+        d0, d1 = n - r[a], t - r[a + 1]
+        moved += d0 * d0 + d1 * d1
+        r[a], r[a + 1] = n, t
+    return moved
+
+
+@jit
 def sweep(
     kind, offset, lower, upper, group_offset, group_size, coefficient,
     row_start, column, data_start, data, local, local_start, u_free, omega, r, kappa, q, old, out, work, x,
@@ -208,3 +230,29 @@ def run_coulomb3(
         else:
             moved = sweep_coulomb3(row_start, column, data, coefficient, local, u_free, r, kappa)
             schedule.swept(control, moved)
+
+
+@jit
+def run_coulomb2(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    row_start, column, data_start, data, local, local_start,
+    rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
+    r, best, kappa, vectors, bench, control, history,
+):  # fmt: skip
+    """`run_coulomb3` in 2D."""
+    if control[schedule.STATE] == schedule.NEW:
+        diagonal = vectors[0]
+        copy_diagonal_blocks(offset, row_start, column, data_start, data, local, local_start, diagonal)
+        residuals.metric(
+            kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
+        )
+    schedule.begin(control)
+    while schedule.goes_on(control, budget):
+        if schedule.is_due(control, budget):
+            blocks.multiply(offset, row_start, column, data_start, data, r, u_free, vectors[0])
+            look(
+                kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
+                coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
+            )  # fmt: skip
+        else:
+            schedule.swept(control, sweep_coulomb2(row_start, column, data, coefficient, local, u_free, r))

@@ -5,6 +5,7 @@ enter. No `fastmath`: compiled and plain kernels round alike.
 """
 
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, wraps
@@ -101,3 +102,16 @@ class Compilation:
             event.unregister("numba:compiler_lock", self._listener)
             if self._listener.done:
                 self.seconds = self._listener.duration
+
+
+def timed(kernel: Callable[..., Any], *arguments: Any) -> tuple[Any, float, float]:
+    """(result, seconds of the call, seconds of its compilation); cheap for a compiled kernel."""
+    if not JIT or kernel.overloads:  # type: ignore[attr-defined]
+        start = time.perf_counter()
+        result = kernel(*arguments)
+        return result, time.perf_counter() - start, 0.0
+    with Compilation() as compilation:
+        start = time.perf_counter()
+        result = kernel(*arguments)
+        seconds = time.perf_counter() - start
+    return result, seconds - compilation.seconds, compilation.seconds

@@ -62,8 +62,11 @@ def metric(kind, offset, group_offset, group_size, coefficient, diagonal, rho, l
 
 
 @jit
-def map_coulomb3(mu, rho, r0, r1, r2, u0, u1, u2, slide):
-    """|r - P_K(r - rho u_hat)|² of a 3D Coulomb contact, slide = |u_T|: the case met most, in full."""
+def map_coulomb(mu, rho, r0, r1, r2, u0, u1, u2, slide):
+    """|r - P_K(r - rho u_hat)|² of a Coulomb contact, slide = |u_T|: the case met most, in full.
+
+    In 2D the third components are 0.
+    """
     x0, x1, x2 = r0 - rho * (u0 + mu * slide), r1 - rho * u1, r2 - rho * u2
     t = math.sqrt(x1 * x1 + x2 * x2)
     if mu * t <= -x0:
@@ -122,11 +125,12 @@ def stop_measures(
     rr, uu, ff, rr_s, uu_s, ff_s = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         a, b, g, scale = offset[i], offset[i + 1], group_offset[i], rho[i]
-        if kind[i] == cones.FRICTION and b - a == 3 and group_offset[i + 1] - g == 1:
-            r0, r1, r2, u0, u1, u2 = r[a], r[a + 1], r[a + 2], u[a], u[a + 1], u[a + 2]
+        if kind[i] == cones.FRICTION and b - a <= 3 and group_offset[i + 1] - g == 1:
+            r0, r1, u0, u1 = r[a], r[a + 1], u[a], u[a + 1]
+            r2, u2 = (r[a + 2], u[a + 2]) if b - a == 3 else (0.0, 0.0)
             slide = math.sqrt(u1 * u1 + u2 * u2)
-            plain += map_coulomb3(coefficient[g], 1.0, r0, r1, r2, u0, u1, u2, slide)
-            square = map_coulomb3(coefficient[g], scale, r0, r1, r2, u0, u1, u2, slide)
+            plain += map_coulomb(coefficient[g], 1.0, r0, r1, r2, u0, u1, u2, slide)
+            square = map_coulomb(coefficient[g], scale, r0, r1, r2, u0, u1, u2, slide)
         else:
             plain += natural_map(
                 i, kind, offset, lower, upper, group_offset, group_size, coefficient, 1.0, ones, r, u, x, y
@@ -199,10 +203,11 @@ def unit_measures(kind, offset, lower, upper, group_offset, group_size, coeffici
     out[IMPULSE], out[VELOCITY], out[WORK] = 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         a, b, g = offset[i], offset[i + 1], group_offset[i]
-        if kind[i] == cones.FRICTION and b - a == 3 and group_offset[i + 1] - g == 1:
-            r0, r1, r2, u0, u1, u2 = r[a], r[a + 1], r[a + 2], u[a], u[a + 1], u[a + 2]
+        if kind[i] == cones.FRICTION and b - a <= 3 and group_offset[i + 1] - g == 1:
+            r0, r1, u0, u1 = r[a], r[a + 1], u[a], u[a + 1]
+            r2, u2 = (r[a + 2], u[a + 2]) if b - a == 3 else (0.0, 0.0)
             mu, slide = coefficient[g], math.sqrt(u1 * u1 + u2 * u2)
-            out[IMPULSE] = max(out[IMPULSE], math.sqrt(map_coulomb3(mu, 0.0, r0, r1, r2, u0, u1, u2, slide)))
+            out[IMPULSE] = max(out[IMPULSE], math.sqrt(map_coulomb(mu, 0.0, r0, r1, r2, u0, u1, u2, slide)))
             # u_hat lies in K* exactly when u_N >= 0, and is -u_N / sqrt(1 + mu²) away otherwise,
             # or |u_hat| when it lies in -K
             u0 += mu * slide

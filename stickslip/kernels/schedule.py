@@ -7,9 +7,11 @@ import math
 
 from stickslip.kernels.jit import jit
 
-SWEEPS, NEXT, GAP, ERROR, AT, BEST, MARK, MARK_AT, CHECKS, STATE, MOVED, PATH, DRIFTS, LOOKED = range(14)
-SLOTS = 14
-NEW, RUNNING, SOLVED, FIXED, STALLED, NOT_FINITE = -1.0, 0.0, 1.0, 2.0, 3.0, 4.0
+(
+    SWEEPS, NEXT, GAP, ERROR, AT, BEST, MARK, MARK_AT, CHECKS, STATE, MOVED, PATH, DRIFTS, LOOKED, ALLOWED,
+) = range(15)  # fmt: skip
+SLOTS = 15
+NEW, RUNNING, SOLVED, FIXED, STALLED, NOT_FINITE, SLOW = -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0
 
 LONGEST_GAP = 50.0
 """Most sweeps between two looks: a look costs about one sweep."""
@@ -17,19 +19,24 @@ PATIENCE = 500.0
 """Fewest sweeps without progress before a stall is called."""
 PROGRESS = 0.999
 """Progress is a new best error below this share of the last mark: slower is no progress at all."""
+TRIAL = 8.0
+"""Sweeps before a solve may be called too slow: the first ones say little about the rate."""
 STRAIGHT = 0.5
 """Iterates drift if they end this share of their path away from where they were at the mark."""
 
 
 @jit
 def begin(control):
-    """Set up a NEW solve; control[NEXT] is its first look, 0 where a guess may be the answer."""
+    """Set up a NEW solve; control[NEXT] is its first look, 0 where a guess may be the answer.
+
+    control[ALLOWED]: sweeps the whole solve may take; one that would take more stops early, SLOW. 0: any.
+    """
     if control[STATE] != NEW:
         return
-    first = control[NEXT]
+    first, allowed = control[NEXT], control[ALLOWED]
     for k in range(SLOTS):
         control[k] = 0.0
-    control[NEXT], control[STATE] = first, RUNNING
+    control[NEXT], control[STATE], control[ALLOWED] = first, RUNNING, allowed
     control[GAP], control[BEST] = max(first, 1.0), math.inf
     control[MARK], control[ERROR] = math.inf, math.inf
     control[MOVED], control[LOOKED] = math.inf, -1.0
@@ -117,10 +124,12 @@ def _distance(a, b):
 @jit
 def _gap(control, error, tolerance):
     """Sweeps until the next look: what the present rate predicts, growing at most threefold."""
-    done, gap = control[SWEEPS] - control[AT], 3.0 * control[GAP]
+    done, gap, ahead = control[SWEEPS] - control[AT], 3.0 * control[GAP], math.inf
     if done > 0.0 and error < control[ERROR] < math.inf:
-        rate = math.log(control[ERROR] / error) / done
-        gap = min(gap, math.ceil(math.log(error / tolerance) / rate))
+        ahead = math.ceil(math.log(error / tolerance) * done / math.log(control[ERROR] / error))
+        gap = min(gap, ahead)
+    if control[ALLOWED] > 0.0 and control[SWEEPS] >= TRIAL and control[SWEEPS] + ahead > control[ALLOWED]:
+        control[STATE] = SLOW
     control[GAP] = min(max(gap, 1.0), LONGEST_GAP)
     return control[GAP]
 

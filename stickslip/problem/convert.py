@@ -5,7 +5,7 @@ the original, judged on the original.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -13,9 +13,10 @@ import scipy.sparse as sp
 
 from stickslip.kernels import blocks as block_kernels
 from stickslip.problem.box import BoxProblem
-from stickslip.problem.checks import Array, ProblemError, frozen
+from stickslip.problem.checks import Array, IntArray, ProblemError, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
+from stickslip.problem.mass import MassMatrix
 from stickslip.problem.operator import BodyDelassus, Delassus, DenseDelassus, block_delassus, delassus
 from stickslip.problem.sets import ProductSet, free, interval, nonnegative
 
@@ -35,7 +36,8 @@ class Answer:
     """Bilateral multipliers of a GlobalProblem [N s], shape (p,)."""
 
 
-New = TypeVar("New", ContactProblem, BoxProblem)
+New = TypeVar("New", ContactProblem, BoxProblem, GlobalProblem)
+Contacts = TypeVar("Contacts", ContactProblem, GlobalProblem)
 
 
 @dataclass(frozen=True)
@@ -223,13 +225,11 @@ def contacts_to_box(problem: ContactProblem) -> Conversion[BoxProblem]:
     return Conversion(box, Answer, lambda r: r)
 
 
-def rescale(
-    problem: ContactProblem, impulse: float, velocity: float, length: float = 1.0
-) -> Conversion[ContactProblem]:
+def rescale(problem: Contacts, impulse: float, velocity: float, length: float = 1.0) -> Conversion[Contacts]:
     """The same problem in other units: impulses in `impulse` [N s], velocities in `velocity` [m/s].
 
     Rolling and torsional groups, whose components are moments and angular velocities, take
-    `length` [m] as well.
+    `length` [m] as well. A GlobalProblem keeps its v; M, f and lam take the unit of energy.
     """
     for name, value in (("impulse", impulse), ("velocity", velocity), ("length", length)):
         if not (value > 0.0 and np.isfinite(value)):
@@ -239,20 +239,76 @@ def rescale(
     turning = np.ones(K.group_size.size, bool)
     turning[first] = False
     arm = np.ones(K.size)
-    start = _group_starts(K)
+    start = group_starts(K)
     for g in np.flatnonzero(turning):
         arm[start[g] : start[g] + K.group_size[g]] = length
-    r_unit, u_unit = impulse * arm, velocity / arm
-    matrix = problem.W.dense() * r_unit[None, :] / u_unit[:, None]
     scaled = ProductSet(
         K.kind, K.offset, K.lower / impulse, K.upper / impulse, K.group_offset, K.group_size,
         np.where(turning, K.coefficient / length, K.coefficient),
     )  # fmt: skip
-    new = _contact(matrix, problem.u_free / u_unit, scaled, problem)
-    return Conversion(new, lambda r: Answer(r * r_unit), lambda r: r / r_unit)
+    U, inverse = sp.diags_array(arm / velocity).tocsr(), sp.diags_array(velocity / arm).tocsr()
+    return change_coordinates(problem, scaled, U, inverse, impulse * velocity)
 
 
-def _group_starts(K: ProductSet) -> np.ndarray:
+def change_coordinates(
+    problem: Contacts,
+    K: ProductSet,
+    U: sp.csr_array,
+    inverse: sp.csr_array,
+    energy: float = 1.0,
+    order: IntArray | None = None,
+) -> Conversion[Contacts]:
+    """The same problem for u_new = U u and r = energy U' r_new, so that work is in units of `energy` [J].
+
+    `K` is the set of r_new, `inverse` is U^-1, and `order` says from which old block each new one
+    comes, where blocks change places. W and H keep their form.
+    """
+    back = (energy * U.T).tocsr()
+
+    def guess(r: Array) -> Array:
+        return inverse.T @ r / energy
+
+    if isinstance(problem, ContactProblem):
+        W = _carried_delassus(problem, K, U, energy, order)
+        local: Any = ContactProblem.unchecked(W, U @ problem.u_free, K, problem.level)
+        return Conversion(local, lambda r: Answer(back @ r), guess)
+    M = problem.M if energy == 1.0 else MassMatrix(problem.M.matrix / energy)
+    H = _carried_blocks(problem.H, K, U, order) if isinstance(problem.H, ContactBlocks) else problem.H @ U.T
+    other = replace(problem, M=M, f=problem.f / energy, H=H, u_bias=U @ problem.u_bias, K=K)
+    return Conversion(other, lambda r: _whole_answer(problem, back @ r), guess)
+
+
+def _carried_delassus(
+    problem: ContactProblem, K: ProductSet, U: sp.csr_array, energy: float, order: IntArray | None
+) -> Delassus:
+    """U W U' in units of energy, in the form of W."""
+    W = problem.W
+    if isinstance(W, BodyDelassus):
+        J = _carried_blocks(ContactBlocks(W.bodies, W.rows, W.offset), K, np.sqrt(energy) * U, order)
+        return BodyDelassus(K.offset, J.bodies, J.rows, W.count)
+    back = (energy * U.T).tocsr()
+    if isinstance(W, DenseDelassus):
+        return DenseDelassus(np.ascontiguousarray(U @ W.matrix @ back))
+    return block_delassus(sp.csr_array(U @ W.blocks(problem.K).sparse() @ back), K)
+
+
+def _carried_blocks(
+    H: ContactBlocks, K: ProductSet, U: sp.csr_array, order: IntArray | None
+) -> ContactBlocks:
+    bodies = H.bodies if order is None else H.bodies[order]
+    rows = (U @ H.rows.reshape(H.size, -1)).reshape(H.rows.shape)
+    return ContactBlocks(bodies, np.ascontiguousarray(rows), K.offset)
+
+
+def _whole_answer(problem: GlobalProblem, r: Array) -> Answer:
+    """r with the v and lam that go with it: those of the motion under these impulses."""
+    if problem.G is None:
+        return Answer(r, problem.M.solve(problem.f + problem.pushed(r, np.zeros(0))))
+    formed = replace(problem, H=problem.H_sparse(), G=problem.G_sparse())
+    return reduce_to_contacts(formed).recover(r)
+
+
+def group_starts(K: ProductSet) -> np.ndarray:
     """First component of each group [-], shape (ng,)."""
     block = np.repeat(np.arange(len(K)), np.diff(K.group_offset))
     before = np.concatenate([[0], np.cumsum(K.group_size)])[:-1]

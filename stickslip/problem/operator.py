@@ -4,6 +4,7 @@ One interface: `size`, `apply`, `diagonal`, `blocks`, `dense`. Problems hold one
 solvers ask for the form they need.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -58,7 +59,9 @@ class DenseDelassus:
         return np.diagonal(self.matrix).copy()
 
     def blocks(self, K: ProductSet) -> "BlockDelassus":
-        return BlockDelassus(K.offset, *blocks.dense_blocks(K.offset, self.matrix))
+        return _made_once(
+            self, K, lambda: BlockDelassus(K.offset, *blocks.dense_blocks(K.offset, self.matrix))
+        )
 
     def dense(self) -> Array:
         return self.matrix
@@ -158,7 +161,7 @@ class BodyDelassus:
 
     def blocks(self, K: ProductSet) -> BlockDelassus:
         J = self.sparse()
-        return block_delassus(sp.csr_array(J @ J.T), K)
+        return _made_once(self, K, lambda: block_delassus(sp.csr_array(J @ J.T), K))
 
     def sparse(self) -> sp.csr_array:
         """J as a SciPy matrix, shape (n, k * bodies)."""
@@ -167,6 +170,15 @@ class BodyDelassus:
     def dense(self) -> Array:
         J = self.sparse()
         return (J @ J.T).toarray()
+
+
+def _made_once(W: Any, K: ProductSet, make: Callable[[], BlockDelassus]) -> BlockDelassus:
+    """What `make` gives, remembered by W for the same K: every solver and the judge ask for it."""
+    known: tuple[ProductSet, BlockDelassus] | None = W.__dict__.get("_in_blocks")
+    if known is None or known[0] is not K:
+        known = K, make()
+        W.__dict__["_in_blocks"] = known
+    return known[1]
 
 
 def delassus(name: str, W: Any, K: ProductSet) -> Delassus:

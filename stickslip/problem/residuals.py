@@ -32,9 +32,11 @@ from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
-from stickslip.problem.operator import BlockDelassus
+from stickslip.problem.operator import BlockDelassus, DenseDelassus
 from stickslip.problem.sets import ProductSet
 
+SMALL = 300
+"""Components up to which a dense W is judged in blocks: one call instead of several."""
 CLOSING = 0.1
 """Share of the largest velocity at which a contact may close in a solved problem."""
 
@@ -150,7 +152,9 @@ def examine(
     r = frozen(r.view())
     if isinstance(problem, ContactProblem):  # u is recomputed: a solver's own is not evidence
         K, W, u_free = problem.K, problem.W, problem.u_free
-        if isinstance(W, BlockDelassus) and W.offset is K.offset:
+        if type(W) is DenseDelassus and K.size <= SMALL:
+            W = W.blocks(K)
+        if type(W) is BlockDelassus and W.offset is K.offset:
             out, u = kernels.measure_blocks(*K.arrays, *W.arrays[1:], r, u_free)
             return _residuals(out), u
         u = W.apply(r, u_free)

@@ -46,6 +46,23 @@ class SolverFailure(RuntimeError):  # noqa: N818 (a failure is not an error of t
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One method that was tried on the way to an answer."""
+
+    solver: str
+    """Name of the method."""
+    iterations: int
+    """Its iterations, counted its own way."""
+    operations: float
+    """Multiplications it made, about."""
+    error: float
+    """Best error by the judge's measures when it ended [-]."""
+
+    def __str__(self) -> str:
+        return f"{self.solver} {self.iterations} ({self.error:.0e})"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """A certified answer, or the best one found and the reason why it is not."""
@@ -78,6 +95,10 @@ class Solution:
     """Bilateral multipliers of a GlobalProblem [N s], shape (p,)."""
     reason: str = ""
     """What exactly was seen, when the status needs more than its own sentence."""
+    tried: tuple[Stage, ...] = ()
+    """The methods that led here, in their order, where there was more than one to choose from."""
+    operations: float = 0.0
+    """Multiplications made, about; 0 where the method does not count them."""
 
     @property
     def ok(self) -> bool:
@@ -114,6 +135,7 @@ class Solution:
         rows = [
             ("problem", repr(self.problem)),
             ("iterations", f"{self.iterations}"),
+            ("tried", ", ".join(map(str, self.tried)) if len(self.tried) > 1 else ""),
             (
                 "time",
                 _duration(self.seconds)

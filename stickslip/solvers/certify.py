@@ -17,7 +17,7 @@ from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, box_to_contacts, reduce_to_contacts
 from stickslip.problem.residuals import Residuals, examine
-from stickslip.problem.solution import Problem, Solution, Status
+from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.solvers.registry import entry, names
 
 PROBLEMS = (ContactProblem, GlobalProblem, BoxProblem)
@@ -43,6 +43,10 @@ class Attempt:
     """Iteration, natural, natural_scaled at each look at the judge [-], shape (checks, 3)."""
     reason: str = ""
     """What was seen, when the status needs more than its own sentence."""
+    tried: tuple[Stage, ...] = ()
+    """Methods tried on the way, in their order."""
+    operations: float = 0.0
+    """Multiplications made, about; 0 where the method does not count them."""
 
 
 Method = Callable[[ContactProblem, Array | None, float], Attempt]
@@ -63,15 +67,18 @@ def certified(
     conversion, seconds, compiling = _converted(problem)
     refuse_unknown_blocks(name, conversion.problem)
     start = None if start is None else frozen(np.ascontiguousarray(conversion.guess(start)))
-    iterations, history = 0, []
+    tried: tuple[Stage, ...] = ()
+    iterations, operations, history = 0, 0.0, []
     for share in TIGHTER:
         attempt = method(conversion.problem, start, share * tolerance)
         seconds, compiling = seconds + attempt.seconds, compiling + attempt.compile_seconds
         history.append(attempt.history + np.array([iterations, 0.0, 0.0]))
         iterations, start = iterations + attempt.iterations, frozen(attempt.r.view())
+        tried, operations = tried + attempt.tried, operations + attempt.operations
         whole = Attempt(
-            attempt.r, attempt.status, iterations, seconds, compiling, np.concatenate(history), attempt.reason
-        )
+            attempt.r, attempt.status, iterations, seconds, compiling, np.concatenate(history),
+            attempt.reason, tried, operations,
+        )  # fmt: skip
         solution = _judged(name, problem, conversion.recover(attempt.r), whole, tolerance)
         if solution.ok or not attempt.status.ok or solution.residuals.error <= tolerance:
             break
@@ -107,6 +114,7 @@ def _judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, toler
     return Solution(
         problem, answer.r, u, status, residuals, name, tolerance, attempt.iterations,
         attempt.seconds, attempt.compile_seconds, attempt.history, answer.v, answer.lam, reason,
+        attempt.tried, attempt.operations,
     )  # fmt: skip
 
 

@@ -53,11 +53,16 @@ class GaussSeidel(Options):
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
         """Solve `problem` from `guess` (zero if none); any problem, through its contact form."""
-        return certified("nsgs", partial(self._sweeps, progress), problem, guess, self.tolerance)
+        return certified("nsgs", partial(self.attempt, progress=progress), problem, guess, self.tolerance)
 
-    def _sweeps(
-        self, progress: Progress | None, problem: ContactProblem, guess: Array | None, tolerance: float
-    ) -> Attempt:
+    def attempt(
+        self, problem: ContactProblem, guess: Array | None, tolerance: float,
+        progress: Progress | None = None, *, hopeful: bool = False,
+    ) -> Attempt:  # fmt: skip
+        """Sweep over a contact problem; what was found, not yet certified.
+
+        `hopeful`: give up as soon as the rate says that max_iterations will not do.
+        """
         with Compilation() as compilation:
             start = time.perf_counter()
             r = np.zeros(problem.size)
@@ -65,6 +70,7 @@ class GaussSeidel(Options):
                 cones.project(*problem.K.arrays, guess, r)
             best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
             control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, guess)
+            control[schedule.ALLOWED] = float(self.max_iterations) if hopeful else 0.0
             run, data, work = self.prepare(problem)
             visits = CHUNK if problem.K.family == (2,) else CHUNK // 40
             done, chunk = 0, max(1, visits // max(1, problem.contacts))
@@ -168,6 +174,8 @@ def _outcome(control: Array) -> tuple[Status, str]:
     if state == schedule.STALLED:
         still = sweeps - int(control[schedule.MARK_AT])
         return Status.STALLED, f"the residual has not fallen for {still} sweeps"
+    if state == schedule.SLOW:
+        return Status.MAX_ITERATIONS, f"at its rate after {sweeps} sweeps it would need more than allowed"
     if control[schedule.DRIFTS] > 0.0:
         return Status.MAX_ITERATIONS, "impulses still drift at constant residual; raise max_iterations"
     return Status.MAX_ITERATIONS, ""

@@ -5,6 +5,7 @@ The table holds names of modules, not modules: a solver is imported when it is a
 
 from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, fields
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
@@ -57,7 +58,17 @@ class Entry:
 
 _TABLE = {
     entry.name: entry
-    for entry in (Entry("nsgs", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset(KINDS)),)
+    for entry in (
+        Entry("nsgs", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset(KINDS)),
+        Entry("auto", "stickslip.solvers.auto", "Auto", frozenset(KINDS)),
+        Entry("prox", "stickslip.solvers.prox", "Proximal", frozenset(KINDS)),
+        Entry(
+            "ipm",
+            "stickslip.solvers.interior_point",
+            "InteriorPoint",
+            frozenset(("free", "nonnegative", "coulomb2d", "coulomb3d")),
+        ),
+    )
 }
 
 
@@ -76,6 +87,19 @@ def entry(name: str) -> Entry:
 
 def make(name: str, **options: Any) -> Solver:
     """The solver `name` with these options; an unknown option is a `TypeError` that lists the known."""
+    try:
+        return _made(name, tuple(options), *options.values())
+    except TypeError:  # an option that cannot be hashed, or that the solver does not know
+        return _new(name, **options)
+
+
+@lru_cache(maxsize=256, typed=True)
+def _made(name: str, given: tuple[str, ...], *values: Any) -> Solver:
+    """Solvers are frozen, so the same options can share one."""
+    return _new(name, **dict(zip(given, values, strict=True)))
+
+
+def _new(name: str, **options: Any) -> Solver:
     found = entry(name)
     known = [spec.name for spec in found.options]
     for given in options:

@@ -49,6 +49,8 @@ class Watch:
         """Velocities of the impulses last looked at [m/s], shape (n,)."""
         self.status: Status | None = None
         self.reason = ""
+        self.operations = 0.0
+        """Multiplications, where the method counts them."""
         self._progress, self._history = progress, []  # type: ignore[var-annotated]
         self._mark, self._mark_at, self._shown = np.inf, 0, 0.0
 
@@ -99,6 +101,7 @@ class Watch:
         return Attempt(
             self.best, self.status or Status.MAX_ITERATIONS, self.iterations,
             self._seconds - self._compilation.seconds, self._compilation.seconds, history, self.reason,
+            operations=self.operations,
         )  # fmt: skip
 
     def _tell(self) -> None:

@@ -1,0 +1,126 @@
+"""Nonsmooth maps of one block whose roots obey its law, with their generalised Jacobians.
+
+Every map writes F_i(r_i, u_i), A = dF_i/dr_i and B = dF_i/du_i of block i, so that with
+u = W r + u_free the Newton matrix has the blocks A δ_ij + B W_ij. It returns a state: 0 for a block
+that is open (there F = r, A = I, B = 0, so that it can be eliminated), else 1, plus the bit 2 << g
+when group g of its friction cone slips.
+
+rho (n,) augmentation [kg], one per component and the same within a group; r, u (n,);
+F (n,), written on block i only; A, B (dmax, dmax), written on their leading d rows and columns.
+
+Alart & Curnier 1991, Jean & Moreau 1987, as in seed 004, chapter 16; the projection on the cone and
+Fischer–Burmeister with De Saxcé's shifted velocity are in `cone_maps.py`.
+"""
+
+from stickslip.kernels import cones
+from stickslip.kernels.jit import jit
+
+
+@jit
+def clear(d, A, B):
+    """A, B <- 0 on their leading d rows and columns."""
+    for a in range(d):
+        for b in range(d):
+            A[a, b] = 0.0
+            B[a, b] = 0.0
+
+
+@jit
+def one_by_one(o, d, low, high, rho, r, u, F, A, B):
+    """F = r - P_[low, high](r - rho u) for each component; a free one has F = rho u.   Returns its state."""
+    state = 0
+    clear(d, A, B)
+    for a in range(d):
+        k = o + a
+        y = r[k] - rho[k] * u[k]
+        if low < y < high:
+            F[k], B[a, a], state = rho[k] * u[k], rho[k], 1
+        else:
+            bound = low if y <= low else high
+            F[k], A[a, a] = r[k] - bound, 1.0
+            if bound != 0.0:  # only F = r may be eliminated
+                state = 1
+    return state
+
+
+@jit
+def disks(o, rho, coefficient, group_size, g0, g1, normal, dr, du, r, u, F, A, B):
+    """F_k = r_k - P_{|x| <= mu_k normal}(r_k - rho_k u_k) of every group (16.1).   Returns the bits of slip.
+
+    normal >= 0 is what the radius is proportional to, dr and du its derivatives by r_N and u_N.
+    """
+    slips, a = 0, 1
+    for g in range(g0, g1):
+        m, mu, radius = group_size[g], coefficient[g], coefficient[g] * normal
+        for k in range(o + a, o + a + m):
+            F[k] = r[k] - rho[k] * u[k]
+        size = cones.norm(F, o + a, o + a + m)
+        if mu > 0.0 and size <= radius:
+            for j in range(a, a + m):
+                F[o + j], B[j, j] = rho[o + j] * u[o + j], rho[o + j]
+            a += m
+            continue
+        slips |= 2 << g - g0
+        # y the trial impulse, e = y/|y|: d(radius e) = mu e d(normal) + radius Gamma(y) dy,
+        # Gamma(y) = (I - e e')/|y|; at radius 0 nothing depends on y
+        for j in range(a, a + m):
+            A[j, j] = 1.0
+            F[o + j] = F[o + j] / size if size > 0.0 else 0.0
+        if mu > 0.0:
+            share = radius / size if size > 0.0 else 0.0
+            for j in range(a, a + m):
+                for k in range(a, a + m if m > 1 else a):  # a direction in 2D cannot turn
+                    turn = -share * F[o + j] * F[o + k]
+                    if j == k:
+                        turn += share
+                    A[j, k] -= turn
+                    B[j, k] = rho[o + k] * turn
+                A[j, 0] = -mu * dr * F[o + j]
+                B[j, 0] = -mu * du * F[o + j]
+        for j in range(a, a + m):
+            F[o + j] = r[o + j] - radius * F[o + j]
+        a += m
+    return slips
+
+
+@jit
+def alart_curnier(
+    i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, r, u, F, A, B
+):  # fmt: skip
+    """F_N = r_N - max(y, 0), disks of radius mu y, y = r_N - rho_N u_N (16.1)-(16.16); open when y <= 0."""
+    o, d = offset[i], offset[i + 1] - offset[i]
+    if kind[i] != cones.FRICTION:
+        return one_by_one(o, d, lower[i], upper[i], rho, r, u, F, A, B)
+    clear(d, A, B)
+    y = r[o] - rho[o] * u[o]
+    if y <= 0.0:
+        for a in range(d):
+            F[o + a], A[a, a] = r[o + a], 1.0
+        return 0
+    F[o], B[0, 0] = rho[o] * u[o], rho[o]
+    g0, g1 = group_offset[i], group_offset[i + 1]
+    return 1 | disks(o, rho, coefficient, group_size, g0, g1, y, 1.0, -rho[o], r, u, F, A, B)
+
+
+@jit
+def jean_moreau(
+    i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, r, u, F, A, B
+):  # fmt: skip
+    """As Alart–Curnier with disks of radius mu max(r_N, 0); open when moreover r_N <= 0."""
+    o, d = offset[i], offset[i + 1] - offset[i]
+    if kind[i] != cones.FRICTION:
+        return one_by_one(o, d, lower[i], upper[i], rho, r, u, F, A, B)
+    clear(d, A, B)
+    y, normal, dr = r[o] - rho[o] * u[o], 0.0, 0.0
+    if r[o] > 0.0:
+        normal, dr = r[o], 1.0
+    if y <= 0.0:
+        F[o], A[0, 0] = r[o], 1.0
+        if r[o] <= 0.0:
+            for a in range(1, d):
+                F[o + a], A[a, a] = r[o + a], 1.0
+            return 0
+    else:
+        F[o], B[0, 0] = rho[o] * u[o], rho[o]
+    g0, g1 = group_offset[i], group_offset[i + 1]
+    return 1 | disks(o, rho, coefficient, group_size, g0, g1, normal, dr, 0.0, r, u, F, A, B)

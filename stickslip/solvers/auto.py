@@ -1,0 +1,222 @@
+"""`auto`: the method that fits, and the next one when it does not.
+
+The order, each stage starting from the best iterate of those before:
+
+1. Gauss-Seidel sweeps, as long as their rate promises an end sooner than Newton would come to one;
+2. proximal Newton (`prox`), full steps;
+3. the interior point (`ipm`), from the interior, and proximal Newton from where it ends; then the
+   same with other smoothings of the shift;
+4. a certificate that there is no solution, where one is found.
+
+Decisions are made on counts of operations and on residuals, never on the clock: the same problem and
+the same guess give the same answer, bit for bit.
+"""
+
+import time
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.kernels import cones, first_phase, prox_newton, schedule
+from stickslip.kernels.jit import Compilation, timed
+from stickslip.problem.checks import Array
+from stickslip.problem.contact import ContactProblem
+from stickslip.problem.operator import BodyDelassus
+from stickslip.problem.solution import Problem, Solution, Stage, Status
+from stickslip.solvers.certify import Attempt, certified
+from stickslip.solvers.gauss_seidel import GaussSeidel, first_look
+from stickslip.solvers.interior_point import InteriorPoint
+from stickslip.solvers.options import Options, iterations_option, tolerance_option
+from stickslip.solvers.prox import COMPILED, ProximalNewton
+from stickslip.solvers.registry import Progress, entry
+
+FIRST = {(1,): first_phase.sweep_coulomb2, (2,): first_phase.sweep_coulomb3}
+"""First phases in one compiled call, by the sizes of the groups of all contacts."""
+PER_CONTACT: dict[tuple[int, ...] | None, float] = {(1,): 20.0, (2,): 60.0}
+"""Multiplications of one local solve, 2D and 3D; other blocks cost GENERAL."""
+GENERAL = 500.0
+NEWTON_CALL = 1.5e5
+"""Multiplications that a Newton step in Python costs beside its factorisation."""
+INTERIOR_POINTS = (
+    InteriorPoint(polish=0),
+    InteriorPoint(rule="root", centring=False, polish=0),
+    InteriorPoint(rule="fixed", centring=False, polish=0),
+)
+PATIENT = {"shrink": 0.5, "grow": 2.0, "most_inner": 10.0, "eta": 0.5, "patience": 200.0}
+"""Settings of the proximal Newton method where the quick ones have failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Auto(Options):
+    """Looks at the problem, starts with what fits, goes on with what is left; for every kind of block."""
+
+    tolerance: float = tolerance_option()
+    max_iterations: int = iterations_option(5000, "Newton and interior-point steps")
+
+    def solve(
+        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+    ) -> Solution:
+        """Solve `problem` from `guess` (zero if none); any problem, through its contact form."""
+        return certified("auto", partial(self.attempt, progress=progress), problem, guess, self.tolerance)
+
+    def attempt(
+        self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
+    ) -> Attempt:
+        """Stage after stage on a contact problem; what was found, not yet certified."""
+        if type(problem.W) is not BodyDelassus and problem.K.family in FIRST:
+            first = _sweep_in_one_call(problem, guess, tolerance)
+        else:
+            first = _sweep(problem, guess, tolerance, progress)
+        if first.status.ok:
+            return first
+        trail = Trail(problem, tolerance, self.max_iterations, progress)
+        trail.note(first, first.tried[0])
+        for stage in (_newton, _interior_points):
+            if trail.goes_on:
+                stage(trail)
+        return trail.attempt()
+
+
+class Trail:
+    """What has been tried on one problem, and the best of it."""
+
+    def __init__(self, problem: ContactProblem, tolerance: float, limit: int, progress: Progress | None):
+        self.problem, self.tolerance, self.limit, self.progress = problem, tolerance, limit, progress
+        self.best, self.error = np.zeros(problem.size), np.inf
+        self.steps, self.iterations, self.seconds, self.compile_seconds = 0, 0, 0.0, 0.0
+        self.tried: list[Stage] = []
+        self.history: list[Array] = []
+        self.status = Status.MAX_ITERATIONS
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the problem is unsolved and steps are left."""
+        return not self.error <= self.tolerance and self.steps < self.limit
+
+    @property
+    def left(self) -> int:
+        """Newton and interior-point steps left."""
+        return self.limit - self.steps
+
+    def note(self, found: Attempt, stage: Stage) -> None:
+        """Take note of a stage and what it found."""
+        self.tried.append(stage)
+        if found.history.size:
+            self.history.append(found.history + np.array([self.iterations, 0.0, 0.0]))
+        self.iterations += found.iterations
+        self.steps += found.iterations if stage.solver != "nsgs" else 0
+        self.seconds += found.seconds
+        self.compile_seconds += found.compile_seconds
+        self.status = found.status
+        if stage.error < self.error:
+            self.best, self.error = found.r, stage.error
+        if self.progress is not None:
+            self.progress(self.iterations, self.error)
+
+    def attempt(self) -> Attempt:
+        """The best iterate, and an honest word on how it came about."""
+        status, reason = self.status, ""
+        if self.error <= self.tolerance:
+            status = Status.SOLVED
+        elif status is not Status.NOT_FINITE:
+            status = Status.STALLED if self.steps < self.limit else Status.MAX_ITERATIONS
+            reason = "tried " + ", ".join(map(str, self.tried))
+        history = np.concatenate(self.history) if self.history else np.zeros((0, 3))
+        return Attempt(
+            self.best, status, self.iterations, self.seconds, self.compile_seconds, history, reason,
+            tuple(self.tried), sum(stage.operations for stage in self.tried),
+        )  # fmt: skip
+
+
+def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: float) -> Attempt:
+    """Gauss-Seidel while it is cheaper than Newton: small problems are mostly calls, so this is one."""
+    K = problem.K
+    run, allowed, cost = FIRST[K.family], *sweeps_allowed(problem)  # type: ignore[index]
+    r = np.zeros(problem.size)
+    if guess is not None:
+        cones.project(*K.arrays, guess, r)
+    arguments = (
+        *K.arrays, *problem.W.blocks(K).arrays[1:], problem.u_free, r, first_look(problem, guess),
+        tolerance, allowed,
+    )  # fmt: skip
+    (r, control, history), seconds, compiling = timed(run, *arguments)
+    sweeps, state = int(control[schedule.SWEEPS]), control[schedule.STATE]
+    status = Status.SOLVED if state == schedule.SOLVED else Status.MAX_ITERATIONS
+    if state == schedule.NOT_FINITE:
+        status = Status.NOT_FINITE
+    stage = Stage("nsgs", sweeps, cost * sweeps, float(control[schedule.BEST]))
+    return Attempt(r, status, sweeps, seconds, compiling, history, "", (stage,), stage.operations)
+
+
+def _sweep(
+    problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None
+) -> Attempt:
+    """The same for other blocks, and matrix-free."""
+    allowed, cost = sweeps_allowed(problem)
+    found = GaussSeidel(max_iterations=int(allowed)).attempt(
+        problem, guess, tolerance, progress, hopeful=True
+    )
+    stage = _stage("nsgs", found, cost * found.iterations)
+    return replace(found, tried=(stage,), operations=stage.operations)
+
+
+def _stage(solver: str, found: Attempt, operations: float) -> Stage:
+    """A stage from its attempt, its error from the history."""
+    error = float(found.history[:, 1:].max(axis=1).min(initial=np.inf))
+    return Stage(solver, found.iterations, operations, error)
+
+
+def sweeps_allowed(problem: ContactProblem) -> tuple[float, float]:
+    """Sweeps that cost as much as Newton would, and the multiplications of one sweep."""
+    n, nc, W = problem.size, problem.contacts, problem.W
+    entries = W.rows.size if isinstance(W, BodyDelassus) else W.blocks(problem.K).data.size
+    sweep = entries + PER_CONTACT.get(problem.K.family, GENERAL) * nc
+    if n <= COMPILED:
+        newton = n**3 / 6.0 + 8.0 * entries
+        return max(30.0, min(float(int(8.0 * newton / max(sweep, 1.0))), 300.0)), sweep
+    return float(int(150.0 + 10.0 * NEWTON_CALL / sweep)), sweep
+
+
+def _newton(trail: Trail) -> None:
+    """Proximal Newton from the best so far."""
+    _proximal(trail, trail.best, 1e-3, 150)
+
+
+def _proximal(trail: Trail, r: Array, alpha: float, budget: int, **settings: float) -> None:
+    """Proximal Newton from r, noted as one stage."""
+    problem, budget = trail.problem, min(budget, trail.left)
+    if problem.size <= COMPILED and not settings:
+        arguments = (
+            *problem.K.arrays, *problem.W.blocks(problem.K).arrays[1:], problem.u_free, r,
+            alpha, trail.tolerance, float(budget),
+        )  # fmt: skip
+        (best, control, history), seconds, compiling = timed(prox_newton.solve_small, *arguments)
+        steps, error = int(control[prox_newton.NEWTON]), float(control[prox_newton.BEST])
+        found = Attempt(best, Status.STALLED, steps, seconds, compiling, history)
+        trail.note(found, Stage("prox", steps, float(control[prox_newton.OPERATIONS]), error))
+        return
+    with Compilation() as compilation:
+        start = time.perf_counter()
+        newton = ProximalNewton(problem, r, alpha, trail.tolerance, budget, **settings)
+        while newton.advance():
+            if trail.progress is not None:
+                trail.progress(trail.iterations + newton.steps, min(trail.error, newton.error))
+        seconds = time.perf_counter() - start - compilation.seconds
+    found = Attempt(newton.best, newton.status, newton.steps, seconds, compilation.seconds, newton.history)
+    trail.note(found, Stage("prox", newton.steps, newton.operations, newton.error))
+
+
+def _interior_points(trail: Trail) -> None:
+    """From the interior, with one smoothing of the shift after the other, each finished by Newton."""
+    solvers = INTERIOR_POINTS if entry("ipm").accepts.issuperset(trail.problem.K.census) else ()
+    for solver in solvers:
+        if trail.goes_on:
+            found = solver.attempt(trail.problem, None, trail.tolerance, trail.progress)
+            trail.note(found, _stage("ipm", found, found.operations))
+        if trail.goes_on:
+            alpha = 1e-3 if trail.tried[-1].error > 1e-6 else 1e-6
+            _proximal(trail, found.r, alpha, 1200, **PATIENT)
+    if trail.goes_on:
+        _proximal(trail, trail.best, 1e-3, 1200, **PATIENT)

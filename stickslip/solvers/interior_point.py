@@ -1,0 +1,264 @@
+"""Interior point for the exact law: primal-dual on the cones, with De Saxcé's shift linearised.
+
+With the cones scaled to mu = 1 (x = r, u with the normal components divided by mu), the law is
+
+    y = u + |u_T| e,   u = W x + u_free,   L ∋ x ⟂ y ∈ L,
+
+an ordinary cone complementarity problem but for the shift. The shift enters Newton's equation with its
+derivative, smoothed as sqrt(|u_T|² + eps²) - eps with eps falling with the barrier: so each step
+solves (C W + G) dx = rhs with C = d(y)/d(u) and G the Nesterov-Todd scaling. Predictor and corrector
+after Mehrotra 1992; for lagged shifts see Acary, Cadoux, Lemaréchal & Malick 2011.
+There is no proof of convergence, for the law is not monotone; it often comes near where others circle.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.kernels import cones, interior, prox_newton
+from stickslip.linalg.lu import Factor, elimination_order, factorise
+from stickslip.problem.checks import Array
+from stickslip.problem.contact import ContactProblem
+from stickslip.problem.operator import BlockDelassus
+from stickslip.problem.solution import Problem, Solution, Status
+from stickslip.solvers.certify import Attempt, certified
+from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
+from stickslip.solvers.prox import ProximalNewton
+from stickslip.solvers.registry import Progress
+from stickslip.solvers.watch import Watch
+
+SHORT, VERY_SHORT, MOST_SHORT = 0.1, 0.05, 5
+"""Steps below SHORT are tried again towards the centre; MOST_SHORT below VERY_SHORT are the end."""
+CENTRING = (0.3, 0.8)
+POLISHING = 1e-6
+"""Proximal weight of the Newton steps at the end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InteriorPoint(Options):
+    """Interior point on the cones with the shift linearised, for Coulomb, nonnegative and free blocks."""
+
+    tolerance: float = tolerance_option()
+    max_iterations: int = iterations_option(60, "interior-point steps")
+    smoothing: float = option(
+        0.1, "smoothing of the shift relative to the barrier, as a velocity", low=0.0, high=10.0
+    )
+    rule: str = option(
+        "barrier", "smoothing falls with the barrier, with its square root, or is fixed and tiny",
+        choices=("barrier", "root", "fixed"),
+    )  # fmt: skip
+    centring: bool = option(True, "repeat short steps towards the centre of the cones")
+    polish: int = option(40, "most proximal Newton steps at the end, for the last digits", low=0)
+
+    def solve(
+        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+    ) -> Solution:
+        """Solve `problem`; a guess is not used, because an interior point starts in the interior."""
+        return certified("ipm", partial(self.attempt, progress=progress), problem, guess, self.tolerance)
+
+    def attempt(
+        self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
+    ) -> Attempt:
+        """Interior-point steps on a contact problem; what was found, not yet certified."""
+        with Watch(problem, tolerance, self.max_iterations, progress) as watch:
+            if problem.size:
+                self._iterate(_ConeProblem(problem), watch)
+            else:
+                watch.look(np.zeros(0), 0)
+            if self.polish and watch.status is not Status.SOLVED:
+                newton = ProximalNewton(problem, watch.best, POLISHING, tolerance, self.polish)
+                while newton.advance():
+                    pass
+                watch.look(newton.best, newton.steps)
+        return watch.attempt()
+
+    def _iterate(self, cone: "_ConeProblem", watch: Watch) -> None:
+        x, y = cone.start()
+        short = 0
+        watch.look(cone.impulses(x), 0)
+        while watch.goes_on:
+            u = cone.W.apply(x, cone.q)
+            barrier = float(x @ y) / cone.degree
+            cone.linearise(u, self._smoothing(cone, x, y, barrier))
+            cone.scale(x, y)
+            factor = cone.factor()
+            if factor is None:
+                return watch.stop(Status.STALLED, "the Newton matrix of the interior point is singular")
+            watch.operations += factor.operations
+            dx, dy, step = self._direction(cone, factor, x, y, barrier)
+            if not step > 1e-10:
+                return watch.stop(Status.STALLED, "the steps of the interior point have become too short")
+            short = short + 1 if step < VERY_SHORT else 0
+            if short >= MOST_SHORT:
+                return watch.stop(Status.STALLED, f"{MOST_SHORT} very short steps of the interior point")
+            x, y = x + step * dx, y + step * dy
+            watch.look(cone.impulses(x))
+
+    def _smoothing(self, cone: "_ConeProblem", x: Array, y: Array, barrier: float) -> float:
+        """eps of the smoothed shift [m/s]."""
+        if self.rule == "fixed":
+            return 1e-12 * float(np.abs(cone.q).max(initial=0.0))
+        if self.rule == "root":
+            return self.smoothing * float(np.sqrt(barrier * np.linalg.norm(y) / np.linalg.norm(x)))
+        return self.smoothing * barrier / max(float(x[cone.tips].mean()), 1e-300)
+
+    def _direction(
+        self, cone: "_ConeProblem", factor: Factor, x: Array, y: Array, barrier: float
+    ) -> tuple[Array, Array, float]:
+        """Predictor and corrector, and the length of the step; towards the centre if that is short."""
+        nothing = np.zeros_like(x), np.zeros_like(x), 0.0
+        affine = cone.direction(factor, -cone.lam_squared(), 1.0)
+        if affine is None:
+            return nothing
+        dx, dy = affine
+        step = min(1.0, cone.longest(x, dx, y, dy))
+        after = float((x + step * dx) @ (y + step * dy)) / cone.degree
+        sigma = min(max((after / barrier) ** 3 if after > 0.0 else 0.0, 1e-6), 0.9)
+        target = -cone.lam_squared() - cone.corrector(dx, dy)
+        target[cone.tips] += sigma * barrier
+        found = cone.direction(factor, target, 1.0)
+        if found is None:
+            return nothing
+        dx, dy = found
+        step = min(1.0, 0.99 * cone.longest(x, dx, y, dy))
+        if step < SHORT and self.centring:
+            for sigma in CENTRING:
+                target = -cone.lam_squared()
+                target[cone.tips] += sigma * barrier
+                found = cone.direction(factor, target, 1.0 - sigma)
+                if found is None:
+                    continue
+                length = min(1.0, 0.99 * cone.longest(x, *found[:1], y, *found[1:]))
+                if length > step:
+                    (dx, dy), step = found, length
+                if step > 0.3:
+                    break
+        return dx, dy, step
+
+
+class _ConeProblem:
+    """A contact problem with its cones scaled to mu = 1, and the Newton system of one iterate."""
+
+    def __init__(self, problem: ContactProblem):
+        K, W = problem.K, problem.W.blocks(problem.K)
+        nb, n, d = len(K), K.size, int(np.diff(K.offset).max(initial=1))
+        mu = K.friction()
+        with_cone, self.tips = K.kind != cones.FREE, np.zeros(0, np.int64)
+        self.size = np.where(with_cone, np.where(mu > 0.0, np.diff(K.offset), 1), 0)
+        """Components of the cone of each contact, shape (nb,)."""
+        self.tips = K.offset[:-1][with_cone]
+        """First component of each cone, shape (cones,)."""
+        self.degree = max(1, self.tips.size)
+        self.scale_of = np.ones(n)
+        """Divides r, multiplies u [-], shape (n,)."""
+        slides = (K.kind == cones.FRICTION) & (mu > 0.0)
+        self.scale_of[K.offset[:-1][slides]] = 1.0 / mu[slides]
+        component = np.arange(n) - np.repeat(K.offset[:-1], np.diff(K.offset))
+        self.fixed = (component >= np.repeat(self.size, np.diff(K.offset))) & np.repeat(
+            with_cone, np.diff(K.offset)
+        )
+        """Tangential components without friction, r = 0 there, shape (n,)."""
+        self.offset = K.offset
+        self.W = _scaled(W, self.scale_of)
+        self.q = self.scale_of * problem.u_free
+        self._order = elimination_order(W.row_start, W.column)
+        self._G, self._S, self._S_inverse, self._C = (np.zeros((nb, d, d)) for _ in range(4))
+        sizes = np.diff(K.offset)
+        for i in range(nb):
+            self._C[i, : sizes[i], : sizes[i]] = np.eye(sizes[i])
+        row, block = component[self.fixed], np.repeat(np.arange(nb), sizes)[self.fixed]
+        self._C[block, row], self._G[block, row, row] = 0.0, 1.0
+        self._lam, self._residual = np.zeros(n), np.zeros(n)
+        self._matrix = np.zeros(n + 1, np.int32), np.empty(W.data.size, np.int32), np.empty(W.data.size)
+        self._place, self._states = np.zeros(nb, np.int64), np.ones(nb, np.int64)
+        self._zero, self._rhs = np.zeros(n), np.zeros(n + 1)
+        self._bench = np.zeros(max(d, 1))
+
+    def start(self) -> tuple[Array, Array]:
+        """x, y in the middle of the cones, as large as u_free makes impulses."""
+        diagonal = np.abs(self.W.diagonal())
+        speed = float(np.abs(self.q).max(initial=0.0)) or 1.0
+        mean = float(diagonal.mean()) or 1.0
+        x, y = np.zeros(self.q.size), np.zeros(self.q.size)
+        x[self.tips], y[self.tips] = speed / mean, speed
+        return x, y
+
+    def impulses(self, x: Array) -> Array:
+        """r of x [N s], shape (n,)."""
+        return self.scale_of * x
+
+    def linearise(self, u: Array, smoothing: float) -> None:
+        """Shifted velocities and their derivative C at u."""
+        self._shifted = np.empty_like(u)
+        interior.shifted(self.offset, self.size, u, smoothing, self._shifted, self._C)
+
+    def scale(self, x: Array, y: Array) -> None:
+        """Nesterov-Todd scaling at x, y, and the residual of y = shifted u."""
+        interior.nt_scaling(self.offset, self.size, x, y, self._G, self._S, self._S_inverse, self._lam)
+        self._residual = self._shifted - y
+        self._residual[self.fixed] = 0.0
+
+    def factor(self) -> Factor | None:
+        """Factor of C W + G."""
+        m = prox_newton.assemble(
+            self.offset, *self.W.arrays[1:], self._order, self._zero, 0.0, self._zero, self._zero,
+            self._G, self._C, self._states, self._place, *self._matrix, self._rhs, self._bench,
+        )  # fmt: skip
+        rows = np.empty(m, np.int64)
+        for i, at in enumerate(self._place):
+            rows[at : at + self.offset[i + 1] - self.offset[i]] = np.arange(
+                self.offset[i], self.offset[i + 1]
+            )
+        self._rows = rows
+        return factorise(*self._matrix, m)
+
+    def lam_squared(self) -> Array:
+        """lam o lam, shape (n,)."""
+        out = np.zeros_like(self._lam)
+        interior.jordan_product(self.offset, self.size, self._lam, self._lam, out)
+        return out
+
+    def corrector(self, dx: Array, dy: Array) -> Array:
+        """(S^-1 dx) o (S dy): Mehrotra's second-order term, shape (n,)."""
+        a, b, out = np.empty_like(dx), np.empty_like(dy), np.zeros_like(dx)
+        interior.apply_blocks(self.offset, self.size, self._S_inverse, dx, a)
+        interior.apply_blocks(self.offset, self.size, self._S, dy, b)
+        interior.jordan_product(self.offset, self.size, a, b, out)
+        return out
+
+    def direction(self, factor: Factor, target: Array, share: float) -> tuple[Array, Array] | None:
+        """dx, dy with lam o (S^-1 dx + S dy) = target and `share` of the residual removed."""
+        xi, t, g = np.empty_like(target), np.empty_like(target), np.empty_like(target)
+        interior.jordan_divide(self.offset, self.size, self._lam, target, xi)
+        interior.apply_blocks(self.offset, self.size, self._S_inverse, xi, t)
+        solved = factor.solve((t - share * self._residual)[self._rows])
+        if solved is None:
+            return None
+        dx = np.empty_like(target)
+        dx[self._rows] = solved
+        interior.apply_blocks(self.offset, self.size, self._G, dx, g)
+        return dx, t - g
+
+    def longest(self, x: Array, dx: Array, y: Array, dy: Array) -> float:
+        """Longest step that keeps x and y in the cones."""
+        return float(
+            min(
+                interior.longest_step(self.offset, self.size, x, dx),
+                interior.longest_step(self.offset, self.size, y, dy),
+            )
+        )
+
+
+def _scaled(W: BlockDelassus, scale: Array) -> BlockDelassus:
+    """diag(scale) W diag(scale), in the same blocks."""
+    offset, row_start, column, data_start, data = W.arrays
+    sizes = np.diff(offset)
+    row = np.repeat(np.arange(sizes.size), np.diff(row_start))
+    block = np.repeat(np.arange(column.size), np.diff(data_start))
+    inside = np.arange(data.size) - data_start[block]
+    width = sizes[column][block]
+    left = scale[offset[row][block] + inside // width]
+    right = scale[offset[column][block] + inside % width]
+    return BlockDelassus(offset, row_start, column, data_start, left * data * right)
