@@ -8,8 +8,9 @@ D = diag(1 / rho) contact by contact, so that alpha has no unit. Inside, Newton 
 contacts are eliminated, the others give the system (A + B (W + alpha D)) dx = -F. A line search on
 |F| only slows it down; an outer step that fails is repeated with a larger alpha.
 
-`advance` does everything except solving the linear system, which it leaves in CSR form with its
-right-hand side and asks for: small problems solve it here (`run_dense`), large ones in SciPy.
+`advance` does everything except solving the linear system, which it leaves with its right-hand side
+and asks for: small problems in CSR form, solved here (`run_dense`), large ones in the blocks of W
+(control[IN_BLOCKS] = 1), for `linalg.front_lu`.
 """
 
 import math
@@ -22,9 +23,9 @@ from stickslip.kernels.jit import jit
 (
     PHASE, ALPHA, F_CENTRE, F_BEST, INNER, NEWTON, BEST, TOLERANCE, BUDGET, MARK, MARK_AT, OUTER,
     ETA, MOST_INNER, SHRINK, GROW, EASY, PATIENCE, SIZE, SINGULAR, STATE, OPERATIONS, LOOKS, FLOOR, FAILED,
-    FADE,
-) = range(26)  # fmt: skip
-SLOTS = 26
+    FADE, IN_BLOCKS,
+) = range(27)  # fmt: skip
+SLOTS = 27
 START, SOLVE, DONE = 0.0, 1.0, 2.0
 RUNNING, SOLVED, BUDGET_SPENT, STALLED, NOT_FINITE = 0.0, 1.0, 2.0, 3.0, 4.0
 LARGEST_ALPHA = 1e3
@@ -150,6 +151,47 @@ def assemble(
 
 
 @jit
+def assemble_blocks(
+    offset, row_start, column, data_start, data, weight, alpha, x, F_values, A, B, contact_state,
+    place, values, rhs,
+):  # fmt: skip
+    """The Newton system of all contacts in the blocks of W; returns its size.
+
+    Open contacts have the identity, dx = -x, and zeros beside it. values: as long as data; place as in
+    `assemble`, but in the order of the contacts.
+    """
+    for i in range(contact_state.shape[0]):
+        a, d = offset[i], offset[i + 1] - offset[i]
+        is_open = contact_state[i] == 0
+        place[i] = -1 if is_open else a
+        for k in range(d):
+            rhs[a + k] = -x[a + k] if is_open else -F_values[a + k]
+        for b in range(row_start[i], row_start[i + 1]):
+            j = column[b]
+            e, start = offset[j + 1] - offset[j], data_start[b]
+            if is_open:
+                for k in range(d * e):
+                    values[start + k] = 0.0
+                if i == j:
+                    for k in range(d):
+                        values[start + k * d + k] = 1.0
+                continue
+            for k in range(d):
+                to = start + k * e
+                for q in range(e):
+                    values[to + q] = 0.0
+                for t in range(d):
+                    f, at = B[i, k, t], start + t * e
+                    if f != 0.0:
+                        for q in range(e):
+                            values[to + q] += f * data[at + q]
+                if i == j:
+                    for q in range(d):
+                        values[to + q] += A[i, k, q] + B[i, k, q] * alpha * weight[a + q]
+    return offset[contact_state.shape[0]]
+
+
+@jit
 def begin(control, alpha, tolerance, budget):
     """Set up a solve from r with so many Newton steps at most.
 
@@ -239,10 +281,16 @@ def advance(
         failed = control[SINGULAR] != 0.0 or not size < math.inf
         near = control[INNER] > 0.0 and size <= control[ETA] * control[F_CENTRE]
         if not (failed or near or control[INNER] >= control[MOST_INNER]):
-            control[SIZE] = assemble(
-                offset, row_start, column, data_start, data, order, weight, control[ALPHA], x, vectors[F],
-                A, B, contact_state, place, indptr, indices, entries, rhs, bench[1],
-            )  # fmt: skip
+            if control[IN_BLOCKS] != 0.0:
+                control[SIZE] = assemble_blocks(
+                    offset, row_start, column, data_start, data, weight, control[ALPHA], x, vectors[F],
+                    A, B, contact_state, place, entries, rhs,
+                )  # fmt: skip
+            else:
+                control[SIZE] = assemble(
+                    offset, row_start, column, data_start, data, order, weight, control[ALPHA], x, vectors[F],
+                    A, B, contact_state, place, indptr, indices, entries, rhs, bench[1],
+                )  # fmt: skip
             return True
         blocks.multiply(offset, row_start, column, data_start, data, x_best, u_free, u)
         judged(

@@ -127,35 +127,22 @@ class BlockLU:
         return x
 
     def _by_fronts(self, b: Array) -> Array | None:
-        x, rest = b.copy(), self._rest
-        if self._whole:
-            start = b
-        else:
-            x[self._taken] = 0.0
-            self._judge(b, x)
-            start = fixed(rest.copy())
-        kernel.solve(self._plan, self._x, self._v, self._exchange, start, self._y, self._below, x)
-        error = self._judge(b, x)
-        if error > REFINE:
+        matrix = self.offset, self.row_start, self.column, self.data_start, self._values, self._active
+        factor = self._plan, self._x, self._v, self._exchange
+        x, rest, y, below = b.copy(), self._rest, self._y, self._below
+        if not self._whole:
+            kernel.without_open(*matrix, b, rest[0])
+        kernel.solve(*factor, b if self._whole else fixed(rest[0]), y, below, x)
+        error = kernel.residual(*matrix, b, x, rest)
+        if REFINE < error < np.inf:
             correction = np.zeros(self.size)
-            kernel.solve(
-                self._plan, self._x, self._v, self._exchange, fixed(rest), self._y, self._below, correction
-            )
-            refined = x + correction
-            better = self._judge(b, refined)
+            kernel.solve(*factor, fixed(rest[0]), y, below, correction)
+            correction += x
+            better = kernel.residual(*matrix, b, correction, rest)
             if better < error:
-                x, error = refined, better
+                x, error = correction, better
         self.backward_error = error
         return x if error <= GOOD else None
-
-    def _judge(self, b: Array, x: Array) -> float:
-        """Backward error of x; b - A x is left in `_rest`."""
-        return float(
-            kernel.residual(
-                self.offset, self.row_start, self.column, self.data_start, self._values, self._active,
-                b, x, self._rest,
-            )
-        )  # fmt: skip
 
     def _lay_out(self) -> None:
         """Places of all numbers, for the rows that are active."""
@@ -168,9 +155,8 @@ class BlockLU:
         self._stack, self._y = np.empty(stack), np.empty(size)
         self._below = np.empty(int(self._plan.rows.max(initial=0)))
         self._exchange, self._info = np.empty(size, np.int32), np.zeros(1, np.int32)
-        self._rest = np.empty(self.size)
+        self._rest = np.empty((2, self.size))
         self._whole = bool(self._active.all())
-        self._taken = np.repeat(self._active, self.widths)
         self._flops = self.flops
 
     def _by_superlu(self) -> bool:

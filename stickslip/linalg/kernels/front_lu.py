@@ -16,6 +16,8 @@ from stickslip.linalg.kernels.blas import LEFT, LOWER, NO, RIGHT, UNIT, UPPER, d
 
 NARROW = 12
 """Fronts of so many pivots are done here, wider ones by BLAS."""
+FLOOR = 1e-6
+"""Part of the largest row below which a row counts as zero when residuals are judged."""
 
 Tree = namedtuple("Tree", "permutation place first above child_start child row_start row front_of")
 """What the graph alone decides, in blocks: final order and its inverse (n,), first block, parent and
@@ -371,31 +373,57 @@ def _add_multiple(f, a, i, b, j, length):
 
 
 @jit
-def residual(offset, row_start, column, data_start, data, active, b, x, rest):
-    """rest <- b - A x; returns max |rest| / (|A| |x| + |b|) over its rows (Oettli & Prager 1964).
-
-    Rows that are not active are those of the identity, whatever is stored.
-    """
-    worst = 0.0
+def without_open(offset, row_start, column, data_start, data, active, b, out):
+    """out <- b, less what the rows of the identity, those not active, contribute to the others."""
     for i in range(active.shape[0]):
         for a in range(offset[i], offset[i + 1]):
-            k = a - offset[i]
-            s, size = b[a], abs(b[a])
-            if active[i]:
-                for q in range(row_start[i], row_start[i + 1]):
-                    j = column[q]
-                    e = offset[j + 1] - offset[j]
-                    at, first = data_start[q] + k * e, offset[j]
-                    for t in range(e):
-                        p = data[at + t] * x[first + t]
-                        s -= p
+            out[a] = b[a]
+        if not active[i]:
+            continue
+        for q in range(row_start[i], row_start[i + 1]):
+            j = column[q]
+            if active[j]:
+                continue
+            at = data_start[q]
+            for a in range(offset[i], offset[i + 1]):
+                for t in range(offset[j], offset[j + 1]):
+                    out[a] -= data[at] * b[t]
+                    at += 1
+
+
+@jit
+def residual(offset, row_start, column, data_start, data, active, b, x, rest):
+    """rest[0] <- b - A x; returns its size beside |A| |x| + |b| (Oettli & Prager 1964), row by row.
+
+    A row that is small beside the largest (by FLOOR) is measured by that: its own size may be what
+    cancellation has left. Rows not active are those of the identity.   rest (2, size).
+    """
+    largest = 0.0
+    for i in range(active.shape[0]):
+        low, high = offset[i], offset[i + 1]
+        for a in range(low, high):
+            rest[0, a], rest[1, a] = b[a], abs(b[a])
+            if not active[i]:
+                rest[0, a] -= x[a]
+        if active[i]:
+            for q in range(row_start[i], row_start[i + 1]):
+                j, at = column[q], data_start[q]
+                for a in range(low, high):
+                    s = size = 0.0
+                    for t in range(offset[j], offset[j + 1]):
+                        p = data[at] * x[t]
+                        s += p
                         size += abs(p)
-            else:
-                s -= x[a]
-                size += abs(x[a])
-            rest[a] = s
-            if not abs(s) <= worst * size:
-                if not size < np.inf:
-                    return np.inf
-                worst = abs(s) / size
+                        at += 1
+                    rest[0, a] -= s
+                    rest[1, a] += size
+        for a in range(low, high):
+            if not rest[1, a] < np.inf:
+                return np.inf
+            largest = max(largest, rest[1, a])
+    worst = 0.0
+    for a in range(rest.shape[1]):
+        size = rest[1, a] + FLOOR * largest
+        if abs(rest[0, a]) > worst * size:
+            worst = abs(rest[0, a]) / size
     return worst
