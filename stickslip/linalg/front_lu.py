@@ -16,7 +16,8 @@ import scipy.sparse as sp
 
 from stickslip.kernels.jit import JIT
 from stickslip.linalg.kernels import assembly, elimination, fronts
-from stickslip.linalg.lu import factorise
+from stickslip.linalg.kernels import minimum_degree as bits
+from stickslip.linalg.lu import Factor, factorise
 from stickslip.linalg.ordering import minimum_degree
 from stickslip.linalg.pattern import Array, IntArray, fixed
 
@@ -27,6 +28,12 @@ REFINE = 1e-14
 """Backward error (Oettli & Prager 1964) above which a solution is refined."""
 GOOD = 1e-11
 """Backward error up to which a solution is taken."""
+FEW = 1500
+"""Graphs of so many block rows are ordered here, in a fraction of the time of a library call."""
+DEAR = 3
+"""Widths are multiplied by this before supernodes are merged: zeros cost more here than in Cholesky."""
+SHRUNK = 0.7
+"""Rows are left out once the active ones are fewer than this part of those in the factor."""
 
 
 class BlockLU:
@@ -58,11 +65,12 @@ class BlockLU:
         """Multiplications of the last factorisation."""
         self._row = row
         self._values: Array | None = None
-        self._active = np.ones(count, np.bool_)
-        self._factor: Any = None
+        self._kept = np.ones(count, np.bool_)
+        self._factored = False
+        self._superlu: tuple[Factor, IntArray] | None = None
         start = np.empty(count + 1, np.int64)
         neighbour = assembly.graph(fixed(row), self.column, start)
-        self._order = minimum_degree(fixed(start), fixed(neighbour))
+        self._order = _order(fixed(start), fixed(neighbour))
         if JIT:
             self._tree = _tree(fixed(start), fixed(neighbour), fixed(self.widths), fixed(self._order))
             self._lay_out()
@@ -75,7 +83,7 @@ class BlockLU:
     @property
     def entries(self) -> int:
         """Numbers stored for L and U, their zeros inside panels included; 0 without compilation."""
-        return int(self._plan.panel[-1] + self._plan.upper[-1]) if JIT else 0
+        return int(self._plan.upper[-1]) if JIT else 0
 
     @property
     def flops(self) -> float:
@@ -88,37 +96,35 @@ class BlockLU:
     def refactor(self, values: Array, active: np.ndarray | None = None) -> bool:
         """Factor the matrix with these blocks, flat, each row-major; whether it could be done.
 
-        active (n,) bool: the others are rows of the identity, and their blocks are not read; the
-        factor is then as small as the active rows make it. The values are not copied: they must
-        stay until the last solve.
+        active (n,) bool: the other rows hold those of the identity. Where they are many, they are left
+        out of the factor. The values are not copied: they must stay until the last solve.
         """
         if values.shape != (self.data_start[-1],):
             raise ValueError(f"values has shape {values.shape}, the blocks {self.data_start[-1]} numbers")
-        self._values, self._factor = fixed(values), None
-        wanted = np.ones(self.widths.size, np.bool_) if active is None else active
-        if not np.array_equal(wanted, self._active):
-            self._active = wanted.copy()
-            if JIT:
-                self._lay_out()
-        if not JIT:
-            return self._by_superlu()
+        self._values = fixed(np.ascontiguousarray(values, dtype=np.float64))
+        self._superlu, self._factored = None, self.size == 0
+        if self._factored or not JIT:
+            return self._factored or self._by_superlu()
+        self._keep(np.ones(self.widths.size, np.bool_) if active is None else active)
         self.operations = 0.5 * self._flops
-        bad = kernel.factorise(
-            self._plan, self._values, self._x, self._v, self._stack, self._exchange, self._info
-        )
-        return bool(bad < 0) or (self.fallback and self._by_superlu())
+        bad = kernel.factorise(self._plan, self._values, self._x, self._stack, self._exchange, self._info)
+        self._factored = bool(bad < 0)
+        return self._factored or (self.fallback and self._by_superlu())
 
     def solve(self, b: Array) -> Array | None:
         """x with A x = b, shape (size,); None where no solution to rounding is found."""
-        if self._values is None:
-            raise RuntimeError("refactor with values before a solve")
+        if not self._factored and self._superlu is None:
+            raise RuntimeError("there is no factor: the last refactor failed, or there was none")
         if b.shape != (self.size,):
             raise ValueError(f"b has shape {b.shape}, expected ({self.size},)")
-        if self._factor is None:
-            x = self._by_fronts(fixed(b))
+        if self.size == 0:
+            return b.copy()
+        if self._superlu is None:
+            x = self._by_fronts(fixed(np.ascontiguousarray(b, dtype=np.float64)))
             if x is not None or not (self.fallback and self._by_superlu()):
                 return x
-        factor, place = self._factor
+        assert self._superlu is not None
+        factor, place = self._superlu
         found = factor.solve(b[place])
         if found is None:
             return None
@@ -127,8 +133,9 @@ class BlockLU:
         return x
 
     def _by_fronts(self, b: Array) -> Array | None:
-        matrix = self.offset, self.row_start, self.column, self.data_start, self._values, self._active
-        factor = self._plan, self._x, self._v, self._exchange
+        """x by the factor made here, refined where it has to be; None if it stays bad."""
+        matrix = self.offset, self.row_start, self.column, self.data_start, self._values, self._kept
+        factor = self._plan, self._x, self._exchange
         x, rest, y, below = b.copy(), self._rest, self._y, self._below
         if not self._whole:
             kernel.without_open(*matrix, b, rest[0])
@@ -144,19 +151,28 @@ class BlockLU:
         self.backward_error = error
         return x if error <= GOOD else None
 
+    def _keep(self, active: np.ndarray) -> None:
+        """Take rows into the factor, or leave rows out, where that must be or pays."""
+        missing = (active & ~self._kept).any()
+        if missing or np.count_nonzero(active) < SHRUNK * np.count_nonzero(self._kept):
+            kept = active | self._kept if missing else active.copy()
+            self._kept = kept if np.count_nonzero(kept) < SHRUNK * kept.size else np.ones_like(kept)
+            self._lay_out()
+
     def _lay_out(self) -> None:
-        """Places of all numbers, for the rows that are active."""
-        widths = np.where(self._active, self.widths, 0)
-        self._plan, stack = kernel.plan(
+        """Places of all numbers, for the rows that are kept."""
+        widths = np.where(self._kept, self.widths, 0)
+        fields, stack = kernel.plan(
             self._tree, widths, self.offset, self.row_start, self.column, self.data_start
         )
+        self._plan = kernel.Plan(*fields)  # Numba takes longer to make one
         size = self._plan.scalar.size
-        self._x, self._v = np.empty(self._plan.panel[-1]), np.empty(self._plan.upper[-1])
+        self._x = np.empty(self.entries + 1)  # the last takes what is left out
         self._stack, self._y = np.empty(stack), np.empty(size)
         self._below = np.empty(int(self._plan.rows.max(initial=0)))
         self._exchange, self._info = np.empty(size, np.int32), np.zeros(1, np.int32)
         self._rest = np.empty((2, self.size))
-        self._whole = bool(self._active.all())
+        self._whole = bool(self._kept.all())
         self._flops = self.flops
 
     def _by_superlu(self) -> bool:
@@ -169,7 +185,7 @@ class BlockLU:
         factor = factorise(
             matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data, self.size
         )
-        self._factor = None if factor is None else (factor, place)
+        self._superlu = None if factor is None else (factor, place)
         self.operations = 0.0 if factor is None else factor.operations
         return factor is not None
 
@@ -185,11 +201,16 @@ class BlockLU:
         width = self.widths[self.column[block]]
         i = place[self.offset[self._row[block]] + inside // width]
         j = place[self.offset[self.column[block]] + inside % width]
-        every, open_rows = np.arange(self.size), np.repeat(~self._active, self.widths)
-        data = np.where(self._active[self._row[block]], self._values, 0.0)
-        data = np.concatenate([data, open_rows[scalar].astype(float)])
-        index = np.concatenate([i, every]), np.concatenate([j, every])
-        return sp.coo_array((data, index), shape=(self.size, self.size)).tocsr(), scalar
+        return sp.coo_array((self._values, (i, j)), shape=(self.size, self.size)).tocsr(), scalar
+
+
+def _order(start: IntArray, neighbour: IntArray) -> IntArray:
+    """Order of elimination [-], shape (n,)."""
+    if not JIT or start.size - 1 > FEW:
+        return minimum_degree(start, neighbour)
+    order = _ints(start.size - 1)
+    bits.minimum_degree(start, neighbour, order)
+    return order
 
 
 def _tree(start: IntArray, neighbour: IntArray, widths: IntArray, order: IntArray) -> Any:
@@ -202,7 +223,7 @@ def _tree(start: IntArray, neighbour: IntArray, widths: IntArray, order: IntArra
     back[post], back[n] = np.arange(n), -1  # index -1, of the parents of roots, is the last
     permutation, first, above = _ints(n), _ints(n + 1), _ints(n)
     count = elimination.supernodes(
-        order[post], widths, back[parent[post]], blocks[post], scalars[post], np.zeros(n, np.bool_),
+        order[post], DEAR * widths, back[parent[post]], blocks[post], DEAR * scalars[post], np.zeros(n, np.bool_),
         permutation, first, above,
     )  # fmt: skip
     first, above, place = first[: count + 1], above[:count], np.empty(n, np.int64)

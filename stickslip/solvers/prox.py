@@ -95,15 +95,15 @@ class ProximalNewton:
         kernel.augmentation(*sizes, local, start, scales.rho, scales.length, augment)
         kernel.weights(K.offset, scales.rho, scales.length, weight)
         self._lu = BlockLU(*W.arrays[:3]) if n > COMPILED else None
-        self._vectors, self._rhs, self._values = np.zeros((kernel.VECTORS, n)), np.zeros(n + 1), np.empty(W.data.size)
-        rows = (np.zeros(1, np.int32),) * 2 if self._lu else (np.zeros(n + 1, np.int32), np.empty(W.data.size, np.int32))
+        self._vectors, self._rhs = np.zeros((kernel.VECTORS, n)), np.zeros(n + 1)
+        self._values, indices = np.empty(W.data.size), np.empty(W.data.size, np.int32)
         self._states = np.zeros(nb, np.int64)
         self.control, self._history = np.zeros(kernel.SLOTS), np.empty((kernel.LINES, 3))
         self._arguments: tuple[Any, ...] = (
             *K.arrays, *W.arrays[1:], scales.rho, scales.length, scales.coefficient,
             problem.u_free, augment, weight, np.arange(nb), self._vectors,
             np.zeros((nb, d, d)), np.zeros((nb, d, d)), self._states, np.zeros(nb, np.int64),
-            *rows, self._values, self._rhs, np.zeros((2, max(d, MEASURES))), self.control, self._history,
+            np.zeros(n + 1, np.int32), indices, self._values, self._rhs, np.zeros((2, max(d, MEASURES))), self.control, self._history,
         )  # fmt: skip
         self._size = n
         self.restart(r, alpha, tolerance, budget, **settings)

@@ -25,26 +25,23 @@ children of each front, the blocks below its pivots, and the front of each block
 
 Plan = namedtuple(
     "Plan",
-    "scalar offset head columns rows panel upper update child_start child"
-    " run_start run_from run_to run_length reach_start reach_to reach_length"
-    " block_start block_source block_height block_width block_to block_step block_right",
+    "scalar head columns rows panel upper update child_start child"
+    " run_start run_from run_to run_length reach_start reach_to reach_length to",
 )
 """Where numbers go, for given widths of the blocks (0: the block is left out).
 
 scalar (size,)         the caller's place of each scalar column, in the final order
-offset (n+1,)          first scalar column of each block, in the final order
 head, columns, rows    first scalar column, pivots, and rows below of each front (fronts,)
-panel, upper, update   where its L panel, U panel and update matrix start
+panel, upper           where its L panel and its U panel start in the factor (fronts+1,)
+update (fronts,)       where its update matrix starts on the stack
 child_start .. reach   as in `fronts.Fronts`
-block_start (fronts+1,)  blocks of the matrix of each front
-block_source ..        where a block starts in the values, its shape, where it goes, the length of
-                       columns there, and whether that is the U panel
+to (values,)           where each value of the matrix goes in the factor; past its end if left out
 """
 
 
 @jit
 def plan(tree, widths, offset, row_start, column, data_start):
-    """(Plan, numbers on the stack) for a matrix in block rows; widths 0 where a block row is left out.
+    """(fields of a Plan, numbers on the stack) for a matrix in block rows; widths 0 where a block row is left out.
 
     widths (n,) and offset (n+1,) in the caller's order; row_start, column, data_start: its blocks.
     """
@@ -64,64 +61,40 @@ def plan(tree, widths, offset, row_start, column, data_start):
         tree.permutation, np.zeros(n, np.bool_), final, tree.first, tree.row_start, tree.row, tree.above,
         tree.child_start, tree.child, (row_offset, columns, rows, panel, update, negative),
     )  # fmt: skip
-    upper, head = np.zeros(count + 1, np.int64), np.empty(count, np.int64)
+    upper, head = np.empty(count + 1, np.int64), np.empty(count, np.int64)
+    upper[0] = panel[count]
     for s in range(count):
         upper[s + 1] = upper[s] + columns[s] * rows[s]
         head[s] = final[tree.first[s]]
     family = (np.empty(count + 1, np.int64), np.empty(many, np.int64), np.empty(many, np.int64), np.empty(many, np.int64))
     reach = (np.empty(count + 1, np.int64), np.empty(many, np.int64), np.empty(many, np.int64))
     fronts.runs(final, tree.first, columns, tree.row_start, tree.row, row_offset, tree.above, family, reach)
-    block_start, order = _sorted_blocks(tree, widths, row_start, column)
-    total = order.shape[0]
-    source, height, width = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.int64)
-    to, step, right = np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.bool_)
-    i = 0
-    row_of = np.empty(column.shape[0], np.int64)
+    to = np.empty(data_start[-1], np.int64)
     for i in range(n):
         for b in range(row_start[i], row_start[i + 1]):
-            row_of[b] = i
-    for q in range(total):
-        b = order[q]
-        i, j = row_of[b], column[b]
-        source[q], height[q], width[q] = data_start[b], widths[i], widths[j]
-        p, r = tree.place[i], tree.place[j]
-        s = tree.front_of[min(p, r)]
-        end = tree.first[s + 1]
-        down = final[p] - head[s] if p < end else _found(tree.row, tree.row_start, row_offset, s, p)
-        along = final[r] - head[s] if r < end else _found(tree.row, tree.row_start, row_offset, s, r)
-        right[q] = r >= end
-        if right[q]:
-            step[q] = columns[s]
-            to[q] = upper[s] + (along - columns[s]) * step[q] + down
-        else:
-            step[q] = columns[s] + rows[s]
-            to[q] = panel[s] + along * step[q] + down
-    return Plan(
-        scalar, final, head, columns, rows, panel, upper, update, tree.child_start, tree.child,
-        family[0], family[1], family[2], family[3], reach[0], reach[1], reach[2],
-        block_start, source, height, width, to, step, right,
+            j = column[b]
+            if widths[i] == 0 or widths[j] == 0:
+                to[data_start[b] : data_start[b + 1]] = upper[count]
+                continue
+            p, r = tree.place[i], tree.place[j]
+            s = tree.front_of[min(p, r)]
+            end = tree.first[s + 1]
+            down = final[p] - head[s] if p < end else _found(tree.row, tree.row_start, row_offset, s, p)
+            if r < end:
+                step = columns[s] + rows[s]
+                corner = panel[s] + (final[r] - head[s]) * step + down
+            else:
+                step, along = columns[s], _found(tree.row, tree.row_start, row_offset, s, r)
+                corner = upper[s] + (along - step) * step + down
+            at = data_start[b]
+            for k in range(widths[i]):
+                for q in range(widths[j]):
+                    to[at] = corner + q * step + k
+                    at += 1
+    return (
+        scalar, head, columns, rows, panel, upper, update, tree.child_start, tree.child,
+        family[0], family[1], family[2], family[3], reach[0], reach[1], reach[2], to,
     ), stack  # fmt: skip
-
-
-@jit
-def _sorted_blocks(tree, widths, row_start, column):
-    """Blocks that are not left out, by front: (block_start (fronts+1,), their numbers)."""
-    n, count = widths.shape[0], tree.above.shape[0]
-    start = np.zeros(count + 1, np.int64)
-    for i in range(n):
-        for b in range(row_start[i], row_start[i + 1]):
-            if widths[i] > 0 and widths[column[b]] > 0:
-                start[tree.front_of[min(tree.place[i], tree.place[column[b]])] + 1] += 1
-    for s in range(count):
-        start[s + 1] += start[s]
-    into, order = start[:-1].copy(), np.empty(start[count], np.int64)
-    for i in range(n):
-        for b in range(row_start[i], row_start[i + 1]):
-            if widths[i] > 0 and widths[column[b]] > 0:
-                s = tree.front_of[min(tree.place[i], tree.place[column[b]])]
-                order[into[s]] = b
-                into[s] += 1
-    return start, order
 
 
 @jit
@@ -138,31 +111,28 @@ def _found(row, row_start, row_offset, s, p):
 
 
 @jit
-def factorise(plan, values, x, v, u, exchange, info):
-    """x, v <- panels of L and U from the values of the blocks; the first column without pivot, -1 if none.
+def factorise(plan, values, x, u, exchange, info):
+    """x <- panels of L and U, from the values of the blocks; the first column without pivot, -1 if none.
 
     u: stack; exchange (size,) int32 <- the row, in its front and counted from 1, that each pivot row was
     exchanged with. No pivot: zero, NaN or infinite.
     """
-    x_address, v_address, u_address = x.ctypes.data, v.ctypes.data, u.ctypes.data
+    x_address, u_address = x.ctypes.data, u.ctypes.data
     exchange_address, info_address = exchange.ctypes.data, info.ctypes.data
+    x[:] = 0.0
+    for q in range(values.shape[0]):
+        x[plan.to[q]] += values[q]
     for s in range(plan.columns.shape[0]):
         n, m, at, up, into = plan.columns[s], plan.rows[s], plan.panel[s], plan.upper[s], plan.update[s]
         step, head = n + m, plan.head[s]
-        x[at : at + n * step] = 0.0
-        v[up : up + n * m] = 0.0
         u[into : into + m * m] = 0.0
-        for q in range(plan.block_start[s], plan.block_start[s + 1]):
-            panel = v if plan.block_right[q] else x
-            _scatter(values, plan.block_source[q], plan.block_height[q], plan.block_width[q],
-                     panel, plan.block_to[q], plan.block_step[q])  # fmt: skip
         for k in range(plan.child_start[s], plan.child_start[s + 1]):
             c = plan.child[k]
             _add_child(plan.run_from, plan.run_to, plan.run_length, plan.run_start[c], plan.run_start[c + 1],
-                       plan.update[c], plan.rows[c], n, m, x, at, v, up, u, into)  # fmt: skip
+                       plan.update[c], plan.rows[c], n, m, x, at, up, u, into)  # fmt: skip
         if n == 0:
             continue
-        top = x_address + 8 * at
+        top, low, right = x_address + 8 * at, x_address + 8 * (at + n), x_address + 8 * up
         if n <= NARROW:
             _narrow_lu(x, at, step, n, exchange[head : head + n])
         else:
@@ -173,13 +143,12 @@ def factorise(plan, values, x, v, u, exchange, info):
                 return head + j
         if m == 0:
             continue
-        _exchange(v, up, n, m, exchange[head : head + n])
+        _exchange(x, up, n, m, exchange[head : head + n])
         if n <= NARROW:
-            _narrow_right(x, at, step, n, v, up, m)
+            _narrow_right(x, at, step, n, up, m)
             _narrow_below(x, at, step, n, m)
-            _narrow_update(x, at + n, step, n, m, v, up, u, into)
+            _narrow_update(x, at + n, step, n, m, up, u, into)
         else:
-            low, right = x_address + 8 * (at + n), v_address + 8 * up
             dtrsm((LEFT, LOWER, NO, UNIT, n, m, 1.0, top, step, right, n))
             dtrsm((RIGHT, UPPER, NO, NO, m, n, 1.0, top, step, low, step))
             dgemm((NO, NO, m, m, n, -1.0, low, step, right, n, 1.0, u_address + 8 * into, m))
@@ -187,15 +156,7 @@ def factorise(plan, values, x, v, u, exchange, info):
 
 
 @jit
-def _scatter(values, at, h, w, x, to, step):
-    """Add a block (h, w), row-major, to a panel, column-major."""
-    for j in range(w):
-        for i in range(h):
-            x[to + j * step + i] += values[at + i * w + j]
-
-
-@jit
-def _add_child(run_from, run_to, run_length, low, high, child, height, n, m, x, at, v, up, u, into):
+def _add_child(run_from, run_to, run_length, low, high, child, height, n, m, x, at, up, u, into):
     """Add the update matrix of a child, by its runs low..high, to the panels and the update matrix of a front."""
     for a in range(low, high):
         for t in range(run_length[a]):
@@ -207,7 +168,7 @@ def _add_child(run_from, run_to, run_length, low, high, child, height, n, m, x, 
                 right, below = up + (along - n) * n, into + (along - n) * m - n
                 for b in range(low, high):
                     if run_to[b] < n:
-                        _add(u, column + run_from[b], v, right + run_to[b], run_length[b])
+                        _add(u, column + run_from[b], x, right + run_to[b], run_length[b])
                     else:
                         _add(u, column + run_from[b], u, below + run_to[b], run_length[b])
 
@@ -243,21 +204,21 @@ def _narrow_lu(x, at, step, n, exchange):
 
 
 @jit
-def _exchange(v, up, n, m, exchange):
+def _exchange(x, up, n, m, exchange):
     """Exchange the rows of the U panel as those of the pivots were."""
     for i in range(n):
         k = exchange[i] - 1
         if k != i:
             for j in range(m):
                 a, b = up + j * n + i, up + j * n + k
-                v[a], v[b] = v[b], v[a]
+                x[a], x[b] = x[b], x[a]
 
 
 @jit
-def _narrow_right(x, at, step, n, v, up, m):
+def _narrow_right(x, at, step, n, up, m):
     """The m columns right of the pivots <- L^-1 columns."""
     for j in range(m):
-        column = v[up + j * n : up + j * n + n]
+        column = x[up + j * n : up + j * n + n]
         for k in range(n):
             f, lower = column[k], x[at + k * step : at + k * step + n]
             for i in range(k + 1, n):
@@ -288,28 +249,28 @@ def _narrow_below(x, at, step, n, m):
 
 
 @jit
-def _narrow_update(x, at, step, n, m, v, up, u, into):
+def _narrow_update(x, at, step, n, m, up, u, into):
     """u (m, m) -= rows below times columns right."""
     for j in range(m):
         c, k, right = u[into + j * m : into + j * m + m], 0, up + j * n
         while k + 3 <= n:
             p, q, r = at + k * step, at + (k + 1) * step, at + (k + 2) * step
             one, two, three = x[p : p + m], x[q : q + m], x[r : r + m]
-            f, g, h = v[right + k], v[right + k + 1], v[right + k + 2]
+            f, g, h = x[right + k], x[right + k + 1], x[right + k + 2]
             for i in range(m):
                 c[i] -= f * one[i] + g * two[i] + h * three[i]
             k += 3
         while k < n:
-            one, f = x[at + k * step : at + k * step + m], v[right + k]
+            one, f = x[at + k * step : at + k * step + m], x[right + k]
             for i in range(m):
                 c[i] -= f * one[i]
             k += 1
 
 
 @jit
-def solve(plan, x, v, exchange, b, y, below, out):
+def solve(plan, x, exchange, b, y, below, out):
     """out <- A^-1 b on the block rows that are not left out.   y (size,), below (most rows,) work."""
-    x_address, v_address, y_address, below_address = x.ctypes.data, v.ctypes.data, y.ctypes.data, below.ctypes.data
+    x_address, y_address, below_address = x.ctypes.data, y.ctypes.data, below.ctypes.data
     count = plan.columns.shape[0]
     for i in range(plan.scalar.shape[0]):
         y[i] = b[plan.scalar[i]]
@@ -350,9 +311,9 @@ def solve(plan, x, v, exchange, b, y, below, out):
                 k += length
             if n <= NARROW:
                 for j in range(m):
-                    _add_multiple(-below[j], v, up + j * n, y, head, n)
+                    _add_multiple(-below[j], x, up + j * n, y, head, n)
             else:
-                right = v_address + 8 * up
+                right = x_address + 8 * up
                 dgemv((NO, n, m, -1.0, right, n, below_address, 1, 1.0, y_address + 8 * head, 1))
         if n <= NARROW:
             for j in range(n - 1, -1, -1):
