@@ -230,29 +230,3 @@ def run_coulomb3(
         else:
             moved = sweep_coulomb3(row_start, column, data, coefficient, local, u_free, r, kappa)
             schedule.swept(control, moved)
-
-
-@jit
-def run_coulomb2(
-    kind, offset, lower, upper, group_offset, group_size, coefficient,
-    row_start, column, data_start, data, local, local_start,
-    rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
-    r, best, kappa, vectors, bench, control, history,
-):  # fmt: skip
-    """`run_coulomb3` in 2D."""
-    if control[schedule.STATE] == schedule.NEW:
-        diagonal = vectors[0]
-        copy_diagonal_blocks(offset, row_start, column, data_start, data, local, local_start, diagonal)
-        residuals.metric(
-            kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
-        )
-    schedule.begin(control)
-    while schedule.goes_on(control, budget):
-        if schedule.is_due(control, budget):
-            blocks.multiply(offset, row_start, column, data_start, data, r, u_free, vectors[0])
-            look(
-                kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
-                coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
-            )  # fmt: skip
-        else:
-            schedule.swept(control, sweep_coulomb2(row_start, column, data, coefficient, local, u_free, r))

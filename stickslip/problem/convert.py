@@ -6,7 +6,7 @@ the original, judged on the original.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,8 +24,7 @@ DENSE_SHARE = 0.5
 """Above this share of nonzeros W is kept as one array."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """What a conversion carries back: impulses and, for global problems, velocities and multipliers."""
 
     r: Array

@@ -13,7 +13,7 @@ the same guess give the same answer, bit for bit.
 """
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -23,22 +23,24 @@ from stickslip.kernels import cones, first_phase, prox_newton, schedule
 from stickslip.kernels.jit import Compilation, timed
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem
+from stickslip.problem.convert import Answer
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.solution import Problem, Solution, Stage, Status
-from stickslip.solvers.certify import Attempt, certified
+from stickslip.solvers.certify import Attempt, certified, judged
 from stickslip.solvers.gauss_seidel import GaussSeidel, first_look
 from stickslip.solvers.interior_point import InteriorPoint
 from stickslip.solvers.options import Options, iterations_option, tolerance_option
 from stickslip.solvers.prox import COMPILED, ProximalNewton
 from stickslip.solvers.registry import Progress, entry
 
-FIRST = {(1,): first_phase.sweep_coulomb2, (2,): first_phase.sweep_coulomb3}
-"""First phases in one compiled call, by the sizes of the groups of all contacts."""
+DIMENSION: dict[tuple[int, ...] | None, int] = {(1,): 2, (2,): 3}
+"""Components of a contact where all are Coulomb's, by the sizes of the groups."""
 PER_CONTACT: dict[tuple[int, ...] | None, float] = {(1,): 20.0, (2,): 60.0}
 """Multiplications of one local solve, 2D and 3D; other blocks cost GENERAL."""
 GENERAL = 500.0
 NEWTON_CALL = 1.5e5
 """Multiplications that a Newton step in Python costs beside its factorisation."""
+STATUS = {schedule.SOLVED: Status.SOLVED, schedule.NOT_FINITE: Status.NOT_FINITE}
 INTERIOR_POINTS = (
     InteriorPoint(polish=0),
     InteriorPoint(rule="root", centring=False, polish=0),
@@ -59,13 +61,18 @@ class Auto(Options):
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
         """Solve `problem` from `guess` (zero if none); any problem, through its contact form."""
+        if guess is None and type(problem) is ContactProblem and _is_coulomb(problem):
+            # the same as below, without what a small problem would spend most of its time on
+            first = _sweep_in_one_call(problem, None, self.tolerance)
+            if first.status is Status.SOLVED:
+                return judged("auto", problem, Answer(first.r), first, self.tolerance)
         return certified("auto", partial(self.attempt, progress=progress), problem, guess, self.tolerance)
 
     def attempt(
         self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
     ) -> Attempt:
         """Stage after stage on a contact problem; what was found, not yet certified."""
-        if type(problem.W) is not BodyDelassus and problem.K.family in FIRST:
+        if _is_coulomb(problem):
             first = _sweep_in_one_call(problem, guess, tolerance)
         else:
             first = _sweep(problem, guess, tolerance, progress)
@@ -130,22 +137,24 @@ class Trail:
         )  # fmt: skip
 
 
+def _is_coulomb(problem: ContactProblem) -> bool:
+    """Whether all contacts are Coulomb's in one dimension and W is not matrix-free."""
+    return problem.K.family in DIMENSION and type(problem.W) is not BodyDelassus
+
+
 def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: float) -> Attempt:
     """Gauss-Seidel while it is cheaper than Newton: small problems are mostly calls, so this is one."""
-    K = problem.K
-    run, allowed, cost = FIRST[K.family], *sweeps_allowed(problem)  # type: ignore[index]
+    K, W = problem.K, problem.W.blocks(problem.K)
+    allowed, cost = sweeps_allowed(problem, W.data.size)
     r = np.zeros(problem.size)
     if guess is not None:
         cones.project(*K.arrays, guess, r)
-    arguments = (
-        *K.arrays, *problem.W.blocks(K).arrays[1:], problem.u_free, r, first_look(problem, guess),
-        tolerance, allowed,
+    (r, control, history), seconds, compiling = timed(
+        first_phase.sweep_coulomb, DIMENSION[K.family], K.coefficient, W.row_start, W.column, W.data,
+        problem.u_free, r, first_look(problem, guess), tolerance, allowed,
     )  # fmt: skip
-    (r, control, history), seconds, compiling = timed(run, *arguments)
     sweeps, state = int(control[schedule.SWEEPS]), control[schedule.STATE]
-    status = Status.SOLVED if state == schedule.SOLVED else Status.MAX_ITERATIONS
-    if state == schedule.NOT_FINITE:
-        status = Status.NOT_FINITE
+    status = STATUS.get(state, Status.MAX_ITERATIONS)
     stage = Stage("nsgs", sweeps, cost * sweeps, float(control[schedule.BEST]))
     return Attempt(r, status, sweeps, seconds, compiling, history, "", (stage,), stage.operations)
 
@@ -154,12 +163,14 @@ def _sweep(
     problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None
 ) -> Attempt:
     """The same for other blocks, and matrix-free."""
-    allowed, cost = sweeps_allowed(problem)
+    W = problem.W
+    entries = W.rows.size if isinstance(W, BodyDelassus) else W.blocks(problem.K).data.size
+    allowed, cost = sweeps_allowed(problem, entries)
     found = GaussSeidel(max_iterations=int(allowed)).attempt(
         problem, guess, tolerance, progress, hopeful=True
     )
     stage = _stage("nsgs", found, cost * found.iterations)
-    return replace(found, tried=(stage,), operations=stage.operations)
+    return found._replace(tried=(stage,), operations=stage.operations)
 
 
 def _stage(solver: str, found: Attempt, operations: float) -> Stage:
@@ -168,15 +179,14 @@ def _stage(solver: str, found: Attempt, operations: float) -> Stage:
     return Stage(solver, found.iterations, operations, error)
 
 
-def sweeps_allowed(problem: ContactProblem) -> tuple[float, float]:
-    """Sweeps that cost as much as Newton would, and the multiplications of one sweep."""
-    n, nc, W = problem.size, problem.contacts, problem.W
-    entries = W.rows.size if isinstance(W, BodyDelassus) else W.blocks(problem.K).data.size
-    sweep = entries + PER_CONTACT.get(problem.K.family, GENERAL) * nc
-    if n <= COMPILED:
-        newton = n**3 / 6.0 + 8.0 * entries
-        return max(30.0, min(float(int(8.0 * newton / max(sweep, 1.0))), 300.0)), sweep
-    return float(int(150.0 + 10.0 * NEWTON_CALL / sweep)), sweep
+def sweeps_allowed(problem: ContactProblem, entries: int) -> tuple[float, float]:
+    """Sweeps that cost as much as Newton would, and the multiplications of one; `entries` of W or H'."""
+    n = problem.size
+    sweep = entries + PER_CONTACT.get(problem.K.family, GENERAL) * problem.contacts
+    if n > COMPILED:
+        return 150.0 + 10.0 * NEWTON_CALL // sweep, sweep
+    newton = n * n * n / 6.0 + 8.0 * entries
+    return max(30.0, min(8.0 * newton // max(sweep, 1.0), 300.0)), sweep
 
 
 def _newton(trail: Trail) -> None:

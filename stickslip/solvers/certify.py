@@ -6,7 +6,7 @@ comes back, and the judge examines it on the problem as it was given: its word i
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,8 +25,10 @@ TIGHTER = (1.0, 0.1, 0.01)
 """Shares of the tolerance asked of the converted problem until the original one is solved."""
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+NO_HISTORY: Array = frozen(np.zeros((0, 3)))
+
+
+class Attempt(NamedTuple):
     """What a method found on a contact problem, in its own words."""
 
     r: Array
@@ -39,7 +41,7 @@ class Attempt:
     """Time without compilation [s]."""
     compile_seconds: float
     """Time of compilation [s]."""
-    history: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    history: Array = NO_HISTORY
     """Iteration, natural, natural_scaled at each look at the judge [-], shape (checks, 3)."""
     reason: str = ""
     """What was seen, when the status needs more than its own sentence."""
@@ -63,7 +65,7 @@ def certified(
     if isinstance(problem, ContactProblem):
         refuse_unknown_blocks(name, problem)
         attempt = method(problem, start, tolerance)
-        return _judged(name, problem, Answer(attempt.r), attempt, tolerance)
+        return judged(name, problem, Answer(attempt.r), attempt, tolerance)
     conversion, seconds, compiling = _converted(problem)
     refuse_unknown_blocks(name, conversion.problem)
     start = None if start is None else frozen(np.ascontiguousarray(conversion.guess(start)))
@@ -79,7 +81,7 @@ def certified(
             attempt.r, attempt.status, iterations, seconds, compiling, np.concatenate(history),
             attempt.reason, tried, operations,
         )  # fmt: skip
-        solution = _judged(name, problem, conversion.recover(attempt.r), whole, tolerance)
+        solution = judged(name, problem, conversion.recover(attempt.r), whole, tolerance)
         if solution.ok or not attempt.status.ok or solution.residuals.error <= tolerance:
             break
     return solution
@@ -104,7 +106,8 @@ def _converted(problem: GlobalProblem | BoxProblem) -> tuple[Conversion[ContactP
     return conversion, seconds - compilation.seconds, compilation.seconds
 
 
-def _judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, tolerance: float) -> Solution:
+def judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, tolerance: float) -> Solution:
+    """An attempt with the judge's word on it."""
     residuals, u = examine(problem, answer.r, answer.v, answer.lam)
     status, reason = attempt.status, attempt.reason
     if residuals.solved(tolerance):
