@@ -33,6 +33,15 @@ def test_examples_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
         assert without_time.sub("", printed) == without_time.sub("", shown)
 
 
+def test_the_factorisations_of_the_docs(capsys):
+    names: dict = {}
+    for code in blocks(ROOT / "docs" / "linalg.md"):
+        exec(compile(code, "linalg.md", "exec"), names)
+    assert names["signed"].residual < 1e-10
+    M = names["problem"].M.sparse + names["H"].sparse(50) @ names["H"].sparse(50).T
+    np.testing.assert_allclose(M @ names["v"], names["problem"].f, atol=1e-12)
+
+
 def test_the_solver_of_the_docs_solves(tmp_path, monkeypatch):
     """docs/extend.md: one file and one line."""
     code = blocks(ROOT / "docs" / "extend.md")[0]

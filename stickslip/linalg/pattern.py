@@ -1,4 +1,4 @@
-"""Where the blocks of a symmetric matrix are: from pairs, from bodies in contact, from a SciPy matrix.
+"""Where the blocks of a symmetric matrix are: from pairs, or from a SciPy matrix.
 
 A pattern is a value. The numbers of a matrix are a flat array beside it, block after block, each
 row-major: `pattern.source` says where a block starts.
@@ -6,35 +6,17 @@ row-major: `pattern.source` says where a block starts.
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-
-from stickslip.linalg.kernels import assembly
 
 Array = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 SYMMETRIC = 1e-10
 """Largest difference across the diagonal of a SciPy matrix, relative to its largest entry."""
-
-
-class ContactMap(Protocol):
-    """H as contact blocks: what `stickslip.problem.jacobian.ContactBlocks` is."""
-
-    @property
-    def bodies(self) -> IntArray:
-        """First and second body of each contact, -1 for a fixed side, shape (nc, 2)."""
-
-    @property
-    def rows(self) -> Array:
-        """Rows of H' over the velocities of the two bodies, shape (n, 2, k)."""
-
-    @property
-    def offset(self) -> IntArray:
-        """First row of each contact, and the total, shape (nc + 1,)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,40 +74,6 @@ class BlockPattern:
 
 
 @dataclass(frozen=True, eq=False)
-class BodyPattern(BlockPattern):
-    """M + H D H' over bodies: one block per body, then one per pair of bodies in contact."""
-
-    edge: IntArray
-    """Block of the pair of each contact, -1 where one side is fixed [-], shape (nc,)."""
-
-    def values(self, M: ArrayLike, H: ContactMap, D: ArrayLike, out: Array | None = None) -> Array:
-        """Blocks of M + H D H', shape (nnzb, k, k), written into `out` if given.
-
-        M: blocks of shape (bodies, k, k). D: one number, a number per component (n,), or blocks of
-        shape (nc, d, d), or those of contacts of several widths one after the other, flat, row-major.
-        """
-        n, k = self.widths.size, int(self.widths[0]) if self.widths.size else 0
-        mass, rows = np.ascontiguousarray(M, dtype=np.float64), H.rows
-        if mass.shape != (n, k, k) and n:
-            raise ValueError(f"M has shape {mass.shape}, expected ({n}, {k}, {k})")
-        if H.bodies.shape != (self.edge.size, 2) or (n and rows.shape[1:] != (2, k)):
-            raise ValueError(f"H has {H.bodies.shape[0]} contacts, the pattern {self.edge.size}, of width {k}")
-        width = np.diff(H.offset)
-        weight = np.ascontiguousarray(D, dtype=np.float64).reshape(-1)
-        entries = int((width * width).sum())
-        if weight.size not in (1, rows.shape[0], entries):
-            raise ValueError(f"D has {weight.size} numbers, expected 1, {rows.shape[0]} or {entries}")
-        if out is None:
-            out = np.empty((self.one.size, k, k))
-        if n:
-            work = np.empty((int(width.max(initial=1)), k))
-            assembly.body_values(
-                fixed(mass), fixed(H.bodies), fixed(H.offset), fixed(rows), fixed(weight), self.edge, work, out
-            )
-        return out
-
-
-@dataclass(frozen=True, eq=False)
 class MatrixPattern(BlockPattern):
     """The blocks of a symmetric SciPy matrix."""
 
@@ -159,9 +107,13 @@ class MatrixPattern(BlockPattern):
 
 def block_pattern(widths: ArrayLike, one: ArrayLike, other: ArrayLike) -> BlockPattern:
     """A checked pattern: `widths` (n,), and the pairs `one`, `other` (nnzb,) that have a block."""
-    width, first, second = (_integers(name, a) for name, a in (("widths", widths), ("one", one), ("other", other)))
+    width, first, second = (
+        _integers(name, a) for name, a in (("widths", widths), ("one", one), ("other", other))
+    )
     if (width < 1).any():
-        raise ValueError(f"width of block row {int(np.argmax(width < 1))} is {width.min()}; it must be 1 or more")
+        raise ValueError(
+            f"width of block row {int(np.argmax(width < 1))} is {width.min()}; it must be 1 or more"
+        )
     if first.shape != second.shape:
         raise ValueError(f"one has shape {first.shape}, other {second.shape}; they are pairs")
     for name, index in (("one", first), ("other", second)):
@@ -169,27 +121,6 @@ def block_pattern(widths: ArrayLike, one: ArrayLike, other: ArrayLike) -> BlockP
         if outside.any():
             raise ValueError(f"{name} names block row {index[outside][0]}; there are {width.size}")
     return BlockPattern(width, first, second)
-
-
-def body_pattern(bodies: ArrayLike, count: int, width: int = 6) -> BodyPattern:
-    """Pattern of M + H D H' for `count` bodies of `width` velocities; `bodies` (nc, 2), -1 for fixed."""
-    pairs = np.ascontiguousarray(bodies, dtype=np.int64).reshape(-1, 2)
-    if pairs.size and (pairs.max() >= count or pairs.min() < -1):
-        wrong = pairs.max() if pairs.max() >= count else pairs.min()
-        raise ValueError(f"bodies names body {wrong}; there are {count}, and -1 is a fixed side")
-    low, high = pairs.min(axis=1), pairs.max(axis=1)
-    same = (low == high) & (low >= 0)
-    if same.any():
-        i = int(np.argmax(same))
-        raise ValueError(f"contact {i} joins body {low[i]} to itself; give each body one side")
-    touching = low >= 0
-    keys, name = np.unique(high[touching] * count + low[touching], return_inverse=True)
-    edge = np.full(pairs.shape[0], -1)
-    edge[touching] = count + name
-    every = np.arange(count)
-    one = np.concatenate([every, keys // max(count, 1)])
-    other = np.concatenate([every, keys % max(count, 1)])
-    return BodyPattern(fixed(np.full(count, width)), fixed(one), fixed(other), fixed(edge))
 
 
 def matrix_pattern(A: Any, widths: ArrayLike) -> MatrixPattern:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels.jit import JIT
+from stickslip.linalg.bodies import SaddlePattern
 from stickslip.linalg.buffers import Buffers
 from stickslip.linalg.factor import SINGULAR, CholeskyFactor, QuasiDefiniteFactor, Regularisation
 from stickslip.linalg.kernels import assembly, elimination, fronts
@@ -81,15 +82,22 @@ def analyse(
     positions: of the block rows (n, axes), for nested dissection of large graphs; NaN, or positions
     that tell nothing, are no error. negative: block rows whose pivots are negative (n,) bool, for a
     quasi-definite matrix. order: a permutation to use instead.
+
+    A SaddlePattern knows its negative rows and takes the positions of its bodies: its contacts go
+    first, then the bodies as for M + H D H', which beats any order of the whole graph.
     """
     n = pattern.widths.size
+    if isinstance(pattern, SaddlePattern) and negative is None:
+        negative = pattern.negative
     minus = np.zeros(n, np.bool_) if negative is None else np.array(negative)
     if minus.shape != (n,) or minus.dtype != np.bool_:
         raise ValueError(f"negative must be {n} booleans, got {minus.dtype} of shape {minus.shape}")
-    start = np.empty(n + 1, np.int64)
-    neighbour = fixed(assembly.graph(pattern.one, pattern.other, start))
-    start = fixed(start)
-    if order is None:
+    start, neighbour = _graph(pattern)
+    if order is None and isinstance(pattern, SaddlePattern):
+        count = pattern.graph.widths.size
+        bodies = elimination_order(*_graph(pattern.graph), _positions(positions, count))
+        chosen = np.concatenate([np.arange(count, n), bodies])
+    elif order is None:
         chosen = elimination_order(start, neighbour, _positions(positions, n))
     else:
         chosen = np.array(order, dtype=np.int64)
@@ -98,6 +106,13 @@ def analyse(
     if not JIT:
         return Symbolic(pattern, fixed(minus), fixed(chosen), None, None, 0)
     return _lay_out(pattern, fixed(minus), start, neighbour, fixed(chosen))
+
+
+def _graph(pattern: BlockPattern) -> tuple[IntArray, IntArray]:
+    """Adjacency lists: where each starts, and the neighbours."""
+    start = np.empty(pattern.widths.size + 1, np.int64)
+    neighbour = assembly.graph(pattern.one, pattern.other, start)
+    return fixed(start), fixed(neighbour)
 
 
 def _positions(positions: ArrayLike | None, n: int) -> Array | None:
@@ -124,7 +139,9 @@ def _lay_out(
     row_offset = _ints(row.size)
     columns, rows, panel, update, minus = (_ints(count + (i == 2)) for i in range(5))
     layout = (row_offset, columns, rows, panel, update, minus)
-    stack = fronts.sizes(permutation, negative, offset, first, row_start, row, above, child_start, child, layout)
+    stack = fronts.sizes(
+        permutation, negative, offset, first, row_start, row, above, child_start, child, layout
+    )
     family = (_ints(count + 1), _ints(row.size), _ints(row.size), _ints(row.size))
     reach = (_ints(count + 1), _ints(row.size), _ints(row.size))
     a, b = fronts.runs(offset, first, columns, row_start, row, row_offset, above, family, reach)
@@ -132,7 +149,10 @@ def _lay_out(
     shared = (array[:end] for array, end in zip((*family, *reach), ends, strict=True))
     scalar = np.repeat(pattern.offset[permutation] - offset[:-1], width) + np.arange(pattern.size)
     shape = Fronts(
-        *(fixed(array) for array in (offset, scalar, first, columns, rows, panel, update, minus, child_start, child)),
+        *(
+            fixed(array)
+            for array in (offset, scalar, first, columns, rows, panel, update, minus, child_start, child)
+        ),
         *(fixed(array) for array in shared),
     )
     front_of = np.repeat(np.arange(count), np.diff(first))
@@ -152,7 +172,15 @@ def _supernodes(
     back[post], back[n] = np.arange(n), -1  # index -1, of the parents of roots, is the last
     permutation, first, above = _ints(n), _ints(n + 1), _ints(n)
     count = elimination.supernodes(
-        order[post], widths, back[parent[post]], blocks[post], scalars[post], negative, permutation, first, above
+        order[post],
+        widths,
+        back[parent[post]],
+        blocks[post],
+        scalars[post],
+        negative,
+        permutation,
+        first,
+        above,
     )
     return fixed(permutation), fixed(first[: count + 1]), fixed(above[:count])
 

@@ -2,7 +2,8 @@
 
 from stickslip.kernels.jit import jit
 from stickslip.linalg.kernels import panels
-from stickslip.linalg.kernels.blas import LOWER, NO, RIGHT, TRANSPOSED, dpotrf, dsyrk, dtrsm
+from stickslip.linalg.kernels.blas import LOWER, NO, dpotrf, dsyrk
+
 
 @jit
 def factorise(fronts, blocks, values, x, u, diagonal, info, least):
@@ -17,18 +18,10 @@ def factorise(fronts, blocks, values, x, u, diagonal, info, least):
         n, m, at = fronts.columns[s], fronts.rows[s], fronts.panel[s]
         step, head, into = n + m, fronts.offset[fronts.first[s]], fronts.update[s]
         x[at : at + n * step] = 0.0
-        panels.scatter(
-            blocks.source, blocks.height, blocks.width, blocks.to, blocks.flip,
-            blocks.start[s], blocks.start[s + 1], values, x, step,
-        )  # fmt: skip
+        panels.scatter(blocks, s, values, x, step)
         for j in range(n):
             diagonal[head + j] = x[at + j * step + j]
-        for k in range(fronts.child_start[s], fronts.child_start[s + 1]):
-            c = fronts.child[k]
-            panels.add_update(
-                fronts.run_from, fronts.run_to, fronts.run_length, fronts.run_start[c], fronts.run_start[c + 1],
-                u, fronts.update[c], fronts.rows[c], x, at, step, n, True,
-            )  # fmt: skip
+        panels.add_children(fronts, s, u, x, at, step, True)
         if n <= panels.NARROW:
             panels.cholesky(x, at, step, n)
         else:
@@ -42,21 +35,11 @@ def factorise(fronts, blocks, values, x, u, diagonal, info, least):
             diagonal[head + j] = pivot * pivot / diagonal[head + j]
         if m == 0:
             continue
-        if n <= panels.NARROW:
-            panels.divide(x, at, step, n, m)
-        else:
-            dtrsm(
-                (RIGHT, LOWER, TRANSPOSED, NO, m, n, 1.0, x_address + 8 * at, step, x_address + 8 * (at + n), step)
-            )
+        panels.divide(x, x_address, at, step, n, m)
         if n <= panels.NARROW and n % 6 == 0:
             for k in range(0, n, 6):
                 panels.square6(x, at + n + k * step, step, m, u, into, k == 0)
         else:
             dsyrk((LOWER, NO, m, n, -1.0, x_address + 8 * (at + n), step, 0.0, u_address + 8 * into, m))
-        for k in range(fronts.child_start[s], fronts.child_start[s + 1]):
-            c = fronts.child[k]
-            panels.add_update(
-                fronts.run_from, fronts.run_to, fronts.run_length, fronts.run_start[c], fronts.run_start[c + 1],
-                u, fronts.update[c], fronts.rows[c], u, into, m, n, False,
-            )  # fmt: skip
+        panels.add_children(fronts, s, u, u, into, m, False)
     return -1

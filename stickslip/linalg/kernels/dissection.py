@@ -48,7 +48,7 @@ def dissect(along, start, neighbour, order):
         size = high - low
         if size <= LEAF:
             if size > 0:
-                _minimum_degree(start, neighbour, along[0, low:high], place, order[low:high])
+                minimum_degree(start, neighbour, along[0, low:high], place, order[low:high])
             continue
         for i in range(low, high):
             member[along[0, i]] = True
@@ -146,7 +146,9 @@ def _refine(vertices, start, neighbour, member, side, locked, separator, moved, 
         best, best_skew = count[SEPARATOR], abs(count[FIRST] - count[SECOND])
         moves = best_moves = idle = 0
         while idle < PATIENCE:
-            v, to, waiting = _best_move(separator, waiting, start, neighbour, member, side, locked, count, most)
+            v, to, waiting = _best_move(
+                separator, waiting, start, neighbour, member, side, locked, count, most
+            )
             if v < 0 or moves + 1 + start[v + 1] - start[v] > moved.shape[0] or waiting == size:
                 break
             moved[moves], came[moves] = v, SEPARATOR
@@ -209,7 +211,7 @@ def _best_move(separator, waiting, start, neighbour, member, side, locked, count
 
 
 @jit
-def _minimum_degree(start, neighbour, vertices, place, order):
+def minimum_degree(start, neighbour, vertices, place, order):
     """order <- vertices of a leaf by minimum degree in the eliminated graph, in sets of bits."""
     count = vertices.shape[0]
     halo = np.empty(HALO, np.int64)

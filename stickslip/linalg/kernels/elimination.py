@@ -73,7 +73,7 @@ def postorder(parent, post):
 
 
 @jit
-def _seconds(columns, rows):
+def _nanoseconds(columns, rows):
     """Model of the time of a front [ns] with so many pivot columns and rows below them."""
     c, r = float(columns), float(rows)
     flops = c * c * c / 3.0 + c * c * r + c * r * r
@@ -125,8 +125,8 @@ def _merge_children(s, columns, height, up, child, sibling, alive, head, tail, l
     while c >= 0:
         after = sibling[c]
         below = height[s] - columns[s]
-        apart = _seconds(columns[c], height[c] - columns[c]) + _seconds(columns[s], below)
-        if apart <= _seconds(columns[c] + columns[s], below):
+        apart = _nanoseconds(columns[c], height[c] - columns[c]) + _nanoseconds(columns[s], below)
+        if apart <= _nanoseconds(columns[c] + columns[s], below):
             before, c = c, after
             continue
         merged, alive[c] = True, False

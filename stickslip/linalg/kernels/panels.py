@@ -1,4 +1,4 @@
-"""Dense kernels for narrow panels, where a call of BLAS would cost more than its work.
+"""Dense kernels of a front; for narrow panels without BLAS, a call of which would cost more than its work.
 
 A panel is column-major with leading dimension `step`, at `at` of a flat array. Sums are added in the
 order written, whatever the machine: same input, same bytes.
@@ -7,9 +7,10 @@ order written, whatever the machine: same input, same bytes.
 import numpy as np
 
 from stickslip.kernels.jit import jit
+from stickslip.linalg.kernels.blas import LOWER, NO, RIGHT, TRANSPOSED, dtrsm
 
 NARROW = 12
-"""Panels of so many columns are done here, wider ones by BLAS (7 % at 1,000 contacts, 20 % at 10,000)."""
+"""Panels of so many columns are done here, wider ones by BLAS; BLAS alone is a fifth slower."""
 
 
 @jit
@@ -28,8 +29,18 @@ def cholesky(x, at, step, n):
 
 
 @jit
-def divide(x, at, step, n, m):
+def divide(x, x_address, at, step, n, m):
     """The m rows below the n x n factor <- rows L^-T."""
+    if n <= NARROW:
+        _divide_narrow(x, at, step, n, m)
+    else:
+        top, low = x_address + 8 * at, x_address + 8 * (at + n)
+        dtrsm((RIGHT, LOWER, TRANSPOSED, NO, m, n, 1.0, top, step, low, step))
+
+
+@jit
+def _divide_narrow(x, at, step, n, m):
+    """The same where n is small."""
     for j in range(n):
         column = x[at + j * step + n : at + j * step + n + m]
         k = 0
@@ -78,12 +89,25 @@ def square6(x, at, step, m, u, into, fresh):
 
 
 @jit
-def add_update(run_from, run_to, run_length, low, high, u, child_at, child_rows, x, at, step, columns, inside):
-    """Add a child's update matrix where it belongs to the pivots (inside), or to the rows, of its parent.
+def add_children(fronts, s, u, x, at, step, inside):
+    """Add the update matrices of the children of s to its pivots (inside), or to its rows.
 
-    Runs low..high of the child. Target: x at `at`, columns of length `step`; for the rows, `at` is
-    the parent's update matrix and targets are counted from its first row.
+    Target: x at `at`, columns of length `step`: the panel, or the update matrix of s.
     """
+    run_from, run_to, run_length = fronts.run_from, fronts.run_to, fronts.run_length
+    columns = fronts.columns[s]
+    for k in range(fronts.child_start[s], fronts.child_start[s + 1]):
+        c = fronts.child[k]
+        low, high = fronts.run_start[c], fronts.run_start[c + 1]
+        _add_child(run_from, run_to, run_length, low, high, u, fronts.update[c], fronts.rows[c],
+                   x, at, step, columns, inside)  # fmt: skip
+
+
+@jit
+def _add_child(
+    run_from, run_to, run_length, low, high, u, child_at, child_rows, x, at, step, columns, inside
+):
+    """Add the update matrix of one child, by its runs low..high; targets are counted from `shift`."""
     shift = 0 if inside else columns
     for a in range(low, high):
         to = run_to[a]
@@ -105,11 +129,11 @@ def add_update(run_from, run_to, run_length, low, high, u, child_at, child_rows,
 
 
 @jit
-def scatter(block_from, block_height, block_width, block_to, block_flip, low, high, values, x, step):
-    """Add blocks low..high of the matrix (row-major) to a panel (column-major)."""
-    for q in range(low, high):
-        at, to, h, w = block_from[q], block_to[q], block_height[q], block_width[q]
-        if block_flip[q]:
+def scatter(blocks, s, values, x, step):
+    """Add the blocks of the matrix (row-major) that belong to front s to its panel (column-major)."""
+    for q in range(blocks.start[s], blocks.start[s + 1]):
+        at, to, h, w = blocks.source[q], blocks.to[q], blocks.height[q], blocks.width[q]
+        if blocks.flip[q]:
             for i in range(h):
                 for j in range(w):
                     x[to + i * step + j] += values[at + i * w + j]

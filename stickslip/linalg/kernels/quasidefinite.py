@@ -28,16 +28,8 @@ def factorise(fronts, blocks, values, x, u, shift, scale, least, replacement):
         n, m, at = fronts.columns[s], fronts.rows[s], fronts.panel[s]
         step, head, into = n + m, fronts.offset[fronts.first[s]], fronts.update[s]
         x[at : at + n * step] = 0.0
-        panels.scatter(
-            blocks.source, blocks.height, blocks.width, blocks.to, blocks.flip,
-            blocks.start[s], blocks.start[s + 1], values, x, step,
-        )  # fmt: skip
-        for k in range(fronts.child_start[s], fronts.child_start[s + 1]):
-            c = fronts.child[k]
-            panels.add_update(
-                fronts.run_from, fronts.run_to, fronts.run_length, fronts.run_start[c], fronts.run_start[c + 1],
-                u, fronts.update[c], fronts.rows[c], x, at, step, n, True,
-            )  # fmt: skip
+        panels.scatter(blocks, s, values, x, step)
+        panels.add_children(fronts, s, u, x, at, step, True)
         minus = fronts.negative[s]
         plus, corner = n - minus, at + minus * step + minus
         for j in range(minus):
@@ -46,11 +38,13 @@ def factorise(fronts, blocks, values, x, u, shift, scale, least, replacement):
         for j in range(n):
             x[at + j * step + j] += shift[head + j]
         if minus > 0:
-            changed, bad = _definite(x, x_address, at, step, minus, scale[head : head + minus], least, replacement)
+            changed, bad = _definite(
+                x, x_address, at, step, minus, scale[head : head + minus], least, replacement
+            )
             if bad >= 0:
                 return replaced, head + bad
             replaced += changed
-            _divide(x, x_address, at, step, minus, step - minus)
+            panels.divide(x, x_address, at, step, minus, step - minus)
             if plus > 0:
                 left = x_address + 8 * (at + minus)
                 dsyrk((LOWER, NO, plus, minus, 1.0, left, step, 1.0, x_address + 8 * corner, step))
@@ -64,7 +58,7 @@ def factorise(fronts, blocks, values, x, u, shift, scale, least, replacement):
             if bad >= 0:
                 return replaced, head + minus + bad
             replaced += changed
-            _divide(x, x_address, corner, step, plus, m)
+            panels.divide(x, x_address, corner, step, plus, m)
         if m == 0:
             continue
         low, added = x_address + 8 * (at + n), 0.0
@@ -74,24 +68,8 @@ def factorise(fronts, blocks, values, x, u, shift, scale, least, replacement):
         if plus > 0:
             low += 8 * minus * step
             dsyrk((LOWER, NO, m, plus, -1.0, low, step, added, u_address + 8 * into, m))
-        for k in range(fronts.child_start[s], fronts.child_start[s + 1]):
-            c = fronts.child[k]
-            panels.add_update(
-                fronts.run_from, fronts.run_to, fronts.run_length, fronts.run_start[c], fronts.run_start[c + 1],
-                u, fronts.update[c], fronts.rows[c], u, into, m, n, False,
-            )  # fmt: skip
+        panels.add_children(fronts, s, u, u, into, m, False)
     return replaced, -1
-
-
-@jit
-def _divide(x, x_address, at, step, n, m):
-    """The m rows below an n x n factor <- rows L^-T."""
-    if m > 0:
-        if n <= panels.NARROW:
-            panels.divide(x, at, step, n, m)
-        else:
-            top, low = x_address + 8 * at, x_address + 8 * (at + n)
-            dtrsm((RIGHT, LOWER, TRANSPOSED, NO, m, n, 1.0, top, step, low, step))
 
 
 @jit
