@@ -12,7 +12,19 @@ import numpy as np
 
 from stickslip.kernels.jit import jit
 from stickslip.linalg.kernels import fronts
-from stickslip.linalg.kernels.blas import LEFT, LOWER, NO, RIGHT, UNIT, UPPER, dgemm, dgemv, dgetrf, dtrsm, dtrsv
+from stickslip.linalg.kernels.blas import (
+    LEFT,
+    LOWER,
+    NO,
+    RIGHT,
+    UNIT,
+    UPPER,
+    dgemm,
+    dgemv,
+    dgetrf,
+    dtrsm,
+    dtrsv,
+)
 
 NARROW = 12
 """Fronts of so many pivots are done here, wider ones by BLAS."""
@@ -56,7 +68,11 @@ def plan(tree, widths, offset, row_start, column, data_start):
             scalar[final[p] + k] = offset[tree.permutation[p]] + k
     many = tree.row.shape[0]
     row_offset, columns, rows = np.empty(many, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
-    panel, update, negative = np.empty(count + 1, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    panel, update, negative = (
+        np.empty(count + 1, np.int64),
+        np.empty(count, np.int64),
+        np.empty(count, np.int64),
+    )
     stack = fronts.sizes(
         tree.permutation, np.zeros(n, np.bool_), final, tree.first, tree.row_start, tree.row, tree.above,
         tree.child_start, tree.child, (row_offset, columns, rows, panel, update, negative),
@@ -66,7 +82,12 @@ def plan(tree, widths, offset, row_start, column, data_start):
     for s in range(count):
         upper[s + 1] = upper[s] + columns[s] * rows[s]
         head[s] = final[tree.first[s]]
-    family = (np.empty(count + 1, np.int64), np.empty(many, np.int64), np.empty(many, np.int64), np.empty(many, np.int64))
+    family = (
+        np.empty(count + 1, np.int64),
+        np.empty(many, np.int64),
+        np.empty(many, np.int64),
+        np.empty(many, np.int64),
+    )
     reach = (np.empty(count + 1, np.int64), np.empty(many, np.int64), np.empty(many, np.int64))
     fronts.runs(final, tree.first, columns, tree.row_start, tree.row, row_offset, tree.above, family, reach)
     to = np.empty(data_start[-1], np.int64)
