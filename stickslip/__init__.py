@@ -25,9 +25,12 @@ _HOME = {
     ),
     "stickslip.problem.jacobian": ("ContactBlocks", "contact_blocks"),
     "stickslip.problem.checks": ("ProblemError",),
+    "stickslip.problem.certificate": ("Certificate", "check_certificate"),
+    "stickslip.problem.existence": ("Existence",),
     "stickslip.problem.residuals": ("Residuals", "judge"),
     "stickslip.problem.solution": ("Solution", "SolverFailure", "Status"),
     "stickslip.problem.fingerprint": ("fingerprint",),
+    "stickslip.solvers.existence": ("existence",),
     "stickslip.files": ("FormatError", "ProblemRecord", "read", "read_record", "write"),
 }  # fmt: skip
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
@@ -37,8 +40,10 @@ __all__ = ["solve", *sorted(_WHERE)]
 if TYPE_CHECKING:
     from stickslip.files import FormatError, ProblemRecord, read, read_record, write
     from stickslip.problem.box import BoxProblem, lcp, mlcp, relay
+    from stickslip.problem.certificate import Certificate, check_certificate
     from stickslip.problem.checks import ProblemError
     from stickslip.problem.contact import ContactProblem, GlobalProblem, Level
+    from stickslip.problem.existence import Existence
     from stickslip.problem.fingerprint import fingerprint
     from stickslip.problem.jacobian import ContactBlocks, contact_blocks
     from stickslip.problem.residuals import Residuals, judge
@@ -53,6 +58,7 @@ if TYPE_CHECKING:
         torsional,
     )
     from stickslip.problem.solution import Solution, SolverFailure, Status
+    from stickslip.solvers.existence import existence
 
 
 def solve(

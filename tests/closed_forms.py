@@ -31,6 +31,12 @@ class Known:
     total: np.ndarray | None = None
     """Sum of the impulses over the contacts, where they are not unique one by one."""
 
+    @property
+    def slides(self) -> bool:
+        """Whether the convex relaxation has another answer: mu |u_T| > 0 somewhere."""
+        K = getattr(self.problem, "K", None)
+        return K is not None and not np.array_equal(K.shifted(self.u), self.u)
+
 
 def block_on_slope(angle, mu, m=2.0, h=1e-2):
     """Sticks if tan(angle) <= mu; otherwise r_T = mu r_N against the slope (Coulomb 1785)."""

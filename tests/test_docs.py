@@ -47,10 +47,10 @@ def test_the_solver_of_the_docs_solves(tmp_path, monkeypatch):
     code = blocks(ROOT / "docs" / "extend.md")[0]
     (tmp_path / "fixed_point_of_the_docs.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
-    entry = registry.Entry("fixed-point", "fixed_point_of_the_docs", "FixedPoint", frozenset({"coulomb3d"}))
-    monkeypatch.setitem(registry._TABLE, "fixed-point", entry)
+    entry = registry.Entry("given-step", "fixed_point_of_the_docs", "FixedPoint", frozenset({"coulomb3d"}))
+    monkeypatch.setitem(registry._TABLE, "given-step", entry)
     problem = ss.ContactProblem(np.eye(6), [-1.0, 0.2, 0.0, -0.5, 0.0, 0.9], ss.coulomb([0.5, 0.3]))
-    solution = ss.solve(problem, "fixed-point", tolerance=1e-10).or_raise()
+    solution = ss.solve(problem, "given-step", tolerance=1e-10).or_raise()
     np.testing.assert_allclose(solution.r, ss.solve(problem, tolerance=1e-12).r, atol=1e-9)
     assert entry.summary.startswith("De Saxcé fixed point")
     place, config = tmp_path / "fixed_point_of_the_docs.py", ROOT / "pyproject.toml"

@@ -117,3 +117,22 @@ def judged(record: ProblemRecord) -> dict[str, Any] | None:
 
     stored = record.solution
     return None if stored is None else asdict(judge(record.problem, stored.r, stored.v, stored.lam))
+
+
+def expected(record: ProblemRecord) -> dict[str, Any]:
+    """Whether a solution is sure to exist; null for box problems, which the condition is not for."""
+    from stickslip.problem.box import BoxProblem
+    from stickslip.solvers.existence import existence
+
+    if isinstance(record.problem, BoxProblem):
+        sentence = "not looked at: the condition is for contact and global problems"
+        return {"existence": {"holds": None, "margin": None, "self_stress": [], "sentence": sentence}}
+    found = existence(record.problem)
+    return {
+        "existence": {
+            "holds": found.holds,
+            "margin": found.margin,
+            "self_stress": list(found.contacts),
+            "sentence": str(found),
+        }
+    }

@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from stickslip.cli.errors import ExitCode, InputError, complain
-from stickslip.cli.facts import describe
+from stickslip.cli.facts import describe, expected
 from stickslip.cli.load import load
-from stickslip.cli.parameters import Files, Json, Kind
+from stickslip.cli.parameters import Existence, Files, Json, Kind
 from stickslip.cli.progress import watch
 from stickslip.cli.tables import pairs, print_json
 
 
-def info(files: Files, /, *, kind: Kind | None = None, json: Json = False) -> int:
+def info(
+    files: Files, /, *, kind: Kind | None = None, existence: Existence = False, json: Json = False
+) -> int:
     """Show what problem files hold: kind, sizes, storage, stored answers.
 
     A stored solution is judged now, whatever the file says of it. The fingerprint
@@ -25,6 +27,7 @@ def info(files: Files, /, *, kind: Kind | None = None, json: Json = False) -> in
       stickslip info problem.hdf5
       stickslip info pile.dat --kind global
       stickslip info *.hdf5 --json
+      stickslip info pile.hdf5 --existence
 
     Parameters
     ----------
@@ -32,6 +35,8 @@ def info(files: Files, /, *, kind: Kind | None = None, json: Json = False) -> in
         Problem files, .hdf5 or .dat.
     kind
         What a .dat file holds, where its name does not say.
+    existence
+        Say whether a solution is sure to exist (a linear program; seconds for large files).
     json
         Print one JSON object (a list for several files) and nothing else.
     """
@@ -39,7 +44,8 @@ def info(files: Files, /, *, kind: Kind | None = None, json: Json = False) -> in
     for path in files:
         try:
             with watch(f"reading {path}", quiet=json):
-                reports.append(describe(path, load(path, kind)))
+                record = load(path, kind)
+                reports.append(describe(path, record) | (expected(record) if existence else {}))
         except InputError as error:
             complain(str(error))
             reports.append({"file": str(path), "error": str(error)})
@@ -81,6 +87,8 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:
         rows.append((name, spread + (" m" if name in ("mu_roll", "mu_spin") else "")))
     rows += [(name, " ".join(value.split())) for name, value in report["info"].items()]
     rows += [("solution", _verdict(report["solution"])), ("guesses", f"{report['guesses'] or 'none'}")]
+    if "existence" in report:
+        rows.append(("existence", report["existence"]["sentence"]))
     return [*rows, ("fingerprint", report["fingerprint"])]
 
 

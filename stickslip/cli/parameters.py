@@ -14,5 +14,8 @@ Kind = Literal["friction", "global", "rolling", "global-rolling", "lcp", "mlcp"]
 Json = Annotated[bool, Parameter(show_default=False)]
 """Whether to print JSON and nothing else."""
 
+Existence = Annotated[bool, Parameter(show_default=False, negative="")]
+"""Whether to look for the condition under which a solution is sure to exist."""
+
 Options = Annotated[list[str] | None, Parameter(name="--option")]
 """Settings of a solver as name=value, one per `--option`."""

@@ -53,6 +53,7 @@ def describe(name: str) -> dict[str, Any]:
         "name": name,
         "summary": entry.summary,
         "accepts": sorted(entry.accepts),
+        "exact": entry.exact,
         "options": [_option(spec) for spec in entry.options],
     }
 
@@ -79,7 +80,8 @@ def _show_one(name: str) -> None:
     from stickslip.solvers.options import allowed
 
     entry = registry.entry(name)
-    pairs(name, [("summary", entry.summary), ("accepts", _accepted(name))])
+    law = "Coulomb's law" if entry.exact else "its convex relaxation, which differs where something slides"
+    pairs(name, [("summary", entry.summary), ("accepts", _accepted(name)), ("solves", law)])
     rows = [
         (spec.name, _default(spec.default), spec.metadata["unit"], allowed(spec), spec.metadata["doc"])
         for spec in entry.options

@@ -176,6 +176,24 @@ def run(
 
 
 @jit
+def prepare_coulomb3(
+    kind, offset, group_offset, group_size, coefficient,
+    rows, isotropic, local, local_start, rho, length, coefficient_scaled, diagonal,
+):  # fmt: skip
+    """`prepare` when all contacts are Coulomb's in 3D; isotropic (nc, 2) as the sweep wants it."""
+    own_blocks(offset, rows, local, local_start, diagonal)
+    for i in range(kind.shape[0]):
+        at = local_start[i]
+        one.prepare_coulomb3(local, at)
+        short = local[at + 15] == one.ISOTROPIC
+        isotropic[i, 0] = local[at + 9] if short else 0.0
+        isotropic[i, 1] = local[at + 14] if short else 0.0
+    residuals.metric(
+        kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
+    )
+
+
+@jit
 def run_coulomb3(
     kind, offset, lower, upper, group_offset, group_size, coefficient,
     bodies, rows, w, isotropic, local, local_start,
@@ -187,17 +205,10 @@ def run_coulomb3(
     In one call, and without what other blocks would need to be compiled (omega is not read).
     """
     if control[schedule.STATE] == schedule.NEW:
-        diagonal = vectors[0]
-        own_blocks(offset, rows, local, local_start, diagonal)
-        for i in range(kind.shape[0]):
-            at = local_start[i]
-            one.prepare_coulomb3(local, at)
-            short = local[at + 15] == one.ISOTROPIC
-            isotropic[i, 0] = local[at + 9] if short else 0.0
-            isotropic[i, 1] = local[at + 14] if short else 0.0
-        residuals.metric(
-            kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
-        )
+        prepare_coulomb3(
+            kind, offset, group_offset, group_size, coefficient, rows, isotropic,
+            local, local_start, rho, length, coefficient_scaled, vectors[0],
+        )  # fmt: skip
     schedule.begin(control)
     while schedule.goes_on(control, budget):
         if schedule.is_due(control, budget):

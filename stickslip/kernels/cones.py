@@ -9,6 +9,9 @@ import math
 from stickslip.kernels.jit import jit
 
 FREE, NONNEGATIVE, INTERVAL, FRICTION = 0, 1, 2, 3
+DISKS = 4
+"""Tresca's set {r_N >= 0, |r_k| <= radius_k}, radii in the place of coefficients: a friction cone whose
+thresholds are held, met in subproblems only."""
 
 
 @jit
@@ -80,10 +83,26 @@ def project_friction(x, o, group_size, coefficient, g0, g1, out):
 
 
 @jit
+def project_disks(x, o, group_size, radius, g0, g1, out):
+    """out[o:] <- nearest point of {r_N >= 0, |r_k| <= radius_k}.   x, out (n,), may be the same array."""
+    out[o] = max(x[o], 0.0)
+    a = o + 1
+    for g in range(g0, g1):
+        t, scale = norm(x, a, a + group_size[g]), 1.0
+        if t > radius[g]:
+            scale = radius[g] / t
+        for i in range(a, a + group_size[g]):
+            out[i] = scale * x[i]
+        a += group_size[g]
+
+
+@jit
 def project_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, x, out):
     """out <- nearest point of K_i on the components of block i.   x, out (n,), may be the same."""
     if kind[i] == FRICTION:
         project_friction(x, offset[i], group_size, coefficient, group_offset[i], group_offset[i + 1], out)
+    elif kind[i] == DISKS:
+        project_disks(x, offset[i], group_size, coefficient, group_offset[i], group_offset[i + 1], out)
     else:
         for k in range(offset[i], offset[i + 1]):
             out[k] = min(max(x[k], lower[i]), upper[i])

@@ -201,6 +201,20 @@ def run(
 
 
 @jit
+def prepare_coulomb3(
+    kind, offset, group_offset, group_size, coefficient,
+    row_start, column, data_start, data, local, local_start, rho, length, coefficient_scaled, diagonal,
+):  # fmt: skip
+    """`prepare` when all contacts are Coulomb's in 3D."""
+    copy_diagonal_blocks(offset, row_start, column, data_start, data, local, local_start, diagonal)
+    for i in range(kind.shape[0]):
+        one.prepare_coulomb3(local, local_start[i])
+    residuals.metric(
+        kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
+    )
+
+
+@jit
 def run_coulomb3(
     kind, offset, lower, upper, group_offset, group_size, coefficient,
     row_start, column, data_start, data, local, local_start,
@@ -212,13 +226,10 @@ def run_coulomb3(
     In one call, and without what other blocks would need to be compiled (omega is not read).
     """
     if control[schedule.STATE] == schedule.NEW:
-        diagonal = vectors[0]
-        copy_diagonal_blocks(offset, row_start, column, data_start, data, local, local_start, diagonal)
-        for i in range(kind.shape[0]):
-            one.prepare_coulomb3(local, local_start[i])
-        residuals.metric(
-            kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
-        )
+        prepare_coulomb3(
+            kind, offset, group_offset, group_size, coefficient, row_start, column, data_start, data,
+            local, local_start, rho, length, coefficient_scaled, vectors[0],
+        )  # fmt: skip
     schedule.begin(control)
     while schedule.goes_on(control, budget):
         if schedule.is_due(control, budget):

@@ -126,6 +126,17 @@ def longest_step(offset, size, x, dx):
 
 
 @jit
+def move_inside(offset, size, x, least):
+    """Raise x_0 of every cone until x_0 - |x_rest| >= least, in place."""
+    for i in range(size.shape[0]):
+        o, square = offset[i], 0.0
+        for k in range(1, size[i]):
+            square += x[o + k] * x[o + k]
+        if size[i] > 0:
+            x[o] = max(x[o], least + math.sqrt(square))
+
+
+@jit
 def shifted(offset, size, u, smoothing, out, B):
     """out <- u + s e on friction cones, s = sqrt(|u_T|² + smoothing²) - smoothing, and B = d(out)/du.
 

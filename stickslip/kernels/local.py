@@ -14,15 +14,17 @@ import math
 
 from stickslip.kernels import cones, friction
 from stickslip.kernels.jit import jit
-from stickslip.kernels.slip import CLOSE, slip3
+from stickslip.kernels.slip import CLOSE, slip3, solve2, stiff_slip3
 
 EXTRAS_3 = 7
 """Numbers after W_ii for a 3D Coulomb contact: 1/W_NN, S (4), 1/det S or 1/s, and its form."""
-GENERAL, SINGULAR, ISOTROPIC = 0.0, 1.0, 2.0
+GENERAL, SINGULAR, ISOTROPIC, STIFF = 0.0, 1.0, 2.0, 3.0
 ROUNDING = 1e-13
 """S below this share of W_TT is what elimination leaves of nothing."""
 SINGULAR_BELOW = 1e-13
 """S is singular when det S is below this share of tr S tr W_TT: the rounding left by elimination."""
+STIFF_BELOW = 1e-2
+"""S of det below this share of (tr S)² is solved in axes and by a way that its condition does not harm."""
 
 
 @jit
@@ -48,7 +50,7 @@ def prepare_coulomb3(local, at):
     if s11 > 0.0 and coupling <= CLOSE * w00 and uneven <= CLOSE * s11:
         local[at + 14], local[at + 15] = 1.0 / s11, ISOTROPIC
     elif trace > 0.0 and det > SINGULAR_BELOW * trace * (local[at + 4] + local[at + 8]):
-        local[at + 14], local[at + 15] = 1.0 / det, GENERAL
+        local[at + 14], local[at + 15] = 1.0 / det, GENERAL if det > STIFF_BELOW * trace * trace else STIFF
     else:
         local[at + 15] = SINGULAR
 
@@ -73,6 +75,9 @@ def coulomb3(local, at, q0, q1, q2, mu, kappa):
         inverse = local[at + 14]
         t1, t2 = -(s22 * b1 - s12 * b2) * inverse, -(s11 * b2 - s21 * b1) * inverse
         sticks = True
+    elif form == STIFF:
+        t1, t2 = solve2(s11, s12, s21, s22, -b1, -b2)
+        sticks = True
     else:
         square = s11 * s11 + s12 * s12 + s21 * s21 + s22 * s22
         t1, t2 = 0.0, 0.0
@@ -88,6 +93,8 @@ def coulomb3(local, at, q0, q1, q2, mu, kappa):
         return n, t1, t2, kappa
     if mu == 0.0:
         return n0, 0.0, 0.0, kappa
+    if form == STIFF:
+        return stiff_slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa)
     return slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa)
 
 

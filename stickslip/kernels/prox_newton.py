@@ -389,7 +389,7 @@ def run_dense(
 @jit
 def solve_small(
     kind, offset, lower, upper, group_offset, group_size, coefficient,
-    row_start, column, data_start, data, u_free, r, alpha, tolerance, budget,
+    row_start, column, data_start, data, u_free, r, alpha, tolerance, budget, patience,
 ):  # fmt: skip
     """(best, control, history) from r, everything else made here: small problems are mostly calls."""
     n, nb = u_free.shape[0], kind.shape[0]
@@ -411,6 +411,7 @@ def solve_small(
     for k in range(n):
         vectors[R, k] = r[k]
     begin(control, alpha, tolerance, budget)
+    control[PATIENCE] = patience
     states, place = np.zeros(nb, np.int64), np.zeros(nb, np.int64)
     indptr, indices = np.zeros(n + 1, np.int32), np.empty(data.shape[0], np.int32)
     run_dense(

@@ -12,7 +12,7 @@ from stickslip.kernels.jit import jit
 
 NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST, APPROACH = 0, 1, 2, 3, 4, 5, 6
 MEASURES = 7
-ROUNDING = 1e-10
+ROUNDING = 1e-13
 """Closing speeds below this share of the impulses, as impulses, are rounding of W r."""
 SMALLEST, LARGEST = 1e-140, 1e140
 """Outside these, squares of numbers may vanish or overflow, and nothing can be certified."""

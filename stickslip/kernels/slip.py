@@ -51,6 +51,78 @@ def slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa):
         if step == kappa:
             break
         kappa = step
-    n = max(n, 0.0)
-    scale = mu * n / size if size > 0.0 else 0.0
-    return n, scale * t1, scale * t2, kappa
+    # r_N from the cone, not from n0 - w·t, whose terms may cancel where W_NN is small
+    return size / mu if size > 0.0 else max(n, 0.0), t1, t2, kappa
+
+
+@jit
+def triangular(s11, s12, s21, s22):
+    """(c, s, t11, t12, t21, t22) with Q'S Q = T, Q = [[c, -s], [s, c]]; t21 = 0 if S has real eigenvalues.
+
+    In these axes t is smooth in kappa to the last digit. In others S + kappa I is rounded as the
+    large eigenvalue is, and where the small one counts the root is lost in noise.
+    """
+    mean, half = 0.5 * (s11 + s22), 0.5 * (s11 - s22)
+    under = half * half + s12 * s21
+    if not under > 0.0:
+        return 1.0, 0.0, s11, s12, s21, s22
+    large = math.copysign(math.sqrt(under), half)  # the eigenvalue mean + large is next to s11
+    c, s = half + large, s21
+    size = math.sqrt(c * c + s * s)
+    c, s = c / size, s / size
+    x1, x2 = c * s11 + s * s21, c * s12 + s * s22
+    y1, y2 = c * s21 - s * s11, c * s22 - s * s12
+    return c, s, mean + large, c * x2 - s * x1, 0.0, c * y2 - s * y1
+
+
+@jit
+def stiff_slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa):
+    """`slip3` in the axes of `triangular`, for S of large condition."""
+    c, s, s11, s12, s21, s22 = triangular(s11, s12, s21, s22)
+    b1, b2, w01, w02 = c * b1 + s * b2, c * b2 - s * b1, c * w01 + s * w02, c * w02 - s * w01
+    n, t1, t2, kappa = slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa)
+    return n, c * t1 - s * t2, s * t1 + c * t2, kappa
+
+
+@jit
+def polish_slip(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa):
+    """(r_N, r_1, r_2, kappa) at the root next to kappa >= 0: Newton's method as above, without a bracket.
+
+    For who knows a root nearly, and wants this one: a step is kept only while mu r_N / |t| - 1 falls.
+    """
+    co, si, s11, s12, s21, s22 = triangular(s11, s12, s21, s22)
+    b1, b2, w01, w02 = co * b1 + si * b2, co * b2 - si * b1, co * w01 + si * w02, co * w02 - si * w01
+    least, kept = math.inf, kappa
+    n, t1, t2, size = 0.0, 0.0, 0.0, 0.0
+    for _ in range(12):
+        a, c = s11 + kappa, s22 + kappa
+        inverse = 1.0 / (a * c - s12 * s21)
+        x1, x2 = -(c * b1 - s12 * b2) * inverse, -(a * b2 - s21 * b1) * inverse
+        x = n0 - w01 * x1 - w02 * x2
+        length = math.sqrt(x1 * x1 + x2 * x2)
+        gap = mu * x - length
+        if not abs(gap) < least * length:
+            break
+        least, kept = abs(gap) / length, kappa
+        n, t1, t2, size = x, x1, x2, length
+        d1, d2 = -(c * t1 - s12 * t2) * inverse, -(a * t2 - s21 * t1) * inverse
+        slope = mu * (-(w01 * d1 + w02 * d2) * size * size - n * (t1 * d1 + t2 * d2))
+        kappa = max(kappa - gap * size * size / slope, 0.0)
+        if not kappa < math.inf:
+            break
+    n = size / mu if size > 0.0 else max(n, 0.0)
+    return n, co * t1 - si * t2, si * t1 + co * t2, kept
+
+
+@jit
+def solve2(a, b, c, d, f, g):
+    """(x, y) with a x + b y = f, c x + d y = g, by elimination with row pivoting.
+
+    Unlike cofactors backward stable: right to rounding in the equations even if the matrix is nearly
+    singular.
+    """
+    if abs(a) < abs(c):
+        a, b, c, d, f, g = c, d, a, b, g, f
+    ratio = c / a
+    y = (g - ratio * f) / (d - ratio * b)
+    return (f - b * y) / a, y

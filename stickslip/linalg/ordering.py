@@ -27,9 +27,9 @@ def elimination_order(start: IntArray, neighbour: IntArray, positions: Array | N
         dissection.minimum_degree(start, neighbour, np.arange(n), np.full(n, -1), order)
         return order
     if JIT and n > SMALL and positions is not None:
-        order = nested_dissection(start, neighbour, positions)
-        if order is not None:
-            return order
+        dissected = nested_dissection(start, neighbour, positions)
+        if dissected is not None:
+            return dissected
     return minimum_degree(start, neighbour)
 
 

@@ -8,8 +8,8 @@ import scipy.sparse.linalg as spla
 
 from stickslip.linalg.pattern import Array
 
-ROUNDS = 30
-"""Factorisations in which pivots may be replaced."""
+ROUNDS = 12
+"""Factorisations in which pivots may be replaced; in the last ones all are."""
 
 
 class PlainEngine:
@@ -44,21 +44,24 @@ class PlainEngine:
         K = self._permuted(values)
         if K.shape[0] == 0:
             return 0, -1
-        scale = scale[self._scalar]
-        added, replaced = shift[self._scalar], np.zeros(K.shape[0], np.bool_)
-        for _ in range(ROUNDS):
+        scale, added = scale[self._scalar], shift[self._scalar]
+        replaced = np.zeros(K.shape[0], np.bool_)
+        bare = self._sign * K.diagonal() + added <= least * scale
+        for attempt in range(ROUNDS):
             self._factor, pivots = _pivots(sp.csc_matrix(K + sp.diags_array(self._sign * added)))
             size = self._sign[: pivots.size] * pivots
-            wrong = ~(size > least * scale[: pivots.size])
-            if self._factor is not None and not wrong.any():
-                return int(replaced.sum()), -1
             if not np.isfinite(size).all():
                 return int(replaced.sum()), int(self._scalar[np.argmin(np.isfinite(size))])
-            wrong[-1] |= self._factor is None
-            k = np.flatnonzero(wrong)
-            added[k] += replacement * scale[k] + np.abs(size[k])
-            replaced[k] = True
-        return int(replaced.sum()), int(self._scalar[k[0]])
+            wrong = np.zeros(K.shape[0], np.bool_)
+            wrong[: pivots.size] = size <= least * scale[: pivots.size]
+            if self._factor is not None and not wrong.any():
+                break
+            # SuperLU stops at a zero pivot: so first all rows that may have one, at last simply all.
+            wrong |= bare if attempt == 0 else attempt >= ROUNDS - 2
+            added[wrong] += replacement * scale[wrong]
+            replaced |= wrong
+        bad = -1 if self._factor is not None else int(self._scalar[pivots.size - 1])
+        return int(replaced.sum()), bad
 
     def solve(self, b: Array) -> Array:
         """Solution for b of shape (size,), or several in rows (count, size)."""

@@ -13,11 +13,20 @@ import scipy.sparse as sp
 
 from stickslip.kernels import blocks as block_kernels
 from stickslip.problem.box import BoxProblem
+from stickslip.problem.certificate import Certificate
 from stickslip.problem.checks import Array, IntArray, ProblemError, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.mass import MassMatrix
-from stickslip.problem.operator import BodyDelassus, Delassus, DenseDelassus, block_delassus, delassus
+from stickslip.problem.operator import (
+    BlockDelassus,
+    BodyDelassus,
+    Delassus,
+    DenseDelassus,
+    block_delassus,
+    delassus,
+)
+from stickslip.problem.residuals import metric
 from stickslip.problem.sets import ProductSet, free, interval, nonnegative
 
 DENSE_SHARE = 0.5
@@ -39,6 +48,10 @@ New = TypeVar("New", ContactProblem, BoxProblem, GlobalProblem)
 Contacts = TypeVar("Contacts", ContactProblem, GlobalProblem)
 
 
+def _same(certificate: Certificate) -> Certificate:
+    return certificate
+
+
 @dataclass(frozen=True)
 class Conversion(Generic[New]):
     """A problem in another form, and the maps between the answers of the two."""
@@ -49,6 +62,8 @@ class Conversion(Generic[New]):
     """From r of the new problem to the answer of the original."""
     guess: Callable[[Array], Array]
     """From r of the original to r of the new problem, for warm starts."""
+    certificate: Callable[[Certificate], Certificate] = _same
+    """From a certificate of the new problem to one of the original."""
 
 
 def reduce_to_contacts(problem: GlobalProblem, joints: str = "eliminate") -> Conversion[ContactProblem]:
@@ -102,7 +117,7 @@ def _eliminate_joints(problem: GlobalProblem) -> Conversion[ContactProblem]:
 
     W = (H.T @ MiH).toarray() + B.T @ lam_of_r
     reduced = _contact(W, H.T @ v_free + problem.u_bias, problem.K, problem)
-    return Conversion(reduced, recover, lambda r: r)
+    return Conversion(reduced, recover, lambda r: r, lambda new: Certificate(new.y, lam_of_r @ new.y))
 
 
 def _pseudo_inverse(A: Array) -> Array:
@@ -125,12 +140,15 @@ def _reduce_with_blocks(problem: GlobalProblem) -> Conversion[ContactProblem]:
     bias = np.concatenate([problem.u_bias, problem.g_bias[order]])
 
     def recover(x: Array) -> Answer:
-        lam = np.empty(order.size)
-        lam[order] = x[n:]
-        return Answer(x[:n], v_free + Mi_both @ x, lam)
+        return Answer(x[:n], v_free + Mi_both @ x, _placed(order, x[n:]))
 
     reduced = _contact(both.T @ Mi_both, both.T @ v_free + bias, K, problem)
-    return Conversion(reduced, recover, lambda r: np.concatenate([r, np.zeros(order.size)]))
+    return Conversion(
+        reduced,
+        recover,
+        lambda r: np.concatenate([r, np.zeros(order.size)]),
+        lambda new: Certificate(new.y[:n], _placed(order, new.y[n:])),
+    )
 
 
 def _reduce_bodies(problem: GlobalProblem) -> Conversion[ContactProblem]:
@@ -160,7 +178,12 @@ def _reduce_bodies(problem: GlobalProblem) -> Conversion[ContactProblem]:
         return Answer(x[:n], v, x[n:])
 
     reduced = ContactProblem.unchecked(W, u_free, K, problem.level)
-    return Conversion(reduced, recover, lambda r: np.concatenate([r, np.zeros(K.size - n)]))
+    return Conversion(
+        reduced,
+        recover,
+        lambda r: np.concatenate([r, np.zeros(K.size - n)]),
+        lambda new: Certificate(new.y[:n], new.y[n:]),
+    )
 
 
 def box_to_contacts(problem: BoxProblem) -> Conversion[ContactProblem]:
@@ -182,7 +205,12 @@ def box_to_contacts(problem: BoxProblem) -> Conversion[ContactProblem]:
         order = np.concatenate([f, c])
         K = free(f.size) + K
         contact = ContactProblem.unchecked(delassus("A", A[order][:, order], K), problem.b[order], K)
-        return Conversion(contact, lambda x: Answer(_placed(order, x)), lambda z: z[order])
+        return Conversion(
+            contact,
+            lambda x: Answer(_placed(order, x)),
+            lambda z: z[order],
+            lambda new: Certificate(_placed(order, new.y)),
+        )
     to_free, from_free = inverse @ A[f][:, c], A[c][:, f]
     constant = inverse @ problem.b[f]
     W = A[c][:, c] - from_free @ to_free if f.size else A[c][:, c]
@@ -191,11 +219,15 @@ def box_to_contacts(problem: BoxProblem) -> Conversion[ContactProblem]:
     def recover(x: Array) -> Answer:
         return Answer(_placed(order, np.concatenate([-constant - to_free @ x, x])))
 
+    def certificate(new: Certificate) -> Certificate:  # weights of the equations, so that A'y is 0 at them
+        return Certificate(_placed(order, np.concatenate([-inverse.T @ (from_free.T @ new.y), new.y])))
+
     u_free = problem.b[c] - from_free @ constant
     return Conversion(
         ContactProblem.unchecked(delassus("A", W, K), np.ascontiguousarray(u_free), K),
         recover,
         lambda z: z[c],
+        certificate,
     )
 
 
@@ -267,14 +299,17 @@ def change_coordinates(
     def guess(r: Array) -> Array:
         return inverse.T @ r / energy
 
+    def certificate(new: Certificate) -> Certificate:
+        return Certificate(back @ new.y, energy * new.z)
+
     if isinstance(problem, ContactProblem):
         W = _carried_delassus(problem, K, U, energy, order)
         local: Any = ContactProblem.unchecked(W, U @ problem.u_free, K, problem.level)
-        return Conversion(local, lambda r: Answer(back @ r), guess)
+        return Conversion(local, lambda r: Answer(back @ r), guess, certificate)
     M = problem.M if energy == 1.0 else MassMatrix(problem.M.matrix / energy)
     H = _carried_blocks(problem.H, K, U, order) if isinstance(problem.H, ContactBlocks) else problem.H @ U.T
     other = replace(problem, M=M, f=problem.f / energy, H=H, u_bias=U @ problem.u_bias, K=K)
-    return Conversion(other, lambda r: _whole_answer(problem, back @ r), guess)
+    return Conversion(other, lambda r: _whole_answer(problem, back @ r), guess, certificate)
 
 
 def _carried_delassus(
@@ -305,6 +340,34 @@ def _whole_answer(problem: GlobalProblem, r: Array) -> Answer:
         return Answer(r, problem.M.solve(problem.f + problem.pushed(r, np.zeros(0))))
     formed = replace(problem, H=problem.H_sparse(), G=problem.G_sparse())
     return reduce_to_contacts(formed).recover(r)
+
+
+def unit_free(problem: ContactProblem) -> Conversion[ContactProblem]:
+    """The same problem in its own units, where every mean diagonal of W_ii is 1.
+
+    z = r / (length sqrt(rho_i)) with the scales of the judge's natural_scaled: the cones keep their
+    form, and a method that works on z does the same whatever units r and u were given in.
+    """
+    K, W = problem.K, problem.W
+    scales = metric(K, W.diagonal())
+    root = np.sqrt(scales.rho)
+    unit = scales.length * np.repeat(root, np.diff(K.offset))
+    new_K = ProductSet(
+        K.kind, K.offset, K.lower / root, K.upper / root, K.group_offset, K.group_size, scales.coefficient
+    )
+    new_W: Delassus
+    with np.errstate(all="ignore"):  # what overflows is judged as such
+        if isinstance(W, BodyDelassus):
+            new_W = BodyDelassus(W.offset, W.bodies, W.rows * unit[:, None, None], W.count)
+        elif isinstance(W, BlockDelassus):
+            row, col = np.empty(W.data.size, np.int64), np.empty(W.data.size, np.int64)
+            block_kernels.block_entries(*W.arrays, row, col, np.empty(W.data.size))
+            data = unit[row] * W.data * unit[col]
+            new_W = BlockDelassus(W.offset, W.row_start, W.column, W.data_start, data)
+        else:
+            new_W = DenseDelassus(unit[:, None] * W.dense() * unit)
+        new = ContactProblem.unchecked(new_W, problem.u_free * unit, new_K, problem.level)
+    return Conversion(new, lambda z: Answer(z * unit), lambda r: r / unit)
 
 
 def group_starts(K: ProductSet) -> np.ndarray:

@@ -181,6 +181,16 @@ def _made_once(W: Any, K: ProductSet, make: Callable[[], BlockDelassus]) -> Bloc
     return known[1]
 
 
+def product_arrays(W: Delassus, K: ProductSet) -> tuple[Array | IntArray, ...]:
+    """W as `kernels/products.py` takes it: block rows, or rows over bodies; the other form is empty."""
+    no, none = frozen(np.zeros(0, np.int64)), frozen(np.zeros(0))
+    if isinstance(W, BodyDelassus):
+        work = np.zeros((W.count, W.rows.shape[2]))
+        return no, no, no, none, W.bodies, W.rows, work
+    pairs, rows = frozen(np.zeros((0, 2), np.int64)), frozen(np.zeros((0, 2, 0)))
+    return *W.blocks(K).arrays[1:], pairs, rows, np.zeros((0, 0))
+
+
 def delassus(name: str, W: Any, K: ProductSet) -> Delassus:
     """W as one of the three forms: arrays stay dense, SciPy matrices go into the blocks of K."""
     if isinstance(W, DenseDelassus | BlockDelassus | BodyDelassus):

@@ -19,6 +19,10 @@ A contact with W_ii = 0 takes 1 / (mean W of the others), 1 if there is none; 0/
 problem is solved; numbers beyond 1e±140 are not judged (NaN). Solved means natural <= tolerance and
 natural_scaled <= tolerance, for global problems equilibrium and joints as well, and that no contact
 closes at more than a tenth of the largest velocity.
+
+`judge(problem, r, relaxed=True)` measures r as an answer of the convex relaxation K* ∋ u ⟂ r ∈ K: the
+same numbers with u in the place of u_hat. It is another law wherever something slides, and answers that
+only it accepts are never called solved.
 """
 
 import math
@@ -27,6 +31,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.kernels import relaxed as relaxed_kernels
 from stickslip.kernels import residuals as kernels
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, flat, frozen
@@ -131,8 +136,10 @@ def judge(
     r: ArrayLike,
     v: ArrayLike | None = None,
     lam: ArrayLike | None = None,
+    *,
+    relaxed: bool = False,
 ) -> Residuals:
-    """How well `r` (and `v`, `lam` of a global problem) solves `problem`.
+    """How well `r` (and `v`, `lam` of a global problem) solves `problem`, or its convex relaxation.
 
     Velocities that are not given are computed from r: M v = f + H r + G lam.
     """
@@ -141,12 +148,16 @@ def judge(
         rows = problem.g_bias.size
         lam = flat("lam", np.zeros(rows) if lam is None else lam, rows)
         v = None if v is None else flat("v", v, problem.M.size)
-        return examine(problem, r, v, lam)[0]
-    return examine(problem, r, None, None)[0]
+        return examine(problem, r, v, lam, relaxed)[0]
+    return examine(problem, r, None, None, relaxed)[0]
 
 
 def examine(
-    problem: ContactProblem | GlobalProblem | BoxProblem, r: Array, v: Array | None, lam: Array | None
+    problem: ContactProblem | GlobalProblem | BoxProblem,
+    r: Array,
+    v: Array | None,
+    lam: Array | None,
+    relaxed: bool = False,
 ) -> tuple[Residuals, Array]:
     """The judge's residuals and the contact velocities they were found with; flat arrays only."""
     r = frozen(r.view())
@@ -154,20 +165,21 @@ def examine(
         K, W, u_free = problem.K, problem.W, problem.u_free
         if type(W) is DenseDelassus and K.size <= SMALL:
             W = W.blocks(K)
-        if type(W) is BlockDelassus and W.offset is K.offset:
+        if type(W) is BlockDelassus and W.offset is K.offset and not relaxed:
             out, u = kernels.measure_blocks(*K.arrays, *W.arrays[1:], r, u_free)
             return _residuals(out), u
         u = W.apply(r, u_free)
-        return _judge_law(K, r, u, u_free, W.diagonal()), u
+        return _judge_law(K, r, u, u_free, W.diagonal(), relaxed), u
     with np.errstate(all="ignore"):  # what overflows is judged as such
         if isinstance(problem, GlobalProblem):
-            return _judge_global(problem, r, v, np.zeros(0) if lam is None else lam)
+            return _judge_global(problem, r, v, np.zeros(0) if lam is None else lam, relaxed)
         w = problem.value(r)
         return _judge_box(problem, r, w), w
 
 
-def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array) -> Residuals:
-    return _residuals(kernels.measure(*K.arrays, diagonal, r, u, u_free))
+def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array, relaxed: bool) -> Residuals:
+    measure = relaxed_kernels.measure if relaxed else kernels.measure
+    return _residuals(measure(*K.arrays, diagonal, r, u, u_free))
 
 
 def _residuals(out: Array) -> Residuals:
@@ -207,13 +219,15 @@ def _judge_box(problem: BoxProblem, z: Array, w: Array) -> Residuals:
     )
 
 
-def _judge_global(problem: GlobalProblem, r: Array, v: Array | None, lam: Array) -> tuple[Residuals, Array]:
+def _judge_global(
+    problem: GlobalProblem, r: Array, v: Array | None, lam: Array, relaxed: bool
+) -> tuple[Residuals, Array]:
     M, f = problem.M, problem.f
     pushed = problem.pushed(r, lam)
     v = M.solve(f + pushed) if v is None else v
     v_free = M.solve(f)
     u, u_free = problem.contact_velocity(v), frozen(problem.contact_velocity(v_free))
-    law = _judge_law(problem.K, r, u, u_free, delassus_diagonal(problem))
+    law = _judge_law(problem.K, r, u, u_free, delassus_diagonal(problem), relaxed)
     momentum = M.multiply(v)
     equilibrium = _relative(momentum - f - pushed, momentum, f, pushed)
     joints = 0.0

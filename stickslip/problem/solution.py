@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from stickslip.problem.box import BoxProblem
+from stickslip.problem.certificate import Certificate
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.residuals import Residuals
@@ -87,7 +88,8 @@ class Solution:
     compile_seconds: float = 0.0
     """Time spent compiling kernels, or loading them from their cache [s]."""
     history: Array = field(default_factory=lambda: np.zeros((0, 3)))
-    """Iteration, natural and natural_scaled at each check [-], shape (checks, 3)."""
+    """Iteration, natural and natural_scaled at each check [-], shape (checks, 3); those of the relaxation
+    for solvers of the relaxation."""
     v: Array | None = None
     """Velocities of a GlobalProblem [m/s, rad/s], shape (nv,)."""
     lam: Array | None = None
@@ -98,6 +100,8 @@ class Solution:
     """The methods that led here, in their order, where there was more than one to choose from."""
     operations: float = 0.0
     """Multiplications made, about; 0 where the method does not count them."""
+    certificate: Certificate | None = None
+    """What proves that there is no solution, where the status is INFEASIBLE."""
 
     @property
     def ok(self) -> bool:

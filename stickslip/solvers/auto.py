@@ -3,10 +3,12 @@
 The order, each stage starting from the best iterate of those before:
 
 1. Gauss-Seidel sweeps, as long as their rate promises an end sooner than Newton would come to one;
-2. proximal Newton (`prox`), full steps;
+   on larger problems then the same with Anderson's acceleration;
+2. proximal Newton (`prox`), full steps, as long as they halve the residual;
 3. the interior point (`ipm`), from the interior, and proximal Newton from where it ends; then the
    same with other smoothings of the shift;
-4. a certificate that there is no solution, where one is found.
+4. proximal Newton with small changes of its weight, and much patience;
+5. a certificate that there is no solution, where one is found.
 
 Decisions are made on counts of operations and on residuals, never on the clock: the same problem and
 the same guess give the same answer, bit for bit.
@@ -21,13 +23,15 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels import cones, first_phase, prox_newton, schedule
 from stickslip.kernels.jit import Compilation, timed
-from stickslip.problem.checks import Array
+from stickslip.problem.checks import Array, frozen
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert import Answer
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.solution import Problem, Solution, Stage, Status
-from stickslip.solvers.certify import Attempt, certified, judged
+from stickslip.solvers.anderson import Anderson
+from stickslip.solvers.certify import Attempt, certified, judged, still_closing, without_closing
 from stickslip.solvers.gauss_seidel import GaussSeidel, first_look
+from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.interior_point import InteriorPoint
 from stickslip.solvers.options import Options, iterations_option, tolerance_option
 from stickslip.solvers.prox import COMPILED, ProximalNewton
@@ -41,13 +45,11 @@ GENERAL = 500.0
 NEWTON_CALL = 1.5e5
 """Multiplications that a Newton step in Python costs beside its factorisation."""
 STATUS = {schedule.SOLVED: Status.SOLVED, schedule.NOT_FINITE: Status.NOT_FINITE}
-INTERIOR_POINTS = (
-    InteriorPoint(polish=0),
-    InteriorPoint(rule="root", centring=False, polish=0),
-    InteriorPoint(rule="fixed", centring=False, polish=0),
-)
+INTERIOR_POINTS = tuple(InteriorPoint(rule=rule, polish=0) for rule in ("fixed", "barrier", "root"))
+QUICK = {"patience": 5.0}
+"""Proximal Newton hands on after so many outer steps that did not halve the residual."""
 PATIENT = {"shrink": 0.5, "grow": 2.0, "most_inner": 10.0, "eta": 0.5, "patience": 200.0}
-"""Settings of the proximal Newton method where the quick ones have failed."""
+"""Its settings where nothing else has come to an end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,11 +63,11 @@ class Auto(Options):
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
         """Solve `problem` from `guess` (zero if none); any problem, through its contact form."""
-        if guess is None and type(problem) is ContactProblem and _is_coulomb(problem):
-            # the same as below, without what a small problem would spend most of its time on
-            first = _sweep_in_one_call(problem, None, self.tolerance)
-            if first.status is Status.SOLVED:
-                return judged("auto", problem, Answer(first.r), first, self.tolerance)
+        if guess is None and type(problem) is ContactProblem:
+            # what `certified` would do, without the checks that small problems would notice
+            found = self.attempt(problem, None, self.tolerance, progress)
+            solution = judged("auto", problem, Answer(found.r), found, self.tolerance)
+            return without_closing(solution, found, None)
         return certified("auto", partial(self.attempt, progress=progress), problem, guess, self.tolerance)
 
     def attempt(
@@ -80,7 +82,7 @@ class Auto(Options):
             return first
         trail = Trail(problem, tolerance, self.max_iterations, progress)
         trail.note(first, first.tried[0])
-        for stage in (_newton, _interior_points):
+        for stage in (_accelerated, _newton, _interior_points, _patience):
             if trail.goes_on:
                 stage(trail)
         return trail.attempt()
@@ -113,7 +115,7 @@ class Trail:
         if found.history.size:
             self.history.append(found.history + np.array([self.iterations, 0.0, 0.0]))
         self.iterations += found.iterations
-        self.steps += found.iterations if stage.solver != "nsgs" else 0
+        self.steps += found.iterations if stage.solver in ("prox", "ipm") else 0
         self.seconds += found.seconds
         self.compile_seconds += found.compile_seconds
         self.status = found.status
@@ -130,11 +132,19 @@ class Trail:
         elif status is not Status.NOT_FINITE:
             status = Status.STALLED if self.steps < self.limit else Status.MAX_ITERATIONS
             reason = "tried " + ", ".join(map(str, self.tried))
+        certificate = None
+        if not status.ok or self._closes():
+            certificate = find_certificate(self.problem, self.best)
         history = np.concatenate(self.history) if self.history else np.zeros((0, 3))
         return Attempt(
             self.best, status, self.iterations, self.seconds, self.compile_seconds, history, reason,
-            tuple(self.tried), sum(stage.operations for stage in self.tried),
+            tuple(self.tried), sum(stage.operations for stage in self.tried), certificate,
         )  # fmt: skip
+
+    def _closes(self) -> bool:
+        """Whether impulses have only outgrown what closes."""
+        problem = self.problem
+        return still_closing(problem.K, problem.velocity(self.best), problem.u_free, self.tolerance)
 
 
 def _is_coulomb(problem: ContactProblem) -> bool:
@@ -163,9 +173,7 @@ def _sweep(
     problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None
 ) -> Attempt:
     """The same for other blocks, and matrix-free."""
-    W = problem.W
-    entries = W.rows.size if isinstance(W, BodyDelassus) else W.blocks(problem.K).data.size
-    allowed, cost = sweeps_allowed(problem, entries)
+    allowed, cost = sweeps_allowed(problem, entries(problem))
     found = GaussSeidel(max_iterations=int(allowed)).attempt(
         problem, guess, tolerance, progress, hopeful=True
     )
@@ -179,6 +187,12 @@ def _stage(solver: str, found: Attempt, operations: float) -> Stage:
     return Stage(solver, found.iterations, operations, error)
 
 
+def entries(problem: ContactProblem) -> int:
+    """Numbers that one sweep reads."""
+    W = problem.W
+    return W.rows.size if isinstance(W, BodyDelassus) else W.blocks(problem.K).data.size
+
+
 def sweeps_allowed(problem: ContactProblem, entries: int) -> tuple[float, float]:
     """Sweeps that cost as much as Newton would, and the multiplications of one; `entries` of W or H'."""
     n = problem.size
@@ -189,18 +203,30 @@ def sweeps_allowed(problem: ContactProblem, entries: int) -> tuple[float, float]
     return max(30.0, min(8.0 * newton // max(sweep, 1.0), 300.0)), sweep
 
 
+def _accelerated(trail: Trail) -> None:
+    """Sweeps with Anderson's acceleration, where Newton's steps cost many of them."""
+    problem = trail.problem
+    if problem.size <= COMPILED:
+        return
+    allowed, cost = sweeps_allowed(problem, entries(problem))
+    found = Anderson(max_iterations=int(allowed)).attempt(
+        problem, frozen(trail.best), trail.tolerance, trail.progress, hopeful=True
+    )
+    trail.note(found, _stage("anderson", found, 2.0 * cost * found.iterations))
+
+
 def _newton(trail: Trail) -> None:
     """Proximal Newton from the best so far."""
-    _proximal(trail, trail.best, 1e-3, 150)
+    _proximal(trail, trail.best, 1e-3, 150, QUICK)
 
 
-def _proximal(trail: Trail, r: Array, alpha: float, budget: int, **settings: float) -> None:
+def _proximal(trail: Trail, r: Array, alpha: float, budget: int, settings: dict[str, float]) -> None:
     """Proximal Newton from r, noted as one stage."""
     problem, budget = trail.problem, min(budget, trail.left)
-    if problem.size <= COMPILED and not settings:
+    if problem.size <= COMPILED and settings is QUICK:
         arguments = (
             *problem.K.arrays, *problem.W.blocks(problem.K).arrays[1:], problem.u_free, r,
-            alpha, trail.tolerance, float(budget),
+            alpha, trail.tolerance, float(budget), settings["patience"],
         )  # fmt: skip
         (best, control, history), seconds, compiling = timed(prox_newton.solve_small, *arguments)
         steps, error = int(control[prox_newton.NEWTON]), float(control[prox_newton.BEST])
@@ -226,7 +252,14 @@ def _interior_points(trail: Trail) -> None:
             found = solver.attempt(trail.problem, None, trail.tolerance, trail.progress)
             trail.note(found, _stage("ipm", found, found.operations))
         if trail.goes_on:
-            alpha = 1e-3 if trail.tried[-1].error > 1e-6 else 1e-6
-            _proximal(trail, found.r, alpha, 1200, **PATIENT)
-    if trail.goes_on:
-        _proximal(trail, trail.best, 1e-3, 1200, **PATIENT)
+            _proximal(trail, found.r, _weight(trail.tried[-1].error), 150, QUICK)
+
+
+def _patience(trail: Trail) -> None:
+    """Proximal Newton from the best so far, in small changes of its weight."""
+    _proximal(trail, trail.best, 1e-3, 1200, PATIENT)
+
+
+def _weight(error: float) -> float:
+    """Proximal weight to start with from a point of this error."""
+    return min(max(error, 1e-6), 1e-3)

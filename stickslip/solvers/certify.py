@@ -11,18 +11,24 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.kernels import cones
 from stickslip.kernels.jit import Compilation
 from stickslip.problem.box import BoxProblem
+from stickslip.problem.certificate import Certificate, check_certificate
 from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, box_to_contacts, reduce_to_contacts
-from stickslip.problem.residuals import Residuals, examine
+from stickslip.problem.residuals import CLOSING, Residuals, examine
+from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.solvers.registry import entry, names
 
 PROBLEMS = (ContactProblem, GlobalProblem, BoxProblem)
 TIGHTER = (1.0, 0.1, 0.01)
 """Shares of the tolerance asked of the converted problem until the original one is solved."""
+LATE = 20
+"""Iterations before which impulses do not outgrow every bound."""
+OUTGROWN = "impulses outgrow every bound while contacts still close: there seems to be no solution"
 
 
 NO_HISTORY: Array = frozen(np.zeros((0, 3)))
@@ -49,10 +55,14 @@ class Attempt(NamedTuple):
     """Methods tried on the way, in their order."""
     operations: float = 0.0
     """Multiplications made, about; 0 where the method does not count them."""
+    certificate: Certificate | None = None
+    """Why there is no solution, in the method's view; only the door's check makes it INFEASIBLE."""
 
 
 Method = Callable[[ContactProblem, Array | None, float], Attempt]
 """Takes a contact problem, a guess and a tolerance."""
+GlobalMethod = Callable[[GlobalProblem, Array | None, float], tuple[Attempt, Answer]]
+"""Takes a global problem as it is; gives its answer beside the attempt."""
 
 
 def certified(
@@ -65,10 +75,10 @@ def certified(
     if isinstance(problem, ContactProblem):
         refuse_unknown_blocks(name, problem)
         attempt = method(problem, start, tolerance)
-        return judged(name, problem, Answer(attempt.r), attempt, tolerance)
+        return without_closing(judged(name, problem, Answer(attempt.r), attempt, tolerance), attempt, start)
     conversion, seconds, compiling = _converted(problem)
     refuse_unknown_blocks(name, conversion.problem)
-    start = None if start is None else frozen(np.ascontiguousarray(conversion.guess(start)))
+    given = start = None if start is None else frozen(np.ascontiguousarray(conversion.guess(start)))
     tried: tuple[Stage, ...] = ()
     iterations, operations, history = 0, 0.0, []
     for share in TIGHTER:
@@ -79,12 +89,34 @@ def certified(
         tried, operations = tried + attempt.tried, operations + attempt.operations
         whole = Attempt(
             attempt.r, attempt.status, iterations, seconds, compiling, np.concatenate(history),
-            attempt.reason, tried, operations,
+            attempt.reason, tried, operations, _carried_back(conversion, attempt.certificate),
         )  # fmt: skip
         solution = judged(name, problem, conversion.recover(attempt.r), whole, tolerance)
-        if solution.ok or not attempt.status.ok or solution.residuals.error <= tolerance:
+        solution = without_closing(solution, whole, given, conversion.problem.u_free)
+        found = attempt.status.ok or attempt.status is Status.RELAXED
+        if solution.ok or not found or solution.status is attempt.status:
+            break
+        if solution.residuals.error <= tolerance:
             break
     return solution
+
+
+def certified_globally(
+    name: str, setting: str, method: GlobalMethod, problem: Problem, guess: ArrayLike | None, tolerance: float
+) -> Solution:
+    """Solve a global problem in its own unknowns by `method`, and let the judge say how well.
+
+    `setting` is the option that asked for it, which the error for other problems names.
+    """
+    if not isinstance(problem, PROBLEMS):
+        raise TypeError(f"a problem is needed, not {type(problem).__name__}")
+    if not isinstance(problem, GlobalProblem):
+        raise ProblemError(
+            f"{name}: {setting} needs a GlobalProblem, with M, f and H; this is a {type(problem).__name__}"
+        )
+    refuse_unknown_blocks(name, problem)
+    attempt, answer = method(problem, None if guess is None else _start(guess, problem.size), tolerance)
+    return judged(name, problem, answer, attempt, tolerance)
 
 
 def _start(guess: ArrayLike, size: int) -> Array:
@@ -114,21 +146,94 @@ def judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, tolera
         status, reason = Status.SOLVED, ""
     elif status.ok:
         status, reason = Status.STALLED, _why_not(residuals, tolerance)
+    elif status is Status.RELAXED:
+        status, reason = _relaxed(
+            residuals, examine(problem, answer.r, answer.v, answer.lam, True)[0], tolerance
+        )
+    certificate = None
+    if status is not Status.SOLVED:
+        status, reason, certificate = _proved(problem, attempt.certificate, status, reason)
     return Solution(
         problem, answer.r, u, status, residuals, name, tolerance, attempt.iterations,
         attempt.seconds, attempt.compile_seconds, attempt.history, answer.v, answer.lam, reason,
-        attempt.tried, attempt.operations,
+        attempt.tried, attempt.operations, certificate,
     )  # fmt: skip
+
+
+def without_closing(
+    solution: Solution, attempt: Attempt, guess: Array | None, u_free: Array | None = None
+) -> Solution:
+    """The same, but STALLED or INFEASIBLE where impulses have grown until closing passes for rounding.
+
+    Beside impulses of 1e10 times what u_free asks for, the judge takes u_free for rounding of W r. So it
+    may be when they were given as a guess; when they were found on the way contacts close, that is all.
+    """
+    problem = solution.problem
+    if not solution.ok or attempt.iterations < LATE or isinstance(problem, BoxProblem):
+        return solution
+    if u_free is None:
+        assert isinstance(problem, ContactProblem)
+        u_free = problem.u_free
+    if not still_closing(problem.K, solution.u, u_free, solution.tolerance):
+        return solution
+    if guess is not None and np.abs(guess).max() >= 0.1 * np.abs(attempt.r).max():
+        return solution
+    found = _proved(problem, attempt.certificate, Status.STALLED, OUTGROWN)
+    return solution.with_(status=found[0], reason=found[1], certificate=found[2])
+
+
+def still_closing(K: ProductSet, u: Array, u_free: Array, tolerance: float) -> bool:
+    """Whether a contact closes faster than a solved problem may have it, however large the impulses."""
+    contact = (K.kind == cones.FRICTION) | (K.kind == cones.NONNEGATIVE)
+    closing = -float(u[K.offset[:-1][contact]].min(initial=0.0))
+    scale = max(float(np.abs(u).max(initial=0.0)), float(np.abs(u_free).max(initial=0.0)))
+    return closing > max(CLOSING, tolerance) * scale
+
+
+def _proved(
+    problem: Problem, claim: Certificate | None, status: Status, reason: str
+) -> tuple[Status, str, Certificate | None]:
+    """INFEASIBLE where the door accepts the certificate; what else is said otherwise."""
+    if claim is not None:
+        check = check_certificate(problem, claim)
+        if check.accepted:
+            return Status.INFEASIBLE, f"certificate {check}", claim
+        if status is Status.INFEASIBLE:
+            return Status.STALLED, f"progress stopped; certificate of infeasibility {check}", None
+    elif status is Status.INFEASIBLE:
+        return (
+            Status.STALLED,
+            "progress stopped; the method takes the problem for unsolvable, without proof",
+            None,
+        )
+    return status, reason, None
+
+
+def _carried_back(conversion: Conversion[ContactProblem], claim: Certificate | None) -> Certificate | None:
+    return None if claim is None else conversion.certificate(claim)
+
+
+def _relaxed(exact: Residuals, relaxed: Residuals, tolerance: float) -> tuple[Status, str]:
+    """What to call an answer of the convex relaxation that the exact law refuses."""
+    if relaxed.solved(tolerance):
+        return Status.RELAXED, (
+            f"solves the convex relaxation to {relaxed.error:.2e}, but Coulomb's law only to"
+            f" {exact.error:.2e}: they differ where something slides"
+        )
+    return Status.STALLED, (
+        f"the convex relaxation is solved to {relaxed.error:.2e} only on the problem as given,"
+        f" Coulomb's law to {exact.error:.2e}"
+    )
 
 
 def _why_not(residuals: Residuals, tolerance: float) -> str:
     """Why the judge refuses what the method took for solved."""
     if residuals.error <= tolerance:
-        return "impulses outgrow every bound while contacts still close: there seems to be no solution"
+        return OUTGROWN
     return "the converted problem is solved, but rounding keeps the original above tolerance"
 
 
-def refuse_unknown_blocks(name: str, problem: ContactProblem) -> None:
+def refuse_unknown_blocks(name: str, problem: ContactProblem | GlobalProblem) -> None:
     """A `ProblemError` that names the kinds of block the solver does not take, and who does."""
     strangers = [kind for kind in problem.K.census if kind not in entry(name).accepts]
     if strangers:

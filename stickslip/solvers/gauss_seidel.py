@@ -1,6 +1,7 @@
 """Nonsmooth Gauss-Seidel (NSGS): sweep over the contacts, solve each exactly, look at the judge.
 
-Jean & Moreau 1987, Jean 1999; the local solves are in `kernels/local.py` and `kernels/friction.py`.
+Jean & Moreau 1987, Jean 1999; the local solves are in `kernels/local.py` and `kernels/friction.py`,
+others for Coulomb contacts, by the option `local`, in `kernels/one_contact.py`.
 Two forms of the same method: on W in blocks, and on the velocities of bodies when the problem is
 matrix-free. Both visit the contacts in their order and differ only in rounding.
 """
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels import body_sweeps, cones, friction, gauss_seidel, schedule
+from stickslip.kernels import body_sweeps, cones, friction, gauss_seidel, one_contact, schedule
 from stickslip.kernels.jit import Compilation
 from stickslip.kernels.local import EXTRAS_3
 from stickslip.kernels.residuals import MEASURES
@@ -34,6 +35,10 @@ HISTORY = 512
 """Most lines kept of the history."""
 
 
+Loop = tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]
+"""A compiled loop of sweeps, what it takes of the problem, and its work arrays."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussSeidel(Options):
     """Nonsmooth Gauss-Seidel: sweeps of exact one-contact solves, for every kind of block."""
@@ -48,6 +53,12 @@ class GaussSeidel(Options):
         "auto", "sweep on W in blocks, on body velocities, or as the problem comes",
         choices=("auto", "delassus", "bodies"),
     )  # fmt: skip
+    local: str = option(
+        "exact",
+        "one-contact solver of Coulomb contacts in 2D and 3D, on W in blocks; a contact it misses, and"
+        " every other kind of block, goes to the exact one",
+        choices=("exact", "projection", "newton", "quartic", "enumeration"),
+    )
 
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
@@ -63,33 +74,10 @@ class GaussSeidel(Options):
 
         `hopeful`: give up as soon as the rate says that max_iterations will not do.
         """
-        with Compilation() as compilation:
-            start = time.perf_counter()
-            r = np.zeros(problem.size)
-            if guess is not None:
-                cones.project(*problem.K.arrays, guess, r)
-            best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
-            control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, guess)
-            control[schedule.ALLOWED] = float(self.max_iterations) if hopeful else 0.0
-            run, data, work = self.prepare(problem)
-            visits = CHUNK if problem.K.family == (2,) else CHUNK // 40
-            done, chunk = 0, max(1, visits // max(1, problem.contacts))
-            while control[schedule.STATE] <= schedule.RUNNING and done < self.max_iterations:
-                done = min(done + chunk, self.max_iterations)
-                run(*data, float(self.relaxation), tolerance, float(done), r, best, *work, control, history)
-                if progress is not None:
-                    progress(int(control[schedule.SWEEPS]), float(control[schedule.BEST]))
-            seconds = time.perf_counter() - start
-        status, reason = _outcome(control)
-        history = history[: int(control[schedule.CHECKS])].copy()
-        sweeps = int(control[schedule.SWEEPS])
-        return Attempt(
-            best, status, sweeps, seconds - compilation.seconds, compilation.seconds, history, reason
-        )
+        sweeps, omega = self.max_iterations, float(self.relaxation)
+        return by_sweeps(self.prepare, problem, guess, tolerance, sweeps, progress, omega, hopeful=hopeful)
 
-    def prepare(
-        self, problem: ContactProblem
-    ) -> tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]:
+    def prepare(self, problem: ContactProblem) -> Loop:
         """The compiled loop, what it takes of the problem, and its work arrays.
 
         The loop of 3D Coulomb contacts does the rest of its preparation itself, on its first call.
@@ -101,8 +89,11 @@ class GaussSeidel(Options):
         local_start, local = _local_storage(K)
         scales = np.empty(len(K)), np.empty(K.size), np.empty(kappa.shape[0])
         sizes = K.kind, K.offset, K.group_offset, K.group_size, K.coefficient
-        coulomb3 = K.family == (2,) and self.relaxation == 1.0
-        if isinstance(W, BodyDelassus) and self.form != "delassus":
+        exact = self.local == "exact"
+        coulomb3 = K.family == (2,) and self.relaxation == 1.0 and exact
+        if self.form == "bodies" and not exact:
+            raise ProblemError("form='bodies' has local='exact' only; give form='auto' or 'delassus'")
+        if isinstance(W, BodyDelassus) and self.form != "delassus" and exact:
             coulomb3 = coulomb3 and W.rows.shape[2] == 6
             run = body_sweeps.run_coulomb3 if coulomb3 else body_sweeps.run
             if not coulomb3:
@@ -112,17 +103,51 @@ class GaussSeidel(Options):
             matrix: tuple[Any, ...] = (bodies, W.rows, w, isotropic)
         elif self.form == "bodies":
             raise ProblemError(
-                "nsgs: form='bodies' needs a matrix-free problem: H as contact blocks over bodies"
+                "form='bodies' needs a matrix-free problem: H as contact blocks over bodies"
                 f" and M as body blocks; this one has {type(W).__name__}"
             )
         else:
             run = gauss_seidel.run_coulomb3 if coulomb3 else gauss_seidel.run
+            if not exact:
+                run = partial(one_contact.run, one_contact.METHODS.index(self.local))
             matrix = W.blocks(K).arrays[1:]
             if not coulomb3:
                 gauss_seidel.prepare(*sizes, *matrix, local, local_start, bench[4:], *scales, vectors[0])
         _invert_free_blocks(K, local, local_start)
         data = (*K.arrays, *matrix, local, local_start, *scales, problem.u_free)
         return run, data, (kappa, vectors, bench)
+
+
+def by_sweeps(
+    prepare: Callable[[ContactProblem], Loop], problem: ContactProblem, guess: Array | None,
+    tolerance: float, limit: int, progress: Progress | None, relaxation: float = 1.0,
+    *, hopeful: bool = False,
+) -> Attempt:  # fmt: skip
+    """Run a compiled loop of sweeps until the judge is satisfied, they stall, or `limit` are done.
+
+    `hopeful`: or until their rate says that `limit` will not do.
+    """
+    with Compilation() as compilation:
+        start = time.perf_counter()
+        r = np.zeros(problem.size)
+        if guess is not None:
+            cones.project(*problem.K.arrays, guess, r)
+        best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
+        control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, guess)
+        control[schedule.ALLOWED] = float(limit) if hopeful else 0.0
+        run, data, work = prepare(problem)
+        visits = CHUNK if problem.K.family == (2,) else CHUNK // 40
+        done, chunk = 0, max(1, visits // max(1, problem.contacts))
+        while control[schedule.STATE] <= schedule.RUNNING and done < limit:
+            done = min(done + chunk, limit)
+            run(*data, relaxation, tolerance, float(done), r, best, *work, control, history)
+            if progress is not None:
+                progress(int(control[schedule.SWEEPS]), float(control[schedule.BEST]))
+        seconds = time.perf_counter() - start
+    status, reason = _outcome(control)
+    history = history[: int(control[schedule.CHECKS])].copy()
+    sweeps = int(control[schedule.SWEEPS])
+    return Attempt(best, status, sweeps, seconds - compilation.seconds, compilation.seconds, history, reason)
 
 
 def first_look(problem: ContactProblem, guess: Array | None) -> float:

@@ -29,9 +29,11 @@ from stickslip.solvers.prox import ProximalNewton
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
-SHORT, VERY_SHORT, MOST_SHORT = 0.1, 0.05, 5
-"""Steps below SHORT are tried again towards the centre; MOST_SHORT below VERY_SHORT are the end."""
+SHORT, MOST_SHORT = 0.1, 3
+"""Steps below SHORT are tried again towards the centre; MOST_SHORT of them in a row are a jam."""
 CENTRING = (0.3, 0.8)
+LEAST_CENTRING = 0.1
+"""Least share of the barrier that a step aims at: bolder steps leave the central path."""
 POLISHING = 1e-6
 """Proximal weight of the Newton steps at the end."""
 
@@ -42,14 +44,14 @@ class InteriorPoint(Options):
 
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(60, "interior-point steps")
-    smoothing: float = option(
-        0.1, "smoothing of the shift relative to the barrier, as a velocity", low=0.0, high=10.0
-    )
     rule: str = option(
-        "barrier", "smoothing falls with the barrier, with its square root, or is fixed and tiny",
-        choices=("barrier", "root", "fixed"),
+        "fixed", "smoothing of the shift: fixed and tiny, or falling with the barrier or with its root",
+        choices=("fixed", "barrier", "root"),
     )  # fmt: skip
-    centring: bool = option(True, "repeat short steps towards the centre of the cones")
+    smoothing: float = option(
+        0.1, "smoothing where it falls, relative to the barrier as a velocity", low=0.0, high=10.0
+    )
+    restarts: int = option(2, "times that a jammed iterate is moved back inside the cones", low=0)
     polish: int = option(40, "most proximal Newton steps at the end, for the last digits", low=0)
 
     def solve(
@@ -76,7 +78,7 @@ class InteriorPoint(Options):
 
     def _iterate(self, cone: "_ConeProblem", watch: Watch) -> None:
         x, y = cone.start()
-        short = 0
+        short, restarts = 0, self.restarts
         watch.look(cone.impulses(x), 0)
         while watch.goes_on:
             u = cone.W.apply(x, cone.q)
@@ -90,11 +92,14 @@ class InteriorPoint(Options):
             dx, dy, step = self._direction(cone, factor, x, y, barrier)
             if not step > 1e-10:
                 return watch.stop(Status.STALLED, "the steps of the interior point have become too short")
-            short = short + 1 if step < VERY_SHORT else 0
-            if short >= MOST_SHORT:
-                return watch.stop(Status.STALLED, f"{MOST_SHORT} very short steps of the interior point")
             x, y = x + step * dx, y + step * dy
+            short = short + 1 if step < SHORT else 0
             watch.look(cone.impulses(x))
+            if short >= MOST_SHORT and watch.goes_on:
+                if restarts == 0:
+                    return watch.stop(Status.STALLED, "the iterates of the interior point jam at the cones")
+                cone.move_inside(x, y)
+                short, restarts = 0, restarts - 1
 
     def _smoothing(self, cone: "_ConeProblem", x: Array, y: Array, barrier: float) -> float:
         """eps of the smoothed shift [m/s]."""
@@ -115,7 +120,7 @@ class InteriorPoint(Options):
         dx, dy = affine
         step = min(1.0, cone.longest(x, dx, y, dy))
         after = float((x + step * dx) @ (y + step * dy)) / cone.degree
-        sigma = min(max((after / barrier) ** 3 if after > 0.0 else 0.0, 1e-6), 0.9)
+        sigma = min(max((after / barrier) ** 3 if after > 0.0 else 0.0, LEAST_CENTRING), 0.9)
         target = -cone.lam_squared() - cone.corrector(dx, dy)
         target[cone.tips] += sigma * barrier
         found = cone.direction(factor, target, 1.0)
@@ -123,7 +128,7 @@ class InteriorPoint(Options):
             return nothing
         dx, dy = found
         step = min(1.0, 0.99 * cone.longest(x, dx, y, dy))
-        if step < SHORT and self.centring:
+        if step < SHORT:
             for sigma in CENTRING:
                 target = -cone.lam_squared()
                 target[cone.tips] += sigma * barrier
@@ -182,6 +187,13 @@ class _ConeProblem:
         x, y = np.zeros(self.q.size), np.zeros(self.q.size)
         x[self.tips], y[self.tips] = speed / mean, speed
         return x, y
+
+    def move_inside(self, x: Array, y: Array) -> None:
+        """Move every contact at least as far inside its cones as the barrier is, x and y in place."""
+        barrier = float(x @ y) / self.degree
+        ratio = float(np.linalg.norm(x[self.tips]) / np.linalg.norm(y[self.tips]))
+        for vector, least in ((x, np.sqrt(barrier * ratio)), (y, np.sqrt(barrier / ratio))):
+            interior.move_inside(self.offset, self.size, vector, least)
 
     def impulses(self, x: Array) -> Array:
         """r of x [N s], shape (n,)."""

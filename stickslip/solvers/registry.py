@@ -40,6 +40,8 @@ class Entry:
     """Name of the class."""
     accepts: frozenset[str]
     """Kinds of block it takes, out of `stickslip.problem.sets.KINDS`."""
+    exact: bool = True
+    """Whether it solves Coulomb's law; otherwise its convex relaxation, and says so."""
 
     def load(self) -> Any:
         """The class of the solver."""
@@ -56,18 +58,29 @@ class Entry:
         return fields(self.load())
 
 
+_SOLVERS = "stickslip.solvers."
+_ALL = frozenset(KINDS)
+_PLAIN = frozenset(("free", "nonnegative", "interval", "coulomb2d", "coulomb3d"))
+
 _TABLE = {
     entry.name: entry
     for entry in (
-        Entry("nsgs", "stickslip.solvers.gauss_seidel", "GaussSeidel", frozenset(KINDS)),
-        Entry("auto", "stickslip.solvers.auto", "Auto", frozenset(KINDS)),
-        Entry("prox", "stickslip.solvers.prox", "Proximal", frozenset(KINDS)),
-        Entry(
-            "ipm",
-            "stickslip.solvers.interior_point",
-            "InteriorPoint",
-            frozenset(("free", "nonnegative", "coulomb2d", "coulomb3d")),
-        ),
+        Entry("auto", _SOLVERS + "auto", "Auto", _ALL),
+        Entry("nsgs", _SOLVERS + "gauss_seidel", "GaussSeidel", _ALL),
+        Entry("anderson", _SOLVERS + "anderson", "Anderson", _ALL),
+        Entry("prox", _SOLVERS + "prox", "Proximal", _ALL),
+        Entry("newton-ac", _SOLVERS + "newton", "AlartCurnier", _ALL),
+        Entry("newton-jm", _SOLVERS + "newton", "JeanMoreau", _ALL),
+        Entry("newton-nm", _SOLVERS + "newton", "NaturalMap", _ALL),
+        Entry("newton-fb", _SOLVERS + "newton", "FischerBurmeister", _PLAIN),
+        Entry("ipm", _SOLVERS + "interior_point", "InteriorPoint", _PLAIN - {"interval"}),
+        Entry("fixed-point", _SOLVERS + "projected", "FixedPoint", _ALL),
+        Entry("extragradient", _SOLVERS + "projected", "Extragradient", _ALL),
+        Entry("apgd", _SOLVERS + "gradient", "AcceleratedGradient", _ALL, exact=False),
+        Entry("bb", _SOLVERS + "gradient", "SpectralGradient", _ALL, exact=False),
+        Entry("s-loop", _SOLVERS + "fixed_points", "ShiftLoop", _ALL),
+        Entry("tresca", _SOLVERS + "fixed_points", "Tresca", _ALL),
+        Entry("admm", _SOLVERS + "admm", "Admm", _ALL),
     )
 }
 

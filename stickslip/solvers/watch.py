@@ -18,7 +18,7 @@ import numpy as np
 
 from stickslip.kernels.jit import Compilation
 from stickslip.problem.checks import Array
-from stickslip.problem.contact import ContactProblem
+from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Status
 from stickslip.solvers.certify import Attempt
@@ -26,6 +26,10 @@ from stickslip.solvers.registry import Progress
 
 HALVING = 0.5
 """Progress means that the error falls to this share of what it was."""
+NEARLY = 0.1
+"""An exact error within this share of the tolerance may be rounding of a relaxed answer that is exact."""
+LONGEST_GAP = 50
+"""Most iterations between two looks of a cheap method: a look costs about one of them."""
 PROGRESS_SECONDS = 0.1
 """Time between two calls of `progress` [s]; it changes what is shown, nothing that is computed."""
 
@@ -34,19 +38,26 @@ class Watch:
     """Counts iterations of one solve, judges its iterates, keeps the best and the history."""
 
     def __init__(
-        self, problem: ContactProblem, tolerance: float, limit: int, progress: Progress | None = None,
-        patience: int = 0,
+        self, problem: ContactProblem | GlobalProblem, tolerance: float, limit: int,
+        progress: Progress | None = None, patience: int = 0, relaxed: bool = False,
     ):  # fmt: skip
         """`limit`: most iterations; `patience`: iterations without halving the error before it has
-        stalled, 0 for never."""
+        stalled, 0 for never; `relaxed`: judge the convex relaxation, for methods that solve that."""
         self.problem, self.tolerance, self.limit, self.patience = problem, tolerance, limit, patience
+        self.relaxed = relaxed and bool(problem.K.coefficient.size)
         self.iterations = 0
         self.best = np.zeros(problem.size)
         """Best impulses so far by the judge [N s], shape (n,)."""
         self.error = np.inf
         """Error of `best`: the larger of natural and natural_scaled [-]."""
-        self.u = problem.u_free
+        self.best_v: Array | None = None
+        """Velocities that belong to `best`, of a global problem [m/s, rad/s], shape (nv,)."""
+        self.best_lam: Array | None = None
+        """Multipliers that belong to `best`, of a global problem [N s], shape (p,)."""
+        self.u = problem.u_free if isinstance(problem, ContactProblem) else problem.u_bias
         """Velocities of the impulses last looked at [m/s], shape (n,)."""
+        self.scaled = np.inf
+        """natural_scaled of the impulses last looked at [-]: for decisions that must not know units."""
         self.status: Status | None = None
         self.reason = ""
         self.operations = 0.0
@@ -55,6 +66,8 @@ class Watch:
         self._mark, self._mark_at, self._shown = np.inf, 0, 0.0
 
     def __enter__(self) -> "Watch":
+        self._silence = np.errstate(all="ignore")  # what overflows is judged as such
+        self._silence.__enter__()
         self._compilation = Compilation()
         self._compilation.__enter__()
         self._start = time.perf_counter()
@@ -65,22 +78,32 @@ class Watch:
     ) -> None:
         self._seconds = time.perf_counter() - self._start
         self._compilation.__exit__()
+        self._silence.__exit__(kind, error, trace)
 
     @property
     def goes_on(self) -> bool:
         """Whether neither an end was found nor the limit of iterations reached."""
         return self.status is None and self.iterations < self.limit
 
-    def look(self, r: Array, iterations: int = 1) -> float:
-        """Judge `r`, reached by so many more iterations; returns its error (infinite if not finite)."""
+    @property
+    def gap(self) -> int:
+        """Iterations to make before the next look: a fifth of those made, at most LONGEST_GAP."""
+        return min(1 + self.iterations // 4, LONGEST_GAP, self.limit - self.iterations)
+
+    def look(self, r: Array, iterations: int = 1, v: Array | None = None, lam: Array | None = None) -> float:
+        """Judge `r` (of a global problem with `v` and `lam`), reached by so many more iterations.
+
+        Returns its error, infinite if it is not finite.
+        """
         self.iterations += iterations
-        residuals, self.u = examine(self.problem, np.ascontiguousarray(r), None, None)
-        error = residuals.error
+        residuals, self.u = examine(self.problem, np.ascontiguousarray(r), v, lam, self.relaxed)
+        error, self.scaled = residuals.error, residuals.natural_scaled
         self._history.append((self.iterations, residuals.natural, residuals.natural_scaled))
-        if error < self.error:
+        if error < self.error or residuals.solved(self.tolerance):
             self.error, self.best = error, r.copy()
-        if residuals.solved(self.tolerance):
-            self.status, self.error, self.best = Status.SOLVED, error, r.copy()
+            self.best_v, self.best_lam = (None if x is None else x.copy() for x in (v, lam))
+        if residuals.solved(self.tolerance) and not self._nearly_exact(r, error):
+            self.status = Status.RELAXED if self.relaxed else Status.SOLVED
         elif not np.isfinite(error):
             self.status = Status.NOT_FINITE
         elif self.error <= HALVING * self._mark:
@@ -91,6 +114,13 @@ class Watch:
         self._tell()
         return error
 
+    def _nearly_exact(self, r: Array, error: float) -> bool:
+        """Whether a relaxed answer may still become one of the exact law, where nothing slides."""
+        if not self.relaxed or error <= NEARLY * self.tolerance:
+            return False
+        exact = examine(self.problem, np.ascontiguousarray(r), None, None)[0]
+        return self.tolerance < exact.error <= self.tolerance / NEARLY
+
     def stop(self, status: Status, reason: str = "") -> None:
         """End the iteration for a reason of the method's own."""
         self.status, self.reason = status, reason
@@ -98,8 +128,11 @@ class Watch:
     def attempt(self) -> Attempt:
         """The best iterate and how it was found."""
         history = np.array(self._history).reshape(-1, 3)
+        status = self.status or Status.MAX_ITERATIONS
+        if self.relaxed and self.error <= self.tolerance:
+            status = Status.RELAXED
         return Attempt(
-            self.best, self.status or Status.MAX_ITERATIONS, self.iterations,
+            self.best, status, self.iterations,
             self._seconds - self._compilation.seconds, self._compilation.seconds, history, self.reason,
             operations=self.operations,
         )  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 from stickslip import files
 from stickslip.cli import facts
 from stickslip.problem.box import lcp, mlcp, relay
-from stickslip.problem.contact import ContactProblem
+from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.fingerprint import fingerprint
 from stickslip.problem.residuals import judge
 from stickslip.problem.sets import coulomb, friction, nonnegative, torsional
@@ -82,6 +82,22 @@ def test_box_problems(run, tmp_path):
         assert report["kind"] == problem.kind
         assert report["size"] == problem.size
         assert f"{problem.size} unknowns" in run("info", tmp_path / name).out
+
+
+def test_existence_on_request(run, local_file, global_file, tmp_path):
+    assert "a solution exists" not in run("info", local_file).out
+    assert "a solution exists: a motion opens every contact" in run("info", local_file, "--existence").out
+    reports = json.loads(run("info", local_file, global_file, "--existence", "--json").out)
+    for report in reports:
+        assert report["existence"]["holds"] is True
+        assert report["existence"]["margin"] > 1e-6
+        assert report["existence"]["self_stress"] == []
+    H, K = np.array([[1.0, 0, 0, -1.0, 0, 0]]), coulomb([0.3, 0.3])
+    files.write(tmp_path / "walls.hdf5", GlobalProblem(np.eye(1), [0.0], H, [-1.0, 0, 0, -1.0, 0, 0], K))
+    assert "contacts 0, 1 carry a self-stress" in run("info", tmp_path / "walls.hdf5", "--existence").out
+    files.write(tmp_path / "a_lcp.dat", lcp(np.eye(3), -np.ones(3)))
+    report = json.loads(run("info", tmp_path / "a_lcp.dat", "--existence", "--json").out)
+    assert report["existence"]["holds"] is None
 
 
 def test_bad_files_do_not_stop_the_others(run, local_file, tmp_path):

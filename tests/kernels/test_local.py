@@ -39,7 +39,8 @@ def test_one_sweep_solves_one_contact_to_rounding(groups, kind):
         mu[rng.random(len(groups)) < 0.1] = 0.0
         solution = solver.solve(ContactProblem(W, q, friction(groups, [mu])))
         worst = max(worst, solution.residuals.natural_scaled)
-    assert worst <= (1e-9 if kind == "ill-conditioned" else 1e-13)
+    loose = kind == "ill-conditioned" and groups not in ((1,), (2,))
+    assert worst <= (1e-9 if loose else 1e-13)
 
 
 @pytest.mark.parametrize("groups", [(1,), (2,)], ids=str)

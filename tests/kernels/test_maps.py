@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 
 from stickslip import free, friction, interval, nonnegative
-from stickslip.kernels import maps
+from stickslip.kernels import cone_maps, maps
 
-MAPS = {"alart_curnier": maps.alart_curnier, "jean_moreau": maps.jean_moreau}
+MAPS = {
+    "alart_curnier": maps.alart_curnier,
+    "jean_moreau": maps.jean_moreau,
+    "natural_newton": cone_maps.natural_newton,
+    "fischer_burmeister": cone_maps.fischer_burmeister,
+}
+ELIMINATE = [name for name in MAPS if name != "fischer_burmeister"]
+"""Maps under which an open contact has F = r."""
 FAMILIES = [(1,), (2,), (2, 2), (2, 1)]
 
 
@@ -49,15 +56,19 @@ def draw(rng, groups, wanted):
         r[0], u[0] = -0.3, rng.uniform(0.2, 1.0)
         r[1:], u[1:] = 0.05 * r[1:], 0.01 * u[1:]
     elif wanted == "stick":
-        r[1:], u[1:] = 0.02 * r[1:], 0.02 * u[1:]
+        r[1:] *= 0.02
+        u[1:] = np.sign(u[1:]) * rng.uniform(0.01, 0.03, size=u.size - 1)
     else:
         r[1:] = np.sign(r[1:]) * rng.uniform(5.0, 8.0, size=r.size - 1)
     return mu, rho, scale * r, scale * u / rho, scale * np.ones(rho.size), scale / rho
 
 
 @pytest.mark.parametrize("wanted", ["open", "stick", "slip", "frictionless"])
-@pytest.mark.parametrize("groups", FAMILIES, ids=str)
-@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize(
+    ("name", "groups"),
+    [(name, g) for name in MAPS for g in FAMILIES if len(g) == 1 or name != "fischer_burmeister"],
+    ids=str,
+)
 def test_jacobians_agree_with_finite_differences(name, groups, wanted):
     rng = np.random.default_rng(len(name) + sum(groups) + len(wanted))
     states = set()
@@ -71,10 +82,10 @@ def test_jacobians_agree_with_finite_differences(name, groups, wanted):
         assert np.abs((B - B_slope) / rho.max()).max() <= 1e-7
     slipping = 1 + sum(2 << g for g in range(len(groups)))
     expected = {"open": 0, "stick": 1, "slip": slipping, "frictionless": slipping}[wanted]
-    assert expected in states
+    assert expected in states if name in ELIMINATE else states == {1}
 
 
-@pytest.mark.parametrize("name", MAPS)
+@pytest.mark.parametrize("name", ELIMINATE)
 def test_an_open_contact_leaves_nothing_but_its_impulse(name):
     K, rho = friction((2, 2), [[0.4, 0.1]]), np.full(5, 2.0)
     r, u = np.array([0.0, 1e-3, -2e-3, 0.0, 1e-3]), np.array([1.0, 0.1, 0.2, 0.3, 0.0])
@@ -128,3 +139,19 @@ def test_blocks_without_friction(name):
         A_slope, B_slope = slopes(name, K, rho, r, u, np.ones(1), np.ones(1))
         np.testing.assert_allclose(A, A_slope, atol=1e-8)
         np.testing.assert_allclose(B, B_slope, atol=1e-8)
+
+
+def test_slopes_of_fischer_burmeister_are_finite_where_it_has_a_kink():
+    """x² + y² on the boundary of its cone: at the origin, and with r and u_hat on the same ray."""
+    K, rho = friction((2,), [[0.5]]), np.ones(3)
+    for r, u in (
+        ([0.0, 0.0, 0.0], [0.0, 0.0, 0.0]),
+        ([2.0, 0.6, 0.8], [0.0, 0.0, 0.0]),
+        ([2.0, 0.6, 0.8], [0.0, 0.6, 0.8]),
+        ([0.0, 0.0, 0.0], [0.0, 3.0, 4.0]),
+    ):
+        _, F, A, B = evaluate("fischer_burmeister", K, rho, np.array(r), np.array(u))
+        assert np.isfinite(F).all()
+        assert np.abs(A).max() < 10.0
+        assert np.abs(B).max() < 10.0
+        assert np.linalg.matrix_rank(np.hstack([A, B])) == 3

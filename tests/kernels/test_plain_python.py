@@ -16,7 +16,9 @@ import numpy as np
 import stickslip as ss
 from stickslip.kernels.jit import JIT
 from stickslip.problem.convert import reduce_to_contacts
+from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.gauss_seidel import GaussSeidel
+from stickslip.solvers.registry import make
 
 rng = np.random.default_rng(7)
 K = (ss.coulomb([0.3, 0.4]) + ss.nonnegative(2) + ss.free(3) + ss.interval([-1.0], [1.0])
@@ -37,6 +39,15 @@ for problem in (mixed, plain, reduce_to_contacts(glob).problem):
         s = GaussSeidel(tolerance=1e-9, max_iterations=60, relaxation=relaxation).solve(problem)
         print(s.iterations, s.status.name, s.r.tobytes().hex(), s.history.tobytes().hex())
         print([x.hex() for x in (s.residuals.natural, s.residuals.natural_scaled, s.residuals.work)])
+    s = Anderson(tolerance=1e-9, max_iterations=60, memory=3).solve(problem)
+    print(s.iterations, s.status.name, s.r.tobytes().hex())
+for local in ("projection", "newton", "quartic", "enumeration"):
+    s = GaussSeidel(tolerance=1e-9, max_iterations=20, local=local).solve(mixed)
+    print(s.iterations, s.status.name, s.r.tobytes().hex())
+    for name in ("fixed-point", "extragradient", "apgd", "bb", "s-loop", "tresca"):
+        options = {"inner": "nsgs", "inner_iterations": 9} if name in ("s-loop", "tresca") else {}
+        s = make(name, tolerance=1e-9, max_iterations=9, **options).solve(problem)
+        print(s.iterations, s.status.name, s.r.tobytes().hex(), s.history.tobytes().hex())
 """
 
 
@@ -49,7 +60,7 @@ def lines(jit):
 def test_compiled_and_plain_kernels_agree_bit_for_bit():
     compiled, plain = lines("1"), lines("0")
     assert (compiled[0], plain[0]) == ("True", "False")
-    assert len(compiled) == 13
+    assert len(compiled) == 38
     assert compiled[1:] == plain[1:]
 
 
@@ -106,6 +117,7 @@ import numpy as np
 import scipy.sparse as sp
 import stickslip as ss
 from stickslip.kernels import blocks, body_sweeps, cones, gauss_seidel, residuals
+from stickslip.kernels import convex, products, projected, relaxed, splitting
 from stickslip.scenes import make
 
 K = ss.coulomb([0.3, 0.4])
@@ -121,7 +133,13 @@ for problem in problems:
     ss.judge(problem, solution.r, solution.v, solution.lam)
     ss.judge(problem, solution.r.tolist())
     ss.solve(problem, guess=solution.r)
-for module in (blocks, body_sweeps, cones, gauss_seidel, residuals):
+    for name in ("fixed-point", "extragradient", "apgd", "bb", "s-loop", "tresca", "admm"):
+        ss.solve(problem, name, max_iterations=5)
+    for inner in ("bb", "nsgs", "admm"):
+        ss.solve(problem, "s-loop", inner=inner, max_iterations=5)
+        ss.solve(problem, "tresca", inner=inner, max_iterations=5)
+first_order = (convex, products, projected, relaxed, splitting)
+for module in (blocks, body_sweeps, cones, gauss_seidel, residuals, *first_order):
     for name, kernel in vars(module).items():
         if len(getattr(kernel, "signatures", ())) > 1:
             print(module.__name__, name, len(kernel.signatures))
@@ -131,5 +149,5 @@ for module in (blocks, body_sweeps, cones, gauss_seidel, residuals):
 def test_kernels_are_compiled_once_whatever_the_problem_comes_from():
     """Read-only and writable arrays are two types to Numba: values are read-only everywhere."""
     done = subprocess.run([sys.executable, "-c", SIGNATURES], capture_output=True, text=True, check=True)
-    heavy = ("run", "measure", "prepare", "sweep")
+    heavy = ("run", "measure", "prepare", "sweep", "iterate", "accelerated", "spectral", "gauss", "step")
     assert [line for line in done.stdout.splitlines() if line.split()[1].startswith(heavy)] == []

@@ -16,9 +16,10 @@ from stickslip import (
     interval,
     judge,
     nonnegative,
+    rolling,
     solve,
 )
-from stickslip.problem.convert import box_to_contacts, contacts_to_box, reduce_to_contacts, rescale
+from stickslip.problem.convert import box_to_contacts, contacts_to_box, reduce_to_contacts, rescale, unit_free
 
 
 def jointed(seed=0, redundant=False, blocks=False):
@@ -152,3 +153,37 @@ def test_other_units_same_answer(case):
 def test_intervals_keep_their_meaning_under_rescaling():
     problem = ContactProblem([[1.0]], [-5.0], interval([-1.0], [2.0]))
     assert rescale(problem, impulse=10.0, velocity=1.0).problem.K.upper[0] == pytest.approx(0.2)
+
+
+def test_a_problem_in_its_own_units_is_the_same_problem():
+    """Mean diagonal 1, the same judgement, whatever form W has."""
+    rng = np.random.default_rng(3)
+    K = coulomb([0.3, 0.5]) + nonnegative(1) + interval([-2.0], [5.0]) + free(2) + rolling([0.4], [0.02])
+    A = rng.normal(size=(K.size, K.size)) * 10.0 ** rng.uniform(-2, 2, K.size)[:, None]
+    dense = ContactProblem(A @ A.T, rng.normal(size=K.size), K)
+    for problem in (dense, ContactProblem(sp.csr_array(A @ A.T), dense.u_free, K)):
+        own = unit_free(problem)
+        diagonal = own.problem.W.diagonal()
+        assert diagonal[:3].mean() == pytest.approx(1.0)
+        assert diagonal[6] == pytest.approx(1.0)
+        assert diagonal[-2:].mean() == pytest.approx(1.0), "rolling has a length of its own"
+        z = rng.normal(size=K.size)
+        r = own.recover(z).r
+        np.testing.assert_allclose(own.guess(r), z)
+        u, y = problem.velocity(r), own.problem.velocity(z)
+        assert r @ u == pytest.approx(z @ y), "work is the same"
+        scaled = judge(own.problem, z)
+        assert scaled.natural == pytest.approx(scaled.natural_scaled), "one measure is left"
+
+
+def test_own_units_of_a_matrix_free_problem():
+    K = coulomb([0.3, 0.5])
+    rows = np.random.default_rng(0).normal(size=(6, 2, 6))
+    H = contact_blocks([[0, -1], [1, 0]], rows, K)
+    problem = reduce_to_contacts(
+        GlobalProblem(np.tile(3.0 * np.eye(6), (2, 1, 1)), np.ones(12), H, np.zeros(6), K)
+    ).problem
+    own = unit_free(problem)
+    blocks = unit_free(ContactProblem(problem.W.dense(), problem.u_free, K))
+    np.testing.assert_allclose(own.problem.W.dense(), blocks.problem.W.dense(), atol=1e-14)
+    np.testing.assert_allclose(own.problem.u_free, blocks.problem.u_free, atol=1e-14)

@@ -187,7 +187,37 @@ def test_rounding_is_not_taken_for_closing():
 def test_closing_is_seen_whatever_the_impulses():
     W = np.array([[1.0, -1.0], [-1.0, 1.0]])
     walls = ContactProblem(W, [-1.0, -1.0], nonnegative(2))
-    residuals = judge(walls, [1e8, 1e8 + 1.0])
-    assert residuals.error < 1e-7
-    assert residuals.approach == pytest.approx(1.0)
-    assert not residuals.solved(1e-6)
+    for size in (1e8, 1e11):
+        residuals = judge(walls, [size, size + 1.0])
+        assert residuals.error < 1e-7
+        assert residuals.approach == pytest.approx(1.0)
+        assert not residuals.solved(1e-6)
+
+
+def test_the_relaxation_is_measured_without_the_shift():
+    """|r - P_K(r - u)|, by hand; the same as the exact law where nothing slides or mu = 0."""
+    rng = np.random.default_rng(1)
+    K = coulomb([0.3, 0.7]) + nonnegative(1) + interval([-1.0], [2.0]) + rolling([0.2], [0.1])
+    A = rng.normal(size=(K.size, K.size))
+    problem = ContactProblem(A @ A.T, rng.normal(size=K.size), K)
+    r = rng.normal(size=K.size)
+    u, norm = problem.velocity(r), np.linalg.norm
+    natural = norm(r - K.project(r - u)) / max(norm(problem.u_free), norm(r), norm(u))
+    relaxed = judge(problem, r, relaxed=True)
+    assert relaxed.natural == pytest.approx(natural)
+    assert relaxed.natural != pytest.approx(judge(problem, r).natural)
+    assert relaxed.impulse == pytest.approx(judge(problem, r).impulse)
+    other = rescale(problem, 1e3, 1e-2, 10.0)
+    assert judge(other.problem, other.guess(r), relaxed=True).natural_scaled == pytest.approx(
+        relaxed.natural_scaled
+    )
+    smooth = ContactProblem(
+        problem.W,
+        problem.u_free,
+        coulomb([0.0] * 2) + nonnegative(1) + interval([-1.0], [2.0]) + rolling([0.0], [0.0]),
+    )
+    exact, same = judge(smooth, r), judge(smooth, r, relaxed=True)
+    for name in ("natural", "natural_scaled", "impulse", "velocity", "work", "worst", "approach"):
+        assert getattr(same, name) == pytest.approx(getattr(exact, name)), name
+    box = lcp(np.eye(2), [-1.0, 1.0])
+    assert judge(box, [0.5, 0.0], relaxed=True) == judge(box, [0.5, 0.0])

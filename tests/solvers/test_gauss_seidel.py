@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from random_problems import MIXED, bodies_in_a_row, random_problem
 
 from stickslip import (
     ContactProblem,
@@ -12,32 +13,10 @@ from stickslip import (
     free,
     judge,
     nonnegative,
-    rolling,
     solve,
 )
 from stickslip.problem.convert import reduce_to_contacts
 from stickslip.solvers.gauss_seidel import GaussSeidel
-
-
-def random_problem(nc=20, seed=0, ridge=0.5, mu=0.5):
-    rng = np.random.default_rng(seed)
-    A = rng.normal(size=(3 * nc, 3 * nc))
-    W = A @ A.T / (3 * nc) + ridge * np.eye(3 * nc)
-    return ContactProblem(W, rng.normal(size=3 * nc), coulomb(np.full(nc, mu)))
-
-
-def bodies_in_a_row(K, seed=0, count=6):
-    """Random contact rows over a chain of bodies, matrix-free; one side of the first is fixed."""
-    rng = np.random.default_rng(seed)
-    nb = len(K)
-    first = np.arange(nb) % count
-    bodies = np.stack([first, first - 1], axis=1)
-    M = np.stack([np.eye(6) * rng.uniform(0.5, 2.0) for _ in range(count)])
-    H = contact_blocks(bodies, rng.normal(size=(K.size, 2, 6)), K)
-    return GlobalProblem(M, rng.normal(size=6 * count), H, 0.1 * rng.normal(size=K.size), K)
-
-
-MIXED = coulomb([0.3, 0.4]) + nonnegative(2) + free(2) + rolling([0.2], [0.1]) + coulomb([0.4], 2)
 
 
 @pytest.mark.parametrize("K", [coulomb(np.full(8, 0.5)), MIXED], ids=["coulomb", "mixed"])

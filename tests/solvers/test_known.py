@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from closed_forms import KNOWN
 
-from stickslip import BoxProblem, judge
+from stickslip import BoxProblem, Status, judge
 from stickslip.problem.convert import box_to_contacts
 from stickslip.solvers import registry
 from stickslip.solvers.certify import refuse_unknown_blocks
@@ -25,7 +25,14 @@ CASES = [
 @pytest.mark.parametrize(("name", "case"), CASES)
 def test_every_solver_on_every_known_problem(name, case):
     known = KNOWN[case]
-    solution = registry.make(name, tolerance=1e-12).solve(known.problem).or_raise()
+    solution = registry.make(name, tolerance=1e-12).solve(known.problem)
+    if known.slides and not registry.entry(name).exact:
+        assert solution.status is Status.RELAXED
+        assert "relaxation" in repr(solution)
+        assert judge(known.problem, solution.r, solution.v, solution.lam, relaxed=True).solved(1e-12)
+        assert solution.residuals.natural > 1e-3, "it solves another law, and the judge says so"
+        return
+    solution.or_raise()
     residuals = judge(known.problem, solution.r, solution.v, solution.lam)
     assert residuals.natural <= 1e-12
     assert residuals.natural_scaled <= 1e-12
@@ -51,7 +58,7 @@ def test_same_input_same_bytes_and_a_guess_costs_nothing(name):
     assert first.iterations == again.iterations
     warm = solver.solve(known.problem, guess=first.r)
     assert warm.iterations <= first.iterations
-    assert warm.ok
+    assert warm.status is first.status is (Status.SOLVED if registry.entry(name).exact else Status.RELAXED)
 
 
 @pytest.mark.parametrize("name", registry.names())

@@ -1,0 +1,56 @@
+"""What one contact costs by each one-contact solver: nanoseconds, and how well it is solved.
+
+    python benchmarks/one_contact.py [--contacts N]
+
+Random pressing Coulomb contacts in 3D and 2D, mu from 0 to 10, each solved from zero: W_ii of condition
+up to 10, then up to 1e12. `missed`: share that the method leaves to the exact solver, whose time is
+then included. Best of five: the machine is shared.
+"""
+
+import argparse
+import time
+
+import numpy as np
+
+from stickslip.kernels.contact_law import TOLERANCE
+from stickslip.kernels.one_contact import METHODS, solve_each
+
+
+def contacts(count: int, d: int, condition: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """W (count, d, d), q (count, d) pressing, mu (count,): eigenvalues of W from 1 to 1 / condition."""
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(count, d, d)))[0]
+    values = condition ** -rng.uniform(0.0, 1.0, size=(count, d))
+    W = (Q * values[:, None, :]) @ Q.transpose(0, 2, 1)
+    W = 0.5 * (W + W.transpose(0, 2, 1))
+    q = rng.normal(size=(count, d))
+    q[:, 0] = -np.abs(q[:, 0])
+    return W, q, rng.choice([0.0, 0.1, 0.3, 0.6, 1.0, 3.0, 10.0], size=count)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--contacts", type=int, default=20_000, help="contacts of each kind")
+    count = parser.parse_args().contacts
+    print(f"{'contacts':>18} {'method':>12} {'ns/contact':>11} {'worst error':>12} {'missed':>7}")
+    for d in (3, 2):
+        for condition in (10.0, 1e12):
+            W, q, mu = contacts(count, d, condition)
+            for number, name in enumerate(METHODS):
+                r, error, own = np.zeros((count, d)), np.empty(count), np.empty(count)
+                solve_each(number, W, q, mu, r, error, own)
+                best = np.inf
+                for _ in range(5):
+                    r[:] = 0.0
+                    start = time.perf_counter()
+                    solve_each(number, W, q, mu, r, error, own)
+                    best = min(best, time.perf_counter() - start)
+                missed = (~(own <= TOLERANCE)).mean()
+                print(
+                    f"{d}D, cond <= {condition:<6.0e} {name:>12} {1e9 * best / count:11.0f}"
+                    f" {error.max():12.1e} {missed:7.1%}"
+                )
+
+
+if __name__ == "__main__":
+    main()

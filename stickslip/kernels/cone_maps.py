@@ -1,0 +1,245 @@
+"""Maps of one block by its cone and De Saxcé's u_hat: the natural map and Fischer–Burmeister's.
+
+The same interface as `maps.py`: F_i, A = dF_i/dr_i, B = dF_i/du_i, and the state of the block. The
+slope of |u_T|, which the shift holds, is taken as 0 at u_T = 0.
+"""
+
+import math
+
+from stickslip.kernels import cones
+from stickslip.kernels.jit import jit
+from stickslip.kernels.maps import clear, one_by_one
+
+SMALLEST_ROOT = 1e-10
+"""Least eigenvalue of a root that slopes are divided by, as a share of the largest."""
+
+
+@jit
+def natural_newton(
+    i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, r, u, F, A, B
+):  # fmt: skip
+    """F = r - P_K(r - rho u_hat), in the metric of rho; for cones of any groups.
+
+    With lengths l_k = sqrt(rho_k/rho_N) the components r_k/l_k and l_k u_k have one augmentation,
+    rho_N, and their cone the coefficients mu_k/l_k; P_K is the Euclidean projection of those.
+    """
+    o, d = offset[i], offset[i + 1] - offset[i]
+    if kind[i] != cones.FRICTION:
+        return one_by_one(o, d, lower[i], upper[i], rho, r, u, F, A, B)
+    clear(d, A, B)
+    g0, g1 = group_offset[i], group_offset[i + 1]
+    p = rho[o]
+    s = cones.shift_of_block(i, kind, offset, group_offset, group_size, coefficient, u)
+    n = r[o] - p * (u[o] + s)
+    for k in range(o + 1, o + d):  # the trial impulse x in the metric
+        length = math.sqrt(rho[k] / p)
+        F[k] = r[k] / length - p * length * u[k]
+    s = height(o, n, p, rho, coefficient, group_size, g0, g1, F)
+    if s <= 0.0:
+        for a in range(d):
+            F[o + a], A[a, a] = r[o + a], 1.0
+        return 0
+    return 1 | project_with_slopes(o, d, s, rho, coefficient, group_size, g0, g1, r, u, F, A, B)
+
+
+@jit
+def height(o, n, p, rho, coefficient, group_size, g0, g1, x):
+    """Normal s of the projection of (n, x_k), 0 in the polar cone; s = n + sum_k mu_k max(|x_k| - mu_k s, 0).
+
+    Newton's method climbs to the root from s = n in at most one step per group, and one more.
+    """
+    reach, a = 0.0, o + 1
+    for g in range(g0, g1):
+        mu = coefficient[g] / math.sqrt(rho[a] / p)
+        reach += mu * cones.norm(x, a, a + group_size[g])
+        a += group_size[g]
+    if reach <= -n:
+        return 0.0
+    s = n
+    for _ in range(g1 - g0 + 1):
+        top, bottom, a = n, 1.0, o + 1
+        for g in range(g0, g1):
+            mu, size = coefficient[g] / math.sqrt(rho[a] / p), cones.norm(x, a, a + group_size[g])
+            if size > mu * s:
+                top += mu * size
+                bottom += mu * mu
+            a += group_size[g]
+        better = top / bottom
+        if not better > s:
+            break
+        s = better
+    return s
+
+
+@jit
+def project_with_slopes(o, d, s, rho, coefficient, group_size, g0, g1, r, u, F, A, B):
+    """F, A, B from the trial impulses in F[o+1:] and the projected normal s > 0.   Returns the bits of slip.
+
+    With S the groups that slip: ds = (dn + sum_S mu_k e_k·dx_k) / (1 + sum_S mu_k²), and
+    d(mu_k s e_k) = mu_k e_k ds + mu_k s Gamma(x_k) dx_k; the others stay where they are.
+    """
+    p, slips, bottom, a = rho[o], 0, 1.0, 1
+    for g in range(g0, g1):
+        mu = coefficient[g] / math.sqrt(rho[o + a] / p)
+        size = cones.norm(F, o + a, o + a + group_size[g])
+        if not (mu > 0.0 and size <= mu * s):
+            slips |= 2 << g - g0
+            bottom += mu * mu
+            for j in range(a, a + group_size[g]):
+                A[0, j] = mu * F[o + j] / size if size > 0.0 else 0.0
+        a += group_size[g]
+    A[0, 0] = 1.0
+    for b in range(d):
+        A[0, b] /= bottom
+    a = 1
+    for g in range(g0, g1):
+        m = group_size[g]
+        mu = coefficient[g] / math.sqrt(rho[o + a] / p)
+        size = cones.norm(F, o + a, o + a + m)
+        if slips & 2 << g - g0:
+            share = mu * s / size if size > 0.0 else 0.0
+            for j in range(a, a + m):
+                e = F[o + j] / size if size > 0.0 else 0.0
+                for b in range(d):
+                    A[j, b] = mu * e * A[0, b]
+                for k in range(a, a + m if m > 1 else a):  # a direction in 2D cannot turn
+                    A[j, k] -= share * e * F[o + k] / size if size > 0.0 else 0.0
+                    if j == k:
+                        A[j, k] += share
+            for j in range(a, a + m):
+                e = F[o + j] / size if size > 0.0 else 0.0
+                F[o + j] = r[o + j] - coefficient[g] * s * e
+        else:
+            for j in range(a, a + m):
+                A[j, j] = 1.0
+                F[o + j] = rho[o + j] * u[o + j]
+        a += m
+    F[o] = r[o] - s
+    back_from_metric(o, d, rho, coefficient, group_size, g0, g1, u, A, B)
+    return slips
+
+
+@jit
+def back_from_metric(o, d, rho, coefficient, group_size, g0, g1, u, A, B):
+    """A, B <- slopes of F by r and u, from the slopes of the projection in A, in the metric of rho."""
+    p, b = rho[o], 1
+    for c in range(d):
+        B[c, 0] = math.sqrt(rho[o + c] * p) * A[c, 0]
+    for g in range(g0, g1):
+        slide = cones.norm(u, o + b, o + b + group_size[g])
+        mu = coefficient[g] / math.sqrt(rho[o + b] / p)
+        for k in range(b, b + group_size[g]):
+            turn = mu * u[o + k] / slide if slide > 0.0 else 0.0
+            for c in range(d):
+                B[c, k] = math.sqrt(rho[o + c] * rho[o + k]) * (A[c, k] + A[c, 0] * turn)
+        b += group_size[g]
+    for c in range(d):
+        for k in range(d):
+            A[c, k] *= -math.sqrt(rho[o + c] / rho[o + k])
+        A[c, c] += 1.0
+
+
+@jit
+def fischer_burmeister_scalar(k, a, rho, r, u, F, A, B):
+    """F_k = r + rho u - sqrt(r² + (rho u)²) (Fischer 1992), slopes in A[a, a] and B[a, a]."""
+    x, y = r[k], rho[k] * u[k]
+    size = math.hypot(x, y)
+    F[k] = x + y - size
+    at = x / size if size > 0.0 else math.sqrt(0.5)
+    A[a, a] = 1.0 - at
+    at = y / size if size > 0.0 else math.sqrt(0.5)
+    B[a, a] = rho[k] * (1.0 - at)
+
+
+@jit
+def fischer_burmeister(
+    i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, r, u, F, A, B
+):  # fmt: skip
+    """F = x + y - (x² + y²)^(1/2) in the Jordan algebra of the cone (Fukushima, Luo & Tseng 2002).
+
+    x = (mu r_N, r_T) and y = p (u_hat_N/mu, u_T) lie in the same self-dual cone, with
+    p = mu sqrt(rho_N rho_T); the normal component of F is divided by mu again. Cones of one group
+    only. Intervals and free blocks as in the other maps. The state is always 1: the map is one formula.
+    """
+    o, d = offset[i], offset[i + 1] - offset[i]
+    if kind[i] != cones.FRICTION:
+        if kind[i] != cones.NONNEGATIVE:
+            one_by_one(o, d, lower[i], upper[i], rho, r, u, F, A, B)
+        else:
+            fischer_burmeister_scalar(o, 0, rho, r, u, F, A, B)
+        return 1
+    clear(d, A, B)
+    mu = coefficient[group_offset[i]]
+    if mu == 0.0:
+        fischer_burmeister_scalar(o, 0, rho, r, u, F, A, B)
+        for a in range(1, d):
+            F[o + a], A[a, a] = r[o + a], 1.0
+        return 1
+    p = mu * math.sqrt(rho[o] * rho[o + 1])
+    slide = cones.norm(u, o + 1, o + d)
+    x0, y0 = mu * r[o], p * (u[o] / mu + slide)
+    # The eigenvalues of x² + y² along e = (x0 x_T + y0 y_T)/|.| as sums of squares: no cancellation.
+    for k in range(o + 1, o + d):
+        F[k] = x0 * r[k] + y0 * p * u[k]
+    size = cones.norm(F, o + 1, o + d)
+    if size == 0.0:
+        F[o + 1], size = 1.0, 1.0
+    less, more = 0.0, 0.0
+    for k in range(o + 1, o + d):
+        e = F[k] / size
+        less += (x0 * e - r[k]) ** 2 + (y0 * e - p * u[k]) ** 2
+        more += (x0 * e + r[k]) ** 2 + (y0 * e + p * u[k]) ** 2
+        F[k] = e
+    less, more = math.sqrt(less), math.sqrt(more)
+    fischer_burmeister_slopes(
+        o, d, mu, p, x0, y0, max(less, SMALLEST_ROOT * more), more, slide, r, u, F, A, B
+    )
+    F[o] = (x0 + y0 - 0.5 * (less + more)) / mu
+    for k in range(o + 1, o + d):
+        F[k] = r[k] + p * u[k] - 0.5 * (more - less) * F[k]
+    return 1
+
+
+@jit
+def fischer_burmeister_slopes(o, d, mu, p, x0, y0, less, more, slide, r, u, e, A, B):
+    """A, B of Fischer–Burmeister from the eigenvalues of the root z and their direction e[o+1:].
+
+    dF = (I - L_z^-1 L_x) dx + (I - L_z^-1 L_y) dy, L_x the product with x; at x = y = 0 a limit
+    of these, with L_z^-1 L_x = L_z^-1 L_y = I/sqrt(2).
+    """
+    z0, z = 0.5 * (less + more), 0.5 * (more - less)
+    for b in range(d):
+        for S in range(2):
+            M, head = (A, x0) if S == 0 else (B, y0)
+            if more == 0.0:
+                for c in range(d):
+                    M[c, b] = 0.0
+                M[b, b] = 1.0 - math.sqrt(0.5)
+                continue
+            # column b of L: (head, tail) for b = 0, else (tail_b, head at b)
+            first, along = head, 0.0
+            for k in range(1, d):
+                tail = r[o + k] if S == 0 else p * u[o + k]
+                if b == 0:
+                    along += e[o + k] * tail
+                elif k == b:
+                    first, along = tail, e[o + k] * head
+            first = (z0 * first - z * along) / (less * more)
+            M[0, b] = -first
+            for k in range(1, d):
+                tail = 0.0
+                if b == 0:
+                    tail = r[o + k] if S == 0 else p * u[o + k]
+                elif k == b:
+                    tail = head
+                M[k, b] = -(tail - first * z * e[o + k]) / z0
+            M[b, b] += 1.0
+    for c in range(d):  # dx = (mu dr_N, dr_T), dy = p (du_N/mu + u_T·du_T/|u_T|, du_T)
+        A[c, 0] *= mu
+        for k in range(1, d):
+            turn = u[o + k] / slide if slide > 0.0 else 0.0
+            B[c, k] = p * (B[c, k] + B[c, 0] * turn)
+        B[c, 0] *= p / mu
+    for b in range(d):
+        A[0, b] /= mu
+        B[0, b] /= mu

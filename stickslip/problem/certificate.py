@@ -1,0 +1,233 @@
+"""Certificates of infeasibility: velocities that no impulse can make admissible.
+
+Whatever its friction, a solution has u_N >= 0 at contacts, u >= 0 at nonnegative blocks, u = 0 at free
+ones; an interval that is open upwards has u >= 0, one that is open downwards u <= 0. So y·u >= 0 for
+every y that is a direction in which r may grow without end (a recession direction of K) and has no
+tangential component. If, on the other hand,
+
+    sigma_K(W'y) + y·u_free < 0,      sigma_K(g) = max of g·r over r in K,
+
+then y·u = (W'y)·r + y·u_free < 0 for every r in K: there is no solution (Farkas). Over cones sigma_K is
+0 where -W'y lies in K* and infinite elsewhere; an interval adds what its bounds give. If W is symmetric
+and positive semidefinite this can only be with W y = 0: normal impulses in equilibrium by themselves
+against contacts that close, as a body between closing walls. Otherwise it also covers Painlevé's rod.
+
+In floating point -W'y misses K* by some distance e. Then any solution has
+
+    |r| >= -(sigma + y·u_free) / e,
+
+in the norm sum r²/(rho l²) [J] with the scales rho, l of `natural_scaled`; all rounding of the check
+counts as part of e. The certificate is accepted when that is `BEYOND` times the impulse that u_free
+asks for. For a GlobalProblem the same without the mass matrix: with H y + G z = 0, y·u = y·u_bias +
+z·g_bias whatever v is, and up to rounding any solution has a velocity v at least so many times larger
+than v_free.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from stickslip.kernels import cones
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array, IntArray, finite, flat, floats, frozen
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.operator import BlockDelassus, BodyDelassus, Delassus, DenseDelassus, delassus
+from stickslip.problem.residuals import delassus_diagonal, metric
+from stickslip.problem.sets import ProductSet, interval
+
+BEYOND = 1e10
+"""A solution is ruled out when it needs this many times the natural impulse: u_free would then be
+lost below 1e-10 of W r, the finest tolerance at which problems are solved."""
+
+
+@dataclass(frozen=True, eq=False)
+class Certificate:
+    """Weights of velocities that add up to closing, whatever the impulses. `check_certificate` judges it."""
+
+    y: Array
+    """Weights of the contact velocities, impulses in equilibrium [N s], shape (n,)."""
+    z: Array = field(default_factory=lambda: np.zeros(0))
+    """Weights of the joint velocities of a GlobalProblem [N s], shape (p,)."""
+
+    def __post_init__(self) -> None:
+        for name in ("y", "z"):
+            value = floats(name, getattr(self, name)).reshape(-1)
+            finite(f"{name} of the certificate", value)
+            object.__setattr__(self, name, frozen(value))
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateCheck:
+    """What the door says of a certificate."""
+
+    closing: float
+    """Closing that no impulse changes, -(sigma + y·u_free) over |y| |u_free| [-]; <= 0 proves nothing."""
+    beyond: float
+    """How many times the natural impulse (velocity for global problems) a solution needs at least [-]."""
+    contacts: tuple[int, ...] = ()
+    """Blocks that take part, by index; components of a BoxProblem."""
+    refused: str = ""
+    """Why y is no certificate at all, where it is not."""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether this proves that there is no solution, up to rounding of the data."""
+        return not self.refused and self.closing > 0.0 and self.beyond >= BEYOND
+
+    def __str__(self) -> str:
+        if self.refused:
+            return f"refused: {self.refused}"
+        if self.closing <= 0.0:
+            return "refused: the weighted velocities do not close"
+        shown = ", ".join(map(str, self.contacts[:6])) + (", ..." if len(self.contacts) > 6 else "")
+        need = "no impulse at all would do" if self.beyond == np.inf else f"needs {self.beyond:.1e} times"
+        verdict = "accepted" if self.accepted else f"refused (below {BEYOND:.0e})"
+        if self.beyond != np.inf:
+            need = f"a solution {need} the natural impulse"
+        return f"{verdict}: contacts {shown} close, and {need}"
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyUnits:
+    """Contact vectors in units of square roots of energy, in which W has about unit diagonal."""
+
+    scale: Array
+    """sqrt(rho) l: u times it and r over it are in sqrt(J) [sqrt(kg), sqrt(kg) m], shape (n,)."""
+    K: ProductSet
+    """The set of r / scale."""
+
+
+def energy_units(K: ProductSet, diagonal: Array) -> EnergyUnits:
+    """Units of energy from the diagonal of W [1/kg]."""
+    scales = metric(K, diagonal)
+    root = np.sqrt(scales.rho)
+    scaled = ProductSet(
+        K.kind, K.offset, K.lower / root, K.upper / root, K.group_offset, K.group_size, scales.coefficient
+    )
+    return EnergyUnits(np.repeat(root, np.diff(K.offset)) * scales.length, scaled)
+
+
+def weight_bounds(K: ProductSet) -> tuple[Array, Array]:
+    """Smallest and largest admissible weight of each component: 0, or infinite [N s], shape (n,) each.
+
+    Directions in which r may grow without end, without those of friction.
+    """
+    low, high = np.zeros(K.size), np.zeros(K.size)
+    first, sizes = K.offset[:-1], np.diff(K.offset)
+    plain = np.repeat(K.kind != cones.FRICTION, sizes)
+    low[plain & np.repeat(K.lower == -np.inf, sizes)] = -np.inf
+    high[plain & np.repeat(K.upper == np.inf, sizes)] = np.inf
+    high[first[K.kind == cones.FRICTION]] = np.inf
+    return low, high
+
+
+def check_certificate(
+    problem: ContactProblem | GlobalProblem | BoxProblem, certificate: Certificate
+) -> CertificateCheck:
+    """Whether `certificate` proves that `problem` has no solution; everything is recomputed here."""
+    if isinstance(problem, BoxProblem):
+        K = interval(problem.lower, problem.upper)
+        W: Delassus = delassus("A", problem.A, K)
+        u_free, rows = problem.b, 0
+    else:
+        K, rows = problem.K, problem.g_bias.size if isinstance(problem, GlobalProblem) else 0
+    y = flat("y of the certificate", certificate.y, K.size)
+    z = flat("z of the certificate", certificate.z if certificate.z.size else np.zeros(rows), rows)
+    taking = tuple(np.unique(_block_of(K)[np.flatnonzero(y)]).tolist())
+    low, high = weight_bounds(K)
+    wrong = np.flatnonzero((y < low) | (y > high))
+    if wrong.size:
+        i = int(_block_of(K)[wrong[0]])
+        why = f"block {i} ({K.kind_name(i)}) has a weight of the wrong sign, or a tangential one"
+        return CertificateCheck(0.0, 0.0, taking, why)
+    with np.errstate(all="ignore"):  # what overflows is refused
+        if isinstance(problem, GlobalProblem):
+            closing, missed, size, weight = _global_terms(problem, y, z)
+        else:
+            if isinstance(problem, ContactProblem):
+                W, u_free = problem.W, problem.u_free
+            closing, missed, size, weight = _local_terms(K, W, u_free, y)
+        share = closing / (weight * size) if weight * size > 0.0 else np.sign(closing)
+        beyond = np.inf if missed == 0.0 else closing / (missed * size)
+    if not np.isfinite(closing) or np.isnan(beyond) or not np.isfinite(missed):
+        return CertificateCheck(0.0, 0.0, taking, "numbers overflow in the check")
+    return CertificateCheck(float(share), max(0.0, float(beyond)), taking)
+
+
+def _local_terms(K: ProductSet, W: Delassus, u_free: Array, y: Array) -> tuple[float, float, float, float]:
+    """Closing [J], distance of -W'y to K*, size of u_free and of y [sqrt(J)], rounding included."""
+    units = energy_units(K, W.diagonal())
+    scale = units.scale
+    unit = _rounding(2 * W.rows.shape[2] if isinstance(W, BodyDelassus) else 0, y)
+    g, terms = transposed(W, y)
+    g, rounding = scale * g, unit * scale * terms
+    outside = np.linalg.norm(units.K.project_dual(-g) + g) + np.linalg.norm(rounding)
+    bounded, bounds = _support(units.K, g, rounding)
+    parts = y * u_free
+    closing = -float(parts.sum()) - unit * float(np.abs(parts).sum()) - bounded
+    size = float(np.linalg.norm(scale * u_free)) + bounds
+    return closing, float(outside), size, float(np.linalg.norm(y / scale))
+
+
+def _support(K: ProductSet, g: Array, rounding: Array) -> tuple[float, float]:
+    """What the finite bounds of intervals add to sigma_K(g) at most, and the size of those bounds."""
+    blocks = np.flatnonzero(K.kind == cones.INTERVAL)
+    g, rounding = g[K.offset[blocks]], rounding[K.offset[blocks]]
+    low, high = K.lower[blocks], K.upper[blocks]
+    low, high = np.where(np.isfinite(low), low, high), np.where(np.isfinite(high), high, low)
+    low, high = (np.where(np.isfinite(x), x, 0.0) for x in (low, high))
+    largest = np.maximum(np.abs(low), np.abs(high))
+    return float((np.maximum(low * g, high * g) + largest * rounding).sum()), float(np.linalg.norm(largest))
+
+
+def _global_terms(problem: GlobalProblem, y: Array, z: Array) -> tuple[float, float, float, float]:
+    """Closing [J], |H y + G z|, size of the free motion, size of y [sqrt(J)], rounding included."""
+    M, H, G, unit = problem.M, problem.H_sparse(), problem.G_sparse(), _rounding(0, y, z)
+    d, terms = H @ y + G @ z, abs(H) @ np.abs(y) + abs(G) @ np.abs(z)
+    missed = sum(np.sqrt(max(0.0, float(x @ M.solve(x)))) for x in (d, unit * terms))
+    bias = np.concatenate([y * problem.u_bias, z * problem.g_bias])
+    closing = -float(bias.sum()) - unit * float(np.abs(bias).sum())
+    v_free = M.solve(problem.f)
+    diagonal = delassus_diagonal(problem)
+    scale = energy_units(problem.K, diagonal).scale
+    joint = np.asarray(G.multiply(M.solve(G)).sum(axis=0)).reshape(-1)
+    joint = np.sqrt(np.where(joint > 0.0, joint, 1.0))
+    sizes = (
+        np.sqrt(max(0.0, float(v_free @ M.multiply(v_free)))),
+        np.linalg.norm(scale * problem.contact_velocity(v_free)),
+        np.linalg.norm(scale * problem.u_bias),
+        np.linalg.norm(problem.g_bias / joint),
+    )
+    weight = float(np.hypot(np.linalg.norm(y / scale), np.linalg.norm(z * joint)))
+    return closing, float(missed), float(max(sizes)), weight
+
+
+def transposed(W: Delassus, y: Array) -> tuple[Array, Array]:
+    """W'y [m/s] and |W|'|y|, what it is made of [m/s], shape (n,) each."""
+    if isinstance(W, BodyDelassus):
+        J = W.sparse()
+        A = abs(J)
+        return J @ (J.T @ y), A @ (A.T @ np.abs(y))
+    matrix = matrix_of(W)
+    return matrix.T @ y, abs(matrix).T @ np.abs(y)
+
+
+def matrix_of(W: Delassus) -> Array | sp.csr_array:
+    """W as one matrix, sparse where it is held in blocks [1/kg], shape (n, n)."""
+    if isinstance(W, DenseDelassus):
+        return W.matrix
+    return W.sparse() if isinstance(W, BlockDelassus) else W.dense()
+
+
+def _rounding(more: int, *weights: Array) -> float:
+    """Bound on the rounding of a sum over the nonzero weights and `more` terms, relative to its terms.
+
+    Half a unit for each sum and product (Higham 2002, 3.1), and a few for the scales.
+    """
+    terms = 4 + more + sum(int(np.count_nonzero(w)) for w in weights)
+    return 0.5 * float(np.finfo(float).eps) * terms
+
+
+def _block_of(K: ProductSet) -> IntArray:
+    return np.repeat(np.arange(len(K)), np.diff(K.offset))

@@ -1,0 +1,126 @@
+"""Whether a solution is sure to exist: the sufficient condition, and what stands against it.
+
+If some v puts H'v + u_bias in the interior of K* (with G'v + g_bias = 0), then the problem has a
+solution: Acary, Cadoux, Lemaréchal & Malick 2011, for Coulomb friction; the same fixed point argument
+holds for every cone of `problem/sets.py`. In local form some x with W x + u_free in the interior of K*,
+where W must be symmetric and positive semidefinite. Bounded intervals ask for nothing.
+
+Against it stand self-stresses: r in K, not zero, with W r = 0 (H r + G lam = 0) and r·u_free <= 0. A
+problem that has one may have solutions all the same; only the theorem is silent.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.kernels import cones
+from stickslip.problem.certificate import energy_units, transposed
+from stickslip.problem.checks import Array, flat
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.residuals import delassus_diagonal
+from stickslip.problem.sets import ProductSet
+
+INSIDE = 1e-9
+"""Least depth of a witness inside K*, over the largest velocity it is made of: more than rounding."""
+BALANCED = 1e-7
+"""Largest |W r| of a self-stress, over |r|, in units of energy."""
+
+
+@dataclass(frozen=True, eq=False)
+class Existence:
+    """What is known of the existence of a solution. `print` it for a sentence."""
+
+    holds: bool
+    """Whether the sufficient condition is shown: there is a solution."""
+    margin: float = 0.0
+    """Depth of the witness inside K*, over the largest velocity [-]; 0 without witness."""
+    witness: Array | None = None
+    """v of a GlobalProblem [m/s, rad/s], shape (nv,); x of a ContactProblem [N s], shape (n,)."""
+    self_stress: Array | None = None
+    """r in K with W r = 0, against which the condition cannot hold [N s], shape (n,)."""
+    contacts: tuple[int, ...] = ()
+    """Blocks that carry the self-stress."""
+    reason: str = ""
+    """Why the condition is not shown, where no self-stress says so; what else the theorem asks of W."""
+
+    def __str__(self) -> str:
+        if self.holds:
+            margin = f"a motion opens every contact (margin {self.margin:.1e})"
+            if self.reason:
+                return f"the condition holds, {margin}; but {self.reason}, which the theorem does not cover"
+            return f"a solution exists: {margin}"
+        if self.self_stress is not None:
+            shown = ", ".join(map(str, self.contacts[:6])) + (", ..." if len(self.contacts) > 6 else "")
+            return f"not shown: contacts {shown} carry a self-stress, where the condition says nothing"
+        return f"not shown: {self.reason or 'no motion was found that opens every contact'}"
+
+
+def witness_margin(problem: ContactProblem | GlobalProblem, witness: Array) -> float:
+    """Depth of the witness inside K*, over the largest velocity it is made of [-]; it holds from `INSIDE`.
+
+    `witness` is v of a GlobalProblem, shape (nv,), or x of a ContactProblem, shape (n,). Equations
+    (free blocks, joints) count as met to a tenth of the depth and 1e-6 of the velocities.
+    """
+    if isinstance(problem, GlobalProblem):
+        v = flat("v", witness, problem.M.size)
+        H, G, K = problem.H_sparse(), problem.G_sparse(), problem.K
+        units = energy_units(K, delassus_diagonal(problem))
+        u, made_of = problem.contact_velocity(v), abs(H).T @ np.abs(v) + np.abs(problem.u_bias)
+        diagonal = np.asarray(G.multiply(problem.M.solve(G)).sum(axis=0)).reshape(-1)
+        root = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+        missed = problem.joint_velocity(v) / root
+        joints = (abs(G).T @ np.abs(v) + np.abs(problem.g_bias)) / root
+    else:
+        K, x = problem.K, flat("x", witness, problem.size)
+        units, u = energy_units(K, problem.W.diagonal()), problem.velocity(x)
+        made_of, missed = transposed(problem.W, x)[1] + np.abs(problem.u_free), np.zeros(0)
+        joints = missed
+    scale = units.scale
+    depth, off = depth_inside(units.K, scale * u)
+    off = max(off, float(np.abs(missed).max(initial=0.0)))
+    size = max(float((scale * made_of).max(initial=0.0)), float(joints.max(initial=0.0)))
+    if not np.isfinite(size) or off > min(0.1 * max(depth, 0.0), 1e-6 * size):
+        return 0.0
+    return depth / size if size > 0.0 else float(depth > 0.0)
+
+
+def depth_inside(K: ProductSet, u: Array) -> tuple[float, float]:
+    """Least of u_N - sum_g mu_g |u_g| over the blocks that have an inside, and the largest |u| of free ones.
+
+    The first is infinite where no block asks for anything.
+    """
+    shift = K.shifted(u) - u
+    first, sizes = K.offset[:-1], np.diff(K.offset)
+    up, down = K.upper == np.inf, K.lower == -np.inf
+    friction = K.kind == cones.FRICTION
+    open_up, open_down = friction | (up & ~down), ~friction & down & ~up
+    depth = np.concatenate([(u - shift)[first[open_up]], -u[first[open_down]]])
+    equations = np.repeat(~friction & up & down, sizes)
+    return float(depth.min(initial=np.inf)), float(np.abs(u[equations]).max(initial=0.0))
+
+
+def is_self_stress(problem: ContactProblem | GlobalProblem, r: Array, lam: Array) -> bool:
+    """Whether r in K is in equilibrium by itself (with lam) and no work opens the contacts, to rounding.
+
+    r [N s], shape (n,); lam of the joints of a GlobalProblem [N s], shape (p,), otherwise empty.
+    """
+    if isinstance(problem, GlobalProblem):
+        units = energy_units(problem.K, delassus_diagonal(problem))
+        d = problem.pushed(r, lam)
+        balance = np.sqrt(max(0.0, float(d @ problem.M.solve(d))))
+        work = np.concatenate([r * problem.u_bias, lam * problem.g_bias])
+    else:
+        units = energy_units(problem.K, problem.W.diagonal())
+        balance = float(np.linalg.norm(units.scale * transposed(problem.W, r)[0]))
+        work = r * problem.u_free
+    r = r / units.scale
+    size = float(np.linalg.norm(r))
+    if not 0.0 < size < np.inf:
+        return False
+    in_cone = np.linalg.norm(r - _recession(units.K, r)) <= BALANCED * size
+    return bool(in_cone and balance <= BALANCED * size and work.sum() <= BALANCED * np.abs(work).sum())
+
+
+def _recession(K: ProductSet, r: Array) -> Array:
+    """The nearest direction in which K has no end."""
+    return np.asarray(K.project_dual(-r) + r)

@@ -1,0 +1,76 @@
+"""Anderson-accelerated Gauss-Seidel: each sweep starts from a mix of the last ones.
+
+Type II, safeguarded by restarts (`kernels/anderson.py`), over the sweeps of `gauss_seidel.py` in both
+of their forms. It helps where sweeps converge slowly and the contacts have found their states; where
+states keep changing it restarts, its path depends on rounding, and it may stall above what plain sweeps
+would reach in the long run.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.kernels import anderson, body_sweeps, gauss_seidel
+from stickslip.problem.checks import Array
+from stickslip.problem.contact import ContactProblem
+from stickslip.problem.solution import Problem, Solution
+from stickslip.solvers.certify import Attempt, certified
+from stickslip.solvers.gauss_seidel import GaussSeidel, Loop, by_sweeps
+from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
+from stickslip.solvers.registry import Progress
+
+ACCELERATED: dict[Any, Callable[..., None]] = {
+    gauss_seidel.run_coulomb3: anderson.run_coulomb3,
+    gauss_seidel.run: anderson.run,
+    body_sweeps.run_coulomb3: anderson.run_bodies_coulomb3,
+    body_sweeps.run: anderson.run_bodies,
+}
+"""The loop with acceleration for each loop without."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anderson(Options):
+    """Anderson-accelerated Gauss-Seidel, for every kind of block; fast where sweeps are slow but steady."""
+
+    tolerance: float = tolerance_option()
+    max_iterations: int = iterations_option(20_000, "sweeps")
+    memory: int = option(8, "earlier sweeps that are mixed; costs as many vectors twice", low=1, high=100)
+    form: str = option(
+        "auto", "sweep on W in blocks, on body velocities, or as the problem comes",
+        choices=("auto", "delassus", "bodies"),
+    )  # fmt: skip
+
+    def solve(
+        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+    ) -> Solution:
+        """Solve `problem` from `guess` (zero if none); any problem, through its contact form."""
+        return certified("anderson", partial(self.attempt, progress=progress), problem, guess, self.tolerance)
+
+    def attempt(
+        self, problem: ContactProblem, guess: Array | None, tolerance: float,
+        progress: Progress | None = None, *, hopeful: bool = False,
+    ) -> Attempt:  # fmt: skip
+        """Sweep over a contact problem; what was found, not yet certified. `hopeful` as in nsgs."""
+        sweeps = self.max_iterations
+        return by_sweeps(self.prepare, problem, guess, tolerance, sweeps, progress, hopeful=hopeful)
+
+    def prepare(self, problem: ContactProblem) -> Loop:
+        """The compiled loop with its memory in it, what it takes of the problem, and its work arrays."""
+        plain, data, work = GaussSeidel(form=self.form).prepare(problem)
+        return partial(ACCELERATED[plain], *memory_for(problem.size, self.memory)), data, work
+
+
+def memory_for(n: int, columns: int) -> tuple[Array, Array, Array, Array, Array]:
+    """weight, mix, gram, memory and work of `kernels/anderson.py` for n components."""
+    m = int(columns)
+    return (
+        np.empty(n),
+        np.zeros(anderson.SLOTS),
+        np.zeros((m, m)),
+        np.zeros((2 * m + 3, n)),
+        np.zeros((m + 2, m)),
+    )

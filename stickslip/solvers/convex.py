@@ -1,0 +1,143 @@
+"""The convex problem min ½ z'W z + q'z over C, and the methods that solve it.
+
+C is the product K of cones, for the relaxation of Coulomb's law and for the shifted problems of the
+s-loop, or Tresca's set of disks {r_N >= 0, |r_k| <= radius_k}. Everything here is in units of the
+problem's own (`unit_free`). A method is started on a problem, advances, and can be started again on
+another one with the same W: what it has learnt of W stays.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
+
+from stickslip.kernels import cones, products
+from stickslip.kernels import convex as kernels
+from stickslip.problem.checks import Array, IntArray, frozen
+from stickslip.problem.contact import ContactProblem
+from stickslip.problem.operator import Delassus, product_arrays
+from stickslip.problem.sets import ProductSet
+
+SetArrays = tuple[IntArray, IntArray, Array, Array, IntArray, IntArray, Array]
+METHODS = ("apgd", "bb", "nsgs", "admm")
+"""Names of the methods for convex problems."""
+
+
+@dataclass(frozen=True)
+class ConvexProblem:
+    """min ½ z'W z + q'z over C: find z in C with -(W z + q) in the normal cone of C at z."""
+
+    W: Delassus
+    """Delassus operator in units of its own [-], shape (n, n)."""
+    q: Array
+    """Linear term [own units], shape (n,)."""
+    K: ProductSet
+    """The blocks; their cones make up C unless there are disks."""
+    C: SetArrays
+    """C as kernels take it: K, or with disks in the place of its cones."""
+
+    @classmethod
+    def relaxation(cls, problem: ContactProblem) -> "ConvexProblem":
+        """Coulomb's law without its shift: K* ∋ W r + u_free ⟂ r ∈ K."""
+        return cls(problem.W, problem.u_free, problem.K, problem.K.arrays)
+
+    def shifted(self, u_free: Array, s: Array) -> "ConvexProblem":
+        """The same with q = u_free + s e_N; s (nb,), 0 on blocks without friction."""
+        q = u_free.copy()
+        q[self.K.offset[:-1]] += s
+        return replace(self, q=frozen(q))
+
+    def with_thresholds(self, normals: Array) -> "ConvexProblem":
+        """Tresca's problem: the friction of each group is held at mu_k r_N; normals (nb,)."""
+        K = self.K
+        kind = frozen(np.where(K.kind == cones.FRICTION, cones.DISKS, K.kind))
+        normal = np.repeat(np.maximum(normals, 0.0), np.diff(K.group_offset))
+        return replace(self, C=(kind, *K.arrays[1:6], frozen(K.coefficient * normal)))
+
+    def project(self, z: Array) -> Array:
+        """The nearest point of C, shape (n,)."""
+        out = np.empty(self.q.size)
+        cones.project(*self.C, frozen(z.view()), out)
+        return out
+
+    def natural(self, z: Array) -> float:
+        """|z - P_C(z - g)| / max(|z|, |g|, |q|) with g = W z + q [-]."""
+        return float(products.natural(self.C, z, self.W.apply(z, self.q), self.q, np.empty(z.size)))
+
+
+class ConvexMethod(Protocol):
+    """An iteration on convex problems that share W."""
+
+    z: Array
+    """The iterate [own units], shape (n,)."""
+    error: float
+    """Natural residual of the iterate [-]; infinite before it is known."""
+
+    def start(self, problem: ConvexProblem, z: Array) -> None:
+        """Begin at `z` on `problem`."""
+
+    def advance(self, tolerance: float, count: int) -> int:
+        """At most `count` iterations, until the residual is below `tolerance`; how many were made."""
+
+
+class Gradient:
+    """Accelerated projected gradient ("apgd") or spectral projected gradient ("bb")."""
+
+    def __init__(self, name: str, problem: ConvexProblem, memory: int = 10):
+        """`memory`: values of the objective that the nonmonotone search of "bb" looks back on."""
+        self.name, self.W = name, product_arrays(problem.W, problem.K)
+        self.state, self.work = np.zeros(kernels.SLOTS), np.zeros((6, problem.K.size))
+        self.recent = np.zeros(memory)
+        self.state[kernels.CURVATURE] = self.state[kernels.STEP] = 1.0
+        self.start(problem, np.zeros(problem.K.size))
+
+    def start(self, problem: ConvexProblem, z: Array) -> None:
+        """Begin at `z`; the curvature or the step found so far is kept."""
+        self.problem, self.z, self.error = problem, problem.project(z), np.inf
+        self.state[kernels.STARTED] = 0.0
+
+    def advance(self, tolerance: float, count: int) -> int:
+        """At most `count` iterations."""
+        p = self.problem
+        if self.name == "bb":
+            made = kernels.spectral(
+                p.C, self.W, p.q, self.z, self.work, self.state, self.recent, tolerance, count
+            )
+        else:
+            made = kernels.accelerated(p.C, self.W, p.q, self.z, self.work, self.state, tolerance, count)
+        self.error = float(self.state[kernels.ERROR])
+        return int(made)
+
+
+class BlockDescent:
+    """Gauss-Seidel over the blocks of a convex problem ("nsgs"), a few projected steps on each."""
+
+    def __init__(self, problem: ConvexProblem):
+        self.W = product_arrays(problem.W.blocks(problem.K), problem.K)
+        self.state, self.work = np.zeros(kernels.SLOTS), np.zeros((6, problem.K.size))
+        self.start(problem, np.zeros(problem.K.size))
+
+    def start(self, problem: ConvexProblem, z: Array) -> None:
+        """Begin at `z`."""
+        self.problem, self.z, self.error = problem, problem.project(z), np.inf
+        self.state[kernels.COUNT] = 0.0
+
+    def advance(self, tolerance: float, count: int) -> int:
+        """At most `count` sweeps."""
+        p = self.problem
+        made = kernels.gauss_seidel(p.C, self.W, p.q, self.z, self.work, self.state, tolerance, count)
+        self.error = float(self.state[kernels.ERROR])
+        return int(made)
+
+
+def convex_method(name: str, problem: ConvexProblem) -> ConvexMethod:
+    """The method of that name, one of METHODS, started at zero on `problem`."""
+    if name == "admm":
+        from stickslip.solvers.admm import Splitting
+
+        return Splitting(problem)
+    if name == "nsgs":
+        return BlockDescent(problem)
+    if name not in METHODS:
+        raise KeyError(f"no convex method {name!r}; known: {', '.join(METHODS)}")
+    return Gradient(name, problem)

@@ -1,0 +1,275 @@
+"""Looking for a proof that a problem has no solution, by linear programming.
+
+`find_certificate(problem)` is asked once, when nothing else has helped. What it finds is a claim;
+`problem/certificate.py` says what a certificate is and judges it.
+
+1. A self-stress of normal impulses: y >= 0 with W y = 0 and y·u_free < 0. If W = H' M^-1 H there is no
+   other certificate.
+2. If W is not symmetric or has a negative eigenvalue: -W'y in K*, in a pyramid inside K* (exact in 2D).
+
+Everything is scaled to units of energy (W has unit diagonal), the weights add up to at most 1, and a
+vertex of the program is one self-stress of few contacts. The program is solved to 1e-10; a projection
+onto the exact equations then takes the rest away, which the check needs.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog
+
+from stickslip.problem.certificate import (
+    Certificate,
+    check_certificate,
+    energy_units,
+    matrix_of,
+    weight_bounds,
+)
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import ContactProblem
+from stickslip.problem.operator import BodyDelassus, Delassus
+from stickslip.problem.sets import ProductSet
+from stickslip.solvers.pyramids import dual_pyramid
+
+LARGEST = 2_000_000
+"""Most nonzeros of a linear program that is tried; beyond, only directions that are given."""
+DENSE = 2_000
+"""Most rows of a W whose eigenvalues are looked at."""
+FACETS = 24
+"""Sides of the pyramid inside K* for each group of two components."""
+LINPROG = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10, "maxiter": 20_000}
+NEGLIGIBLE = 1e-7
+"""Weights below this share of the largest are rounding of the linear program."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Scaled:
+    """The problem in units of energy, and who may have a weight."""
+
+    problem: ContactProblem
+    scale: Array
+    """Units of velocity, sqrt(rho) l [sqrt(kg)], shape (n,)."""
+    K: ProductSet
+    """The set of impulses over scale and over the largest free velocity."""
+    u_free: Array
+    """Free velocities over the largest of them [-], shape (n,)."""
+    equations: sp.csr_array
+    """What is zero at a self-stress [-], shape (m, n): W', or J' over bodies."""
+    allowed: IntArray
+    """Components that may have a weight [-], shape (count,)."""
+    both_signs: np.ndarray
+    """Which of them may have either sign [-], shape (count,), bool."""
+    sign: Array
+    """-1 for those that must be negative, otherwise 1 [-], shape (count,)."""
+
+    def accepted(self, y: Array) -> Certificate | None:
+        """The certificate of scaled weights y, if the door accepts it."""
+        claim = Certificate(y * self.scale)
+        return claim if check_certificate(self.problem, claim).accepted else None
+
+
+def find_certificate(problem: ContactProblem, direction: Array | None = None) -> Certificate | None:
+    """A certificate that `problem` has no solution, which the door accepts; None if none is found.
+
+    `direction`: where the impulses of a solver went without end [N s], shape (n,), if known.
+    """
+    with np.errstate(all="ignore"):  # what overflows is not accepted
+        scaled = _scaled(problem)
+        if scaled is None:
+            return None
+        if direction is not None:
+            found = _from_direction(scaled, direction)
+            if found is not None:
+                return found
+        if scaled.equations.nnz > LARGEST:
+            return None
+        return _self_stress(scaled) or (_general(scaled) if not is_mechanical(problem.W) else None)
+
+
+def is_mechanical(W: Delassus) -> bool:
+    """Whether W is H' M^-1 H to rounding: symmetric and positive semidefinite, as far as is looked at."""
+    skew, negative = mechanical_defects(W)
+    return skew <= 1e-8 and not negative > 1e-10 * W.size
+
+
+def mechanical_defects(W: Delassus) -> tuple[float, float]:
+    """max |W - W'| and the size of the lowest negative eigenvalue, over max |W| [-].
+
+    Beyond `DENSE` rows the diagonal alone is looked at, and the second is NaN where it is not negative.
+    """
+    if isinstance(W, BodyDelassus) or W.size == 0:
+        return 0.0, 0.0
+    matrix = matrix_of(W)
+    size = float(abs(matrix).max()) or 1.0
+    skew = float(abs(matrix - matrix.T).max()) / size
+    if W.size > DENSE:
+        lowest = float(W.diagonal().min())
+        return skew, -lowest / size if lowest < 0.0 else np.nan
+    dense = W.dense()
+    lowest = float(np.linalg.eigvalsh(0.5 * dense + 0.5 * dense.T)[0])
+    return skew, max(0.0, -lowest / size)
+
+
+def _scaled(problem: ContactProblem) -> _Scaled | None:
+    units = energy_units(problem.K, problem.W.diagonal())
+    u_free = units.scale * problem.u_free
+    size = float(np.abs(u_free).max(initial=0.0))
+    low, high = weight_bounds(problem.K)
+    allowed = np.flatnonzero(low < high)
+    D = sp.diags_array(units.scale)
+    W = problem.W
+    rows = (D @ W.sparse()).T if isinstance(W, BodyDelassus) else D @ sp.csr_array(matrix_of(W)).T @ D
+    equations = sp.csr_array(rows)
+    if not (0.0 < size < np.inf and np.isfinite(equations.data).all() and allowed.size):
+        return None
+    K = replace(units.K, lower=units.K.lower / size, upper=units.K.upper / size)
+    return _Scaled(
+        problem, units.scale, K, u_free / size, equations, allowed,
+        (low < 0.0)[allowed] & (high > 0.0)[allowed], np.where(high[allowed] > 0.0, 1.0, -1.0),
+    )  # fmt: skip
+
+
+def _from_direction(scaled: _Scaled, direction: Array) -> Certificate | None:
+    """The part of a diverging direction that is a self-stress of normal impulses."""
+    y = np.zeros(scaled.scale.size)
+    a = scaled.allowed
+    y[a] = direction[a] / scaled.scale[a]
+    y[a[~scaled.both_signs & (scaled.sign * y[a] < 0.0)]] = 0.0
+    size = float(np.abs(y).max())
+    if not 0.0 < size < np.inf:
+        return None
+    return _polished(scaled, y / size, np.arange(scaled.equations.shape[0]), 1e-4)
+
+
+def _self_stress(scaled: _Scaled) -> Certificate | None:
+    """min y·u_free with W y = 0 and sum |y| <= 1."""
+    columns, spread = _columns(scaled)
+    found = _solve(
+        cost=columns.T @ scaled.u_free,
+        equal=scaled.equations @ columns,
+        above=sp.csr_array(np.ones((1, spread))),
+        limit=np.ones(1),
+        bounds=np.tile([0.0, np.inf], (spread, 1)),
+    )
+    if found is None:
+        return None
+    return _polished(scaled, columns @ found, np.arange(scaled.equations.shape[0]), NEGLIGIBLE)
+
+
+def _general(scaled: _Scaled) -> Certificate | None:
+    """min sigma_K(W'y) + y·u_free with w = -W'y in a pyramid inside K* and sum |y| <= 1.
+
+    A first try on the border of the pyramid, a second one a little inside of it.
+    """
+    K, n = scaled.K, scaled.scale.size
+    columns, spread = _columns(scaled)
+    pyramid = dual_pyramid(K, FACETS)
+    ng, rows = K.group_size.size, pyramid.of_w.shape[0]
+    bounded = _bounded(K)
+    cost = np.concatenate([columns.T @ scaled.u_free, _half_bounds(K), np.zeros(ng), np.ones(bounded.size)])
+    at = sp.csr_array((np.ones(bounded.size), (np.arange(bounded.size), bounded)), shape=(bounded.size, n))
+    block = np.searchsorted(K.offset, bounded, side="right") - 1
+    equal = sp.hstack([scaled.equations @ columns, sp.eye_array(n), sp.csr_array((n, ng + bounded.size))])
+    for margin in (0.0, 1e-7):
+        parts = [
+            [None, pyramid.of_w, pyramid.of_s, None],
+            [sp.csr_array(np.ones((1, spread))), None, None, None],
+        ]
+        for bound in (K.lower, K.upper):  # what an interval adds to sigma: max(-lower w, -upper w)
+            parts.append([None, sp.diags_array(-bound[block]) @ at, None, -sp.eye_array(bounded.size)])
+        above = sp.block_array(_filled(parts, (spread, n, ng, bounded.size)), format="csr")
+        limit = np.zeros(above.shape[0])
+        limit[: pyramid.contacts], limit[rows] = -margin, 1.0
+        variables = np.full((cost.size, 2), [-np.inf, np.inf])
+        variables[:spread, 0] = 0.0
+        variables[spread : spread + n] = np.stack([pyramid.low, pyramid.high], axis=1)
+        found = _solve(cost, sp.csr_array(equal), above, limit, variables)
+        if found is None:
+            return None
+        w = found[spread : spread + n]
+        still = np.flatnonzero(np.abs(w) <= NEGLIGIBLE)
+        certificate = _polished(scaled, columns @ found[:spread], still, NEGLIGIBLE)
+        if certificate is not None:
+            return certificate
+    return None
+
+
+def _columns(scaled: _Scaled) -> tuple[sp.csr_array, int]:
+    """Weights as sums of nonnegative unknowns: those of both signs have two, shape (n, spread)."""
+    two = np.flatnonzero(scaled.both_signs)
+    row = np.concatenate([scaled.allowed, scaled.allowed[two]])
+    value = np.concatenate([scaled.sign, -np.ones(two.size)])
+    spread = row.size
+    return sp.coo_array((value, (row, np.arange(spread))), shape=(scaled.scale.size, spread)).tocsr(), spread
+
+
+def _bounded(K: ProductSet) -> IntArray:
+    """Components of intervals with two finite bounds."""
+    ends = np.isfinite(K.lower) & np.isfinite(K.upper)
+    return K.offset[:-1][ends]
+
+
+def _half_bounds(K: ProductSet) -> Array:
+    """Cost of w where an interval has one finite bound: sigma is -bound w."""
+    cost = np.zeros(K.size)
+    half = np.isfinite(K.lower) != np.isfinite(K.upper)
+    cost[K.offset[:-1][half]] = -np.where(np.isfinite(K.lower), K.lower, K.upper)[half]
+    return cost
+
+
+def _filled(parts: list[list[sp.csr_array | None]], widths: tuple[int, ...]) -> list[list[sp.csr_array]]:
+    """Zero blocks in place of None."""
+    filled = []
+    for row in parts:
+        height = next(part.shape[0] for part in row if part is not None)
+        filled.append(
+            [
+                sp.csr_array((height, width)) if part is None else part
+                for part, width in zip(row, widths, strict=True)
+            ]
+        )
+    return filled
+
+
+def _solve(
+    cost: Array, equal: sp.csr_array, above: sp.csr_array, limit: Array, bounds: Array
+) -> Array | None:
+    """The optimum of a linear program, if it is clearly negative."""
+    result = linprog(
+        cost, A_ub=above, b_ub=limit, A_eq=equal, b_eq=np.zeros(equal.shape[0]), bounds=bounds,
+        method="highs-ds", options=LINPROG,
+    )  # fmt: skip
+    if result.x is None or result.status not in (0, 3) or not result.fun < -1e-9:
+        return None
+    return np.asarray(result.x)
+
+
+def _polished(scaled: _Scaled, y: Array, still: IntArray, share: float) -> Certificate | None:
+    """`y` moved onto the exact equations of the rows `still`, if the door then accepts it.
+
+    Weights below `share` of the largest are dropped, and those that change sign on the way.
+    """
+    size = float(np.abs(y).max(initial=0.0))
+    if size == 0.0:
+        return None
+    free = np.zeros(y.size, bool)
+    free[scaled.allowed[scaled.both_signs]] = True
+    sign = np.sign(y)
+    for _ in range(5):
+        support = np.flatnonzero(np.abs(y) > share * size)
+        if not support.size or support.size * still.size > LARGEST:
+            return None
+        A, part = scaled.equations[still][:, support].toarray(), y[support]
+        if still.size:
+            U, sizes, V = np.linalg.svd(A, full_matrices=False)
+            kept = sizes > 1e-10 * max(float(sizes[0]), 1e-300)
+            for _ in range(3):  # the second and third take away the rounding of the first
+                part = part - V[kept].T @ ((U[:, kept].T @ (A @ part)) / sizes[kept])
+        y = np.zeros(y.size)
+        y[support] = part
+        turned = ~free & (sign * y < 0.0)
+        if not turned.any():
+            return scaled.accepted(y)
+        y[turned] = 0.0
+        share = NEGLIGIBLE
+    return None

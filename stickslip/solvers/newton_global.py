@@ -1,0 +1,177 @@
+"""The Newton system of a global problem in its own unknowns: W is never formed.
+
+Siconos Developer's Notes 2017, 16.2, with bilateral constraints G' v + g_bias = 0 and their lam as
+further unknowns. Unknowns (v, u, r, lam), (16.17)-(16.21), or with u = H' v + u_bias inserted
+(v, r, lam), (16.23)-(16.25), where the chain rule reads dF/dv = B H' (B on the left).
+"""
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse import linalg as sparse_linalg
+
+from stickslip.kernels import newton_systems
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.convert import Answer, Conversion, reduce_to_contacts
+from stickslip.problem.residuals import delassus_diagonal
+from stickslip.problem.sets import ProductSet
+from stickslip.solvers.newton_reduced import Jacobians, augmentation, sweep_on
+from stickslip.solvers.watch import Watch
+
+
+class GlobalSystem:
+    """Steps and sweeps of one global problem; the unknown x stacks v, u (on request), r and lam."""
+
+    def __init__(self, problem: GlobalProblem, evaluate: Callable[..., float], scale: float, with_u: bool):
+        K = problem.K
+        self.problem, self.with_u = problem, with_u
+        self.M, self.H, self.G = problem.M.sparse, problem.H_sparse(), problem.G_sparse()
+        diagonal = delassus_diagonal(problem)
+        rho = augmentation(K, *_diagonal_blocks(K, diagonal), diagonal)
+        self.jacobians = Jacobians(K, evaluate, scale * rho)
+        self.weight = 1.0 / rho
+        """Unit of the regularisation of each contact component [1/kg], shape (n,)."""
+        mass = self.M.diagonal()
+        joint = np.asarray(self.G.multiply(self.G).T @ (1.0 / mass)).reshape(-1)
+        self.joint_weight = np.where(joint > 0.0, joint, 1.0)
+        """Its unit for each bilateral row, about G' M^-1 G [1/kg], shape (p,)."""
+        self._scales = 1.0 / mass, 1.0 / self.weight, 1.0 / self.joint_weight
+        nv, n, p = problem.M.size, problem.size, problem.g_bias.size
+        sizes = (nv, n, n, p) if with_u else (nv, n, p)
+        self._ends = np.cumsum(sizes)
+        self._residual: tuple[Array, ...] = ()
+        self._measured: Array | None = None
+        self.operations = 0.0
+        """Multiplications of the factorisations so far, about."""
+        self._pattern = _block_pattern(K)
+
+    def start(self, guess: Array | None) -> Array:
+        """x with r from the guess, lam = 0 and M v = f + H r."""
+        n, p = self.problem.size, self.problem.g_bias.size
+        r, lam = np.zeros(n) if guess is None else guess, np.zeros(p)
+        return self._joined(self.problem.M.solve(self.problem.f + self.problem.pushed(r, lam)), r, lam)
+
+    def answer(self, x: Array) -> Answer:
+        """r, v and lam out of x."""
+        v, _, r, lam = self._parts(x)
+        return Answer(r.copy(), v.copy(), lam.copy() if self.problem.G is not None else None)
+
+    def residual(self, x: Array) -> Array:
+        """All equations at x, in the order of the unknowns, shape (x.size,)."""
+        self.measure(x)
+        return np.concatenate(self._residual)
+
+    def measure(self, x: Array) -> float:
+        """|F|² at x [J]: of momenta, velocities and impulses in the norms of mass and rho."""
+        v, u, r, lam = self._parts(x)
+        seen = self.H.T @ v + self.problem.u_bias
+        law = self.jacobians.measure(r, np.ascontiguousarray(u) if self.with_u else seen)
+        momentum = -(self.M @ v) + self.H @ r + self.G @ lam + self.problem.f
+        joint = self.G.T @ v + self.problem.g_bias
+        by_mass, by_rho, by_joint = self._scales
+        total = law + float(by_mass @ momentum**2) + float(by_joint @ joint**2)
+        self._measured = x
+        if not self.with_u:
+            self._residual = momentum, self.jacobians.F, joint
+            return total
+        self._residual = momentum, seen - u, self.jacobians.F, joint
+        return total + float(by_rho @ (seen - u) ** 2)
+
+    def jacobian(self, x: Array, alpha: float) -> sp.csr_array:
+        """The matrix (16.21) or (16.25) at x; alpha regularises the impulses and the multipliers."""
+        if self._measured is not x:
+            self.measure(x)
+        A, B = self._blocks(self.jacobians.A), self._blocks(self.jacobians.B)
+        if alpha > 0.0:
+            A = A + B @ sp.diags_array(alpha * self.weight)
+        hold = sp.diags_array(-alpha * self.joint_weight) if self.joint_weight.size else None
+        G, Gt = (self.G, self.G.T) if self.joint_weight.size else (None, None)
+        rows = [[-self.M, self.H, G], [B @ self.H.T, A, None], [Gt, None, hold]]
+        if self.with_u:
+            rows = [
+                [-self.M, None, self.H, G],
+                [self.H.T, -sp.eye_array(self.problem.size), None, None],
+                [None, B, A, None],
+                [Gt, None, None, hold],
+            ]
+        if not self.joint_weight.size:
+            rows = [row[:-1] for row in rows[:-1]]
+        return sp.block_array(rows, format="csr")
+
+    def step(self, x: Array, alpha: float) -> Array | None:
+        """Newton's step from x; None if the matrix is singular."""
+        matrix, rhs = sp.csc_array(self.jacobian(x, alpha)), -np.concatenate(self._residual)
+        if not (np.isfinite(matrix.data).all() and np.isfinite(rhs).all()):
+            return None
+        try:
+            factors = sparse_linalg.splu(matrix)
+        except RuntimeError:  # exactly singular
+            return None
+        self.operations += float(factors.nnz) ** 2 / (2.0 * rhs.size)
+        dx = factors.solve(rhs)
+        return dx if np.isfinite(dx).all() else None
+
+    def sweep(self, x: Array, count: int, tolerance: float) -> Array:
+        """What at most `count` Gauss-Seidel sweeps on the contact form of the problem make of x."""
+        r = self._parts(x)[2]
+        z = np.ascontiguousarray(self._contacts.guess(r))
+        answer = self._contacts.recover(sweep_on(self._contacts.problem, z, count, tolerance))
+        assert answer.v is not None
+        return self._joined(answer.v, answer.r, np.zeros(0) if answer.lam is None else answer.lam)
+
+    def look(self, watch: Watch, x: Array, iterations: int) -> float:
+        """The judge's error of v, r and lam."""
+        v, _, r, lam = self._parts(x)
+        return watch.look(r, iterations, v, lam)
+
+    def best(self, watch: Watch) -> Array:
+        """The best unknowns so far."""
+        v, lam = watch.best_v, watch.best_lam
+        if v is None or lam is None:  # nothing was looked at, or nothing finite
+            return self.start(watch.best)
+        return self._joined(v, watch.best, lam)
+
+    @cached_property
+    def _contacts(self) -> Conversion[ContactProblem]:
+        return reduce_to_contacts(self.problem)
+
+    def _parts(self, x: Array) -> tuple[Array, Array, Array, Array]:
+        """v, u, r, lam as views of x; u is empty where it is no unknown."""
+        parts = np.split(x, self._ends[:-1])
+        if self.with_u:
+            return parts[0], parts[1], parts[2], parts[3]
+        return parts[0], parts[0][:0], parts[1], parts[2]
+
+    def _joined(self, v: Array, r: Array, lam: Array) -> Array:
+        u = self.H.T @ v + self.problem.u_bias
+        return np.concatenate([v, u, r, lam] if self.with_u else [v, r, lam])
+
+    def _blocks(self, values: Array) -> sp.csr_array:
+        """A or B as a block-diagonal matrix, shape (n, n)."""
+        indptr, indices = self._pattern
+        data, n = np.empty(indices.size), self.problem.size
+        newton_systems.flatten(self.problem.K.offset, values, data)
+        return sp.csr_array((data, indices, indptr), shape=(n, n))
+
+
+def _block_pattern(K: ProductSet) -> tuple[IntArray, IntArray]:
+    """indptr and indices of a block-diagonal matrix along K."""
+    sizes = np.diff(K.offset)
+    width = np.repeat(sizes, sizes)
+    indptr = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
+    first = np.repeat(K.offset[:-1], sizes)
+    indices = np.arange(indptr[-1]) - np.repeat(indptr[:-1], width) + np.repeat(first, width)
+    return indptr, indices
+
+
+def _diagonal_blocks(K: ProductSet, diagonal: Array) -> tuple[Array, IntArray]:
+    """Diagonal matrices in place of W_ii, row by row, and where each starts: enough to choose rho."""
+    sizes = np.diff(K.offset)
+    start = np.concatenate([[0], np.cumsum(sizes * sizes)]).astype(np.int64)
+    local = np.zeros(start[-1])
+    component = np.arange(K.size) - np.repeat(K.offset[:-1], sizes)
+    local[np.repeat(start[:-1], sizes) + component * (np.repeat(sizes, sizes) + 1)] = diagonal
+    return local, start
