@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from stickslip.kernels import blocks, cones, dense_lu, gauss_seidel, maps, residuals
+from stickslip.kernels import blocks, cones, dense_lu, gauss_seidel, maps, newton_systems, residuals
 from stickslip.kernels.jit import jit
 
 (
@@ -151,47 +151,6 @@ def assemble(
 
 
 @jit
-def assemble_blocks(
-    offset, row_start, column, data_start, data, weight, alpha, x, F_values, A, B, contact_state,
-    place, values, rhs,
-):  # fmt: skip
-    """The Newton system of all contacts in the blocks of W; returns its size.
-
-    Open contacts have the identity, dx = -x, and zeros beside it. values: as long as data; place as in
-    `assemble`, but in the order of the contacts.
-    """
-    for i in range(contact_state.shape[0]):
-        a, d = offset[i], offset[i + 1] - offset[i]
-        is_open = contact_state[i] == 0
-        place[i] = -1 if is_open else a
-        for k in range(d):
-            rhs[a + k] = -x[a + k] if is_open else -F_values[a + k]
-        for b in range(row_start[i], row_start[i + 1]):
-            j = column[b]
-            e, start = offset[j + 1] - offset[j], data_start[b]
-            if is_open:
-                for k in range(d * e):
-                    values[start + k] = 0.0
-                if i == j:
-                    for k in range(d):
-                        values[start + k * d + k] = 1.0
-                continue
-            for k in range(d):
-                to = start + k * e
-                for q in range(e):
-                    values[to + q] = 0.0
-                for t in range(d):
-                    f, at = B[i, k, t], start + t * e
-                    if f != 0.0:
-                        for q in range(e):
-                            values[to + q] += f * data[at + q]
-                if i == j:
-                    for q in range(d):
-                        values[to + q] += A[i, k, q] + B[i, k, q] * alpha * weight[a + q]
-    return offset[contact_state.shape[0]]
-
-
-@jit
 def begin(control, alpha, tolerance, budget):
     """Set up a solve from r with so many Newton steps at most.
 
@@ -282,7 +241,7 @@ def advance(
         near = control[INNER] > 0.0 and size <= control[ETA] * control[F_CENTRE]
         if not (failed or near or control[INNER] >= control[MOST_INNER]):
             if control[IN_BLOCKS] != 0.0:
-                control[SIZE] = assemble_blocks(
+                control[SIZE] = newton_systems.assemble_blocks(
                     offset, row_start, column, data_start, data, weight, control[ALPHA], x, vectors[F],
                     A, B, contact_state, place, entries, rhs,
                 )  # fmt: skip

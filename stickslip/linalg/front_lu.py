@@ -223,8 +223,8 @@ def _tree(start: IntArray, neighbour: IntArray, widths: IntArray, order: IntArra
     back[post], back[n] = np.arange(n), -1  # index -1, of the parents of roots, is the last
     permutation, first, above = _ints(n), _ints(n + 1), _ints(n)
     count = elimination.supernodes(
-        order[post], DEAR * widths, back[parent[post]], blocks[post], DEAR * scalars[post], np.zeros(n, np.bool_),
-        permutation, first, above,
+        order[post], DEAR * widths, back[parent[post]], blocks[post], DEAR * scalars[post],
+        np.zeros(n, np.bool_), permutation, first, above,
     )  # fmt: skip
     first, above, place = first[: count + 1], above[:count], np.empty(n, np.int64)
     place[permutation] = np.arange(n)

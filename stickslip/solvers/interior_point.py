@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels import cones, interior, prox_newton
+from stickslip.kernels import cones, interior, newton_systems
 from stickslip.linalg.front_lu import BlockLU
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem
@@ -212,7 +212,7 @@ class _ConeProblem:
 
     def factor(self) -> BlockLU | None:
         """Factor of C W + G."""
-        prox_newton.assemble_blocks(
+        newton_systems.assemble_blocks(
             self.offset, *self.W.arrays[1:], self._zero, 0.0, self._zero, self._zero,
             self._G, self._C, self._states, self._place, self._values, self._rhs,
         )  # fmt: skip

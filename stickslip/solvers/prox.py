@@ -103,7 +103,8 @@ class ProximalNewton:
             *K.arrays, *W.arrays[1:], scales.rho, scales.length, scales.coefficient,
             problem.u_free, augment, weight, np.arange(nb), self._vectors,
             np.zeros((nb, d, d)), np.zeros((nb, d, d)), self._states, np.zeros(nb, np.int64),
-            np.zeros(n + 1, np.int32), indices, self._values, self._rhs, np.zeros((2, max(d, MEASURES))), self.control, self._history,
+            np.zeros(n + 1, np.int32), indices, self._values, self._rhs, np.zeros((2, max(d, MEASURES))),
+            self.control, self._history,
         )  # fmt: skip
         self._size = n
         self.restart(r, alpha, tolerance, budget, **settings)

@@ -53,9 +53,10 @@ to (values,)           where each value of the matrix goes in the factor; past i
 
 @jit
 def plan(tree, widths, offset, row_start, column, data_start):
-    """(fields of a Plan, numbers on the stack) for a matrix in block rows; widths 0 where a block row is left out.
+    """(fields of a Plan, numbers on the stack) for a matrix in block rows.
 
-    widths (n,) and offset (n+1,) in the caller's order; row_start, column, data_start: its blocks.
+    widths (n,), 0 where a block row is left out, and offset (n+1,) in the caller's order; row_start,
+    column, data_start: its blocks.
     """
     n, count = widths.shape[0], tree.above.shape[0]
     final = np.empty(n + 1, np.int64)
@@ -178,7 +179,7 @@ def factorise(plan, values, x, u, exchange, info):
 
 @jit
 def _add_child(run_from, run_to, run_length, low, high, child, height, n, m, x, at, up, u, into):
-    """Add the update matrix of a child, by its runs low..high, to the panels and the update matrix of a front."""
+    """Add the update matrix of a child, by its runs low..high, to the panels and the one of its parent."""
     for a in range(low, high):
         for t in range(run_length[a]):
             column, along = child + (run_from[a] + t) * height, run_to[a] + t
