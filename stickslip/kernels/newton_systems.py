@@ -1,7 +1,8 @@
 """The nonsmooth maps over all blocks, and what goes between them and Newton's linear systems.
 
 A, B (nb, dmax, dmax) hold dF_i/dr_i and dF_i/du_i block by block (see `maps.py`); the system of the
-blocks that are not open is assembled by `prox_newton.assemble`.
+blocks that are not open is assembled by `prox_newton.assemble`, that of all blocks, in the blocks of
+W, by `assemble_blocks`.
 """
 
 from stickslip.kernels import cone_maps, dense_lu, maps
@@ -94,3 +95,44 @@ def flatten(offset, blocks, out):
             for b in range(d):
                 out[at] = blocks[i, a, b]
                 at += 1
+
+
+@jit
+def assemble_blocks(
+    offset, row_start, column, data_start, data, weight, alpha, x, F_values, A, B, contact_state,
+    place, values, rhs,
+):  # fmt: skip
+    """The Newton system of all contacts in the blocks of W; returns its size.
+
+    Open contacts have the identity, dx = -x, and zeros beside it. values: as long as data; place as in
+    `prox_newton.assemble`, but in the order of the contacts.
+    """
+    for i in range(contact_state.shape[0]):
+        a, d = offset[i], offset[i + 1] - offset[i]
+        is_open = contact_state[i] == 0
+        place[i] = -1 if is_open else a
+        for k in range(d):
+            rhs[a + k] = -x[a + k] if is_open else -F_values[a + k]
+        for b in range(row_start[i], row_start[i + 1]):
+            j = column[b]
+            e, start = offset[j + 1] - offset[j], data_start[b]
+            if is_open:
+                for k in range(d * e):
+                    values[start + k] = 0.0
+                if i == j:
+                    for k in range(d):
+                        values[start + k * d + k] = 1.0
+                continue
+            for k in range(d):
+                to = start + k * e
+                for q in range(e):
+                    values[to + q] = 0.0
+                for t in range(d):
+                    f, at = B[i, k, t], start + t * e
+                    if f != 0.0:
+                        for q in range(e):
+                            values[to + q] += f * data[at + q]
+                if i == j:
+                    for q in range(d):
+                        values[to + q] += A[i, k, q] + B[i, k, q] * alpha * weight[a + q]
+    return offset[contact_state.shape[0]]

@@ -8,23 +8,24 @@ D = diag(1 / rho) contact by contact, so that alpha has no unit. Inside, Newton 
 contacts are eliminated, the others give the system (A + B (W + alpha D)) dx = -F. A line search on
 |F| only slows it down; an outer step that fails is repeated with a larger alpha.
 
-`advance` does everything except solving the linear system, which it leaves in CSR form with its
-right-hand side and asks for: small problems solve it here (`run_dense`), large ones in SciPy.
+`advance` does everything except solving the linear system, which it leaves with its right-hand side
+and asks for: small problems in CSR form, solved here (`run_dense`), large ones in the blocks of W
+(control[IN_BLOCKS] = 1), for `linalg.front_lu`.
 """
 
 import math
 
 import numpy as np
 
-from stickslip.kernels import blocks, cones, dense_lu, gauss_seidel, maps, residuals
+from stickslip.kernels import blocks, cones, dense_lu, gauss_seidel, maps, newton_systems, residuals
 from stickslip.kernels.jit import jit
 
 (
     PHASE, ALPHA, F_CENTRE, F_BEST, INNER, NEWTON, BEST, TOLERANCE, BUDGET, MARK, MARK_AT, OUTER,
     ETA, MOST_INNER, SHRINK, GROW, EASY, PATIENCE, SIZE, SINGULAR, STATE, OPERATIONS, LOOKS, FLOOR, FAILED,
-    FADE,
-) = range(26)  # fmt: skip
-SLOTS = 26
+    FADE, IN_BLOCKS,
+) = range(27)  # fmt: skip
+SLOTS = 27
 START, SOLVE, DONE = 0.0, 1.0, 2.0
 RUNNING, SOLVED, BUDGET_SPENT, STALLED, NOT_FINITE = 0.0, 1.0, 2.0, 3.0, 4.0
 LARGEST_ALPHA = 1e3
@@ -239,10 +240,16 @@ def advance(
         failed = control[SINGULAR] != 0.0 or not size < math.inf
         near = control[INNER] > 0.0 and size <= control[ETA] * control[F_CENTRE]
         if not (failed or near or control[INNER] >= control[MOST_INNER]):
-            control[SIZE] = assemble(
-                offset, row_start, column, data_start, data, order, weight, control[ALPHA], x, vectors[F],
-                A, B, contact_state, place, indptr, indices, entries, rhs, bench[1],
-            )  # fmt: skip
+            if control[IN_BLOCKS] != 0.0:
+                control[SIZE] = newton_systems.assemble_blocks(
+                    offset, row_start, column, data_start, data, weight, control[ALPHA], x, vectors[F],
+                    A, B, contact_state, place, entries, rhs,
+                )  # fmt: skip
+            else:
+                control[SIZE] = assemble(
+                    offset, row_start, column, data_start, data, order, weight, control[ALPHA], x, vectors[F],
+                    A, B, contact_state, place, indptr, indices, entries, rhs, bench[1],
+                )  # fmt: skip
             return True
         blocks.multiply(offset, row_start, column, data_start, data, x_best, u_free, u)
         judged(

@@ -17,8 +17,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels import cones, interior, prox_newton
-from stickslip.linalg.lu import Factor, elimination_order, factorise
+from stickslip.kernels import cones, interior, newton_systems
+from stickslip.linalg.front_lu import BlockLU
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import BlockDelassus
@@ -110,7 +110,7 @@ class InteriorPoint(Options):
         return self.smoothing * barrier / max(float(x[cone.tips].mean()), 1e-300)
 
     def _direction(
-        self, cone: "_ConeProblem", factor: Factor, x: Array, y: Array, barrier: float
+        self, cone: "_ConeProblem", factor: BlockLU, x: Array, y: Array, barrier: float
     ) -> tuple[Array, Array, float]:
         """Predictor and corrector, and the length of the step; towards the centre if that is short."""
         nothing = np.zeros_like(x), np.zeros_like(x), 0.0
@@ -168,7 +168,7 @@ class _ConeProblem:
         self.offset = K.offset
         self.W = _scaled(W, self.scale_of)
         self.q = self.scale_of * problem.u_free
-        self._order = elimination_order(W.row_start, W.column)
+        self._lu, self._values = BlockLU(*W.arrays[:3]), np.empty(W.data.size)
         self._G, self._S, self._S_inverse, self._C = (np.zeros((nb, d, d)) for _ in range(4))
         sizes = np.diff(K.offset)
         for i in range(nb):
@@ -176,10 +176,8 @@ class _ConeProblem:
         row, block = component[self.fixed], np.repeat(np.arange(nb), sizes)[self.fixed]
         self._C[block, row], self._G[block, row, row] = 0.0, 1.0
         self._lam, self._residual = np.zeros(n), np.zeros(n)
-        self._matrix = np.zeros(n + 1, np.int32), np.empty(W.data.size, np.int32), np.empty(W.data.size)
         self._place, self._states = np.zeros(nb, np.int64), np.ones(nb, np.int64)
-        self._zero, self._rhs = np.zeros(n), np.zeros(n + 1)
-        self._bench = np.zeros(max(d, 1))
+        self._zero, self._rhs = np.zeros(n), np.zeros(n)
 
     def start(self) -> tuple[Array, Array]:
         """x, y in the middle of the cones, as large as u_free makes impulses."""
@@ -212,19 +210,13 @@ class _ConeProblem:
         self._residual = self._shifted - y
         self._residual[self.fixed] = 0.0
 
-    def factor(self) -> Factor | None:
+    def factor(self) -> BlockLU | None:
         """Factor of C W + G."""
-        m = prox_newton.assemble(
-            self.offset, *self.W.arrays[1:], self._order, self._zero, 0.0, self._zero, self._zero,
-            self._G, self._C, self._states, self._place, *self._matrix, self._rhs, self._bench,
+        newton_systems.assemble_blocks(
+            self.offset, *self.W.arrays[1:], self._zero, 0.0, self._zero, self._zero,
+            self._G, self._C, self._states, self._place, self._values, self._rhs,
         )  # fmt: skip
-        rows = np.empty(m, np.int64)
-        for i, at in enumerate(self._place):
-            rows[at : at + self.offset[i + 1] - self.offset[i]] = np.arange(
-                self.offset[i], self.offset[i + 1]
-            )
-        self._rows = rows
-        return factorise(*self._matrix, m)
+        return self._lu if self._lu.refactor(self._values) else None
 
     def lam_squared(self) -> Array:
         """lam o lam, shape (n,)."""
@@ -240,16 +232,14 @@ class _ConeProblem:
         interior.jordan_product(self.offset, self.size, a, b, out)
         return out
 
-    def direction(self, factor: Factor, target: Array, share: float) -> tuple[Array, Array] | None:
+    def direction(self, factor: BlockLU, target: Array, share: float) -> tuple[Array, Array] | None:
         """dx, dy with lam o (S^-1 dx + S dy) = target and `share` of the residual removed."""
         xi, t, g = np.empty_like(target), np.empty_like(target), np.empty_like(target)
         interior.jordan_divide(self.offset, self.size, self._lam, target, xi)
         interior.apply_blocks(self.offset, self.size, self._S_inverse, xi, t)
-        solved = factor.solve((t - share * self._residual)[self._rows])
-        if solved is None:
+        dx = factor.solve(t - share * self._residual)
+        if dx is None:
             return None
-        dx = np.empty_like(target)
-        dx[self._rows] = solved
         interior.apply_blocks(self.offset, self.size, self._G, dx, g)
         return dx, t - g
 

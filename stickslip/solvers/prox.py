@@ -3,7 +3,7 @@
 Each outer step adds alpha D (x - r) to the velocities, which makes the Newton systems regular where W
 is singular (more contacts than the bodies can tell apart), and vanishes at the solution. The method
 is in `kernels/prox_newton.py`; here its linear systems are solved: in one compiled call while they
-are small, by `linalg.lu` otherwise.
+are small, by `linalg.front_lu` otherwise.
 """
 
 import time
@@ -18,7 +18,7 @@ from stickslip.kernels import cones, gauss_seidel
 from stickslip.kernels import prox_newton as kernel
 from stickslip.kernels.jit import Compilation
 from stickslip.kernels.residuals import MEASURES
-from stickslip.linalg.lu import elimination_order, factorise
+from stickslip.linalg.front_lu import BlockLU
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.residuals import metric
@@ -94,15 +94,17 @@ class ProximalNewton:
         sizes = K.kind, K.offset, K.group_offset, K.group_size
         kernel.augmentation(*sizes, local, start, scales.rho, scales.length, augment)
         kernel.weights(K.offset, scales.rho, scales.length, weight)
-        order = elimination_order(W.row_start, W.column) if n > COMPILED else np.arange(nb)
+        self._lu = BlockLU(*W.arrays[:3]) if n > COMPILED else None
         self._vectors, self._rhs = np.zeros((kernel.VECTORS, n)), np.zeros(n + 1)
-        self._matrix = np.zeros(n + 1, np.int32), np.empty(W.data.size, np.int32), np.empty(W.data.size)
+        self._values, indices = np.empty(W.data.size), np.empty(W.data.size, np.int32)
+        self._states = np.zeros(nb, np.int64)
         self.control, self._history = np.zeros(kernel.SLOTS), np.empty((kernel.LINES, 3))
         self._arguments: tuple[Any, ...] = (
             *K.arrays, *W.arrays[1:], scales.rho, scales.length, scales.coefficient,
-            problem.u_free, augment, weight, order, self._vectors,
-            np.zeros((nb, d, d)), np.zeros((nb, d, d)), np.zeros(nb, np.int64), np.zeros(nb, np.int64),
-            *self._matrix, self._rhs, np.zeros((2, max(d, MEASURES))), self.control, self._history,
+            problem.u_free, augment, weight, np.arange(nb), self._vectors,
+            np.zeros((nb, d, d)), np.zeros((nb, d, d)), self._states, np.zeros(nb, np.int64),
+            np.zeros(n + 1, np.int32), indices, self._values, self._rhs, np.zeros((2, max(d, MEASURES))),
+            self.control, self._history,
         )  # fmt: skip
         self._size = n
         self.restart(r, alpha, tolerance, budget, **settings)
@@ -111,25 +113,25 @@ class ProximalNewton:
         """Begin anew from r; the preparations stay."""
         self._vectors[kernel.R] = r
         kernel.begin(self.control, alpha, tolerance, float(budget))
+        self.control[kernel.IN_BLOCKS] = float(self._lu is not None)
         for name, value in settings.items():
             self.control[getattr(kernel, name.upper())] = value
 
     def advance(self) -> bool:
         """One Newton step, or all of them where the systems are small; false at the end."""
-        if self._size <= COMPILED:
+        if self._lu is None:
             kernel.run_dense(*self._arguments, np.empty((self._size, self._size)))
             return False
         if not kernel.advance(*self._arguments):
             return False
-        m = int(self.control[kernel.SIZE])
-        if m:
-            factor = factorise(*self._matrix, m)
-            dx = None if factor is None else factor.solve(self._rhs[:m])
-            if factor is None or dx is None:
-                self.control[kernel.SINGULAR] = 1.0
-            else:
-                self._rhs[:m] = dx
-                self.control[kernel.OPERATIONS] += factor.operations
+        dx = None
+        if self._lu.refactor(self._values, self._states != 0):
+            dx = self._lu.solve(self._rhs[: self._size])
+        self.control[kernel.OPERATIONS] += self._lu.operations
+        if dx is None:
+            self.control[kernel.SINGULAR] = 1.0
+        else:
+            self._rhs[: self._size] = dx
         return True
 
     @property

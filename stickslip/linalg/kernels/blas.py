@@ -18,8 +18,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import get_cython_function_address, intrinsic
 
-NO, TRANSPOSED, LOWER, LEFT, RIGHT = (ord(letter) for letter in "NTLLR")
-"""Characters of BLAS; LEFT and LOWER share a letter."""
+NO, TRANSPOSED, LOWER, UPPER, LEFT, RIGHT, UNIT = (ord(letter) for letter in "NTLULRU")
+"""Characters of BLAS; LEFT and LOWER share a letter, UPPER and UNIT too."""
 
 _CASTS = {"c": types.int8, "i": types.int32, "d": types.float64}
 _SLOTS = {"c": ir.IntType(8), "i": ir.IntType(32), "d": ir.DoubleType()}
@@ -69,3 +69,4 @@ dtrsm = _routine("scipy.linalg.cython_blas", "dtrsm", "cccciidpipi")
 dgemv = _routine("scipy.linalg.cython_blas", "dgemv", "ciidpipidpi")
 dtrsv = _routine("scipy.linalg.cython_blas", "dtrsv", "cccipipi")
 dpotrf = _routine("scipy.linalg.cython_lapack", "dpotrf", "cipip")
+dgetrf = _routine("scipy.linalg.cython_lapack", "dgetrf", "iipipp")

@@ -1,0 +1,239 @@
+"""P A = L U of Newton matrices over the graph of contacts: unsymmetric blocks, a symmetric pattern.
+
+    lu = BlockLU(W.offset, W.row_start, W.column)  # once for a graph
+    if lu.refactor(values):  # blocks of the matrix, laid out as those of W
+        x = lu.solve(b)
+
+The order of elimination is fixed by the graph and rows are exchanged only inside the pivots of a front,
+so a factor may turn out bad. Every solve therefore looks at its backward error, refines once where it
+is not at rounding, and goes to SuperLU where it stays bad.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from stickslip.kernels.jit import JIT
+from stickslip.linalg.kernels import assembly, elimination, fronts
+from stickslip.linalg.kernels import minimum_degree as bits
+from stickslip.linalg.lu import Factor, factorise
+from stickslip.linalg.ordering import minimum_degree
+from stickslip.linalg.pattern import Array, IntArray, fixed
+
+if JIT:
+    from stickslip.linalg.kernels import front_lu as kernel
+
+REFINE = 1e-14
+"""Backward error (Oettli & Prager 1964) above which a solution is refined."""
+GOOD = 1e-11
+"""Backward error up to which a solution is taken."""
+FEW = 1500
+"""Graphs of so many block rows are ordered here, in a fraction of the time of a library call."""
+DEAR = 3
+"""Widths are multiplied by this before supernodes are merged: zeros cost more here than in Cholesky."""
+SHRUNK = 0.7
+"""Rows are left out once the active ones are fewer than this part of those in the factor."""
+
+
+class BlockLU:
+    """The factor of a matrix in blocks, made anew by `refactor` in the same memory."""
+
+    def __init__(self, offset: IntArray, row_start: IntArray, column: IntArray, *, fallback: bool = True):
+        """The graph: block row i has the blocks column[row_start[i]:row_start[i + 1]].
+
+        offset (n + 1,): first scalar row of each block row. A block may be missing on one side of the
+        diagonal, and on it. fallback: whether SuperLU does what cannot be done here.
+        """
+        self.offset, self.row_start, self.column = (
+            fixed(np.ascontiguousarray(array, dtype=np.int64)) for array in (offset, row_start, column)
+        )
+        self.widths: IntArray = np.diff(self.offset)
+        """Scalar rows of each block row [-], shape (n,)."""
+        count = self.widths.size
+        row = np.repeat(np.arange(count), np.diff(self.row_start))
+        sizes = self.widths[row] * self.widths[self.column]
+        self.data_start: IntArray = fixed(np.concatenate([[0], np.cumsum(sizes)]))
+        """Where each block starts in the values, and their number [-], shape (blocks + 1,)."""
+        self.fallback = fallback
+        """Whether SuperLU steps in."""
+        self.fallbacks = 0
+        """Solves and factorisations that SuperLU had to do [-]."""
+        self.backward_error = np.nan
+        """Of the last solve: max |b - A x| / (|A| |x| + |b|) [-]."""
+        self.operations = 0.0
+        """Multiplications of the last factorisation."""
+        self._row = row
+        self._values: Array | None = None
+        self._kept = np.ones(count, np.bool_)
+        self._factored = False
+        self._superlu: tuple[Factor, IntArray] | None = None
+        start = np.empty(count + 1, np.int64)
+        neighbour = assembly.graph(fixed(row), self.column, start)
+        self._order = _order(fixed(start), fixed(neighbour))
+        if JIT:
+            self._tree = _tree(fixed(start), fixed(neighbour), fixed(self.widths), fixed(self._order))
+            self._lay_out()
+
+    @property
+    def size(self) -> int:
+        """Scalar rows."""
+        return int(self.offset[-1])
+
+    @property
+    def entries(self) -> int:
+        """Numbers stored for L and U, their zeros inside panels included; 0 without compilation."""
+        return int(self._plan.upper[-1]) if JIT else 0
+
+    @property
+    def flops(self) -> float:
+        """Multiplications and additions of one factorisation; 0 without compilation."""
+        if not JIT:
+            return 0.0
+        c, r = self._plan.columns.astype(float), self._plan.rows.astype(float)
+        return float((2.0 / 3.0 * c**3 + 2.0 * c * c * r + 2.0 * c * r * r).sum())
+
+    def refactor(self, values: Array, active: np.ndarray | None = None) -> bool:
+        """Factor the matrix with these blocks, flat, each row-major; whether it could be done.
+
+        active (n,) bool: the other rows hold those of the identity. Where they are many, they are left
+        out of the factor. The values are not copied: they must stay until the last solve.
+        """
+        if values.shape != (self.data_start[-1],):
+            raise ValueError(f"values has shape {values.shape}, the blocks {self.data_start[-1]} numbers")
+        self._values = fixed(np.ascontiguousarray(values, dtype=np.float64))
+        self._superlu, self._factored = None, self.size == 0
+        if self._factored or not JIT:
+            return self._factored or self._by_superlu()
+        self._keep(np.ones(self.widths.size, np.bool_) if active is None else active)
+        self.operations = 0.5 * self._flops
+        bad = kernel.factorise(self._plan, self._values, self._x, self._stack, self._exchange, self._info)
+        self._factored = bool(bad < 0)
+        return self._factored or (self.fallback and self._by_superlu())
+
+    def solve(self, b: Array) -> Array | None:
+        """x with A x = b, shape (size,); None where no solution to rounding is found."""
+        if not self._factored and self._superlu is None:
+            raise RuntimeError("there is no factor: the last refactor failed, or there was none")
+        if b.shape != (self.size,):
+            raise ValueError(f"b has shape {b.shape}, expected ({self.size},)")
+        if self.size == 0:
+            return b.copy()
+        if self._superlu is None:
+            x = self._by_fronts(fixed(np.ascontiguousarray(b, dtype=np.float64)))
+            if x is not None or not (self.fallback and self._by_superlu()):
+                return x
+        assert self._superlu is not None
+        factor, place = self._superlu
+        found = factor.solve(b[place])
+        if found is None:
+            return None
+        x = np.empty(self.size)
+        x[place] = found
+        return x
+
+    def _by_fronts(self, b: Array) -> Array | None:
+        """x by the factor made here, refined where it has to be; None if it stays bad."""
+        matrix = self.offset, self.row_start, self.column, self.data_start, self._values, self._kept
+        factor = self._plan, self._x, self._exchange
+        x, rest, y, below = b.copy(), self._rest, self._y, self._below
+        if not self._whole:
+            kernel.without_open(*matrix, b, rest[0])
+        kernel.solve(*factor, b if self._whole else fixed(rest[0]), y, below, x)
+        error = kernel.residual(*matrix, b, x, rest)
+        if REFINE < error < np.inf:
+            correction = np.zeros(self.size)
+            kernel.solve(*factor, fixed(rest[0]), y, below, correction)
+            correction += x
+            better = kernel.residual(*matrix, b, correction, rest)
+            if better < error:
+                x, error = correction, better
+        self.backward_error = error
+        return x if error <= GOOD else None
+
+    def _keep(self, active: np.ndarray) -> None:
+        """Take rows into the factor, or leave rows out, where that must be or pays."""
+        missing = (active & ~self._kept).any()
+        if missing or np.count_nonzero(active) < SHRUNK * np.count_nonzero(self._kept):
+            kept = active | self._kept if missing else active.copy()
+            self._kept = kept if np.count_nonzero(kept) < SHRUNK * kept.size else np.ones_like(kept)
+            self._lay_out()
+
+    def _lay_out(self) -> None:
+        """Places of all numbers, for the rows that are kept."""
+        widths = np.where(self._kept, self.widths, 0)
+        fields, stack = kernel.plan(
+            self._tree, widths, self.offset, self.row_start, self.column, self.data_start
+        )
+        self._plan = kernel.Plan(*fields)  # Numba takes longer to make one
+        size = self._plan.scalar.size
+        self._x = np.empty(self.entries + 1)  # the last takes what is left out
+        self._stack, self._y = np.empty(stack), np.empty(size)
+        self._below = np.empty(int(self._plan.rows.max(initial=0)))
+        self._exchange, self._info = np.empty(size, np.int32), np.zeros(1, np.int32)
+        self._rest = np.empty((2, self.size))
+        self._whole = bool(self._kept.all())
+        self._flops = self.flops
+
+    def _by_superlu(self) -> bool:
+        """Factor the matrix by SciPy; whether it could be done."""
+        self.fallbacks += 1
+        assert self._values is not None
+        if not np.isfinite(self._values).all():
+            return False
+        matrix, place = self._permuted()
+        factor = factorise(
+            matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data, self.size
+        )
+        self._superlu = None if factor is None else (factor, place)
+        self.operations = 0.0 if factor is None else factor.operations
+        return factor is not None
+
+    def _permuted(self) -> tuple[Any, IntArray]:
+        """The matrix in the order of elimination, by rows, and the place of each of its scalar rows."""
+        widths = self.widths[self._order]
+        first = np.cumsum(widths) - widths
+        scalar = np.repeat(self.offset[self._order] - first, widths) + np.arange(self.size)
+        place = np.empty(self.size, np.int64)
+        place[scalar] = np.arange(self.size)
+        block = np.repeat(np.arange(self.column.size), np.diff(self.data_start))
+        inside = np.arange(self.data_start[-1]) - self.data_start[block]
+        width = self.widths[self.column[block]]
+        i = place[self.offset[self._row[block]] + inside // width]
+        j = place[self.offset[self.column[block]] + inside % width]
+        return sp.coo_array((self._values, (i, j)), shape=(self.size, self.size)).tocsr(), scalar
+
+
+def _order(start: IntArray, neighbour: IntArray) -> IntArray:
+    """Order of elimination [-], shape (n,)."""
+    if not JIT or start.size - 1 > FEW:
+        return minimum_degree(start, neighbour)
+    order = _ints(start.size - 1)
+    bits.minimum_degree(start, neighbour, order)
+    return order
+
+
+def _tree(start: IntArray, neighbour: IntArray, widths: IntArray, order: IntArray) -> Any:
+    """Supernodes and their structure, from the graph and an order of elimination."""
+    n = widths.size
+    parent, blocks, scalars, post = (_ints(n) for _ in range(4))
+    elimination.tree(start, neighbour, order, widths, parent, blocks, scalars)
+    elimination.postorder(parent, post)
+    back = np.empty(n + 1, np.int64)
+    back[post], back[n] = np.arange(n), -1  # index -1, of the parents of roots, is the last
+    permutation, first, above = _ints(n), _ints(n + 1), _ints(n)
+    count = elimination.supernodes(
+        order[post], DEAR * widths, back[parent[post]], blocks[post], DEAR * scalars[post],
+        np.zeros(n, np.bool_), permutation, first, above,
+    )  # fmt: skip
+    first, above, place = first[: count + 1], above[:count], np.empty(n, np.int64)
+    place[permutation] = np.arange(n)
+    child_start, child, row_start = _ints(count + 1), _ints(count), _ints(count + 1)
+    fronts.children(above, child_start, child)
+    below = fronts.structure(start, neighbour, permutation, place, first, child_start, child, row_start)
+    front_of = np.repeat(np.arange(count), np.diff(first))
+    return kernel.Tree(permutation, place, first, above, child_start, child, row_start, below, front_of)
+
+
+def _ints(count: int) -> Any:
+    return np.empty(count, np.int64)

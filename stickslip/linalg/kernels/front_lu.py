@@ -1,0 +1,412 @@
+"""Numeric multifrontal P A = L U of an unsymmetric matrix whose blocks have a symmetric pattern.
+
+Front s has `columns` = n pivots and `rows` = m below (and right of) them. Its L panel (n + m, n) and
+its U panel (n, m), both column-major, stay; its update matrix (m, m), column-major, waits on a stack
+until its parent has added it. Rows are exchanged only among the pivots of a front: others are not
+fully summed yet.
+"""
+
+from collections import namedtuple
+
+import numpy as np
+
+from stickslip.kernels.jit import jit
+from stickslip.linalg.kernels import fronts
+from stickslip.linalg.kernels.blas import (
+    LEFT,
+    LOWER,
+    NO,
+    RIGHT,
+    UNIT,
+    UPPER,
+    dgemm,
+    dgemv,
+    dgetrf,
+    dtrsm,
+    dtrsv,
+)
+
+NARROW = 12
+"""Fronts of so many pivots are done here, wider ones by BLAS."""
+FLOOR = 1e-6
+"""Part of the largest row below which a row counts as zero when residuals are judged."""
+
+Tree = namedtuple("Tree", "permutation place first above child_start child row_start row front_of")
+"""What the graph alone decides, in blocks: final order and its inverse (n,), first block, parent and
+children of each front, the blocks below its pivots, and the front of each block."""
+
+Plan = namedtuple(
+    "Plan",
+    "scalar head columns rows panel upper update child_start child"
+    " run_start run_from run_to run_length reach_start reach_to reach_length to",
+)
+"""Where numbers go, for given widths of the blocks (0: the block is left out).
+
+scalar (size,)         the caller's place of each scalar column, in the final order
+head, columns, rows    first scalar column, pivots, and rows below of each front (fronts,)
+panel, upper           where its L panel and its U panel start in the factor (fronts+1,)
+update (fronts,)       where its update matrix starts on the stack
+child_start .. reach   as in `fronts.Fronts`
+to (values,)           where each value of the matrix goes in the factor; past its end if left out
+"""
+
+
+@jit
+def plan(tree, widths, offset, row_start, column, data_start):
+    """(fields of a Plan, numbers on the stack) for a matrix in block rows.
+
+    widths (n,), 0 where a block row is left out, and offset (n+1,) in the caller's order; row_start,
+    column, data_start: its blocks.
+    """
+    n, count = widths.shape[0], tree.above.shape[0]
+    final = np.empty(n + 1, np.int64)
+    final[0] = 0
+    for p in range(n):
+        final[p + 1] = final[p] + widths[tree.permutation[p]]
+    scalar = np.empty(final[n], np.int64)
+    for p in range(n):
+        for k in range(final[p + 1] - final[p]):
+            scalar[final[p] + k] = offset[tree.permutation[p]] + k
+    many = tree.row.shape[0]
+    row_offset, columns, rows = np.empty(many, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    panel, update, negative = (
+        np.empty(count + 1, np.int64),
+        np.empty(count, np.int64),
+        np.empty(count, np.int64),
+    )
+    stack = fronts.sizes(
+        tree.permutation, np.zeros(n, np.bool_), final, tree.first, tree.row_start, tree.row, tree.above,
+        tree.child_start, tree.child, (row_offset, columns, rows, panel, update, negative),
+    )  # fmt: skip
+    upper, head = np.empty(count + 1, np.int64), np.empty(count, np.int64)
+    upper[0] = panel[count]
+    for s in range(count):
+        upper[s + 1] = upper[s] + columns[s] * rows[s]
+        head[s] = final[tree.first[s]]
+    family = (
+        np.empty(count + 1, np.int64),
+        np.empty(many, np.int64),
+        np.empty(many, np.int64),
+        np.empty(many, np.int64),
+    )
+    reach = (np.empty(count + 1, np.int64), np.empty(many, np.int64), np.empty(many, np.int64))
+    fronts.runs(final, tree.first, columns, tree.row_start, tree.row, row_offset, tree.above, family, reach)
+    to = np.empty(data_start[-1], np.int64)
+    for i in range(n):
+        for b in range(row_start[i], row_start[i + 1]):
+            j = column[b]
+            if widths[i] == 0 or widths[j] == 0:
+                to[data_start[b] : data_start[b + 1]] = upper[count]
+                continue
+            p, r = tree.place[i], tree.place[j]
+            s = tree.front_of[min(p, r)]
+            end = tree.first[s + 1]
+            down = final[p] - head[s] if p < end else _found(tree.row, tree.row_start, row_offset, s, p)
+            if r < end:
+                step = columns[s] + rows[s]
+                corner = panel[s] + (final[r] - head[s]) * step + down
+            else:
+                step, along = columns[s], _found(tree.row, tree.row_start, row_offset, s, r)
+                corner = upper[s] + (along - step) * step + down
+            at = data_start[b]
+            for k in range(widths[i]):
+                for q in range(widths[j]):
+                    to[at] = corner + q * step + k
+                    at += 1
+    return (
+        scalar, head, columns, rows, panel, upper, update, tree.child_start, tree.child,
+        family[0], family[1], family[2], family[3], reach[0], reach[1], reach[2], to,
+    ), stack  # fmt: skip
+
+
+@jit
+def _found(row, row_start, row_offset, s, p):
+    """Where block p is among the rows of front s."""
+    low, high = row_start[s], row_start[s + 1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if row[middle] < p:
+            low = middle + 1
+        else:
+            high = middle
+    return row_offset[low]
+
+
+@jit
+def factorise(plan, values, x, u, exchange, info):
+    """x <- panels of L and U, from the values of the blocks; the first column without pivot, -1 if none.
+
+    u: stack; exchange (size,) int32 <- the row, in its front and counted from 1, that each pivot row was
+    exchanged with. No pivot: zero, NaN or infinite.
+    """
+    x_address, u_address = x.ctypes.data, u.ctypes.data
+    exchange_address, info_address = exchange.ctypes.data, info.ctypes.data
+    x[:] = 0.0
+    for q in range(values.shape[0]):
+        x[plan.to[q]] += values[q]
+    for s in range(plan.columns.shape[0]):
+        n, m, at, up, into = plan.columns[s], plan.rows[s], plan.panel[s], plan.upper[s], plan.update[s]
+        step, head = n + m, plan.head[s]
+        u[into : into + m * m] = 0.0
+        for k in range(plan.child_start[s], plan.child_start[s + 1]):
+            c = plan.child[k]
+            _add_child(plan.run_from, plan.run_to, plan.run_length, plan.run_start[c], plan.run_start[c + 1],
+                       plan.update[c], plan.rows[c], n, m, x, at, up, u, into)  # fmt: skip
+        if n == 0:
+            continue
+        top, low, right = x_address + 8 * at, x_address + 8 * (at + n), x_address + 8 * up
+        if n <= NARROW:
+            _narrow_lu(x, at, step, n, exchange[head : head + n])
+        else:
+            dgetrf((n, n, top, step, exchange_address + 4 * head, info_address))
+        for j in range(n):
+            pivot = abs(x[at + j * step + j])
+            if not 0.0 < pivot < np.inf:
+                return head + j
+        if m == 0:
+            continue
+        _exchange(x, up, n, m, exchange[head : head + n])
+        if n <= NARROW:
+            _narrow_right(x, at, step, n, up, m)
+            _narrow_below(x, at, step, n, m)
+            _narrow_update(x, at + n, step, n, m, up, u, into)
+        else:
+            dtrsm((LEFT, LOWER, NO, UNIT, n, m, 1.0, top, step, right, n))
+            dtrsm((RIGHT, UPPER, NO, NO, m, n, 1.0, top, step, low, step))
+            dgemm((NO, NO, m, m, n, -1.0, low, step, right, n, 1.0, u_address + 8 * into, m))
+    return -1
+
+
+@jit
+def _add_child(run_from, run_to, run_length, low, high, child, height, n, m, x, at, up, u, into):
+    """Add the update matrix of a child, by its runs low..high, to the panels and the one of its parent."""
+    for a in range(low, high):
+        for t in range(run_length[a]):
+            column, along = child + (run_from[a] + t) * height, run_to[a] + t
+            if along < n:
+                for b in range(low, high):
+                    _add(u, column + run_from[b], x, at + along * (n + m) + run_to[b], run_length[b])
+            else:
+                right, below = up + (along - n) * n, into + (along - n) * m - n
+                for b in range(low, high):
+                    if run_to[b] < n:
+                        _add(u, column + run_from[b], x, right + run_to[b], run_length[b])
+                    else:
+                        _add(u, column + run_from[b], u, below + run_to[b], run_length[b])
+
+
+@jit
+def _add(a, i, b, j, length):
+    """b[j:] += a[i:], so many numbers."""
+    part, into = a[i : i + length], b[j : j + length]
+    for k in range(length):
+        into[k] += part[k]
+
+
+@jit
+def _narrow_lu(x, at, step, n, exchange):
+    """P A = L U of the n x n block in place, the largest of its column as pivot."""
+    for j in range(n):
+        here, best = at + j * step, j
+        for i in range(j + 1, n):
+            if abs(x[here + i]) > abs(x[here + best]):
+                best = i
+        exchange[j] = best + 1
+        if best != j:
+            for k in range(n):
+                x[at + k * step + j], x[at + k * step + best] = x[at + k * step + best], x[at + k * step + j]
+        inverse = 1.0 / x[here + j]
+        for i in range(j + 1, n):
+            x[here + i] *= inverse
+        for k in range(j + 1, n):
+            column = at + k * step
+            f = x[column + j]
+            for i in range(j + 1, n):
+                x[column + i] -= f * x[here + i]
+
+
+@jit
+def _exchange(x, up, n, m, exchange):
+    """Exchange the rows of the U panel as those of the pivots were."""
+    for i in range(n):
+        k = exchange[i] - 1
+        if k != i:
+            for j in range(m):
+                a, b = up + j * n + i, up + j * n + k
+                x[a], x[b] = x[b], x[a]
+
+
+@jit
+def _narrow_right(x, at, step, n, up, m):
+    """The m columns right of the pivots <- L^-1 columns."""
+    for j in range(m):
+        column = x[up + j * n : up + j * n + n]
+        for k in range(n):
+            f, lower = column[k], x[at + k * step : at + k * step + n]
+            for i in range(k + 1, n):
+                column[i] -= f * lower[i]
+
+
+@jit
+def _narrow_below(x, at, step, n, m):
+    """The m rows below the pivots <- rows U^-1."""
+    for j in range(n):
+        here = at + j * step
+        column = x[here + n : here + n + m]
+        k = 0
+        while k + 2 <= j:
+            one = x[at + k * step + n : at + k * step + n + m]
+            two = x[at + (k + 1) * step + n : at + (k + 1) * step + n + m]
+            f, g = x[here + k], x[here + k + 1]
+            for i in range(m):
+                column[i] -= f * one[i] + g * two[i]
+            k += 2
+        if k < j:
+            one, f = x[at + k * step + n : at + k * step + n + m], x[here + k]
+            for i in range(m):
+                column[i] -= f * one[i]
+        inverse = 1.0 / x[here + j]
+        for i in range(m):
+            column[i] *= inverse
+
+
+@jit
+def _narrow_update(x, at, step, n, m, up, u, into):
+    """u (m, m) -= rows below times columns right."""
+    for j in range(m):
+        c, k, right = u[into + j * m : into + j * m + m], 0, up + j * n
+        while k + 3 <= n:
+            p, q, r = at + k * step, at + (k + 1) * step, at + (k + 2) * step
+            one, two, three = x[p : p + m], x[q : q + m], x[r : r + m]
+            f, g, h = x[right + k], x[right + k + 1], x[right + k + 2]
+            for i in range(m):
+                c[i] -= f * one[i] + g * two[i] + h * three[i]
+            k += 3
+        while k < n:
+            one, f = x[at + k * step : at + k * step + m], x[right + k]
+            for i in range(m):
+                c[i] -= f * one[i]
+            k += 1
+
+
+@jit
+def solve(plan, x, exchange, b, y, below, out):
+    """out <- A^-1 b on the block rows that are not left out.   y (size,), below (most rows,) work."""
+    x_address, y_address, below_address = x.ctypes.data, y.ctypes.data, below.ctypes.data
+    count = plan.columns.shape[0]
+    for i in range(plan.scalar.shape[0]):
+        y[i] = b[plan.scalar[i]]
+    for s in range(count):
+        n, m, at, head = plan.columns[s], plan.rows[s], plan.panel[s], plan.head[s]
+        step = n + m
+        for i in range(n):
+            k = exchange[head + i] - 1
+            if k != i:
+                y[head + i], y[head + k] = y[head + k], y[head + i]
+        if n <= NARROW:
+            for j in range(n):
+                _add_multiple(-y[head + j], x, at + j * step + j + 1, y, head + j + 1, n - j - 1)
+        else:
+            dtrsv((LOWER, NO, UNIT, n, x_address + 8 * at, step, y_address + 8 * head, 1))
+        if m == 0 or n == 0:
+            continue
+        if n <= NARROW:
+            below[:m] = 0.0
+            for j in range(n):
+                _add_multiple(y[head + j], x, at + j * step + n, below, 0, m)
+        else:
+            low = x_address + 8 * (at + n)
+            dgemv((NO, m, n, 1.0, low, step, y_address + 8 * head, 1, 0.0, below_address, 1))
+        k = 0
+        for g in range(plan.reach_start[s], plan.reach_start[s + 1]):
+            _add_multiple(-1.0, below, k, y, plan.reach_to[g], plan.reach_length[g])
+            k += plan.reach_length[g]
+    for s in range(count - 1, -1, -1):
+        n, m, at, up, head = plan.columns[s], plan.rows[s], plan.panel[s], plan.upper[s], plan.head[s]
+        step = n + m
+        if m > 0 and n > 0:
+            k = 0
+            for g in range(plan.reach_start[s], plan.reach_start[s + 1]):
+                to, length = plan.reach_to[g], plan.reach_length[g]
+                for i in range(length):
+                    below[k + i] = y[to + i]
+                k += length
+            if n <= NARROW:
+                for j in range(m):
+                    _add_multiple(-below[j], x, up + j * n, y, head, n)
+            else:
+                right = x_address + 8 * up
+                dgemv((NO, n, m, -1.0, right, n, below_address, 1, 1.0, y_address + 8 * head, 1))
+        if n <= NARROW:
+            for j in range(n - 1, -1, -1):
+                y[head + j] /= x[at + j * step + j]
+                _add_multiple(-y[head + j], x, at + j * step, y, head, j)
+        else:
+            dtrsv((UPPER, NO, NO, n, x_address + 8 * at, step, y_address + 8 * head, 1))
+    for i in range(plan.scalar.shape[0]):
+        out[plan.scalar[i]] = y[i]
+
+
+@jit
+def _add_multiple(f, a, i, b, j, length):
+    """b[j:] += f a[i:], so many numbers."""
+    part, into = a[i : i + length], b[j : j + length]
+    for k in range(length):
+        into[k] += f * part[k]
+
+
+@jit
+def without_open(offset, row_start, column, data_start, data, active, b, out):
+    """out <- b, less what the rows of the identity, those not active, contribute to the others."""
+    for i in range(active.shape[0]):
+        for a in range(offset[i], offset[i + 1]):
+            out[a] = b[a]
+        if not active[i]:
+            continue
+        for q in range(row_start[i], row_start[i + 1]):
+            j = column[q]
+            if active[j]:
+                continue
+            at = data_start[q]
+            for a in range(offset[i], offset[i + 1]):
+                for t in range(offset[j], offset[j + 1]):
+                    out[a] -= data[at] * b[t]
+                    at += 1
+
+
+@jit
+def residual(offset, row_start, column, data_start, data, active, b, x, rest):
+    """rest[0] <- b - A x; returns its size beside |A| |x| + |b| (Oettli & Prager 1964), row by row.
+
+    A row that is small beside the largest (by FLOOR) is measured by that: its own size may be what
+    cancellation has left. Rows not active are those of the identity.   rest (2, size).
+    """
+    largest = 0.0
+    for i in range(active.shape[0]):
+        low, high = offset[i], offset[i + 1]
+        for a in range(low, high):
+            rest[0, a], rest[1, a] = b[a], abs(b[a])
+            if not active[i]:
+                rest[0, a] -= x[a]
+        if active[i]:
+            for q in range(row_start[i], row_start[i + 1]):
+                j, at = column[q], data_start[q]
+                for a in range(low, high):
+                    s = size = 0.0
+                    for t in range(offset[j], offset[j + 1]):
+                        p = data[at] * x[t]
+                        s += p
+                        size += abs(p)
+                        at += 1
+                    rest[0, a] -= s
+                    rest[1, a] += size
+        for a in range(low, high):
+            if not rest[1, a] < np.inf:
+                return np.inf
+            largest = max(largest, rest[1, a])
+    worst = 0.0
+    for a in range(rest.shape[1]):
+        size = rest[1, a] + FLOOR * largest
+        if abs(rest[0, a]) > worst * size:
+            worst = abs(rest[0, a]) / size
+    return worst
