@@ -102,7 +102,7 @@ class Residuals:
         ]
         if self.approach > CLOSING:
             rows.append(
-                ("approach", f"{self.approach:.2e}  (contacts close at this share of the largest free velocity)")
+                ("approach", f"{self.approach:.2e}  (contacts close at this share of the free velocities)")
             )
         if self.equilibrium or self.joints:
             rows.append(("equilibrium", f"{self.equilibrium:.2e}, joints {self.joints:.2e}"))
