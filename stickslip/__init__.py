@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-DEFAULT_SOLVER = "nsgs"
+DEFAULT_SOLVER = "auto"
 """The solver when none is named."""
 
 _HOME = {

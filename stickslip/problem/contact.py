@@ -10,6 +10,7 @@ Siconos Developer's Notes 2017, chapter 16; Nguyen 2021, (3).
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.mass import MassMatrix, mass_matrix
 from stickslip.problem.operator import Delassus, delassus
 from stickslip.problem.sets import ProductSet
+
+SMALL = 10_000
+"""Entries up to which H is multiplied as one array: calls are what a sparse product costs then."""
 
 
 class Level(Enum):
@@ -151,16 +155,24 @@ class GlobalProblem:
 
     def pushed(self, r: Array, lam: Array) -> Array:
         """H r + G lam: what the impulses do to the momenta [N s], shape (nv,)."""
-        p = _push(self.H, self.M, r)
+        p = _push(self.H, self.M, r) if self.is_matrix_free else self.H_matrix @ r
         return p if self.G is None else p + _push(self.G, self.M, lam)
 
     def contact_velocity(self, v: Array) -> Array:
         """u = H' v + u_bias [m/s], shape (n,)."""
-        return _pull(self.H, self.M, v, self.u_bias)
+        if self.is_matrix_free:
+            return _pull(self.H, self.M, v, self.u_bias)
+        return self.H_matrix.T @ v + self.u_bias
 
     def joint_velocity(self, v: Array) -> Array:
         """G' v + g_bias, zero in an answer [m/s], shape (p,)."""
         return self.g_bias if self.G is None else _pull(self.G, self.M, v, self.g_bias)
+
+    @cached_property
+    def H_matrix(self) -> Any:
+        """H as one array where it is small, otherwise as a SciPy matrix, shape (nv, n)."""
+        H = _sparse(self.H, self.M)
+        return H.toarray() if H.shape[0] * H.shape[1] <= SMALL else H
 
     def H_sparse(self) -> sp.csr_array:
         """H as a SciPy matrix, shape (nv, n)."""

@@ -83,7 +83,7 @@ def reduce_to_contacts(problem: GlobalProblem, joints: str = "eliminate") -> Con
 
 
 def _reduce_plain(problem: GlobalProblem) -> Conversion[ContactProblem]:
-    M, H = problem.M, problem.H_sparse()
+    M, H = problem.M, problem.H_matrix
     v_free, MiH = M.solve(problem.f), M.solve(H)
 
     def recover(r: Array) -> Answer:

@@ -13,11 +13,14 @@ import numpy as np
 import qdldl
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
+from scipy.linalg import lapack
 
 from stickslip.problem.checks import Array, ProblemError, finite, floats, sparse
 
 SMALL = 256
 """Largest coupled set of velocities that is inverted as a dense block."""
+DENSE = 128
+"""Velocities up to which M is factored as one array: calls, not multiplications, are what that costs."""
 LARGE_FACTOR = 8_000_000
 """Entries of a factor of M that may always be made to check it (64 MB)."""
 
@@ -48,15 +51,25 @@ class MassMatrix:
         nb, k, _ = self.matrix.shape
         return sp.bsr_array((self.matrix, np.arange(nb), np.arange(nb + 1)), shape=(nb * k, nb * k)).tocsr()
 
+    @cached_property
+    def small(self) -> Array | None:
+        """M as one array where it has at most DENSE rows, shape (nv, nv); None where it has more."""
+        if self.size > DENSE:
+            return None
+        return self.sparse.toarray() if self.is_body_blocks or sp.issparse(self.matrix) else self.matrix
+
     def multiply(self, v: Array) -> Array:
         """M v [N s], same shape as v."""
-        return self.sparse @ v
+        return self.sparse @ v if self.small is None else self.small @ v
 
     def solve(self, p: Any) -> Any:
         """M^-1 p for a vector, or a matrix dense or sparse (the answer is then of that kind)."""
         kind, factor = self._factor
         if kind == "inverse":
             return factor @ p
+        if kind == "dense":
+            x = lapack.dgetrs(*factor, p.toarray() if sp.issparse(p) else p)[0]
+            return sp.csr_array(x) if sp.issparse(p) else x
         if sp.issparse(p):
             return sp.csr_array(factor.solve(p.toarray()))
         return factor.solve(np.asarray(p))
@@ -69,9 +82,11 @@ class MassMatrix:
 
     @cached_property
     def _factor(self) -> tuple[str, Any]:
-        M = self.sparse
         if self.size == 0:
-            return "inverse", M
+            return "inverse", self.sparse
+        if self.small is not None:
+            return "dense", lapack.dgetrf(self.small)[:2]
+        M = self.sparse
         count, label = sp.csgraph.connected_components(M, directed=False)
         sizes = np.bincount(label, minlength=count)
         if sizes.max() > SMALL:

@@ -245,7 +245,9 @@ def delassus_diagonal(problem: GlobalProblem) -> Array:
         body = np.repeat(problem.H.bodies, np.diff(problem.K.offset), axis=0)
         scaled = np.einsum("nsk,nskm->nsm", problem.H.rows, F[body]) * (body >= 0)[:, :, None]
         return (scaled**2).sum(axis=(1, 2))
-    H = problem.H_sparse()
+    H = problem.H_matrix
+    if isinstance(H, np.ndarray):
+        return np.einsum("vn,vn->n", H, problem.M.solve(H))
     return np.asarray(H.multiply(problem.M.solve(H)).sum(axis=0)).reshape(-1)
 
 
