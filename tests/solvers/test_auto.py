@@ -76,7 +76,7 @@ def test_a_guess_is_where_it_starts():
     answer = solve(problem, tolerance=1e-12)
     again = solve(problem, tolerance=1e-10, guess=answer.r)
     assert again.iterations == 0
-    np.testing.assert_array_equal(again.r, answer.r)
+    np.testing.assert_allclose(again.r, answer.r, atol=1e-14)
 
 
 @pytest.mark.parametrize("seed", range(6))
