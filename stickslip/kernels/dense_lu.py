@@ -1,17 +1,51 @@
 """Small dense systems inside kernels: LU with row pivoting, in place.
 
-For a hundred unknowns or so, where calling LAPACK from Python costs more than the elimination.
+By hand below LARGE unknowns, where LAPACK's own calls cost more than the elimination, and by LAPACK
+above. Without compilation always by hand.
 """
 
-from stickslip.kernels.jit import jit
+import numpy as np
+
+from stickslip.kernels.jit import JIT, jit
+
+if JIT:
+    from stickslip.kernels.fortran import routine
+
+    dgetrf = routine("scipy.linalg.cython_lapack", "dgetrf", "iipipp")
+    dgetrs = routine("scipy.linalg.cython_lapack", "dgetrs", "ciipippip")
+
+LARGE = 32
+TRANSPOSED = ord("T")
 
 
 @jit
 def lu_solve(J, b, n):
     """b[:n] <- J[:n, :n]^-1 b[:n], J overwritten; false if J is singular or not finite.
 
-    J (>= n, >= n), b (>= n,). The updates run along rows, so that the compiler vectorises them.
+    J (>= n, >= n) row by row, b (>= n,).
     """
+    done = _by_lapack(J, b, n) if JIT and n >= LARGE else _by_hand(J, b, n)
+    for i in range(n):
+        done = done and abs(b[i]) < 1e300  # false for NaN
+    return done
+
+
+@jit
+def _by_lapack(J, b, n):
+    """Rows are columns to Fortran, which is given J' and asked for the solution with its transpose."""
+    info, pivots = np.zeros(1, np.int32), np.empty(n, np.int32)
+    dgetrf((n, n, J.ctypes.data, J.shape[1], pivots.ctypes.data, info.ctypes.data))
+    if info[0] != 0:
+        return False
+    dgetrs(
+        (TRANSPOSED, n, 1, J.ctypes.data, J.shape[1], pivots.ctypes.data, b.ctypes.data, n, info.ctypes.data)
+    )
+    return info[0] == 0
+
+
+@jit
+def _by_hand(J, b, n):
+    """The updates run along rows, so that the compiler vectorises them."""
     for c in range(n):
         p, largest = c, abs(J[c, c])
         for i in range(c + 1, n):
@@ -36,6 +70,4 @@ def lu_solve(J, b, n):
         for j in range(i + 1, n):
             s -= J[i, j] * b[j]
         b[i] = s / J[i, i]
-        if not abs(b[i]) < 1e300:
-            return False
     return True

@@ -46,7 +46,7 @@ CLOSING = 0.1
 """Share of the largest free velocity at which a contact may close in a solved problem."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Residuals:
     """How far an answer is from solving its problem; all zero for an exact one."""
 
@@ -186,7 +186,12 @@ def _residuals(out: Array) -> Residuals:
     natural, scaled, impulse, velocity, energy, worst, approach = out.tolist()
     if natural != natural:
         impulse = velocity = energy = approach = natural
-    return Residuals(natural, scaled, impulse, velocity, energy, int(worst), approach)
+    residuals = object.__new__(Residuals)  # all fields at once: a frozen class sets them one by one
+    residuals.__dict__.update(
+        natural=natural, natural_scaled=scaled, impulse=impulse, velocity=velocity, work=energy,
+        worst=int(worst), approach=approach, equilibrium=0.0, joints=0.0,
+    )  # fmt: skip
+    return residuals
 
 
 def _judge_box(problem: BoxProblem, z: Array, w: Array) -> Residuals:

@@ -103,6 +103,13 @@ class Solution:
     certificate: Certificate | None = None
     """What proves that there is no solution, where the status is INFEASIBLE."""
 
+    @classmethod
+    def unchecked(cls, **fields: Any) -> "Solution":
+        """From all its fields at once: a frozen class sets them one by one, which small solves feel."""
+        solution = object.__new__(cls)
+        solution.__dict__.update(fields)
+        return solution
+
     @property
     def ok(self) -> bool:
         """Whether the answer is certified at the tolerance."""

@@ -29,7 +29,7 @@ from stickslip.problem.convert import Answer
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.solvers.anderson import Anderson
-from stickslip.solvers.certify import Attempt, certified, judged, still_closing, without_closing
+from stickslip.solvers.certify import Attempt, certified, judged, proved, without_closing
 from stickslip.solvers.gauss_seidel import GaussSeidel, first_look
 from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.interior_point import InteriorPoint
@@ -67,8 +67,10 @@ class Auto(Options):
             # what `certified` would do, without the checks that small problems would notice
             found = self.attempt(problem, None, self.tolerance, progress)
             solution = judged("auto", problem, Answer(found.r), found, self.tolerance)
-            return without_closing(solution, found, None)
-        return certified("auto", partial(self.attempt, progress=progress), problem, guess, self.tolerance)
+            solution = without_closing(solution, found, None)
+            return solution if solution.ok else proved(solution, find_certificate(problem, found.r))
+        method = partial(self.attempt, progress=progress)
+        return certified("auto", method, problem, guess, self.tolerance, find_certificate)
 
     def attempt(
         self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
@@ -96,7 +98,7 @@ class Trail:
         self.best, self.error = np.zeros(problem.size), np.inf
         self.steps, self.iterations, self.seconds, self.compile_seconds = 0, 0, 0.0, 0.0
         self.tried: list[Stage] = []
-        self.history: list[Array] = []
+        self.history: list[tuple[int, Array]] = []
         self.status = Status.MAX_ITERATIONS
 
     @property
@@ -112,8 +114,7 @@ class Trail:
     def note(self, found: Attempt, stage: Stage) -> None:
         """Take note of a stage and what it found."""
         self.tried.append(stage)
-        if found.history.size:
-            self.history.append(found.history + np.array([self.iterations, 0.0, 0.0]))
+        self.history.append((self.iterations, found.history))
         self.iterations += found.iterations
         self.steps += found.iterations if stage.solver in ("prox", "ipm") else 0
         self.seconds += found.seconds
@@ -132,19 +133,20 @@ class Trail:
         elif status is not Status.NOT_FINITE:
             status = Status.STALLED if self.steps < self.limit else Status.MAX_ITERATIONS
             reason = "tried " + ", ".join(map(str, self.tried))
-        certificate = None
-        if not status.ok or self._closes():
-            certificate = find_certificate(self.problem, self.best)
-        history = np.concatenate(self.history) if self.history else np.zeros((0, 3))
         return Attempt(
-            self.best, status, self.iterations, self.seconds, self.compile_seconds, history, reason,
-            tuple(self.tried), sum(stage.operations for stage in self.tried), certificate,
+            self.best, status, self.iterations, self.seconds, self.compile_seconds,
+            _joined(self.history), reason, tuple(self.tried), sum(stage.operations for stage in self.tried),
         )  # fmt: skip
 
-    def _closes(self) -> bool:
-        """Whether impulses have only outgrown what closes."""
-        problem = self.problem
-        return still_closing(problem.K, problem.velocity(self.best), problem.u_free, self.tolerance)
+
+def _joined(histories: list[tuple[int, Array]]) -> Array:
+    """Histories one after the other, each counted on from the iterations before it, shape (checks, 3)."""
+    whole = np.concatenate([lines for _, lines in histories])
+    at = 0
+    for before, lines in histories:
+        whole[at : at + len(lines), 0] += before
+        at += len(lines)
+    return whole
 
 
 def _is_coulomb(problem: ContactProblem) -> bool:

@@ -61,21 +61,26 @@ class Attempt(NamedTuple):
 
 Method = Callable[[ContactProblem, Array | None, float], Attempt]
 """Takes a contact problem, a guess and a tolerance."""
+Prover = Callable[[ContactProblem, Array], Certificate | None]
+"""Takes a contact problem and the impulses a method ended with; gives a proof that nothing solves it."""
 GlobalMethod = Callable[[GlobalProblem, Array | None, float], tuple[Attempt, Answer]]
 """Takes a global problem as it is; gives its answer beside the attempt."""
 
 
 def certified(
-    name: str, method: Method, problem: Problem, guess: ArrayLike | None, tolerance: float
-) -> Solution:
-    """Solve `problem` by `method` and let the judge say how well."""
+    name: str, method: Method, problem: Problem, guess: ArrayLike | None, tolerance: float,
+    prove: Prover | None = None,
+) -> Solution:  # fmt: skip
+    """Solve `problem` by `method` and let the judge say how well; where not, try to `prove` why."""
     if not isinstance(problem, PROBLEMS):
         raise TypeError(f"a problem is needed, not {type(problem).__name__}")
     start = None if guess is None else _start(guess, problem.size)
     if isinstance(problem, ContactProblem):
         refuse_unknown_blocks(name, problem)
         attempt = method(problem, start, tolerance)
-        return without_closing(judged(name, problem, Answer(attempt.r), attempt, tolerance), attempt, start)
+        solution = judged(name, problem, Answer(attempt.r), attempt, tolerance)
+        solution = without_closing(solution, attempt, start)
+        return solution if solution.ok or prove is None else proved(solution, prove(problem, attempt.r))
     conversion, seconds, compiling = _converted(problem)
     refuse_unknown_blocks(name, conversion.problem)
     given = start = None if start is None else frozen(np.ascontiguousarray(conversion.guess(start)))
@@ -98,6 +103,8 @@ def certified(
             break
         if solution.residuals.error <= tolerance:
             break
+    if not solution.ok and prove is not None:
+        solution = proved(solution, _carried_back(conversion, prove(conversion.problem, attempt.r)))
     return solution
 
 
@@ -153,10 +160,11 @@ def judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, tolera
     certificate = None
     if status is not Status.SOLVED:
         status, reason, certificate = _proved(problem, attempt.certificate, status, reason)
-    return Solution(
-        problem, answer.r, u, status, residuals, name, tolerance, attempt.iterations,
-        attempt.seconds, attempt.compile_seconds, attempt.history, answer.v, answer.lam, reason,
-        attempt.tried, attempt.operations, certificate,
+    return Solution.unchecked(
+        problem=problem, r=answer.r, u=u, status=status, residuals=residuals, solver=name,
+        tolerance=tolerance, iterations=attempt.iterations, seconds=attempt.seconds,
+        compile_seconds=attempt.compile_seconds, history=attempt.history, v=answer.v, lam=answer.lam,
+        reason=reason, tried=attempt.tried, operations=attempt.operations, certificate=certificate,
     )  # fmt: skip
 
 
@@ -182,11 +190,22 @@ def without_closing(
     return solution.with_(status=found[0], reason=found[1], certificate=found[2])
 
 
+def proved(solution: Solution, claim: Certificate | None) -> Solution:
+    """The same, but INFEASIBLE with the certificate if the door accepts it."""
+    if claim is None or solution.certificate is not None:
+        return solution
+    found = _proved(solution.problem, claim, solution.status, solution.reason)
+    return solution.with_(status=found[0], reason=found[1], certificate=found[2])
+
+
 def still_closing(K: ProductSet, u: Array, u_free: Array, tolerance: float) -> bool:
     """Whether a contact closes faster than a solved problem may have it, however large the impulses."""
+    limit = -max(CLOSING, tolerance) * float(np.abs(u_free).max(initial=0.0))
+    first = u[K.offset[:-1]]
+    if not float(first.min(initial=0.0)) < limit:
+        return False
     contact = (K.kind == cones.FRICTION) | (K.kind == cones.NONNEGATIVE)
-    closing = -float(u[K.offset[:-1][contact]].min(initial=0.0))
-    return closing > max(CLOSING, tolerance) * float(np.abs(u_free).max(initial=0.0))
+    return bool((first[contact] < limit).any())
 
 
 def _proved(
