@@ -100,22 +100,27 @@ def least_squares(gram, m, held, newest, rhs, factor, gamma):
 
 
 @jit
+def mixed(weight, mix, gram, memory, work, r):
+    """r <- mix of the last sweeps, not yet projected; r holds the end of the last one.   work (m + 2, m)."""
+    m, n, held, newest = gram.shape[0], r.shape[0], int(mix[HELD]), int(mix[NEWEST])
+    rhs, gamma, factor = work[0], work[1], work[2:]
+    for a in range(held):
+        rhs[a] = dot(weight, memory[(newest - a) % m], memory[2 * m + 2])
+    least_squares(gram, m, held, newest, rhs, factor, gamma)
+    for a in range(held):
+        if gamma[a] != 0.0:
+            dg = memory[m + (newest - a) % m]
+            for k in range(n):
+                r[k] -= gamma[a] * dg[k]
+
+
+@jit
 def mixed_start(
     kind, offset, lower, upper, group_offset, group_size, coefficient, weight, mix, gram, memory, work, r
 ):
     """r, x <- where the next sweep starts, r holding the end of the last one.   work (m + 2, m)."""
-    m, n, held, newest = gram.shape[0], r.shape[0], int(mix[HELD]), int(mix[NEWEST])
-    rhs, gamma, factor = work[0], work[1], work[2:]
-    x, f = memory[2 * m], memory[2 * m + 2]
-    if held > 0:
-        for a in range(held):
-            rhs[a] = dot(weight, memory[(newest - a) % m], f)
-        least_squares(gram, m, held, newest, rhs, factor, gamma)
-        for a in range(held):
-            if gamma[a] != 0.0:
-                dg = memory[m + (newest - a) % m]
-                for k in range(n):
-                    r[k] -= gamma[a] * dg[k]
+    if mix[HELD] > 0.0:
+        mixed(weight, mix, gram, memory, work, r)
         for i in range(kind.shape[0]):
             k, g = offset[i], group_offset[i]
             if kind[i] == cones.FRICTION and offset[i + 1] - k == 3 and group_offset[i + 1] - g == 1:
@@ -124,7 +129,8 @@ def mixed_start(
                 cones.project_block(
                     i, kind, offset, lower, upper, group_offset, group_size, coefficient, r, r
                 )
-    for k in range(n):
+    x = memory[2 * gram.shape[0]]
+    for k in range(r.shape[0]):
         x[k] = r[k]
 
 

@@ -4,14 +4,25 @@ Small problems are mostly calls, and a call costs by the array: so this one take
 contacts of one dimension need and no more, and makes its work arrays itself.
 """
 
+import math
+
 import numpy as np
 
-from stickslip.kernels import gauss_seidel, residuals, schedule
+from stickslip.kernels import anderson, gauss_seidel, residuals, schedule
 from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
+from stickslip.kernels.one_projection import project
 
 LINES = 64
 """Most lines of the history."""
+PLAIN = 6.0
+"""Sweeps before acceleration: the first ones settle who touches, and often the whole problem."""
+WORTH = 12.0
+"""Plain sweeps ahead, times what mixing adds to their cost, from which acceleration pays."""
+MEMORY = 8
+"""Sweeps that are mixed."""
+MIXED_TRIAL = 16.0
+"""Accelerated sweeps before the solve may be called too slow."""
 
 
 @jit
@@ -19,6 +30,7 @@ def sweep_coulomb(d, mu, row_start, column, data, u_free, r, first, tolerance, a
     """(best, control, history) after at most `allowed` sweeps over contacts of d = 2 or 3 components.
 
     mu (nc,); W in blocks; r (d nc,) the start, overwritten; `first` sweeps before the first look.
+    Where many are still ahead, each one starts from a mix of the last (`anderson.py`).
     """
     n, nc = u_free.shape[0], mu.shape[0]
     control, history, best = np.zeros(schedule.SLOTS), np.empty((LINES, 3)), r.copy()
@@ -27,6 +39,11 @@ def sweep_coulomb(d, mu, row_start, column, data, u_free, r, first, tolerance, a
     prepare(d, stride, row_start, column, data, local, rho)
     control[schedule.STATE], control[schedule.NEXT], control[schedule.ALLOWED] = schedule.NEW, first, allowed
     schedule.begin(control)
+    control[schedule.TRIAL] = math.inf
+    worth = WORTH * (1.0 + 3.0 * MEMORY * n / (data.shape[0] + 20.0 * n))
+    accelerated = False
+    weight, memory, mix = np.empty(0), np.empty((0, 0)), np.zeros(anderson.SLOTS)
+    gram, work = np.empty((0, 0)), np.empty((0, 0))
     while schedule.goes_on(control, allowed):
         if schedule.is_due(control, allowed):
             velocities(d, row_start, column, data, r, u_free, u)
@@ -34,14 +51,50 @@ def sweep_coulomb(d, mu, row_start, column, data, u_free, r, first, tolerance, a
             if schedule.look(control, history, natural, scaled, tolerance, r, mark):
                 for k in range(n):
                     best[k] = r[k]
-        elif d == 3:
+            mix[anderson.SEEN] = mix[anderson.LENGTH]
+            if not accelerated and control[schedule.SWEEPS] >= PLAIN and control[schedule.AHEAD] > worth:
+                accelerated = True
+                control[schedule.TRIAL] = control[schedule.SWEEPS] + MIXED_TRIAL
+                control[schedule.GAP], control[schedule.NEXT] = 2.0, control[schedule.SWEEPS] + 4.0
+                control[schedule.SINCE], control[schedule.ERROR_THEN] = (
+                    control[schedule.SWEEPS],
+                    max(natural, scaled),
+                )
+                weight, memory, gram = np.empty(n), np.zeros((2 * MEMORY + 3, n)), np.zeros((MEMORY, MEMORY))
+                work = np.zeros((MEMORY + 2, MEMORY))
+                for k in range(n):
+                    weight[k] = 1.0 / rho[k // d]
+                anderson.forget(mix)
+                mix[anderson.SEEN] = 0.0
+            continue
+        if accelerated:
+            start(d, mu, weight, mix, gram, memory, work, r)
+        if d == 3:
             moved = gauss_seidel.sweep_coulomb3(row_start, column, data, mu, local, u_free, r, kappa)
-            schedule.swept(control, moved)
         else:
-            schedule.swept(
-                control, gauss_seidel.sweep_coulomb2(row_start, column, data, mu, local, u_free, r)
-            )
+            moved = gauss_seidel.sweep_coulomb2(row_start, column, data, mu, local, u_free, r)
+        if accelerated:
+            moved = anderson.learn(weight, mix, gram, memory, moved, r)
+        schedule.swept(control, moved)
+        if accelerated:
+            anderson.hurry(mix, tolerance, control)
     return best, control, history[: int(control[schedule.CHECKS])]
+
+
+@jit
+def start(d, mu, weight, mix, gram, memory, work, r):
+    """r, x <- where the next accelerated sweep starts: `anderson.mixed_start` on Coulomb contacts."""
+    if mix[anderson.HELD] > 0.0:
+        anderson.mixed(weight, mix, gram, memory, work, r)
+        for i in range(mu.shape[0]):
+            a = d * i
+            r2 = r[a + 2] if d == 3 else 0.0
+            r[a], r[a + 1], r2 = project(mu[i], r[a], r[a + 1], r2)
+            if d == 3:
+                r[a + 2] = r2
+    x = memory[2 * gram.shape[0]]
+    for k in range(r.shape[0]):
+        x[k] = r[k]
 
 
 @jit

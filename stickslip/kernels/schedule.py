@@ -9,8 +9,9 @@ from stickslip.kernels.jit import jit
 
 (
     SWEEPS, NEXT, GAP, ERROR, AT, BEST, MARK, MARK_AT, CHECKS, STATE, MOVED, PATH, DRIFTS, LOOKED, ALLOWED,
-) = range(15)  # fmt: skip
-SLOTS = 15
+    AHEAD, TRIAL, SINCE, ERROR_THEN,
+) = range(19)  # fmt: skip
+SLOTS = 19
 NEW, RUNNING, SOLVED, FIXED, STALLED, NOT_FINITE, SLOW = -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0
 
 LONGEST_GAP = 50.0
@@ -19,7 +20,7 @@ PATIENCE = 500.0
 """Fewest sweeps without progress before a stall is called."""
 PROGRESS = 0.999
 """Progress is a new best error below this share of the last mark: slower is no progress at all."""
-TRIAL = 8.0
+FIRST_TRIAL = 8.0
 """Sweeps before a solve may be called too slow: the first ones say little about the rate."""
 STRAIGHT = 0.5
 """Iterates drift if they end this share of their path away from where they were at the mark."""
@@ -38,6 +39,7 @@ def begin(control):
         control[k] = 0.0
     control[NEXT], control[STATE], control[ALLOWED] = first, RUNNING, allowed
     control[GAP], control[BEST] = max(first, 1.0), math.inf
+    control[AHEAD], control[TRIAL] = math.inf, FIRST_TRIAL
     control[MARK], control[ERROR] = math.inf, math.inf
     control[MOVED], control[LOOKED] = math.inf, -1.0
 
@@ -128,7 +130,13 @@ def _gap(control, error, tolerance):
     if done > 0.0 and error < control[ERROR] < math.inf:
         ahead = math.ceil(math.log(error / tolerance) * done / math.log(control[ERROR] / error))
         gap = min(gap, ahead)
-    if control[ALLOWED] > 0.0 and control[SWEEPS] >= TRIAL and control[SWEEPS] + ahead > control[ALLOWED]:
+    if error < control[ERROR_THEN]:  # the mean rate since then, where it is the better one
+        passed = control[SWEEPS] - control[SINCE]
+        ahead = min(
+            ahead, math.ceil(math.log(error / tolerance) * passed / math.log(control[ERROR_THEN] / error))
+        )
+    control[AHEAD] = ahead
+    if 0.0 < control[ALLOWED] < control[SWEEPS] + ahead and control[SWEEPS] >= control[TRIAL]:
         control[STATE] = SLOW
     control[GAP] = min(max(gap, 1.0), LONGEST_GAP)
     return control[GAP]

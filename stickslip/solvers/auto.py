@@ -42,7 +42,7 @@ DIMENSION: dict[tuple[int, ...] | None, int] = {(1,): 2, (2,): 3}
 PER_CONTACT: dict[tuple[int, ...] | None, float] = {(1,): 20.0, (2,): 60.0}
 """Multiplications of one local solve, 2D and 3D; other blocks cost GENERAL."""
 GENERAL = 500.0
-NEWTON_CALL = 1.5e5
+NEWTON_CALL = 5e4
 """Multiplications that a Newton step in Python costs beside its factorisation."""
 STATUS = {schedule.SOLVED: Status.SOLVED, schedule.NOT_FINITE: Status.NOT_FINITE}
 INTERIOR_POINTS = tuple(InteriorPoint(rule=rule, polish=0) for rule in ("fixed", "barrier", "root"))
@@ -208,7 +208,7 @@ def sweeps_allowed(problem: ContactProblem, entries: int) -> tuple[float, float]
 def _accelerated(trail: Trail) -> None:
     """Sweeps with Anderson's acceleration, where Newton's steps cost many of them."""
     problem = trail.problem
-    if problem.size <= COMPILED:
+    if problem.size <= COMPILED or _is_coulomb(problem):  # these have had it
         return
     allowed, cost = sweeps_allowed(problem, entries(problem))
     found = Anderson(max_iterations=int(allowed)).attempt(
