@@ -23,13 +23,16 @@ if JIT:
 
 @cache
 def stamp(folder: Path) -> tuple[float, int]:
-    """Newest change and total size of a folder's kernels and of this file (for each file's own stamp).
+    """Newest change and total size of a folder's kernels, of this file and of `fortran.py`.
+
+    It stands for each file's own stamp.
 
     Numba's cache looks only at the file of the function itself and would keep a stale caller when
     a kernel in another file, inlined into it, has changed. So kernels call only kernels of their
     own folder; then a change in one room does not compile the others anew.
     """
-    stats = [path.stat() for path in sorted({*folder.glob("*.py"), Path(__file__)})]
+    shared = {Path(__file__), Path(__file__).with_name("fortran.py")}
+    stats = [path.stat() for path in sorted({*folder.glob("*.py"), *shared})]
     return max(s.st_mtime for s in stats), sum(s.st_size for s in stats)
 
 
