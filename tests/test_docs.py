@@ -28,7 +28,7 @@ def test_examples_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
     assert names["solution"].ok
     if page.name == "README.md":
         printed = capsys.readouterr().out
-        shown = re.search(r"```\n(nsgs: SOLVED.*?)```", page.read_text(), re.DOTALL).group(1)
+        shown = re.search(r"```\n(auto: SOLVED.*?)```", page.read_text(), re.DOTALL).group(1)
         without_time = re.compile(r"  time .*\n")
         assert without_time.sub("", printed) == without_time.sub("", shown)
 

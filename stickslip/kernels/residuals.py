@@ -10,8 +10,8 @@ import numpy as np
 from stickslip.kernels import blocks, cones
 from stickslip.kernels.jit import jit
 
-NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST, APPROACH = 0, 1, 2, 3, 4, 5, 6
-MEASURES = 7
+NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST, APPROACH, CLOSING = range(8)
+MEASURES = 8
 ROUNDING = 1e-13
 """Closing speeds below this share of the impulses, as impulses, are rounding of W r."""
 SMALLEST, LARGEST = 1e-140, 1e140
@@ -198,13 +198,14 @@ def ratio(square, scale, big):
 
 @jit
 def approach(kind, offset, group_offset, group_size, diagonal, r, u, u_free):
-    """Largest speed at which a contact still closes, relative to the largest free velocity.
+    """(APPROACH, CLOSING): largest speed at which a contact still closes, over the largest free velocity.
 
     Contacts only (friction and nonnegative blocks), normal and sliding velocities. Impulses enter
     as rounding alone (ROUNDING): where they grow without bound, as between closing walls, the
     natural maps fall but this does not. Velocities that impulses have made do not count as a scale.
+    The second has no such excuse.
     """
-    closing, scale, big = 0.0, 0.0, 0.0
+    closing, any_closing, scale, big = 0.0, 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         if kind[i] == cones.FRICTION or kind[i] == cones.NONNEGATIVE:
             end = offset[i] + 1
@@ -216,11 +217,14 @@ def approach(kind, offset, group_offset, group_size, diagonal, r, u, u_free):
     for i in range(kind.shape[0]):
         if kind[i] == cones.FRICTION or kind[i] == cones.NONNEGATIVE:
             speed = -u[offset[i]]
+            any_closing = max(any_closing, speed)
             if speed > ROUNDING * abs(diagonal[offset[i]]) * big:
                 closing = max(closing, speed)
-    if closing == 0.0:
-        return 0.0
-    return closing / scale if scale > 0.0 else math.inf
+    if any_closing == 0.0:
+        return 0.0, 0.0
+    if scale == 0.0:
+        return (math.inf if closing > 0.0 else 0.0), math.inf
+    return closing / scale, any_closing / scale
 
 
 @jit
@@ -294,5 +298,5 @@ def measure(kind, offset, lower, upper, group_offset, group_size, coefficient, d
     unit_measures(
         kind, offset, lower, upper, group_offset, group_size, coefficient, r, u, work[0], work[1], out
     )
-    out[APPROACH] = approach(kind, offset, group_offset, group_size, diagonal, r, u, u_free)
+    out[APPROACH], out[CLOSING] = approach(kind, offset, group_offset, group_size, diagonal, r, u, u_free)
     return out

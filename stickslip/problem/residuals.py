@@ -64,6 +64,8 @@ class Residuals:
     """Contact with the largest share in natural_scaled; -1 if there is none."""
     approach: float = 0.0
     """Largest speed at which a contact still closes, over the largest free velocity [-]."""
+    closing: float = 0.0
+    """The same without the excuse of rounding beside large impulses [-]."""
     equilibrium: float = 0.0
     """|M v - f - H r - G lam| / max(|M v|, |f|, |H r + G lam|), global problems only [-]."""
     joints: float = 0.0
@@ -183,13 +185,13 @@ def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array
 
 
 def _residuals(out: Array) -> Residuals:
-    natural, scaled, impulse, velocity, energy, worst, approach = out.tolist()
+    natural, scaled, impulse, velocity, energy, worst, approach, closing = out.tolist()
     if natural != natural:
-        impulse = velocity = energy = approach = natural
+        impulse = velocity = energy = approach = closing = natural
     residuals = object.__new__(Residuals)  # all fields at once: a frozen class sets them one by one
     residuals.__dict__.update(
         natural=natural, natural_scaled=scaled, impulse=impulse, velocity=velocity, work=energy,
-        worst=int(worst), approach=approach, equilibrium=0.0, joints=0.0,
+        worst=int(worst), approach=approach, closing=closing, equilibrium=0.0, joints=0.0,
     )  # fmt: skip
     return residuals
 

@@ -99,7 +99,6 @@ class Trail:
         self.steps, self.iterations, self.seconds, self.compile_seconds = 0, 0, 0.0, 0.0
         self.tried: list[Stage] = []
         self.history: list[tuple[int, Array]] = []
-        self.status = Status.MAX_ITERATIONS
 
     @property
     def goes_on(self) -> bool:
@@ -119,7 +118,6 @@ class Trail:
         self.steps += found.iterations if stage.solver in ("prox", "ipm") else 0
         self.seconds += found.seconds
         self.compile_seconds += found.compile_seconds
-        self.status = found.status
         if stage.error < self.error:
             self.best, self.error = found.r, stage.error
         if self.progress is not None:
@@ -127,10 +125,10 @@ class Trail:
 
     def attempt(self) -> Attempt:
         """The best iterate, and an honest word on how it came about."""
-        status, reason = self.status, ""
-        if self.error <= self.tolerance:
-            status = Status.SOLVED
-        elif status is not Status.NOT_FINITE:
+        status, reason = Status.SOLVED, ""
+        if not self.error < np.inf:
+            status = Status.NOT_FINITE
+        elif self.error > self.tolerance:
             status = Status.STALLED if self.steps < self.limit else Status.MAX_ITERATIONS
             reason = "tried " + ", ".join(map(str, self.tried))
         return Attempt(

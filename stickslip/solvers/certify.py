@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels import cones
 from stickslip.kernels.jit import Compilation
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate, check_certificate
@@ -19,15 +18,12 @@ from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, box_to_contacts, reduce_to_contacts
 from stickslip.problem.residuals import CLOSING, Residuals, examine
-from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.solvers.registry import entry, names
 
 PROBLEMS = (ContactProblem, GlobalProblem, BoxProblem)
 TIGHTER = (1.0, 0.1, 0.01)
 """Shares of the tolerance asked of the converted problem until the original one is solved."""
-LATE = 20
-"""Iterations before which impulses do not outgrow every bound."""
 OUTGROWN = "impulses outgrow every bound while contacts still close: there seems to be no solution"
 
 
@@ -97,7 +93,7 @@ def certified(
             attempt.reason, tried, operations, _carried_back(conversion, attempt.certificate),
         )  # fmt: skip
         solution = judged(name, problem, conversion.recover(attempt.r), whole, tolerance)
-        solution = without_closing(solution, whole, given, conversion.problem.u_free)
+        solution = without_closing(solution, whole, given)
         found = attempt.status.ok or attempt.status is Status.RELAXED
         if solution.ok or not found or solution.status is attempt.status:
             break
@@ -168,25 +164,17 @@ def judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, tolera
     )  # fmt: skip
 
 
-def without_closing(
-    solution: Solution, attempt: Attempt, guess: Array | None, u_free: Array | None = None
-) -> Solution:
+def without_closing(solution: Solution, attempt: Attempt, guess: Array | None) -> Solution:
     """The same, but STALLED or INFEASIBLE where impulses have grown until closing passes for rounding.
 
     Beside impulses of 1e10 times what u_free asks for, the judge takes u_free for rounding of W r. So it
     may be when they were given as a guess; when they were found on the way contacts close, that is all.
     """
-    problem = solution.problem
-    if not solution.ok or attempt.iterations < LATE or isinstance(problem, BoxProblem):
-        return solution
-    if u_free is None:
-        assert isinstance(problem, ContactProblem)
-        u_free = problem.u_free
-    if not still_closing(problem.K, solution.u, u_free, solution.tolerance):
+    if not solution.ok or not solution.residuals.closing > max(CLOSING, solution.tolerance):
         return solution
     if guess is not None and np.abs(guess).max() >= 0.1 * np.abs(attempt.r).max():
         return solution
-    found = _proved(problem, attempt.certificate, Status.STALLED, OUTGROWN)
+    found = _proved(solution.problem, attempt.certificate, Status.STALLED, OUTGROWN)
     return solution.with_(status=found[0], reason=found[1], certificate=found[2])
 
 
@@ -196,16 +184,6 @@ def proved(solution: Solution, claim: Certificate | None) -> Solution:
         return solution
     found = _proved(solution.problem, claim, solution.status, solution.reason)
     return solution.with_(status=found[0], reason=found[1], certificate=found[2])
-
-
-def still_closing(K: ProductSet, u: Array, u_free: Array, tolerance: float) -> bool:
-    """Whether a contact closes faster than a solved problem may have it, however large the impulses."""
-    limit = -max(CLOSING, tolerance) * float(np.abs(u_free).max(initial=0.0))
-    first = u[K.offset[:-1]]
-    if not float(first.min(initial=0.0)) < limit:
-        return False
-    contact = (K.kind == cones.FRICTION) | (K.kind == cones.NONNEGATIVE)
-    return bool((first[contact] < limit).any())
 
 
 def _proved(

@@ -76,7 +76,7 @@ def _identity(n):
 def test_a_solution_prints_as_a_short_table():
     text = repr(solve(KNOWN["slide"].problem, tolerance=1e-10))
     lines = text.splitlines()
-    assert lines[0] == "nsgs: SOLVED (residual below tolerance)"
+    assert lines[0] == "auto: SOLVED (residual below tolerance)"
     assert any("natural_scaled" in line for line in lines)
     assert lines[-1].split() == ["contacts", "1", "slipping"]
     assert len(lines) <= 9
@@ -85,8 +85,9 @@ def test_a_solution_prints_as_a_short_table():
 
 def test_a_failed_solution_says_why():
     problem = ContactProblem(np.zeros((3, 3)), [-1.0, 0.0, 0.0], coulomb([0.5]))
-    text = repr(solve(problem))
+    text = repr(solve(problem, "nsgs"))
     assert text.splitlines()[0].startswith("nsgs: STALLED (a whole sweep changed nothing")
+    assert repr(solve(problem)).splitlines()[0].startswith("auto: INFEASIBLE (certificate accepted")
 
 
 def test_box_solutions_print_too():

@@ -27,8 +27,8 @@ def test_known_problems(local, case):
 @pytest.mark.parametrize("local", OTHERS)
 def test_recorded_problems_take_as_many_sweeps(local, name):
     problem = read(FOLDER / "friction" / name)
-    exact = solve(problem, tolerance=1e-9)
-    solution = solve(problem, tolerance=1e-9, local=local).or_raise()
+    exact = solve(problem, "nsgs", tolerance=1e-9)
+    solution = solve(problem, "nsgs", tolerance=1e-9, local=local).or_raise()
     assert solution.iterations == exact.iterations
     np.testing.assert_allclose(solution.u, exact.u, atol=1e-9 * np.abs(exact.u).max())
 
@@ -38,6 +38,6 @@ def test_bodies_are_swept_by_the_exact_solver_only():
     rows = np.stack([np.eye(3, 6), np.zeros((3, 6))], axis=1)
     H = contact_blocks([[0, -1]], rows, K)
     problem = GlobalProblem(np.eye(6)[None], [-1.0, 0.2, 0, 0, 0, 0], H, np.zeros(3), K)
-    assert solve(problem, local="quartic").or_raise().r == pytest.approx([1.0, -0.2, 0.0])
+    assert solve(problem, "nsgs", local="quartic").or_raise().r == pytest.approx([1.0, -0.2, 0.0])
     with pytest.raises(ValueError, match="form='bodies' has local='exact' only"):
-        solve(problem, local="newton", form="bodies")
+        solve(problem, "nsgs", local="newton", form="bodies")
