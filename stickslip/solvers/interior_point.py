@@ -103,7 +103,7 @@ class InteriorPoint(Options):
 
     def _smoothing(self, cone: "_ConeProblem", x: Array, y: Array, barrier: float) -> float:
         """eps of the smoothed shift [m/s]."""
-        if self.rule == "fixed":
+        if self.rule == "fixed" or not cone.tips.size:  # free blocks alone have no shift to smooth
             return 1e-12 * float(np.abs(cone.q).max(initial=0.0))
         if self.rule == "root":
             return self.smoothing * float(np.sqrt(barrier * np.linalg.norm(y) / np.linalg.norm(x)))

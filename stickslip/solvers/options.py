@@ -9,6 +9,9 @@ from dataclasses import Field, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any
 
+LARGEST_INT = 2**63 - 1
+"""Largest integer that kernels can count to."""
+
 
 def option(
     default: Any, doc: str, *, unit: str = "-", low: float = -math.inf, high: float = math.inf,
@@ -54,6 +57,8 @@ def check(owner: str, spec: Field[Any], value: Any) -> None:
         wrong |= not isinstance(value, kind)
     if wrong:
         raise ValueError(f"{owner}: {spec.name} must be {kind.__name__}, got {value!r}")
+    if kind is int and not abs(value) <= LARGEST_INT:
+        raise ValueError(f"{owner}: {spec.name} has too many digits; the largest integer is {LARGEST_INT}")
     if meta["choices"]:
         if value not in meta["choices"]:
             raise ValueError(f"{owner}: {spec.name} must be one of {allowed(spec)}, got {value!r}")
