@@ -288,15 +288,17 @@ def measure_blocks(
 def measure(kind, offset, lower, upper, group_offset, group_size, coefficient, diagonal, r, u, u_free):
     """Everything the judge says of r, from scratch: an array (MEASURES,).   diagonal of W (n,)."""
     n, nb = r.shape[0], kind.shape[0]
-    rho, length, scaled, work = np.empty(nb), np.empty(n), np.empty(coefficient.shape[0]), np.empty((2, n))
-    out = np.empty(MEASURES)
+    rho, length, scaled, work = np.empty(nb), np.empty(n), np.empty(coefficient.shape[0]), np.empty((3, n))
+    out, own = np.empty(MEASURES), work[2]
+    for k in range(n):  # r may be read-only, those of solvers are not: one type, compiled once
+        own[k] = r[k]
     metric(kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, scaled)
     stop_measures(
         kind, offset, lower, upper, group_offset, group_size, coefficient,
-        rho, length, scaled, np.ones(n), r, u, u_free, work[0], work[1], out,
+        rho, length, scaled, np.ones(n), own, u, u_free, work[0], work[1], out,
     )  # fmt: skip
     unit_measures(
-        kind, offset, lower, upper, group_offset, group_size, coefficient, r, u, work[0], work[1], out
+        kind, offset, lower, upper, group_offset, group_size, coefficient, own, u, work[0], work[1], out
     )
     out[APPROACH], out[CLOSING] = approach(kind, offset, group_offset, group_size, diagonal, r, u, u_free)
     return out

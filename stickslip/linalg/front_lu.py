@@ -15,11 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.kernels.jit import JIT
-from stickslip.linalg.kernels import assembly, elimination, fronts
+from stickslip.linalg.kernels import assembly, front_plan, fronts
 from stickslip.linalg.kernels import minimum_degree as bits
 from stickslip.linalg.lu import Factor, factorise
 from stickslip.linalg.ordering import minimum_degree
 from stickslip.linalg.pattern import Array, IntArray, fixed
+from stickslip.linalg.symbolic import supernodes
 
 if JIT:
     from stickslip.linalg.kernels import front_lu as kernel
@@ -31,7 +32,7 @@ GOOD = 1e-11
 FEW = 1500
 """Graphs of so many block rows are ordered here, in a fraction of the time of a library call."""
 DEAR = 3
-"""Widths are multiplied by this before supernodes are merged: zeros cost more here than in Cholesky."""
+"""How many times as large fronts count when they are merged: zeros cost more here than in Cholesky."""
 SHRUNK = 0.7
 """Rows are left out once the active ones are fewer than this part of those in the factor."""
 
@@ -162,10 +163,10 @@ class BlockLU:
     def _lay_out(self) -> None:
         """Places of all numbers, for the rows that are kept."""
         widths = np.where(self._kept, self.widths, 0)
-        fields, stack = kernel.plan(
+        fields, stack = front_plan.plan(
             self._tree, widths, self.offset, self.row_start, self.column, self.data_start
         )
-        self._plan = kernel.Plan(*fields)  # Numba takes longer to make one
+        self._plan = front_plan.Plan(*fields)  # Numba takes longer to make one
         size = self._plan.scalar.size
         self._x = np.empty(self.entries + 1)  # the last takes what is left out
         self._stack, self._y = np.empty(stack), np.empty(size)
@@ -216,23 +217,15 @@ def _order(start: IntArray, neighbour: IntArray) -> IntArray:
 def _tree(start: IntArray, neighbour: IntArray, widths: IntArray, order: IntArray) -> Any:
     """Supernodes and their structure, from the graph and an order of elimination."""
     n = widths.size
-    parent, blocks, scalars, post = (_ints(n) for _ in range(4))
-    elimination.tree(start, neighbour, order, widths, parent, blocks, scalars)
-    elimination.postorder(parent, post)
-    back = np.empty(n + 1, np.int64)
-    back[post], back[n] = np.arange(n), -1  # index -1, of the parents of roots, is the last
-    permutation, first, above = _ints(n), _ints(n + 1), _ints(n)
-    count = elimination.supernodes(
-        order[post], DEAR * widths, back[parent[post]], blocks[post], DEAR * scalars[post],
-        np.zeros(n, np.bool_), permutation, first, above,
-    )  # fmt: skip
-    first, above, place = first[: count + 1], above[:count], np.empty(n, np.int64)
+    positive = fixed(np.zeros(n, np.bool_))
+    permutation, first, above = supernodes(widths, positive, start, neighbour, order, DEAR)
+    count, place = above.size, np.empty(n, np.int64)
     place[permutation] = np.arange(n)
     child_start, child, row_start = _ints(count + 1), _ints(count), _ints(count + 1)
     fronts.children(above, child_start, child)
     below = fronts.structure(start, neighbour, permutation, place, first, child_start, child, row_start)
     front_of = np.repeat(np.arange(count), np.diff(first))
-    return kernel.Tree(permutation, place, first, above, child_start, child, row_start, below, front_of)
+    return front_plan.Tree(permutation, place, first, above, child_start, child, row_start, below, front_of)
 
 
 def _ints(count: int) -> Any:

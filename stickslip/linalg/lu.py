@@ -14,7 +14,6 @@ from scipy.linalg import lapack
 from scipy.sparse import linalg as sparse_linalg
 
 Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 FULL = 0.2
 """Share of nonzeros above which a matrix is factored as one array."""
@@ -66,17 +65,3 @@ def factorise(indptr: Any, indices: Any, entries: Array, n: int) -> Factor | Non
         return None
     # columns of equal length have nnz² / (4 n) multiplications, twice that for L and U
     return Factor(n, float(factors.nnz) ** 2 / (2.0 * n), factors)
-
-
-def elimination_order(row_start: IntArray, column: IntArray) -> IntArray:
-    """Order of the rows of a symmetric graph (CSR, with its diagonal) that keeps factors sparse.
-
-    Minimum degree, shape (rows,). The graph is factored as a matrix with a dominant diagonal.
-    """
-    n = row_start.shape[0] - 1
-    graph = sp.csc_array((np.ones(column.size), column.astype(np.int32), row_start.astype(np.int32)), (n, n))
-    graph = sp.csc_array(graph + sp.eye_array(n, format="csc") * (10.0 * n))
-    factor = sparse_linalg.splu(
-        graph, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
-    )
-    return np.argsort(factor.perm_c).astype(np.int64)

@@ -127,7 +127,7 @@ def _positions(positions: ArrayLike | None, n: int) -> Array | None:
 def _lay_out(
     pattern: BlockPattern, negative: np.ndarray, start: IntArray, neighbour: IntArray, order: IntArray
 ) -> Symbolic:
-    permutation, first, above = _supernodes(pattern.widths, negative, start, neighbour, order)
+    permutation, first, above = supernodes(pattern.widths, negative, start, neighbour, order, 1)
     n, count = permutation.size, above.size
     place = np.empty(n, np.int64)
     place[permutation] = np.arange(n)
@@ -160,10 +160,13 @@ def _lay_out(
     return Symbolic(pattern, negative, permutation, shape, blocks, int(stack))
 
 
-def _supernodes(
-    widths: IntArray, negative: np.ndarray, start: IntArray, neighbour: IntArray, order: IntArray
+def supernodes(
+    widths: IntArray, negative: np.ndarray, start: IntArray, neighbour: IntArray, order: IntArray, dear: int
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Block rows in final order, first block row and parent of each supernode."""
+    """Block rows in final order, first block row and parent of each supernode.
+
+    dear: how many times as large as they are the model of merging takes fronts to be.
+    """
     n = order.size
     parent, blocks, scalars, post = (_ints(n) for _ in range(4))
     elimination.tree(start, neighbour, order, widths, parent, blocks, scalars)
@@ -172,16 +175,9 @@ def _supernodes(
     back[post], back[n] = np.arange(n), -1  # index -1, of the parents of roots, is the last
     permutation, first, above = _ints(n), _ints(n + 1), _ints(n)
     count = elimination.supernodes(
-        order[post],
-        widths,
-        back[parent[post]],
-        blocks[post],
-        scalars[post],
-        negative,
-        permutation,
-        first,
-        above,
-    )
+        order[post], widths, back[parent[post]], blocks[post], scalars[post], negative, dear,
+        permutation, first, above,
+    )  # fmt: skip
     return fixed(permutation), fixed(first[: count + 1]), fixed(above[:count])
 
 

@@ -15,6 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import splu
 
+from stickslip.linalg.bodies import body_pattern
+from stickslip.linalg.factor import CholeskyFactor, FactorFailure
+from stickslip.linalg.symbolic import analyse
 from stickslip.problem.checks import Array
 from stickslip.problem.operator import BlockDelassus, BodyDelassus, Delassus
 
@@ -62,7 +65,11 @@ class SparseFactor:
 
     def factor(self, rho: float) -> None:
         """One sparse factorisation per rho."""
-        self.lu = _factored(self.one + rho * self.W, rho)
+        matrix = sp.csc_array(self.one + rho * self.W)
+        try:
+            self.lu = splu(matrix, permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
+        except (RuntimeError, ValueError):
+            raise Singular(f"I + rho W is singular at rho = {rho:.3g}") from None
 
     def product(self, b: Array) -> Array:
         """Two triangular solves and one sparse product."""
@@ -70,27 +77,43 @@ class SparseFactor:
 
 
 class BodyFactor:
-    """Sparse LU of I + rho J'J over the velocities of the bodies."""
+    """Block Cholesky of I + rho J'J over the velocities of the bodies; the graph is analysed once."""
 
     def __init__(self, W: BodyDelassus):
-        J = W.sparse()
-        self.J, self.Jt = J, sp.csr_array(J.T)
-        self.gram, self.one = sp.csr_array(self.Jt @ J), sp.eye_array(J.shape[1], format="csc")
+        k = W.rows.shape[2]
+        self.J = W.sparse()
+        self.Jt, self._W = sp.csr_array(self.J.T), _one_side_each(W)
+        self._one = np.tile(np.eye(k), (W.count, 1, 1))
+        self._pattern = body_pattern(self._W.bodies, W.count, k)
+        self._symbolic = analyse(self._pattern)
+        self._cholesky: CholeskyFactor | None = None
 
     def factor(self, rho: float) -> None:
-        """One sparse factorisation per rho."""
-        self.lu = _factored(self.one + rho * self.gram, rho)
+        """One factorisation per rho, in the memory of the last."""
+        values = self._pattern.values(self._one, self._W, rho)
+        try:
+            if self._cholesky is None:  # pivots are at least 1: beside large ones small, not zero
+                self._cholesky = self._symbolic.cholesky(values, singular=0.0)
+            else:
+                self._cholesky.refactor(values)
+        except FactorFailure:
+            raise Singular(f"I + rho J'J cannot be factored at rho = {rho:.3g}") from None
 
     def product(self, b: Array) -> Array:
         """J (I + rho J'J)^-1 J'b."""
-        return np.asarray(self.J @ self.lu.solve(self.Jt @ b))
+        assert self._cholesky is not None
+        return np.asarray(self.J @ self._cholesky.solve(self.Jt @ b))
 
 
-def _factored(matrix: sp.sparray, rho: float) -> splu:
-    try:
-        return splu(sp.csc_array(matrix), permc_spec="MMD_AT_PLUS_A", options={"SymmetricMode": True})
-    except (RuntimeError, ValueError):
-        raise Singular(f"I + rho W is singular at rho = {rho:.3g}") from None
+def _one_side_each(W: BodyDelassus) -> BodyDelassus:
+    """The same J with both sides of a contact of a body with itself on the first side."""
+    same = W.bodies[:, 0] == W.bodies[:, 1]
+    if not same.any():
+        return W
+    bodies, rows, both = W.bodies.copy(), W.rows.copy(), np.repeat(same, np.diff(W.offset))
+    bodies[same, 1] = -1
+    rows[both, 0] += rows[both, 1]
+    return BodyDelassus(W.offset, bodies, rows, W.count)
 
 
 def factor_of(W: Delassus, form: str) -> Factor:

@@ -1,17 +1,16 @@
 """The Newton system in the impulses alone: F(r, W r + u_free) = 0, open contacts eliminated.
 
 Siconos Developer's Notes 2017, 16.1 (u eliminated by its first line): the rows of the blocks that are
-not open are A δ_ij + B W_ij. Small systems are solved in compiled code, large ones by `linalg.lu` with
-the contacts in an order of little fill, found once on the graph of W.
+not open are A δ_ij + B W_ij. Small systems are solved in compiled code, large ones, in the blocks of W,
+by `linalg.front_lu`.
 """
 
 from collections.abc import Callable
-from functools import cached_property
 
 import numpy as np
 
 from stickslip.kernels import blocks, gauss_seidel, newton_systems, prox_newton, schedule
-from stickslip.linalg.lu import elimination_order, factorise
+from stickslip.linalg.front_lu import BlockLU
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.residuals import metric
@@ -51,7 +50,8 @@ class ReducedSystem:
         """Unit of the regularisation, component by component [1/kg], shape (n,)."""
         self.jacobians = Jacobians(K, evaluate, scale * rho)
         nnz = self._matrix[4].shape[0]
-        self._place = np.zeros(len(K), np.int64)
+        self._lu = BlockLU(*self._matrix[:3]) if K.size > DENSE else None
+        self._place, self._order = np.zeros(len(K), np.int64), np.arange(len(K))
         self._indptr, self._indices = np.zeros(K.size + 1, np.int32), np.empty(nnz, np.int32)
         self._entries, self._rhs = np.empty(nnz), np.empty(K.size)
         self._work = np.empty(self.jacobians.A.shape[1])
@@ -68,18 +68,45 @@ class ReducedSystem:
 
     def step(self, r: Array, alpha: float) -> Array | None:
         """Newton's step from r with W + alpha diag(weight); None if the matrix is singular."""
-        J = self.jacobians
         if self._measured is not r:
             self.measure(r)
-        m = prox_newton.assemble(
-            *self._matrix, self._order, self.weight, alpha, r, J.F, J.A, J.B,
-            J.state, self._place, self._indptr, self._indices, self._entries, self._rhs, self._work,
+        return self._dense_step(r, alpha) if self._lu is None else self._block_step(self._lu, r, alpha)
+
+    def _block_step(self, lu: BlockLU, r: Array, alpha: float) -> Array | None:
+        J = self.jacobians
+        newton_systems.assemble_blocks(
+            *self._matrix,
+            self.weight,
+            alpha,
+            r,
+            J.F,
+            J.A,
+            J.B,
+            J.state,
+            self._place,
+            self._entries,
+            self._rhs,
+        )
+        dx = lu.solve(self._rhs) if lu.refactor(self._entries, J.state != 0) else None
+        self.operations += lu.operations
+        return dx
+
+    def _dense_step(self, r: Array, alpha: float) -> Array | None:
+        J = self.jacobians
+        m = int(
+            prox_newton.assemble(
+                *self._matrix, self._order, self.weight, alpha, r, J.F, J.A, J.B, J.state, self._place,
+                self._indptr, self._indices, self._entries, self._rhs, self._work,
+            )
         )  # fmt: skip
-        solution = self._solved(int(m))
-        if solution is None:
+        if not (np.isfinite(self._entries[: self._indptr[m]]).all() and np.isfinite(self._rhs[:m]).all()):
+            return None
+        self.operations += m**3 / 3.0
+        matrix, work = (self._indptr, self._indices, self._entries), np.empty((m, m))
+        if not newton_systems.solve_dense(m, *matrix, self._rhs, work):
             return None
         dx = np.empty(r.size)
-        newton_systems.spread(self.problem.K.offset, self._place, solution, r, dx)
+        newton_systems.spread(self.problem.K.offset, self._place, self._rhs, r, dx)
         return dx
 
     def sweep(self, r: Array, count: int, tolerance: float) -> Array:
@@ -93,27 +120,6 @@ class ReducedSystem:
     def best(self, watch: Watch) -> Array:
         """The best impulses so far."""
         return watch.best.copy()
-
-    def _solved(self, m: int) -> Array | None:
-        matrix, count = (self._indptr, self._indices, self._entries), int(self._indptr[m])
-        if not (np.isfinite(self._entries[:count]).all() and np.isfinite(self._rhs[:m]).all()):
-            return None
-        if m <= DENSE:
-            self.operations += m**3 / 3.0
-            J = np.empty((m, m))
-            return self._rhs if newton_systems.solve_dense(m, *matrix, self._rhs, J) else None
-        factor = factorise(*matrix, m)
-        if factor is None:
-            return None
-        self.operations += factor.operations
-        return factor.solve(self._rhs[:m])
-
-    @cached_property
-    def _order(self) -> IntArray:
-        """Blocks in the order of elimination."""
-        if self.problem.size <= DENSE:
-            return np.arange(self.problem.contacts)
-        return elimination_order(self._matrix[1], self._matrix[2])
 
 
 def augmentation_of(

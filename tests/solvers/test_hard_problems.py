@@ -7,7 +7,8 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hard_problems import HARD, modes_with_an_answer
+from all_modes import modes_with_an_answer
+from hard_problems import HARD
 
 from stickslip import ContactProblem, check_certificate, existence, judge
 from stickslip.problem.convert import reduce_to_contacts

@@ -230,7 +230,7 @@ def test_fischer_burmeister_refuses_cones_of_several_groups():
 
 @pytest.mark.parametrize("name", ["newton-ac", "newton-fb"])
 def test_large_systems_are_sparse_and_the_same(name, monkeypatch):
-    """Above the dense size SuperLU takes over, in its own order of the contacts."""
+    """Above the dense size the block LU takes over, in its own order of the contacts."""
     problem = reduce_to_contacts(scene("packing", spheres=20)).problem
     dense = make(name, tolerance=1e-10).solve(problem).or_raise()
     assert dense.iterations > 3

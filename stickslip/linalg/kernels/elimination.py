@@ -81,10 +81,11 @@ def _nanoseconds(columns, rows):
 
 
 @jit
-def supernodes(order, width, parent, blocks, scalars, negative, permutation, first, above):
+def supernodes(order, width, parent, blocks, scalars, negative, dear, permutation, first, above):
     """Maximal supernodes, then children merged into parents while the model says that it pays.
 
-    order .. scalars: in postorder. negative (n,): blocks that go first inside their supernode.
+    order .. scalars: in postorder. negative (n,): blocks that go first inside their supernode. dear:
+    sizes in the model over real ones, more than 1 where the zeros of a merge cost more.
     permutation (n,) <- blocks in final order; first (n+1,), above (n,) <- first block and parent of
     each supernode. Returns their number.
     """
@@ -101,9 +102,9 @@ def supernodes(order, width, parent, blocks, scalars, negative, permutation, fir
         home[j], tail[count - 1] = count - 1, j
     columns, height, up = np.zeros(count, np.int64), np.empty(count, np.int64), np.full(count, -1, np.int64)
     for j in range(n):
-        columns[home[j]] += width[order[j]]
+        columns[home[j]] += dear * width[order[j]]
     for s in range(count):
-        height[s] = scalars[head[s]]
+        height[s] = dear * scalars[head[s]]
         if parent[tail[s]] >= 0:
             up[s] = home[parent[tail[s]]]
     child, sibling = np.full(count, -1, np.int64), np.full(count, -1, np.int64)

@@ -82,7 +82,8 @@ def structure(start, neighbour, permutation, place, first, child_start, child, r
     for s in range(count):
         if total + n > row.shape[0]:
             longer = np.empty(2 * row.shape[0] + n, np.int64)
-            longer[:total] = row[:total]
+            for q in range(total):  # a slice would take seconds to compile
+                longer[q] = row[q]
             row = longer
         end = first[s + 1]
         for j in range(first[s], end):
