@@ -16,7 +16,7 @@ from stickslip.solvers import registry
 SCHEMA = {
     "file": str, "fingerprint": str, "contacts": int, "solver": str, "options": dict, "status": str,
     "ok": bool, "reason": str, "residuals": dict, "tolerance": float, "iterations": int, "seconds": float,
-    "compile_seconds": float, "states": dict, "out": type(None),
+    "compile_seconds": float, "states": dict, "out": type(None), "tried": list, "operations": float,
 }  # fmt: skip
 RESIDUALS = {
     "natural",
@@ -55,11 +55,12 @@ def test_json_is_the_whole_of_stdout(run, local_file):
     assert set(report["residuals"]) == RESIDUALS
     assert report["tolerance"] == report["options"]["tolerance"] == 1e-9
     assert report["residuals"]["natural"] <= 1e-9
+    assert report["tried"][0]["solver"] == "nsgs"
     assert report["ok"]
     assert report["status"] == "SOLVED"
     assert report["fingerprint"] == fingerprint(files.read(local_file))
     assert sum(report["states"].values()) == report["contacts"] == 5
-    assert set(report["options"]) == {spec.name for spec in registry.entry("nsgs").options}
+    assert set(report["options"]) == {spec.name for spec in registry.entry("auto").options}
 
 
 def test_json_of_several_files_is_a_list_with_errors_in_it(run, local_file, tmp_path):
@@ -73,7 +74,7 @@ def test_json_of_several_files_is_a_list_with_errors_in_it(run, local_file, tmp_
 
 def test_a_missed_tolerance_is_exit_code_1_and_the_iterate_is_kept(run, local_file, tmp_path):
     out = tmp_path / "best.hdf5"
-    limits = ("--tolerance", "1e-13", "--option", "max_iterations=1")
+    limits = ("--solver", "nsgs", "--tolerance", "1e-13", "--option", "max_iterations=1")
     result = run("solve", local_file, *limits, "--out", out)
     assert result.code == 1
     result.says(str(local_file), "max iterations", "best iterate", str(out))
@@ -182,11 +183,19 @@ def test_a_solver_that_does_not_take_the_blocks(run, local_file, global_file, mo
     picky = replace(registry.entry("nsgs"), accepts=frozenset({"nonnegative"}))
     monkeypatch.setitem(registry._TABLE, "nsgs", picky)
     for path in (local_file, global_file):
-        run("solve", path).refuses(str(path), "nsgs does not take coulomb3d blocks", "solvers that do: ")
+        run("solve", path, "--solver", "nsgs").refuses(
+            str(path), "nsgs does not take coulomb3d blocks", "solvers that do: "
+        )
+
+
+def test_rolling_contacts_are_refused_by_the_interior_point(run, rolling_file):
+    run("solve", rolling_file, "--solver", "ipm").refuses(
+        str(rolling_file), "ipm does not take rolling blocks", "auto"
+    )
 
 
 def test_a_form_that_the_problem_does_not_have(run, local_file):
-    run("solve", local_file, "--option", "form=bodies").refuses(
+    run("solve", local_file, "--solver", "nsgs", "--option", "form=bodies").refuses(
         str(local_file), "needs a matrix-free problem"
     )
 
@@ -213,9 +222,8 @@ def test_in_a_process_of_its_own(spawn, local_file, tmp_path):
     result = spawn("solve", local_file, "--out", tmp_path / "x.hdf5")
     assert (result.code, result.err) == (0, "")
     assert "\x1b" not in result.out
-    result = spawn(
-        "solve", local_file, local_file, "--json", "--tolerance", "1e-14", "--option", "max_iterations=1"
-    )
+    limits = ("--solver", "nsgs", "--tolerance", "1e-14", "--option", "max_iterations=1")
+    result = spawn("solve", local_file, local_file, "--json", *limits)
     assert result.code == 1
     assert not any(report["ok"] for report in json.loads(result.out))
     assert "Traceback" not in result.err
