@@ -28,9 +28,14 @@ def test_examples_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
     assert names["solution"].ok
     if page.name == "README.md":
         printed = capsys.readouterr().out
-        shown = re.search(r"```\n(nsgs: SOLVED.*?)```", page.read_text(), re.DOTALL).group(1)
+        shown = re.search(r"```\n(auto: SOLVED.*?)```", page.read_text(), re.DOTALL).group(1)
         without_time = re.compile(r"  time .*\n")
         assert without_time.sub("", printed) == without_time.sub("", shown)
+
+
+def test_every_solver_has_a_line_in_choose():
+    shown = re.findall(r"^\| `([\w-]+)` \|", (ROOT / "docs" / "choose.md").read_text(), re.MULTILINE)
+    assert sorted(shown) == registry.names()
 
 
 def test_the_factorisations_of_the_docs(capsys):

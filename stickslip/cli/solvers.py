@@ -43,9 +43,7 @@ def solvers(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
     else:
         rows = [(each, _accepted(each), registry.entry(each).summary) for each in known]
         table(("solver", "accepts", "summary"), rows, folds=("accepts", "summary"))
-        print(
-            f"\n{DEFAULT_SOLVER} is used where none is named; `stickslip solvers NAME` shows the options of one"
-        )
+        print(f"\n{DEFAULT_SOLVER} is used where none is named; `stickslip solvers NAME` shows its options")
     return 0
 
 
