@@ -33,6 +33,11 @@ def test_examples_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
         assert without_time.sub("", printed) == without_time.sub("", shown)
 
 
+def test_every_solver_has_a_line_in_choose():
+    shown = re.findall(r"^\| `([\w-]+)` \|", (ROOT / "docs" / "choose.md").read_text(), re.MULTILINE)
+    assert sorted(shown) == registry.names()
+
+
 def test_the_factorisations_of_the_docs(capsys):
     names: dict = {}
     for code in blocks(ROOT / "docs" / "linalg.md"):

@@ -36,7 +36,7 @@ def info(
     kind
         What a .dat file holds, where its name does not say.
     existence
-        Say whether a solution is sure to exist (a linear program; seconds for large files).
+        Say whether a solution is sure to exist (a cone program; seconds for large files).
     json
         Print one JSON object (a list for several files) and nothing else.
     """

@@ -77,6 +77,8 @@ def answer_data(solution: Solution, solver: Any) -> dict[str, Any]:
         "residuals": asdict(solution.residuals),
         "tolerance": solution.tolerance,
         "iterations": int(solution.iterations),
+        "tried": [stage._asdict() for stage in solution.tried],
+        "operations": float(solution.operations),
         "seconds": float(solution.seconds),
         "compile_seconds": float(solution.compile_seconds),
         "states": solution.states.count(),

@@ -36,8 +36,10 @@ def solve(
     """Solve the problems in files and print what the judge says of each answer.
 
     One file gives the full certificate, several give a table with a line each.
-    Exit status 1 says that a solve missed its tolerance, 2 that a file or an
-    option could not be used.
+    The solver auto tries several methods in turn; what it tried is shown.
+
+    Exit status 1 says that a solve missed its tolerance (or met it only on the
+    convex relaxation), 2 that a file or an option could not be used.
 
     With --json a number that is not finite is null, and a file that could not be
     used is an object with file and error.
@@ -45,7 +47,7 @@ def solve(
     For example:
       stickslip solve problem.hdf5
       stickslip solve pile.dat --kind global --tolerance 1e-6 --out solved.hdf5
-      stickslip solve box.hdf5 --option max_iterations=100000 --plot box.svg
+      stickslip solve box.hdf5 --solver nsgs --option max_iterations=100000 --plot box.svg
       stickslip solve *.hdf5 --json > answers.json
 
     Parameters
@@ -55,7 +57,7 @@ def solve(
     solver
         Name of the solver; `stickslip solvers` lists them.
     tolerance
-        Largest residual (natural, natural_scaled) that counts as solved.
+        Largest residual (natural, natural_scaled) that counts as solved; 1e-8 unless given.
     option
         An option of the solver, name=value; repeat for more; `stickslip solvers NAME` lists them.
     guess

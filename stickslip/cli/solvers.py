@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from stickslip import DEFAULT_SOLVER
 from stickslip.cli.errors import InputError
 from stickslip.cli.parameters import Json
 from stickslip.cli.tables import pairs, print_json, table
@@ -19,7 +20,8 @@ def solvers(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
 
     For example:
       stickslip solvers
-      stickslip solvers nsgs
+      stickslip solvers auto
+      stickslip solvers newton-ac
       stickslip solvers --json
 
     Parameters
@@ -41,6 +43,7 @@ def solvers(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
     else:
         rows = [(each, _accepted(each), registry.entry(each).summary) for each in known]
         table(("solver", "accepts", "summary"), rows, folds=("accepts", "summary"))
+        print(f"\n{DEFAULT_SOLVER} is used where none is named; `stickslip solvers NAME` shows its options")
     return 0
 
 
@@ -80,7 +83,8 @@ def _show_one(name: str) -> None:
     from stickslip.solvers.options import allowed
 
     entry = registry.entry(name)
-    law = "Coulomb's law" if entry.exact else "its convex relaxation, which differs where something slides"
+    relaxation = "the convex relaxation of Coulomb's law, which differs where something slides"
+    law = "Coulomb's law" if entry.exact else relaxation
     pairs(name, [("summary", entry.summary), ("accepts", _accepted(name)), ("solves", law)])
     rows = [
         (spec.name, _default(spec.default), spec.metadata["unit"], allowed(spec), spec.metadata["doc"])

@@ -78,6 +78,6 @@ def measure(kind, offset, lower, upper, group_offset, group_size, coefficient, d
     out[residuals.SCALED] = residuals.ratio(scaled, size_s.max(), big_s)
     out[residuals.WORST] = where
     out[residuals.APPROACH], out[residuals.CLOSING] = residuals.approach(
-        kind, offset, group_offset, group_size, diagonal, r, u, u_free
+        kind, offset, lower, upper, group_offset, group_size, diagonal, r, u, u_free
     )
     return out

@@ -197,28 +197,38 @@ def ratio(square, scale, big):
 
 
 @jit
-def approach(kind, offset, group_offset, group_size, diagonal, r, u, u_free):
-    """(APPROACH, CLOSING): largest speed at which a contact still closes, over the largest free velocity.
+def approach(kind, offset, lower, upper, group_offset, group_size, diagonal, r, u, u_free):
+    """(APPROACH, CLOSING): largest speed that no impulse may leave, over the largest free velocity.
 
-    Contacts only (friction and nonnegative blocks), normal and sliding velocities. Impulses enter
-    as rounding alone (ROUNDING): where they grow without bound, as between closing walls, the
-    natural maps fall but this does not. Velocities that impulses have made do not count as a scale.
-    The second has no such excuse.
+    That is -u_N of contacts, |u| of free blocks, and u against the bounds that an interval has not;
+    normal and sliding velocities make the scale, and what finite bounds of intervals may add to them.
+    Impulses enter as rounding alone (ROUNDING): where they grow without bound, as between closing
+    walls, the natural maps fall but this does not. Velocities that impulses have made do not count as
+    a scale. The second has no such excuse.
     """
     closing, any_closing, scale, big = 0.0, 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
-        if kind[i] == cones.FRICTION or kind[i] == cones.NONNEGATIVE:
-            end = offset[i] + 1
-            if kind[i] == cones.FRICTION:
-                end += group_size[group_offset[i]]
-            big = max(big, abs(r[offset[i]]))
-            for k in range(offset[i], end):
-                scale = max(scale, abs(u_free[k]))
+        a, end = offset[i], offset[i + 1]
+        if kind[i] == cones.FRICTION:
+            end = a + 1 + group_size[group_offset[i]]
+        for k in range(a, end):
+            scale = max(scale, abs(u_free[k]))
+            if kind[i] == cones.INTERVAL:
+                for bound in (lower[i], upper[i]):
+                    if abs(bound) < math.inf:
+                        scale = max(scale, abs(diagonal[k] * bound))
+            if k == a or kind[i] == cones.FREE:
+                big = max(big, abs(r[k]))
     for i in range(kind.shape[0]):
-        if kind[i] == cones.FRICTION or kind[i] == cones.NONNEGATIVE:
-            speed = -u[offset[i]]
+        end = offset[i + 1] if kind[i] == cones.FREE else offset[i] + 1
+        for k in range(offset[i], end):
+            speed = 0.0
+            if upper[i] == math.inf or kind[i] == cones.FRICTION:
+                speed = -u[k]
+            if kind[i] != cones.FRICTION and lower[i] == -math.inf:
+                speed = max(speed, u[k])
             any_closing = max(any_closing, speed)
-            if speed > ROUNDING * abs(diagonal[offset[i]]) * big:
+            if speed > ROUNDING * abs(diagonal[k]) * big:
                 closing = max(closing, speed)
     if any_closing == 0.0:
         return 0.0, 0.0
@@ -300,5 +310,7 @@ def measure(kind, offset, lower, upper, group_offset, group_size, coefficient, d
     unit_measures(
         kind, offset, lower, upper, group_offset, group_size, coefficient, own, u, work[0], work[1], out
     )
-    out[APPROACH], out[CLOSING] = approach(kind, offset, group_offset, group_size, diagonal, r, u, u_free)
+    out[APPROACH], out[CLOSING] = approach(
+        kind, offset, lower, upper, group_offset, group_size, diagonal, r, u, u_free
+    )
     return out

@@ -16,7 +16,7 @@ from stickslip.solvers import registry
 SCHEMA = {
     "file": str, "fingerprint": str, "contacts": int, "solver": str, "options": dict, "status": str,
     "ok": bool, "reason": str, "residuals": dict, "tolerance": float, "iterations": int, "seconds": float,
-    "compile_seconds": float, "states": dict, "out": type(None),
+    "compile_seconds": float, "states": dict, "out": type(None), "tried": list, "operations": float,
 }  # fmt: skip
 RESIDUALS = {
     "natural",
@@ -55,6 +55,7 @@ def test_json_is_the_whole_of_stdout(run, local_file):
     assert set(report["residuals"]) == RESIDUALS
     assert report["tolerance"] == report["options"]["tolerance"] == 1e-9
     assert report["residuals"]["natural"] <= 1e-9
+    assert report["tried"][0]["solver"] == "nsgs"
     assert report["ok"]
     assert report["status"] == "SOLVED"
     assert report["fingerprint"] == fingerprint(files.read(local_file))
@@ -185,6 +186,12 @@ def test_a_solver_that_does_not_take_the_blocks(run, local_file, global_file, mo
         run("solve", path, "--solver", "nsgs").refuses(
             str(path), "nsgs does not take coulomb3d blocks", "solvers that do: "
         )
+
+
+def test_rolling_contacts_are_refused_by_the_interior_point(run, rolling_file):
+    run("solve", rolling_file, "--solver", "ipm").refuses(
+        str(rolling_file), "ipm does not take rolling blocks", "auto"
+    )
 
 
 def test_a_form_that_the_problem_does_not_have(run, local_file):

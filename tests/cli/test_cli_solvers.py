@@ -13,6 +13,7 @@ def test_every_solver_is_listed(run):
     for name in registry.names():
         assert name in result.out
         assert registry.entry(name).summary in result.out
+    assert "auto is used where none is named" in result.out
     assert "\x1b" not in result.out
 
 
@@ -22,6 +23,11 @@ def test_one_solver_shows_all_its_options(name, run):
     for spec in registry.entry(name).options:
         assert spec.name in shown
         assert spec.metadata["doc"] in shown
+
+
+def test_a_solver_says_which_law_it_solves(run):
+    assert "solves   Coulomb's law" in run("solvers", "auto").out
+    assert "the convex relaxation of Coulomb's law" in run("solvers", "apgd").out
 
 
 def test_json(run):

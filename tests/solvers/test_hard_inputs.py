@@ -137,3 +137,17 @@ def test_numbers_of_numpy_are_options_and_other_things_are_no_problem():
         ss.solve(3)
     empty = ss.solve(ss.ContactProblem(np.zeros((0, 0)), [], ss.coulomb([])))
     assert len(empty.contact_impulses) == 0
+
+
+WALLS = np.array([[1.0, -1.0], [-1.0, 1.0]])
+CONTRADICTIONS = {
+    "free, W = 0": (np.zeros((1, 1)), [1.0], ss.free(1)),
+    "free, rank one": (np.ones((2, 2)), [1.0, -1.0], ss.free(2)),
+    "closing walls as intervals": (WALLS, [-1.0, -1.0], ss.interval([0.0, 0.0], [np.inf, np.inf])),
+}
+
+
+@pytest.mark.parametrize("case", CONTRADICTIONS)
+def test_impulses_that_outgrow_a_contradiction_do_not_solve_it(case):
+    """u = u_free whatever r (or u_1 + u_2 = -2), and |u| = |u_free| where it should be 0 or not negative."""
+    assert not ss.solve(ss.ContactProblem(*CONTRADICTIONS[case])).ok

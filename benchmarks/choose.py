@@ -1,0 +1,151 @@
+"""Every solver on a few problems of different kinds: what each solves to 1e-8, and in what time beside auto.
+
+    python benchmarks/choose.py [--each] [--json]
+
+Scenes that need no data, and recorded problems where they are beside the checkout. Each solver has its
+default options and so its own limit of iterations; no clock ends a solve. Times are those of whole calls
+without compilation, best of three where they are short. Everything is judged on Coulomb's law, the
+solvers of the convex relaxation too: where only that is solved it counts as RELAXED, not as solved.
+"""
+
+import argparse
+import json
+import math
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from stickslip import BoxProblem, ContactProblem, GlobalProblem, Solution, Status, read, scenes
+from stickslip.problem.convert import reduce_to_contacts
+from stickslip.solvers import registry
+
+FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "problems"
+RECORDED = {
+    "Rover": "friction/Rover1039.dat",
+    "OneObject": "friction/OneObject-i100000-316.hdf5.dat",
+    "BoxesStack": "friction/BoxesStack1-i100000-32.hdf5.dat",
+    "Capsules": "friction/Capsules-i122-1617.dat",
+    "LMGC": "friction/LMGC_100_PR_PerioBox-i00361-60-03000.hdf5",
+    "Kaplas": "friction/KaplasTower-i1061-4.hdf5.dat",
+    "2D flow": "friction/fc2d_granularflowonwall_00667_00000.dat",
+    "2D global": "friction/gfc2d_granularflowonwall_00069_00350.dat",
+    "rolling": "rolling/rockfall_14_25792.dat",
+}
+"""One file of each family, by a short name."""
+SCENES: dict[str, tuple[str, dict[str, Any]]] = {
+    "incline": ("incline", {}),
+    "wall": ("wall", {}),
+    "packing at rest": ("packing", {"spheres": 20}),
+    "packing thrown": ("packing", {"spheres": 60, "velocity": 1.0}),
+}
+"""Scenes and their options, by a short name."""
+SHORT = 0.2
+"""Calls shorter than this are repeated [s]."""
+TOLERANCE = 1e-8
+
+Problem = ContactProblem | GlobalProblem
+
+
+def problems() -> Iterator[tuple[str, Problem]]:
+    """The problems by name."""
+    for name, (scene, options) in SCENES.items():
+        yield name, scenes.make(scene, **options)
+    for name, place in RECORDED.items():
+        if (FOLDER / place).is_file():
+            problem = read(FOLDER / place)
+            assert not isinstance(problem, BoxProblem)
+            yield name, problem
+
+
+def kinds(problem: Problem) -> set[str]:
+    """Kinds of block that a solver of this problem must accept, joints included."""
+    K = reduce_to_contacts(problem).problem.K if isinstance(problem, GlobalProblem) else problem.K
+    return {K.kind_name(i) for i in range(len(K))}
+
+
+def timed(solver: registry.Solver, problem: Problem) -> tuple[Solution, float]:
+    """The answer and the time of the call without compilation [s]."""
+    best, solution = math.inf, None
+    for _ in range(3):
+        start = time.perf_counter()
+        solution = solver.solve(problem)
+        best = min(best, time.perf_counter() - start - solution.compile_seconds)
+        if best > SHORT:
+            break
+    assert solution is not None
+    return solution, best
+
+
+def run() -> list[dict[str, Any]]:
+    """One row per solver and problem that it accepts."""
+    rows = []
+    for name, problem in problems():
+        for solver in registry.names(sorted(kinds(problem))):
+            solution, seconds = timed(registry.make(solver, tolerance=TOLERANCE), problem)
+            rows.append(
+                {
+                    "problem": name,
+                    "contacts": len(problem.K),
+                    "solver": solver,
+                    "status": solution.status.name,
+                    "error": solution.residuals.error,
+                    "iterations": solution.iterations,
+                    "seconds": seconds,
+                }
+            )
+            print(f"{name}: {solver} {solution.status.name} {seconds:.3g} s", file=sys.stderr)
+    return rows
+
+
+def summary(rows: list[dict[str, Any]], solver: str) -> dict[str, Any]:
+    """What one solver does on all problems that it accepts."""
+    own = {row["problem"]: row for row in rows if row["solver"] == solver}
+    auto = {row["problem"]: row for row in rows if row["solver"] == "auto"}
+    solved = [name for name, row in own.items() if row["status"] == Status.SOLVED.name]
+    both = [name for name in solved if auto[name]["status"] == Status.SOLVED.name]
+    logs = [math.log(own[name]["seconds"] / auto[name]["seconds"]) for name in both]
+    return {
+        "solver": solver,
+        "accepted": len(own),
+        "solved": len(solved),
+        "relaxed": sum(row["status"] == Status.RELAXED.name for row in own.values()),
+        "ratio": math.exp(sum(logs) / len(logs)) if logs else math.nan,
+        "error": max((row["error"] for row in own.values()), default=math.nan),
+        "missed": [name for name in own if name not in solved],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--each", action="store_true", help="print a line per solver and problem too")
+    parser.add_argument("--json", action="store_true", help="print JSON and nothing else")
+    arguments = parser.parse_args()
+    with threadpool_limits(1):
+        rows = run()
+    summaries = [summary(rows, solver) for solver in registry.names()]
+    if arguments.json:
+        print(json.dumps({"solves": rows, "solvers": summaries}, indent=2))
+        return
+    if arguments.each:
+        for row in rows:
+            print(
+                f"{row['problem']:>16} {row['contacts']:5d} {row['solver']:>14} {row['status']:>15}"
+                f" {row['error']:8.1e} {row['iterations']:7d} {1e3 * row['seconds']:10.3f} ms"
+            )
+    print("| solver | solved of accepted | time over auto | worst error | not solved |")
+    print("|---|---|---|---|---|")
+    for s in sorted(summaries, key=lambda s: (-s["solved"], s["ratio"])):
+        law = f", {s['relaxed']} RELAXED" if s["relaxed"] else ""
+        ratio = "–" if math.isnan(s["ratio"]) else f"{s['ratio']:.2g}"
+        print(
+            f"| `{s['solver']}` | {s['solved']} of {s['accepted']}{law} | {ratio}"
+            f" | {s['error']:.0e} | {', '.join(s['missed']) or '–'} |"
+        )
+
+
+if __name__ == "__main__":
+    main()
