@@ -26,6 +26,8 @@ def test_examples_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
     for code in blocks(page):
         exec(compile(code, page.name, "exec"), names)
     assert names["solution"].ok
+    if page.name == "start.md":
+        assert names["jammed"].status.name == "INFEASIBLE"
     if page.name == "README.md":
         printed = capsys.readouterr().out
         shown = re.search(r"```\n(auto: SOLVED.*?)```", page.read_text(), re.DOTALL).group(1)
