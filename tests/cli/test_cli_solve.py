@@ -28,6 +28,7 @@ RESIDUALS = {
     "equilibrium",
     "joints",
     "approach",
+    "closing",
 }
 
 
