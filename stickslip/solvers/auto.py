@@ -30,7 +30,7 @@ from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.certify import Attempt, certified, judged, proved, without_closing
-from stickslip.solvers.gauss_seidel import GaussSeidel, first_look
+from stickslip.solvers.gauss_seidel import GaussSeidel
 from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.interior_point import InteriorPoint
 from stickslip.solvers.options import Options, iterations_option, tolerance_option
@@ -155,13 +155,15 @@ def _is_coulomb(problem: ContactProblem) -> bool:
 def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: float) -> Attempt:
     """Gauss-Seidel while it is cheaper than Newton: small problems are mostly calls, so this is one."""
     K, W = problem.K, problem.W.blocks(problem.K)
-    allowed, cost = sweeps_allowed(problem, W.data.size)
-    r = np.zeros(problem.size)
+    n, nc, d = problem.u_free.size, K.coefficient.size, DIMENSION[K.family]
+    allowed, cost = sweeps_allowed(n, nc, W.data.size, PER_CONTACT[K.family])
+    first, r = float(min(4, (nc + 1) // 2)), np.zeros(n)
     if guess is not None:
+        first = 0.0
         cones.project(*K.arrays, guess, r)
     (r, control, history), seconds, compiling = timed(
-        first_phase.sweep_coulomb, DIMENSION[K.family], K.coefficient, W.row_start, W.column, W.data,
-        problem.u_free, r, first_look(problem, guess), tolerance, allowed,
+        first_phase.sweep_coulomb, d, K.coefficient, W.row_start, W.column, W.data,
+        problem.u_free, r, first, tolerance, allowed,
     )  # fmt: skip
     sweeps, state = int(control[schedule.SWEEPS]), control[schedule.STATE]
     status = STATUS.get(state, Status.MAX_ITERATIONS)
@@ -173,7 +175,7 @@ def _sweep(
     problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None
 ) -> Attempt:
     """The same for other blocks, and matrix-free."""
-    allowed, cost = sweeps_allowed(problem, entries(problem))
+    allowed, cost = _allowed(problem)
     found = GaussSeidel(max_iterations=int(allowed)).attempt(
         problem, guess, tolerance, progress, hopeful=True
     )
@@ -187,16 +189,19 @@ def _stage(solver: str, found: Attempt, operations: float) -> Stage:
     return Stage(solver, found.iterations, operations, error)
 
 
-def entries(problem: ContactProblem) -> int:
-    """Numbers that one sweep reads."""
-    W = problem.W
-    return W.rows.size if isinstance(W, BodyDelassus) else W.blocks(problem.K).data.size
+def _allowed(problem: ContactProblem) -> tuple[float, float]:
+    """`sweeps_allowed` of any problem."""
+    W, K = problem.W, problem.K
+    entries = W.rows.size if isinstance(W, BodyDelassus) else W.blocks(K).data.size
+    return sweeps_allowed(K.size, len(K), entries, PER_CONTACT.get(K.family, GENERAL))
 
 
-def sweeps_allowed(problem: ContactProblem, entries: int) -> tuple[float, float]:
-    """Sweeps that cost as much as Newton would, and the multiplications of one; `entries` of W or H'."""
-    n = problem.size
-    sweep = entries + PER_CONTACT.get(problem.K.family, GENERAL) * problem.contacts
+def sweeps_allowed(n: int, contacts: int, entries: int, local: float) -> tuple[float, float]:
+    """Sweeps that cost as much as Newton would, and the multiplications of one.
+
+    For n components in so many contacts, `entries` of W or H', and `local` multiplications per contact.
+    """
+    sweep = entries + local * contacts
     if n > COMPILED:
         return 150.0 + 10.0 * NEWTON_CALL // sweep, sweep
     newton = n * n * n / 6.0 + 8.0 * entries
@@ -208,7 +213,7 @@ def _accelerated(trail: Trail) -> None:
     problem = trail.problem
     if problem.size <= COMPILED or _is_coulomb(problem):  # these have had it
         return
-    allowed, cost = sweeps_allowed(problem, entries(problem))
+    allowed, cost = _allowed(problem)
     found = Anderson(max_iterations=int(allowed)).attempt(
         problem, frozen(trail.best), trail.tolerance, trail.progress, hopeful=True
     )
