@@ -244,8 +244,9 @@ def _proximal(trail: Trail, r: Array, alpha: float, budget: int, settings: dict[
         while newton.advance():
             if trail.progress is not None:
                 trail.progress(trail.iterations + newton.steps, min(trail.error, newton.error))
-        seconds = time.perf_counter() - start - compilation.seconds
-    found = Attempt(newton.best, newton.status, newton.steps, seconds, compilation.seconds, newton.history)
+        seconds = time.perf_counter() - start
+    compiling = compilation.seconds
+    found = Attempt(newton.best, newton.status, newton.steps, seconds - compiling, compiling, newton.history)
     trail.note(found, Stage("prox", newton.steps, newton.operations, newton.error))
 
 
