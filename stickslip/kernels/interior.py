@@ -102,7 +102,7 @@ def jordan_divide(offset, size, lam, b, out):
 
 @jit
 def longest_step(offset, size, x, dx):
-    """Largest t with x + t dx in the cones (Nguyen 2021, where it is only cited; see ERRATA of the model)."""
+    """Largest t with x + t dx in the cones: the root of det(x + t dx) = 0."""
     t = math.inf
     for i in range(size.shape[0]):
         o, m = offset[i], size[i]
