@@ -47,7 +47,7 @@ class Method:
     constant: str
     """Name of its number in `siconos.numerics`."""
     counts: bool = True
-    """Whether it is one of NSGS, PROX, ADMM and NSN_AC, against which the issue measures."""
+    """Whether it is one of NSGS, PROX, ADMM and NSN_AC, which are compared with."""
 
 
 def _methods(prefix: str, names: str, counted: str = "NSGS PROX ADMM NSN_AC") -> tuple[Method, ...]:
