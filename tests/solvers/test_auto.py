@@ -45,7 +45,7 @@ def test_same_problem_same_bytes_whatever_the_clock(monkeypatch):
 
 def test_stages_are_told_with_their_iterations_operations_and_errors():
     solution = solve(stacked(), tolerance=1e-11)
-    assert next(stage.solver for stage in solution.tried) == "nsgs"
+    assert solution.tried[0].solver in ("nsgs", "anderson")
     assert solution.iterations == sum(stage.iterations for stage in solution.tried)
     assert solution.operations == pytest.approx(sum(stage.operations for stage in solution.tried))
     assert solution.tried[-1].error <= 1e-11
@@ -68,7 +68,7 @@ def test_the_step_limit_is_kept_and_said():
     assert sum(s.iterations for s in solution.tried if s.solver in ("prox", "ipm")) <= 10
     if not solution.ok:
         assert solution.status.name == "MAX_ITERATIONS"
-        assert solution.reason.startswith("tried nsgs")
+        assert solution.reason.startswith("tried ")
 
 
 def test_a_guess_is_where_it_starts():
