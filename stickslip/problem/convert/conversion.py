@@ -1,0 +1,52 @@
+"""What a conversion is: a new problem, and the way back for its answer."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.certificate import Certificate
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+
+
+class Answer(NamedTuple):
+    """What a conversion carries back: impulses and, for global problems, velocities and multipliers."""
+
+    r: Array
+    """Impulses [N s], shape (n,); z for a BoxProblem."""
+    v: Array | None = None
+    """Velocities of a GlobalProblem [m/s, rad/s], shape (nv,)."""
+    lam: Array | None = None
+    """Bilateral multipliers of a GlobalProblem [N s], shape (p,)."""
+
+
+New = TypeVar("New", ContactProblem, BoxProblem, GlobalProblem)
+Contacts = TypeVar("Contacts", ContactProblem, GlobalProblem)
+
+
+def _same(certificate: Certificate) -> Certificate:
+    return certificate
+
+
+@dataclass(frozen=True)
+class Conversion(Generic[New]):
+    """A problem in another form, and the maps between the answers of the two."""
+
+    problem: New
+    """The new problem."""
+    recover: Callable[[Array], Answer]
+    """From r of the new problem to the answer of the original."""
+    guess: Callable[[Array], Array]
+    """From r of the original to r of the new problem, for warm starts."""
+    certificate: Callable[[Certificate], Certificate] = _same
+    """From a certificate of the new problem to one of the original."""
+
+
+def placed(order: IntArray, x: Array) -> Array:
+    """z with z[order] = x, shape (n,)."""
+    z = np.empty(order.size)
+    z[order] = x
+    return z

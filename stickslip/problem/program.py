@@ -1,0 +1,162 @@
+"""ConeProgram: a quadratic objective under an affine map into cones; what conic solvers eat.
+
+    min ½ x'P x + c'x   subject to   s = A x + b ∈ C = {0} × nonnegative × second-order cones
+
+with multipliers y in the dual C* (free × nonnegative × second-order): x is optimal where
+
+    P x + c = A'y,   C ∋ s ⟂ y ∈ C*.
+
+`conversions` of contact problems to cone programs stand in `stickslip.problem.convert`.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from stickslip.problem.checks import Array, IntArray, ProblemError, count, finite, flat, frozen, sparse
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConeProgram:
+    """min ½ x'P x + c'x with A x + b in a product of {0}, nonnegative and second-order cones."""
+
+    P: sp.csr_array
+    """Curvature of the objective, symmetric, positive semidefinite [J / unit of x²], shape (n, n)."""
+    c: Array
+    """Slope of the objective [J / unit of x], shape (n,)."""
+    A: sp.csr_array
+    """Map into the cones [unit of s / unit of x], shape (m, n); rows in the order of the cones."""
+    b: Array
+    """Constant of that map [unit of s], shape (m,)."""
+    zero: int = 0
+    """Rows that must vanish; they come first."""
+    nonnegative: int = 0
+    """Rows that must not be negative; they come next."""
+    second_order: IntArray = ()  # type: ignore[assignment]
+    """Rows of each cone {s_0 >= |s_rest|}, which come last, shape (cones,)."""
+
+    def __post_init__(self) -> None:
+        n, m = np.size(self.c), np.size(self.b)
+        for name, shape in (("P", (n, n)), ("A", (m, n))):
+            given = getattr(self, name)
+            matrix = sparse(name, given if sp.issparse(given) else sp.csr_array(np.atleast_2d(given)))
+            if matrix.shape != shape:
+                raise ProblemError(
+                    f"{name} has shape {matrix.shape}, expected {shape} with c ({n},), b ({m},)"
+                )
+            _set(self, name, matrix)
+        for name, size in (("c", n), ("b", m)):
+            _set(self, name, flat(name, getattr(self, name), size))
+            finite(name, getattr(self, name))
+        _set(self, "zero", count("zero", self.zero, 0))
+        _set(self, "nonnegative", count("nonnegative", self.nonnegative, 0))
+        cones = np.array(self.second_order, np.int64).reshape(-1)
+        if (cones < 1).any():
+            raise ProblemError(f"second-order cones have sizes {cones.tolist()}; each has 1 row or more")
+        _set(self, "second_order", frozen(cones))
+        rows = self.zero + self.nonnegative + int(cones.sum())
+        if rows != m:
+            raise ProblemError(f"the cones have {rows} rows in all, but A and b have {m}")
+        skew = abs(self.P - self.P.T).max() if n else 0.0
+        if skew > 1e-10 * abs(self.P).max():
+            raise ProblemError(f"P is not symmetric: entries differ by {skew:.3g} from their mirror image")
+
+    @property
+    def size(self) -> int:
+        """Number of unknowns n."""
+        return int(self.c.shape[0])
+
+    @property
+    def rows(self) -> int:
+        """Number of rows m of A."""
+        return int(self.b.shape[0])
+
+    @property
+    def cone_start(self) -> IntArray:
+        """First row of each second-order cone and one past the last [-], shape (cones + 1,)."""
+        first = self.zero + self.nonnegative
+        return first + np.concatenate([[0], np.cumsum(self.second_order)]).astype(np.int64)
+
+    def objective(self, x: ArrayLike) -> float:
+        """½ x'P x + c'x [J]."""
+        x = flat("x", x, self.size)
+        return float(0.5 * x @ (self.P @ x) + self.c @ x)
+
+    def with_(self, **changes: Any) -> "ConeProgram":
+        """A copy with some fields changed."""
+        return replace(self, **changes)
+
+    def __repr__(self) -> str:
+        return (
+            f"ConeProgram({self.size} unknowns, {self.rows} rows: {self.zero} zero,"
+            f" {self.nonnegative} nonnegative, {self.second_order.size} second-order cones)"
+        )
+
+
+@dataclass(frozen=True)
+class ProgramResiduals:
+    """How far x, y are from optimal: each relative to the terms it is the sum of, 0 is optimal."""
+
+    primal: float
+    """Distance of A x + b to C over the largest of |A x|, |b| [-]."""
+    stationarity: float
+    """|P x + c - A'y| over the largest of its terms [-]."""
+    dual: float
+    """Distance of y to C* over |y| [-]."""
+    gap: float
+    """|s'y| over the largest of |primal objective|, |dual objective| and |s| |y| [-]."""
+
+    @property
+    def error(self) -> float:
+        """The largest of them."""
+        return max(self.primal, self.stationarity, self.dual, self.gap)
+
+
+def judge_program(program: ConeProgram, x: ArrayLike, y: ArrayLike) -> ProgramResiduals:
+    """Examine x and the multipliers y on `program` itself, whoever found them."""
+    x, y = flat("x", x, program.size), flat("y", y, program.rows)
+    Ax, Px, Ay = program.A @ x, program.P @ x, program.A.T @ y
+    s = Ax + program.b
+    head = program.zero
+    outside = s - nearest(program, s)
+    y_outside = (y - nearest(program, y))[head:]
+    value, dual_value = 0.5 * x @ Px + program.c @ x, -0.5 * x @ Px - program.b @ y
+    return ProgramResiduals(
+        _ratio(_norm(outside), _norm(Ax), _norm(program.b)),
+        _ratio(_norm(Px + program.c - Ay), _norm(Px), _norm(program.c), _norm(Ay)),
+        _ratio(_norm(y_outside), _norm(y)),
+        _ratio(abs(float(s @ y)), abs(value), abs(dual_value), _norm(s) * _norm(y)),
+    )
+
+
+def nearest(program: ConeProgram, s: Array) -> Array:
+    """The point of C nearest to s, shape (m,)."""
+    out = np.zeros_like(s)
+    plain = slice(program.zero, program.zero + program.nonnegative)
+    out[plain] = np.maximum(s[plain], 0.0)
+    start = program.cone_start
+    for size in np.unique(program.second_order).tolist():
+        rows = start[:-1][program.second_order == size][:, None] + np.arange(size)
+        part = s[rows]
+        tip, side = part[:, 0], np.linalg.norm(part[:, 1:], axis=1)
+        height = np.where(side <= tip, tip, np.where(side <= -tip, 0.0, 0.5 * (tip + side)))
+        share = np.where(
+            side <= tip, 1.0, np.where(side > 0.0, height / np.where(side > 0.0, side, 1.0), 0.0)
+        )
+        out[rows] = np.concatenate([height[:, None], share[:, None] * part[:, 1:]], axis=1)
+    return out
+
+
+def _norm(x: Array) -> float:
+    return float(np.abs(x).max(initial=0.0))
+
+
+def _ratio(miss: float, *sizes: float) -> float:
+    return 0.0 if miss == 0.0 else miss / max(*sizes, 1e-300)
+
+
+def _set(value: object, name: str, content: object) -> None:
+    object.__setattr__(value, name, content)
