@@ -86,8 +86,15 @@ class ConeProgram:
         return float(0.5 * x @ (self.P @ x) + self.c @ x)
 
     def with_(self, **changes: Any) -> "ConeProgram":
-        """A copy with some fields changed."""
-        return replace(self, **changes)
+        """A copy with some fields changed; new c and b share P, A and the cones, which cost nothing then."""
+        if not changes.keys() <= {"c", "b"}:
+            return replace(self, **changes)
+        copy = object.__new__(ConeProgram)
+        copy.__dict__.update(self.__dict__)
+        for name, value in changes.items():
+            _set(copy, name, flat(name, value, np.size(getattr(self, name))))
+            finite(name, getattr(copy, name))
+        return copy
 
     def __repr__(self) -> str:
         return (

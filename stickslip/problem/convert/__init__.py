@@ -5,6 +5,12 @@ the original, judged on the original.
 """
 
 from stickslip.problem.convert.box import box_to_contacts, contacts_to_box
+from stickslip.problem.convert.cone_programs import (
+    ProgramConversion,
+    dual_program,
+    friction_shift,
+    primal_program,
+)
 from stickslip.problem.convert.conversion import Answer, Contacts, Conversion
 from stickslip.problem.convert.reduce import reduce_to_contacts
 from stickslip.problem.convert.units import change_coordinates, group_starts, rescale, unit_free
@@ -13,10 +19,14 @@ __all__ = [
     "Answer",
     "Contacts",
     "Conversion",
+    "ProgramConversion",
     "box_to_contacts",
     "change_coordinates",
     "contacts_to_box",
+    "dual_program",
+    "friction_shift",
     "group_starts",
+    "primal_program",
     "reduce_to_contacts",
     "rescale",
     "unit_free",
