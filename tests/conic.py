@@ -1,4 +1,4 @@
-"""Cone programs by Clarabel itself, without anything of the house in between; used by tests of conversions."""
+"""Cone programs by Clarabel itself, nothing of the house in between; used by the tests of conversions."""
 
 import clarabel
 import numpy as np
