@@ -156,10 +156,12 @@ def test_shifted_programs_share_their_matrices():
     for conversion, K in ((primal_program(whole), whole.K), (dual_program(contact), contact.K)):
         s = friction_shift(K, np.random.default_rng(0).normal(size=K.size))
         program = conversion.shifted(s)
-        assert program.P is conversion.problem.P and program.A is conversion.problem.A
+        assert program.P is conversion.problem.P
+        assert program.A is conversion.problem.A
         x = np.random.default_rng(1).normal(size=program.size)
         moved = program.c - conversion.problem.c, program.b - conversion.problem.b
-        assert any(part.any() for part in moved) and not all(part.any() for part in moved)
+        assert any(part.any() for part in moved)
+        assert not all(part.any() for part in moved)
         assert np.isfinite(program.objective(x))
 
 
@@ -220,9 +222,9 @@ def test_what_is_no_cone_program_is_refused():
     for facets in (3, 5, 2, -4, 4.5):
         with pytest.raises(ProblemError, match="facets"):
             dual_program(problem, facets)
+    three = ContactProblem(np.eye(5), np.zeros(5), nonnegative(1) + friction((3,), [[0.1]]))
     with pytest.raises(ProblemError, match="contact 1 has a group of 3 components"):
-        K = nonnegative(1) + friction((3,), [[0.1]])
-        dual_program(ContactProblem(np.eye(5), np.zeros(5), K), 8)
+        dual_program(three, 8)
 
 
 def test_a_shift_that_makes_no_sense_is_refused():
@@ -239,5 +241,6 @@ def test_nothing_to_do():
     assert (empty.problem.size, empty.problem.rows) == (0, 0)
     falling = primal_program(GlobalProblem(np.eye(2), [1.0, 2.0], np.zeros((2, 0)), [], coulomb([])))
     answer = falling.recover(np.array([1.0, 2.0]), np.zeros(0))
-    assert answer.r.size == 0 and answer.lam is None
+    assert answer.r.size == 0
+    assert answer.lam is None
     np.testing.assert_array_equal(answer.v, [1.0, 2.0])
