@@ -20,7 +20,7 @@ def test_the_projection_onto_a_cone_is_optimal_and_nothing_near_it_is(point):
     x = nearest(program, np.asarray(point, float))
     y = x - point
     assert judge_program(program, x, y).error <= 1e-15
-    assert judge_program(program, x + [1e-3, 0.0, 0.0], y).error >= 1e-6
+    assert judge_program(program, x + np.array([1e-3, 0.0, 0.0]), y).error >= 1e-6
 
 
 def test_each_measure_sees_its_own_fault():
