@@ -60,8 +60,8 @@ class ConeProgram:
         rows = self.zero + self.nonnegative + int(cones.sum())
         if rows != m:
             raise ProblemError(f"the cones have {rows} rows in all, but A and b have {m}")
-        size, skew = (float(abs(x).max()) if n else 0.0 for x in (self.P, self.P - self.P.T))
-        if skew > 1e-10 * size:
+        largest, skew = (float(abs(x).max()) if n else 0.0 for x in (self.P, self.P - self.P.T))
+        if skew > 1e-10 * largest:
             raise ProblemError(f"P is not symmetric: entries differ by {skew:.3g} from their mirror image")
 
     @property
