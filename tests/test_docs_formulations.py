@@ -1,4 +1,4 @@
-"""The table of docs/formulations.md: its code runs, and its numbers are those of the formulas and of the code."""
+"""docs/formulations.md: its code runs, and the numbers of its table are what comes out."""
 
 import re
 from pathlib import Path
