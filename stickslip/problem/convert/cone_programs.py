@@ -154,8 +154,8 @@ def symmetric_part(name: str, matrix: Any) -> sp.csr_array:
 def _rest(matrix: sp.csr_array, symmetric: sp.csr_array) -> sp.csr_array | None:
     """What the symmetric part leaves of a matrix; None where it is symmetric to rounding."""
     rest = sp.csr_array(matrix - symmetric)
-    size = abs(rest).max() if rest.nnz else 0.0
-    return rest if size > 1e-15 * abs(symmetric).max() else None
+    rest.eliminate_zeros()
+    return rest if rest.nnz and abs(rest).max() > 1e-15 * abs(symmetric).max() else None
 
 
 @dataclass(frozen=True)
