@@ -31,5 +31,5 @@ def shift_loop(conversion, K, velocity, rounds=30, facets=0):
     program, answers = conversion.problem, []
     for _ in range(rounds):
         answers.append(conversion.recover(*solve_program(program)))
-        program = conversion.shifted(friction_shift(K, velocity(answers[-1]), facets))
+        program = conversion.shifted(friction_shift(K, velocity(answers[-1]), facets), answers[-1])
     return answers

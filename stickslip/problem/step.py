@@ -49,7 +49,7 @@ def velocity_step(
         raise ProblemError(f"K is {type(K).__name__}, expected a product set such as coulomb(mu)")
     mass = mass_matrix(M)
     old, applied = _given("v", v, mass.size), _given("force", force, mass.size)
-    with np.errstate(over="ignore"):  # what overflows is refused by the problem
+    with np.errstate(all="ignore"):  # what overflows is refused by the problem
         f = mass.multiply(old) + h * applied
         u_bias = np.zeros(K.size)
         u_bias[K.offset[:-1]] = _gaps(K, gap) / h

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from closed_forms import KNOWN
 from conic import shift_loop, solve_program
 from random_problems import MIXED, bodies_in_a_row, random_problem
+from recorded import FOLDER, needs_recorded
 
 from stickslip import (
     ContactProblem,
@@ -21,10 +22,11 @@ from stickslip import (
     judge_program,
     nonnegative,
     primal_program,
+    read,
     scenes,
     torsional,
 )
-from stickslip.problem.convert import friction_shift, reduce_to_contacts, rescale
+from stickslip.problem.convert import friction_shift, reduce_to_contacts, rescale, unit_free
 
 EVERY = (
     MIXED
@@ -205,6 +207,40 @@ def test_a_slightly_unsymmetric_operator_gives_its_symmetric_part():
     W[0, 4] += 1e-3 * W.max()
     P = dual_program(ContactProblem(W, problem.u_free, problem.K)).problem.P.toarray()
     np.testing.assert_array_equal(P, 0.5 * W + 0.5 * W.T)
+
+
+@pytest.mark.parametrize("rolling", [False, True])
+def test_a_loop_that_knows_the_last_answer_ends_at_the_operator_as_given(rolling):
+    problem = KNOWN["sliding and rolling"].problem if rolling else random_problem(4, 0)
+    rng = np.random.default_rng(0)
+    W = problem.W.dense() + 1e-3 * rng.normal(size=(problem.size, problem.size))
+    problem = ContactProblem(W, problem.u_free, problem.K)
+    conversion = dual_program(problem)
+    s, last = np.zeros(len(problem.K)), None
+    for _ in range(30):
+        blind = conversion.recover(*solve_program(conversion.shifted(s)))
+        last = conversion.recover(*solve_program(conversion.shifted(s, last)))
+        s = friction_shift(problem.K, problem.velocity(last.r))
+    assert judge(problem, last.r).error < 1e-6
+    assert judge(problem, blind.r).error > 1e-5
+
+
+@needs_recorded
+@pytest.mark.parametrize("name", ["friction/Rover1040.dat", "rolling/rockfall_14_25792.dat"])
+def test_recorded_problems_unsymmetric_as_they_are(name):
+    units = unit_free(read(FOLDER / name))
+    size = np.abs(units.problem.u_free).max()
+    problem = rescale(units.problem, size, size).problem
+    answer = in_impulses(problem, rounds=60)[-1]
+    assert judge(problem, answer.r).error < 1e-6
+
+
+@needs_recorded
+@pytest.mark.parametrize("name", ["friction/GFC3D_TwoRods1.dat", "rolling/Chute-ndof-768-nc-4-3.hdf5"])
+def test_recorded_global_problems_in_velocities(name):
+    problem = read(FOLDER / name)
+    relaxed = in_velocities(problem, rounds=1)[0]
+    assert judge(problem, *relaxed, relaxed=True).error < 1e-5
 
 
 def test_what_is_no_cone_program_is_refused():

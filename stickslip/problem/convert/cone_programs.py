@@ -8,12 +8,12 @@ relaxation (Anitescu & Hart 2004; Tasora & Anitescu 2011), and where s = sum_k m
 is Coulomb's law (Acary, Cadoux, Lemaréchal & Malick 2011). `friction_shift` gives that s.
 
 A cone of several groups is split: u_N + s >= sum_k t_k with (t_k, mu_k u_k) in second-order cones
-(Nguyen 2021, 1.2.4). An interval is held by t >= |u| at a cost (support function).
+(Nguyen 2021, 1.1.2). An interval is held by t >= |u| at a cost (support function).
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,8 +40,19 @@ class ProgramConversion:
     """The program, for shift 0."""
     recover: Callable[[Array, Array], Answer]
     """From the unknowns x and multipliers y of the program to the answer of the original."""
-    shifted: Callable[[Array], ConeProgram]
-    """The program for a shift s of u_N [m/s], shape (nb,), 0 where there is no friction; same P and A."""
+    shifted: "Shifted"
+    """The program for a shift s of u_N; same P and A."""
+
+
+class Shifted(Protocol):
+    """How `ProgramConversion.shifted` is called."""
+
+    def __call__(self, s: Array, last: Answer | None = None) -> ConeProgram:
+        """The program for a shift s [m/s], shape (nb,), 0 where there is no friction.
+
+        A program holds the symmetric part of W or M. With the answer of the round before, `last`, the rest
+        acts on that answer: a loop on s then ends at the law with W or M as they are given.
+        """
 
 
 def dual_program(problem: ContactProblem, facets: int = 0) -> ProgramConversion:
@@ -56,13 +67,16 @@ def dual_program(problem: ContactProblem, facets: int = 0) -> ProgramConversion:
         )
     K = problem.K
     facets = check_facets(K, facets) if facets else 0
-    P = symmetric_part("W", _matrix(problem.W))
+    W = sp.csr_array(_matrix(problem.W))
+    P = symmetric_part("W", W)
+    rest = _rest(W, P)
     rows = _impulse_rows(K, facets)
     A, b = rows.matrix(K.size)
     program = ConeProgram(P, problem.u_free, A, b, *rows.sizes)
 
-    def shifted(s: Array) -> ConeProgram:
-        return program.with_(c=problem.u_free + _at_normals(K, s))
+    def shifted(s: Array, last: Answer | None = None) -> ConeProgram:
+        c = problem.u_free + _at_normals(K, s)
+        return program.with_(c=c if last is None or rest is None else c + rest @ last.r)
 
     return ProgramConversion(program, lambda x, y: Answer(flat("x", x, K.size)), shifted)
 
@@ -82,6 +96,7 @@ def primal_program(problem: GlobalProblem, facets: int = 0) -> ProgramConversion
     H, G = problem.H_sparse(), problem.G_sparse()
     A = sp.block_array([[G.T, sp.csr_array((p, cost.size))], [of_u @ H.T, of_t]], format="csr")
     M = symmetric_part("M", problem.M.sparse)
+    rest = _rest(problem.M.sparse, M)
     P = sp.block_array([[M, None], [None, sp.csr_array((cost.size, cost.size))]], format="csr")
     c = np.concatenate([-problem.f - H @ r_given, cost])
 
@@ -95,7 +110,12 @@ def primal_program(problem: GlobalProblem, facets: int = 0) -> ProgramConversion
         x, y = flat("x", x, program.size), flat("y", y, program.rows)
         return Answer(r_given + of_u.T @ y[p:], x[:nv], None if problem.G is None else y[:p])
 
-    return ProgramConversion(program, recover, lambda s: program.with_(b=right(s)))
+    def shifted(s: Array, last: Answer | None = None) -> ConeProgram:
+        if last is None or last.v is None or rest is None:
+            return program.with_(b=right(s))
+        return program.with_(b=right(s), c=c + np.concatenate([rest @ last.v, np.zeros(cost.size)]))
+
+    return ProgramConversion(program, recover, shifted)
 
 
 def friction_shift(K: ProductSet, u: Array, facets: int = 0) -> Array:
@@ -116,8 +136,8 @@ def friction_shift(K: ProductSet, u: Array, facets: int = 0) -> Array:
 def symmetric_part(name: str, matrix: Any) -> sp.csr_array:
     """(A + A')/2; a matrix that is far from symmetric or has a negative diagonal is refused."""
     matrix = sp.csr_array(matrix)
-    size = abs(matrix).max() if matrix.nnz else 0.0
-    skew = abs(matrix - matrix.T).max() if matrix.nnz else 0.0
+    with np.errstate(all="ignore"):  # what overflows is refused by the program
+        size, skew = (float(abs(x).max()) if matrix.nnz else 0.0 for x in (matrix, matrix - matrix.T))
     if skew > FAR * size:
         raise ProblemError(
             f"{name} is unsymmetric: entries differ by {skew / size:.1e} of the largest from their mirror"
@@ -129,6 +149,13 @@ def symmetric_part(name: str, matrix: Any) -> sp.csr_array:
             f"{name} has a diagonal entry {lowest:.3g}; a cone program needs a positive semidefinite {name}"
         )
     return sp.csr_array(0.5 * matrix + 0.5 * matrix.T)
+
+
+def _rest(matrix: sp.csr_array, symmetric: sp.csr_array) -> sp.csr_array | None:
+    """What the symmetric part leaves of a matrix; None where it is symmetric to rounding."""
+    rest = sp.csr_array(matrix - symmetric)
+    rest.eliminate_zeros()
+    return rest if rest.nnz and abs(rest).max() > 1e-15 * abs(symmetric).max() else None
 
 
 @dataclass(frozen=True)

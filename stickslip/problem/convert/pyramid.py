@@ -45,9 +45,9 @@ def pyramid_lcp(problem: ContactProblem, facets: int = 4) -> Conversion[BoxProbl
     places = _places(K, facets)
     B, sigma = _impulses_of_unknowns(K, places, facets), _speeds(K, places)
     W = problem.W.dense() if isinstance(problem.W, DenseDelassus) else problem.W.blocks(K).sparse()
-    A = B.T @ W @ B + sigma
-    lower, upper = _bounds(K, places)
-    box = BoxProblem(A, B.T @ problem.u_free, lower, upper)
+    with np.errstate(all="ignore"):  # what overflows is refused by the box problem
+        A, b = B.T @ W @ B + sigma, B.T @ problem.u_free
+    box = BoxProblem(A, b, *_bounds(K, places))
 
     def guess(r: Array) -> Array:
         return _unknowns(K, places, facets, r, problem.velocity(r))
