@@ -40,6 +40,11 @@ def test_each_measure_sees_its_own_fault():
     assert repr(program) == "ConeProgram(3 unknowns, 4 rows: 1 zero, 1 nonnegative, 1 second-order cones)"
 
 
+def test_an_answer_of_zero_is_judged_by_the_size_it_could_have_had():
+    program = projection([-3.0, 1.0, 1.0])
+    assert judge_program(program, [-1e-9, 0.0, 0.0], [3.0, -1.0, -1.0]).error <= 1e-9
+
+
 def test_the_judge_does_not_depend_on_units():
     rng = np.random.default_rng(0)
     program = projection([0.5, 3.0, -4.0])
