@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.optimize import linprog
 
 from stickslip.kernels import bases as kernels
 from stickslip.problem.box import BoxProblem
@@ -111,6 +110,8 @@ def _least_violation(A: Array, b: Array, lower: Array, upper: Array, state: Arra
     Unknowns z_I and t: min t with A_II z_I = -(b_I + A_IN z_N), z_I within its bounds to t, values of the
     right sign to t.
     """
+    from scipy.optimize import linprog  # a slow import, for the rare case
+
     inside = np.flatnonzero(state == kernels.INSIDE)
     others = np.flatnonzero((state != kernels.INSIDE) & (lower < upper))
     z = np.where(state == kernels.INSIDE, 0.0, np.where(state == kernels.LOWER, lower, upper))

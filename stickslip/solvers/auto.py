@@ -9,7 +9,9 @@ The order, each stage starting from the best iterate of those before:
 3. the interior point (`ipm`), from the interior, and proximal Newton from where it ends; then the
    same with other smoothings of the shift;
 4. proximal Newton with small changes of its weight, and much patience;
-5. a certificate that there is no solution, where one is found.
+5. a certificate that there is no solution, where one is found;
+6. without friction: complementary pivots (`lemke`), and all bases (`enumerate`) where they are few, which
+   finds a solution or proves that there is none.
 
 Decisions are made on counts of operations and on residuals, never on the clock: the same problem and
 the same guess give the same answer, bit for bit (above 120 unknowns, with the same number of BLAS threads).
@@ -24,16 +26,20 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels import cones, first_phase, prox_newton, schedule
 from stickslip.kernels.jit import Compilation, timed
+from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, frozen
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert import Answer
+from stickslip.problem.exhaustion import count_bases
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.certify import Attempt, certified, judged, proved, without_closing
+from stickslip.solvers.enumeration import Enumeration
 from stickslip.solvers.gauss_seidel import GaussSeidel
 from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.interior_point import InteriorPoint
+from stickslip.solvers.lemke import Lemke
 from stickslip.solvers.options import Options, iterations_option, tolerance_option
 from stickslip.solvers.prox import COMPILED, ProximalNewton
 from stickslip.solvers.registry import Progress, entry
@@ -51,6 +57,8 @@ QUICK = {"patience": 5.0}
 """Proximal Newton hands on after so many outer steps that did not halve the residual."""
 PATIENT = {"shrink": 0.5, "grow": 2.0, "most_inner": 10.0, "eta": 0.5, "patience": 200.0}
 """Its settings where nothing else has come to an end."""
+PIVOTED, FEW_BASES = 500, 1 << 14
+"""Most unknowns of problems that are given to pivots, and most bases that are examined, at the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,9 +77,12 @@ class Auto(Options):
             found = self.attempt(problem, None, self.tolerance, progress)
             solution = judged("auto", problem, Answer(found.r), found, self.tolerance)
             solution = without_closing(solution, found, None)
-            return solution if solution.ok else proved(solution, find_certificate(problem, found.r))
-        method = partial(self.attempt, progress=progress)
-        return certified("auto", method, problem, guess, self.tolerance, find_certificate)
+            if not solution.ok:
+                solution = proved(solution, find_certificate(problem, found.r))
+        else:
+            method = partial(self.attempt, progress=progress)
+            solution = certified("auto", method, problem, guess, self.tolerance, find_certificate)
+        return solution if solution.ok or solution.certificate is not None else _by_bases(solution)
 
     def attempt(
         self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
@@ -266,6 +277,33 @@ def _interior_points(trail: Trail) -> None:
 def _patience(trail: Trail) -> None:
     """Proximal Newton from the best so far, in small changes of its weight."""
     _proximal(trail, trail.best, 1e-3, 1200, PATIENT)
+
+
+def _by_bases(solution: Solution) -> Solution:
+    """Pivots and bases, where nothing else has decided a problem without friction."""
+    problem = solution.problem
+    if problem.size > PIVOTED or not (isinstance(problem, BoxProblem) or problem.K.group_size.size == 0):
+        return solution
+    for name, solver in (
+        ("lemke", Lemke(tolerance=solution.tolerance)),
+        ("enumerate", Enumeration(tolerance=solution.tolerance, max_iterations=FEW_BASES)),
+    ):
+        if name == "enumerate" and isinstance(problem, BoxProblem) and count_bases(problem) > FEW_BASES:
+            break
+        found = solver.solve(problem)
+        solution = solution.with_(
+            tried=(*solution.tried, Stage(name, found.iterations, 0.0, found.residuals.error)),
+            iterations=solution.iterations + found.iterations,
+            seconds=solution.seconds + found.seconds,
+            compile_seconds=solution.compile_seconds + found.compile_seconds,
+        )
+        if found.ok or found.certificate is not None:
+            return solution.with_(
+                r=found.r, u=found.u, v=found.v, lam=found.lam, status=found.status, reason=found.reason,
+                residuals=found.residuals, certificate=found.certificate,
+            )  # fmt: skip
+    reason = "tried " + ", ".join(map(str, solution.tried))
+    return solution.with_(reason=reason if solution.status is Status.STALLED else solution.reason)
 
 
 def _weight(error: float) -> float:

@@ -5,6 +5,13 @@ the original, judged on the original.
 """
 
 from stickslip.problem.convert.box import box_to_contacts, contacts_to_box
+from stickslip.problem.convert.complementarity import (
+    Quadratic,
+    box_to_lcp,
+    lcp_to_qp,
+    qp_to_lcp,
+    symmetric_lcp_to_qp,
+)
 from stickslip.problem.convert.conversion import Answer, Contacts, Conversion
 from stickslip.problem.convert.reduce import reduce_to_contacts
 from stickslip.problem.convert.units import change_coordinates, group_starts, rescale, unit_free
@@ -13,11 +20,16 @@ __all__ = [
     "Answer",
     "Contacts",
     "Conversion",
+    "Quadratic",
     "box_to_contacts",
+    "box_to_lcp",
     "change_coordinates",
     "contacts_to_box",
     "group_starts",
+    "lcp_to_qp",
+    "qp_to_lcp",
     "reduce_to_contacts",
     "rescale",
+    "symmetric_lcp_to_qp",
     "unit_free",
 ]

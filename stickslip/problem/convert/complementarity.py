@@ -251,7 +251,11 @@ def lcp_to_qp(problem: BoxProblem) -> Quadratic:
     rows = sp.vstack([sp.csr_array(A), sp.eye_array(n, format="csr")], format="csr")
     return Quadratic(
         ConeProgram(
-            sp.csr_array(A + A.T), problem.b, rows, np.concatenate([problem.b, np.zeros(n)]), nonnegative=2 * n
+            sp.csr_array(A + A.T),
+            problem.b,
+            rows,
+            np.concatenate([problem.b, np.zeros(n)]),
+            nonnegative=2 * n,
         )
     )
 
