@@ -101,8 +101,8 @@ def next_basis(A, b, lower, upper, index, last, state, z):
                 if state[j] != INSIDE:
                     right -= A[i, j] * z[j]
                     load = max(load, abs(A[i, j] * z[j]))
-            for l in range(m):
-                J[k, l] = A[i, inside[l]]
+            for e in range(m):
+                J[k, e] = A[i, inside[e]]
             J[k, m] = right
         rank, ratio = eliminate(J, m)
         if rank < m:

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from stickslip.kernels import bases as kernels
 from stickslip.problem.box import BoxProblem
-from stickslip.problem.checks import Array, frozen
+from stickslip.problem.checks import Array, IntArray, frozen
 from stickslip.problem.equilibration import equilibrate
 from stickslip.problem.residuals import judge
 
@@ -56,21 +56,21 @@ def exhaust(problem: BoxProblem, tolerance: float, limit: int, first: bool = Fal
 
     A point is a solution where the judge accepts it at `tolerance`.
     """
-    A = problem.A.toarray() if isinstance(problem.A, sp.csr_array) else problem.A
+    A: Array = problem.A.toarray() if isinstance(problem.A, sp.csr_array) else problem.A
     rows, columns = equilibrate(A)
     scaled = (
         rows[:, None] * A * columns, rows * problem.b, problem.lower / columns, problem.upper / columns,
     )  # fmt: skip
-    arrays = tuple(frozen(np.ascontiguousarray(x)) for x in scaled)
+    system: tuple[Array, Array, Array, Array] = tuple(frozen(np.ascontiguousarray(x)) for x in scaled)  # type: ignore[assignment]
     total = count_bases(problem)
     last, index, undecided = min(total, limit), 0, 0
     found: list[Array] = []
     state, z = np.empty(problem.size, np.int64), np.empty(problem.size)
     while index < last:
-        what, index = kernels.next_basis(*arrays, index, last, state, z)
+        what, index = kernels.next_basis(*system, index, last, state, z)
         if what == kernels.NONE:
             break
-        point = z if what == kernels.HOLDS else _least_violation(*arrays, state)
+        point = z if what == kernels.HOLDS else _least_violation(*system, state)
         if point is not None:
             point = finished(problem, columns * point, state)
             if not judge(problem, point).solved(tolerance):
@@ -83,7 +83,7 @@ def exhaust(problem: BoxProblem, tolerance: float, limit: int, first: bool = Fal
     return Exhaustion(total, int(index), tuple(found), undecided)
 
 
-def finished(problem: BoxProblem, z: Array, state: Array) -> Array:
+def finished(problem: BoxProblem, z: Array, state: IntArray) -> Array:
     """z with its equations solved to rounding on the problem as given, and within its bounds.
 
     `state` says for each unknown whether it is at its lower bound, inside, or at its upper bound
@@ -91,8 +91,8 @@ def finished(problem: BoxProblem, z: Array, state: Array) -> Array:
     """
     inside = np.flatnonzero(state == kernels.INSIDE)
     z = np.where(state == kernels.INSIDE, z, np.where(state == kernels.LOWER, problem.lower, problem.upper))
-    A = problem.A[inside][:, inside]
-    A = A.toarray() if sp.issparse(A) else A
+    part = problem.A[inside][:, inside]
+    A = part.toarray() if isinstance(part, sp.csr_array) else part
     with np.errstate(all="ignore"):
         regular = inside.size > 0 and np.linalg.cond(A) < 1e13
     for _ in range(3 if inside.size else 0):  # refinement: each takes away the rounding of the one before
@@ -104,7 +104,7 @@ def finished(problem: BoxProblem, z: Array, state: Array) -> Array:
     return np.clip(z, problem.lower, problem.upper)
 
 
-def _least_violation(A: Array, b: Array, lower: Array, upper: Array, state: Array) -> Array | None:
+def _least_violation(A: Array, b: Array, lower: Array, upper: Array, state: IntArray) -> Array | None:
     """The point of a singular basis that violates bounds and signs least; None where it clearly does.
 
     Unknowns z_I and t: min t with A_II z_I = -(b_I + A_IN z_N), z_I within its bounds to t, values of the

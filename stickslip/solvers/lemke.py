@@ -48,7 +48,7 @@ class Lemke(Options):
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(20_000, "pivots in all")
     covering: str = option(
-        "rows", "covering vector: in units of the largest entry of each row of A, or ones as the problem is given",
+        "rows", "covering vector: ones in units of the largest entry of each row of A, or ones as they are",
         choices=("rows", "ones"),
     )  # fmt: skip
     attempts: int = option(

@@ -64,7 +64,7 @@ def newton(
     with_min: bool, limit: int, starts: int, progress: Progress | None,
     problem: BoxProblem, guess: Array | None, tolerance: float,
 ) -> Attempt:  # fmt: skip
-    """Newton's steps on a box problem from one start after the other; without min, Fischer-Burmeister alone."""
+    """Newton's steps on a box problem from one start after the other; without min those of phi alone."""
     with Watch(problem, tolerance, limit, progress) as watch:
         law = _Law(problem)
         for k in range(starts):
@@ -127,7 +127,7 @@ def _solved(J: Array, right: Array) -> Array | None:
         d = np.linalg.solve(J, right)
     except np.linalg.LinAlgError:
         return None
-    return d if np.isfinite(d).all() else None
+    return np.asarray(d, float) if np.isfinite(d).all() else None
 
 
 def _damped(J: Array, phi: Array, measure: float) -> Array | None:

@@ -159,7 +159,7 @@ def pivot_set(M: Array, free: np.ndarray) -> IntArray:
     chosen: list[int] = []
     left = set(f.tolist())
     while left:
-        pair = _largest_pivot(T, size, sorted(left), free, chosen)
+        pair = _largest_pivot(T, size, np.array(sorted(left)), free, chosen)
         if not pair:
             break
         block = T[np.ix_(pair, pair)]
@@ -170,25 +170,23 @@ def pivot_set(M: Array, free: np.ndarray) -> IntArray:
     return np.array(sorted(chosen), np.int64)
 
 
-def _largest_pivot(T: Array, size: Array, left: list[int], free: np.ndarray, chosen: list[int]) -> list[int]:
+def _largest_pivot(T: Array, size: Array, left: IntArray, free: np.ndarray, chosen: list[int]) -> list[int]:
     """One index or two of the best principal pivot that takes a free unknown; none if all are rounding."""
-    share = np.abs(T) / size
-    single = max(left, key=lambda i: share[i, i])
+    share = T / size
+    diagonal = np.diagonal(share)
+    single = int(left[np.argmax(np.abs(diagonal[left]))])
     others = np.ones(free.size, bool)
     others[chosen] = False
     for among in (others & free, others):
         columns = np.flatnonzero(among)
-        product = share[np.ix_(left, columns)] * share[np.ix_(columns, left)].T
-        determinant = np.abs(
-            np.outer(np.diagonal(T)[left], np.diagonal(T)[columns])
-            - T[np.ix_(left, columns)] * T[np.ix_(columns, left)].T
-        ) / (np.outer(np.diagonal(size)[left], np.diagonal(size)[columns]))
-        both = np.sqrt(np.minimum(product, determinant))
+        crossed = share[np.ix_(left, columns)] * share[np.ix_(columns, left)].T
+        determinant = np.outer(diagonal[left], diagonal[columns]) - crossed
+        both = np.sqrt(np.minimum(np.abs(crossed), np.abs(determinant)))
         i, j = np.unravel_index(int(np.argmax(both)), both.shape)
-        if share[single, single] >= max(0.5 * both[i, j], PIVOT):
+        if abs(diagonal[single]) >= max(0.5 * both[i, j], PIVOT):
             return [single]
         if both[i, j] > PIVOT:
-            return [left[int(i)], int(columns[j])]
+            return [int(left[i]), int(columns[j])]
     return []
 
 
@@ -208,7 +206,7 @@ def qp_to_lcp(P: Any, c: ArrayLike, A: Any, b: ArrayLike) -> Conversion[BoxProbl
     """min ½ x'P x + c'x with A x >= b, x >= 0 as the LCP of its optimality conditions.
 
     The unknowns are (x, y) with multipliers y of A x >= b: M = [[P, -A'], [A, 0]], q = (c, -b). P is
-    symmetric, and positive semidefinite for the LCP to be the whole truth; `recover` gives x as r and y as lam.
+    symmetric and positive semidefinite, so that they are sufficient. `recover` gives x as r and y as lam.
     """
     P, c, A, b = _dense(P), floats("c", c).reshape(-1), _dense(A), floats("b", b).reshape(-1)
     n, m = c.size, b.size
@@ -285,9 +283,8 @@ def is_monotone(A: Array) -> bool:
 
 def _refuse_indefinite(A: Array, name: str, why: str) -> None:
     if not is_monotone(A):
-        raise ProblemError(
-            f"{name} + {name}' has a negative eigenvalue, {least_eigenvalue(A):.3g} of its largest entry: {why}"
-        )
+        lowest = f"{least_eigenvalue(A):.3g} of its largest entry"
+        raise ProblemError(f"{name} + {name}' has a negative eigenvalue, {lowest}: {why}")
 
 
 def _lcp_matrix(problem: BoxProblem) -> Array:
