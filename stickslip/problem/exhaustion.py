@@ -56,12 +56,17 @@ def exhaust(problem: BoxProblem, tolerance: float, limit: int, first: bool = Fal
 
     A point is a solution where the judge accepts it at `tolerance`.
     """
+    with np.errstate(all="ignore"):  # what overflows is undecided
+        return _exhaust(problem, tolerance, limit, first)
+
+
+def _exhaust(problem: BoxProblem, tolerance: float, limit: int, first: bool) -> Exhaustion:
     A: Array = problem.A.toarray() if isinstance(problem.A, sp.csr_array) else problem.A
     rows, columns = equilibrate(A)
     scaled = (
         rows[:, None] * A * columns, rows * problem.b, problem.lower / columns, problem.upper / columns,
     )  # fmt: skip
-    system: tuple[Array, Array, Array, Array] = tuple(frozen(np.ascontiguousarray(x)) for x in scaled)  # type: ignore[assignment]
+    system = tuple(frozen(np.ascontiguousarray(x)) for x in scaled)
     total = count_bases(problem)
     last, index, undecided = min(total, limit), 0, 0
     found: list[Array] = []
@@ -70,7 +75,7 @@ def exhaust(problem: BoxProblem, tolerance: float, limit: int, first: bool = Fal
         what, index = kernels.next_basis(*system, index, last, state, z)
         if what == kernels.NONE:
             break
-        point = z if what == kernels.HOLDS else _least_violation(*system, state)
+        point = z if what == kernels.HOLDS else _least_violation(*system, state=state)
         if point is not None:
             point = finished(problem, columns * point, state)
             if not judge(problem, point).solved(tolerance):

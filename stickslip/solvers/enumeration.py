@@ -20,7 +20,7 @@ from stickslip.solvers.certify import Attempt, certified_box
 from stickslip.solvers.options import Options, iterations_option, tolerance_option
 from stickslip.solvers.registry import Progress
 
-BASES = 1 << 20
+BASES = 1 << 18
 """Bases examined unless something else is asked for."""
 
 

@@ -28,6 +28,8 @@ from stickslip.solvers.options import Options, iterations_option, option, tolera
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
+STARTS = 8
+"""Points to start from unless something else is asked for."""
 ENOUGH = 0.9
 """Share of the measure below which a step of the min function is taken as it is."""
 ARMIJO, SHORTEST = 1e-4, 2.0**-30
@@ -49,7 +51,9 @@ class MinFunction(Options):
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(1_000, "Newton steps in all")
     starts: int = option(
-        8, "points to start from where Newton stands still: the guess, then others near the bounds", low=1
+        STARTS,
+        "points to start from where Newton stands still: the guess, then others near the bounds",
+        low=1,
     )
 
     def solve(

@@ -124,7 +124,9 @@ def clarabel_optimum(program):
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
     cones = [clarabel.NonnegativeConeT(program.nonnegative)]
     P = sp.csc_matrix(sp.triu(program.P))
-    result = clarabel.DefaultSolver(P, program.c, sp.csc_matrix(-program.A), program.b, cones, settings).solve()
+    result = clarabel.DefaultSolver(
+        P, program.c, sp.csc_matrix(-program.A), program.b, cones, settings
+    ).solve()
     return np.array(result.x)
 
 
