@@ -75,7 +75,7 @@ def _exhaust(problem: BoxProblem, tolerance: float, limit: int, first: bool) -> 
         what, index = kernels.next_basis(*system, index, last, state, z)
         if what == kernels.NONE:
             break
-        point = z if what == kernels.HOLDS else _least_violation(*system, state=state)
+        point = z if what == kernels.HOLDS else _least_violation(system, state)
         if point is not None:
             point = finished(problem, columns * point, state)
             if not judge(problem, point).solved(tolerance):
@@ -109,7 +109,7 @@ def finished(problem: BoxProblem, z: Array, state: IntArray) -> Array:
     return np.clip(z, problem.lower, problem.upper)
 
 
-def _least_violation(A: Array, b: Array, lower: Array, upper: Array, state: IntArray) -> Array | None:
+def _least_violation(system: tuple[Array, ...], state: IntArray) -> Array | None:
     """The point of a singular basis that violates bounds and signs least; None where it clearly does.
 
     Unknowns z_I and t: min t with A_II z_I = -(b_I + A_IN z_N), z_I within its bounds to t, values of the
@@ -117,6 +117,7 @@ def _least_violation(A: Array, b: Array, lower: Array, upper: Array, state: IntA
     """
     from scipy.optimize import linprog  # a slow import, for the rare case
 
+    A, b, lower, upper = system
     inside = np.flatnonzero(state == kernels.INSIDE)
     others = np.flatnonzero((state != kernels.INSIDE) & (lower < upper))
     z = np.where(state == kernels.INSIDE, 0.0, np.where(state == kernels.LOWER, lower, upper))

@@ -28,11 +28,11 @@ from stickslip.solvers.options import Options, iterations_option, option, tolera
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
-STARTS = 8
+STARTS = 6
 """Points to start from unless something else is asked for."""
 ENOUGH = 0.9
 """Share of the measure below which a step of the min function is taken as it is."""
-ARMIJO, SHORTEST = 1e-4, 2.0**-30
+ARMIJO, SHORTEST = 1e-4, 2.0**-20
 """Share of the predicted decrease that a step must bring, and the shortest step."""
 DESCENT = 1e-10
 """Least slope of a step, over |gradient| |step|, with which it counts as descent."""
@@ -40,7 +40,7 @@ STILL = 1e-14
 """Share of its size at start below which |phi| is rounding."""
 NEAR = 1e-5
 """Error below which the equations of the bounds at hand are tried."""
-PATIENCE, SLOW = 40, 0.99
+PATIENCE, SLOW = 20, 0.9
 """Steps in which the measure must fall to this share, or the next start is tried."""
 
 

@@ -90,7 +90,7 @@ def test_what_theory_promises_is_kept(kind):
 @pytest.mark.parametrize("kind", ["any matrix", "degenerate", "mixed, singular", "any bounds"])
 def test_nobody_contradicts_enumeration(kind):
     found = 0
-    for seed in range(15):
+    for seed in range(12):
         problem = random_problem(kind, seed)
         truth = exhaust(problem, 1e-10, 10**6)
         assert truth.solutions or truth.proves_none
