@@ -78,10 +78,11 @@ class Lemke(Options):
         conversion = box_to_lcp(problem)
         M = np.asarray(conversion.problem.A)
         table = _Table.scaled(M, conversion.problem.b)
-        rays = 0
+        rays = reached = 0
         for k in range(self.attempts):
             end = table.run(self._cover(table, k), watch.limit - watch.iterations, 1 if k else REFRESH)
             if end.how == pivoting.SOLVED:
+                reached += 1
                 z = conversion.recover(end.x).r
                 watch.look(np.clip(z, problem.lower, problem.upper), end.pivots)
                 if watch.goes_on:
@@ -103,8 +104,13 @@ class Lemke(Options):
             if not watch.goes_on:
                 return None
         ended = f"Lemke ended on a ray with {rays} of {self.attempts} covering vectors"
-        lost = "; the others lost their digits" if rays < self.attempts else ""
-        watch.stop(Status.STALLED, f"{ended}{lost}; {PROVES_NOTHING}")
+        if reached:
+            ended = f"pivots came to a solution, but rounding keeps its error at {watch.error:.1e}"
+        elif rays == self.attempts:
+            ended += f"; {PROVES_NOTHING}"
+        else:
+            ended += "; with the others the pivots lost their digits, so this proves nothing"
+        watch.stop(Status.STALLED, ended)
         return None
 
     def _cover(self, table: "_Table", k: int) -> Array:
