@@ -21,6 +21,9 @@ counts as part of e. The certificate is accepted when that is `BEYOND` times the
 asks for. For a GlobalProblem the same without the mass matrix: with H y + G z = 0, y·u = y·u_bias +
 z·g_bias whatever v is, and up to rounding any solution has a velocity v at least so many times larger
 than v_free.
+
+Where there is no friction a second proof is possible: all complementary bases fail (`problem/exhaustion.py`).
+Such a certificate holds their number only, and is checked by examining them again.
 """
 
 from dataclasses import dataclass, field
@@ -32,6 +35,7 @@ from stickslip.kernels import cones
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray, finite, flat, floats, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.exhaustion import count_bases, exhaust
 from stickslip.problem.operator import BlockDelassus, BodyDelassus, Delassus, DenseDelassus, delassus
 from stickslip.problem.residuals import delassus_diagonal, metric
 from stickslip.problem.sets import ProductSet, interval
@@ -39,6 +43,8 @@ from stickslip.problem.sets import ProductSet, interval
 BEYOND = 1e10
 """A solution is ruled out when it needs this many times the natural impulse: u_free would then be
 lost below 1e-10 of W r, the finest tolerance at which problems are solved."""
+EXHAUSTED = 1e-8
+"""Tolerance at which a point would be a solution when bases are examined again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +55,8 @@ class Certificate:
     """Weights of the contact velocities, impulses in equilibrium [N s], shape (n,)."""
     z: Array = field(default_factory=lambda: np.zeros(0))
     """Weights of the joint velocities of a GlobalProblem [N s], shape (p,)."""
+    bases: int = 0
+    """Complementary bases that all fail, where that is the proof; the weights are then of no meaning."""
 
     def __post_init__(self) -> None:
         for name in ("y", "z"):
@@ -69,15 +77,19 @@ class CertificateCheck:
     """Blocks that take part, by index; components of a BoxProblem."""
     refused: str = ""
     """Why y is no certificate at all, where it is not."""
+    bases: int = 0
+    """Complementary bases that were examined again and fail, all of them, where that is the proof."""
 
     @property
     def accepted(self) -> bool:
         """Whether this proves that there is no solution, up to rounding of the data."""
-        return not self.refused and self.closing > 0.0 and self.beyond >= BEYOND
+        return not self.refused and (self.bases > 0 or (self.closing > 0.0 and self.beyond >= BEYOND))
 
     def __str__(self) -> str:
         if self.refused:
             return f"refused: {self.refused}"
+        if self.bases:
+            return f"accepted: no solution, all {self.bases} complementary bases fail"
         if self.closing <= 0.0:
             return "refused: the weighted velocities do not close"
         shown = ", ".join(map(str, self.contacts[:6])) + (", ..." if len(self.contacts) > 6 else "")
@@ -126,6 +138,8 @@ def check_certificate(
     problem: ContactProblem | GlobalProblem | BoxProblem, certificate: Certificate
 ) -> CertificateCheck:
     """Whether `certificate` proves that `problem` has no solution; everything is recomputed here."""
+    if certificate.bases:
+        return _check_bases(problem, certificate.bases)
     if isinstance(problem, BoxProblem):
         K = interval(problem.lower, problem.upper)
         W: Delassus = delassus("A", problem.A, K)
@@ -153,6 +167,31 @@ def check_certificate(
     if not np.isfinite(closing) or np.isnan(beyond) or not np.isfinite(missed):
         return CertificateCheck(0.0, 0.0, taking, "numbers overflow in the check")
     return CertificateCheck(float(share), max(0.0, float(beyond)), taking)
+
+
+def _check_bases(problem: ContactProblem | GlobalProblem | BoxProblem, bases: int) -> CertificateCheck:
+    """All bases of a problem without friction, examined again."""
+    if isinstance(problem, ContactProblem) and not problem.K.group_size.size:
+        K, sizes = problem.K, np.diff(problem.K.offset)
+        lower, upper = np.repeat(K.lower, sizes), np.repeat(K.upper, sizes)
+        problem = BoxProblem(problem.W.dense(), problem.u_free, lower, upper)
+    if not isinstance(problem, BoxProblem):
+        return CertificateCheck(
+            0.0, 0.0, (), "bases are examined of problems in local form, without friction"
+        )
+    if count_bases(problem) != bases:
+        return CertificateCheck(
+            0.0, 0.0, (), f"there are {count_bases(problem)} complementary bases, not {bases}"
+        )
+    found = exhaust(problem, EXHAUSTED, bases, first=True)
+    if not found.proves_none:
+        why = (
+            "one of the complementary bases holds a solution"
+            if found.solutions
+            else (f"rounding leaves {found.undecided} of {bases} complementary bases undecided")
+        )
+        return CertificateCheck(0.0, 0.0, (), why)
+    return CertificateCheck(0.0, 0.0, (), "", bases)
 
 
 def _local_terms(K: ProductSet, W: Delassus, u_free: Array, y: Array) -> tuple[float, float, float, float]:

@@ -205,7 +205,9 @@ def _judge_box(problem: BoxProblem, z: Array, w: Array) -> Residuals:
     known = diagonal > 0.0
     rho = np.full(z.size, known.sum() / diagonal.sum() if known.any() else 1.0)
     rho[known] = 1.0 / diagonal[known]
-    gap, gap_scaled = z - np.clip(z - w, lower, upper), z - np.clip(z - rho * w, lower, upper)
+    # z - P(z - w) as the middle one of z - upper, w, z - lower: a large z does not swallow w
+    below, above = z - lower, z - upper
+    gap, gap_scaled = (np.maximum(np.minimum(x, below), above) for x in (w, rho * w))
     if np.isnan(gap).any():
         nan = float("nan")
         return Residuals(nan, nan, nan, nan, nan, int(np.argmax(np.isnan(gap))))

@@ -25,7 +25,7 @@ class Status(Enum):
     STALLED = "progress stopped above tolerance; relax it, or try another solver where there is one"
     NOT_FINITE = "NaN or inf met on the way; check the scaling of W and u_free"
     RELAXED = "solves the convex relaxation, which is not Coulomb's law where something slides"
-    INFEASIBLE = "no impulses can keep the contacts from closing; the certificate proves it"
+    INFEASIBLE = "there is no solution: no impulses keep the contacts from closing; the certificate proves it"
 
     @property
     def ok(self) -> bool:

@@ -6,16 +6,19 @@ The order, each stage starting from the best iterate of those before:
    one; with Anderson's acceleration (`anderson`) where many are ahead, for Coulomb contacts in the same
    call, for other blocks on larger problems as a stage of its own;
 2. proximal Newton (`prox`), full steps, as long as they halve the residual;
-3. the interior point (`ipm`), from the interior, and proximal Newton from where it ends; then the
+3. without friction: a certificate that there is no solution; complementary pivots (`lemke`); all bases
+   (`enumerate`) where they are few, which finds a solution or proves that there is none;
+4. the interior point (`ipm`), from the interior, and proximal Newton from where it ends; then the
    same with other smoothings of the shift;
-4. proximal Newton with small changes of its weight, and much patience;
-5. a certificate that there is no solution, where one is found.
+5. proximal Newton with small changes of its weight, and much patience;
+6. a certificate that there is no solution, where one is found.
 
 Decisions are made on counts of operations and on residuals, never on the clock: the same problem and
 the same guess give the same answer, bit for bit (above 120 unknowns, with the same number of BLAS threads).
 """
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -24,16 +27,20 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels import cones, first_phase, prox_newton, schedule
 from stickslip.kernels.jit import Compilation, timed
+from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, frozen
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert import Answer
+from stickslip.problem.exhaustion import count_bases
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.certify import Attempt, certified, judged, proved, without_closing
+from stickslip.solvers.enumeration import Enumeration
 from stickslip.solvers.gauss_seidel import GaussSeidel
 from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.interior_point import InteriorPoint
+from stickslip.solvers.lemke import Lemke
 from stickslip.solvers.options import Options, iterations_option, tolerance_option
 from stickslip.solvers.prox import COMPILED, ProximalNewton
 from stickslip.solvers.registry import Progress, entry
@@ -51,6 +58,8 @@ QUICK = {"patience": 5.0}
 """Proximal Newton hands on after so many outer steps that did not halve the residual."""
 PATIENT = {"shrink": 0.5, "grow": 2.0, "most_inner": 10.0, "eta": 0.5, "patience": 200.0}
 """Its settings where nothing else has come to an end."""
+PIVOTED, FEW_BASES = 500, 1 << 14
+"""Most unknowns of problems that are given to pivots, and most bases that are examined, at the end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,19 +73,35 @@ class Auto(Options):
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
         """Solve `problem` from `guess` (zero if none); any problem, through its contact form."""
+        if not _may_pivot(problem):
+            return self._certified(problem, guess, progress, (*FIRST, *LAST))
+        solution = self._certified(problem, guess, progress, FIRST)
+        if _undecided(solution):
+            solution = _by_bases(solution)
+        if _undecided(solution):
+            best = guess if solution.status is Status.NOT_FINITE else solution.r
+            last = self._certified(problem, best, progress, LAST)
+            solution = _after(solution, last)
+        return solution
+
+    def _certified(
+        self, problem: Problem, guess: ArrayLike | None, progress: Progress | None, stages: "Stages"
+    ) -> Solution:
+        """What these stages make of a problem, or the proof that there is no solution where one is found."""
         if guess is None and type(problem) is ContactProblem:
             # what `certified` would do, without the checks that small problems would notice
-            found = self.attempt(problem, None, self.tolerance, progress)
+            found = self.attempt(problem, None, self.tolerance, progress, stages)
             solution = judged("auto", problem, Answer(found.r), found, self.tolerance)
             solution = without_closing(solution, found, None)
             return solution if solution.ok else proved(solution, find_certificate(problem, found.r))
-        method = partial(self.attempt, progress=progress)
+        method = partial(self.attempt, progress=progress, stages=stages)
         return certified("auto", method, problem, guess, self.tolerance, find_certificate)
 
     def attempt(
-        self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
-    ) -> Attempt:
-        """Stage after stage on a contact problem; what was found, not yet certified."""
+        self, problem: ContactProblem, guess: Array | None, tolerance: float,
+        progress: Progress | None = None, stages: "Stages | None" = None,
+    ) -> Attempt:  # fmt: skip
+        """Stage after stage on a contact problem, all if not said otherwise; what was found, uncertified."""
         if _is_coulomb(problem):
             first = _sweep_in_one_call(problem, guess, tolerance)
         else:
@@ -85,7 +110,7 @@ class Auto(Options):
             return first
         trail = Trail(problem, tolerance, self.max_iterations, progress)
         trail.note(first, first.tried[0])
-        for stage in (_accelerated, _newton, _interior_points, _patience):
+        for stage in (*FIRST, *LAST) if stages is None else stages:
             if trail.goes_on:
                 stage(trail)
         return trail.attempt()
@@ -268,6 +293,51 @@ def _patience(trail: Trail) -> None:
     _proximal(trail, trail.best, 1e-3, 1200, PATIENT)
 
 
+def _may_pivot(problem: Problem) -> bool:
+    """Whether pivots and bases can decide a problem: no friction, and not too large."""
+    if not isinstance(problem, Problem):
+        return False
+    return problem.size <= PIVOTED and (isinstance(problem, BoxProblem) or not problem.K.group_size.size)
+
+
+def _undecided(solution: Solution) -> bool:
+    return not solution.ok and solution.certificate is None
+
+
+def _by_bases(solution: Solution) -> Solution:
+    """Pivots, and all bases where they are few, on a problem without friction."""
+    problem, tolerance = solution.problem, solution.tolerance
+    pivoted = Lemke(tolerance=tolerance).solve(problem)
+    solution = _after(solution, pivoted, "lemke")
+    K = None if isinstance(problem, BoxProblem) else problem.K
+    few = count_bases(problem) if isinstance(problem, BoxProblem) else 3 ** len(K)  # type: ignore[arg-type]
+    if _undecided(solution) and few <= FEW_BASES:
+        found = Enumeration(tolerance=tolerance, max_iterations=FEW_BASES).solve(problem)
+        solution = _after(solution, found, "enumerate")
+    return solution
+
+
+def _after(solution: Solution, found: Solution, name: str = "") -> Solution:
+    """The better of two answers, as one of `auto` that has tried both; `name` of a single method."""
+    more = (Stage(name, found.iterations, 0.0, found.residuals.error),) if name else found.tried
+    tried = (*solution.tried, *more)
+    decided = not _undecided(found)
+    best = found if decided or found.residuals.error < solution.residuals.error else solution
+    return best.with_(
+        solver="auto", tried=tried, history=solution.history if name else best.history,
+        reason=found.reason if decided else "tried " + ", ".join(map(str, tried)),
+        iterations=solution.iterations + found.iterations, seconds=solution.seconds + found.seconds,
+        compile_seconds=solution.compile_seconds + found.compile_seconds,
+        operations=solution.operations + found.operations,
+    )  # fmt: skip
+
+
 def _weight(error: float) -> float:
     """Proximal weight to start with from a point of this error."""
     return min(max(error, 1e-6), 1e-3)
+
+
+Stages = tuple[Callable[[Trail], None], ...]
+"""What is tried one after the other."""
+FIRST: Stages = (_accelerated, _newton)
+LAST: Stages = (_interior_points, _patience)

@@ -16,7 +16,7 @@ from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate, check_certificate
 from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
-from stickslip.problem.convert import Answer, Conversion, box_to_contacts, reduce_to_contacts
+from stickslip.problem.convert import Answer, Conversion, box_to_contacts, contacts_to_box, reduce_to_contacts
 from stickslip.problem.residuals import CLOSING, Residuals, examine
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.solvers.registry import entry, names
@@ -59,6 +59,8 @@ Method = Callable[[ContactProblem, Array | None, float], Attempt]
 """Takes a contact problem, a guess and a tolerance."""
 Prover = Callable[[ContactProblem, Array], Certificate | None]
 """Takes a contact problem and the impulses a method ended with; gives a proof that nothing solves it."""
+BoxMethod = Callable[[BoxProblem, Array | None, float], Attempt]
+"""Takes a box problem, a guess and a tolerance."""
 GlobalMethod = Callable[[GlobalProblem, Array | None, float], tuple[Attempt, Answer]]
 """Takes a global problem as it is; gives its answer beside the attempt."""
 
@@ -120,6 +122,38 @@ def certified_globally(
     refuse_unknown_blocks(name, problem)
     attempt, answer = method(problem, None if guess is None else _start(guess, problem.size), tolerance)
     return judged(name, problem, answer, attempt, tolerance)
+
+
+def certified_box(
+    name: str, method: BoxMethod, problem: Problem, guess: ArrayLike | None, tolerance: float
+) -> Solution:
+    """Solve `problem` by a `method` on box problems and let the judge say how well.
+
+    Contact and global problems come in where they have no friction.
+    """
+    if not isinstance(problem, PROBLEMS):
+        raise TypeError(f"a problem is needed, not {type(problem).__name__}")
+    start = None if guess is None else _start(guess, problem.size)
+    if isinstance(problem, BoxProblem):
+        attempt = method(problem, start, tolerance)
+        return judged(name, problem, Answer(attempt.r), attempt, tolerance)
+    refuse_unknown_blocks(name, problem)
+    reduced = reduce_to_contacts(problem) if isinstance(problem, GlobalProblem) else None
+    refuse_unknown_blocks(name, reduced.problem if reduced else problem)
+    contact = reduced.problem if reduced else problem
+    box = contacts_to_box(contact)  # type: ignore[arg-type]
+    start = reduced.guess(start) if reduced and start is not None else start
+    for share in TIGHTER:
+        attempt = method(box.problem, start, share * tolerance)
+        claim = attempt.certificate
+        if reduced and claim is not None:
+            attempt = attempt._replace(certificate=None if claim.bases else reduced.certificate(claim))
+        answer = reduced.recover(attempt.r) if reduced else Answer(attempt.r)
+        solution = without_closing(judged(name, problem, answer, attempt, tolerance), attempt, start)
+        start = attempt.r
+        if solution.ok or not attempt.status.ok or solution.residuals.error <= tolerance:
+            break
+    return solution
 
 
 def _start(guess: ArrayLike, size: int) -> Array:

@@ -17,11 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import newton_systems
+from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer
 from stickslip.problem.solution import Problem, Solution, Status
-from stickslip.solvers.certify import Attempt, certified, certified_globally
+from stickslip.solvers.certify import Attempt, certified, certified_box, certified_globally
+from stickslip.solvers.newton_box import STARTS, newton
 from stickslip.solvers.newton_global import GlobalSystem
 from stickslip.solvers.newton_reduced import ReducedSystem
 from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
@@ -215,3 +217,24 @@ class FischerBurmeister(Newton):
 
     name: ClassVar[str] = "newton-fb"
     evaluate: ClassVar[Callable[..., float]] = staticmethod(newton_systems.evaluate_fischer_burmeister)
+
+    def solve(
+        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+    ) -> Solution:
+        """Solve `problem` from `guess` (zero if none); any problem, through its contact form.
+
+        Where that fails on a box problem, whose matrix may have any sign, by Newton with a line search in
+        its own unknowns (`solvers/newton_box.py`).
+        """
+        method = partial(self._on_contacts, progress)
+        solution = certified(self.name, method, problem, guess, self.tolerance)
+        if solution.ok or not isinstance(problem, BoxProblem):
+            return solution
+        searched = partial(newton, False, self.max_iterations, STARTS, progress)
+        other = certified_box(self.name, searched, problem, guess, self.tolerance)
+        better = other if other.residuals.error < solution.residuals.error else solution
+        return better.with_(
+            iterations=solution.iterations + other.iterations,
+            seconds=solution.seconds + other.seconds,
+            compile_seconds=solution.compile_seconds + other.compile_seconds,
+        )

@@ -62,6 +62,8 @@ _SOLVERS = "stickslip.solvers."
 _ALL = frozenset(KINDS)
 _PLAIN = frozenset(("free", "nonnegative", "interval", "coulomb2d", "coulomb3d"))
 
+_BOX = frozenset(("free", "nonnegative", "interval"))
+
 _TABLE = {
     entry.name: entry
     for entry in (
@@ -80,6 +82,11 @@ _TABLE = {
         Entry("bb", _SOLVERS + "gradient", "SpectralGradient", _ALL, exact=False),
         Entry("s-loop", _SOLVERS + "fixed_points", "ShiftLoop", _ALL),
         Entry("tresca", _SOLVERS + "fixed_points", "Tresca", _ALL),
+        Entry("lemke", _SOLVERS + "lemke", "Lemke", _BOX),
+        Entry("pgs", _SOLVERS + "projected_sweeps", "ProjectedGaussSeidel", _BOX),
+        Entry("newton-min", _SOLVERS + "newton_box", "MinFunction", _BOX),
+        Entry("ipm-lcp", _SOLVERS + "monotone_point", "MonotonePoint", _BOX),
+        Entry("enumerate", _SOLVERS + "enumeration", "Enumeration", _BOX),
         Entry("admm", _SOLVERS + "admm", "Admm", _ALL),
     )
 }

@@ -17,6 +17,7 @@ from types import TracebackType
 import numpy as np
 
 from stickslip.kernels.jit import Compilation
+from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.residuals import examine
@@ -38,13 +39,13 @@ class Watch:
     """Counts iterations of one solve, judges its iterates, keeps the best and the history."""
 
     def __init__(
-        self, problem: ContactProblem | GlobalProblem, tolerance: float, limit: int,
+        self, problem: ContactProblem | GlobalProblem | BoxProblem, tolerance: float, limit: int,
         progress: Progress | None = None, patience: int = 0, relaxed: bool = False,
     ):  # fmt: skip
         """`limit`: most iterations; `patience`: iterations without halving the error before it has
         stalled, 0 for never; `relaxed`: judge the convex relaxation, for methods that solve that."""
         self.problem, self.tolerance, self.limit, self.patience = problem, tolerance, limit, patience
-        self.relaxed = relaxed and bool(problem.K.coefficient.size)
+        self.relaxed = relaxed and not isinstance(problem, BoxProblem) and bool(problem.K.coefficient.size)
         self.iterations = 0
         self.best = np.zeros(problem.size)
         """Best impulses so far by the judge [N s], shape (n,)."""
@@ -54,8 +55,11 @@ class Watch:
         """Velocities that belong to `best`, of a global problem [m/s, rad/s], shape (nv,)."""
         self.best_lam: Array | None = None
         """Multipliers that belong to `best`, of a global problem [N s], shape (p,)."""
-        self.u = problem.u_free if isinstance(problem, ContactProblem) else problem.u_bias
-        """Velocities of the impulses last looked at [m/s], shape (n,)."""
+        self.u = (
+            problem.u_free if isinstance(problem, ContactProblem)
+            else problem.u_bias if isinstance(problem, GlobalProblem) else problem.b
+        )  # fmt: skip
+        """Velocities of the impulses last looked at [m/s], shape (n,); values A z + b of a box problem."""
         self.scaled = np.inf
         """natural_scaled of the impulses last looked at [-]: for decisions that must not know units."""
         self.status: Status | None = None

@@ -6,6 +6,13 @@ the multipliers.
 """
 
 from stickslip.problem.convert.box import box_to_contacts, contacts_to_box
+from stickslip.problem.convert.complementarity import (
+    Quadratic,
+    box_to_lcp,
+    lcp_to_qp,
+    qp_to_lcp,
+    symmetric_lcp_to_qp,
+)
 from stickslip.problem.convert.cone_programs import (
     ProgramConversion,
     dual_program,
@@ -25,16 +32,21 @@ __all__ = [
     "Friction",
     "FrictionConversion",
     "ProgramConversion",
+    "Quadratic",
     "box_to_contacts",
+    "box_to_lcp",
     "change_coordinates",
     "contacts_to_box",
     "dual_program",
     "friction_program",
     "friction_shift",
     "group_starts",
+    "lcp_to_qp",
     "primal_program",
     "pyramid_lcp",
+    "qp_to_lcp",
     "reduce_to_contacts",
     "rescale",
+    "symmetric_lcp_to_qp",
     "unit_free",
 ]

@@ -1,0 +1,21 @@
+"""Sweeps of projected Gauss-Seidel over the rows of a box problem."""
+
+from stickslip.kernels.jit import jit
+
+
+@jit
+def sweep(row_start, column, data, diagonal, b, lower, upper, omega, symmetric, count, z):
+    """z <- P(z - omega (A z + b) / diag A), row by row, `count` times; back again as well if symmetric.
+
+    row_start (n + 1,), column, data (nnz,): A by rows; the others (n,). Rows of zero diagonal stand still.
+    """
+    n = b.shape[0]
+    for _ in range(count):
+        for k in range(2 * n if symmetric else n):
+            i = k if k < n else 2 * n - 1 - k
+            if diagonal[i] == 0.0:
+                continue
+            value = b[i]
+            for e in range(row_start[i], row_start[i + 1]):
+                value += data[e] * z[column[e]]
+            z[i] = min(max(z[i] - omega * value / diagonal[i], lower[i]), upper[i])

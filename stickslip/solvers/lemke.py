@@ -1,0 +1,227 @@
+"""Lemke's method: complementary pivoting from a ray to a solution, or to another ray.
+
+The problem becomes an LCP (`box_to_lcp`); an artificial unknown z_0 with a covering vector d makes
+w = M x + q + d z_0 nonnegative, and pivots that keep all pairs but one complementary drive z_0 out
+(Lemke 1965; Cottle, Pang & Stone 1992, 4.4). Ties are broken by the lexicographic rule (the same, 4.9): no
+basis comes twice. Unknowns between two bounds take no part in d, so that a problem in which all are bounded
+never ends on a ray: along one, x would stay where it is, and only the ray at the start is like that.
+
+A ray proves that there is no solution if M is copositive-plus, as positive semidefinite matrices are;
+then the constraints contradict each other, and `find_certificate` says how. Otherwise it proves nothing,
+and another covering vector may lead elsewhere.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.kernels import bases, pivoting
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.certificate import Certificate, check_certificate
+from stickslip.problem.checks import Array, IntArray, frozen
+from stickslip.problem.convert import box_to_contacts, box_to_lcp
+from stickslip.problem.convert.complementarity import is_monotone
+from stickslip.problem.equilibration import equilibrate
+from stickslip.problem.exhaustion import finished
+from stickslip.problem.solution import Problem, Solution, Status
+from stickslip.solvers.certify import Attempt, certified_box
+from stickslip.solvers.infeasibility import find_certificate
+from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
+from stickslip.solvers.registry import Progress
+from stickslip.solvers.watch import Watch
+
+REFRESH = 30
+"""Pivots after which the inverse of the basis is computed anew."""
+GOLDEN = 0.6180339887498949
+"""Multiples of it modulo 1 are spread evenly: covering vectors without chance."""
+
+PROVES_NOTHING = "A is not known to be copositive-plus, so this proves nothing"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lemke(Options):
+    """Lemke's complementary pivoting with the lexicographic rule, for problems without friction."""
+
+    tolerance: float = tolerance_option()
+    max_iterations: int = iterations_option(20_000, "pivots in all")
+    covering: str = option(
+        "rows", "covering vector: ones in units of the largest entry of each row of A, or ones as they are",
+        choices=("rows", "ones"),
+    )  # fmt: skip
+    attempts: int = option(
+        8, "covering vectors tried where a ray proves nothing, the later ones between 1/4 and 4", low=1
+    )
+
+    def solve(
+        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+    ) -> Solution:
+        """Solve `problem`; a guess is looked at, and helps only where it is the solution."""
+        return certified_box("lemke", partial(self.attempt, progress), problem, guess, self.tolerance)
+
+    def attempt(
+        self, progress: Progress | None, problem: BoxProblem, guess: Array | None, tolerance: float
+    ) -> Attempt:
+        """Pivots on a box problem; what was found, not yet certified."""
+        certificate = None
+        with Watch(problem, tolerance, self.max_iterations, progress) as watch:
+            if guess is not None:
+                watch.look(guess, 0)
+            if watch.goes_on:
+                certificate = self._pivot(watch, problem)
+        return watch.attempt()._replace(certificate=certificate)
+
+    def _pivot(self, watch: Watch, problem: BoxProblem) -> Certificate | None:
+        """One covering vector after the other; the proof that there is no solution where one is found."""
+        conversion = box_to_lcp(problem)
+        M = np.asarray(conversion.problem.A)
+        table = _Table.scaled(M, conversion.problem.b)
+        rays = reached = 0
+        for k in range(self.attempts):
+            end = table.run(self._cover(table, k), watch.limit - watch.iterations, 1 if k else REFRESH)
+            if end.how == pivoting.SOLVED:
+                reached += 1
+                z = conversion.recover(end.x).r
+                watch.look(np.clip(z, problem.lower, problem.upper), end.pivots)
+                if watch.goes_on:
+                    watch.look(settled(problem, z), 0)
+            else:
+                watch.iterations += end.pivots
+                rays += end.how == pivoting.RAY
+            if end.how == pivoting.RAY and rays == 1:
+                found = box_certificate(problem)
+                if found is not None:
+                    watch.stop(Status.INFEASIBLE, "Lemke ended on a ray")
+                    return found
+                if is_monotone(M):
+                    watch.stop(
+                        Status.STALLED,
+                        "Lemke ended on a ray; A is positive semidefinite, so that there is no solution to"
+                        " within rounding, but no certificate is accepted",
+                    )
+            if not watch.goes_on:
+                return None
+        ended = f"Lemke ended on a ray with {rays} of {self.attempts} covering vectors"
+        if reached:
+            ended = f"pivots came to a solution, but rounding keeps its error at {watch.error:.1e}"
+        elif rays == self.attempts:
+            ended += f"; {PROVES_NOTHING}"
+        else:
+            ended += "; with the others the pivots lost their digits, so this proves nothing"
+        watch.stop(Status.STALLED, ended)
+        return None
+
+    def _cover(self, table: "_Table", k: int) -> Array:
+        """Covering vector number k of the scaled table, shape (n,)."""
+        n = table.q.size
+        cover = np.ones(n) if self.covering == "rows" else table.rows.copy()
+        if k:
+            cover *= np.exp2(4.0 * ((np.arange(1, n + 1) * k * GOLDEN) % 1.0) - 2.0)
+        cover[table.bounds] = 0.0
+        return cover
+
+
+class _End(NamedTuple):
+    """How a run of pivots ended."""
+
+    how: int
+    x: Array
+    pivots: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """An LCP with entries of about 1: x = columns x', w = w' / rows."""
+
+    A: Array
+    """Matrix [-], shape (n, n)."""
+    q: Array
+    """Constant [-], shape (n,)."""
+    rows: Array
+    """Scale of the rows, shape (n,)."""
+    columns: Array
+    """Scale of the columns, shape (n,)."""
+    bounds: IntArray
+    """Rows that say x_i <= bound and whose unknown is the multiplier of that, shape (count,)."""
+
+    @classmethod
+    def scaled(cls, M: Array, q: Array) -> "_Table":
+        rows, columns = equilibrate(M)
+        A = rows[:, None] * M * columns
+        filled = A != 0.0
+        only = np.flatnonzero((filled.sum(axis=1) == 1) & (filled.sum(axis=0) == 1) & (q > 0.0))
+        where = np.argmax(filled[only], axis=1) if only.size else only
+        upper = (A[only, where] < 0.0) & (A[where, only] > 0.0) & (where != only)
+        return cls(frozen(A), frozen(rows * q), rows, columns, only[upper])
+
+    def run(self, cover: Array, limit: int, period: int) -> _End:
+        """Pivots until z_0 leaves or nothing may leave; the inverse is refreshed every so many."""
+        n, q = self.q.size, self.q
+        needed = np.where(cover > 0.0, -q / np.where(cover > 0.0, cover, 1.0), -np.inf)
+        if n == 0 or not needed.max() > 0.0:
+            return _End(pivoting.SOLVED, np.zeros(n), 0)
+        basis = np.arange(n)
+        first = n - 1 - int(np.argmax(needed[::-1]))  # the last of several, which keeps the rows positive
+        basis[first], entering, made = 2 * n, n + first, 1
+        size = float(np.abs(q).max())
+        while made < limit:
+            fresh = self._refreshed(cover, basis)
+            if fresh is None:
+                return _End(pivoting.BROKEN, np.zeros(n), made)
+            inverse, values = fresh
+            how, entering, more = pivoting.pivots(
+                self.A, cover, inverse, values, basis, entering, min(period, limit - made), size
+            )
+            made += more
+            if how == pivoting.SOLVED:
+                fresh = self._refreshed(cover, basis)
+                return _End(how, self._unknowns(basis, values if fresh is None else fresh[1]), made)
+            if how != pivoting.LIMIT:
+                return _End(how, np.zeros(n), made)
+        return _End(pivoting.LIMIT, np.zeros(n), made)
+
+    def _refreshed(self, cover: Array, basis: IntArray) -> tuple[Array, Array] | None:
+        """Inverse and values of a basis, from its columns; None where it is singular."""
+        n = self.q.size
+        B = np.empty((n, n))
+        for i, variable in enumerate(basis.tolist()):
+            pivoting.column(self.A, cover, variable, B[:, i])
+        try:
+            inverse = np.linalg.inv(B)
+        except np.linalg.LinAlgError:
+            return None
+        values = inverse @ self.q
+        values -= inverse @ (B @ values - self.q)
+        return (np.ascontiguousarray(inverse), values) if np.isfinite(values).all() else None
+
+    def _unknowns(self, basis: IntArray, values: Array) -> Array:
+        """x in the units of the LCP, shape (n,)."""
+        n = self.q.size
+        x = np.zeros(n)
+        in_z = (basis >= n) & (basis < 2 * n)
+        x[basis[in_z] - n] = np.maximum(values[in_z], 0.0)
+        return x * self.columns
+
+
+def settled(problem: BoxProblem, z: Array) -> Array:
+    """z with the bounds it is at kept and its equations solved to rounding, shape (n,)."""
+    diagonal = np.abs(problem.A.diagonal())
+    known = diagonal > 0.0
+    rho = np.where(known, 1.0 / np.where(known, diagonal, 1.0), 1.0)
+    moved = z - rho * problem.value(z)
+    state = np.full(z.size, bases.INSIDE)
+    state[moved <= problem.lower] = bases.LOWER
+    state[moved >= problem.upper] = bases.UPPER
+    return finished(problem, z, state)
+
+
+def box_certificate(problem: BoxProblem) -> Certificate | None:
+    """A certificate that the bounds and signs of a box problem contradict each other, if one is found."""
+    conversion = box_to_contacts(problem)
+    found = find_certificate(conversion.problem)
+    if found is None:
+        return None
+    claim = conversion.certificate(found)
+    return claim if check_certificate(problem, claim).accepted else None

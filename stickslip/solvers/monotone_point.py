@@ -1,0 +1,125 @@
+"""Interior point for monotone complementarity problems: predictor and corrector on the LCP.
+
+The problem becomes an LCP (`box_to_lcp`, which keeps A + A' positive semidefinite). From x = w = a large
+number, Newton's steps on w = M x + q, x_i w_i = sigma kappa keep x, w > 0, sigma chosen by a step that aims
+at 0 (Mehrotra 1992; for the LCP Wright 1997, ch. 8). The end is exact: the pairs are decided by
+x > w and their equations solved.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.certificate import Certificate
+from stickslip.problem.checks import Array
+from stickslip.problem.convert import box_to_lcp
+from stickslip.problem.convert.complementarity import is_monotone, least_eigenvalue
+from stickslip.problem.solution import Problem, Solution, Status
+from stickslip.solvers.certify import Attempt, certified_box
+from stickslip.solvers.lemke import box_certificate, settled
+from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
+from stickslip.solvers.registry import Progress
+from stickslip.solvers.watch import Watch
+
+PATIENCE = 30
+"""Steps without halving the error before it counts as stalled."""
+NEAR = 1e-4
+"""Error below which the equations of the pairs as they stand are tried."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MonotonePoint(Options):
+    """Interior point with predictor and corrector, for monotone problems without friction."""
+
+    tolerance: float = tolerance_option()
+    max_iterations: int = iterations_option(200, "steps")
+    fraction: float = option(
+        0.995, "share of the way to the border that a step may go", low=0.5, high=1.0, open_high=True
+    )
+
+    def solve(
+        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+    ) -> Solution:
+        """Solve `problem` from the interior; a guess helps only where it is the solution."""
+        return certified_box("ipm-lcp", partial(self._run, progress), problem, guess, self.tolerance)
+
+    def _run(
+        self, progress: Progress | None, problem: BoxProblem, guess: Array | None, tolerance: float
+    ) -> Attempt:
+        certificate: Certificate | None = None
+        with Watch(problem, tolerance, self.max_iterations, progress, PATIENCE) as watch:
+            if guess is not None:
+                watch.look(guess, 0)
+            conversion = box_to_lcp(problem)
+            M = np.asarray(conversion.problem.A)
+            scale = _symmetric_scale(M)
+            path = _Path(scale[:, None] * M * scale, scale * conversion.problem.b, self.fraction)
+            while watch.goes_on:
+                if path.n and not path.step():
+                    watch.stop(Status.STALLED, "Newton's matrix is singular")
+                    break
+                z = conversion.recover(scale * path.x).r
+                error = watch.look(np.clip(z, problem.lower, problem.upper))
+                if watch.goes_on and error <= NEAR:
+                    decided = np.where(path.x > path.w, path.x, 0.0)
+                    watch.look(settled(problem, conversion.recover(scale * decided).r), 0)
+            if watch.status is not Status.SOLVED:
+                certificate = box_certificate(problem)
+                if certificate is None and not is_monotone(M):
+                    watch.stop(
+                        Status.STALLED,
+                        f"A + A' has a negative eigenvalue, {least_eigenvalue(M):.2g} of its largest entry:"
+                        " the problem is not monotone, which ipm-lcp needs; take lemke or newton-min",
+                    )
+        return watch.attempt()._replace(certificate=certificate)
+
+
+class _Path:
+    """The iterate x, w > 0 of one LCP w = M x + q."""
+
+    def __init__(self, M: Array, q: Array, fraction: float):
+        self.M, self.q, self.fraction, self.n = M, q, fraction, q.size
+        size = max(1.0, float(np.abs(q).max(initial=0.0)))
+        self.x, self.w = np.full(self.n, size), np.full(self.n, size)
+
+    def step(self) -> bool:
+        """One predictor and corrector; false where the matrix is singular."""
+        x, w = self.x, self.w
+        miss = w - self.M @ x - self.q
+        kappa = float(x @ w) / self.n
+        matrix = self.M + np.diag(w / x)
+        try:
+            inverse = np.linalg.inv(matrix)
+            dx = inverse @ (miss - w)  # sigma = 0
+            dw = self.M @ dx - miss
+            reach = self._longest(dx, dw, 1.0)
+            ahead = float((x + reach * dx) @ (w + reach * dw)) / self.n
+            sigma = (max(ahead, 0.0) / kappa) ** 3
+            dx = inverse @ (miss - w + (sigma * kappa - dx * dw) / x)
+            dw = self.M @ dx - miss
+        except np.linalg.LinAlgError:
+            return False
+        if not (np.isfinite(dx).all() and np.isfinite(dw).all()):
+            return False
+        length = self._longest(dx, dw, self.fraction)
+        self.x, self.w = x + length * dx, w + length * dw
+        return bool((self.x > 0.0).all() and (self.w > 0.0).all())
+
+    def _longest(self, dx: Array, dw: Array, fraction: float) -> float:
+        """Equal step of both, at most 1, that keeps x, w positive."""
+        rate = max(float((-dx / self.x).max()), float((-dw / self.w).max()), 0.0)
+        return 1.0 if rate <= fraction else fraction / rate
+
+
+def _symmetric_scale(M: Array) -> Array:
+    """Powers of two that bring the largest entries of rows and columns of S M S near 1, shape (n,)."""
+    size = np.maximum(np.abs(M), np.abs(M).T)
+    scale = np.ones(M.shape[0])
+    for _ in range(8 if M.size else 0):
+        largest = (scale[:, None] * size * scale).max(axis=1)
+        known = largest > 0.0
+        scale[known] *= np.exp2(-np.round(0.5 * np.log2(largest[known])))
+    return scale

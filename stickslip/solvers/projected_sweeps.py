@@ -1,0 +1,70 @@
+"""Projected Gauss-Seidel and SOR: one row of A z + b after the other, each by itself.
+
+z_i <- P_[l_i, u_i](z_i - omega (A z + b)_i / A_ii). It converges for symmetric positive definite A and
+0 < omega < 2 (Cryer 1971), and for diagonally dominant ones with omega <= 1.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from stickslip.kernels import box_sweeps
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array, frozen
+from stickslip.problem.solution import Problem, Solution, Status
+from stickslip.solvers.certify import Attempt, certified_box
+from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
+from stickslip.solvers.registry import Progress
+from stickslip.solvers.watch import Watch
+
+PATIENCE = 2_000
+"""Sweeps without halving the error before it counts as stalled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProjectedGaussSeidel(Options):
+    """Projected Gauss-Seidel and SOR row by row, for problems without friction and positive diagonal."""
+
+    tolerance: float = tolerance_option()
+    max_iterations: int = iterations_option(20_000, "sweeps")
+    omega: float = option(
+        1.0, "relaxation: above 1 is SOR, below 1 is damped", low=0.0, high=2.0, open_low=True, open_high=True
+    )
+    symmetric: bool = option(False, "sweep there and back again, which counts as one")
+
+    def solve(
+        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+    ) -> Solution:
+        """Solve `problem` from `guess` (zero if none)."""
+        return certified_box("pgs", partial(self._sweep, progress), problem, guess, self.tolerance)
+
+    def _sweep(
+        self, progress: Progress | None, problem: BoxProblem, guess: Array | None, tolerance: float
+    ) -> Attempt:
+        with Watch(problem, tolerance, self.max_iterations, progress, PATIENCE) as watch:
+            start = np.zeros(problem.size) if guess is None else guess
+            z = np.clip(start, problem.lower, problem.upper)
+            watch.look(z, 0)
+            diagonal = np.ascontiguousarray(problem.A.diagonal())
+            bad = np.flatnonzero(~(diagonal > 0.0) & (problem.lower < problem.upper))
+            if bad.size and watch.goes_on:
+                i = int(bad[0])
+                watch.stop(
+                    Status.STALLED,
+                    f"row {i} has diagonal {diagonal[i]:.3g}, which Gauss-Seidel would divide by; it must be"
+                    " positive: take lemke or newton-min",
+                )
+            A = problem.A if isinstance(problem.A, sp.csr_array) else sp.csr_array(problem.A)
+            arrays = tuple(frozen(x) for x in (A.indptr.astype(np.int64), A.indices.astype(np.int64)))
+            data, diagonal = frozen(A.data.view()), frozen(diagonal)
+            while watch.goes_on:
+                gap = watch.gap
+                box_sweeps.sweep(
+                    *arrays, data, diagonal, problem.b, problem.lower, problem.upper,
+                    self.omega, self.symmetric, gap, z,
+                )  # fmt: skip
+                watch.look(z, gap)
+        return watch.attempt()
