@@ -1,6 +1,6 @@
 """Every solver on a few problems of different kinds: what each solves to 1e-8, and in what time beside auto.
 
-    python benchmarks/choose.py [--each] [--json]
+    python benchmarks/choose.py [--each] [--json] [--solvers auto,clarabel,...]
 
 Scenes that need no data, and recorded problems where they are beside the checkout. Each solver has its
 default options and so its own limit of iterations; no clock ends a solve. Times are processor times of whole
@@ -82,11 +82,13 @@ def timed(solver: registry.Solver, problem: Problem) -> tuple[Solution, float]:
     return solution, best
 
 
-def run() -> list[dict[str, Any]]:
+def run(wanted: list[str]) -> list[dict[str, Any]]:
     """One row per solver and problem that it accepts."""
     rows = []
     for name, problem in problems():
         for solver in registry.names(sorted(kinds(problem))):
+            if solver not in wanted:
+                continue
             solution, seconds = timed(registry.make(solver, tolerance=TOLERANCE), problem)
             rows.append(
                 {
@@ -115,6 +117,7 @@ def summary(rows: list[dict[str, Any]], solver: str) -> dict[str, Any]:
         "accepted": len(own),
         "solved": len(solved),
         "relaxed": sum(row["status"] == Status.RELAXED.name for row in own.values()),
+        "approximate": sum(row["status"] == Status.APPROXIMATE.name for row in own.values()),
         "ratio": math.exp(sum(logs) / len(logs)) if logs else math.nan,
         "error": max((row["error"] for row in own.values()), default=math.nan),
         "missed": [name for name in own if name not in solved],
@@ -125,10 +128,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--each", action="store_true", help="print a line per solver and problem too")
     parser.add_argument("--json", action="store_true", help="print JSON and nothing else")
+    own = [name for name in registry.names() if not registry.entry(name).package]
+    parser.add_argument(
+        "--solvers", default=",".join(own), help="those to run, auto among them; ours by default"
+    )
     arguments = parser.parse_args()
+    wanted = arguments.solvers.split(",")
     with threadpool_limits(1):
-        rows = run()
-    summaries = [summary(rows, solver) for solver in registry.names()]
+        rows = run(wanted)
+    summaries = [summary(rows, solver) for solver in wanted]
     if arguments.json:
         print(json.dumps({"solves": rows, "solvers": summaries}, indent=2))
         return
@@ -143,6 +151,7 @@ def main() -> None:
     print("|---|---|---|---|---|")
     for s in sorted(summaries, key=lambda s: (-s["solved"], s["ratio"])):
         law = f", {s['relaxed']} RELAXED" if s["relaxed"] else ""
+        law += f", {s['approximate']} APPROXIMATE" if s["approximate"] else ""
         ratio = f"{s['ratio']:.1f}" if s["ratio"] < 10.0 else f"{s['ratio']:.0f}"
         print(
             f"| `{s['solver']}` | {s['solved']} of {s['accepted']}{law} | {ratio}"

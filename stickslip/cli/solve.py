@@ -39,7 +39,8 @@ def solve(
     The solver auto tries several methods in turn; what it tried is shown.
 
     Exit status 1 says that a solve missed its tolerance (or met it only on the
-    convex relaxation), 2 that a file or an option could not be used.
+    convex relaxation or on pyramids), 2 that a file, an option or a solver
+    could not be used.
 
     With --json a number that is not finite is null, and a file that could not be
     used is an object with file and error.
@@ -101,14 +102,17 @@ def solve(
 def run(
     path: Path, record: ProblemRecord, solver: Any, guess: str, progress: Progress | None = None
 ) -> Outcome:
-    """Solve one problem; `InputError` if the solver cannot take it."""
+    """Solve one problem; `InputError` if the solver cannot take it, or cannot be run here."""
     from stickslip.problem.checks import ProblemError
+    from stickslip.solvers.programs import MissingPackage
 
     try:
         start = stored_guess(record) if guess == "stored" else None
         solution = solver.solve(record.problem, guess=start, progress=progress)
     except (ProblemError, InputError) as error:
         raise InputError(f"{path}: {error}") from None
+    except MissingPackage as error:
+        raise InputError(str(error)) from None
     return Outcome(path, answer_data(solution, solver), solution, record)
 
 

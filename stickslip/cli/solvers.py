@@ -41,14 +41,17 @@ def solvers(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
     elif name:
         _show_one(name)
     else:
-        rows = [(each, _accepted(each), registry.entry(each).summary) for each in known]
-        table(("solver", "accepts", "summary"), rows, folds=("accepts", "summary"))
+        rows = [
+            (each, _accepted(each), registry.entry(each).availability, registry.entry(each).summary)
+            for each in known
+        ]
+        table(("solver", "accepts", "here", "summary"), rows, folds=("accepts", "here", "summary"))
         print(f"\n{DEFAULT_SOLVER} is used where none is named; `stickslip solvers NAME` shows its options")
     return 0
 
 
 def describe(name: str) -> dict[str, Any]:
-    """One solver as data: name, summary, accepted kinds of block, options."""
+    """One solver as data: name, summary, accepted kinds of block, whether it runs here, options."""
     from stickslip.solvers import registry
 
     entry = registry.entry(name)
@@ -57,6 +60,7 @@ def describe(name: str) -> dict[str, Any]:
         "summary": entry.summary,
         "accepts": sorted(entry.accepts),
         "exact": entry.exact,
+        "here": entry.availability,
         "options": [_option(spec) for spec in entry.options],
     }
 
@@ -83,9 +87,9 @@ def _show_one(name: str) -> None:
     from stickslip.solvers.options import allowed
 
     entry = registry.entry(name)
-    relaxation = "the convex relaxation of Coulomb's law, which differs where something slides"
-    law = "Coulomb's law" if entry.exact else relaxation
-    pairs(name, [("summary", entry.summary), ("accepts", _accepted(name)), ("solves", law)])
+    law = "Coulomb's law" if entry.exact else entry.instead
+    facts = [("summary", entry.summary), ("accepts", _accepted(name)), ("solves", law)]
+    pairs(name, [*facts, ("here", entry.availability if entry.package else "")])
     rows = [
         (spec.name, _default(spec.default), spec.metadata["unit"], allowed(spec), spec.metadata["doc"])
         for spec in entry.options

@@ -25,6 +25,9 @@ class Status(Enum):
     STALLED = "progress stopped above tolerance; relax it, or try another solver where there is one"
     NOT_FINITE = "NaN or inf met on the way; check the scaling of W and u_free"
     RELAXED = "solves the convex relaxation, which is not Coulomb's law where something slides"
+    APPROXIMATE = (
+        "solves an approximation of the law, such as a pyramid in place of the cone, but not the law"
+    )
     INFEASIBLE = "there is no solution: no impulses keep the contacts from closing; the certificate proves it"
 
     @property

@@ -4,11 +4,13 @@ An adapter is one function in `stickslip.solvers.adapters`, and imports its pack
 It sees numbers of order one: scaling, the outer loop on the shift and the judge are not its business.
 """
 
+from importlib import import_module
 from typing import NamedTuple, Protocol
 
-from stickslip.problem.checks import Array
+from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.solution import Status
+from stickslip.solvers.registry import entry
 
 
 class ProgramAnswer(NamedTuple):
@@ -35,3 +37,26 @@ class Adapter(Protocol):
 
 class MissingPackage(ImportError):  # noqa: N818 (a package that is not there is not an error of ours)
     """The package behind a solver cannot be used here; the message says what to install or to license."""
+
+
+def no_second_order(name: str, program: ConeProgram) -> None:
+    """A `ProblemError` where a solver of quadratic programs is given a second-order cone."""
+    if program.second_order.size:
+        raise ProblemError(
+            f"{name} takes linear rows only, and the program has {program.second_order.size} second-order"
+            " cones; give facets=8 for the pyramid"
+        )
+
+
+def needed(name: str) -> None:
+    """`MissingPackage` with what to install, where the package of the solver `name` is not there."""
+    line = entry(name)
+    if not line.installed:
+        raise MissingPackage(
+            f"{name} needs the package {line.package}, which is not installed;"
+            f' install it with: pip install "stickslip[{line.extra}]"'
+        )
+    try:
+        import_module(line.package)
+    except ImportError as error:
+        raise MissingPackage(f"{name}: the package {line.package} cannot be imported: {error}") from error

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import Field, dataclass, fields
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import ArrayLike
@@ -41,11 +42,33 @@ class Entry:
     accepts: frozenset[str]
     """Kinds of block it takes, out of `stickslip.problem.sets.KINDS`."""
     exact: bool = True
-    """Whether it solves Coulomb's law; otherwise its convex relaxation, and says so."""
+    """Whether it solves Coulomb's law; otherwise what `instead` names, and says so."""
+    instead: str = "the convex relaxation of Coulomb's law, which differs where something slides"
+    """What it solves where it is not exact."""
+    extra: str = ""
+    """Extra of stickslip that installs its package; empty where nothing is to be installed."""
+    package: str = ""
+    """Package of others that it needs, by its import name."""
+    reach: float = 1e-12
+    """Finest tolerance that it is held to on problems of known answer [-]."""
+    licensed: bool = False
+    """Whether its package wants a licence of its own, which only a solve finds out about."""
 
     def load(self) -> Any:
         """The class of the solver."""
         return getattr(import_module(self.module), self.cls)
+
+    @property
+    def installed(self) -> bool:
+        """Whether its package is there; it is looked for, not imported."""
+        return not self.package or find_spec(self.package) is not None
+
+    @property
+    def availability(self) -> str:
+        """Whether it can be run here, and otherwise what to do."""
+        if not self.installed:
+            return f'not installed: pip install "stickslip[{self.extra}]"'
+        return "installed; needs a licence" if self.licensed else "available"
 
     @property
     def summary(self) -> str:
@@ -63,6 +86,13 @@ _ALL = frozenset(KINDS)
 _PLAIN = frozenset(("free", "nonnegative", "interval", "coulomb2d", "coulomb3d"))
 
 _BOX = frozenset(("free", "nonnegative", "interval"))
+_PYRAMID = "the law of pyramids in place of the cones, which is Coulomb's in 2D"
+
+
+def _external(name: str, cls: str, package: str, **more: Any) -> Entry:
+    """A solver of others, from `solvers/external.py`; its extra has its name unless another is given."""
+    return Entry(name, _SOLVERS + "external", cls, _ALL, package=package, **({"extra": name} | more))
+
 
 _TABLE = {
     entry.name: entry
@@ -88,6 +118,16 @@ _TABLE = {
         Entry("ipm-lcp", _SOLVERS + "monotone_point", "MonotonePoint", _BOX),
         Entry("enumerate", _SOLVERS + "enumeration", "Enumeration", _BOX),
         Entry("admm", _SOLVERS + "admm", "Admm", _ALL),
+        _external("clarabel", "Clarabel", "clarabel", extra="", reach=1e-8),
+        _external("scs", "Scs", "scs", reach=1e-10),
+        _external("qoco", "Qoco", "qoco", reach=1e-7),
+        _external("ecos", "Ecos", "ecos", reach=1e-6),
+        _external("piqp", "Piqp", "piqp", reach=1e-10, exact=False, instead=_PYRAMID),
+        _external("proxqp", "ProxQP", "proxsuite", reach=1e-10, exact=False, instead=_PYRAMID),
+        _external("ipopt", "Ipopt", "casadi", reach=1e-7),
+        _external("gurobi", "Gurobi", "gurobipy", reach=1e-6, licensed=True),
+        _external("mosek", "Mosek", "mosek", reach=1e-6, licensed=True),
+        _external("gams", "Gams", "gamspy", reach=1e-6, licensed=True),
     )
 }
 

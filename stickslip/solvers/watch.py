@@ -106,7 +106,7 @@ class Watch:
         if error < self.error or residuals.solved(self.tolerance):
             self.error, self.best = error, r.copy()
             self.best_v, self.best_lam = (None if x is None else x.copy() for x in (v, lam))
-        if residuals.solved(self.tolerance) and not self._nearly_exact(r, error):
+        if residuals.solved(self.tolerance) and not self._nearly_exact(r, error, v, lam):
             self.status = Status.RELAXED if self.relaxed else Status.SOLVED
         elif not np.isfinite(error):
             self.status = Status.NOT_FINITE
@@ -118,11 +118,11 @@ class Watch:
         self._tell()
         return error
 
-    def _nearly_exact(self, r: Array, error: float) -> bool:
+    def _nearly_exact(self, r: Array, error: float, v: Array | None, lam: Array | None) -> bool:
         """Whether a relaxed answer may still become one of the exact law, where nothing slides."""
         if not self.relaxed or error <= NEARLY * self.tolerance:
             return False
-        exact = examine(self.problem, np.ascontiguousarray(r), None, None)[0]
+        exact = examine(self.problem, np.ascontiguousarray(r), v, lam)[0]
         return self.tolerance < exact.error <= self.tolerance / NEARLY
 
     def stop(self, status: Status, reason: str = "") -> None:

@@ -189,6 +189,21 @@ def test_a_solver_that_does_not_take_the_blocks(run, local_file, global_file, mo
         )
 
 
+def test_a_solver_whose_package_is_not_installed(run, local_file, monkeypatch):
+    find = registry.find_spec
+    monkeypatch.setattr(registry, "find_spec", lambda name: None if name == "scs" else find(name))
+    run("solve", local_file, "--solver", "scs").refuses(
+        "scs needs the package scs, which is not installed", 'pip install "stickslip[scs]"'
+    )
+
+
+def test_a_pyramid_is_not_the_law(run, local_file):
+    result = run("solve", local_file, "--solver", "clarabel", "--option", "facets=8")
+    assert result.code == 1
+    assert "clarabel: APPROXIMATE (pyramids of 8 facets: their law is solved to" in result.out
+    result.says("approximate", "pyramids of 8 facets")
+
+
 def test_rolling_contacts_are_refused_by_the_interior_point(run, rolling_file):
     run("solve", rolling_file, "--solver", "ipm").refuses(
         str(rolling_file), "ipm does not take rolling blocks", "auto"

@@ -1,6 +1,8 @@
 """`stickslip solvers`: the registry as a table and as JSON."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -43,3 +45,22 @@ def test_json(run):
 
 def test_an_unknown_solver_is_refused_with_the_known_ones(run):
     run("solvers", "magic").refuses("magic", *registry.names())
+
+
+def test_what_can_be_run_here_is_shown(run, monkeypatch):
+    find = registry.find_spec
+    monkeypatch.setattr(registry, "find_spec", lambda name: None if name == "scs" else find(name))
+    lines = {line.split()[0]: line for line in run("solvers").out.splitlines() if line}
+    assert 'not installed: pip install "stickslip[scs]"' in lines["scs"]
+    assert "available" in lines["nsgs"]
+    assert 'here     not installed: pip install "stickslip[scs]"' in run("solvers", "scs").out
+    scs = json.loads(run("solvers", "scs", "--json").out)
+    assert scs["here"] == 'not installed: pip install "stickslip[scs]"'
+    assert "pyramids" in run("solvers", "piqp").out
+
+
+def test_listing_the_solvers_imports_none_of_the_others():
+    code = "import sys; from stickslip.cli.main import main; main(['solvers']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    packages = {registry.entry(name).package for name in registry.names()} - {""}
+    assert not packages & set(done.stdout.splitlines()[-1].split())

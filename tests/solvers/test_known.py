@@ -8,6 +8,7 @@ from stickslip import BoxProblem, Status, judge
 from stickslip.problem.convert import box_to_contacts
 from stickslip.solvers import registry
 from stickslip.solvers.certify import refuse_unknown_blocks
+from stickslip.solvers.programs import MissingPackage
 
 
 def kinds(problem):
@@ -22,43 +23,57 @@ CASES = [
 ]
 
 
+def solve(name, problem, finest, **options):
+    """The answer of a solver at its own reach if that is less than `finest`; skips where it cannot be run."""
+    tolerance = max(finest, registry.entry(name).reach)
+    try:
+        return registry.make(name, tolerance=tolerance).solve(problem, **options), tolerance
+    except MissingPackage as missing:
+        pytest.skip(str(missing))
+
+
 @pytest.mark.parametrize(("name", "case"), CASES)
 def test_every_solver_on_every_known_problem(name, case):
-    known = KNOWN[case]
-    solution = registry.make(name, tolerance=1e-12).solve(known.problem)
-    if known.slides and not registry.entry(name).exact:
+    known, entry = KNOWN[case], registry.entry(name)
+    solution, tolerance = solve(name, known.problem, 1e-12)
+    if known.slides and not entry.exact and "relaxation" in entry.instead:
         assert solution.status is Status.RELAXED
         assert "relaxation" in repr(solution)
         assert judge(known.problem, solution.r, solution.v, solution.lam, relaxed=True).solved(1e-12)
         assert solution.residuals.natural > 1e-3, "it solves another law, and the judge says so"
         return
+    if known.slides and not entry.exact and not solution.ok:
+        assert solution.status is Status.APPROXIMATE
+        assert "pyramids of 8 facets: their law is solved to" in repr(solution)
+        assert 1e-3 < solution.residuals.error < 0.1, "a pyramid is not the cone, and the judge says so"
+        return
     solution.or_raise()
-    residuals = judge(known.problem, solution.r, solution.v, solution.lam)
-    assert residuals.natural <= 1e-12
-    assert residuals.natural_scaled <= 1e-12
-    assert residuals.impulse <= 1e-10
-    assert residuals.velocity <= 1e-10
-    assert residuals.work <= 1e-10
-    assert residuals.equilibrium <= 1e-12
-    assert residuals.joints <= 1e-12
+    residuals, distance = judge(known.problem, solution.r, solution.v, solution.lam), 100.0 * tolerance
+    assert residuals.natural <= tolerance
+    assert residuals.natural_scaled <= tolerance
+    assert residuals.impulse <= distance
+    assert residuals.velocity <= distance
+    assert residuals.work <= distance
+    assert residuals.equilibrium <= tolerance
+    assert residuals.joints <= tolerance
     if known.r is not None:
-        np.testing.assert_allclose(solution.r, known.r, atol=1e-10)
+        np.testing.assert_allclose(solution.r, known.r, atol=distance)
     if known.u is not None:
-        np.testing.assert_allclose(solution.u, known.u, atol=1e-10)
+        np.testing.assert_allclose(solution.u, known.u, atol=distance)
     if known.total is not None:
-        np.testing.assert_allclose(solution.contact_impulses.sum(axis=0), known.total, atol=1e-10)
+        np.testing.assert_allclose(solution.contact_impulses.sum(axis=0), known.total, atol=distance)
 
 
 @pytest.mark.parametrize("name", registry.names(accepting=["coulomb3d"]))
 def test_same_input_same_bytes_and_a_guess_costs_nothing(name):
-    known = KNOWN["coupled slip"]
-    solver = registry.make(name, tolerance=1e-10)
-    first, again = solver.solve(known.problem), solver.solve(known.problem)
+    known, entry = KNOWN["coupled slip"], registry.entry(name)
+    (first, _), (again, _) = (solve(name, known.problem, 1e-10) for _ in range(2))
     assert first.r.tobytes() == again.r.tobytes()
     assert first.iterations == again.iterations
-    warm = solver.solve(known.problem, guess=first.r)
+    warm, _ = solve(name, known.problem, 1e-10, guess=first.r)
     assert warm.iterations <= first.iterations
-    assert warm.status is first.status is (Status.SOLVED if registry.entry(name).exact else Status.RELAXED)
+    other = Status.RELAXED if "relaxation" in entry.instead else Status.APPROXIMATE
+    assert warm.status is first.status is (Status.SOLVED if entry.exact else other)
 
 
 @pytest.mark.parametrize("name", registry.names())

@@ -1,0 +1,135 @@
+"""MOSEK's interior point for conic programs.
+
+MOSEK takes no quadratic objective beside cones, so that it becomes one more cone: with P = F'F
+
+    min t + c'x,   (t, 1, F x) in {2 t 1 >= |F x|²},   A x + b ∈ C,
+
+every set an affine conic constraint F x + g ∈ D, whose multipliers are y.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+from stickslip.problem.checks import Array
+from stickslip.problem.program import ConeProgram
+from stickslip.problem.solution import Status
+from stickslip.solvers.programs import MissingPackage, ProgramAnswer
+
+LICENCE = range(1000, 1032)
+"""MOSEK's response codes that speak of licences."""
+
+NO_CURVATURE = 1e-14
+"""Eigenvalue of P, over the largest of its block, below which it is taken to be zero."""
+
+
+def available() -> str:
+    """Why MOSEK cannot be run here, "" if it can; the licence is not looked at."""
+    return "" if find_spec("mosek") else "mosek needs the package mosek: pip install 'stickslip[mosek]'"
+
+
+def run(program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramAnswer:
+    """Solve `program` by MOSEK."""
+    missing = available()
+    if missing:
+        raise MissingPackage(missing)
+    mosek: Any = import_module("mosek")
+    nothing = np.zeros(program.size), np.zeros(program.rows)
+    try:
+        with mosek.Env() as env, env.Task() as task:
+            constraints = build(mosek, task, program)
+            for name in ("pfeas", "dfeas", "rel_gap", "mu_red"):
+                task.putdouparam(getattr(mosek.dparam, "intpnt_co_tol_" + name), tolerance)
+            task.putintparam(mosek.iparam.intpnt_max_iterations, max_iterations)
+            task.putintparam(mosek.iparam.num_threads, 1)
+            ended = task.optimize()
+            return _answer(mosek, task, program, constraints, ended)
+    except mosek.Error as error:
+        code = int(error.errno)
+        if code in LICENCE:
+            raise MissingPackage(
+                f"mosek is installed but has no licence: {_line(error.msg)} ({code})"
+            ) from error
+        return ProgramAnswer(*nothing, Status.STALLED, 0, f"error {code}: {_line(error.msg)}")
+
+
+def build(mosek: Any, task: Any, program: ConeProgram) -> int:
+    """Put `program` into `task`; the number of affine conic constraints that hold A x + b ∈ C, put first."""
+    n, m = program.size, program.rows
+    F = root(program.P)
+    curved = F.shape[0] > 0
+    task.appendvars(n + curved)
+    task.putvarboundsliceconst(0, n + curved, mosek.boundkey.fr, 0.0, 0.0)
+    task.putclist(np.arange(n, dtype=np.int32), np.array(program.c))
+    task.appendafes(m + (2 + F.shape[0]) * curved)
+    _rows(task, program.A, 0)
+    task.putafegslice(0, m, np.array(program.b))
+    start = program.cone_start.tolist()
+    plain, head = slice(program.zero, start[0]), slice(0, program.zero)
+    for rows, domain in ((head, task.appendrzerodomain), (plain, task.appendrplusdomain)):
+        if rows.stop > rows.start:
+            task.appendaccseq(domain(rows.stop - rows.start), rows.start, None)
+    for first, last in pairwise(start):
+        domain = task.appendquadraticconedomain if last - first > 1 else task.appendrplusdomain
+        task.appendaccseq(domain(last - first), first, None)
+    constraints = int(task.getnumacc())
+    if curved:
+        task.putcj(n, 1.0)
+        task.putafefentry(m, n, 1.0)
+        task.putafeg(m + 1, 1.0)
+        _rows(task, F, m + 2)
+        task.appendaccseq(task.appendrquadraticconedomain(2 + F.shape[0]), m, None)
+    task.putobjsense(mosek.objsense.minimize)
+    return constraints
+
+
+def root(P: sp.csr_array) -> sp.csr_array:
+    """F with P = F'F, shape (rank, n), block by block of P: its eigenvectors, as P may be singular."""
+    n = P.shape[0]
+    count, label = connected_components(P, directed=False)
+    order = np.argsort(label, kind="stable")
+    ends = np.searchsorted(label[order], np.arange(count + 1))
+    rows, columns, entries = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
+    rank = 0
+    for first, last in pairwise(ends.tolist()):
+        part = order[first:last]
+        values, vectors = np.linalg.eigh(P[part][:, part].toarray())
+        kept = values > NO_CURVATURE * abs(values).max(initial=0.0)
+        block = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+        rows.append(np.repeat(rank + np.arange(block.shape[0]), part.size))
+        columns.append(np.tile(part, block.shape[0]))
+        entries.append(block.ravel())
+        rank += block.shape[0]
+    where = np.concatenate(rows), np.concatenate(columns)
+    return sp.csr_array((np.concatenate(entries), where), shape=(rank, n))
+
+
+def _line(message: str) -> str:
+    return " ".join(message.split())
+
+
+def _rows(task: Any, matrix: sp.csr_array, first: int) -> None:
+    entries = sp.coo_array(matrix)
+    task.putafefentrylist(entries.row.astype(np.int64) + first, entries.col.astype(np.int32), entries.data)
+
+
+def _answer(mosek: Any, task: Any, program: ConeProgram, constraints: int, ended: Any) -> ProgramAnswer:
+    iterations = int(task.getintinf(mosek.iinfitem.intpnt_iter))
+    found = mosek.soltype.itr
+    if not task.solutiondef(found):
+        nothing = np.zeros(program.size), np.zeros(program.rows)
+        return ProgramAnswer(*nothing, Status.STALLED, iterations, f"no solution: {ended}")
+    said = task.getsolsta(found)
+    status = {
+        mosek.solsta.optimal: Status.SOLVED,
+        mosek.solsta.prim_infeas_cer: Status.INFEASIBLE,
+        mosek.solsta.dual_infeas_cer: Status.INFEASIBLE,
+    }.get(said, Status.MAX_ITERATIONS if ended == mosek.rescode.trm_max_iterations else Status.STALLED)
+    x: Array = np.array(task.getxx(found))[: program.size]
+    y = [np.array(task.getaccdoty(found, i)) for i in range(constraints)]
+    return ProgramAnswer(x, np.concatenate([np.zeros(0), *y]), status, iterations, str(said).split(".")[-1])

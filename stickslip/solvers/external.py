@@ -1,0 +1,229 @@
+"""Solvers of others, on the cone programs of contact problems.
+
+Each sees one convex program at a time, scaled to units of its own, in impulses (dual) or velocities (primal).
+Coulomb's law is a loop around it: the shift s of the normal velocities is held, the program solved, and
+
+    s <- sum_k mu_k |u_k|
+
+until the judge says solved (Acary, Cadoux, Lemaréchal & Malick 2011; for one block on a slope it contracts
+by mu² / (1 + mu²)). One program with s = 0 is the convex relaxation. With `facets` the cones are pyramids,
+whose own law is solved exactly, and Coulomb's to what the pyramid allows. Recorded W are a little
+unsymmetric: the program has the symmetric part P, and (W - P) r is held with s.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from importlib import import_module
+from typing import Any, ClassVar
+
+from numpy.typing import ArrayLike
+
+from stickslip.problem.certificate import Certificate
+from stickslip.problem.checks import Array, ProblemError
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.convert import Answer, Conversion, reduce_to_contacts
+from stickslip.problem.convert.cone_programs import (
+    ProgramConversion,
+    dual_program,
+    primal_program,
+)
+from stickslip.problem.sets import ProductSet
+from stickslip.problem.solution import Problem, Solution
+from stickslip.solvers.certify import Attempt, certified, certified_globally
+from stickslip.solvers.infeasibility import find_certificate
+from stickslip.solvers.options import LARGEST_INT, Options, iterations_option, option, tolerance_option
+from stickslip.solvers.program_loop import ProgramLoop
+from stickslip.solvers.programs import Adapter, needed
+from stickslip.solvers.registry import Progress
+from stickslip.solvers.watch import Watch
+
+FACETS = "sides of the pyramid in place of each cone, even, 4 or more; 0 keeps the cone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class External(Options):
+    """Base of all: the options, and the loop around the programs."""
+
+    tolerance: float = tolerance_option()
+    max_iterations: int = iterations_option(200, "iterations on one program")
+    formulation: str = option(
+        "dual", "unknowns of the program: impulses, or velocities (GlobalProblem only)",
+        choices=("dual", "primal"),
+    )  # fmt: skip
+    law: str = option(
+        "exact", "Coulomb's law by a loop on the shift, or its convex relaxation by one program",
+        choices=("exact", "relaxed"),
+    )  # fmt: skip
+    facets: int = option(0, FACETS, low=0)
+    outer: int = option(200, "most programs in the loop on the shift", low=1)
+    scale: bool = option(True, "scale every program to units of its own before it is handed over")
+
+    name: ClassVar[str]
+    """Name in the registry."""
+    module: ClassVar[str]
+    """Module of the adapter in `stickslip.solvers.adapters`."""
+    interior: ClassVar[bool] = True
+    """Whether accuracy is cheap, so that every program is solved as well as it can be."""
+    linear: ClassVar[bool] = False
+    """Whether it takes linear rows only."""
+
+    def __post_init__(self) -> None:
+        super(External, self).__post_init__()
+        if self.facets and (self.facets < 4 or self.facets % 2):
+            raise ValueError(
+                f"{type(self).__name__}: facets must be 0 or even and at least 4, got {self.facets}"
+            )
+
+    def solve(
+        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+    ) -> Solution:
+        """Solve `problem`; of a guess only the shift is used, and itself where it is the answer."""
+        run = self._adapter()
+        if self.formulation == "primal":
+            method = partial(self._primal, run, progress)
+            setting = 'formulation="primal"'
+            return certified_globally(self.name, setting, method, problem, guess, self.tolerance)
+        return certified(self.name, partial(self._dual, run, progress), problem, guess, self.tolerance)
+
+    def _adapter(self) -> Adapter:
+        """The adapter with the options that only it has; `MissingPackage` where its package is missing."""
+        needed(self.name)
+        run: Adapter = import_module(f"stickslip.solvers.adapters.{self.module}").run
+        return partial(run, **self._settings())
+
+    def _settings(self) -> dict[str, Any]:
+        return {}
+
+    def _dual(
+        self, run: Adapter, progress: Progress | None,
+        problem: ContactProblem, guess: Array | None, tolerance: float,
+    ) -> Attempt:  # fmt: skip
+        self._refuse(problem.K)
+        with Watch(problem, tolerance, LARGEST_INT, progress, relaxed=self.law == "relaxed") as watch:
+            start = None if guess is None else Answer(guess)
+            loop = ProgramLoop(self, run, watch, partial(self._converted, dual_program, problem), start)
+        return loop.attempt(lambda direction: find_certificate(problem, direction))
+
+    def _primal(
+        self, run: Adapter, progress: Progress | None,
+        problem: GlobalProblem, guess: Array | None, tolerance: float,
+    ) -> tuple[Attempt, Answer]:  # fmt: skip
+        self._refuse(problem.K)
+        with Watch(problem, tolerance, LARGEST_INT, progress, relaxed=self.law == "relaxed") as watch:
+            start = None
+            if guess is not None:
+                reduction = reduce_to_contacts(problem)
+                start = reduction.recover(reduction.guess(guess))
+            loop = ProgramLoop(self, run, watch, partial(self._converted, primal_program, problem), start)
+        attempt = loop.attempt(lambda direction: _reduced_certificate(reduce_to_contacts(problem), direction))
+        return attempt, Answer(attempt.r, loop.answer.v, loop.answer.lam)
+
+    def _converted(self, convert: Callable[[Any, int], ProgramConversion], problem: Any) -> ProgramConversion:
+        try:
+            return convert(problem, self.facets)
+        except ProblemError as error:
+            raise ProblemError(f"{self.name}: {error}") from None
+
+    def _refuse(self, K: ProductSet) -> None:
+        if self.linear and not self.facets and (K.group_size > 1).any():
+            raise ProblemError(
+                f"{self.name} takes linear rows only, not the cones of 3D friction; give facets of 4 or more"
+                " for pyramids in their place"
+            )
+
+
+def _reduced_certificate(
+    reduction: Conversion[ContactProblem], direction: Array | None
+) -> Certificate | None:
+    """A certificate of a global problem, found on its contacts."""
+    given = None if direction is None else reduction.guess(direction)
+    found = find_certificate(reduction.problem, given)
+    return None if found is None else reduction.certificate(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clarabel(External):
+    """Clarabel: interior point on the cone program, in a loop on the shift."""
+
+    name, module = "clarabel", "clarabel_cones"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scs(External):
+    """SCS: operator splitting on the cone program, in a loop on the shift."""
+
+    name, module, interior = "scs", "scs_cones", False
+    max_iterations: int = iterations_option(100_000, "iterations on one program")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Qoco(External):
+    """QOCO: interior point on the cone program, in a loop on the shift."""
+
+    name, module = "qoco", "qoco_cones"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ecos(External):
+    """ECOS: interior point on the cone program with its objective as a cone, in a loop on the shift."""
+
+    name, module = "ecos", "ecos_cones"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piqp(External):
+    """PIQP: proximal interior point on the pyramid, in a loop on the shift."""
+
+    name, module, linear = "piqp", "piqp_rows", True
+    facets: int = option(8, FACETS, low=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProxQP(External):
+    """ProxQP: proximal augmented Lagrangian on the pyramid, in a loop on the shift."""
+
+    name, module, interior, linear = "proxqp", "proxqp_rows", False, True
+    max_iterations: int = iterations_option(10_000, "iterations on one program")
+    facets: int = option(8, FACETS, low=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ipopt(External):
+    """Ipopt through CasADi: interior point on the program as a smooth one, in a loop on the shift."""
+
+    name, module = "ipopt", "ipopt_casadi"
+    max_iterations: int = iterations_option(500, "iterations on one program")
+    form: str = option("qcp", "cones as s_0² >= |s|², or as s_0 >= |s| smoothed", choices=("qcp", "nlp"))
+
+    def _settings(self) -> dict[str, Any]:
+        return {"form": self.form}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gurobi(External):
+    """Gurobi: barrier method on the cone program, in a loop on the shift; needs a licence."""
+
+    name, module = "gurobi", "gurobi"
+    max_iterations: int = iterations_option(500, "iterations on one program")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mosek(External):
+    """MOSEK: interior point on the cone program, in a loop on the shift; needs a licence."""
+
+    name, module = "mosek", "mosek_task"
+    max_iterations: int = iterations_option(500, "iterations on one program")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gams(External):
+    """GAMS through gamspy: one of its solvers on the program, in a loop on the shift; needs a licence."""
+
+    name, module = "gams", "gams_programs"
+    max_iterations: int = iterations_option(10_000, "iterations on one program")
+    engine: str = option("CONOPT", "solver of GAMS: CONOPT, CPLEX, IPOPT, KNITRO, MINOS, PATH, ...")
+    form: str = option("qcp", "cones as s_0² >= |s|², or as s_0 >= |s| smoothed", choices=("qcp", "nlp"))
+
+    def _settings(self) -> dict[str, Any]:
+        return {"solver": self.engine, "form": self.form}
