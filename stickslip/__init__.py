@@ -20,6 +20,7 @@ DEFAULT_SOLVER = "auto"
 _HOME = {
     "stickslip.problem.contact": ("ContactProblem", "GlobalProblem", "Level"),
     "stickslip.problem.box": ("BoxProblem", "lcp", "mlcp", "relay"),
+    "stickslip.problem.nonlinear": ("NonlinearProblem",),
     "stickslip.problem.sets": (
         "ProductSet", "coulomb", "free", "friction", "interval", "nonnegative", "rolling", "torsional",
     ),
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from stickslip.problem.existence import Existence
     from stickslip.problem.fingerprint import fingerprint
     from stickslip.problem.jacobian import ContactBlocks, contact_blocks
+    from stickslip.problem.nonlinear import NonlinearProblem
     from stickslip.problem.residuals import Residuals, judge
     from stickslip.problem.sets import (
         ProductSet,
@@ -62,7 +64,7 @@ if TYPE_CHECKING:
 
 
 def solve(
-    problem: "ContactProblem | GlobalProblem | BoxProblem",
+    problem: "ContactProblem | GlobalProblem | BoxProblem | NonlinearProblem",
     solver: str = DEFAULT_SOLVER,
     *,
     guess: Any = None,

@@ -5,10 +5,10 @@ The mixed complementarity problem: a bound that is infinite on both sides makes 
 BoxProblem, and a variational inequality over a box either way (Facchinei & Pang 2003, 1.1 and 1.2).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, ProblemError, finite, flat, floats
 
-Matrix = np.ndarray | sp.csr_array
+Matrix: TypeAlias = Any
 """A Jacobian: one array, or a SciPy matrix by rows."""
 
 
@@ -80,7 +80,9 @@ class NonlinearProblem:
             )
         for name in ("residual", "jacobian"):
             if not callable(getattr(self, name)):
-                raise ProblemError(f"{name} is {type(getattr(self, name)).__name__}, expected a function of z")
+                raise ProblemError(
+                    f"{name} is {type(getattr(self, name)).__name__}, expected a function of z"
+                )
         given = np.size(self.reference) or not n
         _set(self, "reference", flat("reference", self.reference if given else self.nearest(np.zeros(n)), n))
         finite("reference", self.reference, lambda k: self.name(k[0]))
@@ -103,7 +105,7 @@ class NonlinearProblem:
         F = np.asarray(self.residual(flat("z", z, self.size)))
         if F.shape != (self.size,) or F.dtype.kind not in "biuf":
             raise ProblemError(
-                f"the residual gives an array of {F.dtype} of shape {F.shape}, expected ({self.size},) numbers"
+                f"the residual gives {F.dtype} of shape {F.shape}, expected ({self.size},) numbers"
             )
         return F.astype(np.float64)
 

@@ -25,11 +25,9 @@ import scipy.sparse as sp
 from scipy.linalg import lapack
 from scipy.sparse import linalg as sparse_linalg
 
-from stickslip.problem.checks import Array
+from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.nonlinear import Matrix, NonlinearProblem
 
-DENSE = 300
-"""Unknowns up to which matrices are factored as one array."""
 ARMIJO = 1e-4
 """Share of the predicted decrease of the merit that a step must bring."""
 SHORTEST = 2.0**-14
@@ -42,8 +40,8 @@ SINGULAR = 1e-11
 """Reciprocal condition number below which a matrix is taken for singular."""
 LEAST_DAMPING, MOST_DAMPING = 1e-18, 1e4
 """Range of the parameter of Levenberg and Marquardt."""
-STILL = 12
-"""Steps without lowering the best merit by a tenth after which a phase has stopped."""
+FIRST_DAMPING, TRIALS = 1e-6, 8
+"""Its first value, times min(1, |Phi|²), and how often it is raised in one step."""
 
 
 class Equations(NamedTuple):
@@ -57,183 +55,196 @@ class Equations(NamedTuple):
     """Derivative by F, component by component, shape (n,)."""
 
 
-def fischer_burmeister(z: Array, F: Array, lower: Array, upper: Array, kappa: float = 0.0) -> Equations:
-    """The nested function of Fischer and Burmeister for every component."""
-    has_low, has_high = lower > -np.inf, upper < np.inf
-    value, by_z, by_F = F.copy(), np.zeros_like(z), np.ones_like(z)
-    b = np.flatnonzero(has_high)
-    if b.size:  # -phi(upper - z, -F), which is what stands in the place of F from here on
-        phi, da, db = _phi(upper[b] - z[b], -F[b], kappa)
-        value[b], by_z[b], by_F[b] = -phi, da, db
-    a = np.flatnonzero(has_low)
-    if a.size:
-        phi, da, db = _phi(z[a] - lower[a], value[a], kappa)
-        value[a], by_z[a], by_F[a] = phi, da + db * by_z[a], db * by_F[a]
-    return Equations(value, by_z, by_F)
+Pair = tuple[Array, Array, Array]
+"""Values of a function of two numbers and its derivatives by both."""
 
 
-def _phi(a: Array, b: Array, kappa: float) -> tuple[Array, Array, Array]:
-    """a + b - √(a² + b² + 2 kappa) and its derivatives, of an element of the subdifferential at 0."""
-    root = np.sqrt(np.hypot(a, b) ** 2 + 2.0 * kappa) if kappa else np.hypot(a, b)
-    flat = root == 0.0
+def fischer_burmeister(a: Array, b: Array, kappa: float) -> Pair:
+    """a + b - √(a² + b² + 2 kappa), with an element of the generalised derivative at 0."""
+    root = np.hypot(np.hypot(a, b), np.sqrt(2.0 * kappa))
+    flat, s = root == 0.0, a + b
     safe = np.where(flat, 1.0, root)
-    with np.errstate(invalid="ignore", over="ignore"):
-        # a + b - root without cancellation: 2 (a b - kappa) / (a + b + root) where the sum is positive.
-        s = a + b
-        value = np.where(s > 0.0, 2.0 * (a * b - kappa) / np.where(s > 0.0, s + root, 1.0), s - root)
-    half = np.sqrt(0.5)  # the direction (1, 1), one of the generalised derivatives at 0
-    return value, np.where(flat, 1.0 - half, 1.0 - a / safe), np.where(flat, 1.0 - half, 1.0 - b / safe)
+    # Without cancellation: 2 (a b - kappa) / (a + b + root) where the sum is positive.
+    value = np.where(s > 0.0, 2.0 * (a * b - kappa) / np.where(s > 0.0, s + root, 1.0), s - root)
+    corner = 1.0 - np.sqrt(0.5)  # approached along a = b
+    return value, np.where(flat, corner, 1.0 - a / safe), np.where(flat, corner, 1.0 - b / safe)
 
 
-def minimum(z: Array, F: Array, lower: Array, upper: Array, kappa: float = 0.0) -> Equations:
-    """z - P(z - F): min(z - lower, F) where there is no upper bound; smoothed as Chen & Harker's."""
-    if kappa:
-        return _smoothed_minimum(z, F, lower, upper, kappa)
-    inside = (z - F > lower) & (z - F < upper)
-    value = z - np.clip(z - F, lower, upper)
-    return Equations(value, np.where(inside, 0.0, 1.0), np.where(inside, 1.0, 0.0))
-
-
-def _smoothed_minimum(z: Array, F: Array, lower: Array, upper: Array, kappa: float) -> Equations:
-    """(a + b - √((a - b)² + 4 kappa)) / 2, nested as the other one; zeros with a b = kappa again."""
-    value, by_z, by_F = F.copy(), np.zeros_like(z), np.ones_like(z)
-    b = np.flatnonzero(upper < np.inf)
-    if b.size:
-        low, da, db = _soft_min(upper[b] - z[b], -F[b], kappa)
-        value[b], by_z[b], by_F[b] = -low, da, db
-    a = np.flatnonzero(lower > -np.inf)
-    if a.size:
-        low, da, db = _soft_min(z[a] - lower[a], value[a], kappa)
-        value[a], by_z[a], by_F[a] = low, da + db * by_z[a], db * by_F[a]
-    return Equations(value, by_z, by_F)
-
-
-def _soft_min(a: Array, b: Array, kappa: float) -> tuple[Array, Array, Array]:
+def minimum(a: Array, b: Array, kappa: float) -> Pair:
+    """min(a, b), smoothed as (a + b - √((a - b)² + 4 kappa)) / 2 (Chen & Harker 1993)."""
+    if not kappa:
+        first = a <= b
+        return np.where(first, a, b), np.where(first, 1.0, 0.0), np.where(first, 0.0, 1.0)
     root = np.sqrt((a - b) ** 2 + 4.0 * kappa)
     share = (a - b) / root
     return 0.5 * (a + b - root), 0.5 * (1.0 - share), 0.5 * (1.0 + share)
 
 
-MAPS: dict[str, Callable[..., Equations]] = {"fischer-burmeister": fischer_burmeister, "min": minimum}
+MAPS: dict[str, Callable[[Array, Array, float], Pair]] = {
+    "fischer-burmeister": fischer_burmeister,
+    "min": minimum,
+}
+
+
+def equations(
+    phi: Callable[[Array, Array, float], Pair], z: Array, F: Array, lower: Array, upper: Array, kappa: float
+) -> Equations:
+    """phi(z - lower, -phi(upper - z, -F)) component by component; z = lower where the bounds meet."""
+    fixed = lower == upper
+    value, by_z, by_F = F.copy(), np.zeros_like(z), np.ones_like(z)
+    b = np.flatnonzero((upper < np.inf) & ~fixed)
+    if b.size:
+        high, da, db = phi(upper[b] - z[b], -F[b], kappa)
+        value[b], by_z[b], by_F[b] = -high, da, db
+    a = np.flatnonzero((lower > -np.inf) & ~fixed)
+    if a.size:
+        low, da, db = phi(z[a] - lower[a], value[a], kappa)
+        value[a], by_z[a], by_F[a] = low, da + db * by_z[a], db * by_F[a]
+    value[fixed], by_z[fixed], by_F[fixed] = z[fixed] - lower[fixed], 1.0, 0.0
+    return Equations(value, by_z, by_F)
 
 
 class Newton:
     """Steps of one problem: the iterate, its merit, and how the next one is found."""
 
     def __init__(self, problem: NonlinearProblem, map_name: str):
-        self.problem, self.map = problem, MAPS[map_name]
-        self.damping = 1e-6
-        self.still = False
-        """Whether no direction led anywhere from the last iterate."""
+        self.problem, self.phi = problem, MAPS[map_name]
         self.operations = 0.0
         """Multiplications of factorisations, about."""
+        self.begin(problem.nearest(problem.reference), 0.0)
+
+    def begin(self, z: Array, kappa: float, bounds: tuple[Array, Array] | None = None) -> None:
+        """Start at z with this smoothing, over the box of the problem or over `bounds`."""
+        self.lower, self.upper = (self.problem.lower, self.problem.upper) if bounds is None else bounds
+        self.kappa, self.z = kappa, z
+        self.still = False
+        """Whether no direction led anywhere from the last iterate."""
+        self.length = 1.0
+        """Length of the last step, in shares of the full one."""
         self._recent: list[float] = []
-
-    def begin(self, z: Array, kappa: float) -> Array:
-        """Start a phase at z with this smoothing."""
-        self.kappa, self._recent, self.still, self.damping = kappa, [], False, 1e-6
-        self.z = z
-        self.F = self.problem.value(z)
-        self.at = self._equations(z, self.F)
+        self._damping = FIRST_DAMPING
+        self.at = self._equations(z)
         self.merit = _merit(self.at.value)
-        return z
 
-    def _equations(self, z: Array, F: Array) -> Equations:
-        return self.map(z, F, self.problem.lower, self.problem.upper, self.kappa)
+    def _equations(self, z: Array) -> Equations:
+        return equations(self.phi, z, self.problem.value(z), self.lower, self.upper, self.kappa)
 
     @property
-    def finite(self) -> bool:
-        """Whether the merit is a number."""
-        return bool(np.isfinite(self.merit))
+    def error(self) -> float:
+        """|Phi|_inf, infinite where it is not a number."""
+        error = float(np.abs(self.at.value).max(initial=0.0))
+        return error if np.isfinite(error) else np.inf
 
     def step(self) -> Array:
         """The next iterate; `still` where there is none."""
-        J = _jacobian(self.at, self.problem.slope(self.z))
-        if not np.isfinite(J.data if sp.issparse(J) else J).all():
+        if self.problem.size == 0 or not np.isfinite(self.merit):
+            self.still = True
+            return self.z
+        J = _chained(self.at, self.problem.slope(self.z))
+        entries = J.data if sp.issparse(J) else J
+        if not np.isfinite(entries).all():
             self.still = True
             return self.z
         self._recent = [*self._recent, self.merit][-MEMORY:]
         gradient = np.asarray(J.T @ self.at.value).reshape(-1)
-        d = self._newton(J)
-        if d is not None and self._good(d, gradient) and self._search(d, gradient):
+        if self._search(self._newton(J), gradient):
             return self.z
-        for _ in range(8):
-            d = self._damped(J, gradient, self.damping)
-            if d is not None and self._good(d, gradient) and self._search(d, gradient):
-                self.damping = max(0.1 * self.damping, LEAST_DAMPING)
+        for _ in range(TRIALS):
+            if self._search(self._damped(J), gradient):
+                self._damping = max(0.1 * self._damping, LEAST_DAMPING)
                 return self.z
-            self.damping = min(30.0 * max(self.damping, 1e-10), MOST_DAMPING)
-        self.still = not self._search(-gradient / max(1.0, float(np.abs(J.data if sp.issparse(J) else J).max()) ** 2), gradient)
+            self._damping = min(30.0 * self._damping, MOST_DAMPING)
+        steepest = float(np.square(entries).sum())  # a bound of |J|², so that the first trial is not too long
+        self.still = not self._search(-gradient / (steepest or 1.0), gradient)
         return self.z
 
-    def _good(self, d: Array, gradient: Array) -> bool:
-        slope = float(gradient @ d)
-        return slope <= -DESCENT * float(np.linalg.norm(gradient)) * float(np.linalg.norm(d))
-
-    def _newton(self, J: Matrix) -> Array | None:
+    def _newton(self, J: Any) -> Array | None:
         """-J^-1 Phi; None where J is singular to working precision."""
         n = self.problem.size
         if not sp.issparse(J):
-            if n == 0:
-                return np.zeros(0)
             self.operations += n**3 / 3
             lu, pivots, info = lapack.dgetrf(J)
             if info != 0 or lapack.dgecon(lu, np.abs(J).sum(axis=0).max())[0] < SINGULAR:
                 return None
-            d = -lapack.dgetrs(lu, pivots, self.at.value)[0]
-        else:
-            try:
-                factors = sparse_linalg.splu(sp.csc_array(J))
-            except RuntimeError:  # exactly singular
-                return None
-            self.operations += float(factors.nnz) ** 2 / (2.0 * n)
-            pivot = np.abs(factors.U.diagonal())
-            if pivot.min() < SINGULAR * pivot.max():
-                return None
-            d = -factors.solve(self.at.value)
-        return d if np.isfinite(d).all() else None
+            return np.asarray(-lapack.dgetrs(lu, pivots, self.at.value)[0])
+        try:
+            factors = sparse_linalg.splu(sp.csc_array(J))
+        except RuntimeError:  # exactly singular
+            return None
+        self.operations += float(factors.nnz) ** 2 / (2.0 * n)
+        pivot = np.abs(factors.U.diagonal())
+        return None if pivot.min() < SINGULAR * pivot.max() else -factors.solve(self.at.value)
 
-    def _damped(self, J: Matrix, gradient: Array, damping: float) -> Array | None:
+    def _damped(self, J: Any) -> Array | None:
         """argmin |J d + Phi|² + nu |d|², by orthogonal factors or the quasi-definite system."""
         n = self.problem.size
-        nu = max(damping * min(1.0, 2.0 * self.merit), LEAST_DAMPING)
+        nu = max(self._damping * min(1.0, 2.0 * self.merit), LEAST_DAMPING)
+        target = np.concatenate([-self.at.value, np.zeros(n)])
         if not sp.issparse(J):
             self.operations += 4 * n**3
             stacked = np.concatenate([J, np.sqrt(nu) * np.eye(n)])
-            target = np.concatenate([-self.at.value, np.zeros(n)])
-            d = dense_linalg.lstsq(stacked, target, lapack_driver="gelsy", check_finite=False)[0]
-        else:
-            eye = sp.eye_array(n)
-            try:
-                factors = sparse_linalg.splu(sp.csc_array(sp.block_array([[eye, J], [J.T, -nu * eye]])))
-            except RuntimeError:
-                return None
-            d = factors.solve(np.concatenate([-self.at.value, np.zeros(n)]))[n:]
-        return d if np.isfinite(d).all() else None
+            return np.asarray(
+                dense_linalg.lstsq(stacked, target, lapack_driver="gelsy", check_finite=False)[0]
+            )
+        eye = sp.eye_array(n)
+        try:
+            factors = sparse_linalg.splu(sp.csc_array(sp.block_array([[eye, J], [J.T, -nu * eye]])))
+        except RuntimeError:
+            return None
+        self.operations += float(factors.nnz) ** 2 / (4.0 * n)
+        return np.asarray(factors.solve(target)[n:])
 
-    def _search(self, d: Array, gradient: Array) -> bool:
-        """Halve the step until the merit falls enough below the largest of the recent ones."""
+    def _search(self, d: Array | None, gradient: Array) -> bool:
+        """Along a direction of descent, halve the step until the merit falls below the recent ones."""
+        if d is None or not np.isfinite(d).all():
+            return False
         slope, bound, t = float(gradient @ d), max(self._recent), 1.0
+        if not slope <= -DESCENT * float(np.linalg.norm(gradient)) * float(np.linalg.norm(d)):
+            return False
         while t >= SHORTEST:
             z = self.z + t * d
-            F = self.problem.value(z)
-            at = self._equations(z, F)
+            at = self._equations(z)
             merit = _merit(at.value)
-            if merit <= bound + ARMIJO * t * slope and (merit < bound or t == 1.0):
+            if merit <= bound + ARMIJO * t * slope:
                 moved = bool((z != self.z).any())
-                self.z, self.F, self.at, self.merit = z, F, at, merit
+                self.z, self.at, self.merit, self.length = z, at, merit, t
                 return moved
             t *= 0.5
         return False
 
 
+def face(problem: NonlinearProblem, z: Array, cut: float, leader: IntArray) -> tuple[Array, Array]:
+    """The bounds with what z says is active as equalities, and what is not without bounds.
+
+    Unknowns with a `leader` at its bound are held at 0 with it.
+    """
+    F, low, high = problem.value(z), problem.lower, problem.upper
+    at_low = (low > -np.inf) & (z - low <= np.maximum(F, cut))
+    at_high = (high < np.inf) & (high - z <= np.maximum(-F, cut)) & ~at_low
+    value = np.where(at_low, low, np.where(at_high, high, 0.0))
+    held = at_low | at_high
+    if leader.size:
+        follows = (leader >= 0) & at_low[leader]
+        value, held = np.where(follows, 0.0, value), held | follows
+    return np.where(held, value, -np.inf), np.where(held, value, np.inf)
+
+
+def interior(problem: NonlinearProblem, z: Array) -> Array:
+    """z moved to the inside of the box: by 1 at least from a bound, to the middle between two."""
+    low, high = problem.lower, problem.upper
+    with np.errstate(invalid="ignore"):
+        middle = np.where(np.isfinite(low) & np.isfinite(high), 0.5 * (low + high), z)
+    both = np.isfinite(low) & np.isfinite(high)
+    return np.where(both, middle, np.clip(z, low + 1.0, high - 1.0))
+
+
 def _merit(phi: Array) -> float:
-    with np.errstate(over="ignore", invalid="ignore"):
-        merit = 0.5 * float(phi @ phi)
+    merit = 0.5 * float(phi @ phi)
     return merit if np.isfinite(merit) else np.inf
 
 
-def _jacobian(at: Equations, J: Matrix) -> Any:
+def _chained(at: Equations, J: Matrix) -> Any:
+    """diag(by_z) + diag(by_F) J."""
     if sp.issparse(J):
         return sp.csr_array(sp.diags_array(at.by_F) @ J + sp.diags_array(at.by_z))
     out = at.by_F[:, None] * J

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from numpy.typing import ArrayLike
 
 from stickslip.problem.sets import KINDS
-from stickslip.problem.solution import Problem, Solution
+from stickslip.problem.solution import AnyProblem, Solution
 
 Progress = Callable[[int, float], None]
 """Called with the iterations done and the best error so far, some ten times a second."""
@@ -23,7 +23,7 @@ class Solver(Protocol):
     """A frozen set of options. Same solver, same problem, same guess: same answer."""
 
     def solve(
-        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+        self, problem: AnyProblem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
         """Solve `problem`, starting from `guess` if there is one, telling `progress` on long work."""
 
@@ -80,6 +80,7 @@ _TABLE = {
         Entry("bb", _SOLVERS + "gradient", "SpectralGradient", _ALL, exact=False),
         Entry("s-loop", _SOLVERS + "fixed_points", "ShiftLoop", _ALL),
         Entry("tresca", _SOLVERS + "fixed_points", "Tresca", _ALL),
+        Entry("mcp", _SOLVERS + "mcp", "MixedComplementarity", _ALL),
         Entry("admm", _SOLVERS + "admm", "Admm", _ALL),
     )
 }

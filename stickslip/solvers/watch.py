@@ -20,7 +20,7 @@ from stickslip.kernels.jit import Compilation
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.residuals import examine
-from stickslip.problem.solution import Status
+from stickslip.problem.solution import AnyProblem, Status
 from stickslip.solvers.certify import Attempt
 from stickslip.solvers.registry import Progress
 
@@ -38,13 +38,14 @@ class Watch:
     """Counts iterations of one solve, judges its iterates, keeps the best and the history."""
 
     def __init__(
-        self, problem: ContactProblem | GlobalProblem, tolerance: float, limit: int,
+        self, problem: AnyProblem, tolerance: float, limit: int,
         progress: Progress | None = None, patience: int = 0, relaxed: bool = False,
     ):  # fmt: skip
         """`limit`: most iterations; `patience`: iterations without halving the error before it has
         stalled, 0 for never; `relaxed`: judge the convex relaxation, for methods that solve that."""
         self.problem, self.tolerance, self.limit, self.patience = problem, tolerance, limit, patience
-        self.relaxed = relaxed and bool(problem.K.coefficient.size)
+        has_friction = isinstance(problem, ContactProblem | GlobalProblem) and problem.K.coefficient.size > 0
+        self.relaxed = relaxed and has_friction
         self.iterations = 0
         self.best = np.zeros(problem.size)
         """Best impulses so far by the judge [N s], shape (n,)."""
@@ -54,7 +55,7 @@ class Watch:
         """Velocities that belong to `best`, of a global problem [m/s, rad/s], shape (nv,)."""
         self.best_lam: Array | None = None
         """Multipliers that belong to `best`, of a global problem [N s], shape (p,)."""
-        self.u = problem.u_free if isinstance(problem, ContactProblem) else problem.u_bias
+        self.u = problem.u_free if isinstance(problem, ContactProblem) else np.zeros(problem.size)
         """Velocities of the impulses last looked at [m/s], shape (n,)."""
         self.scaled = np.inf
         """natural_scaled of the impulses last looked at [-]: for decisions that must not know units."""

@@ -1,24 +1,29 @@
 """The equations of motion with contact as one mixed complementarity problem (EOM).
 
-Unknowns z = (v, lam, r, sigma), or (r, sigma) where the motion is given as u = W r + u_free:
+Unknowns z = (v, lam, x, sigma), or (x, sigma) where the motion is given as u = W r + u_free:
 
     M v - f - H r - G lam = 0                                            for v
     G' v + g_bias = 0                                                    for lam
     0 <= r_N ⟂ u_N >= 0                                                  for r_N
-    mu_k r_N u_k + sigma_k r_k = 0                                       for r_k, every group k
-    0 <= sigma_k ⟂ (mu_k r_N)² - |r_k|² >= 0                             for sigma_k
+    r_N u_k + sigma_k y_k = 0,        r_k = mu_k y_k                     for y_k, every group k
+    0 <= sigma_k ⟂ r_N² - |y_k|² >= 0                                    for sigma_k
 
-with u = H' v + u_bias. Free blocks have u = 0, the others -u in the normal cone of their bounds. The
-last two lines are Coulomb's law with sigma_k = |u_k| at a closed contact (Stewart, Trinkle, Tzitzouris
-& Pang: Stewart & Trinkle 1996; Pang & Trinkle 1996; Tzitzouris 2001). The stationarity of maximal
-dissipation as it is often written, u_k + 2 beta r_k = 0 with 0 <= beta ⟂ (mu r_N)² - |r_k|², has no
-solution where a contact opens: there r = 0, and u_k is not. Multiplied by mu r_N it has.
+with u = H' v + u_bias; x holds r_N and y_k of friction cones and r of the other blocks, where free ones
+have u = 0 and -u is in the normal cone of the bounds of the others. The last two lines are Coulomb's law,
+sigma_k = |u_k| at a closed contact (Trinkle, Pang, Sudarsky & Lo 1997; Tzitzouris 2001), in units where
+every mu_k is 1. The stationarity of maximal dissipation as it is often written, u_k + 2 beta r_k = 0 with
+0 <= beta ⟂ (mu r_N)² - |r_k|² >= 0, has no solution where a contact opens: there r = 0, and u_k is not.
+Multiplied by r_N it has.
+
+The form "direction" has y_k = r_N d_k, u_k + sigma_k d_k = 0 and 0 <= sigma_k ⟂ 1 - |d_k|² >= 0: the same
+divided by r_N, which is bilinear in the momenta. sigma_k = |u_k| and d_k = -u_k / |u_k| are then unique
+where something slides or opens, and rows keep their size at contacts that hardly press; d_k is not unique
+at contacts that touch without force.
 
 The relaxation replaces u_N by u_N - sum_k mu_k |u_k|, which is what the equations of motion of Melanz
 & Mazhar 2014 solve; its norm has no derivative where a contact sticks and is smoothed.
 
-At an open contact sigma is not unique, and r is not where contacts are redundant: solvers must bear a
-singular Jacobian.
+r is not unique where contacts are redundant: solvers must bear a singular Jacobian.
 """
 
 from collections.abc import Callable
@@ -28,7 +33,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from stickslip.kernels import cones
 from stickslip.problem.checks import Array, IntArray, ProblemError
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert.conversion import Answer
@@ -38,6 +42,7 @@ from stickslip.problem.residuals import delassus_diagonal, metric
 from stickslip.problem.sets import ProductSet
 
 LAWS = ("exact", "relaxed")
+FORMS = ("product", "direction")
 DENSE = 300
 """Unknowns up to which the Jacobian is one array."""
 
@@ -52,33 +57,43 @@ class MotionConversion:
     """From z to the impulses, velocities and multipliers of the original."""
     guess: Callable[[Array], Array]
     """From impulses r of the original to z, with the motion that goes with them."""
+    leader: IntArray
+    """For the friction and sliding speed of a contact, the place of its r_N: where r_N is 0 they may be 0
+    too [-], shape (size of z,); -1 elsewhere."""
 
 
 def motion_mcp(
-    problem: GlobalProblem | ContactProblem, law: str = "exact", smoothing: float = 0.0
+    problem: GlobalProblem | ContactProblem,
+    law: str = "exact",
+    smoothing: float = 1e-8,
+    form: str = "product",
 ) -> MotionConversion:
     """The equations of motion of `problem` as a mixed complementarity problem.
 
     `law`: "exact" is Coulomb's, "relaxed" its convex relaxation. `smoothing` is ε of the relaxation's
     √(|u_k|² + ε²) - ε, in units of the free velocities; 0 takes the norm itself, with derivative 0 at 0.
+    `form` of the friction law: "product" or "direction", which have the same solutions in r and v.
     """
     if law not in LAWS:
         raise ProblemError(f'law is {law!r}, expected "exact" or "relaxed"')
+    if form not in FORMS:
+        raise ProblemError(f'form is {form!r}, expected "product" or "direction"')
     if not (np.isfinite(smoothing) and smoothing >= 0.0):
         raise ProblemError(f"smoothing is {smoothing}; it must be finite and not negative")
     if isinstance(problem, GlobalProblem):
-        return _GlobalMotion(problem, law, smoothing).conversion()
+        return _GlobalMotion(problem, law, smoothing, form).conversion()
     if isinstance(problem, ContactProblem):
-        return _LocalMotion(problem, law, smoothing).conversion()
+        return _LocalMotion(problem, law, smoothing, form).conversion()
     raise ProblemError(f"the equations of motion need contacts; this is a {type(problem).__name__}")
 
 
 class _Law:
-    """Rows of r and sigma: from r, u and sigma to their residuals and derivatives."""
+    """Rows of x and sigma: from x, u and sigma to their residuals and derivatives."""
 
-    def __init__(self, K: ProductSet, coefficient: Array, law: str, smoothing: float):
+    def __init__(self, K: ProductSet, coefficient: Array, law: str, smoothing: float, form: str):
         self.K, self.relaxed, self.smoothing = K, law == "relaxed", smoothing
-        n, size = K.size, K.group_size
+        self.direction = form == "direction"
+        size = K.group_size
         start = group_starts(K)
         block = np.repeat(np.arange(len(K)), np.diff(K.group_offset))
         self.count = size.size
@@ -91,125 +106,154 @@ class _Law:
         self.normal: IntArray = K.offset[:-1][block]
         """Normal component of each group [-], shape (ng,)."""
         self.held = coefficient == 0.0
-        """Groups without friction: r_k = 0 and sigma_k = 0 in plain words, shape (ng,)."""
+        """Groups without friction: y_k = 0 and sigma_k = 0 in plain words, shape (ng,)."""
+        self.plain = np.setdiff1d(np.arange(K.size), self.tangent)
+        """Components whose residual is u itself (normals less the relaxation's term)."""
         lower, upper = (np.repeat(b, np.diff(K.offset)) for b in (K.lower, K.upper))
         lower[self.tangent], upper[self.tangent] = -np.inf, np.inf
-        free = np.repeat(K.kind == cones.FREE, np.diff(K.offset))
-        lower[free], upper[free] = -np.inf, np.inf
         self.lower = np.concatenate([lower, np.where(self.held, -np.inf, 0.0)])
         self.upper = np.concatenate([upper, np.full(self.count, np.inf)])
-        self.plain = np.setdiff1d(np.arange(n), self.tangent)
-        """Components whose residual is u itself (normals less the relaxation's term)."""
 
     def norms(self, x: Array) -> Array:
         """|x_k| of every group, shape (ng,)."""
         return np.sqrt(np.bincount(self.group, x[self.tangent] ** 2, self.count))
 
-    def residual(self, r: Array, u: Array, sigma: Array) -> Array:
-        """Rows of r and of sigma, shape (n + ng,)."""
-        F, mu, g, t = u.copy(), self.mu, self.group, self.tangent
-        rN, rT = r[self.normal], r[t]
-        F[t] = np.where(self.held[g], rT, (mu * rN)[g] * u[t] + sigma[g] * rT)
+    def impulse(self, x: Array) -> Array:
+        """r of x, shape (n,)."""
+        r, g, t = x.copy(), self.group, self.tangent
+        r[t] = self.mu[g] * x[t] * (x[self.normal][g] if self.direction else 1.0)
+        return r
+
+    def by_x(self, x: Array) -> sp.csr_array:
+        """dr/dx, shape (n, n)."""
+        g, t, n = self.group, self.tangent, self.K.size
+        rows, cols, values = [self.plain, t], [self.plain, t], [np.ones(self.plain.size), self.mu[g]]
+        if self.direction:
+            values[1] = values[1] * x[self.normal][g]
+            rows, cols, values = [*rows, t], [*cols, self.normal[g]], [*values, self.mu[g] * x[t]]
+        return _coo(rows, cols, values, (n, n))
+
+    def unknowns(self, r: Array) -> Array:
+        """x of r, shape (n,); 0 for directions that r does not tell."""
+        x, g, t = r.copy(), self.group, self.tangent
+        reach = self.mu[g] * (r[self.normal][g] if self.direction else 1.0)
+        x[t] = np.where(reach > 0.0, r[t] / np.where(reach > 0.0, reach, 1.0), 0.0)
+        return x
+
+    def residual(self, x: Array, u: Array, sigma: Array) -> Array:
+        """Rows of x and of sigma, shape (n + ng,)."""
+        F, g, t = u.copy(), self.group, self.tangent
+        size = np.ones(self.count) if self.direction else x[self.normal]
+        F[t] = np.where(self.held[g], x[t], size[g] * u[t] + sigma[g] * x[t])
         if self.relaxed:
             e = self.smoothing
-            slide = np.sqrt(self.norms(u) ** 2 + e * e) - e
-            np.subtract.at(F, self.normal, mu * slide)
-        room = (mu * rN) ** 2 - self.norms(r) ** 2
-        return np.concatenate([F, np.where(self.held, sigma, room)])
+            np.subtract.at(F, self.normal, self.mu * (np.sqrt(self.norms(u) ** 2 + e * e) - e))
+        return np.concatenate([F, np.where(self.held, sigma, size**2 - self.norms(x) ** 2)])
 
-    def by_velocity(self, r: Array, u: Array) -> sp.csr_array:
-        """d(rows of r)/du, shape (n, n)."""
-        mu, g, t, n = self.mu, self.group, self.tangent, self.K.size
-        rows, cols, values = [self.plain, t], [self.plain, t], [np.ones(self.plain.size), (mu * r[self.normal])[g]]
+    def by_velocity(self, x: Array, u: Array) -> sp.csr_array:
+        """d(rows of x)/du, shape (n, n)."""
+        g, t, n = self.group, self.tangent, self.K.size
+        size = np.ones(self.count) if self.direction else x[self.normal]
+        rows, cols = [self.plain, t], [self.plain, t]
+        values = [np.ones(self.plain.size), np.where(self.held, 0.0, size)[g]]
         if self.relaxed:
-            size = np.sqrt(self.norms(u) ** 2 + self.smoothing**2)
-            share = mu / np.where(size > 0.0, size, np.inf)
+            speed = np.sqrt(self.norms(u) ** 2 + self.smoothing**2)
+            share = self.mu / np.where(speed > 0.0, speed, np.inf)
             rows, cols, values = [*rows, self.normal[g]], [*cols, t], [*values, -share[g] * u[t]]
         return _coo(rows, cols, values, (n, n))
 
-    def by_impulse(self, r: Array, u: Array, sigma: Array) -> sp.csr_array:
-        """d(rows of r and sigma)/d(r, sigma) at held u, shape (n + ng, n + ng)."""
-        mu, g, t, n, held = self.mu, self.group, self.tangent, self.K.size, self.held
-        N, s = self.normal, self.K.size + np.arange(self.count)
-        rN, rT = r[N], r[t]
-        rows = [t, t, t, s, s[g], s]
-        cols = [N[g], t, s[g], N, t, s]
+    def by_unknowns(self, x: Array, u: Array, sigma: Array) -> sp.csr_array:
+        """d(rows of x and sigma)/d(x, sigma) at held u, shape (n + ng, n + ng)."""
+        g, t, held, N = self.group, self.tangent, self.held, self.normal
+        s = self.K.size + np.arange(self.count)
+        rows, cols = [t, t, s[g], s], [t, s[g], t, s]
         values = [
-            mu[g] * u[t],
             np.where(held[g], 1.0, sigma[g]),
-            np.where(held[g], 0.0, rT),
-            2.0 * mu**2 * rN,
-            np.where(held[g], 0.0, -2.0 * rT),
+            np.where(held[g], 0.0, x[t]),
+            np.where(held[g], 0.0, -2.0 * x[t]),
             np.where(held, 1.0, 0.0),
         ]
-        return _coo(rows, cols, values, (n + self.count, n + self.count))
+        if not self.direction:
+            rows, cols = [*rows, t, s], [*cols, N[g], N]
+            values = [*values, np.where(held[g], 0.0, u[t]), np.where(held, 0.0, 2.0 * x[N])]
+        size = self.K.size + self.count
+        return _coo(rows, cols, values, (size, size))
 
     def speeds(self, u: Array) -> Array:
         """sigma that goes with u: |u_k|, shape (ng,)."""
         return np.where(self.held, 0.0, self.norms(u))
 
+    def leader(self, before: int) -> IntArray:
+        """Place of r_N for everything of its friction, in a z with so many unknowns before x."""
+        out = np.full(before + self.K.size + self.count, -1, np.int64)
+        out[before + self.tangent] = before + self.normal[self.group]
+        out[before + self.K.size :] = before + self.normal
+        return out
+
     def names(self) -> list[str]:
-        """Names of the rows of r and sigma."""
+        """Names of the unknowns x and sigma."""
         K = self.K
         block = np.repeat(np.arange(len(K)), np.diff(K.offset))
         of = np.repeat(np.arange(len(K)), np.diff(K.group_offset))
         within = np.arange(self.count) - K.group_offset[:-1][of]
-        return [f"r of contact {i}, component {k - K.offset[i]}" for k, i in enumerate(block)] + [
+        return [f"contact {i}, component {k - K.offset[i]}" for k, i in enumerate(block)] + [
             f"sliding speed of contact {i}, group {k}" for i, k in zip(of, within, strict=True)
         ]
 
 
 class _LocalMotion:
-    """z = (r, sigma) with u = W r + u_free."""
+    """z = (x, sigma) with u = W r + u_free."""
 
-    def __init__(self, problem: ContactProblem, law: str, smoothing: float):
+    def __init__(self, problem: ContactProblem, law: str, smoothing: float, form: str):
         K, W = problem.K, problem.W
         scales = metric(K, W.diagonal())
         unit = scales.length * np.repeat(np.sqrt(scales.rho), np.diff(K.offset))
-        dense = K.size + K.group_size.size <= DENSE
-        matrix: Any = W.dense() if dense else W.blocks(K).sparse()
+        self.dense = K.size + K.group_size.size <= DENSE
+        matrix: Any = W.dense() if self.dense else W.blocks(K).sparse()
         self.W = _scaled(matrix, unit, unit)
-        self.energy = _size(problem.u_free * unit)
-        self.u_free = problem.u_free * unit / self.energy
-        self.unit = unit
-        """r = unit energy r_new and u_new = unit u / energy, both in √J [√kg], shape (n,)."""
-        self.law = _Law(_in_units(K, unit * self.energy), scales.coefficient, law, smoothing)
-        self.n, self.dense = K.size, dense
+        energy = _size(problem.u_free * unit)
+        self.u_free = problem.u_free * unit / energy
+        self.unit = unit * energy
+        """r = unit r_new, and unit u = energy² u_new [N s, N m s], shape (n,)."""
+        self.law = _Law(_in_units(K, self.unit), scales.coefficient, law, smoothing, form)
+        self.n = K.size
 
     def residual(self, z: Array) -> Array:
-        r, sigma = z[: self.n], z[self.n :]
-        return self.law.residual(r, self.W @ r + self.u_free, sigma)
+        x, sigma = z[: self.n], z[self.n :]
+        return self.law.residual(x, self.W @ self.law.impulse(x) + self.u_free, sigma)
 
     def jacobian(self, z: Array) -> Matrix:
-        r, sigma = z[: self.n], z[self.n :]
-        u = self.W @ r + self.u_free
-        B, L = self.law.by_velocity(r, u), self.law.by_impulse(r, u, sigma)
+        x, sigma = z[: self.n], z[self.n :]
+        u = self.W @ self.law.impulse(x) + self.u_free
+        L, dr = self.law.by_unknowns(x, u, sigma), self.law.by_x(x)
+        by_x = self.law.by_velocity(x, u) @ (self.W @ dr)
         if self.dense:
             J = L.toarray()
-            J[: self.n, : self.n] += B @ self.W
+            J[: self.n, : self.n] += by_x
             return J
-        top = sp.csr_array(B @ self.W)
-        top.resize(L.shape)
-        return sp.csr_array(L + top)
+        by_x = sp.csr_array(by_x)
+        by_x.resize(L.shape)
+        return sp.csr_array(L + by_x)
 
     def conversion(self) -> MotionConversion:
-        scale = self.unit * self.energy
-
         def guess(r: Array) -> Array:
-            x = np.asarray(r, np.float64).reshape(-1) / scale
-            return np.concatenate([x, self.law.speeds(self.W @ x + self.u_free)])
+            new = np.asarray(r, np.float64).reshape(-1) / self.unit
+            return np.concatenate([self.law.unknowns(new), self.law.speeds(self.W @ new + self.u_free)])
+
+        def recover(z: Array) -> Answer:
+            return Answer(self.law.impulse(z[: self.n]) * self.unit)
 
         problem = NonlinearProblem(
             self.residual, self.jacobian, self.law.lower, self.law.upper, tuple(self.law.names()),
-            title="contact impulses",
+            title="contact law",
         )  # fmt: skip
-        return MotionConversion(problem, lambda z: Answer(z[: self.n] * scale), guess)
+        return MotionConversion(problem, recover, guess, self.law.leader(0))
 
 
 class _GlobalMotion:
-    """z = (v, lam, r, sigma)."""
+    """z = (v, lam, x, sigma)."""
 
-    def __init__(self, problem: GlobalProblem, law: str, smoothing: float):
+    def __init__(self, problem: GlobalProblem, law: str, smoothing: float, form: str):
         K, M = problem.K, problem.M
         self.original = problem
         scales = metric(K, delassus_diagonal(problem))
@@ -217,79 +261,77 @@ class _GlobalMotion:
         mass = M.sparse.diagonal()
         body = 1.0 / np.sqrt(mass)
         H, G = problem.H_sparse(), problem.G_sparse()
-        joint = np.asarray(G.multiply(G).T @ (1.0 / mass)).reshape(-1)
-        self.joint = 1.0 / np.sqrt(np.where(joint > 0.0, joint, 1.0))
+        grip = np.asarray(G.multiply(G).T @ (1.0 / mass)).reshape(-1)
+        joint = 1.0 / np.sqrt(np.where(grip > 0.0, grip, 1.0))
         v_free = M.solve(problem.f)
-        self.energy = _size(
-            problem.contact_velocity(v_free) * unit, problem.joint_velocity(v_free) * self.joint
-        )
-        self.body, self.unit = body, unit
-        nv, p, n = M.size, problem.g_bias.size, K.size
-        self.law = _Law(_in_units(K, unit * self.energy), scales.coefficient, law, smoothing)
-        self.ends = np.cumsum([nv, p, n])
-        self.size = nv + p + n + self.law.count
+        energy = _size(problem.contact_velocity(v_free) * unit, problem.joint_velocity(v_free) * joint)
+        self.units = body * energy, joint * energy, unit * energy
+        """Of v, lam and r: z is in √J and divided by the size of the free motion."""
+        self.law = _Law(_in_units(K, unit * energy), scales.coefficient, law, smoothing, form)
+        nv, p, n, ng = M.size, problem.g_bias.size, K.size, self.law.count
+        self.ends = nv, nv + p, nv + p + n
+        self.size = nv + p + n + ng
         self.dense = self.size <= DENSE
-        M1, H1 = _scaled(M.sparse, body, body), _scaled(H, body, unit)
-        G1 = _scaled(G, body, self.joint)
-        empty = sp.csr_array
-        top = sp.block_array(
-            [[M1, -G1, -H1, empty((nv, self.law.count))], [G1.T, None, None, empty((p, self.law.count))]]
-            if p
-            else [[M1, -H1, empty((nv, self.law.count))]],
-            format="csr",
-        )
-        self.top: Any = top.toarray() if self.dense else top
-        self.constant = np.concatenate([-problem.f * body, problem.g_bias * self.joint]) / self.energy
-        self.Ht: Any = H1.T.toarray() if self.dense else sp.csr_array(H1.T)
-        self.u_bias = problem.u_bias * unit / self.energy
+        M, H, G = (_scaled(A, body, b) for A, b in ((M.sparse, body), (H, unit), (G, joint)))
+        top = sp.hstack([M, -G, -H], format="csr")
+        low = sp.hstack([G.T, sp.csr_array((p, p + n))], format="csr")
+        self.top: Any = sp.vstack([top, low], format="csr")
+        self.Ht: Any = sp.csr_array(H.T)
+        if self.dense:
+            self.top, self.Ht = self.top.toarray(), self.Ht.toarray()
+        self.constant = np.concatenate([-problem.f * body, problem.g_bias * joint]) / energy
+        self.u_bias = problem.u_bias * unit / energy
 
     def _parts(self, z: Array) -> tuple[Array, Array, Array]:
-        """u, r and sigma out of z."""
+        """u, x and sigma out of z."""
         nv, a, b = self.ends
         return self.Ht @ z[:nv] + self.u_bias, z[a:b], z[b:]
 
     def residual(self, z: Array) -> Array:
-        u, r, sigma = self._parts(z)
-        return np.concatenate([self.top @ z + self.constant, self.law.residual(r, u, sigma)])
+        u, x, sigma = self._parts(z)
+        moved = np.concatenate([z[: self.ends[1]], self.law.impulse(x)])
+        return np.concatenate([self.top @ moved + self.constant, self.law.residual(x, u, sigma)])
 
     def jacobian(self, z: Array) -> Matrix:
-        u, r, sigma = self._parts(z)
+        u, x, sigma = self._parts(z)
         nv, a, b = self.ends
-        B, L = self.law.by_velocity(r, u), self.law.by_impulse(r, u, sigma)
+        B, L, dr = self.law.by_velocity(x, u), self.law.by_unknowns(x, u, sigma), self.law.by_x(x)
         if self.dense:
             J = np.zeros((self.size, self.size))
-            J[:a] = self.top
+            J[:a, :a] = self.top[:, :a]
+            J[:a, a:b] = self.top[:, a:] @ dr
             J[a:b, :nv] = B @ self.Ht
             J[a:, a:] = L.toarray()
             return J
         left = sp.csr_array(B @ self.Ht)
-        left.resize((self.size - int(a), int(a)))
-        return sp.csr_array(sp.vstack([self.top, sp.hstack([left, L])]))
+        left.resize((self.size - a, a))
+        right = sp.csr_array(self.top[:, a:] @ dr)
+        right.resize((a, self.size - a))
+        return sp.csr_array(sp.block_array([[self.top[:, :a], right], [left, L]]))
 
     def conversion(self) -> MotionConversion:
-        problem, energy = self.original, self.energy
-        nv, a, b = (int(end) for end in self.ends)
-        p = a - nv
+        problem = self.original
+        nv, a, b = self.ends
+        body, joint, unit = self.units
 
         def recover(z: Array) -> Answer:
-            lam = z[nv:a] * self.joint * energy if problem.G is not None else None
-            return Answer(z[a:b] * self.unit * energy, z[:nv] * self.body * energy, lam)
+            lam = z[nv:a] * joint if problem.G is not None else None
+            return Answer(self.law.impulse(z[a:b]) * unit, z[:nv] * body, lam)
 
         def guess(r: Array) -> Array:
-            r = np.asarray(r, np.float64).reshape(-1)
-            v = problem.M.solve(problem.f + problem.pushed(r, np.zeros(p)))
-            u = problem.contact_velocity(v) * self.unit / energy
-            parts = (v / (self.body * energy), np.zeros(p), r / (self.unit * energy), self.law.speeds(u))
-            return np.concatenate(parts)
+            new = np.asarray(r, np.float64).reshape(-1) / unit
+            v = problem.M.solve(problem.f + problem.pushed(new * unit, np.zeros(a - nv))) / body
+            u = self.Ht @ v + self.u_bias
+            return np.concatenate([v, np.zeros(a - nv), self.law.unknowns(new), self.law.speeds(u)])
 
         free = np.full(a, np.inf)
-        names = [f"velocity {i}" for i in range(nv)] + [f"bilateral row {i}" for i in range(p)]
+        names = [f"velocity {i}" for i in range(nv)] + [f"bilateral row {i}" for i in range(a - nv)]
         nonlinear = NonlinearProblem(
             self.residual, self.jacobian,
             np.concatenate([-free, self.law.lower]), np.concatenate([free, self.law.upper]),
             (*names, *self.law.names()), title="equations of motion",
         )  # fmt: skip
-        return MotionConversion(nonlinear, recover, guess)
+        return MotionConversion(nonlinear, recover, guess, self.law.leader(a))
 
 
 def _in_units(K: ProductSet, unit: Array) -> ProductSet:
