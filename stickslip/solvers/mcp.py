@@ -28,7 +28,7 @@ from stickslip.problem.convert.motion import LAWS, motion_mcp
 from stickslip.problem.nonlinear import NonlinearProblem, box_as_nonlinear
 from stickslip.problem.solution import AnyProblem, Solution, Status
 from stickslip.solvers.certify import Attempt, certified_as_given
-from stickslip.solvers.mcp_newton import MAPS, Newton, face, interior
+from stickslip.solvers.mcp_newton import MAPS, Newton, balance, face, interior
 from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
@@ -87,6 +87,7 @@ class _Form:
     recover: Callable[[Array], Answer]
     guess: Callable[[Array], Array]
     leader: IntArray
+    weight: Array | float = 1.0
 
 
 def _forms(problem: AnyProblem) -> tuple[str, ...]:
@@ -100,7 +101,8 @@ def _written(problem: AnyProblem, law: str, form: str) -> _Form:
         motion = motion_mcp(problem, law, 0.0, form)
         return _Form(motion.problem, motion.recover, motion.guess, motion.leader)
     plain = box_as_nonlinear(problem) if isinstance(problem, BoxProblem) else problem
-    return _Form(plain, lambda z: Answer(plain.nearest(z)), lambda z: z, np.zeros(0, np.int64))
+    weight = balance(plain, plain.nearest(plain.reference))
+    return _Form(plain, lambda z: Answer(plain.nearest(z)), lambda z: z, np.zeros(0, np.int64), weight)
 
 
 class _Search:
@@ -137,7 +139,7 @@ class _Search:
 
     def _plain(self, form: _Form, z: Array) -> None:
         """Newton's iteration from z, and on the face that it ends at."""
-        newton = Newton(form.problem, self.map)
+        newton = Newton(form.problem, self.map, form.weight)
         newton.begin(z, 0.0)
         best, since = np.inf, 0
         while self.watch.goes_on and not newton.still and since < STILL:
@@ -149,7 +151,7 @@ class _Search:
 
     def _path(self, form: _Form, z: Array) -> None:
         """Follow the zeros of the smoothed problems from z, the one for kappa = smoothing, to kappa = 0."""
-        newton = Newton(form.problem, self.map)
+        newton = Newton(form.problem, self.map, form.weight)
         kappa, ratio, followed = self.smoothing, 0.1, False
         while self.watch.goes_on and kappa > LAST and ratio < SLOWEST:
             steps = self._follow(form, newton, z, kappa)
@@ -183,7 +185,7 @@ class _Search:
         if not (self.watch.goes_on and np.isfinite(z).all()):
             return
         bounds = face(form.problem, z, cut, form.leader)
-        newton = Newton(form.problem, self.map)
+        newton = Newton(form.problem, self.map, form.weight)
         newton.begin(np.clip(z, *bounds), 0.0, bounds)
         for _ in range(POLISH):
             if not self.watch.goes_on or newton.still:

@@ -52,7 +52,7 @@ class Equations(NamedTuple):
     by_z: Array
     """Derivative by z, component by component, shape (n,)."""
     by_F: Array
-    """Derivative by F, component by component, shape (n,)."""
+    """Derivative by F (without its weight), component by component, shape (n,)."""
 
 
 Pair = tuple[Array, Array, Array]
@@ -107,8 +107,9 @@ def equations(
 class Newton:
     """Steps of one problem: the iterate, its merit, and how the next one is found."""
 
-    def __init__(self, problem: NonlinearProblem, map_name: str):
-        self.problem, self.phi = problem, MAPS[map_name]
+    def __init__(self, problem: NonlinearProblem, map_name: str, weight: Array | float = 1.0):
+        """`weight` > 0 multiplies F, which has the same solutions then: phi compares F with z."""
+        self.problem, self.phi, self.weight = problem, MAPS[map_name], weight
         self.operations = 0.0
         """Multiplications of factorisations, about."""
         self.begin(problem.nearest(problem.reference), 0.0)
@@ -127,7 +128,9 @@ class Newton:
         self.merit = _merit(self.at.value)
 
     def _equations(self, z: Array) -> Equations:
-        return equations(self.phi, z, self.problem.value(z), self.lower, self.upper, self.kappa)
+        F = self.weight * self.problem.value(z)
+        at = equations(self.phi, z, F, self.lower, self.upper, self.kappa)
+        return at._replace(by_F=self.weight * at.by_F)
 
     @property
     def error(self) -> float:
@@ -211,6 +214,15 @@ class Newton:
                 return moved
             t *= 0.5
         return False
+
+
+def balance(problem: NonlinearProblem, z: Array) -> Array:
+    """Weights of F that make the largest entry of every row of the Jacobian at z 1, shape (n,)."""
+    J = problem.slope(z)
+    size = abs(J).max(axis=1).toarray() if sp.issparse(J) else np.abs(J).max(axis=1, initial=0.0)
+    size = np.asarray(size).reshape(-1)
+    known = (size > 0.0) & np.isfinite(size)
+    return np.where(known, 1.0 / np.where(known, size, 1.0), 1.0)
 
 
 def face(problem: NonlinearProblem, z: Array, cut: float, leader: IntArray) -> tuple[Array, Array]:

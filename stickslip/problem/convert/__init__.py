@@ -6,6 +6,8 @@ the original, judged on the original.
 
 from stickslip.problem.convert.box import box_to_contacts, contacts_to_box
 from stickslip.problem.convert.conversion import Answer, Contacts, Conversion
+from stickslip.problem.convert.dissipation_smoothed import smoothed_dissipation
+from stickslip.problem.convert.motion import motion_mcp
 from stickslip.problem.convert.reduce import reduce_to_contacts
 from stickslip.problem.convert.units import change_coordinates, group_starts, rescale, unit_free
 
@@ -17,7 +19,9 @@ __all__ = [
     "change_coordinates",
     "contacts_to_box",
     "group_starts",
+    "motion_mcp",
     "reduce_to_contacts",
     "rescale",
+    "smoothed_dissipation",
     "unit_free",
 ]
