@@ -39,10 +39,12 @@ FASTEST, SLOWEST = 0.03, 0.9
 """Range of the factor by which kappa falls from one smoothed problem to the next."""
 FOLLOWED = 0.1
 """A smoothed problem is followed where |Phi|_inf is at most this share of √kappa."""
-QUICK, LOST = 3, 12
+QUICK, LOST = 3, 20
 """Newton steps on one smoothed problem: so few and kappa falls faster, so many and it falls slower."""
 SHORT = 2.0**-5
 """Length of a step at which the path is taken to be lost."""
+RAISED, ROUGHEST = 10.0, 1e4
+"""Factor by which the first kappa is raised where its problem is not solved, and its largest value."""
 POLISHED, LAST = 1e-4, 1e-24
 """kappa from which faces are tried, and where the path ends."""
 POLISH = 8
@@ -155,10 +157,13 @@ class _Search:
         kappa, ratio, followed = self.smoothing, 0.1, False
         while self.watch.goes_on and kappa > LAST and ratio < SLOWEST:
             steps = self._follow(form, newton, z, kappa)
-            if steps < 0 and followed:  # back to the last problem that was solved, and a shorter way from it
+            if steps < 0 and not followed:  # more smoothing has an easier first problem
+                kappa *= RAISED
+                if kappa > ROUGHEST:
+                    break
+                continue
+            if steps < 0:  # back to the last problem that was solved, and a shorter way from it
                 kappa, ratio = kappa / ratio, np.sqrt(ratio)
-            elif steps < 0:
-                break
             else:
                 z, followed = newton.z, True
                 if kappa <= POLISHED:
@@ -184,7 +189,7 @@ class _Search:
         """Newton's iteration on the face that z points at, some steps."""
         if not (self.watch.goes_on and np.isfinite(z).all()):
             return
-        bounds = face(form.problem, z, cut, form.leader)
+        bounds = face(form.problem, z, cut, form.leader, form.weight)
         newton = Newton(form.problem, self.map, form.weight)
         newton.begin(np.clip(z, *bounds), 0.0, bounds)
         for _ in range(POLISH):

@@ -225,12 +225,14 @@ def balance(problem: NonlinearProblem, z: Array) -> Array:
     return np.where(known, 1.0 / np.where(known, size, 1.0), 1.0)
 
 
-def face(problem: NonlinearProblem, z: Array, cut: float, leader: IntArray) -> tuple[Array, Array]:
+def face(
+    problem: NonlinearProblem, z: Array, cut: float, leader: IntArray, weight: Array | float = 1.0
+) -> tuple[Array, Array]:
     """The bounds with what z says is active as equalities, and what is not without bounds.
 
     Unknowns with a `leader` at its bound are held at 0 with it.
     """
-    F, low, high = problem.value(z), problem.lower, problem.upper
+    F, low, high = weight * problem.value(z), problem.lower, problem.upper
     at_low = (low > -np.inf) & (z - low <= np.maximum(F, cut))
     at_high = (high < np.inf) & (high - z <= np.maximum(-F, cut)) & ~at_low
     value = np.where(at_low, low, np.where(at_high, high, 0.0))

@@ -343,8 +343,14 @@ def _in_units(K: ProductSet, unit: Array) -> ProductSet:
 
 
 def _size(*velocities: Array) -> float:
-    """The size of the free velocities, 1 where there are none [√J]."""
-    size = max(float(np.abs(x).max(initial=0.0)) for x in velocities)
+    """Root mean square of the free velocities, 1 where there are none [√J].
+
+    Not the largest: one fast contact among many must not make all others look like zero.
+    """
+    top = max(float(np.abs(x).max(initial=0.0)) for x in velocities)
+    if not (top > 0.0 and np.isfinite(top)):
+        return 1.0
+    size = top * max(float(np.sqrt(np.mean((x / top) ** 2))) for x in velocities if x.size)
     return size if size > 0.0 and np.isfinite(size) else 1.0
 
 
