@@ -16,6 +16,7 @@ faces: Facchinei, Fischer & Kanzow 1998.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -74,8 +75,8 @@ class MixedComplementarity(Options):
         def method(given: AnyProblem, start: Array | None, tolerance: float) -> tuple[Attempt, Answer]:
             relaxed = self.law == "relaxed" and isinstance(given, ContactProblem | GlobalProblem)
             with Watch(given, tolerance, self.max_iterations, progress, relaxed=relaxed) as watch:
-                search = _Search(watch, self.map, self.smoothing)
-                search.run([_written(given, self.law, form) for form in _forms(given)], start)
+                write = cache(partial(_written, given, self.law))
+                _Search(watch, self.map, self.smoothing).run(write, _forms(given), start)
             return watch.attempt(), Answer(watch.best, watch.best_v, watch.best_lam)
 
         return certified_as_given("mcp", method, problem, guess, self.tolerance)
@@ -113,18 +114,20 @@ class _Search:
     def __init__(self, watch: Watch, map_name: str, smoothing: float):
         self.watch, self.map, self.smoothing = watch, map_name, smoothing
 
-    def run(self, forms: list[_Form], start: Array | None) -> None:
+    def run(self, write: Callable[[str], _Form], names: tuple[str, ...], start: Array | None) -> None:
         """Go through the phases until the watch says that it is enough."""
-        first = forms[0]
+        first = write(names[0])
         z = first.guess(self._zero(first) if start is None else start)
         self._look(first, z, 0)
         self._plain(first, z)
         if self.smoothing > 0.0:
-            for form in forms[::-1]:
+            for name in names[::-1]:
                 if self.watch.goes_on:
+                    form = write(name)
                     self._path(form, interior(form.problem, form.guess(self._zero(form))))
-        for form in forms[::-1]:
+        for name in names[::-1]:
             if self.watch.goes_on:
+                form = write(name)
                 self._plain(form, form.guess(self.watch.best))
         if self.watch.goes_on:
             self.watch.stop(

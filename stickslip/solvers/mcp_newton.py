@@ -38,6 +38,8 @@ DESCENT = 1e-10
 """Least cosine between a direction and the one of steepest descent."""
 SINGULAR = 1e-11
 """Reciprocal condition number below which a matrix is taken for singular."""
+ROUNDING = 1e-13
+"""Shift of a sparse matrix, as a share of its largest entry; far below what SINGULAR lets pass."""
 LEAST_DAMPING, MOST_DAMPING = 1e-18, 1e4
 """Range of the parameter of Levenberg and Marquardt."""
 FIRST_DAMPING, TRIALS = 1e-6, 8
@@ -112,7 +114,6 @@ class Newton:
         self.problem, self.phi, self.weight = problem, MAPS[map_name], weight
         self.operations = 0.0
         """Multiplications of factorisations, about."""
-        self.begin(problem.nearest(problem.reference), 0.0)
 
     def begin(self, z: Array, kappa: float, bounds: tuple[Array, Array] | None = None) -> None:
         """Start at z with this smoothing, over the box of the problem or over `bounds`."""
@@ -170,9 +171,11 @@ class Newton:
             if info != 0 or lapack.dgecon(lu, np.abs(J).sum(axis=0).max())[0] < SINGULAR:
                 return None
             return np.asarray(-lapack.dgetrs(lu, pivots, self.at.value)[0])
+        # Shifted by rounding: SuperLU prints to the terminal where a matrix is singular in exact numbers.
+        shift = ROUNDING * float(np.abs(J.data).max(initial=1.0))
         try:
-            factors = sparse_linalg.splu(sp.csc_array(J))
-        except RuntimeError:  # exactly singular
+            factors = sparse_linalg.splu(sp.csc_array(J + shift * sp.eye_array(n)))
+        except RuntimeError:
             return None
         self.operations += float(factors.nnz) ** 2 / (2.0 * n)
         pivot = np.abs(factors.U.diagonal())

@@ -90,9 +90,9 @@ def motion_mcp(
 class _Law:
     """Rows of x and sigma: from x, u and sigma to their residuals and derivatives."""
 
-    def __init__(self, K: ProductSet, coefficient: Array, law: str, smoothing: float, form: str):
+    def __init__(self, K: ProductSet, coefficient: Array, law: str, smoothing: float, form: str, dense: bool):
         self.K, self.relaxed, self.smoothing = K, law == "relaxed", smoothing
-        self.direction = form == "direction"
+        self.direction, self.dense = form == "direction", dense
         size = K.group_size
         start = group_starts(K)
         block = np.repeat(np.arange(len(K)), np.diff(K.group_offset))
@@ -124,14 +124,14 @@ class _Law:
         r[t] = self.mu[g] * x[t] * (x[self.normal][g] if self.direction else 1.0)
         return r
 
-    def by_x(self, x: Array) -> sp.csr_array:
+    def by_x(self, x: Array) -> Matrix:
         """dr/dx, shape (n, n)."""
         g, t, n = self.group, self.tangent, self.K.size
         rows, cols, values = [self.plain, t], [self.plain, t], [np.ones(self.plain.size), self.mu[g]]
         if self.direction:
             values[1] = values[1] * x[self.normal][g]
             rows, cols, values = [*rows, t], [*cols, self.normal[g]], [*values, self.mu[g] * x[t]]
-        return _coo(rows, cols, values, (n, n))
+        return _filled(rows, cols, values, n, self.dense)
 
     def unknowns(self, r: Array) -> Array:
         """x of r, shape (n,); 0 for directions that r does not tell."""
@@ -150,7 +150,7 @@ class _Law:
             np.subtract.at(F, self.normal, self.mu * (np.sqrt(self.norms(u) ** 2 + e * e) - e))
         return np.concatenate([F, np.where(self.held, sigma, size**2 - self.norms(x) ** 2)])
 
-    def by_velocity(self, x: Array, u: Array) -> sp.csr_array:
+    def by_velocity(self, x: Array, u: Array) -> Matrix:
         """d(rows of x)/du, shape (n, n)."""
         g, t, n = self.group, self.tangent, self.K.size
         size = np.ones(self.count) if self.direction else x[self.normal]
@@ -160,9 +160,9 @@ class _Law:
             speed = np.sqrt(self.norms(u) ** 2 + self.smoothing**2)
             share = self.mu / np.where(speed > 0.0, speed, np.inf)
             rows, cols, values = [*rows, self.normal[g]], [*cols, t], [*values, -share[g] * u[t]]
-        return _coo(rows, cols, values, (n, n))
+        return _filled(rows, cols, values, n, self.dense)
 
-    def by_unknowns(self, x: Array, u: Array, sigma: Array) -> sp.csr_array:
+    def by_unknowns(self, x: Array, u: Array, sigma: Array) -> Matrix:
         """d(rows of x and sigma)/d(x, sigma) at held u, shape (n + ng, n + ng)."""
         g, t, held, N = self.group, self.tangent, self.held, self.normal
         s = self.K.size + np.arange(self.count)
@@ -176,8 +176,7 @@ class _Law:
         if not self.direction:
             rows, cols = [*rows, t, s], [*cols, N[g], N]
             values = [*values, np.where(held[g], 0.0, u[t]), np.where(held, 0.0, 2.0 * x[N])]
-        size = self.K.size + self.count
-        return _coo(rows, cols, values, (size, size))
+        return _filled(rows, cols, values, self.K.size + self.count, self.dense)
 
     def speeds(self, u: Array) -> Array:
         """sigma that goes with u: |u_k|, shape (ng,)."""
@@ -215,7 +214,7 @@ class _LocalMotion:
         self.u_free = problem.u_free * unit / energy
         self.unit = unit * energy
         """r = unit r_new, and unit u = energy² u_new [N s, N m s], shape (n,)."""
-        self.law = _Law(_in_units(K, self.unit), scales.coefficient, law, smoothing, form)
+        self.law = _Law(_in_units(K, self.unit), scales.coefficient, law, smoothing, form, self.dense)
         self.n = K.size
 
     def residual(self, z: Array) -> Array:
@@ -228,9 +227,8 @@ class _LocalMotion:
         L, dr = self.law.by_unknowns(x, u, sigma), self.law.by_x(x)
         by_x = self.law.by_velocity(x, u) @ (self.W @ dr)
         if self.dense:
-            J = L.toarray()
-            J[: self.n, : self.n] += by_x
-            return J
+            L[: self.n, : self.n] += by_x
+            return L
         by_x = sp.csr_array(by_x)
         by_x.resize(L.shape)
         return sp.csr_array(L + by_x)
@@ -267,18 +265,21 @@ class _GlobalMotion:
         energy = _size(problem.contact_velocity(v_free) * unit, problem.joint_velocity(v_free) * joint)
         self.units = body * energy, joint * energy, unit * energy
         """Of v, lam and r: z is in √J and divided by the size of the free motion."""
-        self.law = _Law(_in_units(K, unit * energy), scales.coefficient, law, smoothing, form)
-        nv, p, n, ng = M.size, problem.g_bias.size, K.size, self.law.count
+        nv, p, n = M.size, problem.g_bias.size, K.size
         self.ends = nv, nv + p, nv + p + n
-        self.size = nv + p + n + ng
+        self.size = nv + p + n + K.group_size.size
         self.dense = self.size <= DENSE
-        M, H, G = (_scaled(A, body, b) for A, b in ((M.sparse, body), (H, unit), (G, joint)))
-        top = sp.hstack([M, -G, -H], format="csr")
-        low = sp.hstack([G.T, sp.csr_array((p, p + n))], format="csr")
-        self.top: Any = sp.vstack([top, low], format="csr")
-        self.Ht: Any = sp.csr_array(H.T)
-        if self.dense:
-            self.top, self.Ht = self.top.toarray(), self.Ht.toarray()
+        new_K = _in_units(K, unit * energy)
+        self.law = _Law(new_K, scales.coefficient, law, smoothing, form, self.dense)
+        M, H, G = (
+            _scaled(A.toarray() if self.dense else A, body, b)
+            for A, b in ((M.sparse, body), (H, unit), (G, joint))
+        )
+        stack: Any = np if self.dense else sp
+        nothing: Any = np.zeros((p, p + n)) if self.dense else sp.csr_array((p, p + n))
+        top, low = stack.hstack([M, -G, -H]), stack.hstack([G.T, nothing])
+        self.top: Any = stack.vstack([top, low]) if self.dense else sp.csr_array(sp.vstack([top, low]))
+        self.Ht: Any = H.T if self.dense else sp.csr_array(H.T)
         self.constant = np.concatenate([-problem.f * body, problem.g_bias * joint]) / energy
         self.u_bias = problem.u_bias * unit / energy
 
@@ -301,7 +302,7 @@ class _GlobalMotion:
             J[:a, :a] = self.top[:, :a]
             J[:a, a:b] = self.top[:, a:] @ dr
             J[a:b, :nv] = B @ self.Ht
-            J[a:, a:] = L.toarray()
+            J[a:, a:] = L
             return J
         left = sp.csr_array(B @ self.Ht)
         left.resize((self.size - a, a))
@@ -360,8 +361,13 @@ def _scaled(matrix: Any, left: Array, right: Array) -> Any:
     return left[:, None] * matrix * right
 
 
-def _coo(
-    rows: list[IntArray], cols: list[IntArray], values: list[Array], shape: tuple[int, int]
-) -> sp.csr_array:
+def _filled(
+    rows: list[IntArray], cols: list[IntArray], values: list[Array], size: int, dense: bool
+) -> Matrix:
+    """A square matrix with these entries, every place named once."""
     where = (np.concatenate(rows), np.concatenate(cols))
-    return sp.coo_array((np.concatenate(values), where), shape=shape).tocsr()
+    if dense:
+        out = np.zeros((size, size))
+        out[where] = np.concatenate(values)
+        return out
+    return sp.coo_array((np.concatenate(values), where), shape=(size, size)).tocsr()
