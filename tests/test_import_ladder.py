@@ -23,7 +23,18 @@ BELOW = {
     "scenes": {"schemes", "systems", "mechanics", "detection", "laws", "problem", "kernels"},
     "files": {"problem", "mechanics", "simulation"},
     "bench": {"problem", "solvers", "files", "scenes", "simulation"},
-    "view": {"mechanics", "simulation", "files", "problem"},
+    "studies": {
+        "bench",
+        "scenes",
+        "files",
+        "simulation",
+        "solvers",
+        "mechanics",
+        "problem",
+        "linalg",
+        "kernels",
+    },
+    "view": {"mechanics", "simulation", "files", "problem", "studies"},
 }
 ABOVE_ALL = {"cli", "__init__"}
 """The command line, and the public verbs that turn names into solvers, may use every room."""

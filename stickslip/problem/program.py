@@ -60,8 +60,8 @@ class ConeProgram:
         rows = self.zero + self.nonnegative + int(cones.sum())
         if rows != m:
             raise ProblemError(f"the cones have {rows} rows in all, but A and b have {m}")
-        skew = abs(self.P - self.P.T).max() if n else 0.0
-        if skew > 1e-10 * abs(self.P).max():
+        largest, skew = (float(abs(x).max()) if n else 0.0 for x in (self.P, self.P - self.P.T))
+        if skew > 1e-10 * largest:
             raise ProblemError(f"P is not symmetric: entries differ by {skew:.3g} from their mirror image")
 
     @property
@@ -86,8 +86,15 @@ class ConeProgram:
         return float(0.5 * x @ (self.P @ x) + self.c @ x)
 
     def with_(self, **changes: Any) -> "ConeProgram":
-        """A copy with some fields changed."""
-        return replace(self, **changes)
+        """A copy with some fields changed; new c and b share P, A and the cones, which cost nothing then."""
+        if not changes.keys() <= {"c", "b"}:
+            return replace(self, **changes)
+        copy = object.__new__(ConeProgram)
+        copy.__dict__.update(self.__dict__)
+        for name, value in changes.items():
+            _set(copy, name, flat(name, value, np.size(getattr(self, name))))
+            finite(name, getattr(copy, name))
+        return copy
 
     def __repr__(self) -> str:
         return (
@@ -101,13 +108,13 @@ class ProgramResiduals:
     """How far x, y are from optimal: each relative to the terms it is the sum of, 0 is optimal."""
 
     primal: float
-    """Distance of A x + b to C over the largest of |A x|, |b| [-]."""
+    """Distance of A x + b to C over the largest of |A x|, |b| and |A| |c| / |P|, a size for x [-]."""
     stationarity: float
     """|P x + c - A'y| over the largest of its terms [-]."""
     dual: float
     """Distance of y to C* over |y| [-]."""
     gap: float
-    """|s'y| over the largest of |primal objective|, |dual objective| and |s| |y| [-]."""
+    """|s'y| over the largest of |primal objective|, |dual objective| and |c|² / |P| [-]."""
 
     @property
     def error(self) -> float:
@@ -124,11 +131,14 @@ def judge_program(program: ConeProgram, x: ArrayLike, y: ArrayLike) -> ProgramRe
     outside = s - nearest(program, s)
     y_outside = (y - nearest(program, y))[head:]
     value, dual_value = 0.5 * x @ Px + program.c @ x, -0.5 * x @ Px - program.b @ y
+    steepest = float(program.P.diagonal().max(initial=0.0))
+    size = _norm(program.c) / steepest if steepest else 0.0
+    image = float(abs(program.A).max()) * size if program.A.nnz else 0.0
     return ProgramResiduals(
-        _ratio(_norm(outside), _norm(Ax), _norm(program.b)),
+        _ratio(_norm(outside), _norm(Ax), _norm(program.b), image),
         _ratio(_norm(Px + program.c - Ay), _norm(Px), _norm(program.c), _norm(Ay)),
         _ratio(_norm(y_outside), _norm(y)),
-        _ratio(abs(float(s @ y)), abs(value), abs(dual_value), _norm(s) * _norm(y)),
+        _ratio(abs(float(s @ y)), abs(value), abs(dual_value), _norm(program.c) * size),
     )
 
 

@@ -20,6 +20,9 @@ problem is solved; numbers beyond 1e±140 are not judged (NaN). Solved means nat
 natural_scaled <= tolerance, for global problems equilibrium and joints as well, and that no contact
 closes at more than a tenth of the largest free velocity.
 
+A NonlinearProblem has natural = natural_scaled = |z - P(z - F(z))|_inf / max(1, |F(reference)|_inf): that
+of a BoxProblem where F is affine, whose |b|_inf is |F(0)|_inf.
+
 `judge(problem, r, relaxed=True)` measures r as an answer of the convex relaxation K* ∋ u ⟂ r ∈ K: the
 same numbers with u in the place of u_hat. It is another law wherever something slides, and answers that
 only it accepts are never called solved.

@@ -5,11 +5,13 @@ from inspect import signature
 from typing import Any
 
 from stickslip.problem.contact import GlobalProblem
+from stickslip.scenes.chute import chute
 from stickslip.scenes.incline import incline
 from stickslip.scenes.packing import sphere_packing
 from stickslip.scenes.wall import wall
 
 SCENES: dict[str, Callable[..., GlobalProblem]] = {
+    "chute": chute,
     "incline": incline,
     "packing": sphere_packing,
     "wall": wall,

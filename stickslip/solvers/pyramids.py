@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from stickslip.kernels import cones
 from stickslip.problem.checks import Array
 from stickslip.problem.convert import group_starts
+from stickslip.problem.convert.facets import corners
 from stickslip.problem.sets import ProductSet
 
 
@@ -73,8 +74,7 @@ def dual_pyramid(K: ProductSet, facets: int) -> DualPyramid:
 def _sides(size: int, facets: int) -> Array:
     """Vectors a with |x| <= max a·x, shape (m, size); exact for one component."""
     if size == 2:
-        angle = 2.0 * np.pi * np.arange(facets) / facets
-        return np.stack([np.cos(angle), np.sin(angle)], axis=1) / np.cos(np.pi / facets)
+        return corners(2, facets) / np.cos(np.pi / facets)
     return np.concatenate([np.eye(size), -np.eye(size)]) * np.sqrt(size)
 
 

@@ -5,11 +5,11 @@ import pytest
 from scipy.optimize import brentq
 
 import stickslip as ss
-from stickslip.problem.convert import smoothed_dissipation
+from stickslip.problem.convert import friction_mcp
 
 
 def friction(W, u, limit, epsilon):
-    conversion = smoothed_dissipation(W, u, limit, epsilon)
+    conversion = friction_mcp(W, u, limit / 0.5, 0.5, epsilon)
     return conversion.recover(ss.solve(conversion.problem, "mcp", tolerance=1e-13).or_raise().r)
 
 
@@ -57,7 +57,7 @@ def test_a_mass_slides_at_the_speed_of_the_closed_form():
 @pytest.mark.parametrize("epsilon", [1e-2, 1e-6, 1e-12])
 def test_the_derivative_exists_at_zero(epsilon):
     """b = 0 is where the exact norm has none: at rest, and as the start of every solve."""
-    problem = smoothed_dissipation(np.eye(2), [0.0, 0.0], 1.0, epsilon).problem
+    problem = friction_mcp(np.eye(2), [0.0, 0.0], 2.0, 0.5, epsilon).problem
     assert np.isfinite(problem.slope(np.zeros(3))).all()
     assert np.isfinite(problem.slope(np.array([0.0, 0.0, 2.0]))).all()
     assert problem.check_jacobian([0.3, -0.4, 0.6]).error < 1e-8
@@ -73,10 +73,10 @@ def test_without_normal_impulse_there_is_no_friction():
 
 def test_bad_data_is_named():
     with pytest.raises(ss.ProblemError, match="epsilon is 0"):
-        smoothed_dissipation(np.eye(2), [1.0, 0.0], 1.0, 0.0)
-    with pytest.raises(ss.ProblemError, match="limit is -1"):
-        smoothed_dissipation(np.eye(2), [1.0, 0.0], -1.0, 1e-3)
-    with pytest.raises(ss.ProblemError, match="W is not symmetric"):
-        smoothed_dissipation([[1.0, 0.5], [0.0, 1.0]], [1.0, 0.0], 1.0, 1e-3)
-    with pytest.raises(ss.ProblemError, match="W is not positive semidefinite"):
-        smoothed_dissipation(np.diag([1.0, -1.0]), [1.0, 0.0], 1.0, 1e-3)
+        friction_mcp(np.eye(2), [1.0, 0.0], 1.0, 0.5, 0.0)
+    with pytest.raises(ss.ProblemError, match="r_N is -1"):
+        friction_mcp(np.eye(2), [1.0, 0.0], -1.0, 0.5, 1e-3)
+    with pytest.raises(ss.ProblemError, match="symmetric"):
+        friction_mcp([[1.0, 0.5], [0.0, 1.0]], [1.0, 0.0], 1.0, 0.5, 1e-3)
+    with pytest.raises(ss.ProblemError, match="positive semidefinite"):
+        friction_mcp(np.diag([1.0, -1.0]), [1.0, 0.0], 1.0, 0.5, 1e-3)

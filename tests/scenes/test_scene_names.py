@@ -10,7 +10,7 @@ from stickslip.scenes.incline import incline
 
 
 def test_names() -> None:
-    assert scenes.names() == ["incline", "packing", "wall"]
+    assert scenes.names() == ["chute", "incline", "packing", "wall"]
     assert scenes.names() == sorted(scenes.SCENES)
 
 
@@ -28,7 +28,7 @@ def test_parameters_reach_the_scene() -> None:
 
 
 def test_an_unknown_name_lists_the_known() -> None:
-    with pytest.raises(KeyError, match="no scene 'arch'; known: incline, packing, wall"):
+    with pytest.raises(KeyError, match="no scene 'arch'; known: chute, incline, packing, wall"):
         scenes.make("arch")
 
 

@@ -1,13 +1,22 @@
 """Conversions in pairs: a new problem, and the way back for its answer.
 
 Each returns a `Conversion`: `problem` to be solved, `recover` which turns its answer into one of
-the original, judged on the original.
+the original, judged on the original. Cone programs are a `ProgramConversion`, whose `recover` also takes
+the multipliers.
 """
 
 from stickslip.problem.convert.box import box_to_contacts, contacts_to_box
+from stickslip.problem.convert.cone_programs import (
+    ProgramConversion,
+    dual_program,
+    friction_shift,
+    primal_program,
+)
 from stickslip.problem.convert.conversion import Answer, Contacts, Conversion
-from stickslip.problem.convert.dissipation_smoothed import smoothed_dissipation
+from stickslip.problem.convert.dissipation import Friction, FrictionConversion, friction_program
+from stickslip.problem.convert.dissipation_smoothed import friction_mcp
 from stickslip.problem.convert.motion import motion_mcp
+from stickslip.problem.convert.pyramid import pyramid_lcp
 from stickslip.problem.convert.reduce import reduce_to_contacts
 from stickslip.problem.convert.units import change_coordinates, group_starts, rescale, unit_free
 
@@ -15,13 +24,21 @@ __all__ = [
     "Answer",
     "Contacts",
     "Conversion",
+    "Friction",
+    "FrictionConversion",
+    "ProgramConversion",
     "box_to_contacts",
     "change_coordinates",
     "contacts_to_box",
+    "dual_program",
+    "friction_mcp",
+    "friction_program",
+    "friction_shift",
     "group_starts",
     "motion_mcp",
+    "primal_program",
+    "pyramid_lcp",
     "reduce_to_contacts",
     "rescale",
-    "smoothed_dissipation",
     "unit_free",
 ]

@@ -13,53 +13,37 @@ inside the limit b is the exact one.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.problem.checks import Array, ProblemError, finite, flat, floats
+from stickslip.problem.checks import Array, ProblemError
+from stickslip.problem.convert.dissipation import Friction, friction_program
 from stickslip.problem.nonlinear import NonlinearProblem
 
 
-class Friction(NamedTuple):
-    """Friction of one contact."""
-
-    b: Array
-    """Tangential impulse [N s], shape (m,)."""
-    speed: float
-    """Sliding speed |W b + u| [m/s]."""
-
-
 @dataclass(frozen=True)
-class DissipationConversion:
+class SmoothedFriction:
     """The friction of one contact as a NonlinearProblem, and the way back."""
 
     problem: NonlinearProblem
     """Unknowns b / (mu r_N) and sigma in units of the free velocity."""
     recover: Callable[[Array], Friction]
-    """From z to the friction and the sliding speed."""
+    """From z to the friction impulse and the slip speed |W b + u|."""
 
 
-def smoothed_dissipation(W: ArrayLike, u: ArrayLike, limit: float, epsilon: float) -> DissipationConversion:
+def friction_mcp(W_TT: ArrayLike, u_T: ArrayLike, r_N: float, mu: float, epsilon: float) -> SmoothedFriction:
     """The friction of one contact whose normal impulse is held, with the norm √(b'b + ε²) - ε.
 
-    `W` [1/kg] (m, m), symmetric, positive semidefinite; `u` [m/s] (m,), the tangential velocity with
-    b = 0; `limit` = mu r_N [N s], >= 0; `epsilon` [N s], > 0.
+    `W_TT`: tangential part of W of the contact [1/kg], shape (k, k), symmetric, may be 0. `u_T`: tangential
+    velocity without friction [m/s], shape (k,). `r_N`: normal impulse [N s], `mu`: friction [-], both >= 0;
+    `epsilon` [N s], > 0.
     """
-    u = flat("u", u, np.size(u))
-    m = u.size
-    W = floats("W", W, (m, m))
-    finite("u", u)
-    finite("W", W)
-    if np.abs(W - W.T).max(initial=0.0) > 1e-10 * np.abs(W).max(initial=0.0):
-        raise ProblemError("W is not symmetric: dissipation is a quadratic form of a symmetric W")
-    if m and np.linalg.eigvalsh(W)[0] < -1e-10 * np.abs(W).max():
-        raise ProblemError(
-            f"W is not positive semidefinite: its smallest eigenvalue is {np.linalg.eigvalsh(W)[0]:.3g}"
-        )
-    if not (np.isfinite(limit) and limit >= 0.0):
-        raise ProblemError(f"limit is {limit}; mu r_N must be finite and not negative")
+    exact = friction_program(W_TT, u_T, r_N, mu).problem  # which checks what both have in common
+    W, u, limit, m = exact.P.toarray(), exact.c, float(r_N) * float(mu), exact.size
+    least = float(np.linalg.eigvalsh(W)[0]) if m else 0.0
+    if least < -1e-10 * np.abs(W).max(initial=0.0):
+        raise ProblemError(f"W_TT is not positive semidefinite: its smallest eigenvalue is {least:.3g}")
     if not (np.isfinite(epsilon) and epsilon > 0.0):
         raise ProblemError(f"epsilon is {epsilon}; it must be finite and positive")
     reach = limit or 1.0
@@ -92,4 +76,4 @@ def smoothed_dissipation(W: ArrayLike, u: ArrayLike, limit: float, epsilon: floa
         b = reach * np.asarray(z)[:m]
         return Friction(b, float(np.linalg.norm(W @ b + u)))
 
-    return DissipationConversion(problem, recover)
+    return SmoothedFriction(problem, recover)

@@ -1,0 +1,1 @@
+"""Comparing solvers on collections of problems."""

@@ -1,0 +1,181 @@
+"""`stickslip study`: experiments of the literature, run again, as tables and figures."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from stickslip.cli.errors import ExitCode, InputError, os_sentence, printable
+from stickslip.cli.tables import finite, table
+
+if TYPE_CHECKING:
+    from stickslip.studies.study import Progress, Study, Table
+
+
+def study(
+    name: Annotated[str | None, Parameter(name="NAME")] = None,
+    /,
+    *,
+    out: Path | None = None,
+    quick: Annotated[bool, Parameter(show_default=False)] = False,
+    plot: Literal["png", "svg"] = "png",
+) -> int:
+    """List the studies, or run one of them and print its tables.
+
+    A study repeats an experiment of the literature on problems that it makes
+    itself, and sets what was printed there beside what is found here.
+
+    For example:
+      stickslip study
+      stickslip study rolling --quick
+      stickslip study rolling --out figures
+      stickslip study rolling --out figures --plot svg
+
+    Parameters
+    ----------
+    name
+        Run this study; without it, one line per study.
+    out
+        Directory for the tables (.csv), the figures (with their data as .csv) and
+        all of it as one .json; made if it is not there. Without it nothing is written.
+    quick
+        Run a small part of the study, in seconds.
+    plot
+        Format of the figures.
+    """
+    from stickslip import studies
+
+    if name is None:
+        rows = [(each, studies.load(each).SUMMARY) for each in studies.names()]
+        table(("study", "summary"), rows, folds=("summary",))
+        return ExitCode.FINE
+    if name not in studies.names():
+        raise InputError(f"no study {name!r}; known: {', '.join(studies.names())}")
+    if out is not None:
+        _make(out)
+    with _watch(f"study {name}") as progress:
+        found = studies.load(name).run(quick=quick, progress=progress)
+    for k, each in enumerate(found.tables):
+        print("\n" if k else "", end="")
+        _show(each)
+    if out is not None:
+        for place in _write(found, out, plot):
+            print(f"wrote {printable(str(place))}")
+    return ExitCode.FINE
+
+
+def _show(shown: Table) -> None:
+    print(f"{printable(shown.title)}\n")
+    table(shown.headings, shown.text(), numbers=shown.numeric)
+    if shown.note:
+        print(f"\n{printable(shown.note)}")
+
+
+def _make(out: Path) -> None:
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        probe = out / ".stickslip"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise InputError(os_sentence(error, out)) from None
+
+
+def _write(found: Study, out: Path, plot: str) -> Iterator[Path]:
+    """Write everything into `out`; the places, as they are written."""
+    from stickslip.view.figures import draw
+
+    places: set[Path] = set()
+    try:
+        for each in found.tables:
+            place = _unused(out / f"{found.name}-{slug(each.title)}.csv", places)
+            with place.open("w", newline="", encoding="utf-8") as file:
+                csv.writer(file).writerows([each.headings, *each.rows])
+            yield place
+        for title, figure in found.figures.items():
+            place = out / f"{found.name}-{title}.{plot}"
+            draw(figure, place)
+            yield place
+            with place.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(("panel", "curve", "x", "y"))
+                for panel in figure.panels:
+                    for curve in panel.curves:
+                        points = zip(curve.x.tolist(), curve.y.tolist(), strict=True)
+                        writer.writerows((panel.title, curve.name, x, y) for x, y in points)
+            yield place.with_suffix(".csv")
+        place = out / f"{found.name}.json"
+        place.write_text(json.dumps(finite(_as_json(found)), indent=1, allow_nan=False, default=_plain))
+        yield place
+    except OSError as error:
+        raise InputError(os_sentence(error, error.filename or out)) from None
+
+
+def slug(title: str) -> str:
+    """A file name from the words of a title, cut after some sixty letters."""
+    words = re.findall(r"[a-z0-9.]+", title.lower())
+    name = words[0] if words else "table"
+    for word in words[1:]:
+        if len(name) + len(word) > 60:
+            break
+        name += f"-{word}"
+    return name.strip(".")
+
+
+def _unused(place: Path, places: set[Path]) -> Path:
+    stem, count = place.stem, 1
+    while place in places:
+        count += 1
+        place = place.with_name(f"{stem}-{count}{place.suffix}")
+    places.add(place)
+    return place
+
+
+def _as_json(found: Study) -> dict[str, Any]:
+    return {
+        "study": found.name,
+        "tables": [
+            {"title": t.title, "columns": t.headings, "rows": [list(r) for r in t.rows], "note": t.note}
+            for t in found.tables
+        ],
+        "data": found.data,
+    }
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of NumPy as JSON holds them."""
+    return finite(value.tolist())
+
+
+@contextmanager
+def _watch(what: str) -> Iterator[Progress | None]:
+    """Show how far the work is: on stderr, only on a terminal, gone when it is done."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    console = Console(stderr=True)
+    if console.is_dumb_terminal:
+        yield None
+        return
+    text = TextColumn("{task.description}", markup=False)
+    with Bar(
+        text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console, transient=True
+    ) as bar:
+        task = bar.add_task(what, total=None)
+
+        def report(part: str, done: int, total: int) -> None:
+            bar.update(task, description=f"{what}: {part}", completed=done, total=total)
+
+        yield report

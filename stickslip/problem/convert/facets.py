@@ -1,0 +1,51 @@
+"""Friction cones with flat sides: polygons inside the disk of each group of components.
+
+A polygon of m corners D_j on the circle lies inside the disk, so what it holds, the cone holds. A group of
+one component (2D friction, torsion) is held exactly by its two directions.
+"""
+
+import numpy as np
+
+from stickslip.problem.checks import Array, ProblemError, count
+from stickslip.problem.sets import ProductSet
+
+
+def check_facets(K: ProductSet, facets: int) -> int:
+    """`facets` if pyramids of so many sides can be made of the cones of K."""
+    facets = count("facets", facets, 0)
+    if facets < 4 or facets % 2:
+        raise ProblemError(f"facets is {facets}; a pyramid has an even number of facets, 4 or more")
+    if K.group_size.size and K.group_size.max() > 2:
+        g = int(np.argmax(K.group_size))
+        i = int(np.searchsorted(K.group_offset, g, side="right") - 1)
+        raise ProblemError(
+            f"contact {i} has a group of {K.group_size[g]} components;"
+            " pyramids are made of groups of 1 or 2: keep the cone (facets=0)"
+        )
+    return facets
+
+
+def corners(size: int, facets: int) -> Array:
+    """Unit vectors D_j to the corners of the polygon, D_{j + m/2} = -D_j [-], shape (m, size)."""
+    if size == 1:
+        return np.array([[1.0], [-1.0]])
+    angle = 2.0 * np.pi * np.arange(facets // 2) / facets
+    half = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    half[np.abs(half) < 1e-15] = 0.0  # cos(pi / 2)
+    return np.concatenate([half, -half])
+
+
+def sides(size: int, facets: int) -> tuple[Array, float]:
+    """Normals a_j of the sides [-], shape (m, size), and their distance: a_j·x <= distance inside."""
+    if size == 1:
+        return corners(1, facets), 1.0
+    turn = np.pi / facets
+    c, s = np.cos(turn), np.sin(turn)
+    return corners(2, facets) @ np.array([[c, s], [-s, c]]), float(c)
+
+
+def reach(u: Array, facets: int) -> Array:
+    """max of D_j·u over the corners of each row of u, |u| without facets [m/s], shape (k,) from (k, size)."""
+    if facets == 0:
+        return np.linalg.norm(u, axis=1)
+    return (u @ corners(u.shape[1], facets).T).max(axis=1, initial=0.0)

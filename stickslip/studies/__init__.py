@@ -1,0 +1,24 @@
+"""Experiments of the literature, reproduced: each gives tables and figure data. One line per study here."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from stickslip.studies.study import StudyModule
+
+STUDIES: dict[str, str] = {
+    "rolling": "stickslip.studies.rolling",
+}
+"""The studies and their modules; each offers NAME, SUMMARY and run(quick, progress)."""
+
+
+def names() -> list[str]:
+    """Names of the studies."""
+    return sorted(STUDIES)
+
+
+def load(name: str) -> "StudyModule":
+    """The module of the study `name`; unknown names are a KeyError that lists the known."""
+    if name not in STUDIES:
+        raise KeyError(f"no study {name!r}; known: {', '.join(names())}")
+    return cast("StudyModule", import_module(STUDIES[name]))

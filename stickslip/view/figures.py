@@ -1,0 +1,84 @@
+"""Figures of the studies: panels of curves, in the style of the convergence plot."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import MaxNLocator
+
+from stickslip.studies.study import Figure, Panel
+from stickslip.view.convergence import COLOURS, FORMATS, STYLE, ZERO
+
+WIDTH, HEIGHT = 3.4, 2.5
+"""Size of one panel on paper [in]."""
+
+
+def draw(figure: Figure, path: str | Path) -> None:
+    """Draw a figure into `path`, a PNG or SVG file by its ending; the same data, the same bytes."""
+    path = Path(path)
+    ending = path.suffix.lower().removeprefix(".")
+    if ending not in FORMATS:
+        raise ValueError(f"{path}: a figure is a .png or an .svg file")
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(STYLE)
+        canvas = _compose(figure)
+        nothing = {"Date": None} if ending == "svg" else {"Software": None}
+        canvas.savefig(path, format=ending, dpi=200, metadata=nothing)
+
+
+def _compose(figure: Figure) -> Canvas:
+    across = min(figure.across, len(figure.panels)) or 1
+    down = max(1, math.ceil(len(figure.panels) / across))
+    canvas = Canvas(figsize=(WIDTH * across, HEIGHT * down + 0.5), layout="constrained")
+    FigureCanvasAgg(canvas)
+    names = list(dict.fromkeys(curve.name for panel in figure.panels for curve in panel.curves))
+    colours = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(names)}
+    handles: dict[str, Any] = {}
+    for k, panel in enumerate(figure.panels):
+        axes = canvas.add_subplot(down, across, k + 1)
+        for curve in panel.curves:
+            line = _line(axes, panel, curve.x, curve.y, curve.style, colours[curve.name])
+            handles.setdefault(curve.name, line)
+        _dress(axes, panel)
+    canvas.suptitle(figure.title, fontsize=9.0)
+    canvas.legend(
+        handles.values(),
+        handles.keys(),
+        loc="outside lower center",
+        ncols=min(len(handles), 5) or 1,
+        frameon=False,
+    )
+    return canvas
+
+
+def _line(axes: Any, panel: Panel, x: Any, y: Any, style: str, colour: str) -> Any:
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    if panel.log_y:
+        y = np.where(np.isfinite(y), np.maximum(y, ZERO), np.nan)
+    if style == "o":
+        return axes.plot(x, y, "o", color=colour, markersize=2.0)[0]
+    mark = {"marker": "."} if len(x) <= 60 and not panel.steps else {}
+    drawn = "steps-post" if panel.steps else "default"
+    return axes.plot(x, y, style, color=colour, drawstyle=drawn, **mark)[0]
+
+
+def _dress(axes: Any, panel: Panel) -> None:
+    if panel.level is not None:
+        axes.axhline(panel.level, color="0.4", linestyle=":", linewidth=0.9)
+    axes.set_xscale("log" if panel.log_x else "linear")
+    axes.set_yscale("log" if panel.log_y else "linear")
+    if not panel.log_x:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.set_title(panel.title, fontsize=8.0)
+    axes.set_xlabel(panel.x_label)
+    axes.set_ylabel(panel.y_label)
+    axes.grid(True, color="0.9", linewidth=0.5)
