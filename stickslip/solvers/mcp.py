@@ -38,7 +38,7 @@ STILL = 15
 """Newton steps without lowering the best merit by a tenth after which a phase ends."""
 FASTEST, SLOWEST = 0.03, 0.9
 """Range of the factor by which kappa falls from one smoothed problem to the next."""
-FOLLOWED = 0.1
+FOLLOWED = 0.01
 """A smoothed problem is followed where |Phi|_inf is at most this share of √kappa."""
 QUICK, LOST = 3, 20
 """Newton steps on one smoothed problem: so few and kappa falls faster, so many and it falls slower."""
@@ -57,7 +57,7 @@ class MixedComplementarity(Options):
     """The equations of motion as a nonlinear complementarity problem, by semismooth Newton."""
 
     tolerance: float = tolerance_option()
-    max_iterations: int = iterations_option(1000, "Newton steps")
+    max_iterations: int = iterations_option(2000, "Newton steps")
     law: str = option("exact", "Coulomb's law, or its convex relaxation", choices=LAWS)
     map: str = option(
         "fischer-burmeister", "function whose zeros are the complementarities", choices=tuple(MAPS)
