@@ -112,7 +112,7 @@ class ProgramResiduals:
     stationarity: float
     """|P x + c - A'y| over the largest of its terms [-]."""
     dual: float
-    """Distance of y to C* over |y| [-]."""
+    """Distance of y to C* over the largest of |y| and |c| / |A|, a size for y [-]."""
     gap: float
     """|s'y| over the largest of |primal objective|, |dual objective| and |c|² / |P| [-]."""
 
@@ -130,14 +130,15 @@ def judge_program(program: ConeProgram, x: ArrayLike, y: ArrayLike) -> ProgramRe
     head = program.zero
     outside = s - nearest(program, s)
     y_outside = (y - nearest(program, y))[head:]
-    value, dual_value = 0.5 * x @ Px + program.c @ x, -0.5 * x @ Px - program.b @ y
+    energy = 0.5 * float(x @ Px)
+    value, dual_value = energy + float(program.c @ x), -energy - float(program.b @ y)
     steepest = float(program.P.diagonal().max(initial=0.0))
     size = _norm(program.c) / steepest if steepest else 0.0
-    image = float(abs(program.A).max()) * size if program.A.nnz else 0.0
+    largest = float(abs(program.A).max()) if program.A.nnz else 0.0
     return ProgramResiduals(
-        _ratio(_norm(outside), _norm(Ax), _norm(program.b), image),
+        _ratio(_norm(outside), _norm(Ax), _norm(program.b), largest * size),
         _ratio(_norm(Px + program.c - Ay), _norm(Px), _norm(program.c), _norm(Ay)),
-        _ratio(_norm(y_outside), _norm(y)),
+        _ratio(_norm(y_outside), _norm(y), _norm(program.c) / largest if largest else 0.0),
         _ratio(abs(float(s @ y)), abs(value), abs(dual_value), _norm(program.c) * size),
     )
 

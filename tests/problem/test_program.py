@@ -43,6 +43,8 @@ def test_each_measure_sees_its_own_fault():
 def test_an_answer_of_zero_is_judged_by_the_size_it_could_have_had():
     program = projection([-3.0, 1.0, 1.0])
     assert judge_program(program, [-1e-9, 0.0, 0.0], [3.0, -1.0, -1.0]).error <= 1e-9
+    inside = projection([3.0, 1.0, 1.0])
+    assert judge_program(inside, [3.0, 1.0, 1.0], [-1e-9, 0.0, 0.0]).error <= 1e-9
 
 
 def test_the_judge_does_not_depend_on_units():
