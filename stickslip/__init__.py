@@ -20,9 +20,12 @@ DEFAULT_SOLVER = "auto"
 _HOME = {
     "stickslip.problem.contact": ("ContactProblem", "GlobalProblem", "Level"),
     "stickslip.problem.box": ("BoxProblem", "lcp", "mlcp", "relay"),
+    "stickslip.problem.nonlinear": ("NonlinearProblem",),
     "stickslip.problem.program": ("ConeProgram", "judge_program"),
     "stickslip.problem.step": ("velocity_step",),
-    "stickslip.problem.convert": ("dual_program", "primal_program", "pyramid_lcp", "reduce_to_contacts"),
+    "stickslip.problem.convert": (
+        "dual_program", "motion_mcp", "primal_program", "pyramid_lcp", "reduce_to_contacts",
+    ),
     "stickslip.problem.sets": (
         "ProductSet", "coulomb", "free", "friction", "interval", "nonnegative", "rolling", "torsional",
     ),
@@ -46,10 +49,17 @@ if TYPE_CHECKING:
     from stickslip.problem.certificate import Certificate, check_certificate
     from stickslip.problem.checks import ProblemError
     from stickslip.problem.contact import ContactProblem, GlobalProblem, Level
-    from stickslip.problem.convert import dual_program, primal_program, pyramid_lcp, reduce_to_contacts
+    from stickslip.problem.convert import (
+        dual_program,
+        motion_mcp,
+        primal_program,
+        pyramid_lcp,
+        reduce_to_contacts,
+    )
     from stickslip.problem.existence import Existence
     from stickslip.problem.fingerprint import fingerprint
     from stickslip.problem.jacobian import ContactBlocks, contact_blocks
+    from stickslip.problem.nonlinear import NonlinearProblem
     from stickslip.problem.program import ConeProgram, judge_program
     from stickslip.problem.residuals import Residuals, judge
     from stickslip.problem.sets import (
@@ -68,7 +78,7 @@ if TYPE_CHECKING:
 
 
 def solve(
-    problem: "ContactProblem | GlobalProblem | BoxProblem",
+    problem: "ContactProblem | GlobalProblem | BoxProblem | NonlinearProblem",
     solver: str = DEFAULT_SOLVER,
     *,
     guess: Any = None,

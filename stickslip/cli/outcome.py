@@ -64,8 +64,10 @@ def answer_data(solution: Solution, solver: Any) -> dict[str, Any]:
     """A solution and the options that led to it, as JSON holds them."""
     from stickslip.problem.box import BoxProblem
     from stickslip.problem.fingerprint import fingerprint
+    from stickslip.problem.nonlinear import NonlinearProblem
 
     problem = solution.problem
+    assert not isinstance(problem, NonlinearProblem)  # no file holds one
     return {
         "fingerprint": fingerprint(problem),
         "contacts": problem.size if isinstance(problem, BoxProblem) else problem.contacts,

@@ -20,6 +20,9 @@ problem is solved; numbers beyond 1e±140 are not judged (NaN). Solved means nat
 natural_scaled <= tolerance, for global problems equilibrium and joints as well, and that no contact
 closes at more than a tenth of the largest free velocity.
 
+A NonlinearProblem has natural = natural_scaled = |z - P(z - F(z))|_inf / max(1, |F(reference)|_inf): that
+of a BoxProblem where F is affine, whose |b|_inf is |F(0)|_inf.
+
 `judge(problem, r, relaxed=True)` measures r as an answer of the convex relaxation K* ∋ u ⟂ r ∈ K: the
 same numbers with u in the place of u_hat. It is another law wherever something slides, and answers that
 only it accepts are never called solved.
@@ -37,6 +40,7 @@ from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
+from stickslip.problem.nonlinear import NonlinearProblem
 from stickslip.problem.operator import BlockDelassus, DenseDelassus
 from stickslip.problem.sets import ProductSet
 
@@ -134,7 +138,7 @@ def metric(K: ProductSet, diagonal: Array) -> Metric:
 
 
 def judge(
-    problem: ContactProblem | GlobalProblem | BoxProblem,
+    problem: ContactProblem | GlobalProblem | BoxProblem | NonlinearProblem,
     r: ArrayLike,
     v: ArrayLike | None = None,
     lam: ArrayLike | None = None,
@@ -145,7 +149,7 @@ def judge(
 
     Velocities that are not given are computed from r: M v = f + H r + G lam.
     """
-    r = flat("z" if isinstance(problem, BoxProblem) else "r", r, problem.size)
+    r = flat("z" if isinstance(problem, BoxProblem | NonlinearProblem) else "r", r, problem.size)
     if isinstance(problem, GlobalProblem):
         rows = problem.g_bias.size
         lam = flat("lam", np.zeros(rows) if lam is None else lam, rows)
@@ -155,7 +159,7 @@ def judge(
 
 
 def examine(
-    problem: ContactProblem | GlobalProblem | BoxProblem,
+    problem: ContactProblem | GlobalProblem | BoxProblem | NonlinearProblem,
     r: Array,
     v: Array | None,
     lam: Array | None,
@@ -176,6 +180,8 @@ def examine(
         if isinstance(problem, GlobalProblem):
             return _judge_global(problem, r, v, np.zeros(0) if lam is None else lam, relaxed)
         w = problem.value(r)
+        if isinstance(problem, NonlinearProblem):
+            return _judge_nonlinear(problem, r, w), w
         return _judge_box(problem, r, w), w
 
 
@@ -200,27 +206,52 @@ def _judge_box(problem: BoxProblem, z: Array, w: Array) -> Residuals:
     """natural |z - P(z - w)|_inf / max(1, |b|_inf); natural_scaled with rho = 1 / |A_ii|, no 1."""
     if not z.size:
         return Residuals(0.0, 0.0, 0.0, 0.0, 0.0, -1)
-    lower, upper, b = problem.lower, problem.upper, problem.b
-    diagonal = np.abs(problem.A.diagonal())
+    b, diagonal = problem.b, np.abs(problem.A.diagonal())
     known = diagonal > 0.0
     rho = np.full(z.size, known.sum() / diagonal.sum() if known.any() else 1.0)
     rho[known] = 1.0 / diagonal[known]
-    # z - P(z - w) as the middle one of z - upper, w, z - lower: a large z does not swallow w
-    below, above = z - lower, z - upper
-    gap, gap_scaled = (np.maximum(np.minimum(x, below), above) for x in (w, rho * w))
+    gap_scaled = np.abs(_box_gap(problem, z, rho * w))
+    size = max(float(np.abs(x).max()) for x in (z, rho * b, rho * w))
+    relative = float(gap_scaled.max()) / size if size else 0.0
+    return _box_residuals(
+        problem, z, w, max(1.0, float(np.abs(b).max())), relative, int(np.argmax(gap_scaled))
+    )
+
+
+def _judge_nonlinear(problem: NonlinearProblem, z: Array, w: Array) -> Residuals:
+    """natural |z - P(z - F)|_inf / max(1, |F(reference)|_inf), which is that of a BoxProblem if F is affine.
+
+    natural_scaled is the same number: what units the rows of a nonlinear F have nobody can tell.
+    """
+    if not z.size:
+        return Residuals(0.0, 0.0, 0.0, 0.0, 0.0, -1)
+    gap = np.abs(_box_gap(problem, z, w))
+    relative = float(gap.max()) / problem.scale
+    return _box_residuals(problem, z, w, problem.scale, relative, int(np.argmax(gap)))
+
+
+def _box_gap(problem: BoxProblem | NonlinearProblem, z: Array, w: Array) -> Array:
+    """z - P(z - w), written so that a large z does not swallow w, shape (n,)."""
+    return np.clip(w, z - problem.upper, z - problem.lower)
+
+
+def _box_residuals(
+    problem: BoxProblem | NonlinearProblem, z: Array, w: Array, scale: float, relative: float, worst: int
+) -> Residuals:
+    """The residuals of a problem over a box, with natural_scaled and where it is given."""
+    lower, upper = problem.lower, problem.upper
+    gap = _box_gap(problem, z, w)
     if np.isnan(gap).any():
         nan = float("nan")
         return Residuals(nan, nan, nan, nan, nan, int(np.argmax(np.isnan(gap))))
-    scale = max(float(np.abs(x).max()) for x in (z, rho * b, rho * w))
-    worst = int(np.argmax(np.abs(gap_scaled)))
     closing = np.where(upper == np.inf, np.maximum(-w, 0.0), 0.0)
     opening = np.where(lower == -np.inf, np.maximum(w, 0.0), 0.0)
     with np.errstate(invalid="ignore"):
         side = np.where(w > 0.0, z - lower, upper - z)
         energy = np.where(np.isfinite(side) & (w != 0.0), np.abs(side * w), 0.0)
     return Residuals(
-        float(np.abs(gap).max()) / max(1.0, float(np.abs(b).max())),
-        float(np.abs(gap_scaled).max()) / scale if scale else 0.0,
+        float(np.abs(gap).max()) / scale,
+        relative,
         float(np.abs(z - np.clip(z, lower, upper)).max()),
         float((closing + opening).max()),
         float(energy.max()),

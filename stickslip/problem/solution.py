@@ -11,10 +11,14 @@ from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.nonlinear import NonlinearProblem
 from stickslip.problem.residuals import Residuals
 from stickslip.problem.states import ContactStates, contact_states
 
 Problem = ContactProblem | GlobalProblem | BoxProblem
+"""Problems that are data: they can be written, converted and given to every solver."""
+AnyProblem = Problem | NonlinearProblem
+"""Those, and problems that are functions."""
 
 
 class Status(Enum):
@@ -70,12 +74,13 @@ class Stage(NamedTuple):
 class Solution:
     """A certified answer, or the best one found and the reason why it is not."""
 
-    problem: Problem
+    problem: AnyProblem
     """The problem as it was given."""
     r: Array
-    """Contact impulses [N s], shape (n,); z for a BoxProblem. `contact_impulses` shows them by contact."""
+    """Contact impulses [N s], shape (n,); z for a box or nonlinear problem.
+    `contact_impulses` shows them by contact."""
     u: Array
-    """Contact velocities, recomputed from r [m/s], shape (n,); A z + b for a BoxProblem."""
+    """Contact velocities, recomputed from r [m/s], shape (n,); F(z) for a box or nonlinear problem."""
     status: Status
     """Why the solver stopped, said by the judge's residuals."""
     residuals: Residuals
@@ -121,12 +126,17 @@ class Solution:
     @property
     def contact_impulses(self) -> Array:
         """r seen by contact [N s], shape (nc, d); for problems whose blocks have one size."""
-        return self.r.reshape(-1, 1) if isinstance(self.problem, BoxProblem) else self.problem.K.rows(self.r)
+        return self._by_contact(self.r)
 
     @property
     def contact_velocities(self) -> Array:
         """u seen by contact [m/s], shape (nc, d); for problems whose blocks have one size."""
-        return self.u.reshape(-1, 1) if isinstance(self.problem, BoxProblem) else self.problem.K.rows(self.u)
+        return self._by_contact(self.u)
+
+    def _by_contact(self, x: Array) -> Array:
+        if isinstance(self.problem, BoxProblem | NonlinearProblem):
+            return x.reshape(-1, 1)
+        return self.problem.K.rows(x)
 
     @cached_property
     def states(self) -> ContactStates:

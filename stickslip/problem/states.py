@@ -16,6 +16,7 @@ from stickslip.kernels import cones
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.nonlinear import NonlinearProblem
 from stickslip.problem.residuals import delassus_diagonal, metric
 
 SEPARATING, STICKING, SLIPPING = "separating", "sticking", "slipping"
@@ -53,14 +54,17 @@ class ContactStates:
 
 
 def contact_states(
-    problem: ContactProblem | GlobalProblem | BoxProblem, r: Array, u: Array, tolerance: float
+    problem: ContactProblem | GlobalProblem | BoxProblem | NonlinearProblem,
+    r: Array,
+    u: Array,
+    tolerance: float,
 ) -> ContactStates:
     """States of the contacts of an answer accurate to `tolerance`.
 
     Zero means below ten times the tolerance, relative to the root mean square over the contacts of
     the impulses r and rho u.
     """
-    if isinstance(problem, BoxProblem):
+    if isinstance(problem, BoxProblem | NonlinearProblem):
         cut = 10.0 * tolerance * max(float(np.abs(x).max(initial=0.0)) for x in (r, u))
         rows = [
             _box_state(float(lo), float(hi), float(z), float(w), cut)

@@ -307,10 +307,10 @@ def _undecided(solution: Solution) -> bool:
 def _by_bases(solution: Solution) -> Solution:
     """Pivots, and all bases where they are few, on a problem without friction."""
     problem, tolerance = solution.problem, solution.tolerance
+    assert isinstance(problem, Problem)
     pivoted = Lemke(tolerance=tolerance).solve(problem)
     solution = _after(solution, pivoted, "lemke")
-    K = None if isinstance(problem, BoxProblem) else problem.K
-    few = count_bases(problem) if isinstance(problem, BoxProblem) else 3 ** len(K)  # type: ignore[arg-type]
+    few = count_bases(problem) if isinstance(problem, BoxProblem) else 3 ** len(problem.K)
     if _undecided(solution) and few <= FEW_BASES:
         found = Enumeration(tolerance=tolerance, max_iterations=FEW_BASES).solve(problem)
         solution = _after(solution, found, "enumerate")

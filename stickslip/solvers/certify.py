@@ -17,8 +17,9 @@ from stickslip.problem.certificate import Certificate, check_certificate
 from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, box_to_contacts, contacts_to_box, reduce_to_contacts
+from stickslip.problem.nonlinear import NonlinearProblem
 from stickslip.problem.residuals import CLOSING, Residuals, examine
-from stickslip.problem.solution import Problem, Solution, Stage, Status
+from stickslip.problem.solution import AnyProblem, Problem, Solution, Stage, Status
 from stickslip.solvers.registry import entry, names
 
 PROBLEMS = (ContactProblem, GlobalProblem, BoxProblem)
@@ -61,6 +62,10 @@ Prover = Callable[[ContactProblem, Array], Certificate | None]
 """Takes a contact problem and the impulses a method ended with; gives a proof that nothing solves it."""
 BoxMethod = Callable[[BoxProblem, Array | None, float], Attempt]
 """Takes a box problem, a guess and a tolerance."""
+
+
+GivenMethod = Callable[[AnyProblem, Array | None, float], tuple[Attempt, Answer]]
+"""Takes any problem as it is; gives its answer beside the attempt."""
 GlobalMethod = Callable[[GlobalProblem, Array | None, float], tuple[Attempt, Answer]]
 """Takes a global problem as it is; gives its answer beside the attempt."""
 
@@ -70,8 +75,7 @@ def certified(
     prove: Prover | None = None,
 ) -> Solution:  # fmt: skip
     """Solve `problem` by `method` and let the judge say how well; where not, try to `prove` why."""
-    if not isinstance(problem, PROBLEMS):
-        raise TypeError(f"a problem is needed, not {type(problem).__name__}")
+    _refuse_strangers(name, problem)
     start = None if guess is None else _start(guess, problem.size)
     if isinstance(problem, ContactProblem):
         refuse_unknown_blocks(name, problem)
@@ -113,8 +117,7 @@ def certified_globally(
 
     `setting` is the option that asked for it, which the error for other problems names.
     """
-    if not isinstance(problem, PROBLEMS):
-        raise TypeError(f"a problem is needed, not {type(problem).__name__}")
+    _refuse_strangers(name, problem)
     if not isinstance(problem, GlobalProblem):
         raise ProblemError(
             f"{name}: {setting} needs a GlobalProblem, with M, f and H; this is a {type(problem).__name__}"
@@ -131,8 +134,7 @@ def certified_box(
 
     Contact and global problems come in where they have no friction.
     """
-    if not isinstance(problem, PROBLEMS):
-        raise TypeError(f"a problem is needed, not {type(problem).__name__}")
+    _refuse_strangers(name, problem)
     start = None if guess is None else _start(guess, problem.size)
     if isinstance(problem, BoxProblem):
         attempt = method(problem, start, tolerance)
@@ -156,6 +158,28 @@ def certified_box(
     return solution
 
 
+def certified_as_given(
+    name: str, method: GivenMethod, problem: AnyProblem, guess: ArrayLike | None, tolerance: float
+) -> Solution:
+    """Solve any problem, a NonlinearProblem too, in its own unknowns by `method`; the judge says how well."""
+    if not isinstance(problem, (*PROBLEMS, NonlinearProblem)):
+        raise TypeError(f"a problem is needed, not {type(problem).__name__}")
+    if isinstance(problem, ContactProblem | GlobalProblem):
+        refuse_unknown_blocks(name, problem)
+    start = None if guess is None else _start(guess, problem.size)
+    attempt, answer = method(problem, start, tolerance)
+    solution = judged(name, problem, answer, attempt, tolerance)
+    return solution if isinstance(problem, NonlinearProblem) else without_closing(solution, attempt, start)
+
+
+def _refuse_strangers(name: str, problem: object) -> None:
+    """An error that says what is no problem at all, or none for this solver."""
+    if isinstance(problem, NonlinearProblem):
+        raise ProblemError(f"{name} does not take a NonlinearProblem; mcp does")
+    if not isinstance(problem, PROBLEMS):
+        raise TypeError(f"a problem is needed, not {type(problem).__name__}")
+
+
 def _start(guess: ArrayLike, size: int) -> Array:
     """The guess as kernels take it; an array that already is so is not copied."""
     ready = type(guess) is np.ndarray and guess.dtype == np.float64 and guess.flags.c_contiguous
@@ -175,7 +199,7 @@ def _converted(problem: GlobalProblem | BoxProblem) -> tuple[Conversion[ContactP
     return conversion, seconds - compilation.seconds, compilation.seconds
 
 
-def judged(name: str, problem: Problem, answer: Answer, attempt: Attempt, tolerance: float) -> Solution:
+def judged(name: str, problem: AnyProblem, answer: Answer, attempt: Attempt, tolerance: float) -> Solution:
     """An attempt with the judge's word on it."""
     residuals, u = examine(problem, answer.r, answer.v, answer.lam)
     status, reason = attempt.status, attempt.reason
@@ -221,10 +245,10 @@ def proved(solution: Solution, claim: Certificate | None) -> Solution:
 
 
 def _proved(
-    problem: Problem, claim: Certificate | None, status: Status, reason: str
+    problem: AnyProblem, claim: Certificate | None, status: Status, reason: str
 ) -> tuple[Status, str, Certificate | None]:
     """INFEASIBLE where the door accepts the certificate; what else is said otherwise."""
-    if claim is not None:
+    if claim is not None and not isinstance(problem, NonlinearProblem):
         check = check_certificate(problem, claim)
         if check.accepted:
             return Status.INFEASIBLE, f"certificate {check}", claim

@@ -67,6 +67,8 @@ class ProgramLoop:
     ):  # fmt: skip
         self.options, self.watch, self._run = options, watch, run
         problem = watch.problem
+        assert isinstance(problem, ContactProblem | GlobalProblem)
+        self.problem = problem
         self.last = _at_rest(problem)
         """The answer of the last program; of none, that without impulses."""
         self.direction: Array | None = None
@@ -161,7 +163,7 @@ class ProgramLoop:
 
     def _held(self, conversion: ProgramConversion) -> Array:
         """s of the answer last looked at and (W - P) r after it [m/s], shape (nb + n,); or s alone."""
-        problem, u = self.watch.problem, self.watch.u
+        problem, u = self.problem, self.watch.u
         s = np.zeros(len(problem.K))
         if self.options.law == "exact":
             s = friction_shift(problem.K, u, self.options.facets)
@@ -171,7 +173,7 @@ class ProgramLoop:
 
     def _program(self, conversion: ProgramConversion, held: Array) -> ConeProgram:
         """The program for what is held."""
-        nb = len(self.watch.problem.K)
+        nb = len(self.problem.K)
         program = conversion.shifted(held[:nb]) if held[:nb].any() else conversion.problem
         return program.with_(c=program.c + held[nb:]) if held.size > nb else program
 
@@ -181,7 +183,7 @@ class ProgramLoop:
         error = judge_program(program, found.x, found.y).error
         if change > SETTLED * tolerance or error > tolerance:
             return False
-        exact = examine(self.watch.problem, *self.last)[0].error
+        exact = examine(self.problem, *self.last)[0].error
         law = "their convex relaxation" if self.options.law == "relaxed" else "their law"
         self.watch.stop(
             Status.APPROXIMATE,
@@ -195,7 +197,7 @@ class ProgramLoop:
         """The best answer; of pyramids their own."""
         watch = self.watch
         if watch.status is Status.APPROXIMATE or not np.isfinite(watch.error):
-            return self.last if _finite(self.last.r) else _at_rest(watch.problem)
+            return self.last if _finite(self.last.r) else _at_rest(self.problem)
         return Answer(watch.best, watch.best_v, watch.best_lam)
 
     def attempt(self, prove: Callable[[Array | None], Certificate | None]) -> Attempt:

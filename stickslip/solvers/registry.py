@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 from numpy.typing import ArrayLike
 
 from stickslip.problem.sets import KINDS
-from stickslip.problem.solution import Problem, Solution
+from stickslip.problem.solution import AnyProblem, Solution
 
 Progress = Callable[[int, float], None]
 """Called with the iterations done and the best error so far, some ten times a second."""
@@ -24,7 +24,7 @@ class Solver(Protocol):
     """A frozen set of options. Same solver, same problem, same guess: same answer."""
 
     def solve(
-        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+        self, problem: AnyProblem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
         """Solve `problem`, starting from `guess` if there is one, telling `progress` on long work."""
 
@@ -117,6 +117,7 @@ _TABLE = {
         Entry("newton-min", _SOLVERS + "newton_box", "MinFunction", _BOX),
         Entry("ipm-lcp", _SOLVERS + "monotone_point", "MonotonePoint", _BOX),
         Entry("enumerate", _SOLVERS + "enumeration", "Enumeration", _BOX),
+        Entry("mcp", _SOLVERS + "mcp", "MixedComplementarity", _ALL),
         Entry("admm", _SOLVERS + "admm", "Admm", _ALL),
         _external("clarabel", "Clarabel", "clarabel", extra="", reach=1e-8),
         _external("scs", "Scs", "scs", reach=1e-10),

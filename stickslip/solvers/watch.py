@@ -17,11 +17,10 @@ from types import TracebackType
 import numpy as np
 
 from stickslip.kernels.jit import Compilation
-from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.residuals import examine
-from stickslip.problem.solution import Status
+from stickslip.problem.solution import AnyProblem, Status
 from stickslip.solvers.certify import Attempt
 from stickslip.solvers.registry import Progress
 
@@ -39,13 +38,14 @@ class Watch:
     """Counts iterations of one solve, judges its iterates, keeps the best and the history."""
 
     def __init__(
-        self, problem: ContactProblem | GlobalProblem | BoxProblem, tolerance: float, limit: int,
+        self, problem: AnyProblem, tolerance: float, limit: int,
         progress: Progress | None = None, patience: int = 0, relaxed: bool = False,
     ):  # fmt: skip
         """`limit`: most iterations; `patience`: iterations without halving the error before it has
         stalled, 0 for never; `relaxed`: judge the convex relaxation, for methods that solve that."""
         self.problem, self.tolerance, self.limit, self.patience = problem, tolerance, limit, patience
-        self.relaxed = relaxed and not isinstance(problem, BoxProblem) and bool(problem.K.coefficient.size)
+        has_friction = isinstance(problem, ContactProblem | GlobalProblem) and problem.K.coefficient.size > 0
+        self.relaxed = relaxed and has_friction
         self.iterations = 0
         self.best = np.zeros(problem.size)
         """Best impulses so far by the judge [N s], shape (n,)."""
@@ -55,11 +55,8 @@ class Watch:
         """Velocities that belong to `best`, of a global problem [m/s, rad/s], shape (nv,)."""
         self.best_lam: Array | None = None
         """Multipliers that belong to `best`, of a global problem [N s], shape (p,)."""
-        self.u = (
-            problem.u_free if isinstance(problem, ContactProblem)
-            else problem.u_bias if isinstance(problem, GlobalProblem) else problem.b
-        )  # fmt: skip
-        """Velocities of the impulses last looked at [m/s], shape (n,); values A z + b of a box problem."""
+        self.u = problem.u_free if isinstance(problem, ContactProblem) else np.zeros(problem.size)
+        """Velocities of the impulses last looked at [m/s], shape (n,); w of a problem over a box."""
         self.scaled = np.inf
         """natural_scaled of the impulses last looked at [-]: for decisions that must not know units."""
         self.status: Status | None = None

@@ -21,6 +21,8 @@ from stickslip.problem.convert.cone_programs import (
 )
 from stickslip.problem.convert.conversion import Answer, Contacts, Conversion
 from stickslip.problem.convert.dissipation import Friction, FrictionConversion, friction_program
+from stickslip.problem.convert.dissipation_smoothed import friction_mcp
+from stickslip.problem.convert.motion import motion_mcp
 from stickslip.problem.convert.pyramid import pyramid_lcp
 from stickslip.problem.convert.reduce import reduce_to_contacts
 from stickslip.problem.convert.units import change_coordinates, group_starts, rescale, unit_free
@@ -38,10 +40,12 @@ __all__ = [
     "change_coordinates",
     "contacts_to_box",
     "dual_program",
+    "friction_mcp",
     "friction_program",
     "friction_shift",
     "group_starts",
     "lcp_to_qp",
+    "motion_mcp",
     "primal_program",
     "pyramid_lcp",
     "qp_to_lcp",

@@ -1,0 +1,202 @@
+"""Mixed complementarity: contact, motion and friction as one nonlinear problem, by semismooth Newton.
+
+A contact or global problem becomes its equations of motion (`problem/convert/motion.py`), a BoxProblem
+and a NonlinearProblem are solved as they are. Three things are done in turn until the judge accepts an
+answer of the original problem:
+
+- Newton's iteration from the guess, without smoothing;
+- the path of smoothed problems phi(a, b; kappa) = 0 from inside the box, kappa falling from `smoothing`
+  to 0 as fast as Newton can follow, with the friction law in the form "direction";
+- on the way, where kappa is small, Newton's iteration on the face of the box that the iterate points
+  at: what is active is held, what is not loses its bounds, and degenerate rows are gone.
+
+The steps stand in `mcp_newton.py`. Smoothing paths: Kanzow 1996; Chen, Qi & Sun 1998; identification of
+faces: Facchinei, Fischer & Kanzow 1998.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.convert import Answer
+from stickslip.problem.convert.motion import LAWS, motion_mcp
+from stickslip.problem.nonlinear import NonlinearProblem, box_as_nonlinear
+from stickslip.problem.solution import AnyProblem, Solution, Status
+from stickslip.solvers.certify import Attempt, certified_as_given
+from stickslip.solvers.mcp_newton import MAPS, Newton, balance, face, interior
+from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
+from stickslip.solvers.registry import Progress
+from stickslip.solvers.watch import Watch
+
+STILL = 15
+"""Newton steps without lowering the best merit by a tenth after which a phase ends."""
+FASTEST, SLOWEST = 0.03, 0.9
+"""Range of the factor by which kappa falls from one smoothed problem to the next."""
+FOLLOWED = 0.01
+"""A smoothed problem is followed where |Phi|_inf is at most this share of √kappa."""
+QUICK, LOST = 3, 20
+"""Newton steps on one smoothed problem: so few and kappa falls faster, so many and it falls slower."""
+SHORT = 2.0**-5
+"""Length of a step at which the path is taken to be lost."""
+RAISED, ROUGHEST = 10.0, 1e4
+"""Factor by which the first kappa is raised where its problem is not solved, and its largest value."""
+POLISHED, LAST = 1e-4, 1e-24
+"""kappa from which faces are tried, and where the path ends."""
+POLISH = 8
+"""Newton steps on one face."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixedComplementarity(Options):
+    """The equations of motion as a nonlinear complementarity problem, by semismooth Newton."""
+
+    tolerance: float = tolerance_option()
+    max_iterations: int = iterations_option(2000, "Newton steps")
+    law: str = option("exact", "Coulomb's law, or its convex relaxation", choices=LAWS)
+    map: str = option(
+        "fischer-burmeister", "function whose zeros are the complementarities", choices=tuple(MAPS)
+    )
+    smoothing: float = option(
+        1.0, "kappa where the path of smoothed problems starts, in the problem's own units; 0 for no path",
+        low=0.0, high=1e6,
+    )  # fmt: skip
+
+    def solve(
+        self, problem: AnyProblem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+    ) -> Solution:
+        """Solve `problem`, also a NonlinearProblem, from `guess` (its reference or zero if none)."""
+
+        def method(given: AnyProblem, start: Array | None, tolerance: float) -> tuple[Attempt, Answer]:
+            relaxed = self.law == "relaxed" and isinstance(given, ContactProblem | GlobalProblem)
+            with Watch(given, tolerance, self.max_iterations, progress, relaxed=relaxed) as watch:
+                write = cache(partial(_written, given, self.law))
+                _Search(watch, self.map, self.smoothing).run(write, _forms(given), start)
+            return watch.attempt(), Answer(watch.best, watch.best_v, watch.best_lam)
+
+        return certified_as_given("mcp", method, problem, guess, self.tolerance)
+
+
+@dataclass(frozen=True)
+class _Form:
+    """One way of writing the problem, and the ways there and back."""
+
+    problem: NonlinearProblem
+    recover: Callable[[Array], Answer]
+    guess: Callable[[Array], Array]
+    leader: IntArray
+    weight: Array | float = 1.0
+
+
+def _forms(problem: AnyProblem) -> tuple[str, ...]:
+    """Names of the forms of the friction law, where there is friction."""
+    has_friction = isinstance(problem, ContactProblem | GlobalProblem) and problem.K.group_size.size
+    return ("product", "direction") if has_friction else ("product",)
+
+
+def _written(problem: AnyProblem, law: str, form: str) -> _Form:
+    if isinstance(problem, ContactProblem | GlobalProblem):
+        motion = motion_mcp(problem, law, 0.0, form)
+        return _Form(motion.problem, motion.recover, motion.guess, motion.leader)
+    plain = box_as_nonlinear(problem) if isinstance(problem, BoxProblem) else problem
+    weight = balance(plain, plain.nearest(plain.reference))
+    return _Form(plain, lambda z: Answer(plain.nearest(z)), lambda z: z, np.zeros(0, np.int64), weight)
+
+
+class _Search:
+    """The phases, in turn."""
+
+    def __init__(self, watch: Watch, map_name: str, smoothing: float):
+        self.watch, self.map, self.smoothing = watch, map_name, smoothing
+
+    def run(self, write: Callable[[str], _Form], names: tuple[str, ...], start: Array | None) -> None:
+        """Go through the phases until the watch says that it is enough."""
+        first = write(names[0])
+        z = first.guess(self._zero(first) if start is None else start)
+        self._look(first, z, 0)
+        self._plain(first, z)
+        if self.smoothing > 0.0:
+            for name in names[::-1]:
+                if self.watch.goes_on:
+                    form = write(name)
+                    self._path(form, interior(form.problem, form.guess(self._zero(form))))
+        for name in names[::-1]:
+            if self.watch.goes_on:
+                form = write(name)
+                self._plain(form, form.guess(self.watch.best))
+        if self.watch.goes_on:
+            self.watch.stop(
+                Status.STALLED, "every phase of Newton's iteration came to rest where nothing is solved"
+            )
+
+    def _zero(self, form: _Form) -> Array:
+        problem = self.watch.problem
+        return np.zeros(problem.size) if problem.size != form.problem.size else form.problem.reference
+
+    def _look(self, form: _Form, z: Array, iterations: int = 1) -> None:
+        answer = form.recover(z)
+        self.watch.look(answer.r, iterations, answer.v, answer.lam)
+
+    def _plain(self, form: _Form, z: Array) -> None:
+        """Newton's iteration from z, and on the face that it ends at."""
+        newton = Newton(form.problem, self.map, form.weight)
+        newton.begin(z, 0.0)
+        best, since = np.inf, 0
+        while self.watch.goes_on and not newton.still and since < STILL:
+            self._look(form, newton.step())
+            since = since + 1 if newton.merit > 0.9 * best else 0
+            best = min(best, newton.merit)
+        self.watch.operations += newton.operations
+        self._polish(form, newton.z, np.sqrt(2.0 * best))
+
+    def _path(self, form: _Form, z: Array) -> None:
+        """Follow the zeros of the smoothed problems from z, the one for kappa = smoothing, to kappa = 0."""
+        newton = Newton(form.problem, self.map, form.weight)
+        kappa, ratio, followed = self.smoothing, 0.1, False
+        while self.watch.goes_on and kappa > LAST and ratio < SLOWEST:
+            steps = self._follow(form, newton, z, kappa)
+            if steps < 0 and not followed:  # more smoothing has an easier first problem
+                kappa *= RAISED
+                if kappa > ROUGHEST:
+                    break
+                continue
+            if steps < 0:  # back to the last problem that was solved, and a shorter way from it
+                kappa, ratio = kappa / ratio, np.sqrt(ratio)
+            else:
+                z, followed = newton.z, True
+                if kappa <= POLISHED:
+                    self._polish(form, z, 3.0 * np.sqrt(kappa))
+                ratio = max(ratio * ratio, FASTEST) if steps <= QUICK else ratio
+            kappa *= ratio
+        self.watch.operations += newton.operations
+
+    def _follow(self, form: _Form, newton: Newton, z: Array, kappa: float) -> int:
+        """Newton steps from z to the zero for this kappa; -1 where it is lost."""
+        newton.begin(z, kappa)
+        for k in range(1, LOST + 1):
+            if not self.watch.goes_on:
+                return k
+            self._look(form, newton.step())
+            if newton.error <= FOLLOWED * np.sqrt(kappa):
+                return k
+            if newton.still or newton.length < SHORT:
+                break
+        return -1
+
+    def _polish(self, form: _Form, z: Array, cut: float) -> None:
+        """Newton's iteration on the face that z points at, some steps."""
+        if not (self.watch.goes_on and np.isfinite(z).all()):
+            return
+        bounds = face(form.problem, z, cut, form.leader, form.weight)
+        newton = Newton(form.problem, self.map, form.weight)
+        newton.begin(np.clip(z, *bounds), 0.0, bounds)
+        for _ in range(POLISH):
+            if not self.watch.goes_on or newton.still:
+                break
+            self._look(form, newton.step())
+        self.watch.operations += newton.operations
