@@ -52,7 +52,7 @@ class InteriorPoint(Options):
         " where it can be, otherwise nt-f", choices=("auto", "shift", *ALGORITHMS),
     )  # fmt: skip
     law: str = option(
-        "exact", "on split cones: relaxed; the exact law followed inside, or in an outer loop; or exact: inside,"
+        "exact", "on split cones: relaxed; the exact law inside, or by an outer loop; or exact: inside,"
         " then outer where that fails", choices=LAWS,
     )  # fmt: skip
     steps: str = option(
