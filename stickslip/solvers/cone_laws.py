@@ -21,10 +21,10 @@ from stickslip.solvers.watch import Watch
 LAWS = ("exact", "relaxed", "inside", "outer")
 SHORT, MOST_SHORT = 0.1, 3
 """MOST_SHORT steps below SHORT in a row are a jam."""
-STILL = 12
-"""Iterations at most in which a convex problem with s held must halve its gap."""
+MOST_INNER = 25
+"""Iterations at most on one convex problem with s held."""
 FALL = 0.1
-"""A convex problem of the outer loop is left when its gap is this share of what s still changes."""
+"""A convex problem of the outer loop is left when its barrier is this share of what s last changed by."""
 POLISHING = 1e-6
 """Proximal weight of the Newton steps at the end."""
 
@@ -120,14 +120,14 @@ def _iterate(run: _Watched) -> None:
 def _outer(run: _Watched) -> None:
     """Convex problems with s held, each left when its gap is small beside the change of s."""
     watch, point = run.watch, run.point
+    worth = FALL * point.kappa
     while watch.goes_on:
-        first = point.gap
-        for _ in range(STILL):
+        for _ in range(MOST_INNER):
             run.advance()
-            if not watch.goes_on or point.gap <= FALL * first:
+            if not watch.goes_on or point.kappa <= FALL * worth:
                 break
         if watch.goes_on:
-            point.follow_held()
+            worth = point.follow_held()
 
 
 def _polish(problem: ContactProblem | GlobalProblem, watch: Watch, most: int) -> None:

@@ -17,6 +17,7 @@ from stickslip.linalg.pattern import BlockPattern, matrix_pattern
 from stickslip.problem.checks import Array, IntArray, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
+from stickslip.problem.mass import MassMatrix
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.sets import ProductSet, free
 from stickslip.solvers.cone_split import Split, split
@@ -69,6 +70,10 @@ class Motion:
         """M v [N s], shape (nv,)."""
         raise NotImplementedError
 
+    def free(self) -> Array:
+        """v with r = 0, M v = f [m/s], shape (nv,)."""
+        raise NotImplementedError
+
 
 class BodyMotion(Motion):
     """M as blocks of bodies, H as contact blocks."""
@@ -107,6 +112,11 @@ class BodyMotion(Motion):
         count, k, _ = self.M.shape
         return np.matmul(self.M, v.reshape(count, k, 1)).reshape(-1)
 
+    def free(self) -> Array:
+        """See the base."""
+        count, k, _ = self.M.shape
+        return np.linalg.solve(self.M, self.f.reshape(count, k, 1)).reshape(-1)
+
 
 class SparseMotion(Motion):
     """M and H as SciPy matrices."""
@@ -134,7 +144,11 @@ class SparseMotion(Motion):
 
     def mass(self, v: Array) -> Array:
         """See the base."""
-        return self.M @ v
+        return np.asarray(self.M @ v)
+
+    def free(self) -> Array:
+        """See the base."""
+        return np.asarray(MassMatrix(self.M).solve(self.f))
 
 
 class DelassusMotion(Motion):
@@ -164,6 +178,10 @@ class DelassusMotion(Motion):
     def mass(self, v: Array) -> Array:
         """See the base; empty."""
         return v
+
+    def free(self) -> Array:
+        """See the base; empty."""
+        return np.zeros(0)
 
 
 def motion(problem: ContactProblem | GlobalProblem) -> Motion:

@@ -39,6 +39,8 @@ SHORT, FAR, CENTRING = 0.1, 0.3, (0.3, 0.8)
 """Under the exact law, steps below SHORT are tried again with these sigma until they are FAR."""
 BACKTRACK = 0.8
 """Factor of a step whose end, by rounding, is not inside the cones."""
+IMPULSIVE = 3.0
+"""First impulses, as a multiple of those that would stop the free motion."""
 SHORTEST = 1e-10
 """Steps below this are a jam."""
 Direction = tuple[Array, Array, Array, Array]
@@ -103,11 +105,11 @@ class ConePoint:
         self.start()
 
     def start(self) -> None:
-        """y and z in the middle of the cones, as large as w and f make velocities and impulses."""
+        """y and z in the middle of the cones, as large as the free motion makes them."""
         form, cones = self.form, self.form.split
-        speed, impulse = _sizes(form)
+        self.v = form.free()
+        speed, impulse = _start_sizes(form, self.v)
         self.r = cones.start_of(np.full(cones.kept.size, impulse))
-        self.v = np.zeros(form.f.size)
         self.y = np.zeros(cones.place.size)
         self.y[cones.start] = speed
         self.z = np.empty_like(self.y)
@@ -134,10 +136,19 @@ class ConePoint:
         cones = self.form.split
         kernels.slip(cones.cone_start, *self._cones, cones.shifted, self.y, self.shift, self._slope)
 
-    def follow_held(self) -> None:
-        """Hold s = sum_k mu_k |u_k| of the iterate from now on, and move inside what that leaves outside."""
+    def follow_held(self) -> float:
+        """Hold s = sum_k mu_k |u_k| of the iterate from now on; the barrier [J] that its change is worth.
+
+        Where that is more than the barrier at hand, the iterate is moved as far inside its cones.
+        """
+        cones, before = self.form.split, self.shift.copy()
         self.follow()
-        self.move_inside()
+        change = np.abs(self.shift - before) @ np.abs(self.r[self._tip])
+        worth = float(change) / (2.0 * max(1, cones.cones))
+        self._look()
+        if worth > self.kappa:
+            self.move_inside(worth / self.kappa)
+        return worth
 
     def move_inside(self, share: float = 1.0) -> None:
         """Move y and z at least as far inside their cones as `share` of the barrier is."""
@@ -293,14 +304,10 @@ class ConePoint:
         return Answer(r, self.v.copy())
 
 
-def _sizes(form: Motion) -> tuple[float, float]:
-    """A velocity [m/s] and an impulse [N s] as the problem has them."""
+def _start_sizes(form: Motion, v: Array) -> tuple[float, float]:
+    """A velocity [m/s] and an impulse [N s] as the problem has them, v the free motion."""
     diagonal = form.diagonal[form.split.place]
     mean = float(diagonal.mean()) if diagonal.size else 1.0
-    _, u = form.residuals(np.zeros(form.f.size), np.zeros(form.split.kept.size))
-    speed = float(np.abs(u).max(initial=0.0))
-    if form.f.size:
-        mass = float(np.abs(form.f).max(initial=0.0))
-        speed = max(speed, mass * np.sqrt(mean))
-    speed = speed or 1.0
-    return speed, speed / (mean or 1.0)
+    _, u = form.residuals(v, np.zeros(form.split.kept.size))
+    speed = float(np.sqrt(np.mean(u * u))) if u.size else 0.0
+    return speed or 1.0, IMPULSIVE * (speed or 1.0) / (mean or 1.0)
