@@ -1,9 +1,9 @@
-"""Rolling friction by interior point: iterations, time beside Clarabel's, L D L' against L U, growth with size.
+"""Rolling friction by interior point: iterations, time beside Clarabel's, L D L' or L U, growth.
 
     python benchmarks/rolling.py [--contacts 351] [--growth 351 1000 2500 5000] [--repeat 3]
 
-The relaxation of one step of a sphere packing with rolling friction, bodies of 1 kg, the same cone program for
-both: min ½ v'Mv - f'v with the cones split. Times are the least of so many runs, without
+The relaxation of one step of a sphere packing with rolling friction, bodies of 1 kg, the same cone program
+for both: min ½ v'Mv - f'v with the cones split. Times are the least of so many runs, without
 compilation, ours with all preparation, Clarabel's with that of its solver but not of the matrices.
 """
 
@@ -32,7 +32,7 @@ def packing(contacts: int) -> GlobalProblem:
 
 
 def by_clarabel(problem: GlobalProblem) -> tuple[float, int, str]:
-    """Seconds, iterations and status of Clarabel in x = (v, t), cones (t, u_T) and (u_N - t, u_R) of each contact."""
+    """Seconds, iterations and status of Clarabel in x = (v, t), cones (t, u_T) and (u_N - t, u_R)."""
     form = motion(problem)
     assert isinstance(form, BodyMotion)
     nc, nv = form.split.block.size, form.f.size
@@ -79,8 +79,13 @@ def main() -> None:
     print(f"{problem.contacts} contacts, gap {GAP:.0e}")
     print(f"  {'clarabel':<18}{1e3 * theirs[0]:9.1f} ms{theirs[1]:4d} iterations  {theirs[2]}")
     for algorithm, factor in (
-        ("nt-f", "ldl"), ("nt-qp", "ldl"), ("nt-f", "lu"), ("nt-f", "cholesky"), ("mehrotra", "lu"), ("simple", "lu")
-    ):  # fmt: skip
+        ("nt-f", "ldl"),
+        ("nt-qp", "ldl"),
+        ("nt-f", "lu"),
+        ("nt-f", "cholesky"),
+        ("mehrotra", "lu"),
+        ("simple", "lu"),
+    ):
         by_us(problem, algorithm, factor)
         ours = min(by_us(problem, algorithm, factor) for _ in range(given.repeat))
         print(
@@ -95,9 +100,8 @@ def main() -> None:
         slope = (
             np.nan if len(rows) < 2 else np.log(rows[-1][1] / rows[-2][1]) / np.log(rows[-1][0] / rows[-2][0])
         )
-        print(
-            f"  {problem.contacts:6d} contacts{1e3 * ours[0]:10.1f} ms{ours[1]:4d} iterations  exponent {slope:.2f}"
-        )
+        line = f"  {problem.contacts:6d} contacts{1e3 * ours[0]:10.1f} ms{ours[1]:4d} iterations"
+        print(f"{line}  exponent {slope:.2f}")
     if len(rows) > 1:
         slope = np.log(rows[-1][1] / rows[0][1]) / np.log(rows[-1][0] / rows[0][0])
         print(f"  exponent from {rows[0][0]} to {rows[-1][0]} contacts: {slope:.2f}")

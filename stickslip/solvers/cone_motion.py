@@ -115,7 +115,7 @@ class BodyMotion(Motion):
     def free(self) -> Array:
         """See the base."""
         count, k, _ = self.M.shape
-        return np.linalg.solve(self.M, self.f.reshape(count, k, 1)).reshape(-1)
+        return np.asarray(np.linalg.solve(self.M, self.f.reshape(count, k, 1)).reshape(-1), np.float64)
 
 
 class SparseMotion(Motion):

@@ -31,8 +31,8 @@ SIGMA = 0.6
 """Centring of the simple algorithm (Nguyen 2021, 2.1.1)."""
 DAMPING = 0.99
 """Share of the way to the boundary that the simple algorithm goes."""
-LATE = 1e-6
-"""Share of the first kappa below which sigma is the ratio of the gaps itself (Toh, Todd & Tütüncü 1999)."""
+EXPONENT = 2.0
+"""Of the ratio of the gaps in sigma: SDPT3 (Toh, Todd & Tütüncü 1999) has 1 to 3, with little effect."""
 LEAST_CENTRING = 0.1
 """Least sigma under the exact law: bolder steps leave the central path, which is not convex there."""
 SHORT, FAR, CENTRING = 0.1, 0.3, (0.3, 0.8)
@@ -116,7 +116,6 @@ class ConePoint:
         kernels.slack(cones.place, cones.sign, cones.constant, self.r, self.z)
         self.shift[:] = 0.0
         self._look()
-        self._first = max(self.kappa, 1e-300)
 
     @property
     def kappa(self) -> float:
@@ -135,6 +134,13 @@ class ConePoint:
         """s <- sum_k mu_k |u_k| at the iterate."""
         cones = self.form.split
         kernels.slip(cones.cone_start, *self._cones, cones.shifted, self.y, self.shift, self._slope)
+
+    def take(self, other: "ConePoint") -> None:
+        """Go on from where another algorithm on the same problem has come to, moved inside."""
+        self.v, self.r, self.y, self.z = (x.copy() for x in (other.v, other.r, other.y, other.z))
+        self.shift[:] = other.shift
+        self._look()
+        self.move_inside()
 
     def follow_held(self) -> float:
         """Hold s = sum_k mu_k |u_k| of the iterate from now on; the barrier [J] that its change is worth.
@@ -236,8 +242,7 @@ class ConePoint:
         affine = self._direction(0.0)
         shorter = min(1.0, *map(float, self._length[:2]))
         after = max(float(self._length[2]), 0.0) / (2.0 * max(1, self.form.split.cones))
-        exponent = max(1.0, 3.0 * shorter**2) if self.kappa > LATE * self._first else 1.0
-        sigma = min(1.0, (after / self.kappa) ** exponent) if self.kappa > 0.0 else 0.0
+        sigma = min(1.0, (after / self.kappa) ** EXPONENT) if self.kappa > 0.0 else 0.0
         if self._sloping:
             sigma = min(max(sigma, LEAST_CENTRING), 0.9)
         return sigma, 0.9 + 0.09 * shorter, self._direction(2.0 * sigma * self.kappa, affine[2:])

@@ -46,7 +46,7 @@ class InteriorPoint(Options):
     """Interior point on the cones, the shift linearised or the cones split as for rolling friction."""
 
     tolerance: float = tolerance_option()
-    max_iterations: int = iterations_option(60, "interior-point steps")
+    max_iterations: int = iterations_option(150, "interior-point steps")
     algorithm: str = option(
         "auto", "shift: the friction's shift linearised, no rolling; the others: on split cones; auto: shift"
         " where it can be, otherwise nt-f", choices=("auto", "shift", *ALGORITHMS),
