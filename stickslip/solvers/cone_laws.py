@@ -21,6 +21,9 @@ from stickslip.solvers.watch import Watch
 LAWS = ("exact", "relaxed", "inside", "outer")
 SHORT, STILL, MOST_SHORT = 0.1, 1e-2, 3
 """MOST_SHORT steps in a row below SHORT, on convex problems below STILL, are a jam."""
+LATE, MOST_STILL = 1e-8, 5
+"""On convex problems so many iterations without halving the residual are the end, once the barrier is that
+share of the first: scaled matrices lose half of all digits, for J G J' holds the square of the scaling."""
 MOST_INNER = 25
 """Iterations at most on one convex problem with s held."""
 FALL = 0.1
@@ -128,12 +131,16 @@ def _convex(settings: Run, form: Motion, watch: Watch) -> None:
 
 def _iterate(run: _Watched, restarts: int = 0) -> None:
     """Until the judge is satisfied, with restarts from inside the cones where steps stay short."""
-    short, watch = 0, run.watch
-    least = SHORT if run.point.inside else STILL
+    short, watch, point = 0, run.watch, run.point
+    least = SHORT if point.inside else STILL
+    mark, still, late = watch.error, 0, LATE * point.kappa
     while watch.goes_on:
         short = short + 1 if run.advance() < least else 0
+        mark, still = (watch.error, 0) if watch.error <= 0.5 * mark else (mark, still + 1)
         if short >= MOST_SHORT and watch.status is None:
             watch.stop(Status.STALLED, "the iterates jam at the cones")
+        if still >= MOST_STILL and point.kappa <= late and not point.inside and watch.status is None:
+            watch.stop(Status.STALLED, f"the residual has not halved for {still} iterations")
         if watch.status is Status.STALLED and restarts:
             watch.status, watch.reason = None, ""
             run.point.move_inside()

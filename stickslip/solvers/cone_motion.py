@@ -44,9 +44,9 @@ class Motion:
     pattern: BlockPattern
     """Where the blocks of the Newton matrix are."""
     base: Array
-    """Its values without D, shape (entries of the pattern,)."""
+    """Its values without D [kg, -, 1/kg], shape (entries of the pattern,)."""
     into: IntArray | slice
-    """Places of the blocks D_i among them, shape (sum of d_i²,)."""
+    """Places of the blocks D_i among them [-], shape (sum of d_i²,)."""
     diagonal: Array
     """Size of the diagonal of W, scaled [1/kg], shape (n,)."""
 
