@@ -204,9 +204,9 @@ def test_a_pyramid_is_not_the_law(run, local_file):
     result.says("approximate", "pyramids of 8 facets")
 
 
-def test_rolling_contacts_are_refused_by_the_interior_point(run, rolling_file):
-    run("solve", rolling_file, "--solver", "ipm").refuses(
-        str(rolling_file), "ipm does not take rolling blocks", "auto"
+def test_rolling_contacts_are_refused_by_the_fischer_burmeister_newton(run, rolling_file):
+    run("solve", rolling_file, "--solver", "newton-fb").refuses(
+        str(rolling_file), "newton-fb does not take rolling blocks", "auto"
     )
 
 
