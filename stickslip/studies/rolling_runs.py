@@ -114,10 +114,11 @@ def record(
     """
     problem = case.problem() if problem is None else problem
     local = reduce_to_contacts(problem).problem
-    found = _run(case, problem, local, algorithm, steps, factor)
-    for _ in range(REPEATS - 1 if found.contacts < SMALL else 0):
-        again = _run(case, problem, None, algorithm, steps, factor, found.iterations)
-        np.minimum(found.seconds, again.seconds, out=found.seconds)
+    with np.errstate(all="ignore"):  # a run may end in what is not finite, and says so
+        found = _run(case, problem, local, algorithm, steps, factor)
+        for _ in range(REPEATS - 1 if found.contacts < SMALL else 0):
+            again = _run(case, problem, None, algorithm, steps, factor, found.iterations)
+            np.minimum(found.seconds, again.seconds, out=found.seconds)
     return found
 
 

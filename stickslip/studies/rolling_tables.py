@@ -60,7 +60,7 @@ def operators_table(by_point: Run, by_f: Run) -> Table:
         f"Table 2.1: errors with Q_p and with F at n = {by_point.contacts}",
         ["iteration", *(Column(name, ".2e") for name in names), Column("largest difference", ".1e")],
         rows,
-        f"time: Q_p {by_point.seconds[-1]:.4g} s, F {by_f.seconds[-1]:.4g} s; in the report 17.83 s and 14.45 s."
+        f"time: Q_p {by_point.seconds[-1]:.4g} s, F {by_f.seconds[-1]:.4g} s; report: 17.83 s and 14.45 s."
         " The difference is relative, of the complementarities.",
     )
 
@@ -135,7 +135,7 @@ def reach_table(runs: Runs) -> Table:
         f"Problems of {len(next(iter(runs.values())))} that meet the tolerances of the profiles",
         ("measure", Column("tolerance", ".0e"), *(Column(a, ".1e") for a in runs)),
         [tuple("" if cell is None else cell for cell in row) for row in rows],
-        "The report's errors are absolute, and the impulses of these problems are far below one, so that 1e-17"
+        "The report's errors are absolute, and the impulses of these problems far below one, so that 1e-17"
         " says nothing of relative accuracy; the judge's are relative: double precision ends near 1e-16.",
     )
 
