@@ -82,7 +82,7 @@ class BodyFactor:
     def __init__(self, W: BodyDelassus):
         k = W.rows.shape[2]
         self.J = W.sparse()
-        self.Jt, self._W = sp.csr_array(self.J.T), _one_side_each(W)
+        self.Jt, self._W = sp.csr_array(self.J.T), one_side_each(W)
         self._one = np.tile(np.eye(k), (W.count, 1, 1))
         self._pattern = body_pattern(self._W.bodies, W.count, k)
         self._symbolic = analyse(self._pattern)
@@ -105,7 +105,7 @@ class BodyFactor:
         return np.asarray(self.J @ self._cholesky.solve(self.Jt @ b))
 
 
-def _one_side_each(W: BodyDelassus) -> BodyDelassus:
+def one_side_each(W: BodyDelassus) -> BodyDelassus:
     """The same J with both sides of a contact of a body with itself on the first side."""
     same = W.bodies[:, 0] == W.bodies[:, 1]
     if not same.any():

@@ -17,13 +17,16 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels import cones, interior, newton_systems
+from stickslip.kernels import cones, interior, jordan, newton_systems
 from stickslip.linalg.front_lu import BlockLU
-from stickslip.problem.checks import Array
-from stickslip.problem.contact import ContactProblem
+from stickslip.problem.checks import Array, ProblemError
+from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.operator import BlockDelassus
 from stickslip.problem.solution import Problem, Solution, Status
-from stickslip.solvers.certify import Attempt, certified
+from stickslip.solvers.certify import Attempt, certified, certified_globally
+from stickslip.solvers.cone_laws import LAWS, POLISHING, Run, run
+from stickslip.solvers.cone_point import ALGORITHMS
+from stickslip.solvers.cone_systems import FACTORS
 from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
 from stickslip.solvers.prox import ProximalNewton
 from stickslip.solvers.registry import Progress
@@ -34,16 +37,32 @@ SHORT, MOST_SHORT = 0.1, 3
 CENTRING = (0.3, 0.8)
 LEAST_CENTRING = 0.1
 """Least share of the barrier that a step aims at: bolder steps leave the central path."""
-POLISHING = 1e-6
-"""Proximal weight of the Newton steps at the end."""
+SHIFTABLE = frozenset(("free", "nonnegative", "coulomb2d", "coulomb3d"))
+"""Blocks that the algorithm with the shift linearised takes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InteriorPoint(Options):
-    """Interior point on the cones with the shift linearised, for Coulomb, nonnegative and free blocks."""
+    """Interior point on the cones, the shift linearised or the cones split as for rolling friction."""
 
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(60, "interior-point steps")
+    algorithm: str = option(
+        "auto", "shift: the friction's shift linearised, no rolling; the others: on split cones; auto: shift"
+        " where it can be, otherwise nt-f", choices=("auto", "shift", *ALGORITHMS),
+    )  # fmt: skip
+    law: str = option(
+        "exact", "on split cones: relaxed; the exact law inside, or by an outer loop; or exact: inside,"
+        " then outer where that fails", choices=LAWS,
+    )  # fmt: skip
+    steps: str = option(
+        "equal", "on split cones: equal steps of velocities and impulses, or separate ones",
+        choices=("equal", "separate"),
+    )  # fmt: skip
+    factor: str = option(
+        "auto", "on split cones: factor of the Newton matrix; auto: L D L' where it is symmetric, else L U",
+        choices=("auto", *FACTORS),
+    )  # fmt: skip
     rule: str = option(
         "fixed", "smoothing of the shift: fixed and tiny, or falling with the barrier or with its root",
         choices=("fixed", "barrier", "root"),
@@ -58,12 +77,24 @@ class InteriorPoint(Options):
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
         """Solve `problem`; a guess is not used, because an interior point starts in the interior."""
+        if isinstance(problem, GlobalProblem) and self._algorithm(problem) != "shift":
+            method = partial(run, self._settings(problem), progress=progress)
+            return certified_globally(
+                "ipm",
+                f"algorithm={self.algorithm!r}",
+                lambda p, _, tol: method(p, tol),
+                problem,
+                guess,
+                self.tolerance,
+            )
         return certified("ipm", partial(self.attempt, progress=progress), problem, guess, self.tolerance)
 
     def attempt(
         self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
     ) -> Attempt:
         """Interior-point steps on a contact problem; what was found, not yet certified."""
+        if self._algorithm(problem) != "shift":
+            return run(self._settings(problem), problem, tolerance, progress)[0]
         with Watch(problem, tolerance, self.max_iterations, progress) as watch:
             if problem.size:
                 self._iterate(_ConeProblem(problem), watch)
@@ -75,6 +106,25 @@ class InteriorPoint(Options):
                     pass
                 watch.look(newton.best, newton.steps)
         return watch.attempt()
+
+    def _algorithm(self, problem: ContactProblem | GlobalProblem) -> str:
+        """The algorithm for this problem."""
+        strange = sorted(set(problem.K.census) - SHIFTABLE)
+        if self.algorithm == "shift" and strange:
+            raise ProblemError(
+                f"ipm: algorithm='shift' does not take {' or '.join(strange)} blocks; the others do:"
+                f" {', '.join(ALGORITHMS)}"
+            )
+        if self.algorithm != "auto":
+            return self.algorithm
+        return "nt-f" if strange or self.law != "exact" else "shift"
+
+    def _settings(self, problem: ContactProblem | GlobalProblem) -> Run:
+        factor = "" if self.factor == "auto" else self.factor
+        return Run(
+            self._algorithm(problem), self.law, self.steps == "separate", factor, self.restarts, self.polish,
+            self.max_iterations,
+        )  # fmt: skip
 
     def _iterate(self, cone: "_ConeProblem", watch: Watch) -> None:
         x, y = cone.start()
@@ -165,7 +215,7 @@ class _ConeProblem:
             with_cone, np.diff(K.offset)
         )
         """Tangential components without friction, r = 0 there, shape (n,)."""
-        self.offset = K.offset
+        self.offset, self._first = K.offset, K.offset[:-1]
         self.W = _scaled(W, self.scale_of)
         self.q = self.scale_of * problem.u_free
         self._lu, self._values = BlockLU(*W.arrays[:3]), np.empty(W.data.size)
@@ -193,7 +243,7 @@ class _ConeProblem:
         barrier = float(x @ y) / self.degree
         ratio = float(np.linalg.norm(x[self.tips]) / np.linalg.norm(y[self.tips]))
         for vector, least in ((x, np.sqrt(barrier * ratio)), (y, np.sqrt(barrier / ratio))):
-            interior.move_inside(self.offset, self.size, vector, least)
+            jordan.move_inside(self._first, self.size, vector, least)
 
     def impulses(self, x: Array) -> Array:
         """r of x [N s], shape (n,)."""
@@ -206,7 +256,7 @@ class _ConeProblem:
 
     def scale(self, x: Array, y: Array) -> None:
         """Nesterov-Todd scaling at x, y, and the residual of y = shifted u."""
-        interior.nt_scaling(self.offset, self.size, x, y, self._G, self._S, self._S_inverse, self._lam)
+        jordan.scale(self._first, self.size, y, x, self._G, self._S, self._S_inverse, self._lam)
         self._residual = self._shifted - y
         self._residual[self.fixed] = 0.0
 
@@ -221,34 +271,34 @@ class _ConeProblem:
     def lam_squared(self) -> Array:
         """lam o lam, shape (n,)."""
         out = np.zeros_like(self._lam)
-        interior.jordan_product(self.offset, self.size, self._lam, self._lam, out)
+        jordan.product(self._first, self.size, self._lam, self._lam, out)
         return out
 
     def corrector(self, dx: Array, dy: Array) -> Array:
         """(S^-1 dx) o (S dy): Mehrotra's second-order term, shape (n,)."""
-        a, b, out = np.empty_like(dx), np.empty_like(dy), np.zeros_like(dx)
-        interior.apply_blocks(self.offset, self.size, self._S_inverse, dx, a)
-        interior.apply_blocks(self.offset, self.size, self._S, dy, b)
-        interior.jordan_product(self.offset, self.size, a, b, out)
+        a, b, out = (np.zeros_like(dx) for _ in range(3))
+        jordan.apply(self._first, self.size, self._S_inverse, dx, a)
+        jordan.apply(self._first, self.size, self._S, dy, b)
+        jordan.product(self._first, self.size, a, b, out)
         return out
 
     def direction(self, factor: BlockLU, target: Array, share: float) -> tuple[Array, Array] | None:
         """dx, dy with lam o (S^-1 dx + S dy) = target and `share` of the residual removed."""
-        xi, t, g = np.empty_like(target), np.empty_like(target), np.empty_like(target)
-        interior.jordan_divide(self.offset, self.size, self._lam, target, xi)
-        interior.apply_blocks(self.offset, self.size, self._S_inverse, xi, t)
+        xi, t, g = (np.zeros_like(target) for _ in range(3))
+        jordan.divide(self._first, self.size, self._lam, target, xi)
+        jordan.apply(self._first, self.size, self._S_inverse, xi, t)
         dx = factor.solve(t - share * self._residual)
         if dx is None:
             return None
-        interior.apply_blocks(self.offset, self.size, self._G, dx, g)
+        jordan.apply(self._first, self.size, self._G, dx, g)
         return dx, t - g
 
     def longest(self, x: Array, dx: Array, y: Array, dy: Array) -> float:
         """Longest step that keeps x and y in the cones."""
         return float(
             min(
-                interior.longest_step(self.offset, self.size, x, dx),
-                interior.longest_step(self.offset, self.size, y, dy),
+                jordan.longest_step(self._first, self.size, x, dx),
+                jordan.longest_step(self._first, self.size, y, dy),
             )
         )
 

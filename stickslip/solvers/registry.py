@@ -73,7 +73,7 @@ _TABLE = {
         Entry("newton-jm", _SOLVERS + "newton", "JeanMoreau", _ALL),
         Entry("newton-nm", _SOLVERS + "newton", "NaturalMap", _ALL),
         Entry("newton-fb", _SOLVERS + "newton", "FischerBurmeister", _PLAIN),
-        Entry("ipm", _SOLVERS + "interior_point", "InteriorPoint", _PLAIN - {"interval"}),
+        Entry("ipm", _SOLVERS + "interior_point", "InteriorPoint", _ALL),
         Entry("fixed-point", _SOLVERS + "projected", "FixedPoint", _ALL),
         Entry("extragradient", _SOLVERS + "projected", "Extragradient", _ALL),
         Entry("apgd", _SOLVERS + "gradient", "AcceleratedGradient", _ALL, exact=False),

@@ -189,9 +189,9 @@ def test_a_solver_that_does_not_take_the_blocks(run, local_file, global_file, mo
         )
 
 
-def test_rolling_contacts_are_refused_by_the_interior_point(run, rolling_file):
-    run("solve", rolling_file, "--solver", "ipm").refuses(
-        str(rolling_file), "ipm does not take rolling blocks", "auto"
+def test_rolling_contacts_are_refused_by_the_fischer_burmeister_newton(run, rolling_file):
+    run("solve", rolling_file, "--solver", "newton-fb").refuses(
+        str(rolling_file), "newton-fb does not take rolling blocks", "auto"
     )
 
 

@@ -1,0 +1,153 @@
+"""The interior point on split cones as a method: which law it solves, watched by the judge.
+
+"relaxed" is the convex problem with s = 0; "inside" follows the exact law's s at every iteration; "outer"
+solves convex problems with s held, s taken from the last one (Acary, Cadoux, Lemaréchal & Malick 2011).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.convert import Answer, reduce_to_contacts
+from stickslip.problem.solution import Status
+from stickslip.solvers.certify import Attempt
+from stickslip.solvers.cone_motion import Motion, motion
+from stickslip.solvers.cone_point import ConePoint
+from stickslip.solvers.prox import ProximalNewton
+from stickslip.solvers.registry import Progress
+from stickslip.solvers.watch import Watch
+
+LAWS = ("exact", "relaxed", "inside", "outer")
+SHORT, MOST_SHORT = 0.1, 3
+"""MOST_SHORT steps below SHORT in a row are a jam."""
+STILL = 12
+"""Iterations at most in which a convex problem with s held must halve its gap."""
+FALL = 0.1
+"""A convex problem of the outer loop is left when its gap is this share of what s still changes."""
+POLISHING = 1e-6
+"""Proximal weight of the Newton steps at the end."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """Settings of a run."""
+
+    algorithm: str
+    """One of the four algorithms."""
+    law: str
+    """One of LAWS; "exact" is "inside", then "outer" where that fails."""
+    separate: bool
+    """Whether primal and dual steps differ."""
+    factor: str
+    """Factorisation, empty for what suits."""
+    restarts: int
+    """Times that a jammed iterate is moved back inside the cones."""
+    polish: int
+    """Most proximal Newton steps at the end."""
+    limit: int
+    """Most iterations."""
+
+
+def run(
+    settings: Run, problem: ContactProblem | GlobalProblem, tolerance: float, progress: Progress | None = None
+) -> tuple[Attempt, Answer]:
+    """Iterate on `problem` in its own unknowns; what was found, not yet certified."""
+    relaxed = settings.law == "relaxed"
+    with Watch(problem, tolerance, settings.limit, progress, relaxed=relaxed) as watch:
+        form = motion(problem)
+        if relaxed:
+            _iterate(_Watched(settings, form, watch))
+        elif settings.law == "outer":
+            _outer(_Watched(settings, form, watch))
+        else:
+            _iterate(_Watched(settings, form, watch, inside=True))
+            if settings.law == "exact" and watch.status is Status.STALLED:
+                watch.status, watch.reason = None, ""
+                _outer(_Watched(settings, form, watch))
+        if settings.polish and not relaxed and watch.status is not Status.SOLVED:
+            _polish(problem, watch, settings.polish)
+    return watch.attempt(), Answer(watch.best, watch.best_v, watch.best_lam)
+
+
+class _Watched:
+    """Iterates that the judge looks at."""
+
+    def __init__(self, settings: Run, form: Motion, watch: Watch, inside: bool = False):
+        self.settings, self.watch = settings, watch
+        self.point = ConePoint(
+            form, settings.algorithm, inside=inside, separate=settings.separate, factor=settings.factor
+        )
+        self._operations = watch.operations
+        self.look(0)
+
+    def look(self, iterations: int = 1) -> None:
+        """Show the iterate to the judge."""
+        problem, answer = self.watch.problem, self.point.answer()
+        self.watch.operations = self._operations + self.point.system.operations
+        r, v, lam = answer.r, None, None
+        if isinstance(problem, GlobalProblem):
+            r, v = answer.r[: problem.size], answer.v
+            lam = answer.r[problem.size :] if problem.G is not None else None
+        self.watch.look(r, iterations, v, lam)
+
+    def advance(self) -> float:
+        """One watched iteration; the length of its step, 0 if there was none."""
+        step = self.point.advance()
+        if isinstance(step, str):
+            self.watch.stop(Status.STALLED, step)
+            return 0.0
+        self.look()
+        return min(step.alpha_p, step.alpha_d)
+
+
+def _iterate(run: _Watched) -> None:
+    """Until the judge is satisfied, with restarts from inside the cones where steps stay short."""
+    short, restarts, watch = 0, run.settings.restarts, run.watch
+    while watch.goes_on:
+        step = run.advance()
+        short = short + 1 if step < SHORT else 0
+        if watch.status is Status.STALLED or (short >= MOST_SHORT and watch.goes_on):
+            if restarts == 0 or not run.point.inside:
+                if watch.status is None and run.point.inside:
+                    watch.stop(Status.STALLED, "the iterates jam at the cones")
+                continue
+            watch.status, watch.reason = None, ""
+            run.point.move_inside()
+            short, restarts = 0, restarts - 1
+
+
+def _outer(run: _Watched) -> None:
+    """Convex problems with s held, each left when its gap is small beside the change of s."""
+    watch, point = run.watch, run.point
+    while watch.goes_on:
+        first = point.gap
+        for _ in range(STILL):
+            run.advance()
+            if not watch.goes_on or point.gap <= FALL * first:
+                break
+        if watch.goes_on:
+            point.follow_held()
+
+
+def _polish(problem: ContactProblem | GlobalProblem, watch: Watch, most: int) -> None:
+    """Proximal Newton steps from the best iterate, on the reduced problem."""
+    if isinstance(problem, ContactProblem):
+        newton = ProximalNewton(problem, watch.best, POLISHING, watch.tolerance, most)
+        while newton.advance():
+            pass
+        watch.look(newton.best, newton.steps)
+        return
+    conversion = reduce_to_contacts(problem)
+    start = np.array(conversion.guess(watch.best))
+    if watch.best_lam is not None and start.size == watch.best.size + watch.best_lam.size:
+        start[watch.best.size :] = watch.best_lam
+    for share in (1.0, 0.1):
+        newton = ProximalNewton(conversion.problem, start, POLISHING, share * watch.tolerance, most)
+        while newton.advance():
+            pass
+        answer = conversion.recover(newton.best)
+        watch.look(answer.r, newton.steps, answer.v, answer.lam)
+        if watch.status is Status.SOLVED or newton.status is not Status.SOLVED:
+            break
+        start = newton.best

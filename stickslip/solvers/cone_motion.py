@@ -1,0 +1,242 @@
+"""The linear side of a contact problem split into cones: M v = f + H r, u = H' v + w, or u = W r + w.
+
+Components are those of the split: r_s = D^-1 r and u_s = D u, so H_s = H D. Every form knows its residuals
+and the pattern of its Newton matrix, in which the blocks D_i = J G J' of the contacts change:
+
+    [M H; H' -D] (dv, -dr) = b          with the velocities as unknowns (Nguyen 2021, (1.31) without u)
+    (W + D) dr = b                      without them, (1.4)
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from stickslip.linalg.bodies import SaddlePattern, saddle_pattern
+from stickslip.linalg.pattern import BlockPattern, matrix_pattern
+from stickslip.problem.checks import Array, IntArray, frozen
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.jacobian import ContactBlocks
+from stickslip.problem.operator import BodyDelassus
+from stickslip.problem.sets import ProductSet, free
+from stickslip.solvers.cone_split import Split, split
+from stickslip.solvers.factors import one_side_each
+
+COUPLED = 32
+"""Velocities that M couples are one block row of the matrix up to so many."""
+FULL = 0.3
+"""Share of nonzeros above which W is one block."""
+
+
+@dataclass(eq=False)
+class Motion:
+    """What all forms share; `w` is without the shift."""
+
+    split: Split
+    """The cones."""
+    K: ProductSet
+    """Blocks of the problem, joints after the contacts."""
+    w: Array
+    """u at rest, scaled [m/s], shape (n,)."""
+    f: Array
+    """Momentum of the free motion [N s], shape (nv,); empty where W is given."""
+    pattern: BlockPattern
+    """Where the blocks of the Newton matrix are."""
+    base: Array
+    """Its values without D, shape (entries of the pattern,)."""
+    into: IntArray | slice
+    """Places of the blocks D_i among them, shape (sum of d_i²,)."""
+    diagonal: Array
+    """Size of the diagonal of W, scaled [1/kg], shape (n,)."""
+
+    saddle = True
+    """Whether velocities are unknowns."""
+
+    def values(self, D: Array) -> Array:
+        """Values of the Newton matrix with these blocks D."""
+        values = self.base.copy()
+        if self.saddle:
+            values[self.into] = -D
+        else:
+            values[self.into] += D
+        return values
+
+    def residuals(self, v: Array, r: Array) -> tuple[Array, Array]:
+        """M v - f - H r [N s], shape (nv,), and u = H' v + w [m/s], shape (n,)."""
+        raise NotImplementedError
+
+    def mass(self, v: Array) -> Array:
+        """M v [N s], shape (nv,)."""
+        raise NotImplementedError
+
+
+class BodyMotion(Motion):
+    """M as blocks of bodies, H as contact blocks."""
+
+    def __init__(self, K: ProductSet, M: Array, f: Array, H: ContactBlocks, w: Array):
+        cones = split(K)
+        rows, bodies = H.rows, H.bodies[cones.block]
+        fixed = cones.fixed
+        if fixed.any():
+            f = f + H.impulses(fixed, M.shape[0]).reshape(-1)
+        self.M = M
+        scaled = rows[cones.kept] * cones.unit[:, None, None]
+        self.H = ContactBlocks(frozen(np.ascontiguousarray(bodies)), frozen(scaled), cones.offset)
+        self._still = frozen(np.zeros(cones.kept.size))
+        pattern = saddle_pattern(self.H.bodies, cones.offset, M.shape[0], M.shape[1])
+        base = pattern.values(M, self.H, 0.0)
+        count = int((np.diff(cones.offset) ** 2).sum())
+        heavy = np.maximum(np.einsum("bii->bi", M), 1e-300)
+        size = np.zeros(cones.kept.size)
+        at = np.repeat(np.arange(cones.block.size), np.diff(cones.offset))
+        for side in range(2):
+            body = self.H.bodies[at, side]
+            size += np.where(body >= 0, (scaled[:, side] ** 2 / heavy[body]).sum(axis=1), 0.0)
+        super().__init__(
+            cones, K, cones.unit * w[cones.kept], f, pattern, base, slice(M.size, M.size + count), size
+        )
+
+    def residuals(self, v: Array, r: Array) -> tuple[Array, Array]:
+        """See the base."""
+        count, k, _ = self.M.shape
+        u = self.H.velocities(v.reshape(count, k), self.w)
+        return self.mass(v) - self.f - self.H.impulses(r, count).reshape(-1), u
+
+    def mass(self, v: Array) -> Array:
+        """See the base."""
+        count, k, _ = self.M.shape
+        return np.matmul(self.M, v.reshape(count, k, 1)).reshape(-1)
+
+
+class SparseMotion(Motion):
+    """M and H as SciPy matrices."""
+
+    def __init__(self, K: ProductSet, M: sp.csr_array, f: Array, H: sp.csr_array, w: Array):
+        cones = split(K)
+        self.M = sp.csr_array(M)
+        self.H = sp.csr_array(H[:, cones.kept] @ sp.diags_array(cones.unit))
+        self._Ht = sp.csr_array(self.H.T)
+        nv, n = self.H.shape
+        widths, self._order = _velocity_blocks(self.M)
+        order = np.concatenate([self._order, nv + np.arange(n)])
+        full = sp.block_array([[0.5 * (self.M + self.M.T), self.H], [self._Ht, None]], format="csr")
+        full = full[order][:, order] if n or nv else full
+        pattern, base, into = _with_blocks(full, np.concatenate([widths, np.diff(cones.offset)]), widths.size)
+        self.order = order
+        heavy = np.maximum(self.M.diagonal(), 1e-300)
+        size = np.asarray(self.H.multiply(self.H).T @ (1.0 / heavy)).reshape(-1)
+        f = f + H @ cones.fixed
+        super().__init__(cones, K, cones.unit * w[cones.kept], f, pattern, base, into, size)
+
+    def residuals(self, v: Array, r: Array) -> tuple[Array, Array]:
+        """See the base."""
+        return self.mass(v) - self.f - self.H @ r, self._Ht @ v + self.w
+
+    def mass(self, v: Array) -> Array:
+        """See the base."""
+        return self.M @ v
+
+
+class DelassusMotion(Motion):
+    """u = W r + w, without velocities."""
+
+    saddle = False
+
+    def __init__(self, K: ProductSet, W: sp.csr_array, w: Array):
+        cones = split(K)
+        unit = sp.diags_array(cones.unit)
+        self.W = sp.csr_array(unit @ W[cones.kept][:, cones.kept] @ unit)
+        n, widths = cones.kept.size, np.diff(cones.offset)
+        dense = n > 0 and self.W.nnz > FULL * n * n
+        blocks = np.array([n]) if dense else widths
+        pattern, base, into = _with_blocks(sp.csr_array(0.5 * (self.W + self.W.T)), blocks, 0)
+        if dense:
+            into = _block_places(cones.offset, n)
+            self.W = self.W.toarray()
+        bias = cones.unit * (w + W @ cones.fixed)[cones.kept]
+        diagonal = np.abs(self.W.diagonal())
+        super().__init__(cones, K, bias, np.zeros(0), pattern, base, into, diagonal)
+
+    def residuals(self, v: Array, r: Array) -> tuple[Array, Array]:
+        """See the base; the first is empty."""
+        return np.zeros(0), np.asarray(self.W @ r + self.w)
+
+    def mass(self, v: Array) -> Array:
+        """See the base; empty."""
+        return v
+
+
+def motion(problem: ContactProblem | GlobalProblem) -> Motion:
+    """The linear side of a problem in its own unknowns; a matrix-free W becomes bodies of mass 1."""
+    K = problem.K
+    if isinstance(problem, GlobalProblem):
+        f, w = problem.f, np.concatenate([problem.u_bias, problem.g_bias])
+        if problem.is_matrix_free:
+            H, G = problem.H, problem.G
+            assert isinstance(H, ContactBlocks)
+            if isinstance(G, ContactBlocks):
+                K = K + free(*np.diff(G.offset).tolist())
+                H = ContactBlocks(
+                    np.concatenate([H.bodies, G.bodies]), np.concatenate([H.rows, G.rows]), K.offset
+                )
+            return BodyMotion(K, problem.M.matrix, f, H, w)
+        both = sp.hstack([problem.H_sparse(), problem.G_sparse()], format="csr")
+        K = K + free(*[1] * problem.g_bias.size)
+        return SparseMotion(K, problem.M.sparse, f, both, w)
+    W = problem.W
+    if isinstance(W, BodyDelassus):
+        W = one_side_each(W)
+        k = W.rows.shape[2]
+        blocks = ContactBlocks(W.bodies, W.rows, K.offset)
+        return BodyMotion(
+            K, np.tile(np.eye(k), (W.count, 1, 1)), np.zeros(k * W.count), blocks, problem.u_free
+        )
+    return DelassusMotion(K, W.blocks(K).sparse(), problem.u_free)
+
+
+def _velocity_blocks(M: sp.csr_array) -> tuple[IntArray, IntArray]:
+    """Widths of the block rows of the velocities, and the velocities in their order."""
+    nv = M.shape[0]
+    count, label = sp.csgraph.connected_components(M, directed=False)
+    widths = np.bincount(label, minlength=count)
+    if nv == 0 or widths.max() > COUPLED:
+        return np.ones(nv, np.int64), np.arange(nv)
+    return widths, np.argsort(label, kind="stable")
+
+
+def _with_blocks(A: sp.csr_array, widths: IntArray, first: int) -> tuple[BlockPattern, Array, IntArray]:
+    """Pattern of A with full diagonal blocks from block row `first` on, its values, and their places."""
+    offset = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+    wide = widths[first:]
+    row = np.repeat(np.arange(offset[first], offset[-1]), np.repeat(wide, wide))
+    within = np.arange(row.size) - np.repeat(np.cumsum(wide * wide) - wide * wide, wide * wide)
+    column = np.repeat(offset[first:-1], wide * wide) + within % np.maximum(np.repeat(wide, wide * wide), 1)
+    coo = A.tocoo()
+    full = sp.coo_array(
+        (
+            np.concatenate([coo.data, np.zeros(row.size)]),
+            (np.concatenate([coo.coords[0], row]), np.concatenate([coo.coords[1], column])),
+        ),
+        shape=A.shape,
+    ).tocsr()
+    pattern = matrix_pattern(full, widths)
+    base = pattern.values(full)
+    on_diagonal = np.flatnonzero((pattern.one == pattern.other) & (pattern.one >= first))
+    begin = pattern.source[on_diagonal[np.argsort(pattern.one[on_diagonal])]]
+    into = np.repeat(begin, wide * wide) + within
+    return pattern, base, into
+
+
+def _block_places(offset: IntArray, n: int) -> IntArray:
+    """Places of the diagonal blocks in one array of shape (n, n), flat."""
+    wide = np.diff(offset)
+    within = np.arange(int((wide * wide).sum())) - np.repeat(
+        np.cumsum(wide * wide) - wide * wide, wide * wide
+    )
+    each, at = np.repeat(wide, wide * wide), np.repeat(offset[:-1], wide * wide)
+    return np.asarray((at + within // each) * n + at + within % each)
+
+
+def is_bodies(form: Motion) -> bool:
+    """Whether the contacts can be eliminated before the bodies."""
+    return isinstance(form.pattern, SaddlePattern)

@@ -1,0 +1,306 @@
+"""Interior point on split cones: the four algorithms of Nguyen 2021, and the exact law beyond them.
+
+    M v = f + H r,   J y = H' v + w + s e_N,   y o z = 2 sigma kappa e,   z = J' r
+
+for the cones of `cone_split`. `simple` takes Newton steps on this as it stands, with a fixed sigma;
+`mehrotra` adds predictor and corrector; `nt-qp` and `nt-f` scale it after Nesterov and Todd, by Q_p and
+by F. kappa = y'z / (2 cones), so that y o z = 2 kappa e on the central path. With s = 0 it is the convex
+relaxation; the exact law has s = sum_k mu_k |u_k| (3), taken anew from y at every iteration ("inside"):
+with its derivative in the Newton matrix, which is then unsymmetric, or without, which keeps L D L'.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.kernels import cone_point as kernels
+from stickslip.kernels import jordan
+from stickslip.problem.checks import Array, ProblemError
+from stickslip.problem.convert import Answer
+from stickslip.solvers.cone_motion import Motion
+from stickslip.solvers.cone_systems import System
+
+ALGORITHMS = ("simple", "mehrotra", "nt-qp", "nt-f")
+SCALING = {
+    "simple": kernels.PLAIN,
+    "mehrotra": kernels.PLAIN,
+    "nt-qp": kernels.BY_POINT,
+    "nt-f": kernels.BY_F,
+}
+SIGMA = 0.6
+"""Centring of the simple algorithm (Nguyen 2021, 2.1.1)."""
+DAMPING = 0.99
+"""Share of the way to the boundary that the simple algorithm goes."""
+LATE = 1e-6
+"""Share of the first kappa below which sigma is the ratio of the gaps itself (Toh, Todd & Tütüncü 1999)."""
+LEAST_CENTRING = 0.1
+"""Least sigma under the exact law: bolder steps leave the central path, which is not convex there."""
+SHORT, FAR, CENTRING = 0.1, 0.3, (0.3, 0.8)
+"""Under the exact law, steps below SHORT are tried again with these sigma until they are FAR."""
+BACKTRACK = 0.8
+"""Factor of a step whose end, by rounding, is not inside the cones."""
+SHORTEST = 1e-10
+"""Steps below this are a jam."""
+Direction = tuple[Array, Array, Array, Array]
+"""dv, dr, dy, dz."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One iteration, after it was made."""
+
+    sigma: float
+    """Centring."""
+    alpha_p: float
+    """Length of the step of v and y."""
+    alpha_d: float
+    """Length of the step of r."""
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Errors of an iterate, as Nguyen 2021 defines them."""
+
+    pinfeas: float
+    """|J y - H' v - w| / (1 + |w|) [-]."""
+    dinfeas: float
+    """|M v - f - H r| / (1 + |f|) [-]."""
+    comp1: float
+    """|y o z| of the first cones of the contacts [J]."""
+    comp2: float
+    """|y o z| of their other cones [J]."""
+    gap: float
+    """y'z = u'r [J]."""
+
+
+class ConePoint:
+    """The iterates of one algorithm on one problem."""
+
+    def __init__(
+        self, form: Motion, algorithm: str, *, inside: bool = False, separate: bool = False, factor: str = ""
+    ):
+        """`inside`: follow the exact law's s; `separate`: own steps for (v, y) and for r."""
+        if algorithm not in ALGORITHMS:
+            raise ProblemError(f"algorithm is {algorithm!r}, expected one of {', '.join(ALGORITHMS)}")
+        self.form, self.algorithm, self.inside, self.separate = form, algorithm, inside, separate
+        cones = form.split
+        self._scaling, self._cones = SCALING[algorithm], (cones.start, cones.size)
+        symmetric = self._scaling != kernels.PLAIN
+        kind = factor or ("ldl" if symmetric and not inside else "lu")
+        if kind != "lu" and not symmetric:
+            raise ProblemError(f"algorithm {algorithm!r} has an unsymmetric matrix: factor must be 'lu'")
+        self.system = System(form, kind)
+        entries, width = cones.place.size, cones.width
+        self._G, self._F, self._F_inverse = (np.zeros((cones.cones, width, width)) for _ in range(3))
+        self._lam, self._work = np.zeros(entries), np.zeros((3, entries))
+        self._D = np.zeros(int((np.diff(cones.offset) ** 2).sum()))
+        self._length = np.zeros(3)
+        self.shift = np.zeros(cones.block.size)
+        """s of each contact, scaled as u_N [m/s], shape (contacts,)."""
+        self._slope = np.zeros(entries)
+        self._sloping = inside and kind == "lu"
+        self._tip = cones.offset[:-1]
+        self.start()
+
+    def start(self) -> None:
+        """y and z in the middle of the cones, as large as w and f make velocities and impulses."""
+        form, cones = self.form, self.form.split
+        speed, impulse = _sizes(form)
+        self.r = cones.start_of(np.full(cones.kept.size, impulse))
+        self.v = np.zeros(form.f.size)
+        self.y = np.zeros(cones.place.size)
+        self.y[cones.start] = speed
+        self.z = np.empty_like(self.y)
+        kernels.slack(cones.place, cones.sign, cones.constant, self.r, self.z)
+        self.shift[:] = 0.0
+        self._look()
+        self._first = max(self.kappa, 1e-300)
+
+    @property
+    def kappa(self) -> float:
+        """Barrier y'z / (2 cones) [J]."""
+        return self.gap / (2.0 * max(1, self.form.split.cones))
+
+    def _look(self) -> None:
+        """Residuals at the iterate."""
+        if self.inside:
+            self.follow()
+        self._dual, self._u = self.form.residuals(self.v, self.r)
+        self._u[self._tip] += self.shift
+        self.gap = float(self.y @ self.z)
+
+    def follow(self) -> None:
+        """s <- sum_k mu_k |u_k| at the iterate."""
+        cones = self.form.split
+        kernels.slip(cones.cone_start, *self._cones, cones.shifted, self.y, self.shift, self._slope)
+
+    def follow_held(self) -> None:
+        """Hold s = sum_k mu_k |u_k| of the iterate from now on, and move inside what that leaves outside."""
+        self.follow()
+        self.move_inside()
+
+    def move_inside(self, share: float = 1.0) -> None:
+        """Move y and z at least as far inside their cones as `share` of the barrier is."""
+        cones = self.form.split
+        if not cones.cones:
+            return
+        barrier = max(2.0 * share * self.kappa, 1e-300)
+        ratio = float(np.linalg.norm(self.z[cones.start]) / np.linalg.norm(self.y[cones.start]))
+        jordan.move_inside(*self._cones, self.y, np.sqrt(barrier / ratio))
+        raised = self.z.copy()
+        jordan.move_inside(*self._cones, raised, np.sqrt(barrier * ratio))
+        lift = np.zeros_like(self.r)
+        bounded = np.isin(cones.place, cones.place[cones.sign < 0.0])
+        tips = cones.start[~bounded[cones.start]]
+        np.maximum.at(lift, cones.place[tips], (raised - self.z)[tips])
+        self.r += lift
+        kernels.slack(cones.place, cones.sign, cones.constant, self.r, self.z)
+        self._look()
+
+    def measures(self) -> Measures:
+        """How far the iterate is from a solution."""
+        form, cones = self.form, self.form.split
+        Jy, out = np.empty(cones.kept.size), np.empty(3)
+        kernels.gather(cones.place, cones.sign, self.y, Jy)
+        kernels.complementarity(*self._cones, cones.group, self.y, self.z, out)
+        bound = np.diff(cones.cone_start) > 0
+        w = form.w.copy()
+        w[self._tip[bound]] += self.shift[bound]
+        return Measures(
+            float(np.linalg.norm(Jy - self._u)) / (1.0 + float(np.linalg.norm(w))),
+            float(np.linalg.norm(self._dual)) / (1.0 + float(np.linalg.norm(form.f))),
+            float(out[1]), float(out[2]), float(out[0]),
+        )  # fmt: skip
+
+    def advance(self) -> Step | str:
+        """One iteration; why there is none to make, otherwise."""
+        cones = self.form.split
+        kernels.scale(
+            self._scaling,
+            *self._cones,
+            self.y,
+            self.z,
+            self._G,
+            self._F,
+            self._F_inverse,
+            self._lam,
+            self._work,
+        )
+        kernels.contact_blocks(
+            cones.offset, cones.cone_start, *self._cones, cones.place, cones.sign, self._G, self._D
+        )
+        if self._sloping:
+            kernels.add_slope(
+                cones.offset,
+                cones.cone_start,
+                *self._cones,
+                cones.place,
+                cones.sign,
+                self._slope,
+                self._G,
+                self._D,
+            )
+        if not np.isfinite(self._D @ self._D):
+            return "the scaling of the cones overflows: the iterate is at their boundary to rounding"
+        failure = self.system.factor(self._D)
+        if failure:
+            return failure
+        if self.algorithm == "simple":
+            sigma, gamma = SIGMA, DAMPING
+            direction = self._direction(2.0 * sigma * self.kappa)
+        else:
+            sigma, gamma, direction = self._predicted()
+        if self._sloping and gamma * min(self._length[:2]) < SHORT:
+            sigma, direction = self._centred(sigma, direction)
+        dv, dr, dy = direction[:3]
+        alpha_p, alpha_d = (min(1.0, gamma * float(length)) for length in self._length[:2])
+        if not self.separate:
+            alpha_p = alpha_d = min(alpha_p, alpha_d)
+        if not (np.isfinite(dv).all() and np.isfinite(dr).all() and np.isfinite(dy).all()):
+            return "the Newton step is not finite"
+        return self._move(sigma, alpha_p, alpha_d, dv, dr, dy)
+
+    def _predicted(self) -> tuple[float, float, "Direction"]:
+        """sigma, damping and direction after Mehrotra 1992: a predictor chooses sigma, a corrector goes."""
+        affine = self._direction(0.0)
+        shorter = min(1.0, *map(float, self._length[:2]))
+        after = max(float(self._length[2]), 0.0) / (2.0 * max(1, self.form.split.cones))
+        exponent = max(1.0, 3.0 * shorter**2) if self.kappa > LATE * self._first else 1.0
+        sigma = min(1.0, (after / self.kappa) ** exponent) if self.kappa > 0.0 else 0.0
+        if self._sloping:
+            sigma = min(max(sigma, LEAST_CENTRING), 0.9)
+        return sigma, 0.9 + 0.09 * shorter, self._direction(2.0 * sigma * self.kappa, affine[2:])
+
+    def _centred(self, sigma: float, direction: "Direction") -> tuple[float, "Direction"]:
+        """A direction towards the centre where the one at hand is short, if that goes further."""
+        for other in CENTRING:
+            length = self._length.copy()
+            trial = self._direction(2.0 * other * self.kappa)
+            if min(self._length[:2]) > min(length[:2]):
+                sigma, direction = other, trial
+            else:
+                self._length[:] = length
+            if min(self._length[:2]) > FAR:
+                break
+        return sigma, direction
+
+    def _direction(self, barrier: float, affine: tuple[Array, Array] | None = None) -> "Direction":
+        """dv, dr, dy, dz for y o z = barrier e, with the second-order term of the affine step if given."""
+        cones, t = self.form.split, np.empty_like(self.y)
+        dy, dz = (self.y, self.z) if affine is None else affine
+        kernels.target(
+            self._scaling, *self._cones, self.y, self.z, self._F, self._F_inverse, self._lam, dy, dz,
+            barrier, affine is not None, t, self._work,
+        )  # fmt: skip
+        b_r, dy, dz = np.empty(cones.kept.size), np.empty_like(t), np.empty_like(t)
+        kernels.gather(cones.place, cones.sign, t + self.y, b_r)  # J y - u + J t without its cancellation
+        if self._sloping:
+            kernels.gather_slope(cones.offset, cones.cone_start, *self._cones, self._slope, t, b_r)
+        dv, dr = self.system.solve(-self._dual, b_r - self._u)
+        kernels.steps(
+            *self._cones, cones.place, cones.sign, self._G, t, dr, self.y, self.z, dy, dz, self._length
+        )
+        return dv, dr, dy, dz
+
+    def _move(
+        self, sigma: float, alpha_p: float, alpha_d: float, dv: Array, dr: Array, dy: Array
+    ) -> Step | str:
+        """Go there, a little less far where rounding leaves the cones."""
+        cones = self.form.split
+        while True:
+            if min(alpha_p, alpha_d) < SHORTEST:
+                return "the steps have become too short"
+            y, r, z = self.y + alpha_p * dy, self.r + alpha_d * dr, np.empty_like(self.z)
+            kernels.slack(cones.place, cones.sign, cones.constant, r, z)
+            inside = kernels.inside(*self._cones, y), kernels.inside(*self._cones, z)
+            if all(inside):
+                break
+            if not self.separate:
+                alpha_p = alpha_d = BACKTRACK * alpha_p
+            else:
+                alpha_p, alpha_d = (
+                    a if ok else BACKTRACK * a for a, ok in zip((alpha_p, alpha_d), inside, strict=True)
+                )
+        self.v, self.r, self.y, self.z = self.v + alpha_p * dv, r, y, z
+        self._look()
+        return Step(sigma, alpha_p, alpha_d)
+
+    def answer(self) -> Answer:
+        """r and v in the units of the problem; bilateral multipliers are at the end of r."""
+        cones = self.form.split
+        r = cones.fixed.copy()
+        r[cones.kept] = cones.unit * self.r
+        return Answer(r, self.v.copy())
+
+
+def _sizes(form: Motion) -> tuple[float, float]:
+    """A velocity [m/s] and an impulse [N s] as the problem has them."""
+    diagonal = form.diagonal[form.split.place]
+    mean = float(diagonal.mean()) if diagonal.size else 1.0
+    _, u = form.residuals(np.zeros(form.f.size), np.zeros(form.split.kept.size))
+    speed = float(np.abs(u).max(initial=0.0))
+    if form.f.size:
+        mass = float(np.abs(form.f).max(initial=0.0))
+        speed = max(speed, mass * np.sqrt(mean))
+    speed = speed or 1.0
+    return speed, speed / (mean or 1.0)

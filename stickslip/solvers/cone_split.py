@@ -1,0 +1,170 @@
+"""Contacts split into second-order cones: the (t, t') of Nguyen 2021, 1.1, for any groups.
+
+A friction cone with groups k has the dual {sum_k mu_k |u_k| <= u_N}: with u_N = sum_k t_k it is the
+product of the Lorentz cones (t_k, mu_k u_k), and r lies in K where all (r_N, r_k / mu_k) do. With
+y = (t_k, mu_k u_k) and z = J' r = (r_N, r_k / mu_k) of all groups one after the other,
+
+    J y = D u,   z = J' D^-1 r,   y'z = u'r,   D = diag(1, mu_k, ...).
+
+Nonnegative blocks are cones of one component; an interval is two of them, r - lower and upper - r; free
+blocks have none; groups without friction, and intervals without width, are components held fixed.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.kernels import cones
+from stickslip.problem.checks import Array, IntArray, frozen
+from stickslip.problem.sets import ProductSet
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """The cones of a product set."""
+
+    kept: IntArray
+    """Components of r that are unknown; the others are held fixed [-], shape (n,)."""
+    fixed: Array
+    """r where it is held fixed, 0 elsewhere [N s], shape (size of K,)."""
+    unit: Array
+    """D of the unknown components: divides r, multiplies u [-, m], shape (n,)."""
+    offset: IntArray
+    """First unknown of each contact that has any, and the total [-], shape (contacts + 1,)."""
+    block: IntArray
+    """Block of K of each of these contacts [-], shape (contacts,)."""
+    cone_start: IntArray
+    """First cone of each contact, and their number [-], shape (contacts + 1,)."""
+    start: IntArray
+    """First entry of each cone [-], shape (cones,)."""
+    size: IntArray
+    """Entries of each cone [-], shape (cones,)."""
+    group: IntArray
+    """Which group of its contact a cone is, 0 the first [-], shape (cones,)."""
+    place: IntArray
+    """Unknown of each entry [-], shape (entries,)."""
+    sign: Array
+    """z = sign r + constant [-], shape (entries,)."""
+    constant: Array
+    """The bound in z [N s], shape (entries,)."""
+    shifted: Array
+    """1 for contacts with De Saxcé's shift, 0 for the others [-], shape (contacts,)."""
+
+    @property
+    def cones(self) -> int:
+        """Number of cones."""
+        return int(self.size.size)
+
+    @property
+    def width(self) -> int:
+        """Entries of the largest cone."""
+        return int(self.size.max(initial=1))
+
+    def start_of(self, impulse: Array) -> Array:
+        """Scaled r in the middle of the cones; `impulse` [N s], shape (n,), how large."""
+        r = np.zeros(self.kept.size)
+        tips = self.start
+        low = self.sign[tips] > 0.0
+        below = np.full(r.size, -np.inf)
+        above = np.full(r.size, np.inf)
+        below[self.place[tips[low]]] = -self.constant[tips[low]]
+        above[self.place[tips[~low]]] = self.constant[tips[~low]]
+        has = np.isfinite(below) | np.isfinite(above)
+        both = np.isfinite(below) & np.isfinite(above)
+        r[has] = np.where(np.isfinite(below[has]), below[has] + impulse[has], above[has] - impulse[has])
+        r[both] = 0.5 * (below[both] + above[both])
+        return r
+
+
+def split(K: ProductSet) -> Split:
+    """The cones of K."""
+    if K.family is not None and (K.coefficient > 0.0).all():
+        return _uniform(K, K.family)
+    kept: list[int] = []
+    unit: list[float] = []
+    offset, block, cone_start = [0], [], [0]
+    size: list[int] = []
+    group: list[int] = []
+    place: list[int] = []
+    sign, constant, shifted = [], [], []
+    fixed = np.zeros(K.size)
+
+    def cone(entries: list[int], which: int, direction: float = 1.0, bound: float = 0.0) -> None:
+        size.append(len(entries))
+        group.append(which)
+        place.extend(entries)
+        sign.extend([direction] * len(entries))
+        constant.extend([bound] * len(entries))
+
+    for i in range(len(K)):
+        at, end, here, slides = int(K.offset[i]), int(K.offset[i + 1]), len(kept), 0.0
+        if K.kind[i] == cones.FREE:
+            kept += range(at, end)
+            unit += [1.0] * (end - at)
+        elif K.kind[i] == cones.FRICTION:
+            slides = _friction(K, i, kept, unit, cone)
+        else:
+            low, high = float(K.lower[i]), float(K.upper[i])
+            if low == high:
+                fixed[at] = low
+                continue
+            kept.append(at)
+            unit.append(1.0)
+            if np.isfinite(low):
+                cone([here], 0, 1.0, -low)
+            if np.isfinite(high):
+                cone([here], 0, -1.0, high)
+        offset.append(len(kept))
+        block.append(i)
+        cone_start.append(len(size))
+        shifted.append(slides)
+    ends = np.cumsum(size, dtype=np.int64) if size else np.zeros(0, np.int64)
+    return Split(
+        _ints(kept), frozen(fixed), _floats(unit), _ints(offset), _ints(block), _ints(cone_start),
+        frozen(ends - _ints(size)), _ints(size), _ints(group), _ints(place), _floats(sign),
+        _floats(constant), _floats(shifted),
+    )  # fmt: skip
+
+
+def _friction(K: ProductSet, i: int, kept: list[int], unit: list[float], cone: object) -> float:
+    """The cones of one friction block; 1 if it has a group with friction, otherwise 0."""
+    at, here = int(K.offset[i]), len(kept)
+    kept.append(at)
+    unit.append(1.0)
+    component, count = at + 1, 0
+    for g in range(int(K.group_offset[i]), int(K.group_offset[i + 1])):
+        m, mu = int(K.group_size[g]), float(K.coefficient[g])
+        if mu > 0.0:
+            cone([here, *range(len(kept), len(kept) + m)], count)  # type: ignore[operator]
+            kept += range(component, component + m)
+            unit += [mu] * m
+            count += 1
+        component += m
+    if count == 0:
+        cone([here], 0)  # type: ignore[operator]
+    return 1.0 if count else 0.0
+
+
+def _uniform(K: ProductSet, groups: tuple[int, ...]) -> Split:
+    """The same for equal friction cones, without a loop over them."""
+    nb, d, count = len(K), 1 + sum(groups), len(groups)
+    first = np.concatenate([[0], np.cumsum(groups)])[:-1] + 1
+    pattern = np.concatenate([[0, *range(a, a + m)] for a, m in zip(first, groups, strict=True)])
+    coefficient = K.coefficient.reshape(nb, count)
+    unit = np.concatenate([np.ones((nb, 1)), np.repeat(coefficient, groups, axis=1)], axis=1).reshape(-1)
+    size = np.tile(1 + np.asarray(groups, np.int64), nb)
+    place = (d * np.arange(nb)[:, None] + pattern).reshape(-1)
+    return Split(
+        _ints(np.arange(K.size)), frozen(np.zeros(K.size)), frozen(unit), _ints(K.offset),
+        _ints(np.arange(nb)), _ints(count * np.arange(nb + 1)), _ints(np.cumsum(size) - size), _ints(size),
+        _ints(np.tile(np.arange(count), nb)), _ints(place), frozen(np.ones(place.size)),
+        frozen(np.zeros(place.size)), frozen(np.ones(nb)),
+    )  # fmt: skip
+
+
+def _ints(values: object) -> IntArray:
+    return frozen(np.array(values, np.int64).reshape(-1))
+
+
+def _floats(values: list[float]) -> Array:
+    return frozen(np.array(values, np.float64).reshape(-1))

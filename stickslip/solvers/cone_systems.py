@@ -1,0 +1,185 @@
+"""The Newton matrix of the split problem, factored once per iteration: L D L', L U, or M + H D^-1 H'."""
+
+import time
+
+import numpy as np
+
+from stickslip.kernels import cone_point as kernels
+from stickslip.linalg.bodies import body_pattern
+from stickslip.linalg.factor import CholeskyFactor, FactorFailure, QuasiDefiniteFactor, Regularisation
+from stickslip.linalg.front_lu import BlockLU
+from stickslip.linalg.pattern import BlockPattern
+from stickslip.linalg.symbolic import analyse
+from stickslip.problem.checks import Array, IntArray, ProblemError
+from stickslip.solvers.cone_motion import BodyMotion, Motion, SparseMotion
+
+FACTORS = ("ldl", "lu", "cholesky")
+STATIC = 1e-13
+"""Regularisation of pivots, relative; with free blocks, whose D is zero, it is FREE_STATIC."""
+FREE_STATIC = 1e-10
+REFINEMENTS = 3
+"""Most steps of refinement of a solve."""
+GOOD = 1e-14
+"""Residual of a solve, relative to its terms, at which refinement stops."""
+
+
+class System:
+    """Factor and solve; `seconds` counts the time in them."""
+
+    def __init__(self, form: Motion, kind: str):
+        if kind == "cholesky" and not isinstance(form, BodyMotion):
+            raise ProblemError("ipm: factor='cholesky' needs H as contact blocks and M as body blocks")
+        if kind == "cholesky" and (np.diff(form.split.cone_start) == 0).any():
+            kind = "ldl"  # free blocks have D = 0, which has no inverse
+        self.form, self.kind = form, kind
+        self.seconds = 0.0
+        """Time spent here [s]."""
+        self.operations = 0.0
+        """Multiplications of the factorisations so far, about."""
+        self._nv = form.f.size
+        self._order = form.order if isinstance(form, SparseMotion) else None
+        negative = np.arange(form.pattern.widths.size) >= form.pattern.widths.size - form.split.block.size
+        if kind == "lu":
+            self._take, self._lu = _unsymmetric(form.pattern)
+        elif kind == "ldl":
+            self._symbolic = analyse(form.pattern, negative=negative if form.saddle else None)
+            free = (np.diff(form.split.cone_start) == 0).any()
+            self._rule = Regularisation(static=FREE_STATIC if free else STATIC, least=1e-16)
+            self._ldl: QuasiDefiniteFactor | None = None
+        else:
+            assert isinstance(form, BodyMotion)
+            self._bodies = body_pattern(form.H.bodies, form.M.shape[0], form.M.shape[1])
+            self._symbolic = analyse(self._bodies)
+            self._cholesky: CholeskyFactor | None = None
+
+    def factor(self, D: Array) -> str:
+        """Factor with the blocks D; why not, or nothing."""
+        start = time.perf_counter()
+        self._D = D
+        try:
+            return getattr(self, "_factor_" + self.kind)(D)  # type: ignore[no-any-return]
+        except FactorFailure as failure:
+            return f"the Newton matrix cannot be factored: {failure}"
+        finally:
+            self.seconds += time.perf_counter() - start
+
+    def solve(self, b_v: Array, b_r: Array) -> tuple[Array, Array]:
+        """dv and dr; NaN where there is no solution."""
+        start = time.perf_counter()
+        if self.kind == "cholesky":
+            dv, x = self._refined(b_v, b_r)
+        else:
+            b = np.concatenate([b_v, b_r])
+            if self._order is not None:
+                b = b[self._order]
+            if self.kind == "lu":
+                found = self._lu.solve(b)
+                solved = np.full(b.size, np.nan) if found is None else found
+            else:
+                assert self._ldl is not None
+                solved = self._ldl.solve(b, refinements=REFINEMENTS)
+            if self._order is not None:
+                back = np.empty_like(solved)
+                back[self._order] = solved
+                solved = back
+            dv, x = solved[: self._nv], solved[self._nv :]
+        self.seconds += time.perf_counter() - start
+        return dv, -x if self.form.saddle else x
+
+    def _factor_lu(self, D: Array) -> str:
+        if not self._lu.refactor(self.form.values(D)[self._take]):
+            return "the Newton matrix is singular"
+        self.operations += self._lu.operations
+        return ""
+
+    def _factor_ldl(self, D: Array) -> str:
+        values = self.form.values(D)
+        if self._ldl is None:
+            self._ldl = self._symbolic.quasi_definite(values, regularisation=self._rule)
+        else:
+            self._ldl.refactor(values)
+        self.operations += self._symbolic.flops
+        if self._ldl.replaced:
+            wrong, nv, n = self._ldl.replaced, self._nv, self.form.split.kept.size
+            return (
+                f"wrong inertia: {wrong} pivots have not the sign of the {nv} positive and {n} negative ones"
+            )
+        return ""
+
+    def _factor_cholesky(self, D: Array) -> str:
+        form = self.form
+        assert isinstance(form, BodyMotion)
+        self._inverse = np.empty_like(D)
+        kernels.invert_blocks(form.split.offset, D, self._inverse, np.empty((2, 16, 16)))
+        values = self._bodies.values(form.M, form.H, self._inverse)
+        if self._cholesky is None:
+            self._cholesky = self._symbolic.cholesky(values, singular=0.0)
+        else:
+            self._cholesky.refactor(values)
+        self.operations += self._symbolic.flops
+        return ""
+
+    def _refined(self, b_v: Array, b_r: Array) -> tuple[Array, Array]:
+        """dv, x of [M H; H' -D], refined on that matrix."""
+        dv, x = self._eliminated(b_v, b_r)
+        rest_v, rest_r, error = self._rest(b_v, b_r, dv, x)
+        for _ in range(REFINEMENTS):
+            if not error > GOOD:
+                break
+            more_v, more = self._eliminated(rest_v, rest_r)
+            trial = self._rest(b_v, b_r, dv + more_v, x + more)
+            if not trial[2] < error:
+                break
+            dv, x, (rest_v, rest_r, error) = dv + more_v, x + more, trial
+        return dv, x
+
+    def _eliminated(self, b_v: Array, b_r: Array) -> tuple[Array, Array]:
+        """x = D^-1 (H' dv - b_r) inserted: (M + H D^-1 H') dv = b_v + H D^-1 b_r."""
+        form = self.form
+        assert isinstance(form, BodyMotion)
+        assert self._cholesky is not None
+        count, k, _ = form.M.shape
+        x = np.empty_like(b_r)
+        kernels.apply_flat(form.split.offset, self._inverse, b_r, x)
+        dv = self._cholesky.solve(b_v + form.H.impulses(x, count).reshape(-1))
+        kernels.apply_flat(form.split.offset, self._inverse, form.H.velocities(dv.reshape(count, k), -b_r), x)
+        return dv, x
+
+    def _rest(self, b_v: Array, b_r: Array, dv: Array, x: Array) -> tuple[Array, Array, float]:
+        form = self.form
+        assert isinstance(form, BodyMotion)
+        count, k, _ = form.M.shape
+        Dx = np.empty_like(x)
+        kernels.apply_flat(form.split.offset, self._D, x, Dx)
+        momentum, speed = form.mass(dv), form.H.velocities(dv.reshape(count, k), np.zeros_like(b_r))
+        rest_v = b_v - momentum - form.H.impulses(x, count).reshape(-1)
+        rest_r = b_r - speed + Dx
+        sizes = _norm(b_v) + _norm(momentum), _norm(b_r) + _norm(speed) + _norm(Dx)
+        error = max(_norm(rest_v) / max(sizes[0], 1e-300), _norm(rest_r) / max(sizes[1], 1e-300))
+        return rest_v, rest_r, error if np.isfinite(error) else np.inf
+
+
+def _unsymmetric(pattern: BlockPattern) -> tuple[IntArray, BlockLU]:
+    """Which value of the pattern each entry of the same matrix in block rows is, and its L U."""
+    n = pattern.widths.size
+    other = np.flatnonzero(pattern.one != pattern.other)
+    row = np.concatenate([pattern.one, pattern.other[other]])
+    column = np.concatenate([pattern.other, pattern.one[other]])
+    block = np.concatenate([np.arange(pattern.one.size), other])
+    turned = np.arange(row.size) >= pattern.one.size
+    order = np.lexsort((column, row))
+    row, column, block, turned = (array[order] for array in (row, column, block, turned))
+    high, wide = pattern.widths[row], pattern.widths[column]
+    entries = high * wide
+    within = np.arange(int(entries.sum())) - np.repeat(np.cumsum(entries) - entries, entries)
+    a, b = within // np.repeat(wide, entries), within % np.repeat(wide, entries)
+    inside = np.where(
+        np.repeat(turned, entries), b * np.repeat(high, entries) + a, a * np.repeat(wide, entries) + b
+    )
+    take = np.repeat(pattern.source[:-1][block], entries) + inside
+    start = np.searchsorted(row, np.arange(n + 1))
+    return take, BlockLU(pattern.offset, start, np.asarray(column, np.int64))
+
+
+def _norm(x: Array) -> float:
+    return float(np.abs(x).max(initial=0.0))
