@@ -9,10 +9,11 @@ tolerance are read off its iterates.
 from collections.abc import Sequence
 from typing import Any
 
+from stickslip.solvers.cone_point import ALGORITHMS
 from stickslip.studies import rolling_figures as figures
 from stickslip.studies import rolling_tables as tables
 from stickslip.studies.rolling_problems import FRICTIONS, SHOWN, Case, cases
-from stickslip.studies.rolling_runs import ALGORITHMS, TOLERANCES, Run, record, warm_up
+from stickslip.studies.rolling_runs import TOLERANCES, Run, record, warm_up
 from stickslip.studies.rolling_tables import Runs
 from stickslip.studies.study import Figure, Progress, Study, Table
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from stickslip.kernels.jit import Compilation
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import reduce_to_contacts
@@ -25,13 +26,13 @@ MOST = 120
 SMALL, REPEATS = 300, 3
 """Problems with fewer contacts are timed as often as this, and the shortest time is kept."""
 
-STILL = 8
-"""Iterations without a better iterate, on either measure, after which it is stopped.
+STILL, BETTER = 8, 0.7
+"""A run is stopped when in so many iterations neither measure fell by this factor.
 
-Half of them will do where the report's measure is below the finest tolerance.
+A quarter of them will do where the report's measure is below the finest tolerance.
 """
 
-LIMIT = 30.0
+LIMIT = 10.0
 """Time after which a run is stopped [s]."""
 
 ROUNDING = 1e-11
@@ -133,26 +134,29 @@ def _run(
     case: Case, problem: GlobalProblem, local: ContactProblem | None, algorithm: str, steps: str, factor: str,
     most: int = MOST,
 ) -> Run:  # fmt: skip
-    """One run; judged, on the clock's pauses, where the contact problem is given."""
+    """One run; judged, while the clock stands still, where the contact problem is given."""
     errors, judged, alpha, seconds = [], [], [(np.nan, np.nan)], []
-    clock = time.perf_counter()
-    point = ConePoint(motion(problem), algorithm, separate=steps == "separate", factor=factor)
-    spent, best, still = 0.0, [np.inf, np.inf], 0
-    while True:
+    watch = _Watch()
+    with watch:
+        point = ConePoint(motion(problem), algorithm, separate=steps == "separate", factor=factor)
         measures = point.measures()
-        spent += time.perf_counter() - clock
+    best, marks, still = [np.inf, np.inf], [np.inf, np.inf], 0
+    while True:
         errors.append((measures.pinfeas, measures.dinfeas, measures.comp1, measures.comp2))
-        seconds.append(spent)
+        seconds.append(watch.seconds)
         judged.append(np.inf if local is None else judge(local, point.answer().r, relaxed=True).error)
         now = [max(error, TOLERANCES[-1]) for error in (max(errors[-1]), judged[-1])]
-        still = 0 if any(n < 0.9 * b for n, b in zip(now, best, strict=True)) else still + 1
         best = [min(pair) for pair in zip(now, best, strict=True)]
-        patience = STILL if best[0] > TOLERANCES[-1] else STILL // 2
-        reason = _end(max(best), len(errors) - 1, still if local else 0, spent, most, patience)
+        fell = [n < BETTER * mark for n, mark in zip(now, marks, strict=True)]
+        marks = [n if f else mark for n, f, mark in zip(now, fell, marks, strict=True)]
+        still = 0 if any(fell) or local is None else still + 1
+        patience = STILL if best[0] > TOLERANCES[-1] else STILL // 4
+        reason = _end(max(best), len(errors) - 1, still, watch.seconds, most, patience)
         if reason is not None:
             break
-        clock = time.perf_counter()
-        step = point.advance()
+        with watch:
+            step = point.advance()
+            measures = point.measures()
         if isinstance(step, str):
             reason = step
             break
@@ -161,6 +165,24 @@ def _run(
         case, problem.contacts, algorithm, steps, np.array(errors), np.array(judged), np.array(alpha),
         np.array(seconds), reason,
     )  # fmt: skip
+
+
+class _Watch:
+    """A stopwatch that leaves compilation aside; `with` it runs."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        """Time so far [s]."""
+
+    def __enter__(self) -> None:
+        self._compilation = Compilation()
+        self._compilation.__enter__()
+        self._start = time.perf_counter()
+
+    def __exit__(self, *failure: object) -> None:
+        spent = time.perf_counter() - self._start
+        self._compilation.__exit__(*failure)
+        self.seconds += spent - self._compilation.seconds
 
 
 def _end(error: float, done: int, still: int, spent: float, most: int, patience: int) -> str | None:

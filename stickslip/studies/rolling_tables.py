@@ -6,7 +6,8 @@ import numpy as np
 
 from stickslip.bench.profiles import performance_profile
 from stickslip.problem.checks import Array
-from stickslip.studies.rolling_runs import ALGORITHMS, TOLERANCES, Run
+from stickslip.solvers.cone_point import ALGORITHMS
+from stickslip.studies.rolling_runs import TOLERANCES, Run
 from stickslip.studies.study import Cell, Column, Table
 
 PRINTED = {
@@ -213,7 +214,7 @@ def profile_table(runs: Runs) -> Table:
             for tau in (1.0, 2.0, np.inf):
                 where = {1.0: "best", 2.0: "within twice the best", np.inf: "solved at all"}[tau]
                 rows.append((named, tolerance, where, *(float(s) for s in profile.at(tau))))
-    columns = (
+    columns: tuple[Column | str, ...] = (
         "measure",
         Column("tolerance", ".0e"),
         "share of problems",

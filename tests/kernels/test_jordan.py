@@ -194,9 +194,9 @@ def test_the_longest_step_ends_on_the_boundary(c):
     x, dx = c.inside(), c.any()
     t = jordan.longest_step(*c.at, x, dx)
     if np.isinf(t):
-        assert all(
-            dx[o] >= np.linalg.norm(dx[o + 1 : o + m]) - 1e-12 for o, m in zip(*c.at, strict=True)
-        ), "only directions of the cone go on for ever"
+        assert all(dx[o] >= np.linalg.norm(dx[o + 1 : o + m]) - 1e-12 for o, m in zip(*c.at, strict=True)), (
+            "only directions of the cone go on for ever"
+        )
         return
     assert np.abs(c.det(x + t * dx)).min() <= 1e-9 * (1.0 + t * t * (dx @ dx))
     assert c.det(x + 0.999 * t * dx).min() > 0.0
