@@ -9,6 +9,8 @@ tolerance are read off its iterates.
 from collections.abc import Sequence
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from stickslip.solvers.cone_point import ALGORITHMS
 from stickslip.studies import rolling_figures as figures
 from stickslip.studies import rolling_tables as tables
@@ -31,7 +33,15 @@ FACTORS = ("lu", "ldl", "cholesky")
 
 
 def run(quick: bool = False, progress: Progress | None = None) -> Study:
-    """Run all algorithms on all problems; `quick` takes a dozen small ones."""
+    """Run all algorithms on all problems; `quick` takes a dozen small ones.
+
+    Times are of the processor, on one thread: what else the machine does hardly counts.
+    """
+    with threadpool_limits(limits=1):
+        return _run(quick, progress)
+
+
+def _run(quick: bool, progress: Progress | None) -> Study:
     chosen = cases(quick)
     shown = {n: chosen.index(case) for n, case in SHOWN.items()}
     warm_up()
