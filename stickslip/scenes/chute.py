@@ -54,7 +54,8 @@ def chute(
     mu: friction coefficient of all contacts [-], >= 0.
     mu_roll: rolling friction [m], >= 0; with it contacts have 5 components (n, t1, t2, ω1, ω2).
     seed: of the random numbers [-], >= 0; same seed, same bytes.
-    bed: "rough" glues every sphere that lies on the floor to it, "smooth" leaves a plane.
+    bed: "rough" glues to the floor every sphere that lies on it, and what carries these; "smooth"
+        leaves a plane.
     speed: of the highest centre down the slope [m/s]; it falls linearly to zero on the floor, and the
         spheres turn with the flow, at half its shear rate.
     velocity: standard deviation of what each component of the velocities has besides, and of radius
@@ -63,8 +64,7 @@ def chute(
 
     The spheres are poured into the level chute by the deposition of `packing`, periodic down the slope
     and across, and the chute is then tilted: contacts have no gap, nothing overlaps. First is the
-    sphere that was carried, or the moving one where the other is glued; what is glued has no velocity
-    and no contact with what is glued.
+    carried sphere, second the carrying one or the bed; what is glued has no contact with what is glued.
     """
     spheres = whole("spheres", spheres, 1)
     angle = number("angle", angle, "deg", least=0.0, below=90.0)
@@ -113,18 +113,18 @@ def slope_axes(angle: float) -> Array:
 
 
 def moving_layer(packing: Packing, rough: bool) -> Layer:
-    """The spheres of a packing that move: all of them, or with a rough bed those off the floor."""
-    count = packing.radius.size
-    glued = np.zeros(count, bool)
-    if rough:
-        glued[packing.bodies[packing.bodies[:, 1] < 0, 0]] = True
-    number_of = np.where(glued, -1, np.cumsum(~glued) - 1)
+    """The spheres of a packing that move: all of them, or with a rough bed those that are not glued."""
     first, second = packing.bodies.T
-    bodies = np.stack([number_of[first], np.where(second < 0, -1, number_of[second])], axis=1)
+    glued = np.zeros(packing.radius.size + 1, bool)  # the last stands for the floor
+    if rough:
+        glued[first[second < 0]] = True
+        while (inside := second[glued[first] & (second >= 0) & ~glued[second]]).size:
+            glued[inside] = True
+    glued = glued[:-1]
+    rank = np.append(np.where(glued, -1, np.cumsum(~glued) - 1), -1)
+    bodies = np.stack([rank[first], rank[second]], axis=1)
     branch = packing.branch
     normal = branch / np.linalg.norm(branch, axis=1, keepdims=True)
     arm = np.stack([-packing.radius[first], np.where(second < 0, 0.0, packing.radius[second])], axis=1)
-    turned = bodies[:, 0] < 0
-    bodies[turned], normal[turned], arm[turned] = bodies[turned, ::-1], -normal[turned], -arm[turned, ::-1]
     kept = bodies[:, 0] >= 0
     return Layer(packing.centre[~glued], packing.radius[~glued], bodies[kept], normal[kept], arm[kept])

@@ -37,15 +37,17 @@ def test_contacts_touch_and_nothing_overlaps(bed: str) -> None:
     assert (pair["v"] - layer.radius[pair["i"]] - layer.radius[pair["j"] % n]).min() > -1e-12 * R
 
 
-def test_the_rough_bed_is_made_of_the_spheres_on_the_floor() -> None:
+def test_the_rough_bed_is_made_of_the_spheres_on_the_floor_and_what_carries_them() -> None:
     packing = deposit(300, seed=3)
     on_floor = np.isclose(packing.centre[:, 2], packing.radius, atol=1e-12 * R)
     layer = moving_layer(packing, True)
-    assert layer.radius.size == 300 - on_floor.sum()
-    np.testing.assert_array_equal(layer.centre, packing.centre[~on_floor])
-    both = on_floor[packing.bodies[:, 0]] & (on_floor[packing.bodies[:, 1]] | (packing.bodies[:, 1] < 0))
-    assert layer.bodies.shape[0] == (~both).sum()
-    assert (layer.bodies[:, 0] >= 0).all()
+    moves = np.isin(packing.centre[:, 2], layer.centre[:, 2])
+    assert not (moves & on_floor).any()
+    assert (packing.centre[~moves, 2] < 1.2 * R + 1e-12).all()
+    pairs = packing.bodies[packing.bodies[:, 1] >= 0]
+    assert not (moves[pairs[:, 1]] & ~moves[pairs[:, 0]]).any()
+    assert layer.bodies.shape[0] == moves[pairs[:, 0]].sum()
+    np.testing.assert_array_equal(np.bincount(layer.bodies[:, 0]), 3)
 
 
 def test_a_smooth_bed_keeps_every_contact_of_the_packing() -> None:

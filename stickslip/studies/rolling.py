@@ -1,0 +1,161 @@
+"""Rolling friction by interior point: chapter 2 of the report of H. M. Nguyen (2021), on piles and chutes.
+
+Four algorithms for the convex relaxation of contact with rolling friction: the simple interior-point
+method, Mehrotra's predictor and corrector, and the same with Nesterov-Todd scaling written with Q_p or
+with F. Every algorithm is run once on every problem, as far as it goes; iterations and times to a
+tolerance are read off its iterates.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from stickslip.solvers.cone_point import ALGORITHMS
+from stickslip.studies import rolling_figures as figures
+from stickslip.studies import rolling_tables as tables
+from stickslip.studies.rolling_problems import FRICTIONS, SHOWN, Case, cases
+from stickslip.studies.rolling_runs import TOLERANCES, Run, record, warm_up
+from stickslip.studies.rolling_tables import Runs
+from stickslip.studies.study import Figure, Progress, Study, Table
+
+NAME = "rolling"
+SUMMARY = "rolling friction by interior point: four algorithms on piles and chutes of spheres"
+
+TOLERANCE = TOLERANCES[0]
+"""What the report takes in all but its profiles [-]."""
+STEPPED = ("mehrotra", "nt-f")
+"""Algorithms that are also run with separate steps on all problems that are not large."""
+NOT_LARGE = 700
+"""Contacts up to which that is done."""
+FACTORS = ("lu", "ldl", "cholesky")
+"""Factorisations that are timed against each other."""
+
+
+def run(quick: bool = False, progress: Progress | None = None) -> Study:
+    """Run all algorithms on all problems; `quick` takes a dozen small ones.
+
+    Times are of the processor, on one thread: what else the machine does hardly counts.
+    """
+    with threadpool_limits(limits=1):
+        return _run(quick, progress)
+
+
+def _run(quick: bool, progress: Progress | None) -> Study:
+    chosen = cases(quick)
+    shown = {n: chosen.index(case) for n, case in SHOWN.items()}
+    warm_up()
+    equal = _all(chosen, ALGORITHMS, "equal", progress)
+    small = [k for k, first in enumerate(equal["simple"]) if first.contacts <= NOT_LARGE]
+    separate = _all([chosen[k] for k in small], STEPPED, "separate", progress)
+    beside = {a: [equal[a][k] for k in small] for a in STEPPED}
+    apart = {
+        (n, a): separate[a][small.index(k)] if a in STEPPED else record(chosen[k], a, steps="separate")
+        for n, k in shown.items()
+        for a in ALGORITHMS
+    }
+    timings = _factor_times(chosen, progress)
+    return Study(
+        NAME,
+        _tables(equal, beside, separate, apart, timings, shown),
+        _figures(equal, separate, apart, timings, shown),
+        {"runs": [_summary(each) for group in (equal, separate) for runs in group.values() for each in runs]},
+    )
+
+
+def _all(chosen: Sequence[Case], algorithms: Sequence[str], steps: str, progress: Progress | None) -> Runs:
+    runs: Runs = {a: [] for a in algorithms}
+    for k, case in enumerate(chosen):
+        if progress is not None:
+            progress(f"{steps} steps, {case.name}", k, len(chosen))
+        problem = case.problem()
+        for algorithm in algorithms:
+            runs[algorithm].append(record(case, algorithm, steps=steps, problem=problem))
+    return runs
+
+
+def _factor_times(chosen: Sequence[Case], progress: Progress | None) -> list[tuple[int, dict[str, float]]]:
+    """Time of nt-f to the tolerance with each factorisation, on piles at rest: contacts, and times [s]."""
+    timed = [case for case in chosen if case.family == "pile" and case.friction is FRICTIONS[0]]
+    found = []
+    for k, case in enumerate(timed):
+        if progress is not None:
+            progress(f"factorisations, {case.name}", k, len(timed))
+        problem = case.problem()
+        times = {f: record(case, "nt-f", factor=f, problem=problem).time(TOLERANCE) for f in FACTORS}
+        found.append((problem.contacts, times))
+    return sorted(found, key=lambda pair: pair[0])
+
+
+def _tables(
+    equal: Runs, beside: Runs, separate: Runs, apart: dict[tuple[int, str], Run],
+    timings: list[tuple[int, dict[str, float]]], shown: dict[int, int],
+) -> list[Table]:  # fmt: skip
+    at = shown[351]
+    return [
+        tables.problems_table(equal["simple"]),
+        tables.operators_table(*(equal[a][at].until(TOLERANCE) for a in ("nt-qp", "nt-f"))),
+        tables.totals_table(equal, TOLERANCE),
+        tables.claims_table(equal, TOLERANCE),
+        tables.reach_table(equal),
+        tables.profile_table(equal),
+        tables.factor_table(timings),
+        tables.jump_table(beside, separate, TOLERANCE),
+        tables.steps_table(
+            apart[2, "mehrotra"].until(TOLERANCE), "Table 2.3: mehrotra with separate steps at n = 2", 5
+        ),
+        tables.steps_table(
+            apart[100, "mehrotra"].until(TOLERANCE), "Table 2.4: mehrotra with separate steps at n = 100"
+        ),
+    ]
+
+
+def _figures(
+    equal: Runs, separate: Runs, apart: dict[tuple[int, str], Run],
+    timings: list[tuple[int, dict[str, float]]], shown: dict[int, int],
+) -> dict[str, Figure]:  # fmt: skip
+    of = {a: [equal[a][k].until(TOLERANCE) for k in shown.values()] for a in ALGORITHMS}
+    sides = [each for pair in zip(of["nt-qp"], of["nt-f"], strict=True) for each in pair]
+    jumps = [
+        (equal[a][k].until(TOLERANCE), apart[n, a].until(TOLERANCE))
+        for n, k in shown.items()
+        for a in STEPPED
+    ]
+    found = {
+        "fig-2.1": figures.errors_figure("Figure 2.1: simple interior point", of["simple"], TOLERANCE),
+        "fig-2.2": figures.errors_figure("Figure 2.2: Mehrotra's scheme", of["mehrotra"], TOLERANCE),
+        "fig-2.3": figures.errors_figure("Figure 2.3: Mehrotra, scaled by Q_p", of["nt-qp"], TOLERANCE),
+        "fig-2.4": figures.errors_figure("Figure 2.4: scaled by Q_p and by F", sides, TOLERANCE),
+        "fig-2.5-2.8": figures.profiles_figure(equal, "own"),
+        "fig-2.5-2.8-judge": figures.profiles_figure(equal, "judged"),
+        "fig-2.9-2.11": figures.jump_figure("Figures 2.9 to 2.11: the jump", jumps),
+        "step-lengths": figures.lengths_figure(
+            "Separate steps, Mehrotra's scheme", [apart[n, "mehrotra"].until(TOLERANCE) for n in shown]
+        ),
+        "times": figures.times_figure(equal, TOLERANCE),
+        "factors": figures.factor_figure(timings),
+    }
+    failed = [each for runs in separate.values() for each in runs if each.first(TOLERANCE) is None]
+    if failed:
+        failed.sort(key=lambda each: each.iterations)
+        ends = [failed[0], failed[-1]] if len(failed) > 1 else failed
+        panels = [figures.errors_panel(each, TOLERANCE) for each in ends]
+        found["fig-2.12"] = Figure("Figure 2.12: failures with separate steps", panels)
+    return found
+
+
+def _summary(each: Run) -> dict[str, Any]:
+    """One run as JSON holds it."""
+    return {
+        "problem": each.case.name,
+        "contacts": each.contacts,
+        "algorithm": each.algorithm,
+        "steps": each.steps,
+        "iterations": each.iterations,
+        "reason": each.reason,
+        "growths": each.growths,
+        "to": {
+            measure: {f"{t:.0e}": (each.first(t, measure), each.time(t, measure)) for t in TOLERANCES}
+            for measure in tables.MEASURES
+        },
+    }

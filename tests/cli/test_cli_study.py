@@ -1,0 +1,101 @@
+"""`stickslip study`: the list, one study in short, its files, and what it refuses."""
+
+import csv
+import json
+import sys
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from stickslip import studies
+from stickslip.cli.study import slug
+from stickslip.studies.study import Column, Curve, Figure, Panel, Study, Table
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """A study of the tests, named tiny; the list of how it was called."""
+    module, calls = ModuleType("tiny_study"), []
+
+    def run(quick, progress):
+        calls.append(quick)
+        if progress is not None:
+            progress("half", 1, 2)
+        rows = [("one", np.float64(9.80665000001), 3), ("two", None, float("nan"))]
+        table = Table("Table 1: forces", ("cell", Column("N [N]", ".10g"), "error"), rows, "a note")
+        x = np.array([1.0, 2.0])
+        figure = Figure("a figure", [Panel("p", "x", "y", [Curve("c", x, x)])])
+        return Study("tiny", [table, table], {"fig": figure}, {"values": [np.float64(1.0), float("inf")]})
+
+    module.NAME, module.SUMMARY, module.run = "tiny", "a study of the tests", run
+    monkeypatch.setitem(sys.modules, "tiny_study", module)
+    monkeypatch.setitem(studies.STUDIES, "tiny", "tiny_study")
+    return calls
+
+
+def test_the_list(run, tiny):
+    result = run("study")
+    assert (result.code, result.err) == (0, "")
+    for name in studies.names():
+        assert name in result.out
+        assert studies.load(name).SUMMARY in result.out
+    assert tiny == []
+
+
+def test_tables_are_printed(run, tiny):
+    result = run("study", "tiny", "--quick")
+    assert (result.code, result.err) == (0, "")
+    assert tiny == [True]
+    assert result.out.count("Table 1: forces") == 2
+    for text in ("9.80665", "not run", "–", "a note"):
+        assert text in result.out
+    assert "wrote" not in result.out
+
+
+@pytest.mark.parametrize("ending", ["png", "svg"])
+def test_files(run, tiny, tmp_path, ending):
+    out = tmp_path / "deep" / "out"
+    result = run("study", "tiny", "--out", out, "--plot", ending)
+    assert (result.code, result.err) == (0, "")
+    assert tiny == [False]
+    names = {
+        "tiny-table-1-forces.csv",
+        "tiny-table-1-forces-2.csv",
+        f"tiny-fig.{ending}",
+        "tiny-fig.csv",
+        "tiny.json",
+    }
+    assert {path.name for path in out.iterdir()} == names
+    assert all(str(out / name) in result.out for name in names)
+    with (out / "tiny-table-1-forces.csv").open(newline="") as file:
+        head, one, two = csv.reader(file)
+    assert head == ["cell", "N [N]", "error"]
+    assert float(one[1]) == 9.80665000001
+    assert two[1] == ""
+    held = json.loads((out / "tiny.json").read_text())
+    assert held["tables"][0]["rows"][1] == ["two", None, None]
+    assert held["data"]["values"] == [1.0, None]
+
+
+def test_what_is_refused(run, tiny, tmp_path):
+    run("study", "sliding").refuses("sliding", "rolling", "tiny")
+    (tmp_path / "file").touch()
+    run("study", "tiny", "--out", tmp_path / "file").refuses(str(tmp_path / "file"))
+    run("study", "tiny", "--plot", "pdf").refuses("pdf", "png")
+    assert tiny == []
+
+
+def test_slugs():
+    assert slug("Table 2.2: the four algorithms, at 1e-12") == "table-2.2-the-four-algorithms-at-1e-12"
+    assert slug("…") == "table"
+    assert len(slug("word " * 40)) <= 60
+
+
+def test_rolling_in_short(run, tmp_path):
+    result = run("study", "rolling", "--quick", "--out", tmp_path)
+    assert (result.code, result.err) == (0, "")
+    for text in ("8358", "3808", "4801", "4795", "Table 2.1", "Table 2.4"):
+        assert text in result.out
+    assert (tmp_path / "rolling-fig-2.5-2.8.png").read_bytes().startswith(b"\x89PNG")
+    assert json.loads((tmp_path / "rolling.json").read_text())["study"] == "rolling"
