@@ -11,6 +11,7 @@ whose own law is solved exactly, and Coulomb's to what the pyramid allows. Recor
 unsymmetric: the program has the symmetric part P, and (W - P) r is held with s.
 """
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -29,7 +30,7 @@ from stickslip.problem.convert.cone_programs import (
     primal_program,
 )
 from stickslip.problem.sets import ProductSet
-from stickslip.problem.solution import Problem, Solution
+from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.certify import Attempt, certified, certified_globally
 from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.options import LARGEST_INT, Options, iterations_option, option, tolerance_option
@@ -38,6 +39,8 @@ from stickslip.solvers.programs import Adapter, needed
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
+FINER = 1e-3
+"""Share of the tolerance asked of solvers of complementarity problems, whose measure is another."""
 FACETS = "sides of the pyramid in place of each cone, even, 4 or more; 0 keeps the cone"
 
 
@@ -222,8 +225,37 @@ class Gams(External):
 
     name, module = "gams", "gams_programs"
     max_iterations: int = iterations_option(10_000, "iterations on one program")
+    formulation: str = option(
+        "dual", "unknowns: impulses, velocities, or all of the equations of motion (for PATH, MILES, NLPEC)",
+        choices=("dual", "primal", "motion"),
+    )  # fmt: skip
     engine: str = option("CONOPT", "solver of GAMS: CONOPT, CPLEX, IPOPT, KNITRO, MINOS, PATH, ...")
     form: str = option("qcp", "cones as s_0² >= |s|², or as s_0 >= |s| smoothed", choices=("qcp", "nlp"))
+
+    def solve(
+        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
+    ) -> Solution:
+        """Solve `problem` as the others do, or the equations of motion as they stand."""
+        if self.formulation != "motion":
+            return External.solve(self, problem, guess=guess, progress=progress)
+        needed(self.name)
+        setting = 'formulation="motion"'
+        return certified_globally(self.name, setting, self._motion, problem, guess, self.tolerance)
+
+    def _motion(
+        self, problem: GlobalProblem, guess: Array | None, tolerance: float
+    ) -> tuple[Attempt, Answer]:
+        from stickslip.solvers.adapters.gams_motion import run_motion
+
+        start = time.perf_counter()
+        found = run_motion(problem, FINER * tolerance, self.max_iterations, solver=self.engine, law=self.law)
+        status = found.status
+        if status.ok and self.law == "relaxed":
+            status = Status.RELAXED
+        reason = f"{self.engine} says: {found.message}"
+        seconds = time.perf_counter() - start
+        attempt = Attempt(found.r, status, found.iterations, seconds, 0.0, reason=reason)
+        return attempt, Answer(found.r, found.v, found.lam)
 
     def _settings(self) -> dict[str, Any]:
         return {"solver": self.engine, "form": self.form}

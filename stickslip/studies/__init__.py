@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from stickslip.studies.study import StudyModule
 
 STUDIES: dict[str, str] = {
+    "incline": "stickslip.studies.incline",
     "rolling": "stickslip.studies.rolling",
 }
 """The studies and their modules; each offers NAME, SUMMARY and run(quick, progress)."""
