@@ -6,7 +6,8 @@ import pytest
 import stickslip as ss
 from stickslip import Status, judge
 from stickslip.scenes import make
-from stickslip.solvers import registry
+from stickslip.scenes.packing import deposit
+from stickslip.solvers import cone_motion, registry
 from stickslip.solvers.cone_motion import motion
 from stickslip.solvers.cone_point import ALGORITHMS, ConePoint
 from stickslip.solvers.cone_split import split
@@ -134,6 +135,16 @@ def test_every_factorisation_gives_the_same_steps():
     assert [run.reason for run in runs] == ["the iteration limit was reached"] * 4
 
 
+def test_bodies_are_placed_by_their_contacts(monkeypatch):
+    """H alone tells where the spheres are, the periods of the packing aside: elimination is cheaper so."""
+    monkeypatch.setattr(cone_motion, "FEW", 10)
+    packing = deposit(60)
+    found = motion(make("packing", spheres=60, mu_roll=1e-3)).positions
+    pairs = packing.bodies[(packing.bodies >= 0).all(axis=1)]
+    off = np.diff((found - packing.centre)[pairs], axis=1) / packing.width
+    np.testing.assert_allclose(off, np.round(off), atol=1e-12)
+
+
 def test_velocities_and_their_elimination_give_the_same_path():
     whole, local = (trace(sphere(x), "nt-f", tolerance=1e-12) for x in (False, True))
     np.testing.assert_allclose(whole.answer.r, local.answer.r, rtol=1e-9)
@@ -171,6 +182,22 @@ def test_a_tolerance_below_rounding_ends_cleanly(algorithm):
     assert run.gap.min() < 1e-10
     assert run.iterations < 200
     assert run.total_seconds >= run.factor_seconds > 0.0
+
+
+def test_cholesky_says_where_it_ends_and_wide_blocks_fit():
+    run = trace(
+        make("packing", spheres=20, mu_roll=1e-3, velocity=0.05), "nt-f", factor="cholesky", tolerance=1e-30
+    )
+    assert not run.converged
+    assert run.gap.min() < 1e-9
+    groups = (2,) * 10
+    K = ss.friction(groups, np.full((1, 10), 0.1))
+    rows = np.random.default_rng(1).normal(size=(21, 2, 6))
+    problem = ss.GlobalProblem(
+        np.eye(6)[None], -rows[0, 0], ss.contact_blocks([[0, -1]], rows, K), np.zeros(21), K
+    )
+    ldl, cholesky = (trace(problem, "nt-f", factor=f, tolerance=1e-8) for f in ("ldl", "cholesky"))
+    np.testing.assert_allclose(cholesky.answer.v, ldl.answer.v, atol=1e-5)
 
 
 def test_redundant_contacts_and_joints():
