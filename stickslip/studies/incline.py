@@ -128,7 +128,8 @@ def _forces(case: Case, rows: tuple[Row, ...], found: Cells, which: int) -> Tabl
         f"{what} [N], {case.title}",
         ["solver", *(Column(name, ".10g") for name in names)],
         lines,
-        "A dash: the solver does not take this model. Printed: seed 000, whose load is off by up to 3e-6 N.",
+        'A dash: the solver does not take this model. Printed: "Complementarity frictional contact in GAMS",'
+        " May 2014, whose load is off by up to 3e-6 N.",
     )
 
 

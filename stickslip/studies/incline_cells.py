@@ -182,7 +182,7 @@ def find(problem: GlobalProblem, h: float, row: Row, model: str) -> Found:
     force = problem.K.rows(answer.r).sum(axis=0) / h
     errors = [judge(problem, answer.r, answer.v, answer.lam, relaxed=relaxed) for relaxed in (False, True)]
     return Found(
-        model, row.name, float(force[0]), -float(force[1]), errors[0].error, errors[1].error,
+        model, row.name, float(force[0]), 0.0 - float(force[1]), errors[0].error, errors[1].error,
         _objective(problem, answer, model), solution.iterations, min(solution.seconds, again.seconds),
         solution.status.name,
     )  # fmt: skip
