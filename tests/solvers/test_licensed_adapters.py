@@ -15,6 +15,7 @@ from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.program import ConeProgram, judge_program
 from stickslip.problem.sets import coulomb, free, interval, nonnegative, rolling
 from stickslip.problem.solution import Status
+from stickslip.solvers import registry
 from stickslip.solvers.adapters import (
     gams_motion,
     gams_programs,
@@ -41,7 +42,15 @@ RUNS: dict[str, Callable[..., ProgramAnswer]] = {
 }
 MODULES = {"ipopt": ipopt_casadi, "gurobi": gurobi, "mosek": mosek_task, "gams": gams_session}
 
-each = pytest.mark.parametrize("name", RUNS)
+each = pytest.mark.parametrize("name", [name for name in RUNS if registry.entry(name.split()[0]).installed])
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_package_that_is_not_here_is_said_once(name):
+    entry = registry.entry(name)
+    if not entry.installed:
+        pytest.skip(f"{name} is {entry.availability}; its adapter is not run by these tests")
+    assert entry.package
 
 
 def solve(name: str, program: ConeProgram, tolerance: float = 1e-9) -> ProgramAnswer:
