@@ -33,10 +33,10 @@ from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.certify import Attempt, certified, judged, proved, without_closing
 from stickslip.solvers.gauss_seidel import GaussSeidel
 from stickslip.solvers.infeasibility import find_certificate
-from stickslip.solvers.interior_point import InteriorPoint
+from stickslip.solvers.interior_point import SHIFTABLE, InteriorPoint
 from stickslip.solvers.options import Options, iterations_option, tolerance_option
 from stickslip.solvers.prox import COMPILED, ProximalNewton
-from stickslip.solvers.registry import Progress, entry
+from stickslip.solvers.registry import Progress
 
 DIMENSION: dict[tuple[int, ...] | None, int] = {(1,): 2, (2,): 3}
 """Components of a contact where all are Coulomb's, by the sizes of the groups."""
@@ -46,7 +46,9 @@ GENERAL = 500.0
 NEWTON_CALL = 5e4
 """Multiplications that a Newton step in Python costs beside its factorisation."""
 STATUS = {schedule.SOLVED: Status.SOLVED, schedule.NOT_FINITE: Status.NOT_FINITE}
-INTERIOR_POINTS = tuple(InteriorPoint(rule=rule, polish=0) for rule in ("fixed", "barrier", "root"))
+INTERIOR_POINTS = tuple(
+    InteriorPoint(rule=rule, polish=0, max_iterations=60) for rule in ("fixed", "barrier", "root")
+)
 QUICK = {"patience": 5.0}
 """Proximal Newton hands on after so many outer steps that did not halve the residual."""
 PATIENT = {"shrink": 0.5, "grow": 2.0, "most_inner": 10.0, "eta": 0.5, "patience": 200.0}
@@ -254,7 +256,7 @@ def _proximal(trail: Trail, r: Array, alpha: float, budget: int, settings: dict[
 
 def _interior_points(trail: Trail) -> None:
     """From the interior, with one smoothing of the shift after the other, each finished by Newton."""
-    solvers = INTERIOR_POINTS if entry("ipm").accepts.issuperset(trail.problem.K.census) else ()
+    solvers = INTERIOR_POINTS if SHIFTABLE.issuperset(trail.problem.K.census) else ()
     for solver in solvers:
         if trail.goes_on:
             found = solver.attempt(trail.problem, None, trail.tolerance, trail.progress)

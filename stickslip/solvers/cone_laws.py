@@ -4,7 +4,7 @@
 solves convex problems with s held, s taken from the last one (Acary, Cadoux, Lemaréchal & Malick 2011).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,12 +19,15 @@ from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
 LAWS = ("exact", "relaxed", "inside", "outer")
-SHORT, MOST_SHORT = 0.1, 3
-"""MOST_SHORT steps below SHORT in a row are a jam."""
-STILL = 12
-"""Iterations at most in which a convex problem with s held must halve its gap."""
+SHORT, STILL, MOST_SHORT = 0.1, 1e-2, 3
+"""MOST_SHORT steps in a row below SHORT, on convex problems below STILL, are a jam."""
+LATE, MOST_STILL = 1e-8, 5
+"""On convex problems so many iterations without halving the residual are the end, once the barrier is that
+share of the first: scaled matrices lose half of all digits, for J G J' holds the square of the scaling."""
+MOST_INNER = 25
+"""Iterations at most on one convex problem with s held."""
 FALL = 0.1
-"""A convex problem of the outer loop is left when its gap is this share of what s still changes."""
+"""A convex problem of the outer loop is left when its barrier is this share of what s last changed by."""
 POLISHING = 1e-6
 """Proximal weight of the Newton steps at the end."""
 
@@ -56,12 +59,14 @@ def run(
     relaxed = settings.law == "relaxed"
     with Watch(problem, tolerance, settings.limit, progress, relaxed=relaxed) as watch:
         form = motion(problem)
-        if relaxed:
-            _iterate(_Watched(settings, form, watch))
+        if _nothing_to_do(problem, form, watch):
+            pass
+        elif relaxed:
+            _convex(settings, form, watch)
         elif settings.law == "outer":
             _outer(_Watched(settings, form, watch))
         else:
-            _iterate(_Watched(settings, form, watch, inside=True))
+            _iterate(_Watched(settings, form, watch, inside=True), settings.restarts)
             if settings.law == "exact" and watch.status is Status.STALLED:
                 watch.status, watch.reason = None, ""
                 _outer(_Watched(settings, form, watch))
@@ -101,17 +106,42 @@ class _Watched:
         return min(step.alpha_p, step.alpha_d)
 
 
-def _iterate(run: _Watched) -> None:
+def _nothing_to_do(problem: ContactProblem | GlobalProblem, form: Motion, watch: Watch) -> bool:
+    """Whether the free motion solves the problem, which has no size to begin an interior point with then."""
+    r, n = form.split.fixed, problem.size
+    if isinstance(problem, GlobalProblem):
+        watch.look(r[:n], 0, form.free(), r[n:] if problem.G is not None else None)
+    else:
+        watch.look(r, 0)
+    if watch.status is Status.NOT_FINITE:
+        watch.status = None
+    return watch.status is not None
+
+
+def _convex(settings: Run, form: Motion, watch: Watch) -> None:
+    """The relaxation; where scaled steps jam, the last digits by unscaled ones, which keep more of them."""
+    run = _Watched(settings, form, watch)
+    _iterate(run)
+    if watch.status is Status.STALLED and settings.polish and settings.algorithm.startswith("nt"):
+        watch.status, watch.reason = None, ""
+        last = _Watched(replace(settings, algorithm="mehrotra", factor="lu"), form, watch)
+        last.point.take(run.point)
+        _iterate(last)
+
+
+def _iterate(run: _Watched, restarts: int = 0) -> None:
     """Until the judge is satisfied, with restarts from inside the cones where steps stay short."""
-    short, restarts, watch = 0, run.settings.restarts, run.watch
+    short, watch, point = 0, run.watch, run.point
+    least = SHORT if point.inside else STILL
+    mark, still, late = watch.error, 0, LATE * point.kappa
     while watch.goes_on:
-        step = run.advance()
-        short = short + 1 if step < SHORT else 0
-        if watch.status is Status.STALLED or (short >= MOST_SHORT and watch.goes_on):
-            if restarts == 0 or not run.point.inside:
-                if watch.status is None and run.point.inside:
-                    watch.stop(Status.STALLED, "the iterates jam at the cones")
-                continue
+        short = short + 1 if run.advance() < least else 0
+        mark, still = (watch.error, 0) if watch.error <= 0.5 * mark else (mark, still + 1)
+        if short >= MOST_SHORT and watch.status is None:
+            watch.stop(Status.STALLED, "the iterates jam at the cones")
+        if still >= MOST_STILL and point.kappa <= late and not point.inside and watch.status is None:
+            watch.stop(Status.STALLED, f"the residual has not halved for {still} iterations")
+        if watch.status is Status.STALLED and restarts:
             watch.status, watch.reason = None, ""
             run.point.move_inside()
             short, restarts = 0, restarts - 1
@@ -120,14 +150,14 @@ def _iterate(run: _Watched) -> None:
 def _outer(run: _Watched) -> None:
     """Convex problems with s held, each left when its gap is small beside the change of s."""
     watch, point = run.watch, run.point
+    worth = FALL * point.kappa
     while watch.goes_on:
-        first = point.gap
-        for _ in range(STILL):
+        for _ in range(MOST_INNER):
             run.advance()
-            if not watch.goes_on or point.gap <= FALL * first:
+            if not watch.goes_on or point.kappa <= FALL * worth:
                 break
         if watch.goes_on:
-            point.follow_held()
+            worth = point.follow_held()
 
 
 def _polish(problem: ContactProblem | GlobalProblem, watch: Watch, most: int) -> None:

@@ -17,6 +17,7 @@ from stickslip.linalg.pattern import BlockPattern, matrix_pattern
 from stickslip.problem.checks import Array, IntArray, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
+from stickslip.problem.mass import MassMatrix
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.sets import ProductSet, free
 from stickslip.solvers.cone_split import Split, split
@@ -43,9 +44,9 @@ class Motion:
     pattern: BlockPattern
     """Where the blocks of the Newton matrix are."""
     base: Array
-    """Its values without D, shape (entries of the pattern,)."""
+    """Its values without D [kg, -, 1/kg], shape (entries of the pattern,)."""
     into: IntArray | slice
-    """Places of the blocks D_i among them, shape (sum of d_i²,)."""
+    """Places of the blocks D_i among them [-], shape (sum of d_i²,)."""
     diagonal: Array
     """Size of the diagonal of W, scaled [1/kg], shape (n,)."""
 
@@ -67,6 +68,10 @@ class Motion:
 
     def mass(self, v: Array) -> Array:
         """M v [N s], shape (nv,)."""
+        raise NotImplementedError
+
+    def free(self) -> Array:
+        """v with r = 0, M v = f [m/s], shape (nv,)."""
         raise NotImplementedError
 
 
@@ -107,6 +112,11 @@ class BodyMotion(Motion):
         count, k, _ = self.M.shape
         return np.matmul(self.M, v.reshape(count, k, 1)).reshape(-1)
 
+    def free(self) -> Array:
+        """See the base."""
+        count, k, _ = self.M.shape
+        return np.asarray(np.linalg.solve(self.M, self.f.reshape(count, k, 1)).reshape(-1), np.float64)
+
 
 class SparseMotion(Motion):
     """M and H as SciPy matrices."""
@@ -134,7 +144,11 @@ class SparseMotion(Motion):
 
     def mass(self, v: Array) -> Array:
         """See the base."""
-        return self.M @ v
+        return np.asarray(self.M @ v)
+
+    def free(self) -> Array:
+        """See the base."""
+        return np.asarray(MassMatrix(self.M).solve(self.f))
 
 
 class DelassusMotion(Motion):
@@ -164,6 +178,10 @@ class DelassusMotion(Motion):
     def mass(self, v: Array) -> Array:
         """See the base; empty."""
         return v
+
+    def free(self) -> Array:
+        """See the base; empty."""
+        return np.zeros(0)
 
 
 def motion(problem: ContactProblem | GlobalProblem) -> Motion:

@@ -31,14 +31,16 @@ SIGMA = 0.6
 """Centring of the simple algorithm (Nguyen 2021, 2.1.1)."""
 DAMPING = 0.99
 """Share of the way to the boundary that the simple algorithm goes."""
-LATE = 1e-6
-"""Share of the first kappa below which sigma is the ratio of the gaps itself (Toh, Todd & Tütüncü 1999)."""
+EXPONENT = 2.0
+"""Of the ratio of the gaps in sigma: SDPT3 (Toh, Todd & Tütüncü 1999) has 1 to 3, with little effect."""
 LEAST_CENTRING = 0.1
 """Least sigma under the exact law: bolder steps leave the central path, which is not convex there."""
 SHORT, FAR, CENTRING = 0.1, 0.3, (0.3, 0.8)
 """Under the exact law, steps below SHORT are tried again with these sigma until they are FAR."""
 BACKTRACK = 0.8
 """Factor of a step whose end, by rounding, is not inside the cones."""
+IMPULSIVE = 3.0
+"""First impulses, as a multiple of those that would stop the free motion."""
 SHORTEST = 1e-10
 """Steps below this are a jam."""
 Direction = tuple[Array, Array, Array, Array]
@@ -103,18 +105,17 @@ class ConePoint:
         self.start()
 
     def start(self) -> None:
-        """y and z in the middle of the cones, as large as w and f make velocities and impulses."""
+        """y and z in the middle of the cones, as large as the free motion makes them."""
         form, cones = self.form, self.form.split
-        speed, impulse = _sizes(form)
+        self.v = form.free()
+        speed, impulse = _start_sizes(form, self.v)
         self.r = cones.start_of(np.full(cones.kept.size, impulse))
-        self.v = np.zeros(form.f.size)
         self.y = np.zeros(cones.place.size)
         self.y[cones.start] = speed
         self.z = np.empty_like(self.y)
         kernels.slack(cones.place, cones.sign, cones.constant, self.r, self.z)
         self.shift[:] = 0.0
         self._look()
-        self._first = max(self.kappa, 1e-300)
 
     @property
     def kappa(self) -> float:
@@ -134,10 +135,26 @@ class ConePoint:
         cones = self.form.split
         kernels.slip(cones.cone_start, *self._cones, cones.shifted, self.y, self.shift, self._slope)
 
-    def follow_held(self) -> None:
-        """Hold s = sum_k mu_k |u_k| of the iterate from now on, and move inside what that leaves outside."""
-        self.follow()
+    def take(self, other: "ConePoint") -> None:
+        """Go on from where another algorithm on the same problem has come to, moved inside."""
+        self.v, self.r, self.y, self.z = (x.copy() for x in (other.v, other.r, other.y, other.z))
+        self.shift[:] = other.shift
+        self._look()
         self.move_inside()
+
+    def follow_held(self) -> float:
+        """Hold s = sum_k mu_k |u_k| of the iterate from now on; the barrier [J] that its change is worth.
+
+        Where that is more than the barrier at hand, the iterate is moved as far inside its cones.
+        """
+        cones, before = self.form.split, self.shift.copy()
+        self.follow()
+        change = np.abs(self.shift - before) @ np.abs(self.r[self._tip])
+        worth = float(change) / (2.0 * max(1, cones.cones))
+        self._look()
+        if worth > self.kappa:
+            self.move_inside(worth / self.kappa)
+        return worth
 
     def move_inside(self, share: float = 1.0) -> None:
         """Move y and z at least as far inside their cones as `share` of the barrier is."""
@@ -225,8 +242,7 @@ class ConePoint:
         affine = self._direction(0.0)
         shorter = min(1.0, *map(float, self._length[:2]))
         after = max(float(self._length[2]), 0.0) / (2.0 * max(1, self.form.split.cones))
-        exponent = max(1.0, 3.0 * shorter**2) if self.kappa > LATE * self._first else 1.0
-        sigma = min(1.0, (after / self.kappa) ** exponent) if self.kappa > 0.0 else 0.0
+        sigma = min(1.0, (after / self.kappa) ** EXPONENT) if self.kappa > 0.0 else 0.0
         if self._sloping:
             sigma = min(max(sigma, LEAST_CENTRING), 0.9)
         return sigma, 0.9 + 0.09 * shorter, self._direction(2.0 * sigma * self.kappa, affine[2:])
@@ -293,14 +309,10 @@ class ConePoint:
         return Answer(r, self.v.copy())
 
 
-def _sizes(form: Motion) -> tuple[float, float]:
-    """A velocity [m/s] and an impulse [N s] as the problem has them."""
+def _start_sizes(form: Motion, v: Array) -> tuple[float, float]:
+    """A velocity [m/s] and an impulse [N s] as the problem has them, v the free motion."""
     diagonal = form.diagonal[form.split.place]
     mean = float(diagonal.mean()) if diagonal.size else 1.0
-    _, u = form.residuals(np.zeros(form.f.size), np.zeros(form.split.kept.size))
-    speed = float(np.abs(u).max(initial=0.0))
-    if form.f.size:
-        mass = float(np.abs(form.f).max(initial=0.0))
-        speed = max(speed, mass * np.sqrt(mean))
-    speed = speed or 1.0
-    return speed, speed / (mean or 1.0)
+    _, u = form.residuals(v, np.zeros(form.split.kept.size))
+    speed = float(np.sqrt(np.mean(u * u))) if u.size else 0.0
+    return speed or 1.0, IMPULSIVE * (speed or 1.0) / (mean or 1.0)

@@ -46,10 +46,10 @@ class InteriorPoint(Options):
     """Interior point on the cones, the shift linearised or the cones split as for rolling friction."""
 
     tolerance: float = tolerance_option()
-    max_iterations: int = iterations_option(60, "interior-point steps")
+    max_iterations: int = iterations_option(150, "interior-point steps")
     algorithm: str = option(
         "auto", "shift: the friction's shift linearised, no rolling; the others: on split cones; auto: shift"
-        " where it can be, otherwise nt-f", choices=("auto", "shift", *ALGORITHMS),
+        " where it can be, otherwise mehrotra, relaxed nt-f", choices=("auto", "shift", *ALGORITHMS),
     )  # fmt: skip
     law: str = option(
         "exact", "on split cones: relaxed; the exact law inside, or by an outer loop; or exact: inside,"
@@ -117,7 +117,9 @@ class InteriorPoint(Options):
             )
         if self.algorithm != "auto":
             return self.algorithm
-        return "nt-f" if strange or self.law != "exact" else "shift"
+        if not strange and self.law == "exact":
+            return "shift"
+        return "nt-f" if self.law == "relaxed" else "mehrotra"  # L U either way, and more digits unscaled
 
     def _settings(self, problem: ContactProblem | GlobalProblem) -> Run:
         factor = "" if self.factor == "auto" else self.factor

@@ -1,4 +1,4 @@
-"""The identities of the Jordan algebra of second-order cones (Nguyen 2021, annex), on several cones at once."""
+"""The identities of the Jordan algebra of second-order cones (Nguyen 2021, annex), on several at once."""
 
 import numpy as np
 import pytest
