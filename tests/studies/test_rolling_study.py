@@ -92,7 +92,7 @@ def made_up(errors: list[float], seconds: list[float], algorithm: str = "nt-f") 
     column = np.array(errors)
     return Run(
         SHOWN[2], 2, algorithm, "equal", np.stack([column, 0.5 * column, 0.1 * column, 0.0 * column], axis=1),
-        10.0 * column, np.full((column.size, 2), 0.9), np.array(seconds), "",
+        0.2 * column, 10.0 * column, np.full((column.size, 2), 0.9), np.array(seconds), "",
     )  # fmt: skip
 
 
