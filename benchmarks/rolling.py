@@ -1,6 +1,6 @@
 """Rolling friction by interior point: iterations, time beside Clarabel's, L D L' or L U, growth.
 
-    python benchmarks/rolling.py [--contacts 351] [--growth 351 1000 2500 5000] [--repeat 3]
+    python benchmarks/rolling.py [--contacts 351] [--growth 351 1000 2500 5000] [--velocity 0.1] [--repeat 3]
 
 The relaxation of one step of a sphere packing with rolling friction, bodies of 1 kg, the same cone program
 for both: min ½ v'Mv - f'v with the cones split. Times are the least of so many runs, without
@@ -23,11 +23,11 @@ GAP = 1e-10
 """Gap at which the time is taken [J]."""
 
 
-def packing(contacts: int) -> GlobalProblem:
-    """Spheres of about 1 kg in steps of 0.01 s, moving at about g h, so that many slide and roll."""
+def packing(contacts: int, velocity: float = 0.1) -> GlobalProblem:
+    """Spheres of about 1 kg in steps of 0.01 s, which at velocities of about g h slide and roll in many places."""
     return make(
         "packing", spheres=max(1, round(contacts / 2.77)), mu=0.3, mu_roll=5e-3, radius=0.05, density=2000.0,
-        h=0.01, velocity=0.1,
+        h=0.01, velocity=velocity,
     )  # fmt: skip
 
 
@@ -72,9 +72,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--contacts", type=int, default=351)
     parser.add_argument("--growth", type=int, nargs="*", default=[351, 1000, 2500, 5000])
+    parser.add_argument("--velocity", type=float, default=0.1, help="of the bodies [m/s]; g h is 0.098")
     parser.add_argument("--repeat", type=int, default=3)
     given = parser.parse_args()
-    problem = packing(given.contacts)
+    problem = packing(given.contacts, given.velocity)
     theirs = min(by_clarabel(problem) for _ in range(given.repeat))
     print(f"{problem.contacts} contacts, gap {GAP:.0e}")
     print(f"  {'clarabel':<18}{1e3 * theirs[0]:9.1f} ms{theirs[1]:4d} iterations  {theirs[2]}")
@@ -94,7 +95,7 @@ def main() -> None:
         )
     rows = []
     for contacts in given.growth:
-        problem = packing(contacts)
+        problem = packing(contacts, given.velocity)
         ours = min(by_us(problem, "nt-f", "ldl") for _ in range(given.repeat))
         rows.append((problem.contacts, ours[0]))
         slope = (

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from stickslip.linalg.bodies import SaddlePattern, saddle_pattern
+from stickslip.linalg.bodies import saddle_pattern
 from stickslip.linalg.pattern import BlockPattern, matrix_pattern
 from stickslip.problem.checks import Array, IntArray, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
@@ -25,6 +25,8 @@ from stickslip.solvers.factors import one_side_each
 
 COUPLED = 32
 """Velocities that M couples are one block row of the matrix up to so many."""
+FEW = 450
+"""Bodies up to which the order of elimination asks for no positions."""
 FULL = 0.3
 """Share of nonzeros above which W is one block."""
 
@@ -78,7 +80,10 @@ class Motion:
 class BodyMotion(Motion):
     """M as blocks of bodies, H as contact blocks."""
 
-    def __init__(self, K: ProductSet, M: Array, f: Array, H: ContactBlocks, w: Array):
+    def __init__(
+        self, K: ProductSet, M: Array, f: Array, H: ContactBlocks, w: Array, located: bool = True
+    ):  # fmt: skip
+        """`located`: whether rows of H are (e, a x e), which tells where bodies are."""
         cones = split(K)
         rows, bodies = H.rows, H.bodies[cones.block]
         fixed = cones.fixed
@@ -87,7 +92,8 @@ class BodyMotion(Motion):
         self.M = M
         scaled = rows[cones.kept] * cones.unit[:, None, None]
         self.H = ContactBlocks(frozen(np.ascontiguousarray(bodies)), frozen(scaled), cones.offset)
-        self._still = frozen(np.zeros(cones.kept.size))
+        self.positions = _positions(H, M.shape[0]) if located else None
+        """Where bodies are [m], shape (bodies, 3), where that is known and of use."""
         pattern = saddle_pattern(self.H.bodies, cones.offset, M.shape[0], M.shape[1])
         base = pattern.values(M, self.H, 0.0)
         count = int((np.diff(cones.offset) ** 2).sum())
@@ -206,9 +212,8 @@ def motion(problem: ContactProblem | GlobalProblem) -> Motion:
         W = one_side_each(W)
         k = W.rows.shape[2]
         blocks = ContactBlocks(W.bodies, W.rows, K.offset)
-        return BodyMotion(
-            K, np.tile(np.eye(k), (W.count, 1, 1)), np.zeros(k * W.count), blocks, problem.u_free
-        )
+        one = np.tile(np.eye(k), (W.count, 1, 1))
+        return BodyMotion(K, one, np.zeros(k * W.count), blocks, problem.u_free, located=False)
     return DelassusMotion(K, W.blocks(K).sparse(), problem.u_free)
 
 
@@ -255,6 +260,30 @@ def _block_places(offset: IntArray, n: int) -> IntArray:
     return np.asarray((at + within // each) * n + at + within % each)
 
 
-def is_bodies(form: Motion) -> bool:
-    """Whether the contacts can be eliminated before the bodies."""
-    return isinstance(form.pattern, SaddlePattern)
+def _positions(H: ContactBlocks, count: int) -> Array | None:
+    """Where bodies are, from H alone, for the order of elimination [m], shape (count, 3); None for a few.
+
+    A row of H' for direction e is (e, a x e), and sum over n, t1, t2 of e x (a x e) is 2 a, the arm from the
+    centre to the contact. Arms are added up along a tree of contacts; a wrong place costs time only.
+    """
+    if count <= FEW or H.rows.shape[2] != 6 or (np.diff(H.offset) < 3).any():
+        return None
+    first = H.rows[H.offset[:-1, None] + np.arange(3)]
+    arm = 0.5 * np.cross(first[..., :3], first[..., 3:]).sum(axis=1)
+    both = np.flatnonzero((H.bodies >= 0).all(axis=1))
+    one, other = H.bodies[both].T
+    edge = sp.csr_array((both + 1, (one, other)), shape=(count, count))
+    edge = sp.csr_array(edge - edge.T)  # minus where a contact is met from its second body
+    place, seen = np.zeros((count, 3)), np.zeros(count, bool)
+    for root in range(count):
+        if seen[root]:
+            continue
+        order, parent = sp.csgraph.breadth_first_order(abs(edge), root, directed=False)
+        seen[order] = True
+        if order.size > 1:
+            at = np.asarray(edge[parent[order[1:]], order[1:]]).reshape(-1).astype(np.int64)
+            contact = np.abs(at) - 1
+            step = np.where((at > 0)[:, None], 1.0, -1.0) * (arm[contact, 0] - arm[contact, 1])
+            for body, move in zip(order[1:].tolist(), step, strict=True):
+                place[body] = place[parent[body]] + move
+    return place

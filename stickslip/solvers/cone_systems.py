@@ -17,8 +17,10 @@ FACTORS = ("ldl", "lu", "cholesky")
 STATIC = 1e-13
 """Regularisation of pivots, relative; with free blocks, whose D is zero, it is FREE_STATIC."""
 FREE_STATIC = 1e-10
-REFINEMENTS = 3
-"""Most steps of refinement of a solve."""
+ROUNDED = 1e-14
+"""Backward error up to which one step of refinement is enough."""
+REFINEMENTS = 5
+"""Most steps of refinement of a solve where it is not."""
 GOOD = 1e-14
 """Residual of a solve, relative to its terms, at which refinement stops."""
 
@@ -42,14 +44,16 @@ class System:
         if kind == "lu":
             self._take, self._lu = _unsymmetric(form.pattern)
         elif kind == "ldl":
-            self._symbolic = analyse(form.pattern, negative=negative if form.saddle else None)
+            places = form.positions if isinstance(form, BodyMotion) else None
+            minus = negative if form.saddle else None
+            self._symbolic = analyse(form.pattern, negative=minus, positions=places)
             free = (np.diff(form.split.cone_start) == 0).any()
             self._rule = Regularisation(static=FREE_STATIC if free else STATIC, least=1e-16)
             self._ldl: QuasiDefiniteFactor | None = None
         else:
             assert isinstance(form, BodyMotion)
             self._bodies = body_pattern(form.H.bodies, form.M.shape[0], form.M.shape[1])
-            self._symbolic = analyse(self._bodies)
+            self._symbolic = analyse(self._bodies, positions=form.positions)
             self._cholesky: CholeskyFactor | None = None
 
     def factor(self, D: Array) -> str:
@@ -77,7 +81,9 @@ class System:
                 solved = np.full(b.size, np.nan) if found is None else found
             else:
                 assert self._ldl is not None
-                solved = self._ldl.solve(b, refinements=REFINEMENTS)
+                solved = self._ldl.solve(b, refinements=1)
+                if self._ldl.backward_error > ROUNDED:  # late iterations
+                    solved = self._ldl.solve(b, refinements=REFINEMENTS)
             if self._order is not None:
                 back = np.empty_like(solved)
                 back[self._order] = solved

@@ -6,7 +6,8 @@ import pytest
 import stickslip as ss
 from stickslip import Status, judge
 from stickslip.scenes import make
-from stickslip.solvers import registry
+from stickslip.scenes.packing import deposit
+from stickslip.solvers import cone_motion, registry
 from stickslip.solvers.cone_motion import motion
 from stickslip.solvers.cone_point import ALGORITHMS, ConePoint
 from stickslip.solvers.cone_split import split
@@ -132,6 +133,16 @@ def test_every_factorisation_gives_the_same_steps():
     for run in runs[1:]:
         np.testing.assert_allclose(run.gap, runs[0].gap, rtol=1e-6)
     assert [run.reason for run in runs] == ["the iteration limit was reached"] * 4
+
+
+def test_bodies_are_placed_by_their_contacts(monkeypatch):
+    """H alone tells where the spheres are, the periods of the packing aside: elimination is cheaper so."""
+    monkeypatch.setattr(cone_motion, "FEW", 10)
+    packing = deposit(60)
+    found = motion(make("packing", spheres=60, mu_roll=1e-3)).positions
+    pairs = packing.bodies[(packing.bodies >= 0).all(axis=1)]
+    off = np.diff((found - packing.centre)[pairs], axis=1) / packing.width
+    np.testing.assert_allclose(off, np.round(off), atol=1e-12)
 
 
 def test_velocities_and_their_elimination_give_the_same_path():
