@@ -71,6 +71,7 @@ def profiles_figure(runs: Runs, measure: str) -> Figure:
                 curves,
                 log_x=True,
                 steps=True,
+                y_range=(0.0, 1.03),
             )
         )
     return Figure(f"Performance profiles by time, measure: {MEASURES[measure]}", panels)

@@ -146,28 +146,33 @@ def jump_table(equal: Runs, separate: Runs, tolerance: float) -> Table:
     """Equal against separate steps: what is solved, and in how many iterations dinfeas grows."""
     rows: list[tuple[Cell, ...]] = []
     for name in separate:
-        for steps, runs in (("equal", equal[name]), ("separate", separate[name])):
-            met = [run.first(tolerance) for run in runs]
-            both = [
-                a.first(tolerance) is not None and b.first(tolerance) is not None
-                for a, b in zip(equal[name], separate[name], strict=True)
-            ]
-            total = sum(m or 0 for m, b in zip(met, both, strict=True) if b)
+        pairs = list(zip(equal[name], separate[name], strict=True))
+        both = [pair for pair in pairs if all(run.first(tolerance) is not None for run in pair)]
+        for side, steps in enumerate(("equal", "separate")):
+            shown = [pair[side].until(tolerance) for pair in pairs]
+            solved = sum(run.first(tolerance) is not None for run in shown)
+            only = sum(jumped(*(pair if side else pair[::-1]), tolerance) for pair in pairs)
             rows.append(
                 (
-                    name, steps, len(runs), sum(m is not None for m in met), sum(m is None for m in met),
-                    total, sum(run.growths for run in runs), sum(run.growths > 0 for run in runs),
+                    name, steps, len(pairs), solved, len(pairs) - solved, only,
+                    sum(pair[side].first(tolerance) or 0 for pair in both),
+                    sum(run.growths for run in shown), sum(run.growths > 0 for run in shown),
                 )
             )  # fmt: skip
     return Table(
         f"The jump: equal and separate steps at tolerance {tolerance:.0e}",
         (
-            "algorithm", "steps", "problems", "solved", "failed", "iterations", "growths of dinfeas",
-            "problems with a growth",
+            "algorithm", "steps", "problems", "solved", "failed", "which the other solves", "iterations",
+            "growths of dinfeas", "problems with a growth",
         ),
         rows,
         "iterations over the problems that both solve; rounding is not counted as a growth",
     )  # fmt: skip
+
+
+def jumped(one: Run, other: Run, tolerance: float) -> bool:
+    """Whether the other run misses what the one meets."""
+    return one.first(tolerance) is not None and other.first(tolerance) is None
 
 
 def steps_table(run: Run, title: str, most: int = 18) -> Table:

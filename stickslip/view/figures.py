@@ -78,6 +78,8 @@ def _dress(axes: Any, panel: Panel) -> None:
     axes.set_yscale("log" if panel.log_y else "linear")
     if not panel.log_x:
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if panel.y_range is not None:
+        axes.set_ylim(*panel.y_range)
     axes.set_title(panel.title, fontsize=8.0)
     axes.set_xlabel(panel.x_label)
     axes.set_ylabel(panel.y_label)
