@@ -15,7 +15,7 @@ from stickslip.solvers.cone_point import ALGORITHMS
 from stickslip.studies import rolling_figures as figures
 from stickslip.studies import rolling_tables as tables
 from stickslip.studies.rolling_problems import FRICTIONS, SHOWN, Case, cases
-from stickslip.studies.rolling_runs import MEASURES, TOLERANCES, Run, record, warm_up
+from stickslip.studies.rolling_runs import MEASURES, REPEATS, TOLERANCES, Run, record, warm_up
 from stickslip.studies.rolling_tables import Runs, jumped
 from stickslip.studies.study import Figure, Progress, Study, Table
 
@@ -46,17 +46,20 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
 def _run(quick: bool, progress: Progress | None) -> Study:
     chosen = cases(quick)
     shown = {n: chosen.index(case) for n, case in SHOWN.items()}
+    repeats = 1 if quick else REPEATS
     warm_up()
-    equal = _all(chosen, ALGORITHMS, "equal", progress)
+    equal = _all(chosen, ALGORITHMS, "equal", repeats, progress)
     small = [k for k, first in enumerate(equal["simple"]) if first.contacts <= NOT_LARGE]
-    separate = _all([chosen[k] for k in small], STEPPED, "separate", progress)
+    separate = _all([chosen[k] for k in small], STEPPED, "separate", repeats, progress)
     beside = {a: [equal[a][k] for k in small] for a in STEPPED}
     apart = {
-        (n, a): separate[a][small.index(k)] if a in STEPPED else record(chosen[k], a, steps="separate")
+        (n, a): separate[a][small.index(k)]
+        if a in STEPPED
+        else record(chosen[k], a, steps="separate", repeats=1)
         for n, k in shown.items()
         for a in ALGORITHMS
     }
-    timings = _factor_times(chosen, progress)
+    timings = _factor_times(chosen, repeats, progress)
     return Study(
         NAME,
         _tables(equal, beside, separate, apart, timings, shown),
@@ -65,18 +68,22 @@ def _run(quick: bool, progress: Progress | None) -> Study:
     )
 
 
-def _all(chosen: Sequence[Case], algorithms: Sequence[str], steps: str, progress: Progress | None) -> Runs:
+def _all(
+    chosen: Sequence[Case], algorithms: Sequence[str], steps: str, repeats: int, progress: Progress | None
+) -> Runs:
     runs: Runs = {a: [] for a in algorithms}
     for k, case in enumerate(chosen):
         if progress is not None:
             progress(f"{steps} steps, {case.name}", k, len(chosen))
         problem = case.problem()
         for algorithm in algorithms:
-            runs[algorithm].append(record(case, algorithm, steps=steps, problem=problem))
+            runs[algorithm].append(record(case, algorithm, steps=steps, problem=problem, repeats=repeats))
     return runs
 
 
-def _factor_times(chosen: Sequence[Case], progress: Progress | None) -> list[tuple[int, dict[str, float]]]:
+def _factor_times(
+    chosen: Sequence[Case], repeats: int, progress: Progress | None
+) -> list[tuple[int, dict[str, float]]]:
     """Time of one iteration of nt-f with each factorisation, on piles at rest: contacts, and times [s].
 
     The mean over the iterations to a tolerance that all of them meet, preparation left aside.
@@ -87,7 +94,8 @@ def _factor_times(chosen: Sequence[Case], progress: Progress | None) -> list[tup
         if progress is not None:
             progress(f"factorisations, {case.name}", k, len(timed))
         problem = case.problem()
-        times = {f: record(case, "nt-f", factor=f, problem=problem).per_iteration(COARSE) for f in FACTORS}
+        runs = {f: record(case, "nt-f", factor=f, problem=problem, repeats=repeats) for f in FACTORS}
+        times = {f: each.per_iteration(COARSE) for f, each in runs.items()}
         found.append((problem.contacts, times))
     return sorted(found, key=lambda pair: pair[0])
 

@@ -125,6 +125,7 @@ def record(
     steps: str = "equal",
     factor: str = "",
     problem: GlobalProblem | None = None,
+    repeats: int = REPEATS,
 ) -> Run:
     """Run an algorithm on the convex relaxation of a problem, as far as double precision carries it.
 
@@ -135,7 +136,7 @@ def record(
     local = reduce_to_contacts(problem).problem
     with np.errstate(all="ignore"):  # a run may end in what is not finite, and says so
         found = _run(case, problem, local, algorithm, steps, factor)
-        for _ in range(REPEATS - 1 if found.contacts < SMALL else 0):
+        for _ in range(repeats - 1 if found.contacts < SMALL else 0):
             again = _run(case, problem, None, algorithm, steps, factor, found.iterations)
             np.minimum(found.seconds, again.seconds, out=found.seconds)
     return found
@@ -145,7 +146,7 @@ def warm_up() -> None:
     """Compile what the runs use, so that no run is timed with it."""
     for algorithm in ALGORITHMS:
         for factor in ("lu",) if algorithm in ("simple", "mehrotra") else ("lu", "ldl", "cholesky"):
-            record(SHOWN[4], algorithm, factor=factor)
+            record(SHOWN[4], algorithm, factor=factor, repeats=1)
 
 
 def _run(
