@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from stickslip.bench.profiles import performance_profile
-from stickslip.studies.rolling_runs import ERRORS, TOLERANCES, Run
-from stickslip.studies.rolling_tables import MEASURES, Runs, profile_costs
+from stickslip.studies.rolling_runs import ERRORS, MEASURES, TOLERANCES, Run
+from stickslip.studies.rolling_tables import Runs, profile_costs
 from stickslip.studies.study import Curve, Figure, Panel
 
 WIDEST = 16.0
@@ -71,9 +71,10 @@ def profiles_figure(runs: Runs, measure: str) -> Figure:
                 curves,
                 log_x=True,
                 steps=True,
+                y_range=(0.0, 1.03),
             )
         )
-    return Figure(f"Performance profiles by time, {MEASURES[measure]}", panels)
+    return Figure(f"Performance profiles by time, measure: {MEASURES[measure]}", panels)
 
 
 def times_figure(runs: Runs, tolerance: float) -> Figure:
@@ -98,5 +99,5 @@ def factor_figure(timings: Sequence[tuple[int, dict[str, float]]]) -> Figure:
     n = np.array([float(contacts) for contacts, _ in timings])
     kinds = list(timings[0][1]) if timings else []
     curves = [Curve(kind, n, np.array([t[kind] for _, t in timings])) for kind in kinds]
-    panel = Panel("nt-f to 1e-12", "contacts", "time [s]", curves, log_x=True, log_y=True)
+    panel = Panel("nt-f", "contacts", "time of one iteration [s]", curves, log_x=True, log_y=True)
     return Figure("LU against LDLᵀ", [panel], across=1)

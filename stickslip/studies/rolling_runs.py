@@ -20,6 +20,9 @@ TOLERANCES = (1e-12, 1e-14, 1e-16, 1e-17)
 ERRORS = ("pinfeas", "dinfeas", "comp1", "comp2")
 """What it draws along the iterations."""
 
+MEASURES = {"own": "report's", "by_gap": "with the gap", "judged": "judge's"}
+"""How convergence is measured: by its errors, by its infeasibilities and u'r, or by the judge."""
+
 MOST = 120
 """Iterations after which an algorithm is stopped."""
 
@@ -53,6 +56,8 @@ class Run:
     """Whether the primal and the dual step are "equal" or "separate"."""
     errors: Array
     """pinfeas, dinfeas, comp1 and comp2 of each iterate, the start included [-], shape (iterates, 4)."""
+    gap: Array
+    """u'r of each iterate [J], shape (iterates,)."""
     judged: Array
     """The judge's error of each iterate on the same convex problem [-], shape (iterates,)."""
     alpha: Array
@@ -72,8 +77,16 @@ class Run:
         """The report's measure, the largest of its errors [-], shape (iterates,)."""
         return np.asarray(self.errors.max(axis=1))
 
+    @property
+    def by_gap(self) -> Array:
+        """The same with u'r for the complementarities, whose norms fall with its root under scaling.
+
+        Largest of pinfeas, dinfeas and the gap [-], shape (iterates,).
+        """
+        return np.maximum(self.errors[:, :2].max(axis=1), np.abs(self.gap))
+
     def first(self, tolerance: float, measure: str = "own") -> int | None:
-        """The first iterate within the tolerance on a measure, "own" or "judged"; None without one."""
+        """The first iterate within the tolerance on one of MEASURES; None without one."""
         met = np.flatnonzero(getattr(self, measure) <= tolerance)
         return int(met[0]) if met.size else None
 
@@ -82,6 +95,11 @@ class Run:
         at = self.first(tolerance, measure)
         return np.inf if at is None else float(self.seconds[at])
 
+    def per_iteration(self, tolerance: float) -> float:
+        """Mean time of the iterations to the tolerance, with the gap [s]; NaN without any."""
+        at = self.first(tolerance, "by_gap")
+        return float(self.seconds[at] - self.seconds[0]) / at if at else float("nan")
+
     def until(self, tolerance: float) -> "Run":
         """The run as it would have been with this tolerance; all of it where it was not met."""
         at = self.first(tolerance)
@@ -89,8 +107,8 @@ class Run:
             return self
         cut = slice(at + 1)
         return replace(
-            self, errors=self.errors[cut], judged=self.judged[cut], alpha=self.alpha[cut],
-            seconds=self.seconds[cut], reason="",
+            self, errors=self.errors[cut], gap=self.gap[cut], judged=self.judged[cut],
+            alpha=self.alpha[cut], seconds=self.seconds[cut], reason="",
         )  # fmt: skip
 
     @property
@@ -107,6 +125,7 @@ def record(
     steps: str = "equal",
     factor: str = "",
     problem: GlobalProblem | None = None,
+    repeats: int = REPEATS,
 ) -> Run:
     """Run an algorithm on the convex relaxation of a problem, as far as double precision carries it.
 
@@ -117,7 +136,7 @@ def record(
     local = reduce_to_contacts(problem).problem
     with np.errstate(all="ignore"):  # a run may end in what is not finite, and says so
         found = _run(case, problem, local, algorithm, steps, factor)
-        for _ in range(REPEATS - 1 if found.contacts < SMALL else 0):
+        for _ in range(repeats - 1 if found.contacts < SMALL else 0):
             again = _run(case, problem, None, algorithm, steps, factor, found.iterations)
             np.minimum(found.seconds, again.seconds, out=found.seconds)
     return found
@@ -127,7 +146,7 @@ def warm_up() -> None:
     """Compile what the runs use, so that no run is timed with it."""
     for algorithm in ALGORITHMS:
         for factor in ("lu",) if algorithm in ("simple", "mehrotra") else ("lu", "ldl", "cholesky"):
-            record(SHOWN[4], algorithm, factor=factor)
+            record(SHOWN[4], algorithm, factor=factor, repeats=1)
 
 
 def _run(
@@ -135,7 +154,7 @@ def _run(
     most: int = MOST,
 ) -> Run:  # fmt: skip
     """One run; judged, while the clock stands still, where the contact problem is given."""
-    errors, judged, alpha, seconds = [], [], [(np.nan, np.nan)], []
+    errors, gap, judged, alpha, seconds = [], [], [], [(np.nan, np.nan)], []
     watch = _Watch()
     with watch:
         point = ConePoint(motion(problem), algorithm, separate=steps == "separate", factor=factor)
@@ -143,6 +162,7 @@ def _run(
     best, marks, still = [np.inf, np.inf], [np.inf, np.inf], 0
     while True:
         errors.append((measures.pinfeas, measures.dinfeas, measures.comp1, measures.comp2))
+        gap.append(measures.gap)
         seconds.append(watch.seconds)
         judged.append(np.inf if local is None else judge(local, point.answer().r, relaxed=True).error)
         now = [max(error, TOLERANCES[-1]) for error in (max(errors[-1]), judged[-1])]
@@ -162,8 +182,8 @@ def _run(
             break
         alpha.append((step.alpha_p, step.alpha_d))
     return Run(
-        case, problem.contacts, algorithm, steps, np.array(errors), np.array(judged), np.array(alpha),
-        np.array(seconds), reason,
+        case, problem.contacts, algorithm, steps, np.array(errors), np.array(gap), np.array(judged),
+        np.array(alpha), np.array(seconds), reason,
     )  # fmt: skip
 
 

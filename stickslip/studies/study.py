@@ -114,6 +114,8 @@ class Panel:
     """Whether the curves are step functions, constant to the right of each point."""
     level: float | None = None
     """A dotted horizontal line, such as a tolerance, in the unit of y."""
+    y_range: tuple[float, float] | None = None
+    """Ends of the y axis, in the unit of y; what the curves need if None."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -95,7 +95,14 @@ def test_slugs():
 def test_rolling_in_short(run, tmp_path):
     result = run("study", "rolling", "--quick", "--out", tmp_path)
     assert (result.code, result.err) == (0, "")
-    for text in ("8358", "3808", "4801", "4795", "Table 2.1", "Table 2.4"):
+    parts = ("Table 2.1", "Table 2.2", "Table 2.3", "Table 2.4", "2.5 to 2.8", "LU against", "The jump")
+    for text in (*parts, "8358", "3808", "4801", "4795"):
         assert text in result.out
-    assert (tmp_path / "rolling-fig-2.5-2.8.png").read_bytes().startswith(b"\x89PNG")
-    assert json.loads((tmp_path / "rolling.json").read_text())["study"] == "rolling"
+    held = json.loads((tmp_path / "rolling.json").read_text())
+    assert held["study"] == "rolling"
+    totals = next(table for table in held["tables"] if "Table 2.2" in table["title"])
+    assert [row[0] for row in totals["rows"]] == ["simple", "mehrotra", "nt-qp", "nt-f"]
+    problems = len({(r["problem"]) for r in held["data"]["runs"]})
+    assert all(row[1] + row[2] == problems for row in totals["rows"])
+    for figure in ("2.1", "2.2", "2.3", "2.4", "2.5-2.8", "2.5-2.8-judge", "2.9-2.11"):
+        assert (tmp_path / f"rolling-fig-{figure}.png").read_bytes().startswith(b"\x89PNG")
