@@ -24,7 +24,7 @@ GAP = 1e-10
 
 
 def packing(contacts: int, velocity: float = 0.1) -> GlobalProblem:
-    """Spheres of about 1 kg in steps of 0.01 s, which at velocities of about g h slide and roll in many places."""
+    """Spheres of about 1 kg in steps of 0.01 s, which at velocities of about g h slide and roll."""
     return make(
         "packing", spheres=max(1, round(contacts / 2.77)), mu=0.3, mu_roll=5e-3, radius=0.05, density=2000.0,
         h=0.01, velocity=velocity,

@@ -116,7 +116,10 @@ class System:
         form = self.form
         assert isinstance(form, BodyMotion)
         self._inverse = np.empty_like(D)
-        kernels.invert_blocks(form.split.offset, D, self._inverse, np.empty((2, 16, 16)))
+        wide = int(np.diff(form.split.offset).max(initial=1))
+        kernels.invert_blocks(form.split.offset, D, self._inverse, np.empty((2, wide, wide)))
+        if not np.isfinite(self._inverse.sum()):
+            return "blocks J G J' are not positive definite to rounding; factor='ldl' goes further"
         values = self._bodies.values(form.M, form.H, self._inverse)
         if self._cholesky is None:
             self._cholesky = self._symbolic.cholesky(values, singular=0.0)

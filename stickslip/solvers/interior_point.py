@@ -9,6 +9,8 @@ derivative, smoothed as sqrt(|u_T|² + eps²) - eps with eps falling with the ba
 solves (C W + G) dx = rhs with C = d(y)/d(u) and G the Nesterov-Todd scaling. Predictor and corrector
 after Mehrotra 1992; for lagged shifts see Acary, Cadoux, Lemaréchal & Malick 2011.
 There is no proof of convergence, for the law is not monotone; it often comes near where others circle.
+That is `algorithm="shift"`. The others, on cones split into Lorentz cones for every kind of block, are in
+`cone_point`, the laws they solve in `cone_laws`, their traces in `cone_trace`.
 """
 
 from dataclasses import dataclass

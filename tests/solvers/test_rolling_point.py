@@ -184,6 +184,22 @@ def test_a_tolerance_below_rounding_ends_cleanly(algorithm):
     assert run.total_seconds >= run.factor_seconds > 0.0
 
 
+def test_cholesky_says_where_it_ends_and_wide_blocks_fit():
+    run = trace(
+        make("packing", spheres=20, mu_roll=1e-3, velocity=0.05), "nt-f", factor="cholesky", tolerance=1e-30
+    )
+    assert not run.converged
+    assert run.gap.min() < 1e-9
+    groups = (2,) * 10
+    K = ss.friction(groups, np.full((1, 10), 0.1))
+    rows = np.random.default_rng(1).normal(size=(21, 2, 6))
+    problem = ss.GlobalProblem(
+        np.eye(6)[None], -rows[0, 0], ss.contact_blocks([[0, -1]], rows, K), np.zeros(21), K
+    )
+    ldl, cholesky = (trace(problem, "nt-f", factor=f, tolerance=1e-8) for f in ("ldl", "cholesky"))
+    np.testing.assert_allclose(cholesky.answer.v, ldl.answer.v, atol=1e-5)
+
+
 def test_redundant_contacts_and_joints():
     """Contacts given twice, and a joint given twice: H and G without full rank."""
     rng = np.random.default_rng(0)
