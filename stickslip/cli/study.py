@@ -63,12 +63,13 @@ def study(
         _make(out)
     with _watch(f"study {name}") as progress:
         found = studies.load(name).run(quick=quick, progress=progress)
+    # Written before anything is printed: a reader of the tables that goes away takes no files along.
+    written = [] if out is None else list(_write(found, out, plot))
     for k, each in enumerate(found.tables):
         print("\n" if k else "", end="")
         _show(each)
-    if out is not None:
-        for place in _write(found, out, plot):
-            print(f"wrote {printable(str(place))}")
+    for place in written:
+        print(f"wrote {printable(str(place))}")
     return ExitCode.FINE
 
 
