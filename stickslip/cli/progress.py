@@ -3,9 +3,13 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 Progress = Callable[[int, float], None]
 """Called by a solver with the iterations done and the judge's error [-]."""
+
+Parts = Callable[[str, int, int], None]
+"""Called with what is going on, how many parts of the work are done and how many there are."""
 
 
 @contextmanager
@@ -14,17 +18,43 @@ def watch(what: str, quiet: bool = False) -> Iterator[Progress | None]:
 
     Gives None, and shows nothing, when `quiet` or when stderr is not a terminal.
     """
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
+    console = None if quiet else _terminal()
+    if console is None:
         yield None
         return
-    from rich.console import Console
     from rich.text import Text
 
-    console = Console(stderr=True)
-    if console.is_dumb_terminal:
-        yield None
-        return
     with console.status(Text(what)) as status:
         yield lambda iterations, error: status.update(
             Text(f"{what}: {iterations} iterations, error {error:.1e}")
         )
+
+
+@contextmanager
+def watch_parts(what: str) -> Iterator[Parts | None]:
+    """Show how far work of many parts is; None where `watch` gives it."""
+    console = _terminal()
+    if console is None:
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bar
+
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn()
+    with Bar(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+
+        def report(part: str, done: int, total: int) -> None:
+            bar.update(task, description=f"{what}: {part}", completed=done, total=total)
+
+        yield report
+
+
+def _terminal() -> Any:
+    """A console on stderr, or None where that is no terminal that can be drawn on."""
+    if sys.stderr is None or not sys.stderr.isatty():
+        return None
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return None if console.is_dumb_terminal else console

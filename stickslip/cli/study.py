@@ -5,19 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import re
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, os_sentence, printable
+from stickslip.cli.progress import watch_parts
 from stickslip.cli.tables import finite, table
 
 if TYPE_CHECKING:
-    from stickslip.studies.study import Progress, Study, Table
+    from stickslip.studies.study import Study, Table
 
 
 def study(
@@ -61,7 +60,7 @@ def study(
         raise InputError(f"no study {name!r}; known: {', '.join(studies.names())}")
     if out is not None:
         _make(out)
-    with _watch(f"study {name}") as progress:
+    with watch_parts(f"study {name}") as progress:
         found = studies.load(name).run(quick=quick, progress=progress)
     # Written before anything is printed: a reader of the tables that goes away takes no files along.
     written = [] if out is None else list(_write(found, out, plot))
@@ -154,29 +153,3 @@ def _as_json(found: Study) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     """Numbers and arrays of NumPy as JSON holds them."""
     return finite(value.tolist())
-
-
-@contextmanager
-def _watch(what: str) -> Iterator[Progress | None]:
-    """Show how far the work is: on stderr, only on a terminal, gone when it is done."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    console = Console(stderr=True)
-    if console.is_dumb_terminal:
-        yield None
-        return
-    text = TextColumn("{task.description}", markup=False)
-    with Bar(
-        text, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), console=console, transient=True
-    ) as bar:
-        task = bar.add_task(what, total=None)
-
-        def report(part: str, done: int, total: int) -> None:
-            bar.update(task, description=f"{what}: {part}", completed=done, total=total)
-
-        yield report

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +51,11 @@ def plot_convergence(solutions: Sequence[tuple[str, Solution]], path: str | Path
     Solid lines are natural, dashed ones natural_scaled, dotted horizontal ones the tolerances. The
     same solutions give the same bytes, whatever the user's Matplotlib settings are.
     """
+    save(lambda: _draw(solutions), path)
+
+
+def save(compose: Callable[[], Figure], path: str | Path) -> None:
+    """Draw what `compose` makes into `path`, a PNG or SVG file by its ending, in the style of the house."""
     path = Path(path)
     ending = path.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
@@ -60,7 +65,7 @@ def plot_convergence(solutions: Sequence[tuple[str, Solution]], path: str | Path
         warnings.filterwarnings("ignore", "Glyph")
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
-        figure = _draw(solutions)
+        figure = compose()
         nothing = {"Date": None} if ending == "svg" else {"Software": None}
         figure.savefig(path, format=ending, dpi=200, metadata=nothing)
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import warnings
 from pathlib import Path
 from typing import Any
 
-import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from stickslip.studies.study import Figure, Panel
-from stickslip.view.convergence import COLOURS, FORMATS, STYLE, ZERO
+from stickslip.view.convergence import COLOURS, ZERO, save
 
 WIDTH, HEIGHT = 3.4, 2.5
 """Size of one panel on paper [in]."""
@@ -22,17 +20,7 @@ WIDTH, HEIGHT = 3.4, 2.5
 
 def draw(figure: Figure, path: str | Path) -> None:
     """Draw a figure into `path`, a PNG or SVG file by its ending; the same data, the same bytes."""
-    path = Path(path)
-    ending = path.suffix.lower().removeprefix(".")
-    if ending not in FORMATS:
-        raise ValueError(f"{path}: a figure is a .png or an .svg file")
-    with matplotlib.rc_context(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph")
-        matplotlib.rcdefaults()
-        matplotlib.rcParams.update(STYLE)
-        canvas = _compose(figure)
-        nothing = {"Date": None} if ending == "svg" else {"Software": None}
-        canvas.savefig(path, format=ending, dpi=200, metadata=nothing)
+    save(lambda: _compose(figure), path)
 
 
 def _compose(figure: Figure) -> Canvas:
