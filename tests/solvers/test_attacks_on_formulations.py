@@ -190,3 +190,10 @@ def test_states_of_velocities_beyond_all_squares_have_names():
     problem = ss.ContactProblem(np.eye(3), [-1e300, 3e300, 0.0], ss.coulomb([0.5]))
     assert not ss.solve(problem).ok
     assert "contacts" in repr(ss.solve(problem))
+
+
+@pytest.mark.parametrize("name", ["newton-ac", "newton-jm", "newton-nm", "newton-fb"])
+def test_newton_ends_where_the_shift_hides_a_closing_contact(name):
+    """mu |u_T| beyond all numbers: the natural maps are 0 at rest, and the contact closes all the same."""
+    problem = ss.ContactProblem(np.eye(3) + 0.1, [-1.0, 0.2, 0.1], ss.coulomb([1e300]))
+    assert np.isfinite(ss.solve(problem, name, max_iterations=50).r).all()
