@@ -261,7 +261,8 @@ def _swallowed(problem: AnyProblem, r: Array) -> bool:
     else:
         diagonal, load = delassus_diagonal(problem), problem.contact_velocity(problem.M.solve(problem.f))
     with np.errstate(all="ignore"):
-        return bool(0.0 < np.abs(load).max() < ROUNDING * np.abs(diagonal * r).max())
+        alone = diagonal * r
+        return bool(0.0 < load.dot(load) < ROUNDING**2 * alone.dot(alone))
 
 
 def proved(solution: Solution, claim: Certificate | None) -> Solution:
