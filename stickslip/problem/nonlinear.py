@@ -102,7 +102,11 @@ class NonlinearProblem:
 
     def value(self, z: ArrayLike) -> Array:
         """F(z), shape (n,); what is not finite comes back as it is."""
-        F = np.asarray(self.residual(flat("z", z, self.size)))
+        given = self.residual(flat("z", z, self.size))
+        try:
+            F = np.asarray(given)
+        except ValueError as error:
+            raise ProblemError(f"the residual is not an array of numbers: {error}") from None
         if F.shape != (self.size,) or F.dtype.kind not in "biuf":
             raise ProblemError(
                 f"the residual gives {F.dtype} of shape {F.shape}, expected ({self.size},) numbers"
@@ -113,7 +117,12 @@ class NonlinearProblem:
         """dF/dz at z, an array or a SciPy matrix by rows, shape (n, n)."""
         n = self.size
         J = self.jacobian(flat("z", z, n))
-        matrix = sp.csr_array(J) if sp.issparse(J) else np.asarray(J, np.float64)
+        if not sp.issparse(J):
+            matrix = floats("the Jacobian", J)
+        elif J.dtype.kind in "biuf":
+            matrix = sp.csr_array(J, dtype=np.float64)
+        else:
+            raise ProblemError(f"the Jacobian is not a matrix of real numbers: it is of type {J.dtype}")
         if matrix.shape != (n, n):
             raise ProblemError(f"the Jacobian has shape {matrix.shape}, expected ({n}, {n})")
         return matrix

@@ -16,7 +16,17 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from stickslip.problem.checks import Array, IntArray, ProblemError, count, finite, flat, frozen, sparse
+from stickslip.problem.checks import (
+    Array,
+    IntArray,
+    ProblemError,
+    count,
+    finite,
+    flat,
+    floats,
+    frozen,
+    sparse,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +52,7 @@ class ConeProgram:
         n, m = np.size(self.c), np.size(self.b)
         for name, shape in (("P", (n, n)), ("A", (m, n))):
             given = getattr(self, name)
-            matrix = sparse(name, given if sp.issparse(given) else sp.csr_array(np.atleast_2d(given)))
+            matrix = sparse(name, given if sp.issparse(given) else _rows(name, given))
             if matrix.shape != shape:
                 raise ProblemError(
                     f"{name} has shape {matrix.shape}, expected {shape} with c ({n},), b ({m},)"
@@ -53,9 +63,12 @@ class ConeProgram:
             finite(name, getattr(self, name))
         _set(self, "zero", count("zero", self.zero, 0))
         _set(self, "nonnegative", count("nonnegative", self.nonnegative, 0))
-        cones = np.array(self.second_order, np.int64).reshape(-1)
-        if (cones < 1).any():
-            raise ProblemError(f"second-order cones have sizes {cones.tolist()}; each has 1 row or more")
+        given = floats("second_order", self.second_order).reshape(-1)
+        if not ((given >= 1.0) & (given == np.floor(given)) & (given < 2.0**53)).all():
+            raise ProblemError(
+                f"second-order cones have sizes {given.tolist()}; each has 1 row or more, a whole number"
+            )
+        cones = given.astype(np.int64)
         _set(self, "second_order", frozen(cones))
         rows = self.zero + self.nonnegative + int(cones.sum())
         if rows != m:
@@ -118,13 +131,19 @@ class ProgramResiduals:
 
     @property
     def error(self) -> float:
-        """The largest of them."""
-        return max(self.primal, self.stationarity, self.dual, self.gap)
+        """The largest of them; NaN where one is not a number."""
+        return float(np.max([self.primal, self.stationarity, self.dual, self.gap]))
 
 
 def judge_program(program: ConeProgram, x: ArrayLike, y: ArrayLike) -> ProgramResiduals:
     """Examine x and the multipliers y on `program` itself, whoever found them."""
-    x, y = flat("x", x, program.size), flat("y", y, program.rows)
+    if not isinstance(program, ConeProgram):
+        raise ProblemError(f"judge_program takes a ConeProgram, not {type(program).__name__}")
+    with np.errstate(all="ignore"):  # what overflows is judged as such
+        return _judged(program, flat("x", x, program.size), flat("y", y, program.rows))
+
+
+def _judged(program: ConeProgram, x: Array, y: Array) -> ProgramResiduals:
     Ax, Px, Ay = program.A @ x, program.P @ x, program.A.T @ y
     s = Ax + program.b
     head = program.zero
@@ -159,6 +178,13 @@ def nearest(program: ConeProgram, s: Array) -> Array:
         )
         out[rows] = np.concatenate([height[:, None], share[:, None] * part[:, 1:]], axis=1)
     return out
+
+
+def _rows(name: str, value: Any) -> sp.csr_array:
+    matrix = np.atleast_2d(floats(name, value))
+    if matrix.ndim != 2:
+        raise ProblemError(f"{name} has shape {matrix.shape}, expected a matrix")
+    return sp.csr_array(matrix)
 
 
 def _norm(x: Array) -> float:

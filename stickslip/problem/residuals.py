@@ -71,7 +71,8 @@ class Residuals:
     closing: float = 0.0
     """The same without the excuse of rounding beside large impulses [-]."""
     equilibrium: float = 0.0
-    """|M v - f - H r - G lam| / max(|M v|, |f|, |H r + G lam|), global problems only [-]."""
+    """|M v - f - H r - G lam| / max(|M v|, |f|, |H r + G lam|), global problems only [-]; the larger of that
+    and of the same as velocities, M^-1 (...) / max(|v|, |v_free|, |W_ii r_i|)."""
     joints: float = 0.0
     """|G' v + g_bias| / max(|g_bias|, |A v|, |A v_free|) with A the sizes of G', global problems only [-]."""
 
@@ -264,12 +265,18 @@ def _judge_global(
 ) -> tuple[Residuals, Array]:
     M, f = problem.M, problem.f
     pushed = problem.pushed(r, lam)
-    v = M.solve(f + pushed) if v is None else v
+    moved = M.solve(f + pushed)
+    v = moved if v is None else v
     v_free = M.solve(f)
     u, u_free = problem.contact_velocity(v), frozen(problem.contact_velocity(v_free))
-    law = _judge_law(problem.K, r, u, u_free, delassus_diagonal(problem), relaxed)
+    diagonal = delassus_diagonal(problem)
+    law = _judge_law(problem.K, r, u, u_free, diagonal, relaxed)
     momentum = M.multiply(v)
-    equilibrium = _relative(momentum - f - pushed, momentum, f, pushed)
+    # As velocities too: beside the momentum of a heavy body that of a light one is rounding.
+    equilibrium = max(
+        _relative(momentum - f - pushed, momentum, f, pushed),
+        _relative(v - moved, v, v_free, diagonal * r),
+    )
     joints = 0.0
     if problem.G is not None:
         # Against what G'v is made of, not what is left of it: cancellation is rounding, not error.

@@ -109,9 +109,10 @@ def _friction_states(
     """Names and strictness of contacts of one family.   r, u (count, d), mu (count, groups)."""
     ends = np.cumsum((1, *groups))
     parts = [slice(a, b) for a, b in pairwise(ends)]
-    moving = np.stack([np.linalg.norm(u[:, part], axis=1) > cut for part in parts], axis=1)
-    held = np.stack([np.linalg.norm(r[:, part], axis=1) for part in parts], axis=1)
-    inside = held < mu * r[:, :1] - cut
+    with np.errstate(over="ignore"):  # what is too large for a square is larger than `cut`
+        moving = np.stack([np.linalg.norm(u[:, part], axis=1) > cut for part in parts], axis=1)
+        held = np.stack([np.linalg.norm(r[:, part], axis=1) for part in parts], axis=1)
+        inside = held < mu * r[:, :1] - cut
     closed = r[:, 0] > cut
     strict = np.where(closed, (moving | inside).all(axis=1), u[:, 0] > cut)
     # One name for each combination of moving groups: bit k says that group k moves.

@@ -93,4 +93,6 @@ def _joints(G: Any, name: str, value: ArrayLike | None) -> int:
     if isinstance(G, ContactBlocks):
         return G.size
     shape = G.shape if sp.issparse(G) else np.shape(G)
-    return int(shape[1]) if len(shape) == 2 else np.size(value) if value is not None else 0
+    if len(shape) != 2:
+        raise ProblemError(f"G has shape {shape}, expected a matrix with one column per bilateral row")
+    return int(shape[1])

@@ -18,7 +18,7 @@ from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, box_to_contacts, contacts_to_box, reduce_to_contacts
 from stickslip.problem.nonlinear import NonlinearProblem
-from stickslip.problem.residuals import CLOSING, Residuals, examine
+from stickslip.problem.residuals import CLOSING, Residuals, delassus_diagonal, examine
 from stickslip.problem.solution import AnyProblem, Problem, Solution, Stage, Status
 from stickslip.solvers.registry import entry, names
 
@@ -26,6 +26,10 @@ PROBLEMS = (ContactProblem, GlobalProblem, BoxProblem)
 TIGHTER = (1.0, 0.1, 0.01)
 """Shares of the tolerance asked of the converted problem until the original one is solved."""
 OUTGROWN = "impulses outgrow every bound while contacts still close: there seems to be no solution"
+SWALLOWED = (
+    "impulses outgrow every bound, until u_free is rounding beside them: there seems to be no solution"
+)
+ROUNDING = float(np.finfo(np.float64).eps)
 
 
 NO_HISTORY: Array = frozen(np.zeros((0, 3)))
@@ -99,7 +103,7 @@ def certified(
             attempt.reason, tried, operations, _carried_back(conversion, attempt.certificate),
         )  # fmt: skip
         solution = judged(name, problem, conversion.recover(attempt.r), whole, tolerance)
-        solution = without_closing(solution, whole, given)
+        solution = without_closing(solution, whole, given, conversion.problem)
         found = attempt.status.ok or attempt.status is Status.RELAXED
         if solution.ok or not found or solution.status is attempt.status:
             break
@@ -123,8 +127,9 @@ def certified_globally(
             f"{name}: {setting} needs a GlobalProblem, with M, f and H; this is a {type(problem).__name__}"
         )
     refuse_unknown_blocks(name, problem)
-    attempt, answer = method(problem, None if guess is None else _start(guess, problem.size), tolerance)
-    return judged(name, problem, answer, attempt, tolerance)
+    start = None if guess is None else _start(guess, problem.size)
+    attempt, answer = method(problem, start, tolerance)
+    return without_closing(judged(name, problem, answer, attempt, tolerance), attempt, start)
 
 
 def certified_box(
@@ -151,7 +156,8 @@ def certified_box(
         if reduced and claim is not None:
             attempt = attempt._replace(certificate=None if claim.bases else reduced.certificate(claim))
         answer = reduced.recover(attempt.r) if reduced else Answer(attempt.r)
-        solution = without_closing(judged(name, problem, answer, attempt, tolerance), attempt, start)
+        solution = judged(name, problem, answer, attempt, tolerance)
+        solution = without_closing(solution, attempt, start, contact)
         start = attempt.r
         if solution.ok or not attempt.status.ok or solution.residuals.error <= tolerance:
             break
@@ -222,18 +228,41 @@ def judged(name: str, problem: AnyProblem, answer: Answer, attempt: Attempt, tol
     )  # fmt: skip
 
 
-def without_closing(solution: Solution, attempt: Attempt, guess: Array | None) -> Solution:
+def without_closing(
+    solution: Solution, attempt: Attempt, guess: Array | None, solved: AnyProblem | None = None
+) -> Solution:
     """The same, but STALLED or INFEASIBLE where impulses have grown until closing passes for rounding.
 
     Beside impulses of 1e10 times what u_free asks for, the judge takes u_free for rounding of W r. So it
     may be when they were given as a guess; when they were found on the way contacts close, that is all.
+    Beside still larger ones u_free is gone from W r + u_free, and contacts seem to be at rest. `solved` is
+    the problem whose unknowns are attempt.r, where it is not the one of the solution.
     """
-    if not solution.ok or not solution.residuals.closing > max(CLOSING, solution.tolerance):
+    if not solution.ok:
+        return solution
+    closes = solution.residuals.closing > max(CLOSING, solution.tolerance)
+    if not closes and not _swallowed(solved or solution.problem, attempt.r):
         return solution
     if guess is not None and np.abs(guess).max() >= 0.1 * np.abs(attempt.r).max():
         return solution
-    found = _proved(solution.problem, attempt.certificate, Status.STALLED, OUTGROWN)
+    reason = OUTGROWN if closes else SWALLOWED
+    found = _proved(solution.problem, attempt.certificate, Status.STALLED, reason)
     return solution.with_(status=found[0], reason=found[1], certificate=found[2])
+
+
+def _swallowed(problem: AnyProblem, r: Array) -> bool:
+    """Whether the free velocity is less than the rounding of what each impulse alone makes of it."""
+    if isinstance(problem, NonlinearProblem) or not r.size:
+        return False
+    if isinstance(problem, BoxProblem):
+        diagonal, load = problem.A.diagonal(), problem.b
+    elif isinstance(problem, ContactProblem):
+        diagonal, load = problem.W.diagonal(), problem.u_free
+    else:
+        diagonal, load = delassus_diagonal(problem), problem.contact_velocity(problem.M.solve(problem.f))
+    with np.errstate(all="ignore"):
+        alone = diagonal * r
+        return bool(0.0 < load.dot(load) < ROUNDING**2 * alone.dot(alone))
 
 
 def proved(solution: Solution, claim: Certificate | None) -> Solution:

@@ -221,10 +221,12 @@ class Newton:
 
 def balance(problem: NonlinearProblem, z: Array) -> Array:
     """Weights of F that make the largest entry of every row of the Jacobian at z 1, shape (n,)."""
+    if not problem.size:
+        return np.ones(0)
     J = problem.slope(z)
-    size = abs(J).max(axis=1).toarray() if sp.issparse(J) else np.abs(J).max(axis=1, initial=0.0)
+    size = abs(J).max(axis=1).toarray() if sp.issparse(J) else np.abs(J).max(axis=1)
     size = np.asarray(size).reshape(-1)
-    known = (size > 0.0) & np.isfinite(size)
+    known = (size >= np.finfo(float).tiny) & np.isfinite(size)
     return np.where(known, 1.0 / np.where(known, size, 1.0), 1.0)
 
 
@@ -250,7 +252,7 @@ def interior(problem: NonlinearProblem, z: Array) -> Array:
     """z moved to the inside of the box: by 1 at least from a bound, to the middle between two."""
     low, high = problem.lower, problem.upper
     with np.errstate(invalid="ignore"):
-        middle = np.where(np.isfinite(low) & np.isfinite(high), 0.5 * (low + high), z)
+        middle = np.where(np.isfinite(low) & np.isfinite(high), 0.5 * low + 0.5 * high, z)
     both = np.isfinite(low) & np.isfinite(high)
     return np.where(both, middle, np.clip(z, low + 1.0, high - 1.0))
 

@@ -108,7 +108,7 @@ class Newton(Options):
                 self._steps(system, watch, x, share)
             if watch.error <= HALVING * swept:
                 x = system.best(watch)
-            if watch.error <= HALVING * before:
+            if watch.error <= HALVING * before and watch.error < before:  # 0 is not half of 0
                 failed = 0
             else:
                 failed += 1
@@ -148,7 +148,7 @@ class Newton(Options):
             dx = system.step(x, alpha)
             if dx is not None:
                 return dx
-            if alpha >= MOST:
+            if not alpha < MOST:  # or where the error it is a share of is not a number
                 return None
             alpha = min(max(alpha, LEAST) * GROW, MOST)
 

@@ -54,6 +54,8 @@ ROUNDING = 1e-14
 """Unsymmetric share of W that is rounding."""
 SETTLED = 0.01
 """Change of the shift, as a share of the tolerance, at which the law of pyramids is solved."""
+WIDEST = 1e20
+"""Largest number of a program that is handed over; larger ones some take for infinite, and print it."""
 STILL = 1e-15
 """A shift that changes by less than this share of the largest does not change."""
 
@@ -135,6 +137,9 @@ class ProgramLoop:
         """The answer of the solver; asked again for less where it broke off on the way to too much."""
         options = self.options
         given = units.scaled(program) if options.scale else program
+        if max(map(_norm, (given.P.data, given.c, given.A.data, given.b))) > WIDEST:
+            beyond = f"not asked: numbers beyond {WIDEST:g} in the program; a bound that is none is inf"
+            return ProgramAnswer(np.zeros(program.size), np.zeros(program.rows), Status.NOT_FINITE, 0, beyond)
         best, least, iterations = None, np.inf, 0
         for asked in ASKED if options.interior else (tolerance,):
             found = self._run(given, asked, options.max_iterations)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.problem.box import BoxProblem, lcp
 from stickslip.problem.certificate import Certificate
-from stickslip.problem.checks import Array, IntArray, ProblemError, flat, floats
+from stickslip.problem.checks import Array, IntArray, ProblemError, finite, flat, floats
 from stickslip.problem.convert.conversion import Answer, Conversion
 from stickslip.problem.program import ConeProgram
 
@@ -94,7 +94,12 @@ def box_to_lcp(problem: BoxProblem) -> Conversion[BoxProblem]:
     complementary pairs where the equations alone do not determine them; those that no pivot reaches are
     split into x = p - m. Positive semidefinite matrices stay so.
     """
-    mixed = mixed_form(problem)
+    _refuse_strangers("box_to_lcp", problem)
+    with np.errstate(all="ignore"):  # what overflows is refused by the LCP
+        return _as_lcp(mixed_form(problem))
+
+
+def _as_lcp(mixed: Mixed) -> Conversion[BoxProblem]:
     M, q, free = mixed.M, mixed.q, mixed.free
     S = pivot_set(M, free)
     N = np.setdiff1d(np.arange(q.size), S)
@@ -209,6 +214,8 @@ def qp_to_lcp(P: Any, c: ArrayLike, A: Any, b: ArrayLike) -> Conversion[BoxProbl
     symmetric and positive semidefinite, so that they are sufficient. `recover` gives x as r and y as lam.
     """
     P, c, A, b = _dense(P), floats("c", c).reshape(-1), _dense(A), floats("b", b).reshape(-1)
+    for name, given in (("P", P), ("c", c), ("A", A), ("b", b)):
+        finite(name, given)
     n, m = c.size, b.size
     if P.shape != (n, n) or A.shape != (m, n):
         raise ProblemError(
@@ -247,9 +254,11 @@ def lcp_to_qp(problem: BoxProblem) -> Quadratic:
     _refuse_indefinite(A, "A", "the quadratic program is not convex")
     n = problem.size
     rows = sp.vstack([sp.csr_array(A), sp.eye_array(n, format="csr")], format="csr")
+    with np.errstate(over="ignore"):  # refused by the program
+        P = sp.csr_array(A + A.T)
     return Quadratic(
         ConeProgram(
-            sp.csr_array(A + A.T),
+            P,
             problem.b,
             rows,
             np.concatenate([problem.b, np.zeros(n)]),
@@ -266,14 +275,17 @@ def symmetric_lcp_to_qp(problem: BoxProblem) -> Quadratic:
         raise ProblemError(f"A is not symmetric (by {skew:.3g}): no such program; lcp_to_qp takes it")
     _refuse_indefinite(A, "A", "the quadratic program is not convex")
     n = problem.size
-    symmetric = sp.csr_array(0.5 * (A + A.T))
+    symmetric = sp.csr_array(0.5 * A + 0.5 * A.T)
     return Quadratic(ConeProgram(symmetric, problem.b, sp.eye_array(n), np.zeros(n), nonnegative=n))
 
 
 def least_eigenvalue(A: Array) -> float:
     """Lowest eigenvalue of (A + A')/2 over the largest entry [-]; below 0 to rounding is not monotone."""
     size = float(np.abs(A).max(initial=0.0))
-    return float(np.linalg.eigvalsh(0.5 * (A + A.T) / size)[0]) if size else 0.0
+    if not size:
+        return 0.0
+    half = 0.5 * A / size
+    return float(np.linalg.eigvalsh(half + half.T)[0])
 
 
 def is_monotone(A: Array) -> bool:
@@ -288,9 +300,15 @@ def _refuse_indefinite(A: Array, name: str, why: str) -> None:
 
 
 def _lcp_matrix(problem: BoxProblem) -> Array:
+    _refuse_strangers("this conversion", problem)
     if problem.kind != "lcp":
         raise ProblemError(f"this is a {problem.kind}, not an LCP; box_to_lcp makes it one")
     return _dense(problem.A)
+
+
+def _refuse_strangers(name: str, problem: object) -> None:
+    if not isinstance(problem, BoxProblem):
+        raise ProblemError(f"{name} takes a BoxProblem, not {type(problem).__name__}")
 
 
 def _dense(value: Any) -> Array:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.problem.checks import Array, ProblemError
+from stickslip.problem.checks import Array, ProblemError, flat
 from stickslip.problem.convert.dissipation import Friction, friction_program
 from stickslip.problem.nonlinear import NonlinearProblem
 
@@ -40,7 +40,10 @@ def friction_mcp(W_TT: ArrayLike, u_T: ArrayLike, r_N: float, mu: float, epsilon
     `epsilon` [N s], > 0.
     """
     exact = friction_program(W_TT, u_T, r_N, mu).problem  # which checks what both have in common
-    W, u, limit, m = exact.P.toarray(), exact.c, float(r_N) * float(mu), exact.size
+    r_N, mu, epsilon = (
+        float(flat(name, value, 1)[0]) for name, value in (("r_N", r_N), ("mu", mu), ("epsilon", epsilon))
+    )
+    W, u, limit, m = exact.P.toarray(), exact.c, r_N * mu, exact.size
     least = float(np.linalg.eigvalsh(W)[0]) if m else 0.0
     if least < -1e-10 * np.abs(W).max(initial=0.0):
         raise ProblemError(f"W_TT is not positive semidefinite: its smallest eigenvalue is {least:.3g}")

@@ -9,12 +9,17 @@ import numpy as np
 from stickslip.problem.checks import Array, ProblemError, count
 from stickslip.problem.sets import ProductSet
 
+MOST = 10_000
+"""Most sides of a pyramid; a polygon of so many is the circle to eight digits."""
+
 
 def check_facets(K: ProductSet, facets: int) -> int:
     """`facets` if pyramids of so many sides can be made of the cones of K."""
     facets = count("facets", facets, 0)
     if facets < 4 or facets % 2:
         raise ProblemError(f"facets is {facets}; a pyramid has an even number of facets, 4 or more")
+    if facets > MOST:
+        raise ProblemError(f"facets is {facets}; at most {MOST} are taken, which is the cone to eight digits")
     if K.group_size.size and K.group_size.max() > 2:
         g = int(np.argmax(K.group_size))
         i = int(np.searchsorted(K.group_offset, g, side="right") - 1)

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from stickslip.problem.checks import Array, IntArray, ProblemError
+from stickslip.problem.checks import Array, IntArray, ProblemError, flat
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert.conversion import Answer
 from stickslip.problem.convert.units import group_starts
@@ -78,6 +78,7 @@ def motion_mcp(
         raise ProblemError(f'law is {law!r}, expected "exact" or "relaxed"')
     if form not in FORMS:
         raise ProblemError(f'form is {form!r}, expected "product" or "direction"')
+    smoothing = float(flat("smoothing", smoothing, 1)[0])
     if not (np.isfinite(smoothing) and smoothing >= 0.0):
         raise ProblemError(f"smoothing is {smoothing}; it must be finite and not negative")
     if isinstance(problem, GlobalProblem):
@@ -239,7 +240,7 @@ class _LocalMotion:
             return np.concatenate([self.law.unknowns(new), self.law.speeds(self.W @ new + self.u_free)])
 
         def recover(z: Array) -> Answer:
-            return Answer(self.law.impulse(z[: self.n]) * self.unit)
+            return Answer(self.law.impulse(flat("z", z, problem.size)[: self.n]) * self.unit)
 
         problem = NonlinearProblem(
             self.residual, self.jacobian, self.law.lower, self.law.upper, tuple(self.law.names()),
@@ -316,6 +317,7 @@ class _GlobalMotion:
         body, joint, unit = self.units
 
         def recover(z: Array) -> Answer:
+            z = flat("z", z, self.law.lower.size + a)
             lam = z[nv:a] * joint if problem.G is not None else None
             return Answer(self.law.impulse(z[a:b]) * unit, z[:nv] * body, lam)
 

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from stickslip.kernels import cones
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate
-from stickslip.problem.checks import Array, IntArray, ProblemError
+from stickslip.problem.checks import Array, IntArray, ProblemError, flat
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert.conversion import Answer, Conversion
 from stickslip.problem.convert.facets import check_facets, corners
@@ -58,7 +58,7 @@ def pyramid_lcp(problem: ContactProblem, facets: int = 4) -> Conversion[BoxProbl
         y[K.offset[:-1][places.friction]] = new.y[places.block[places.friction]]
         return Certificate(y)
 
-    return Conversion(box, lambda z: Answer(B @ z), guess, certificate)
+    return Conversion(box, lambda z: Answer(B @ flat("z", z, box.size)), guess, certificate)
 
 
 @dataclass(frozen=True)

@@ -44,10 +44,13 @@ def run(program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramA
     h = np.concatenate([program.b[zero:], [0.5, -0.5], np.zeros(rank)])
     dims = {"l": program.nonnegative, "q": [*cone_sizes(program.second_order), 2 + rank]}
     equations = (csc(given[:zero]), program.b[:zero].copy()) if zero else ()
-    found = ecos.solve(
-        np.concatenate([program.c, [1.0]]), G, h, dims, *equations, abstol=tolerance, reltol=tolerance,
-        feastol=tolerance, max_iters=max_iterations, verbose=False,
-    )  # fmt: skip
+    try:
+        found = ecos.solve(
+            np.concatenate([program.c, [1.0]]), G, h, dims, *equations, abstol=tolerance, reltol=tolerance,
+            feastol=tolerance, max_iters=max_iterations, verbose=False,
+        )  # fmt: skip
+    except RuntimeError:  # so it is with equations that have no unknown in them
+        return answered(np.zeros(n), np.zeros(rows), Status.STALLED, 0, "it cannot set up the program")
     info = found["info"]
     multipliers = [found["y"] if zero else np.zeros(0), found["z"][: rows - zero]]
     status = STATUS.get(int(info["exitFlag"]), Status.STALLED)
