@@ -18,6 +18,7 @@ from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, box_to_contacts, contacts_to_box, reduce_to_contacts
 from stickslip.problem.nonlinear import NonlinearProblem
+from stickslip.problem.operator import DenseDelassus
 from stickslip.problem.residuals import CLOSING, Residuals, delassus_diagonal, examine
 from stickslip.problem.solution import AnyProblem, Problem, Solution, Stage, Status
 from stickslip.solvers.registry import entry, names
@@ -25,6 +26,8 @@ from stickslip.solvers.registry import entry, names
 PROBLEMS = (ContactProblem, GlobalProblem, BoxProblem)
 TIGHTER = (1.0, 0.1, 0.01)
 """Shares of the tolerance asked of the converted problem until the original one is solved."""
+FAR = 1e12
+"""Square of a ratio of impulses to load up to which nothing is lost in rounding."""
 OUTGROWN = "impulses outgrow every bound while contacts still close: there seems to be no solution"
 SWALLOWED = (
     "impulses outgrow every bound, until u_free is rounding beside them: there seems to be no solution"
@@ -252,7 +255,7 @@ def without_closing(
 
 def _swallowed(problem: AnyProblem, r: Array) -> bool:
     """Whether the free velocity is less than the rounding of what each impulse alone makes of it."""
-    if isinstance(problem, NonlinearProblem) or not r.size:
+    if isinstance(problem, NonlinearProblem) or not r.size or _ordinary(problem, r):
         return False
     if isinstance(problem, BoxProblem):
         diagonal, load = problem.A.diagonal(), problem.b
@@ -263,6 +266,17 @@ def _swallowed(problem: AnyProblem, r: Array) -> bool:
     with np.errstate(all="ignore"):
         alone = diagonal * r
         return bool(0.0 < load.dot(load) < ROUNDING**2 * alone.dot(alone))
+
+
+def _ordinary(problem: Problem, r: Array) -> bool:
+    """Whether impulses are far from outgrowing the load, told from sums that cost next to nothing."""
+    size = float(r.dot(r))
+    if isinstance(problem, GlobalProblem):
+        return size < FAR * float(problem.f.dot(problem.f))
+    if isinstance(problem, ContactProblem) and isinstance(problem.W, DenseDelassus):
+        W = problem.W.matrix.reshape(-1)
+        return float(W.dot(W)) * size < FAR * float(problem.u_free.dot(problem.u_free))
+    return False
 
 
 def proved(solution: Solution, claim: Certificate | None) -> Solution:
