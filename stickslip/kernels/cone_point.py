@@ -173,11 +173,11 @@ def steps(scaling, start, size, place, sign, G, t, dr, y, z, dy, dz, length, wor
 
 
 @jit
-def recentre(start, size, F, F_inverse, lam, y, z, dy, dz, alpha, low, high, t, work):
-    """t <- F^-1 arw(lam)^-1 of what brings the eigenvalues of (F y) o (F^-1 z) into [low, high].
+def recentre(start, size, F, F_inverse, lam, y, z, dy, dz, alpha, low, t, work):
+    """t <- F^-1 arw(lam)^-1 of what raises the eigenvalues of (F y) o (F^-1 z) to low, where they are below.
 
-    At y + alpha dy, z + alpha dz, and at most -high of it, so that large ones cannot rule the step: Gondzio
-    1996, (13) to (15), with eigenvalues for products of components. work (3, entries).
+    At y + alpha dy, z + alpha dz: Gondzio 1996, section 3, with eigenvalues for products of components,
+    and without the large ones, which do not shorten steps. work (3, entries).
     """
     a, b, c = work[0], work[1], work[2]
     for q in range(y.shape[0]):
@@ -191,21 +191,12 @@ def recentre(start, size, F, F_inverse, lam, y, z, dy, dz, alpha, low, high, t, 
         for k in range(1, m):
             square += c[o + k] * c[o + k]
         rest = math.sqrt(square)
-        above = _into(c[o] + rest, low, high)
-        below = _into(c[o] - rest, low, high)
+        above, below = max(low - c[o] - rest, 0.0), max(low - c[o] + rest, 0.0)
         c[o] = 0.5 * (above + below)
         for k in range(1, m):
             c[o + k] *= 0.5 * (above - below) / rest if rest > 0.0 else 0.0
     jordan.divide(start, size, lam, c, a)
     jordan.apply(start, size, F_inverse, a, t)
-
-
-@jit
-def _into(value, low, high):
-    """What brings value into [low, high], at least -high."""
-    if value < low:
-        return low - value
-    return max(high - value, -high) if value > high else 0.0
 
 
 @jit

@@ -33,13 +33,17 @@ DAMPING = 0.99
 """Share of the way to the boundary that the simple algorithm goes."""
 EXPONENT = 2.0
 """Of the ratio of the gaps in sigma: SDPT3 (Toh, Todd & Tütüncü 1999) has 1 to 3, with little effect."""
+BOLD_EXPONENT = 3.0
+"""The same with centrality corrections, which make up for less centring."""
 LEAST_CENTRING = 0.1
 """Least sigma under the exact law: bolder steps leave the central path, which is not convex there."""
 SHORT, FAR, CENTRING = 0.1, 0.3, (0.3, 0.8)
 """Under the exact law, steps below SHORT are tried again with these sigma until they are FAR."""
-FURTHER, WORTH, LONG, NEAR = 0.3, 0.1, 0.99, (0.1, 10.0)
-"""Centrality corrections aim FURTHER than the step at hand, at eigenvalues NEAR the barrier (as multiples of
-it); another follows while one gains WORTH of that, and the step is not LONG."""
+FURTHER, WORTH, LONG, LEAST = 0.3, 0.1, 0.99, 0.5
+"""Centrality corrections aim FURTHER than the step at hand, with eigenvalues of LEAST times the barrier;
+another follows while one gains WORTH of that, and the step is not LONG."""
+WEIGHTS = (1.0, 0.7, 0.4)
+"""Shares of a correction that are tried."""
 BACKTRACK = 0.8
 """Factor of a step whose end, by rounding, is not inside the cones."""
 IMPULSIVE = 3.0
@@ -246,7 +250,8 @@ class ConePoint:
         affine = self._direction(0.0)
         shorter = min(1.0, *map(float, self._length[:2]))
         after = max(float(self._length[2]), 0.0) / (2.0 * max(1, self.form.split.cones))
-        sigma = min(1.0, (after / self.kappa) ** EXPONENT) if self.kappa > 0.0 else 0.0
+        exponent = BOLD_EXPONENT if self._corrections else EXPONENT
+        sigma = min(1.0, (after / self.kappa) ** exponent) if self.kappa > 0.0 else 0.0
         if self._sloping:
             sigma = min(max(sigma, LEAST_CENTRING), 0.9)
         barrier = 2.0 * sigma * self.kappa
@@ -301,23 +306,29 @@ class ConePoint:
             t, b_r = np.empty_like(self.y), np.empty(cones.kept.size)
             kernels.recentre(
                 *self._cones, self._F, self._F_inverse, self._lam, self.y, self.z, *direction[2:],
-                min(1.0, before + FURTHER), NEAR[0] * barrier, NEAR[1] * barrier, t, self._work,
+                min(1.0, before + FURTHER), LEAST * barrier, t, self._work,
             )  # fmt: skip
             kernels.gather(cones.place, cones.sign, t, b_r)
             dv, dr = self.system.solve(np.zeros_like(self._dual), b_r)
             dy, dz = np.empty_like(t), np.empty_like(t)
             self._steps(t, dr, dy, dz)
-            trial = (direction[0] + dv, direction[1] + dr, direction[2] + dy, direction[3] + dz)
-            self._length[0] = jordan.longest_step(*self._cones, self.y, trial[2])
-            self._length[1] = jordan.longest_step(*self._cones, self.z, trial[3])
-            after = min(1.0, float(self._length[:2].min()))
-            if not after > before:
-                self._length[:] = length
-                break
-            direction = trial
-            if after < before + WORTH * FURTHER:
+            self._length[:] = length
+            direction = self._weighted(direction, (dv, dr, dy, dz))
+            if min(1.0, float(self._length[:2].min())) < before + WORTH * FURTHER:
                 break
         return direction
+
+    def _weighted(self, direction: "Direction", more: "Direction") -> "Direction":
+        """`direction` and the share of `more` with which it goes furthest (Colombo & Gondzio 2008)."""
+        best, weight, length = min(1.0, float(self._length[:2].min())), 0.0, self._length.copy()
+        for share in WEIGHTS:
+            length[0] = jordan.longest_step(*self._cones, self.y, direction[2] + share * more[2])
+            length[1] = jordan.longest_step(*self._cones, self.z, direction[3] + share * more[3])
+            reach = min(1.0, float(length[:2].min()))
+            if reach > best:
+                best, weight, self._length[:] = reach, share, length
+        dv, dr, dy, dz = (a + weight * b for a, b in zip(direction, more, strict=True))
+        return dv, dr, dy, dz
 
     def _move(
         self, sigma: float, alpha_p: float, alpha_d: float, dv: Array, dr: Array, dy: Array
