@@ -48,6 +48,8 @@ BACKTRACK = 0.8
 """Factor of a step whose end, by rounding, is not inside the cones."""
 IMPULSIVE = 3.0
 """First impulses, as a multiple of those that would stop the free motion."""
+LOST = 1e-12
+"""Growth of dinfeas, as a share of the first, at which a step is refused: equal steps can only lessen it."""
 SHORTEST = 1e-10
 """Steps below this are a jam."""
 Direction = tuple[Array, Array, Array, Array]
@@ -131,6 +133,7 @@ class ConePoint:
         kernels.slack(cones.place, cones.sign, cones.constant, self.r, self.z)
         self.shift[:] = 0.0
         self._look()
+        self._first = float(np.linalg.norm(self._dual))
 
     @property
     def kappa(self) -> float:
@@ -349,8 +352,14 @@ class ConePoint:
                 alpha_p, alpha_d = (
                     a if ok else BACKTRACK * a for a, ok in zip((alpha_p, alpha_d), inside, strict=True)
                 )
+        before = self.v, self.r, self.y, self.z
+        most = float(np.linalg.norm(self._dual)) + LOST * self._first
         self.v, self.r, self.y, self.z = self.v + alpha_p * dv, r, y, z
         self._look()
+        if self.system.rooted and not self.separate and not np.linalg.norm(self._dual) <= most:
+            self.v, self.r, self.y, self.z = before
+            self._look()
+            return "the Newton step has lost its digits: it moves away from the equations of motion"
         return Step(sigma, alpha_p, alpha_d)
 
     def answer(self) -> Answer:
