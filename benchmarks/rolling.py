@@ -18,9 +18,12 @@ from stickslip.problem.contact import GlobalProblem
 from stickslip.scenes import make
 from stickslip.solvers.cone_motion import BodyMotion, motion
 from stickslip.solvers.cone_trace import trace
+from stickslip.solvers.interior_point import InteriorPoint
 
 GAP = 1e-10
 """Gap at which the time is taken [J]."""
+CORRECTIONS = InteriorPoint().corrections
+"""Centrality corrections of the scaled algorithms, as the solver has them."""
 
 
 def packing(contacts: int, velocity: float = 0.1) -> GlobalProblem:
@@ -58,9 +61,14 @@ def by_clarabel(problem: GlobalProblem) -> tuple[float, int, str]:
     return time.perf_counter() - start, answer.iterations, str(answer.status)
 
 
-def by_us(problem: GlobalProblem, algorithm: str, factor: str) -> tuple[float, int, str, float]:
+def by_us(
+    problem: GlobalProblem, algorithm: str, factor: str, corrections: int = CORRECTIONS
+) -> tuple[float, int, str, float]:
     """Seconds, iterations, how it ended, and the share of the time in factorisations and solves."""
-    found = trace(problem, algorithm, tolerance=GAP, factor=factor, measure="gap", max_iterations=100)
+    found = trace(
+        problem, algorithm, tolerance=GAP, factor=factor, measure="gap", max_iterations=100,
+        corrections=corrections,
+    )  # fmt: skip
     return (
         found.total_seconds, found.iterations, "converged" if found.converged else found.reason,
         found.factor_seconds / found.total_seconds,

@@ -149,11 +149,18 @@ def target(scaling, start, size, y, z, F, F_inverse, lam, dy, dz, barrier, secon
 
 
 @jit
-def steps(start, size, place, sign, G, t, dr, y, z, dy, dz, length):
-    """dz <- J' dr, dy <- t - G dz; length <- longest steps of y and of z, and the gap after at most 1."""
+def steps(scaling, start, size, place, sign, G, t, dr, y, z, dy, dz, length, work):
+    """dz <- J' dr, dy <- t - G dz; length <- longest steps of y and of z, and the gap after at most 1.
+
+    With scaling G is given as F^-1, of which it is the square.   work (entries,).
+    """
     for q in range(place.shape[0]):
         dz[q] = sign[q] * dr[place[q]]
-    jordan.apply(start, size, G, dz, dy)
+    if scaling == PLAIN:
+        jordan.apply(start, size, G, dz, dy)
+    else:  # G dz would hold the square of what these hold, and lose twice the digits
+        jordan.apply(start, size, G, dz, work)
+        jordan.apply(start, size, G, work, dy)
     for q in range(place.shape[0]):
         dy[q] = t[q] - dy[q]
     length[0] = jordan.longest_step(start, size, y, dy)
@@ -163,6 +170,33 @@ def steps(start, size, place, sign, G, t, dr, y, z, dy, dz, length):
     for q in range(place.shape[0]):
         gap += (y[q] + p * dy[q]) * (z[q] + d * dz[q])
     length[2] = gap
+
+
+@jit
+def recentre(start, size, F, F_inverse, lam, y, z, dy, dz, alpha, low, t, work):
+    """t <- F^-1 arw(lam)^-1 of what raises the eigenvalues of (F y) o (F^-1 z) to low, where they are below.
+
+    At y + alpha dy, z + alpha dz: Gondzio 1996, section 3, with eigenvalues for products of components,
+    and without the large ones, which do not shorten steps. work (3, entries).
+    """
+    a, b, c = work[0], work[1], work[2]
+    for q in range(y.shape[0]):
+        t[q], c[q] = y[q] + alpha * dy[q], z[q] + alpha * dz[q]
+    jordan.apply(start, size, F, t, a)
+    jordan.apply(start, size, F_inverse, c, b)
+    jordan.product(start, size, a, b, c)
+    for i in range(size.shape[0]):
+        o, m = start[i], size[i]
+        square = 0.0
+        for k in range(1, m):
+            square += c[o + k] * c[o + k]
+        rest = math.sqrt(square)
+        above, below = max(low - c[o] - rest, 0.0), max(low - c[o] + rest, 0.0)
+        c[o] = 0.5 * (above + below)
+        for k in range(1, m):
+            c[o + k] *= 0.5 * (above - below) / rest if rest > 0.0 else 0.0
+    jordan.divide(start, size, lam, c, a)
+    jordan.apply(start, size, F_inverse, a, t)
 
 
 @jit
@@ -195,42 +229,72 @@ def complementarity(start, size, group, y, z, out):
 
 
 @jit
-def invert_blocks(offset, D, out, work):
-    """out <- D^-1, block by block, both flat; D positive definite.   work (2, d, d)."""
+def roots(offset, cone_start, start, size, place, sign, F_inverse, R, A):
+    """R <- upper triangles with R' R = J F^-2 J', flat as the blocks D, by Householder's Q R of F^-1 J'.
+
+    R has the root of the condition of D, and is had without D: half the digits of D are lost near the end.
+    A: work, (entries of a contact, components of a contact) at least.
+    """
     at = 0
     for i in range(offset.shape[0] - 1):
-        d = offset[i + 1] - offset[i]
-        L, X = work[0], work[1]
-        for a in range(d):  # D = L L'
-            for b in range(a + 1):
-                s = D[at + a * d + b]
-                for k in range(b):
-                    s -= L[a, k] * L[b, k]
-                L[a, b] = math.sqrt(s) if a == b else s / L[b, b]
-        for a in range(d):  # X = L^-1
-            for b in range(a + 1):
-                s = 1.0 if a == b else 0.0
-                for k in range(b, a):
-                    s -= L[a, k] * X[k, b]
-                X[a, b] = s / L[a, a]
-        for a in range(d):
-            for b in range(d):
+        first, d, high = offset[i], offset[i + 1] - offset[i], 0
+        for c in range(cone_start[i], cone_start[i + 1]):
+            o = start[c]
+            for a in range(size[c]):
+                A[high + a, :d] = 0.0
+                for b in range(size[c]):
+                    A[high + a, place[o + b] - first] += sign[o + b] * F_inverse[c, a, b]
+            high += size[c]
+        for k in range(d):
+            square = 0.0
+            for a in range(k, high):
+                square += A[a, k] * A[a, k]
+            length = -math.sqrt(square) if A[k, k] > 0.0 else math.sqrt(square)
+            R[at + k * d + k] = length
+            A[k, k] -= length
+            scale = -length * A[k, k]  # half of |reflector|²
+            for b in range(k + 1, d):
                 s = 0.0
-                for k in range(max(a, b), d):
-                    s += X[k, a] * X[k, b]
-                out[at + a * d + b] = s
+                for a in range(k, high):
+                    s += A[a, k] * A[a, b]
+                s = s / scale if scale > 0.0 else 0.0
+                for a in range(k, high):
+                    A[a, b] -= s * A[a, k]
+                R[at + k * d + b] = A[k, b]
+                R[at + b * d + k] = 0.0
         at += d * d
 
 
 @jit
-def apply_flat(offset, blocks, x, out):
-    """out <- blocks x for flat blocks, one per contact; another array than x."""
+def divide_rows(offset, R, rows, out):
+    """out <- R^-T rows, the rows of every contact.   rows, out (n, 2, k)."""
     at = 0
     for i in range(offset.shape[0] - 1):
         o, d = offset[i], offset[i + 1] - offset[i]
         for a in range(d):
-            s = 0.0
-            for b in range(d):
-                s += blocks[at + a * d + b] * x[o + b]
-            out[o + a] = s
+            for side in range(2):
+                for j in range(rows.shape[2]):
+                    s = rows[o + a, side, j]
+                    for b in range(a):
+                        s -= R[at + b * d + a] * out[o + b, side, j]
+                    out[o + a, side, j] = s / R[at + a * d + a]
+        at += d * d
+
+
+@jit
+def divide_roots(offset, R, x, turned, out):
+    """out <- R^-T x where turned, otherwise R^-1 x; out may be x."""
+    at = 0
+    for i in range(offset.shape[0] - 1):
+        o, d = offset[i], offset[i + 1] - offset[i]
+        for step in range(d):
+            a = step if turned else d - 1 - step
+            s = x[o + a]
+            if turned:
+                for b in range(a):
+                    s -= R[at + b * d + a] * out[o + b]
+            else:
+                for b in range(a + 1, d):
+                    s -= R[at + a * d + b] * out[o + b]
+            out[o + a] = s / R[at + a * d + a]
         at += d * d

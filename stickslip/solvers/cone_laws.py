@@ -50,6 +50,8 @@ class Run:
     """Most proximal Newton steps at the end."""
     limit: int
     """Most iterations."""
+    corrections: int = 0
+    """Most centrality corrections of an iteration."""
 
 
 def run(
@@ -81,8 +83,9 @@ class _Watched:
     def __init__(self, settings: Run, form: Motion, watch: Watch, inside: bool = False):
         self.settings, self.watch = settings, watch
         self.point = ConePoint(
-            form, settings.algorithm, inside=inside, separate=settings.separate, factor=settings.factor
-        )
+            form, settings.algorithm, inside=inside, separate=settings.separate, factor=settings.factor,
+            corrections=settings.corrections,
+        )  # fmt: skip
         self._operations = watch.operations
         self.look(0)
 

@@ -33,14 +33,23 @@ DAMPING = 0.99
 """Share of the way to the boundary that the simple algorithm goes."""
 EXPONENT = 2.0
 """Of the ratio of the gaps in sigma: SDPT3 (Toh, Todd & Tütüncü 1999) has 1 to 3, with little effect."""
+BOLD_EXPONENT = 3.0
+"""The same with centrality corrections, which make up for less centring."""
 LEAST_CENTRING = 0.1
 """Least sigma under the exact law: bolder steps leave the central path, which is not convex there."""
 SHORT, FAR, CENTRING = 0.1, 0.3, (0.3, 0.8)
 """Under the exact law, steps below SHORT are tried again with these sigma until they are FAR."""
+FURTHER, WORTH, LONG, LEAST = 0.3, 0.1, 0.99, 0.5
+"""Centrality corrections aim FURTHER than the step at hand, with eigenvalues of LEAST times the barrier;
+another follows while one gains WORTH of that, and the step is not LONG."""
+WEIGHTS = (1.0, 0.7, 0.4)
+"""Shares of a correction that are tried."""
 BACKTRACK = 0.8
 """Factor of a step whose end, by rounding, is not inside the cones."""
 IMPULSIVE = 3.0
 """First impulses, as a multiple of those that would stop the free motion."""
+LOST = 1e-12
+"""Growth of dinfeas, as a share of the first, at which a step is refused: equal steps can only lessen it."""
 SHORTEST = 1e-10
 """Steps below this are a jam."""
 Direction = tuple[Array, Array, Array, Array]
@@ -79,9 +88,13 @@ class ConePoint:
     """The iterates of one algorithm on one problem."""
 
     def __init__(
-        self, form: Motion, algorithm: str, *, inside: bool = False, separate: bool = False, factor: str = ""
-    ):
-        """`inside`: follow the exact law's s; `separate`: own steps for (v, y) and for r."""
+        self, form: Motion, algorithm: str, *, inside: bool = False, separate: bool = False,
+        factor: str = "", corrections: int = 0,
+    ):  # fmt: skip
+        """`inside`: follow the exact law's s; `separate`: own steps for (v, y) and for r.
+
+        `corrections`: most centrality corrections of an iteration, on scaled convex problems.
+        """
         if algorithm not in ALGORITHMS:
             raise ProblemError(f"algorithm is {algorithm!r}, expected one of {', '.join(ALGORITHMS)}")
         self.form, self.algorithm, self.inside, self.separate = form, algorithm, inside, separate
@@ -94,8 +107,12 @@ class ConePoint:
         self.system = System(form, kind)
         entries, width = cones.place.size, cones.width
         self._G, self._F, self._F_inverse = (np.zeros((cones.cones, width, width)) for _ in range(3))
+        self._corrections = corrections if symmetric and not inside else 0
         self._lam, self._work = np.zeros(entries), np.zeros((3, entries))
         self._D = np.zeros(int((np.diff(cones.offset) ** 2).sum()))
+        """The blocks J G J', or their roots where the system takes these, flat."""
+        entries_most = int(np.diff(np.append(cones.start, entries)[cones.cone_start]).max(initial=1))
+        self._root_work = np.zeros((entries_most, int(np.diff(cones.offset).max(initial=1))))
         self._length = np.zeros(3)
         self.shift = np.zeros(cones.block.size)
         """s of each contact, scaled as u_N [m/s], shape (contacts,)."""
@@ -116,6 +133,7 @@ class ConePoint:
         kernels.slack(cones.place, cones.sign, cones.constant, self.r, self.z)
         self.shift[:] = 0.0
         self._look()
+        self._first = float(np.linalg.norm(self._dual))
 
     @property
     def kappa(self) -> float:
@@ -203,20 +221,13 @@ class ConePoint:
             self._lam,
             self._work,
         )
-        kernels.contact_blocks(
-            cones.offset, cones.cone_start, *self._cones, cones.place, cones.sign, self._G, self._D
-        )
+        arrays = (cones.offset, cones.cone_start, *self._cones, cones.place, cones.sign)
+        if self.system.rooted:
+            kernels.roots(*arrays, self._F_inverse, self._D, self._root_work)
+        else:
+            kernels.contact_blocks(*arrays, self._G, self._D)
         if self._sloping:
-            kernels.add_slope(
-                cones.offset,
-                cones.cone_start,
-                *self._cones,
-                cones.place,
-                cones.sign,
-                self._slope,
-                self._G,
-                self._D,
-            )
+            kernels.add_slope(*arrays, self._slope, self._G, self._D)
         if not np.isfinite(self._D @ self._D):
             return "the scaling of the cones overflows: the iterate is at their boundary to rounding"
         failure = self.system.factor(self._D)
@@ -242,10 +253,13 @@ class ConePoint:
         affine = self._direction(0.0)
         shorter = min(1.0, *map(float, self._length[:2]))
         after = max(float(self._length[2]), 0.0) / (2.0 * max(1, self.form.split.cones))
-        sigma = min(1.0, (after / self.kappa) ** EXPONENT) if self.kappa > 0.0 else 0.0
+        exponent = BOLD_EXPONENT if self._corrections else EXPONENT
+        sigma = min(1.0, (after / self.kappa) ** exponent) if self.kappa > 0.0 else 0.0
         if self._sloping:
             sigma = min(max(sigma, LEAST_CENTRING), 0.9)
-        return sigma, 0.9 + 0.09 * shorter, self._direction(2.0 * sigma * self.kappa, affine[2:])
+        barrier = 2.0 * sigma * self.kappa
+        direction = self._corrected(barrier, self._direction(barrier, affine[2:]))
+        return sigma, 0.9 + 0.09 * shorter, direction
 
     def _centred(self, sigma: float, direction: "Direction") -> tuple[float, "Direction"]:
         """A direction towards the centre where the one at hand is short, if that goes further."""
@@ -273,9 +287,50 @@ class ConePoint:
         if self._sloping:
             kernels.gather_slope(cones.offset, cones.cone_start, *self._cones, self._slope, t, b_r)
         dv, dr = self.system.solve(-self._dual, b_r - self._u)
+        self._steps(t, dr, dy, dz)
+        return dv, dr, dy, dz
+
+    def _steps(self, t: Array, dr: Array, dy: Array, dz: Array) -> None:
+        """dy and dz of dr, and how far they go."""
+        cones, plain = self.form.split, self._scaling == kernels.PLAIN
         kernels.steps(
-            *self._cones, cones.place, cones.sign, self._G, t, dr, self.y, self.z, dy, dz, self._length
-        )
+            self._scaling, *self._cones, cones.place, cones.sign, self._G if plain else self._F_inverse, t,
+            dr, self.y, self.z, dy, dz, self._length, self._work[0],
+        )  # fmt: skip
+
+    def _corrected(self, barrier: float, direction: "Direction") -> "Direction":
+        """A step that goes further by centrality corrections (Gondzio 1996): one solve each, no factor."""
+        cones = self.form.split
+        for _ in range(self._corrections):
+            length = self._length.copy()
+            before = min(1.0, float(length[:2].min()))
+            if before >= LONG:
+                break
+            t, b_r = np.empty_like(self.y), np.empty(cones.kept.size)
+            kernels.recentre(
+                *self._cones, self._F, self._F_inverse, self._lam, self.y, self.z, *direction[2:],
+                min(1.0, before + FURTHER), LEAST * barrier, t, self._work,
+            )  # fmt: skip
+            kernels.gather(cones.place, cones.sign, t, b_r)
+            dv, dr = self.system.solve(np.zeros_like(self._dual), b_r)
+            dy, dz = np.empty_like(t), np.empty_like(t)
+            self._steps(t, dr, dy, dz)
+            self._length[:] = length
+            direction = self._weighted(direction, (dv, dr, dy, dz))
+            if min(1.0, float(self._length[:2].min())) < before + WORTH * FURTHER:
+                break
+        return direction
+
+    def _weighted(self, direction: "Direction", more: "Direction") -> "Direction":
+        """`direction` and the share of `more` with which it goes furthest (Colombo & Gondzio 2008)."""
+        best, weight, length = min(1.0, float(self._length[:2].min())), 0.0, self._length.copy()
+        for share in WEIGHTS:
+            length[0] = jordan.longest_step(*self._cones, self.y, direction[2] + share * more[2])
+            length[1] = jordan.longest_step(*self._cones, self.z, direction[3] + share * more[3])
+            reach = min(1.0, float(length[:2].min()))
+            if reach > best:
+                best, weight, self._length[:] = reach, share, length
+        dv, dr, dy, dz = (a + weight * b for a, b in zip(direction, more, strict=True))
         return dv, dr, dy, dz
 
     def _move(
@@ -297,8 +352,14 @@ class ConePoint:
                 alpha_p, alpha_d = (
                     a if ok else BACKTRACK * a for a, ok in zip((alpha_p, alpha_d), inside, strict=True)
                 )
+        before = self.v, self.r, self.y, self.z
+        most = float(np.linalg.norm(self._dual)) + LOST * self._first
         self.v, self.r, self.y, self.z = self.v + alpha_p * dv, r, y, z
         self._look()
+        if self.system.rooted and not self.separate and not np.linalg.norm(self._dual) <= most:
+            self.v, self.r, self.y, self.z = before
+            self._look()
+            return "the Newton step has lost its digits: it moves away from the equations of motion"
         return Step(sigma, alpha_p, alpha_d)
 
     def answer(self) -> Answer:

@@ -1,16 +1,21 @@
-"""The Newton matrix of the split problem, factored once per iteration: L D L', L U, or M + H D^-1 H'."""
+"""The Newton matrix of the split problem, factored once per iteration: L D L', L U, or M + H D^-1 H'.
+
+Between bodies, with D = R' R had from the scaling (`kernels.roots`), it is [M B; B' -I] with B = H R^-1, of
+which D itself, and so its square in condition, is no part.
+"""
 
 import time
 
 import numpy as np
 
 from stickslip.kernels import cone_point as kernels
-from stickslip.linalg.bodies import body_pattern
+from stickslip.linalg.bodies import SaddlePattern, body_pattern
 from stickslip.linalg.factor import CholeskyFactor, FactorFailure, QuasiDefiniteFactor, Regularisation
 from stickslip.linalg.front_lu import BlockLU
 from stickslip.linalg.pattern import BlockPattern
 from stickslip.linalg.symbolic import analyse
-from stickslip.problem.checks import Array, IntArray, ProblemError
+from stickslip.problem.checks import Array, IntArray, ProblemError, frozen
+from stickslip.problem.jacobian import ContactBlocks
 from stickslip.solvers.cone_motion import BodyMotion, Motion, SparseMotion
 
 FACTORS = ("ldl", "lu", "cholesky")
@@ -31,9 +36,12 @@ class System:
     def __init__(self, form: Motion, kind: str):
         if kind == "cholesky" and not isinstance(form, BodyMotion):
             raise ProblemError("ipm: factor='cholesky' needs H as contact blocks and M as body blocks")
-        if kind == "cholesky" and (np.diff(form.split.cone_start) == 0).any():
+        free = bool((np.diff(form.split.cone_start) == 0).any())
+        if kind == "cholesky" and free:
             kind = "ldl"  # free blocks have D = 0, which has no inverse
         self.form, self.kind = form, kind
+        self.rooted = isinstance(form, BodyMotion) and kind != "lu" and not free
+        """Whether `factor` takes the roots R of D, not D."""
         self.seconds = 0.0
         """Time spent here [s]."""
         self.operations = 0.0
@@ -47,8 +55,9 @@ class System:
             places = form.positions if isinstance(form, BodyMotion) else None
             minus = negative if form.saddle else None
             self._symbolic = analyse(form.pattern, negative=minus, positions=places)
-            free = (np.diff(form.split.cone_start) == 0).any()
             self._rule = Regularisation(static=FREE_STATIC if free else STATIC, least=1e-16)
+            if self.rooted:
+                self._rule = Regularisation(static=0.0, least=0.0)  # -I, then a positive definite rest
             self._ldl: QuasiDefiniteFactor | None = None
         else:
             assert isinstance(form, BodyMotion)
@@ -57,10 +66,11 @@ class System:
             self._cholesky: CholeskyFactor | None = None
 
     def factor(self, D: Array) -> str:
-        """Factor with the blocks D; why not, or nothing."""
+        """Factor with the blocks D, or their roots where `rooted`; why not, or nothing."""
         start = time.perf_counter()
-        self._D = D
         try:
+            if self.rooted:
+                self._divide(D)
             return getattr(self, "_factor_" + self.kind)(D)  # type: ignore[no-any-return]
         except FactorFailure as failure:
             return f"the Newton matrix cannot be factored: {failure}"
@@ -70,6 +80,10 @@ class System:
     def solve(self, b_v: Array, b_r: Array) -> tuple[Array, Array]:
         """dv and dr; NaN where there is no solution."""
         start = time.perf_counter()
+        if self.rooted:
+            c = np.empty_like(b_r)
+            kernels.divide_roots(self.form.split.offset, self._R, b_r, True, c)
+            b_r = c
         if self.kind == "cholesky":
             dv, x = self._refined(b_v, b_r)
         else:
@@ -89,8 +103,18 @@ class System:
                 back[self._order] = solved
                 solved = back
             dv, x = solved[: self._nv], solved[self._nv :]
+        if self.rooted:
+            kernels.divide_roots(self.form.split.offset, self._R, x, False, x)
         self.seconds += time.perf_counter() - start
         return dv, -x if self.form.saddle else x
+
+    def _divide(self, R: Array) -> None:
+        """B = H R^-1."""
+        form = self.form
+        assert isinstance(form, BodyMotion)
+        self._R, rows = R, np.empty_like(form.H.rows)
+        kernels.divide_rows(form.split.offset, R, form.H.rows, rows)
+        self._B = ContactBlocks(form.H.bodies, frozen(rows), form.H.offset)
 
     def _factor_lu(self, D: Array) -> str:
         if not self._lu.refactor(self.form.values(D)[self._take]):
@@ -99,7 +123,13 @@ class System:
         return ""
 
     def _factor_ldl(self, D: Array) -> str:
-        values = self.form.values(D)
+        form = self.form
+        if self.rooted:
+            assert isinstance(form, BodyMotion)
+            assert isinstance(form.pattern, SaddlePattern)
+            values = form.pattern.values(form.M, self._B, 1.0)
+        else:
+            values = form.values(D)
         if self._ldl is None:
             self._ldl = self._symbolic.quasi_definite(values, regularisation=self._rule)
         else:
@@ -115,12 +145,7 @@ class System:
     def _factor_cholesky(self, D: Array) -> str:
         form = self.form
         assert isinstance(form, BodyMotion)
-        self._inverse = np.empty_like(D)
-        wide = int(np.diff(form.split.offset).max(initial=1))
-        kernels.invert_blocks(form.split.offset, D, self._inverse, np.empty((2, wide, wide)))
-        if not np.isfinite(self._inverse.sum()):
-            return "blocks J G J' are not positive definite to rounding; factor='ldl' goes further"
-        values = self._bodies.values(form.M, form.H, self._inverse)
+        values = self._bodies.values(form.M, self._B, 1.0)
         if self._cholesky is None:
             self._cholesky = self._symbolic.cholesky(values, singular=0.0)
         else:
@@ -129,7 +154,7 @@ class System:
         return ""
 
     def _refined(self, b_v: Array, b_r: Array) -> tuple[Array, Array]:
-        """dv, x of [M H; H' -D], refined on that matrix."""
+        """dv, x of [M B; B' -I], refined on that matrix."""
         dv, x = self._eliminated(b_v, b_r)
         rest_v, rest_r, error = self._rest(b_v, b_r, dv, x)
         for _ in range(REFINEMENTS):
@@ -143,27 +168,22 @@ class System:
         return dv, x
 
     def _eliminated(self, b_v: Array, b_r: Array) -> tuple[Array, Array]:
-        """x = D^-1 (H' dv - b_r) inserted: (M + H D^-1 H') dv = b_v + H D^-1 b_r."""
+        """x = B' dv - b_r inserted: (M + B B') dv = b_v + B b_r."""
         form = self.form
         assert isinstance(form, BodyMotion)
         assert self._cholesky is not None
         count, k, _ = form.M.shape
-        x = np.empty_like(b_r)
-        kernels.apply_flat(form.split.offset, self._inverse, b_r, x)
-        dv = self._cholesky.solve(b_v + form.H.impulses(x, count).reshape(-1))
-        kernels.apply_flat(form.split.offset, self._inverse, form.H.velocities(dv.reshape(count, k), -b_r), x)
-        return dv, x
+        dv = self._cholesky.solve(b_v + self._B.impulses(b_r, count).reshape(-1))
+        return dv, self._B.velocities(dv.reshape(count, k), -b_r)
 
     def _rest(self, b_v: Array, b_r: Array, dv: Array, x: Array) -> tuple[Array, Array, float]:
         form = self.form
         assert isinstance(form, BodyMotion)
         count, k, _ = form.M.shape
-        Dx = np.empty_like(x)
-        kernels.apply_flat(form.split.offset, self._D, x, Dx)
-        momentum, speed = form.mass(dv), form.H.velocities(dv.reshape(count, k), np.zeros_like(b_r))
-        rest_v = b_v - momentum - form.H.impulses(x, count).reshape(-1)
-        rest_r = b_r - speed + Dx
-        sizes = _norm(b_v) + _norm(momentum), _norm(b_r) + _norm(speed) + _norm(Dx)
+        momentum, speed = form.mass(dv), self._B.velocities(dv.reshape(count, k), np.zeros_like(b_r))
+        rest_v = b_v - momentum - self._B.impulses(x, count).reshape(-1)
+        rest_r = b_r - speed + x
+        sizes = _norm(b_v) + _norm(momentum), _norm(b_r) + _norm(speed) + _norm(x)
         error = max(_norm(rest_v) / max(sizes[0], 1e-300), _norm(rest_r) / max(sizes[1], 1e-300))
         return rest_v, rest_r, error if np.isfinite(error) else np.inf
 

@@ -64,13 +64,14 @@ class Trace:
 def trace(
     problem: ContactProblem | GlobalProblem, algorithm: str = "nt-f", law: str = "relaxed", *,
     steps: str = "equal", tolerance: float = 1e-10, max_iterations: int = 200, factor: str = "",
-    measure: str = "",
+    measure: str = "", corrections: int = 0,
 ) -> Trace:  # fmt: skip
     """Run `algorithm` on `problem` until its error is below `tolerance`, and keep everything.
 
     law: "relaxed" or "inside". steps: "equal" or "separate". factor: "ldl", "lu", "cholesky", or what
     suits. measure: the complementarity in the error, "gap" or "product" (|y o z|); by default the gap
     for scaled algorithms, whose |y o z| falls only like its root, and the product for the others.
+    corrections: most centrality corrections of an iteration of the scaled algorithms; 0 for Nguyen's own.
     """
     for name, value, known in (
         ("law", law, LAWS),
@@ -85,8 +86,9 @@ def trace(
     with Compilation() as compilation, np.errstate(all="ignore"):
         start = time.perf_counter()
         point = ConePoint(
-            motion(problem), algorithm, inside=law == "inside", separate=steps == "separate", factor=factor
-        )
+            motion(problem), algorithm, inside=law == "inside", separate=steps == "separate", factor=factor,
+            corrections=corrections,
+        )  # fmt: skip
         while True:
             errors, at = point.measures(), time.perf_counter() - start
             error = _error(errors, by_gap)

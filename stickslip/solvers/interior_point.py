@@ -65,6 +65,9 @@ class InteriorPoint(Options):
         "auto", "on split cones: factor of the Newton matrix; auto: L D L' where it is symmetric, else L U",
         choices=("auto", *FACTORS),
     )  # fmt: skip
+    corrections: int = option(
+        3, "most centrality corrections of an iteration of nt-qp and nt-f on convex problems; 0: none", low=0
+    )
     rule: str = option(
         "fixed", "smoothing of the shift: fixed and tiny, or falling with the barrier or with its root",
         choices=("fixed", "barrier", "root"),
@@ -127,7 +130,7 @@ class InteriorPoint(Options):
         factor = "" if self.factor == "auto" else self.factor
         return Run(
             self._algorithm(problem), self.law, self.steps == "separate", factor, self.restarts, self.polish,
-            self.max_iterations,
+            self.max_iterations, self.corrections,
         )  # fmt: skip
 
     def _iterate(self, cone: "_ConeProblem", watch: Watch) -> None:

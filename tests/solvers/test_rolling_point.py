@@ -5,6 +5,7 @@ import pytest
 
 import stickslip as ss
 from stickslip import Status, judge
+from stickslip.kernels import cone_point as kernels
 from stickslip.scenes import make
 from stickslip.scenes.packing import deposit
 from stickslip.solvers import cone_motion, registry
@@ -270,3 +271,31 @@ def test_the_split_of_every_kind_of_block():
     )
     for name in ("start", "size", "group", "place", "sign", "constant"):
         np.testing.assert_array_equal(getattr(uniform, name), getattr(one_by_one, name))
+
+
+def test_roots_of_the_contact_blocks() -> None:
+    form = motion(make("packing", spheres=8, mu_roll=1e-3, velocity=0.1))
+    point = ConePoint(form, "nt-f", factor="ldl")
+    for _ in range(4):
+        point.advance()
+    cones = form.split
+    arrays = (cones.offset, cones.cone_start, cones.start, cones.size, cones.place, cones.sign)
+    D = np.zeros_like(point._D)
+    kernels.contact_blocks(*arrays, point._G, D)
+    R = np.zeros_like(D)
+    kernels.roots(*arrays, point._F_inverse, R, np.zeros((6, 5)))
+    D, R = D.reshape(-1, 5, 5), R.reshape(-1, 5, 5)
+    np.testing.assert_allclose(R.transpose(0, 2, 1) @ R, D, atol=1e-8 * np.abs(D).max())
+    assert (np.tril(R, -1) == 0.0).all()
+
+
+def test_corrections_save_iterations_and_change_no_answer() -> None:
+    problem = make("packing", spheres=60, mu_roll=1e-3, velocity=0.05, h=0.01)
+    plain, corrected = (trace(problem, "nt-f", tolerance=1e-10, corrections=c) for c in (0, 3))
+    assert plain.converged
+    assert corrected.converged
+    assert corrected.iterations < plain.iterations
+    dv = (
+        corrected.answer.v - plain.answer.v
+    )  # each is within ½ |dv|² <= gap of the solution, in the norm of M
+    assert dv @ motion(problem).mass(dv) <= 8e-10
