@@ -89,11 +89,12 @@ class ConePoint:
 
     def __init__(
         self, form: Motion, algorithm: str, *, inside: bool = False, separate: bool = False,
-        factor: str = "", corrections: int = 0,
+        factor: str = "", corrections: int = 0, fallback: bool = True,
     ):  # fmt: skip
         """`inside`: follow the exact law's s; `separate`: own steps for (v, y) and for r.
 
-        `corrections`: most centrality corrections of an iteration, on scaled convex problems.
+        `corrections`: most centrality corrections of an iteration, on scaled convex problems; `fallback`:
+        as of `System`.
         """
         if algorithm not in ALGORITHMS:
             raise ProblemError(f"algorithm is {algorithm!r}, expected one of {', '.join(ALGORITHMS)}")
@@ -104,7 +105,7 @@ class ConePoint:
         kind = factor or ("ldl" if symmetric and not inside else "lu")
         if kind != "lu" and not symmetric:
             raise ProblemError(f"algorithm {algorithm!r} has an unsymmetric matrix: factor must be 'lu'")
-        self.system = System(form, kind)
+        self.system = System(form, kind, fallback)
         entries, width = cones.place.size, cones.width
         self._G, self._F, self._F_inverse = (np.zeros((cones.cones, width, width)) for _ in range(3))
         self._corrections = corrections if symmetric and not inside else 0

@@ -33,7 +33,8 @@ GOOD = 1e-14
 class System:
     """Factor and solve; `seconds` counts the time in them."""
 
-    def __init__(self, form: Motion, kind: str):
+    def __init__(self, form: Motion, kind: str, fallback: bool = True):
+        """`fallback`: whether SuperLU, which may take a hundred times as long, does what our LU cannot."""
         if kind == "cholesky" and not isinstance(form, BodyMotion):
             raise ProblemError("ipm: factor='cholesky' needs H as contact blocks and M as body blocks")
         free = bool((np.diff(form.split.cone_start) == 0).any())
@@ -50,7 +51,7 @@ class System:
         self._order = form.order if isinstance(form, SparseMotion) else None
         negative = np.arange(form.pattern.widths.size) >= form.pattern.widths.size - form.split.block.size
         if kind == "lu":
-            self._take, self._lu = _unsymmetric(form.pattern)
+            self._take, self._lu = _unsymmetric(form.pattern, fallback)
         elif kind == "ldl":
             places = form.positions if isinstance(form, BodyMotion) else None
             minus = negative if form.saddle else None
@@ -188,7 +189,7 @@ class System:
         return rest_v, rest_r, error if np.isfinite(error) else np.inf
 
 
-def _unsymmetric(pattern: BlockPattern) -> tuple[IntArray, BlockLU]:
+def _unsymmetric(pattern: BlockPattern, fallback: bool) -> tuple[IntArray, BlockLU]:
     """Which value of the pattern each entry of the same matrix in block rows is, and its L U."""
     n = pattern.widths.size
     other = np.flatnonzero(pattern.one != pattern.other)
@@ -207,7 +208,7 @@ def _unsymmetric(pattern: BlockPattern) -> tuple[IntArray, BlockLU]:
     )
     take = np.repeat(pattern.source[:-1][block], entries) + inside
     start = np.searchsorted(row, np.arange(n + 1))
-    return take, BlockLU(pattern.offset, start, np.asarray(column, np.int64))
+    return take, BlockLU(pattern.offset, start, np.asarray(column, np.int64), fallback=fallback)
 
 
 def _norm(x: Array) -> float:

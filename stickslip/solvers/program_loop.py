@@ -167,18 +167,25 @@ class ProgramLoop:
         return self.watch.look(answer.r, iterations, answer.v, answer.lam)
 
     def _held(self, conversion: ProgramConversion) -> Array:
-        """s of the answer last looked at and (W - P) r after it [m/s], shape (nb + n,); or s alone."""
+        """s of the answer last looked at and, of an unsymmetric W or M, (W - P) r or v after it [m/s].
+
+        Shape (nb,), (nb + n,) or (nb + nv,).
+        """
         problem, u = self.problem, self.watch.u
         s = np.zeros(len(problem.K))
         if self.options.law == "exact":
             s = friction_shift(problem.K, u, self.options.facets)
-        if not self.unsymmetric or isinstance(problem, GlobalProblem):
+        if not self.unsymmetric:
             return s
+        if isinstance(problem, GlobalProblem):
+            return np.concatenate([s, _velocities(problem, self.last)])
         return np.concatenate([s, u - problem.u_free - conversion.problem.P @ self.last.r])
 
     def _program(self, conversion: ProgramConversion, held: Array) -> ConeProgram:
         """The program for what is held."""
         nb = len(self.problem.K)
+        if isinstance(self.problem, GlobalProblem) and self.unsymmetric:
+            return conversion.shifted(held[:nb], Answer(self.last.r, held[nb:]))
         program = conversion.shifted(held[:nb]) if held[:nb].any() else conversion.problem
         return program.with_(c=program.c + held[nb:]) if held.size > nb else program
 
@@ -225,11 +232,17 @@ def _at_rest(problem: ContactProblem | GlobalProblem) -> Answer:
 
 
 def _symmetric(problem: ContactProblem | GlobalProblem) -> bool:
-    """Whether W is symmetric to rounding; that of a global problem is so by itself."""
-    if isinstance(problem, GlobalProblem) or isinstance(problem.W, BodyDelassus) or not problem.size:
+    """Whether W or M is symmetric to rounding, beside the smallest entry of its diagonal."""
+    if not problem.size or (isinstance(problem, ContactProblem) and isinstance(problem.W, BodyDelassus)):
         return True
-    matrix = matrix_of(problem.W)
-    return bool(abs(matrix - matrix.T).max() <= ROUNDING * abs(matrix).max())
+    matrix = problem.M.sparse if isinstance(problem, GlobalProblem) else matrix_of(problem.W)
+    size = np.abs(matrix.diagonal()).min() if isinstance(problem, GlobalProblem) else abs(matrix).max()
+    return bool(abs(matrix - matrix.T).max() <= ROUNDING * size)
+
+
+def _velocities(problem: GlobalProblem, answer: Answer) -> Array:
+    """v of an answer, or that without impulses, shape (nv,)."""
+    return problem.M.solve(problem.f) if answer.v is None else answer.v
 
 
 def _finite(*arrays: Array) -> bool:

@@ -15,7 +15,7 @@ from stickslip.solvers.cone_point import ALGORITHMS
 from stickslip.studies import rolling_figures as figures
 from stickslip.studies import rolling_tables as tables
 from stickslip.studies.rolling_problems import FRICTIONS, SHOWN, Case, cases
-from stickslip.studies.rolling_runs import MEASURES, REPEATS, TOLERANCES, Run, record, warm_up
+from stickslip.studies.rolling_runs import MEASURES, NOT_LARGE, REPEATS, TOLERANCES, Run, record, warm_up
 from stickslip.studies.rolling_tables import Runs, jumped
 from stickslip.studies.study import Figure, Progress, Study, Table
 
@@ -25,9 +25,7 @@ SUMMARY = "rolling friction by interior point: four algorithms on piles and chut
 TOLERANCE = TOLERANCES[0]
 """What the report takes in all but its profiles [-]."""
 STEPPED = ("mehrotra", "nt-f")
-"""Algorithms that are also run with separate steps on all problems that are not large."""
-NOT_LARGE = 700
-"""Contacts up to which that is done."""
+"""Algorithms that are also run with separate steps on all problems of at most NOT_LARGE contacts."""
 FACTORS = ("lu", "ldl", "cholesky")
 """Factorisations that are timed against each other."""
 COARSE = 1e-6

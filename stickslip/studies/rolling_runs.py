@@ -35,6 +35,9 @@ STILL, BETTER = 8, 0.7
 A quarter of them will do where the report's measure is below the finest tolerance.
 """
 
+NOT_LARGE = 700
+"""Contacts up to which SuperLU steps in for an LU that has lost its pivots."""
+
 LIMIT = 5.0
 """Time after which a run is stopped [s]."""
 
@@ -157,7 +160,10 @@ def _run(
     errors, gap, judged, alpha, seconds = [], [], [], [(np.nan, np.nan)], []
     watch = _Watch()
     with watch:
-        point = ConePoint(motion(problem), algorithm, separate=steps == "separate", factor=factor)
+        point = ConePoint(
+            motion(problem), algorithm, separate=steps == "separate", factor=factor,
+            fallback=problem.contacts <= NOT_LARGE,
+        )  # fmt: skip
         measures = point.measures()
     best, marks, still = [np.inf, np.inf], [np.inf, np.inf], 0
     while True:

@@ -257,3 +257,13 @@ def test_recorded_problems(name, place):
         pytest.skip(registry.entry(name).availability)
     problem = ss.read(FOLDER / place)
     assert registry.make(name, tolerance=1e-6).solve(problem).or_raise()
+
+
+@needs_recorded
+@pytest.mark.parametrize("law", ["exact", "relaxed"])
+def test_an_unsymmetric_mass_matrix_is_held_in_the_loop(law):
+    """Light bodies of the chute have M as unsymmetric as it is large; equilibrium is with M as given."""
+    problem = ss.read(FOLDER / "rolling/Chute-ndof-768-nc-4-3.hdf5")
+    solution = ss.solve(problem, "clarabel", formulation="primal", law=law, tolerance=1e-6)
+    assert solution.status is (ss.Status.SOLVED if law == "exact" else ss.Status.RELAXED)
+    assert solution.residuals.equilibrium <= 1e-6
