@@ -1,8 +1,9 @@
 """Rolling friction by interior point: iterations, time beside Clarabel's, L D L' or L U, growth.
 
-    python benchmarks/rolling.py [--contacts 351] [--growth 351 1000 2500 5000] [--velocity 0.1] [--repeat 3]
+    python benchmarks/rolling.py [--scene packing] [--contacts 351] [--growth 351 1000 2500 5000]
+                                 [--velocity 0.1] [--repeat 3]
 
-The relaxation of one step of a sphere packing with rolling friction, bodies of 1 kg, the same cone program
+The relaxation of one step of spheres with rolling friction, bodies of 1 kg, the same cone program
 for both: min ½ v'Mv - f'v with the cones split. Times are the least of so many runs, without
 compilation, ours with all preparation, Clarabel's with that of its solver but not of the matrices.
 """
@@ -22,15 +23,17 @@ from stickslip.solvers.interior_point import InteriorPoint
 
 GAP = 1e-10
 """Gap at which the time is taken [J]."""
+PER_SPHERE = {"packing": 2.77, "chute": 2.8}
+"""Contacts of each sphere, about."""
 CORRECTIONS = InteriorPoint().corrections
 """Centrality corrections of the scaled algorithms, as the solver has them."""
 
 
-def packing(contacts: int, velocity: float = 0.1) -> GlobalProblem:
+def step(scene: str, contacts: int, velocity: float = 0.1) -> GlobalProblem:
     """Spheres of about 1 kg in steps of 0.01 s, which at velocities of about g h slide and roll."""
     return make(
-        "packing", spheres=max(1, round(contacts / 2.77)), mu=0.3, mu_roll=5e-3, radius=0.05, density=2000.0,
-        h=0.01, velocity=velocity,
+        scene, spheres=max(1, round(contacts / PER_SPHERE[scene])), mu=0.3, mu_roll=5e-3, radius=0.05,
+        density=2000.0, h=0.01, velocity=velocity,
     )  # fmt: skip
 
 
@@ -78,12 +81,13 @@ def by_us(
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--scene", choices=tuple(PER_SPHERE), default="packing")
     parser.add_argument("--contacts", type=int, default=351)
     parser.add_argument("--growth", type=int, nargs="*", default=[351, 1000, 2500, 5000])
     parser.add_argument("--velocity", type=float, default=0.1, help="of the bodies [m/s]; g h is 0.098")
     parser.add_argument("--repeat", type=int, default=3)
     given = parser.parse_args()
-    problem = packing(given.contacts, given.velocity)
+    problem = step(given.scene, given.contacts, given.velocity)
     theirs = min(by_clarabel(problem) for _ in range(given.repeat))
     print(f"{problem.contacts} contacts, gap {GAP:.0e}")
     print(f"  {'clarabel':<18}{1e3 * theirs[0]:9.1f} ms{theirs[1]:4d} iterations  {theirs[2]}")
@@ -103,7 +107,7 @@ def main() -> None:
         )
     rows = []
     for contacts in given.growth:
-        problem = packing(contacts, given.velocity)
+        problem = step(given.scene, contacts, given.velocity)
         ours = min(by_us(problem, "nt-f", "ldl") for _ in range(given.repeat))
         rows.append((problem.contacts, ours[0]))
         slope = (
