@@ -11,7 +11,7 @@ demo: .venv/run.stamp
 	$(BIN)/stickslip demo --out out
 
 test: .venv/test.stamp lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0
 
 lint: .venv/test.stamp
 	$(BIN)/ruff check .

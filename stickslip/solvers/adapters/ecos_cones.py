@@ -43,15 +43,23 @@ def run(program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramA
     G = csc(sp.vstack([given[zero:], objective], format="csr"))
     h = np.concatenate([program.b[zero:], [0.5, -0.5], np.zeros(rank)])
     dims = {"l": program.nonnegative, "q": [*cone_sizes(program.second_order), 2 + rank]}
-    equations = (csc(given[:zero]), program.b[:zero].copy()) if zero else ()
+    equal, right = given[:zero], program.b[:zero]
+    equal.eliminate_zeros()
+    told = np.diff(equal.indptr) > 0  # ECOS may crash on equations that have no unknown in them
+    if right[~told].any():
+        nothing = np.zeros(n), np.zeros(rows)
+        return answered(*nothing, Status.INFEASIBLE, 0, "an equation without unknowns is not 0 = 0")
+    equations = (csc(equal[told]), right[told].copy()) if told.any() else ()
     try:
         found = ecos.solve(
             np.concatenate([program.c, [1.0]]), G, h, dims, *equations, abstol=tolerance, reltol=tolerance,
             feastol=tolerance, max_iters=max_iterations, verbose=False,
         )  # fmt: skip
-    except RuntimeError:  # so it is with equations that have no unknown in them
+    except RuntimeError:
         return answered(np.zeros(n), np.zeros(rows), Status.STALLED, 0, "it cannot set up the program")
     info = found["info"]
-    multipliers = [found["y"] if zero else np.zeros(0), found["z"][: rows - zero]]
+    y = np.zeros(rows)
+    y[:zero][told] = found["y"] if told.any() else 0.0
+    y[zero:] = found["z"][: rows - zero]
     status = STATUS.get(int(info["exitFlag"]), Status.STALLED)
-    return answered(found["x"][:n], np.concatenate(multipliers), status, info["iter"], info["infostring"])
+    return answered(found["x"][:n], y, status, info["iter"], info["infostring"])
