@@ -136,7 +136,7 @@ def main() -> None:
     wanted = arguments.solvers.split(",")
     with threadpool_limits(1):
         rows = run(wanted)
-    summaries = [summary(rows, solver) for solver in wanted]
+    summaries = [summary(rows, solver) for solver in wanted if any(row["solver"] == solver for row in rows)]
     if arguments.json:
         print(json.dumps({"solves": rows, "solvers": summaries}, indent=2))
         return
