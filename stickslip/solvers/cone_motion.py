@@ -7,6 +7,7 @@ and the pattern of its Newton matrix, in which the blocks D_i = J G J' of the co
     (W + D) dr = b                      without them, (1.4)
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +33,7 @@ FULL = 0.3
 
 
 @dataclass(eq=False)
-class Motion:
+class Motion(ABC):
     """What all forms share; `w` is without the shift."""
 
     split: Split
@@ -64,17 +65,17 @@ class Motion:
             values[self.into] += D
         return values
 
+    @abstractmethod
     def residuals(self, v: Array, r: Array) -> tuple[Array, Array]:
         """M v - f - H r [N s], shape (nv,), and u = H' v + w [m/s], shape (n,)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def mass(self, v: Array) -> Array:
         """M v [N s], shape (nv,)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def free(self) -> Array:
         """v with r = 0, M v = f [m/s], shape (nv,)."""
-        raise NotImplementedError
 
 
 class BodyMotion(Motion):
