@@ -17,6 +17,7 @@ from stickslip.problem.sets import coulomb, free, interval, nonnegative, rolling
 from stickslip.problem.solution import Status
 from stickslip.solvers import registry
 from stickslip.solvers.adapters import (
+    curvature,
     gams_motion,
     gams_programs,
     gams_session,
@@ -217,7 +218,7 @@ def test_mosek_task_holds_the_program() -> None:
         pytest.skip(mosek_task.available())
     mosek: Any = importlib.import_module("mosek")
     program, x, _ = mixed()
-    F = mosek_task.root(program.P)
+    F = curvature.root(program.P)
     np.testing.assert_allclose((F.T @ F).toarray(), program.P.toarray(), atol=1e-12)
     with mosek.Env() as env, env.Task() as task:
         constraints = mosek_task.build(mosek, task, program)
@@ -242,7 +243,7 @@ def test_root_of_singular_curvature() -> None:
     J = np.random.default_rng(0).standard_normal((2, 5))
     P = np.zeros((9, 9))
     P[2:7, 2:7] = J.T @ J
-    F = mosek_task.root(ConeProgram(P, np.zeros(9), np.zeros((0, 9)), np.zeros(0)).P)
+    F = curvature.root(ConeProgram(P, np.zeros(9), np.zeros((0, 9)), np.zeros(0)).P)
     assert F.shape[0] == 2
     np.testing.assert_allclose((F.T @ F).toarray(), P, atol=1e-12)
 

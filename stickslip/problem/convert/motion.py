@@ -20,8 +20,8 @@ divided by r_N, which is bilinear in the momenta. sigma_k = |u_k| and d_k = -u_k
 where something slides or opens, and rows keep their size at contacts that hardly press; d_k is not unique
 at contacts that touch without force.
 
-The relaxation replaces u_N by u_N - sum_k mu_k |u_k|, which is what the equations of motion of Melanz
-& Mazhar 2014 solve; its norm has no derivative where a contact sticks and is smoothed.
+The relaxation replaces u_N by u_N - sum_k mu_k |u_k|, which is what the equations of motion of
+seed 000 solve; its norm has no derivative where a contact sticks and is smoothed.
 
 r is not unique where contacts are redundant: solvers must bear a singular Jacobian.
 """

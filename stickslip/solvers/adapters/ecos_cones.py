@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.solution import Status
 from stickslip.solvers.adapters.answers import answered, cone_sizes, csc
-from stickslip.solvers.adapters.mosek_task import root
+from stickslip.solvers.adapters.curvature import root
 from stickslip.solvers.programs import ProgramAnswer
 
 STATUS = {

@@ -2,7 +2,7 @@
 
     min ½ x'P x + c'x   over x and s,   A x + b - s = 0,   s_nonnegative >= 0,   cones as in `smooth`
 
-the dual and primal models of Melanz & Mazhar 2014 at once, with their `modtype` as `form`. y are the
+the dual and primal models of seed 000 at once, with its `modtype` as `form`. y are the
 marginals of the linear rows, mended: CPLEX, Xpress and COPT give none of QCPs, the others poor ones at the
 tip of a cone.
 """

@@ -14,18 +14,15 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from stickslip.problem.checks import Array
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.solution import Status
+from stickslip.solvers.adapters.curvature import root
 from stickslip.solvers.programs import MissingPackage, ProgramAnswer
 
 LICENCE = range(1000, 1032)
 """MOSEK's response codes that speak of licences."""
-
-NO_CURVATURE = 1e-14
-"""Eigenvalue of P, over the largest of its block, below which it is taken to be zero."""
 
 
 def available() -> str:
@@ -86,27 +83,6 @@ def build(mosek: Any, task: Any, program: ConeProgram) -> int:
         task.appendaccseq(task.appendrquadraticconedomain(2 + F.shape[0]), m, None)
     task.putobjsense(mosek.objsense.minimize)
     return constraints
-
-
-def root(P: sp.csr_array) -> sp.csr_array:
-    """F with P = F'F, shape (rank, n), block by block of P: its eigenvectors, as P may be singular."""
-    n = P.shape[0]
-    count, label = connected_components(P, directed=False)
-    order = np.argsort(label, kind="stable")
-    ends = np.searchsorted(label[order], np.arange(count + 1))
-    rows, columns, entries = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
-    rank = 0
-    for first, last in pairwise(ends.tolist()):
-        part = order[first:last]
-        values, vectors = np.linalg.eigh(P[part][:, part].toarray())
-        kept = values > NO_CURVATURE * abs(values).max(initial=0.0)
-        block = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
-        rows.append(np.repeat(rank + np.arange(block.shape[0]), part.size))
-        columns.append(np.tile(part, block.shape[0]))
-        entries.append(block.ravel())
-        rank += block.shape[0]
-    where = np.concatenate(rows), np.concatenate(columns)
-    return sp.csr_array((np.concatenate(entries), where), shape=(rank, n))
 
 
 def _line(message: str) -> str:

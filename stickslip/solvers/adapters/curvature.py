@@ -1,0 +1,31 @@
+"""A quadratic objective as a cone, for solvers that know linear ones only: a root of P."""
+
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+
+NO_CURVATURE = 1e-14
+"""Eigenvalue of P, over the largest of its block, below which it is taken to be zero."""
+
+
+def root(P: sp.csr_array) -> sp.csr_array:
+    """F with P = F'F, shape (rank, n), block by block of P: its eigenvectors, as P may be singular."""
+    n = P.shape[0]
+    count, label = connected_components(P, directed=False)
+    order = np.argsort(label, kind="stable")
+    ends = np.searchsorted(label[order], np.arange(count + 1))
+    rows, columns, entries = [np.zeros(0, int)], [np.zeros(0, int)], [np.zeros(0)]
+    rank = 0
+    for first, last in pairwise(ends.tolist()):
+        part = order[first:last]
+        values, vectors = np.linalg.eigh(P[part][:, part].toarray())
+        kept = values > NO_CURVATURE * abs(values).max(initial=0.0)
+        block = np.sqrt(values[kept])[:, None] * vectors[:, kept].T
+        rows.append(np.repeat(rank + np.arange(block.shape[0]), part.size))
+        columns.append(np.tile(part, block.shape[0]))
+        entries.append(block.ravel())
+        rank += block.shape[0]
+    where = np.concatenate(rows), np.concatenate(columns)
+    return sp.csr_array((np.concatenate(entries), where), shape=(rank, n))
