@@ -49,7 +49,7 @@ def make_solver(name: str, tolerance: float | None, given: Sequence[str]) -> Any
 
 def parse(spec: Field[Any], text: str) -> bool | int | float | str:
     """`text` as the type of the option's default; `InputError` says what would have been right."""
-    from stickslip.solvers.options import allowed
+    from stickslip.options import allowed
 
     kind: Any = type(spec.default)
     try:

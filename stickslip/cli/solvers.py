@@ -83,8 +83,8 @@ def _option(spec: Field[Any]) -> dict[str, Any]:
 
 
 def _show_one(name: str) -> None:
+    from stickslip.options import allowed
     from stickslip.solvers import registry
-    from stickslip.solvers.options import allowed
 
     entry = registry.entry(name)
     law = "Coulomb's law" if entry.exact else entry.instead

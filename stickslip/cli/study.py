@@ -16,7 +16,8 @@ from stickslip.cli.progress import watch_parts
 from stickslip.cli.tables import finite, table
 
 if TYPE_CHECKING:
-    from stickslip.studies.study import Study, Table
+    from stickslip.exhibits import Table
+    from stickslip.studies.study import Study
 
 
 def study(

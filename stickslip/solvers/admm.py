@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import splitting as kernels
+from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert import unit_free
@@ -29,7 +30,6 @@ from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.certify import Attempt, certified
 from stickslip.solvers.convex import ConvexProblem
 from stickslip.solvers.factors import Singular, factor_of
-from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import anderson, body_sweeps, gauss_seidel
+from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.solution import Problem, Solution
 from stickslip.solvers.certify import Attempt, certified
 from stickslip.solvers.gauss_seidel import GaussSeidel, Loop, by_sweeps
-from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
 from stickslip.solvers.registry import Progress
 
 ACCELERATED: dict[Any, Callable[..., None]] = {

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels.jit import Compilation
+from stickslip.options import Options, iterations_option, tolerance_option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.exhaustion import count_bases, exhaust
 from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.certify import Attempt, certified_box
-from stickslip.solvers.options import Options, iterations_option, tolerance_option
 from stickslip.solvers.registry import Progress
 
 BASES = 1 << 18

@@ -20,6 +20,7 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
+from stickslip.options import LARGEST_INT, Options, iterations_option, option, tolerance_option
 from stickslip.problem.certificate import Certificate
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.contact import ContactProblem, GlobalProblem
@@ -33,7 +34,6 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.certify import Attempt, certified, certified_globally
 from stickslip.solvers.infeasibility import find_certificate
-from stickslip.solvers.options import LARGEST_INT, Options, iterations_option, option, tolerance_option
 from stickslip.solvers.program_loop import ProgramLoop
 from stickslip.solvers.programs import Adapter, needed
 from stickslip.solvers.registry import Progress

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import splitting
+from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert import unit_free
@@ -25,7 +26,6 @@ from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.certify import Attempt, certified
 from stickslip.solvers.convex import METHODS, ConvexProblem, convex_method
 from stickslip.solvers.factors import Singular
-from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 

@@ -19,13 +19,13 @@ from stickslip.kernels import body_sweeps, cones, friction, gauss_seidel, one_co
 from stickslip.kernels.jit import Compilation
 from stickslip.kernels.local import EXTRAS_3
 from stickslip.kernels.residuals import MEASURES
+from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.checks import Array, IntArray, ProblemError
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.certify import Attempt, certified
-from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
 from stickslip.solvers.registry import Progress
 
 CHUNK = 1_000_000

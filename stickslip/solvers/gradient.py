@@ -10,13 +10,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert import unit_free
 from stickslip.problem.solution import Problem, Solution
 from stickslip.solvers.certify import Attempt, certified
 from stickslip.solvers.convex import ConvexProblem, Gradient
-from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 

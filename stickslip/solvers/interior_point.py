@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels import cones, interior, jordan, newton_systems
 from stickslip.linalg.front_lu import BlockLU
+from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.operator import BlockDelassus
@@ -29,7 +30,6 @@ from stickslip.solvers.certify import Attempt, certified, certified_globally
 from stickslip.solvers.cone_laws import LAWS, POLISHING, Run, run
 from stickslip.solvers.cone_point import ALGORITHMS
 from stickslip.solvers.cone_systems import FACTORS
-from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
 from stickslip.solvers.prox import ProximalNewton
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch

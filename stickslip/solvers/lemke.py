@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import bases, pivoting
+from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate, check_certificate
 from stickslip.problem.checks import Array, IntArray, frozen
@@ -29,7 +30,6 @@ from stickslip.problem.exhaustion import finished
 from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.certify import Attempt, certified_box
 from stickslip.solvers.infeasibility import find_certificate
-from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 

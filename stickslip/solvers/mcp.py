@@ -21,6 +21,7 @@ from functools import cache, partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem, GlobalProblem
@@ -30,7 +31,6 @@ from stickslip.problem.nonlinear import NonlinearProblem, box_as_nonlinear
 from stickslip.problem.solution import AnyProblem, Solution, Status
 from stickslip.solvers.certify import Attempt, certified_as_given
 from stickslip.solvers.mcp_newton import MAPS, Newton, balance, face, interior
-from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 

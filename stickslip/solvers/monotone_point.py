@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate
 from stickslip.problem.checks import Array
@@ -20,7 +21,6 @@ from stickslip.problem.convert.complementarity import is_monotone, least_eigenva
 from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.certify import Attempt, certified_box
 from stickslip.solvers.lemke import box_certificate, settled
-from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 

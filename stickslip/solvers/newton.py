@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import newton_systems
+from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
@@ -26,7 +27,6 @@ from stickslip.solvers.certify import Attempt, certified, certified_box, certifi
 from stickslip.solvers.newton_box import STARTS, newton
 from stickslip.solvers.newton_global import GlobalSystem
 from stickslip.solvers.newton_reduced import ReducedSystem
-from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import HALVING, Watch
 

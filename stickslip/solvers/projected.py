@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import projected as kernels
+from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert import unit_free
 from stickslip.problem.operator import product_arrays
 from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.certify import Attempt, certified
-from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 

@@ -19,13 +19,13 @@ from stickslip.kernels import prox_newton as kernel
 from stickslip.kernels.jit import Compilation
 from stickslip.kernels.residuals import MEASURES
 from stickslip.linalg.front_lu import BlockLU
+from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.residuals import metric
 from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.certify import Attempt, certified
 from stickslip.solvers.gauss_seidel import GaussSeidel
-from stickslip.solvers.options import Options, iterations_option, option, tolerance_option
 from stickslip.solvers.registry import Progress
 
 COMPILED = 120

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.exhibits import Cell, Column, Curve, Figure, Panel, Table
 from stickslip.problem.contact import GlobalProblem
 from stickslip.scenes.incline import incline
 from stickslip.scenes.rigid import GRAVITY
 from stickslip.solvers import registry
 from stickslip.studies import incline_cells, incline_printed
 from stickslip.studies.incline_cells import Found, Row
-from stickslip.studies.study import Cell, Column, Curve, Figure, Panel, Progress, Study, Table
+from stickslip.studies.study import Progress, Study
 
 NAME = "incline"
 SUMMARY = "A box on a slope: formulations × solvers, beside the printed tables of 2014."

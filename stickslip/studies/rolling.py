@@ -11,13 +11,14 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from stickslip.exhibits import Figure, Table
 from stickslip.solvers.cone_point import ALGORITHMS
 from stickslip.studies import rolling_figures as figures
 from stickslip.studies import rolling_tables as tables
 from stickslip.studies.rolling_problems import FRICTIONS, SHOWN, Case, cases
 from stickslip.studies.rolling_runs import MEASURES, NOT_LARGE, REPEATS, TOLERANCES, Run, record, warm_up
 from stickslip.studies.rolling_tables import Runs, jumped
-from stickslip.studies.study import Figure, Progress, Study, Table
+from stickslip.studies.study import Progress, Study
 
 NAME = "rolling"
 SUMMARY = "rolling friction by interior point: four algorithms on piles and chutes of spheres"

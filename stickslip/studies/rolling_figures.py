@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from stickslip.bench.profiles import performance_profile
+from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.studies.rolling_runs import ERRORS, MEASURES, TOLERANCES, Run
 from stickslip.studies.rolling_tables import Runs, profile_costs
-from stickslip.studies.study import Curve, Figure, Panel
 
 WIDEST = 16.0
 """Largest factor tau that the profiles show."""

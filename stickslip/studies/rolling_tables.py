@@ -5,10 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from stickslip.bench.profiles import performance_profile
+from stickslip.exhibits import Cell, Column, Table
 from stickslip.problem.checks import Array
 from stickslip.solvers.cone_point import ALGORITHMS
 from stickslip.studies.rolling_runs import MEASURES, TOLERANCES, Run
-from stickslip.studies.study import Cell, Column, Table
 
 PRINTED = {
     "simple": (8358, 8.086672),

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import MaxNLocator, NullFormatter
 
-from stickslip.studies.study import Figure, Panel
+from stickslip.exhibits import Figure, Panel
 from stickslip.view.convergence import COLOURS, ZERO, save
 
 WIDTH, HEIGHT = 3.4, 2.5

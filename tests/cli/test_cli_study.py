@@ -10,7 +10,8 @@ import pytest
 
 from stickslip import studies
 from stickslip.cli.study import slug
-from stickslip.studies.study import Column, Curve, Figure, Panel, Study, Table
+from stickslip.exhibits import Column, Curve, Figure, Panel, Table
+from stickslip.studies.study import Study
 
 
 @pytest.fixture

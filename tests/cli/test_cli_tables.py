@@ -10,7 +10,7 @@ from stickslip.cli.errors import InputError, complain
 from stickslip.cli.options import parse
 from stickslip.cli.progress import watch
 from stickslip.cli.tables import duration, pairs, print_json, table
-from stickslip.solvers.options import option
+from stickslip.options import option
 
 
 def test_json_is_strict(capsys):

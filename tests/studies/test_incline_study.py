@@ -4,9 +4,9 @@ import math
 
 import pytest
 
+from stickslip.exhibits import shown
 from stickslip.solvers import registry
 from stickslip.studies import incline, incline_cells, incline_printed
-from stickslip.studies.study import shown
 
 CASE = {case.name: case for case in incline.CASES}
 

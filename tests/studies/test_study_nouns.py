@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip import studies
-from stickslip.studies.study import NOT_RUN, Column, Table, shown
+from stickslip.exhibits import NOT_RUN, Column, Table, shown
 from stickslip.view.convergence import FORMATS
 from stickslip.view.figures import draw
 
@@ -42,7 +42,7 @@ def test_studies_by_name() -> None:
 
 @pytest.mark.parametrize("ending", FORMATS)
 def test_the_same_figure_gives_the_same_bytes(ending, tmp_path) -> None:
-    from stickslip.studies.study import Curve, Figure, Panel
+    from stickslip.exhibits import Curve, Figure, Panel
 
     x = np.arange(1.0, 6.0)
     falling = Curve("falling", x, np.array([1.0, 1e-3, 0.0, np.nan, 1e-9]))

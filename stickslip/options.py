@@ -1,6 +1,6 @@
-"""Options of solvers: typed fields with a unit, a default, a range and a sentence.
+"""Options of solvers and schemes: typed fields with a unit, a default, a range and a sentence.
 
-`Options` checks every field against its range when a solver is made, so that an absurd value is a
+`Options` checks every field against its range when it is made, so that an absurd value is a
 `ValueError` that names it, and a misspelt name a `TypeError`, before any computation.
 """
 
@@ -17,7 +17,7 @@ def option(
     default: Any, doc: str, *, unit: str = "-", low: float = -math.inf, high: float = math.inf,
     open_low: bool = False, open_high: bool = False, choices: tuple[str, ...] = (),
 ) -> Any:  # fmt: skip
-    """A field of a solver: default, sentence, unit, and the range or the choices it must keep."""
+    """A field of options: default, sentence, unit, and the range or the choices it must keep."""
     metadata = {
         "doc": doc, "unit": unit, "low": low, "high": high,
         "open_low": open_low, "open_high": open_high, "choices": choices,
@@ -38,7 +38,7 @@ def iterations_option(default: int, what: str = "iterations") -> Any:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """Base of every solver: a frozen set of checked options."""
+    """Base of every solver and scheme: a frozen set of checked options."""
 
     def __post_init__(self) -> None:
         for spec in fields(self):

@@ -1,0 +1,137 @@
+"""Tables and figures as plain data: the command line prints and writes them, `view` draws them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.problem.checks import Array
+
+Cell = str | int | float | bool | None
+"""What a table holds: text, a number, yes or no, or None where nothing was run."""
+
+NOT_RUN = "not run"
+"""How a cell without a value is shown."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table: its heading, and how its numbers are written."""
+
+    name: str
+    """Heading, with the unit in brackets where there is one."""
+    form: str = ".4g"
+    """Format of floating-point cells, as of `format`; ".10g" for ten digits."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A titled table; a column may be given by its name alone."""
+
+    title: str
+    """What the table shows, one line."""
+    columns: Sequence[Column | str]
+    """Headings, from left to right."""
+    rows: Sequence[Sequence[Cell]]
+    """Cells of each row, as many as there are columns."""
+    note: str = ""
+    """What a reader must know to read it; printed below."""
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"{self.title}: a row of {len(row)} cells under {len(self.columns)} columns")
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(column.name for column in self._columns)
+
+    @property
+    def numeric(self) -> tuple[str, ...]:
+        """Names of the columns that hold numbers (and gaps) only."""
+        return tuple(
+            column.name
+            for k, column in enumerate(self._columns)
+            if any(_is_number(row[k]) for row in self.rows)
+            and all(_is_number(row[k]) or row[k] is None for row in self.rows)
+        )
+
+    def text(self) -> list[tuple[str, ...]]:
+        """The cells as they are shown."""
+        return [
+            tuple(shown(cell, column.form) for cell, column in zip(row, self._columns, strict=True))
+            for row in self.rows
+        ]
+
+    @property
+    def _columns(self) -> tuple[Column, ...]:
+        return tuple(Column(c) if isinstance(c, str) else c for c in self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """One line of a panel."""
+
+    name: str
+    """For the legend; curves of one name share an entry and a colour."""
+    x: Array
+    """Abscissae, in the unit of the panel [-], shape (points,)."""
+    y: Array
+    """Ordinates, in the unit of the panel; NaN leaves a gap [-], shape (points,)."""
+    style: str = "-"
+    """Line style of Matplotlib, or "o" for points alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One pair of axes."""
+
+    title: str
+    """Above the axes."""
+    x_label: str
+    """Quantity and unit along x."""
+    y_label: str
+    """Quantity and unit along y."""
+    curves: Sequence[Curve]
+    """What is drawn, in order."""
+    log_x: bool = False
+    """Whether x is logarithmic."""
+    log_y: bool = False
+    """Whether y is logarithmic."""
+    steps: bool = False
+    """Whether the curves are step functions, constant to the right of each point."""
+    level: float | None = None
+    """A dotted horizontal line, such as a tolerance, in the unit of y."""
+    y_range: tuple[float, float] | None = None
+    """Ends of the y axis, in the unit of y; what the curves need if None."""
+
+
+@dataclass(frozen=True, eq=False)
+class Figure:
+    """Panels in rows of `across`, under one title."""
+
+    title: str
+    """Above all panels."""
+    panels: Sequence[Panel]
+    """Row by row."""
+    across: int = 2
+    """Panels in a row."""
+
+
+def shown(cell: Cell, form: str = ".4g") -> str:
+    """A cell as text: None is "not run", an infinite or undefined number a dash."""
+    if cell is None:
+        return NOT_RUN
+    if isinstance(cell, bool | np.bool_):
+        return "yes" if cell else "no"
+    if isinstance(cell, float | np.floating):
+        return format(cell, form) if math.isfinite(cell) else "–"
+    return str(cell)
+
+
+def _is_number(cell: Cell) -> bool:
+    return isinstance(cell, int | float | np.number) and not isinstance(cell, bool)

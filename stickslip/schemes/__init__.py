@@ -1,0 +1,1 @@
+"""When: how a nonsmooth system is carried over one step of time."""

@@ -1,0 +1,139 @@
+"""One step of time as data: state in, step out, nothing hidden.
+
+A scheme is a frozen set of options and three verbs: `begin` makes its memory, `step` carries a state over
+h, `levels` says which derivative of y each interaction's law is stated on. The solver arrives as an argument.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.laws import BoolArray
+from stickslip.problem.checks import Array
+from stickslip.problem.contact import Level
+from stickslip.problem.solution import AnyProblem, Solution
+from stickslip.systems.system import NonsmoothSystem
+
+Memory = dict[str, Array]
+"""What a scheme carries from step to step beside the state (last multipliers for warm starts, the previous
+q, ...): named float arrays whose shapes never change, so that a saved step resumes bit for bit."""
+
+
+class Solver(Protocol):
+    """What a scheme needs of a solver."""
+
+    def solve(self, problem: AnyProblem, *, guess: ArrayLike | None = None) -> Solution:
+        """The certified answer."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class State:
+    """Where everything is at one time."""
+
+    t: float
+    """Time [s]."""
+    q: Array
+    """Coordinates of all systems, states x of first-order ones [m, rad, or any], shape (nq,)."""
+    v: Array
+    """Velocities of all systems [m/s, rad/s], shape (nv,)."""
+    z: Array
+    """Discrete parameters of all systems [any], shape (nz,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened at one instant of a step."""
+
+    t: float
+    """When [s]."""
+    kind: str
+    """`impact`, `take-off`, `stick`, `slip`, `zeno`, ..."""
+    interaction: str
+    """Name of the interaction; empty where it is none's."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Step:
+    """A step and all that was done in it. Components and blocks are those of all interactions in order."""
+
+    state: State
+    """At the end of the step."""
+    h: float
+    """Length of the step [s]."""
+    r: Array
+    """Multipliers: impulses over the step in mechanics [N s], lam in first order, shape (size,)."""
+    u: Array
+    """What the law constrained: ẏ at velocity level [m/s], y at position level [m], shape (size,)."""
+    y: Array
+    """Outputs at the end of the step [m, rad, or any], shape (size,)."""
+    forecast: Array
+    """What decided whether a block is active: its forecast gap [m], shape (blocks,); -inf: it always is."""
+    active: BoolArray
+    """Blocks that entered the problem [-], shape (blocks,), bool."""
+    levels: tuple[Level, ...]
+    """Which derivative of y each interaction's law was stated on."""
+    memory: Memory
+    """The scheme's memory at the end of the step."""
+    solves: tuple[Solution, ...] = ()
+    """The problems that the answer rests on, one per set of coupled interactions and phase, with the judge's
+    word; for a Newton loop those of its last iteration."""
+    newton: int = 0
+    """Newton iterations."""
+    events: tuple[Event, ...] = ()
+    """What happened within the step."""
+    reason: str = ""
+    """Why the step is not good, where it is not."""
+    measures: dict[str, float] = field(default_factory=dict)
+    """What else the scheme measured, by name with its unit: «projection [m]»."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether every problem was solved to its tolerance and every loop converged."""
+        return not self.reason and all(one.ok for one in self.solves)
+
+    @property
+    def natural(self) -> float:
+        """Largest natural residual of its problems [-]; 0 where there was none."""
+        return max((one.residuals.natural for one in self.solves), default=0.0)
+
+    @property
+    def natural_scaled(self) -> float:
+        """Largest unit-free natural residual of its problems [-]; 0 where there was none."""
+        return max((one.residuals.natural_scaled for one in self.solves), default=0.0)
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of the solver, over all problems."""
+        return sum(one.iterations for one in self.solves)
+
+
+class Scheme(Protocol):
+    """A way through time."""
+
+    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
+        """The memory before the first step; a ModelError where the scheme cannot carry the system."""
+
+    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+        """The step of length h that begins at `state`."""
+
+    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
+        """Which derivative of y each interaction's law is stated on."""
+
+
+def first_state(system: NonsmoothSystem, t: float = 0.0) -> State:
+    """The state from which a system starts."""
+    return State(t, system.q0, system.v0, system.z0)
+
+
+def frozen_state(t: float, q: Array, v: Array, z: Array) -> State:
+    """A state whose arrays can no longer be written to: users' functions are given them."""
+    for array in (q, v, z):
+        array.flags.writeable = False
+    return State(t, q, v, z)
+
+
+def arrays(**named: Any) -> Memory:
+    """A memory of named arrays."""
+    return {name: np.array(value, float) for name, value in named.items()}

@@ -1,0 +1,1 @@
+"""Equations you write: dynamics, relations, and the interactions that tie them to laws."""

@@ -1,0 +1,85 @@
+"""Jacobians: given by the user, or by central differences; and the check of one against the other."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from stickslip.problem.checks import Array
+from stickslip.systems.quantities import Given, ModelError, Quantity, quantity
+
+STEP = float(np.finfo(float).eps) ** (1.0 / 3.0)
+"""Relative step of central differences: rounding and truncation are then of one size."""
+AGREEMENT = 1e-6
+"""Largest relative difference between a given Jacobian and central differences that passes a check."""
+
+
+def differences(
+    function: Callable[[float, Array, Array, Array], Array], which: int, rows: int
+) -> Callable[[Any, Any, Any, Any], Array]:
+    """d function / d argument `which` (0 for time) by central differences, shape (rows, size of it);
+    a derivative by time has shape (rows,)."""
+
+    def derivative(*arguments: Any) -> Array:
+        point = [arguments[0], *(np.array(a, float) for a in arguments[1:])]
+        if which == 0:
+            return _slope(function, point, 0, None, float(arguments[0]))
+        size = point[which].shape[0]
+        J = np.empty((rows, size))
+        for j in range(size):
+            J[:, j] = _slope(function, point, which, j, float(point[which][j]))
+        return J
+
+    return derivative
+
+
+def _slope(function: Callable[..., Array], point: list[Any], which: int, j: int | None, x: float) -> Array:
+    step = STEP * max(1.0, abs(x))
+    ends = []
+    for end in (x + step, x - step):
+        moved = list(point)
+        if j is None:
+            moved[which] = end
+        else:
+            moved[which] = point[which].copy()
+            moved[which][j] = end
+        ends.append(np.array(function(*moved), float))
+    return (ends[0] - ends[1]) / ((x + step) - (x - step))
+
+
+def jacobian(
+    owner: str, name: str, given: Given | None, of: Quantity | None, which: int, size: int,
+    arguments: tuple[str, str, str, str],
+) -> Quantity | None:  # fmt: skip
+    """The Jacobian `name` of the quantity `of` by its argument `which` of that size: as given, zero where
+    `of` does not depend on it, and otherwise by central differences."""
+    if of is None:
+        if given is not None:
+            raise ModelError(f"{owner}: {name} is given, but what it is the derivative of is not")
+        return None
+    rows = of.shape[0]
+    shape = (rows,) if which == 0 else (rows, size)
+    if given is not None:
+        return quantity(owner, name, given, shape, arguments)
+    if of.constant is not None or arguments[which] not in of.wanted:
+        return None
+    return Quantity(owner, name, shape, differences(of, which, rows))
+
+
+def check(derivative: Quantity, of: Quantity, which: int, t: float, a: Array, b: Array, z: Array) -> float:
+    """Largest difference between a Jacobian and central differences, over the largest entry [-].
+
+    A ModelError that names the worst entry where it is above `AGREEMENT`.
+    """
+    ours = derivative(t, a, b, z)
+    other = differences(of, which, of.shape[0])(t, a, b, z)
+    scale = max(float(np.abs(other).max(initial=0.0)), float(np.abs(ours).max(initial=0.0)), 1e-300)
+    error = np.abs(ours - other) / scale
+    worst = float(error.max(initial=0.0))
+    if not worst <= AGREEMENT:
+        at = tuple(int(i) for i in np.unravel_index(int(np.argmax(error)), error.shape))
+        raise ModelError(
+            f"{derivative.owner}: at t = {t:.9g} s, {derivative.name}{list(at)} is {ours[at]:.9g},"
+            f" but differences of {of.name} give {other[at]:.9g}"
+        )
+    return worst

@@ -1,0 +1,134 @@
+"""First-order systems: M ẋ = f(t, x, z) + T(x) u + r, nonlinear and linear.
+
+Siconos Developer's Notes 2017, (2.1), (2.3) and (9.1). The state x is kept as q of a `State`.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.problem.checks import Array
+from stickslip.systems import derivatives
+from stickslip.systems.dynamics import Start, vector
+from stickslip.systems.quantities import FLOW, Given, ModelError, Quantity, quantity
+
+EMPTY = np.zeros(0)
+EMPTY.flags.writeable = False
+
+
+class FirstOrder:
+    """M ẋ = f(t, x, z) + T(x) u + r. Every function may take any of (t, x, z)."""
+
+    def __init__(
+        self, name: str, *, f: Given, x0: ArrayLike, M: Given | None = None,
+        T: Given | None = None, u: Given | None = None, z: ArrayLike = (), z_update: Given | None = None,
+        df_dx: Given | None = None,
+    ):  # fmt: skip
+        owner = f"system {name!r}"
+        self.name = name
+        x = vector(owner, "x0", x0)
+        n = x.shape[0]
+        self.start = Start(x, EMPTY, vector(owner, "z", z))
+        M_quantity = quantity(owner, "M", np.eye(n) if M is None else M, (n, n), FLOW)
+        f_quantity = quantity(owner, "f", f, (n,), FLOW)
+        if f_quantity is None or M_quantity is None:
+            raise ModelError(f"{owner}: f is missing")
+        self.M: Quantity = M_quantity
+        self.f: Quantity = f_quantity
+        self.df_dx = derivatives.jacobian(owner, "df_dx", df_dx, self.f, 1, n, FLOW)
+        self.input = _input(owner, T, u, n, self.start)
+        self.dinput_dx = derivatives.jacobian(owner, "d(T u)_dx", None, self.input, 1, n, FLOW)
+        nz = self.start.z.shape[0]
+        self.z_update = quantity(owner, "z_update", z_update, (nz,), FLOW)
+        self.explain(0.0, x, EMPTY, self.start.z)
+
+    def mass(self, t: float, x: Array, z: Array) -> Array:
+        return self.M(t, x, EMPTY, z)
+
+    def rate(self, t: float, x: Array, z: Array) -> Array:
+        f = np.array(self.f(t, x, EMPTY, z))
+        if self.input is not None:
+            f += self.input(t, x, EMPTY, z)
+        return f
+
+    def rate_dx(self, t: float, x: Array, z: Array) -> Array:
+        n = x.shape[0]
+        A = np.zeros((n, n)) if self.df_dx is None else self.df_dx(t, x, EMPTY, z)
+        return A if self.dinput_dx is None else A + self.dinput_dx(t, x, EMPTY, z)
+
+    def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        return z if self.z_update is None else self.z_update(t, q, EMPTY, z)
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Every quantity that was given, and the Jacobians in use."""
+        found = (self.M, self.f, self.df_dx, self.input, self.dinput_dx)
+        return tuple(q for q in found if q is not None)
+
+    def check_jacobians(self, t: float, x: ArrayLike) -> float:
+        """Largest relative difference of df_dx from central differences [-]; a ModelError if it is wrong."""
+        if self.df_dx is None:
+            return 0.0
+        at = vector(f"system {self.name!r}", "x", x, self.start.q.shape[0])
+        return derivatives.check(self.df_dx, self.f, 1, t, at, EMPTY, self.start.z)
+
+    def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
+        for one in self.quantities:
+            value = one(t, q, EMPTY, z)
+            if not np.isfinite(value).all():
+                raise ModelError(f"system {self.name!r}: at t = {t:.9g} s, {one.name} is not finite: {value}")
+        M = self.mass(t, q, z)
+        if M.shape[0] and np.linalg.cond(M) > 1e14:
+            raise ModelError(f"system {self.name!r}: at t = {t:.9g} s, M is singular")
+
+
+class FirstOrderLinear(FirstOrder):
+    """M ẋ = A x + b + T u + r; A, b and u constant or functions of (t, z)."""
+
+    def __init__(
+        self, name: str, *, A: Given, x0: ArrayLike, b: Given | None = None, M: Given | None = None,
+        T: Given | None = None, u: Given | None = None, z: ArrayLike = (), z_update: Given | None = None,
+    ):  # fmt: skip
+        owner = f"system {name!r}"
+        n = vector(owner, "x0", x0).shape[0]
+        A_quantity = quantity(owner, "A", A, (n, n), FLOW)
+        if A_quantity is None:
+            raise ModelError(f"{owner}: A is missing")
+        self.A: Quantity = A_quantity
+        self.b = quantity(owner, "b", b, (n,), FLOW)
+        for one in (self.A, self.b):
+            if one is not None and ("x" in one.wanted or "lam" in one.wanted):
+                raise ModelError(
+                    f"{owner}: {one.name} depends on the state; a linear system's may take (t, z)"
+                )
+
+        def f(t: float, x: Array, z: Array) -> Array:
+            value = self.A(t, x, EMPTY, z) @ x
+            return value if self.b is None else value + self.b(t, x, EMPTY, z)
+
+        constant = self.A.constant
+        super().__init__(
+            name, f=f, x0=x0, M=M, T=T, u=u, z=z, z_update=z_update,
+            df_dx=constant if constant is not None else lambda t, x, z: self.A(t, x, EMPTY, z),
+        )  # fmt: skip
+
+
+def _input(owner: str, T: Given | None, u: Given | None, n: int, start: Start) -> Quantity | None:
+    """T(x) u(t, x, z) as one quantity."""
+    if u is None:
+        if T is not None:
+            raise ModelError(f"{owner}: T is given, but u is not")
+        return None
+    if callable(u):
+        sample = quantity(owner, "u", u, (-1,), FLOW)
+        assert sample is not None
+        size = int(np.size(sample.function(0.0, start.q, EMPTY, start.z)))
+    else:
+        size = int(np.size(u))
+    inputs = quantity(owner, "u", u, (size,), FLOW)
+    map_ = quantity(owner, "T", np.eye(n) if T is None else T, (n, size), FLOW)
+    assert inputs is not None
+    assert map_ is not None
+    wanted = tuple(a for a in FLOW if a in inputs.wanted or a in map_.wanted)
+    return Quantity(
+        owner, "T u", (n,), lambda t, x, lam, z: map_(t, x, lam, z) @ inputs(t, x, lam, z), None, None, wanted
+    )

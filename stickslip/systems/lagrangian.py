@@ -1,0 +1,218 @@
+"""Lagrangian systems: M(q) v̇ + N(q, v) + F_int(t, q, v) = F_ext(t) + T(q) u + p, q̇ = v.
+
+Siconos Developer's Notes 2017, (2.7) and (10.1); the total force is F = F_ext - F_int - N + T u, the sign
+of F_int in their (10.3) being a misprint.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.problem.checks import Array
+from stickslip.systems import derivatives
+from stickslip.systems.dynamics import Start, vector
+from stickslip.systems.quantities import MOTION, Given, ModelError, Quantity, quantity
+
+EMPTY = np.zeros(0)
+EMPTY.flags.writeable = False
+
+
+class Lagrangian:
+    """A mechanical system in generalised coordinates. Every function may take any of (t, q, v, z).
+
+    Forces that depend on q or v may be given Jacobians (dN_dq, ...); otherwise they are differentiated by
+    central differences. `check_jacobians` compares those given with differences.
+    """
+
+    def __init__(
+        self, name: str, *, M: Given, q0: ArrayLike, v0: ArrayLike = 0.0,
+        N: Given | None = None, F_int: Given | None = None, F_ext: Given | None = None,
+        T: Given | None = None, u: Given | None = None, z: ArrayLike = (), z_update: Given | None = None,
+        dN_dq: Given | None = None, dN_dv: Given | None = None,
+        dF_int_dq: Given | None = None, dF_int_dv: Given | None = None,
+        potential: Given | None = None,
+    ):  # fmt: skip
+        owner = f"system {name!r}"
+        self.name = name
+        q = vector(owner, "q0", q0)
+        n = q.shape[0]
+        v = vector(owner, "v0", np.full(n, v0) if np.ndim(v0) == 0 else v0, n)
+        self.start = Start(q, v, vector(owner, "z", z))
+        nz = self.start.z.shape[0]
+        M_quantity = quantity(owner, "M", M, (n, n), MOTION)
+        if M_quantity is None:
+            raise ModelError(f"{owner}: M is missing")
+        self.M: Quantity = M_quantity
+        self.constant_mass = self.M.constant is not None
+        self.N = quantity(owner, "N", N, (n,), MOTION)
+        self.F_int = quantity(owner, "F_int", F_int, (n,), MOTION)
+        self.F_ext = quantity(owner, "F_ext", F_ext, (n,), MOTION)
+        self.z_update = quantity(owner, "z_update", z_update, (nz,), MOTION)
+        self.potential_energy = quantity(owner, "potential", potential, (), MOTION)
+        self.input = _input(owner, T, u, n, self.start)
+        self.jacobians = {
+            (of.name, which): found
+            for of, given_q, given_v in ((self.N, dN_dq, dN_dv), (self.F_int, dF_int_dq, dF_int_dv))
+            if of is not None
+            for which, given in ((1, given_q), (2, given_v))
+            if (found := _jacobian(owner, of, which, given, n)) is not None
+        }
+        for of, name_, given in (
+            (self.N, "N", (dN_dq, dN_dv)),
+            (self.F_int, "F_int", (dF_int_dq, dF_int_dv)),
+        ):
+            if of is None and any(g is not None for g in given):
+                raise ModelError(f"{owner}: a Jacobian of {name_} is given, but {name_} is not")
+        if self.input is not None:
+            for which in (1, 2):
+                found = derivatives.jacobian(owner, "d(T u)", None, self.input, which, n, MOTION)
+                if found is not None:
+                    self.jacobians["T u", which] = found
+        self.explain(0.0, q, v, self.start.z)
+
+    def mass(self, t: float, q: Array, z: Array) -> Array:
+        return self.M(t, q, EMPTY, z)
+
+    def force(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        F = np.array(self.F_ext(t, q, v, z)) if self.F_ext is not None else np.zeros(v.shape[0])
+        if self.F_int is not None:
+            F -= self.F_int(t, q, v, z)
+        if self.N is not None:
+            F -= self.N(t, q, v, z)
+        if self.input is not None:
+            F += self.input(t, q, v, z)
+        return F
+
+    def force_dq(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
+        return self._derivative(1, t, q, v, z)
+
+    def force_dv(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
+        return self._derivative(2, t, q, v, z)
+
+    def _derivative(self, which: int, t: float, q: Array, v: Array, z: Array) -> Array | None:
+        total: Array | None = None
+        for (of, argument), jacobian in self.jacobians.items():
+            if argument == which:
+                J = jacobian(t, q, v, z)
+                signed = J if of == "T u" else -J
+                total = signed if total is None else total + signed
+        return total
+
+    def kinematics(self, q: Array) -> Array | None:
+        return None
+
+    def normalized(self, q: Array) -> Array:
+        return q
+
+    def potential(self, t: float, q: Array, z: Array) -> float:
+        if self.potential_energy is None:
+            return 0.0
+        return float(self.potential_energy(t, q, EMPTY, z))
+
+    def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        return z if self.z_update is None else self.z_update(t, q, v, z)
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Every quantity that was given, and the Jacobians in use."""
+        found = (self.M, self.N, self.F_int, self.F_ext, self.input, self.potential_energy)
+        return (*(q for q in found if q is not None), *self.jacobians.values())
+
+    def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
+        """Largest relative difference of the given Jacobians from central differences [-].
+
+        A ModelError that names the worst entry where one is wrong.
+        """
+        owner, n = f"system {self.name!r}", self.start.q.shape[0]
+        at = vector(owner, "q", q, n), vector(owner, "v", v, n)
+        of = {"N": self.N, "F_int": self.F_int, "T u": self.input}
+        return max(
+            (
+                derivatives.check(J, quantity_, which, t, *at, self.start.z)
+                for (name, which), J in self.jacobians.items()
+                if (quantity_ := of[name]) is not None
+            ),
+            default=0.0,
+        )
+
+    def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
+        for one in self.quantities:
+            value = one(t, q, v, z)
+            if not np.isfinite(value).all():
+                raise ModelError(f"system {self.name!r}: at t = {t:.9g} s, {one.name} is not finite: {value}")
+        check_mass(self.name, t, self.mass(t, q, z))
+
+
+class LagrangianLinear(Lagrangian):
+    """M v̇ + C v + K q = F_ext(t) + p with constant matrices (Siconos Developer's Notes 2017, (2.19))."""
+
+    def __init__(
+        self, name: str, *, M: ArrayLike, q0: ArrayLike, v0: ArrayLike = 0.0,
+        C: ArrayLike | None = None, K: ArrayLike | None = None, F_ext: Given | None = None,
+        T: Given | None = None, u: Given | None = None, z: ArrayLike = (), z_update: Given | None = None,
+    ):  # fmt: skip
+        owner = f"system {name!r}"
+        n = vector(owner, "q0", q0).shape[0]
+        zero = np.zeros((n, n))
+        matrices = {"M": M, "C": zero if C is None else C, "K": zero if K is None else K}
+        constant = {}
+        for key, value in matrices.items():
+            if callable(value):
+                raise ModelError(
+                    f"{owner}: {key} is a function; a linear system has constants (see Lagrangian)"
+                )
+            found = quantity(owner, key, value, (n, n), MOTION)
+            assert found is not None
+            assert found.constant is not None
+            constant[key] = found.constant
+        self.C, self.K = constant["C"], constant["K"]
+        linear = C is not None or K is not None
+        super().__init__(
+            name, M=constant["M"], q0=q0, v0=v0, F_ext=F_ext, T=T, u=u, z=z, z_update=z_update,
+            F_int=(lambda q, v: self.C @ v + self.K @ q) if linear else None,
+            dF_int_dq=self.K if linear else None, dF_int_dv=self.C if linear else None,
+        )  # fmt: skip
+
+    def potential(self, t: float, q: Array, z: Array) -> float:
+        return 0.5 * float(q @ self.K @ q)
+
+
+def check_mass(name: str, t: float, M: Array) -> None:
+    """Refuse a mass matrix that is singular or not positive definite, naming system, time and eigenvalue."""
+    if not np.isfinite(M).all():
+        raise ModelError(f"system {name!r}: at t = {t:.9g} s, M is not finite")
+    scale = float(np.abs(M).max(initial=0.0))
+    if float(np.abs(M - M.T).max(initial=0.0)) > 1e-9 * scale:
+        raise ModelError(f"system {name!r}: at t = {t:.9g} s, M is not symmetric")
+    smallest = float(np.linalg.eigvalsh(M)[0]) if M.shape[0] else 1.0
+    if not smallest > 1e-14 * scale:
+        raise ModelError(
+            f"system {name!r}: at t = {t:.9g} s, M is singular or not positive definite:"
+            f" its smallest eigenvalue is {smallest:.3g}"
+        )
+
+
+def _jacobian(owner: str, of: Quantity, which: int, given: Given | None, n: int) -> Quantity | None:
+    return derivatives.jacobian(owner, f"d{of.name}_d{MOTION[which]}", given, of, which, n, MOTION)
+
+
+def _input(owner: str, T: Given | None, u: Given | None, n: int, start: Start) -> Quantity | None:
+    """T(q) u(t, q, v, z) as one quantity."""
+    if u is None:
+        if T is not None:
+            raise ModelError(f"{owner}: T is given, but u is not")
+        return None
+    if callable(u):
+        sample = quantity(owner, "u", u, (-1,), MOTION)
+        assert sample is not None
+        size = int(np.size(sample.function(0.0, start.q, start.v, start.z)))
+    else:
+        size = int(np.size(u))
+    inputs = quantity(owner, "u", u, (size,), MOTION)
+    shape = (n, size)
+    map_ = quantity(owner, "T", np.eye(n) if T is None else T, shape, MOTION)
+    assert inputs is not None
+    assert map_ is not None
+    wanted = tuple(a for a in MOTION if a in inputs.wanted or a in map_.wanted)
+    return Quantity(
+        owner, "T u", (n,), lambda t, q, v, z: map_(t, q, v, z) @ inputs(t, q, v, z), None, None, wanted
+    )

@@ -1,0 +1,262 @@
+"""A nonsmooth system: dynamical systems by name, and the interactions between them."""
+
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from stickslip.laws import Law
+from stickslip.problem.checks import Array
+from stickslip.systems.dynamics import Dynamics, FirstOrderDynamics, SecondOrderDynamics
+from stickslip.systems.quantities import ModelError
+from stickslip.systems.relations import Binding, FirstOrderOutput, MechanicalOutput, Relation
+
+
+class Interaction:
+    """Ties a relation and a law to systems, by their names: `Interaction("floor", "ball", relation, law)`."""
+
+    def __init__(self, name: str, systems: str | Sequence[str], relation: Relation, law: Law):
+        self.name = name
+        self.systems = (systems,) if isinstance(systems, str) else tuple(systems)
+        self.relation, self.law = relation, law
+        if not self.systems:
+            raise ModelError(f"interaction {name!r} names no system")
+        if len(set(self.systems)) < len(self.systems):
+            raise ModelError(f"interaction {name!r} names a system twice: {', '.join(self.systems)}")
+        if not isinstance(law, Law):
+            raise ModelError(
+                f"interaction {name!r}: its law is {type(law).__name__}, expected a law such as NewtonImpact"
+            )
+
+    def __repr__(self) -> str:
+        relation = type(self.relation).__name__
+        return f"Interaction({self.name!r}, {', '.join(self.systems)}, {relation}, {self.law!r})"
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """Where a system's numbers stand in the flat arrays of a state."""
+
+    q: slice
+    v: slice
+    z: slice
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """An interaction in its system: which systems, where their numbers and its own stand."""
+
+    name: str
+    law: Law
+    output: MechanicalOutput | FirstOrderOutput
+    systems: tuple[int, ...]
+    """Numbers of its systems."""
+    q: slice | Array
+    """Its coordinates in the flat q: a slice for one system, indices for several, shape (nq,)."""
+    v: slice | Array
+    """Its velocities in the flat v, as above, shape (nv,)."""
+    z: slice | Array
+    """Its discrete parameters in the flat z, as above, shape (nz,)."""
+    components: slice
+    """Its components in the flat r, u and y."""
+    blocks: slice
+    """Its blocks among those of all interactions."""
+
+    @property
+    def mechanical(self) -> MechanicalOutput:
+        """Its relation, between second-order systems."""
+        return self.output  # type: ignore[return-value]
+
+    @property
+    def flow(self) -> FirstOrderOutput:
+        """Its relation, between first-order systems."""
+        return self.output  # type: ignore[return-value]
+
+
+class NonsmoothSystem:
+    """Systems and interactions, checked and laid out: the value that `simulate` takes."""
+
+    def __init__(self, systems: Iterable[Dynamics], interactions: Iterable[Interaction] = ()):
+        self.systems = tuple(systems)
+        _unique("system", [s.name for s in self.systems])
+        if not self.systems:
+            raise ModelError("a nonsmooth system needs at least one system")
+        self.number = {system.name: i for i, system in enumerate(self.systems)}
+        sizes = np.array([(s.start.q.size, s.start.v.size, s.start.z.size) for s in self.systems])
+        ends = np.concatenate([np.zeros((1, 3), np.int64), np.cumsum(sizes, axis=0)])
+        self.places = tuple(
+            Place(*(slice(int(a), int(b)) for a, b in zip(ends[i], ends[i + 1], strict=True)))
+            for i in range(len(self.systems))
+        )
+        given = tuple(interactions)
+        _unique("interaction", [i.name for i in given])
+        bound: list[Bound] = []
+        component = block = 0
+        for interaction in given:
+            one = self._bound(interaction, component, block)
+            component, block = one.components.stop, one.blocks.stop
+            bound.append(one)
+        self.interactions = tuple(bound)
+        self.size = component
+        """Number of components of r, u and y over all interactions."""
+        self.blocks = block
+        """Number of blocks over all interactions."""
+
+    @cached_property
+    def q0(self) -> Array:
+        """Coordinates at the start [m, rad, or any], shape (nq,)."""
+        return np.concatenate([s.start.q for s in self.systems])
+
+    @cached_property
+    def v0(self) -> Array:
+        """Velocities at the start [m/s, rad/s], shape (nv,)."""
+        return np.concatenate([s.start.v for s in self.systems])
+
+    @cached_property
+    def z0(self) -> Array:
+        """Discrete parameters at the start [any], shape (nz,)."""
+        return np.concatenate([s.start.z for s in self.systems])
+
+    @cached_property
+    def mechanical(self) -> tuple[tuple[SecondOrderDynamics, Place], ...]:
+        """The second-order systems, and where their numbers stand."""
+        pairs = zip(self.systems, self.places, strict=True)
+        return tuple((s, p) for s, p in pairs if isinstance(s, SecondOrderDynamics))
+
+    @cached_property
+    def flows(self) -> tuple[tuple[FirstOrderDynamics, Place], ...]:
+        """The first-order systems, and where their numbers stand."""
+        pairs = zip(self.systems, self.places, strict=True)
+        return tuple((s, p) for s, p in pairs if isinstance(s, FirstOrderDynamics))
+
+    @cached_property
+    def interaction(self) -> dict[str, Bound]:
+        """The interactions by name."""
+        return {one.name: one for one in self.interactions}
+
+    @cached_property
+    def parts(self) -> tuple[tuple[int, ...], ...]:
+        """Systems tied together by interactions, directly or through others: one tuple of numbers each."""
+        root = list(range(len(self.systems)))
+
+        def find(i: int) -> int:
+            while root[i] != i:
+                i = root[i]
+            return i
+
+        for one in self.interactions:
+            for other in one.systems[1:]:
+                a, b = sorted((find(one.systems[0]), find(other)))
+                root[b] = a
+        groups: dict[int, list[int]] = {}
+        for i in range(len(self.systems)):
+            groups.setdefault(find(i), []).append(i)
+        return tuple(tuple(group) for group in groups.values())
+
+    def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """Discrete parameters for the step that begins at t [any], shape (nz,)."""
+        if not z.shape[0]:
+            return z
+        return np.concatenate(
+            [s.update(t, q[p.q], v[p.v], z[p.z]) for s, p in zip(self.systems, self.places, strict=True)]
+        )
+
+    def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
+        """Raise a ModelError naming the system or interaction, the time and the quantity at fault, if any."""
+        for name, array in (("q", q), ("v", v)):
+            if not np.isfinite(array).all():
+                raise ModelError(f"at t = {t:.9g} s, {name} of {self._owner(name, array)} is not finite")
+        for system, place in zip(self.systems, self.places, strict=True):
+            system.explain(t, q[place.q], v[place.v], z[place.z])
+        for one in self.interactions:
+            lam = np.zeros(one.law.size)
+            for quantity in getattr(one.output, "quantities", ()):
+                value = quantity(t, q[one.q], lam, z[one.z])
+                if not np.isfinite(value).all():
+                    raise ModelError(
+                        f"interaction {one.name!r}: at t = {t:.9g} s, {quantity.name} is not finite: {value}"
+                    )
+
+    def _owner(self, name: str, array: Array) -> str:
+        k = int(np.flatnonzero(~np.isfinite(array))[0])
+        for system, place in zip(self.systems, self.places, strict=True):
+            where = getattr(place, name)
+            if where.start <= k < where.stop:
+                return f"system {system.name!r}"
+        return "an unknown system"
+
+    def _bound(self, interaction: Interaction, component: int, block: int) -> Bound:
+        for name in interaction.systems:
+            if name not in self.number:
+                known = ", ".join(self.number)
+                raise ModelError(
+                    f"interaction {interaction.name!r} names the unknown system {name!r}; known: {known}"
+                )
+        numbers = tuple(self.number[name] for name in interaction.systems)
+        orders = {isinstance(self.systems[i], FirstOrderDynamics) for i in numbers}
+        if len(orders) > 1:
+            raise ModelError(
+                f"interaction {interaction.name!r} ties first-order and second-order systems together:"
+                f" {', '.join(interaction.systems)}; write the mechanical ones as first-order systems"
+            )
+        where = {key: self._where(numbers, key) for key in ("q", "v", "z")}
+        nq, nv, nz = (sum(_length(getattr(self.places[i], key)) for i in numbers) for key in ("q", "v", "z"))
+        law = interaction.law
+        to = Binding(f"interaction {interaction.name!r}", law, nq, nv, nz, self._kinematics(numbers))
+        output = interaction.relation.bound(to)
+        if isinstance(output, FirstOrderOutput) != orders.pop():
+            raise ModelError(
+                f"interaction {interaction.name!r}: {type(interaction.relation).__name__} is a relation of"
+                f" the other order than its systems {', '.join(interaction.systems)}"
+            )
+        return Bound(
+            interaction.name, law, output, numbers, where["q"], where["v"], where["z"],
+            slice(component, component + law.size), slice(block, block + len(law.K)),
+        )  # fmt: skip
+
+    def _where(self, numbers: tuple[int, ...], key: str) -> slice | Array:
+        places = [getattr(self.places[i], key) for i in numbers]
+        if all(a.stop == b.start for a, b in itertools.pairwise(places)):
+            return slice(places[0].start, places[-1].stop)
+        return np.concatenate([np.arange(p.start, p.stop) for p in places])
+
+    def _kinematics(self, numbers: tuple[int, ...]) -> Callable[[Array], Array | None]:
+        parts = [(self.systems[i], self.places[i]) for i in numbers]
+
+        def kinematics(q: Array) -> Array | None:
+            maps, start = [], 0
+            for system, place in parts:
+                size = _length(place.q)
+                if isinstance(system, FirstOrderDynamics):
+                    return None
+                maps.append((system.kinematics(q[start : start + size]), size, _length(place.v)))
+                start += size
+            if all(T is None for T, _, _ in maps):
+                return None
+            out = np.zeros((start, sum(nv for _, _, nv in maps)))
+            i = j = 0
+            for T, nq, nv in maps:
+                out[i : i + nq, j : j + nv] = np.eye(nq) if T is None else T
+                i, j = i + nq, j + nv
+            return out
+
+        return kinematics
+
+    def __repr__(self) -> str:
+        names = ", ".join(s.name for s in self.systems)
+        ties = ", ".join(i.name for i in self.interactions)
+        return f"NonsmoothSystem(systems: {names}; interactions: {ties or 'none'})"
+
+
+def _length(part: slice) -> int:
+    return int(part.stop - part.start)
+
+
+def _unique(what: str, names: Sequence[str]) -> None:
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise ModelError(f"a {what} is named {name!r}; names are text and not empty")
+        if names.count(name) > 1:
+            raise ModelError(f"two {what}s are named {name!r}")
