@@ -15,9 +15,9 @@ import numpy as np
 from stickslip.options import Options, check, option
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
-from stickslip.schemes.moreau_jean_contacts import Output, Tie, refuse
+from stickslip.schemes.moreau_jean_contacts import Output, Tie, refuse, require_finite
 from stickslip.schemes.moreau_jean_motion import Motion, inverse
-from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Found, Loop, alone, require_finite
+from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Found, Loop, alone
 from stickslip.schemes.problems import Pattern, coupled, pattern
 from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
 from stickslip.systems.dynamics import SecondOrderDynamics
@@ -115,7 +115,11 @@ class MoreauJean(Options, Scheme):
                         f"theta names the unknown system {name!r}; known: {', '.join(system.number)}"
                     )
         refuse(system, {name: self.weight(name) for name in system.number}, self.form)
-        return arrays(r=np.zeros(system.size))
+        y = np.zeros(system.size)
+        for one in system.interactions:
+            lam, q, z = np.zeros(one.law.size), state.q[one.q], state.z[one.z]
+            y[one.components] = one.mechanical.y(state.t, q, lam, z)
+        return arrays(r=np.zeros(system.size), y=y)
 
     def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
         flat = Flat(state.t + h, state.q, state.q.copy(), state.v.copy(), state.z)
@@ -131,7 +135,11 @@ class MoreauJean(Options, Scheme):
         t, q, v = state.t, state.q, state.v
         prepared = Prepared.of(system)
         flat.z = z = system.update(t, q, v, state.z)
-        ties = [Tie(output, t, q, v, z) for output in prepared.outputs]
+        y = None if z.size else memory["y"]  # discrete parameters may have changed since
+        ties = [
+            Tie(output, t, q, v, z, None if y is None or output.compliant else y[output.bound.components])
+            for output in prepared.outputs
+        ]
         forecast = np.full(system.blocks, -np.inf)
         delta = self.delta if self.activation == "distance" else None
         on = {}
@@ -170,9 +178,9 @@ class MoreauJean(Options, Scheme):
                 flat.take(motion)
         require_finite(flat.v)
         require_finite(flat.q)
-        end = frozen_state(flat.t, flat.q, flat.v, np.array(z))
+        end = frozen_state(flat.t, flat.q, flat.v, z)
         u, y = _outputs(system, ties, end, r, h)
-        r.flags.writeable = False
+        r.flags.writeable = y.flags.writeable = False
         worst = max(found, key=lambda one: one.error)
         reason = ""
         if worst.error > 0.0:
@@ -181,7 +189,7 @@ class MoreauJean(Options, Scheme):
                 f" with {worst.error:.1e} of the momentum missing (tolerance {self.newton_tolerance:.0e})"
             )
         return Step(
-            end, h, r, u, y, forecast, active, prepared.levels, {"r": r},
+            end, h, r, u, y, forecast, active, prepared.levels, {"r": r, "y": y},
             tuple(solution for one in found for solution in one.solves),
             max(one.iterations for one in found), (), reason,
         )  # fmt: skip

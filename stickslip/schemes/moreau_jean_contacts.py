@@ -15,6 +15,8 @@ with C the rows at q̄ and t + h, and b the velocity that is prescribed:
   D = ∂y/∂lam / (h² θ) and the numbers are velocities.
 """
 
+import math
+
 import numpy as np
 
 from stickslip.kernels import cones
@@ -23,6 +25,9 @@ from stickslip.problem.contact import Level
 from stickslip.systems.lagrangian_relations import Holonomic
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Bound, NonsmoothSystem
+
+NONE = np.zeros(0, np.int64)
+"""No block."""
 
 
 class Output:
@@ -35,7 +40,7 @@ class Output:
         self.zero.flags.writeable = False
         self.unilateral = one.law.unilateral & (not self.compliant)
         self.waits = bool(self.unilateral.any())
-        self.only_waits = bool(self.unilateral.all())
+        self.single = self.waits and len(one.law.K) == 1
         self.normals = one.law.K.offset[:-1][self.unilateral]
         self.free = np.repeat(one.law.K.kind == cones.FREE, np.diff(one.law.K.offset))
         self.all = np.arange(len(one.law.K))
@@ -61,19 +66,19 @@ class Tie:
 
     __slots__ = ("B", "C", "D", "b", "drift", "gap", "offset", "output", "u_before", "y")
 
-    def __init__(self, output: Output, t: float, q: Array, v: Array, z: Array):
-        """As the step begins."""
+    def __init__(self, output: Output, t: float, q: Array, v: Array, z: Array, y: Array | None):
+        """As the step begins; y where it is known already."""
         one, mechanical = output.bound, output.mechanical
         q, z = q[one.q], z[one.z]
         self.output = output
-        self.y = mechanical.y(t, q, output.zero, z)
+        self.y = mechanical.y(t, q, output.zero, z) if y is None else y
         self.C = mechanical.rows(t, q, output.zero, z) if output.rows is None else output.rows
         self.drift = mechanical.drift(t, q, output.zero, z)
         self.u_before = self.C @ v[one.v]
         if self.drift is not None:
             self.u_before = self.u_before + self.drift
-        if not np.isfinite(self.u_before + self.y).all():
-            raise FloatingPointError
+        require_finite(self.u_before)
+        require_finite(self.y)
         self.offset: Array | None = None
         self.D: Array | None = None
 
@@ -82,15 +87,12 @@ class Tie:
         output = self.output
         if not output.waits:
             return output.all
-        if delta is None:
-            decides = self.y[output.normals] + (0.5 * h) * self.u_before[output.normals]
-        else:
-            decides = self.y[output.normals] - delta
-        if output.only_waits:
-            forecast[:] = decides
-            return np.flatnonzero(decides <= 0.0)
-        forecast[output.unilateral] = decides
-        return np.flatnonzero(forecast <= 0.0)
+        decides = self.y + (0.5 * h) * self.u_before if delta is None else self.y - delta
+        if output.single:
+            forecast[0] = decides[0]
+            return output.all if decides[0] <= 0.0 else NONE
+        forecast[output.unilateral] = decides[output.normals]
+        return (forecast <= 0.0).nonzero()[0]
 
     def prescribe(self, h: float, delta: float | None) -> Array:
         """What restitution and the activation by distance add to u⁺ [m/s], shape (m,)."""
@@ -141,6 +143,12 @@ class Tie:
         """Momentum that P gives to its systems [N s], shape (nv,)."""
         p = self.B @ P
         return p if self.offset is None else p + self.offset
+
+
+def require_finite(x: Array) -> None:
+    """A FloatingPointError, which the scheme explains, where x is not finite."""
+    if not x @ x < math.inf and not np.isfinite(x).all():  # the square of large numbers is not finite
+        raise FloatingPointError
 
 
 def refuse(system: NonsmoothSystem, weights: dict[str, float], form: str) -> None:

@@ -12,6 +12,7 @@ M(q_k), F(t, q_k, v_k) and A = M (11.53); the complete one has F at the θ-point
 whose A is (11.62) with the derivatives taken there.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.lagrangian import check_mass
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Place
-
 
 FIXED_POINTS = 50
 """Most evaluations of T(q̄) for one position."""
@@ -50,13 +50,16 @@ class Motion:
         self.q_bar = self.q
         self.F_start = body.force(t, self.q, self.v, self.z) if variant != "complete" else self.v
         self.inverse: Array | None = None
-        self.move(self.v)
+        self.q_end = body.normalized(self.moved(self.v))
+        self.evaluate(self.v)
+        self.residual = -h * self.F
 
     def move(self, v_end: Array) -> None:
         """Take `v_end` as the velocity at the end: positions, forces and the free residual follow."""
         mean = self.v + self.theta * (v_end - self.v)
         self.v_end, self.q_end = v_end, self.body.normalized(self.moved(mean))
         self.evaluate(mean)
+        self.residual = self.M @ (v_end - self.v) - self.h * self.F
 
     def moved(self, mean: Array) -> Array:
         """q + h T(q̄) v_θ; where q̄ depends on the answer, by fixed points that contract by h |v|."""
@@ -78,7 +81,7 @@ class Motion:
         return moved
 
     def evaluate(self, mean: Array) -> None:
-        """M, h F and the free residual at the iterate; `mean` is its v at the θ-point."""
+        """M and F at the iterate; `mean` is its v at the θ-point."""
         body, theta, h, z = self.body, self.theta, self.h, self.z
         if self.variant == "semi-explicit":
             self.M, self.F = body.mass(self.t, self.q, z), self.F_start
@@ -95,15 +98,21 @@ class Motion:
                 self.F = late if theta == 1.0 else theta * late + (1.0 - theta) * self.F_start
             else:
                 self.F = self.F_start
-        self.residual = self.M @ (self.v_end - self.v) - h * self.F
 
-    def error(self, pushed: Array | float) -> float:
+    def error(self, pushed: Array | None) -> float:
         """Momentum that is missing at the iterate, over the largest term of the balance [-]."""
-        missing = float(np.abs(self.residual - pushed).max(initial=0.0))
-        if missing == 0.0:
+        missing = self.residual if pushed is None else self.residual - pushed
+        square = float(missing @ missing)
+        if square == 0.0:
             return 0.0
-        terms = (self.M @ self.v_end, self.M @ self.v, self.h * self.F, pushed)
-        return missing / max(float(np.abs(term).max()) for term in terms)
+        momentum = self.M @ self.v_end
+        terms = max(float(momentum @ momentum), self.h * self.h * float(self.F @ self.F))
+        if pushed is not None:
+            terms = max(terms, float(pushed @ pushed))
+        if not terms > 0.0:
+            momentum = self.M @ self.v
+            terms = float(momentum @ momentum)
+        return math.sqrt(square / terms)
 
     def linearise(self) -> None:
         """The inverse of A, and v_free."""

@@ -7,6 +7,7 @@ and the rows do not depend on q that is so after the first problem, and there is
 """
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.operator import DenseDelassus
 from stickslip.problem.solution import AnyProblem, Solution
-from stickslip.schemes.moreau_jean_contacts import Tie
+from stickslip.schemes.moreau_jean_contacts import Tie, require_finite
 from stickslip.schemes.moreau_jean_motion import Motion
 from stickslip.schemes.problems import Pattern
 from stickslip.schemes.step import Solver
@@ -292,7 +293,7 @@ def alone(motion: Motion, loop: Loop) -> Found:
         motion.move(motion.v_free)
         if not motion.implicit:
             return Found(r, (), iteration, 0.0)
-        error = motion.error(0.0)
+        error = motion.error(None)
         if error < best:
             best, best_v = error, motion.v_end
         if error <= loop.tolerance or (iteration > 1 and _moved(motion.v_end, before) <= loop.tolerance):
@@ -301,13 +302,8 @@ def alone(motion: Motion, loop: Loop) -> Found:
     return Found(r, (), loop.most, best)
 
 
-def require_finite(x: Array) -> None:
-    """A FloatingPointError, which the scheme explains, where x is not finite."""
-    if not np.isfinite(x).all():
-        raise FloatingPointError
-
-
 def _moved(v: Array, before: Array) -> float:
     """By how much v has changed, relatively [-]."""
-    change = float(np.abs(v - before).max(initial=0.0))
-    return change / max(float(np.abs(v).max()), float(np.abs(before).max())) if change else 0.0
+    change = v - before
+    square = float(change @ change)
+    return math.sqrt(square / max(float(v @ v), float(before @ before))) if square else 0.0
