@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.laws import Law
-from stickslip.problem.checks import Array
+from stickslip.problem.checks import Array, IntArray
 from stickslip.systems.dynamics import Dynamics, FirstOrderDynamics, SecondOrderDynamics, vector
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.relations import Binding, FirstOrderOutput, MechanicalOutput, Relation
@@ -54,11 +54,11 @@ class Bound:
     output: MechanicalOutput | FirstOrderOutput
     systems: tuple[int, ...]
     """Numbers of its systems."""
-    q: slice | Array
+    q: slice | IntArray
     """Its coordinates in the flat q [-]: a slice for one system, indices for several, shape (nq,)."""
-    v: slice | Array
+    v: slice | IntArray
     """Its velocities in the flat v [-], as above, shape (nv,)."""
-    z: slice | Array
+    z: slice | IntArray
     """Its discrete parameters in the flat z [-], as above, shape (nz,)."""
     components: slice
     """Its components in the flat r, u and y."""
@@ -241,15 +241,16 @@ class NonsmoothSystem:
             slice(component, component + law.size), slice(block, block + len(law.K)),
         )  # fmt: skip
 
-    def _where(self, numbers: tuple[int, ...], key: str) -> slice | Array:
+    def _where(self, numbers: tuple[int, ...], key: str) -> slice | IntArray:
         places = [getattr(self.places[i], key) for i in numbers]
         if all(a.stop == b.start for a, b in itertools.pairwise(places)):
             return slice(places[0].start, places[-1].stop)
         return np.concatenate([np.arange(p.start, p.stop) for p in places])
 
     def _kinematics(self, numbers: tuple[int, ...]) -> Callable[[Array], Array | None]:
-        parts = [(self.systems[i], self.places[i]) for i in numbers]
-        if any(isinstance(system, FirstOrderDynamics) for system, _ in parts):
+        tied = [(self.systems[i], self.places[i]) for i in numbers]
+        parts = [(s, place) for s, place in tied if isinstance(s, SecondOrderDynamics)]
+        if all(system.kinematics(system.start.q) is None for system, _ in parts):
             return lambda q: None
 
         def kinematics(q: Array) -> Array | None:
@@ -258,8 +259,6 @@ class NonsmoothSystem:
                 size = _length(place.q)
                 maps.append((system.kinematics(q[start : start + size]), size, _length(place.v)))
                 start += size
-            if all(T is None for T, _, _ in maps):
-                return None
             out = np.zeros((start, sum(nv for _, _, nv in maps)))
             i = j = 0
             for T, nq, nv in maps:
