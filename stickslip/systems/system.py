@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,21 +15,35 @@ from stickslip.systems.dynamics import Dynamics, FirstOrderDynamics, SecondOrder
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.relations import Binding, FirstOrderOutput, MechanicalOutput, Relation
 
+Thing = TypeVar("Thing")
+
 
 class Interaction:
     """Ties a relation and a law to systems, by their names: `Interaction("floor", "ball", relation, law)`."""
 
     def __init__(self, name: str, systems: str | Sequence[str], relation: Relation, law: Law):
         self.name = name
-        self.systems = (systems,) if isinstance(systems, str) else tuple(systems)
+        if not isinstance(systems, Iterable):
+            raise ModelError(f"interaction {name!r}: its systems are given by their names")
+        self.systems: tuple[str, ...] = (systems,) if isinstance(systems, str) else tuple(systems)
         self.relation, self.law = relation, law
         if not self.systems:
             raise ModelError(f"interaction {name!r} names no system")
+        for system in self.systems:
+            if not isinstance(system, str):
+                raise ModelError(
+                    f"interaction {name!r}: its systems are given by their names, not {system!r}"
+                )
         if len(set(self.systems)) < len(self.systems):
             raise ModelError(f"interaction {name!r} names a system twice: {', '.join(self.systems)}")
         if not isinstance(law, Law):
             raise ModelError(
-                f"interaction {name!r}: its law is {type(law).__name__}, expected a law such as NewtonImpact"
+                f"interaction {name!r}: its law is {_called(law)}, expected a law such as NewtonImpact(e=0.5)"
+            )
+        if isinstance(relation, type) or not hasattr(relation, "bound"):
+            raise ModelError(
+                f"interaction {name!r}: its relation is {_called(relation)}, expected a relation such as"
+                " Scleronomous(y)"
             )
 
     def __repr__(self) -> str:
@@ -80,7 +95,10 @@ class NonsmoothSystem:
     """Systems and interactions, checked and laid out: the value that `simulate` takes."""
 
     def __init__(self, systems: Iterable[Dynamics], interactions: Iterable[Interaction] = ()):
-        self.systems = tuple(systems)
+        self.systems = _tuple("systems", systems)
+        for system in self.systems:
+            if not isinstance(system, FirstOrderDynamics | SecondOrderDynamics):
+                raise ModelError(f"{_called(system)} is not a system such as Lagrangian or FirstOrder")
         _unique("system", [s.name for s in self.systems])
         if not self.systems:
             raise ModelError("a nonsmooth system needs at least one system")
@@ -91,7 +109,10 @@ class NonsmoothSystem:
             Place(*(slice(int(a), int(b)) for a, b in zip(ends[i], ends[i + 1], strict=True)))
             for i in range(len(self.systems))
         )
-        given = tuple(interactions)
+        given = _tuple("interactions", interactions)
+        for interaction in given:
+            if not isinstance(interaction, Interaction):
+                raise ModelError(f"{_called(interaction)} is not an Interaction")
         _unique("interaction", [i.name for i in given])
         bound: list[Bound] = []
         component = block = 0
@@ -272,6 +293,17 @@ class NonsmoothSystem:
         names = ", ".join(s.name for s in self.systems)
         ties = ", ".join(i.name for i in self.interactions)
         return f"NonsmoothSystem(systems: {names}; interactions: {ties or 'none'})"
+
+
+def _tuple(what: str, values: Iterable[Thing]) -> tuple[Thing, ...]:
+    if not isinstance(values, Iterable):
+        raise ModelError(f"{what} is {_called(values)}; give a list, of one where there is one")
+    return tuple(values)
+
+
+def _called(thing: object) -> str:
+    """What to call something that is not what it should be."""
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
 
 
 def _length(part: slice) -> int:
