@@ -62,7 +62,7 @@ class Quantity:
         value = self.raw(t, a, b, z)
         if type(value) is np.ndarray and value.shape == self.shape and value.dtype == np.float64:
             return value.copy()
-        if type(value) is float and self.shape == (1,):
+        if isinstance(value, float) and self.shape == (1,):
             return np.array([value])
         return self._shaped(value, t)
 
@@ -88,6 +88,8 @@ class Quantity:
         return self.constant is not None or self.compiled is not None
 
     def _shaped(self, value: Any, t: float) -> Array:
+        if value is None:
+            raise ModelError(f"{self.owner}: at t = {t:.9g} s, {self.name} returned nothing")
         try:
             array = floats(self.name, value)
         except ProblemError as error:
