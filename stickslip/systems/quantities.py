@@ -122,8 +122,8 @@ def quantity(
         wanted = _wanted(owner, name, given, arguments, arguments if allowed is None else allowed)
         first, second, third = (a in wanted for a in arguments[1:])
         return Quantity(
-            owner, name, shape, _uniform(given, wanted, arguments), compiled=_compiled(given), wanted=wanted,
-            guarded=(first, second, third),
+            owner, name, shape, _uniform(_plain(given), wanted, arguments), compiled=_compiled(given),
+            wanted=wanted, guarded=(first, second, third),
         )  # fmt: skip
     try:
         value = floats(name, given)
@@ -192,6 +192,14 @@ def _wanted(
 def _compiled(given: Callable[..., Any]) -> Callable[..., Any] | None:
     """`given` if Numba compiled it; known by its `py_func`, so that Numba need not be imported."""
     return given if hasattr(given, "py_func") and hasattr(given, "overloads") else None
+
+
+def _plain(given: Callable[..., Any]) -> Callable[..., Any]:
+    """`given` as it can be called with arrays that cannot be written to: Numba's, compiled by an explicit
+    signature of arrays that can, are given copies."""
+    if _compiled(given) is None or getattr(given, "_can_compile", True):
+        return given
+    return lambda *arguments: given(*(np.array(a) if isinstance(a, np.ndarray) else a for a in arguments))
 
 
 def _uniform(

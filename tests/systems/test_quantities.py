@@ -75,6 +75,15 @@ def test_a_compiled_function_is_known_as_such():
     assert not made(lambda q: q).is_compiled
 
 
+def test_a_function_compiled_by_its_signature():
+    compiled = numba.njit("float64[:](float64[:])")(lambda q: -q)
+    found = made(compiled)
+    frozen = A.copy()
+    frozen.flags.writeable = False
+    assert found.compiled is compiled
+    assert found(0.0, frozen, B, Z).tolist() == [-1.0, -2.0]
+
+
 def test_scalars_stand_for_what_has_one_entry():
     assert made(2.0, (1,))(0.0, A, B, Z).tolist() == [2.0]
     assert made(lambda q: q[0], (1,))(0.0, A, B, Z).tolist() == [1.0]
