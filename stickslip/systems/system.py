@@ -248,8 +248,9 @@ class NonsmoothSystem:
         return np.concatenate([np.arange(p.start, p.stop) for p in places])
 
     def _kinematics(self, numbers: tuple[int, ...]) -> Callable[[Array], Array | None]:
-        parts = [(self.systems[i], self.places[i]) for i in numbers]
-        if any(isinstance(system, FirstOrderDynamics) for system, _ in parts):
+        pairs = [(self.systems[i], self.places[i]) for i in numbers]
+        parts = [(s, place) for s, place in pairs if not isinstance(s, FirstOrderDynamics)]
+        if len(parts) < len(pairs):
             return lambda q: None
 
         def kinematics(q: Array) -> Array | None:
