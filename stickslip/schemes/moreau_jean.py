@@ -9,6 +9,7 @@ moving constraint does is taken at the end of the step, t + h, in all of them.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from stickslip.problem.contact import Level
 from stickslip.schemes.moreau_jean_contacts import Output, Tie, refuse, require_finite
 from stickslip.schemes.moreau_jean_motion import Motion, inverse
 from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Found, Loop, alone
+from stickslip.schemes.poisson import AtStart, Compressing, Expanding, compresses, impulsive, restitution
 from stickslip.schemes.problems import Pattern, coupled, pattern
 from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
 from stickslip.systems.dynamics import SecondOrderDynamics
@@ -163,12 +165,17 @@ class MoreauJean(Options, Scheme):
         for group in coupled([tie.output.bound for tie in ties if tie.output.bound.name in on]):
             pattern_ = _pattern(prepared, system, [(one.name, on[one.name]) for one in group], h)
             mine = [ties[prepared.position[one.name]] for one in group]
-            systems = Coupled(
+            arguments = (
                 pattern_, [motions[i] for i in pattern_.systems], mine,
                 [tie.prescribe(h, delta) for tie in mine],
                 [motions[one.systems[0]].theta for one in group],
             )  # fmt: skip
-            one_found = systems.newton(flat, loop, solver, memory_r[pattern_.components])
+            guess = memory_r[pattern_.components]
+            if compresses(mine):
+                parts = [on[one.name] for one in group]
+                one_found = self._poisson(system, state, flat, loop, solver, parts, arguments, guess)
+            else:
+                one_found = Coupled(*arguments).newton(flat, loop, solver, guess)
             r[pattern_.components] = one_found.r
             busy.update(pattern_.systems)
             found.append(one_found)
@@ -193,6 +200,30 @@ class MoreauJean(Options, Scheme):
             tuple(solution for one in found for solution in one.solves),
             max(one.iterations for one in found), (), reason,
         )  # fmt: skip
+
+    def _poisson(
+        self, system: NonsmoothSystem, state: State, flat: Flat, loop: Loop, solver: Solver,
+        on: list[IntArray], arguments: Any, guess: Array,
+    ) -> Found:  # fmt: skip
+        """Both phases of a group in which a contact with Poisson's law approaches."""
+        whole, motions, ties, _, theta = arguments
+        hit = [(k, impulsive(tie, blocks)) for k, (tie, blocks) in enumerate(zip(ties, on, strict=True))]
+        hit = [(k, blocks) for k, blocks in hit if blocks.size]
+        active = [(ties[k].output.bound.name, blocks) for k, blocks in hit]
+        part = _pattern(Prepared.of(system), system, active, loop.h)
+        of = dict(zip(whole.systems, motions, strict=True))
+        start = Flat(state.t, state.q, state.q, state.v, flat.z)
+        first = Compressing(
+            part, [AtStart(of[i]) for i in part.systems], [ties[k] for k, _ in hit],
+            [ties[k].output.law.bias(ties[k].u_before) for k, _ in hit], [theta[k] for k, _ in hit],
+        )  # fmt: skip
+        r, compression = first.impulses(start, loop, solver)
+        compressed = np.zeros(system.size)
+        compressed[part.components] = r
+        second = Expanding(*arguments).compressed(compressed[whole.components], restitution(whole, on))
+        found = second.newton(flat, loop, solver, guess)
+        found.solves = (compression, *found.solves)
+        return found
 
 
 def _pattern(
