@@ -244,7 +244,7 @@ class NonsmoothSystem:
                 f"interaction {interaction.name!r} ties first-order and second-order systems together:"
                 f" {', '.join(interaction.systems)}; write the mechanical ones as first-order systems"
             )
-        where = {key: self._where(numbers, key) for key in ("q", "v", "z")}
+        where = {key: self.where(numbers, key) for key in ("q", "v", "z")}
         nq, nv, nz = (sum(_length(getattr(self.places[i], key)) for i in numbers) for key in ("q", "v", "z"))
         law = interaction.law
         to = Binding(
@@ -262,7 +262,8 @@ class NonsmoothSystem:
             slice(component, component + law.size), slice(block, block + len(law.K)),
         )  # fmt: skip
 
-    def _where(self, numbers: tuple[int, ...], key: str) -> slice | IntArray:
+    def where(self, numbers: tuple[int, ...], key: str) -> slice | IntArray:
+        """Where `q`, `v` or `z` of those systems stand: a slice where they are neighbours, else indices."""
         places = [getattr(self.places[i], key) for i in numbers]
         if all(a.stop == b.start for a, b in itertools.pairwise(places)):
             return slice(places[0].start, places[-1].stop)
