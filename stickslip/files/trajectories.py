@@ -59,6 +59,19 @@ def read_trajectory(path: str | PathLike[str]) -> Trajectory:
         return _read(source, source.group(source.root, ROOT))
 
 
+def is_trajectory(path: str | PathLike[str]) -> bool:
+    """Whether a file says that it holds a trajectory; what is wrong with it is for the reader to tell."""
+    path = Path(path)
+    try:
+        content = file_content(path)
+        if not content.startswith(SIGNATURE):
+            return False
+        with Source(path, content) as source:
+            return source.has(source.root, ROOT)
+    except (FormatError, OSError):
+        return False
+
+
 def _fill(group: Any, of: Trajectory) -> None:
     put_array(group, "version", [VERSION], np.int32)
     kinds = sorted({event.kind for event in of.events})
