@@ -86,7 +86,10 @@ def _run_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
         ("scheme", report["scheme"] + (f" ({given})" if given else "")),
         ("solver", f"{report['solver']}, tolerance {report['tolerance']:g}"),
         ("time", f"{start:g} to {end:g} s, h = {report['h']:g} s"),
-        ("records", f"{report['records']} of {report['steps']} steps, {report['missed']} missed"),
+        (
+            "records",
+            f"the start and {report['records'] - 1} of {report['steps']} steps, {report['missed']} missed",
+        ),
         ("worst residual", f"natural {report['natural']:.2e}, natural_scaled {report['natural_scaled']:.2e}"),
         ("penetration", f"{report['penetration']:.3g} m"),
         ("energy", f"{start_energy:.6g} to {end_energy:.6g} J, contacts did {report['contact_work']:.6g} J"),

@@ -44,13 +44,22 @@ def write_trajectory(path: str | PathLike[str], trajectory: Trajectory) -> None:
     if path.suffix.lower() not in ENDINGS:
         wanted = "one that ends in " + ", ".join(ENDINGS)
         raise FormatError.at(path, "the name of the file", wanted, repr(path.name))
-    replace_file(path, hdf5_content(lambda root: _fill(root.create_group(ROOT), trajectory)))
+    replace_file(path, trajectory_content(trajectory))
+
+
+def trajectory_content(trajectory: Trajectory) -> bytes:
+    """The bytes of the file of a trajectory."""
+    return hdf5_content(lambda root: _fill(root.create_group(ROOT), trajectory))
 
 
 def read_trajectory(path: str | PathLike[str]) -> Trajectory:
     """The trajectory in a file that `Trajectory.save` wrote; a `FormatError` says what is wrong with it."""
     path = Path(path)
-    content = file_content(path)
+    return trajectory_in(path, file_content(path))
+
+
+def trajectory_in(path: Path, content: bytes) -> Trajectory:
+    """The trajectory in `content`, the bytes of the file `path`."""
     if not content.startswith(SIGNATURE):
         raise FormatError.at(path, "the file", "an HDF5 file", "something else")
     with Source(path, content) as source:
