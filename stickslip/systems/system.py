@@ -249,13 +249,13 @@ class NonsmoothSystem:
 
     def _kinematics(self, numbers: tuple[int, ...]) -> Callable[[Array], Array | None]:
         parts = [(self.systems[i], self.places[i]) for i in numbers]
+        if any(isinstance(system, FirstOrderDynamics) for system, _ in parts):
+            return lambda q: None
 
         def kinematics(q: Array) -> Array | None:
             maps, start = [], 0
             for system, place in parts:
                 size = _length(place.q)
-                if isinstance(system, FirstOrderDynamics):
-                    return None
                 maps.append((system.kinematics(q[start : start + size]), size, _length(place.v)))
                 start += size
             if all(T is None for T, _, _ in maps):
