@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from stickslip.laws import Law
 from stickslip.problem.checks import Array
-from stickslip.systems.dynamics import Dynamics, FirstOrderDynamics, SecondOrderDynamics
+from stickslip.systems.dynamics import Dynamics, FirstOrderDynamics, SecondOrderDynamics, vector
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.relations import Binding, FirstOrderOutput, MechanicalOutput, Relation
 
@@ -54,11 +55,11 @@ class Bound:
     systems: tuple[int, ...]
     """Numbers of its systems."""
     q: slice | Array
-    """Its coordinates in the flat q: a slice for one system, indices for several, shape (nq,)."""
+    """Its coordinates in the flat q [-]: a slice for one system, indices for several, shape (nq,)."""
     v: slice | Array
-    """Its velocities in the flat v, as above, shape (nv,)."""
+    """Its velocities in the flat v [-], as above, shape (nv,)."""
     z: slice | Array
-    """Its discrete parameters in the flat z, as above, shape (nz,)."""
+    """Its discrete parameters in the flat z [-], as above, shape (nz,)."""
     components: slice
     """Its components in the flat r, u and y."""
     blocks: slice
@@ -172,12 +173,33 @@ class NonsmoothSystem:
             system.explain(t, q[place.q], v[place.v], z[place.z])
         for one in self.interactions:
             lam = np.zeros(one.law.size)
-            for quantity in getattr(one.output, "quantities", ()):
+            for quantity in one.output.quantities:
                 value = quantity(t, q[one.q], lam, z[one.z])
                 if not np.isfinite(value).all():
                     raise ModelError(
                         f"interaction {one.name!r}: at t = {t:.9g} s, {quantity.name} is not finite: {value}"
                     )
+
+    def check_jacobians(self, t: float, q: ArrayLike | None = None, v: ArrayLike | None = None) -> float:
+        """Largest relative difference between Jacobians and central differences [-], over all systems and
+        interactions, at q and v (those of the start unless given) and at multipliers 1.
+
+        A ModelError that names the worst entry where one is wrong.
+        """
+        at_q = self.q0 if q is None else vector("check_jacobians", "q", q, self.q0.size)
+        at_v = self.v0 if v is None else vector("check_jacobians", "v", v, self.v0.size)
+        worst = 0.0
+        for system, place in zip(self.systems, self.places, strict=True):
+            worst = max(worst, system.check_jacobians(t, at_q[place.q], at_v[place.v]))
+        for one in self.interactions:
+            lam = np.ones(one.law.size)
+            worst = max(worst, one.output.check_jacobians(t, at_q[one.q], lam, self.z0[one.z]))
+        return worst
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiled step can carry it: every quantity is constant or compiled with Numba."""
+        return all(one.is_compiled for one in (*self.systems, *(i.output for i in self.interactions)))
 
     def _owner(self, name: str, array: Array) -> str:
         k = int(np.flatnonzero(~np.isfinite(array))[0])
@@ -204,7 +226,10 @@ class NonsmoothSystem:
         where = {key: self._where(numbers, key) for key in ("q", "v", "z")}
         nq, nv, nz = (sum(_length(getattr(self.places[i], key)) for i in numbers) for key in ("q", "v", "z"))
         law = interaction.law
-        to = Binding(f"interaction {interaction.name!r}", law, nq, nv, nz, self._kinematics(numbers))
+        to = Binding(
+            f"interaction {interaction.name!r}", law, nq, nv, nz, self._kinematics(numbers),
+            self.q0[where["q"]], self.z0[where["z"]],
+        )  # fmt: skip
         output = interaction.relation.bound(to)
         if isinstance(output, FirstOrderOutput) != orders.pop():
             raise ModelError(
@@ -224,13 +249,13 @@ class NonsmoothSystem:
 
     def _kinematics(self, numbers: tuple[int, ...]) -> Callable[[Array], Array | None]:
         parts = [(self.systems[i], self.places[i]) for i in numbers]
+        if any(isinstance(system, FirstOrderDynamics) for system, _ in parts):
+            return lambda q: None
 
         def kinematics(q: Array) -> Array | None:
             maps, start = [], 0
             for system, place in parts:
                 size = _length(place.q)
-                if isinstance(system, FirstOrderDynamics):
-                    return None
                 maps.append((system.kinematics(q[start : start + size]), size, _length(place.v)))
                 start += size
             if all(T is None for T, _, _ in maps):
