@@ -141,7 +141,10 @@ class Run:
         for piece in self.pieces:
             if piece.unilateral and u[piece.normal] > self.options.velocity_tolerance:
                 closed[piece.number] = False
-        self.modes = Modes(closed, np.zeros(self.system.size))
+        always = np.array([not p.unilateral for p in self.pieces], bool)
+        self.modes = Modes(always, np.zeros(self.system.size))
+        for piece in self.pieces:
+            self._rub(piece, u)
         for group in self.groups:
             if any(closed[one.blocks].any() for one in group):
                 self._resolve(group, closed, y, u, quiet=True)
@@ -253,6 +256,7 @@ class Run:
         scale = float(np.abs(u[[p.normal for p in mine]]).max(initial=0.0))
         struck = []
         for piece in mine:
+            self._rub(piece, answer.rate)
             if not (piece.unilateral and touching[piece.number]):
                 continue
             if answer.r[piece.normal] > 0.0 and (u[piece.normal] < -rest or answer.r.max() > 0.0):
@@ -344,6 +348,12 @@ class Run:
                 slack = group.mu * r[piece.normal] - float(np.linalg.norm(r[where]))
                 still = still or slack * response[where].max() > speed
             self.modes.direction[where] = 0.0 if still else u[where] / speed
+
+    def _rub(self, piece: Piece, u: Array) -> None:
+        """An interval slides if it moves, sticks (until accelerations say more) if not."""
+        if piece.kind == cones.INTERVAL:
+            moves = abs(u[piece.normal]) > self.options.velocity_tolerance
+            self.modes.direction[piece.normal] = np.sign(u[piece.normal]) if moves else 0.0
 
     def _settle_drift(self) -> None:
         """Bring closed contacts and joints back to y = 0 and ẏ = 0 by the least change in the metric of M."""

@@ -4,32 +4,16 @@ import itertools
 
 import numpy as np
 import pytest
+from event_runs import SOLVER, G, events, run
 
 from stickslip.laws import Equality, NewtonImpact
 from stickslip.problem.contact import Level
 from stickslip.schemes.event_driven import EventDriven
-from stickslip.schemes.step import Step, first_state
-from stickslip.simulation.loop import steps
-from stickslip.solvers import registry
+from stickslip.schemes.step import first_state
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
 from stickslip.systems.lagrangian_relations import Rheonomous, Scleronomous
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Interaction, NonsmoothSystem
-
-G = 9.81
-SOLVER = registry.make("auto", tolerance=1e-10)
-
-
-def run(system: NonsmoothSystem, until: float, h: float, **options) -> list[Step]:
-    done = steps(system, until=until, h=h, scheme=EventDriven(**options), solver=SOLVER)
-    assert all(step.ok for step in done), [step.reason for step in done if not step.ok]
-    return done
-
-
-def events(done: list[Step], kind: str, interaction: str = "") -> np.ndarray:
-    return np.array(
-        [e.t for s in done for e in s.events if e.kind == kind and interaction in ("", e.interaction)]
-    )
 
 
 def ball(e: float, height: float = 1.0, M: float = 1.0) -> NonsmoothSystem:
