@@ -34,12 +34,13 @@ class Crossing:
 class Lookout:
     """Watches quantities over one stretch, integrator step after integrator step."""
 
-    def __init__(self, t: float, g: Array, floor: Array, parts: int, together: float):
-        self.floor, self.parts, self.together = floor, parts, together
+    def __init__(self, t: float, g: Array, floor: Array, together: float):
+        self.floor, self.together = floor, together
         self.t, self.g = t, g
         self.slope: Array | None = None
+        self.fastest = np.zeros(0)
         self.before: tuple[float, Array] | None = None
-        self.risen = g > 0.0
+        self.risen = g > floor
         """Whether each quantity has been positive yet [-], shape (n,), bool."""
 
     def start(self) -> Crossing | None:
@@ -48,18 +49,28 @@ class Lookout:
         return Crossing(self.t, below, True) if below.size else None
 
     def advance(
-        self, t_end: float, watch: Callable[[float], Array], slopes: Callable[[float], Array]
-    ) -> Crossing | None:
-        """The first crossing until t_end; `slopes` are derivatives of the first quantities."""
+        self, t_end: float, parts: int, few: int, watch: Callable[[float], Array],
+        slopes: Callable[[float], Array],
+    ) -> Crossing | None:  # fmt: skip
+        """The first crossing until t_end; `slopes` are derivatives of the first quantities, the gaps.
+
+        It is looked for in so many parts, in few where every gap is out of reach at twice the speed seen.
+        """
         if not self.g.size:
             self.t = t_end
             return None
         t0 = self.t
         if self.slope is None:
             self.slope = slopes(t0)
-        for k in range(1, self.parts + 1):
-            t = t_end if k == self.parts else t0 + (t_end - t0) * k / self.parts
-            g, slope = watch(t), slopes(t)
+            self.fastest = np.abs(self.slope)
+        last = watch(t_end), slopes(t_end)
+        n = self.slope.shape[0]
+        self.fastest = np.maximum(self.fastest, np.abs(last[1]))
+        reach = 2.0 * (t_end - t0) * self.fastest
+        parts = parts if (np.minimum(self.g, last[0])[:n] <= reach).any() else few
+        for k in range(1, parts + 1):
+            t = t_end if k == parts else t0 + (t_end - t0) * k / parts
+            g, slope = last if k == parts else (watch(t), slopes(t))
             found = self._between(t, g, slope, watch, slopes)
             if found is not None:
                 return found
@@ -87,10 +98,8 @@ class Lookout:
 
     def _root(self, i: int, t: float, watch: Callable[[float], Array]) -> tuple[float, bool]:
         """Where quantity i, below zero at t, crossed; or where it was last looked at, having never risen."""
-        if self.g[i] > 0.0:
-            return _zero(i, self.t, t, watch), False
         if self.risen[i]:
-            return self.t, False
+            return _zero(i, self.t, t, watch) if self.g[i] > 0.0 else self.t, False
         a, b = self.t, t
         for _ in range(HALVINGS):
             middle = a + 0.5 * (b - a)

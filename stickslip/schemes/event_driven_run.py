@@ -1,5 +1,6 @@
 """One step of the event-driven scheme at work: flow until something happens, decide what follows, go on."""
 
+import math
 from collections import deque
 from collections.abc import Iterable
 from typing import Any
@@ -71,7 +72,7 @@ class Run:
         """Integrate until the end or the first crossing."""
         options, t = self.options, self.t
         state = np.concatenate([self.q, self.v, np.zeros(flow.components.size)])
-        look = Lookout(t, flow.values(t, state), self._floors(flow, state), options.parts, options.together)
+        look = Lookout(t, flow.values(t, state), self._floors(flow, state), options.together)
         crossing = look.start()
         if crossing is not None:
             return crossing
@@ -79,7 +80,7 @@ class Run:
             flow, t, state, end, rtol=options.rtol, atol=options.atol, max_step=options.max_step,
             first_step=min(self.substep, options.max_step, end - t),
         )  # fmt: skip
-        previous: Any = None
+        previous: _Path | None = None
         while integrator.status == "running":
             message = integrator.step()
             if integrator.status == "failed" or not np.isfinite(integrator.y).all():
@@ -88,22 +89,22 @@ class Run:
                     f"event-driven: at t = {integrator.t:.9g} s, {options.method} cannot go on: {message}"
                 )
             if look.g.size:
-                dense, earlier, start = integrator.dense_output(), previous, integrator.t_old
-
-                def at(s: float, dense: Any = dense, earlier: Any = earlier, start: float = start) -> Array:
-                    return np.asarray(dense(s) if s >= start or earlier is None else earlier(s))
-
+                at = _Path(integrator, previous, eager=len(flow.open) < len(flow.watched))
+                share = (integrator.t - integrator.t_old) / self.substep
                 crossing = look.advance(
-                    float(integrator.t),
+                    float(integrator.t), options.parts,
+                    max(1, min(options.parts, math.ceil(options.parts * share))),
                     lambda s, at=at: flow.values(s, at(s)),  # type: ignore[misc]
                     lambda s, at=at: flow.slopes(s, at(s)),  # type: ignore[misc]
-                )
-                previous = dense
+                )  # fmt: skip
+                previous = at
                 if crossing is not None:
                     self._arrive(flow, crossing.t, at(crossing.t))
                     return crossing
-            if integrator.status == "running":
-                self.substep = float(integrator.h_abs) if hasattr(integrator, "h_abs") else self.substep
+            if hasattr(integrator, "h_abs"):
+                proposed = float(integrator.h_abs)
+                # The last step is cut at the end, so what follows from it is too short.
+                self.substep = proposed if integrator.status == "running" else max(self.substep, proposed)
         self._arrive(flow, end, np.array(integrator.y))
         return None
 
@@ -411,6 +412,27 @@ class Run:
 
     def _fail(self, reason: str) -> None:
         self.reason, self.stopped = self.reason or reason, True
+
+
+class _Path:
+    """The states within an integrator step and, if eager, within the one before; otherwise interpolated
+    only if asked for."""
+
+    def __init__(self, integrator: Any, previous: "_Path | None", *, eager: bool):
+        self.integrator, self.start, self.end = integrator, float(integrator.t_old), float(integrator.t)
+        self.state, self.previous = integrator.y, previous
+        self.dense: Any = integrator.dense_output() if eager else None
+        if previous is not None:
+            previous.previous = None
+
+    def __call__(self, t: float) -> Array:
+        if t == self.end:
+            return np.asarray(self.state)
+        if t < self.start and self.previous is not None:
+            return self.previous(t)
+        if self.dense is None:
+            self.dense = self.integrator.dense_output()
+        return np.asarray(self.dense(t))
 
 
 def _places(where: IntArray, wanted: IntArray) -> IntArray:
