@@ -224,10 +224,7 @@ class _Step:
             if not np.isfinite(block).all():
                 raise self.fault(point)
             if factors.singular:
-                raise ModelError(
-                    f"{part.names}: at t = {begin.t:.9g} s, M - h theta df/dx is singular for"
-                    f" h = {h:.9g} s; take another step, or another theta"
-                )
+                raise self.fault(point, "M - h theta df/dx is singular for h = {h:.9g} s; take another step")
             cells.append((where, factors))
             # h w rho C_a^j W_j⁻¹ B_b^j, summed over the systems j that interactions a and b share
             reach[where] = (h * weights.w) * factors.solve(B[where])
@@ -256,8 +253,8 @@ class _Step:
         """Whether everything is finite at an iterate."""
         return bool(np.isfinite(point.R).all() and np.isfinite(point.y).all() and np.isfinite(point.x).all())
 
-    def fault(self, point: Point) -> ModelError:
-        """What is not finite, by system or interaction, time and quantity."""
+    def fault(self, point: Point, otherwise: str = "a step of {h:.9g} s overflows") -> ModelError:
+        """What is not finite or singular, by system or interaction, time and quantity; otherwise that."""
         begin, weights = self.begin, self.weights
         mean = begin.x + weights.theta * (point.x - begin.x)
         inner = begin.x + weights.rho * (point.x - begin.x)
@@ -281,7 +278,7 @@ class _Step:
                         f"interaction {tie.bound.name!r}: at t = {self.t_relation:.9g} s,"
                         f" {what} is not finite: {value}"
                     )
-        return ModelError(f"{self.part.names}: at t = {begin.t:.9g} s, a step of {begin.h:.9g} s overflows")
+        return ModelError(f"{self.part.names}: at t = {begin.t:.9g} s, {otherwise.format(h=begin.h)}")
 
     def _iteration_matrix(self, k: int, x: Array, moved: Array) -> Array:
         """M - h theta ∂f/∂x of one system, with the derivative of M(x) (x - x_k) where M depends on x."""
