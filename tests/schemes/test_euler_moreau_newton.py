@@ -17,6 +17,7 @@ from stickslip.systems.first_order_relations import (
     FirstOrderType1,
     FirstOrderType2,
 )
+from stickslip.systems.first_order_view import first_order
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Interaction, NonsmoothSystem
@@ -198,12 +199,39 @@ def test_a_mass_that_turns_singular() -> None:
     fails(NonsmoothSystem([flow]), r"system 'fading': at t = 0.5 s, M is singular", theta=1.0)
 
 
-def test_an_iteration_matrix_that_is_singular() -> None:
-    fails(
-        NonsmoothSystem([FirstOrderLinear("growth", A=2.0, x0=1.0)]),
-        "'growth': at t = 0 s, M - h theta",
-        h=0.5,
-    )
+def test_an_iteration_matrix_that_is_singular_is_a_reason() -> None:
+    """M - h A = 0 for A = 2 and h = 1/2: a shorter step helps, so that `simulate` may halve it."""
+    system = NonsmoothSystem([FirstOrderLinear("growth", A=2.0, x0=1.0)])
+    scheme, state = EulerMoreau(), first_state(system)
+    step = scheme.step(system, state, scheme.begin(system, state, 0.5), 0.5, LEMKE)
+    assert not step.ok
+    assert "system 'growth': at t = 0 s, M - h theta df/dx is singular for h = 0.5 s" in step.reason
+    assert scheme.step(system, state, scheme.begin(system, state, 0.25), 0.25, LEMKE).ok
+
+
+def test_a_start_that_is_not_consistent_jumps_in_the_first_step() -> None:
+    """A diode from a capacitor at 1 V to an empty one of thrice the size: 1/4 V on both, charge kept."""
+    one, two = FirstOrder("one", f=[0.0], x0=1.0), FirstOrder("two", M=3.0, f=[0.0], x0=0.0)
+    relation = FirstOrderLinearRelation(C=[[-1.0, 1.0]], B=[[-1.0], [1.0]])
+    diode = Interaction("diode", ("one", "two"), relation, Complementarity())
+    for h in (0.1, 1e-4):
+        run = steps(NonsmoothSystem([one, two], [diode]), 3 * h, h, **IMPLICIT)
+        assert run[0].r[0] * h == pytest.approx(0.75)
+        for step in run:
+            np.testing.assert_allclose(step.state.q, 0.25, rtol=1e-12)
+
+
+def test_a_mechanical_system_as_a_first_order_one() -> None:
+    """A block on a spring with dry friction: each half cycle takes 2 level / k from the amplitude, and the
+    block stays where it first turns within level / k of the middle."""
+    block = first_order(Lagrangian("block", M=2.0, q0=1.0, F_int=lambda q: 8.0 * q))
+    relation = FirstOrderLinearRelation(C=[[0.0, 1.0]], B=[[0.0], [0.5]])
+    system = NonsmoothSystem([block], [Interaction("friction", "block", relation, Relay(0.88))])
+    run = steps(system, 8.0, 5e-3, theta=0.5, gamma=1.0)
+    q, v = run[-1].state.q
+    assert q == pytest.approx(-(1.0 - 2 * 5 * 0.11), abs=1e-4)  # the fifth turn
+    assert abs(v) <= 1e-12
+    assert run[-1].r[0] == pytest.approx(8.0 * q, rel=1e-9)
 
 
 def test_what_euler_moreau_cannot_carry() -> None:
