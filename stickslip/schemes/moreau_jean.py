@@ -1,94 +1,354 @@
 """Moreau-Jean: impulses and velocities over a step, gaps by forecast.
 
-q⁺ = q + h T(q̄) v_θ,  M (v⁺ - v) = h F_θ + H r,  and for active contacts the law on u⁺ + e u⁻
+    q⁺ = q + h T(q̄) v_θ,   M (v⁺ - v) = h F_θ + H(q̄) P,   and for active contacts the law on u⁺ + e u⁻
+
+Three variants of the Siconos Developer's Notes 2017: nearly implicit (11.55), with q̄ the start of the step or
+its end; semi-explicit (11.53); complete (11.51), with F and T at the θ-point and the rows at the end. What a
+moving constraint does is taken at the end of the step, t + h, in all of them.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 
 import numpy as np
 
-from stickslip.options import Options, option
-from stickslip.problem.contact import ContactProblem, Level
-from stickslip.problem.sets import ProductSet
-from stickslip.schemes.problems import coupled
+from stickslip.options import Options, check, option
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import Level
+from stickslip.problem.solution import Solution
+from stickslip.schemes.moreau_jean_contacts import NONE, Output, Tie, refuse, require_finite
+from stickslip.schemes.moreau_jean_motion import Motion, inverse
+from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Found, Loop, alone
+from stickslip.schemes.poisson import AtStart, Compressing, Expanding, compresses, impulsive, restitution
+from stickslip.schemes.problems import Pattern, coupled, pattern
+from stickslip.schemes.projection import project
 from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
+from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.quantities import ModelError
-from stickslip.systems.system import NonsmoothSystem
+from stickslip.systems.system import NonsmoothSystem, Place
+
+ROUNDS = 10
+"""Most times that a step is done again by the combined projection."""
+PATTERNS = 1000
+"""Most sets of active blocks that are remembered."""
+
+
+class Prepared:
+    """What a scheme need not ask a system again: constant masses and rows, sets of active blocks."""
+
+    def __init__(self, system: NonsmoothSystem):
+        self.bodies: list[tuple[SecondOrderDynamics, Place, Array | None]] = [
+            (body, place, _constant_inverse(system, body, place)) for body, place in system.mechanical
+        ]
+        self.outputs = [Output(system, one) for one in system.interactions]
+        self.position = {one.name: k for k, one in enumerate(system.interactions)}
+        self.levels = tuple(output.level for output in self.outputs)
+        self.patterns: dict[object, Pattern] = {}
+
+    @classmethod
+    def of(cls, system: NonsmoothSystem) -> "Prepared":
+        """That of `system`, made on first use and kept with it."""
+        found: Prepared | None = system.__dict__.get("_moreau_jean")
+        if found is None:
+            found = cls(system)
+            system.__dict__["_moreau_jean"] = found
+        return found
+
+
+def _constant_inverse(system: NonsmoothSystem, body: SecondOrderDynamics, place: Place) -> Array | None:
+    if not body.constant_mass:
+        return None
+    return inverse(body.name, 0.0, body.mass(0.0, system.q0[place.q], system.z0[place.z]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MoreauJean(Options, Scheme):
     """Moreau-Jean time-stepping for second-order systems."""
 
-    theta: float = option(0.5, "weight of the end of the step", low=0.0, high=1.0)
+    theta: float | Mapping[str, float] = option(
+        0.5,
+        "weight of the end of the step, or one by system name (0.5 for those not named)",
+        low=0.0,
+        high=1.0,
+    )
+    variant: str = option(
+        "nearly-implicit", "where forces are taken: both ends, the start, or the θ-point",
+        choices=("nearly-implicit", "semi-explicit", "complete"),
+    )  # fmt: skip
+    frame: str = option(
+        "start", "where a nearly implicit step takes rows and T(q): its start or its end",
+        choices=("start", "current"),
+    )  # fmt: skip
+    activation: str = option(
+        "forecast", "contacts that enter: those whose forecast gap closes, or those within delta",
+        choices=("forecast", "distance"),
+    )  # fmt: skip
+    delta: float = option(0.0, "distance within which contacts enter", unit="m", low=0.0)
+    form: str = option(
+        "reduced", "problem over contacts, or over velocities with joints as equations",
+        choices=("reduced", "global"),
+    )  # fmt: skip
+    projection: str = option(
+        "none", "bring positions back onto the constraints after the step: not, directly, through velocities,"
+        " or together with the step until velocities and positions agree",
+        choices=("none", "direct", "velocity", "combined"),
+    )  # fmt: skip
+    projection_tolerance: float = option(
+        1e-10, "violation of the constraints that a projection may leave", unit="m", low=0.0, open_low=True
+    )
+    newton_tolerance: float = option(
+        1e-10, "momentum and law may be off by this, relatively", low=0.0, high=1.0, open_low=True
+    )
+    newton_max: int = option(50, "most Newton iterations", low=1)
+
+    def __post_init__(self) -> None:
+        for spec in fields(self):
+            value = getattr(self, spec.name)
+            if spec.name == "theta" and isinstance(value, Mapping):
+                for one in value.values():
+                    check(type(self).__name__, spec, one)
+            else:
+                check(type(self).__name__, spec, value)
 
     def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
-        return (Level.VELOCITY,) * len(system.interactions)
+        return Prepared.of(system).levels
+
+    def weight(self, name: str) -> float:
+        """theta of the system of that name [-]."""
+        theta = self.theta
+        return theta.get(name, 0.5) if isinstance(theta, Mapping) else theta
 
     def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
         for flow, _ in system.flows:
             raise ModelError(f"system {flow.name!r} is of first order; moreau-jean is for second order")
-        return arrays(r=np.zeros(system.size))
-
-    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
-        t, q, v, theta = state.t, state.q, state.v, self.theta
-        z = system.update(t, q, v, state.z)
-        v_free, inverse = np.empty_like(v), np.zeros((v.size, v.size))
-        for body, place in system.mechanical:
-            M = body.mass(t, q[place.q], z[place.z])
-            F = body.force(t, q[place.q], v[place.v], z[place.z])
-            inverse[place.v, place.v] = np.linalg.inv(M)
-            v_free[place.v] = v[place.v] + h * np.linalg.solve(M, F)
-        active, forecast = np.zeros(system.blocks, bool), np.full(system.blocks, -np.inf)
-        r, u, rows, before = np.zeros(system.size), np.zeros(system.size), {}, {}
-        for one in system.interactions:
-            lam = np.zeros(one.law.size)
-            rows[one.name] = one.mechanical.rows(t, q[one.q], lam, z[one.z])
-            drift = one.mechanical.drift(t, q[one.q], lam, z[one.z])
-            y = one.mechanical.y(t, q[one.q], lam, z[one.z])
-            before[one.name] = rows[one.name] @ v[one.v] + (0.0 if drift is None else drift)
-            guess = y + 0.5 * h * before[one.name]
-            forecast[one.blocks][one.law.unilateral] = guess[one.law.normals]
-            active[one.blocks] = forecast[one.blocks] <= 0.0
-        solves = []
-        for group in coupled([one for one in system.interactions if active[one.blocks].any()]):
-            H = np.zeros((v.size, 0))
-            u_free, sets, where = [], [], []
-            K: ProductSet | None = None
-            for one in group:
-                on = np.flatnonzero(active[one.blocks])
-                offset, law = one.law.K.offset, one.law
-                keep = np.concatenate([np.arange(offset[i], offset[i + 1]) for i in on])
-                part = np.zeros((v.size, keep.size))
-                part[one.v] = rows[one.name][keep].T
-                H = np.concatenate([H, part], axis=1)
-                drift = one.mechanical.drift(t, q[one.q], np.zeros(law.size), z[one.z])
-                bias = law.bias(before[one.name]) + (0.0 if drift is None else drift)
-                u_free.append(part.T @ v_free + bias[keep])
-                sets.append(bias[keep])
-                where.append(keep + one.components.start)
-                K = law.impulses(h) if K is None else K + law.impulses(h)
-            index = np.concatenate(where)
-            assert K is not None
-            problem = ContactProblem(
-                H.T @ inverse @ H,  # type: ignore[arg-type]
-                np.concatenate(u_free),
-                K,
-            )
-            solution = solver.solve(problem, guess=memory["r"][index])
-            solves.append(solution)
-            r[index], u[index] = solution.r, solution.u - np.concatenate(sets)
-            v_free = v_free + inverse @ (H @ solution.r)
-        v_new = v_free
-        q_new = np.array(q)
-        for body, place in system.mechanical:
-            mean = (1.0 - theta) * v[place.v] + theta * v_new[place.v]
-            T = body.kinematics(q[place.q])
-            q_new[place.q] = body.normalized(q[place.q] + h * (mean if T is None else T @ mean))
-        if not (np.isfinite(v_new).all() and np.isfinite(q_new).all()):
-            system.explain(t, q, v, z)
-        end = frozen_state(t + h, q_new, v_new, z)
+        if isinstance(self.theta, Mapping):
+            for name in self.theta:
+                if name not in system.number:
+                    raise ModelError(
+                        f"theta names the unknown system {name!r}; known: {', '.join(system.number)}"
+                    )
+        refuse(system, {name: self.weight(name) for name in system.number}, self.form)
         y = np.zeros(system.size)
         for one in system.interactions:
-            y[one.components] = one.mechanical.y(end.t, q_new[one.q], r[one.components], z[one.z])
-        return Step(end, h, r, u, y, forecast, active, self.levels(system), arrays(r=r), tuple(solves))
+            lam, q, z = np.zeros(one.law.size), state.q[one.q], state.z[one.z]
+            y[one.components] = one.mechanical.y(state.t, q, lam, z)
+        return arrays(r=np.zeros(system.size), y=y)
+
+    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+        flat = Flat(state.t + h, state.q, state.q.copy(), state.v.copy(), state.z)
+        try:
+            flat.z = system.update(state.t, state.q, state.v, state.z)
+            passage = self._passage(system, state, memory, h, flat)
+            r, found = passage.carry(solver)
+            measures = {} if self.projection == "none" else self._project(passage, r, found, solver)
+            return self._finished(passage, r, found, measures)
+        except FloatingPointError:
+            _explain(system, state, flat)
+            raise AssertionError from None
+
+    def _passage(
+        self, system: NonsmoothSystem, state: State, memory: Memory, h: float, flat: Flat
+    ) -> "Passage":
+        """What is known as the step begins: outputs, active blocks, motions on their way."""
+        t, q, v, z = state.t, state.q, state.v, flat.z
+        prepared = Prepared.of(system)
+        y = None if z.size else memory["y"]  # discrete parameters may have changed since
+        ties = [
+            Tie(output, t, q, v, z, None if y is None or output.compliant else y[output.bound.components])
+            for output in prepared.outputs
+        ]
+        forecast = np.full(system.blocks, -np.inf)
+        delta = self.delta if self.activation == "distance" else None
+        on = {}
+        for tie in ties:
+            one = tie.output.bound
+            blocks = tie.activate(h, delta, forecast[one.blocks])
+            if blocks.size:
+                on[one.name] = blocks
+        moving = self.variant == "complete" or (self.variant == "nearly-implicit" and self.frame == "current")
+        loop = Loop(h, moving, self.form, self.newton_tolerance, self.newton_max)
+        passage = Passage(system, prepared, state, flat, loop, delta, memory["r"], ties, forecast, on, [])
+        passage.motions = self._motions(passage)
+        return passage
+
+    def _motions(self, passage: "Passage") -> list[Motion]:
+        state, loop = passage.state, passage.loop
+        motions = [
+            Motion(
+                body, place, known, self.weight(body.name), self.variant, loop.moving,
+                state.t, loop.h, state.q, state.v, passage.flat.z,
+            )
+            for body, place, known in passage.prepared.bodies
+        ]  # fmt: skip
+        for motion in motions:
+            passage.flat.take(motion)
+        return motions
+
+    def _project(self, passage: "Passage", r: Array, found: list[Found], solver: Solver) -> dict[str, float]:
+        """Bring q back onto the constraints. Combined: contacts that had to be pushed back without having
+        been active become active, and the step is done again, until there are no more of them."""
+        how = "velocity" if self.projection == "velocity" else "direct"
+        flat, rounds = passage.flat, ROUNDS if self.projection == "combined" else 1
+        for round_ in range(rounds):
+            projected = project(
+                passage.system, flat.t, flat.q, flat.z, passage.on, how, self.projection_tolerance, solver
+            )
+            if round_ == rounds - 1 or not passage.activate(projected.pushed):
+                break
+            passage.motions = self._motions(passage)
+            again = passage.carry(solver)
+            r[:], found[:] = again
+        flat.q = projected.q
+        return {"projection [m]": projected.size, "violation [m]": projected.violation}
+
+    def _finished(self, passage: "Passage", r: Array, found: list[Found], measures: dict[str, float]) -> Step:
+        system, state, flat = passage.system, passage.state, passage.flat
+        require_finite(flat.v)
+        require_finite(flat.q)
+        end = frozen_state(flat.t, flat.q, flat.v, flat.z)
+        u, y = _outputs(system, passage.ties, end, r, passage.loop.h)
+        r.flags.writeable = y.flags.writeable = False
+        active = passage.forecast <= 0.0
+        if passage.added:
+            for name, blocks in passage.on.items():
+                active[system.interaction[name].blocks.start + blocks] = True
+        worst = max(found, key=lambda one: one.error)
+        reason = ""
+        if worst.error > 0.0:
+            reason = (
+                f"at t = {state.t:.9g} s Newton stopped after {worst.iterations} iterations"
+                f" with {worst.error:.1e} of the momentum missing (tolerance {self.newton_tolerance:.0e})"
+            )
+        if measures.get("violation [m]", 0.0) > self.projection_tolerance:
+            left = f"the projection left a violation of {measures['violation [m]']:.1e} m"
+            reason = f"{reason}; {left}" if reason else f"at t = {state.t:.9g} s {left}"
+        return Step(
+            end, passage.loop.h, r, u, y, passage.forecast, active, passage.prepared.levels,
+            {"r": r, "y": y}, tuple(solution for one in found for solution in one.solves),
+            max(one.iterations for one in found), (), reason, measures,
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Passage:
+    """What a step works with on its way from the state at its start to `flat`."""
+
+    system: NonsmoothSystem
+    prepared: Prepared
+    state: State
+    flat: Flat
+    loop: Loop
+    delta: float | None
+    """Distance within which contacts enter [m]; None where their forecast decides."""
+    guess: Array
+    """Impulses of the last step [N s], shape (size,)."""
+    ties: list[Tie]
+    forecast: Array
+    """What decided which blocks are active [m], shape (blocks,)."""
+    on: dict[str, IntArray]
+    """Active blocks, by the name of their interaction [-], shape (any,)."""
+    motions: list[Motion]
+    added: bool = False
+    """Whether blocks became active on the way."""
+
+    def activate(self, blocks: dict[str, IntArray]) -> bool:
+        """Make blocks active as well; whether some of them were not."""
+        before = sum(one.size for one in self.on.values())
+        for name, more in blocks.items():
+            self.on[name] = np.union1d(self.on.get(name, NONE), more)
+        changed = sum(one.size for one in self.on.values()) > before
+        self.added = self.added or changed
+        return changed
+
+    def carry(self, solver: Solver) -> tuple[Array, list[Found]]:
+        """Every set of coupled systems to the end of the step: impulses [N s], and what was found."""
+        r, found = np.zeros(self.system.size), []
+        busy: set[int] = set()
+        for group in coupled([one for one in self.system.interactions if one.name in self.on]):
+            pattern_ = _pattern(self.prepared, self.system, [(one.name, self.on[one.name]) for one in group],
+                                self.loop.h)  # fmt: skip
+            one_found = self._together(pattern_, solver)
+            r[pattern_.components] = one_found.r
+            busy.update(pattern_.systems)
+            found.append(one_found)
+        for i, motion in enumerate(self.motions):
+            if i not in busy:
+                found.append(alone(motion, self.loop))
+                self.flat.take(motion)
+        return r, found
+
+    def _together(self, pattern_: Pattern, solver: Solver) -> Found:
+        """Coupled systems, in one phase or in Poisson's two."""
+        ties = [self.ties[self.prepared.position[one.name]] for one in pattern_.ties]
+        arguments = (
+            pattern_, [self.motions[i] for i in pattern_.systems], ties,
+            [tie.prescribe(self.loop.h, self.delta) for tie in ties], self._weights(pattern_),
+        )  # fmt: skip
+        guess = self.guess[pattern_.components]
+        if not compresses(ties):
+            return Coupled(*arguments).newton(self.flat, self.loop, solver, guess)
+        on = [self.on[one.name] for one in pattern_.ties]
+        r, compression = self._compress(pattern_, ties, on, solver)
+        second = Expanding(*arguments).compressed(r[pattern_.components], restitution(pattern_, on))
+        found = second.newton(self.flat, self.loop, solver, guess)
+        found.solves = (compression, *found.solves)
+        return found
+
+    def _compress(
+        self, whole: Pattern, ties: list[Tie], on: list[IntArray], solver: Solver
+    ) -> tuple[Array, Solution]:
+        """Impulses of the first phase over all components [N s], shape (size,), and their problem."""
+        parts = [(tie, impulsive(tie, blocks)) for tie, blocks in zip(ties, on, strict=True)]
+        hit = [(tie, blocks) for tie, blocks in parts if blocks.size]
+        active = [(tie.output.bound.name, blocks) for tie, blocks in hit]
+        part = _pattern(self.prepared, self.system, active, self.loop.h)
+        state = self.state
+        first = Compressing(
+            part, [AtStart(self.motions[i]) for i in part.systems], [tie for tie, _ in hit],
+            [tie.output.law.bias(tie.u_before) for tie, _ in hit], self._weights(part),
+        )  # fmt: skip
+        start = Flat(state.t, state.q, state.q, state.v, self.flat.z)
+        r = np.zeros(self.system.size)
+        r[part.components], compression = first.impulses(start, self.loop, solver)
+        return r, compression
+
+    def _weights(self, pattern_: Pattern) -> list[float]:
+        return [self.motions[one.systems[0]].theta for one in pattern_.ties]
+
+
+def _pattern(
+    prepared: Prepared, system: NonsmoothSystem, active: list[tuple[str, IntArray]], h: float
+) -> Pattern:
+    """The pattern of those blocks, made once for as long as h stays."""
+    key = (h, *((name, blocks.tobytes()) for name, blocks in active))
+    known = prepared.patterns.get(key)
+    if known is None:
+        if len(prepared.patterns) >= PATTERNS:
+            prepared.patterns.clear()
+        ties = [system.interaction[name] for name, _ in active]
+        known = prepared.patterns[key] = pattern(system, ties, [blocks for _, blocks in active], h)
+    return known
+
+
+def _outputs(system: NonsmoothSystem, ties: list[Tie], end: State, r: Array, h: float) -> tuple[Array, Array]:
+    """What the laws were stated on (ẏ, or y where compliant), and y, at the end of the step."""
+    u, y = np.empty(system.size), np.empty(system.size)
+    for tie in ties:
+        output, one = tie.output, tie.output.bound
+        q, z, at = end.q[one.q], end.z[one.z], one.components
+        if output.compliant:
+            y[at] = u[at] = output.mechanical.y(end.t, q, r[at] / h, z)
+        else:
+            y[at] = output.mechanical.y(end.t, q, output.zero, z)
+            u[at] = tie.C @ end.v[one.v]
+            if tie.drift is not None:
+                u[at] += tie.drift
+    return u, y
+
+
+def _explain(system: NonsmoothSystem, state: State, flat: Flat) -> None:
+    """Raise a ModelError that names what is not finite, at the start of the step or on the way to its end."""
+    system.explain(state.t, state.q, state.v, flat.z)
+    if np.isfinite(flat.q).all() and np.isfinite(flat.v).all():
+        system.explain(flat.t, flat.q, flat.v, flat.z)
+    raise ModelError(f"the step from t = {state.t:.9g} s is not finite; take a smaller h")

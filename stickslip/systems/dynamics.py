@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.problem.checks import Array, ProblemError, finite, floats, frozen
-from stickslip.systems.quantities import ModelError
+from stickslip.systems.quantities import ModelError, Quantity
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +32,17 @@ class FirstOrderDynamics(Protocol):
 
     name: str
     start: Start
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Every quantity that was given, and the Jacobians in use."""
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiled step can use it: its quantities are constants or compiled with Numba."""
+
+    def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
+        """Largest relative difference of the Jacobians from central differences [-]; ModelError if wrong."""
 
     def mass(self, t: float, x: Array, z: Array) -> Array:
         """M [any], shape (nx, nx)."""
@@ -57,6 +68,17 @@ class SecondOrderDynamics(Protocol):
     start: Start
     constant_mass: bool
     """Whether M depends on nothing."""
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Every quantity that was given, and the Jacobians in use."""
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiled step can use it: its quantities are constants or compiled with Numba."""
+
+    def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
+        """Largest relative difference of the Jacobians from central differences [-]; ModelError if wrong."""
 
     def mass(self, t: float, q: Array, z: Array) -> Array:
         """M(q) [kg, kg m²], shape (nv, nv)."""

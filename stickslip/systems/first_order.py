@@ -9,10 +9,13 @@ from numpy.typing import ArrayLike
 from stickslip.problem.checks import Array
 from stickslip.systems import derivatives
 from stickslip.systems.dynamics import Start, vector
-from stickslip.systems.quantities import FLOW, Given, ModelError, Quantity, quantity
+from stickslip.systems.inputs import inputs
+from stickslip.systems.quantities import FLOW, Given, ModelError, Quantity, needed, quantity
 
 EMPTY = np.zeros(0)
 EMPTY.flags.writeable = False
+TAKES = ("t", "x", "z")
+"""Arguments of a first-order system's functions; multipliers act through its relations."""
 
 
 class FirstOrder:
@@ -28,17 +31,16 @@ class FirstOrder:
         x = vector(owner, "x0", x0)
         n = x.shape[0]
         self.start = Start(x, EMPTY, vector(owner, "z", z))
-        M_quantity = quantity(owner, "M", np.eye(n) if M is None else M, (n, n), FLOW)
-        f_quantity = quantity(owner, "f", f, (n,), FLOW)
-        if f_quantity is None or M_quantity is None:
+        if f is None:
             raise ModelError(f"{owner}: f is missing")
-        self.M: Quantity = M_quantity
-        self.f: Quantity = f_quantity
+        self.M = needed(quantity(owner, "M", np.eye(n) if M is None else M, (n, n), FLOW, TAKES))
+        self.f = needed(quantity(owner, "f", f, (n,), FLOW, TAKES))
         self.df_dx = derivatives.jacobian(owner, "df_dx", df_dx, self.f, 1, n, FLOW)
-        self.input = _input(owner, T, u, n, self.start)
+        self.inputs = inputs(owner, T, u, n, (x, EMPTY, self.start.z), FLOW, TAKES)
+        self.input = None if self.inputs is None else self.inputs.product
         self.dinput_dx = derivatives.jacobian(owner, "d(T u)_dx", None, self.input, 1, n, FLOW)
         nz = self.start.z.shape[0]
-        self.z_update = quantity(owner, "z_update", z_update, (nz,), FLOW)
+        self.z_update = quantity(owner, "z_update", z_update, (nz,), FLOW, TAKES)
         self.explain(0.0, x, EMPTY, self.start.z)
 
     def mass(self, t: float, x: Array, z: Array) -> Array:
@@ -61,14 +63,20 @@ class FirstOrder:
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """Every quantity that was given, and the Jacobians in use."""
-        found = (self.M, self.f, self.df_dx, self.input, self.dinput_dx)
+        found = (self.M, self.f, self.df_dx, self.input, self.dinput_dx, self.z_update)
         return tuple(q for q in found if q is not None)
 
-    def check_jacobians(self, t: float, x: ArrayLike) -> float:
-        """Largest relative difference of df_dx from central differences [-]; a ModelError if it is wrong."""
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiled step can use it: its quantities are constants or compiled with Numba."""
+        return all(one.is_compiled for one in self.quantities)
+
+    def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike = ()) -> float:
+        """Largest relative difference of df_dx from central differences [-] at the state q; a ModelError if
+        it is wrong. There is no v in first order."""
         if self.df_dx is None:
             return 0.0
-        at = vector(f"system {self.name!r}", "x", x, self.start.q.shape[0])
+        at = vector(f"system {self.name!r}", "x", q, self.start.q.shape[0])
         return derivatives.check(self.df_dx, self.f, 1, t, at, EMPTY, self.start.z)
 
     def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
@@ -90,16 +98,10 @@ class FirstOrderLinear(FirstOrder):
     ):  # fmt: skip
         owner = f"system {name!r}"
         n = vector(owner, "x0", x0).shape[0]
-        A_quantity = quantity(owner, "A", A, (n, n), FLOW)
-        if A_quantity is None:
+        if A is None:
             raise ModelError(f"{owner}: A is missing")
-        self.A: Quantity = A_quantity
-        self.b = quantity(owner, "b", b, (n,), FLOW)
-        for one in (self.A, self.b):
-            if one is not None and ("x" in one.wanted or "lam" in one.wanted):
-                raise ModelError(
-                    f"{owner}: {one.name} depends on the state; a linear system's may take (t, z)"
-                )
+        self.A = needed(quantity(owner, "A", A, (n, n), FLOW, ("t", "z")))
+        self.b = quantity(owner, "b", b, (n,), FLOW, ("t", "z"))
 
         def f(t: float, x: Array, z: Array) -> Array:
             value = self.A(t, x, EMPTY, z) @ x
@@ -111,24 +113,8 @@ class FirstOrderLinear(FirstOrder):
             df_dx=constant if constant is not None else lambda t, x, z: self.A(t, x, EMPTY, z),
         )  # fmt: skip
 
-
-def _input(owner: str, T: Given | None, u: Given | None, n: int, start: Start) -> Quantity | None:
-    """T(x) u(t, x, z) as one quantity."""
-    if u is None:
-        if T is not None:
-            raise ModelError(f"{owner}: T is given, but u is not")
-        return None
-    if callable(u):
-        sample = quantity(owner, "u", u, (-1,), FLOW)
-        assert sample is not None
-        size = int(np.size(sample.function(0.0, start.q, EMPTY, start.z)))
-    else:
-        size = int(np.size(u))
-    inputs = quantity(owner, "u", u, (size,), FLOW)
-    map_ = quantity(owner, "T", np.eye(n) if T is None else T, (n, size), FLOW)
-    assert inputs is not None
-    assert map_ is not None
-    wanted = tuple(a for a in FLOW if a in inputs.wanted or a in map_.wanted)
-    return Quantity(
-        owner, "T u", (n,), lambda t, x, lam, z: map_(t, x, lam, z) @ inputs(t, x, lam, z), None, None, wanted
-    )
+    @property
+    def is_compiled(self) -> bool:
+        """As of any first-order system; A and b stand for f."""
+        rest = (self.A, self.b, self.M, self.input, self.dinput_dx, self.z_update)
+        return all(one is None or one.is_compiled for one in rest)

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from stickslip.problem.checks import Array
 from stickslip.systems import derivatives
 from stickslip.systems.dynamics import Start, vector
-from stickslip.systems.quantities import MOTION, Given, ModelError, Quantity, quantity
+from stickslip.systems.inputs import inputs
+from stickslip.systems.quantities import MOTION, Given, ModelError, Quantity, needed, quantity
 
 EMPTY = np.zeros(0)
 EMPTY.flags.writeable = False
@@ -38,17 +39,17 @@ class Lagrangian:
         v = vector(owner, "v0", np.full(n, v0) if np.ndim(v0) == 0 else v0, n)
         self.start = Start(q, v, vector(owner, "z", z))
         nz = self.start.z.shape[0]
-        M_quantity = quantity(owner, "M", M, (n, n), MOTION)
-        if M_quantity is None:
+        if M is None:
             raise ModelError(f"{owner}: M is missing")
-        self.M: Quantity = M_quantity
+        self.M = needed(quantity(owner, "M", M, (n, n), MOTION, ("t", "q", "z")))
         self.constant_mass = self.M.constant is not None
         self.N = quantity(owner, "N", N, (n,), MOTION)
         self.F_int = quantity(owner, "F_int", F_int, (n,), MOTION)
         self.F_ext = quantity(owner, "F_ext", F_ext, (n,), MOTION)
         self.z_update = quantity(owner, "z_update", z_update, (nz,), MOTION)
-        self.potential_energy = quantity(owner, "potential", potential, (), MOTION)
-        self.input = _input(owner, T, u, n, self.start)
+        self.potential_energy = quantity(owner, "potential", potential, (), MOTION, ("t", "q", "z"))
+        self.inputs = inputs(owner, T, u, n, (q, v, self.start.z), MOTION)
+        self.input = None if self.inputs is None else self.inputs.product
         self.jacobians = {
             (of.name, which): found
             for of, given_q, given_v in ((self.N, dN_dq, dN_dv), (self.F_int, dF_int_dq, dF_int_dv))
@@ -92,8 +93,7 @@ class Lagrangian:
         total: Array | None = None
         for (of, argument), jacobian in self.jacobians.items():
             if argument == which:
-                J = jacobian(t, q, v, z)
-                signed = J if of == "T u" else -J
+                signed = jacobian(t, q, v, z) if of == "T u" else -jacobian(t, q, v, z)
                 total = signed if total is None else total + signed
         return total
 
@@ -104,9 +104,12 @@ class Lagrangian:
         return q
 
     def potential(self, t: float, q: Array, z: Array) -> float:
-        if self.potential_energy is None:
-            return 0.0
-        return float(self.potential_energy(t, q, EMPTY, z))
+        """As given; otherwise that of a constant F_ext where there are no internal forces [J]."""
+        if self.potential_energy is not None:
+            return float(self.potential_energy(t, q, EMPTY, z))
+        if self.F_int is None and self.F_ext is not None and self.F_ext.constant is not None:
+            return -float(self.F_ext.constant @ q)
+        return 0.0
 
     def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
         return z if self.z_update is None else self.z_update(t, q, v, z)
@@ -114,8 +117,13 @@ class Lagrangian:
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """Every quantity that was given, and the Jacobians in use."""
-        found = (self.M, self.N, self.F_int, self.F_ext, self.input, self.potential_energy)
+        found = (self.M, self.N, self.F_int, self.F_ext, self.input, self.potential_energy, self.z_update)
         return (*(q for q in found if q is not None), *self.jacobians.values())
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiled step can use it: its forces and their Jacobians are constants or compiled."""
+        return all(one.is_compiled for one in self.quantities if one is not self.potential_energy)
 
     def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
         """Largest relative difference of the given Jacobians from central differences [-].
@@ -149,31 +157,42 @@ class LagrangianLinear(Lagrangian):
         self, name: str, *, M: ArrayLike, q0: ArrayLike, v0: ArrayLike = 0.0,
         C: ArrayLike | None = None, K: ArrayLike | None = None, F_ext: Given | None = None,
         T: Given | None = None, u: Given | None = None, z: ArrayLike = (), z_update: Given | None = None,
+        potential: Given | None = None,
     ):  # fmt: skip
         owner = f"system {name!r}"
         n = vector(owner, "q0", q0).shape[0]
         zero = np.zeros((n, n))
+        if M is None:
+            raise ModelError(f"{owner}: M is missing")
         matrices = {"M": M, "C": zero if C is None else C, "K": zero if K is None else K}
-        constant = {}
+        constant: dict[str, Array] = {}
         for key, value in matrices.items():
             if callable(value):
                 raise ModelError(
                     f"{owner}: {key} is a function; a linear system has constants (see Lagrangian)"
                 )
-            found = quantity(owner, key, value, (n, n), MOTION)
-            assert found is not None
-            assert found.constant is not None
-            constant[key] = found.constant
+            constant[key] = np.asarray(needed(quantity(owner, key, value, (n, n), MOTION)).constant)
         self.C, self.K = constant["C"], constant["K"]
         linear = C is not None or K is not None
         super().__init__(
             name, M=constant["M"], q0=q0, v0=v0, F_ext=F_ext, T=T, u=u, z=z, z_update=z_update,
             F_int=(lambda q, v: self.C @ v + self.K @ q) if linear else None,
-            dF_int_dq=self.K if linear else None, dF_int_dv=self.C if linear else None,
+            dF_int_dq=self.K if linear else None, dF_int_dv=self.C if linear else None, potential=potential,
         )  # fmt: skip
 
     def potential(self, t: float, q: Array, z: Array) -> float:
-        return 0.5 * float(q @ self.K @ q)
+        if self.potential_energy is not None:
+            return float(self.potential_energy(t, q, EMPTY, z))
+        energy = 0.5 * float(q @ self.K @ q)
+        if self.F_ext is not None and self.F_ext.constant is not None:
+            energy -= float(self.F_ext.constant @ q)
+        return energy
+
+    @property
+    def is_compiled(self) -> bool:
+        """As of any Lagrangian system; C and K stand for the internal forces."""
+        own = (self.F_int, self.potential_energy)
+        return all(one.is_compiled for one in self.quantities if one not in own)
 
 
 def check_mass(name: str, t: float, M: Array) -> None:
@@ -193,26 +212,3 @@ def check_mass(name: str, t: float, M: Array) -> None:
 
 def _jacobian(owner: str, of: Quantity, which: int, given: Given | None, n: int) -> Quantity | None:
     return derivatives.jacobian(owner, f"d{of.name}_d{MOTION[which]}", given, of, which, n, MOTION)
-
-
-def _input(owner: str, T: Given | None, u: Given | None, n: int, start: Start) -> Quantity | None:
-    """T(q) u(t, q, v, z) as one quantity."""
-    if u is None:
-        if T is not None:
-            raise ModelError(f"{owner}: T is given, but u is not")
-        return None
-    if callable(u):
-        sample = quantity(owner, "u", u, (-1,), MOTION)
-        assert sample is not None
-        size = int(np.size(sample.function(0.0, start.q, start.v, start.z)))
-    else:
-        size = int(np.size(u))
-    inputs = quantity(owner, "u", u, (size,), MOTION)
-    shape = (n, size)
-    map_ = quantity(owner, "T", np.eye(n) if T is None else T, shape, MOTION)
-    assert inputs is not None
-    assert map_ is not None
-    wanted = tuple(a for a in MOTION if a in inputs.wanted or a in map_.wanted)
-    return Quantity(
-        owner, "T u", (n,), lambda t, q, v, z: map_(t, q, v, z) @ inputs(t, q, v, z), None, None, wanted
-    )

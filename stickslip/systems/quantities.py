@@ -2,10 +2,11 @@
 
     F_ext=lambda t: [0.0, -9.81]        N=lambda q, v: ...        M=2.0
 
-A function names the arguments it wants, in the house's order. What it returns is looked at on every call
-(shape and type, which is cheap); whether it is finite is looked at when a step is not
-(`NonsmoothSystem.explain`). A function compiled by the user with Numba is kept beside its plain form, so
-that schemes can build a compiled step of it.
+A function names the arguments it wants, in the house's order; arguments with defaults are its own. What it
+returns is looked at on every call (shape and type, which is cheap) and copied, so that a function may reuse
+its buffer; whether it is finite is looked at when a step is not (`NonsmoothSystem.explain`). It is given
+arrays that cannot be written to. A function compiled by the user with Numba is kept beside its plain form,
+so that schemes can build a compiled step of it.
 """
 
 from collections.abc import Callable
@@ -51,15 +52,41 @@ class Quantity:
     """The user's Numba function of its own arguments, where it is one."""
     wanted: tuple[str, ...] = ()
     """The arguments that the user's function takes."""
+    difference_of: "tuple[Quantity, int] | None" = None
+    """For a Jacobian by differences: what it is the derivative of, and by which of its four arguments."""
+    guarded: tuple[bool, bool, bool] = (False, False, False)
+    """Which of the three arrays a user's function takes, and must not write to."""
 
     def __call__(self, t: float, a: Array, b: Array, z: Array) -> Array:
         """Its value at time `t` [unit of the quantity], shape `shape`."""
         if self.constant is not None:
             return self.constant
-        value = self.function(t, a, b, z)
-        if type(value) is np.ndarray and value.shape == self.shape and value.dtype == np.float64:
-            return value
+        value = self.raw(t, a, b, z)
+        if type(value) is np.ndarray:
+            if value.dtype == np.float64 and value.shape == self.shape:
+                return value.copy()
+        elif isinstance(value, float) and self.shape == (1,):
+            return np.array([value])
+        elif type(value) is list and self.shape == (len(value),) and all(type(x) is float for x in value):
+            return np.array(value)
         return self._shaped(value, t)
+
+    def raw(self, t: float, a: Array, b: Array, z: Array) -> Any:
+        """What the user's function returns, unlooked at; its own exceptions are told whose they are."""
+        first, second, third = self.guarded
+        if first and a.flags.writeable:
+            a = _read_only(a)
+        if second and b.flags.writeable:
+            b = _read_only(b)
+        if third and z.flags.writeable:
+            z = _read_only(z)
+        try:
+            return self.function(t, a, b, z)
+        except ModelError:
+            raise
+        except Exception as error:
+            error.add_note(f"in {self.name} of {self.owner}, at t = {t:.9g} s")
+            raise
 
     @property
     def is_compiled(self) -> bool:
@@ -67,39 +94,45 @@ class Quantity:
         return self.constant is not None or self.compiled is not None
 
     def _shaped(self, value: Any, t: float) -> Array:
+        if value is None:
+            raise ModelError(f"{self.owner}: at t = {t:.9g} s, {self.name} returned nothing")
         try:
             array = floats(self.name, value)
         except ProblemError as error:
             raise ModelError(f"{self.owner}: at t = {t:.9g} s, {error}") from None
-        if array.shape != self.shape:
-            if array.size == 1 and self.shape in ((1,), (1, 1)):
-                return array.reshape(self.shape)
-            raise ModelError(
-                f"{self.owner}: at t = {t:.9g} s, {self.name} has shape {array.shape}, expected {self.shape}"
-            )
-        return array
+        if array.shape == self.shape:
+            return array
+        if _row(array, self.shape):
+            return array.reshape(self.shape)
+        raise ModelError(
+            f"{self.owner}: at t = {t:.9g} s, {self.name} has shape {array.shape}, expected {self.shape}"
+        )
 
 
 def quantity(
-    owner: str, name: str, given: Given | None, shape: tuple[int, ...], arguments: tuple[str, str, str, str]
-) -> Quantity | None:
-    """`given` as a quantity of that shape; None stays None. A scalar stands for a multiple of the identity
-    where a square matrix is wanted, and for a vector with one component."""
+    owner: str, name: str, given: Given | None, shape: tuple[int, ...], arguments: tuple[str, str, str, str],
+    allowed: tuple[str, ...] | None = None,
+) -> Quantity | None:  # fmt: skip
+    """`given` as a quantity of that shape; None stays None. A constant scalar stands for a multiple of the
+    identity where a square matrix is wanted; a vector stands for a matrix with one row, and a scalar for a
+    vector with one component. `allowed` are the arguments that a function may take, all unless given."""
     if given is None:
         return None
     if callable(given):
-        wanted = _wanted(owner, name, given, arguments)
+        wanted = _wanted(owner, name, given, arguments, arguments if allowed is None else allowed)
+        first, second, third = (a in wanted for a in arguments[1:])
         return Quantity(
-            owner, name, shape, _uniform(given, wanted, arguments), None, _compiled(given), wanted
-        )
+            owner, name, shape, _uniform(_plain(given), wanted, arguments), compiled=_compiled(given),
+            wanted=wanted, guarded=(first, second, third),
+        )  # fmt: skip
     try:
         value = floats(name, given)
     except ProblemError as error:
         raise ModelError(f"{owner}: {error}") from None
     if value.ndim == 0 and len(shape) == 2 and shape[0] == shape[1]:
         value = floats(name, float(value) * np.eye(shape[0]))
-    if value.size == 1 and shape in ((1,), (1, 1)):
-        value = value.reshape(shape)
+    if _row(value, shape):
+        value = floats(name, value.reshape(shape))
     if value.shape != shape:
         raise ModelError(f"{owner}: {name} has shape {value.shape}, expected {shape}")
     if not np.isfinite(value).all():
@@ -107,7 +140,37 @@ def quantity(
     return Quantity(owner, name, shape, lambda t, a, b, z: value, value)
 
 
-def _wanted(owner: str, name: str, given: Callable[..., Any], arguments: tuple[str, ...]) -> tuple[str, ...]:
+def needed(found: Quantity | None) -> Quantity:
+    """A quantity that was given."""
+    assert found is not None
+    return found
+
+
+def returned(
+    owner: str, name: str, given: Given, arguments: tuple[str, str, str, str], at: tuple[Array, Array, Array]
+) -> int:
+    """How many numbers `given` is, or returns at the start."""
+    if not callable(given):
+        return int(np.size(given))
+    return int(np.size(needed(quantity(owner, name, given, (-1,), arguments)).raw(0.0, *at)))
+
+
+def _read_only(array: Array) -> Array:
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def _row(array: Array, shape: tuple[int, ...]) -> bool:
+    """Whether `array` is a scalar or vector that stands for one of that shape with a single row."""
+    if len(shape) == 1:
+        return array.ndim != 1 and array.size == 1 == shape[0]
+    return len(shape) == 2 and shape[0] == 1 and array.ndim < 2 and array.size == shape[1]
+
+
+def _wanted(
+    owner: str, name: str, given: Callable[..., Any], arguments: tuple[str, ...], allowed: tuple[str, ...]
+) -> tuple[str, ...]:
     """The arguments that a user's function names, in the house's order."""
     try:
         parameters = signature(getattr(given, "py_func", given)).parameters.values()
@@ -115,16 +178,13 @@ def _wanted(owner: str, name: str, given: Callable[..., Any], arguments: tuple[s
         raise ModelError(
             f"{owner}: the arguments of {name} cannot be read; wrap it in a lambda that names them"
         ) from None
-    wanted = tuple(
-        p.name
-        for p in parameters
-        if p.default is Parameter.empty and p.kind not in (p.VAR_KEYWORD, p.KEYWORD_ONLY)
-    )
-    order = tuple(a for a in arguments if a in wanted)
-    if wanted != order:
+    open_ = [p for p in parameters if p.default is Parameter.empty and p.kind is not p.VAR_KEYWORD]
+    wanted = tuple(p.name for p in open_)
+    order = tuple(a for a in arguments if a in wanted and a in allowed)
+    if wanted != order or any(p.kind is p.KEYWORD_ONLY for p in open_):
         raise ModelError(
-            f"{owner}: {name} takes ({', '.join(wanted)});"
-            f" it may take any of ({', '.join(arguments)}), in that order"
+            f"{owner}: {name} takes ({', '.join(str(p) for p in open_)});"
+            f" it may take any of ({', '.join(allowed)}), in that order and by position"
         )
     return wanted
 
@@ -132,6 +192,14 @@ def _wanted(owner: str, name: str, given: Callable[..., Any], arguments: tuple[s
 def _compiled(given: Callable[..., Any]) -> Callable[..., Any] | None:
     """`given` if Numba compiled it; known by its `py_func`, so that Numba need not be imported."""
     return given if hasattr(given, "py_func") and hasattr(given, "overloads") else None
+
+
+def _plain(given: Callable[..., Any]) -> Callable[..., Any]:
+    """`given` as it can be called with arrays that cannot be written to: Numba's, compiled by an explicit
+    signature of arrays that can, are given copies."""
+    if _compiled(given) is None or getattr(given, "_can_compile", True):
+        return given
+    return lambda *arguments: given(*(np.array(a) if isinstance(a, np.ndarray) else a for a in arguments))
 
 
 def _uniform(

@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from stickslip.laws import Law
 from stickslip.problem.checks import Array
+from stickslip.systems.quantities import Quantity
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +31,10 @@ class Binding:
     """Discrete parameters of all its systems together."""
     kinematics: Callable[[Array], Array | None]
     """T(q) of all its systems together [-], shape (nq, nv); None for the identity."""
+    q0: Array
+    """Coordinates (or states) at the start [m, rad, or any], shape (nq,)."""
+    z0: Array
+    """Discrete parameters at the start [any], shape (nz,)."""
 
 
 @runtime_checkable
@@ -42,6 +47,17 @@ class MechanicalOutput(Protocol):
     compliant: bool
     constant: bool
     """Whether `rows` depends on nothing, so that it need not be asked for again."""
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Every quantity that was given, and the Jacobians in use."""
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiled step can use it: its quantities are constants or compiled with Numba."""
+
+    def check_jacobians(self, t: float, q: Array, lam: Array, z: Array) -> float:
+        """Largest relative difference of the Jacobians from central differences [-]; ModelError if wrong."""
 
     def y(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         """Outputs [m, rad], shape (m,). Tangential components may be 0 where only their rate is known."""
@@ -71,6 +87,19 @@ class FirstOrderOutput(Protocol):
 
     linear: bool
     """Whether h and g are affine in x and lam, so that one linearisation is exact."""
+    constant: bool
+    """Whether C, D, B and K depend on nothing, so that they need not be asked for again."""
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Every quantity that was given, and the Jacobians in use."""
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiled step can use it: its quantities are constants or compiled with Numba."""
+
+    def check_jacobians(self, t: float, x: Array, lam: Array, z: Array) -> float:
+        """Largest relative difference of the Jacobians from central differences [-]; ModelError if wrong."""
 
     def h(self, t: float, x: Array, lam: Array, z: Array) -> Array:
         """Outputs y [any], shape (m,)."""

@@ -4,14 +4,18 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from stickslip.laws import Law
-from stickslip.problem.checks import Array
-from stickslip.systems.dynamics import Dynamics, FirstOrderDynamics, SecondOrderDynamics
+from stickslip.problem.checks import Array, IntArray
+from stickslip.systems.dynamics import Dynamics, FirstOrderDynamics, SecondOrderDynamics, vector
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.relations import Binding, FirstOrderOutput, MechanicalOutput, Relation
+
+Thing = TypeVar("Thing")
 
 
 class Interaction:
@@ -19,15 +23,27 @@ class Interaction:
 
     def __init__(self, name: str, systems: str | Sequence[str], relation: Relation, law: Law):
         self.name = name
-        self.systems = (systems,) if isinstance(systems, str) else tuple(systems)
+        if not isinstance(systems, Iterable):
+            raise ModelError(f"interaction {name!r}: its systems are given by their names")
+        self.systems: tuple[str, ...] = (systems,) if isinstance(systems, str) else tuple(systems)
         self.relation, self.law = relation, law
         if not self.systems:
             raise ModelError(f"interaction {name!r} names no system")
+        for system in self.systems:
+            if not isinstance(system, str):
+                raise ModelError(
+                    f"interaction {name!r}: its systems are given by their names, not {system!r}"
+                )
         if len(set(self.systems)) < len(self.systems):
             raise ModelError(f"interaction {name!r} names a system twice: {', '.join(self.systems)}")
         if not isinstance(law, Law):
             raise ModelError(
-                f"interaction {name!r}: its law is {type(law).__name__}, expected a law such as NewtonImpact"
+                f"interaction {name!r}: its law is {_called(law)}, expected a law such as NewtonImpact(e=0.5)"
+            )
+        if isinstance(relation, type) or not hasattr(relation, "bound"):
+            raise ModelError(
+                f"interaction {name!r}: its relation is {_called(relation)}, expected a relation such as"
+                " Scleronomous(y)"
             )
 
     def __repr__(self) -> str:
@@ -53,12 +69,12 @@ class Bound:
     output: MechanicalOutput | FirstOrderOutput
     systems: tuple[int, ...]
     """Numbers of its systems."""
-    q: slice | Array
-    """Its coordinates in the flat q: a slice for one system, indices for several, shape (nq,)."""
-    v: slice | Array
-    """Its velocities in the flat v, as above, shape (nv,)."""
-    z: slice | Array
-    """Its discrete parameters in the flat z, as above, shape (nz,)."""
+    q: slice | IntArray
+    """Its coordinates in the flat q [-]: a slice for one system, indices for several, shape (nq,)."""
+    v: slice | IntArray
+    """Its velocities in the flat v [-], as above, shape (nv,)."""
+    z: slice | IntArray
+    """Its discrete parameters in the flat z [-], as above, shape (nz,)."""
     components: slice
     """Its components in the flat r, u and y."""
     blocks: slice
@@ -79,7 +95,10 @@ class NonsmoothSystem:
     """Systems and interactions, checked and laid out: the value that `simulate` takes."""
 
     def __init__(self, systems: Iterable[Dynamics], interactions: Iterable[Interaction] = ()):
-        self.systems = tuple(systems)
+        self.systems = _tuple("systems", systems)
+        for system in self.systems:
+            if not isinstance(system, FirstOrderDynamics | SecondOrderDynamics):
+                raise ModelError(f"{_called(system)} is not a system such as Lagrangian or FirstOrder")
         _unique("system", [s.name for s in self.systems])
         if not self.systems:
             raise ModelError("a nonsmooth system needs at least one system")
@@ -90,7 +109,10 @@ class NonsmoothSystem:
             Place(*(slice(int(a), int(b)) for a, b in zip(ends[i], ends[i + 1], strict=True)))
             for i in range(len(self.systems))
         )
-        given = tuple(interactions)
+        given = _tuple("interactions", interactions)
+        for interaction in given:
+            if not isinstance(interaction, Interaction):
+                raise ModelError(f"{_called(interaction)} is not an Interaction")
         _unique("interaction", [i.name for i in given])
         bound: list[Bound] = []
         component = block = 0
@@ -172,12 +194,33 @@ class NonsmoothSystem:
             system.explain(t, q[place.q], v[place.v], z[place.z])
         for one in self.interactions:
             lam = np.zeros(one.law.size)
-            for quantity in getattr(one.output, "quantities", ()):
+            for quantity in one.output.quantities:
                 value = quantity(t, q[one.q], lam, z[one.z])
                 if not np.isfinite(value).all():
                     raise ModelError(
                         f"interaction {one.name!r}: at t = {t:.9g} s, {quantity.name} is not finite: {value}"
                     )
+
+    def check_jacobians(self, t: float, q: ArrayLike | None = None, v: ArrayLike | None = None) -> float:
+        """Largest relative difference between Jacobians and central differences [-], over all systems and
+        interactions, at q and v (those of the start unless given) and at multipliers 1.
+
+        A ModelError that names the worst entry where one is wrong.
+        """
+        at_q = self.q0 if q is None else vector("check_jacobians", "q", q, self.q0.size)
+        at_v = self.v0 if v is None else vector("check_jacobians", "v", v, self.v0.size)
+        worst = 0.0
+        for system, place in zip(self.systems, self.places, strict=True):
+            worst = max(worst, system.check_jacobians(t, at_q[place.q], at_v[place.v]))
+        for one in self.interactions:
+            lam = np.ones(one.law.size)
+            worst = max(worst, one.output.check_jacobians(t, at_q[one.q], lam, self.z0[one.z]))
+        return worst
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiled step can carry it: every quantity is constant or compiled with Numba."""
+        return all(one.is_compiled for one in (*self.systems, *(i.output for i in self.interactions)))
 
     def _owner(self, name: str, array: Array) -> str:
         k = int(np.flatnonzero(~np.isfinite(array))[0])
@@ -201,10 +244,13 @@ class NonsmoothSystem:
                 f"interaction {interaction.name!r} ties first-order and second-order systems together:"
                 f" {', '.join(interaction.systems)}; write the mechanical ones as first-order systems"
             )
-        where = {key: self._where(numbers, key) for key in ("q", "v", "z")}
+        where = {key: self.where(numbers, key) for key in ("q", "v", "z")}
         nq, nv, nz = (sum(_length(getattr(self.places[i], key)) for i in numbers) for key in ("q", "v", "z"))
         law = interaction.law
-        to = Binding(f"interaction {interaction.name!r}", law, nq, nv, nz, self._kinematics(numbers))
+        to = Binding(
+            f"interaction {interaction.name!r}", law, nq, nv, nz, self._kinematics(numbers),
+            self.q0[where["q"]], self.z0[where["z"]],
+        )  # fmt: skip
         output = interaction.relation.bound(to)
         if isinstance(output, FirstOrderOutput) != orders.pop():
             raise ModelError(
@@ -216,25 +262,25 @@ class NonsmoothSystem:
             slice(component, component + law.size), slice(block, block + len(law.K)),
         )  # fmt: skip
 
-    def _where(self, numbers: tuple[int, ...], key: str) -> slice | Array:
+    def where(self, numbers: tuple[int, ...], key: str) -> slice | IntArray:
+        """Where `q`, `v` or `z` of those systems stand: a slice where they are neighbours, else indices."""
         places = [getattr(self.places[i], key) for i in numbers]
         if all(a.stop == b.start for a, b in itertools.pairwise(places)):
             return slice(places[0].start, places[-1].stop)
         return np.concatenate([np.arange(p.start, p.stop) for p in places])
 
     def _kinematics(self, numbers: tuple[int, ...]) -> Callable[[Array], Array | None]:
-        parts = [(self.systems[i], self.places[i]) for i in numbers]
+        tied = [(self.systems[i], self.places[i]) for i in numbers]
+        parts = [(s, place) for s, place in tied if isinstance(s, SecondOrderDynamics)]
+        if all(system.kinematics(system.start.q) is None for system, _ in parts):
+            return lambda q: None
 
         def kinematics(q: Array) -> Array | None:
             maps, start = [], 0
             for system, place in parts:
                 size = _length(place.q)
-                if isinstance(system, FirstOrderDynamics):
-                    return None
                 maps.append((system.kinematics(q[start : start + size]), size, _length(place.v)))
                 start += size
-            if all(T is None for T, _, _ in maps):
-                return None
             out = np.zeros((start, sum(nv for _, _, nv in maps)))
             i = j = 0
             for T, nq, nv in maps:
@@ -248,6 +294,17 @@ class NonsmoothSystem:
         names = ", ".join(s.name for s in self.systems)
         ties = ", ".join(i.name for i in self.interactions)
         return f"NonsmoothSystem(systems: {names}; interactions: {ties or 'none'})"
+
+
+def _tuple(what: str, values: Iterable[Thing]) -> tuple[Thing, ...]:
+    if not isinstance(values, Iterable):
+        raise ModelError(f"{what} is {_called(values)}; give a list, of one where there is one")
+    return tuple(values)
+
+
+def _called(thing: object) -> str:
+    """What to call something that is not what it should be."""
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
 
 
 def _length(part: slice) -> int:

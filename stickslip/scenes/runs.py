@@ -1,0 +1,54 @@
+"""Scenes that run, by name: `make("bouncing-ball", e=0.8)` gives a Scenario. One line per scene here."""
+
+from collections.abc import Callable
+from importlib import import_module
+from inspect import signature
+from typing import Any, cast
+
+from stickslip.scenes.scenario import Scenario
+
+RUNS: dict[str, str] = {
+    "ball-chain": "stickslip.scenes.balls:ball_chain",
+    "bouncing-ball": "stickslip.scenes.balls:bouncing_ball",
+    "bridge-filter": "stickslip.scenes.circuits:bridge_filter",
+    "cam": "stickslip.scenes.cam:cam",
+    "coulomb-oscillator": "stickslip.scenes.spring_block:coulomb_oscillator",
+    "diode-bridge": "stickslip.scenes.circuits:diode_bridge",
+    "filippov": "stickslip.scenes.relays:filippov",
+    "incline-block": "stickslip.scenes.incline_block:incline_block",
+    "moving-wall": "stickslip.scenes.moving_wall:moving_wall",
+    "painleve": "stickslip.scenes.painleve:painleve",
+    "relay": "stickslip.scenes.relays:relay",
+    "rlc-diode": "stickslip.scenes.circuits:rlc_diode",
+    "slider-crank": "stickslip.scenes.slider_crank:slider_crank",
+    "sliding-mode": "stickslip.scenes.relays:sliding_mode",
+    "stick-slip": "stickslip.scenes.spring_block:stick_slip",
+    "woodpecker": "stickslip.scenes.woodpecker:woodpecker",
+}
+"""The scenes and where they are made, as module:function; each takes keyword parameters with defaults."""
+
+
+def names() -> list[str]:
+    """Names of the scenes that run."""
+    return sorted(RUNS)
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """Parameters of the scene `name` and their defaults."""
+    return {key: one.default for key, one in signature(_function(name)).parameters.items()}
+
+
+def make(name: str, **given: Any) -> Scenario:
+    """The scene `name`. Unknown names are a KeyError, unknown parameters a TypeError: both list the known."""
+    function, known = _function(name), parameters(name)
+    for key in given:
+        if key not in known:
+            raise TypeError(f"scene {name} has no parameter {key!r}; it has: {', '.join(known)}")
+    return function(**given)
+
+
+def _function(name: str) -> Callable[..., Scenario]:
+    if name not in RUNS:
+        raise KeyError(f"no scene {name!r} that runs; known: {', '.join(names())}")
+    module, function = RUNS[name].split(":")
+    return cast("Callable[..., Scenario]", getattr(import_module(module), function))
