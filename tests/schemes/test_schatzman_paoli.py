@@ -9,7 +9,6 @@ from stickslip.laws import Equality, NewtonImpact, PoissonImpact, Relay
 from stickslip.problem.contact import Level
 from stickslip.schemes.schatzman_paoli import SchatzmanPaoli
 from stickslip.schemes.step import first_state
-from stickslip.simulation.loop import steps
 from stickslip.solvers import registry
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
 from stickslip.systems.lagrangian_relations import Rheonomous, Scleronomous
@@ -31,7 +30,12 @@ def oscillator(C: float = 0.0, K: float = 4.0) -> NonsmoothSystem:
 
 
 def run(system: NonsmoothSystem, until: float, h: float, **options):
-    return steps(system, until=until, h=h, scheme=SchatzmanPaoli(**options), solver=SOLVER)
+    scheme, state, taken = SchatzmanPaoli(**options), first_state(system), []
+    memory = scheme.begin(system, state, h)
+    for _ in range(round(until / h)):
+        taken.append(scheme.step(system, state, memory, h, SOLVER))
+        state, memory = taken[-1].state, taken[-1].memory
+    return taken
 
 
 def impacts(taken) -> list[float]:
@@ -150,7 +154,7 @@ def test_energy_never_grows_at_impacts() -> None:
     energy = np.array([0.5 * s.state.v[0] ** 2 + G * (s.state.q[0] - 0.5e-3 * s.state.v[0]) for s in taken])
     hit = np.array([s.r[0] > 0.0 for s in taken])
     assert np.diff(energy)[~hit[1:]].max() < 1e-4
-    assert energy[-1] < 0.4 * energy[0]
+    assert energy[-1] == pytest.approx(0.81**4 * G, rel=0.01)
 
 
 def test_a_moving_floor_gives_its_own_velocity() -> None:
