@@ -17,6 +17,7 @@ from stickslip.options import Options, option
 from stickslip.problem.contact import Level
 from stickslip.schemes.event_driven_run import Run
 from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
+from stickslip.systems.mechanical_outputs import WithInput
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import NonsmoothSystem
 
@@ -80,6 +81,11 @@ class EventDriven(Options, Scheme):
                 raise ModelError(
                     f"interaction {one.name!r} is compliant (y depends on lam); event-driven needs rigid"
                     " contacts: use moreau-jean"
+                )
+            if isinstance(one.mechanical, WithInput):
+                raise ModelError(
+                    f"interaction {one.name!r} has forces g(t, q, lam) of its own; event-driven needs forces"
+                    " H lam: use moreau-jean"
                 )
         blocks = system.blocks
         return arrays(

@@ -72,7 +72,8 @@ class Run:
         """Integrate until the end or the first crossing."""
         options, t = self.options, self.t
         state = np.concatenate([self.q, self.v, np.zeros(flow.components.size)])
-        look = Lookout(t, flow.values(t, state), self._floors(flow, state), options.together)
+        g, slope = flow.values(t, state), flow.slopes(t, state)
+        look = Lookout(t, g, slope, self._floors(flow, state), options.together)
         crossing = look.start()
         if crossing is not None:
             return crossing
