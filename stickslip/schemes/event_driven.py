@@ -59,6 +59,11 @@ class EventDriven(Options, Scheme):
     together: float = option(1e-13, "events this close are one", unit="s", low=0.0)
     zeno: float = option(1e-5, "impacts that accumulate within this time are cut short", unit="s", low=0.0)
     crowd: int = option(500, "impacts within `zeno` after which they become plastic", low=2)
+    jam: bool = option(
+        False,
+        "where sliding has no finite force (Painlevé), stop it by an impact without collision, event `jam`;"
+        " otherwise the step ends there and says so",
+    )
     max_events: int = option(100_000, "events in one step after which it is given up", low=1)
     difference: float = option(
         1e-4,

@@ -24,6 +24,8 @@ from stickslip.systems.system import Bound, NonsmoothSystem
 
 STALLED = 20
 """Decisions at one instant after which no consistent one is expected any more."""
+APPROACH = 1e-7
+"""Speed of approach, over that of sliding, with which an impact without collision is posed."""
 STRICT = 1e-9
 """Share of the accelerations at an event that counts as none."""
 
@@ -51,6 +53,7 @@ class Run:
         self.reason, self.stopped = "", False
         self.impacts, self.projection = 0, 0.0
         self.recent: deque[float] = deque(maxlen=options.crowd)
+        self.jammed = -np.inf
         self.here: tuple[float, int] = (-np.inf, 0)
         self.sudden: set[Watched] = set()
 
@@ -122,7 +125,7 @@ class Run:
         options = self.options
         derivative = flow(self.t, state)
         force = float(np.abs(derivative[flow.nq + flow.nv :]).max(initial=0.0))
-        kinds = {"gap": 1e-3 * options.gap_tolerance, "speed": 1e-3 * options.velocity_tolerance}
+        kinds = {"gap": 1e-3 * options.gap_tolerance, "speed": options.velocity_tolerance}
         kinds |= dict.fromkeys(("near", "far", "paradox"), 0.0)
         forces = 1e-10 * force + 1e-14 * float(
             np.abs(derivative[flow.nq : flow.nq + flow.nv]).max(initial=0.0)
@@ -175,10 +178,7 @@ class Run:
             if crossing.sudden:
                 self.sudden.add(one)
             if one.kind == "paradox":
-                self._fail(
-                    f"at t = {self.t:.12g} s, sliding of {piece.one.name!r} runs into Painlevé's paradox: the"
-                    " matrix of its forces turns singular, and they grow without bound"
-                )
+                self._paradox(piece, u)
                 return
             if one.kind in ("near", "far"):
                 self.modes.direction[where] = u[where] / np.linalg.norm(u[where])
@@ -277,12 +277,15 @@ class Run:
         if not closed:
             return
         answer = acceleration(self.motion, group, self.modes, self.t, self.q, self.v, self.solver)
+        solved = all(one.ok for one in answer.solves)
+        if not solved and self._slide(closed) and self.options.jam and self.jammed != self.t:
+            self._jam(group, mine)
+            return
         self._keep("acceleration", answer.solves)
-        if answer.reason:
-            self.reason = self.reason or answer.reason
-            if any(not one.ok for one in answer.solves):
-                self.stopped = True
-                return
+        if not solved:
+            self._fail(answer.reason)
+            return
+        self.reason = self.reason or answer.reason
         r, a, d = answer.r, answer.rate, self.modes.direction
         for piece in closed:
             self.lam[piece.components] = r[piece.components]
@@ -304,6 +307,33 @@ class Run:
                 slack = one.mu * r[n] - float(np.linalg.norm(r[where]))
                 if not d[where].any() and size > scale and rho[where].max() * size > slack:
                     d[where] = a[where] / size
+
+    def _slide(self, closed: list[Piece]) -> bool:
+        return any(p.groups and self.modes.direction[p.components].any() for p in closed)
+
+    def _paradox(self, piece: Piece, u: Array) -> None:
+        """Sliding on, the forces would grow without bound."""
+        if not self.options.jam or self.jammed == self.t:
+            self._fail(
+                f"at t = {self.t:.12g} s, sliding of {piece.one.name!r} runs into Painlevé's paradox: the"
+                " matrix of its forces turns singular, and they grow without bound"
+            )
+            return
+        group = next(group for group in self.groups if piece.one in group)
+        self._jam(group, self._of(group))
+
+    def _jam(self, group: list[Bound], mine: list[Piece]) -> None:
+        """An impact without collision: what slides is struck as if it approached, however slowly."""
+        self.jammed = self.t
+        u = self.motion.u(self.t, self.q, self.v)
+        sliding = [p for p in mine if self.modes.closed[p.number] and self._slide([p])]
+        for piece in sliding:
+            speed = max(float(np.linalg.norm(u[g.components])) for g in piece.groups)
+            u[piece.normal] -= APPROACH * speed + 2.0 * self.options.velocity_tolerance
+        self.events.extend(Event(self.t, "jam", piece.one.name) for piece in sliding)
+        self._impact(group, mine, self.modes.closed.copy(), u)
+        self._settle_drift()
+        self._accelerate(group, mine)
 
     def _report(self, mine: list[Piece], before: Modes | None, pending: dict[int, float]) -> None:
         """The events that the change of modes makes, one per interaction and kind."""
