@@ -149,8 +149,8 @@ def acceleration(
         lam = P @ solution.r + known
         r[where], response[where[keep]] = lam, np.diag(W)
         reason = _unsolved("acceleration", solves, interactions, t)
-        if slides and not reason:
-            reason = _paradox(W, K, unknown, t)
+        if slides and (why := _paradox(W, K, unknown, t)):
+            reason = f"{why}; {reason}" if reason else why
     rate = np.zeros(size)
     rate[where] = J @ (motion.free(t, q, v) + G @ lam) + gamma
     return Answer(r, rate, response, tuple(solves), reason)

@@ -24,6 +24,8 @@ from stickslip.systems.system import Bound, NonsmoothSystem
 
 STALLED = 20
 """Decisions at one instant after which no consistent one is expected any more."""
+AGAIN, NOISY = 3, 1e4
+"""Decisions at one instant after which rates are trusted less, and how much less."""
 APPROACH = 1e-7
 """Speed of approach, over that of sliding, with which an impact without collision is posed."""
 STRICT = 1e-9
@@ -76,7 +78,11 @@ class Run:
         options, t = self.options, self.t
         state = np.concatenate([self.q, self.v, np.zeros(flow.components.size)])
         g, slope = flow.values(t, state), flow.slopes(t, state)
-        look = Lookout(t, g, slope, self._floors(flow, state), options.together)
+        floors, gaps = self._floors(flow, state), slice(0, len(flow.open))
+        # What opened a little below zero is given the time to rise.
+        rising = slope >= -options.velocity_tolerance
+        floors[gaps] += np.where(rising, np.maximum(-1.001 * g[gaps], 0.0), 0.0)
+        look = Lookout(t, g, slope, floors, options.together)
         crossing = look.start()
         if crossing is not None:
             return crossing
@@ -165,6 +171,7 @@ class Run:
         if len(self.events) >= self.options.max_events:
             self._fail(f"at t = {self.t:.12g} s, the step has had {len(self.events)} events")
             return
+        self._settle_drift()
         lam = np.zeros(self.system.size)
         lam[flow.components] = flow.forces(self.t, self.q, self.v)[1]
         u, closing, affected = self.motion.u(self.t, self.q, self.v), np.zeros(len(self.pieces), bool), set()
@@ -219,8 +226,10 @@ class Run:
         if any(touching[p.number] and self._strikes(p, u, rest) for p in mine):
             u, pending = self._impact(group, mine, touching, u)
         else:
+            # A gap that shrinks although its rate is positive, within the rate's own error, closes too.
+            still = NOISY * rest if self.here[1] > AGAIN else rest
             for piece in mine:
-                if closing[piece.number] and not self.modes.closed[piece.number] and u[piece.normal] <= rest:
+                if closing[piece.number] and not self.modes.closed[piece.number] and u[piece.normal] <= still:
                     self._close(piece, u)
         if self.stopped:
             return
