@@ -55,11 +55,11 @@ class Bound:
     systems: tuple[int, ...]
     """Numbers of its systems."""
     q: slice | Array
-    """Its coordinates in the flat q: a slice for one system, indices for several, shape (nq,)."""
+    """Its coordinates in the flat q [-]: a slice for one system, indices for several, shape (nq,)."""
     v: slice | Array
-    """Its velocities in the flat v, as above, shape (nv,)."""
+    """Its velocities in the flat v [-], as above, shape (nv,)."""
     z: slice | Array
-    """Its discrete parameters in the flat z, as above, shape (nz,)."""
+    """Its discrete parameters in the flat z [-], as above, shape (nz,)."""
     components: slice
     """Its components in the flat r, u and y."""
     blocks: slice
@@ -249,13 +249,13 @@ class NonsmoothSystem:
 
     def _kinematics(self, numbers: tuple[int, ...]) -> Callable[[Array], Array | None]:
         parts = [(self.systems[i], self.places[i]) for i in numbers]
+        if any(isinstance(system, FirstOrderDynamics) for system, _ in parts):
+            return lambda q: None
 
         def kinematics(q: Array) -> Array | None:
             maps, start = [], 0
             for system, place in parts:
                 size = _length(place.q)
-                if isinstance(system, FirstOrderDynamics):
-                    return None
                 maps.append((system.kinematics(q[start : start + size]), size, _length(place.v)))
                 start += size
             if all(T is None for T, _, _ in maps):

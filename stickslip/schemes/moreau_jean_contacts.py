@@ -1,0 +1,170 @@
+"""Interactions over one step: which blocks are active, and what their law is stated on.
+
+Index sets (Siconos Developer's Notes 2017, chapter 8): a unilateral block is active where its forecast gap
+y + h/2 u_N is not positive (11.52), or, with activation by distance, where its gap is at most δ; all other
+blocks always are. An active block is linear in the velocity at the end and the impulse,
+
+    C v⁺ + D P + b,
+
+with C the rows at q̄ and t + h, and b the velocity that is prescribed:
+
+- velocity level: ∂y/∂t, and e u_N⁻ where the law is Newton's; by distance Φ/h as well, so that
+  u_N + Φ/h >= 0 (Anitescu & Tasora 2010): a contact that would not touch within the step stays as it is,
+  and one that has sunk in is brought back;
+- position level (compliant relations): y(t + h, q⁺, P/h) divided by h θ, so that
+  D = ∂y/∂lam / (h² θ) and the numbers are velocities.
+"""
+
+import math
+
+import numpy as np
+
+from stickslip.kernels import cones
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import Level
+from stickslip.systems.lagrangian_relations import Holonomic
+from stickslip.systems.quantities import ModelError
+from stickslip.systems.system import Bound, NonsmoothSystem
+
+NONE = np.zeros(0, np.int64)
+"""No block."""
+
+
+class Output:
+    """What is known of an interaction for good: rows that never change, masks of its blocks."""
+
+    def __init__(self, system: NonsmoothSystem, one: Bound):
+        self.bound, self.mechanical, self.law = one, one.mechanical, one.law
+        self.compliant = one.mechanical.compliant
+        self.zero = np.zeros(one.law.size)
+        self.zero.flags.writeable = False
+        self.unilateral = one.law.unilateral & (not self.compliant)
+        self.waits = bool(self.unilateral.any())
+        self.single = self.waits and len(one.law.K) == 1
+        self.normals = one.law.K.offset[:-1][self.unilateral]
+        self.free = np.repeat(one.law.K.kind == cones.FREE, np.diff(one.law.K.offset))
+        self.all = np.arange(len(one.law.K))
+        self.mirrored = isinstance(one.mechanical, Holonomic)
+        """Whether forces are H lam, H the transpose of the rows."""
+        self.constant = one.mechanical.constant and not self.compliant
+        self.rows: Array | None = None
+        self.H: Array | None = None
+        if self.constant:
+            q, z = system.q0[one.q], system.z0[one.z]
+            self.rows = one.mechanical.rows(0.0, q, self.zero, z)
+            if self.mirrored:
+                self.H = np.ascontiguousarray(self.rows.T)
+
+    @property
+    def level(self) -> Level:
+        """Which derivative of y the law is stated on."""
+        return Level.POSITION if self.compliant else Level.VELOCITY
+
+
+class Tie:
+    """An interaction on its way through a step."""
+
+    __slots__ = ("B", "C", "D", "b", "drift", "gap", "offset", "output", "u_before", "y")
+
+    def __init__(self, output: Output, t: float, q: Array, v: Array, z: Array, y: Array | None):
+        """As the step begins; y where it is known already."""
+        one, mechanical = output.bound, output.mechanical
+        q, z = q[one.q], z[one.z]
+        self.output = output
+        self.y = mechanical.y(t, q, output.zero, z) if y is None else y
+        self.C = mechanical.rows(t, q, output.zero, z) if output.rows is None else output.rows
+        self.drift = mechanical.drift(t, q, output.zero, z)
+        self.u_before = self.C @ v[one.v]
+        if self.drift is not None:
+            self.u_before = self.u_before + self.drift
+        require_finite(self.u_before)
+        require_finite(self.y)
+        self.offset: Array | None = None
+        self.D: Array | None = None
+
+    def activate(self, h: float, delta: float | None, forecast: Array) -> IntArray:
+        """The blocks that are active; what decided it is written to `forecast`, shape (nb,)."""
+        output = self.output
+        if not output.waits:
+            return output.all
+        decides = self.y + (0.5 * h) * self.u_before if delta is None else self.y - delta
+        if output.single:
+            forecast[0] = decides[0]
+            return output.all if decides[0] <= 0.0 else NONE
+        forecast[output.unilateral] = decides[output.normals]
+        return (forecast <= 0.0).nonzero()[0]
+
+    def prescribe(self, h: float, delta: float | None) -> Array:
+        """What restitution and the activation by distance add to u⁺ [m/s], shape (m,)."""
+        law = self.output.law
+        bias = law.bias(self.u_before)
+        if delta is not None and not self.output.compliant:
+            bias[self.output.free] += self.y[self.output.free] / h
+            for k in self.output.normals:
+                rate = self.y[k] / h
+                bounces = bias[k] < 0.0 and rate + self.u_before[k] <= 0.0
+                bias[k] = min(rate, bias[k]) if bounces else rate
+        return bias
+
+    def linearise(
+        self, t: float, h: float, theta: float, q: Array, v: Array, z: Array, P: Array, prescribed: Array
+    ) -> None:
+        """C, B, D and b at the end of the step, at q̄ (or the iterate q⁺, v⁺, P where it is compliant)."""
+        output, one = self.output, self.output.bound
+        q, v, z = q[one.q], v[one.v], z[one.z]
+        if output.compliant:
+            self._comply(t, h, theta, q, v, z, P)
+            return
+        mechanical = output.mechanical
+        self.C = mechanical.rows(t, q, output.zero, z) if output.rows is None else output.rows
+        if output.H is not None:
+            self.B = output.H
+        else:
+            self.B = self.C.T if output.mirrored else mechanical.dforces_dlam(t, q, output.zero, z)
+        self.drift = mechanical.drift(t, q, output.zero, z)
+        self.b = prescribed if self.drift is None else prescribed + self.drift
+
+    def _comply(self, t: float, h: float, theta: float, q: Array, v: Array, z: Array, P: Array) -> None:
+        """y(t + h, q⁺, P/h) = 0 or >= 0, linearised and divided by h θ; P/h is the force lam."""
+        mechanical, lam = self.output.mechanical, P / h
+        y, D = mechanical.y(t, q, lam, z), mechanical.dy_dlam(t, q, lam, z)
+        self.C, self.B = mechanical.rows(t, q, lam, z), mechanical.dforces_dlam(t, q, lam, z)
+        self.D = None if D is None else D / (h * h * theta)
+        self.y, self.drift = y, None
+        self.b = y / (h * theta) - self.C @ v - (0.0 if self.D is None else self.D @ P)
+        self.offset = h * mechanical.forces(t, q, lam, z) - self.B @ P
+
+    def law_variable(self, v: Array, P: Array) -> Array:
+        """C v + D P + b with v that of its systems [m/s], shape (m,)."""
+        w = self.C @ v + self.b
+        return w if self.D is None else w + self.D @ P
+
+    def pushed(self, P: Array) -> Array:
+        """Momentum that P gives to its systems [N s], shape (nv,)."""
+        p = self.B @ P
+        return p if self.offset is None else p + self.offset
+
+
+def require_finite(x: Array) -> None:
+    """A FloatingPointError, which the scheme explains, where x is not finite."""
+    if not x @ x < math.inf and not np.isfinite(x).all():  # the square of large numbers is not finite
+        raise FloatingPointError
+
+
+def refuse(system: NonsmoothSystem, weights: dict[str, float], form: str) -> None:
+    """A ModelError that names a compliant interaction which the options cannot carry."""
+    for one in system.interactions:
+        if not one.mechanical.compliant:
+            continue
+        names = [system.systems[i].name for i in one.systems]
+        thetas = {weights[name] for name in names}
+        if len(thetas) > 1 or 0.0 in thetas:
+            raise ModelError(
+                f"interaction {one.name!r} is compliant: its systems {', '.join(names)} need one and the same"
+                f" theta above 0, they have {', '.join(f'{weights[name]:g}' for name in names)}"
+            )
+        if form == "global":
+            raise ModelError(
+                f"interaction {one.name!r} is compliant, which the global form cannot state;"
+                " take form='reduced'"
+            )
