@@ -118,7 +118,7 @@ def woodpecker(*, mu: float = 0.3, e_beak: float = 0.5, h: float = 1e-4, until: 
                 largest = float(np.abs(trajectory.v[:, k]).max())
                 found.append(
                     Fact(
-                        f"{what} when the bird is back at its first angle, as at the start, which is published as"
+                        f"{what} when the bird is back at its first angle, as at the start, published as"
                         " a point of the periodic motion (a hundredth of the largest)",
                         float(back[k]), START[1][k], 0.01 * largest + 100.0 * dt * change,
                     )
