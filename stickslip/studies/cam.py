@@ -88,7 +88,7 @@ def _agreement(runs: cam_figures.Runs, plan: Plan) -> Table:
             [
                 rpm, n, float(np.abs(ta[:n] - exact[:n]).max(initial=0.0)),
                 float(np.abs(tb[:n] - exact[:n]).max(initial=0.0)),
-                float(apart[b.t <= min(0.5, part)].max()), part, not beyond.size,
+                float(apart[b.t < min(0.5, part)].max()), part, not beyond.size,
             ]
         )  # fmt: skip
     return Table(
@@ -156,6 +156,6 @@ def _motions(
         ],
         rows,
         "Repeats: sections that many turns apart differ by less than a hundredth of the range, over the"
-        f" second half of {plan.until:g} s ({plan.turns} turns at {SPEEDS[1]:g} rpm). Not counted: impacts that"
+        f" second half of {plan.until:g} s ({plan.turns} turns at {SPEEDS[1]:g} rpm). Not counted: those that"
         f" share a record, or approach slower than {cam_runs.SLOW:g} m/s.",
     )  # fmt: skip
