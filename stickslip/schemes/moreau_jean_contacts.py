@@ -22,7 +22,7 @@ import numpy as np
 from stickslip.kernels import cones
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
-from stickslip.systems.lagrangian_relations import Holonomic
+from stickslip.systems.mechanical_outputs import WithInput
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Bound, NonsmoothSystem
 
@@ -44,16 +44,15 @@ class Output:
         self.normals = one.law.K.offset[:-1][self.unilateral]
         self.free = np.repeat(one.law.K.kind == cones.FREE, np.diff(one.law.K.offset))
         self.all = np.arange(len(one.law.K))
-        self.mirrored = isinstance(one.mechanical, Holonomic)
-        """Whether forces are H lam, H the transpose of the rows."""
-        self.constant = one.mechanical.constant and not self.compliant
+        self.has_input = isinstance(one.mechanical, WithInput)
+        """Whether forces are a g(t, q, lam) of its own, not H lam with H the transpose of the rows."""
+        self.constant = one.mechanical.constant and not self.compliant and not self.has_input
         self.rows: Array | None = None
         self.H: Array | None = None
         if self.constant:
             q, z = system.q0[one.q], system.z0[one.z]
             self.rows = one.mechanical.rows(0.0, q, self.zero, z)
-            if self.mirrored:
-                self.H = np.ascontiguousarray(self.rows.T)
+            self.H = np.ascontiguousarray(self.rows.T)
 
     @property
     def level(self) -> Level:
@@ -117,10 +116,10 @@ class Tie:
             return
         mechanical = output.mechanical
         self.C = mechanical.rows(t, q, output.zero, z) if output.rows is None else output.rows
-        if output.H is not None:
-            self.B = output.H
+        if output.has_input:
+            self._push(t, h, q, z, P)
         else:
-            self.B = self.C.T if output.mirrored else mechanical.dforces_dlam(t, q, output.zero, z)
+            self.B = self.C.T if output.H is None else output.H
         self.drift = mechanical.drift(t, q, output.zero, z)
         self.b = prescribed if self.drift is None else prescribed + self.drift
 
@@ -128,10 +127,16 @@ class Tie:
         """y(t + h, q⁺, P/h) = 0 or >= 0, linearised and divided by h θ; P/h is the force lam."""
         mechanical, lam = self.output.mechanical, P / h
         y, D = mechanical.y(t, q, lam, z), mechanical.dy_dlam(t, q, lam, z)
-        self.C, self.B = mechanical.rows(t, q, lam, z), mechanical.dforces_dlam(t, q, lam, z)
+        self.C = mechanical.rows(t, q, lam, z)
         self.D = None if D is None else D / (h * h * theta)
         self.y, self.drift = y, None
         self.b = y / (h * theta) - self.C @ v - (0.0 if self.D is None else self.D @ P)
+        self._push(t, h, q, z, P)
+
+    def _push(self, t: float, h: float, q: Array, z: Array, P: Array) -> None:
+        """h g(t + h, q⁺, P/h), linearised in P."""
+        mechanical, lam = self.output.mechanical, P / h
+        self.B = mechanical.dforces_dlam(t, q, lam, z)
         self.offset = h * mechanical.forces(t, q, lam, z) - self.B @ P
 
     def law_variable(self, v: Array, P: Array) -> Array:

@@ -79,7 +79,7 @@ class Coupled:
     """Systems with the active interactions between them."""
 
     def __init__(
-        self, pattern: Pattern, motions: Sequence[Motion], ties: Sequence[Tie],
+        self, pattern: Pattern, motions: Sequence[Any], ties: Sequence[Tie],
         prescribed: Sequence[Array], theta: Sequence[float], given: Array | None = None,
     ):  # fmt: skip
         self.pattern, self.motions, self.ties = pattern, motions, ties
@@ -88,17 +88,18 @@ class Coupled:
         """Impulses that act whatever the law says [N s], shape (n,)."""
         outputs = [tie.output for tie in ties]
         self.fixed = all(one.constant for one in outputs)
-        self.compliant = any(one.compliant for one in outputs)
-        self.lasting = self.fixed and all(one.H is not None for one in outputs)
+        self.follows = any(one.compliant or one.has_input for one in outputs)
+        """Whether an interaction depends on its impulses, so that it is linearised anew."""
         self.stacks: list[tuple[Array, Array]] = []
 
     def linearise(self, flat: Flat, loop: Loop, P: Array) -> None:
         """Every interaction at the iterate; rows stacked by system."""
         for k, tie in enumerate(self.ties):
-            q = flat.q if loop.moving or tie.output.compliant else flat.q_start
+            at_end = loop.moving or tie.output.compliant or tie.output.has_input
+            q = flat.q if at_end else flat.q_start
             whole = self.whole(k, P)
             tie.linearise(flat.t, loop.h, self.theta[k], q, flat.v, flat.z, whole, self.prescribed[k])
-        if self.lasting:
+        if self.fixed:
             kept = self.pattern.kept
             if "stacks" not in kept:
                 kept["stacks"] = self._stacked()
@@ -134,7 +135,7 @@ class Coupled:
         out = []
         for share, (_, B) in zip(self.pattern.shares, self.stacks, strict=True):
             p = B @ (P if share.components is None else P[share.components])
-            if self.compliant:
+            if self.follows:
                 for k, columns in share.parts:
                     offset = self.ties[k].offset
                     if offset is not None:
@@ -152,9 +153,9 @@ class Coupled:
 
     def delassus(self) -> tuple[Any, list[Array], bool]:
         """W, A_j⁻¹ B_j of each system, and whether W is symmetric; made once where nothing in it changes."""
-        kept, lasting = self.pattern.kept, self.lasting
+        kept = self.pattern.kept
         inverses = [motion.inverse for motion in self.motions]
-        if lasting and all(m.inverse is m.known_inverse for m in self.motions):
+        if self.fixed and all(m.inverse is m.known_inverse for m in self.motions):
             if "W" not in kept:
                 kept["W"] = self._delassus(inverses)
             found: tuple[Any, list[Array], bool] = kept["W"]
@@ -180,7 +181,7 @@ class Coupled:
 
     def solve(self, loop: Loop, solver: Solver, P: Array) -> tuple[Array, Solution, list[Array]]:
         """Impulses, the solution they come from, and velocities at the end system by system."""
-        if self.given is not None or self.compliant:
+        if self.given is not None or self.follows:
             start = np.zeros(P.size) if self.given is None else self.given
             for motion, p in zip(self.motions, self.pushed(start), strict=True):
                 assert motion.inverse is not None
@@ -192,13 +193,7 @@ class Coupled:
 
     def _reduced(self, solver: Solver, guess: Array) -> tuple[Array, Solution, list[Array]]:
         W, responses, symmetric = self.delassus()
-        K, u_free = self.pattern.K, self.bias().copy()
-        shares, motions = self.pattern.shares, self.motions
-        for share, motion, (C, _) in zip(shares, motions, self.stacks, strict=True):
-            if share.components is None:
-                u_free += C @ motion.v_free
-            else:
-                u_free[share.components] += C @ motion.v_free
+        K, u_free = self.pattern.K, self.free_velocity()
         problem: AnyProblem
         if symmetric or not self.pattern.is_box:
             problem = ContactProblem.unchecked(W, u_free, K)
@@ -206,12 +201,24 @@ class Coupled:
             sizes = np.diff(K.offset)
             problem = BoxProblem(W.matrix, u_free, np.repeat(K.lower, sizes), np.repeat(K.upper, sizes))
         solution = solver.solve(problem, guess=guess)
-        r = solution.r
-        v = [
+        return solution.r, solution, self.velocities(solution.r, responses)
+
+    def free_velocity(self) -> Array:
+        """Σ_j C_j v_free_j + b [m/s], shape (n,)."""
+        u_free = self.bias().copy()
+        for share, motion, (C, _) in zip(self.pattern.shares, self.motions, self.stacks, strict=True):
+            if share.components is None:
+                u_free += C @ motion.v_free
+            else:
+                u_free[share.components] += C @ motion.v_free
+        return u_free
+
+    def velocities(self, r: Array, responses: Sequence[Array]) -> list[Array]:
+        """v_free_j + A_j⁻¹ B_j r of each system [m/s], shape (nv,) each."""
+        return [
             motion.v_free + response @ (r if share.components is None else r[share.components])
-            for share, motion, response in zip(shares, motions, responses, strict=True)
+            for share, motion, response in zip(self.pattern.shares, self.motions, responses, strict=True)
         ]
-        return r, solution, v
 
     def _global(self, solver: Solver, guess: Array) -> tuple[Array, Solution, list[Array]]:
         pattern, motions = self.pattern, self.motions
@@ -235,7 +242,7 @@ class Coupled:
 
     def newton(self, flat: Flat, loop: Loop, solver: Solver, P: Array) -> Found:
         """The loop from the impulses P of the last step; `flat` and the motions end at what was found."""
-        settles = self.fixed or not (loop.moving or self.compliant)
+        settles = self.fixed or not (loop.moving or self.follows)
         best: Found | None = None
         best_v: list[Array] = []
         self.linearise(flat, loop, P)
