@@ -6,9 +6,14 @@
     solution = ss.solve(problem)
     print(solution)
 
+    ball = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
+    floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact(e=0.9))
+    print(ss.simulate(ss.NonsmoothSystem([ball], [floor]), until=3.0, h=1e-3))
+
 Everything public is a name of this module; nothing heavy is imported until it is used.
 """
 
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -38,13 +43,34 @@ _HOME = {
     "stickslip.problem.fingerprint": ("fingerprint",),
     "stickslip.solvers.existence": ("existence",),
     "stickslip.files": ("FormatError", "ProblemRecord", "read", "read_record", "write"),
+    "stickslip.laws": (
+        "Box", "Complementarity", "Equality", "Mixed", "NewtonImpact", "PoissonImpact", "Relay",
+    ),
+    "stickslip.systems.quantities": ("ModelError",),
+    "stickslip.systems.first_order": ("FirstOrder", "FirstOrderLinear"),
+    "stickslip.systems.lagrangian": ("Lagrangian", "LagrangianLinear"),
+    "stickslip.systems.lagrangian_relations": ("LagrangianLinearRelation", "Rheonomous", "Scleronomous"),
+    "stickslip.systems.system": ("Interaction", "NonsmoothSystem"),
+    "stickslip.schemes.step": ("Scheme", "State", "Step"),
+    "stickslip.schemes.moreau_jean": ("MoreauJean",),
+    "stickslip.simulation.checkpoint": ("Checkpoint",),
+    "stickslip.simulation.trajectory": ("SimulationFailure", "Trajectory"),
 }  # fmt: skip
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = ["solve", *sorted(_WHERE)]
+__all__ = ["simulate", "solve", *sorted(_WHERE)]
 
 if TYPE_CHECKING:
     from stickslip.files import FormatError, ProblemRecord, read, read_record, write
+    from stickslip.laws import (
+        Box,
+        Complementarity,
+        Equality,
+        Mixed,
+        NewtonImpact,
+        PoissonImpact,
+        Relay,
+    )
     from stickslip.problem.box import BoxProblem, lcp, mlcp, relay
     from stickslip.problem.certificate import Certificate, check_certificate
     from stickslip.problem.checks import ProblemError
@@ -74,7 +100,16 @@ if TYPE_CHECKING:
     )
     from stickslip.problem.solution import Solution, SolverFailure, Status
     from stickslip.problem.step import velocity_step
+    from stickslip.schemes.moreau_jean import MoreauJean
+    from stickslip.schemes.step import Scheme, State, Step
+    from stickslip.simulation.checkpoint import Checkpoint
+    from stickslip.simulation.trajectory import SimulationFailure, Trajectory
     from stickslip.solvers.existence import existence
+    from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
+    from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
+    from stickslip.systems.lagrangian_relations import LagrangianLinearRelation, Rheonomous, Scleronomous
+    from stickslip.systems.quantities import ModelError
+    from stickslip.systems.system import Interaction, NonsmoothSystem
 
 
 def solve(
@@ -92,6 +127,49 @@ def solve(
     from stickslip.solvers import registry
 
     return registry.make(solver, **options).solve(problem, guess=guess)
+
+
+def simulate(
+    system: "NonsmoothSystem",
+    *,
+    until: float,
+    h: float | None = None,
+    scheme: "str | Scheme | Mapping[str, str | Scheme] | None" = None,
+    solver: "str | Any | None" = None,
+    record: int = 1,
+    on_failure: str = "raise",
+    start: "Checkpoint | None" = None,
+    progress: "Callable[[float, float], None] | None" = None,
+    tolerance: float | None = None,
+) -> "Trajectory":
+    """Carry `system` to time `until` [s] in steps of `h` [s], and keep every `record`-th of them.
+
+    scheme      a name (`moreau-jean` unless given), a scheme such as `MoreauJean(theta=0.7)`, or one of
+                them per system: {"ball": "moreau-jean"}
+    solver      a name (`auto` unless given) or a solver; a named one is made with `tolerance` (1e-10)
+    on_failure  what to do about a step that misses its tolerance: `raise` a SimulationFailure, `accept`
+                it, flagged and counted, or `halve` it, again and again, and raise if that does not help
+    start       a checkpoint of a trajectory to go on from, as if there had been no interruption; what is
+                not given (h, scheme, solver, tolerance) is then as it was
+    progress    called with the time reached and the end [s] after every step
+
+    The last step is shorter if `until` is no multiple of h. A ModelError on the way (a force that gives
+    NaN) carries what was done as `.trajectory`, as a SimulationFailure does.
+    """
+    from stickslip.simulation.loop import simulate as run
+    from stickslip.solvers import registry
+
+    if tolerance is None:
+        tolerance = 1e-10 if start is None else start.tolerance
+    if solver is None:
+        solver = DEFAULT_SOLVER if start is None else start.solver
+    name = solver if isinstance(solver, str) else type(solver).__name__
+    made = registry.make(solver, tolerance=tolerance) if isinstance(solver, str) else solver
+    return run(
+        system, until=until, h=h, scheme=scheme, solver=made, solver_name=name,
+        tolerance=getattr(made, "tolerance", tolerance), record=record, on_failure=on_failure, start=start,
+        progress=progress,
+    )  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -92,7 +92,7 @@ def _law_states(
             continue
         rows = K.offset[blocks][:, None] + np.arange(1 + sum(groups))
         mu = scales.coefficient[K.group_offset[blocks][:, None] + np.arange(len(groups))]
-        name[blocks], strict[blocks] = _friction_states(impulse[rows], push[rows], groups, mu, cut)
+        name[blocks], strict[blocks] = friction_states(impulse[rows], push[rows], groups, mu, cut, cut)
     for i in K.families().get((), ()):
         a = int(K.offset[i])
         if K.kind[i] == cones.FREE:
@@ -103,18 +103,21 @@ def _law_states(
     return name, strict
 
 
-def _friction_states(
-    r: Array, u: Array, groups: tuple[int, ...], mu: Array, cut: float
+def friction_states(
+    r: Array, u: Array, groups: tuple[int, ...], mu: Array, cut: float, cut_u: float
 ) -> tuple[list[str], np.ndarray]:
-    """Names and strictness of contacts of one family.   r, u (count, d), mu (count, groups)."""
+    """Names and strictness of contacts of one family.   r, u (count, d), mu (count, groups).
+
+    Impulses up to `cut` are zero, and velocities up to `cut_u`.
+    """
     ends = np.cumsum((1, *groups))
     parts = [slice(a, b) for a, b in pairwise(ends)]
     with np.errstate(over="ignore"):  # what is too large for a square is larger than `cut`
-        moving = np.stack([np.linalg.norm(u[:, part], axis=1) > cut for part in parts], axis=1)
+        moving = np.stack([np.linalg.norm(u[:, part], axis=1) > cut_u for part in parts], axis=1)
         held = np.stack([np.linalg.norm(r[:, part], axis=1) for part in parts], axis=1)
         inside = held < mu * r[:, :1] - cut
     closed = r[:, 0] > cut
-    strict = np.where(closed, (moving | inside).all(axis=1), u[:, 0] > cut)
+    strict = np.where(closed, (moving | inside).all(axis=1), u[:, 0] > cut_u)
     # One name for each combination of moving groups: bit k says that group k moves.
     names = [SEPARATING, *(_motion(groups, bits) for bits in range(2 ** len(groups)))]
     code = np.where(closed, 1 + moving @ (1 << np.arange(len(groups))), 0)

@@ -1,19 +1,232 @@
 """`simulate`: step after step until the end, recorded."""
 
-from stickslip.schemes.step import Scheme, Solver, Step, first_state
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+from stickslip.schemes import registry
+from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, first_state
+from stickslip.simulation.checkpoint import Checkpoint, Clock
+from stickslip.simulation.model import Model
+from stickslip.simulation.recorder import OFF_CLOCK, Recorder
+from stickslip.simulation.trajectory import SimulationFailure, Trajectory, derived
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import NonsmoothSystem
 
+Progress = Callable[[float, float], None]
+"""Called after every step with the time reached and the end [s]."""
+SchemeChoice = str | Scheme | Mapping[str, str | Scheme]
+"""A scheme by name, a scheme, or one of them per system."""
 
-def steps(system: NonsmoothSystem, *, until: float, h: float, scheme: Scheme, solver: Solver) -> list[Step]:
-    """Every step from the start to `until` [s], each of length h [s]."""
-    if not h > 0.0:
-        raise ModelError(f"h is {h}; a step must be positive")
-    state = first_state(system)
-    memory = scheme.begin(system, state, h)
-    done: list[Step] = []
-    for _ in range(round(until / h)):
-        step = scheme.step(system, state, memory, h, solver)
-        state, memory = step.state, step.memory
-        done.append(step)
-    return done
+ON_FAILURE = ("raise", "accept", "halve")
+"""What may be done about a step that misses its tolerance."""
+DEFAULT_SCHEME = "moreau-jean"
+"""The scheme when none is named."""
+SAME = 1e-6
+"""An end so close to a whole number of steps, in steps, is that number of steps."""
+MOST_HALVINGS = 8
+"""A step is cut into at most 2 to this many."""
+
+
+def simulate(
+    system: NonsmoothSystem, *, until: float, h: float | None = None, scheme: SchemeChoice | None = None,
+    solver: Solver, solver_name: str = "", tolerance: float = 1e-10, record: int = 1,
+    on_failure: str = "raise", start: Checkpoint | None = None, progress: Progress | None = None,
+) -> Trajectory:  # fmt: skip
+    """Carry `system` to time `until` [s] in steps of `h` [s]; see `stickslip.simulate`, which knows solvers
+    by name."""
+    begun = _begun(system, h, scheme, start)
+    plan = _plan(begun.clock, begun.state.t, until, record, on_failure)
+    recorder = Recorder(
+        system, Model.of(system, begun.scheme.levels(system)), begun.state, begun.memory, begun.clock.index
+    )
+    name, options = registry.described(begun.scheme)
+
+    def so_far() -> Trajectory:
+        recorder.close()
+        return _trajectory(recorder, begun, name, options, solver_name or type(solver).__name__, tolerance)
+
+    try:
+        _march(_Now(begun.state, begun.memory), system, begun, plan, solver, recorder, progress)
+    except _Missed as missed:
+        raise SimulationFailure(missed.t, missed.step, so_far(), missed.more) from None
+    except ModelError as error:
+        error.trajectory = so_far()  # type: ignore[attr-defined]
+        raise
+    return so_far()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Begun:
+    """Where a run begins, and with what."""
+
+    scheme: Scheme
+    state: State
+    memory: Memory
+    clock: Clock
+    work: float
+    """Of the contacts, before the run [J]."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How far a run goes."""
+
+    until: float
+    last: int
+    """Index of the end of the last full step."""
+    rest: float
+    """Length of a shortened step after that [s]; 0 for none."""
+    record: int
+    on_failure: str
+
+
+class _Missed(Exception):  # noqa: N818
+    """A step that missed its tolerance and must not be accepted."""
+
+    def __init__(self, t: float, step: Step, more: str = ""):
+        self.t, self.step, self.more = t, step, more
+
+
+@dataclass(slots=True)
+class _Now:
+    """Where a run is."""
+
+    state: State
+    memory: Memory
+
+
+def _march(
+    now: _Now, system: NonsmoothSystem, begun: _Begun, plan: _Plan, solver: Solver, recorder: Recorder,
+    progress: Progress | None,
+) -> None:  # fmt: skip
+    scheme, clock, record, last = begun.scheme, begun.clock, plan.record, plan.last
+    index, h = clock.index, clock.h
+    while index < last:
+        step = scheme.step(system, now.state, now.memory, h, solver)
+        index += 1
+        t = clock.origin + index * h
+        closes = index % record == 0 or (index == last and not plan.rest)
+        _take(now, step, t, index, closes, system, scheme, solver, plan, recorder)
+        if progress is not None:
+            progress(t, plan.until)
+    if plan.rest:
+        step = scheme.step(system, now.state, now.memory, plan.rest, solver)
+        _take(now, step, plan.until, OFF_CLOCK, True, system, scheme, solver, plan, recorder)
+        if progress is not None:
+            progress(plan.until, plan.until)
+
+
+def _take(
+    now: _Now, step: Step, t: float, index: int, closes: bool, system: NonsmoothSystem, scheme: Scheme,
+    solver: Solver, plan: _Plan, recorder: Recorder,
+) -> None:  # fmt: skip
+    """Take a step as it is, or do about it what `on_failure` says; the run is then at t."""
+    steps = (step,) if step.ok else _after_miss(now, step, system, scheme, solver, plan, recorder)
+    for k, one in enumerate(steps, 1):
+        end = one.state
+        if k == len(steps):
+            end = State(t, end.q, end.v, end.z)
+        recorder.add(one, end, index, closes and k == len(steps))
+        now.state, now.memory = end, one.memory
+
+
+def _after_miss(
+    now: _Now, step: Step, system: NonsmoothSystem, scheme: Scheme, solver: Solver, plan: _Plan,
+    recorder: Recorder,
+) -> tuple[Step, ...]:  # fmt: skip
+    """The steps to take in place of one that missed its tolerance: itself, or 2, 4, ... shorter ones."""
+    if plan.on_failure == "accept":
+        recorder.missed += 1
+        return (step,)
+    if plan.on_failure == "raise":
+        raise _Missed(now.state.t, step)
+    for halvings in range(1, MOST_HALVINGS + 1):
+        h, state, memory, steps = step.h / 2**halvings, now.state, now.memory, []
+        for _ in range(2**halvings):
+            one = scheme.step(system, state, memory, h, solver)
+            if not one.ok:
+                break
+            steps.append(one)
+            state, memory = one.state, one.memory
+        else:
+            return tuple(steps)
+    raise _Missed(now.state.t, step, f", and so did one of {2**MOST_HALVINGS} shorter ones")
+
+
+def _begun(
+    system: NonsmoothSystem, h: float | None, scheme: SchemeChoice | None, start: Checkpoint | None
+) -> _Begun:
+    """The scheme, and the state, memory and clock that it begins with."""
+    if not isinstance(system, NonsmoothSystem):
+        raise ModelError(f"system is {type(system).__name__}, expected a NonsmoothSystem")
+    if start is None:
+        if h is None:
+            raise ModelError("h is missing: simulate(system, until=..., h=...)")
+        h = _length("h", h)
+        found, state = registry.chosen(DEFAULT_SCHEME if scheme is None else scheme), first_state(system)
+        return _Begun(found, state, found.begin(system, state, h), Clock(0.0, h), 0.0)
+    if not isinstance(start, Checkpoint):
+        raise ModelError(
+            f"start is {type(start).__name__}; expected a checkpoint, such as trajectory.checkpoint(-1)"
+        )
+    found = _resumed(start) if scheme is None else registry.chosen(scheme)
+    start.model.check_same(Model.of(system, found.levels(system)))
+    step = start.clock.h if h is None else _length("h", h)
+    same = registry.described(found) == (start.scheme, start.scheme_options)
+    if same and step == start.clock.h:
+        return _Begun(found, start.state, start.memory, start.clock, start.contact_work)
+    # Another scheme or step has no use for the memory, and counts from here.
+    memory = found.begin(system, start.state, step)
+    return _Begun(found, start.state, memory, Clock(start.state.t, step), start.contact_work)
+
+
+def _resumed(start: Checkpoint) -> Scheme:
+    try:
+        return registry.make(start.scheme, **start.scheme_options)
+    except KeyError:
+        raise ModelError(
+            f"the start was made by the scheme {start.scheme}, which has no name here: give scheme=..."
+        ) from None
+
+
+def _plan(clock: Clock, t: float, until: float, record: int, on_failure: str) -> _Plan:
+    if on_failure not in ON_FAILURE:
+        raise ModelError(f"on_failure is {on_failure!r}; known: {', '.join(ON_FAILURE)}")
+    if not isinstance(record, Integral) or isinstance(record, bool) or record < 1:
+        raise ModelError(f"record is {record!r}; every how many steps is a whole number from 1")
+    if not isinstance(until, Real) or not math.isfinite(until) or until <= t:
+        raise ModelError(f"until is {until!r}; the end must be a time after the start, t = {t:g} s")
+    steps = (until - clock.origin) / clock.h
+    last = round(steps)
+    if abs(steps - last) > SAME * max(1.0, steps * 1e-6):
+        last = math.floor(steps)
+        return _Plan(until, last, until - clock.at(last), int(record), on_failure)
+    if not math.isfinite(steps) or clock.at(last) == clock.at(last - 1):
+        raise ModelError(f"h is {clock.h:g}; steps that short do not move time at t = {until:g} s")
+    return _Plan(until, last, 0.0, int(record), on_failure)
+
+
+def _length(name: str, h: float) -> float:
+    if not isinstance(h, Real) or isinstance(h, bool) or not math.isfinite(h) or h <= 0.0:
+        raise ModelError(f"{name} is {h!r}; a step must be positive and finite")
+    return float(h)
+
+
+def _trajectory(
+    recorder: Recorder, begun: _Begun, scheme: str, options: dict[str, Any], solver: str, tolerance: float
+) -> Trajectory:
+    columns = recorder.arrays()
+    named: dict[str, dict[str, Any]] = {"memory": {}, "measures": {}}
+    for key in [key for key in columns if "/" in key]:
+        kind, name = key.split("/", 1)
+        named[kind][name] = columns.pop(key)
+    work = columns.pop("work")
+    return Trajectory(
+        model=recorder.model, **columns, **named, events=tuple(recorder.events), scheme=scheme,  # type: ignore[arg-type]
+        scheme_options=options, solver=solver, tolerance=tolerance,
+        clock=Clock(begun.clock.origin, begun.clock.h), steps=recorder.steps, missed=recorder.missed,
+        derive=derived(recorder.system, work, begun.work),
+    )  # fmt: skip

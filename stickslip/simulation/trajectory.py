@@ -1,8 +1,236 @@
 """What a simulation leaves: every recorded step as arrays, by system and by interaction."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from stickslip.laws import BoolArray
+from stickslip.problem.checks import Array, IntArray
+from stickslip.schemes.step import Event, State, Step
+from stickslip.simulation import energy
+from stickslip.simulation.checkpoint import Checkpoint, Clock
+from stickslip.simulation.model import Model
+from stickslip.simulation.states import state_names
+from stickslip.systems.system import NonsmoothSystem
+
+
+@dataclass(frozen=True, eq=False)
+class SystemView:
+    """One system of a trajectory."""
+
+    name: str
+    q: Array
+    """Coordinates, or states x in first order [m, rad, or any], shape (n, nq)."""
+    v: Array
+    """Velocities [m/s, rad/s], shape (n, nv)."""
+    z: Array
+    """Discrete parameters [any], shape (n, nz)."""
+
+    @property
+    def x(self) -> Array:
+        """States of a first-order system [any], shape (n, nx)."""
+        return self.q
+
+
+@dataclass(frozen=True, eq=False)
+class InteractionView:
+    """One interaction of a trajectory."""
+
+    name: str
+    r: Array
+    """Impulses since the record before [N s], or values lam in first order, shape (n, m)."""
+    u: Array
+    """What the law constrained: ẏ [m/s], or y [m] at position level, shape (n, m)."""
+    y: Array
+    """Outputs: gaps [m] come first in a contact, shape (n, m)."""
+    active: BoolArray
+    """Blocks that entered the problem [-], shape (n, blocks), bool."""
+    states: np.ndarray
+    """What each block does, by name [-], shape (n, blocks), text."""
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """Recorded steps."""
+    """The recorded instants of a run, row 0 being the start. All arrays are over the n instants."""
+
+    model: Model
+    """Systems and interactions: names, sizes, laws."""
+    t: Array
+    """Times [s], shape (n,)."""
+    h: Array
+    """Length of the step that ended there [s], shape (n,); 0 at the start."""
+    q: Array
+    """Coordinates of all systems, states x of first-order ones [m, rad, or any], shape (n, nq)."""
+    v: Array
+    """Velocities of all systems [m/s, rad/s], shape (n, nv)."""
+    z: Array
+    """Discrete parameters of all systems [any], shape (n, nz)."""
+    r: Array
+    """Impulses since the record before [N s]; values lam at the end of the step in first order, shape
+    (n, size)."""
+    u: Array
+    """What the laws constrained: ẏ [m/s], or y [m] at position level, shape (n, size)."""
+    y: Array
+    """Outputs at the instants [m, rad, or any], shape (n, size)."""
+    active: BoolArray
+    """Blocks that entered a problem since the record before [-], shape (n, blocks), bool."""
+    forecast: Array
+    """Forecast gaps that decided it in the last step [m], shape (n, blocks); -inf: always active."""
+    ok: BoolArray
+    """Whether all steps since the record before met their tolerance [-], shape (n,), bool."""
+    natural: Array
+    """Largest natural residual since the record before [-], shape (n,)."""
+    natural_scaled: Array
+    """Largest unit-free natural residual since the record before [-], shape (n,)."""
+    iterations: IntArray
+    """Iterations of the solver since the record before [-], shape (n,)."""
+    newton: IntArray
+    """Newton iterations of the scheme since the record before [-], shape (n,)."""
+    index: IntArray
+    """Steps since the clock's origin [-], shape (n,); -1 at the end of a shortened step."""
+    memory: dict[str, Array]
+    """The scheme's memory by name [any], shape (n, ...) each."""
+    measures: dict[str, Array]
+    """What else the scheme measured, by name with its unit [see the name], shape (n,) each; the largest since
+    the record before, NaN where it was not measured."""
+    events: tuple[Event, ...]
+    """What happened, in order."""
+    scheme: str
+    """Name of the scheme."""
+    scheme_options: dict[str, Any]
+    """Its options."""
+    solver: str
+    """Name of the solver."""
+    tolerance: float
+    """Its tolerance [-]."""
+    clock: Clock
+    """Where counting began, and the length of a full step."""
+    steps: int
+    """Steps taken, recorded or not."""
+    missed: int
+    """How many of them missed their tolerance."""
+    derive: "Callable[[str, Trajectory], Array]" = field(repr=False)
+    """Gives kinetic, potential and contact_work when they are first asked for [J], shape (n,) each."""
+
+    def __len__(self) -> int:
+        return self.t.size
+
+    @cached_property
+    def kinetic(self) -> Array:
+        """Kinetic energy [J], shape (n,)."""
+        return self.derive("kinetic", self)
+
+    @cached_property
+    def potential(self) -> Array:
+        """Potential energy, of those systems that know it [J], shape (n,)."""
+        return self.derive("potential", self)
+
+    @cached_property
+    def contact_work(self) -> Array:
+        """Work Σ r·(u⁻ + u⁺)/2 of the contact impulses since the start of the first run [J], shape (n,).
+
+        u = H'v + ∂y/∂t with H at the beginning of each step. Between bodies it is what the contacts
+        dissipate, and never positive for θ >= 1/2 and e <= 1; a moving wall is taken to be at rest.
+        """
+        return self.derive("contact_work", self)
+
+    @property
+    def energy(self) -> Array:
+        """Kinetic and potential energy [J], shape (n,)."""
+        return self.kinetic + self.potential
+
+    def system(self, name: str) -> SystemView:
+        """One system by name: .q, .v, .z, or .x in first order."""
+        _, q, v, z = self.model.system(name)
+        return SystemView(name, self.q[:, q], self.v[:, v], self.z[:, z])
+
+    def interaction(self, name: str) -> InteractionView:
+        """One interaction by name: .r, .u, .y, .active, .states."""
+        part, components, blocks = self.model.interaction(name)
+        r, u = self.r[:, components], self.u[:, components]
+        single = self.index[1:] - self.index[:-1] == 1
+        span = np.concatenate([[0.0], np.where(single, self.h[1:], np.diff(self.t))])
+        names = state_names(part, span, r, u)
+        return InteractionView(name, r, u, self.y[:, components], self.active[:, blocks], names)
+
+    def checkpoint(self, k: int = -1) -> Checkpoint:
+        """What `simulate(..., start=...)` takes to go on from record k, bit for bit."""
+        n = len(self)
+        if not -n <= k < n:
+            raise IndexError(f"record {k} of a trajectory of {n} records")
+        k %= n
+        t, index = float(self.t[k]), int(self.index[k])
+        clock = Clock(self.clock.origin, self.clock.h, index) if index >= 0 else Clock(t, self.clock.h)
+        return Checkpoint(
+            State(t, *(np.asarray(_read_only(a[k])) for a in (self.q, self.v, self.z))),
+            {name: np.array(rows[k]) for name, rows in self.memory.items()},
+            clock, float(self.contact_work[k]), self.model,
+            self.scheme, self.scheme_options, self.solver, self.tolerance,
+        )  # fmt: skip
+
+    @property
+    def penetration(self) -> float:
+        """Deepest penetration of any unilateral contact of mechanics [m]; 0 where there was none."""
+        from stickslip.simulation.summary import penetration
+
+        return penetration(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to an HDF5 file, which `read_trajectory` reads back bit for bit."""
+        from importlib import import_module
+
+        # Files look at trajectories, and a trajectory at files only when it is asked to.
+        import_module("stickslip.files.trajectories").write_trajectory(path, self)
+
+    def __str__(self) -> str:
+        from stickslip.simulation.summary import summary
+
+        return summary(self)
+
+
+class SimulationFailure(RuntimeError):  # noqa: N818 (a failure is not an error of the caller)
+    """A step missed its tolerance, and the run was told to stop at that; what was done is kept."""
+
+    def __init__(self, t: float, step: Step, trajectory: Trajectory, more: str = ""):
+        self.t, self.step, self.trajectory = t, step, trajectory
+        bad = [one for one in step.solves if not one.ok]
+        self.solution = bad[0] if bad else None
+        """The first answer that missed its tolerance; None where the scheme itself failed."""
+        reason = step.reason or "; ".join(
+            f"{one.solver}: {one.reason or one.status.value} (natural {one.residuals.natural:.2e},"
+            f" natural_scaled {one.residuals.natural_scaled:.2e}, tolerance {one.tolerance:.0e})"
+            for one in bad[:1]
+        )
+        super().__init__(
+            f"the step of h = {step.h:.6g} s from t = {t:.9g} s missed its tolerance{more}: {reason};"
+            ' on_failure="accept" or "halve" goes on, and .trajectory holds what was done'
+        )
+
+
+def derived(system: NonsmoothSystem, work: Array, before: float) -> Callable[[str, Trajectory], Array]:
+    """Energies of a trajectory of `system`: `work` [J] holds NaN for steps whose work is to be computed."""
+
+    def derive(name: str, of: Trajectory) -> Array:
+        if name == "kinetic":
+            return energy.kinetic(system, of.t, of.q, of.v, of.z)
+        if name == "potential":
+            return energy.potential(system, of.t, of.q, of.z)
+        steps = np.array(work[1:])
+        missing = np.isnan(steps)
+        if missing.any():
+            impulses = np.where(missing[:, None], of.r[1:], 0.0)
+            found = energy.contact_work(system, of.t, of.h[1:], of.q, of.v, of.z, impulses)
+            steps[missing] = found[missing]
+        return np.cumsum(np.concatenate([[before], steps]))
+
+    return derive
+
+
+def _read_only(array: Array) -> Array:
+    copy = np.array(array)
+    copy.flags.writeable = False
+    return copy

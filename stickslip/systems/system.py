@@ -55,11 +55,11 @@ class Bound:
     systems: tuple[int, ...]
     """Numbers of its systems."""
     q: slice | Array
-    """Its coordinates in the flat q: a slice for one system, indices for several, shape (nq,)."""
+    """Its coordinates in the flat q [-]: a slice for one system, indices for several, shape (nq,)."""
     v: slice | Array
-    """Its velocities in the flat v, as above, shape (nv,)."""
+    """Its velocities in the flat v [-], as above, shape (nv,)."""
     z: slice | Array
-    """Its discrete parameters in the flat z, as above, shape (nz,)."""
+    """Its discrete parameters in the flat z [-], as above, shape (nz,)."""
     components: slice
     """Its components in the flat r, u and y."""
     blocks: slice

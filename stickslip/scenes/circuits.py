@@ -1,0 +1,335 @@
+"""Circuits with ideal diodes: a bridge rectifier, the same with a smoothing capacitor, RLC with one diode.
+
+A diode is 0 <= y ⟂ lam >= 0 between its current and its reverse voltage. Capacitors hold voltages, inductors
+currents; the state of each circuit is (v, i) in volt and ampere. Each run is compared with its closed form.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from stickslip.exhibits import Curve, Figure, Panel
+from stickslip.laws import Complementarity
+from stickslip.problem.checks import Array
+from stickslip.scenes.parameters import number
+from stickslip.scenes.piecewise import Mode, piecewise
+from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.simulation.trajectory import Trajectory
+from stickslip.systems.first_order import FirstOrderLinear
+from stickslip.systems.first_order_relations import FirstOrderLinearRelation
+from stickslip.systems.system import Interaction, NonsmoothSystem
+
+MIDPOINT = {"theta": 0.5, "gamma": 0.5, "relation": "gamma"}
+"""Second order, and stored energy never grows: the law holds where the energy balance takes the power."""
+
+
+def diode_bridge(
+    *, L: float = 1e-2, C: float = 1e-6, R: float = 1e3, v0: float = 10.0, h: float = 2e-6, until: float = 2e-3
+) -> Scenario:
+    """An LC oscillator feeds a resistor through a bridge of four ideal diodes.
+
+    L: inductance [H], > 0.
+    C: capacitance [F], > 0.
+    R: load [ohm], > 0.
+    v0: voltage of the capacitor at the start [V].
+    h: time step [s], > 0.
+    until: duration [s], > 0.
+
+    Acary & Brogliato 2008, chapter 1, with the numbers of the Siconos example. Whichever pair of diodes
+    conducts, the load draws v / R from the oscillator: C v̇ = -i - v / R, L i̇ = v, and its voltage is |v|.
+    """
+    L, C, R = (number(n, x, u, above=0.0) for n, x, u in (("L", L, "H"), ("C", C, "F"), ("R", R, "ohm")))
+    h, until = number("h", h, "s", above=0.0), number("until", until, "s", above=0.0)
+    circuit = FirstOrderLinear("oscillator", A=[[0.0, -1.0 / C], [1.0 / L, 0.0]], x0=[v0, 0.0])
+    # lam = (two reverse voltages, whose sum is the load's; currents of the other two diodes)
+    relation = FirstOrderLinearRelation(
+        C=[[0.0, 0.0], [0.0, 0.0], [-1.0, 0.0], [1.0, 0.0]],
+        D=[[1 / R, 1 / R, -1.0, 0.0], [1 / R, 1 / R, 0.0, -1.0], [1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0]],
+        B=[[0.0, 0.0, -1.0 / C, 1.0 / C], [0.0, 0.0, 0.0, 0.0]],
+    )
+    system = NonsmoothSystem([circuit], [Interaction("bridge", "oscillator", relation, Complementarity(4))])
+    damped = {"": Mode([[-1.0 / (R * C), -1.0 / C], [1.0 / L, 0.0]])}
+
+    def exact(t: Array) -> Array:
+        return piecewise(damped, "", [v0, 0.0], t)[0]
+
+    def load(trajectory: Trajectory) -> tuple[Array, Array, Array]:
+        """Instants at which the law holds, the load's voltage there, and what it should be."""
+        t = _instants(trajectory)
+        lam = trajectory.interaction("bridge").r[1:]
+        return t, lam[:, 0] + lam[:, 1], np.abs(exact(np.concatenate([[0.0], t]))[1:, 0])
+
+    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+        x = trajectory.system("oscillator").x
+        _, voltage, expected = load(trajectory)
+        stored = 0.5 * C * x[:, 0] ** 2 + 0.5 * L * x[:, 1] ** 2
+        growth = max(0.0, float(np.diff(stored).max()))
+        small = _error(trajectory, math.sqrt(L * C)) * abs(v0)
+        return [
+            Fact(
+                "largest error of the capacitor's voltage [V], against the matrix exponential",
+                float(np.abs(x[:, 0] - exact(trajectory.t)[:, 0]).max()), 0.0, small,
+            ),
+            Fact("largest error of the load's voltage |v| [V]", float(np.abs(voltage - expected).max()), 0.0, small),
+            Fact("largest growth of the stored energy in a step [J]", growth, 0.0, 1e-12 * float(stored[0])),
+        ]  # fmt: skip
+
+    def figure(trajectory: Trajectory) -> Figure:
+        t, voltage, expected = load(trajectory)
+        ms, x, lam = 1e3 * t, trajectory.system("oscillator").x, trajectory.interaction("bridge")
+        everywhere = 1e3 * trajectory.t
+        return Figure(
+            "Diode bridge: the oscillator's voltage, rectified",
+            [
+                Panel(
+                    "Oscillator", "t [ms]", "v [V]",
+                    [Curve("run", everywhere, x[:, 0]), Curve("exact", everywhere, exact(trajectory.t)[:, 0], "--")],
+                ),
+                Panel("Load", "t [ms]", "v [V]", [Curve("run", ms, voltage), Curve("exact", ms, expected, "--")]),
+                Panel(
+                    "Diodes", "t [ms]", "current [mA]",
+                    [Curve("first pair", ms, 1e3 * lam.r[1:, 2]), Curve("second pair", ms, 1e3 * lam.r[1:, 3])],
+                ),
+                Panel(
+                    "Error", "t [ms]", "v - exact [V]",
+                    [
+                        Curve("oscillator", everywhere, x[:, 0] - exact(trajectory.t)[:, 0]),
+                        Curve("load", ms, voltage - expected),
+                    ],
+                ),
+            ],
+        )  # fmt: skip
+
+    return Scenario(
+        "diode-bridge", "An LC oscillator feeds a resistor through a bridge of four ideal diodes.",
+        system, until, h, "euler-moreau", MIDPOINT, facts, figure, ("euler-moreau",),
+    )  # fmt: skip
+
+
+def bridge_filter(
+    *, L: float = 1e-2, C: float = 1e-6, R: float = 1e3, C_filter: float = 3e-7, v0: float = 10.0,
+    h: float = 2e-6, until: float = 2e-3,
+) -> Scenario:  # fmt: skip
+    """The bridge with a capacitor beside the load: two circuits, tied by one interaction.
+
+    L: inductance [H], > 0.
+    C: capacitance of the oscillator [F], > 0.
+    R: load [ohm], > 0.
+    C_filter: capacitance beside the load [F], > 0.
+    v0: voltage of both capacitors at the start [V], > 0.
+    h: time step [s], > 0.
+    until: duration [s], > 0.
+
+    The diodes conduct while the load's voltage w is |v|; the two capacitors are then one. Where the current
+    of the bridge reaches zero it lets go, and the load lives on its capacitor until |v| is w again.
+    """
+    L, C, R = (number(n, x, u, above=0.0) for n, x, u in (("L", L, "H"), ("C", C, "F"), ("R", R, "ohm")))
+    F, v0 = number("C_filter", C_filter, "F", above=0.0), number("v0", v0, "V", above=0.0)
+    h, until = number("h", h, "s", above=0.0), number("until", until, "s", above=0.0)
+    source = FirstOrderLinear("oscillator", A=[[0.0, -1.0 / C], [1.0 / L, 0.0]], x0=[v0, 0.0])
+    load = FirstOrderLinear("load", A=[[-1.0 / (R * F)]], x0=[v0])
+    # lam = (reverse voltage of one diode; currents of the other three), states (v, i, w)
+    relation = FirstOrderLinearRelation(
+        C=[[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 1.0]],
+        D=[[0.0, -1.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0], [-1.0, 0.0, 0.0, 0.0], [-1.0, 0.0, 0.0, 0.0]],
+        B=[[0.0, 1.0 / C, 0.0, -1.0 / C], [0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0 / F, 1.0 / F]],
+    )
+    bridge = Interaction("bridge", ("oscillator", "load"), relation, Complementarity(4))
+    together = 1.0 / (C + F)
+
+    def conducting(sign: float) -> Mode:
+        """w = sign v: one capacitor C + F; left when the current F ẇ + w / R into the load is zero."""
+        v = [-together / R, -together, 0.0]
+        current = [sign * (1.0 / R - F * together / R), -sign * F * together, 0.0]
+        return Mode([v, [1.0 / L, 0.0, 0.0], [sign * x for x in v]], ((current, "blocked"),))
+
+    modes = {
+        "forward": conducting(1.0),
+        "backward": conducting(-1.0),
+        "blocked": Mode(
+            [[0.0, -1.0 / C, 0.0], [1.0 / L, 0.0, 0.0], [0.0, 0.0, -1.0 / (R * F)]],
+            (([-1.0, 0.0, 1.0], "forward"), ([1.0, 0.0, 1.0], "backward")),
+        ),
+    }
+
+    def exact(trajectory: Trajectory) -> tuple[Array, list[tuple[float, str]]]:
+        states, _, switches = piecewise(modes, "forward", [v0, 0.0, v0], trajectory.t)
+        return states, switches
+
+    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+        states, switches = exact(trajectory)
+        run = np.hstack([trajectory.system("oscillator").x, trajectory.system("load").x])
+        _, current = _bridge_current(trajectory)
+        on = current > 1e-6 * v0 / R
+        seen = int((on[1:] != on[:-1]).sum())
+        # the diodes' currents jump where they take over: first order
+        small = 0.1 * h / math.sqrt(L * C) * v0
+        return [
+            Fact(f"largest error of the {name} [{unit}], matrix exponentials between switches",
+                 float(np.abs(run[:, k] - states[:, k]).max()), 0.0, scale * small)
+            for k, name, unit, scale in (
+                (0, "oscillator's voltage", "V", 1.0), (1, "oscillator's current", "A", math.sqrt(C / L)),
+                (2, "load's voltage", "V", 1.0),
+            )
+        ] + [Fact("switches of the bridge", seen, len(switches), 0.0)]  # fmt: skip
+
+    def figure(trajectory: Trajectory) -> Figure:
+        ms, (states, _) = 1e3 * trajectory.t, exact(trajectory)
+        v, w = trajectory.system("oscillator").x[:, 0], trajectory.system("load").x[:, 0]
+        t, current = _bridge_current(trajectory)
+        return Figure(
+            "Bridge and smoothing capacitor: two circuits, one interaction",
+            [
+                Panel(
+                    "Voltages", "t [ms]", "v [V]",
+                    [
+                        Curve("|oscillator|", ms, np.abs(v)), Curve("load", ms, w),
+                        Curve("load, exact", ms, states[:, 2], "--"),
+                    ],
+                ),
+                Panel("Current of the bridge", "t [ms]", "i [mA]", [Curve("run", 1e3 * t, 1e3 * current)]),
+            ],
+        )  # fmt: skip
+
+    return Scenario(
+        "bridge-filter", "A diode bridge between an oscillator and a load with a smoothing capacitor.",
+        NonsmoothSystem([source, load], [bridge]), until, h, "euler-moreau", {"theta": 0.5, "gamma": 1.0},
+        facts, figure, ("euler-moreau",),
+    )  # fmt: skip
+
+
+def rlc_diode(
+    *, L: float = 1e-2, C: float = 1e-6, R: float = 200.0, R_series: float = 20.0, v0: float = 10.0,
+    h: float = 4e-6, until: float = 2e-3,
+) -> Scenario:  # fmt: skip
+    """Four circuits of a resistor, an inductor, a capacitor and one ideal diode, side by side.
+
+    L: inductance [H], > 0.
+    C: capacitance [F], > 0.
+    R: resistance of the circuits (a), (b) and (d) [ohm], > sqrt(L / C) / 2.
+    R_series: resistance of the circuit (c) [ohm], > 0, < 2 sqrt(L / C).
+    v0: voltage of the capacitors at the start [V], > 0.
+    h: time step [s], > 0.
+    until: duration [s], > 0.
+
+    Acary & Brogliato 2008, chapter 1: (a) the diode in series with the capacitor, beside R and L; (b) in
+    series with R, beside L and C; (c) all in series; (d) in series with L, beside R and C. In (a) and (b)
+    the relation has a D of its own (relative degree 0), in (c) and (d) not (relative degree 1).
+    """
+    circuits, modes = _rlc(L, C, R, R_series)
+    systems, ties = [], []
+    for name, (A, relation) in circuits.items():
+        systems.append(FirstOrderLinear(name, A=A, x0=[v0, 0.0]))
+        ties.append(Interaction(f"diode {name}", name, relation, Complementarity()))
+    omega = 1.0 / math.sqrt(L * C)
+
+    def exact(name: str, trajectory: Trajectory) -> tuple[Array, list[tuple[float, str]]]:
+        states, _, switches = piecewise(modes[name], "on" if name != "b" else "off", [v0, 0.0], trajectory.t)
+        return states, switches
+
+    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+        found = []
+        for name in circuits:
+            states, _ = exact(name, trajectory)
+            error = np.abs(trajectory.system(name).x - states) * [1.0, math.sqrt(L / C)]
+            found.append(
+                Fact(
+                    f"({name}): largest error of v and of i √(L/C) [V], matrix exponentials between switches",
+                    float(error.max()), 0.0, 0.5 * h * omega * v0,
+                )
+            )  # fmt: skip
+        # in series the circuit rings for half a period and keeps its charge ever after
+        alpha = R_series / (2.0 * L)
+        period = math.pi / math.sqrt(omega**2 - alpha**2)
+        if trajectory.t[-1] > period + 2.0 * h:
+            last = trajectory.system("c").x[-1]
+            kept = -v0 * math.exp(-alpha * period)
+            found += [
+                Fact("(c): voltage kept, -v0 exp(-R/(2L) half period) [V]", float(last[0]), kept, 0.1 * h * omega * v0),
+                Fact("(c): current after the half period [A]", float(last[1]), 0.0, 1e-12 * v0 / R_series),
+            ]
+        return found
+
+    def figure(trajectory: Trajectory) -> Figure:
+        ms = 1e3 * trajectory.t
+        panels = []
+        for name in circuits:
+            x, (states, _) = trajectory.system(name).x, exact(name, trajectory)
+            panels.append(
+                Panel(
+                    f"({name})", "t [ms]", "v, i √(L/C) [V]",
+                    [
+                        Curve("v", ms, x[:, 0]), Curve("v, exact", ms, states[:, 0], "--"),
+                        Curve("i √(L/C)", ms, math.sqrt(L / C) * x[:, 1]),
+                        Curve("i √(L/C), exact", ms, math.sqrt(L / C) * states[:, 1], "--"),
+                    ],
+                )
+            )  # fmt: skip
+        return Figure("RLC circuits with one diode, against their closed forms", panels)
+
+    return Scenario(
+        "rlc-diode", "Four RLC circuits with one ideal diode each, side by side.",
+        NonsmoothSystem(systems, ties), until, h, "euler-moreau", {"theta": 0.5, "gamma": 1.0},
+        facts, figure, ("euler-moreau",),
+    )  # fmt: skip
+
+
+def _rlc(
+    L: float, C: float, R: float, R_series: float
+) -> tuple[dict[str, tuple[Any, FirstOrderLinearRelation]], dict[str, dict[str, Mode]]]:
+    """The four circuits, and their modes with the diode on and off; a ring that never crosses has no modes."""
+    L, C, R = (number(n, x, u, above=0.0) for n, x, u in (("L", L, "H"), ("C", C, "F"), ("R", R, "ohm")))
+    r = number("R_series", R_series, "ohm", above=0.0)
+    free = [[0.0, -1.0 / C], [1.0 / L, 0.0]]
+    beside = [[-1.0 / (R * C), 1.0 / C], [-1.0 / L, 0.0]]
+    series = [[0.0, 1.0 / C], [-1.0 / L, -r / L]]
+    relation = FirstOrderLinearRelation
+    circuits = {
+        "a": (beside, relation(C=[[1 / R, -1.0]], D=[[1 / R]], B=[[-1.0 / (R * C)], [-1.0 / L]])),
+        "b": (free, relation(C=[[1.0, 0.0]], D=[[R]], B=[[1.0 / C], [0.0]])),
+        "c": (series, relation(C=[[0.0, -1.0]], B=[[0.0], [-1.0 / L]])),
+        "d": (beside, relation(C=[[0.0, -1.0]], B=[[0.0], [-1.0 / L]])),
+    }
+    modes = {
+        "a": {
+            "on": Mode(beside, (([1 / R, -1.0], "off"),)),
+            "off": Mode([[0.0, 0.0], [0.0, -R / L]], (([-1.0, R], "on"),)),
+        },
+        "b": {
+            "on": Mode([[-1.0 / (R * C), -1.0 / C], [1.0 / L, 0.0]], (([-1.0, 0.0], "off"),)),
+            "off": Mode(free, (([1.0, 0.0], "on"),)),
+        },
+        "c": {
+            "on": Mode(series, (([0.0, -1.0], "off"),)),
+            "off": Mode([[0.0, 0.0], [0.0, 0.0]], (([-1.0, 0.0], "on"),)),
+        },
+        "d": {
+            "on": Mode(beside, (([0.0, -1.0], "off"),)),
+            "off": Mode([[-1.0 / (R * C), 0.0], [0.0, 0.0]], (([-1.0, 0.0], "on"),)),
+        },
+    }
+    return circuits, modes
+
+
+def _instants(trajectory: Trajectory) -> Array:
+    """When the law of each step holds [s], shape (n - 1,): at k + gamma where the relation does."""
+    options = trajectory.scheme_options
+    part = options["gamma"] if options.get("relation", "end") != "end" else 1.0
+    return np.asarray(trajectory.t[:-1] + part * np.diff(trajectory.t))
+
+
+def _error(trajectory: Trajectory, time: float) -> float:
+    """What the error may be over the voltage at the start: second order where theta = gamma = 1/2."""
+    options, periods = trajectory.scheme_options, trajectory.t[-1] / time
+    ratio = float(np.diff(trajectory.t).max()) / time
+    if options["theta"] == options["gamma"] == 0.5:
+        return float(ratio**2 * periods / 6.0)
+    return float(ratio * periods)
+
+
+def _bridge_current(trajectory: Trajectory) -> tuple[Array, Array]:
+    """Current into the load with the capacitor: that of the two diodes on its side [A]."""
+    lam = trajectory.interaction("bridge").r[1:]
+    return _instants(trajectory), lam[:, 2] + lam[:, 3]

@@ -1,0 +1,242 @@
+"""Painlevé's sliding rod: where rigid bodies and Coulomb's law have no acceleration, or more than one.
+
+Génot & Brogliato, "New results on Painlevé paradoxes", European Journal of Mechanics A 18 (1999).
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from stickslip.exhibits import Curve, Figure, Panel
+from stickslip.laws import NewtonImpact
+from stickslip.problem.checks import Array
+from stickslip.scenes.measures import GRAVITY, spacing
+from stickslip.scenes.parameters import number
+from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.simulation.trajectory import Trajectory
+from stickslip.systems.lagrangian import Lagrangian
+from stickslip.systems.lagrangian_relations import Scleronomous
+from stickslip.systems.system import Interaction, NonsmoothSystem
+
+CRITICAL = 4.0 / 3.0
+"""Friction above which a slender rod has a paradox at some angle (Génot & Brogliato 1999) [-]."""
+
+
+class Sliding(Enum):
+    """What the acceleration of a sliding contact can be."""
+
+    UNIQUE = 0
+    INDETERMINATE = 1
+    """It may separate, or stay with a force: two answers."""
+    INCONSISTENT = 2
+    """Neither separating nor staying is possible with finite forces: none."""
+
+
+@dataclass(frozen=True)
+class NormalMotion:
+    """Normal acceleration A lam_N + b of a sliding contact whose friction is -mu sign(u_T) lam_N."""
+
+    A: float
+    """Acceleration for each newton [1/kg]."""
+    b: float
+    """Acceleration without contact force [m/s²]."""
+
+    @property
+    def kind(self) -> Sliding:
+        """0 <= A lam + b ⟂ lam >= 0 has one answer where A > 0; where A < 0 two if b > 0, none if b < 0."""
+        if self.A > 0.0:
+            return Sliding.UNIQUE
+        return Sliding.INDETERMINATE if self.b > 0.0 else Sliding.INCONSISTENT
+
+
+def normal_motion(
+    system: NonsmoothSystem, name: str, mu: float, q: Array, v: Array, step: float = 1e-6
+) -> NormalMotion:
+    """The normal motion of one sliding contact of a system of one body, from the equations as written."""
+    one, (body, _) = system.interaction[name], system.mechanical[0]
+    lam = np.zeros(one.law.size)
+
+    def rows(at: Array) -> Array:
+        return one.mechanical.rows(0.0, at, lam, system.z0)
+
+    H = rows(q)
+    turning = (rows(q + step * v) - rows(q - step * v)) @ v / (2.0 * step)
+    inverse = np.linalg.inv(body.mass(0.0, q, system.z0))
+    W = H @ inverse @ H.T
+    free = H @ inverse @ body.force(0.0, q, v, system.z0) + turning
+    slip = math.copysign(1.0, float((H @ v)[1]))
+    return NormalMotion(float(W[0, 0] - mu * slip * W[0, 1]), float(free[0]))
+
+
+def painleve(
+    *, mu: float = 2.0, angle: float = 60.0, speed: float = 1.0, turning: float = 0.0, half: float = 1.0,
+    mass: float = 1.0, h: float = 1e-4, until: float = 0.2,
+) -> Scenario:  # fmt: skip
+    """A slender rod whose lower end slides on the ground, ahead of the rod: coordinates (x, y, angle).
+
+    mu: friction [-], > 0.
+    angle: of the rod to the ground [deg], in (0, 90).
+    speed: of the sliding end, away from the rod [m/s], > 0.
+    turning: angular velocity [rad/s].
+    half: half the length of the rod [m], > 0.
+    mass: of the rod [kg], > 0.
+    h: time step [s], > 0.
+    until: how long [s], > 0.
+
+    Sliding, the end has the normal acceleration A lam_N + b with A = (1 + 3 cos² - 3 mu sin cos) / mass and
+    b = half turning² sin - g. Where A < 0 and b < 0 no finite force will do: the end jams, an impact without
+    a collision. Its impulse, which stops the end, is closed form: P = -W⁻¹ (0, u_T), so that
+    P_N = (3/4) mass speed sin cos, and it lies in the cone exactly where A <= 0.
+    """
+    mu = number("mu", mu, "", above=0.0)
+    angle = number("angle", angle, "deg", above=0.0, below=90.0)
+    speed = number("speed", speed, "m/s", above=0.0)
+    turning = number("turning", turning, "rad/s")
+    half = number("half", half, "m", above=0.0)
+    mass = number("mass", mass, "kg", above=0.0)
+    h = number("h", h, "s", above=0.0)
+    until = number("until", until, "s", above=0.0)
+    theta = math.radians(angle)
+    sine, cosine = math.sin(theta), math.cos(theta)
+    # The centre moves so that the lower end (x - half cos, y - half sin) slides to the left.
+    v0 = np.array([-speed - half * sine * turning, half * cosine * turning, turning])
+    q0 = np.array([half * cosine, half * sine, theta])
+    rod = Lagrangian(
+        "rod", M=np.diag([mass, mass, mass * half**2 / 3.0]), q0=q0, v0=v0,
+        F_ext=[0.0, -mass * GRAVITY, 0.0], potential=lambda q: mass * GRAVITY * q[1],
+    )  # fmt: skip
+
+    def rows(q: Array) -> Array:
+        s, c = math.sin(q[2]), math.cos(q[2])
+        return np.array([[0.0, 1.0, -half * c], [1.0, 0.0, half * s]])
+
+    ground = Interaction(
+        "ground", "rod", Scleronomous(lambda q: [q[1] - half * math.sin(q[2])], dy_dq=rows),
+        NewtonImpact(mu=mu, dimension=2),
+    )  # fmt: skip
+    system = NonsmoothSystem([rod], [ground])
+
+    def detected(at: float, omega: float) -> Sliding:
+        s, c = math.sin(at), math.cos(at)
+        q = np.array([half * c, half * s, at])
+        v = np.array([-speed - half * s * omega, half * c * omega, omega])
+        return normal_motion(system, "ground", mu, q, v).kind
+
+    def known(at: float, omega: float) -> Sliding:
+        s, c = math.sin(at), math.cos(at)
+        A, b = 1.0 + 3.0 * c * (c - mu * s), half * omega**2 * s - GRAVITY
+        return NormalMotion(A / mass, b).kind
+
+    def grid() -> tuple[Array, Array, list[list[Sliding]], int]:
+        angles, rates = np.radians(np.linspace(2.0, 88.0, 44)), np.linspace(0.05, 6.0, 25)
+        found = [[detected(float(a), float(w)) for a in angles] for w in rates]
+        wrong = sum(
+            found[i][j] != known(float(a), float(w))
+            for i, w in enumerate(rates)
+            for j, a in enumerate(angles)
+        )
+        return angles, rates, found, wrong
+
+    def smallest_mu() -> float:
+        """Least mu at which A reaches zero at some angle, from the model's W."""
+
+        def at(theta: float) -> float:
+            H = rows(np.array([0.0, 0.0, theta]))
+            W = H @ np.linalg.inv(rod.M(0.0, q0, v0, system.z0)) @ H.T
+            return float(W[0, 0] / abs(W[0, 1]))
+
+        return float(minimize_scalar(at, bounds=(0.1, 1.5), method="bounded", options={"xatol": 1e-9}).fun)
+
+    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+        start, dt = known(theta, turning), spacing(trajectory)
+        found = [
+            Fact("least friction of a paradox [-], 4/3 (from the model's W)", smallest_mu(), CRITICAL, 1e-9),
+            Fact(
+                "states of 1100 whose kind is detected otherwise than the analytic A and b say [-]",
+                float(grid()[3]), 0.0, 0.0,
+            ),
+            Fact(
+                "kind at the start [-]: 0 unique, 1 indeterminate, 2 inconsistent",
+                float(detected(theta, turning).value), float(start.value), 0.0,
+            ),
+        ]  # fmt: skip
+        contact = trajectory.interaction("ground")
+        first, push = contact.r[1], mass * (GRAVITY + half * turning**2) * dt
+        if start is Sliding.INCONSISTENT and trajectory.scheme == "moreau-jean":
+            found += [
+                Fact(
+                    "impulse of the first step [N s]: it jams, (3/4) m u sin cos (gravity adds m g h)",
+                    float(first[0]),
+                    0.75 * mass * speed * sine * cosine,
+                    4.0 * push,
+                ),
+                Fact("velocity of the end after it [m/s], none", float(contact.u[1, 1]), 0.0, 1e-7 * speed),
+            ]
+        if start is Sliding.UNIQUE:
+            motion = normal_motion(system, "ground", mu, q0, v0)
+            force = max(0.0, -motion.b / motion.A)
+            found.append(
+                Fact(
+                    "normal force at the start [N], -b / A (changes within a step)",
+                    float(first[0] / dt), force,
+                    (0.02 + 100.0 * dt * (speed + abs(turning) + 1.0) / half) * (force + mass * GRAVITY),
+                )
+            )  # fmt: skip
+        return found
+
+    def figure(trajectory: Trajectory) -> Figure:
+        angles, rates, kinds, _ = grid()
+        t, u = trajectory.t, trajectory.interaction("ground")
+        tilt = np.degrees(trajectory.q[:, 2])
+        tips = np.array(
+            [rows(q) @ v for q, v in zip(trajectory.q, trajectory.v, strict=True)]
+        )  # velocities of the end
+        maps = []
+        for kind in Sliding:
+            where = [(i, j) for i in range(rates.size) for j in range(angles.size) if kinds[i][j] is kind]
+            maps.append(
+                Curve(
+                    kind.name.lower(), np.degrees(angles[[j for _, j in where]]),
+                    rates[[i for i, _ in where]], "o",
+                )
+            )  # fmt: skip
+        sides = []
+        if mu > CRITICAL:
+            # A = 0 where 5 + 3 cos 2θ = 3 mu sin 2θ
+            base, width = math.atan2(-mu, 1.0), math.acos(-5.0 / 3.0 / math.hypot(1.0, mu))
+            sides = sorted(
+                0.5 * ((x + 2.0 * math.pi) % (2.0 * math.pi)) for x in (-base - width, -base + width)
+            )
+        for x in sides:
+            maps.append(
+                Curve("A = 0, b = 0 (analytic)", np.full(2, math.degrees(x)), np.array([0.0, 6.0]), "--")
+            )
+        maps.append(
+            Curve("A = 0, b = 0 (analytic)", np.degrees(angles[5:]),
+                  np.sqrt(GRAVITY / (half * np.sin(angles[5:]))), "--")
+        )  # fmt: skip
+        return Figure(
+            f"Painlevé's rod, mu = {mu:g}: {known(theta, turning).name.lower()} at the start",
+            [
+                Panel("Acceleration of a sliding end", "angle [deg]", "[rad/s]", maps, y_range=(0.0, 6.0)),
+                Panel(
+                    "Velocity of the end", "t [s]", "[m/s]",
+                    [Curve("along", t, tips[:, 1]), Curve("away from the ground", t, tips[:, 0])],
+                ),
+                Panel("Angle of the rod", "t [s]", "[deg]", [Curve("rod", t, tilt)]),
+                Panel(
+                    "Impulse of each step", "t [s]", "r [N s]",
+                    [Curve("normal", t[1:], u.r[1:, 0]), Curve("friction", t[1:], u.r[1:, 1])],
+                ),
+            ],
+        )  # fmt: skip
+
+    return Scenario(
+        "painleve", "Painlevé's sliding rod: the paradox is detected, and time-stepping jams the rod.",
+        system, until, h, "moreau-jean", {}, facts, figure,
+        ("moreau-jean", "event-driven") if known(theta, turning) is Sliding.UNIQUE else ("moreau-jean",),
+    )  # fmt: skip

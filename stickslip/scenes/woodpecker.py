@@ -1,0 +1,150 @@
+"""The woodpecker toy: a bird on a sleeve that pecks its way down a pole.
+
+Glocker & Studer, "Formulation and preparation for numerical evaluation of linear complementarity systems in
+dynamics", Multibody System Dynamics 13 (2005), and Leine, van Campen & Glocker, "Nonlinear dynamics and
+modeling of various wooden toys with impact and friction", J. Vibration and Control 9 (2003).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from stickslip.exhibits import Curve, Figure, Panel
+from stickslip.laws import NewtonImpact
+from stickslip.scenes.measures import GRAVITY, energy, impacts, spacing
+from stickslip.scenes.parameters import number
+from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.simulation.trajectory import Trajectory
+from stickslip.systems.lagrangian import Lagrangian
+from stickslip.systems.lagrangian_relations import Scleronomous
+from stickslip.systems.system import Interaction, NonsmoothSystem
+
+POLE, SLEEVE = 2.5e-3, 3.1e-3
+"""Radii r_0 of the pole and r_M of the sleeve's hole [m]."""
+SLEEVE_HEIGHT = 5.8e-3
+"""Half height h_M of the sleeve [m]."""
+L_SLEEVE, L_BIRD = 0.010, 0.015
+"""Distances l_M, l_G from the sleeve's centre to the spring, and from the spring to the bird [m]."""
+BEAK_HEIGHT, BEAK_REACH = 0.02, 0.0201
+"""Place h_S, l_S of the beak [m]."""
+MASS_SLEEVE, MASS_BIRD = 3e-4, 4.5e-3
+"""m_M, m_S [kg]."""
+J_SLEEVE, J_BIRD = 5e-9, 7e-7
+"""J_M, J_S [kg m²]."""
+SPRING = 0.0056
+"""c_phi [N m/rad]."""
+PERIOD = 0.1316
+"""Of the pecking [s], Leine, van Campen & Glocker 2003."""
+START = ([0.0, -0.1036, -0.2788], [-0.3411, 0.0, -7.4583])
+"""(y, phi_M, phi_S) and their velocities on the periodic motion, Glocker & Studer 2005 [m, rad, s]."""
+
+M = np.array(
+    [
+        [MASS_BIRD + MASS_SLEEVE, MASS_BIRD * L_SLEEVE, MASS_BIRD * L_BIRD],
+        [MASS_BIRD * L_SLEEVE, J_SLEEVE + MASS_BIRD * L_SLEEVE**2, MASS_BIRD * L_SLEEVE * L_BIRD],
+        [MASS_BIRD * L_BIRD, MASS_BIRD * L_SLEEVE * L_BIRD, J_BIRD + MASS_BIRD * L_BIRD**2],
+    ]
+)
+K = SPRING * np.array([[0.0, 0.0, 0.0], [0.0, 1.0, -1.0], [0.0, -1.0, 1.0]])
+WEIGHT = -GRAVITY * np.array([MASS_BIRD + MASS_SLEEVE, MASS_BIRD * L_SLEEVE, MASS_BIRD * L_BIRD])
+CONTACTS = {
+    "beak": (
+        L_SLEEVE + L_BIRD - BEAK_REACH - POLE,
+        [0.0, 0.0, -BEAK_HEIGHT],
+        [1.0, L_SLEEVE, L_BIRD - BEAK_REACH],
+    ),
+    "sleeve low": (SLEEVE - POLE, [0.0, SLEEVE_HEIGHT, 0.0], [1.0, SLEEVE, 0.0]),
+    "sleeve high": (SLEEVE - POLE, [0.0, -SLEEVE_HEIGHT, 0.0], [1.0, SLEEVE, 0.0]),
+}  # fmt: skip
+"""Gap at zero angles [m], and the rows of the normal and the tangential velocity (small angles)."""
+
+
+def woodpecker(*, mu: float = 0.3, e_beak: float = 0.5, h: float = 1e-4, until: float = 0.6) -> Scenario:
+    """Coordinates (y, phi_M, phi_S): height of the sleeve, angles of sleeve and bird.
+
+    mu: friction of all three contacts [-], > 0.
+    e_beak: restitution of the beak [-], in [0, 1]; that of the sleeve is 0.
+    h: time step [s], > 0.
+    until: how long [s], > 0.
+
+    The beak hits the pole once in a period, and the sleeve jams with its lower and its upper edge: without
+    friction the toy would fall. The motion is periodic but for y, which loses the same height every time.
+    """
+    mu = number("mu", mu, "", above=0.0)
+    e_beak = number("e_beak", e_beak, "", least=0.0, most=1.0)
+    h = number("h", h, "s", above=0.0)
+    until = number("until", until, "s", above=0.0)
+    toy = Lagrangian(
+        "toy", M=M, q0=START[0], v0=START[1], F_ext=WEIGHT, F_int=lambda q: K @ q, dF_int_dq=K,
+        potential=lambda q: 0.5 * q @ K @ q - WEIGHT @ q,
+    )  # fmt: skip
+    ties = []
+    for name, (gap, normal, tangent) in CONTACTS.items():
+        n, e = np.array(normal), e_beak if name == "beak" else 0.0
+        relation = Scleronomous(lambda q, n=n, gap=gap: [gap + n @ q], dy_dq=np.array([normal, tangent]))
+        ties.append(Interaction(name, "toy", relation, NewtonImpact(e=e, mu=mu, dimension=2)))
+    ours = mu == 0.3 and e_beak == 0.5
+
+    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+        dt, E = spacing(trajectory), energy(trajectory)
+        gaps = np.array([trajectory.interaction(name).y[:, 0] for name in CONTACTS])
+        found = [
+            Fact(
+                "deepest penetration [m], a step of the beak's fastest way",
+                float(max(0.0, -gaps.min())), 0.0,
+                2.0 * dt * float(np.abs(trajectory.v[:, 2]).max()) * BEAK_HEIGHT,
+            ),
+            Fact(
+                "energy not accounted for by the contacts [J] (of second order in h)",
+                float(E[-1] - E[0] - trajectory.contact_work[-1]), 0.0, 1e-3 * float(E.max() - E.min()),
+            ),
+        ]  # fmt: skip
+        pecks = _first_of_each(impacts(trajectory, "beak"), 0.25 * PERIOD)
+        if ours and len(pecks) >= 3:
+            at = [int(np.searchsorted(trajectory.t, t + 0.5 * PERIOD)) for t in pecks[-3:-1]]
+            height = np.ptp(trajectory.q[:, 2])
+            found += [
+                Fact(
+                    "period of the pecking [s], Leine, van Campen & Glocker 2003 (their digits)",
+                    float(np.diff(pecks).mean()), PERIOD, 5e-4 + dt,
+                ),
+                Fact(
+                    "change of the bird's angle over a period, half a period after a peck [rad] (periodic)",
+                    float(trajectory.q[at[1], 2] - trajectory.q[at[0], 2]), 0.0, 0.02 * height,
+                ),
+                Fact(
+                    "height lost in one period against that in the last [m] (periodic)",
+                    float(np.diff(np.interp(pecks[-3:], trajectory.t, trajectory.q[:, 0]), 2)[0]), 0.0, 2e-4,
+                ),
+            ]  # fmt: skip
+        return found
+
+    def figure(trajectory: Trajectory) -> Figure:
+        t, q, v = trajectory.t, trajectory.q, trajectory.v
+        late = t > 0.5 * t[-1]
+        return Figure(
+            f"Woodpecker toy, mu = {mu:g}",
+            [
+                Panel("Height of the sleeve", "t [s]", "y [mm]", [Curve("y", t, 1e3 * q[:, 0])]),
+                Panel(
+                    "Angles", "t [s]", "[rad]",
+                    [Curve("sleeve", t, q[:, 1]), Curve("bird", t, q[:, 2])],
+                ),
+                Panel("Sleeve", "angle [rad]", "[rad/s]", [Curve("sleeve", q[late, 1], v[late, 1])]),
+                Panel("Bird", "angle [rad]", "[rad/s]", [Curve("bird", q[late, 2], v[late, 2])]),
+            ],
+        )  # fmt: skip
+
+    return Scenario(
+        "woodpecker", "The woodpecker toy pecks its way down a pole.", NonsmoothSystem([toy], ties), until, h,
+        "moreau-jean", {}, facts, figure, ("moreau-jean", "event-driven"),
+    )  # fmt: skip
+
+
+def _first_of_each(times: np.ndarray, apart: float) -> np.ndarray:
+    """Those of the times that come more than `apart` after the last kept one [s]."""
+    kept: list[float] = []
+    for t in times:
+        if not kept or t - kept[-1] > apart:
+            kept.append(float(t))
+    return np.array(kept)

@@ -1,0 +1,107 @@
+"""The schemes by name. A new scheme is one file and one line in `_TABLE`.
+
+The table holds names of modules, not modules: a scheme is imported when it is asked for.
+"""
+
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, fields, is_dataclass
+from importlib import import_module
+from typing import Any
+
+from stickslip.schemes.step import Scheme
+from stickslip.systems.quantities import ModelError
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the table: where a scheme is."""
+
+    name: str
+    """Name of the scheme, everywhere the same."""
+    module: str
+    """Module of the class, imported on use."""
+    cls: str
+    """Name of the class."""
+    order: str
+    """Order of the systems that it carries."""
+
+    def load(self) -> Any:
+        """The class of the scheme."""
+        return getattr(import_module(self.module), self.cls)
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring of the class."""
+        return (self.load().__doc__ or "").strip().splitlines()[0]
+
+    @property
+    def options(self) -> tuple[Field[Any], ...]:
+        """The options, as dataclass fields with doc, unit and range in their metadata."""
+        return fields(self.load())
+
+
+_SCHEMES = "stickslip.schemes."
+
+_TABLE = {
+    entry.name: entry
+    for entry in (
+        Entry("moreau-jean", _SCHEMES + "moreau_jean", "MoreauJean", "second"),
+        Entry("euler-moreau", _SCHEMES + "euler_moreau", "EulerMoreau", "first"),
+        Entry("schatzman-paoli", _SCHEMES + "schatzman_paoli", "SchatzmanPaoli", "second"),
+        Entry("event-driven", _SCHEMES + "event_driven", "EventDriven", "second"),
+        Entry("compliant", _SCHEMES + "compliant", "Compliant", "second"),
+    )
+}
+
+
+def names() -> list[str]:
+    """Names of the schemes."""
+    return sorted(_TABLE)
+
+
+def entry(name: str) -> Entry:
+    """The line of one scheme; an unknown name is a `KeyError` that lists the known ones."""
+    try:
+        return _TABLE[name]
+    except KeyError:
+        raise KeyError(f"no scheme {name!r}; known: {', '.join(names())}") from None
+
+
+def make(name: str, **options: Any) -> Scheme:
+    """The scheme `name` with these options; an unknown option is a `TypeError` that lists the known."""
+    found = entry(name)
+    known = [spec.name for spec in found.options]
+    for given in options:
+        if given not in known:
+            raise TypeError(f"{name} has no option {given!r}; it has: {', '.join(known)}")
+    scheme: Scheme = found.load()(**options)
+    return scheme
+
+
+def described(scheme: Scheme) -> tuple[str, dict[str, Any]]:
+    """Name and options of a scheme, as `make` takes them; the name of its class where it has no line."""
+    kind = type(scheme)
+    name = next(
+        (e.name for e in _TABLE.values() if (e.module, e.cls) == (kind.__module__, kind.__name__)),
+        kind.__name__,
+    )
+    if not is_dataclass(scheme):
+        return name, {}
+    return name, {spec.name: getattr(scheme, spec.name) for spec in fields(scheme)}
+
+
+def chosen(scheme: "str | Scheme | Mapping[str, str | Scheme]") -> Scheme:
+    """The scheme that a name, a scheme, or one of either per system stands for."""
+    if isinstance(scheme, str):
+        return make(scheme)
+    if isinstance(scheme, Mapping):
+        from stickslip.schemes.composite import Composite  # type: ignore[import-not-found, unused-ignore]
+
+        composite: Scheme = Composite({name: chosen(one) for name, one in scheme.items()})
+        return composite
+    if not all(callable(getattr(scheme, verb, None)) for verb in ("begin", "step", "levels")):
+        raise ModelError(
+            f"scheme is {scheme!r}; expected a name ({', '.join(names())}), a scheme such as MoreauJean(),"
+            " or one of them per system: {'ball': 'moreau-jean'}"
+        )
+    return scheme

@@ -1,0 +1,47 @@
+"""Where a run can go on from: the state, the scheme's memory and the clock."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from stickslip.schemes.step import Memory, State
+from stickslip.simulation.model import Model
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Times are origin + index h, so that they do not depend on how often a run was interrupted."""
+
+    origin: float
+    """Where counting began [s]."""
+    h: float
+    """Length of a step [s]."""
+    index: int = 0
+    """Steps since the origin."""
+
+    def at(self, index: int) -> float:
+        """Time after so many steps since the origin [s]."""
+        return self.origin + index * self.h
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """All that a run needs to go on, bit for bit, as if it had not been interrupted."""
+
+    state: State
+    """Where everything is."""
+    memory: Memory
+    """What the scheme carries from step to step."""
+    clock: Clock
+    """When it is, in steps."""
+    contact_work: float
+    """Work of the contact impulses up to here [J]."""
+    model: Model
+    """What is simulated."""
+    scheme: str
+    """Name of the scheme."""
+    scheme_options: dict[str, Any] = field(default_factory=dict)
+    """Its options."""
+    solver: str = "auto"
+    """Name of the solver."""
+    tolerance: float = 1e-10
+    """Its tolerance [-]."""

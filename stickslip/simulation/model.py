@@ -1,0 +1,152 @@
+"""What was simulated, in so far as a trajectory must know it to be read without the system."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from stickslip.problem.contact import Level
+from stickslip.problem.sets import ProductSet
+from stickslip.systems.dynamics import FirstOrderDynamics
+from stickslip.systems.quantities import ModelError
+from stickslip.systems.system import NonsmoothSystem
+
+
+@dataclass(frozen=True)
+class SystemPart:
+    """One dynamical system: where its numbers stand in the flat arrays."""
+
+    name: str
+    kind: str
+    """Name of its class."""
+    first_order: bool
+    """Whether it has a state x in place of q and v."""
+    nq: int
+    """Number of coordinates or states."""
+    nv: int
+    """Number of velocities."""
+    nz: int
+    """Number of discrete parameters."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What must agree when a run goes on."""
+        return {
+            "order": "first" if self.first_order else "second", "number of coordinates": self.nq,
+            "number of velocities": self.nv, "number of discrete parameters": self.nz,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class InteractionPart:
+    """One interaction: its law, and where its numbers stand in the flat arrays."""
+
+    name: str
+    systems: tuple[str, ...]
+    """Names of its systems."""
+    law: str
+    """Its law as text."""
+    K: ProductSet
+    """The set of its multipliers."""
+    first_order: bool
+    """Whether its multipliers are values lam rather than impulses."""
+    level: Level
+    """Which derivative of y its law was stated on."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What must agree when a run goes on."""
+        return {"systems": ", ".join(self.systems), "law": self.law, "number of components": self.K.size}
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """The systems and interactions of a run, by name, in order."""
+
+    systems: tuple[SystemPart, ...]
+    interactions: tuple[InteractionPart, ...]
+
+    @classmethod
+    def of(cls, system: NonsmoothSystem, levels: tuple[Level, ...]) -> "Model":
+        """What a trajectory keeps of a system."""
+        parts = tuple(
+            SystemPart(
+                s.name, type(s).__name__, isinstance(s, FirstOrderDynamics),
+                s.start.q.size, s.start.v.size, s.start.z.size,
+            )
+            for s in system.systems
+        )  # fmt: skip
+        return cls(
+            parts,
+            tuple(
+                InteractionPart(
+                    one.name, tuple(parts[i].name for i in one.systems), repr(one.law), one.law.K,
+                    parts[one.systems[0]].first_order, level,
+                )
+                for one, level in zip(system.interactions, levels, strict=True)
+            ),
+        )  # fmt: skip
+
+    @property
+    def sizes(self) -> tuple[int, int, int, int, int]:
+        """Lengths of the flat q, v, z, of r, and the number of blocks."""
+        nq, nv, nz = (sum(getattr(s, key) for s in self.systems) for key in ("nq", "nv", "nz"))
+        return nq, nv, nz, sum(i.K.size for i in self.interactions), sum(len(i.K) for i in self.interactions)
+
+    def system(self, name: str) -> tuple[SystemPart, slice, slice, slice]:
+        """A system, and its slices of q, v and z; an unknown name is a KeyError that lists the known."""
+        q = v = z = 0
+        for part in self.systems:
+            if part.name == name:
+                return part, slice(q, q + part.nq), slice(v, v + part.nv), slice(z, z + part.nz)
+            q, v, z = q + part.nq, v + part.nv, z + part.nz
+        raise KeyError(f"no system {name!r}; known: {', '.join(s.name for s in self.systems)}")
+
+    def interaction(self, name: str) -> tuple[InteractionPart, slice, slice]:
+        """An interaction, and its slices of components and of blocks; an unknown name is a KeyError."""
+        for part, components, blocks in self.places:
+            if part.name == name:
+                return part, components, blocks
+        known = ", ".join(i.name for i in self.interactions) or "none"
+        raise KeyError(f"no interaction {name!r}; known: {known}")
+
+    @cached_property
+    def places(self) -> tuple[tuple[InteractionPart, slice, slice], ...]:
+        """Every interaction with its slices of components and of blocks."""
+        found, component, block = [], 0, 0
+        for part in self.interactions:
+            ends = component + part.K.size, block + len(part.K)
+            found.append((part, slice(component, ends[0]), slice(block, ends[1])))
+            component, block = ends
+        return tuple(found)
+
+    @cached_property
+    def values(self) -> np.ndarray:
+        """Which components of r are values (first order) and not impulses [-], shape (size,), bool."""
+        sizes = [part.K.size for part in self.interactions]
+        return np.repeat(np.array([part.first_order for part in self.interactions], bool), sizes)
+
+    def check_same(self, other: "Model") -> None:
+        """Refuse, naming the first difference, to carry `other` on from a state of this one."""
+        for what, ours, theirs in (
+            ("systems", _facts(self.systems), _facts(other.systems)),
+            ("interactions", _facts(self.interactions), _facts(other.interactions)),
+        ):
+            if list(ours) != list(theirs):
+                raise ModelError(
+                    f"the start is of another model: its {what} are {', '.join(ours) or 'none'};"
+                    f" here they are {', '.join(theirs) or 'none'}"
+                )
+            for name, facts in ours.items():
+                for key, value in facts.items():
+                    if value != theirs[name][key]:
+                        raise ModelError(
+                            f"the start is of another model: the {key} of {what[:-1]} {name!r} is {value};"
+                            f" here it is {theirs[name][key]}"
+                        )
+
+
+def _facts(parts: Iterable[SystemPart | InteractionPart]) -> dict[str, dict[str, Any]]:
+    return {part.name: part.facts for part in parts}

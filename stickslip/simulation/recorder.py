@@ -1,0 +1,183 @@
+"""Keeps steps while a run goes on, cheaply: they are held as they are, and made arrays by the hundred.
+
+Between two records impulses, iterations and work add up, the worst residual counts, and everything else is
+that of the last step.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stickslip.problem.checks import Array
+from stickslip.problem.contact import Level
+from stickslip.schemes.step import Event, Memory, State, Step
+from stickslip.simulation.energy import contact_work
+from stickslip.simulation.model import Model
+from stickslip.systems.relations import FirstOrderOutput
+from stickslip.systems.system import NonsmoothSystem
+
+HELD = 256
+"""So many records are held as steps before they become arrays."""
+OFF_CLOCK = -1
+"""Index of a record that is not on the clock: the end of a shortened step."""
+
+Row = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Sums:
+    """What adds up since the last record."""
+
+    r: Array
+    """Impulses since then [N s], shape (size,)."""
+    active: np.ndarray
+    """Blocks that were active since then [-], shape (blocks,), bool."""
+    ok: bool = True
+    natural: float = 0.0
+    natural_scaled: float = 0.0
+    iterations: int = 0
+    newton: int = 0
+    work: float = 0.0
+    measures: dict[str, float] = field(default_factory=dict)
+
+
+class Recorder:
+    """The columns of a trajectory while it is being made."""
+
+    def __init__(self, system: NonsmoothSystem, model: Model, state: State, memory: Memory, index: int):
+        self.system, self.model = system, model
+        self.columns: dict[str, Array] = {}
+        self.count = 0
+        """Records in the columns; those still held as steps not counted."""
+        self.events: list[Event] = []
+        self.missed = self.steps = 0
+        self.previous = state
+        self._held: list[tuple[Step, State, int, Sums | None]] = []
+        self._sums: Sums | None = None
+        self._append(_start_row(system, model, state, memory, index))
+
+    def add(self, step: Step, state: State, index: int, closes: bool) -> None:
+        """Take in a step that ended at `state`, the clock's index there, and whether it is to be recorded."""
+        self.steps += 1
+        if step.events:
+            self.events.extend(step.events)
+        if closes and self._sums is None:
+            self._held.append((step, state, index, None))
+        else:
+            self._sum(step, state)
+            if closes:
+                self._held.append((step, state, index, self._sums))
+                self._sums = None
+        self.previous = state
+        if len(self._held) >= HELD:
+            self.flush()
+
+    def close(self) -> None:
+        """Turn all that is held into arrays; what has not been recorded yet is dropped."""
+        self.flush()
+        self._sums = None
+
+    def flush(self) -> None:
+        """Turn the steps that are held into arrays."""
+        if not self._held:
+            return
+        held, self._held = self._held, []
+        n, steps = len(held), [step for step, _, _, _ in held]
+        states = [state for _, state, _, _ in held]
+        plain = [step if sums is None else sums for step, _, _, sums in held]
+        columns: Row = {
+            "t": np.array([s.t for s in states]),
+            "h": np.array([s.h for s in steps]),
+            "index": np.array([index for _, _, index, _ in held]),
+            "r": _stack([p.r for p in plain], n),
+            "active": _stack([p.active for p in plain], n, bool),
+            "forecast": _stack([s.forecast for s in steps], n),
+            "work": np.array([np.nan if sums is None else sums.work for _, _, _, sums in held]),
+        }
+        for name in ("q", "v", "z"):
+            columns[name] = _stack([getattr(s, name) for s in states], n)
+        for name in ("u", "y"):
+            columns[name] = _stack([getattr(s, name) for s in steps], n)
+        for name in ("ok", "natural", "natural_scaled", "iterations", "newton"):
+            columns[name] = np.array([getattr(p, name) for p in plain])
+        for name in steps[0].memory:
+            columns[f"memory/{name}"] = _stack([s.memory[name] for s in steps], n)
+        for name in {name for p in plain for name in p.measures}:
+            columns[f"measures/{name}"] = np.array([p.measures.get(name, np.nan) for p in plain])
+        self._append(columns)
+
+    def arrays(self) -> dict[str, Array]:
+        """The columns so far, each of one row per record; later records do not change them."""
+        return {name: column[: self.count] for name, column in self.columns.items()}
+
+    def _sum(self, step: Step, state: State) -> None:
+        sums = self._sums
+        if sums is None:
+            sums = self._sums = Sums(np.array(step.r), step.active)
+        else:
+            sums.r = np.where(self.model.values, step.r, sums.r + step.r)
+            sums.active = sums.active | step.active
+        sums.ok = sums.ok and step.ok
+        sums.natural = max(sums.natural, step.natural)
+        sums.natural_scaled = max(sums.natural_scaled, step.natural_scaled)
+        sums.iterations += step.iterations
+        sums.newton += step.newton
+        if step.r.any():
+            sums.work += _work(self.system, self.previous, state, step)
+        for name, value in step.measures.items():
+            sums.measures[name] = max(value, sums.measures.get(name, value))
+
+    def _append(self, rows: Row) -> None:
+        """Write rows behind the others; columns double when they are full."""
+        start, stop = self.count, self.count + len(rows["t"])
+        for name in rows.keys() - self.columns.keys():  # the first record, or a measure that is new
+            self.columns[name] = _empty(rows[name], stop)
+        for name, column in self.columns.items():
+            if len(column) < stop:
+                larger = _empty(column, max(2 * len(column), stop))
+                larger[:start] = column[:start]
+                self.columns[name] = column = larger
+            if name in rows:
+                column[start:stop] = rows[name]
+        self.count = stop
+
+
+def _empty(like: np.ndarray, n: int) -> np.ndarray:
+    """n rows like those given: NaN where numbers are missing."""
+    return np.full((n, *like.shape[1:]), np.nan if like.dtype == np.float64 else 0, like.dtype)
+
+
+def _stack(rows: Sequence[np.ndarray], n: int, dtype: Any = np.float64) -> np.ndarray:
+    return np.array(rows, dtype).reshape(n, *rows[0].shape)
+
+
+def _work(system: NonsmoothSystem, before: State, after: State, step: Step) -> float:
+    q, v, z = (np.array([getattr(before, name), getattr(after, name)]) for name in ("q", "v", "z"))
+    times = np.array([before.t, after.t])
+    return float(contact_work(system, times, np.array([step.h]), q, v, z, step.r[None])[0])
+
+
+def _start_row(system: NonsmoothSystem, model: Model, state: State, memory: Memory, index: int) -> Row:
+    """The record of the start: no impulse, nothing solved; u and y as they are there."""
+    size, blocks = system.size, system.blocks
+    u, y = np.zeros(size), np.zeros(size)
+    for one, part in zip(system.interactions, model.interactions, strict=True):
+        lam = np.zeros(one.law.size)
+        at = (state.t, state.q[one.q], lam, state.z[one.z])
+        if isinstance(one.output, FirstOrderOutput):
+            y[one.components] = u[one.components] = one.flow.h(*at)
+            continue
+        y[one.components] = u[one.components] = one.mechanical.y(*at)
+        if part.level is not Level.POSITION:
+            drift = one.mechanical.drift(*at)
+            speed = one.mechanical.rows(*at) @ state.v[one.v]
+            u[one.components] = speed if drift is None else speed + drift
+    row = {
+        "t": state.t, "h": 0.0, "index": index, "q": state.q, "v": state.v, "z": state.z,
+        "r": np.zeros(size), "u": u, "y": y, "active": np.zeros(blocks, bool),
+        "forecast": np.full(blocks, np.nan), "ok": True, "natural": 0.0, "natural_scaled": 0.0,
+        "iterations": 0, "newton": 0, "work": 0.0,
+    } | {f"memory/{name}": value for name, value in memory.items()}  # fmt: skip
+    return {name: np.asarray(value)[None] for name, value in row.items()}

@@ -1,0 +1,51 @@
+"""What every block of an interaction does at every recorded instant, by name.
+
+Unilateral contacts are separating or touching; with friction separating, sticking or slipping (with rolling
+friction sliding, rolling, or both). Bounds are held `at lower bound`, `inside bounds`, `at upper bound`;
+bilateral constraints are `bilateral`.
+"""
+
+import numpy as np
+
+from stickslip.kernels import cones
+from stickslip.problem.checks import Array
+from stickslip.problem.states import SEPARATING, friction_states
+from stickslip.simulation.model import InteractionPart
+
+ZERO = 1e-8
+"""Below this, relative to the largest of its kind in the trajectory, is zero."""
+
+
+def state_names(part: InteractionPart, span: Array, r: Array, u: Array) -> np.ndarray:
+    """Names, shape (n, blocks), of n records of r and u of shape (n, m); `span` is the time of each [s]."""
+    K = part.K
+    with np.errstate(all="ignore"):  # a run that blew up has states all the same
+        cut_r = ZERO * float(np.max(np.abs(r), initial=0.0, where=np.isfinite(r)))
+        cut_u = ZERO * float(np.max(np.abs(u), initial=0.0, where=np.isfinite(u)))
+    names = np.full((len(r), len(K)), "", object)
+    for groups, blocks in K.families().items():
+        for i in blocks.tolist():
+            rows = slice(int(K.offset[i]), int(K.offset[i + 1]))
+            if groups:
+                # Lengths, as the cut-offs are taken on: r and u in units of their own.
+                mu = np.broadcast_to(
+                    K.coefficient[K.group_offset[i] : K.group_offset[i + 1]], (len(r), len(groups))
+                )
+                found, _ = friction_states(r[:, rows], u[:, rows], groups, mu, cut_r, cut_u)
+                names[:, i] = found
+            else:
+                names[:, i] = _bounded(part, i, span, r[:, rows.start], cut_r)
+    return names
+
+
+def _bounded(part: InteractionPart, i: int, span: Array, r: Array, cut: float) -> np.ndarray:
+    kind = part.K.kind[i]
+    if kind == cones.FREE:
+        return np.full(r.size, "bilateral", object)
+    if kind == cones.NONNEGATIVE:
+        return np.where(r > cut, "touching", SEPARATING)
+    scale = 1.0 if part.first_order else span  # bounds are forces, and r their impulse over the span
+    low, high = part.K.lower[i] * scale, part.K.upper[i] * scale
+    return np.where(
+        r <= low + cut, "at lower bound", np.where(r >= high - cut, "at upper bound", "inside bounds")
+    )

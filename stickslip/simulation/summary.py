@@ -1,0 +1,48 @@
+"""A trajectory in a few lines."""
+
+import numpy as np
+
+from stickslip.kernels import cones
+from stickslip.simulation.trajectory import Trajectory
+
+
+def penetration(trajectory: Trajectory) -> float:
+    """Deepest penetration of any unilateral contact of mechanics [m]; 0 where there was none."""
+    deepest = 0.0
+    for part, components, _ in trajectory.model.places:
+        if part.first_order:
+            continue
+        unilateral = (part.K.kind == cones.NONNEGATIVE) | (part.K.kind == cones.FRICTION)
+        gaps = trajectory.y[:, components][:, part.K.offset[:-1][unilateral]]
+        deepest = max(deepest, -float(np.min(gaps, initial=0.0)))
+    return deepest
+
+
+def summary(trajectory: Trajectory) -> str:
+    """What was simulated, how, and how well."""
+    model, n = trajectory.model, len(trajectory)
+    options = ", ".join(f"{name}={value}" for name, value in trajectory.scheme_options.items())
+    lines = [
+        ("systems", ", ".join(f"{s.name} ({s.kind})" for s in model.systems)),
+        ("interactions", ", ".join(i.name for i in model.interactions) or "none"),
+        ("scheme", f"{trajectory.scheme} ({options})" if options else trajectory.scheme),
+        ("solver", f"{trajectory.solver}, tolerance {trajectory.tolerance:g}"),
+        ("time", f"{trajectory.t[0]:g} to {trajectory.t[-1]:g} s, h = {trajectory.clock.h:g} s"),
+        ("steps", f"{trajectory.steps}, {n - 1} recorded, {trajectory.missed} missed their tolerance"),
+        ("residuals", f"worst natural {np.max(trajectory.natural):.1e},"
+                      f" natural_scaled {np.max(trajectory.natural_scaled):.1e}"),
+    ]  # fmt: skip
+    if any(not part.first_order for part in model.interactions):
+        lines.append(("penetration", f"{trajectory.penetration:.3g} m"))
+    if any(not part.first_order for part in model.systems):
+        start, end, work = trajectory.energy[0], trajectory.energy[-1], trajectory.contact_work
+        lines.append(("energy", f"{start:.6g} J to {end:.6g} J; contacts did {work[-1] - work[0]:.6g} J"))
+    lines.append(("events", _events(trajectory)))
+    return "\n".join([f"trajectory of {n} records", *(f"  {name:<13}{text}" for name, text in lines)])
+
+
+def _events(trajectory: Trajectory) -> str:
+    counts: dict[str, int] = {}
+    for event in trajectory.events:
+        counts[event.kind] = counts.get(event.kind, 0) + 1
+    return ", ".join(f"{count} {kind}" for kind, count in counts.items()) or "none"

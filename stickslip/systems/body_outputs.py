@@ -1,0 +1,135 @@
+"""Relations between Newton-Euler bodies once they are bound: what contacts and joints have in common.
+
+An interaction ties one body to the world or two bodies to each other. What a relation computes is y and the
+rows H' of ẏ = H' v; the rows by q̇ follow from v = L(q) q̇, since L T = I.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.problem.checks import Array
+from stickslip.systems import derivatives, quaternions
+from stickslip.systems.quantities import ModelError, Quantity
+from stickslip.systems.relations import Binding
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """Where a body is; the world is a body that never moves."""
+
+    x: Array
+    """Position of the centre of mass [m], shape (3,)."""
+    p: Array
+    """Unit quaternion [-], shape (4,)."""
+    R: Array
+    """Body axes to inertial ones [-], shape (3, 3)."""
+
+    def place(self, point: Array) -> Array:
+        """A point of the body in the inertial frame [m], shape (3,)."""
+        return np.asarray(self.x + self.R @ point)
+
+    def own(self, point: Array) -> Array:
+        """A point of the inertial frame in the body's [m], shape (3,)."""
+        return np.asarray(self.R.T @ (point - self.x))
+
+    def velocity(self, point: Array) -> Array:
+        """Rows of the velocity of the body at a point of the inertial frame [-, m], shape (3, 6)."""
+        rows = np.zeros((3, 6))
+        rows[range(3), range(3)] = 1.0
+        rows[:, 3:] = -quaternions.skew(point - self.x) @ self.R
+        return rows
+
+    def spin(self) -> Array:
+        """Rows of the angular velocity in the inertial frame [-], shape (3, 6)."""
+        rows = np.zeros((3, 6))
+        rows[:, 3:] = self.R
+        return rows
+
+
+WORLD = Pose(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.eye(3))
+
+
+def poses(q: Array) -> tuple[Pose, Pose]:
+    """First and second body; the second is the world where there is one body."""
+    first = Pose(q[:3], q[3:7], quaternions.rotation(q[3:7]))
+    if q.shape[0] == 7:
+        return first, WORLD
+    return first, Pose(q[7:10], q[10:14], quaternions.rotation(q[10:14]))
+
+
+class BodyOutput:
+    """What contacts and joints of Newton-Euler bodies share; a kind of its own gives y and `pair`."""
+
+    compliant = False
+    constant = False
+
+    def __init__(self, to: Binding, kind: str, sizes: tuple[int, ...]):
+        if (to.nq, to.nv) not in ((7, 6), (14, 12)):
+            raise ModelError(f"{to.owner}: {kind} is between Newton-Euler bodies, one or two")
+        if to.law.size not in sizes:
+            wanted = " or ".join(str(s) for s in sizes)
+            raise ModelError(
+                f"{to.owner}: {kind} has {wanted} components, but its law {to.law} has {to.law.size}"
+            )
+        self.to, self.m, self.single = to, to.law.size, to.nq == 7
+
+    def y(self, t: float, q: Array, lam: Array, z: Array) -> Array:
+        raise NotImplementedError
+
+    def pair(self, t: float, q: Array, z: Array) -> tuple[Array, Array]:
+        """Rows of the first body and of the second [-, m], each of shape (m, 6), the second unsigned."""
+        raise NotImplementedError
+
+    def rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
+        first, second = self.pair(t, q, z)
+        return first if self.single else np.concatenate([first, -second], axis=1)
+
+    def drift(self, t: float, q: Array, lam: Array, z: Array) -> Array | None:
+        return None
+
+    def dy_dq(self, t: float, q: Array, lam: Array, z: Array) -> Array:
+        rows = self.rows(t, q, lam, z)
+        out = np.zeros((self.m, q.shape[0]))
+        for body in range(q.shape[0] // 7):
+            out[:, 7 * body : 7 * body + 3] = rows[:, 6 * body : 6 * body + 3]
+            back = 4.0 * quaternions.rate_map(q[7 * body + 3 : 7 * body + 7]).T
+            out[:, 7 * body + 3 : 7 * body + 7] = rows[:, 6 * body + 3 : 6 * body + 6] @ back
+        return out
+
+    def dy_dlam(self, t: float, q: Array, lam: Array, z: Array) -> Array | None:
+        return None
+
+    def forces(self, t: float, q: Array, lam: Array, z: Array) -> Array:
+        return self.rows(t, q, lam, z).T @ lam
+
+    def dforces_dlam(self, t: float, q: Array, lam: Array, z: Array) -> Array:
+        return self.rows(t, q, lam, z).T
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return ()
+
+    @property
+    def is_compiled(self) -> bool:
+        return False
+
+    @property
+    def holonomic(self) -> slice:
+        """The components whose rows are derivatives of y."""
+        return slice(None)
+
+    def check_jacobians(self, t: float, q: Array, lam: Array, z: Array) -> float:
+        T = self.to.kinematics(q)
+        assert T is not None
+        slopes = derivatives.differences(self.y, 1, self.m)(t, q, lam, z)
+        ours, other = self.rows(t, q, lam, z)[self.holonomic], (slopes @ T)[self.holonomic]
+        error = np.abs(ours - other) / max(1.0, float(np.abs(other).max(initial=0.0)))
+        worst = float(error.max(initial=0.0))
+        if not worst <= derivatives.AGREEMENT:
+            i, j = (int(k) for k in np.unravel_index(int(np.argmax(error)), error.shape))
+            raise ModelError(
+                f"{self.to.owner}: at t = {t:.9g} s, the row of component {i} has {ours[i, j]:.9g} for"
+                f" velocity {j}, but differences of its output give {other[i, j]:.9g}"
+            )
+        return worst

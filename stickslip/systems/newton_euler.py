@@ -1,0 +1,239 @@
+"""Newton-Euler bodies: m v̇ = f, I Ω̇ + Ω × I Ω = moment, q̇ = T(q) v.
+
+Siconos Developer's Notes 2017, (11.36) to (11.38) and (11.48): q = (x, p) with the unit quaternion p scalar
+first, v = (velocity of the centre of mass in the inertial frame, Ω in the body frame).
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.problem.checks import Array
+from stickslip.systems import derivatives, quaternions
+from stickslip.systems.dynamics import Start, vector
+from stickslip.systems.lagrangian import EMPTY, check_mass
+from stickslip.systems.quantities import MOTION, Given, ModelError, Quantity, needed, quantity
+
+COORDINATE, VELOCITY = 1, 2
+"""Numbers of q and v among the arguments (t, q, v, z)."""
+FRAMES = ("inertial", "body")
+
+
+class NewtonEuler:
+    """A rigid body in space. Every function may take any of (t, q, v, z).
+
+    `force` acts at the centre of mass. C and K give a linear internal wrench C v + K q (11.71). Forces and
+    moments that depend on q or v may be given Jacobians; otherwise they are differentiated by differences.
+    """
+
+    constant_mass = True
+
+    def __init__(
+        self, name: str, *, mass: float, inertia: ArrayLike, q0: ArrayLike = (0.0, 0.0, 0.0),
+        v0: ArrayLike = 0.0, force: Given | None = None, moment: Given | None = None,
+        force_frame: str = "inertial", moment_frame: str = "body",
+        C: ArrayLike | None = None, K: ArrayLike | None = None,
+        dforce_dq: Given | None = None, dforce_dv: Given | None = None,
+        dmoment_dq: Given | None = None, dmoment_dv: Given | None = None,
+        z: ArrayLike = (), z_update: Given | None = None, potential: Given | None = None,
+    ):  # fmt: skip
+        self.name = name
+        self.owner = owner = f"system {name!r}"
+        self.inertia = _inertia(name, inertia)
+        self.m = _positive(owner, "mass", mass)
+        self.M = np.zeros((6, 6))
+        self.M[range(3), range(3)] = self.m
+        self.M[3:, 3:] = self.inertia
+        self.M.flags.writeable = False
+        v = np.zeros(6) if np.ndim(v0) == 0 and float(np.asarray(v0)) == 0.0 else _twist(owner, v0)
+        self.start = Start(_pose(owner, q0), vector(owner, "v0", v, 6), vector(owner, "z", z))
+        for key, value in (("force_frame", force_frame), ("moment_frame", moment_frame)):
+            if value not in FRAMES:
+                raise ModelError(f"{owner}: {key} is {value!r}; it is one of {', '.join(FRAMES)}")
+        self.force_in_body, self.moment_in_body = force_frame == "body", moment_frame == "body"
+        self.force_given = quantity(owner, "force", force, (3,), MOTION)
+        self.moment_given = quantity(owner, "moment", moment, (3,), MOTION)
+        self.C = self._matrix("C", C, (6, 6))
+        self.K = self._matrix("K", K, (6, 7))
+        self.z_update = quantity(owner, "z_update", z_update, self.start.z.shape, MOTION)
+        self.potential_energy = quantity(owner, "potential", potential, (), MOTION, ("t", "q", "z"))
+        self.jacobians = {
+            (of, which): found
+            for of, quantity_, given in (
+                ("force", self.force_given, (dforce_dq, dforce_dv)),
+                ("moment", self.moment_given, (dmoment_dq, dmoment_dv)),
+            )
+            for which, size, one in zip((COORDINATE, VELOCITY), (7, 6), given, strict=True)
+            if (found := _jacobian(owner, of, quantity_, which, size, one)) is not None
+        }
+        self.explain(0.0, self.start.q, self.start.v, self.start.z)
+
+    def mass(self, t: float, q: Array, z: Array) -> Array:
+        return self.M
+
+    def force(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        F, omega, p = np.zeros(6), v[3:], q[3:]
+        if self.force_given is not None:
+            f = self.force_given(t, q, v, z)
+            F[:3] = quaternions.rotation(p) @ f if self.force_in_body else f
+        if self.moment_given is not None:
+            m = self.moment_given(t, q, v, z)
+            F[3:] = m if self.moment_in_body else quaternions.rotation(p).T @ m
+        F[3:] -= quaternions.cross(omega, self.inertia @ omega)
+        if self.C is not None:
+            F -= self.C @ v
+        if self.K is not None:
+            F -= self.K @ q
+        return F
+
+    def force_dq(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
+        total = self._forces_derivative(COORDINATE, t, q, v, z)
+        if self.force_given is not None and self.force_in_body:
+            f = self.force_given(t, q, v, z)
+            total = _added(total, 7, slice(0, 3), slice(3, 7), quaternions.rotated_dp(q[3:], f))
+        if self.moment_given is not None and not self.moment_in_body:
+            m = self.moment_given(t, q, v, z)
+            total = _added(total, 7, slice(3, 6), slice(3, 7), quaternions.turned_back_dp(q[3:], m))
+        if self.K is not None:
+            total = -self.K if total is None else total - self.K
+        return total
+
+    def force_dv(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
+        total = self._forces_derivative(VELOCITY, t, q, v, z)
+        omega, inertia = v[3:], self.inertia
+        gyroscopic = quaternions.skew(omega) @ inertia - quaternions.skew(inertia @ omega)  # (11.70)
+        total = _added(total, 6, slice(3, 6), slice(3, 6), -gyroscopic)
+        return total if self.C is None else total - self.C
+
+    def _forces_derivative(self, which: int, t: float, q: Array, v: Array, z: Array) -> Array | None:
+        """What the given force and moment owe to their own dependence on q or v, in the frames of v."""
+        total: Array | None = None
+        for key, where, turn in (
+            ("force", slice(0, 3), self.force_in_body),
+            ("moment", slice(3, 6), not self.moment_in_body),
+        ):
+            jacobian = self.jacobians.get((key, which))
+            if jacobian is not None:
+                J = jacobian(t, q, v, z)
+                if turn:
+                    R = quaternions.rotation(q[3:])
+                    J = R @ J if key == "force" else R.T @ J
+                total = _added(total, J.shape[1], where, slice(None), J)
+        return total
+
+    def kinematics(self, q: Array) -> Array | None:
+        """T(q) (11.35)."""
+        T = np.zeros((7, 6))
+        T[range(3), range(3)] = 1.0
+        T[3:, 3:] = quaternions.rate_map(q[3:])
+        return T
+
+    def normalized(self, q: Array) -> Array:
+        p = q[3:]
+        norm = float(np.sqrt(p @ p))
+        return np.concatenate([q[:3], p / norm]) if norm > 0.0 else q
+
+    def potential(self, t: float, q: Array, z: Array) -> float:
+        """As given; otherwise that of a constant force in the inertial frame where nothing else acts [J]."""
+        if self.potential_energy is not None:
+            return float(self.potential_energy(t, q, EMPTY, z))
+        force, alone = self.force_given, self.moment_given is None and self.K is None
+        if force is not None and force.constant is not None and not self.force_in_body and alone:
+            return -float(force.constant @ q[:3])
+        return 0.0
+
+    def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        return z if self.z_update is None else self.z_update(t, q, v, z)
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Every quantity that was given, and the Jacobians in use."""
+        found = (self.force_given, self.moment_given, self.potential_energy, self.z_update)
+        return (*(q for q in found if q is not None), *self.jacobians.values())
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiled step can use it: force, moment and their Jacobians are constants or compiled."""
+        return all(one.is_compiled for one in self.quantities if one is not self.potential_energy)
+
+    def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
+        """Largest relative difference of the given Jacobians from central differences [-].
+
+        A ModelError that names the worst entry where one is wrong.
+        """
+        at = vector(self.owner, "q", q, 7), vector(self.owner, "v", v, 6)
+        of = {"force": self.force_given, "moment": self.moment_given}
+        return max(
+            (
+                derivatives.check(J, needed(of[name]), which, t, *at, self.start.z)
+                for (name, which), J in self.jacobians.items()
+            ),
+            default=0.0,
+        )
+
+    def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
+        if not float(np.linalg.norm(q[3:])) > 0.0:
+            raise ModelError(f"{self.owner}: at t = {t:.9g} s, the quaternion of q is zero or not a number")
+        for one in self.quantities:
+            value = one(t, q, v, z)
+            if not np.isfinite(value).all():
+                raise ModelError(f"{self.owner}: at t = {t:.9g} s, {one.name} is not finite: {value}")
+
+    def _matrix(self, name: str, given: ArrayLike | None, shape: tuple[int, int]) -> Array | None:
+        if callable(given):
+            raise ModelError(f"{self.owner}: {name} is a function; use force and moment for that")
+        found = quantity(self.owner, name, given, shape, MOTION)
+        return None if found is None else found.constant
+
+
+def _jacobian(
+    owner: str, name: str, of: Quantity | None, which: int, size: int, given: Given | None
+) -> Quantity | None:
+    return derivatives.jacobian(owner, f"d{name}_d{MOTION[which]}", given, of, which, size, MOTION)
+
+
+def _added(total: Array | None, columns: int, rows: slice, where: slice, part: Array) -> Array:
+    out = np.zeros((6, columns)) if total is None else total
+    out[rows, where] += part
+    return out
+
+
+def _positive(owner: str, name: str, value: float) -> float:
+    number = float(vector(owner, name, value, 1)[0])
+    if not number > 0.0:
+        raise ModelError(f"{owner}: {name} is {number:.6g}; it must be positive")
+    return number
+
+
+def _inertia(name: str, given: ArrayLike) -> Array:
+    owner = f"system {name!r}"
+    if np.ndim(given) == 1:
+        given = np.diag(vector(owner, "inertia", given, 3))
+    inertia = np.asarray(needed(quantity(owner, "inertia", given, (3, 3), MOTION)).constant)
+    try:
+        check_mass(name, 0.0, inertia)
+    except ModelError as error:
+        raise ModelError(str(error).replace(" M ", " inertia ")) from None
+    return inertia
+
+
+def _pose(owner: str, given: ArrayLike) -> Array:
+    """q0 with a unit quaternion; a position alone stands for the identity's orientation."""
+    q = vector(owner, "q0", given)
+    if q.size == 3:
+        return vector(owner, "q0", [*q, 1.0, 0.0, 0.0, 0.0])
+    if q.size != 7:
+        raise ModelError(f"{owner}: q0 has {q.size} entries, expected 7: position, quaternion (w, x, y, z)")
+    norm = float(np.linalg.norm(q[3:]))
+    if not norm > 0.0:
+        raise ModelError(f"{owner}: the quaternion of q0 is zero")
+    return vector(owner, "q0", np.concatenate([q[:3], q[3:] / norm]))
+
+
+def _twist(owner: str, given: ArrayLike) -> Array:
+    """v0; a velocity alone stands for a body that does not spin."""
+    v = vector(owner, "v0", given)
+    if v.size == 3:
+        return np.concatenate([v, np.zeros(3)])
+    if v.size != 6:
+        raise ModelError(f"{owner}: v0 has {v.size} entries, expected 6: velocity and body-frame spin")
+    return v

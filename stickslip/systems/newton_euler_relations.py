@@ -1,0 +1,250 @@
+"""Contact of Newton-Euler bodies in one, three and five components: (N), (N, T1, T2), (N, T1, T2, R1, R2).
+
+The components are the relative velocity at the contact, first body minus second, along the normal and two
+tangents, and with rolling friction the relative angular velocity along the same tangents. The normal points
+from the second body, or the world, to the first (Siconos Developer's Notes 2017, (11.46)).
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.problem.checks import Array
+from stickslip.systems import quaternions
+from stickslip.systems.body_outputs import BodyOutput, Pose, poses
+from stickslip.systems.dynamics import vector
+from stickslip.systems.quantities import OUTPUT, Given, ModelError, Quantity, needed, quantity
+from stickslip.systems.relations import Binding, MechanicalOutput
+
+
+@dataclass(frozen=True, eq=False)
+class Touch:
+    """Where two bodies touch, or would."""
+
+    gap: float
+    """Signed distance [m]."""
+    normal: Array
+    """Unit normal, from the second body to the first [-], shape (3,)."""
+    first: Array
+    """Contact point on the first body, inertial frame [m], shape (3,)."""
+    second: Array
+    """Contact point on the second body, inertial frame [m], shape (3,)."""
+
+
+class Geometry(Protocol):
+    """Where bodies touch, bound to an interaction."""
+
+    quantities: tuple[Quantity, ...]
+
+    def touch(self, t: float, q: Array, z: Array) -> Touch:
+        """Gap, normal and points at q."""
+
+    def surface(self, t: float, q: Array, z: Array) -> Array | None:
+        """Velocity of the second body's surface beside that of the body itself [m/s], shape (3,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class BodyContact:
+    """Contact whose gap, normal and point are functions of q, that of the first body and then the second.
+
+    A surface that moves by itself (a conveyor, a shaken table) has its velocity in `surface_velocity`; where
+    the gap takes t that is needed.
+    """
+
+    gap: Given
+    """Signed distance [m]; takes any of (t, q, z)."""
+    normal: Given
+    """Unit normal from the second body, or the world, to the first [-], shape (3,)."""
+    point: Given
+    """Contact point in the inertial frame [m], shape (3,); on the first body where `second` is given."""
+    second: Given | None = None
+    """Contact point on the second body [m], shape (3,); `point` unless given."""
+    surface_velocity: Given | None = None
+    """Velocity of the second body's surface beside that of the body itself [m/s], shape (3,)."""
+
+    def bound(self, to: Binding) -> MechanicalOutput:
+        return Contact(to, "BodyContact", _Given(to, self))
+
+
+@dataclass(frozen=True, eq=False)
+class PointOnPlane:
+    """A point of a body above the fixed plane {x: normal · x = offset}."""
+
+    point: ArrayLike
+    """In the body frame [m], shape (3,)."""
+    normal: ArrayLike = (0.0, 0.0, 1.0)
+    """Normal of the plane, on the body's side [-], shape (3,)."""
+    offset: float = 0.0
+    """Where the plane stands along its normal [m]."""
+
+    def bound(self, to: Binding) -> MechanicalOutput:
+        return Contact(to, "PointOnPlane", _AbovePlane(to, self.point, 0.0, self.normal, self.offset))
+
+
+@dataclass(frozen=True, eq=False)
+class SpherePlane:
+    """A sphere fixed to a body above the fixed plane {x: normal · x = offset}."""
+
+    radius: float
+    """[m]."""
+    normal: ArrayLike = (0.0, 0.0, 1.0)
+    """Normal of the plane, on the body's side [-], shape (3,)."""
+    offset: float = 0.0
+    """Where the plane stands along its normal [m]."""
+    center: ArrayLike = (0.0, 0.0, 0.0)
+    """Centre of the sphere in the body frame [m], shape (3,)."""
+
+    def bound(self, to: Binding) -> MechanicalOutput:
+        radius = _length(to, "radius", self.radius)
+        return Contact(to, "SpherePlane", _AbovePlane(to, self.center, radius, self.normal, self.offset))
+
+
+@dataclass(frozen=True, eq=False)
+class SphereSphere:
+    """Spheres fixed to two bodies, or one fixed to a body and one to the world."""
+
+    radius_first: float
+    """[m]."""
+    radius_second: float
+    """[m]."""
+    center_first: ArrayLike = (0.0, 0.0, 0.0)
+    """Centre in the first body's frame [m], shape (3,)."""
+    center_second: ArrayLike = (0.0, 0.0, 0.0)
+    """Centre in the second body's frame, or in the inertial one [m], shape (3,)."""
+
+    def bound(self, to: Binding) -> MechanicalOutput:
+        return Contact(to, "SphereSphere", _Spheres(to, self))
+
+
+class Contact(BodyOutput):
+    """A bound contact of one, three or five components."""
+
+    def __init__(self, to: Binding, kind: str, geometry: Geometry):
+        super().__init__(to, kind, (1, 3, 5))
+        self.geometry = geometry
+        self.touch(0.0, to.q0, to.z0)
+
+    def touch(self, t: float, q: Array, z: Array) -> Touch:
+        """Gap, normal and contact points [m], for drawing and for checks."""
+        return self.geometry.touch(t, q, z)
+
+    def y(self, t: float, q: Array, lam: Array, z: Array) -> Array:
+        y = np.zeros(self.m)
+        y[0] = self.geometry.touch(t, q, z).gap
+        return y
+
+    def pair(self, t: float, q: Array, z: Array) -> tuple[Array, Array]:
+        touch = self.geometry.touch(t, q, z)
+        first, second = poses(q)
+        axes = quaternions.frame(touch.normal)
+        return self._rows(axes, first, touch.first), self._rows(axes, second, touch.second)
+
+    def _rows(self, axes: Array, body: Pose, point: Array) -> Array:
+        if self.m == 1:
+            return axes[:1] @ body.velocity(point)
+        slip = axes @ body.velocity(point)
+        return slip if self.m == 3 else np.concatenate([slip, axes[1:] @ body.spin()])
+
+    def drift(self, t: float, q: Array, lam: Array, z: Array) -> Array | None:
+        surface = self.geometry.surface(t, q, z)
+        if surface is None:
+            return None
+        drift = np.zeros(self.m)
+        drift[: min(self.m, 3)] = -(quaternions.frame(self.geometry.touch(t, q, z).normal) @ surface)[
+            : self.m
+        ]
+        return drift
+
+    @property
+    def holonomic(self) -> slice:
+        return slice(0, 1)
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return self.geometry.quantities
+
+
+class _AbovePlane:
+    """A sphere, or a point where its radius is 0, above a fixed plane."""
+
+    quantities: tuple[Quantity, ...] = ()
+
+    def __init__(self, to: Binding, center: ArrayLike, radius: float, normal: ArrayLike, offset: float):
+        if to.nq != 7:
+            raise ModelError(f"{to.owner}: contact with a fixed plane is of one body")
+        self.center = vector(to.owner, "center", center, 3)
+        self.radius = radius
+        given = vector(to.owner, "normal", normal, 3)
+        size = float(np.linalg.norm(given))
+        if not size > 0.0:
+            raise ModelError(f"{to.owner}: normal is zero")
+        self.normal = given / size
+        self.offset = float(vector(to.owner, "offset", offset, 1)[0])
+
+    def touch(self, t: float, q: Array, z: Array) -> Touch:
+        lowest = poses(q)[0].place(self.center) - self.radius * self.normal
+        return Touch(float(self.normal @ lowest) - self.offset, self.normal, lowest, lowest)
+
+    def surface(self, t: float, q: Array, z: Array) -> Array | None:
+        return None
+
+
+class _Spheres:
+    quantities: tuple[Quantity, ...] = ()
+
+    def __init__(self, to: Binding, given: SphereSphere):
+        self.owner = to.owner
+        self.radii = tuple(_length(to, n, getattr(given, n)) for n in ("radius_first", "radius_second"))
+        names = "center_first", "center_second"
+        self.centers = tuple(vector(to.owner, n, getattr(given, n), 3) for n in names)
+
+    def touch(self, t: float, q: Array, z: Array) -> Touch:
+        first, second = (body.place(c) for body, c in zip(poses(q), self.centers, strict=True))
+        between = first - second
+        distance = float(np.sqrt(between @ between))
+        if distance == 0.0:
+            raise ModelError(f"{self.owner}: at t = {t:.9g} s, the centres of the two spheres coincide")
+        normal = between / distance
+        gap = distance - self.radii[0] - self.radii[1]
+        return Touch(gap, normal, first - self.radii[0] * normal, second + self.radii[1] * normal)
+
+    def surface(self, t: float, q: Array, z: Array) -> Array | None:
+        return None
+
+
+class _Given:
+    """Gap, normal and points as the user's functions give them."""
+
+    def __init__(self, to: Binding, given: BodyContact):
+        takes = "t", "q", "z"
+        self.owner = to.owner
+        self.gap = needed(quantity(to.owner, "gap", given.gap, (1,), OUTPUT, takes))
+        self.normal = needed(quantity(to.owner, "normal", given.normal, (3,), OUTPUT, takes))
+        self.point = needed(quantity(to.owner, "point", given.point, (3,), OUTPUT, takes))
+        self.second = quantity(to.owner, "second", given.second, (3,), OUTPUT, takes)
+        self.velocity = quantity(to.owner, "surface_velocity", given.surface_velocity, (3,), OUTPUT, takes)
+        if "t" in self.gap.wanted and self.velocity is None:
+            raise ModelError(f"{to.owner}: surface_velocity is missing; the gap moves with time")
+        found = (self.gap, self.normal, self.point, self.second, self.velocity)
+        self.quantities = tuple(one for one in found if one is not None)
+        self._lam = np.zeros(to.law.size)
+
+    def touch(self, t: float, q: Array, z: Array) -> Touch:
+        at = t, q, self._lam, z
+        normal, first = self.normal(*at), self.point(*at)
+        if not abs(float(normal @ normal) - 1.0) <= 1e-6:
+            raise ModelError(f"{self.owner}: at t = {t:.9g} s, normal is not a unit vector: {normal}")
+        second = first if self.second is None else self.second(*at)
+        return Touch(float(self.gap(*at)[0]), normal, first, second)
+
+    def surface(self, t: float, q: Array, z: Array) -> Array | None:
+        return None if self.velocity is None else self.velocity(t, q, self._lam, z)
+
+
+def _length(to: Binding, name: str, value: float) -> float:
+    number = float(vector(to.owner, name, value, 1)[0])
+    if not number > 0.0:
+        raise ModelError(f"{to.owner}: {name} is {number:.6g}; it must be positive")
+    return number
