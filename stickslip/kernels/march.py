@@ -6,25 +6,34 @@ solved to tolerance, Newton without an end) ends the march before it, and the or
 """
 
 import math
+import warnings
 
 import numpy as np
 
 from stickslip.kernels import march_contacts as contacts
 from stickslip.kernels import march_layout as at
 from stickslip.kernels import march_motion as motion
-from stickslip.kernels import residuals
-from stickslip.kernels.jit import jit
+from stickslip.kernels import residuals, small_contacts
+from stickslip.kernels.jit import handed, jit
+
+
+def run(*arguments):
+    """`march` with the solver of small problems."""
+    with warnings.catch_warnings():
+        # Numba calls functions as arguments experimental when it compiles their callers.
+        warnings.filterwarnings("ignore", "First-class function type feature is experimental")
+        return march(handed(small_contacts.solve_into, "IIFFIIFFFxfFff"), *arguments)
 
 
 @jit
 def march(
-    systems, terms, slopes, ties, tied, index, blocks, block_numbers, group_size, coefficient, constants, thetas,
+    solver, systems, terms, slopes, ties, tied, index, blocks, block_numbers, group_size, coefficient, constants, thetas,
     explicit, h, tolerance, newton_tolerance, newton_max, whole, whole_read, numbers, numbers_read, W, W_read,
     times, q, v, z, r, u, y, active, forecast, natural, natural_scaled, iterations, newton,
 ):  # fmt: skip
     """Steps done, from row 0 of q, v, z, r to row k + 1 after step k; the state in which the last one ended.
 
-    times (steps + 1,); q, v (steps + 1, nv); z (steps + 1, nz); r (steps + 1, size), row 0 the guess;
+    solver: `small_contacts.solve_into`. times (steps + 1,); q, v (steps + 1, nv); z (steps + 1, nz); r (steps + 1, size), row 0 the guess;
     u, y (steps, size); active, forecast (steps, blocks); the others (steps,).
     """
     ns, nv, size = systems.shape[0], q.shape[1], r.shape[1]
@@ -40,7 +49,7 @@ def march(
     matrices, pivots, known = np.zeros((at.M_ROWS, room)), np.zeros(nv, np.int64), np.zeros(ns, np.bool_)
     rows, responses, map_ = np.zeros(rows_room), np.zeros(rows_room), np.zeros((2, size), np.int64)
     buffers, work = np.zeros((4, max(widest, size, z.shape[1], 1))), np.zeros(widest * widest)
-    root, counts = np.zeros(ns, np.int64), np.zeros(2, np.int64)
+    root, counts, measures = np.zeros(ns, np.int64), np.zeros(2, np.int64), np.zeros(residuals.MEASURES + 2)
     contacts.fixed_rates(ties, constants, rows, components)
     for s in range(ns):
         if systems[s, at.MASS] == 0:
@@ -49,11 +58,11 @@ def march(
                 matrices[at.M_NOW, where + k] = constants[systems[s, at.MASS_AT] + k]
     for step in range(natural.shape[0]):
         state, natural[step], natural_scaled[step] = one_step(
-            systems, terms, slopes, ties, tied, index, blocks, block_numbers, group_size, coefficient, constants,
+            solver, systems, terms, slopes, ties, tied, index, blocks, block_numbers, group_size, coefficient, constants,
             thetas, explicit, h, tolerance, newton_tolerance, newton_max,
             whole, whole_read, numbers, numbers_read, W, W_read, times[step], q[step], v[step], z[step], r[step],
             vectors, components, matrices, pivots, known, rows, responses, map_, buffers, work, root, counts,
-            z[step + 1], y[step], forecast[step], active[step],
+            measures, z[step + 1], y[step], forecast[step], active[step],
         )  # fmt: skip
         if state != at.DONE:
             return step, state
@@ -75,11 +84,11 @@ def march(
 
 @jit
 def one_step(
-    systems, terms, slopes, ties, tied, index, blocks, block_numbers, group_size, coefficient, constants,
+    solver, systems, terms, slopes, ties, tied, index, blocks, block_numbers, group_size, coefficient, constants,
     thetas, explicit, h, tolerance, newton_tolerance, newton_max,
     whole, whole_read, numbers, numbers_read, W, W_read, t, q, v, z_before, r_before,
     vectors, components, matrices, pivots, known, rows, responses, map_, buffers, work, root, counts,
-    z, y, forecast, active,
+    measures, z, y, forecast, active,
 ):  # fmt: skip
     """(state, natural, natural_scaled) of one step; its end is left in the work arrays.   counts (2,)."""
     for k in range(q.shape[0]):
@@ -110,11 +119,11 @@ def one_step(
         if contacts.find(root, leader) != leader:
             continue
         state, a, b = together(
-            leader, systems, terms, slopes, ties, tied, index, blocks, block_numbers, group_size, coefficient,
+            solver, leader, systems, terms, slopes, ties, tied, index, blocks, block_numbers, group_size, coefficient,
             constants, thetas, explicit, h, tolerance, newton_tolerance, newton_max,
             whole, whole_read, numbers, numbers_read, W, W_read, t,
             vectors, components, matrices, pivots, known, rows, responses, map_, buffers, work, root, counts,
-            z, active,
+            measures, z, active,
         )  # fmt: skip
         if state != at.DONE:
             return state, math.nan, math.nan
@@ -144,10 +153,11 @@ def update(s, systems, t, vectors, z_before, buffers, z):
 
 @jit
 def together(
-    leader, systems, terms, slopes, ties, tied, index, blocks, block_numbers, group_size, coefficient, constants,
+    solver, leader, systems, terms, slopes, ties, tied, index, blocks, block_numbers, group_size, coefficient, constants,
     thetas, explicit, h, tolerance, newton_tolerance, newton_max,
     whole, whole_read, numbers, numbers_read, W, W_read, t,
-    vectors, components, matrices, pivots, known, rows, responses, map_, buffers, work, root, counts, z, active,
+    vectors, components, matrices, pivots, known, rows, responses, map_, buffers, work, root, counts, measures,
+    z, active,
 ):  # fmt: skip
     """(state, natural, natural_scaled): Newton's loop over the systems led by `leader` and what ties them."""
     ns, implicit = systems.shape[0], False
@@ -179,19 +189,18 @@ def together(
                 vectors[at.BEFORE, k] = vectors[at.V_END, k]
                 vectors[at.V_END, k] = vectors[at.V_FREE, k]
                 vectors[at.PUSHED, k] = 0.0
-        natural, scaled = 0.0, 0.0
+        natural, scaled, sweeps = 0.0, 0.0, 0
         if n > 0:
             contacts.respond(n, ties, tied, systems, map_, rows, responses, matrices, pivots, work)
             contacts.delassus(n, ties, tied, systems, map_, rows, responses, W)
-            state, sweeps, measures = contacts.solve(
-                nb, n, ties, index, map_, rows, responses, components, tolerance, vectors,
-                whole, whole_read, numbers, numbers_read, W, W_read,
+            state = contacts.solve(
+                solver, nb, n, ties, index, map_, rows, responses, components, tolerance, vectors,
+                whole, whole_read, numbers, numbers_read, W, W_read, measures,
             )  # fmt: skip
             if state != at.DONE:
                 return state, math.nan, math.nan
             natural, scaled = measures[residuals.NATURAL], measures[residuals.SCALED]
-        else:
-            sweeps = 0
+            sweeps = int(measures[residuals.MEASURES])
         error, moved = 0.0, 0.0
         for s in range(leader, ns):
             if contacts.find(root, s) != leader:

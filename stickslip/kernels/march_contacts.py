@@ -6,9 +6,7 @@ systems that two interactions share (Siconos Developer's Notes 2017, (1.39) and 
 
 import math
 
-import numpy as np
-
-from stickslip.kernels import cones, small_contacts
+from stickslip.kernels import cones, residuals
 from stickslip.kernels import march_layout as at
 from stickslip.kernels.jit import jit
 from stickslip.kernels.march_motion import evaluate, substitute
@@ -242,10 +240,13 @@ def is_lopsided(n, W):
 
 @jit
 def solve(
-    nb, n, ties, index, map_, rows, responses, components, tolerance, vectors,
-    whole, whole_read, numbers, numbers_read, W, W_read,
+    solver, nb, n, ties, index, map_, rows, responses, components, tolerance, vectors,
+    whole, whole_read, numbers, numbers_read, W, W_read, measures,
 ):  # fmt: skip
-    """(state, sweeps, measures): impulses of the problem, v_end <- v_free + A⁻¹ H r, pushed <- H r."""
+    """How it ended: impulses of the problem, v_end <- v_free + A⁻¹ H r, pushed <- H r.
+
+    solver: `small_contacts.solve_into`, which fills `measures`.
+    """
     v_free, v_end, pushed = vectors[at.V_FREE], vectors[at.V_END], vectors[at.PUSHED]
     for k in range(n):
         c, i = map_[0, k], map_[1, k]
@@ -258,16 +259,16 @@ def solve(
         numbers[at.IMPULSES, k] = components[at.IMPULSE, c]
     groups = whole[at.GROUP_OFFSETS, nb]
     if groups == 0 and n > 1 and is_lopsided(n, W):
-        return at.UNSYMMETRIC, 0, np.zeros(1)
-    measures, sweeps, solved = small_contacts.solve(
+        return at.UNSYMMETRIC
+    solver(
         whole_read[at.KINDS][:nb], whole_read[at.OFFSETS][: nb + 1],
         numbers_read[at.LOWERS][:nb], numbers_read[at.UPPERS][:nb],
         whole_read[at.GROUP_OFFSETS][: nb + 1], whole_read[at.GROUP_SIZES][:groups],
         numbers_read[at.COEFFICIENTS][:groups], W_read[: n * n], numbers_read[at.U_FREES][:n], tolerance,
-        numbers[at.IMPULSES][:n], numbers_read[at.IMPULSES][:n], numbers[at.VELOCITIES][:n],
+        numbers[at.IMPULSES][:n], numbers_read[at.IMPULSES][:n], numbers[at.VELOCITIES][:n], measures,
     )  # fmt: skip
-    if not solved:
-        return at.UNSOLVED, sweeps, measures
+    if measures[residuals.MEASURES + 1] != 1.0:
+        return at.UNSOLVED
     for k in range(n):
         c, i = map_[0, k], map_[1, k]
         q0, width = ties[i, at.Q0], ties[i, at.Q1] - ties[i, at.Q0]
@@ -277,4 +278,4 @@ def solve(
             for j in range(width):
                 v_end[index[q0 + j]] += responses[place + j] * r
                 pushed[index[q0 + j]] += rows[place + j] * r
-    return at.DONE, sweeps, measures
+    return at.DONE

@@ -25,7 +25,7 @@ def solve(
     """(measures, sweeps, solved) of r, u <- the answer of u = W r + u_free with its law.
 
     W (n n,) row by row, u_free (n,); r (n,) the guess on entry, r_read the same memory to read; u (n,).
-    measures (MEASURES,) are the judge's, and solved is what `Residuals.solved` says.
+    measures (MEASURES,) are the judge's.
     """
     n, nb = u_free.shape[0], kind.shape[0]
     diagonal = np.empty(n)
@@ -52,13 +52,25 @@ def solve(
         done += 1
 
 
+def solve_into(
+    kind, offset, lower, upper, group_offset, group_size, coefficient, W, u_free, tolerance, r, r_read, u, out
+):  # fmt: skip
+    """`solve` as a function that other kernels are handed: out <- measures, sweeps, 1 where solved."""
+    measures, sweeps, solved = solve(
+        kind, offset, lower, upper, group_offset, group_size, coefficient, W, u_free, tolerance, r, r_read, u
+    )
+    for k in range(residuals.MEASURES):
+        out[k] = measures[k]
+    out[residuals.MEASURES], out[residuals.MEASURES + 1] = sweeps, 1.0 if solved else 0.0
+
+
 @jit
 def is_solved(measures, tolerance):
-    """`Residuals.solved`: both natural maps within the tolerance, and nothing closes fast."""
+    """Whether both natural maps are within the tolerance and nothing closes fast, rounding or not."""
     return (
         measures[residuals.NATURAL] <= tolerance
         and measures[residuals.SCALED] <= tolerance
-        and measures[residuals.APPROACH] <= max(CLOSING, tolerance)
+        and measures[residuals.CLOSING] <= max(CLOSING, tolerance)
     )
 
 

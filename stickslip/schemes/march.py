@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from stickslip.kernels.jit import JIT
+from stickslip.kernels.march import run
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.march_model import Layout
@@ -75,8 +76,6 @@ def march(
     layout = _layout(scheme, system, h)
     if layout is None:
         return None
-    from stickslip.kernels.march import march as compiled
-
     if times is None:
         clock = np.cumsum(np.concatenate([[state.t], np.full(steps, h)]))
     else:
@@ -89,7 +88,7 @@ def march(
     natural, scaled = np.zeros(steps), np.zeros(steps)
     iterations, newton = np.zeros(steps, np.int64), np.zeros(steps, np.int64)
     thetas = np.array([scheme.weight(one.name) for one in system.systems])
-    done, _ = compiled(
+    done, _ = run(
         *layout.arrays, thetas, scheme.variant == "semi-explicit", h, tolerance, scheme.newton_tolerance,
         scheme.newton_max, *layout.scratch, clock, q, v, z, r, u, y, active, forecast, natural, scaled,
         iterations, newton,
