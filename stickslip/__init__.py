@@ -43,13 +43,19 @@ _HOME = {
     "stickslip.problem.fingerprint": ("fingerprint",),
     "stickslip.solvers.existence": ("existence",),
     "stickslip.files": ("FormatError", "ProblemRecord", "read", "read_record", "write"),
+    "stickslip.files.trajectories": ("read_trajectory",),
     "stickslip.laws": (
         "Box", "Complementarity", "Equality", "Mixed", "NewtonImpact", "PoissonImpact", "Relay",
     ),
     "stickslip.systems.quantities": ("ModelError",),
     "stickslip.systems.first_order": ("FirstOrder", "FirstOrderLinear"),
+    "stickslip.systems.first_order_relations": (
+        "FirstOrderLinearRelation", "FirstOrderRelation", "FirstOrderType1", "FirstOrderType2",
+    ),
     "stickslip.systems.lagrangian": ("Lagrangian", "LagrangianLinear"),
-    "stickslip.systems.lagrangian_relations": ("LagrangianLinearRelation", "Rheonomous", "Scleronomous"),
+    "stickslip.systems.lagrangian_relations": (
+        "Compliant", "LagrangianLinearRelation", "LagrangianNonlinear", "Rheonomous", "Scleronomous",
+    ),
     "stickslip.systems.system": ("Interaction", "NonsmoothSystem"),
     "stickslip.schemes.step": ("Scheme", "State", "Step"),
     "stickslip.schemes.moreau_jean": ("MoreauJean",),
@@ -62,6 +68,7 @@ __all__ = ["simulate", "solve", *sorted(_WHERE)]
 
 if TYPE_CHECKING:
     from stickslip.files import FormatError, ProblemRecord, read, read_record, write
+    from stickslip.files.trajectories import read_trajectory
     from stickslip.laws import (
         Box,
         Complementarity,
@@ -106,8 +113,20 @@ if TYPE_CHECKING:
     from stickslip.simulation.trajectory import SimulationFailure, Trajectory
     from stickslip.solvers.existence import existence
     from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
+    from stickslip.systems.first_order_relations import (
+        FirstOrderLinearRelation,
+        FirstOrderRelation,
+        FirstOrderType1,
+        FirstOrderType2,
+    )
     from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
-    from stickslip.systems.lagrangian_relations import LagrangianLinearRelation, Rheonomous, Scleronomous
+    from stickslip.systems.lagrangian_relations import (
+        Compliant,
+        LagrangianLinearRelation,
+        LagrangianNonlinear,
+        Rheonomous,
+        Scleronomous,
+    )
     from stickslip.systems.quantities import ModelError
     from stickslip.systems.system import Interaction, NonsmoothSystem
 
@@ -160,9 +179,9 @@ def simulate(
     from stickslip.solvers import registry
 
     if tolerance is None:
-        tolerance = 1e-10 if start is None else start.tolerance
+        tolerance = float(getattr(start, "tolerance", 1e-10))
     if solver is None:
-        solver = DEFAULT_SOLVER if start is None else start.solver
+        solver = getattr(start, "solver", DEFAULT_SOLVER)
     name = solver if isinstance(solver, str) else type(solver).__name__
     made = registry.make(solver, tolerance=tolerance) if isinstance(solver, str) else solver
     return run(

@@ -26,7 +26,13 @@ MIDPOINT = {"theta": 0.5, "gamma": 0.5, "relation": "gamma"}
 
 
 def diode_bridge(
-    *, L: float = 1e-2, C: float = 1e-6, R: float = 1e3, v0: float = 10.0, h: float = 2e-6, until: float = 2e-3
+    *,
+    L: float = 1e-2,
+    C: float = 1e-6,
+    R: float = 1e3,
+    v0: float = 10.0,
+    h: float = 2e-6,
+    until: float = 2e-3,
 ) -> Scenario:
     """An LC oscillator feeds a resistor through a bridge of four ideal diodes.
 
@@ -72,31 +78,36 @@ def diode_bridge(
                 "largest error of the capacitor's voltage [V], against the matrix exponential",
                 float(np.abs(x[:, 0] - exact(trajectory.t)[:, 0]).max()), 0.0, small,
             ),
-            Fact("largest error of the load's voltage |v| [V]", float(np.abs(voltage - expected).max()), 0.0, small),
+            Fact(
+                "largest error of the load's voltage |v| [V]",
+                float(np.abs(voltage - expected).max()), 0.0, small,
+            ),
             Fact("largest growth of the stored energy in a step [J]", growth, 0.0, 1e-12 * float(stored[0])),
         ]  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:
         t, voltage, expected = load(trajectory)
-        ms, x, lam = 1e3 * t, trajectory.system("oscillator").x, trajectory.interaction("bridge")
-        everywhere = 1e3 * trajectory.t
+        ms, x, lam = 1e3 * t, trajectory.system("oscillator").x, trajectory.interaction("bridge").r
+        all_ms, v = 1e3 * trajectory.t, exact(trajectory.t)[:, 0]
         return Figure(
             "Diode bridge: the oscillator's voltage, rectified",
             [
                 Panel(
                     "Oscillator", "t [ms]", "v [V]",
-                    [Curve("run", everywhere, x[:, 0]), Curve("exact", everywhere, exact(trajectory.t)[:, 0], "--")],
+                    [Curve("run", all_ms, x[:, 0]), Curve("exact", all_ms, v, "--")],
                 ),
-                Panel("Load", "t [ms]", "v [V]", [Curve("run", ms, voltage), Curve("exact", ms, expected, "--")]),
+                Panel(
+                    "Load", "t [ms]", "v [V]",
+                    [Curve("run", ms, voltage), Curve("exact", ms, expected, "--")],
+                ),
                 Panel(
                     "Diodes", "t [ms]", "current [mA]",
-                    [Curve("first pair", ms, 1e3 * lam.r[1:, 2]), Curve("second pair", ms, 1e3 * lam.r[1:, 3])],
+                    [Curve("first pair", ms, 1e3 * lam[1:, 2]), Curve("second pair", ms, 1e3 * lam[1:, 3])],
                 ),
                 Panel(
                     "Error", "t [ms]", "v - exact [V]",
                     [
-                        Curve("oscillator", everywhere, x[:, 0] - exact(trajectory.t)[:, 0]),
-                        Curve("load", ms, voltage - expected),
+                        Curve("oscillator", all_ms, x[:, 0] - v), Curve("load", ms, voltage - expected),
                     ],
                 ),
             ],
@@ -247,7 +258,12 @@ def rlc_diode(
             last = trajectory.system("c").x[-1]
             kept = -v0 * math.exp(-alpha * period)
             found += [
-                Fact("(c): voltage kept, -v0 exp(-R/(2L) half period) [V]", float(last[0]), kept, 0.1 * h * omega * v0),
+                Fact(
+                    "(c): voltage kept, -v0 exp(-R/(2L) half period) [V]",
+                    float(last[0]),
+                    kept,
+                    0.1 * h * omega * v0,
+                ),
                 Fact("(c): current after the half period [A]", float(last[1]), 0.0, 1e-12 * v0 / R_series),
             ]
         return found
@@ -279,7 +295,7 @@ def rlc_diode(
 def _rlc(
     L: float, C: float, R: float, R_series: float
 ) -> tuple[dict[str, tuple[Any, FirstOrderLinearRelation]], dict[str, dict[str, Mode]]]:
-    """The four circuits, and their modes with the diode on and off; a ring that never crosses has no modes."""
+    """The four circuits, and their modes with the diode on and off."""
     L, C, R = (number(n, x, u, above=0.0) for n, x, u in (("L", L, "H"), ("C", C, "F"), ("R", R, "ohm")))
     r = number("R_series", R_series, "ohm", above=0.0)
     free = [[0.0, -1.0 / C], [1.0 / L, 0.0]]

@@ -15,15 +15,20 @@ import numpy as np
 from stickslip.options import Options, check, option
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
-from stickslip.schemes.moreau_jean_contacts import Output, Tie, refuse, require_finite
+from stickslip.problem.solution import Solution
+from stickslip.schemes.moreau_jean_contacts import NONE, Output, Tie, refuse, require_finite
 from stickslip.schemes.moreau_jean_motion import Motion, inverse
 from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Found, Loop, alone
+from stickslip.schemes.poisson import AtStart, Compressing, Expanding, compresses, impulsive, restitution
 from stickslip.schemes.problems import Pattern, coupled, pattern
+from stickslip.schemes.projection import project
 from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import NonsmoothSystem, Place
 
+ROUNDS = 10
+"""Most times that a step is done again by the combined projection."""
 PATTERNS = 1000
 """Most sets of active blocks that are remembered."""
 
@@ -83,6 +88,14 @@ class MoreauJean(Options, Scheme):
         "reduced", "problem over contacts, or over velocities with joints as equations",
         choices=("reduced", "global"),
     )  # fmt: skip
+    projection: str = option(
+        "none", "bring positions back onto the constraints after the step: not, directly, through velocities,"
+        " or together with the step until velocities and positions agree",
+        choices=("none", "direct", "velocity", "combined"),
+    )  # fmt: skip
+    projection_tolerance: float = option(
+        1e-10, "violation of the constraints that a projection may leave", unit="m", low=0.0, open_low=True
+    )
     newton_tolerance: float = option(
         1e-10, "momentum and law may be off by this, relatively", low=0.0, high=1.0, open_low=True
     )
@@ -124,17 +137,21 @@ class MoreauJean(Options, Scheme):
     def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
         flat = Flat(state.t + h, state.q, state.q.copy(), state.v.copy(), state.z)
         try:
-            return self._step(system, state, memory, h, solver, flat)
+            flat.z = system.update(state.t, state.q, state.v, state.z)
+            passage = self._passage(system, state, memory, h, flat)
+            r, found = passage.carry(solver)
+            measures = {} if self.projection == "none" else self._project(passage, r, found, solver)
+            return self._finished(passage, r, found, measures)
         except FloatingPointError:
             _explain(system, state, flat)
             raise AssertionError from None
 
-    def _step(
-        self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver, flat: Flat
-    ) -> Step:
-        t, q, v = state.t, state.q, state.v
+    def _passage(
+        self, system: NonsmoothSystem, state: State, memory: Memory, h: float, flat: Flat
+    ) -> "Passage":
+        """What is known as the step begins: outputs, active blocks, motions on their way."""
+        t, q, v, z = state.t, state.q, state.v, flat.z
         prepared = Prepared.of(system)
-        flat.z = z = system.update(t, q, v, state.z)
         y = None if z.size else memory["y"]  # discrete parameters may have changed since
         ties = [
             Tie(output, t, q, v, z, None if y is None or output.compliant else y[output.bound.components])
@@ -148,51 +165,155 @@ class MoreauJean(Options, Scheme):
             blocks = tie.activate(h, delta, forecast[one.blocks])
             if blocks.size:
                 on[one.name] = blocks
-        active = forecast <= 0.0
         moving = self.variant == "complete" or (self.variant == "nearly-implicit" and self.frame == "current")
         loop = Loop(h, moving, self.form, self.newton_tolerance, self.newton_max)
+        passage = Passage(system, prepared, state, flat, loop, delta, memory["r"], ties, forecast, on, [])
+        passage.motions = self._motions(passage)
+        return passage
+
+    def _motions(self, passage: "Passage") -> list[Motion]:
+        state, loop = passage.state, passage.loop
         motions = [
-            Motion(body, place, known, self.weight(body.name), self.variant, moving, t, h, q, v, z)
-            for body, place, known in prepared.bodies
-        ]
+            Motion(
+                body, place, known, self.weight(body.name), self.variant, loop.moving,
+                state.t, loop.h, state.q, state.v, passage.flat.z,
+            )
+            for body, place, known in passage.prepared.bodies
+        ]  # fmt: skip
         for motion in motions:
-            flat.take(motion)
-        r, memory_r = np.zeros(system.size), memory["r"]
-        found: list[Found] = []
-        busy: set[int] = set()
-        for group in coupled([tie.output.bound for tie in ties if tie.output.bound.name in on]):
-            pattern_ = _pattern(prepared, system, [(one.name, on[one.name]) for one in group], h)
-            mine = [ties[prepared.position[one.name]] for one in group]
-            systems = Coupled(
-                pattern_, [motions[i] for i in pattern_.systems], mine,
-                [tie.prescribe(h, delta) for tie in mine],
-                [motions[one.systems[0]].theta for one in group],
-            )  # fmt: skip
-            one_found = systems.newton(flat, loop, solver, memory_r[pattern_.components])
-            r[pattern_.components] = one_found.r
-            busy.update(pattern_.systems)
-            found.append(one_found)
-        for i, motion in enumerate(motions):
-            if i not in busy:
-                found.append(alone(motion, loop))
-                flat.take(motion)
+            passage.flat.take(motion)
+        return motions
+
+    def _project(self, passage: "Passage", r: Array, found: list[Found], solver: Solver) -> dict[str, float]:
+        """Bring q back onto the constraints. Combined: contacts that had to be pushed back without having
+        been active become active, and the step is done again, until there are no more of them."""
+        how = "velocity" if self.projection == "velocity" else "direct"
+        flat, rounds = passage.flat, ROUNDS if self.projection == "combined" else 1
+        for round_ in range(rounds):
+            projected = project(
+                passage.system, flat.t, flat.q, flat.z, passage.on, how, self.projection_tolerance, solver
+            )
+            if round_ == rounds - 1 or not passage.activate(projected.pushed):
+                break
+            passage.motions = self._motions(passage)
+            again = passage.carry(solver)
+            r[:], found[:] = again
+        flat.q = projected.q
+        return {"projection [m]": projected.size, "violation [m]": projected.violation}
+
+    def _finished(self, passage: "Passage", r: Array, found: list[Found], measures: dict[str, float]) -> Step:
+        system, state, flat = passage.system, passage.state, passage.flat
         require_finite(flat.v)
         require_finite(flat.q)
-        end = frozen_state(flat.t, flat.q, flat.v, z)
-        u, y = _outputs(system, ties, end, r, h)
+        end = frozen_state(flat.t, flat.q, flat.v, flat.z)
+        u, y = _outputs(system, passage.ties, end, r, passage.loop.h)
         r.flags.writeable = y.flags.writeable = False
+        active = passage.forecast <= 0.0
+        if passage.added:
+            for name, blocks in passage.on.items():
+                active[system.interaction[name].blocks.start + blocks] = True
         worst = max(found, key=lambda one: one.error)
         reason = ""
         if worst.error > 0.0:
             reason = (
-                f"at t = {t:.9g} s Newton stopped after {worst.iterations} iterations"
+                f"at t = {state.t:.9g} s Newton stopped after {worst.iterations} iterations"
                 f" with {worst.error:.1e} of the momentum missing (tolerance {self.newton_tolerance:.0e})"
             )
+        if measures.get("violation [m]", 0.0) > self.projection_tolerance:
+            left = f"the projection left a violation of {measures['violation [m]']:.1e} m"
+            reason = f"{reason}; {left}" if reason else f"at t = {state.t:.9g} s {left}"
         return Step(
-            end, h, r, u, y, forecast, active, prepared.levels, {"r": r, "y": y},
-            tuple(solution for one in found for solution in one.solves),
-            max(one.iterations for one in found), (), reason,
+            end, passage.loop.h, r, u, y, passage.forecast, active, passage.prepared.levels,
+            {"r": r, "y": y}, tuple(solution for one in found for solution in one.solves),
+            max(one.iterations for one in found), (), reason, measures,
         )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Passage:
+    """What a step works with on its way from the state at its start to `flat`."""
+
+    system: NonsmoothSystem
+    prepared: Prepared
+    state: State
+    flat: Flat
+    loop: Loop
+    delta: float | None
+    """Distance within which contacts enter [m]; None where their forecast decides."""
+    guess: Array
+    """Impulses of the last step [N s], shape (size,)."""
+    ties: list[Tie]
+    forecast: Array
+    """What decided which blocks are active [m], shape (blocks,)."""
+    on: dict[str, IntArray]
+    """Active blocks, by the name of their interaction [-], shape (any,)."""
+    motions: list[Motion]
+    added: bool = False
+    """Whether blocks became active on the way."""
+
+    def activate(self, blocks: dict[str, IntArray]) -> bool:
+        """Make blocks active as well; whether some of them were not."""
+        before = sum(one.size for one in self.on.values())
+        for name, more in blocks.items():
+            self.on[name] = np.union1d(self.on.get(name, NONE), more)
+        changed = sum(one.size for one in self.on.values()) > before
+        self.added = self.added or changed
+        return changed
+
+    def carry(self, solver: Solver) -> tuple[Array, list[Found]]:
+        """Every set of coupled systems to the end of the step: impulses [N s], and what was found."""
+        r, found = np.zeros(self.system.size), []
+        busy: set[int] = set()
+        for group in coupled([one for one in self.system.interactions if one.name in self.on]):
+            pattern_ = _pattern(self.prepared, self.system, [(one.name, self.on[one.name]) for one in group],
+                                self.loop.h)  # fmt: skip
+            one_found = self._together(pattern_, solver)
+            r[pattern_.components] = one_found.r
+            busy.update(pattern_.systems)
+            found.append(one_found)
+        for i, motion in enumerate(self.motions):
+            if i not in busy:
+                found.append(alone(motion, self.loop))
+                self.flat.take(motion)
+        return r, found
+
+    def _together(self, pattern_: Pattern, solver: Solver) -> Found:
+        """Coupled systems, in one phase or in Poisson's two."""
+        ties = [self.ties[self.prepared.position[one.name]] for one in pattern_.ties]
+        arguments = (
+            pattern_, [self.motions[i] for i in pattern_.systems], ties,
+            [tie.prescribe(self.loop.h, self.delta) for tie in ties], self._weights(pattern_),
+        )  # fmt: skip
+        guess = self.guess[pattern_.components]
+        if not compresses(ties):
+            return Coupled(*arguments).newton(self.flat, self.loop, solver, guess)
+        on = [self.on[one.name] for one in pattern_.ties]
+        r, compression = self._compress(pattern_, ties, on, solver)
+        second = Expanding(*arguments).compressed(r[pattern_.components], restitution(pattern_, on))
+        found = second.newton(self.flat, self.loop, solver, guess)
+        found.solves = (compression, *found.solves)
+        return found
+
+    def _compress(
+        self, whole: Pattern, ties: list[Tie], on: list[IntArray], solver: Solver
+    ) -> tuple[Array, Solution]:
+        """Impulses of the first phase over all components [N s], shape (size,), and their problem."""
+        parts = [(tie, impulsive(tie, blocks)) for tie, blocks in zip(ties, on, strict=True)]
+        hit = [(tie, blocks) for tie, blocks in parts if blocks.size]
+        active = [(tie.output.bound.name, blocks) for tie, blocks in hit]
+        part = _pattern(self.prepared, self.system, active, self.loop.h)
+        state = self.state
+        first = Compressing(
+            part, [AtStart(self.motions[i]) for i in part.systems], [tie for tie, _ in hit],
+            [tie.output.law.bias(tie.u_before) for tie, _ in hit], self._weights(part),
+        )  # fmt: skip
+        start = Flat(state.t, state.q, state.q, state.v, self.flat.z)
+        r = np.zeros(self.system.size)
+        r[part.components], compression = first.impulses(start, self.loop, solver)
+        return r, compression
+
+    def _weights(self, pattern_: Pattern) -> list[float]:
+        return [self.motions[one.systems[0]].theta for one in pattern_.ties]
 
 
 def _pattern(

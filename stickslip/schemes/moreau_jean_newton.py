@@ -79,7 +79,7 @@ class Coupled:
     """Systems with the active interactions between them."""
 
     def __init__(
-        self, pattern: Pattern, motions: Sequence[Motion], ties: Sequence[Tie],
+        self, pattern: Pattern, motions: Sequence[Any], ties: Sequence[Tie],
         prescribed: Sequence[Array], theta: Sequence[float], given: Array | None = None,
     ):  # fmt: skip
         self.pattern, self.motions, self.ties = pattern, motions, ties
@@ -193,13 +193,7 @@ class Coupled:
 
     def _reduced(self, solver: Solver, guess: Array) -> tuple[Array, Solution, list[Array]]:
         W, responses, symmetric = self.delassus()
-        K, u_free = self.pattern.K, self.bias().copy()
-        shares, motions = self.pattern.shares, self.motions
-        for share, motion, (C, _) in zip(shares, motions, self.stacks, strict=True):
-            if share.components is None:
-                u_free += C @ motion.v_free
-            else:
-                u_free[share.components] += C @ motion.v_free
+        K, u_free = self.pattern.K, self.free_velocity()
         problem: AnyProblem
         if symmetric or not self.pattern.is_box:
             problem = ContactProblem.unchecked(W, u_free, K)
@@ -207,12 +201,24 @@ class Coupled:
             sizes = np.diff(K.offset)
             problem = BoxProblem(W.matrix, u_free, np.repeat(K.lower, sizes), np.repeat(K.upper, sizes))
         solution = solver.solve(problem, guess=guess)
-        r = solution.r
-        v = [
+        return solution.r, solution, self.velocities(solution.r, responses)
+
+    def free_velocity(self) -> Array:
+        """Σ_j C_j v_free_j + b [m/s], shape (n,)."""
+        u_free = self.bias().copy()
+        for share, motion, (C, _) in zip(self.pattern.shares, self.motions, self.stacks, strict=True):
+            if share.components is None:
+                u_free += C @ motion.v_free
+            else:
+                u_free[share.components] += C @ motion.v_free
+        return u_free
+
+    def velocities(self, r: Array, responses: Sequence[Array]) -> list[Array]:
+        """v_free_j + A_j⁻¹ B_j r of each system [m/s], shape (nv,) each."""
+        return [
             motion.v_free + response @ (r if share.components is None else r[share.components])
-            for share, motion, response in zip(shares, motions, responses, strict=True)
+            for share, motion, response in zip(self.pattern.shares, self.motions, responses, strict=True)
         ]
-        return r, solution, v
 
     def _global(self, solver: Solver, guess: Array) -> tuple[Array, Solution, list[Array]]:
         pattern, motions = self.pattern, self.motions

@@ -87,7 +87,18 @@ def described(scheme: Scheme) -> tuple[str, dict[str, Any]]:
     )
     if not is_dataclass(scheme):
         return name, {}
-    return name, {spec.name: getattr(scheme, spec.name) for spec in fields(scheme)}
+    return name, {spec.name: _plain(getattr(scheme, spec.name)) for spec in fields(scheme)}
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON gives it back, so that options read from a file compare equal."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, bool | int | float | str | None):
+        return value
+    return value.tolist() if hasattr(value, "tolist") else repr(value)
 
 
 def chosen(scheme: "str | Scheme | Mapping[str, str | Scheme]") -> Scheme:

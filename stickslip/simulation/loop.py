@@ -26,6 +26,8 @@ DEFAULT_SCHEME = "moreau-jean"
 """The scheme when none is named."""
 SAME = 1e-6
 """An end so close to a whole number of steps, in steps, is that number of steps."""
+MOST_STEPS = 2.0**52
+"""With more steps than this a step is lost in the rounding of time."""
 MOST_HALVINGS = 8
 """A step is cut into at most 2 to this many."""
 
@@ -200,12 +202,12 @@ def _plan(clock: Clock, t: float, until: float, record: int, on_failure: str) ->
     if not isinstance(until, Real) or not math.isfinite(until) or until <= t:
         raise ModelError(f"until is {until!r}; the end must be a time after the start, t = {t:g} s")
     steps = (until - clock.origin) / clock.h
+    if not steps < MOST_STEPS or t + clock.h == t:
+        raise ModelError(f"h is {clock.h:g}; steps that short do not move time between {t:g} and {until:g} s")
     last = round(steps)
     if abs(steps - last) > SAME * max(1.0, steps * 1e-6):
         last = math.floor(steps)
         return _Plan(until, last, until - clock.at(last), int(record), on_failure)
-    if not math.isfinite(steps) or clock.at(last) == clock.at(last - 1):
-        raise ModelError(f"h is {clock.h:g}; steps that short do not move time at t = {until:g} s")
     return _Plan(until, last, 0.0, int(record), on_failure)
 
 

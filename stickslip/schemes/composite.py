@@ -1,0 +1,188 @@
+"""Different schemes for different systems, side by side with one step h.
+
+Systems that share an interaction need one scheme: whose multiplier would it be otherwise, an impulse of the
+one or a position multiplier of the other (Siconos Developer's Notes 2017, 10.4)? An interaction across
+schemes is refused by name. Moreau-Jean schemes that differ in theta alone are one scheme, with a theta by
+system.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from stickslip.laws import BoolArray
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import Level
+from stickslip.schemes.moreau_jean import MoreauJean
+from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, frozen_state
+from stickslip.systems.quantities import ModelError
+from stickslip.systems.system import Bound, NonsmoothSystem
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Systems under one scheme, as a nonsmooth system of their own, and where their numbers stand."""
+
+    scheme: Scheme
+    system: NonsmoothSystem
+    q: IntArray
+    """Their coordinates in the flat q [-], shape (any,)."""
+    v: IntArray
+    """Their velocities in the flat v [-], shape (any,)."""
+    z: IntArray
+    """Their discrete parameters in the flat z [-], shape (any,)."""
+    components: IntArray
+    """Components of their interactions [-], shape (any,)."""
+    blocks: IntArray
+    """Blocks of their interactions [-], shape (any,)."""
+    interactions: tuple[int, ...]
+    """Numbers of their interactions."""
+
+    def state(self, of: State) -> State:
+        """The state of these systems alone."""
+        return frozen_state(of.t, of.q[self.q], of.v[self.v], of.z[self.z])
+
+
+@dataclass(frozen=True, eq=False)
+class Composite(Scheme):
+    """A scheme for each system, by name."""
+
+    schemes: Mapping[str, Scheme]
+    """Scheme of every system, by the system's name."""
+
+    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
+        found: dict[int, Level] = {}
+        for part in self.parts(system):
+            found.update(zip(part.interactions, part.scheme.levels(part.system), strict=True))
+        return tuple(found[i] for i in range(len(system.interactions)))
+
+    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
+        memory: Memory = {}
+        for i, part in enumerate(self.parts(system)):
+            own = part.scheme.begin(part.system, part.state(state), h)
+            memory.update({f"{i}/{name}": array for name, array in own.items()})
+        return memory
+
+    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+        parts, steps = self.parts(system), []
+        for i, part in enumerate(parts):
+            start = f"{i}/"
+            own = {name[len(start) :]: array for name, array in memory.items() if name.startswith(start)}
+            steps.append(part.scheme.step(part.system, part.state(state), own, h, solver))
+        return _joined(system, state, h, parts, steps, self.levels(system))
+
+    def parts(self, system: NonsmoothSystem) -> tuple[Part, ...]:
+        """The systems by scheme, made once for each system and kept with it."""
+        kept: dict[object, tuple[Part, ...]] = system.__dict__.setdefault("_parts_by_scheme", {})
+        if self not in kept:
+            kept[self] = self._parts(system)
+        return kept[self]
+
+    def _parts(self, system: NonsmoothSystem) -> tuple[Part, ...]:
+        for name in self.schemes:
+            if name not in system.number:
+                raise ModelError(
+                    f"a scheme is given for the unknown system {name!r}; known: {', '.join(system.number)}"
+                )
+        for name in system.number:
+            if name not in self.schemes:
+                raise ModelError(f"system {name!r} has no scheme; give one for every system, or one for all")
+        groups = _merged(self.schemes, system)
+        of = {number: k for k, (_, numbers) in enumerate(groups) for number in numbers}
+        for one in system.interactions:
+            if len({of[i] for i in one.systems}) > 1:
+                under = (
+                    f"{system.systems[i].name!r} under {type(groups[of[i]][0]).__name__}" for i in one.systems
+                )
+                raise ModelError(
+                    f"interaction {one.name!r} ties systems under different schemes: {', '.join(under)};"
+                    " give them the same scheme"
+                )
+        return tuple(_part(system, scheme, numbers) for scheme, numbers in groups)
+
+
+def _merged(schemes: Mapping[str, Scheme], system: NonsmoothSystem) -> list[tuple[Scheme, list[int]]]:
+    """Schemes with the numbers of their systems; Moreau-Jean schemes that differ in theta alone are one."""
+    groups: list[tuple[Scheme, list[int]]] = []
+    for number, one in enumerate(system.systems):
+        scheme = schemes[one.name]
+        for k, (other, numbers) in enumerate(groups):
+            if isinstance(scheme, MoreauJean) and isinstance(other, MoreauJean):
+                if replace(scheme, theta=0.5) == replace(other, theta=0.5):
+                    names = [system.systems[i].name for i in numbers]
+                    theta = {name: other.weight(name) for name in names} | {one.name: scheme.weight(one.name)}
+                    groups[k] = (replace(other, theta=theta), [*numbers, number])
+                    break
+            elif scheme is other or (type(scheme) is type(other) and scheme == other):
+                numbers.append(number)
+                break
+        else:
+            groups.append((scheme, [number]))
+    return groups
+
+
+def _part(system: NonsmoothSystem, scheme: Scheme, numbers: list[int]) -> Part:
+    own = NonsmoothSystem([system.systems[i] for i in numbers])
+    renumbered = {number: k for k, number in enumerate(numbers)}
+    bound: list[Bound] = []
+    mine = [i for i, one in enumerate(system.interactions) if one.systems[0] in renumbered]
+    component = block = 0
+    for i in mine:
+        one = system.interactions[i]
+        systems = tuple(renumbered[k] for k in one.systems)
+        ends = component + one.law.size, block + len(one.law.K)
+        bound.append(
+            replace(
+                one, systems=systems, q=own.where(systems, "q"), v=own.where(systems, "v"),
+                z=own.where(systems, "z"), components=slice(component, ends[0]),
+                blocks=slice(block, ends[1]),
+            )
+        )  # fmt: skip
+        component, block = ends
+    own.interactions, own.size, own.blocks = tuple(bound), component, block
+    places = [system.places[i] for i in numbers]
+    ties = [system.interactions[i] for i in mine]
+    return Part(
+        scheme, own, _indices(place.q for place in places), _indices(place.v for place in places),
+        _indices(place.z for place in places),
+        _indices(one.components for one in ties), _indices(one.blocks for one in ties), tuple(mine),
+    )  # fmt: skip
+
+
+def _indices(slices: Any) -> IntArray:
+    return np.concatenate([np.arange(0), *(np.arange(s.start, s.stop) for s in slices)])
+
+
+def _joined(
+    system: NonsmoothSystem, state: State, h: float, parts: tuple[Part, ...], steps: list[Step],
+    levels: tuple[Level, ...],
+) -> Step:  # fmt: skip
+    """The steps of all parts as one."""
+
+    def gathered(size: int, where: str, what: str) -> Array:
+        out = np.empty(size)
+        for part, step in zip(parts, steps, strict=True):
+            out[getattr(part, where)] = getattr(step, what)
+        return out
+
+    q, v, z = np.empty_like(state.q), np.empty_like(state.v), np.empty_like(state.z)
+    active: BoolArray = np.zeros(system.blocks, bool)
+    for part, step in zip(parts, steps, strict=True):
+        q[part.q], v[part.v], z[part.z] = step.state.q, step.state.v, step.state.z
+        active[part.blocks] = step.active
+    measures: dict[str, float] = {}
+    for step in steps:
+        for name, value in step.measures.items():
+            measures[name] = max(value, measures.get(name, value))
+    return Step(
+        frozen_state(steps[0].state.t, q, v, z), h,
+        gathered(system.size, "components", "r"), gathered(system.size, "components", "u"),
+        gathered(system.size, "components", "y"), gathered(system.blocks, "blocks", "forecast"), active,
+        levels,
+        {f"{i}/{name}": array for i, step in enumerate(steps) for name, array in step.memory.items()},
+        tuple(solution for step in steps for solution in step.solves), max(step.newton for step in steps),
+        tuple(sorted((e for step in steps for e in step.events), key=lambda e: e.t)),
+        "; ".join(step.reason for step in steps if step.reason), measures,
+    )  # fmt: skip

@@ -1,0 +1,187 @@
+"""Position projection: coordinates brought back onto the constraints after a step in velocities.
+
+A step in velocities keeps u = 0 or u >= 0 but lets y drift. The projection looks for the nearby q with
+
+    0 <= y_N(q) ⟂ Λ >= 0 for unilateral blocks,   y(q) = 0 for bilateral ones,
+
+linearised and repeated until it holds (Siconos Developer's Notes 2017, chapter 13):
+
+- direct: q + C' Λ with C = ∂y/∂q, C C' Λ + y (13.3) to (13.6), and |Q| - 1 = 0 as one more equation for each
+  unit quaternion (13.7), because the direction C' Λ may leave the sphere;
+- velocity: q + T (T'T)⁻¹ (C T)' Λ, whose matrix is C T (T'T)⁻¹ (C T)' (13.12): the change is a motion.
+
+Distances are plain, as in the chapter: metres and the entries of quaternions alike, not weighted by mass.
+Velocities are left as they are.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.kernels import cones
+from stickslip.laws import BoolArray
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array, IntArray
+from stickslip.schemes.problems import coupled
+from stickslip.schemes.step import Solver
+from stickslip.systems.dynamics import SecondOrderDynamics
+from stickslip.systems.system import Bound, NonsmoothSystem, Place
+
+Bodies = list[tuple[SecondOrderDynamics, Place]]
+
+REPEATS = 30
+"""Most linearisations of one projection."""
+
+
+@dataclass(frozen=True, eq=False)
+class Projected:
+    """Where a projection ended."""
+
+    q: Array
+    """Coordinates [m, rad], shape (nq,)."""
+    size: float
+    """How far they were moved, largest component [m, rad]."""
+    violation: float
+    """Largest distance to the constraints that is left [m, rad]."""
+    pushed: dict[str, IntArray]
+    """Unilateral blocks that had to be pushed back, by the name of their interaction [-], shape (any,)."""
+
+
+def project(
+    system: NonsmoothSystem, t: float, q: Array, z: Array, touching: dict[str, IntArray], how: str,
+    tolerance: float, solver: Solver,
+) -> Projected:  # fmt: skip
+    """q projected; `touching` are the blocks active in the step, violated ones are found on the way."""
+    start, q = q, q.copy()
+    mechanical = [one for one in system.interactions if not one.mechanical.compliant]
+    watched = {one.name: _watched(one, touching.get(one.name)) for one in mechanical}
+    pushed: dict[str, set[int]] = {}
+    violation = np.inf
+    for _ in range(REPEATS):
+        found = [(one, *_violated(one, t, q, z, tolerance)) for one in mechanical]
+        off_manifold = max((abs(float(x)) for x in _off_manifold(system, q)), default=0.0)
+        violation = max((worst for _, _, worst in found), default=0.0)
+        if max(violation, off_manifold) <= tolerance:
+            break
+        for one, more, _ in found:
+            watched[one.name] |= more
+        for group in coupled([one for one in mechanical if watched[one.name].any()]):
+            _move(system, group, t, q, z, watched, how, solver, pushed)
+    moved = float(np.abs(q - start).max(initial=0.0))
+    blocks = {name: np.array(sorted(numbers), np.int64) for name, numbers in pushed.items()}
+    return Projected(q, moved, violation, blocks)
+
+
+def _watched(one: Bound, touching: IntArray | None) -> BoolArray:
+    """Which blocks take part from the start: bilateral ones, and those that touch."""
+    on = one.law.K.kind == cones.FREE
+    if touching is not None:
+        on = on.copy()
+        on[touching] = True
+        on &= one.law.K.kind != cones.INTERVAL
+    return on
+
+
+def _violated(one: Bound, t: float, q: Array, z: Array, tolerance: float) -> tuple[BoolArray, float]:
+    """Unilateral blocks that are violated, and by how much the constraints are at most [m, rad]."""
+    K = one.law.K
+    y = one.mechanical.y(t, q[one.q], np.zeros(K.size), z[one.z])
+    gaps = y[K.offset[:-1]]
+    depth = np.where(one.law.unilateral, np.maximum(-gaps, 0.0), 0.0)
+    worst = float(depth.max(initial=0.0))
+    bilateral = np.repeat(K.kind == cones.FREE, np.diff(K.offset))
+    worst = max(worst, float(np.abs(y[bilateral]).max(initial=0.0)))
+    return depth > tolerance, worst
+
+
+def _off_manifold(system: NonsmoothSystem, q: Array) -> list[float]:
+    """How far the coordinates of each system are from its manifold: |Q| - 1 of a unit quaternion."""
+    return [
+        float(np.linalg.norm(q[place.q] - body.normalized(q[place.q]))) for body, place in system.mechanical
+    ]
+
+
+def _components(one: Bound, watched: BoolArray) -> tuple[IntArray, BoolArray, IntArray]:
+    """Components that take part, whether each is bilateral, and the block it belongs to."""
+    K, where, free, block = one.law.K, [], [], []
+    for i in np.flatnonzero(watched):
+        first, last = int(K.offset[i]), int(K.offset[i + 1])
+        is_free = K.kind[i] == cones.FREE
+        for k in range(first, last if is_free else first + 1):
+            where.append(k)
+            free.append(is_free)
+            block.append(int(i))
+    return np.array(where, np.int64), np.array(free, bool), np.array(block, np.int64)
+
+
+def _move(
+    system: NonsmoothSystem, group: list[Bound], t: float, q: Array, z: Array, watched: dict[str, BoolArray],
+    how: str, solver: Solver, pushed: dict[str, set[int]],
+) -> None:  # fmt: skip
+    """One linearised projection of coupled interactions; q is changed in place."""
+    numbers = tuple(sorted({i for one in group for i in one.systems}))
+    bodies = [system.mechanical[i] for i in numbers]
+    where = np.concatenate([np.arange(place.q.start, place.q.stop) for _, place in bodies])
+    at = {int(k): j for j, k in enumerate(where)}
+    rows, values, free, owner = [], [], [], []
+    for one in group:
+        lam = np.zeros(one.law.size)
+        own_q, own_z = q[one.q], z[one.z]
+        keep, is_free, block = _components(one, watched[one.name])
+        C = np.zeros((keep.size, where.size))
+        columns = np.arange(q.size)[one.q]
+        C[:, [at[int(k)] for k in columns]] = one.mechanical.dy_dq(t, own_q, lam, own_z)[keep]
+        rows.append(C)
+        values.append(one.mechanical.y(t, own_q, lam, own_z)[keep])
+        free.append(is_free)
+        owner += [(one.name, int(b)) for b in block]
+    C, y, bilateral = np.concatenate(rows), np.concatenate(values), np.concatenate(free)
+    constraints = y.size
+    if how == "direct":
+        normals, off = _normals(bodies, q, where.size)
+        C, y = np.concatenate([C, normals]), np.concatenate([y, off])
+        bilateral = np.concatenate([bilateral, np.ones(off.size, bool)])
+        directions = C.T
+    else:
+        T = _kinematics(bodies, q)
+        directions = T @ np.linalg.solve(T.T @ T, (C @ T).T)
+    problem = BoxProblem(C @ directions, y, np.where(bilateral, -np.inf, 0.0), np.full(y.size, np.inf))
+    solution = solver.solve(problem)
+    q[where] += directions @ solution.r
+    for body, place in bodies:
+        if how != "direct":
+            q[place.q] = body.normalized(q[place.q])
+    for k in range(constraints):
+        if not bilateral[k] and solution.r[k] > 0.0:
+            pushed.setdefault(owner[k][0], set()).add(owner[k][1])
+
+
+def _normals(bodies: Bodies, q: Array, size: int) -> tuple[Array, Array]:
+    """Gradients of |Q| - 1 and its values: the directions that no velocity reaches."""
+    rows, off, start = [np.zeros((0, size))], [np.zeros(0)], 0
+    for body, place in bodies:
+        own = q[place.q]
+        T = body.kinematics(own)
+        if T is not None and T.shape[0] > T.shape[1]:
+            away = np.linalg.svd(T)[0][:, T.shape[1] :].T
+            row = np.zeros((away.shape[0], size))
+            row[:, start : start + own.size] = away
+            rows.append(row)
+            off.append(away @ (own - body.normalized(own)))
+        start += own.size
+    return np.concatenate(rows), np.concatenate(off)
+
+
+def _kinematics(bodies: Bodies, q: Array) -> Array:
+    """T of all the systems together."""
+    parts = []
+    for body, place in bodies:
+        own = q[place.q]
+        T = body.kinematics(own)
+        parts.append(np.eye(own.size) if T is None else T)
+    out = np.zeros((sum(T.shape[0] for T in parts), sum(T.shape[1] for T in parts)))
+    i = j = 0
+    for T in parts:
+        out[i : i + T.shape[0], j : j + T.shape[1]] = T
+        i, j = i + T.shape[0], j + T.shape[1]
+    return out

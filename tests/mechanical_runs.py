@@ -1,0 +1,17 @@
+"""Runs step by step, for tests that look at every step of a scheme."""
+
+from stickslip.schemes.step import first_state
+from stickslip.solvers import registry
+
+
+def steps(system, *, until, h, scheme, solver=None):
+    """Every step from the start to `until`, each of length h."""
+    solver = registry.make("auto", tolerance=1e-10) if solver is None else solver
+    state = first_state(system)
+    memory = scheme.begin(system, state, h)
+    done = []
+    for _ in range(round(until / h)):
+        step = scheme.step(system, state, memory, h, solver)
+        state, memory = step.state, step.memory
+        done.append(step)
+    return done
