@@ -166,7 +166,11 @@ def _take(
     solver: Solver, plan: _Plan, recorder: Recorder,
 ) -> None:  # fmt: skip
     """Take a step as it is, or do about it what `on_failure` says; the run is then at t."""
-    steps = (step,) if step.ok else _after_miss(now, step, system, scheme, solver, plan, recorder)
+    if step.ok:
+        now.state, now.memory = State(t, step.state.q, step.state.v, step.state.z), step.memory
+        recorder.add(step, now.state, index, closes)
+        return
+    steps = _after_miss(now, step, system, scheme, solver, plan, recorder)
     for k, one in enumerate(steps, 1):
         end = one.state
         if k == len(steps):
