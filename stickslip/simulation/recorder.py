@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.problem.checks import Array
+from stickslip.laws import BoolArray
+from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.schemes.step import Event, Memory, State, Step
 from stickslip.simulation.energy import contact_work
@@ -22,6 +23,12 @@ HELD = 256
 """So many records are held as steps before they become arrays."""
 OFF_CLOCK = -1
 """Index of a record that is not on the clock: the end of a shortened step."""
+
+MARCHED = (
+    "t", "q", "v", "z", "r", "u", "y", "active", "forecast", "ok", "natural", "natural_scaled",
+    "iterations", "newton",
+)  # fmt: skip
+"""Columns that steps made together come with."""
 
 Row = dict[str, Any]
 
@@ -73,6 +80,50 @@ class Recorder:
         self.previous = state
         if len(self._held) >= HELD:
             self.flush()
+
+    def extend(self, march: Any, h: float, index: IntArray, closes: BoolArray) -> None:
+        """Take in the steps of a `March`; `closes` says which of them are to be recorded."""
+        self.flush()
+        before, n = self.previous, len(march)
+        self.steps += n
+        self.previous = march.state
+        rows: Row = {name: getattr(march, name) for name in MARCHED}
+        # A scheme that makes steps together remembers the last impulses and nothing else.
+        rows |= {"h": np.full(n, h), "index": index, "memory/r": march.r, "work": np.full(n, np.nan)}
+        if closes.all() and self._sums is None:
+            self._append(rows)
+            return
+        q, v, z = (np.concatenate([getattr(before, x)[None], getattr(march, x)]) for x in ("q", "v", "z"))
+        t = np.concatenate([[before.t], march.t])
+        rows["work"] = contact_work(self.system, t, rows["h"], q, v, z, march.r)
+        self._append(self._reduced(rows, np.flatnonzero(closes)))
+
+    def _reduced(self, rows: Row, ends: IntArray) -> Row:
+        """Rows at `ends`, with sums since the record before; what comes after the last is kept for later."""
+        n = len(rows["t"])
+        starts = np.concatenate([[0], ends + 1])
+        starts = starts[starts < n]
+        found = {name: values[ends] for name, values in rows.items()}
+        for reduce, names in (
+            (np.add, ("r", "iterations", "newton", "work")),
+            (np.maximum, ("natural", "natural_scaled")),
+            (np.logical_or, ("active",)),
+            (np.logical_and, ("ok",)),
+        ):
+            for name in names:
+                total = reduce.reduceat(rows[name], starts, axis=0)
+                if self._sums is not None:
+                    total[0] = reduce(getattr(self._sums, name), total[0])
+                found[name] = total[: len(ends)]
+                rows[name] = total[-1]
+        self._sums = None
+        if len(starts) > len(ends):
+            self._sums = Sums(
+                rows["r"], rows["active"], bool(rows["ok"]), float(rows["natural"]),
+                float(rows["natural_scaled"]), int(rows["iterations"]), int(rows["newton"]),
+                float(rows["work"]),
+            )  # fmt: skip
+        return found
 
     def close(self) -> None:
         """Turn all that is held into arrays; what has not been recorded yet is dropped."""
