@@ -33,7 +33,7 @@ class Layout:
     """A model as the kernels of the march take it."""
 
     arrays: tuple[Any, ...]
-    """systems, terms, slopes, ties, tied, index, blocks, block numbers, group sizes, coefficients, constants."""
+    """Systems, terms, slopes, ties, tied, index, blocks and their numbers, groups, friction, constants."""
     kept: tuple[Any, ...]
     """The adapters behind the addresses, which live as long as this."""
     scratch: tuple[Any, ...]
@@ -85,7 +85,10 @@ def _layout(system: NonsmoothSystem, h: float) -> Layout:
     book = _Book()
     if system.size > LARGEST or not _is_ready(system):
         raise _Unknown
-    rows, terms, slopes, matrix = [], [], [], 0
+    rows: list[list[int]] = []
+    terms: list[list[int]] = []
+    slopes: list[list[int]] = []
+    matrix = 0
     for body, place in zip(system.systems, system.places, strict=True):
         n = place.v.stop - place.v.start
         assert isinstance(body, Lagrangian)
@@ -125,7 +128,7 @@ def _layout(system: NonsmoothSystem, h: float) -> Layout:
 
 
 def _is_ready(system: NonsmoothSystem) -> bool:
-    """Whether every quantity that the march asks for is constant or compiled; asked before anything is made."""
+    """Whether every quantity that the march asks for is constant or compiled: before any is compiled."""
     wanted: list[Quantity | None] = []
     for body in system.systems:
         if type(body) not in (Lagrangian, LagrangianLinear):
@@ -198,7 +201,10 @@ def _tie(book: _Book, one: Bound, index: list[int], tied: list[int], room: int) 
 
 def _blocks(system: NonsmoothSystem, h: float) -> tuple[IntArray, Array, IntArray, Array]:
     """Kinds, bounds of the impulses over h, restitution and friction of all blocks."""
-    rows, numbers, sizes, coefficients = [], [], [], []
+    rows: list[list[int]] = []
+    numbers: list[list[float]] = []
+    sizes: list[int] = []
+    coefficients: list[float] = []
     for number, one in enumerate(system.interactions):
         K, start, groups = one.law.impulses(h), one.components.start, len(sizes)
         for i in range(len(K)):
@@ -207,7 +213,8 @@ def _blocks(system: NonsmoothSystem, h: float) -> tuple[IntArray, Array, IntArra
                 start + int(K.offset[i]), start + int(K.offset[i + 1]),
             ])  # fmt: skip
             impact = one.law.impact == "newton" and K.kind[i] in (cones.NONNEGATIVE, cones.FRICTION)
-            numbers.append([K.lower[i], K.upper[i], one.law.restitution[i] if impact else 0.0])
+            e = float(one.law.restitution[i]) if impact else 0.0
+            numbers.append([float(K.lower[i]), float(K.upper[i]), e])
         sizes += K.group_size.tolist()
         coefficients += K.coefficient.tolist()
     return (
@@ -228,7 +235,7 @@ def _scratch(size: int, groups: int) -> tuple[Any, ...]:
     return tuple(both)
 
 
-def _listed(where: "slice | Array") -> list[int]:
+def _listed(where: Any) -> list[int]:
     if isinstance(where, slice):
         return list(range(where.start, where.stop))
     return [int(k) for k in where]
