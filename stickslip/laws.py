@@ -65,9 +65,20 @@ class Law:
     def impulses(self, h: float) -> ProductSet:
         """The set of the impulses over a step h [s]: bounds are forces and grow with h, cones do not."""
         K = self.K
-        if not (K.kind == cones.INTERVAL).any():
+        if not self._bounded:
             return K
-        return replace(K, lower=h * K.lower, upper=h * K.upper)
+        if h not in self._scaled:
+            self._scaled.clear()  # steps are mostly of one length
+            self._scaled[h] = replace(K, lower=h * K.lower, upper=h * K.upper)
+        return self._scaled[h]
+
+    @cached_property
+    def _bounded(self) -> bool:
+        return bool((self.K.kind == cones.INTERVAL).any())
+
+    @cached_property
+    def _scaled(self) -> dict[float, ProductSet]:
+        return {}
 
     @cached_property
     def restitution(self) -> Array:
@@ -81,8 +92,13 @@ class Law:
         """
         bias = np.zeros(self.size)
         if self.impact == "newton":
-            bias[self.normals] = self.restitution[self.unilateral] * np.minimum(u_before[self.normals], 0.0)
+            bias[self.normals] = self._returned * np.minimum(u_before[self.normals], 0.0)
         return bias
+
+    @cached_property
+    def _returned(self) -> Array:
+        """e of each normal [-]."""
+        return self.restitution[self.unilateral]
 
 
 @dataclass(frozen=True)

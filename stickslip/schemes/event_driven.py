@@ -17,6 +17,7 @@ from stickslip.options import Options, option
 from stickslip.problem.contact import Level
 from stickslip.schemes.event_driven_run import Run
 from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
+from stickslip.systems.mechanical_outputs import WithInput
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import NonsmoothSystem
 
@@ -58,6 +59,11 @@ class EventDriven(Options, Scheme):
     together: float = option(1e-13, "events this close are one", unit="s", low=0.0)
     zeno: float = option(1e-5, "impacts that accumulate within this time are cut short", unit="s", low=0.0)
     crowd: int = option(500, "impacts within `zeno` after which they become plastic", low=2)
+    jam: bool = option(
+        False,
+        "where sliding has no finite force (Painlevé), stop it by an impact without collision, event `jam`;"
+        " otherwise the step ends there and says so",
+    )
     max_events: int = option(100_000, "events in one step after which it is given up", low=1)
     difference: float = option(
         1e-4,
@@ -80,6 +86,11 @@ class EventDriven(Options, Scheme):
                 raise ModelError(
                     f"interaction {one.name!r} is compliant (y depends on lam); event-driven needs rigid"
                     " contacts: use moreau-jean"
+                )
+            if isinstance(one.mechanical, WithInput):
+                raise ModelError(
+                    f"interaction {one.name!r} has forces g(t, q, lam) of its own; event-driven needs forces"
+                    " H lam: use moreau-jean"
                 )
         blocks = system.blocks
         return arrays(

@@ -24,6 +24,10 @@ from stickslip.systems.system import Bound, NonsmoothSystem
 
 STALLED = 20
 """Decisions at one instant after which no consistent one is expected any more."""
+AGAIN, NOISY = 3, 1e4
+"""Decisions at one instant after which rates are trusted less, and how much less."""
+APPROACH = 1e-7
+"""Speed of approach, over that of sliding, with which an impact without collision is posed."""
 STRICT = 1e-9
 """Share of the accelerations at an event that counts as none."""
 
@@ -51,6 +55,7 @@ class Run:
         self.reason, self.stopped = "", False
         self.impacts, self.projection = 0, 0.0
         self.recent: deque[float] = deque(maxlen=options.crowd)
+        self.jammed = -np.inf
         self.here: tuple[float, int] = (-np.inf, 0)
         self.sudden: set[Watched] = set()
 
@@ -72,7 +77,12 @@ class Run:
         """Integrate until the end or the first crossing."""
         options, t = self.options, self.t
         state = np.concatenate([self.q, self.v, np.zeros(flow.components.size)])
-        look = Lookout(t, flow.values(t, state), self._floors(flow, state), options.together)
+        g, slope = flow.values(t, state), flow.slopes(t, state)
+        floors, gaps = self._floors(flow, state), slice(0, len(flow.open))
+        # What opened a little below zero is given the time to rise.
+        rising = slope >= -options.velocity_tolerance
+        floors[gaps] += np.where(rising, np.maximum(-1.001 * g[gaps], 0.0), 0.0)
+        look = Lookout(t, g, slope, floors, options.together)
         crossing = look.start()
         if crossing is not None:
             return crossing
@@ -121,7 +131,7 @@ class Run:
         options = self.options
         derivative = flow(self.t, state)
         force = float(np.abs(derivative[flow.nq + flow.nv :]).max(initial=0.0))
-        kinds = {"gap": 1e-3 * options.gap_tolerance, "speed": 1e-3 * options.velocity_tolerance}
+        kinds = {"gap": 1e-3 * options.gap_tolerance, "speed": options.velocity_tolerance}
         kinds |= dict.fromkeys(("near", "far", "paradox"), 0.0)
         forces = 1e-10 * force + 1e-14 * float(
             np.abs(derivative[flow.nq : flow.nq + flow.nv]).max(initial=0.0)
@@ -161,6 +171,7 @@ class Run:
         if len(self.events) >= self.options.max_events:
             self._fail(f"at t = {self.t:.12g} s, the step has had {len(self.events)} events")
             return
+        self._settle_drift()
         lam = np.zeros(self.system.size)
         lam[flow.components] = flow.forces(self.t, self.q, self.v)[1]
         u, closing, affected = self.motion.u(self.t, self.q, self.v), np.zeros(len(self.pieces), bool), set()
@@ -174,10 +185,7 @@ class Run:
             if crossing.sudden:
                 self.sudden.add(one)
             if one.kind == "paradox":
-                self._fail(
-                    f"at t = {self.t:.12g} s, sliding of {piece.one.name!r} runs into Painlevé's paradox: the"
-                    " matrix of its forces turns singular, and they grow without bound"
-                )
+                self._paradox(piece, u)
                 return
             if one.kind in ("near", "far"):
                 self.modes.direction[where] = u[where] / np.linalg.norm(u[where])
@@ -218,8 +226,10 @@ class Run:
         if any(touching[p.number] and self._strikes(p, u, rest) for p in mine):
             u, pending = self._impact(group, mine, touching, u)
         else:
+            # A gap that shrinks although its rate is positive, within the rate's own error, closes too.
+            still = NOISY * rest if self.here[1] > AGAIN else rest
             for piece in mine:
-                if closing[piece.number] and not self.modes.closed[piece.number] and u[piece.normal] <= rest:
+                if closing[piece.number] and not self.modes.closed[piece.number] and u[piece.normal] <= still:
                     self._close(piece, u)
         if self.stopped:
             return
@@ -276,12 +286,15 @@ class Run:
         if not closed:
             return
         answer = acceleration(self.motion, group, self.modes, self.t, self.q, self.v, self.solver)
+        solved = all(one.ok for one in answer.solves)
+        if not solved and self._slide(closed) and self.options.jam and self.jammed != self.t:
+            self._jam(group, mine)
+            return
         self._keep("acceleration", answer.solves)
-        if answer.reason:
-            self.reason = self.reason or answer.reason
-            if any(not one.ok for one in answer.solves):
-                self.stopped = True
-                return
+        if not solved:
+            self._fail(answer.reason)
+            return
+        self.reason = self.reason or answer.reason
         r, a, d = answer.r, answer.rate, self.modes.direction
         for piece in closed:
             self.lam[piece.components] = r[piece.components]
@@ -303,6 +316,33 @@ class Run:
                 slack = one.mu * r[n] - float(np.linalg.norm(r[where]))
                 if not d[where].any() and size > scale and rho[where].max() * size > slack:
                     d[where] = a[where] / size
+
+    def _slide(self, closed: list[Piece]) -> bool:
+        return any(p.groups and self.modes.direction[p.components].any() for p in closed)
+
+    def _paradox(self, piece: Piece, u: Array) -> None:
+        """Sliding on, the forces would grow without bound."""
+        if not self.options.jam or self.jammed == self.t:
+            self._fail(
+                f"at t = {self.t:.12g} s, sliding of {piece.one.name!r} runs into Painlevé's paradox: the"
+                " matrix of its forces turns singular, and they grow without bound"
+            )
+            return
+        group = next(group for group in self.groups if piece.one in group)
+        self._jam(group, self._of(group))
+
+    def _jam(self, group: list[Bound], mine: list[Piece]) -> None:
+        """An impact without collision: what slides is struck as if it approached, however slowly."""
+        self.jammed = self.t
+        u = self.motion.u(self.t, self.q, self.v)
+        sliding = [p for p in mine if self.modes.closed[p.number] and self._slide([p])]
+        for piece in sliding:
+            speed = max(float(np.linalg.norm(u[g.components])) for g in piece.groups)
+            u[piece.normal] -= APPROACH * speed + 2.0 * self.options.velocity_tolerance
+        self.events.extend(Event(self.t, "jam", piece.one.name) for piece in sliding)
+        self._impact(group, mine, self.modes.closed.copy(), u)
+        self._settle_drift()
+        self._accelerate(group, mine)
 
     def _report(self, mine: list[Piece], before: Modes | None, pending: dict[int, float]) -> None:
         """The events that the change of modes makes, one per interaction and kind."""
