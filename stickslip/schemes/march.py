@@ -1,4 +1,4 @@
-"""Many steps in one compiled call, where everything in them is compiled: the fast form of `step`.
+"""Many steps in one compiled call: the fast form of `step`.
 
 `march` gives the same steps as `MoreauJean.step` one by one, to rounding, each with the judge's residuals, or
 None where it does not know the model or the options. It ends early before a step that it cannot finish; that
@@ -76,7 +76,7 @@ def march(
     scheme: "MoreauJean", system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int,
     tolerance: float, times: Sequence[float] | Array | None = None,
 ) -> March | None:  # fmt: skip
-    """At most `steps` steps of length h from `state`; None where they cannot be compiled.
+    """At most `steps` steps of length h from `state`; None where the march does not know model or options.
 
     `times` are those at which the steps begin and the last one ends [s], `steps` + 1 of them: a clock that
     does not add up rounding. Without them each step begins where the one before ended.
@@ -104,6 +104,8 @@ def march(
         layout.arrays, options, layout.scratch, clock, q, v, z, r, y, u, active, forecast, natural, scaled,
         iterations, newton,
     )  # fmt: skip
+    for one in layout.callbacks:
+        one.let_out()
     ends = slice(1, done + 1)
     last = frozen_state(float(clock[done]), q[done].copy(), v[done].copy(), z[done].copy()) if done else state
     return March(

@@ -151,7 +151,7 @@ class MoreauJean(Options, Scheme):
         self, system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int, tolerance: float,
         times: Sequence[float] | Array | None = None,
     ) -> March | None:  # fmt: skip
-        """At most `steps` steps in one compiled call; None where they cannot be compiled (`march.py`)."""
+        """At most `steps` steps in one compiled call; None where that cannot be (`march.py`)."""
         return march(self, system, state, memory, h, steps, tolerance, times)
 
     def _passage(

@@ -130,6 +130,18 @@ def pendulum():
     )
 
 
+def driven():
+    """Everything in plain Python: an input through T(q), a force with Jacobians by differences."""
+    one = Lagrangian(
+        "cart", M=lambda q: np.diag([1.0 + q[0] ** 2, 2.0]), q0=[0.1, 0.2], v0=[0.0, -1.0],
+        F_int=lambda q, v: [10.0 * q[0] ** 3, 0.1 * v[1]], T=lambda q: [[1.0], [q[0]]],
+        u=lambda t: np.sin(9.0 * t), F_ext=[0.0, -9.81],
+    )  # fmt: skip
+    law = NewtonImpact(e=0.5, mu=0.3, dimension=2)
+    tie = Scleronomous(lambda q: [q[1]], lambda q: [[0.0, 1.0], [1.0, 0.2 * q[0]]])
+    return NonsmoothSystem([one], [Interaction("ground", "cart", tie, law)])
+
+
 def counting():
     one = Lagrangian("puck", M=2.0, q0=[0.0, 0.0], v0=[1.0, 0.0], F_ext=pushed, z=[0.0], z_update=counted)
     law = NewtonImpact(mu=0.4, mu_roll=0.1)
@@ -148,6 +160,7 @@ MODELS = {
     "arm": (arm, 1e-3, 600),
     "pendulum": (pendulum, 1e-3, 200),
     "counting": (counting, 1e-3, 100),
+    "driven": (driven, 1e-3, 400),
 }
 
 
@@ -241,13 +254,37 @@ def test_it_ends_before_a_function_raises():
     assert len(marched(system, MoreauJean(variant="semi-explicit"), 1e-3, 100)) == 11
 
 
+def test_an_interrupt_in_a_function_is_let_out():
+    def stopped(t):
+        if t > 0.0105:
+            raise KeyboardInterrupt
+        return 1.0
+
+    system = NonsmoothSystem([Lagrangian("ball", M=1.0, q0=1.0, F_ext=stopped)])
+    with pytest.raises(KeyboardInterrupt):
+        marched(system, MoreauJean(variant="semi-explicit"), 1e-3, 100)
+    assert len(marched(system, MoreauJean(variant="semi-explicit"), 1e-3, 5)) == 5
+
+
+def test_functions_own_the_arrays_they_are_given():
+    seen = []
+
+    def force(t, q, v):
+        seen.append(q)
+        return -100.0 * q - v
+
+    system = NonsmoothSystem([Lagrangian("mass", M=1.0, q0=1.0, F_int=force)])
+    together = marched(system, MoreauJean(variant="semi-explicit"), 1e-3, 50)
+    seen = seen[-50:]
+    np.testing.assert_array_equal(np.concatenate(seen)[1:], together.q[:-1, 0])
+    assert not any(q.flags.writeable for q in seen)
+
+
 def test_what_it_does_not_know_is_left_to_the_steps():
-    plain = Interaction("floor", "ball", Scleronomous(lambda q: q), NewtonImpact(e=0.9))
     poisson = Interaction("floor", "ball", Scleronomous(itself), PoissonImpact(e=0.9))
-    for tie in (plain, poisson):
-        system = NonsmoothSystem([Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)], [tie])
-        state, scheme = first_state(system), MoreauJean()
-        assert scheme.march(system, state, scheme.begin(system, state, 1e-3), 1e-3, 10, 1e-10) is None
+    system = NonsmoothSystem([Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)], [poisson])
+    state, scheme = first_state(system), MoreauJean()
+    assert scheme.march(system, state, scheme.begin(system, state, 1e-3), 1e-3, 10, 1e-10) is None
     for scheme in (
         MoreauJean(variant="complete"),
         MoreauJean(form="global"),
