@@ -202,6 +202,7 @@ def simulate(
     The last step is shorter if `until` is no multiple of h. A ModelError on the way (a force that gives
     NaN) carries what was done as `.trajectory`, as a SimulationFailure does.
     """
+    from stickslip.schemes.quick import Quick
     from stickslip.simulation.loop import simulate as run
     from stickslip.solvers import registry
 
@@ -211,6 +212,8 @@ def simulate(
         solver = getattr(start, "solver", DEFAULT_SOLVER)
     name = solver if isinstance(solver, str) else type(solver).__name__
     made = registry.make(solver, tolerance=tolerance) if isinstance(solver, str) else solver
+    if solver == DEFAULT_SOLVER:  # small problems in one call, the others by the solver
+        made = Quick(made, tolerance)
     return run(
         system, until=until, h=h, scheme=scheme, solver=made, solver_name=name,
         tolerance=getattr(made, "tolerance", tolerance), record=record, on_failure=on_failure, start=start,

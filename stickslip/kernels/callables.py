@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels.jit import JIT
+from stickslip.kernels.jit import JIT, jit
 
 STEP = float(np.finfo(float).eps) ** (1.0 / 3.0)
 """Relative step of central differences, as `systems/derivatives.py` has it."""
@@ -45,16 +45,16 @@ if JIT:
         whole = types.int64
         return types.none(whole, types.float64, whole, whole, whole, whole), generate
 
-    @numba.njit(cache=True, error_model="numpy")
-    def call(address, t, a, b, z, out):  # type: ignore[no-untyped-def]
-        """out <- the function at `address` at (t, a, b, z).   a, b, z, out contiguous vectors."""
-        _call(address, t, a.ctypes.data, b.ctypes.data, z.ctypes.data, out.ctypes.data)
-
 else:
 
-    def call(address, t, a, b, z, out):  # type: ignore[no-untyped-def]
-        """Without compilation there are no addresses."""
+    def _call(*arguments):  # type: ignore[no-untyped-def, misc]
         raise NotImplementedError("compiled functions are called from compiled kernels only")
+
+
+@jit
+def call(address, t, a, b, z, out):  # type: ignore[no-untyped-def]
+    """out <- the function at `address` at (t, a, b, z).   a, b, z, out contiguous vectors."""
+    _call(address, t, a.ctypes.data, b.ctypes.data, z.ctypes.data, out.ctypes.data)
 
 
 @lru_cache(maxsize=256)
@@ -71,7 +71,9 @@ def adapter(
         return None
     try:
         value = _value(function, uniform, sizes, shape)
-        form = _plain(value, sizes, shape) if derivative == VALUE else _slopes(value, derivative, sizes, shape)
+        form = (
+            _plain(value, sizes, shape) if derivative == VALUE else _slopes(value, derivative, sizes, shape)
+        )
         return numba.cfunc(_SIGNATURE, error_model="numpy")(form)
     except NumbaError:
         return None
@@ -82,7 +84,8 @@ def _value(function: Any, uniform: Any, sizes: tuple[int, int, int], shape: tupl
     chosen = numba.njit(error_model="numpy")(uniform(function))
     vector = types.float64[::1]
     chosen.compile((types.float64, vector, vector, vector))
-    returned = next(iter(chosen.overloads.values())).signature.return_type
+    made: Any = next(iter(chosen.overloads.values()))
+    returned = made.signature.return_type
     total, row = math.prod(shape), len(shape) == 2 and shape[0] == 1
 
     if isinstance(returned, types.Number):
@@ -114,11 +117,9 @@ def _value(function: Any, uniform: Any, sizes: tuple[int, int, int], shape: tupl
         def value(t, a, b, z, out):  # type: ignore[no-untyped-def]
             given = np.asarray(chosen(t, a, b, z))
             fits = given.shape == shape or (given.ndim < 2 and row and given.size == total)
-            k = 0
-            for number in given.flat:
+            for k, number in enumerate(given.flat):
                 if k < total:
                     out[k] = number if fits else np.nan
-                k += 1
 
     value = numba.njit(error_model="numpy")(value)
 
@@ -145,7 +146,9 @@ def _plain(value: Any, sizes: tuple[int, int, int], shape: tuple[int, ...]) -> C
     return plain
 
 
-def _slopes(value: Any, which: int, sizes: tuple[int, int, int], shape: tuple[int, ...]) -> Callable[..., None]:
+def _slopes(
+    value: Any, which: int, sizes: tuple[int, int, int], shape: tuple[int, ...]
+) -> Callable[..., None]:
     """Its derivative by one argument, row by row, as `systems/derivatives.py` has it; taking pointers."""
     rows, moved = math.prod(shape), (1, *sizes)[which]
     na, nb, nz = sizes

@@ -107,10 +107,10 @@ def output_rates(i, ties, index, rows, v, drift, out):
 
 
 @jit
-def activate(ties, blocks, block_numbers, h, components, forecast, active):
+def activate(blocks, block_numbers, h, components, forecast, active):
     """forecast, active of all blocks, and what restitution adds to u⁺; false if something is not finite.
 
-    Active where y + h/2 u_N <= 0 (Siconos Developer's Notes 2017, (11.52)); blocks that do not wait always are.
+    Active where y + h/2 u_N <= 0 (Siconos Developer's Notes 2017, (11.52)); always where they do not wait.
     """
     y, u, bias = components[at.Y_NOW], components[at.U_BEFORE], components[at.BIAS]
     for k in range(y.shape[0]):
@@ -152,14 +152,16 @@ def couple(ties, tied, active, root):
 @jit
 def is_active(i, ties, active):
     """Whether a block of interaction i is active."""
+    found = False
     for b in range(ties[i, at.B0], ties[i, at.B1]):
-        if active[b]:
-            return True
-    return False
+        found = found or active[b]
+    return found
 
 
 @jit
-def collect(leader, ties, tied, blocks, block_numbers, group_size, coefficient, active, root, whole, numbers, map_):
+def collect(
+    leader, ties, tied, blocks, block_numbers, group_size, coefficient, active, root, whole, numbers, map_
+):
     """(blocks, components) of the problem of the systems led by `leader`: its set, and where it stands.
 
     map_ (2, size): component among all, and interaction, of each component of the problem.
@@ -240,13 +242,13 @@ def is_lopsided(n, W):
 
 @jit
 def solve(
-    solver, nb, n, ties, index, map_, rows, responses, components, tolerance, vectors,
-    whole, whole_read, numbers, numbers_read, W, W_read, measures,
+    solver, nb, n, ties, index, map_, rows, responses, components, tolerance, vectors, problem, measures
 ):  # fmt: skip
     """How it ended: impulses of the problem, v_end <- v_free + A⁻¹ H r, pushed <- H r.
 
     solver: `small_contacts.solve_into`, which fills `measures`.
     """
+    whole, whole_read, numbers, numbers_read, W, W_read = problem
     v_free, v_end, pushed = vectors[at.V_FREE], vectors[at.V_END], vectors[at.PUSHED]
     for k in range(n):
         c, i = map_[0, k], map_[1, k]

@@ -19,8 +19,8 @@ SLOPE_BY, SLOPE_SIGN, SLOPE, SLOPE_AT = range(4)
 SLOPE_COLUMNS = 4
 BY_Q, BY_V = 1, 2
 
-# ties: where their coordinates and parameters are listed in `index`, their systems in `tied`, their components
-# and blocks among all, their quantities, room for their rows
+# ties: where their coordinates and parameters are listed in `index` and their systems in `tied`, their
+# components and blocks among all, their quantities, room for their rows
 (
     Q0, Q1, P0, P1, S0, S1, C0, C1, B0, B1, Y, Y_AT, Y_LINEAR, Y_BY_Z, GAPS_ONLY,
     ROWS, ROWS_AT, DRIFT, DRIFT_AT, ROOM,

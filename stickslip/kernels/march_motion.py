@@ -121,7 +121,7 @@ def missing(s, systems, h, vectors, matrices):
 
 @jit
 def linearise(
-    s, systems, terms, slopes, constants, theta, explicit, t, h, z, vectors, matrices, pivots, known, work
+    s, systems, slopes, constants, theta, explicit, t, h, z, vectors, matrices, pivots, known, work
 ):  # fmt: skip
     """A factored and v_free of system s; false where M is not positive or A singular.   known (ns,)."""
     a, b, room = systems[s, at.V0], systems[s, at.V1], systems[s, at.MATRIX]

@@ -15,7 +15,7 @@ from stickslip.kernels.jit import jit
 SWEEPS = 200
 """Most sweeps: problems of a few contacts that need more are for Newton's method."""
 CLOSING = 0.1
-"""Share of the largest free velocity at which a contact may close in a solved problem, as the judge has it."""
+"""Share of the largest free velocity at which a contact may close in a solved problem, the judge's."""
 
 
 @jit
@@ -31,6 +31,13 @@ def solve(
     diagonal = np.empty(n)
     for k in range(n):
         diagonal[k] = W[k * n + k]
+    if n == 1:  # the case met most, in full: the answer of one component does not depend on the guess
+        r[0] = one.one_component(W[0], u_free[0], lower[0], upper[0], r[0])
+        velocities(offset, W, r, u_free, u)
+        measures = residuals.measure(
+            kind, offset, lower, upper, group_offset, group_size, coefficient, diagonal, r_read, u, u_free
+        )
+        return measures, 1, is_solved(measures, tolerance)
     cones.project(kind, offset, lower, upper, group_offset, group_size, coefficient, r, r)
     start, local, bench = local_solves(kind, offset, group_offset, W)
     kappa, done, look = np.zeros(coefficient.shape[0]), 0, 1 if nb == 1 else 0
@@ -137,7 +144,8 @@ def invert(local, at, d):
 
 @jit
 def sweep(
-    kind, offset, lower, upper, group_offset, group_size, coefficient, W, local, start, u_free, r, kappa, bench
+    kind, offset, lower, upper, group_offset, group_size, coefficient, W, local, start, u_free, r, kappa,
+    bench,
 ):  # fmt: skip
     """One sweep over the blocks, each solved exactly.   bench as `local_solves` makes it."""
     q, old, out, n = bench[0], bench[1], bench[2], r.shape[0]

@@ -1,4 +1,4 @@
-"""Many steps in one compiled call, where everything in them is compiled: the fast form of `step`.
+"""Many steps in one compiled call: the fast form of `step`.
 
 `march` gives the same steps as `MoreauJean.step` one by one, to rounding, each with the judge's residuals, or
 None where it does not know the model or the options. It ends early before a step that it cannot finish; that
@@ -57,18 +57,26 @@ class March:
     """Newton iterations [-], shape (steps,)."""
     state: State
     """At the end of the last step; the start if there is none."""
-    memory: Memory
-    """The scheme's memory there."""
 
     def __len__(self) -> int:
         return self.t.shape[0]
+
+    @property
+    def memories(self) -> Memory:
+        """The scheme's memory after each step by name [any], shape (steps, ...) each."""
+        return {"r": self.r, "y": self.y}
+
+    @property
+    def memory(self) -> Memory:
+        """The scheme's memory after the last step."""
+        return {name: rows[-1].copy() for name, rows in self.memories.items()}
 
 
 def march(
     scheme: "MoreauJean", system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int,
     tolerance: float, times: Sequence[float] | Array | None = None,
 ) -> March | None:  # fmt: skip
-    """At most `steps` steps of length h from `state`; None where they cannot be compiled.
+    """At most `steps` steps of length h from `state`; None where the march does not know model or options.
 
     `times` are those at which the steps begin and the last one ends [s], `steps` + 1 of them: a clock that
     does not add up rounding. Without them each step begins where the one before ended.
@@ -81,25 +89,28 @@ def march(
     else:
         clock = np.array(times, float)
     nv, nz, size, blocks = state.v.size, state.z.size, system.size, system.blocks
-    q, v, z, r = (np.empty((steps + 1, n)) for n in (nv, nv, nz, size))
-    q[0], v[0], z[0], r[0] = state.q, state.v, state.z, memory["r"]
-    u, y, forecast = np.empty((steps, size)), np.empty((steps, size)), np.empty((steps, blocks))
+    q, v, z, r, y = (np.empty((steps + 1, n)) for n in (nv, nv, nz, size, size))
+    q[0], v[0], z[0], r[0], y[0] = state.q, state.v, state.z, memory["r"], memory["y"]
+    u, forecast = np.empty((steps, size)), np.empty((steps, blocks))
     active = np.zeros((steps, blocks), np.bool_)
     natural, scaled = np.zeros(steps), np.zeros(steps)
     iterations, newton = np.zeros(steps, np.int64), np.zeros(steps, np.int64)
     thetas = np.array([scheme.weight(one.name) for one in system.systems])
+    options = (
+        thetas, scheme.variant == "semi-explicit", float(h), float(tolerance), float(scheme.newton_tolerance),
+        int(scheme.newton_max),
+    )  # fmt: skip
     done, _ = run(
-        *layout.arrays, thetas, scheme.variant == "semi-explicit", h, tolerance, scheme.newton_tolerance,
-        scheme.newton_max, *layout.scratch, clock, q, v, z, r, u, y, active, forecast, natural, scaled,
+        layout.arrays, options, layout.scratch, clock, q, v, z, r, y, u, active, forecast, natural, scaled,
         iterations, newton,
     )  # fmt: skip
+    for one in layout.callbacks:
+        one.let_out()
+    ends = slice(1, done + 1)
     last = frozen_state(float(clock[done]), q[done].copy(), v[done].copy(), z[done].copy()) if done else state
-    impulses = r[done].copy()
-    impulses.flags.writeable = False
     return March(
-        clock[1 : done + 1], q[1 : done + 1], v[1 : done + 1], z[1 : done + 1], r[1 : done + 1],
-        u[:done], y[:done], active[:done], forecast[:done], np.ones(done, np.bool_),
-        natural[:done], scaled[:done], iterations[:done], newton[:done], last, {"r": impulses},
+        clock[ends], q[ends], v[ends], z[ends], r[ends], u[:done], y[ends], active[:done], forecast[:done],
+        np.ones(done, np.bool_), natural[:done], scaled[:done], iterations[:done], newton[:done], last,
     )  # fmt: skip
 
 
@@ -110,6 +121,7 @@ def _layout(scheme: "MoreauJean", system: NonsmoothSystem, h: float) -> Layout |
         and (scheme.variant == "semi-explicit" or scheme.frame == "start")
         and scheme.activation == "forecast"
         and scheme.form == "reduced"
+        and scheme.projection == "none"
     )
     if not (JIT and known):
         return None

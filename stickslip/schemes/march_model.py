@@ -1,8 +1,8 @@
 """A mechanical model laid out for the compiled march: whole numbers, constants, and users' functions.
 
-Only what the march knows goes in: Lagrangian systems whose quantities are constants or compiled by the user,
-holonomic and linear relations that do not yield, and laws without a second phase of impact. For all else
-there is no layout, and the ordinary step does the work.
+Only what the march knows goes in: Lagrangian systems, holonomic and linear relations that do not yield, and
+laws without a second phase of impact. Functions that the user compiled are called as they are, others are
+called back (`callbacks.py`). For all else there is no layout, and the ordinary step does the work.
 """
 
 from collections.abc import Sequence
@@ -15,6 +15,7 @@ from stickslip.kernels import cones
 from stickslip.kernels import march_layout as at
 from stickslip.kernels.callables import VALUE, adapter
 from stickslip.problem.checks import Array, IntArray
+from stickslip.schemes.callbacks import Callback
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
 from stickslip.systems.mechanical_outputs import Holonomic, Linear
 from stickslip.systems.quantities import MOTION, OUTPUT, UNIFORM, Quantity
@@ -33,9 +34,11 @@ class Layout:
     """A model as the kernels of the march take it."""
 
     arrays: tuple[Any, ...]
-    """systems, terms, slopes, ties, tied, index, blocks, block numbers, group sizes, coefficients, constants."""
+    """Systems, terms, slopes, ties, tied, index, blocks and their numbers, groups, friction, constants."""
     kept: tuple[Any, ...]
     """The adapters behind the addresses, which live as long as this."""
+    callbacks: tuple[Callback, ...]
+    """Those of them that call Python."""
     scratch: tuple[Any, ...]
     """Work arrays of the problem, each twice: to write and to read."""
 
@@ -55,6 +58,7 @@ class _Book:
         self.constants: list[Array] = []
         self.size = 0
         self.kept: list[Any] = []
+        self.callbacks: list[Callback] = []
 
     def constant(self, value: Any) -> int:
         """Where `value` begins among the constants."""
@@ -72,20 +76,25 @@ class _Book:
         if one.constant is not None:
             return 0, self.constant(one.constant)
         of, which = (one, VALUE) if one.difference_of is None else one.difference_of
-        assert of.compiled is not None
-        uniform = UNIFORM[tuple(a in of.wanted for a in arguments)]
-        made = adapter(of.compiled, uniform, sizes, of.shape, which)
+        made = None
+        if of.compiled is not None:
+            uniform = UNIFORM[tuple(a in of.wanted for a in arguments)]
+            made = adapter(of.compiled, uniform, sizes, of.shape, which)
         if made is None:
-            raise _Unknown
+            made = Callback(one, sizes)
+            self.callbacks.append(made)
         self.kept.append(made)
         return int(made.address), 0
 
 
 def _layout(system: NonsmoothSystem, h: float) -> Layout:
     book = _Book()
-    if system.size > LARGEST or not _is_ready(system):
+    if system.size > LARGEST or not _is_known(system):
         raise _Unknown
-    rows, terms, slopes, matrix = [], [], [], 0
+    rows: list[list[int]] = []
+    terms: list[list[int]] = []
+    slopes: list[list[int]] = []
+    matrix = 0
     for body, place in zip(system.systems, system.places, strict=True):
         n = place.v.stop - place.v.start
         assert isinstance(body, Lagrangian)
@@ -120,38 +129,28 @@ def _layout(system: NonsmoothSystem, h: float) -> Layout:
             blocks, numbers, group_size, coefficient, constants,
         ),
         tuple(book.kept),
+        tuple(book.callbacks),
         _scratch(system.size, len(group_size)),
     )  # fmt: skip
 
 
-def _is_ready(system: NonsmoothSystem) -> bool:
-    """Whether every quantity that the march asks for is constant or compiled; asked before anything is made."""
-    wanted: list[Quantity | None] = []
-    for body in system.systems:
-        if type(body) not in (Lagrangian, LagrangianLinear):
-            return False
-        assert isinstance(body, Lagrangian)
-        if body.input is not None:
-            return False
-        wanted += [body.M, body.F_ext, body.z_update, *body.jacobians.values()]
-        wanted += [] if isinstance(body, LagrangianLinear) else [body.F_int, body.N]
-    for one in system.interactions:
-        if type(one.output) not in (Holonomic, Linear) or one.mechanical.compliant:
-            return False
-        if one.law.impact not in ("", "newton"):
-            return False
-        wanted += one.output.quantities
-    sources = [one if one is None or one.difference_of is None else one.difference_of[0] for one in wanted]
-    return all(one is None or one.is_compiled for one in sources)
+def _is_known(system: NonsmoothSystem) -> bool:
+    """Whether systems, relations and laws are such that the march knows."""
+    return all(type(body) in (Lagrangian, LagrangianLinear) for body in system.systems) and all(
+        type(one.output) in (Holonomic, Linear)
+        and not one.mechanical.compliant
+        and one.law.impact in ("", "newton")
+        for one in system.interactions
+    )
 
 
 def _terms(book: _Book, body: Lagrangian, n: int, nz: int) -> list[list[int]]:
-    """F = F_ext - F_int - N, term by term."""
+    """F = F_ext - F_int - N + T u, term by term."""
     found = []
     if isinstance(body, LagrangianLinear):
-        given: tuple[tuple[int, Quantity | None], ...] = ((1, body.F_ext),)
+        given: tuple[tuple[int, Quantity | None], ...] = ((1, body.F_ext), (1, body.input))
     else:
-        given = ((1, body.F_ext), (-1, body.F_int), (-1, body.N))
+        given = ((1, body.F_ext), (-1, body.F_int), (-1, body.N), (1, body.input))
     for sign, one in given:
         if one is not None:
             address, where = book.quantity(one, (n, n, nz), MOTION)
@@ -166,7 +165,8 @@ def _terms(book: _Book, body: Lagrangian, n: int, nz: int) -> list[list[int]]:
 def _slopes(book: _Book, body: Lagrangian, n: int, nz: int) -> list[list[int]]:
     """Derivatives of the forces by q and v."""
     return [
-        [which, -1, *book.quantity(one, (n, n, nz), MOTION)] for (_, which), one in body.jacobians.items()
+        [which, 1 if of == "T u" else -1, *book.quantity(one, (n, n, nz), MOTION)]
+        for (of, which), one in body.jacobians.items()
     ]
 
 
@@ -198,7 +198,10 @@ def _tie(book: _Book, one: Bound, index: list[int], tied: list[int], room: int) 
 
 def _blocks(system: NonsmoothSystem, h: float) -> tuple[IntArray, Array, IntArray, Array]:
     """Kinds, bounds of the impulses over h, restitution and friction of all blocks."""
-    rows, numbers, sizes, coefficients = [], [], [], []
+    rows: list[list[int]] = []
+    numbers: list[list[float]] = []
+    sizes: list[int] = []
+    coefficients: list[float] = []
     for number, one in enumerate(system.interactions):
         K, start, groups = one.law.impulses(h), one.components.start, len(sizes)
         for i in range(len(K)):
@@ -207,7 +210,8 @@ def _blocks(system: NonsmoothSystem, h: float) -> tuple[IntArray, Array, IntArra
                 start + int(K.offset[i]), start + int(K.offset[i + 1]),
             ])  # fmt: skip
             impact = one.law.impact == "newton" and K.kind[i] in (cones.NONNEGATIVE, cones.FRICTION)
-            numbers.append([K.lower[i], K.upper[i], one.law.restitution[i] if impact else 0.0])
+            e = float(one.law.restitution[i]) if impact else 0.0
+            numbers.append([float(K.lower[i]), float(K.upper[i]), e])
         sizes += K.group_size.tolist()
         coefficients += K.coefficient.tolist()
     return (
@@ -228,7 +232,7 @@ def _scratch(size: int, groups: int) -> tuple[Any, ...]:
     return tuple(both)
 
 
-def _listed(where: "slice | Array") -> list[int]:
+def _listed(where: Any) -> list[int]:
     if isinstance(where, slice):
         return list(range(where.start, where.stop))
     return [int(k) for k in where]

@@ -90,8 +90,8 @@ class Recorder:
         self.steps += n
         self.previous = march.state
         rows: Row = {name: getattr(march, name) for name in MARCHED}
-        # A scheme that makes steps together remembers the last impulses and nothing else.
-        rows |= {"h": np.full(n, h), "index": index, "memory/r": march.r, "work": np.full(n, np.nan)}
+        rows |= {"h": np.full(n, h), "index": index, "work": np.full(n, np.nan)}
+        rows |= {f"memory/{name}": values for name, values in march.memories.items()}
         if closes.all() and self._sums is None:
             self._append(rows)
             return
