@@ -10,6 +10,7 @@ velocity before it:
   at least e r_N^c: r = r^c + r^e with r_N^e >= e r_N^c (Pfeiffer & Glocker 1996, chapter 8).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,16 +27,26 @@ BoolArray = NDArray[np.bool_]
 Coefficients = float | Sequence[float]
 
 
-class Law:
+class Law(ABC):
     """What every law offers."""
 
     impact: ClassVar[str] = ""
     """`newton`, `poisson`, or nothing for a law without impacts."""
 
-    @cached_property
+    def __post_init__(self) -> None:
+        try:
+            self._check()
+            _ = self.K
+        except ProblemError as error:
+            raise ProblemError(f"{type(self).__name__}: {error}") from None
+
+    def _check(self) -> None:  # noqa: B027 (most laws are checked by making their set)
+        """Refuse fields that make no law."""
+
+    @property
+    @abstractmethod
     def K(self) -> ProductSet:
         """The set of the multipliers."""
-        raise NotImplementedError
 
     @property
     def size(self) -> int:
@@ -55,9 +66,20 @@ class Law:
     def impulses(self, h: float) -> ProductSet:
         """The set of the impulses over a step h [s]: bounds are forces and grow with h, cones do not."""
         K = self.K
-        if not (K.kind == cones.INTERVAL).any():
+        if not self._bounded:
             return K
-        return replace(K, lower=h * K.lower, upper=h * K.upper)
+        if h not in self._scaled:
+            self._scaled.clear()  # steps are mostly of one length
+            self._scaled[h] = replace(K, lower=h * K.lower, upper=h * K.upper)
+        return self._scaled[h]
+
+    @cached_property
+    def _bounded(self) -> bool:
+        return bool((self.K.kind == cones.INTERVAL).any())
+
+    @cached_property
+    def _scaled(self) -> dict[float, ProductSet]:
+        return {}
 
     @cached_property
     def restitution(self) -> Array:
@@ -71,8 +93,13 @@ class Law:
         """
         bias = np.zeros(self.size)
         if self.impact == "newton":
-            bias[self.normals] = self.restitution[self.unilateral] * np.minimum(u_before[self.normals], 0.0)
+            bias[self.normals] = self._returned * np.minimum(u_before[self.normals], 0.0)
         return bias
+
+    @cached_property
+    def _returned(self) -> Array:
+        """e of each normal [-]."""
+        return self.restitution[self.unilateral]
 
 
 @dataclass(frozen=True)
@@ -108,21 +135,33 @@ class Mixed(Law):
     inequalities: int
     """Number of complementary components."""
 
+    def _check(self) -> None:
+        count("equalities", self.equalities, 0)
+        count("inequalities", self.inequalities, 0)
+        if self.equalities + self.inequalities == 0:
+            raise ProblemError("it has no components")
+
     @cached_property
     def K(self) -> ProductSet:
-        equalities = count("equalities", self.equalities, 0)
-        set_ = nonnegative(count("inequalities", self.inequalities, 0))
-        return free(equalities) + set_ if equalities else set_
+        others = nonnegative(self.inequalities)
+        return free(self.equalities) + others if self.equalities else others
 
 
 @dataclass(frozen=True)
 class Box(Law):
-    """-y in the normal cone of [lower, upper] at lam; bounds may be infinite."""
+    """-y in the normal cone of [lower, upper] at lam; bounds may be infinite.
+
+    In mechanics it is a law on the velocity and always active, bounds being forces: dry friction of a joint
+    is Box(-f, f). A contact that waits for its gap is Complementarity or NewtonImpact.
+    """
 
     lower: Coefficients
     """Lower bounds [unit of lam], one per component."""
     upper: Coefficients
     """Upper bounds [unit of lam], one per component."""
+
+    def _check(self) -> None:
+        _settle(self, "lower", "upper")
 
     @cached_property
     def K(self) -> ProductSet:
@@ -139,11 +178,21 @@ class Relay(Law):
     level: Coefficients = 1.0
     """Largest |lam| [unit of lam], one per component."""
     components: int = 1
-    """Number of components."""
+    """Number of components; with several levels, as many as those."""
+
+    def _check(self) -> None:
+        _settle(self, "level")
+        level = floats("level", self.level).reshape(-1)
+        if not ((level >= 0.0) & np.isfinite(level)).all():
+            raise ProblemError(f"level is {self.level}; it must be finite and not negative")
+        count("components", self.components, 1)
+        if level.size > 1 and self.components not in (1, level.size):
+            raise ProblemError(f"level has {level.size} entries for {self.components} components")
 
     @cached_property
     def K(self) -> ProductSet:
-        level = np.broadcast_to(floats("level", self.level), (count("components", self.components, 1),))
+        level = floats("level", self.level).reshape(-1)
+        level = np.broadcast_to(level, (max(level.size, self.components),))
         return interval(-level, level)
 
 
@@ -162,17 +211,22 @@ class _Impact(Law):
     contacts: int = 1
     """Number of contacts that share the law and the relation."""
 
-    def __post_init__(self) -> None:
+    def _check(self) -> None:
+        contacts = count("contacts", self.contacts, 1)
+        _settle(self, "e", "mu", "mu_roll")
         e = floats("e", self.e).reshape(-1)
         if not ((e >= 0.0) & (e <= 1.0)).all():
-            raise ProblemError(f"{type(self).__name__}: e is {self.e}; restitution lies in [0, 1]")
-        if e.size not in (1, count("contacts", self.contacts, 1)):
-            raise ProblemError(f"{type(self).__name__}: e has {e.size} entries for {self.contacts} contacts")
+            raise ProblemError(f"e is {self.e}; restitution lies in [0, 1]")
+        for name in ("e", "mu", "mu_roll"):
+            size = int(np.size(getattr(self, name)))
+            if size not in (1, contacts):
+                raise ProblemError(f"{name} has {size} entries for {contacts} contacts")
+        if self.dimension not in (2, 3):
+            raise ProblemError(f"dimension is {self.dimension}; it is 2 or 3")
         if self.mu is None and self.mu_roll is not None:
-            raise ProblemError(f"{type(self).__name__}: mu_roll needs mu as well (0 for no sliding friction)")
+            raise ProblemError("mu_roll needs mu as well (0 for no sliding friction)")
         if self.mu_roll is not None and self.dimension != 3:
-            raise ProblemError(f"{type(self).__name__}: rolling friction is in three dimensions")
-        _ = self.K
+            raise ProblemError("rolling friction is in three dimensions")
 
     @cached_property
     def K(self) -> ProductSet:
@@ -202,3 +256,13 @@ class PoissonImpact(_Impact):
     """Unilateral contact whose compression impulse is given back e-fold in a second phase."""
 
     impact: ClassVar[str] = "poisson"
+
+
+def _settle(law: Law, *names: str) -> None:
+    """Make the coefficients of a law numbers and tuples: what a user's list becomes later does not matter."""
+    for name in names:
+        value = getattr(law, name)
+        if value is not None:
+            array = floats(name, value)
+            settled = float(array) if array.ndim == 0 else tuple(float(x) for x in array.reshape(-1))
+            object.__setattr__(law, name, settled)

@@ -1,4 +1,4 @@
-"""What there is to say about a problem file, as data."""
+"""What there is to say about a file, as data."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from stickslip.files import ProblemRecord
     from stickslip.problem.sets import ProductSet
     from stickslip.problem.solution import Problem
+    from stickslip.simulation.trajectory import Trajectory
 
 
 def describe(path: Path, record: ProblemRecord) -> dict[str, Any]:
@@ -26,6 +27,33 @@ def describe(path: Path, record: ProblemRecord) -> dict[str, Any]:
         "solution": judged(record),
         "guesses": len(record.guesses),
         "fingerprint": fingerprint(problem),
+    }
+
+
+def describe_run(path: Path, run: Trajectory) -> dict[str, Any]:
+    """A trajectory; the JSON object of `stickslip info`."""
+    from collections import Counter
+
+    return {
+        "file": str(path),
+        "kind": "trajectory",
+        "systems": {part.name: part.kind for part in run.model.systems},
+        "interactions": {part.name: part.law for part in run.model.interactions},
+        "scheme": run.scheme,
+        "scheme_options": run.scheme_options,
+        "solver": run.solver,
+        "tolerance": run.tolerance,
+        "span": [float(run.t[0]), float(run.t[-1])],
+        "h": run.clock.h,
+        "records": len(run),
+        "steps": run.steps,
+        "missed": run.missed,
+        "natural": float(run.natural.max()),
+        "natural_scaled": float(run.natural_scaled.max()),
+        "penetration": run.penetration,
+        "energy": [float(run.energy[0]), float(run.energy[-1])],
+        "contact_work": float(run.contact_work[-1] - run.contact_work[0]),
+        "events": dict(sorted(Counter(event.kind for event in run.events).items())),
     }
 
 

@@ -1,11 +1,12 @@
-"""`stickslip info`: what a problem file holds."""
+"""`stickslip info`: what a file holds, a problem or a trajectory."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from stickslip.cli.errors import ExitCode, InputError, complain
-from stickslip.cli.facts import describe, expected
+from stickslip.cli.facts import describe, describe_run, expected
 from stickslip.cli.load import load
 from stickslip.cli.parameters import Existence, Files, Json, Kind
 from stickslip.cli.progress import watch
@@ -15,7 +16,7 @@ from stickslip.cli.tables import pairs, print_json
 def info(
     files: Files, /, *, kind: Kind | None = None, existence: Existence = False, json: Json = False
 ) -> int:
-    """Show what problem files hold: kind, sizes, storage, stored answers.
+    """Show what files hold: kind, sizes, storage, stored answers; the run of a trajectory.
 
     A stored solution is judged now, whatever the file says of it. The fingerprint
     is that of the numbers of the problem, however they are stored.
@@ -28,11 +29,12 @@ def info(
       stickslip info pile.dat --kind global
       stickslip info *.hdf5 --json
       stickslip info pile.hdf5 --existence
+      stickslip info ball.h5
 
     Parameters
     ----------
     files
-        Problem files, .hdf5 or .dat.
+        Problem files, .hdf5 or .dat, and trajectories, .h5 or .hdf5.
     kind
         What a .dat file holds, where its name does not say.
     existence
@@ -44,8 +46,7 @@ def info(
     for path in files:
         try:
             with watch(f"reading {path}", quiet=json):
-                record = load(path, kind)
-                reports.append(describe(path, record) | (expected(record) if existence else {}))
+                reports.append(_report(path, kind, existence))
         except InputError as error:
             complain(str(error))
             reports.append({"file": str(path), "error": str(error)})
@@ -56,8 +57,44 @@ def info(
         for k, report in enumerate(good):
             if k:
                 print()
-            pairs(report["file"], _rows(report))
+            pairs(report["file"], _run_rows(report) if report["kind"] == "trajectory" else _rows(report))
     return ExitCode.BAD_INPUT if any("error" in report for report in reports) else ExitCode.FINE
+
+
+def _report(path: Path, kind: Kind | None, existence: bool) -> dict[str, Any]:
+    from stickslip.files import FormatError
+    from stickslip.files.trajectories import is_trajectory, read_trajectory
+
+    if is_trajectory(path):
+        try:
+            return describe_run(path, read_trajectory(path))
+        except FormatError as error:
+            raise InputError(str(error)) from None
+    record = load(path, kind)
+    return describe(path, record) | (expected(record) if existence else {})
+
+
+def _run_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """The lines of a report of a trajectory for a reader."""
+    start, end = report["span"]
+    given = ", ".join(f"{name}={value}" for name, value in report["scheme_options"].items())
+    start_energy, end_energy = report["energy"]
+    return [
+        ("kind", "trajectory"),
+        ("systems", ", ".join(f"{name} ({kind})" for name, kind in report["systems"].items())),
+        *((f"interaction {name}", law) for name, law in report["interactions"].items()),
+        ("scheme", report["scheme"] + (f" ({given})" if given else "")),
+        ("solver", f"{report['solver']}, tolerance {report['tolerance']:g}"),
+        ("time", f"{start:g} to {end:g} s, h = {report['h']:g} s"),
+        (
+            "records",
+            f"the start and {report['records'] - 1} of {report['steps']} steps, {report['missed']} missed",
+        ),
+        ("worst residual", f"natural {report['natural']:.2e}, natural_scaled {report['natural_scaled']:.2e}"),
+        ("penetration", f"{report['penetration']:.3g} m"),
+        ("energy", f"{start_energy:.6g} to {end_energy:.6g} J, contacts did {report['contact_work']:.6g} J"),
+        ("events", ", ".join(f"{count} {kind}" for kind, count in report["events"].items()) or "none"),
+    ]
 
 
 def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from cyclopts import App, CycloptsError, Parameter
 from stickslip import __version__
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
 
-VERBS = ("info", "solve", "convert", "solvers", "demo", "study")
+VERBS = ("info", "solve", "convert", "solvers", "run", "demo", "study")
 """One module of this room each, with a function of that name."""
 
 NARROWEST = 20
@@ -25,8 +25,8 @@ HELP = """Nonsmooth contact dynamics: exact friction, every answer certified.
 
 Problems are read from FCLIB files (.hdf5) and from text files (.dat).
 
-Exit status: 0 fine; 1 a solve missed its tolerance; 2 bad input, with one
-sentence on stderr."""
+Exit status: 0 fine; 1 a solve missed its tolerance or a run its facts; 2 bad
+input, with one sentence on stderr."""
 
 
 def build() -> App:

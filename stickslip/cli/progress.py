@@ -11,6 +11,9 @@ Progress = Callable[[int, float], None]
 Parts = Callable[[str, int, int], None]
 """Called with what is going on, how many parts of the work are done and how many there are."""
 
+Time = Callable[[float, float], None]
+"""Called with the time that a simulation has reached, and its end [s]."""
+
 
 @contextmanager
 def watch(what: str, quiet: bool = False) -> Iterator[Progress | None]:
@@ -46,6 +49,30 @@ def watch_parts(what: str) -> Iterator[Parts | None]:
 
         def report(part: str, done: int, total: int) -> None:
             bar.update(task, description=f"{what}: {part}", completed=done, total=total)
+
+        yield report
+
+
+@contextmanager
+def watch_time(what: str) -> Iterator[Time | None]:
+    """Show how far a simulation is; None where `watch` gives it."""
+    console = _terminal()
+    if console is None:
+        yield None
+        return
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()
+    with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        shown = [-float("inf")]
+
+        def report(t: float, until: float) -> None:
+            # A bar moves by a five-hundredth at least: steps may take microseconds.
+            if t - shown[0] >= abs(until) / 500.0 or t >= until:
+                shown[0] = t
+                bar.update(task, description=f"{what}: t = {t:.4g} s", completed=t, total=until)
 
         yield report
 

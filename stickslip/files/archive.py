@@ -32,6 +32,8 @@ def read_archive(path: Path, content: bytes) -> ProblemRecord:
     with Source(path, content) as source:
         roots = [name for name in (*FCLIB_ROOTS, OWN_ROOT) if source.has(source.root, name)]
         if len(roots) != 1:
+            if source.has(source.root, "stickslip_trajectory"):
+                source.fail("/", "a problem", "a trajectory: read it with read_trajectory")
             wanted = "one of the groups " + ", ".join((*FCLIB_ROOTS, OWN_ROOT))
             source.fail("/", wanted, " and ".join(roots) or "none of them")
         group = source.group(source.root, roots[0])

@@ -32,7 +32,7 @@ def read_record(path: str | PathLike[str], kind: str | None = None) -> ProblemRe
     path = Path(path)
     if kind is not None and kind not in KINDS:
         raise FormatError.at(path, "the argument kind", "one of " + ", ".join(KINDS), repr(kind))
-    content = _content(path)
+    content = file_content(path)
     if not content.startswith(SIGNATURE):
         return read_dat(path, content, kind)
     from stickslip.files.archive import read_archive
@@ -68,10 +68,10 @@ def write(path: str | PathLike[str], problem: Problem | ProblemRecord, *, storag
         from stickslip.files.archive import write_archive
 
         content = write_archive(path, record)
-    _replace(path, content)
+    replace_file(path, content)
 
 
-def _content(path: Path) -> bytes:
+def file_content(path: Path) -> bytes:
     """The bytes of a regular file: pipes and devices may never end."""
     try:
         mode = path.stat().st_mode
@@ -87,7 +87,7 @@ def _content(path: Path) -> bytes:
         raise FormatError.at(path, "the file", "a readable file", f"this: {error}") from None
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace_file(path: Path, content: bytes) -> None:
     """Put `content` at `path` in one step, so that a write cut short destroys nothing."""
     path = path.resolve()  # a link stays a link
     if path.exists() and not path.is_file():

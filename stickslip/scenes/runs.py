@@ -10,12 +10,18 @@ from stickslip.scenes.scenario import Scenario
 RUNS: dict[str, str] = {
     "ball-chain": "stickslip.scenes.balls:ball_chain",
     "bouncing-ball": "stickslip.scenes.balls:bouncing_ball",
+    "bridge-filter": "stickslip.scenes.circuits:bridge_filter",
     "cam": "stickslip.scenes.cam:cam",
     "coulomb-oscillator": "stickslip.scenes.spring_block:coulomb_oscillator",
+    "diode-bridge": "stickslip.scenes.circuits:diode_bridge",
+    "filippov": "stickslip.scenes.relays:filippov",
     "incline-block": "stickslip.scenes.incline_block:incline_block",
     "moving-wall": "stickslip.scenes.moving_wall:moving_wall",
     "painleve": "stickslip.scenes.painleve:painleve",
+    "relay": "stickslip.scenes.relays:relay",
+    "rlc-diode": "stickslip.scenes.circuits:rlc_diode",
     "slider-crank": "stickslip.scenes.slider_crank:slider_crank",
+    "sliding-mode": "stickslip.scenes.relays:sliding_mode",
     "stick-slip": "stickslip.scenes.spring_block:stick_slip",
     "woodpecker": "stickslip.scenes.woodpecker:woodpecker",
 }

@@ -1,4 +1,4 @@
-"""Euler-Moreau for first-order systems: M ẋ = f(t, x) + r, y = h(t, x, lam), r = g(t, x, lam), law on (y, lam).
+"""Euler-Moreau for first-order systems: M ẋ = f(t, x) + r, y = h(t, x, lam), r = g(t, x, lam).
 
 Siconos Developer's Notes 2017, chapter 9: the standard theta-gamma scheme (9.5), the full one (9.6) with the
 relation at k + gamma, and its midpoint variant (9.7). The multipliers lam are not impulses: they are not
@@ -36,7 +36,10 @@ class EulerMoreau(Options, Scheme):
         choices=("end", "gamma", "midpoint"),
     )
     newton_tolerance: float = option(
-        1e-11, "largest correction still due, over the state, at which Newton's loop ends", low=0.0, open_low=True
+        1e-11,
+        "largest correction still due, over the state, at which Newton's loop ends",
+        low=0.0,
+        open_low=True,
     )
     newton_limit: int = option(30, "most Newton iterations in a step", low=1)
 

@@ -2,9 +2,9 @@
 
 All variants of the scheme are one equation,
 
-    M (x - x_k) = h F(x) + h (w r + r_old),   y = h(s, x_s, lam),   r = g(s, x_s, lam),   x_s = x_k + rho (x - x_k)
+    M (x - x_k) = h F(x) + h (w r + r_old),   y = h(s, x_s, lam),   r = g(s, x_s, lam)
 
-with the law on (y, lam) at the time s = t_k + rho h:
+with the law on (y, lam) at the time s = t_k + rho h and the state x_s = x_k + rho (x - x_k):
 
 - relation at the end, (9.5):     w = gamma, rho = 1,     r_old = (1 - gamma) r_k;
 - full theta-gamma scheme, (9.6): w = 1,     rho = gamma, r_old = 0;
@@ -25,7 +25,7 @@ import numpy as np
 
 from stickslip.problem.checks import Array
 from stickslip.problem.solution import Solution
-from stickslip.schemes.euler_moreau_parts import Factors, Part
+from stickslip.schemes.euler_moreau_parts import Factors, Part, Tie
 from stickslip.schemes.step import Solver
 from stickslip.systems.derivatives import differences
 from stickslip.systems.quantities import ModelError
@@ -117,7 +117,9 @@ class Carried:
     """Why the loop failed, where it did."""
 
 
-def carried(part: Part, begin: Begin, weights: Weights, solver: Solver, tolerance: float, limit: int) -> Carried:
+def carried(
+    part: Part, begin: Begin, weights: Weights, solver: Solver, tolerance: float, limit: int
+) -> Carried:
     """The part carried over one step."""
     step = _Step(part, begin, weights)
     point = step.at(begin.x, begin.lam)
@@ -126,19 +128,22 @@ def carried(part: Part, begin: Begin, weights: Weights, solver: Solver, toleranc
     solves: tuple[Solution, ...] = ()
     error = np.inf
     for newton in range(1, limit + 1):
-        linear = step.linearised(point)
+        try:
+            linear = step.linearised(point)
+        except ModelError as fault:
+            if newton == 1 and not isinstance(fault, _SingularStepError):
+                raise
+            return Carried(point, solves, newton, f"Newton's loop cannot go on: {fault}")
         s = linear.correction(point.R)
         x, lam, y = point.x - s, point.lam, point.y
         if part.K is not None:
             b = point.y - linear.C @ s - linear.A @ point.lam
-            if not (np.isfinite(b).all() and np.isfinite(linear.A).all()):
-                raise step.fault(point)
             solution = solver.solve(part.problem(linear.A, b), guess=point.lam)
             solves, lam, y = (solution,), solution.r, solution.u
             x = x + linear.reach @ (lam - point.lam)
         following = step.at(x, lam)
         if not step.finite(following):
-            return Carried(point, solves, newton, f"Newton's loop left the model: {step.fault(following)}")
+            return Carried(point, solves, newton, f"Newton's loop cannot go on: {step.fault(following)}")
         point = following
         error = step.error(point, y, linear)
         if error <= tolerance:
@@ -148,6 +153,10 @@ def carried(part: Part, begin: Begin, weights: Weights, solver: Solver, toleranc
         f" the tolerance is {tolerance:.0e}; take a smaller step"
     )
     return Carried(point, solves, limit, reason)
+
+
+class _SingularStepError(ModelError):
+    """An iteration matrix that is singular for this h, though M is not: a shorter step helps."""
 
 
 class _Step:
@@ -180,7 +189,7 @@ class _Step:
         r, y = np.zeros_like(x), np.zeros_like(lam)
         inner = begin.x + weights.rho * moved
         for tie in self.part.ties:
-            output, arguments = tie.bound.flow, self._arguments(tie.x, tie.lam, tie.bound.z, inner, lam)
+            output, arguments = tie.bound.flow, self._arguments(tie, inner, lam)
             y[tie.lam] = output.h(*arguments)
             r[tie.x] += output.g(*arguments)
         R -= (begin.h * weights.w) * r
@@ -197,7 +206,7 @@ class _Step:
         K: Array | None = None
         for tie in part.ties:
             output = tie.bound.flow
-            arguments = self._arguments(tie.x, tie.lam, tie.bound.z, inner, point.lam)
+            arguments = self._arguments(tie, inner, point.lam)
             C[tie.lam, tie.x] = weights.rho * output.C(*arguments)
             B[tie.x, tie.lam] = output.B(*arguments)
             D[tie.lam, tie.lam] = output.D(*arguments)
@@ -216,12 +225,18 @@ class _Step:
         reach, A = np.zeros((n, m)), D.copy()
         for where, block in zip(wheres, blocks, strict=True):
             factors = Factors(block)
-            if factors.singular or not np.isfinite(block).all():
-                raise self._singular(point, where)
+            if not np.isfinite(block).all():
+                raise self.fault(point)
+            if factors.singular:
+                raise self._blamed(point) or _SingularStepError(
+                    f"{part.names}: at t = {begin.t:.9g} s, M - h theta df/dx is singular for h = {h:.9g} s"
+                )
             cells.append((where, factors))
             # h w rho C_a^j W_j⁻¹ B_b^j, summed over the systems j that interactions a and b share
             reach[where] = (h * weights.w) * factors.solve(B[where])
             A += C[:, where] @ reach[where]
+        if not (np.isfinite(A).all() and np.isfinite(C).all()):
+            raise self.fault(point)
         return Linearised(tuple(cells), reach, C, D, A)
 
     def error(self, point: Point, y: Array, linear: Linearised) -> float:
@@ -245,7 +260,14 @@ class _Step:
         return bool(np.isfinite(point.R).all() and np.isfinite(point.y).all() and np.isfinite(point.x).all())
 
     def fault(self, point: Point) -> ModelError:
-        """What is not finite, by system or interaction, time and quantity."""
+        """Why an iterate is not finite, by system or interaction, time and quantity."""
+        begin = self.begin
+        return self._blamed(point) or ModelError(
+            f"{self.part.names}: at t = {begin.t:.9g} s, a step of {begin.h:.9g} s overflows"
+        )
+
+    def _blamed(self, point: Point) -> ModelError | None:
+        """The first quantity that is not finite, or the mass that is singular, if there is one."""
         begin, weights = self.begin, self.weights
         mean = begin.x + weights.theta * (point.x - begin.x)
         inner = begin.x + weights.rho * (point.x - begin.x)
@@ -261,7 +283,7 @@ class _Step:
                     return error
         for tie in self.part.ties:
             output = tie.bound.flow
-            arguments = self._arguments(tie.x, tie.lam, tie.bound.z, inner, point.lam)
+            arguments = self._arguments(tie, inner, point.lam)
             for what in ("h", "g", "C", "D", "B", "K"):
                 value = getattr(output, what)(*arguments)
                 if value is not None and not np.isfinite(value).all():
@@ -269,7 +291,7 @@ class _Step:
                         f"interaction {tie.bound.name!r}: at t = {self.t_relation:.9g} s,"
                         f" {what} is not finite: {value}"
                     )
-        return ModelError(f"{self.part.names}: at t = {begin.t:.9g} s, the step overflows")
+        return None
 
     def _iteration_matrix(self, k: int, x: Array, moved: Array) -> Array:
         """M - h theta ∂f/∂x of one system, with the derivative of M(x) (x - x_k) where M depends on x."""
@@ -281,28 +303,21 @@ class _Step:
             return W
         at = (self.t_theta, mean) if weights.midpoint else (self.t_end, x[own])
         W -= (begin.h * theta) * flow.system.rate_dx(*at, z)
-        if moved[own].any() and flow.system.mass(self.t_theta, begin.x[own], z) is not flow.system.mass(
-            self.t_theta, mean, z
-        ):
-            step = moved[own]
+        step = moved[own]
+        if step.any() and not self._constant_mass(k):
             momentum = differences(lambda t, a, b, c: flow.system.mass(t, a, c) @ step, 1, step.shape[0])
             W += theta * momentum(self.t_theta, mean, step, z)
         return W
 
-    def _arguments(
-        self, x: Array, lam: slice, z: slice | Array, states: Array, multipliers: Array
-    ) -> tuple[float, Array, Array, Array]:
-        return self.t_relation, states[x], multipliers[lam], self.begin.z[z]
+    def _constant_mass(self, k: int) -> bool:
+        """Whether M of one system does not depend on x: a constant is the same array wherever it is asked."""
+        flow = self.part.flows[k]
+        x, z = self.begin.x[flow.x], self.begin.z[flow.place.z]
+        return flow.system.mass(self.t_theta, x, z) is flow.system.mass(self.t_end, x, z)
 
-    def _singular(self, point: Point, where: slice) -> ModelError:
-        fault = self.fault(point)
-        if "overflows" not in str(fault):
-            return fault
-        names = ", ".join(repr(f.system.name) for f in self.part.flows if f.x.start >= where.start and f.x.stop <= where.stop)
-        return ModelError(
-            f"system {names}: at t = {self.begin.t:.9g} s, M - h theta df/dx is singular for"
-            f" h = {self.begin.h:.9g} s; take another step or theta"
-        )
+    def _arguments(self, tie: Tie, x: Array, lam: Array) -> tuple[float, Array, Array, Array]:
+        """What the functions of a relation take, from the states and multipliers of the part."""
+        return self.t_relation, x[tie.x], lam[tie.lam], self.begin.z[tie.bound.z]
 
 
 def _over(a: float, b: float) -> float:

@@ -100,9 +100,7 @@ def _part(system: NonsmoothSystem, numbers: tuple[int, ...], bounds: list[Bound]
             states.append(np.arange(mine.start, mine.stop))
             columns[k] = slice(column, column + mine.stop - mine.start)
             column = columns[k].stop
-        ties.append(
-            Tie(bound, np.concatenate(states), columns, slice(component, component + bound.law.size))
-        )
+        ties.append(Tie(bound, np.concatenate(states), columns, slice(component, component + bound.law.size)))
         component += bound.law.size
     lam = [np.arange(b.components.start, b.components.stop) for b in bounds]
     K: ProductSet | None = None

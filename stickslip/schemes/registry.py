@@ -41,6 +41,8 @@ class Entry:
 
 
 _SCHEMES = "stickslip.schemes."
+COMPOSITE = (_SCHEMES + "composite", "Composite")
+"""The scheme that a choice of one scheme per system becomes."""
 
 _TABLE = {
     entry.name: entry
@@ -79,25 +81,41 @@ def make(name: str, **options: Any) -> Scheme:
 
 
 def described(scheme: Scheme) -> tuple[str, dict[str, Any]]:
-    """Name and options of a scheme, as `make` takes them; the name of its class where it has no line."""
+    """Name and options of a scheme, as `remade` takes them; the name of its class where it has no line."""
     kind = type(scheme)
+    if (kind.__module__, kind.__name__) == COMPOSITE:
+        parts = {name: described(one) for name, one in scheme.schemes.items()}  # type: ignore[attr-defined]
+        return "composite", {name: {"scheme": one, "options": given} for name, (one, given) in parts.items()}
     name = next(
         (e.name for e in _TABLE.values() if (e.module, e.cls) == (kind.__module__, kind.__name__)),
         kind.__name__,
     )
     if not is_dataclass(scheme):
         return name, {}
-    return name, {spec.name: getattr(scheme, spec.name) for spec in fields(scheme)}
+    return name, {spec.name: _plain(getattr(scheme, spec.name)) for spec in fields(scheme)}
 
 
-def chosen(scheme: "str | Scheme | Mapping[str, str | Scheme]") -> Scheme:
+def remade(name: str, options: Mapping[str, Any]) -> Scheme:
+    """The scheme that `described` told of; a ModelError where that cannot be."""
+    try:
+        if name == "composite":
+            return chosen({key: remade(one["scheme"], one["options"]) for key, one in options.items()})
+        return make(name, **options)
+    except (KeyError, TypeError, ValueError):
+        raise ModelError(
+            f"the scheme {name} cannot be made again from its options: give scheme=..."
+        ) from None
+
+
+def chosen(scheme: str | Scheme | Mapping[str, str | Scheme]) -> Scheme:
     """The scheme that a name, a scheme, or one of either per system stands for."""
     if isinstance(scheme, str):
         return make(scheme)
     if isinstance(scheme, Mapping):
-        from stickslip.schemes.composite import Composite  # type: ignore[import-not-found, unused-ignore]
-
-        composite: Scheme = Composite({name: chosen(one) for name, one in scheme.items()})
+        module, name = COMPOSITE
+        composite: Scheme = getattr(import_module(module), name)(
+            {k: chosen(one) for k, one in scheme.items()}
+        )
         return composite
     if not all(callable(getattr(scheme, verb, None)) for verb in ("begin", "step", "levels")):
         raise ModelError(
@@ -105,3 +123,14 @@ def chosen(scheme: "str | Scheme | Mapping[str, str | Scheme]") -> Scheme:
             " or one of them per system: {'ball': 'moreau-jean'}"
         )
     return scheme
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON gives it back, so that options read from a file compare equal."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, bool | int | float | str | None):
+        return value
+    return value.tolist() if hasattr(value, "tolist") else repr(value)

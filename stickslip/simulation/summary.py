@@ -1,8 +1,11 @@
 """A trajectory in a few lines."""
 
+from typing import Any
+
 import numpy as np
 
 from stickslip.kernels import cones
+from stickslip.schemes import registry
 from stickslip.simulation.trajectory import Trajectory
 
 
@@ -21,7 +24,7 @@ def penetration(trajectory: Trajectory) -> float:
 def summary(trajectory: Trajectory) -> str:
     """What was simulated, how, and how well."""
     model, n = trajectory.model, len(trajectory)
-    options = ", ".join(f"{name}={value}" for name, value in trajectory.scheme_options.items())
+    options = ", ".join(f"{name}={value}" for name, value in _unusual(trajectory).items())
     lines = [
         ("systems", ", ".join(f"{s.name} ({s.kind})" for s in model.systems)),
         ("interactions", ", ".join(i.name for i in model.interactions) or "none"),
@@ -39,6 +42,14 @@ def summary(trajectory: Trajectory) -> str:
         lines.append(("energy", f"{start:.6g} J to {end:.6g} J; contacts did {work[-1] - work[0]:.6g} J"))
     lines.append(("events", _events(trajectory)))
     return "\n".join([f"trajectory of {n} records", *(f"  {name:<13}{text}" for name, text in lines)])
+
+
+def _unusual(trajectory: Trajectory) -> dict[str, Any]:
+    """Options of the scheme that are not what they are by default."""
+    if trajectory.scheme not in registry.names():
+        return trajectory.scheme_options
+    _, defaults = registry.described(registry.make(trajectory.scheme))
+    return {k: value for k, value in trajectory.scheme_options.items() if value != defaults.get(k)}
 
 
 def _events(trajectory: Trajectory) -> str:

@@ -74,6 +74,6 @@ def _moved(system: SecondOrderDynamics, q: Array, v: Array) -> Array:
 
 def _solved(system: SecondOrderDynamics, t: float, M: Array, right: Array) -> Array:
     try:
-        return np.linalg.solve(M, right)
+        return np.asarray(np.linalg.solve(M, right), np.float64)
     except np.linalg.LinAlgError:
         raise ModelError(f"system {system.name!r}: at t = {t:.9g} s, M is singular") from None

@@ -54,25 +54,31 @@ class Quantity:
     """The arguments that the user's function takes."""
     difference_of: "tuple[Quantity, int] | None" = None
     """For a Jacobian by differences: what it is the derivative of, and by which of its four arguments."""
+    guarded: tuple[bool, bool, bool] = (False, False, False)
+    """Which of the three arrays a user's function takes, and must not write to."""
 
     def __call__(self, t: float, a: Array, b: Array, z: Array) -> Array:
         """Its value at time `t` [unit of the quantity], shape `shape`."""
         if self.constant is not None:
             return self.constant
         value = self.raw(t, a, b, z)
-        if type(value) is np.ndarray and value.shape == self.shape and value.dtype == np.float64:
-            return value.copy()
-        if type(value) is float and self.shape == (1,):
+        if type(value) is np.ndarray:
+            if value.dtype == np.float64 and value.shape == self.shape:
+                return value.copy()
+        elif isinstance(value, float) and self.shape == (1,):
             return np.array([value])
+        elif type(value) is list and self.shape == (len(value),) and all(type(x) is float for x in value):
+            return np.array(value)
         return self._shaped(value, t)
 
     def raw(self, t: float, a: Array, b: Array, z: Array) -> Any:
         """What the user's function returns, unlooked at; its own exceptions are told whose they are."""
-        if a.flags.writeable:
+        first, second, third = self.guarded
+        if first and a.flags.writeable:
             a = _read_only(a)
-        if b.flags.writeable:
+        if second and b.flags.writeable:
             b = _read_only(b)
-        if z.flags.writeable:
+        if third and z.flags.writeable:
             z = _read_only(z)
         try:
             return self.function(t, a, b, z)
@@ -88,6 +94,8 @@ class Quantity:
         return self.constant is not None or self.compiled is not None
 
     def _shaped(self, value: Any, t: float) -> Array:
+        if value is None:
+            raise ModelError(f"{self.owner}: at t = {t:.9g} s, {self.name} returned nothing")
         try:
             array = floats(self.name, value)
         except ProblemError as error:
@@ -112,9 +120,11 @@ def quantity(
         return None
     if callable(given):
         wanted = _wanted(owner, name, given, arguments, arguments if allowed is None else allowed)
+        first, second, third = (a in wanted for a in arguments[1:])
         return Quantity(
-            owner, name, shape, _uniform(given, wanted, arguments), None, _compiled(given), wanted
-        )
+            owner, name, shape, _uniform(_plain(given), wanted, arguments), compiled=_compiled(given),
+            wanted=wanted, guarded=(first, second, third),
+        )  # fmt: skip
     try:
         value = floats(name, given)
     except ProblemError as error:
@@ -182,6 +192,14 @@ def _wanted(
 def _compiled(given: Callable[..., Any]) -> Callable[..., Any] | None:
     """`given` if Numba compiled it; known by its `py_func`, so that Numba need not be imported."""
     return given if hasattr(given, "py_func") and hasattr(given, "overloads") else None
+
+
+def _plain(given: Callable[..., Any]) -> Callable[..., Any]:
+    """`given` as it can be called with arrays that cannot be written to: Numba's, compiled by an explicit
+    signature of arrays that can, are given copies."""
+    if _compiled(given) is None or getattr(given, "_can_compile", True):
+        return given
+    return lambda *arguments: given(*(np.array(a) if isinstance(a, np.ndarray) else a for a in arguments))
 
 
 def _uniform(

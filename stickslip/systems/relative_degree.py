@@ -113,7 +113,8 @@ def _first_order(system: NonsmoothSystem, one: Bound, t: float, q: Array, lam: A
     K = output.K(t, x, lam, z)
     A = A if K is None else A + K
     B, C, D = output.B(t, x, lam, z), output.C(t, x, lam, z), output.D(t, x, lam, z)
-    return Linearised(_cleaned(np.linalg.solve(M, A)), np.linalg.solve(M, B), C, D)
+    inverse = np.asarray(np.linalg.inv(M), np.float64)
+    return Linearised(_cleaned(inverse @ A), _cleaned(inverse @ B), _cleaned(C), _cleaned(D))
 
 
 def _mechanical(system: NonsmoothSystem, one: Bound, t: float, q: Array, v: Array, lam: Array) -> Linearised:

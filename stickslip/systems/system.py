@@ -4,15 +4,18 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.laws import Law
-from stickslip.problem.checks import Array
+from stickslip.problem.checks import Array, IntArray
 from stickslip.systems.dynamics import Dynamics, FirstOrderDynamics, SecondOrderDynamics, vector
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.relations import Binding, FirstOrderOutput, MechanicalOutput, Relation
+
+Thing = TypeVar("Thing")
 
 
 class Interaction:
@@ -20,15 +23,27 @@ class Interaction:
 
     def __init__(self, name: str, systems: str | Sequence[str], relation: Relation, law: Law):
         self.name = name
-        self.systems = (systems,) if isinstance(systems, str) else tuple(systems)
+        if not isinstance(systems, Iterable):
+            raise ModelError(f"interaction {name!r}: its systems are given by their names")
+        self.systems: tuple[str, ...] = (systems,) if isinstance(systems, str) else tuple(systems)
         self.relation, self.law = relation, law
         if not self.systems:
             raise ModelError(f"interaction {name!r} names no system")
+        for system in self.systems:
+            if not isinstance(system, str):
+                raise ModelError(
+                    f"interaction {name!r}: its systems are given by their names, not {system!r}"
+                )
         if len(set(self.systems)) < len(self.systems):
             raise ModelError(f"interaction {name!r} names a system twice: {', '.join(self.systems)}")
         if not isinstance(law, Law):
             raise ModelError(
-                f"interaction {name!r}: its law is {type(law).__name__}, expected a law such as NewtonImpact"
+                f"interaction {name!r}: its law is {_called(law)}, expected a law such as NewtonImpact(e=0.5)"
+            )
+        if isinstance(relation, type) or not hasattr(relation, "bound"):
+            raise ModelError(
+                f"interaction {name!r}: its relation is {_called(relation)}, expected a relation such as"
+                " Scleronomous(y)"
             )
 
     def __repr__(self) -> str:
@@ -54,11 +69,11 @@ class Bound:
     output: MechanicalOutput | FirstOrderOutput
     systems: tuple[int, ...]
     """Numbers of its systems."""
-    q: slice | Array
+    q: slice | IntArray
     """Its coordinates in the flat q [-]: a slice for one system, indices for several, shape (nq,)."""
-    v: slice | Array
+    v: slice | IntArray
     """Its velocities in the flat v [-], as above, shape (nv,)."""
-    z: slice | Array
+    z: slice | IntArray
     """Its discrete parameters in the flat z [-], as above, shape (nz,)."""
     components: slice
     """Its components in the flat r, u and y."""
@@ -80,7 +95,10 @@ class NonsmoothSystem:
     """Systems and interactions, checked and laid out: the value that `simulate` takes."""
 
     def __init__(self, systems: Iterable[Dynamics], interactions: Iterable[Interaction] = ()):
-        self.systems = tuple(systems)
+        self.systems = _tuple("systems", systems)
+        for system in self.systems:
+            if not isinstance(system, FirstOrderDynamics | SecondOrderDynamics):
+                raise ModelError(f"{_called(system)} is not a system such as Lagrangian or FirstOrder")
         _unique("system", [s.name for s in self.systems])
         if not self.systems:
             raise ModelError("a nonsmooth system needs at least one system")
@@ -91,7 +109,10 @@ class NonsmoothSystem:
             Place(*(slice(int(a), int(b)) for a, b in zip(ends[i], ends[i + 1], strict=True)))
             for i in range(len(self.systems))
         )
-        given = tuple(interactions)
+        given = _tuple("interactions", interactions)
+        for interaction in given:
+            if not isinstance(interaction, Interaction):
+                raise ModelError(f"{_called(interaction)} is not an Interaction")
         _unique("interaction", [i.name for i in given])
         bound: list[Bound] = []
         component = block = 0
@@ -241,7 +262,7 @@ class NonsmoothSystem:
             slice(component, component + law.size), slice(block, block + len(law.K)),
         )  # fmt: skip
 
-    def where(self, numbers: tuple[int, ...], key: str) -> slice | Array:
+    def where(self, numbers: tuple[int, ...], key: str) -> slice | IntArray:
         """Where `q`, `v` or `z` of those systems stand: a slice where they are neighbours, else indices."""
         places = [getattr(self.places[i], key) for i in numbers]
         if all(a.stop == b.start for a, b in itertools.pairwise(places)):
@@ -249,9 +270,9 @@ class NonsmoothSystem:
         return np.concatenate([np.arange(p.start, p.stop) for p in places])
 
     def _kinematics(self, numbers: tuple[int, ...]) -> Callable[[Array], Array | None]:
-        pairs = [(self.systems[i], self.places[i]) for i in numbers]
-        parts = [(s, place) for s, place in pairs if not isinstance(s, FirstOrderDynamics)]
-        if len(parts) < len(pairs):
+        tied = [(self.systems[i], self.places[i]) for i in numbers]
+        parts = [(s, place) for s, place in tied if isinstance(s, SecondOrderDynamics)]
+        if all(system.kinematics(system.start.q) is None for system, _ in parts):
             return lambda q: None
 
         def kinematics(q: Array) -> Array | None:
@@ -260,8 +281,6 @@ class NonsmoothSystem:
                 size = _length(place.q)
                 maps.append((system.kinematics(q[start : start + size]), size, _length(place.v)))
                 start += size
-            if all(T is None for T, _, _ in maps):
-                return None
             out = np.zeros((start, sum(nv for _, _, nv in maps)))
             i = j = 0
             for T, nq, nv in maps:
@@ -275,6 +294,17 @@ class NonsmoothSystem:
         names = ", ".join(s.name for s in self.systems)
         ties = ", ".join(i.name for i in self.interactions)
         return f"NonsmoothSystem(systems: {names}; interactions: {ties or 'none'})"
+
+
+def _tuple(what: str, values: Iterable[Thing]) -> tuple[Thing, ...]:
+    if not isinstance(values, Iterable):
+        raise ModelError(f"{what} is {_called(values)}; give a list, of one where there is one")
+    return tuple(values)
+
+
+def _called(thing: object) -> str:
+    """What to call something that is not what it should be."""
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"a {type(thing).__name__}"
 
 
 def _length(part: slice) -> int:

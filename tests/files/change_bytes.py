@@ -12,8 +12,10 @@ from pathlib import Path
 import h5py
 import numpy as np
 
+from stickslip import Interaction, Lagrangian, NewtonImpact, NonsmoothSystem, Scleronomous, simulate
 from stickslip.files import FormatError, ProblemRecord, StoredSolution
 from stickslip.files.archive import read_archive, write_archive
+from stickslip.files.trajectories import trajectory_content, trajectory_in
 from stickslip.problem.box import relay
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.sets import coulomb, free, nonnegative
@@ -27,6 +29,13 @@ RECORDS = [
     ProblemRecord(GlobalProblem(W, np.ones(6), W, np.ones(6), coulomb([0.3, 0.5]), W[:, :2], np.ones(2))),
     ProblemRecord(relay(W, np.ones(6))),
 ]
+
+
+def trajectory():
+    """A short run of a ball on a floor."""
+    ball = Lagrangian("ball", M=1.0, q0=0.01, F_ext=-9.81)
+    floor = Interaction("floor", "ball", Scleronomous(lambda q: q), NewtonImpact(e=0.5))
+    return simulate(NonsmoothSystem([ball], [floor]), until=0.1, h=1e-2)
 
 
 def packed(content: bytes) -> bytes:
@@ -71,13 +80,14 @@ def resident() -> int:
 
 def main(count: int, seed: int = 1) -> None:
     rng = random.Random(seed)
-    files = [write_archive(Path("x.hdf5"), record) for record in RECORDS]
-    files += [packed(content) for content in files]
+    files = [(write_archive(Path("x.hdf5"), record), read_archive) for record in RECORDS]
+    files.append((trajectory_content(trajectory()), trajectory_in))
+    files += [(packed(content), read) for content, read in files]
     outcomes, before = {True: 0, False: 0}, resident()
     for _ in range(count):
-        content = changed(rng.choice(files), rng)
+        content, read = rng.choice(files)
         try:
-            read_archive(Path("x.hdf5"), content)
+            read(Path("x.hdf5"), changed(content, rng))
             outcomes[True] += 1
         except FormatError:
             outcomes[False] += 1

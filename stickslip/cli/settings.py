@@ -1,0 +1,46 @@
+"""From `--set name=value` to values, each of the type that its default has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from stickslip.cli.errors import InputError
+from stickslip.cli.options import TRUTH
+
+
+def read_settings(given: Sequence[str]) -> dict[str, str]:
+    """Texts of the form name=value, by name."""
+    found: dict[str, str] = {}
+    for text in given:
+        key, equals, value = text.partition("=")
+        key = key.strip().replace("-", "_")
+        if not equals or not key:
+            raise InputError(f"--set {text!r} is not of the form name=value")
+        if key in found:
+            raise InputError(f"--set {key} is given twice")
+        found[key] = value.strip()
+    return found
+
+
+def parsed(name: str, text: str, default: Any) -> Any:
+    """`text` as a value of the type of `default`: yes or no, a number, numbers between commas, or text."""
+    kind = type(default)
+    try:
+        if kind is bool:
+            return TRUTH[text.lower()]
+        if kind in (int, float):
+            return kind(text)
+        if kind in (tuple, list):
+            return kind(float(part) for part in text.split(","))
+    except (KeyError, ValueError):
+        wanted = {bool: "yes or no", int: "a whole number", float: "a number"}.get(
+            kind, "numbers, commas between"
+        )
+        raise InputError(f"--set {name} takes {wanted}, got {text!r}") from None
+    if default is None:
+        try:
+            return float(text)
+        except ValueError:
+            return text
+    return text

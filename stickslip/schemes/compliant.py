@@ -1,0 +1,336 @@
+"""Compliant contact: springs, dampers and regularised friction in the place of the laws. A RELAXED MODEL.
+
+Nothing here solves a contact problem, and nothing is certified: contacts penetrate (by about m g / k at rest
+and v √(m / k) in an impact), friction creeps instead of sticking, joints stretch. It is the smooth family
+beside time-stepping and event-driven simulation, and tends to them as stiffness → ∞, slip_velocity → 0
+and h → 0 together. What springs and friction are is said in `compliant_forces`.
+
+The motion M v̇ = F + H f, q̇ = T v is implicit: the midpoint rule, which together with the springs'
+mean forces neither makes nor loses energy where forces and gaps are linear in q, or backward Euler, which is
+stiffly stable and loses energy with h √(k / m). Friction is taken at the end of each substep, because the
+midpoint rule would let it ring. Newton's loop has a line search; where it fails a substep is halved,
+and where that fails eight times the step says so.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.kernels import cones
+from stickslip.options import Options, iterations_option, option
+from stickslip.problem.checks import Array
+from stickslip.problem.contact import Level
+from stickslip.schemes.compliant_forces import Stiffness, forces, ratio_of, stored
+from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
+from stickslip.systems.dynamics import SecondOrderDynamics
+from stickslip.systems.quantities import ModelError
+from stickslip.systems.system import Bound, NonsmoothSystem, Place
+
+HALVINGS = 8
+"""How often a substep is halved before the step gives up."""
+BACKTRACKS = 6
+"""How often a Newton correction is halved."""
+MOST_SUBSTEPS = 100_000
+"""Most substeps of one step that are chosen automatically."""
+ROUNDING = 32.0 * float(np.finfo(float).eps)
+"""Relative error of coordinates that is taken for rounding [-]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compliant(Options, Scheme):
+    """Spring-damper contact with regularised friction, implicit. Relaxed: an approximation of the laws."""
+
+    stiffness: float = option(1e6, "stiffness of contacts and joints", unit="N/m", low=0.0, open_low=True)
+    damping: str = option(
+        "restitution",
+        "what damping follows from: the law's restitution where it has one (else damping_ratio),"
+        " damping_ratio, or damping_coefficient",
+        choices=("restitution", "ratio", "coefficient"),
+    )
+    damping_ratio: float = option(1.0, "damping over critical damping √(4 k m)", low=0.0)
+    damping_coefficient: float = option(0.0, "damping of every component", unit="N s/m", low=0.0)
+    slip_velocity: float = option(
+        1e-4, "sliding velocity below which friction is viscous", unit="m/s", low=0.0, open_low=True
+    )
+    roll_velocity: float = option(
+        1e-3, "rolling velocity below which rolling friction is viscous", unit="rad/s", low=0.0, open_low=True
+    )
+    integrator: str = option("midpoint", "implicit rule", choices=("midpoint", "backward-euler"))
+    substeps: int = option(
+        0, "substeps of a step; 0: one in flight, and `points` per half period of a closed contact", low=0
+    )
+    points: int = option(20, "substeps in half a period of a contact's spring, where chosen", low=2)
+    newton_tolerance: float = option(
+        1e-10, "largest Newton correction, relative to the velocities", low=0.0, high=1.0, open_low=True
+    )
+    max_newton: int = iterations_option(30, "Newton iterations in a substep")
+
+    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
+        return (Level.POSITION,) * len(system.interactions)
+
+    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
+        for flow, _ in system.flows:
+            raise ModelError(f"system {flow.name!r} is of first order; compliant contact is for second order")
+        for one in system.interactions:
+            if one.mechanical.compliant:
+                raise ModelError(
+                    f"interaction {one.name!r} has a compliance of its own (y depends on lam); springs in its"
+                    " place would replace it (see moreau-jean)"
+                )
+            K = one.law.K
+            dry = K.kind == cones.INTERVAL
+            if not (np.isfinite(K.lower[dry]).all() and np.isfinite(K.upper[dry]).all()):
+                raise ModelError(
+                    f"interaction {one.name!r}: a bound is infinite; regularised friction needs finite ones"
+                )
+        return {}
+
+    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+        z = system.update(state.t, state.q, state.v, state.z)
+        run = _Run(self, system, state, z)
+        with np.errstate(all="ignore"):  # what is not finite is named
+            for numbers in system.parts:
+                _Part(run, numbers).carry(h)
+        end = frozen_state(state.t + h, run.q, run.v, z)
+        y = np.empty(system.size)
+        energy = 0.0
+        for one in system.interactions:
+            y[one.components] = one.mechanical.y(end.t, end.q[one.q], np.zeros(one.law.size), z[one.z])
+            energy += stored(one.law, self.stiffness, y[one.components])
+        always = np.concatenate([~one.law.unilateral for one in system.interactions] or [np.zeros(0, bool)])
+        run.forecast[always] = -np.inf
+        return Step(
+            end, h, run.r, y.copy(), y, run.forecast, run.forecast <= 0.0, self.levels(system), arrays(),
+            newton=run.newton, reason=run.reason,
+            measures={
+                "penetration [m]": max(0.0, -float(run.forecast[~always].min(initial=0.0))),
+                "contact work [J]": run.work, "spring energy [J]": energy,
+                "substeps [-]": float(run.substeps),
+            },
+        )  # fmt: skip
+
+
+class _Run:
+    """What the substeps of a step leave."""
+
+    def __init__(self, scheme: Compliant, system: NonsmoothSystem, state: State, z: Array):
+        self.scheme, self.system, self.state, self.z = scheme, system, state, z
+        self.q, self.v = np.array(state.q), np.array(state.v)
+        self.r = np.zeros(system.size)
+        self.forecast = np.full(system.blocks, np.inf)
+        """Smallest gap on the way [m], shape (blocks,)."""
+        self.newton = self.substeps = 0
+        self.work, self.reason = 0.0, ""
+
+
+class _Part:
+    """Systems that interactions tie together, carried over a step by themselves."""
+
+    def __init__(self, run: _Run, numbers: tuple[int, ...]):
+        system = run.system
+        self.run, self.scheme, self.z = run, run.scheme, run.z
+        places = {number: system.places[number] for number in numbers}
+        self.bodies: list[tuple[SecondOrderDynamics, Place]] = [
+            (body, place) for body, place in system.mechanical if place in places.values()
+        ]
+        self.interactions = [one for one in system.interactions if one.systems[0] in places]
+        self.index = np.concatenate([np.arange(p.v.start, p.v.stop) for p in places.values()])
+        self.stiffness: list[Stiffness] = []
+        self.frequency, self.near = 0.0, False
+
+    def carry(self, h: float) -> None:
+        """The step, in as many substeps as the springs want."""
+        self._springs(h)
+        count = self.scheme.substeps
+        if count == 0:
+            half = np.pi / self.frequency if self.frequency > 0.0 else np.inf
+            count = (
+                int(min(max(1.0, np.ceil(self.scheme.points * h / half)), MOST_SUBSTEPS)) if self.near else 1
+            )
+        t = self.run.state.t
+        for k in range(count):
+            self._substep(t + k * (h / count), h / count, 0)
+
+    def _springs(self, h: float) -> None:
+        """Stiffness and damping at the start of the step, the fastest spring, and whether one may act."""
+        scheme, run = self.scheme, self.run
+        t, q, v = run.state.t, run.q, run.v
+        inverse = {}
+        fall = np.zeros(v.shape[0])
+        for body, place in self.bodies:
+            M = body.mass(t, q[place.q], self.z[place.z])
+            try:
+                inverse[place.v.start] = place.v, np.linalg.inv(M)
+            except np.linalg.LinAlgError:
+                body.explain(t, q[place.q], v[place.v], self.z[place.z])
+                raise ModelError(f"system {body.name!r}: at t = {t:.9g} s, M is singular") from None
+            fall[place.v] = inverse[place.v.start][1] @ body.force(t, q[place.q], v[place.v], self.z[place.z])
+        for one in self.interactions:
+            law, lam = one.law, np.zeros(one.law.size)
+            rows = np.zeros((law.size, v.shape[0]))
+            rows[:, one.v] = one.mechanical.rows(t, q[one.q], lam, self.z[one.z])
+            W = sum(
+                np.einsum("ij,jk,ik->i", rows[:, to], inverse_M, rows[:, to])
+                for to, inverse_M in inverse.values()
+            )
+            mass = np.divide(1.0, W, out=np.zeros(law.size), where=np.asarray(W) > 0.0)
+            self.stiffness.append(self._stiffness(one, mass))
+            y = one.mechanical.y(t, q[one.q], lam, self.z[one.z])
+            drift = one.mechanical.drift(t, q[one.q], lam, self.z[one.z])
+            u = rows @ v + (0.0 if drift is None else drift)
+            reach = y + 2.0 * h * np.minimum(u, 0.0) - h * h * np.abs(rows @ fall)
+            acts = np.repeat(law.K.kind == cones.FREE, np.diff(law.K.offset))
+            acts[law.normals] = reach[law.normals] <= 0.0
+            run.forecast[one.blocks] = y[law.K.offset[:-1]]
+            if acts.any():
+                self.near = True
+                fastest = float(np.sqrt(scheme.stiffness * np.asarray(W)[acts].max()))
+                self.frequency = max(self.frequency, fastest)
+
+    def _stiffness(self, one: Bound, mass: Array) -> Stiffness:
+        """Damping of each component from its effective mass 1 / W_ii [kg]."""
+        scheme, law = self.scheme, one.law
+        ratio = np.full(law.size, scheme.damping_ratio)
+        if scheme.damping == "restitution" and law.impact:
+            e = np.repeat(law.restitution, np.diff(law.K.offset))
+            ratio = np.array([ratio_of(float(each)) for each in e])
+        c = 2.0 * ratio * np.sqrt(scheme.stiffness * mass)
+        if scheme.damping == "coefficient":
+            c = np.full(law.size, scheme.damping_coefficient)
+        return Stiffness(
+            scheme.stiffness, c, scheme.slip_velocity, scheme.roll_velocity, scheme.integrator == "midpoint"
+        )
+
+    def _substep(self, t: float, h: float, halved: int) -> None:
+        """One implicit substep, or two of half its length where Newton's loop fails."""
+        run = self.run
+        found = _Equations(self, t, h)
+        good = found.solve()
+        run.newton += found.newton
+        if not good and halved < HALVINGS:
+            self._substep(t, 0.5 * h, halved + 1)
+            self._substep(t + 0.5 * h, 0.5 * h, halved + 1)
+            return
+        if not good:
+            run.reason = (
+                f"Newton's loop of the springs failed at t = {t:.9g} s down to substeps of {h:.2e} s;"
+                " take a smaller step or softer springs"
+            )
+        run.substeps += 1
+        run.q, run.v = found.q, found.v
+        run.work += h * float(found.push @ found.v_mean[self.index])
+        for one, f, y in zip(self.interactions, found.f, found.y, strict=True):
+            run.r[one.components] += h * f
+            first = y[one.law.K.offset[:-1]]
+            run.forecast[one.blocks] = np.minimum(run.forecast[one.blocks], first)
+
+
+class _Equations:
+    """R(v⁺) = M (v⁺ - v) - h (F + H f) of one substep, at one iterate v⁺."""
+
+    def __init__(self, part: _Part, t: float, h: float):
+        self.part, self.t, self.h = part, t, h
+        self.alpha = 0.5 if part.scheme.integrator == "midpoint" else 1.0
+        self.q0, self.v0 = part.run.q, part.run.v
+        self.y0 = [self._y(one, t, self.q0) for one in part.interactions]
+        self.newton = 0
+        self.v = self.v0
+        self._evaluate(self.v0)
+
+    def _y(self, one: Bound, t: float, q: Array) -> Array:
+        return one.mechanical.y(t, q[one.q], np.zeros(one.law.size), self.part.z[one.z])
+
+    def _evaluate(self, v: Array) -> None:
+        """Everything at v⁺: coordinates, forces, residual and its derivative."""
+        alpha, h, part = self.alpha, self.h, self.part
+        t, z, n = self.t + alpha * h, part.z, part.run.v.shape[0]
+        self.v = v
+        self.v_mean = (1.0 - alpha) * self.v0 + alpha * v
+        self.q = np.array(self.q0)
+        q = np.array(self.q0)
+        R, J, load = np.zeros(n), np.zeros((n, n)), np.zeros(n)
+        self.scale = np.ones(n)
+        for body, place in part.bodies:
+            start, rate = self.q0[place.q], self.v_mean[place.v]
+            T = body.kinematics(start)
+            if T is None:
+                self.q[place.q] = start + h * rate
+            else:
+                middle = body.kinematics(body.normalized(start + (0.5 * h) * (T @ rate)))
+                T = T if middle is None else middle
+                self.q[place.q] = body.normalized(start + h * (T @ rate))
+            q[place.q] = body.normalized((1.0 - alpha) * start + alpha * self.q[place.q])
+            of, to = (q[place.q], rate, z[place.z]), place.v
+            M = body.mass(t, q[place.q], z[place.z])
+            load[to] = h * body.force(t, *of)
+            R[to] = M @ (v[to] - self.v0[to]) - load[to]
+            J[to, to] = M
+            by_v, by_q = body.force_dv(t, *of), body.force_dq(t, *of)
+            if by_v is not None:
+                J[to, to] -= (h * alpha) * by_v
+            if by_q is not None:
+                J[to, to] -= (h * alpha) ** 2 * (by_q if T is None else by_q @ T)
+            self.scale[to] = 1.0 / np.sqrt(np.diagonal(M))
+        push = np.zeros(n)
+        self.f, self.y = [], []
+        for one, stiffness, y0 in zip(part.interactions, part.stiffness, self.y0, strict=True):
+            lam = np.zeros(one.law.size)
+            y = self._y(one, self.t + h, self.q)
+            rows = one.mechanical.rows(t, q[one.q], lam, z[one.z])
+            drift = one.mechanical.drift(t, q[one.q], lam, z[one.z])
+            u = rows @ v[one.v] + (0.0 if drift is None else drift)
+            found = forces(one.law, stiffness, y0, y, u, h)
+            self.f.append(found.f)
+            self.y.append(y)
+            push[one.v] += rows.T @ found.f
+            slope = rows.T @ (((h * alpha) * found.by_y + found.by_u) @ rows)
+            index = np.arange(n)[one.v]
+            J[np.ix_(index, index)] -= h * slope
+        index = part.index
+        self.push = push[index]
+        self.load = float(np.linalg.norm((np.abs(load) + h * np.abs(push))[index] * self.scale[index]))
+        self.R, self.J = (R - h * push)[index], J[np.ix_(index, index)]
+
+    @property
+    def merit(self) -> float:
+        """|M^-1/2 R|, the square root of an energy [√J]; infinite where it is not finite."""
+        size = float(np.linalg.norm(self.R * self.scale[self.part.index]))
+        return size if np.isfinite(size) else np.inf
+
+    def solve(self) -> bool:
+        """Newton's loop with a line search; whether it came to an end."""
+        scheme, index = self.part.scheme, self.part.index
+        first, scale = self.merit, self.scale[index]
+        if not np.isfinite(first):
+            self._explain()
+        size = max(first, float(np.linalg.norm(self.v0[index] / scale)))
+        stiff = max((one.k * self.h + float(one.c.max()) for one in self.part.stiffness), default=0.0)
+        noise = ROUNDING * stiff * float(np.abs(self.q0).max() * scale.max())
+        enough = scheme.newton_tolerance * size + noise
+        while self.merit > enough + ROUNDING * self.load:
+            if self.newton == scheme.max_newton:
+                return False
+            try:
+                correction = -np.linalg.solve(self.J, self.R)
+            except np.linalg.LinAlgError:
+                return False
+            self.newton += 1
+            start, v, length = self.merit, self.v, 1.0
+            for _ in range(BACKTRACKS):
+                moved = np.array(v)
+                moved[index] += length * correction
+                self._evaluate(moved)
+                if self.merit <= (1.0 - 1e-4 * length) * start:
+                    break
+                length *= 0.5
+            if not np.isfinite(self.merit):
+                return False
+        return True
+
+    def _explain(self) -> None:
+        """A ModelError that names what is not finite."""
+        system, run = self.part.run.system, self.part.run
+        system.explain(self.t, self.q0, self.v0, run.z)
+        system.explain(self.t + self.alpha * self.h, self.q0, self.v0, run.z)
+        system.explain(self.t + self.alpha * self.h, self.q, self.v, run.z)
+        raise ModelError(f"at t = {self.t:.9g} s, the forces of a substep of {self.h:.3g} s are not finite")

@@ -1,0 +1,123 @@
+"""Event-driven (hybrid) integration: smooth motion by SciPy's integrators, everything else at its instant.
+
+Between events the constraints that act are fixed and the motion is an ordinary differential equation
+(`Flow`). An event is a gap that closes, a contact force that vanishes, a friction force that reaches its
+cone, a sliding speed that vanishes. At an event the impact problem (velocities) and then the acceleration
+problem (forces of what stays closed) of the coupled interactions are solved, and the motion goes on.
+
+What is left of drift from closed gaps and joints is projected away at events and at the end of a step.
+Impacts that accumulate are cut short (`Accumulation`).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.options import Options, option
+from stickslip.problem.contact import Level
+from stickslip.schemes.event_driven_decisions import Decisions
+from stickslip.schemes.event_driven_run import Run
+from stickslip.schemes.event_driven_standing import Standing
+from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
+from stickslip.systems.mechanical_outputs import WithInput
+from stickslip.systems.quantities import ModelError
+from stickslip.systems.system import NonsmoothSystem
+
+LARGEST = 1e300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventDriven(Options, Scheme):
+    """Event-driven integration for second-order systems.
+
+    A step of length h passes through all events inside it, so h only says where the motion is sampled. The
+    law of an interaction is stated on accelerations while it is closed, on velocities at impacts.
+    """
+
+    method: str = option(
+        "DOP853",
+        "SciPy's integrator of the smooth motion",
+        choices=("DOP853", "RK45", "Radau", "BDF", "LSODA"),
+    )
+    rtol: float = option(
+        1e-10, "relative error of the smooth motion per integrator step", low=1e-13, high=0.1
+    )
+    atol: float = option(
+        1e-12, "absolute error of it, in the units of q, v and r", low=0.0, high=1.0, open_low=True
+    )
+    max_step: float = option(LARGEST, "longest integrator step", unit="s", low=0.0, open_low=True)
+    parts: int = option(8, "parts of an integrator step in which events are looked for", low=1, high=1000)
+    gap_tolerance: float = option(
+        1e-9, "gap at which contacts touch, at the start and when another one strikes", unit="m",
+        low=0.0, open_low=True,
+    )  # fmt: skip
+    velocity_tolerance: float = option(
+        1e-10, "speed of approach below which a closing contact does not strike", unit="m/s",
+        low=0.0, open_low=True,
+    )  # fmt: skip
+    slow: float = option(
+        1e-6, "speed below which sliding in a plane keeps its direction", unit="m/s", low=0.0, open_low=True
+    )
+    together: float = option(1e-13, "events this close are one", unit="s", low=0.0)
+    zeno: float = option(1e-5, "impacts that accumulate within this time are cut short", unit="s", low=0.0)
+    crowd: int = option(500, "impacts within `zeno` after which they become plastic", low=2)
+    jam: bool = option(
+        False,
+        "where sliding has no finite force (Painlevé), stop it by an impact without collision, event `jam`;"
+        " otherwise the step ends there and says so",
+    )
+    max_events: int = option(100_000, "events in one step after which it is given up", low=1)
+    difference: float = option(
+        1e-4,
+        "time over which rates of outputs are differenced, at unit speed",
+        unit="s",
+        low=0.0,
+        open_low=True,
+    )
+
+    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
+        return (Level.ACCELERATION,) * len(system.interactions)
+
+    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
+        for flow, _ in system.flows:
+            raise ModelError(
+                f"system {flow.name!r} is of first order; event-driven is for second order (use euler-moreau)"
+            )
+        for one in system.interactions:
+            if one.mechanical.compliant:
+                raise ModelError(
+                    f"interaction {one.name!r} is compliant (y depends on lam); event-driven needs rigid"
+                    " contacts: use moreau-jean"
+                )
+            if isinstance(one.mechanical, WithInput):
+                raise ModelError(
+                    f"interaction {one.name!r} has forces g(t, q, lam) of its own; event-driven needs forces"
+                    " H lam: use moreau-jean"
+                )
+        blocks = system.blocks
+        return arrays(
+            mode=np.full(blocks, -1.0), direction=np.zeros(system.size), lam=np.zeros(system.size),
+            last=np.full(blocks, -np.inf), interval=np.full(blocks, np.inf), ratio=np.full(blocks, np.inf),
+            substep=[min(h, 1e-3)],
+        )  # fmt: skip
+
+    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+        at = Standing(self, system, state, memory, solver)
+        decisions = Decisions(at, memory)
+        Run(at, decisions).carry(state.t + h)
+        end = frozen_state(at.t, at.q, at.v, at.z)
+        y, u = at.motion.y(end.t, end.q), at.motion.u(end.t, end.q, end.v)
+        forecast = np.array([y[p.normal] if p.unilateral else -np.inf for p in at.pieces])
+        kept = decisions.accumulation
+        covered = h if at.t == state.t + h else at.t - state.t
+        return Step(
+            end, covered, at.impulse, u, y, forecast, np.array(at.modes.closed), self.levels(system),
+            arrays(
+                mode=at.modes.written(at.pieces), direction=at.modes.direction, lam=at.lam,
+                last=kept.last, interval=kept.interval, ratio=kept.ratio,
+                substep=[at.substep],
+            ),
+            tuple({id(one): one for one in at.solves.values()}.values()),
+            events=tuple(at.events), reason=at.reason,
+            measures={"impacts [-]": float(at.impacts), "projection [m]": at.projection},
+        )  # fmt: skip

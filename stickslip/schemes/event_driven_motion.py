@@ -1,0 +1,207 @@
+"""A second-order system as the event-driven scheme sees it at one instant: accelerations, outputs and rates.
+
+M(q) v̇ = F(t, q, v) + H lam,  q̇ = T(q) v,  ÿ = H' v̇ + γ  with  γ = (d/dt H') v + (d/dt) ∂y/∂t along the motion
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.kernels import cones
+from stickslip.problem.checks import Array
+from stickslip.systems.quantities import ModelError
+from stickslip.systems.system import Bound, NonsmoothSystem
+
+COARSER = 5.0
+"""How much longer second differences are than first ones: rounding grows with the square."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tangential components of a contact that stick or slide together."""
+
+    components: slice
+    """Where they stand in the flat r, u and y."""
+    mu: float
+    """Friction coefficient [-, or m for rolling]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One block of one interaction: what waits for a gap, sticks or slides on its own."""
+
+    one: Bound
+    number: int
+    """Its number among the blocks of all interactions."""
+    kind: int
+    """Kind of its set, as in `ProductSet.kind`."""
+    components: slice
+    """Where its components stand in the flat r, u and y; the normal one first."""
+    groups: tuple[Group, ...]
+    """Its groups of tangential components, those without friction left out."""
+    lower: float
+    """Least force of an interval [N]."""
+    upper: float
+    """Largest force of an interval [N]."""
+
+    @property
+    def unilateral(self) -> bool:
+        """Whether it waits for a gap."""
+        return self.kind in (cones.NONNEGATIVE, cones.FRICTION)
+
+    @property
+    def normal(self) -> int:
+        """Its first component."""
+        return int(self.components.start)
+
+
+def pieces(system: NonsmoothSystem) -> tuple[Piece, ...]:
+    """The blocks of all interactions, in order."""
+    found = []
+    for one in system.interactions:
+        K, start = one.law.K, one.components.start
+        for i in range(len(K)):
+            first, last = start + int(K.offset[i]), start + int(K.offset[i + 1])
+            groups, at = [], first + 1
+            for g in range(int(K.group_offset[i]), int(K.group_offset[i + 1])):
+                size, mu = int(K.group_size[g]), float(K.coefficient[g])
+                if mu > 0.0:
+                    groups.append(Group(slice(at, at + size), mu))
+                at += size
+            bounds = float(K.lower[i]), float(K.upper[i])
+            number, kind = one.blocks.start + i, int(K.kind[i])
+            found.append(Piece(one, number, kind, slice(first, last), tuple(groups), *bounds))
+    return tuple(found)
+
+
+class Motion:
+    """Masses, forces and outputs of a system for the discrete parameters z of one step."""
+
+    def __init__(self, system: NonsmoothSystem, z: Array, difference: float):
+        self.system, self.z, self.difference = system, z, difference
+        self.nq, self.nv = system.q0.shape[0], system.v0.shape[0]
+        self.pieces = pieces(system)
+        self.zero = {one.name: np.zeros(one.law.size) for one in system.interactions}
+        self.plain = all(body.kinematics(system.q0[p.q]) is None for body, p in system.mechanical)
+        self.constant_mass = all(body.constant_mass for body, _ in system.mechanical)
+        self.coarse = {
+            one.name
+            for one in system.interactions
+            if self.plain and any(q.difference_of is not None for q in one.mechanical.quantities)
+        }
+        """Interactions whose Jacobians are differences already."""
+        self._inverse: Array | None = None
+
+    def inverse(self, t: float, q: Array) -> Array:
+        """M(q)⁻¹ of all systems [1/kg], shape (nv, nv)."""
+        if self._inverse is not None:
+            return self._inverse
+        out = np.zeros((self.nv, self.nv))
+        for body, p in self.system.mechanical:
+            try:
+                out[p.v, p.v] = np.linalg.inv(body.mass(t, q[p.q], self.z[p.z]))
+            except np.linalg.LinAlgError:
+                self.system.explain(t, q, np.zeros(self.nv), self.z)
+                raise ModelError(f"system {body.name!r}: at t = {t:.9g} s, M is singular") from None
+        if self.constant_mass:
+            self._inverse = out
+        return out
+
+    def free(self, t: float, q: Array, v: Array) -> Array:
+        """M⁻¹ F: the acceleration without contact forces [m/s²], shape (nv,)."""
+        z, bodies = self.z, self.system.mechanical
+        if len(bodies) == 1:
+            F = bodies[0][0].force(t, q, v, z)
+        else:
+            F = np.empty(self.nv)
+            for body, p in bodies:
+                F[p.v] = body.force(t, q[p.q], v[p.v], z[p.z])
+        a = self.inverse(t, q) @ F
+        if not math.isfinite(a.sum()):
+            self.system.explain(t, q, v, z)
+        return a
+
+    def rate(self, q: Array, v: Array) -> Array:
+        """q̇ = T(q) v [m/s], shape (nq,)."""
+        if self.plain:
+            return v
+        out = np.empty(self.nq)
+        for body, p in self.system.mechanical:
+            T = body.kinematics(q[p.q])
+            out[p.q] = v[p.v] if T is None else T @ v[p.v]
+        return out
+
+    def normalized(self, q: Array) -> Array:
+        """q back on its manifold [m, -], shape (nq,)."""
+        if self.plain:
+            return q
+        out = np.array(q)
+        for body, p in self.system.mechanical:
+            out[p.q] = body.normalized(q[p.q])
+        return out
+
+    def y_of(self, one: Bound, t: float, q: Array) -> Array:
+        """Outputs of one interaction [m], shape (m,)."""
+        return one.mechanical.y(t, q[one.q], self.zero[one.name], self.z[one.z])
+
+    def u_of(self, one: Bound, t: float, q: Array, v: Array) -> Array:
+        """Rates of its outputs [m/s], shape (m,)."""
+        lam, z, where = self.zero[one.name], self.z[one.z], q[one.q]
+        u = one.mechanical.rows(t, where, lam, z) @ v[one.v]
+        drift = one.mechanical.drift(t, where, lam, z)
+        return u if drift is None else u + drift
+
+    def y(self, t: float, q: Array) -> Array:
+        """Outputs of all interactions [m], shape (size,)."""
+        out = np.zeros(self.system.size)
+        for one in self.system.interactions:
+            out[one.components] = self.y_of(one, t, q)
+        return out
+
+    def u(self, t: float, q: Array, v: Array) -> Array:
+        """Rates of all outputs [m/s], shape (size,)."""
+        out = np.zeros(self.system.size)
+        for one in self.system.interactions:
+            out[one.components] = self.u_of(one, t, q, v)
+        return out
+
+    def rows(self, interactions: list[Bound], t: float, q: Array) -> Array:
+        """Rows of the outputs of some interactions, one after the other [-], shape (sum of m, nv)."""
+        out = np.zeros((sum(one.law.size for one in interactions), self.nv))
+        at = 0
+        for one in interactions:
+            J = one.mechanical.rows(t, q[one.q], self.zero[one.name], self.z[one.z])
+            out[at : at + J.shape[0], one.v] = J
+            at += J.shape[0]
+        return out
+
+    def bend(self, one: Bound, t: float, q: Array, v: Array) -> Array | None:
+        """γ, the part of ÿ that no acceleration makes [m/s²], shape (m,); None where it is zero.
+
+        By differences of the rates along (t + s, q + s q̇) at fixed v, of fourth order in s; by second
+        differences of y where the rates are differences themselves, since theirs would be mostly rounding.
+        """
+        output = one.mechanical
+        lam, z = self.zero[one.name], self.z[one.z]
+        drifts = output.drift(t, q[one.q], lam, z) is not None
+        if output.constant and not drifts:
+            return None
+        s = self.difference / max(1.0, float(np.abs(v).max(initial=0.0)))
+        velocity = self.rate(q, v)
+        if one.name in self.coarse:
+            s *= COARSER
+            y = [self.y_of(one, t + k * s, q + k * s * velocity) for k in (-2.0, -1.0, 0.0, 1.0, 2.0)]
+            return (16.0 * (y[1] + y[3]) - (y[0] + y[4]) - 30.0 * y[2]) / (12.0 * s * s)
+        if output.constant:
+
+            def rate(k: float) -> Array:
+                found = output.drift(t + k * s, q[one.q] + k * s * velocity[one.q], lam, z)
+                assert found is not None
+                return found
+        else:
+
+            def rate(k: float) -> Array:
+                return self.u_of(one, t + k * s, q + k * s * velocity, v)
+
+        return (8.0 * (rate(1.0) - rate(-1.0)) - (rate(2.0) - rate(-2.0))) / (12.0 * s)

@@ -1,0 +1,138 @@
+"""One step of the event-driven scheme at work: flow until something happens, decide what follows, go on."""
+
+import math
+from typing import Any
+
+import numpy as np
+import scipy.integrate
+
+from stickslip.problem.checks import Array
+from stickslip.schemes.event_driven_decisions import Decisions
+from stickslip.schemes.event_driven_flow import Flow
+from stickslip.schemes.event_driven_roots import Crossing, Lookout
+from stickslip.schemes.event_driven_standing import Standing
+from stickslip.systems.quantities import ModelError
+
+SHORTEST = 10.0 * float(np.finfo(float).eps)
+"""Relative to the time, what is too short to be integrated."""
+
+
+class Run:
+    """Carries a step from event to event."""
+
+    def __init__(self, at: Standing, decisions: Decisions):
+        self.at, self.decisions = at, decisions
+
+    def carry(self, end: float) -> None:
+        """Go to the end of the step, through all events on the way."""
+        self.decisions.begin()
+        while not self.at.stopped and self.at.t < end:
+            flow = Flow(
+                self.at.motion,
+                self.at.modes,
+                self.at.options.slow,
+                self.at.t,
+                self.at.q,
+                self.at.v,
+                self.at.lam,
+            )
+            crossing = self._flow(flow, end)
+            if crossing is None:
+                break
+            self.decisions.decide(flow, crossing)
+        self.at.settle_drift()
+
+    def _flow(self, flow: Flow, end: float) -> Crossing | None:
+        """Integrate until the end or the first crossing."""
+        options, t = self.at.options, self.at.t
+        state = np.concatenate([self.at.q, self.at.v, np.zeros(flow.components.size)])
+        g, slope = flow.values(t, state), flow.slopes(t, state)
+        floors, gaps = self._floors(flow, state), slice(0, len(flow.open))
+        # What opened a little below zero is given the time to rise.
+        rising = slope >= -options.velocity_tolerance
+        floors[gaps] += np.where(rising, np.maximum(-1.001 * g[gaps], 0.0), 0.0)
+        look = Lookout(t, g, slope, floors, options.together)
+        crossing = look.start()
+        if crossing is not None:
+            return crossing
+        if end - t <= SHORTEST * max(abs(t), abs(end)):
+            self._arrive(flow, end, state)
+            return None
+        integrator = getattr(scipy.integrate, options.method)(
+            flow, t, state, end, rtol=options.rtol, atol=options.atol, max_step=options.max_step,
+            first_step=min(self.at.substep, options.max_step, end - t),
+        )  # fmt: skip
+        previous: _Path | None = None
+        while integrator.status == "running":
+            message = integrator.step()
+            if integrator.status == "failed" or not np.isfinite(integrator.y).all():
+                self.at.system.explain(self.at.t, self.at.q, self.at.v, self.at.z)
+                raise ModelError(
+                    f"event-driven: at t = {integrator.t:.9g} s, {options.method} cannot go on: {message}"
+                )
+            if look.g.size:
+                at = _Path(integrator, previous, eager=len(flow.open) < len(flow.watched))
+                share = (integrator.t - integrator.t_old) / self.at.substep
+                crossing = look.advance(
+                    float(integrator.t), options.parts,
+                    max(1, min(options.parts, math.ceil(options.parts * share))),
+                    lambda s, at=at: flow.values(s, at(s)),  # type: ignore[misc]
+                    lambda s, at=at: flow.slopes(s, at(s)),  # type: ignore[misc]
+                )  # fmt: skip
+                previous = at
+                if crossing is not None:
+                    self._arrive(flow, crossing.t, at(crossing.t))
+                    return crossing
+            if hasattr(integrator, "h_abs"):
+                proposed = float(integrator.h_abs)
+                # The last step is cut at the end, so what follows from it is too short.
+                self.at.substep = (
+                    proposed if integrator.status == "running" else max(self.at.substep, proposed)
+                )
+        self._arrive(flow, end, np.array(integrator.y))
+        return None
+
+    def _arrive(self, flow: Flow, t: float, state: Array) -> None:
+        nq, nv = flow.nq, flow.nv
+        self.at.t, self.at.q, self.at.v = (
+            t,
+            self.at.motion.normalized(state[:nq]),
+            np.array(state[nq : nq + nv]),
+        )
+        self.at.impulse[flow.components] += state[nq + nv :]
+        if flow.components.size:
+            self.at.lam[:] = 0.0
+            self.at.lam[flow.components] = flow.forces(t, self.at.q, self.at.v)[1]
+
+    def _floors(self, flow: Flow, state: Array) -> Array:
+        """How far below zero each watched quantity is still zero."""
+        options = self.at.options
+        derivative = flow(self.at.t, state)
+        force = float(np.abs(derivative[flow.nq + flow.nv :]).max(initial=0.0))
+        kinds = {"gap": 1e-3 * options.gap_tolerance, "speed": options.velocity_tolerance}
+        kinds |= dict.fromkeys(("near", "far", "paradox"), 0.0)
+        forces = 1e-10 * force + 1e-14 * float(
+            np.abs(derivative[flow.nq : flow.nq + flow.nv]).max(initial=0.0)
+        )
+        return np.array([kinds.get(w.kind, forces) for w in flow.watched])
+
+
+class _Path:
+    """The states within an integrator step and, if eager, within the one before; otherwise interpolated
+    only if asked for."""
+
+    def __init__(self, integrator: Any, previous: "_Path | None", *, eager: bool):
+        self.integrator, self.start, self.end = integrator, float(integrator.t_old), float(integrator.t)
+        self.state, self.previous = integrator.y, previous
+        self.dense: Any = integrator.dense_output() if eager else None
+        if previous is not None:
+            previous.previous = None
+
+    def __call__(self, t: float) -> Array:
+        if t == self.end:
+            return np.asarray(self.state)
+        if t < self.start and self.previous is not None:
+            return self.previous(t)
+        if self.dense is None:
+            self.dense = self.integrator.dense_output()
+        return np.asarray(self.dense(t))

@@ -1,0 +1,240 @@
+"""Schatzman-Paoli: the law on positions, restitution by an average of the positions around a step.
+
+    M(q_k) (q_{k+1} - 2 q_k + q_{k-1}) - h² F(t_{k+θ}, q_{k+θ}, v_{k+θ}) = p_{k+1},
+    q̄ = (q_{k+1} + e q_{k-1}) / (1 + e),   y = y(q̄),   p = H(q̄) lam,   0 <= y ⟂ lam >= 0
+
+Siconos Developer's Notes 2017, (8.17) and (10.8); their (10.9), (10.11), (10.14a) and (10.15) have misprints
+(the sign of h² F, M at the unknown, F_ext left out, h² on K alone). The scheme is written in displacements
+d_k = q_{k+1} - q_k, which rounds better:  M(q_k) (d_k - d_{k-1}) - w h² F = w p = h r,  with r in N s.
+
+- Velocity: `central` v_{k+1} = (q_{k+1} - q_{k-1}) / 2h, which is v at t_k to O(h²) and at t_{k+1} to O(h)
+  only, or `backward` (q_{k+1} - q_k) / h, which is v halfway to O(h²).
+- Start and change of h: the second difference over the steps h_b and h is h (d/h - d_b/h_b) with the weight
+  w = (h_b + h) / 2h on the forces. A start is h_b = 0 with d_b/h_b = v_0, which gives
+  q_1 = q_0 + h v_0 + h²/2 M⁻¹ (F + p): of second order, contact forces of the start included; in q̄ and
+  in v_1 stands q_{-1} = q_0 - h v_0.
+- Order: the second difference is centred at t_k, so θ = 0 (explicit, stable for h ω < 2) is of order 2
+  where F does not depend on v, and every other θ is of order 1, stable for all h and slightly damped
+  from θ = 1/2 on.
+- Restitution is met over two steps, in which gaps may be negative by O(h).
+- A moving constraint is looked at at t̄ = (t_{k+1} + e t_{k-1}) / (1 + e).
+- Components of friction and dry joints (intervals) are not in the notes. Here their law is stated on the
+  displacement over the step, H'(q̄) (q_{k+1} - q_k): Coulomb's law with the increment in the place of u_T.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stickslip.kernels import cones
+from stickslip.laws import BoolArray, Law
+from stickslip.options import Options, iterations_option, option
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import ContactProblem, Level
+from stickslip.problem.sets import ProductSet
+from stickslip.problem.solution import Solution
+from stickslip.schemes.problems import coupled
+from stickslip.schemes.schatzman_paoli_tangent import Around, Layout, Tangent, layout_of
+from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
+from stickslip.systems.quantities import ModelError
+from stickslip.systems.system import Bound, NonsmoothSystem
+
+ROUNDING = 32.0 * float(np.finfo(float).eps)
+"""Relative error of coordinates that is taken for rounding [-]."""
+STAGNATION = 1e-7
+"""Error of a Newton iterate that is accepted when it no longer falls, relative to the displacement [-]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchatzmanPaoli(Options, Scheme):
+    """Schatzman-Paoli time-stepping for second-order systems with q̇ = v."""
+
+    theta: float = option(0.5, "weight of the end of the step in the forces", low=0.0, high=1.0)
+    velocity: str = option("central", "formula of the velocity", choices=("central", "backward"))
+    newton_tolerance: float = option(
+        1e-10, "largest Newton correction, relative to the displacement over the step", low=0.0, high=1.0,
+        open_low=True,
+    )  # fmt: skip
+    max_newton: int = iterations_option(30, "Newton iterations in a step")
+
+    def levels(self, system: NonsmoothSystem) -> tuple[Level, ...]:
+        return (Level.POSITION,) * len(system.interactions)
+
+    def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
+        for flow, _ in system.flows:
+            raise ModelError(f"system {flow.name!r} is of first order; schatzman-paoli is for second order")
+        for body, place in system.mechanical:
+            if body.kinematics(state.q[place.q]) is not None:
+                raise ModelError(
+                    f"system {body.name!r} has q̇ = T(q) v; schatzman-paoli takes second differences of q"
+                    " and is for q̇ = v (see moreau-jean)"
+                )
+        for one in system.interactions:
+            if one.law.impact == "poisson":
+                raise ModelError(
+                    f"interaction {one.name!r}: Poisson's impact has two phases of impulses; schatzman-paoli"
+                    " has Newton's restitution only (see moreau-jean)"
+                )
+        return arrays(rate=state.v, h=np.zeros(1), r=np.zeros(system.size))
+
+    def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
+        z = system.update(state.t, state.q, state.v, state.z)
+        weight = 0.5 * (h + float(memory["h"][0])) / h
+        central = self.velocity == "central"
+        around = Around(state, z, h, self.theta, central, weight, h * memory["rate"])
+        with np.errstate(all="ignore"):  # what is not finite is named below
+            found = self._newton(system, around, h * memory["r"], solver)
+        d, impulse = found.d, found.multipliers / h
+        q_new, v_new = state.q + d, around.velocity(d)
+        y = np.empty(system.size)
+        for one in system.interactions:
+            lam = found.multipliers[one.components] / around.force
+            y[one.components] = one.mechanical.y(state.t + h, q_new[one.q], lam, z[one.z])
+        work = float(found.pushed @ (d + around.before)) / (2.0 * h * h)
+        return Step(
+            frozen_state(state.t + h, q_new, v_new, z), h, impulse, found.value, y, found.forecast,
+            found.active, self.levels(system), arrays(rate=d / h, h=[h], r=impulse), found.solves,
+            found.newton, reason=found.reason, measures={"contact work [J]": work},
+        )  # fmt: skip
+
+    def _newton(self, system: NonsmoothSystem, around: Around, guess: Array, solver: Solver) -> "_Found":
+        """Newton's loop (10.13): one complementarity problem per iteration, until q_{k+1} stands still."""
+        layout = layout_of(system)
+        tangent = Tangent(system, layout, around, around.before, guess)
+        active, error = layout.always, np.inf
+        forecast = np.full(system.blocks, -np.inf)
+        for newton in range(1, self.max_newton + 1):
+            tangent.free()
+            if newton == 1:
+                waits = layout.normals[~active]
+                forecast[~active] = tangent.free_value[waits] / layout.factor[waits]
+            d, multipliers, active, solves = _solved(system, layout, tangent, active, guess, solver)
+            predicted = tangent.value_at(d, multipliers)
+            tangent = Tangent(system, layout, around, d, multipliers)
+            last, error = error, tangent.error(layout, active, predicted)
+            if not np.isfinite(error):
+                _explain(system, around, d)
+            size = float(np.abs(np.concatenate([d, around.before, tangent.drop])).max(initial=0.0))
+            noise = ROUNDING * float(np.abs(around.state.q).max(initial=0.0))
+            stuck = error > 0.5 * last and error <= STAGNATION * size
+            if error <= self.newton_tolerance * size + noise or stuck:
+                reason = ""
+                break
+            guess = multipliers
+        else:
+            reason = (
+                f"Newton's loop left {error:.2e} m after {self.max_newton} iterations; take a smaller step"
+            )
+        return _Found(
+            d, multipliers, tangent.pushed(multipliers), tangent.value / layout.factor, forecast, active,
+            solves, newton, reason,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What Newton's loop found: displacement, multipliers h r, H h r, the law's variable, and how."""
+
+    d: Array
+    multipliers: Array
+    pushed: Array
+    value: Array
+    forecast: Array
+    active: BoolArray
+    solves: tuple[Solution, ...]
+    newton: int
+    reason: str
+
+
+def _solved(
+    system: NonsmoothSystem, layout: Layout, tangent: Tangent, active: BoolArray, guess: Array,
+    solver: Solver,
+) -> tuple[Array, Array, BoolArray, tuple[Solution, ...]]:  # fmt: skip
+    """d and multipliers of the linearised step.
+
+    Blocks whose gap is open enter only when the answer of the others closes it: the same answer as
+    with all of them, from smaller problems.
+    """
+    active = np.array(active)
+    normals = layout.normals
+    value, d = tangent.free_value, tangent.d_free
+    multipliers: Array = np.zeros(guess.shape[0])
+    solves: tuple[Solution, ...] = ()
+    while True:
+        late = ~active & ~(value[normals] >= 0.0)
+        if not late.any() and (solves or not active.any()):
+            return d, multipliers, active, solves
+        active |= late
+        if not np.isfinite(value).all():
+            return d, multipliers, active, solves
+        multipliers, found = np.zeros(guess.shape[0]), []
+        for group in coupled([one for one in system.interactions if active[one.blocks].any()]):
+            keep = np.concatenate([_components(one, active[one.blocks]) for one in group])
+            problem = _problem(group, tangent, active, keep)
+            solution = solver.solve(problem, guess=guess[keep])
+            multipliers[keep] = solution.r
+            found.append(solution)
+        solves = tuple(found)
+        d = tangent.d_free + tangent.solve_A(tangent.pushed(multipliers))
+        value = tangent.value_at(d, multipliers)
+
+
+def _problem(
+    group: list[Bound], tangent: Tangent, active: BoolArray, keep: IntArray
+) -> ContactProblem | BoxProblem:
+    """value = W m + free_value on the active components of coupled interactions."""
+    C = tangent.C[keep]
+    W = C @ tangent.solve_A(tangent.H[:, keep])
+    if tangent.D is not None:
+        W = W + tangent.D[np.ix_(keep, keep)]
+    u_free = tangent.free_value[keep]
+    K = _joined([_subset(_forces(one.law, tangent), active[one.blocks]) for one in group])
+    lopsided = np.abs(W - W.T).max(initial=0.0) > 1e-9 * np.abs(W).max(initial=0.0)
+    if lopsided and not (K.kind == cones.FRICTION).any():
+        lower, upper = (np.repeat(bound, np.diff(K.offset)) for bound in (K.lower, K.upper))
+        return BoxProblem(W, u_free, lower, upper)
+    return ContactProblem(W, u_free, K, Level.POSITION)  # type: ignore[arg-type]
+
+
+def _forces(law: Law, tangent: Tangent) -> ProductSet:
+    """The law's set at position level: bounds are forces, times w h²."""
+    return law.impulses(tangent.around.force)
+
+
+def _joined(sets: list[ProductSet]) -> ProductSet:
+    joined = sets[0]
+    for other in sets[1:]:
+        joined = joined + other
+    return joined
+
+
+def _subset(K: ProductSet, on: BoolArray) -> ProductSet:
+    """The blocks of K that are on."""
+    if on.all():
+        return K
+    groups = np.repeat(on, np.diff(K.group_offset))
+    return replace(
+        K, kind=K.kind[on], lower=K.lower[on], upper=K.upper[on],
+        offset=np.concatenate([[0], np.cumsum(np.diff(K.offset)[on])]),
+        group_offset=np.concatenate([[0], np.cumsum(np.diff(K.group_offset)[on])]),
+        group_size=K.group_size[groups], coefficient=K.coefficient[groups],
+    )  # fmt: skip
+
+
+def _components(one: Bound, on: BoolArray) -> IntArray:
+    """Components of an interaction's blocks that are on, in the flat r."""
+    return one.components.start + np.flatnonzero(np.repeat(on, np.diff(one.law.K.offset)))
+
+
+def _explain(system: NonsmoothSystem, around: Around, d: Array) -> None:
+    """A ModelError that names what is not finite, or else what came of it."""
+    state, theta = around.state, around.theta
+    system.explain(state.t, state.q, state.v, around.z)
+    finite = np.where(np.isfinite(d), d, around.before)
+    v = (1.0 - theta) * state.v + theta * around.velocity(finite)
+    system.explain(state.t + theta * around.h, state.q + theta * finite, v, around.z)
+    system.explain(state.t + around.h, state.q + d, state.v, around.z)
+    raise ModelError(
+        f"at t = {state.t:.9g} s, the step of {around.h:.3g} s is not finite; take a smaller one"
+    )
