@@ -72,7 +72,7 @@ def test_simultaneous_impacts(study) -> None:
             v = [float(x) for x in after.split(",")]
             assert row[3] == pytest.approx(1.0, abs=1e-9)
             assert row[4] == pytest.approx(0.5, abs=1e-6)
-            if model == "cradle, 2 mm apart":
+            if model == "cradle, 1 cm apart":
                 assert v == pytest.approx([0.0, 0.0, 1.0], abs=2e-3)
             elif name == "compliant":
                 assert v[2] > 0.95
