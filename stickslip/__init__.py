@@ -54,11 +54,25 @@ _HOME = {
     ),
     "stickslip.systems.lagrangian": ("Lagrangian", "LagrangianLinear"),
     "stickslip.systems.lagrangian_relations": (
-        "Compliant", "LagrangianLinearRelation", "LagrangianNonlinear", "Rheonomous", "Scleronomous",
+        "CompliantRelation", "LagrangianLinearRelation", "LagrangianNonlinear", "Rheonomous",
+        "Scleronomous",
     ),
+    "stickslip.systems.newton_euler": ("NewtonEuler",),
+    "stickslip.systems.newton_euler_joints": (
+        "BallJoint", "DistanceJoint", "FixedJoint", "HingeJoint", "SliderJoint",
+    ),
+    "stickslip.systems.newton_euler_relations": (
+        "BodyContact", "PointOnPlane", "SpherePlane", "SphereSphere", "Touch",
+    ),
+    "stickslip.systems.first_order_view": ("first_order",),
+    "stickslip.systems.relative_degree": ("relative_degree",),
     "stickslip.systems.system": ("Interaction", "NonsmoothSystem"),
-    "stickslip.schemes.step": ("Scheme", "State", "Step"),
+    "stickslip.schemes.step": ("Event", "Scheme", "State", "Step"),
     "stickslip.schemes.moreau_jean": ("MoreauJean",),
+    "stickslip.schemes.euler_moreau": ("EulerMoreau",),
+    "stickslip.schemes.schatzman_paoli": ("SchatzmanPaoli",),
+    "stickslip.schemes.event_driven": ("EventDriven",),
+    "stickslip.schemes.compliant": ("Compliant",),
     "stickslip.simulation.checkpoint": ("Checkpoint",),
     "stickslip.simulation.trajectory": ("SimulationFailure", "Trajectory"),
 }  # fmt: skip
@@ -69,15 +83,7 @@ __all__ = ["simulate", "solve", *sorted(_WHERE)]
 if TYPE_CHECKING:
     from stickslip.files import FormatError, ProblemRecord, read, read_record, write
     from stickslip.files.trajectories import read_trajectory
-    from stickslip.laws import (
-        Box,
-        Complementarity,
-        Equality,
-        Mixed,
-        NewtonImpact,
-        PoissonImpact,
-        Relay,
-    )
+    from stickslip.laws import Box, Complementarity, Equality, Mixed, NewtonImpact, PoissonImpact, Relay
     from stickslip.problem.box import BoxProblem, lcp, mlcp, relay
     from stickslip.problem.certificate import Certificate, check_certificate
     from stickslip.problem.checks import ProblemError
@@ -107,8 +113,12 @@ if TYPE_CHECKING:
     )
     from stickslip.problem.solution import Solution, SolverFailure, Status
     from stickslip.problem.step import velocity_step
+    from stickslip.schemes.compliant import Compliant
+    from stickslip.schemes.euler_moreau import EulerMoreau
+    from stickslip.schemes.event_driven import EventDriven
     from stickslip.schemes.moreau_jean import MoreauJean
-    from stickslip.schemes.step import Scheme, State, Step
+    from stickslip.schemes.schatzman_paoli import SchatzmanPaoli
+    from stickslip.schemes.step import Event, Scheme, State, Step
     from stickslip.simulation.checkpoint import Checkpoint
     from stickslip.simulation.trajectory import SimulationFailure, Trajectory
     from stickslip.solvers.existence import existence
@@ -119,15 +129,32 @@ if TYPE_CHECKING:
         FirstOrderType1,
         FirstOrderType2,
     )
+    from stickslip.systems.first_order_view import first_order
     from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
     from stickslip.systems.lagrangian_relations import (
-        Compliant,
+        CompliantRelation,
         LagrangianLinearRelation,
         LagrangianNonlinear,
         Rheonomous,
         Scleronomous,
     )
+    from stickslip.systems.newton_euler import NewtonEuler
+    from stickslip.systems.newton_euler_joints import (
+        BallJoint,
+        DistanceJoint,
+        FixedJoint,
+        HingeJoint,
+        SliderJoint,
+    )
+    from stickslip.systems.newton_euler_relations import (
+        BodyContact,
+        PointOnPlane,
+        SpherePlane,
+        SphereSphere,
+        Touch,
+    )
     from stickslip.systems.quantities import ModelError
+    from stickslip.systems.relative_degree import relative_degree
     from stickslip.systems.system import Interaction, NonsmoothSystem
 
 
@@ -175,6 +202,7 @@ def simulate(
     The last step is shorter if `until` is no multiple of h. A ModelError on the way (a force that gives
     NaN) carries what was done as `.trajectory`, as a SimulationFailure does.
     """
+    from stickslip.schemes.quick import Quick
     from stickslip.simulation.loop import simulate as run
     from stickslip.solvers import registry
 
@@ -184,6 +212,8 @@ def simulate(
         solver = getattr(start, "solver", DEFAULT_SOLVER)
     name = solver if isinstance(solver, str) else type(solver).__name__
     made = registry.make(solver, tolerance=tolerance) if isinstance(solver, str) else solver
+    if solver == DEFAULT_SOLVER:  # small problems in one call, the others by the solver
+        made = Quick(made, tolerance)
     return run(
         system, until=until, h=h, scheme=scheme, solver=made, solver_name=name,
         tolerance=getattr(made, "tolerance", tolerance), record=record, on_failure=on_failure, start=start,

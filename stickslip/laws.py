@@ -10,6 +10,7 @@ velocity before it:
   at least e r_N^c: r = r^c + r^e with r_N^e >= e r_N^c (Pfeiffer & Glocker 1996, chapter 8).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,7 +27,7 @@ BoolArray = NDArray[np.bool_]
 Coefficients = float | Sequence[float]
 
 
-class Law:
+class Law(ABC):
     """What every law offers."""
 
     impact: ClassVar[str] = ""
@@ -39,13 +40,13 @@ class Law:
         except ProblemError as error:
             raise ProblemError(f"{type(self).__name__}: {error}") from None
 
-    def _check(self) -> None:
+    def _check(self) -> None:  # noqa: B027 (most laws are checked by making their set)
         """Refuse fields that make no law."""
 
-    @cached_property
+    @property
+    @abstractmethod
     def K(self) -> ProductSet:
         """The set of the multipliers."""
-        raise NotImplementedError
 
     @property
     def size(self) -> int:
@@ -65,9 +66,20 @@ class Law:
     def impulses(self, h: float) -> ProductSet:
         """The set of the impulses over a step h [s]: bounds are forces and grow with h, cones do not."""
         K = self.K
-        if not (K.kind == cones.INTERVAL).any():
+        if not self._bounded:
             return K
-        return replace(K, lower=h * K.lower, upper=h * K.upper)
+        if h not in self._scaled:
+            self._scaled.clear()  # steps are mostly of one length
+            self._scaled[h] = replace(K, lower=h * K.lower, upper=h * K.upper)
+        return self._scaled[h]
+
+    @cached_property
+    def _bounded(self) -> bool:
+        return bool((self.K.kind == cones.INTERVAL).any())
+
+    @cached_property
+    def _scaled(self) -> dict[float, ProductSet]:
+        return {}
 
     @cached_property
     def restitution(self) -> Array:
@@ -81,8 +93,13 @@ class Law:
         """
         bias = np.zeros(self.size)
         if self.impact == "newton":
-            bias[self.normals] = self.restitution[self.unilateral] * np.minimum(u_before[self.normals], 0.0)
+            bias[self.normals] = self._returned * np.minimum(u_before[self.normals], 0.0)
         return bias
+
+    @cached_property
+    def _returned(self) -> Array:
+        """e of each normal [-]."""
+        return self.restitution[self.unilateral]
 
 
 @dataclass(frozen=True)

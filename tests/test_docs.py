@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.schemes import registry as schemes
 from stickslip.solvers import registry
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -47,6 +48,20 @@ def test_the_factorisations_of_the_docs(capsys):
     assert names["signed"].residual < 1e-10
     M = names["problem"].M.sparse + names["H"].sparse(50) @ names["H"].sparse(50).T
     np.testing.assert_allclose(M @ names["v"], names["problem"].f, atol=1e-12)
+
+
+def test_the_simulation_of_the_docs(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page, names = ROOT / "docs" / "simulate.md", {}
+    for code in blocks(page):
+        exec(compile(code, "simulate.md", "exec"), names)
+    run, later = names["run"], names["later"]
+    assert str(run) + "\n" == capsys.readouterr().out
+    np.testing.assert_allclose(run.energy - run.contact_work, run.energy[0], rtol=1e-12)
+    np.testing.assert_array_equal(later.q[0], run.q[-1])
+    np.testing.assert_array_equal(names["same"].q, run.q[:1001])
+    shown = re.findall(r"^\| `([\w-]+)` \|", page.read_text(), re.MULTILINE)
+    assert sorted(shown) == schemes.names()
 
 
 def test_the_solver_of_the_docs_solves(tmp_path, monkeypatch):

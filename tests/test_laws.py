@@ -53,6 +53,8 @@ def test_bounds_are_forces_and_cones_are_not():
     box = Box((-1.0, -np.inf), (2.0, 3.0)).impulses(0.01)
     assert box.lower.tolist() == [-0.01, -np.inf]
     assert box.upper.tolist() == [0.02, 0.03]
+    law = Box(-1.0, 2.0)
+    assert [law.impulses(h).upper.tolist() for h in (0.1, 0.2, 0.1)] == [[0.2], [0.4], [0.2]]
     law = NewtonImpact(mu=0.5)
     assert law.impulses(0.01) is law.K
 

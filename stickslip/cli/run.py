@@ -92,7 +92,8 @@ def run(
         with watch_time(name) as progress:
             trajectory, failure = _simulated(
                 scene.system, scheme=None if same else chosen, h=h, solver=solver,
-                until=scene.until if until is None else until, record=record, on_failure=on_failure, start=start, progress=progress,
+                until=scene.until if until is None else until, record=record,
+                on_failure=on_failure, start=start, progress=progress,
             )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         # The message of a KeyError is quoted when it is shown as text.

@@ -18,7 +18,7 @@ JIT = os.environ.get("STICKSLIP_JIT", "1") != "0"
 
 if JIT:
     import numba
-    from numba.core import event
+    from numba.core import ccallback, event
 
 
 @cache
@@ -50,6 +50,33 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
         cache_file._source_stamp = stamp(Path(function.__code__.co_filename).parent)
     kernel._cache = _Cache(kernel._cache)
     return kernel
+
+
+@cache
+def handed(function: Callable[..., Any], arguments: str) -> Any:
+    """`function` compiled to be handed to kernels as an argument, so that they are compiled without it.
+
+    arguments: of each a letter: `f` and `i` for vectors of numbers and of whole numbers, capitals for those
+    that it only reads, `x` for a number.
+    """
+    if not JIT:
+        return function
+    element = {"f": numba.types.float64, "i": numba.types.int64}
+    given = [
+        numba.types.float64
+        if letter == "x"
+        else numba.types.Array(element[letter.lower()], 1, "C", readonly=letter.isupper())
+        for letter in arguments
+    ]
+    made: Any = ccallback.CFunc(
+        function, (tuple(given), numba.types.void), {}, {"error_model": "numpy"}
+    )
+    with suppress(RuntimeError):  # no place for a cache
+        made.enable_caching()
+        made._cache._cache_file._source_stamp = stamp(Path(function.__code__.co_filename).parent)
+        made._cache = _Cache(made._cache)
+    made.compile()
+    return made
 
 
 class _Cache:

@@ -174,7 +174,7 @@ def examine(
             W = W.blocks(K)
         if type(W) is BlockDelassus and W.offset is K.offset and not relaxed:
             out, u = kernels.measure_blocks(*K.arrays, *W.arrays[1:], r, u_free)
-            return _residuals(out), u
+            return from_measures(out), u
         u = W.apply(r, u_free)
         return _judge_law(K, r, u, u_free, W.diagonal(), relaxed), u
     with np.errstate(all="ignore"):  # what overflows is judged as such
@@ -188,10 +188,11 @@ def examine(
 
 def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array, relaxed: bool) -> Residuals:
     measure = relaxed_kernels.measure if relaxed else kernels.measure
-    return _residuals(measure(*K.arrays, diagonal, r, u, u_free))
+    return from_measures(measure(*K.arrays, diagonal, r, u, u_free))
 
 
-def _residuals(out: Array) -> Residuals:
+def from_measures(out: Array) -> Residuals:
+    """The residuals of a contact problem from the kernel's measures, shape (MEASURES,)."""
     natural, scaled, impulse, velocity, energy, worst, approach, closing = out.tolist()
     if natural != natural:
         impulse = velocity = energy = approach = closing = natural

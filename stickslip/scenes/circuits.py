@@ -23,6 +23,8 @@ from stickslip.systems.system import Interaction, NonsmoothSystem
 
 MIDPOINT = {"theta": 0.5, "gamma": 0.5, "relation": "gamma"}
 """Second order, and stored energy never grows: the law holds where the energy balance takes the power."""
+WHERE = {"a": "diode at the capacitor", "b": "at the resistor", "c": "all in series", "d": "at the inductor"}
+"""Where the diode of each RLC circuit is."""
 
 
 def diode_bridge(
@@ -72,7 +74,7 @@ def diode_bridge(
         _, voltage, expected = load(trajectory)
         stored = 0.5 * C * x[:, 0] ** 2 + 0.5 * L * x[:, 1] ** 2
         growth = max(0.0, float(np.diff(stored).max()))
-        small = _error(trajectory, math.sqrt(L * C)) * abs(v0)
+        small = _error(trajectory, math.sqrt(L * C), 0.5) * abs(v0)
         return [
             Fact(
                 "largest error of the capacitor's voltage [V], against the matrix exponential",
@@ -175,8 +177,7 @@ def bridge_filter(
         _, current = _bridge_current(trajectory)
         on = current > 1e-6 * v0 / R
         seen = int((on[1:] != on[:-1]).sum())
-        # the diodes' currents jump where they take over: first order
-        small = 0.1 * h / math.sqrt(L * C) * v0
+        small = _error(trajectory, math.sqrt(L * C), 0.1) * v0
         return [
             Fact(f"largest error of the {name} [{unit}], matrix exponentials between switches",
                  float(np.abs(run[:, k] - states[:, k]).max()), 0.0, scale * small)
@@ -200,7 +201,7 @@ def bridge_filter(
                         Curve("load, exact", ms, states[:, 2], "--"),
                     ],
                 ),
-                Panel("Current of the bridge", "t [ms]", "i [mA]", [Curve("run", 1e3 * t, 1e3 * current)]),
+                Panel("Current of the bridge", "t [ms]", "i [mA]", [Curve("bridge", 1e3 * t, 1e3 * current)]),
             ],
         )  # fmt: skip
 
@@ -219,7 +220,7 @@ def rlc_diode(
 
     L: inductance [H], > 0.
     C: capacitance [F], > 0.
-    R: resistance of the circuits (a), (b) and (d) [ohm], > sqrt(L / C) / 2.
+    R: resistance of the circuits (a), (b) and (d) [ohm], > 0.
     R_series: resistance of the circuit (c) [ohm], > 0, < 2 sqrt(L / C).
     v0: voltage of the capacitors at the start [V], > 0.
     h: time step [s], > 0.
@@ -248,22 +249,18 @@ def rlc_diode(
             found.append(
                 Fact(
                     f"({name}): largest error of v and of i √(L/C) [V], matrix exponentials between switches",
-                    float(error.max()), 0.0, 0.5 * h * omega * v0,
+                    float(error.max()), 0.0, _error(trajectory, 1.0 / omega, 0.5) * v0,
                 )
             )  # fmt: skip
         # in series the circuit rings for half a period and keeps its charge ever after
         alpha = R_series / (2.0 * L)
         period = math.pi / math.sqrt(omega**2 - alpha**2)
-        if trajectory.t[-1] > period + 2.0 * h:
+        small = _error(trajectory, 1.0 / omega, 0.1) * v0
+        if trajectory.t[-1] > period + 2.0 * h and trajectory.scheme_options["gamma"] == 1.0:
             last = trajectory.system("c").x[-1]
             kept = -v0 * math.exp(-alpha * period)
             found += [
-                Fact(
-                    "(c): voltage kept, -v0 exp(-R/(2L) half period) [V]",
-                    float(last[0]),
-                    kept,
-                    0.1 * h * omega * v0,
-                ),
+                Fact("(c): voltage kept, -v0 exp(-R/(2L) half period) [V]", float(last[0]), kept, small),
                 Fact("(c): current after the half period [A]", float(last[1]), 0.0, 1e-12 * v0 / R_series),
             ]
         return found
@@ -275,7 +272,7 @@ def rlc_diode(
             x, (states, _) = trajectory.system(name).x, exact(name, trajectory)
             panels.append(
                 Panel(
-                    f"({name})", "t [ms]", "v, i √(L/C) [V]",
+                    f"({name}) {WHERE[name]}", "t [ms]", "v, i √(L/C) [V]",
                     [
                         Curve("v", ms, x[:, 0]), Curve("v, exact", ms, states[:, 0], "--"),
                         Curve("i √(L/C)", ms, math.sqrt(L / C) * x[:, 1]),
@@ -297,7 +294,7 @@ def _rlc(
 ) -> tuple[dict[str, tuple[Any, FirstOrderLinearRelation]], dict[str, dict[str, Mode]]]:
     """The four circuits, and their modes with the diode on and off."""
     L, C, R = (number(n, x, u, above=0.0) for n, x, u in (("L", L, "H"), ("C", C, "F"), ("R", R, "ohm")))
-    r = number("R_series", R_series, "ohm", above=0.0)
+    r = number("R_series", R_series, "ohm", above=0.0, below=2.0 * math.sqrt(L / C))
     free = [[0.0, -1.0 / C], [1.0 / L, 0.0]]
     beside = [[-1.0 / (R * C), 1.0 / C], [-1.0 / L, 0.0]]
     series = [[0.0, 1.0 / C], [-1.0 / L, -r / L]]
@@ -330,19 +327,22 @@ def _rlc(
 
 
 def _instants(trajectory: Trajectory) -> Array:
-    """When the law of each step holds [s], shape (n - 1,): at k + gamma where the relation does."""
+    """When the law of each recorded step holds [s], shape (n - 1,): at k + gamma where the relation does."""
     options = trajectory.scheme_options
-    part = options["gamma"] if options.get("relation", "end") != "end" else 1.0
-    return np.asarray(trajectory.t[:-1] + part * np.diff(trajectory.t))
+    after = 0.0 if options["relation"] == "end" else 1.0 - options["gamma"]
+    return np.asarray(trajectory.t[1:] - after * trajectory.h[1:])
 
 
-def _error(trajectory: Trajectory, time: float) -> float:
-    """What the error may be over the voltage at the start: second order where theta = gamma = 1/2."""
-    options, periods = trajectory.scheme_options, trajectory.t[-1] / time
-    ratio = float(np.diff(trajectory.t).max()) / time
-    if options["theta"] == options["gamma"] == 0.5:
-        return float(ratio**2 * periods / 6.0)
-    return float(ratio * periods)
+def _error(trajectory: Trajectory, time: float, switching: float) -> float:
+    """What the error may be over the voltage at the start, with `time` = √(LC) [s].
+
+    The trapezoidal rule turns the phase by (h / time)² / 12 per unit of time; Euler's rules damp or amplify
+    by h / (2 time). Where gamma is not 1/2, the jumps and slopes of lam cost `switching` h / time more.
+    """
+    options, length = trajectory.scheme_options, float(trajectory.t[-1]) / time
+    step = float(trajectory.h.max()) / time
+    smooth = step**2 * length / 6.0 if options["theta"] == 0.5 else step * length
+    return smooth if options["theta"] == options["gamma"] == 0.5 else smooth + switching * step
 
 
 def _bridge_current(trajectory: Trajectory) -> tuple[Array, Array]:

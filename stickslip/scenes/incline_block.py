@@ -72,7 +72,7 @@ def incline_block(
                 ),
                 Fact(
                     "farthest up the slope [m], speed² / (2 g (sin + mu cos))", float(x.min()), turn,
-                    1e-7 if trajectory.scheme == "event-driven" else dt * dt * GRAVITY + 1e-9,
+                    dt * dt * GRAVITY + 1e-9,
                 ),
                 Fact(
                     "place at the end [m], closed form", float(x[-1]), turn + 0.5 * falling * after**2,

@@ -34,7 +34,8 @@ def moving_wall(
     until: how long [s], > 0.
 
     The wall does work on the pendulum: u = length cos(q) q̇ - wall velocity is what is reversed, and energy
-    may grow. The first impacts are checked against an integration from impact to impact by SciPy (DOP853, 1e-12).
+    may grow. The first impacts are checked against an integration from impact to impact by SciPy
+    (DOP853, 1e-12).
     """
     length = number("length", length, "m", above=0.0)
     mass = number("mass", mass, "kg", above=0.0)

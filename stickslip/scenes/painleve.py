@@ -190,7 +190,7 @@ def painleve(
 
     def figure(trajectory: Trajectory) -> Figure:
         angles, rates, kinds, _ = grid()
-        t, u = trajectory.t, trajectory.interaction("ground")
+        t, r = trajectory.t, trajectory.interaction("ground").r
         tilt = np.degrees(trajectory.q[:, 2])
         tips = np.array(
             [rows(q) @ v for q, v in zip(trajectory.q, trajectory.v, strict=True)]
@@ -209,7 +209,7 @@ def painleve(
             # A = 0 where 5 + 3 cos 2θ = 3 mu sin 2θ
             base, width = math.atan2(-mu, 1.0), math.acos(-5.0 / 3.0 / math.hypot(1.0, mu))
             sides = sorted(
-                0.5 * ((x + 2.0 * math.pi) % (2.0 * math.pi)) for x in (-base - width, -base + width)
+                0.5 * ((x + 2.0 * math.pi) % (2.0 * math.pi)) for x in (base - width, base + width)
             )
         for x in sides:
             maps.append(
@@ -224,14 +224,18 @@ def painleve(
             [
                 Panel("Acceleration of a sliding end", "angle [deg]", "[rad/s]", maps, y_range=(0.0, 6.0)),
                 Panel(
-                    "Velocity of the end", "t [s]", "[m/s]",
-                    [Curve("along", t, tips[:, 1]), Curve("away from the ground", t, tips[:, 0])],
+                    "Velocity of the end, first steps", "t [ms]", "[m/s]",
+                    [
+                        Curve("along the ground", 1e3 * t[:20], tips[:20, 1]),
+                        Curve("away from it", 1e3 * t[:20], tips[:20, 0], "--"),
+                    ],
+                ),
+                Panel(
+                    "Impulse of each step, first steps", "t [ms]", "r [N s]",
+                    [Curve("along the ground", 1e3 * t[1:20], r[1:20, 1]),
+                     Curve("away from it", 1e3 * t[1:20], r[1:20, 0], "--")],
                 ),
                 Panel("Angle of the rod", "t [s]", "[deg]", [Curve("rod", t, tilt)]),
-                Panel(
-                    "Impulse of each step", "t [s]", "r [N s]",
-                    [Curve("normal", t[1:], u.r[1:, 0]), Curve("friction", t[1:], u.r[1:, 1])],
-                ),
             ],
         )  # fmt: skip
 

@@ -111,15 +111,17 @@ def filippov(*, x1: float = 1.0, x2: float = 1.0, h: float = 2e-3) -> Scenario:
         t, x = trajectory.t, trajectory.system("plant").x
         size = np.abs(x).sum(axis=1)
         there = np.flatnonzero(np.abs(x).max(axis=1) <= 1e-12)
-        after = t > arrival + 20.0 * h
+        # a corner costs up to two steps, and about log3(arrival / h) quarter turns are longer than a step
+        lost = 2.0 * h * (2.0 + max(0.0, math.log(arrival / h, 3.0)))
+        after = t > arrival + lost
         return [
             Fact(
-                "largest error of |x₁| + |x₂|, which falls at the rate 2 (each corner costs a step)",
-                float(np.abs(size - np.maximum(2.0 * (arrival - t), 0.0)).max()), 0.0, 10.0 * h,
+                "largest error of |x₁| + |x₂|, which falls at the rate 2",
+                float(np.abs(size - np.maximum(2.0 * (arrival - t), 0.0)).max()), 0.0, lost,
             ),
             Fact(
                 "arrival [s], (|x₁| + |x₂|) / 2",
-                float(t[there[0]]) if there.size else math.nan, arrival, 10.0 * h,
+                float(t[there[0]]) if there.size else math.nan, arrival, lost,
             ),
             Fact("largest |x| after it", float(np.abs(x[after]).max(initial=0.0)), 0.0, 1e-12),
         ]  # fmt: skip

@@ -131,9 +131,9 @@ def carried(
         try:
             linear = step.linearised(point)
         except ModelError as fault:
-            if newton == 1:
+            if newton == 1 and not isinstance(fault, _SingularStepError):
                 raise
-            return Carried(point, solves, newton, f"Newton's loop left the model: {fault}")
+            return Carried(point, solves, newton, f"Newton's loop cannot go on: {fault}")
         s = linear.correction(point.R)
         x, lam, y = point.x - s, point.lam, point.y
         if part.K is not None:
@@ -143,7 +143,7 @@ def carried(
             x = x + linear.reach @ (lam - point.lam)
         following = step.at(x, lam)
         if not step.finite(following):
-            return Carried(point, solves, newton, f"Newton's loop left the model: {step.fault(following)}")
+            return Carried(point, solves, newton, f"Newton's loop cannot go on: {step.fault(following)}")
         point = following
         error = step.error(point, y, linear)
         if error <= tolerance:
@@ -153,6 +153,10 @@ def carried(
         f" the tolerance is {tolerance:.0e}; take a smaller step"
     )
     return Carried(point, solves, limit, reason)
+
+
+class _SingularStepError(ModelError):
+    """An iteration matrix that is singular for this h, though M is not: a shorter step helps."""
 
 
 class _Step:
@@ -224,9 +228,8 @@ class _Step:
             if not np.isfinite(block).all():
                 raise self.fault(point)
             if factors.singular:
-                raise ModelError(
-                    f"{part.names}: at t = {begin.t:.9g} s, M - h theta df/dx is singular for"
-                    f" h = {h:.9g} s; take another step, or another theta"
+                raise self._blamed(point) or _SingularStepError(
+                    f"{part.names}: at t = {begin.t:.9g} s, M - h theta df/dx is singular for h = {h:.9g} s"
                 )
             cells.append((where, factors))
             # h w rho C_a^j W_j⁻¹ B_b^j, summed over the systems j that interactions a and b share
@@ -257,7 +260,14 @@ class _Step:
         return bool(np.isfinite(point.R).all() and np.isfinite(point.y).all() and np.isfinite(point.x).all())
 
     def fault(self, point: Point) -> ModelError:
-        """What is not finite, by system or interaction, time and quantity."""
+        """Why an iterate is not finite, by system or interaction, time and quantity."""
+        begin = self.begin
+        return self._blamed(point) or ModelError(
+            f"{self.part.names}: at t = {begin.t:.9g} s, a step of {begin.h:.9g} s overflows"
+        )
+
+    def _blamed(self, point: Point) -> ModelError | None:
+        """The first quantity that is not finite, or the mass that is singular, if there is one."""
         begin, weights = self.begin, self.weights
         mean = begin.x + weights.theta * (point.x - begin.x)
         inner = begin.x + weights.rho * (point.x - begin.x)
@@ -281,7 +291,7 @@ class _Step:
                         f"interaction {tie.bound.name!r}: at t = {self.t_relation:.9g} s,"
                         f" {what} is not finite: {value}"
                     )
-        return ModelError(f"{self.part.names}: at t = {begin.t:.9g} s, a step of {begin.h:.9g} s overflows")
+        return None
 
     def _iteration_matrix(self, k: int, x: Array, moved: Array) -> Array:
         """M - h theta ∂f/∂x of one system, with the derivative of M(x) (x - x_k) where M depends on x."""

@@ -13,6 +13,9 @@ from stickslip.problem.checks import Array
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Bound, NonsmoothSystem
 
+COARSER = 5.0
+"""How much longer second differences are than first ones: rounding grows with the square."""
+
 
 @dataclass(frozen=True)
 class Group:
@@ -82,6 +85,12 @@ class Motion:
         self.zero = {one.name: np.zeros(one.law.size) for one in system.interactions}
         self.plain = all(body.kinematics(system.q0[p.q]) is None for body, p in system.mechanical)
         self.constant_mass = all(body.constant_mass for body, _ in system.mechanical)
+        self.coarse = {
+            one.name
+            for one in system.interactions
+            if self.plain and any(q.difference_of is not None for q in one.mechanical.quantities)
+        }
+        """Interactions whose Jacobians are differences already."""
         self._inverse: Array | None = None
 
     def inverse(self, t: float, q: Array) -> Array:
@@ -170,7 +179,8 @@ class Motion:
     def bend(self, one: Bound, t: float, q: Array, v: Array) -> Array | None:
         """γ, the part of ÿ that no acceleration makes [m/s²], shape (m,); None where it is zero.
 
-        By differences of the rates along (t + s, q + s q̇) at fixed v, of fourth order in s.
+        By differences of the rates along (t + s, q + s q̇) at fixed v, of fourth order in s; by second
+        differences of y where the rates are differences themselves, since theirs would be mostly rounding.
         """
         output = one.mechanical
         lam, z = self.zero[one.name], self.z[one.z]
@@ -179,6 +189,10 @@ class Motion:
             return None
         s = self.difference / max(1.0, float(np.abs(v).max(initial=0.0)))
         velocity = self.rate(q, v)
+        if one.name in self.coarse:
+            s *= COARSER
+            y = [self.y_of(one, t + k * s, q + k * s * velocity) for k in (-2.0, -1.0, 0.0, 1.0, 2.0)]
+            return (16.0 * (y[1] + y[3]) - (y[0] + y[4]) - 30.0 * y[2]) / (12.0 * s * s)
         if output.constant:
 
             def rate(k: float) -> Array:

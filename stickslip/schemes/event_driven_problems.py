@@ -1,6 +1,6 @@
 """The two problems at an event: velocities across an impact, accelerations of what stays closed.
 
-Impact:        u⁺ = W r + u⁻,  the law on u⁺ + e u⁻ (Newton), or in two phases (Poisson)
+Impact:        u⁺ = W r + u⁻,  the law on u⁺ + e u⁻ (Newton), or in two phases (Poisson, `schemes/poisson.py`)
 Acceleration:  ÿ = W lam + J M⁻¹ F + γ,  the law on ÿ for contacts with gap and rate zero; what slides already
                has r_T = -mu r_N d, which makes W unsymmetric
 """
@@ -19,6 +19,7 @@ from stickslip.problem.sets import ProductSet, free, friction, interval, nonnega
 from stickslip.problem.solution import Solution
 from stickslip.schemes.event_driven_flow import Modes
 from stickslip.schemes.event_driven_motion import Motion, Piece
+from stickslip.schemes.poisson import expand
 from stickslip.schemes.step import Solver
 from stickslip.systems.system import Bound
 
@@ -74,31 +75,30 @@ def impact(
             e[piece.normal] = piece.one.law.restitution[piece.number - piece.one.blocks.start]
     solution = solver.solve(ContactProblem(W, u[index] + bias[index], K))  # type: ignore[arg-type]
     solves, impulse = [solution], np.array(solution.r)
-    back = e[index] * np.maximum(impulse, 0.0)
-    if back.any():
-        # Expansion gives back at least e r_N^c (Pfeiffer & Glocker 1996, chapter 8); friction of the
-        # expansion is Coulomb's with what comes on top of it and, with it, of the given-back share.
-        given = _given_back(blocks, back, impulse, index)
-        after = u[index] + bias[index] + W @ (impulse + given)
-        second = solver.solve(ContactProblem(W, after, K))  # type: ignore[arg-type]
+    reason = _unsolved("impact", solves, interactions, t)
+    kick = e[index[K.offset[:-1]]] * impulse[K.offset[:-1]]
+    if (kick > 0.0).any():
+        # Expansion gives back at least e r_N^c, with Coulomb's law for all of what it gives.
+        given = np.array(impulse)
+        given[K.offset[:-1]] += kick
+        split = np.flatnonzero((kick > 0.0) & (K.kind == cones.FRICTION))
+        after = u[index] + bias[index] + W @ given
+        if split.size:
+            more, second, unsettled = expand(W, after, K, split, kick[split], solver)
+        else:
+            second = solver.solve(ContactProblem(W, after, K))  # type: ignore[arg-type]
+            more, unsettled = second.r, 0.0
         solves.append(second)
-        impulse = impulse + given + second.r
+        impulse = given + more
+        reason = _unsolved("impact", solves, interactions, t)
+        if unsettled and not reason:
+            reason = f"at t = {t:.12g} s, friction of an expansion is {unsettled:.1e} from settled"
     r, response = np.zeros(size), np.zeros(size)
     r[index], response[index] = impulse, np.diag(W)
     v_new = v + G[:, keep] @ impulse
     rate = np.array(u)
     rate[where] = u[where] + J @ (v_new - v)
-    return v_new, Answer(r, rate, response, tuple(solves), _unsolved("impact", solves, interactions, t))
-
-
-def _given_back(blocks: Sequence[Piece], back: Array, impulse: Array, index: IntArray) -> Array:
-    """The impulses that an expansion starts from: e r^c of Poisson's contacts."""
-    given, position = np.zeros(index.size), {int(k): j for j, k in enumerate(index)}
-    for piece in blocks:
-        at = position[piece.normal]
-        if back[at] > 0.0:
-            given[at] = back[at]
-    return given
+    return v_new, Answer(r, rate, response, tuple(solves), reason)
 
 
 def acceleration(
@@ -149,8 +149,8 @@ def acceleration(
         lam = P @ solution.r + known
         r[where], response[where[keep]] = lam, np.diag(W)
         reason = _unsolved("acceleration", solves, interactions, t)
-        if slides and not reason:
-            reason = _paradox(W, K, unknown, t)
+        if slides and (why := _paradox(W, K, unknown, t)):
+            reason = f"{why}; {reason}" if reason else why
     rate = np.zeros(size)
     rate[where] = J @ (motion.free(t, q, v) + G @ lam) + gamma
     return Answer(r, rate, response, tuple(solves), reason)

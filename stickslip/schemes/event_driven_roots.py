@@ -34,11 +34,10 @@ class Crossing:
 class Lookout:
     """Watches quantities over one stretch, integrator step after integrator step."""
 
-    def __init__(self, t: float, g: Array, floor: Array, together: float):
+    def __init__(self, t: float, g: Array, slope: Array, floor: Array, together: float):
         self.floor, self.together = floor, together
         self.t, self.g = t, g
-        self.slope: Array | None = None
-        self.fastest = np.zeros(0)
+        self.slope, self.fastest = slope, np.abs(slope)
         self.before: tuple[float, Array] | None = None
         self.risen = g > floor
         """Whether each quantity has been positive yet [-], shape (n,), bool."""
@@ -60,9 +59,6 @@ class Lookout:
             self.t = t_end
             return None
         t0 = self.t
-        if self.slope is None:
-            self.slope = slopes(t0)
-            self.fastest = np.abs(self.slope)
         last = watch(t_end), slopes(t_end)
         n = self.slope.shape[0]
         self.fastest = np.maximum(self.fastest, np.abs(last[1]))
@@ -112,7 +108,6 @@ class Lookout:
 
     def _dips(self, t: float, g: Array, slope: Array) -> IntArray:
         """Which quantities, positive at the last looks, have a minimum between them that may be negative."""
-        assert self.slope is not None
         n = slope.shape[0]
         dips: BoolArray = np.zeros(g.shape[0], bool)
         above = (g >= -self.floor) & (self.g > self.floor)
@@ -134,7 +129,6 @@ class Lookout:
         self, i: int, t: float, watch: Callable[[float], Array], slopes: Callable[[float], Array]
     ) -> float | None:
         """Where quantity i crosses on its way to a negative minimum."""
-        assert self.slope is not None
         if i < self.slope.shape[0]:
             start = self.t
             lowest = _zero(0, self.t, t, lambda s: -slopes(s)[i : i + 1])

@@ -7,7 +7,7 @@ its end; semi-explicit (11.53); complete (11.51), with F and T at the θ-point a
 moving constraint does is taken at the end of the step, t + h, in all of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -16,6 +16,7 @@ from stickslip.options import Options, check, option
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import Solution
+from stickslip.schemes.march import March, march
 from stickslip.schemes.moreau_jean_contacts import NONE, Output, Tie, refuse, require_finite
 from stickslip.schemes.moreau_jean_motion import Motion, inverse
 from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Found, Loop, alone
@@ -145,6 +146,13 @@ class MoreauJean(Options, Scheme):
         except FloatingPointError:
             _explain(system, state, flat)
             raise AssertionError from None
+
+    def march(
+        self, system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int, tolerance: float,
+        times: Sequence[float] | Array | None = None,
+    ) -> March | None:  # fmt: skip
+        """At most `steps` steps in one compiled call; None where that cannot be (`march.py`)."""
+        return march(self, system, state, memory, h, steps, tolerance, times)
 
     def _passage(
         self, system: NonsmoothSystem, state: State, memory: Memory, h: float, flat: Flat

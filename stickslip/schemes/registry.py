@@ -41,6 +41,8 @@ class Entry:
 
 
 _SCHEMES = "stickslip.schemes."
+COMPOSITE = (_SCHEMES + "composite", "Composite")
+"""The scheme that a choice of one scheme per system becomes."""
 
 _TABLE = {
     entry.name: entry
@@ -79,8 +81,11 @@ def make(name: str, **options: Any) -> Scheme:
 
 
 def described(scheme: Scheme) -> tuple[str, dict[str, Any]]:
-    """Name and options of a scheme, as `make` takes them; the name of its class where it has no line."""
+    """Name and options of a scheme, as `remade` takes them; the name of its class where it has no line."""
     kind = type(scheme)
+    if (kind.__module__, kind.__name__) == COMPOSITE:
+        parts = {name: described(one) for name, one in scheme.schemes.items()}  # type: ignore[attr-defined]
+        return "composite", {name: {"scheme": one, "options": given} for name, (one, given) in parts.items()}
     name = next(
         (e.name for e in _TABLE.values() if (e.module, e.cls) == (kind.__module__, kind.__name__)),
         kind.__name__,
@@ -88,6 +93,36 @@ def described(scheme: Scheme) -> tuple[str, dict[str, Any]]:
     if not is_dataclass(scheme):
         return name, {}
     return name, {spec.name: _plain(getattr(scheme, spec.name)) for spec in fields(scheme)}
+
+
+def remade(name: str, options: Mapping[str, Any]) -> Scheme:
+    """The scheme that `described` told of; a ModelError where that cannot be."""
+    try:
+        if name == "composite":
+            return chosen({key: remade(one["scheme"], one["options"]) for key, one in options.items()})
+        return make(name, **options)
+    except (KeyError, TypeError, ValueError):
+        raise ModelError(
+            f"the scheme {name} cannot be made again from its options: give scheme=..."
+        ) from None
+
+
+def chosen(scheme: str | Scheme | Mapping[str, str | Scheme]) -> Scheme:
+    """The scheme that a name, a scheme, or one of either per system stands for."""
+    if isinstance(scheme, str):
+        return make(scheme)
+    if isinstance(scheme, Mapping):
+        module, name = COMPOSITE
+        composite: Scheme = getattr(import_module(module), name)(
+            {k: chosen(one) for k, one in scheme.items()}
+        )
+        return composite
+    if not all(callable(getattr(scheme, verb, None)) for verb in ("begin", "step", "levels")):
+        raise ModelError(
+            f"scheme is {scheme!r}; expected a name ({', '.join(names())}), a scheme such as MoreauJean(),"
+            " or one of them per system: {'ball': 'moreau-jean'}"
+        )
+    return scheme
 
 
 def _plain(value: Any) -> Any:
@@ -99,20 +134,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, bool | int | float | str | None):
         return value
     return value.tolist() if hasattr(value, "tolist") else repr(value)
-
-
-def chosen(scheme: "str | Scheme | Mapping[str, str | Scheme]") -> Scheme:
-    """The scheme that a name, a scheme, or one of either per system stands for."""
-    if isinstance(scheme, str):
-        return make(scheme)
-    if isinstance(scheme, Mapping):
-        from stickslip.schemes.composite import Composite  # type: ignore[import-not-found, unused-ignore]
-
-        composite: Scheme = Composite({name: chosen(one) for name, one in scheme.items()})
-        return composite
-    if not all(callable(getattr(scheme, verb, None)) for verb in ("begin", "step", "levels")):
-        raise ModelError(
-            f"scheme is {scheme!r}; expected a name ({', '.join(names())}), a scheme such as MoreauJean(),"
-            " or one of them per system: {'ball': 'moreau-jean'}"
-        )
-    return scheme

@@ -26,8 +26,6 @@ def potential(system: NonsmoothSystem, t: Array, q: Array, z: Array) -> Array:
     """Potential energies of all second-order systems at n instants [J], shape (n,)."""
     total = np.zeros(t.size)
     for body, place in system.mechanical:
-        if getattr(body, "potential_energy", body) is None:
-            continue
         for k in range(t.size):
             total[k] += body.potential(float(t[k]), q[k, place.q], z[k, place.z])
     return total

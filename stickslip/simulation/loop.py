@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
+
 from stickslip.schemes import registry
 from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, first_state
 from stickslip.simulation.checkpoint import Checkpoint, Clock
@@ -28,6 +30,8 @@ SAME = 1e-6
 """An end so close to a whole number of steps, in steps, is that number of steps."""
 MOST_STEPS = 2.0**52
 """With more steps than this a step is lost in the rounding of time."""
+TOGETHER = 8192
+"""Most steps in one compiled call."""
 MOST_HALVINGS = 8
 """A step is cut into at most 2 to this many."""
 
@@ -40,7 +44,8 @@ def simulate(
     """Carry `system` to time `until` [s] in steps of `h` [s]; see `stickslip.simulate`, which knows solvers
     by name."""
     begun = _begun(system, h, scheme, start)
-    plan = _plan(begun.clock, begun.state.t, until, record, on_failure)
+    last, rest = _ends(begun.clock, begun.state.t, until)
+    plan = _Plan(until, last, rest, _every(record), _chosen(on_failure), solver_name == "auto", tolerance)
     recorder = Recorder(
         system, Model.of(system, begun.scheme.levels(system)), begun.state, begun.memory, begun.clock.index
     )
@@ -51,7 +56,7 @@ def simulate(
         return _trajectory(recorder, begun, name, options, solver_name or type(solver).__name__, tolerance)
 
     try:
-        _march(_Now(begun.state, begun.memory), system, begun, plan, solver, recorder, progress)
+        _steps(_Now(begun.state, begun.memory), system, begun, plan, solver, recorder, progress)
     except _Missed as missed:
         raise SimulationFailure(missed.t, missed.step, so_far(), missed.more) from None
     except ModelError as error:
@@ -83,6 +88,10 @@ class _Plan:
     """Length of a shortened step after that [s]; 0 for none."""
     record: int
     on_failure: str
+    compiled: bool
+    """Whether steps may be made together by the scheme's own compiled solver."""
+    tolerance: float
+    """To which that solves [-]."""
 
 
 class _Missed(Exception):  # noqa: N818
@@ -100,13 +109,23 @@ class _Now:
     memory: Memory
 
 
-def _march(
+def _steps(
     now: _Now, system: NonsmoothSystem, begun: _Begun, plan: _Plan, solver: Solver, recorder: Recorder,
     progress: Progress | None,
 ) -> None:  # fmt: skip
     scheme, clock, record, last = begun.scheme, begun.clock, plan.record, plan.last
     index, h = clock.index, clock.h
+    march = getattr(scheme, "march", None) if plan.compiled else None
     while index < last:
+        if march is not None:
+            done = _together(march, now, system, clock, index, plan, recorder)
+            if done is None:
+                march = None
+            elif done:
+                index += done
+                if progress is not None:
+                    progress(now.state.t, plan.until)
+                continue
         step = scheme.step(system, now.state, now.memory, h, solver)
         index += 1
         t = clock.origin + index * h
@@ -121,12 +140,37 @@ def _march(
             progress(plan.until, plan.until)
 
 
+def _together(
+    march: Callable[..., Any], now: _Now, system: NonsmoothSystem, clock: Clock, index: int, plan: _Plan,
+    recorder: Recorder,
+) -> int | None:  # fmt: skip
+    """Many steps in one compiled call: how many were done; None where the scheme cannot."""
+    # Calls end where they would without an interruption, so that sums over records add up alike.
+    chunk = plan.record * max(1, TOGETHER // plan.record)
+    count = min(plan.last, (index // chunk + 1) * chunk) - index
+    times = clock.origin + np.arange(index, index + count + 1) * clock.h
+    found = march(system, now.state, now.memory, clock.h, count, plan.tolerance, times)
+    if found is None:
+        return None
+    done = len(found)
+    if done:
+        numbers = np.arange(index + 1, index + done + 1)
+        closes = (numbers % plan.record == 0) | ((numbers == plan.last) & (plan.rest == 0.0))
+        recorder.extend(found, clock.h, numbers, closes)
+        now.state, now.memory = found.state, found.memory
+    return done
+
+
 def _take(
     now: _Now, step: Step, t: float, index: int, closes: bool, system: NonsmoothSystem, scheme: Scheme,
     solver: Solver, plan: _Plan, recorder: Recorder,
 ) -> None:  # fmt: skip
     """Take a step as it is, or do about it what `on_failure` says; the run is then at t."""
-    steps = (step,) if step.ok else _after_miss(now, step, system, scheme, solver, plan, recorder)
+    if step.ok:
+        now.state, now.memory = State(t, step.state.q, step.state.v, step.state.z), step.memory
+        recorder.add(step, now.state, index, closes)
+        return
+    steps = _after_miss(now, step, system, scheme, solver, plan, recorder)
     for k, one in enumerate(steps, 1):
         end = one.state
         if k == len(steps):
@@ -174,7 +218,7 @@ def _begun(
         raise ModelError(
             f"start is {type(start).__name__}; expected a checkpoint, such as trajectory.checkpoint(-1)"
         )
-    found = _resumed(start) if scheme is None else registry.chosen(scheme)
+    found = registry.remade(start.scheme, start.scheme_options) if scheme is None else registry.chosen(scheme)
     start.model.check_same(Model.of(system, found.levels(system)))
     step = start.clock.h if h is None else _length("h", h)
     same = registry.described(found) == (start.scheme, start.scheme_options)
@@ -185,30 +229,30 @@ def _begun(
     return _Begun(found, start.state, memory, Clock(start.state.t, step), start.contact_work)
 
 
-def _resumed(start: Checkpoint) -> Scheme:
-    try:
-        return registry.make(start.scheme, **start.scheme_options)
-    except KeyError:
-        raise ModelError(
-            f"the start was made by the scheme {start.scheme}, which has no name here: give scheme=..."
-        ) from None
-
-
-def _plan(clock: Clock, t: float, until: float, record: int, on_failure: str) -> _Plan:
-    if on_failure not in ON_FAILURE:
-        raise ModelError(f"on_failure is {on_failure!r}; known: {', '.join(ON_FAILURE)}")
-    if not isinstance(record, Integral) or isinstance(record, bool) or record < 1:
-        raise ModelError(f"record is {record!r}; every how many steps is a whole number from 1")
+def _ends(clock: Clock, t: float, until: float) -> tuple[int, float]:
+    """Index of the end of the last full step, and the length of a shortened one after it [s]."""
     if not isinstance(until, Real) or not math.isfinite(until) or until <= t:
         raise ModelError(f"until is {until!r}; the end must be a time after the start, t = {t:g} s")
     steps = (until - clock.origin) / clock.h
     if not steps < MOST_STEPS or t + clock.h == t:
         raise ModelError(f"h is {clock.h:g}; steps that short do not move time between {t:g} and {until:g} s")
     last = round(steps)
-    if abs(steps - last) > SAME * max(1.0, steps * 1e-6):
-        last = math.floor(steps)
-        return _Plan(until, last, until - clock.at(last), int(record), on_failure)
-    return _Plan(until, last, 0.0, int(record), on_failure)
+    if abs(steps - last) <= SAME * max(1.0, steps * 1e-6):
+        return last, 0.0
+    last = math.floor(steps)
+    return last, until - clock.at(last)
+
+
+def _every(record: int) -> int:
+    if not isinstance(record, Integral) or isinstance(record, bool) or record < 1:
+        raise ModelError(f"record is {record!r}; every how many steps is a whole number from 1")
+    return int(record)
+
+
+def _chosen(on_failure: str) -> str:
+    if on_failure not in ON_FAILURE:
+        raise ModelError(f"on_failure is {on_failure!r}; known: {', '.join(ON_FAILURE)}")
+    return on_failure
 
 
 def _length(name: str, h: float) -> float:

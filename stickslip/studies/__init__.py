@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from stickslip.studies.study import StudyModule
 
 STUDIES: dict[str, str] = {
+    "cam": "stickslip.studies.cam",
     "families": "stickslip.studies.families",
     "incline": "stickslip.studies.incline",
     "rolling": "stickslip.studies.rolling",

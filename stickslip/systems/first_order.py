@@ -63,13 +63,14 @@ class FirstOrder:
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """Every quantity that was given, and the Jacobians in use."""
-        found = (self.M, self.f, self.df_dx, self.input, self.dinput_dx, self.z_update)
+        parts = () if self.inputs is None else (self.inputs.T, self.inputs.u, self.inputs.product)
+        found = (self.M, self.f, self.df_dx, *parts, self.dinput_dx, self.z_update)
         return tuple(q for q in found if q is not None)
 
     @property
     def is_compiled(self) -> bool:
         """Whether a compiled step can use it: its quantities are constants or compiled with Numba."""
-        return all(one.is_compiled for one in self.quantities)
+        return all(one.is_compiled for one in self.quantities if one is not self.input)
 
     def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike = ()) -> float:
         """Largest relative difference of df_dx from central differences [-] at the state q; a ModelError if
@@ -114,7 +115,12 @@ class FirstOrderLinear(FirstOrder):
         )  # fmt: skip
 
     @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """A and b, and the others."""
+        return (self.A, *(() if self.b is None else (self.b,)), *super().quantities)
+
+    @property
     def is_compiled(self) -> bool:
         """As of any first-order system; A and b stand for f."""
-        rest = (self.A, self.b, self.M, self.input, self.dinput_dx, self.z_update)
-        return all(one is None or one.is_compiled for one in rest)
+        own = (self.f, self.df_dx, self.input)
+        return all(one.is_compiled for one in self.quantities if one not in own)

@@ -117,13 +117,15 @@ class Lagrangian:
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """Every quantity that was given, and the Jacobians in use."""
-        found = (self.M, self.N, self.F_int, self.F_ext, self.input, self.potential_energy, self.z_update)
+        parts = () if self.inputs is None else (self.inputs.T, self.inputs.u, self.inputs.product)
+        found = (self.M, self.N, self.F_int, self.F_ext, *parts, self.potential_energy, self.z_update)
         return (*(q for q in found if q is not None), *self.jacobians.values())
 
     @property
     def is_compiled(self) -> bool:
         """Whether a compiled step can use it: its forces and their Jacobians are constants or compiled."""
-        return all(one.is_compiled for one in self.quantities if one is not self.potential_energy)
+        own = (self.potential_energy, self.input)
+        return all(one.is_compiled for one in self.quantities if one not in own)
 
     def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
         """Largest relative difference of the given Jacobians from central differences [-].
@@ -191,7 +193,7 @@ class LagrangianLinear(Lagrangian):
     @property
     def is_compiled(self) -> bool:
         """As of any Lagrangian system; C and K stand for the internal forces."""
-        own = (self.F_int, self.potential_energy)
+        own = (self.F_int, self.potential_energy, self.input)
         return all(one.is_compiled for one in self.quantities if one not in own)
 
 

@@ -42,7 +42,7 @@ class Rheonomous:
 
 
 @dataclass(frozen=True, eq=False)
-class Compliant:
+class CompliantRelation:
     """y = y(t, q, lam), p = (∂y/∂q)' lam: a contact or joint that yields under its force lam [N].
 
     `y=lambda q, lam: q + lam / k` is a unilateral spring of stiffness k.

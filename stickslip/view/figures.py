@@ -69,7 +69,7 @@ def _dress(axes: Any, panel: Panel) -> None:
         if logarithmic:
             axis.set_minor_formatter(NullFormatter())  # within a decade their labels would overlap
     if not panel.log_x:
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=4))
     if panel.y_range is not None:
         axes.set_ylim(*panel.y_range)
     axes.set_title(panel.title, fontsize=8.0)

@@ -26,8 +26,8 @@ def thrown():
 
 
 def rectified():
-    """x' = -x + sin 10 t + lam with 0 <= x ⟂ lam >= 0: the level cannot fall below zero."""
-    tank = ss.FirstOrder("tank", x0=0.5, f=lambda t, x: -x + np.sin(10.0 * t))
+    """x' = -x - 5 sin 10 t + lam with 0 <= x ⟂ lam >= 0: the level cannot fall below zero."""
+    tank = ss.FirstOrder("tank", x0=0.5, f=lambda t, x: -x - 5.0 * np.sin(10.0 * t))
     law = ss.Interaction("rim", "tank", ss.FirstOrderLinearRelation(C=1.0, B=1.0), ss.Complementarity())
     return ss.NonsmoothSystem([tank], [law])
 
@@ -112,3 +112,29 @@ def test_there_is_no_record_beyond_the_last():
     run = ss.simulate(thrown(), until=0.01, h=1e-3)
     with pytest.raises(IndexError, match="record 11 of a trajectory of 11 records"):
         run.checkpoint(11)
+
+
+def test_one_scheme_per_system():
+    """A mechanical and a first-order system side by side, each with its own scheme, saved by name."""
+    first, second = thrown(), rectified()
+    ball = first.systems[0]
+    floor = ss.Interaction(
+        "floor", "ball",
+        ss.Scleronomous(lambda q: np.array([q[1], q[0]]), lambda q: np.array([[0.0, 1.0], [1.0, 0.0]])),
+        ss.NewtonImpact(e=0.5, mu=0.3, dimension=2),
+    )  # fmt: skip
+    rim = ss.Interaction("rim", "tank", ss.FirstOrderLinearRelation(C=1.0, B=1.0), ss.Complementarity())
+    both = ss.NonsmoothSystem([ball, second.systems[0]], [floor, rim])
+    how = {"ball": ss.MoreauJean(theta=0.6), "tank": "euler-moreau"}
+    whole = ss.simulate(both, until=0.4, h=2e-3, scheme=how, record=3)
+    assert whole.scheme == "composite"
+    assert whole.scheme_options["ball"]["options"]["theta"] == 0.6
+    rest = ss.simulate(both, until=0.4, start=whole.checkpoint(30), record=3)
+    same(whole, rest, 30)
+    alone = ss.simulate(second, until=0.4, h=2e-3, scheme="euler-moreau", record=3)
+    np.testing.assert_allclose(whole.system("tank").x, alone.system("tank").x, atol=1e-13)
+    # lam is a value and not an impulse: records show the last one, whatever their number.
+    every = ss.simulate(second, until=0.4, h=2e-3, scheme="euler-moreau")
+    np.testing.assert_array_equal(alone.interaction("rim").r[1:-1], every.interaction("rim").r[3:-1:3])
+    states = every.interaction("rim").states[1:, 0]
+    assert set(states) == {"separating", "touching"}

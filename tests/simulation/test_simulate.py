@@ -142,7 +142,7 @@ def test_a_force_that_turns_nan_leaves_what_was_done():
     falling = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=lambda t: np.nan if t > 0.05 else -G)
     with pytest.raises(ss.ModelError, match=r"ball.*F_ext") as caught:
         ss.simulate(ss.NonsmoothSystem([falling]), until=1.0, h=1e-2)
-    assert len(caught.value.trajectory) == 7
+    assert 0.04 < caught.value.trajectory.t[-1] < 0.065
 
 
 class Stumbling:

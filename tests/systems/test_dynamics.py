@@ -194,6 +194,15 @@ def test_bad_flows_are_named(words):
         FirstOrder("flow", **{"f": lambda x: -x, "x0": [0.0, 0.0], **FLOWS[words]})
 
 
+def test_the_part_that_is_not_a_number_is_named():
+    with pytest.raises(ModelError, match=r"^system 'flow': at t = 0 s, b is not finite"):
+        FirstOrderLinear("flow", A=1.0, b=lambda t: [np.nan], x0=1.0)
+    with pytest.raises(ModelError, match=r"^system 'flow': at t = 0 s, u is not finite"):
+        FirstOrderLinear("flow", A=1.0, u=lambda t: [np.nan], x0=1.0)
+    with pytest.raises(ModelError, match=r"^system 'body': at t = 0 s, T is not finite"):
+        Lagrangian("body", M=1.0, T=lambda q: [[np.inf]], u=1.0, q0=1.0)
+
+
 def test_bad_linear_flows_are_named():
     with pytest.raises(ModelError, match=r"^system 'flow': A takes \(x\); it may take any of \(t, z\)"):
         FirstOrderLinear("flow", A=lambda x: x, x0=1.0)

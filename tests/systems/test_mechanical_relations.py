@@ -6,7 +6,7 @@ import pytest
 from stickslip.laws import Complementarity, Equality, NewtonImpact
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import (
-    Compliant,
+    CompliantRelation,
     LagrangianLinearRelation,
     LagrangianNonlinear,
     Rheonomous,
@@ -59,7 +59,7 @@ def test_gaps_alone_of_a_moving_wall_need_their_rates():
 
 def test_a_unilateral_spring_yields_by_lam_over_k():
     k = 50.0
-    _, tie = bound(Compliant(lambda q, lam: q[0] + lam / k), Complementarity())
+    _, tie = bound(CompliantRelation(lambda q, lam: q[0] + lam / k), Complementarity())
     q, lam = np.array([-0.1, 0.0]), np.array([5.0])
     assert tie.compliant
     assert tie.y(0.0, q, lam, NONE) == pytest.approx([0.0])
@@ -69,7 +69,7 @@ def test_a_unilateral_spring_yields_by_lam_over_k():
 
 
 def test_compliance_that_changes_the_rows_enters_the_derivative_of_the_forces():
-    relation = Compliant(
+    relation = CompliantRelation(
         lambda q, lam: q[0] * (1.0 + lam) + 0.1 * lam,
         dy_dq=lambda lam: np.array([[1.0 + lam[0], 0.0]]),
         dy_dlam=lambda q: [[q[0] + 0.1]],

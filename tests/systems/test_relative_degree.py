@@ -7,7 +7,7 @@ from stickslip.laws import Complementarity, Equality, NewtonImpact, Relay
 from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
 from stickslip.systems.first_order_relations import FirstOrderLinearRelation, FirstOrderRelation
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
-from stickslip.systems.lagrangian_relations import Compliant, LagrangianLinearRelation, Scleronomous
+from stickslip.systems.lagrangian_relations import CompliantRelation, LagrangianLinearRelation, Scleronomous
 from stickslip.systems.newton_euler import NewtonEuler
 from stickslip.systems.newton_euler_joints import BallJoint
 from stickslip.systems.newton_euler_relations import SpherePlane
@@ -72,12 +72,13 @@ def test_a_sliding_mode_written_as_functions():
 def test_rigid_contact_is_2_and_compliance_0(stiffness):
     body = LagrangianLinear("body", M=np.diag([1.0, 1e-3]), K=stiffness * np.eye(2), q0=[1.0, 1.0])
     in_plane = NewtonImpact(mu=0.1, dimension=2)
+    soft = CompliantRelation(lambda q, lam: q[0] + lam / 1e9)
     system = NonsmoothSystem(
         [body],
         [
             Interaction("rigid", "body", LagrangianLinearRelation([[1.0, 0.0]]), NewtonImpact()),
             Interaction("functions", "body", Scleronomous(lambda q: q[1] ** 3), NewtonImpact()),
-            Interaction("soft", "body", Compliant(lambda q, lam: q[0] + lam / 1e9), Complementarity()),
+            Interaction("soft", "body", soft, Complementarity()),
             Interaction("friction", "body", LagrangianLinearRelation(np.eye(2)), in_plane),
             Interaction("twice", "body", LagrangianLinearRelation([[1, 0], [2, 0]]), Complementarity(2)),
         ],

@@ -1,0 +1,230 @@
+"""Steps of small models per second, everything recorded and certified, beside Siconos where it is installed.
+
+    python benchmarks/steps.py [--quick] [--json] [--python /usr/bin/python3]
+
+Each run is `stickslip.simulate` into a Trajectory with every step recorded. Times are processor times of runs
+that compiled nothing, the shortest of three. «Compiled» models are written in functions compiled with Numba,
+«plain» ones in Python functions. Siconos runs the same ball in its own interpreter: its C++ loop, which
+records nothing, and the loop in Python of its examples, which records the state.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+import stickslip as ss
+
+REPETITIONS = 3
+H = 1e-4
+SICONOS = """
+import json, os, sys, time
+out = os.fdopen(os.dup(1), "w")
+os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+import numpy as np, siconos.kernel as sk
+
+def made(q0, steps, h, e=0.9):
+    ball = sk.LagrangianLinearTIDS([q0], [0.0], np.eye(1))
+    ball.setFExtPtr(np.array([-9.81]))
+    floor = sk.Interaction(sk.NewtonImpactNSL(e), sk.LagrangianLinearTIR(np.array([[1.0]])))
+    model = sk.NonSmoothDynamicalSystem(0.0, steps * h)
+    model.insertDynamicalSystem(ball)
+    model.link(floor, ball)
+    run = sk.TimeStepping(model, sk.TimeDiscretisation(0.0, h), sk.MoreauJeanOSI(0.5), sk.LCP())
+    return ball, floor, run
+
+rates = {}
+for name, q0 in json.loads(sys.argv[1]).items():
+    steps, h = int(sys.argv[2]), float(sys.argv[3])
+    best = {}
+    for _ in range(3):
+        ball, floor, run = made(q0, steps, h)
+        start = time.process_time()
+        run.run()
+        best["kernel"] = max(best.get("kernel", 0.0), steps / (time.process_time() - start))
+        ball, floor, run = made(q0, steps, h)
+        rows = np.zeros((steps + 1, 4))
+        q, v, p, lam = ball.q(), ball.velocity(), ball.p(1), floor.lambda_(1)
+        start, k = time.process_time(), 0
+        while run.hasNextEvent() and k < steps:
+            run.computeOneStep()
+            k += 1
+            rows[k] = run.nextTime(), q[0], v[0], lam[0]
+            run.nextStep()
+        best["loop"] = max(best.get("loop", 0.0), k / (time.process_time() - start))
+    rates[name] = best
+print(json.dumps(rates), file=out)
+"""
+
+
+@njit
+def height(q):
+    return q
+
+
+@njit
+def between(q):
+    return np.array([q[1] - q[0] - 0.1])
+
+
+@njit
+def falling(t):
+    return np.array([-9.81])
+
+
+@njit
+def arm_mass(q):
+    c = np.cos(q[1])
+    return np.array([[3.0 + 2.0 * c, 1.0 + c], [1.0 + c, 1.0]])
+
+
+@njit
+def arm_gyration(q, v):
+    s = np.sin(q[1])
+    return np.array([-s * v[1] * (2.0 * v[0] + v[1]), s * v[0] * v[0]])
+
+
+@njit
+def arm_weight(q):
+    low = 9.81 * np.sin(q[0] + q[1])
+    return np.array([2.0 * 9.81 * np.sin(q[0]) + low, low])
+
+
+@njit
+def arm_wall(q):
+    return np.array([1.2 - np.sin(q[0]) - np.sin(q[0] + q[1])])
+
+
+def written(function: Any, compiled: bool) -> Any:
+    """A function as it is, or the Python function behind it."""
+    return function if compiled else function.py_func
+
+
+def ball(compiled: bool, q0: float) -> ss.NonsmoothSystem:
+    body = ss.Lagrangian("ball", M=1.0, q0=q0, F_ext=written(falling, compiled))
+    floor = ss.Interaction(
+        "floor", "ball", ss.Scleronomous(written(height, compiled), 1.0), ss.NewtonImpact(e=0.9)
+    )
+    return ss.NonsmoothSystem([body], [floor])
+
+
+def chain(compiled: bool) -> ss.NonsmoothSystem:
+    bodies = [
+        ss.LagrangianLinear(f"b{k}", M=1.0, q0=0.1001 * k, v0=1.0 if k == 0 else 0.0) for k in range(10)
+    ]
+    relation = ss.Scleronomous(written(between, compiled), [[-1.0, 1.0]])
+    ties = [
+        ss.Interaction(f"c{k}", (f"b{k}", f"b{k + 1}"), relation, ss.NewtonImpact(e=0.5)) for k in range(9)
+    ]
+    return ss.NonsmoothSystem(bodies, ties)
+
+
+def arm(compiled: bool) -> ss.NonsmoothSystem:
+    M, N, F = (written(one, compiled) for one in (arm_mass, arm_gyration, arm_weight))
+    body = ss.Lagrangian("arm", M=M, q0=[0.4, 0.5], v0=[1.0, 0.0], N=N, F_int=F)
+    wall = ss.Interaction("wall", "arm", ss.Scleronomous(written(arm_wall, compiled)), ss.NewtonImpact(e=0.4))
+    return ss.NonsmoothSystem([body], [wall])
+
+
+def rlc() -> ss.NonsmoothSystem:
+    """A capacitor discharging through a coil, a resistor and a diode."""
+    coil, capacitor, resistor = 1e-2, 1e-6, 1e3
+    A = [[0.0, -1.0 / capacitor], [1.0 / coil, 0.0]]
+    circuit = ss.FirstOrderLinear("circuit", A=A, x0=[10.0, 0.0])
+    relation = ss.FirstOrderLinearRelation(
+        C=[[-1.0, 0.0]], D=[[1.0 / resistor]], B=[[0.0], [-1.0 / coil]]
+    )  # fmt: skip
+    diode = ss.Interaction("diode", "circuit", relation, ss.Complementarity())
+    return ss.NonsmoothSystem([circuit], [diode])
+
+
+def rate(make: Callable[[], ss.NonsmoothSystem], steps: int, h: float, **options: Any) -> float:
+    """Most steps per second of processor time."""
+    best = 0.0
+    ss.simulate(make(), until=5 * h, h=h, **options)
+    system = make()
+    ss.simulate(system, until=50 * h, h=h, **options)  # compiles what it needs
+    for _ in range(REPETITIONS):
+        start = time.process_time()
+        run = ss.simulate(system, until=steps * h, h=h, **options)
+        seconds = time.process_time() - start
+        assert run.missed == 0
+        assert len(run) == steps + 1
+        best = max(best, steps / seconds)
+    return best
+
+
+def cam() -> tuple[float, float]:
+    """Steps per second and seconds of the cam follower's 5 s at h = 1e-4."""
+    from stickslip.scenes import runs
+
+    scene = runs.make("cam")
+    best = float("inf")
+    ss.simulate(scene.system, until=50 * H, h=H, scheme=scene.scheme)
+    for _ in range(REPETITIONS):
+        start = time.process_time()
+        ss.simulate(scene.system, until=5.0, h=H, scheme=scene.scheme)
+        best = min(best, time.process_time() - start)
+    return 5.0 / H / best, best
+
+
+def siconos(python: str, phases: dict[str, float], steps: int) -> dict[str, dict[str, float]] | None:
+    """Its rates on the same ball; None where it cannot be had."""
+    command = [python, "-c", SICONOS, json.dumps(phases), str(steps), str(H)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found: dict[str, dict[str, float]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def measured(quick: bool, python: str) -> list[tuple[str, float, str]]:
+    """Rows of the table: model, steps per second, remark."""
+    steps = 20_000 if quick else 100_000
+    few = 2_000 if quick else 10_000
+    phases = {"flight": 1e6, "rest": 0.0, "whole": 1.0}
+    peer = siconos(python, phases, steps)
+    rows = []
+    for name, q0 in phases.items():
+        ours = rate(lambda q0=q0: ball(True, q0), steps, H)
+        plain = rate(lambda q0=q0: ball(False, q0), few, H)
+        beside = ""
+        if peer is not None:
+            kernel, loop = peer[name]["kernel"], peer[name]["loop"]
+            beside = f"{ours / kernel:.2f} x Siconos (C++ loop), {ours / loop:.1f} x (Python loop)"
+            rows.append((f"ball, {name}: Siconos, C++ loop, nothing recorded", kernel, ""))
+            rows.append((f"ball, {name}: Siconos, loop in Python", loop, ""))
+        rows.append((f"ball, {name}: compiled", ours, beside))
+        rows.append((f"ball, {name}: plain", plain, ""))
+    for title, make in (("chain of 10 balls", chain), ("double pendulum and wall, M(q)", arm)):
+        rows.append((f"{title}: compiled", rate(lambda make=make: make(True), steps // 5, H), ""))
+        rows.append((f"{title}: plain", rate(lambda make=make: make(False), few // 5, H), ""))
+    rows.append(("RLC circuit with a diode, euler-moreau", rate(rlc, few, 1e-6, scheme="euler-moreau"), ""))
+    many, seconds = cam()
+    rows.append(("cam follower, 5 s at h = 1e-4", many, f"{seconds:.2f} s"))
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="shorter runs")
+    parser.add_argument("--json", action="store_true", help="one line of JSON per row")
+    parser.add_argument("--python", default="/usr/bin/python3", help="an interpreter that has Siconos")
+    given = parser.parse_args()
+    for name, value, remark in measured(given.quick, given.python):
+        if given.json:
+            print(json.dumps({"model": name, "steps_per_second": value, "remark": remark}))
+        else:
+            print(f"{name:<52} {value:>12,.0f} steps/s  {remark}")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""Users' compiled functions inside compiled steps: an address, and a call through it.
+
+Whatever a user's function takes and returns, its adapter has one form: (t, a, b, z, out) with pointers to
+numbers. So a kernel that calls users' functions is compiled once for all models and kept on disk; only
+the adapters, a few lines each, are compiled in every process. A function that raises, or returns what
+does not fit, leaves NaN: a compiled march then ends before that step, and the ordinary step says why.
+"""
+
+import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from stickslip.kernels.jit import JIT, jit
+
+STEP = float(np.finfo(float).eps) ** (1.0 / 3.0)
+"""Relative step of central differences, as `systems/derivatives.py` has it."""
+VALUE = -1
+"""In the place of an argument's number: the function itself, not a derivative."""
+
+if JIT:
+    import numba
+    from llvmlite import ir
+    from numba import types
+    from numba.core.errors import NumbaError
+    from numba.extending import intrinsic
+
+    _POINTER = types.CPointer(types.float64)
+    _SIGNATURE = types.void(types.float64, _POINTER, _POINTER, _POINTER, _POINTER)
+
+    @intrinsic
+    def _call(typingctx, address, t, a, b, z, out):  # type: ignore[no-untyped-def]
+        """Call the adapter at `address`; a, b, z, out are addresses of numbers."""
+
+        def generate(context, builder, signature, values):  # type: ignore[no-untyped-def]
+            number = ir.DoubleType()
+            pointer = number.as_pointer()
+            form = ir.FunctionType(ir.VoidType(), [number, *[pointer] * 4])
+            function = builder.inttoptr(values[0], form.as_pointer())
+            builder.call(function, [values[1], *(builder.inttoptr(v, pointer) for v in values[2:])])
+            return context.get_dummy_value()
+
+        whole = types.int64
+        return types.none(whole, types.float64, whole, whole, whole, whole), generate
+
+else:
+
+    def _call(*arguments):  # type: ignore[no-untyped-def, misc]
+        raise NotImplementedError("compiled functions are called from compiled kernels only")
+
+
+@jit
+def call(address, t, a, b, z, out):  # type: ignore[no-untyped-def]
+    """out <- the function at `address` at (t, a, b, z).   a, b, z, out contiguous vectors."""
+    _call(address, t, a.ctypes.data, b.ctypes.data, z.ctypes.data, out.ctypes.data)
+
+
+@lru_cache(maxsize=256)
+def adapter(
+    function: Callable[..., Any], uniform: Callable[[Callable[..., Any]], Callable[..., Any]],
+    sizes: tuple[int, int, int], shape: tuple[int, ...], derivative: int = VALUE,
+) -> Any:  # fmt: skip
+    """`function` as `call` takes it, at its `.address`; None where Numba cannot make it so.
+
+    function: Numba's, of some arguments; `uniform` makes it one of all four (t, a, b, z); sizes of a, b, z;
+    shape of its value. derivative: 0 to 3 for the derivative by t, a, b or z, by central differences.
+    """
+    if not JIT:
+        return None
+    try:
+        value = _value(function, uniform, sizes, shape)
+        form = (
+            _plain(value, sizes, shape) if derivative == VALUE else _slopes(value, derivative, sizes, shape)
+        )
+        return numba.cfunc(_SIGNATURE, error_model="numpy")(form)
+    except NumbaError:
+        return None
+
+
+def _value(function: Any, uniform: Any, sizes: tuple[int, int, int], shape: tuple[int, ...]) -> Any:
+    """out <- function(t, a, b, z) as a compiled function of arrays; NaN where it raises or does not fit."""
+    chosen = numba.njit(error_model="numpy")(uniform(function))
+    vector = types.float64[::1]
+    chosen.compile((types.float64, vector, vector, vector))
+    made: Any = next(iter(chosen.overloads.values()))
+    returned = made.signature.return_type
+    total, row = math.prod(shape), len(shape) == 2 and shape[0] == 1
+
+    if isinstance(returned, types.Number):
+
+        def value(t, a, b, z, out):  # type: ignore[no-untyped-def]
+            out[0] = np.nan
+            if total == 1:
+                out[0] = chosen(t, a, b, z)
+
+    elif isinstance(returned, types.Array) and returned.ndim == 1:
+
+        def value(t, a, b, z, out):  # type: ignore[no-untyped-def]
+            given = chosen(t, a, b, z)
+            fits = given.shape[0] == total and (row or len(shape) == 1)
+            for k in range(total):
+                out[k] = given[k] if fits else np.nan
+
+    elif isinstance(returned, types.Array) and returned.ndim == 2:
+        rows, columns = shape if len(shape) == 2 else (1, 1)
+
+        def value(t, a, b, z, out):  # type: ignore[no-untyped-def]
+            given = chosen(t, a, b, z)
+            fits = given.shape[0] == rows and given.shape[1] == columns and rows * columns == total
+            for k in range(total):
+                out[k] = given[k // columns, k % columns] if fits else np.nan
+
+    else:
+
+        def value(t, a, b, z, out):  # type: ignore[no-untyped-def]
+            given = np.asarray(chosen(t, a, b, z))
+            fits = given.shape == shape or (given.ndim < 2 and row and given.size == total)
+            for k, number in enumerate(given.flat):
+                if k < total:
+                    out[k] = number if fits else np.nan
+
+    value = numba.njit(error_model="numpy")(value)
+
+    def safe(t, a, b, z, out):  # type: ignore[no-untyped-def]
+        for k in range(total):
+            out[k] = np.nan
+        try:
+            value(t, a, b, z, out)
+        except Exception:
+            for k in range(total):
+                out[k] = np.nan
+
+    return numba.njit(error_model="numpy")(safe)
+
+
+def _plain(value: Any, sizes: tuple[int, int, int], shape: tuple[int, ...]) -> Callable[..., None]:
+    """`value`, taking pointers."""
+    total = math.prod(shape)
+    na, nb, nz = sizes
+
+    def plain(t, a, b, z, out):  # type: ignore[no-untyped-def]
+        value(t, numba.carray(a, na), numba.carray(b, nb), numba.carray(z, nz), numba.carray(out, total))
+
+    return plain
+
+
+def _slopes(
+    value: Any, which: int, sizes: tuple[int, int, int], shape: tuple[int, ...]
+) -> Callable[..., None]:
+    """Its derivative by one argument, row by row, as `systems/derivatives.py` has it; taking pointers."""
+    rows, moved = math.prod(shape), (1, *sizes)[which]
+    na, nb, nz = sizes
+
+    def slopes(t, pa, pb, pz, out):  # type: ignore[no-untyped-def]
+        a, b, z = numba.carray(pa, na).copy(), numba.carray(pb, nb).copy(), numba.carray(pz, nz).copy()
+        up, down = np.empty(rows), np.empty(rows)
+        argument = np.array([t]) if which == 0 else (a if which == 1 else (b if which == 2 else z))
+        for j in range(moved):
+            x = argument[j]
+            step = STEP * max(1.0, abs(x))
+            argument[j] = x + step
+            value(argument[0] if which == 0 else t, a, b, z, up)
+            argument[j] = x - step
+            value(argument[0] if which == 0 else t, a, b, z, down)
+            argument[j] = x
+            for i in range(rows):
+                out[i * moved + j] = (up[i] - down[i]) / ((x + step) - (x - step))
+
+    return slopes

@@ -1,0 +1,131 @@
+"""Many steps in one compiled call: the fast form of `step`.
+
+`march` gives the same steps as `MoreauJean.step` one by one, to rounding, each with the judge's residuals, or
+None where it does not know the model or the options. It ends early before a step that it cannot finish; that
+one is for `step`, which also says what is wrong with it, if anything is.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from stickslip.kernels.jit import JIT
+from stickslip.kernels.march import run
+from stickslip.laws import BoolArray
+from stickslip.problem.checks import Array, IntArray
+from stickslip.schemes.march_model import Layout
+from stickslip.schemes.step import Memory, State, frozen_state
+from stickslip.systems.system import NonsmoothSystem
+
+if TYPE_CHECKING:
+    from stickslip.schemes.moreau_jean import MoreauJean
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class March:
+    """Steps that were made together: row k is the end of step k, as the columns of a trajectory."""
+
+    t: Array
+    """Times [s], shape (steps,)."""
+    q: Array
+    """Coordinates [m, rad], shape (steps, nq)."""
+    v: Array
+    """Velocities [m/s, rad/s], shape (steps, nv)."""
+    z: Array
+    """Discrete parameters [any], shape (steps, nz)."""
+    r: Array
+    """Impulses over each step [N s], shape (steps, size)."""
+    u: Array
+    """Velocities of the outputs [m/s], shape (steps, size)."""
+    y: Array
+    """Outputs [m, rad], shape (steps, size)."""
+    active: BoolArray
+    """Blocks that entered a problem [-], shape (steps, blocks), bool."""
+    forecast: Array
+    """Forecast gaps that decided it [m], shape (steps, blocks); -inf: always active."""
+    ok: BoolArray
+    """Whether the step met its tolerance [-], shape (steps,), bool; all of these did."""
+    natural: Array
+    """Largest natural residual [-], shape (steps,)."""
+    natural_scaled: Array
+    """Largest unit-free natural residual [-], shape (steps,)."""
+    iterations: IntArray
+    """Sweeps of the solver, over all problems [-], shape (steps,)."""
+    newton: IntArray
+    """Newton iterations [-], shape (steps,)."""
+    state: State
+    """At the end of the last step; the start if there is none."""
+
+    def __len__(self) -> int:
+        return self.t.shape[0]
+
+    @property
+    def memories(self) -> Memory:
+        """The scheme's memory after each step by name [any], shape (steps, ...) each."""
+        return {"r": self.r, "y": self.y}
+
+    @property
+    def memory(self) -> Memory:
+        """The scheme's memory after the last step."""
+        return {name: rows[-1].copy() for name, rows in self.memories.items()}
+
+
+def march(
+    scheme: "MoreauJean", system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int,
+    tolerance: float, times: Sequence[float] | Array | None = None,
+) -> March | None:  # fmt: skip
+    """At most `steps` steps of length h from `state`; None where the march does not know model or options.
+
+    `times` are those at which the steps begin and the last one ends [s], `steps` + 1 of them: a clock that
+    does not add up rounding. Without them each step begins where the one before ended.
+    """
+    layout = _layout(scheme, system, h)
+    if layout is None:
+        return None
+    if times is None:
+        clock = np.cumsum(np.concatenate([[state.t], np.full(steps, h)]))
+    else:
+        clock = np.array(times, float)
+    nv, nz, size, blocks = state.v.size, state.z.size, system.size, system.blocks
+    q, v, z, r, y = (np.empty((steps + 1, n)) for n in (nv, nv, nz, size, size))
+    q[0], v[0], z[0], r[0], y[0] = state.q, state.v, state.z, memory["r"], memory["y"]
+    u, forecast = np.empty((steps, size)), np.empty((steps, blocks))
+    active = np.zeros((steps, blocks), np.bool_)
+    natural, scaled = np.zeros(steps), np.zeros(steps)
+    iterations, newton = np.zeros(steps, np.int64), np.zeros(steps, np.int64)
+    thetas = np.array([scheme.weight(one.name) for one in system.systems])
+    options = (
+        thetas, scheme.variant == "semi-explicit", float(h), float(tolerance), float(scheme.newton_tolerance),
+        int(scheme.newton_max),
+    )  # fmt: skip
+    done, _ = run(
+        layout.arrays, options, layout.scratch, clock, q, v, z, r, y, u, active, forecast, natural, scaled,
+        iterations, newton,
+    )  # fmt: skip
+    for one in layout.callbacks:
+        one.let_out()
+    ends = slice(1, done + 1)
+    last = frozen_state(float(clock[done]), q[done].copy(), v[done].copy(), z[done].copy()) if done else state
+    return March(
+        clock[ends], q[ends], v[ends], z[ends], r[ends], u[:done], y[ends], active[:done], forecast[:done],
+        np.ones(done, np.bool_), natural[:done], scaled[:done], iterations[:done], newton[:done], last,
+    )  # fmt: skip
+
+
+def _layout(scheme: "MoreauJean", system: NonsmoothSystem, h: float) -> Layout | None:
+    """The layout of the model, made once per system and step length; None where there is none."""
+    known = (
+        scheme.variant in ("nearly-implicit", "semi-explicit")
+        and (scheme.variant == "semi-explicit" or scheme.frame == "start")
+        and scheme.activation == "forecast"
+        and scheme.form == "reduced"
+        and scheme.projection == "none"
+    )
+    if not (JIT and known):
+        return None
+    kept: dict[float, Layout | None] = system.__dict__.setdefault("_march", {})
+    if h not in kept:
+        kept[h] = Layout.of(system, h)
+    return kept[h]
