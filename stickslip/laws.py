@@ -10,6 +10,7 @@ velocity before it:
   at least e r_N^c: r = r^c + r^e with r_N^e >= e r_N^c (Pfeiffer & Glocker 1996, chapter 8).
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -26,7 +27,7 @@ BoolArray = NDArray[np.bool_]
 Coefficients = float | Sequence[float]
 
 
-class Law:
+class Law(ABC):
     """What every law offers."""
 
     impact: ClassVar[str] = ""
@@ -39,13 +40,13 @@ class Law:
         except ProblemError as error:
             raise ProblemError(f"{type(self).__name__}: {error}") from None
 
-    def _check(self) -> None:
+    def _check(self) -> None:  # noqa: B027 (most laws are checked by making their set)
         """Refuse fields that make no law."""
 
-    @cached_property
+    @property
+    @abstractmethod
     def K(self) -> ProductSet:
         """The set of the multipliers."""
-        raise NotImplementedError
 
     @property
     def size(self) -> int:

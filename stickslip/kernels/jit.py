@@ -57,7 +57,7 @@ def handed(function: Callable[..., Any], arguments: str) -> Any:
     """`function` compiled to be handed to kernels as an argument, so that they are compiled without it.
 
     arguments: of each a letter: `f` and `i` for vectors of numbers and of whole numbers, capitals for those
-    that it only reads, `x` for a number. See march.py.
+    that it only reads, `x` for a number.
     """
     if not JIT:
         return function

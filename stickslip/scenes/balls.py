@@ -133,7 +133,11 @@ def ball_chain(
     mass = number("mass", mass, "kg", above=0.0)
     h = number("h", h, "s", above=0.0)
     n, distance = balls, 0.02
-    place = [0.0, *(distance + 2.0 * radius + k * (gap + 2.0 * radius) for k in range(n - 1))]
+    place = [0.0, distance + 2.0 * radius]
+    for _ in range(n - 2):
+        place.append(place[-1] + gap + 2.0 * radius)
+        if gap == 0.0 and place[-1] - place[-2] - 2.0 * radius > 0.0:  # touching, whatever rounding says
+            place[-1] = math.nextafter(place[-1], -math.inf)
     systems = [
         Lagrangian(f"ball {k + 1}", M=mass, q0=place[k], v0=speed if k == 0 else 0.0) for k in range(n)
     ]

@@ -179,9 +179,9 @@ def slider_crank(
                     [Curve(n, turns, v[:, k]) for k, n in enumerate(("crank", "rod", "slider"))],
                     y_range=(-2.0 * speed, 2.0 * speed),
                 ),
-                Panel("Energy", "turns of the crank", "E [J]", [Curve("total", turns, energy(trajectory))]),
+                Panel("Energy", "turns of the crank", "E [J]", [Curve("crank", turns, energy(trajectory))]),
                 Panel("Centre of the slider", "turns of the crank", "height / clearance",
-                      [Curve("centre", turns, height)]),
+                      [Curve("slider", turns, height)]),
                 Panel("Gaps of the corners", "turns of the crank", "gap / clearance", gaps),
             ],
         )  # fmt: skip

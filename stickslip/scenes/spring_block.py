@@ -58,10 +58,11 @@ def coulomb_oscillator(
         slip = np.where(np.abs(v) > 1e-9, v, 0.0)
         _, places = turning_points(t, x, slip)
         fine = trajectory.scheme == "event-driven"
-        grace = 1e-6 if fine else 4.0 * d * dt / half
+        between = 0.5 * stiffness / mass * stretch * dt**2
+        grace = 1e-6 + between if fine else 4.0 * d * dt / half
         found = [
             Fact(
-                f"turning point {n + 1} [m]: 2 mu m g / k less at each (friction turns within a step)",
+                f"turning point {n + 1} [m]: 2 mu m g / k less at each (the turn lies within a step)",
                 float(places[n]), (-1.0) ** (n + 1) * (stretch - 2.0 * (n + 1) * d), (n + 1) * grace,
             )
             for n in range(min(turns, len(places)))

@@ -248,7 +248,7 @@ class _Equations:
         self.v_mean = (1.0 - alpha) * self.v0 + alpha * v
         self.q = np.array(self.q0)
         q = np.array(self.q0)
-        R, J = np.zeros(n), np.zeros((n, n))
+        R, J, load = np.zeros(n), np.zeros((n, n)), np.zeros(n)
         self.scale = np.ones(n)
         for body, place in part.bodies:
             start, rate = self.q0[place.q], self.v_mean[place.v]
@@ -262,7 +262,8 @@ class _Equations:
             q[place.q] = body.normalized((1.0 - alpha) * start + alpha * self.q[place.q])
             of, to = (q[place.q], rate, z[place.z]), place.v
             M = body.mass(t, q[place.q], z[place.z])
-            R[to] = M @ (v[to] - self.v0[to]) - h * body.force(t, *of)
+            load[to] = h * body.force(t, *of)
+            R[to] = M @ (v[to] - self.v0[to]) - load[to]
             J[to, to] = M
             by_v, by_q = body.force_dv(t, *of), body.force_dq(t, *of)
             if by_v is not None:
@@ -287,6 +288,7 @@ class _Equations:
             J[np.ix_(index, index)] -= h * slope
         index = part.index
         self.push = push[index]
+        self.load = float(np.linalg.norm((np.abs(load) + h * np.abs(push))[index] * self.scale[index]))
         self.R, self.J = (R - h * push)[index], J[np.ix_(index, index)]
 
     @property
@@ -302,9 +304,10 @@ class _Equations:
         if not np.isfinite(first):
             self._explain()
         size = max(first, float(np.linalg.norm(self.v0[index] / scale)))
-        noise = ROUNDING * scheme.stiffness * self.h * float(np.abs(self.q0).max() * scale.max())
-        enough = scheme.newton_tolerance * size + (noise if self.y else 0.0)
-        while self.merit > enough:
+        stiff = max((one.k * self.h + float(one.c.max()) for one in self.part.stiffness), default=0.0)
+        noise = ROUNDING * stiff * float(np.abs(self.q0).max() * scale.max())
+        enough = scheme.newton_tolerance * size + noise
+        while self.merit > enough + ROUNDING * self.load:
             if self.newton == scheme.max_newton:
                 return False
             try:

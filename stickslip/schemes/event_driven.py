@@ -15,7 +15,9 @@ import numpy as np
 
 from stickslip.options import Options, option
 from stickslip.problem.contact import Level
+from stickslip.schemes.event_driven_decisions import Decisions
 from stickslip.schemes.event_driven_run import Run
+from stickslip.schemes.event_driven_standing import Standing
 from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
 from stickslip.systems.mechanical_outputs import WithInput
 from stickslip.systems.quantities import ModelError
@@ -54,7 +56,7 @@ class EventDriven(Options, Scheme):
         low=0.0, open_low=True,
     )  # fmt: skip
     slow: float = option(
-        1e-8, "speed below which sliding in a plane keeps its direction", unit="m/s", low=0.0, open_low=True
+        1e-6, "speed below which sliding in a plane keeps its direction", unit="m/s", low=0.0, open_low=True
     )
     together: float = option(1e-13, "events this close are one", unit="s", low=0.0)
     zeno: float = option(1e-5, "impacts that accumulate within this time are cut short", unit="s", low=0.0)
@@ -100,20 +102,22 @@ class EventDriven(Options, Scheme):
         )  # fmt: skip
 
     def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
-        run = Run(self, system, state, memory, solver)
-        run.carry(state.t + h)
-        end = frozen_state(run.t, run.q, run.v, run.z)
-        y, u = run.motion.y(end.t, end.q), run.motion.u(end.t, end.q, end.v)
-        forecast = np.array([y[p.normal] if p.unilateral else -np.inf for p in run.pieces])
-        covered = h if run.t == state.t + h else run.t - state.t
+        at = Standing(self, system, state, memory, solver)
+        decisions = Decisions(at, memory)
+        Run(at, decisions).carry(state.t + h)
+        end = frozen_state(at.t, at.q, at.v, at.z)
+        y, u = at.motion.y(end.t, end.q), at.motion.u(end.t, end.q, end.v)
+        forecast = np.array([y[p.normal] if p.unilateral else -np.inf for p in at.pieces])
+        kept = decisions.accumulation
+        covered = h if at.t == state.t + h else at.t - state.t
         return Step(
-            end, covered, run.impulse, u, y, forecast, np.array(run.modes.closed), self.levels(system),
+            end, covered, at.impulse, u, y, forecast, np.array(at.modes.closed), self.levels(system),
             arrays(
-                mode=run.modes.written(run.pieces), direction=run.modes.direction, lam=run.lam,
-                last=run.accumulation.last, interval=run.accumulation.interval, ratio=run.accumulation.ratio,
-                substep=[run.substep],
+                mode=at.modes.written(at.pieces), direction=at.modes.direction, lam=at.lam,
+                last=kept.last, interval=kept.interval, ratio=kept.ratio,
+                substep=[at.substep],
             ),
-            tuple({id(one): one for one in run.solves.values()}.values()),
-            events=tuple(run.events), reason=run.reason,
-            measures={"impacts [-]": float(run.impacts), "projection [m]": run.projection},
+            tuple({id(one): one for one in at.solves.values()}.values()),
+            events=tuple(at.events), reason=at.reason,
+            measures={"impacts [-]": float(at.impacts), "projection [m]": at.projection},
         )  # fmt: skip

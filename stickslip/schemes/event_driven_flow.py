@@ -8,6 +8,7 @@ r_S = -mu r_N d, d the direction of sliding, and ÿ_C = 0:
 (Acary & Brogliato 2008, chapter 8; index sets I_0: gap zero, I_1: rate zero too, I_2: force positive).
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,9 @@ from stickslip.systems.system import Bound
 
 SINGULAR = 1e-11
 """Ratio of singular values below which constraints count as redundant."""
+THAWED = 10.0
+"""Speed, over `slow`, at which a direction that was kept is let go: friction turns it the faster the slower
+the sliding, with the rate mu g / |u|, which an explicit integrator must follow."""
 PARADOX = 1e-6
 """Share of its value at the start of a stretch at which the determinant of the sliding constraints counts
 as lost."""
@@ -90,7 +94,9 @@ class Flow:
         self.place = place
         self.constant = motion.constant_mass and all(one.mechanical.constant for one in self.involved)
         self._fixed: tuple[Array, Array] | None = None
-        self._solver: Array | None = None
+        self._map: Array | None = None
+        self._inverse: Array | None = None
+        self._W = np.zeros((0, 0))
         self.redundant = False
         self.reference = lam[self.components[self.held]]
         self.nq, self.nv = motion.nq, motion.nv
@@ -144,33 +150,42 @@ class Flow:
             self.watched.append(Watched("paradox", self.sliding[0][0].number))
 
     def _first(self, t: float, q: Array, v: Array) -> None:
-        """What can be kept for the whole stretch, and the scale of the forces at its start."""
+        """What can be kept for the whole stretch."""
         self.determinant = 0.0
         if not self.held.size:
             return
         if self.constant:
             J = self.motion.rows(self.involved, t, q)
             self._fixed = J, self.motion.inverse(t, q) @ J.T
-        W, _, _ = self._matrix(t, q, v)
+        if not any(self.live):
+            self._map = self._slaves(t, q, v)
+        W = self._matrix(t, q, v)[0]
         singular = np.linalg.svd(W, compute_uv=False)
         self.redundant = bool(singular[-1] <= SINGULAR * singular[0])
-        if self.redundant and self.sliding:
+        if self.redundant:
             self.watched = [w for w in self.watched if w.kind != "paradox"]
         self.determinant = float(np.linalg.det(W))
-        if self.constant and not any(self.live):
-            inverse = np.linalg.pinv(W, rcond=SINGULAR) if self.redundant else np.linalg.inv(W)
-            self._solver = np.asarray(inverse, float)
+        if self.constant and self._map is not None:
+            self._inverse = self._inverted(W)
+            self._W = W
 
-    def _matrix(self, t: float, q: Array, v: Array) -> tuple[Array, Array, Array]:
-        """J_C M⁻¹ (H_C + H_S S), the rows J of all involved components, and M⁻¹ J'."""
+    def _inverted(self, W: Array) -> Array:
+        if not self.redundant:
+            try:
+                return np.asarray(np.linalg.inv(W), float)
+            except np.linalg.LinAlgError:  # on the way to an instant that `paradox` watches for
+                pass
+        return np.asarray(np.linalg.pinv(W, rcond=SINGULAR), float)
+
+    def _matrix(self, t: float, q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
+        """J_C M⁻¹ (H_C + H_S S), the rows J of all involved components, M⁻¹ J', and the map to all forces."""
         if self._fixed is not None:
             J, G = self._fixed
         else:
             J = self.motion.rows(self.involved, t, q)
             G = self.motion.inverse(t, q) @ J.T
-        P = self._slaves(t, q, v)
-        GP = G @ P
-        return J[self.held] @ GP, J, G
+        P = self._slaves(t, q, v) if self._map is None else self._map
+        return J[self.held] @ (G @ P), J, G, P
 
     def _slaves(self, t: float, q: Array, v: Array) -> Array:
         """All involved forces from the held ones: the identity, and -mu d for sliding groups."""
@@ -182,7 +197,7 @@ class Flow:
                 start = piece.one.components.start
                 local = slice(group.components.start - start, group.components.stop - start)
                 u = self.motion.u_of(piece.one, t, q, v)[local]
-                speed = float(np.linalg.norm(u))
+                speed = math.sqrt(float(u @ u))
                 d = u / speed if speed > 0.0 else d
             column = self.column[int(self.place[piece.normal])]
             P[self.place[group.components], column] = -group.mu * d
@@ -194,30 +209,21 @@ class Flow:
         if not self.components.size:
             return a, self.known
         if not self.held.size:
-            J = self.motion.rows(self.involved, t, q) if self._fixed is None else self._fixed[0]
+            J = self.motion.rows(self.involved, t, q)
             return a + self.motion.inverse(t, q) @ (J.T @ self.known), self.known
-        if self._solver is not None:
+        if self._inverse is not None:
             assert self._fixed is not None
-            (J, G), W = self._fixed, None
+            assert self._map is not None
+            (J, G), P, W, inverse = self._fixed, self._map, self._W, self._inverse
         else:
-            W, J, G = self._matrix(t, q, v)
-        known = G @ self.known
-        right = -(J[self.held] @ (a + known) + self._bend(t, q, v)[self.held])
-        if self.redundant:
-            # Forces are not unique then; those nearest to the solver's at the start of the stretch.
-            matrix = self._redundant_matrix(t, q, v) if W is None else W
-            inverse = np.linalg.pinv(matrix, rcond=SINGULAR) if self._solver is None else self._solver
-            held = self.reference + inverse @ (right - matrix @ self.reference)
-        elif self._solver is not None:
-            held = self._solver @ right
-        else:
-            assert W is not None
-            held = np.linalg.solve(W, right)
-        lam = self._slaves(t, q, v) @ held + self.known
+            W, J, G, P = self._matrix(t, q, v)
+            inverse = self._inverted(W)
+        right = -(J[self.held] @ (a + G @ self.known) + self._bend(t, q, v)[self.held])
+        # Forces of redundant constraints: those nearest to the solver's at the start of the stretch.
+        start = self.reference if self.redundant else 0.0 * right
+        held = start + inverse @ (right - W @ start)
+        lam = P @ held + self.known
         return a + G @ lam, lam
-
-    def _redundant_matrix(self, t: float, q: Array, v: Array) -> Array:
-        return self._matrix(t, q, v)[0]
 
     def _bend(self, t: float, q: Array, v: Array) -> Array:
         parts = []
@@ -275,7 +281,7 @@ class Flow:
         if watched.kind == "speed":
             return float(sliding @ self.modes.direction[where])
         norm = float(np.linalg.norm(sliding))
-        return norm - self.slow if watched.kind == "near" else 2.0 * self.slow - norm
+        return norm - self.slow if watched.kind == "near" else THAWED * self.slow - norm
 
     def slopes(self, t: float, state: Array) -> Array:
         """Rates of the watched gaps [m/s], shape (open blocks,)."""

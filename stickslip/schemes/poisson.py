@@ -16,12 +16,15 @@ instead would throw a sticking contact back sideways; taking only ρ_N - e r_N^c
 contact slide off freely while it expands.) Because forces act in the second phase only, a resting contact,
 which has nothing to compress, does not hop.
 
-In standard blocks: with r' = ρ - e r_N^c e_N the normal is r'_N >= 0, and the tangential part is a friction
-cone whose normal a is a variable of its own, held at ρ_N by u_a = w (a - ρ_N) - mu |u_T|; ρ_N and mu |u_T|
-are those of the last pass, and passes go on until a = ρ_N.
+In standard blocks: a contact that stays closed has ρ_N > e r_N^c, and is an ordinary contact with the impulse
+ρ. One that leaves has ρ_N = e r_N^c, known, so that friction is a disc of known radius R: a cone whose
+normal a is a variable of its own, held at R by u_a = w (a - R) - mu |u_T|, with mu |u_T| of the last pass.
+Passes go on until a = R and every contact is of the kind it is taken for.
 """
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 
 import numpy as np
 
@@ -37,8 +40,8 @@ from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Found, Loop
 from stickslip.schemes.problems import Pattern, blocks_of
 from stickslip.schemes.step import Solver
 
-PASSES = 200
-"""Most passes over the radii of friction in an expansion."""
+PASSES = 100
+"""Most passes of an expansion."""
 STIFFNESS = 30.0
 """w over the largest diagonal entry of the contact's W: the larger, the fewer passes, the worse scaled."""
 
@@ -84,17 +87,19 @@ class Expanding(Coupled):
         kick = e * r[normals]
         self.given = r.copy()
         self.given[normals] += kick
-        self.split = np.flatnonzero((kick > 0.0) & (K.kind == cones.FRICTION))
-        self.kick = kick[self.split]
+        self.kicked = np.flatnonzero((kick > 0.0) & (K.kind == cones.FRICTION))
+        self.kick = kick[self.kicked]
         self.unsettled = 0.0
         return self
 
     def _reduced(self, solver: Solver, guess: Array) -> tuple[Array, Solution, list[Array]]:
-        if not self.split.size:
+        if not self.kicked.size:
             return super()._reduced(solver, guess)
         W, responses, _ = self.delassus()
         u_free = self.free_velocity()
-        r, solution, self.unsettled = expand(W.dense(), u_free, self.pattern.K, self.split, self.kick, solver)
+        r, solution, self.unsettled = expand(
+            W.dense(), u_free, self.pattern.K, self.kicked, self.kick, solver
+        )
         return r, solution, self.velocities(r, responses)
 
     def _global(self, solver: Solver, guess: Array) -> tuple[Array, Solution, list[Array]]:
@@ -108,56 +113,75 @@ class Expanding(Coupled):
 
 
 def expand(
-    W: Array, u_free: Array, K: ProductSet, split: IntArray, kick: Array, solver: Solver
+    W: Array, u_free: Array, K: ProductSet, kicked: IntArray, kick: Array, solver: Solver
 ) -> tuple[Array, Solution, float]:
-    """r' [N s], shape (n,), the solution of the last pass, and what is left to settle (0 if nothing)."""
-    larger, at, extra, tangents = _split(K, split)
-    n, size = K.size, larger.size
-    normals = K.offset[split]
-    w = np.array([STIFFNESS * np.diagonal(W)[K.offset[i] : K.offset[i + 1]].max(initial=0.0) for i in split])
-    wide = np.zeros((size, size))
-    wide[np.ix_(at, at)] = W
-    wide[extra, extra] = w
-    operator = DenseDelassus(wide)
-    bias, guess = np.zeros(size), None
-    bias[at] = u_free
-    radius, shift = kick.copy(), np.zeros(split.size)
+    """r' = ρ - e r_N^c e_N [N s], shape (n,), the solution of the last pass, what is left to settle (or 0)."""
+    normals = K.offset[kicked]
+    stays = np.zeros(kicked.size, bool)
+    returned = np.zeros(kicked.size, bool)
+    guess: Array | None = None
+    radius, shift = kick.copy(), np.zeros(kicked.size)
+    blocks = _Split.of(W, K, kicked[~stays])
     for _ in range(PASSES):
-        bias[extra] = -w * radius - shift
-        solution = solver.solve(ContactProblem.unchecked(operator, bias.copy(), larger), guess=guess)
+        leaves = ~stays
+        held = u_free - W[:, normals[stays]] @ kick[stays]
+        solution = solver.solve(blocks.problem(held, radius[leaves], shift[leaves]), guess=guess)
         guess = solution.r
-        radius = kick + solution.r[at[normals]]
-        shift = np.array([_slip(K, i, solution.u[rows]) for i, rows in zip(split, tangents, strict=True)])
-        off = float(np.abs(solution.r[extra] - radius).max()) / float(radius.max())
-        if off <= 10.0 * solution.tolerance:
-            off = 0.0
-            break
-    r = np.zeros(n)
-    r[:] = solution.r[at]
-    return r, solution, off
+        r = solution.r[blocks.at]
+        r[normals[stays]] -= kick[stays]
+        a, more = solution.r[blocks.extra], np.maximum(r[normals], 0.0)
+        u = solution.u[blocks.at]
+        shift = np.array([_slip(K, i, u[K.offset[i] + 1 : K.offset[i + 1]]) for i in kicked])
+        radius = np.where(returned, 0.5 * (radius + kick + more), kick)
+        scale = float((kick + more).max())
+        small = 10.0 * solution.tolerance * scale
+        closed = leaves & ~returned & (more > small)
+        opened = stays & (r[normals] < -small)
+        if closed.any() or opened.any():
+            stays, returned = (stays | closed) & ~opened, returned | opened
+            blocks, guess = _Split.of(W, K, kicked[~stays]), None
+            continue
+        off = float(np.abs(a - (kick + np.where(returned, more, 0.0))[leaves]).max(initial=0.0))
+        if off <= small:
+            return r, solution, 0.0
+    return r, solution, off / scale if off > small else 1.0
 
 
-def _split(K: ProductSet, split: IntArray) -> tuple[ProductSet, IntArray, IntArray, list[IntArray]]:
-    """K with the contacts `split` as a normal and a friction cone of its own normal; where the components
-    of K stand in it, where the new normals do, and where the tangents of each split contact do."""
-    sets, at, extra, tangents, start = [], np.zeros(K.size, np.int64), [], [], 0
-    for i in range(len(K)):
-        one, first, last = blocks_of(K, np.array([i])), int(K.offset[i]), int(K.offset[i + 1])
-        if i in split:
-            at[first] = start
-            extra.append(start + 1)
-            at[first + 1 : last] = np.arange(start + 2, start + 1 + last - first)
-            tangents.append(at[first + 1 : last])
-            sets += [nonnegative(1), one]
-            start += 1 + last - first
-        else:
-            at[first:last] = np.arange(start, start + last - first)
-            sets.append(one)
-            start += last - first
-    whole = sets[0]
-    for one in sets[1:]:
-        whole = whole + one
-    return whole, at, np.array(extra, np.int64), tangents
+class _Split:
+    """K with some contacts split into a normal r'_N >= 0 and a friction cone with a normal of its own."""
+
+    def __init__(self, K: ProductSet, at: IntArray, extra: IntArray, W: DenseDelassus, w: Array):
+        self.K, self.at, self.extra, self.W, self.w = K, at, extra, W, w
+
+    @classmethod
+    def of(cls, W: Array, K: ProductSet, split: IntArray) -> "_Split":
+        """With the contacts `split` split."""
+        sets, at, extra, start = [], np.zeros(K.size, np.int64), [], 0
+        for i in range(len(K)):
+            one, first, last = blocks_of(K, np.array([i])), int(K.offset[i]), int(K.offset[i + 1])
+            if i in split:
+                at[first] = start
+                extra.append(start + 1)
+                at[first + 1 : last] = np.arange(start + 2, start + 1 + last - first)
+                sets += [nonnegative(1), one]
+                start += 1 + last - first
+            else:
+                at[first:last] = np.arange(start, start + last - first)
+                sets.append(one)
+                start += last - first
+        diagonal, added = np.diagonal(W), np.array(extra, np.int64)
+        w = np.array([STIFFNESS * diagonal[K.offset[i] : K.offset[i + 1]].max() for i in split])
+        wide = np.zeros((start, start))
+        wide[np.ix_(at, at)] = W
+        wide[added, added] = w
+        return cls(reduce(add, sets), at, added, DenseDelassus(wide), w)
+
+    def problem(self, u_free: Array, radius: Array, shift: Array) -> ContactProblem:
+        """One pass: the normals of the cones are held at `radius`."""
+        bias = np.zeros(self.K.size)
+        bias[self.at] = u_free
+        bias[self.extra] = -self.w * radius - shift
+        return ContactProblem.unchecked(self.W, bias, self.K)
 
 
 def _slip(K: ProductSet, i: int, u: Array) -> float:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
 
 STUDIES: dict[str, str] = {
     "cam": "stickslip.studies.cam",
+    "families": "stickslip.studies.families",
     "incline": "stickslip.studies.incline",
     "rolling": "stickslip.studies.rolling",
 }

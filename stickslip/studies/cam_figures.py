@@ -28,7 +28,7 @@ def series(runs: Runs) -> Figure:
         part = stepped.t <= SHOWN
         curves.append(Curve("cam", stepped.t[part], stepped.speed.place(stepped.t[part]), ":"))
         panels.append(Panel(f"{rpm:g} rpm", "t [s]", "u [m]", curves))
-    return Figure("Cam follower: time-stepping and event-driven together", panels, across=1)
+    return Figure("Cam follower: time-stepping and event-driven together", panels, across=3)
 
 
 def states(runs: Runs) -> Figure:
@@ -88,5 +88,4 @@ def diagram(found: Sequence[tuple[float, Array, Array]]) -> Figure:
                 "Impacts", "speed [1/min]", "approach [m/s]", [points([approach for _, _, approach in found])]
             ),
         ],
-        across=1,
     )

@@ -29,7 +29,7 @@ class Plan:
     """Step of time-stepping [s]."""
     until: float = cam.UNTIL
     """How long the series last [s]."""
-    samples: int = 36
+    samples: int = 72
     """Records of an event-driven run in each turn; its flow and its events do not depend on it."""
     turns: int = 150
     """Turns of the attractor."""

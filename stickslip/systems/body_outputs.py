@@ -4,6 +4,7 @@ An interaction ties one body to the world or two bodies to each other. What a re
 rows H' of ẏ = H' v; the rows by q̇ follow from v = L(q) q̇, since L T = I.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +59,7 @@ def poses(q: Array) -> tuple[Pose, Pose]:
     return first, Pose(q[7:10], q[10:14], quaternions.rotation(q[10:14]))
 
 
-class BodyOutput:
+class BodyOutput(ABC):
     """What contacts and joints of Newton-Euler bodies share; a kind of its own gives y and `pair`."""
 
     compliant = False
@@ -74,12 +75,13 @@ class BodyOutput:
             )
         self.to, self.m, self.single = to, to.law.size, to.nq == 7
 
+    @abstractmethod
     def y(self, t: float, q: Array, lam: Array, z: Array) -> Array:
-        raise NotImplementedError
+        """Outputs [m, rad], shape (m,)."""
 
+    @abstractmethod
     def pair(self, t: float, q: Array, z: Array) -> tuple[Array, Array]:
         """Rows of the first body and of the second [-, m], each of shape (m, 6), the second unsigned."""
-        raise NotImplementedError
 
     def rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         first, second = self.pair(t, q, z)

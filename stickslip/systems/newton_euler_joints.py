@@ -5,6 +5,7 @@ world is the second body of a body alone), so that y = 0 at the start. Each join
 (Siconos Developer's Notes 2017, (11.42) and (11.44)).
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -98,16 +99,18 @@ class Joint(BodyOutput):
         return np.concatenate([a for a, _ in found]), np.concatenate([b for _, b in found])
 
 
-class _Part:
+class _Part(ABC):
     """Some components of a joint: y, and the rows of the first body and (unsigned) of the second."""
 
     size: int
 
+    @abstractmethod
     def y(self, a: Pose, b: Pose) -> Array:
-        raise NotImplementedError
+        """Outputs [m, rad], shape (size,)."""
 
+    @abstractmethod
     def pair(self, a: Pose, b: Pose) -> tuple[Array, Array]:
-        raise NotImplementedError
+        """Rows of the first body and of the second [-, m], each of shape (size, 6)."""
 
 
 class _Point(_Part):

@@ -174,6 +174,38 @@ def test_a_sliding_sphere_in_space_starts_to_roll():
     assert abs(np.linalg.norm(done[-1].state.q[3:]) - 1.0) < 1e-14
 
 
+def test_a_push_in_the_plane_that_grows_makes_it_slip():
+    # Pushed with a t in a fixed direction: it slips when a t = mu m g, and moves along the push.
+    mu, M, rate = 0.3, 2.0, 10.0
+    along = np.array([0.0, 0.6, -0.8])
+    body = Lagrangian(
+        "block", M=M, q0=np.zeros(3), F_ext=lambda t: np.array([-M * G, 0.0, 0.0]) + rate * t * along
+    )
+    plane = Interaction("plane", "block", Scleronomous(lambda q: q[:1], dy_dq=np.eye(3)), NewtonImpact(mu=mu))
+    done = run(NonsmoothSystem([body], [plane]), until=1.0, h=0.0625)
+    slip = mu * M * G / rate
+    (found,) = events(done, "slip")
+    assert found == pytest.approx(slip, abs=1e-9)
+    s = 1.0 - slip
+    np.testing.assert_allclose(done[-1].state.v, 0.5 * rate / M * s**2 * along, atol=1e-9)
+    np.testing.assert_allclose(done[-1].state.q, rate / M * s**3 / 6.0 * along, atol=1e-9)
+
+
+def test_rolling_friction_stops_a_rolling_sphere():
+    # Rolling: (7/5) m v' = -mu_roll m g / R.
+    mu_roll, speed, R, m = 0.01, 0.5, 0.1, 2.0
+    ball = NewtonEuler(
+        "ball", mass=m, inertia=0.4 * m * R**2 * np.eye(3), q0=[0.0, 0.0, R],
+        v0=[speed, 0.0, 0.0, 0.0, speed / R, 0.0], force=[0.0, 0.0, -m * G],
+    )  # fmt: skip
+    road = Interaction("road", "ball", SpherePlane(R), NewtonImpact(mu=0.5, mu_roll=mu_roll))
+    done = run(NonsmoothSystem([ball], [road]), until=1.0, h=0.125)
+    stop = 1.4 * speed * R / (mu_roll * G)
+    assert events(done, "stick")[-1] == pytest.approx(stop, abs=1e-8)
+    assert np.abs(done[-1].state.v).max() < 1e-10
+    assert done[-1].state.q[0] == pytest.approx(0.5 * speed * stop, abs=1e-8)
+
+
 @pytest.mark.parametrize(("speed", "sticks"), [(3.0, False), (0.4, True)])
 def test_an_oblique_impact_slides_or_sticks(speed, sticks):
     mu, e, fall = 0.3, 0.5, 1.0

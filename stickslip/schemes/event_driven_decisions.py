@@ -1,0 +1,282 @@
+"""What follows an event: impacts, then which contacts stay closed, stick or slide, and what to report."""
+
+from collections import deque
+from collections.abc import Iterable
+
+import numpy as np
+
+from stickslip.kernels import cones
+from stickslip.laws import BoolArray
+from stickslip.problem.checks import Array
+from stickslip.schemes.event_driven_flow import Flow, Modes, Watched
+from stickslip.schemes.event_driven_motion import Piece
+from stickslip.schemes.event_driven_problems import acceleration, impact
+from stickslip.schemes.event_driven_roots import Crossing
+from stickslip.schemes.event_driven_standing import STRICT, Standing
+from stickslip.schemes.event_driven_zeno import Accumulation
+from stickslip.schemes.step import Event, Memory
+from stickslip.systems.system import Bound
+
+STALLED = 20
+"""Decisions at one instant after which no consistent one is expected any more."""
+AGAIN, NOISY = 3, 1e4
+"""Decisions at one instant after which rates are trusted less, and how much less."""
+APPROACH = 1e-7
+"""Speed of approach, over that of sliding, with which an impact without collision is posed."""
+
+
+class Decisions:
+    """Decides at the instants of one step; `at` is where it has got to."""
+
+    def __init__(self, at: Standing, memory: Memory):
+        self.at = at
+        self.undecided = bool((memory["mode"] < 0.0).any())
+        self.accumulation = Accumulation(memory["last"], memory["interval"], memory["ratio"], at.options.zeno)
+        self.recent: deque[float] = deque(maxlen=at.options.crowd)
+        self.jammed = -np.inf
+        self.here: tuple[float, int] = (-np.inf, 0)
+        self.sudden: set[Watched] = set()
+
+    def begin(self) -> None:
+        """Decide what touches at the very start: joints and intervals act, gaps of zero close."""
+        if not self.undecided:
+            return
+        y, u = self.at.motion.y(self.at.t, self.at.q), self.at.motion.u(self.at.t, self.at.q, self.at.v)
+        tight = self.at.options.gap_tolerance
+        closed = np.array([not p.unilateral or y[p.normal] <= tight for p in self.at.pieces], bool)
+        for piece in self.at.pieces:
+            if piece.unilateral and u[piece.normal] > self.at.options.velocity_tolerance:
+                closed[piece.number] = False
+        always = np.array([not p.unilateral for p in self.at.pieces], bool)
+        self.at.modes = Modes(always, np.zeros(self.at.system.size))
+        for piece in self.at.pieces:
+            self.at.rub(piece, u)
+        for group in self.at.groups:
+            if any(closed[one.blocks].any() for one in group):
+                self._resolve(group, closed, y, u, quiet=True)
+        self.at.settle_drift()
+        self.undecided = False
+
+    def _count(self) -> None:
+        t, times = self.here
+        self.here = (self.at.t, times + 1) if self.at.t == t else (self.at.t, 1)
+        if self.at.t != t:
+            self.sudden = set()
+
+    def decide(self, flow: Flow, crossing: Crossing) -> None:
+        """What follows an event: impacts, then accelerations, of the coupled interactions it touches."""
+        self._count()
+        watched = [flow.watched[i] for i in crossing.which.tolist()]
+        if self.here[1] > STALLED:
+            names = ", ".join(sorted({repr(self.at.pieces[w.piece].one.name) for w in watched}))
+            self.at.fail(f"at t = {self.at.t:.12g} s, no mode of {names} is consistent with the next instant")
+            return
+        if len(self.at.events) >= self.at.options.max_events:
+            self.at.fail(f"at t = {self.at.t:.12g} s, the step has had {len(self.at.events)} events")
+            return
+        self.at.settle_drift()
+        lam = np.zeros(self.at.system.size)
+        lam[flow.components] = flow.forces(self.at.t, self.at.q, self.at.v)[1]
+        u, closing, affected = (
+            self.at.motion.u(self.at.t, self.at.q, self.at.v),
+            np.zeros(len(self.at.pieces), bool),
+            set(),
+        )
+        opened: set[int] = set()
+        before = self.at.modes
+        self.at.modes = Modes(np.array(before.closed), np.array(before.direction))
+        for one in watched:
+            piece = self.at.pieces[one.piece]
+            where = piece.components if one.group < 0 else piece.groups[one.group].components
+            forced = not crossing.sudden or one in self.sudden
+            if crossing.sudden:
+                self.sudden.add(one)
+            if one.kind == "paradox":
+                self._paradox(piece, u)
+                return
+            if one.kind in ("near", "far"):
+                self.at.modes.direction[where] = u[where] / np.linalg.norm(u[where])
+                continue
+            affected.add(piece.one.name)
+            if one.kind == "gap":
+                closing[piece.number] = True
+            elif one.kind == "force" and forced:
+                self.at.open(piece)
+                opened.add(piece.number)
+            elif one.kind == "cone" and forced:
+                self.at.modes.direction[where] = -lam[where] / np.linalg.norm(lam[where])
+            elif one.kind == "speed":
+                self.at.modes.direction[where] = 0.0
+            elif one.kind in ("lower", "upper") and forced:
+                self.at.modes.direction[where] = 1.0 if one.kind == "lower" else -1.0
+        if affected:
+            y = self.at.motion.y(self.at.t, self.at.q)
+            for group in self.at.groups:
+                if any(one.name in affected for one in group):
+                    self._resolve(group, closing, y, u, before=before, opened=opened)
+            self.at.settle_drift()
+
+    def _resolve(
+        self, group: list[Bound], closing: BoolArray, y: Array, u: Array, *,
+        before: Modes | None = None, opened: Iterable[int] = (), quiet: bool = False,
+    ) -> None:  # fmt: skip
+        """Impact and acceleration problems of coupled interactions, and the modes that they give."""
+        options, mine = self.at.options, self.at.blocks_of(group)
+        rest = options.velocity_tolerance
+        touching = np.array(self.at.modes.closed)
+        for piece in mine:
+            if piece.unilateral and piece.number not in opened:
+                touching[piece.number] |= closing[piece.number] or (
+                    y[piece.normal] <= options.gap_tolerance and u[piece.normal] < -rest
+                )
+        pending: dict[int, float] = {}
+        if any(touching[p.number] and self._strikes(p, u, rest) for p in mine):
+            u, pending = self._impact(group, mine, touching, u)
+        else:
+            # A gap that shrinks although its rate is positive, within the rate's own error, closes too.
+            still = NOISY * rest if self.here[1] > AGAIN else rest
+            for piece in mine:
+                if (
+                    closing[piece.number]
+                    and not self.at.modes.closed[piece.number]
+                    and u[piece.normal] <= still
+                ):
+                    self.at.close(piece, u)
+        if self.at.stopped:
+            return
+        self._accelerate(group, mine)
+        if not quiet:
+            self._report(mine, before, pending)
+
+    def _strikes(self, piece: Piece, u: Array, rest: float) -> bool:
+        if piece.kind == cones.FREE:
+            return bool(np.abs(u[piece.components]).max() > max(rest, 1e-6)) and self.undecided
+        return piece.unilateral and bool(u[piece.normal] < -rest)
+
+    def _impact(
+        self, group: list[Bound], mine: list[Piece], touching: BoolArray, u: Array
+    ) -> tuple[Array, dict[int, float]]:
+        """The velocities after, the modes that they leave, and where accumulation points lie ahead."""
+        options, t = self.at.options, self.at.t
+        rest = options.velocity_tolerance
+        plastic = np.zeros(len(self.at.pieces), bool)
+        self.recent.append(t)
+        crowded = len(self.recent) == options.crowd and t - self.recent[0] <= options.zeno
+        pending: dict[int, float] = {}
+        for piece in mine:
+            if piece.unilateral and touching[piece.number] and u[piece.normal] < -rest:
+                ahead = self.accumulation.hit(piece.number, t)
+                if ahead is not None or crowded:
+                    plastic[piece.number] = True
+                    pending[piece.number] = t if ahead is None else t + ahead
+        v, answer = impact(
+            self.at.motion, group, touching, plastic, t, self.at.q, self.at.v, u, self.at.solver
+        )
+        self.at.keep("impact", answer.solves)
+        self.at.v, self.at.impacts = v, self.at.impacts + 1
+        self.at.impulse += answer.r
+        if answer.reason:
+            self.at.reason = self.at.reason or answer.reason
+        scale = float(np.abs(u[[p.normal for p in mine]]).max(initial=0.0))
+        struck = []
+        for piece in mine:
+            self.at.rub(piece, answer.rate)
+            if not (piece.unilateral and touching[piece.number]):
+                continue
+            if answer.r[piece.normal] > 0.0 and (u[piece.normal] < -rest or answer.r.max() > 0.0):
+                struck.append(piece)
+            if answer.rate[piece.normal] > rest + STRICT * scale:
+                self.at.open(piece)
+            else:
+                self.at.close(piece, answer.rate, answer.r, answer.response, scale)
+        for name in dict.fromkeys(p.one.name for p in struck):
+            self.at.events.append(Event(t, "impact", name))
+        return answer.rate, pending
+
+    def _accelerate(self, group: list[Bound], mine: list[Piece]) -> None:
+        """Which closed contacts stay closed, and which of their groups stick."""
+        closed = [p for p in mine if self.at.modes.closed[p.number]]
+        if not closed:
+            return
+        answer = acceleration(
+            self.at.motion, group, self.at.modes, self.at.t, self.at.q, self.at.v, self.at.solver
+        )
+        solved = all(one.ok for one in answer.solves)
+        if not solved and self._slide(closed) and self.at.options.jam and self.jammed != self.at.t:
+            self._jam(group, mine)
+            return
+        self.at.keep("acceleration", answer.solves)
+        if not solved:
+            self.at.fail(answer.reason)
+            return
+        self.at.reason = self.at.reason or answer.reason
+        r, a, d = answer.r, answer.rate, self.at.modes.direction
+        for piece in closed:
+            self.at.lam[piece.components] = r[piece.components]
+        free = np.abs(a).max(initial=0.0) + float((np.abs(answer.response) * np.abs(r)).max(initial=0.0))
+        scale = STRICT * free
+        rho = 1.0 / np.where(answer.response > 0.0, answer.response, np.inf)
+        for piece in closed:
+            n = piece.normal
+            if piece.unilateral and a[n] > scale and rho[n] * a[n] > r[n]:
+                self.at.open(piece)
+                continue
+            if piece.kind == cones.INTERVAL and not d[n] and abs(a[n]) > scale:
+                slack = r[n] - piece.lower if a[n] > 0.0 else piece.upper - r[n]
+                if rho[n] * abs(a[n]) > slack:
+                    d[n] = np.sign(a[n])
+            for one in piece.groups:
+                where = one.components
+                size = float(np.linalg.norm(a[where]))
+                slack = one.mu * r[n] - float(np.linalg.norm(r[where]))
+                if not d[where].any() and size > scale and rho[where].max() * size > slack:
+                    d[where] = a[where] / size
+
+    def _slide(self, closed: list[Piece]) -> bool:
+        return any(p.groups and self.at.modes.direction[p.components].any() for p in closed)
+
+    def _paradox(self, piece: Piece, u: Array) -> None:
+        """Sliding on, the forces would grow without bound."""
+        if not self.at.options.jam or self.jammed == self.at.t:
+            self.at.fail(
+                f"at t = {self.at.t:.12g} s, sliding of {piece.one.name!r} runs into Painlevé's paradox: the"
+                " matrix of its forces turns singular, and they grow without bound"
+            )
+            return
+        group = next(group for group in self.at.groups if piece.one in group)
+        self._jam(group, self.at.blocks_of(group))
+
+    def _jam(self, group: list[Bound], mine: list[Piece]) -> None:
+        """An impact without collision: what slides is struck as if it approached, however slowly."""
+        self.jammed = self.at.t
+        u = self.at.motion.u(self.at.t, self.at.q, self.at.v)
+        sliding = [p for p in mine if self.at.modes.closed[p.number] and self._slide([p])]
+        for piece in sliding:
+            speed = max(float(np.linalg.norm(u[g.components])) for g in piece.groups)
+            u[piece.normal] -= APPROACH * speed + 2.0 * self.at.options.velocity_tolerance
+        self.at.events.extend(Event(self.at.t, "jam", piece.one.name) for piece in sliding)
+        self._impact(group, mine, self.at.modes.closed.copy(), u)
+        self.at.settle_drift()
+        self._accelerate(group, mine)
+
+    def _report(self, mine: list[Piece], before: Modes | None, pending: dict[int, float]) -> None:
+        """The events that the change of modes makes, one per interaction and kind."""
+        if before is None:
+            return
+        found: dict[tuple[str, str], float] = {}
+        for piece in mine:
+            name, b = piece.one.name, piece.number
+            was, now = bool(before.closed[b]), bool(self.at.modes.closed[b])
+            if b in pending and now:
+                found[name, "zeno"] = pending[b]
+                self.accumulation.forget(b)
+            if was != now:
+                found[name, "close" if now else "take-off"] = self.at.t
+            elif now and piece.kind != cones.FREE:
+                slid = before.direction[piece.components].any()
+                slides = self.at.modes.direction[piece.components].any()
+                if slid != slides:
+                    found[name, "slip" if slides else "stick"] = self.at.t
+        self.at.events.extend(
+            Event(t, kind, name) for (name, kind), t in sorted(found.items(), key=lambda x: x[1])
+        )

@@ -1,0 +1,133 @@
+"""Where a step of the event-driven scheme has got to: time, state, modes, and what was found on the way."""
+
+from typing import Any
+
+import numpy as np
+
+from stickslip.kernels import cones
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.solution import Solution
+from stickslip.schemes.event_driven_flow import Modes
+from stickslip.schemes.event_driven_motion import Motion, Piece
+from stickslip.schemes.event_driven_problems import pushed
+from stickslip.schemes.problems import coupled
+from stickslip.schemes.step import Event, Memory, Solver, State
+from stickslip.systems.system import Bound, NonsmoothSystem
+
+STRICT = 1e-9
+"""Share of the velocities or accelerations at an event that counts as none."""
+
+
+class Standing:
+    """Where a step has got to. `options` are those of the scheme."""
+
+    def __init__(self, options: Any, system: NonsmoothSystem, state: State, memory: Memory, solver: Solver):
+        self.options, self.system, self.solver = options, system, solver
+        z = system.update(state.t, state.q, state.v, state.z)
+        self.motion = Motion(system, z, options.difference)
+        self.pieces = self.motion.pieces
+        self.t, self.q, self.v, self.z = state.t, np.array(state.q), np.array(state.v), z
+        self.modes = Modes.read(memory["mode"], memory["direction"])
+        self.substep = float(memory["substep"][0])
+        self.impulse = np.zeros(system.size)
+        """Of all interactions since the start of the step [N s], shape (size,)."""
+        self.lam = np.array(memory["lam"])
+        """Forces of all interactions, last known [N], shape (size,)."""
+        self.groups = coupled(list(system.interactions))
+        self.events: list[Event] = []
+        self.solves: dict[str, Solution] = {}
+        self.reason, self.stopped = "", False
+        self.impacts, self.projection = 0, 0.0
+
+    def open(self, piece: Piece) -> None:
+        self.modes.closed[piece.number] = False
+        self.modes.direction[piece.components] = 0.0
+        self.lam[piece.components] = 0.0
+
+    def close(
+        self,
+        piece: Piece,
+        u: Array,
+        r: Array | None = None,
+        response: Array | None = None,
+        scale: float = 0.0,
+    ) -> None:
+        """Close a contact; each group slides if it moves, sticks (until accelerations say more) if not."""
+        self.modes.closed[piece.number] = True
+        for group in piece.groups:
+            where = group.components
+            speed = float(np.linalg.norm(u[where]))
+            still = speed <= self.options.velocity_tolerance + STRICT * scale
+            if r is not None and response is not None and r[piece.normal] > 0.0:
+                slack = group.mu * r[piece.normal] - float(np.linalg.norm(r[where]))
+                still = still or slack * response[where].max() > speed
+            self.modes.direction[where] = 0.0 if still else u[where] / speed
+
+    def rub(self, piece: Piece, u: Array) -> None:
+        """An interval slides if it moves, sticks (until accelerations say more) if not."""
+        if piece.kind == cones.INTERVAL:
+            moves = abs(u[piece.normal]) > self.options.velocity_tolerance
+            self.modes.direction[piece.normal] = np.sign(u[piece.normal]) if moves else 0.0
+
+    def settle_drift(self) -> None:
+        """Bring closed contacts and joints back to y = 0 and ẏ = 0 by the least change in the metric of M."""
+        mine = [p for p in self.pieces if self.modes.closed[p.number]]
+        involved = list({p.one.name: p.one for p in mine}.values())
+        if not involved or self.stopped:
+            return
+        gaps = np.array([k for p in mine if p.kind != cones.INTERVAL for k in self._positions(p)], np.int64)
+        rates = np.concatenate([gaps, np.array([k for p in mine for k in self._stuck(p)], np.int64)])
+        if gaps.size:
+            start = self.q
+            for _ in range(5):
+                y = self.motion.y(self.t, self.q)[gaps]
+                if np.abs(y).max() <= 1e-4 * self.options.gap_tolerance:
+                    break
+                J, G, where = pushed(self.motion, involved, self.t, self.q)
+                at = _places(where, gaps)
+                change = np.linalg.lstsq(J[at] @ G[:, at], -y, rcond=1e-12)[0]
+                self.q = self.motion.normalized(self.q + self.motion.rate(self.q, G[:, at] @ change))
+            self.projection = max(self.projection, float(np.abs(self.q - start).max()))
+        if rates.size:
+            u = self.motion.u(self.t, self.q, self.v)[rates]
+            if np.abs(u).max() > 1e-4 * self.options.velocity_tolerance:
+                J, G, where = pushed(self.motion, involved, self.t, self.q)
+                at = _places(where, rates)
+                self.v = self.v + G[:, at] @ np.linalg.lstsq(J[at] @ G[:, at], -u, rcond=1e-12)[0]
+
+    def _positions(self, piece: Piece) -> range:
+        if piece.kind == cones.FREE:
+            return range(piece.components.start, piece.components.stop)
+        return range(piece.normal, piece.normal + 1)
+
+    def _stuck(self, piece: Piece) -> list[int]:
+        """Components without a position that are at rest."""
+        d = self.modes.direction
+        if piece.kind == cones.INTERVAL:
+            return [] if d[piece.normal] else [piece.normal]
+        return [
+            k
+            for group in piece.groups
+            if not d[group.components].any()
+            for k in range(group.components.start, group.components.stop)
+        ]
+
+    def blocks_of(self, group: list[Bound]) -> list[Piece]:
+        return [self.pieces[k] for one in group for k in range(one.blocks.start, one.blocks.stop)]
+
+    def keep(self, kind: str, solves: tuple[Solution, ...]) -> None:
+        """Keep the last problem of each kind, and the worst."""
+        for one in solves:
+            self.solves[kind] = one
+            worst = self.solves.get("worst")
+            if worst is None or not one.ok or one.residuals.natural > worst.residuals.natural:
+                self.solves["worst"] = one
+
+    def fail(self, reason: str) -> None:
+        self.reason, self.stopped = self.reason or reason, True
+
+
+def _places(where: IntArray, wanted: IntArray) -> IntArray:
+    """Positions of `wanted` in `where`."""
+    order = np.argsort(where)
+    return np.asarray(order[np.searchsorted(where, wanted, sorter=order)])

@@ -1,0 +1,268 @@
+"""The three families of contact simulation on the same models, by changing one argument: `scheme`.
+
+Smooth (compliant springs), event-driven, and time-stepping, by velocities (Moreau-Jean) and by positions
+(Schatzman-Paoli): penetration, energy, cost against the number of contacts, simultaneous impacts, and how
+they tend to each other as h → 0 and stiffness → ∞.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from stickslip.exhibits import Cell, Column, Curve, Figure, Panel, Table
+from stickslip.studies import families_runs as runs
+from stickslip.studies.families_runs import FAMILIES, GRAVITY, Run
+from stickslip.studies.study import Progress, Study
+from stickslip.systems.system import NonsmoothSystem
+
+NAME = "families"
+SUMMARY = "smooth, event-driven and time-stepping on the same models: penetration, energy, cost, impacts"
+
+E = 0.5
+"""Restitution of the ball [-]."""
+UNTIL = 0.8
+"""When the ball is looked at [s]: after its first impact, before its second."""
+SLOPE, MU, SPEED = 0.3, 0.5, 1.0
+"""The block: slope [rad], friction [-], speed [m/s] with which it is sent downhill."""
+SECOND = 1.0
+"""When the block is looked at [s]: long after it has stopped."""
+
+
+def run(quick: bool = False, progress: Progress | None = None) -> Study:
+    """Run every family on every model; `quick` takes coarser steps and fewer contacts.
+
+    Times are of the processor, on one thread, and are given as ratios.
+    """
+    with threadpool_limits(limits=1):
+        return _run(quick, progress or (lambda what, done, of: None))
+
+
+def _run(quick: bool, progress: Progress) -> Study:
+    parts = 5
+    h = 4e-3 if quick else 1e-3
+    for name in FAMILIES:  # kernels are compiled before anything is timed
+        runs.run(runs.column(2, 0.0), name, until=0.1, h=5e-3)
+    progress("the ball and the block", 0, parts)
+    single = [_single(name, h) for name in FAMILIES]
+    progress("number of contacts", 1, parts)
+    counts = (1, 4) if quick else (1, 4, 16, 64)
+    apart = {
+        (n, name): runs.run(runs.balls(_heights(n), E), name, until=0.6, h=h)
+        for n in counts
+        for name in FAMILIES
+    }
+    progress("coupled contacts", 2, parts)
+    tall = (1, 3) if quick else (1, 2, 4, 8, 16)
+    stacked = {
+        (n, name): runs.run(runs.column(n, 0.0), name, until=0.4, h=h) for n in tall for name in FAMILIES
+    }
+    progress("simultaneous impacts", 3, parts)
+    impacts = _impacts(h)
+    progress("convergence", 4, parts)
+    steps = (8e-3, 4e-3) if quick else (8e-3, 4e-3, 2e-3, 1e-3, 5e-4)
+    stiffness = (1e4, 1e6) if quick else (1e4, 1e5, 1e6, 1e7, 1e8)
+    converging = _convergence(steps, stiffness)
+    return Study(
+        NAME,
+        [
+            _single_table(single, h),
+            _cost_table("balls beside each other", apart, h),
+            _cost_table("balls in a column", stacked, h),
+            impacts,
+            *(_convergence_table(*each) for each in converging),
+        ],
+        {
+            "cost": _cost_figure(apart, stacked),
+            "convergence": _convergence_figure(converging),
+        },
+        {
+            "ended early": [
+                {"model": model, "n": n, "scheme": name, "reason": each.reason}
+                for model, table in (("beside", apart), ("column", stacked))
+                for (n, name), each in table.items()
+                if each.reason
+            ]
+        },
+    )
+
+
+def _heights(n: int) -> list[float]:
+    """From 0.5 to 1 m, so that no two balls land together."""
+    return [0.5 + 0.5 * (k + 1) / n for k in range(n)]
+
+
+def ball_position(t: float) -> float:
+    """Height of the ball dropped from 1 m, between its first and second impacts [m]."""
+    first = math.sqrt(2.0 / GRAVITY)
+    return E * GRAVITY * first * (t - first) - 0.5 * GRAVITY * (t - first) ** 2
+
+
+def block_way() -> float:
+    """How far the block slides until it stops [m]."""
+    return SPEED**2 / (2.0 * GRAVITY * (MU * math.cos(SLOPE) - math.sin(SLOPE)))
+
+
+def _single(name: str, h: float) -> tuple[Run, Run]:
+    return (
+        runs.run(runs.ball(E), name, until=UNTIL, h=h),
+        runs.run(runs.block(SLOPE, MU, SPEED), name, until=SECOND, h=h),
+    )
+
+
+def _single_table(single: list[tuple[Run, Run]], h: float) -> Table:
+    rows: list[list[Cell]] = []
+    for ball, block in single:
+        kept = GRAVITY * E**2
+        rise = float(np.diff(ball.energy).max())
+        rows.append(
+            [
+                ball.scheme, FAMILIES[ball.scheme],
+                abs(float(ball.path.q[-1, 0]) - ball_position(UNTIL)),
+                ball.totals["penetration"], abs(float(ball.energy[-1]) - kept), max(0.0, rise),
+                abs(float(block.path.q[-1, 0]) - block_way()), abs(float(block.path.v[-1, 0])),
+                block.totals["penetration"],
+            ]
+        )  # fmt: skip
+    return Table(
+        f"The ball (e = {E:g}) and the block (mu = {MU:g}) by four schemes, h = {h:g} s",
+        (
+            "scheme", "family", Column("ball: error of q [m]", ".2e"), Column("ball: penetration [m]", ".2e"),
+            Column("ball: error of energy [J]", ".2e"), Column("ball: largest rise of energy [J]", ".2e"),
+            Column("block: error of way [m]", ".2e"), Column("block: creep [m/s]", ".2e"),
+            Column("block: penetration [m]", ".2e"),
+        ),
+        rows,
+        f"Ball of 1 kg from 1 m, at {UNTIL:g} s; block on a slope of {SLOPE:g} rad that has stopped, at"
+        f" {SECOND:g} s. Springs of {runs.STIFFNESS:g} N/m; their energy counts. Schatzman-Paoli's velocity"
+        " is a mean over the two steps of an impact, where the energy of the sample dips and rises again.",
+    )  # fmt: skip
+
+
+def _cost_table(title: str, found: dict[tuple[int, str], Run], h: float) -> Table:
+    least = min(n for n, _ in found)
+    rows: list[list[Cell]] = []
+    for (n, name), each in found.items():
+        base, alone = found[n, "moreau-jean"].seconds, found[least, name].seconds
+        totals = each.totals
+        rows.append(
+            [
+                n, name, None if each.trajectory is None else each.trajectory.steps, each.calls / n,
+                int(totals.get("iterations", 0)), int(totals.get("newton", 0)),
+                int(totals.get("events", 0)), totals.get("penetration"),
+                each.seconds / base, each.seconds / alone, _end(each),
+            ]
+        )  # fmt: skip
+    return Table(
+        f"Cost against the number of contacts: {title}, h = {h:g} s",
+        (
+            "contacts", "scheme", "steps", Column("forces asked, per ball", ".0f"), "solver iterations",
+            "Newton iterations", "events", Column("penetration [m]", ".1e"),
+            Column("time / moreau-jean", ".2g"), Column(f"time / {least} contact", ".3g"), "to the end",
+        ),
+        rows,
+        "Steps are samples for the event-driven scheme. Times are of the processor, forces in plain Python.",
+    )  # fmt: skip
+
+
+def _impacts(h: float) -> Table:
+    """Newton's cradle, closed and open, and the rocking block."""
+    rows: list[list[Cell]] = []
+    for what, gap in (("cradle, touching", 0.0), ("cradle, 2 mm apart", 2e-3)):
+        for name in FAMILIES:
+            each = runs.run(runs.cradle(gap), name, until=0.1, h=min(h, 1e-3))
+            rows.append([what, name, *_after(each)])
+    for name in FAMILIES:
+        each = runs.run(runs.rocking(), name, until=0.75, h=min(h, 1e-3))
+        angle = each.path.q[:, 1]
+        first = int(np.argmax(angle < 0.0)) if (angle < 0.0).any() else angle.size - 1
+        lowest = float(angle[first:].min())
+        cell = f"{-lowest / angle[0]:.3f}"
+        rows.append(["rocking block", name, cell, math.nan, float(each.energy[-1]), _end(each)])
+    return Table(
+        "Simultaneous impacts",
+        (
+            "model", "scheme", "after", Column("momentum [N s]", ".6f"), Column("energy [J]", ".6f"),
+            "to the end",
+        ),
+        rows,
+        "Cradle: three balls of 1 kg, e = 1, the first arriving at 1 m/s; velocities after [m/s]. Newton's"
+        " law on both contacts at once gives -1/3, 2/3, 2/3; one impact after the other gives 0, 0, 1, as do"
+        " cradles. Rocking: e = 0, tilt on the other foot over the first tilt; 1/9 in closed form.",
+    )  # fmt: skip
+
+
+def _end(each: Run) -> str:
+    return "ended early" if each.reason else "yes"
+
+
+def _after(each: Run) -> list[Cell]:
+    v = each.path.v[-1]
+    words = ", ".join(f"{x:.3f}" for x in (v + 0.0).round(6))
+    return [words, float(v.sum()), float(0.5 * v @ v), _end(each)]
+
+
+Converging = tuple[str, str, dict[str, list[tuple[float, float]]]]
+"""Title, unit of the abscissa, and by scheme the points (h or stiffness, error)."""
+
+
+def _convergence(steps: tuple[float, ...], stiffness: tuple[float, ...]) -> list[Converging]:
+    models: list[tuple[str, Callable[[runs.Calls], NonsmoothSystem], float, float]] = [
+        ("ball", runs.ball(E), UNTIL, ball_position(UNTIL)),
+        ("block", runs.block(SLOPE, MU, SPEED), SECOND, block_way()),
+    ]
+    found: list[Converging] = []
+    for what, model, until, exact in models:
+        by_h: dict[str, list[tuple[float, float]]] = {}
+        for name in FAMILIES:
+            if name != "compliant":
+                by_h[name] = [
+                    (h, abs(float(runs.run(model, name, until=until, h=h).path.q[-1, 0]) - exact))
+                    for h in steps
+                ]
+        found.append((what, "h [s]", by_h))
+        springs = []
+        for k in stiffness:
+            each = runs.run(model, "compliant", until=until, h=steps[-1], stiffness=k)
+            springs.append((k, abs(float(each.path.q[-1, 0]) - exact)))
+        found.append((what, "stiffness [N/m]", {"compliant": springs}))
+    return found
+
+
+def _convergence_table(what: str, along: str, found: dict[str, list[tuple[float, float]]]) -> Table:
+    names = list(found)
+    rows: list[list[Cell]] = [
+        [found[names[0]][k][0], *(found[name][k][1] for name in names)] for k in range(len(found[names[0]]))
+    ]
+    return Table(
+        f"Convergence of the {what} with {along}: error of the position [m]",
+        (Column(along, "g"), *(Column(name, ".2e") for name in names)),
+        rows,
+        "Against the closed form; event-driven does not depend on h, which only samples it.",
+    )
+
+
+def _cost_figure(apart: dict[tuple[int, str], Run], stacked: dict[tuple[int, str], Run]) -> Figure:
+    panels = []
+    for title, found in (("beside each other", apart), ("in a column", stacked)):
+        curves = []
+        for name in FAMILIES:
+            n = sorted({n for n, other in found if other == name})
+            seconds = np.array([found[k, name].seconds for k in n])
+            curves.append(Curve(name, np.array(n, float), seconds, "o-"))
+        panels.append(Panel(f"balls {title}", "contacts", "time [s]", curves, log_x=True, log_y=True))
+    return Figure("Cost against the number of contacts", panels)
+
+
+def _convergence_figure(converging: list[Converging]) -> Figure:
+    panels = []
+    for what, along, found in converging:
+        curves = [
+            Curve(name, np.array([x for x, _ in points]), np.array([max(y, 1e-17) for _, y in points]), "o-")
+            for name, points in found.items()
+        ]
+        panels.append(
+            Panel(f"the {what}", along, "error of the position [m]", curves, log_x=True, log_y=True)
+        )
+    return Figure("The families tend to each other", panels)

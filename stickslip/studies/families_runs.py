@@ -1,0 +1,226 @@
+"""The models of the families study, and one run of one of them by one scheme."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stickslip.laws import NewtonImpact
+from stickslip.schemes.compliant import Compliant
+from stickslip.schemes.step import Scheme
+from stickslip.simulation.loop import simulate
+from stickslip.simulation.trajectory import SimulationFailure, Trajectory
+from stickslip.solvers import registry
+from stickslip.systems.lagrangian import Lagrangian
+from stickslip.systems.lagrangian_relations import Scleronomous
+from stickslip.systems.quantities import ModelError
+from stickslip.systems.system import Interaction, NonsmoothSystem
+
+GRAVITY = 9.81
+"""[m/s²]."""
+STIFFNESS = 1e6
+"""Of the compliant family, where no other is named [N/m]."""
+TOLERANCE = 1e-10
+"""Of the contact problems [-]."""
+FAMILIES: dict[str, str] = {
+    "moreau-jean": "time-stepping, velocities",
+    "schatzman-paoli": "time-stepping, positions",
+    "event-driven": "event-driven",
+    "compliant": "smooth",
+}
+"""Schemes by name, and the family of each."""
+
+
+@dataclass
+class Calls:
+    """Counts how often a model's forces were asked for."""
+
+    count: int = 0
+
+    def force(self, value: Sequence[float]) -> Callable[[float], np.ndarray]:
+        """A constant force that counts its calls."""
+        constant = np.array(value, float)
+
+        def F_ext(t: float) -> np.ndarray:
+            self.count += 1
+            return constant
+
+        return F_ext
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What one scheme made of one model."""
+
+    scheme: str
+    """Its name."""
+    trajectory: Trajectory | None
+    """What was recorded; None where it could not start."""
+    reason: str
+    """Why it did not come to its end, where it did not."""
+    seconds: float
+    """Time of the processor [s]."""
+    calls: int
+    """How often the forces were asked for, over all bodies."""
+    totals: dict[str, float] = field(default_factory=dict)
+    """Iterations, Newton iterations, events and penetration [m]."""
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Kinetic, potential and (where there are springs) spring energy [J], shape (n,)."""
+        path = self.path
+        springs = path.measures.get("spring energy [J]")
+        return path.kinetic + path.potential + (0.0 if springs is None else np.nan_to_num(springs))
+
+    @property
+    def path(self) -> Trajectory:
+        """The trajectory, which must be there."""
+        assert self.trajectory is not None, self.reason
+        return self.trajectory
+
+
+def made(name: str, stiffness: float = STIFFNESS) -> str | Scheme:
+    """A scheme by name; the one argument that changes between families."""
+    return Compliant(stiffness=stiffness) if name == "compliant" else name
+
+
+def run(
+    model: Callable[[Calls], NonsmoothSystem],
+    name: str,
+    *,
+    until: float,
+    h: float,
+    stiffness: float = STIFFNESS,
+) -> Run:
+    """Simulate a model by the scheme `name`."""
+    calls = Calls()
+    system = model(calls)
+    solver = registry.make("auto", tolerance=TOLERANCE)
+    reason, found = "", None
+    begun, calls.count = time.process_time(), 0
+    try:
+        found = simulate(system, until=until, h=h, scheme=made(name, stiffness), solver=solver)
+    except (SimulationFailure, ModelError) as error:
+        reason, found = str(error), getattr(error, "trajectory", None)
+    seconds = time.process_time() - begun
+    return Run(name, found, reason, seconds, calls.count, _totals(system, found))
+
+
+def _totals(system: NonsmoothSystem, path: Trajectory | None) -> dict[str, float]:
+    if path is None:
+        return {}
+    gaps = np.concatenate([one.components.start + one.law.normals for one in system.interactions])
+    deep = max(0.0, -float(path.y[:, gaps].min(initial=0.0)))
+    measured = path.measures.get("penetration [m]")
+    if measured is not None:
+        deep = max(deep, float(np.nanmax(measured)))
+    return {
+        "iterations": float(path.iterations.sum()),
+        "newton": float(path.newton.sum()),
+        "events": float(len(path.events)),
+        "penetration": deep,
+    }
+
+
+def ball(e: float) -> Callable[[Calls], NonsmoothSystem]:
+    """A ball of 1 kg dropped from 1 m."""
+    return balls([1.0], e)
+
+
+def balls(heights: Sequence[float], e: float) -> Callable[[Calls], NonsmoothSystem]:
+    """Balls of 1 kg, each over its own floor."""
+
+    def model(calls: Calls) -> NonsmoothSystem:
+        bodies = [
+            Lagrangian(
+                f"ball{k}", M=1.0, q0=z, F_ext=calls.force([-GRAVITY]), potential=lambda q: GRAVITY * q[0]
+            )
+            for k, z in enumerate(heights)
+        ]
+        floor = Scleronomous(lambda q: q, dy_dq=np.eye(1))
+        return NonsmoothSystem(
+            bodies, [Interaction(f"floor{k}", b.name, floor, NewtonImpact(e=e)) for k, b in enumerate(bodies)]
+        )
+
+    return model
+
+
+def column(n: int, e: float, gap: float = 0.01) -> Callable[[Calls], NonsmoothSystem]:
+    """Balls of 1 kg and 0.1 m one over the other, `gap` [m] apart, falling on a floor."""
+
+    def model(calls: Calls) -> NonsmoothSystem:
+        bodies = [
+            Lagrangian(
+                f"ball{k}", M=1.0, q0=gap + k * (0.1 + gap), F_ext=calls.force([-GRAVITY]),
+                potential=lambda q: GRAVITY * q[0],
+            )
+            for k in range(n)
+        ]  # fmt: skip
+        between = Scleronomous(lambda q: [q[1] - q[0] - 0.1], dy_dq=[[-1.0, 1.0]])
+        floor = Scleronomous(lambda q: q, dy_dq=np.eye(1))
+        ties = [Interaction("floor", "ball0", floor, NewtonImpact(e=e))]
+        for k in range(n - 1):
+            ties.append(Interaction(f"c{k}", (f"ball{k}", f"ball{k + 1}"), between, NewtonImpact(e=e)))
+        return NonsmoothSystem(bodies, ties)
+
+    return model
+
+
+def cradle(gap: float, e: float = 1.0) -> Callable[[Calls], NonsmoothSystem]:
+    """Three balls of 1 kg in a row, the second and third `gap` [m] apart, the first arriving at 1 m/s."""
+
+    def model(calls: Calls) -> NonsmoothSystem:
+        places = (-0.2 - 0.0123, 0.0, 0.2 + gap)
+        bodies = [
+            Lagrangian(f"ball{k}", M=1.0, q0=x, v0=1.0 if k == 0 else 0.0, F_ext=calls.force([0.0]))
+            for k, x in enumerate(places)
+        ]
+        between = Scleronomous(lambda q: [q[1] - q[0] - 0.2], dy_dq=[[-1.0, 1.0]])
+        return NonsmoothSystem(
+            bodies,
+            [
+                Interaction(f"c{k}", (f"ball{k}", f"ball{k + 1}"), between, NewtonImpact(e=e))
+                for k in range(2)
+            ],
+        )
+
+    return model
+
+
+def rocking(
+    mass: float = 1.0, half: float = 0.1, inertia: float = 0.02, angle: float = 0.05
+) -> Callable[[Calls], NonsmoothSystem]:
+    """A tall block on two feet `half` [m] from its middle, tilted by a small `angle` [rad].
+
+    While it turns about one foot the other strikes, with the first one still touching.
+    """
+
+    def model(calls: Calls) -> NonsmoothSystem:
+        body = Lagrangian(
+            "block", M=np.diag([mass, inertia]), q0=[half * angle, angle],
+            F_ext=calls.force([-mass * GRAVITY, 0.0]), potential=lambda q: mass * GRAVITY * q[0],
+        )  # fmt: skip
+        feet = Scleronomous(
+            lambda q: [q[0] - half * q[1], q[0] + half * q[1]], dy_dq=[[1.0, -half], [1.0, half]]
+        )
+        return NonsmoothSystem([body], [Interaction("feet", "block", feet, NewtonImpact(e=0.0, contacts=2))])
+
+    return model
+
+
+def block(slope: float, mu: float, v0: float) -> Callable[[Calls], NonsmoothSystem]:
+    """A block of 1 kg on a plane at `slope` [rad], sent downhill at v0 [m/s]."""
+
+    def model(calls: Calls) -> NonsmoothSystem:
+        force = [GRAVITY * math.sin(slope), -GRAVITY * math.cos(slope)]
+        body = Lagrangian(
+            "block", M=1.0, q0=[0.0, 0.0], v0=[v0, 0.0], F_ext=calls.force(force),
+            potential=lambda q: -float(np.dot(force, q)),
+        )  # fmt: skip
+        plane = Scleronomous(lambda q: q[1:], dy_dq=[[0.0, 1.0], [1.0, 0.0]])
+        law = NewtonImpact(mu=mu, dimension=2)
+        return NonsmoothSystem([body], [Interaction("plane", "block", plane, law)])
+
+    return model
