@@ -68,9 +68,7 @@ def handed(function: Callable[..., Any], arguments: str) -> Any:
         else numba.types.Array(element[letter.lower()], 1, "C", readonly=letter.isupper())
         for letter in arguments
     ]
-    made: Any = ccallback.CFunc(
-        function, (tuple(given), numba.types.void), {}, {"error_model": "numpy"}
-    )
+    made: Any = ccallback.CFunc(function, (tuple(given), numba.types.void), {}, {"error_model": "numpy"})
     with suppress(RuntimeError):  # no place for a cache
         made.enable_caching()
         made._cache._cache_file._source_stamp = stamp(Path(function.__code__.co_filename).parent)
