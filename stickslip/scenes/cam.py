@@ -32,7 +32,7 @@ GAP, RATE = 0.4, 0.4
 """Follower above the cam at the start, and its velocity relative to the cam, 14.0.2 [m], [m/s]."""
 STEP, UNTIL, THETA = 1e-4, 5.0, 0.5
 """h, T and theta of 14.0.2 [s], [s], [-]."""
-RADIUS, ECCENTRICITY, REST = 0.3, 0.1, 0.16
+RADIUS, ECCENTRICITY, REST = 0.3, 0.1, 0.17
 """Of the disc, of its centre from the axle, and of the end of the unstretched spring from the axle [m]."""
 FORMS = ("rheonomous", "translated")
 

@@ -37,10 +37,10 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
     for rpm in SPEEDS:
         tell(f"{rpm:g} rpm, time-stepping")
         runs[rpm, "moreau-jean"] = cam_runs.stepped(plan, rpm)
-        tell(f"{rpm:g} rpm, time-stepping, started {NUDGE:g} m higher")
-        nudged[rpm] = cam_runs.stepped(plan, rpm, gap0=cam.GAP + NUDGE)
         tell(f"{rpm:g} rpm, event-driven")
         runs[rpm, "event-driven"] = cam_runs.driven(plan, rpm)
+        tell(f"{rpm:g} rpm, event-driven, started {NUDGE:g} m higher")
+        nudged[rpm] = cam_runs.driven(plan, rpm, gap0=cam.GAP + NUDGE)
     tell("translated form")
     forms = {
         scheme: make(plan, SPEEDS[0], min(plan.until, 1.0), form="translated")
@@ -137,7 +137,7 @@ def _motions(
         late = times > skipped * long.speed.period
         turns = (long.t[-1] / long.speed.period) - skipped
         apart: Cell = None
-        if scheme == "moreau-jean":
+        if scheme == "event-driven":
             last = one.t > one.t[-1] - one.speed.period
             apart = float(np.abs(one.u - nudged[rpm].u)[last].max())
         rows.append(
