@@ -12,6 +12,7 @@ from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.schemes.step import Event, State, Step
+from stickslip.schemes.work import contact_work
 from stickslip.simulation import energy
 from stickslip.simulation.checkpoint import Checkpoint, Clock
 from stickslip.simulation.model import Model
@@ -97,7 +98,7 @@ class Trajectory:
     """The scheme's memory by name [any], shape (n, ...) each."""
     measures: dict[str, Array]
     """What else the scheme measured, by name with its unit [see the name], shape (n,) each; the largest since
-    the record before, NaN where it was not measured."""
+    the record before (contact work: the sum), NaN where it was not measured."""
     events: tuple[Event, ...]
     """What happened, in order."""
     scheme: str
@@ -229,7 +230,7 @@ def derived(system: NonsmoothSystem, work: Array, before: float) -> Callable[[st
             steps[missing] = np.where(of.r[1:].any(axis=1), np.nan, 0.0)[missing]
         elif missing.any():
             impulses = np.where(missing[:, None], of.r[1:], 0.0)
-            found = energy.contact_work(system, of.t, of.h[1:], of.q, of.v, of.z, impulses)
+            found = contact_work(system, of.t, of.h[1:], of.q, of.v, of.z, impulses)
             steps[missing] = found[missing]
         return np.cumsum(np.concatenate([[before], steps]))
 
