@@ -21,6 +21,8 @@ STALLED = 20
 """Decisions at one instant after which no consistent one is expected any more."""
 AGAIN, NOISY = 3, 1e4
 """Decisions at one instant after which rates are trusted less, and how much less."""
+FEW = 3
+"""Impacts within `zeno` in whose midst a stall is theirs."""
 SOON = 1e-14
 """Share of the time below which an accumulation point is now."""
 LENIENT = 2.0
@@ -46,6 +48,13 @@ class Decisions:
         """Coupled interactions to be handed over, until when [s], and the speed of what accumulates [m/s]."""
         found, self.accumulated = self.accumulated, []
         return [] if self.at.stopped else found
+
+    def forget(self, group: list[Bound], pressed: BoolArray) -> None:
+        """Contacts that time-stepping pressed have had impacts that are not counted; the others go on, so
+        that an accumulation of accumulations (a block rocking to rest) is seen as well."""
+        for piece in self.at.blocks_of(group):
+            if pressed[piece.normal]:
+                self.accumulation.forget(piece.number)
 
     def begin(self) -> None:
         """Decide what touches at the very start: joints and intervals act, gaps of zero close."""
@@ -78,6 +87,8 @@ class Decisions:
         self._count()
         watched = [flow.watched[i] for i in crossing.which.tolist()]
         if self.here[1] > STALLED:
+            if self._jumbled(watched):
+                return
             names = ", ".join(sorted({repr(self.at.pieces[w.piece].one.name) for w in watched}))
             self.at.fail(f"at t = {self.at.t:.12g} s, no mode of {names} is consistent with the next instant")
             return
@@ -125,6 +136,19 @@ class Decisions:
                 if any(one.name in affected for one in group):
                     self._resolve(group, closing, y, u, before=before, opened=opened)
             self.at.settle_drift()
+
+    def _jumbled(self, watched: list[Watched]) -> bool:
+        """Hand over what stalls in the midst of impacts: their speeds have come down to the tolerances, as
+        where accumulations accumulate."""
+        at, options = self.at, self.at.options
+        lately = sum(t >= at.t - options.zeno for t in self.recent)
+        if options.accumulation == "plastic" or lately < FEW or options.zeno <= SOON * abs(at.t):
+            return False
+        names = {at.pieces[w.piece].one.name for w in watched}
+        for group in at.groups:
+            if any(one.name in names for one in group):
+                self.accumulated.append((group, at.t + options.zeno, 0.0))
+        return True
 
     def _resolve(
         self, group: list[Bound], closing: BoolArray, y: Array, u: Array, *,
@@ -204,7 +228,6 @@ class Decisions:
         if bouncing:
             speed = max(float(abs(answer.rate[self.at.pieces[k].normal])) for k in bouncing)
             self.accumulated.append((group, min(pending[k] for k in bouncing), speed))
-            self.recent.clear()
         return answer.rate, {k: end for k, end in pending.items() if k not in bouncing}
 
     def _struck(self, group: list[Bound], touching: BoolArray, plastic: BoolArray, u: Array) -> Answer:
@@ -238,7 +261,6 @@ class Decisions:
         y, u = at.motion.y(at.t, at.q), at.motion.u(at.t, at.q, at.v)
         left = np.zeros(len(at.pieces), bool)
         for piece in mine:
-            self.accumulation.forget(piece.number)
             if piece.unilateral:
                 at.open(piece)
                 left[piece.number] = y[piece.normal] <= near and abs(u[piece.normal]) <= slow

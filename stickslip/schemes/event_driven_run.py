@@ -51,7 +51,9 @@ class Run:
     def _onward(self, group: list[Bound], end: float) -> None:
         """Time-stepping of what was handed to it, or what follows when it is over."""
         if self.at.until[group[0].blocks.start] > self.at.t:
+            before = np.array(self.at.impulse)
             carry(self.at, group, end)
+            self.decisions.forget(group, self.at.impulse != before)
         else:
             self.decisions.take_over(group)
 
