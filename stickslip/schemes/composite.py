@@ -21,6 +21,9 @@ from stickslip.schemes.work import work_of
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Bound, NonsmoothSystem
 
+ADDED = ("spring energy [J]", "impacts [-]")
+"""Measures of parts that add up; of others the largest counts. Work of contacts adds up as well."""
+
 
 @dataclass(frozen=True, eq=False)
 class Part:
@@ -179,7 +182,10 @@ def _joined(
     measures: dict[str, float] = {}
     for step in steps:
         for name, value in step.measures.items():
-            measures[name] = max(value, measures.get(name, value))
+            if name in ADDED:
+                measures[name] = value + measures.get(name, 0.0)
+            else:
+                measures[name] = max(value, measures.get(name, value))
     if CONTACT_WORK in measures:
         measures[CONTACT_WORK] = sum(
             _work(part, state, step) for part, step in zip(parts, steps, strict=True)

@@ -207,7 +207,7 @@ class Decisions:
         if cut:
             plastic[list(pending)] = True
             if crowded:
-                pending = {number: min(end, t) for number, end in pending.items()}
+                pending = dict.fromkeys(pending, t)
         answer = self._struck(group, touching, plastic, u)
         self.at.impacts += 1
         scale = float(np.abs(u[[p.normal for p in mine]]).max(initial=0.0))
@@ -264,6 +264,9 @@ class Decisions:
             if piece.unilateral:
                 at.open(piece)
                 left[piece.number] = y[piece.normal] <= near and abs(u[piece.normal]) <= slow
+        # Small steps see a gap close after it has: what is below zero is lifted, or it would not fly.
+        at.level([p for p in mine if left[p.number] or not p.unilateral or y[p.normal] < 0.0])
+        u = at.motion.u(at.t, at.q, at.v)
         if any(left[p.number] and u[p.normal] < -rest for p in mine):
             u = self._struck(group, at.modes.closed | left, left, u).rate
             for piece in mine:

@@ -114,25 +114,30 @@ class Standing:
         involved = list({p.one.name: p.one for p in mine}.values())
         if not involved or self.stopped:
             return
-        gaps = np.array([k for p in mine if p.kind != cones.INTERVAL for k in self._positions(p)], np.int64)
+        gaps = self.level(mine)
         rates = np.concatenate([gaps, np.array([k for p in mine for k in self._stuck(p)], np.int64)])
-        if gaps.size:
-            start = self.q
-            for _ in range(5):
-                y = self.motion.y(self.t, self.q)[gaps]
-                if np.abs(y).max() <= 1e-4 * self.options.gap_tolerance:
-                    break
-                J, G, where = pushed(self.motion, involved, self.t, self.q)
-                at = _places(where, gaps)
-                change = np.linalg.lstsq(J[at] @ G[:, at], -y, rcond=1e-12)[0]
-                self.q = self.motion.normalized(self.q + self.motion.rate(self.q, G[:, at] @ change))
-            self.projection = max(self.projection, float(np.abs(self.q - start).max()))
         if rates.size:
             u = self.motion.u(self.t, self.q, self.v)[rates]
             if np.abs(u).max() > 1e-4 * self.options.velocity_tolerance:
                 J, G, where = pushed(self.motion, involved, self.t, self.q)
                 at = _places(where, rates)
                 self.v = self.v + G[:, at] @ np.linalg.lstsq(J[at] @ G[:, at], -u, rcond=1e-12)[0]
+
+    def level(self, pieces: list[Piece]) -> IntArray:
+        """Bring gaps and joints to y = 0 by the least change of q in the metric of M; their components."""
+        mine = [p for p in pieces if p.kind != cones.INTERVAL]
+        gaps = np.array([k for p in mine for k in self._positions(p)], np.int64)
+        involved, start = list({p.one.name: p.one for p in mine}.values()), self.q
+        for _ in range(5 if gaps.size else 0):
+            y = self.motion.y(self.t, self.q)[gaps]
+            if np.abs(y).max() <= 1e-4 * self.options.gap_tolerance:
+                break
+            J, G, where = pushed(self.motion, involved, self.t, self.q)
+            at = _places(where, gaps)
+            change = np.linalg.lstsq(J[at] @ G[:, at], -y, rcond=1e-12)[0]
+            self.q = self.motion.normalized(self.q + self.motion.rate(self.q, G[:, at] @ change))
+        self.projection = max(self.projection, float(np.abs(self.q - start).max(initial=0.0)))
+        return gaps
 
     def hold(self, group: list[Bound], pieces: list[Piece]) -> Array:
         """Stop the gaps of blocks of coupled interactions by impulses of either sign; all rates after."""

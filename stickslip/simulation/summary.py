@@ -41,9 +41,15 @@ def summary(trajectory: Trajectory) -> str:
         start, end = trajectory.energy[0], trajectory.energy[-1]
         work = trajectory.contact_work[-1] - trajectory.contact_work[0]
         did = f"; contacts did {work:.6g} J" if np.isfinite(work) else ""
-        lines.append(("energy", f"{start:.6g} J to {end:.6g} J{did}"))
+        lines.append(("energy", f"{start:.6g} J to {end:.6g} J{did}{_unknown(trajectory)}"))
     lines.append(("events", _events(trajectory)))
     return "\n".join([f"trajectory of {n} records", *(f"  {name:<13}{text}" for name, text in lines)])
+
+
+def _unknown(trajectory: Trajectory) -> str:
+    """Whose potential energy is missing from the energies."""
+    names = ", ".join(repr(s.name) for s in trajectory.model.systems if not s.potential_known)
+    return f"; potential of {names} unknown" if names else ""
 
 
 def _unusual(trajectory: Trajectory) -> dict[str, Any]:
