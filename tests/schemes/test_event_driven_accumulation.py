@@ -47,9 +47,7 @@ def block(e: float, mu: float, half: float = 0.3, low: float = 0.5) -> Nonsmooth
             c, s = np.cos(q[2]), np.sin(q[2])
             return [[0.0, 1.0, side * half * c + low * s], [1.0, 0.0, -side * half * s + low * c]]
 
-        return Scleronomous(
-            lambda q: [q[1] + side * half * np.sin(q[2]) - low * np.cos(q[2])], dy_dq=rows
-        )
+        return Scleronomous(lambda q: [q[1] + side * half * np.sin(q[2]) - low * np.cos(q[2])], dy_dq=rows)
 
     M = np.diag([1.0, 1.0, (half**2 + low**2) / 3.0])
     law = NewtonImpact(e=e, mu=mu, dimension=2)
