@@ -50,7 +50,7 @@ def test_forms_agree_event_driven() -> None:
 
 
 def test_time_stepping_converges_to_event_driven() -> None:
-    """Before chaos parts them: of first order, with a constant that hangs on where in its step an impact is."""
+    """Before chaos parts them: of first order, with a constant that hangs on where impacts fall."""
     driven = runs.make("cam", rpm=660.0, h=1e-2, until=0.2)
     exact = ss.simulate(driven.system, until=driven.until, h=driven.h, scheme="event-driven")
     errors = []
