@@ -13,13 +13,15 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numba import njit
 
 import stickslip as ss
+from stickslip.scenes import runs
+from stickslip.schemes import registry
 
 REPETITIONS = 3
 H = 1e-4
@@ -132,18 +134,6 @@ def arm(compiled: bool) -> ss.NonsmoothSystem:
     return ss.NonsmoothSystem([body], [wall])
 
 
-def rlc() -> ss.NonsmoothSystem:
-    """A capacitor discharging through a coil, a resistor and a diode."""
-    coil, capacitor, resistor = 1e-2, 1e-6, 1e3
-    A = [[0.0, -1.0 / capacitor], [1.0 / coil, 0.0]]
-    circuit = ss.FirstOrderLinear("circuit", A=A, x0=[10.0, 0.0])
-    relation = ss.FirstOrderLinearRelation(
-        C=[[-1.0, 0.0]], D=[[1.0 / resistor]], B=[[0.0], [-1.0 / coil]]
-    )  # fmt: skip
-    diode = ss.Interaction("diode", "circuit", relation, ss.Complementarity())
-    return ss.NonsmoothSystem([circuit], [diode])
-
-
 def rate(make: Callable[[], ss.NonsmoothSystem], steps: int, h: float, **options: Any) -> float:
     """Most steps per second of processor time."""
     best = 0.0
@@ -160,18 +150,11 @@ def rate(make: Callable[[], ss.NonsmoothSystem], steps: int, h: float, **options
     return best
 
 
-def cam() -> tuple[float, float]:
-    """Steps per second and seconds of the cam follower's 5 s at h = 1e-4."""
-    from stickslip.scenes import runs
-
-    scene = runs.make("cam")
-    best = float("inf")
-    ss.simulate(scene.system, until=50 * H, h=H, scheme=scene.scheme)
-    for _ in range(REPETITIONS):
-        start = time.process_time()
-        ss.simulate(scene.system, until=5.0, h=H, scheme=scene.scheme)
-        best = min(best, time.process_time() - start)
-    return 5.0 / H / best, best
+def scene(name: str, steps: int, h: float | None = None) -> float:
+    """Most steps per second of a scene, with its own scheme."""
+    made = runs.make(name)
+    scheme = registry.make(made.scheme, **made.options)
+    return rate(lambda: made.system, steps, made.h if h is None else h, scheme=scheme)
 
 
 def siconos(python: str, phases: dict[str, float], steps: int) -> dict[str, dict[str, float]] | None:
@@ -185,31 +168,28 @@ def siconos(python: str, phases: dict[str, float], steps: int) -> dict[str, dict
     return found
 
 
-def measured(quick: bool, python: str) -> list[tuple[str, float, str]]:
+def measured(quick: bool, python: str) -> Iterator[tuple[str, float, str]]:
     """Rows of the table: model, steps per second, remark."""
     steps = 20_000 if quick else 100_000
     few = 2_000 if quick else 10_000
     phases = {"flight": 1e6, "rest": 0.0, "whole": 1.0}
     peer = siconos(python, phases, steps)
-    rows = []
     for name, q0 in phases.items():
         ours = rate(lambda q0=q0: ball(True, q0), steps, H)
-        plain = rate(lambda q0=q0: ball(False, q0), few, H)
         beside = ""
         if peer is not None:
             kernel, loop = peer[name]["kernel"], peer[name]["loop"]
             beside = f"{ours / kernel:.2f} x Siconos (C++ loop), {ours / loop:.1f} x (Python loop)"
-            rows.append((f"ball, {name}: Siconos, C++ loop, nothing recorded", kernel, ""))
-            rows.append((f"ball, {name}: Siconos, loop in Python", loop, ""))
-        rows.append((f"ball, {name}: compiled", ours, beside))
-        rows.append((f"ball, {name}: plain", plain, ""))
+            yield f"ball, {name}: Siconos, C++ loop, nothing recorded", kernel, ""
+            yield f"ball, {name}: Siconos, loop in Python", loop, ""
+        yield f"ball, {name}: compiled", ours, beside
+        yield f"ball, {name}: plain", rate(lambda q0=q0: ball(False, q0), few, H), ""
     for title, make in (("chain of 10 balls", chain), ("double pendulum and wall, M(q)", arm)):
-        rows.append((f"{title}: compiled", rate(lambda make=make: make(True), steps // 5, H), ""))
-        rows.append((f"{title}: plain", rate(lambda make=make: make(False), few // 5, H), ""))
-    rows.append(("RLC circuit with a diode, euler-moreau", rate(rlc, few, 1e-6, scheme="euler-moreau"), ""))
-    many, seconds = cam()
-    rows.append(("cam follower, 5 s at h = 1e-4", many, f"{seconds:.2f} s"))
-    return rows
+        yield f"{title}: compiled", rate(lambda make=make: make(True), steps // 5, H), ""
+        yield f"{title}: plain", rate(lambda make=make: make(False), few // 5, H), ""
+    yield "RLC circuit with a diode, euler-moreau", scene("rlc-diode", few // 2), ""
+    follower = scene("cam", steps // 2, H)
+    yield "cam follower, h = 1e-4", follower, f"5 s in {5.0 / H / follower:.2f} s"
 
 
 def main() -> None:

@@ -162,7 +162,7 @@ def main():
     print(f"{len(tosses)} tosses; {len(train)} to fit on, {len(test)} held out")
     held = {}
     for law in LAWS:
-        (mu, e), table = fit(train, law, (0.12, 0.18, 0.25), (0.0, 0.1, 0.2, 0.3, 0.4))
+        (mu, e), table = fit(train, law, (0.14, 0.18, 0.22), (0.1, 0.15, 0.2, 0.25, 0.3))
         print(
             f"{law}: mu = {mu}, e = {e}, error (distance + angle) on the training tosses {table[mu, e]:.4f}"
         )

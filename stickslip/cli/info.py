@@ -92,7 +92,8 @@ def _run_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
         ),
         ("worst residual", f"natural {report['natural']:.2e}, natural_scaled {report['natural_scaled']:.2e}"),
         ("penetration", f"{report['penetration']:.3g} m"),
-        ("energy", f"{start_energy:.6g} to {end_energy:.6g} J, contacts did {report['contact_work']:.6g} J"),
+        ("energy", f"{start_energy:.6g} to {end_energy:.6g} J"),
+        ("contact work", f"{report['contact_work']:.6g} J"),
         ("events", ", ".join(f"{count} {kind}" for kind, count in report["events"].items()) or "none"),
     ]
 

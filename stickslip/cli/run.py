@@ -87,7 +87,7 @@ def run(
         scene, chosen = _scene(name, scheme, settings or [])
         start = None if resume is None else _start(resume)
         same = start is not None and scheme is None and not settings
-        if h is None and not same:
+        if h is None and start is None:
             h = scene.h
         with watch_time(name) as progress:
             trajectory, failure = _simulated(

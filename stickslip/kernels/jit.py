@@ -18,7 +18,7 @@ JIT = os.environ.get("STICKSLIP_JIT", "1") != "0"
 
 if JIT:
     import numba
-    from numba.core import event
+    from numba.core import ccallback, event
 
 
 @cache
@@ -68,9 +68,7 @@ def handed(function: Callable[..., Any], arguments: str) -> Any:
         else numba.types.Array(element[letter.lower()], 1, "C", readonly=letter.isupper())
         for letter in arguments
     ]
-    made: Any = numba.core.ccallback.CFunc(
-        function, (tuple(given), numba.types.void), {}, {"error_model": "numpy"}
-    )
+    made: Any = ccallback.CFunc(function, (tuple(given), numba.types.void), {}, {"error_model": "numpy"})
     with suppress(RuntimeError):  # no place for a cache
         made.enable_caching()
         made._cache._cache_file._source_stamp = stamp(Path(function.__code__.co_filename).parent)

@@ -220,8 +220,8 @@ def together(solver, leader, model, options, problem, work, t, z, active):
 @jit
 def change(s, systems, vectors):
     """By how much the velocities of system s have changed in an iteration, relatively [-]."""
-    most, largest = 0.0, 0.0
+    moved, new, old = 0.0, 0.0, 0.0
     for k in range(systems[s, at.V0], systems[s, at.V1]):
-        new, old = vectors[at.V_END, k], vectors[at.BEFORE, k]
-        most, largest = max(most, abs(new - old)), max(largest, abs(new), abs(old))
-    return most / largest if most > 0.0 else 0.0
+        after, before = vectors[at.V_END, k], vectors[at.BEFORE, k]
+        moved, new, old = moved + (after - before) ** 2, new + after * after, old + before * before
+    return math.sqrt(moved / max(new, old)) if moved > 0.0 else 0.0

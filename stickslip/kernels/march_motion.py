@@ -7,6 +7,8 @@
 with M at the θ-point; the semi-explicit variant has M(q_k), F(t, q_k, v_k) and A = M (11.53).
 """
 
+import math
+
 import numpy as np
 
 from stickslip.kernels import march_layout as at
@@ -107,16 +109,20 @@ def missing(s, systems, h, vectors, matrices):
     """Momentum missing at the iterate of system s, over the largest term of the balance [-]."""
     a, n, room = systems[s, at.V0], systems[s, at.V1] - systems[s, at.V0], systems[s, at.MATRIX]
     M, v, v_end = matrices[at.M_NOW], vectors[at.V], vectors[at.V_END]
-    worst, size = 0.0, 0.0
+    off, start, end, push, reaction = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n):
-        worst = max(worst, abs(vectors[at.RESIDUAL, a + i] - vectors[at.PUSHED, a + i]))
         before, after = 0.0, 0.0
         for j in range(n):
             before += M[room + i * n + j] * v[a + j]
             after += M[room + i * n + j] * v_end[a + j]
-        push = abs(h * vectors[at.FORCE, a + i])
-        size = max(size, abs(before), abs(after), push, abs(vectors[at.PUSHED, a + i]))
-    return worst / size if worst > 0.0 else 0.0
+        off += (vectors[at.RESIDUAL, a + i] - vectors[at.PUSHED, a + i]) ** 2
+        start, end = start + before * before, end + after * after
+        push += (h * vectors[at.FORCE, a + i]) ** 2
+        reaction += vectors[at.PUSHED, a + i] ** 2
+    if off == 0.0:
+        return 0.0
+    size = max(end, push, reaction)
+    return math.sqrt(off / (size if size > 0.0 else start))
 
 
 @jit

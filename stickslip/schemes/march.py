@@ -15,7 +15,7 @@ from stickslip.kernels.jit import JIT
 from stickslip.kernels.march import run
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
-from stickslip.schemes.march_model import Layout
+from stickslip.schemes.march_model import Layout, Layouts
 from stickslip.schemes.step import Memory, State, frozen_state
 from stickslip.systems.system import NonsmoothSystem
 
@@ -101,7 +101,7 @@ def march(
         int(scheme.newton_max),
     )  # fmt: skip
     done, _ = run(
-        layout.arrays, options, layout.scratch, clock, q, v, z, r, y, u, active, forecast, natural, scaled,
+        layout.arrays, options, layout.scratch(), clock, q, v, z, r, y, u, active, forecast, natural, scaled,
         iterations, newton,
     )  # fmt: skip
     for one in layout.callbacks:
@@ -125,7 +125,7 @@ def _layout(scheme: "MoreauJean", system: NonsmoothSystem, h: float) -> Layout |
     )
     if not (JIT and known):
         return None
-    kept: dict[float, Layout | None] = system.__dict__.setdefault("_march", {})
+    kept: Layouts = system.__dict__.setdefault("_march", Layouts())
     if h not in kept:
         kept[h] = Layout.of(system, h)
     return kept[h]

@@ -39,8 +39,10 @@ class Layout:
     """The adapters behind the addresses, which live as long as this."""
     callbacks: tuple[Callback, ...]
     """Those of them that call Python."""
-    scratch: tuple[Any, ...]
-    """Work arrays of the problem, each twice: to write and to read."""
+    size: int
+    """Components of all interactions."""
+    groups: int
+    """Groups of their friction cones."""
 
     @staticmethod
     def of(system: NonsmoothSystem, h: float) -> "Layout | None":
@@ -49,6 +51,27 @@ class Layout:
             return _layout(system, h)
         except _Unknown:
             return None
+
+    def scratch(self) -> tuple[Any, ...]:
+        """Room for one problem: whole numbers, numbers, and W; each to write, and the same to read."""
+        widest = max(self.size, self.groups) + 1
+        made = (np.zeros((4, widest), np.int64), np.zeros((6, widest)), np.zeros(self.size * self.size))
+        both: list[Any] = []
+        for array in made:
+            read = array.view()
+            read.flags.writeable = False
+            both += [array, read]
+        return tuple(both)
+
+
+class Layouts(dict[float, Layout | None]):
+    """Layouts of one system by the step length; a copy of the system makes its own."""
+
+    def __deepcopy__(self, memo: object) -> "Layouts":
+        return Layouts()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Layouts, ()
 
 
 class _Book:
@@ -130,7 +153,8 @@ def _layout(system: NonsmoothSystem, h: float) -> Layout:
         ),
         tuple(book.kept),
         tuple(book.callbacks),
-        _scratch(system.size, len(group_size)),
+        system.size,
+        len(group_size),
     )  # fmt: skip
 
 
@@ -218,18 +242,6 @@ def _blocks(system: NonsmoothSystem, h: float) -> tuple[IntArray, Array, IntArra
         _table(rows, at.BLOCK_COLUMNS), np.array(numbers, float).reshape(-1, at.BLOCK_NUMBERS),
         np.array(sizes, np.int64), np.array(coefficients, float),
     )  # fmt: skip
-
-
-def _scratch(size: int, groups: int) -> tuple[Any, ...]:
-    """Room for one problem: whole numbers, numbers, and W; each to write, and the same to read."""
-    widest = max(size, groups) + 1
-    made = (np.zeros((4, widest), np.int64), np.zeros((6, widest)), np.zeros(size * size))
-    both: list[Any] = []
-    for array in made:
-        read = array.view()
-        read.flags.writeable = False
-        both += [array, read]
-    return tuple(both)
 
 
 def _listed(where: Any) -> list[int]:

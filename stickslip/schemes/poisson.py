@@ -18,8 +18,8 @@ which has nothing to compress, does not hop.
 
 In standard blocks: a contact that stays closed has ρ_N > e r_N^c, and is an ordinary contact with the impulse
 ρ. One that leaves has ρ_N = e r_N^c, known, so that friction is a disc of known radius R: a cone whose
-normal a is a variable of its own, held at R by u_a = w (a - R) - mu |u_T|, with mu |u_T| of the last pass.
-Passes go on until a = R and every contact is of the kind it is taken for.
+normal a is a variable of its own with u_a = w (a - R), for Coulomb's law makes u_a = 0 and thus a = R. The
+problem is solved again until every contact is of the kind it is taken for.
 """
 
 from collections.abc import Sequence
@@ -42,8 +42,6 @@ from stickslip.schemes.step import Solver
 
 PASSES = 100
 """Most passes of an expansion."""
-STIFFNESS = 30.0
-"""w over the largest diagonal entry of the contact's W: the larger, the fewer passes, the worse scaled."""
 
 
 def compresses(ties: Sequence[Tie]) -> bool:
@@ -115,36 +113,30 @@ class Expanding(Coupled):
 def expand(
     W: Array, u_free: Array, K: ProductSet, kicked: IntArray, kick: Array, solver: Solver
 ) -> tuple[Array, Solution, float]:
-    """r' = ρ - e r_N^c e_N [N s], shape (n,), the solution of the last pass, what is left to settle (or 0)."""
+    """r' = ρ - e r_N^c e_N [N s], shape (n,), the solution of the last pass, and what is left to settle."""
     normals = K.offset[kicked]
-    stays = np.zeros(kicked.size, bool)
-    returned = np.zeros(kicked.size, bool)
-    guess: Array | None = None
-    radius, shift = kick.copy(), np.zeros(kicked.size)
-    blocks = _Split.of(W, K, kicked[~stays])
+    stays, returned = np.zeros(kicked.size, bool), np.zeros(kicked.size, bool)
+    radius = kick.copy()
     for _ in range(PASSES):
         leaves = ~stays
+        blocks = _Split.of(W, K, kicked[leaves])
         held = u_free - W[:, normals[stays]] @ kick[stays]
-        solution = solver.solve(blocks.problem(held, radius[leaves], shift[leaves]), guess=guess)
-        guess = solution.r
+        solution = solver.solve(blocks.problem(held, radius[leaves]))
         r = solution.r[blocks.at]
         r[normals[stays]] -= kick[stays]
-        a, more = solution.r[blocks.extra], np.maximum(r[normals], 0.0)
-        u = solution.u[blocks.at]
-        shift = np.array([_slip(K, i, u[K.offset[i] + 1 : K.offset[i + 1]]) for i in kicked])
-        radius = np.where(returned, 0.5 * (radius + kick + more), kick)
+        more = np.maximum(r[normals], 0.0)
         scale = float((kick + more).max())
         small = 10.0 * solution.tolerance * scale
         closed = leaves & ~returned & (more > small)
         opened = stays & (r[normals] < -small)
-        if closed.any() or opened.any():
-            stays, returned = (stays | closed) & ~opened, returned | opened
-            blocks, guess = _Split.of(W, K, kicked[~stays]), None
-            continue
-        off = float(np.abs(a - (kick + np.where(returned, more, 0.0))[leaves]).max(initial=0.0))
-        if off <= small:
+        wanted = kick + np.where(returned, more, 0.0)
+        off = float(np.abs(radius - wanted)[leaves].max(initial=0.0))
+        if not (closed.any() or opened.any() or off > small):
             return r, solution, 0.0
-    return r, solution, off / scale if off > small else 1.0
+        # One that stayed by mistake leaves for good; its disc then grows with what it presses beyond that.
+        stays, returned = (stays | closed) & ~opened, returned | opened
+        radius = 0.5 * (radius + wanted)
+    return r, solution, max(off / scale, solution.tolerance)
 
 
 class _Split:
@@ -170,28 +162,18 @@ class _Split:
                 sets.append(one)
                 start += last - first
         diagonal, added = np.diagonal(W), np.array(extra, np.int64)
-        w = np.array([STIFFNESS * diagonal[K.offset[i] : K.offset[i + 1]].max() for i in split])
+        w = np.array([diagonal[K.offset[i] : K.offset[i + 1]].max() for i in split])
         wide = np.zeros((start, start))
         wide[np.ix_(at, at)] = W
         wide[added, added] = w
         return cls(reduce(add, sets), at, added, DenseDelassus(wide), w)
 
-    def problem(self, u_free: Array, radius: Array, shift: Array) -> ContactProblem:
+    def problem(self, u_free: Array, radius: Array) -> ContactProblem:
         """One pass: the normals of the cones are held at `radius`."""
         bias = np.zeros(self.K.size)
         bias[self.at] = u_free
-        bias[self.extra] = -self.w * radius - shift
+        bias[self.extra] = -self.w * radius
         return ContactProblem.unchecked(self.W, bias, self.K)
-
-
-def _slip(K: ProductSet, i: int, u: Array) -> float:
-    """Σ mu_k |u_k| over the groups of friction block i [m/s]."""
-    total, start = 0.0, 0
-    first = K.group_offset[i]
-    for k, size in enumerate(K.groups(i)):
-        total += float(K.coefficient[first + k]) * float(np.linalg.norm(u[start : start + size]))
-        start += size
-    return total
 
 
 def restitution(pattern: Pattern, on: Sequence[IntArray]) -> Array:

@@ -20,6 +20,9 @@ Memory = dict[str, Array]
 """What a scheme carries from step to step beside the state (last multipliers for warm starts, the previous
 q, ...): named float arrays whose shapes never change, so that a saved step resumes bit for bit."""
 
+CONTACT_WORK = "contact work [J]"
+"""Measure of a scheme that knows what contacts did within a step, at instants that its ends do not show."""
+
 
 class Solver(Protocol):
     """What a scheme needs of a solver."""

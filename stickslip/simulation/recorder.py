@@ -4,6 +4,7 @@ Between two records impulses, iterations and work add up, the worst residual cou
 that of the last step.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -14,7 +15,7 @@ import numpy as np
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
-from stickslip.schemes.step import Event, Memory, State, Step
+from stickslip.schemes.step import CONTACT_WORK, Event, Memory, State, Step
 from stickslip.simulation.energy import contact_work
 from stickslip.simulation.model import Model
 from stickslip.systems.relations import FirstOrderOutput
@@ -146,7 +147,7 @@ class Recorder:
             "r": _stack([p.r for p in plain], n),
             "active": _stack([p.active for p in plain], n),
             "forecast": _stack([s.forecast for s in steps], n),
-            "work": np.array([np.nan if sums is None else sums.work for _, _, _, sums in held]),
+            "work": np.array([_told(step) if sums is None else sums.work for step, _, _, sums in held]),
         }
         columns |= {name: _stack(list(map(attrgetter(name), states)), n) for name in ("q", "v", "z")}
         columns |= {name: _stack(list(map(attrgetter(name), steps)), n) for name in ("u", "y")}
@@ -176,8 +177,8 @@ class Recorder:
         sums.natural_scaled = max(sums.natural_scaled, step.natural_scaled)
         sums.iterations += step.iterations
         sums.newton += step.newton
-        if step.r.any():
-            sums.work += _work(self.system, self.previous, state, step)
+        told = _told(step)
+        sums.work += told if math.isfinite(told) else _work(self.system, self.previous, state, step)
         for name, value in step.measures.items():
             sums.measures[name] = max(value, sums.measures.get(name, value))
 
@@ -213,7 +214,16 @@ def _stack(rows: Sequence[np.ndarray], n: int) -> np.ndarray:
     return np.concatenate(rows).reshape(n, *rows[0].shape) if rows[0].ndim else np.array(rows)
 
 
+def _told(step: Step) -> float:
+    """Work of the contacts as the scheme tells it [J]; NaN where it is to be computed."""
+    return step.measures.get(CONTACT_WORK, np.nan) if step.measures else np.nan
+
+
 def _work(system: NonsmoothSystem, before: State, after: State, step: Step) -> float:
+    if not step.r.any():
+        return 0.0
+    if Level.ACCELERATION in step.levels:
+        return np.nan
     q, v, z = (np.array([getattr(before, name), getattr(after, name)]) for name in ("q", "v", "z"))
     times = np.array([before.t, after.t])
     return float(contact_work(system, times, np.array([step.h]), q, v, z, step.r[None])[0])

@@ -38,8 +38,10 @@ def summary(trajectory: Trajectory) -> str:
     if any(not part.first_order for part in model.interactions):
         lines.append(("penetration", f"{trajectory.penetration:.3g} m"))
     if any(not part.first_order for part in model.systems):
-        start, end, work = trajectory.energy[0], trajectory.energy[-1], trajectory.contact_work
-        lines.append(("energy", f"{start:.6g} J to {end:.6g} J; contacts did {work[-1] - work[0]:.6g} J"))
+        start, end = trajectory.energy[0], trajectory.energy[-1]
+        work = trajectory.contact_work[-1] - trajectory.contact_work[0]
+        did = f"; contacts did {work:.6g} J" if np.isfinite(work) else ""
+        lines.append(("energy", f"{start:.6g} J to {end:.6g} J{did}"))
     lines.append(("events", _events(trajectory)))
     return "\n".join([f"trajectory of {n} records", *(f"  {name:<13}{text}" for name, text in lines)])
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import Level
 from stickslip.schemes.step import Event, State, Step
 from stickslip.simulation import energy
 from stickslip.simulation.checkpoint import Checkpoint, Clock
@@ -134,7 +135,8 @@ class Trajectory:
         """Work Σ r·(u⁻ + u⁺)/2 of the contact impulses since the start of the first run [J], shape (n,).
 
         u = H'v + ∂y/∂t with H at the beginning of each step. Between bodies it is what the contacts
-        dissipate, and never positive for θ >= 1/2 and e <= 1; a moving wall is taken to be at rest.
+        dissipate, and never positive for θ >= 1/2 and e <= 1; a moving wall is taken to be at rest. A scheme
+        that resolves what happens within a step tells its work itself, or it is NaN: not known.
         """
         return self.derive("contact_work", self)
 
@@ -221,7 +223,11 @@ def derived(system: NonsmoothSystem, work: Array, before: float) -> Callable[[st
             return energy.potential(system, of.t, of.q, of.z)
         steps = np.array(work[1:])
         missing = np.isnan(steps)
-        if missing.any():
+        inside = any(part.level is Level.ACCELERATION for part in of.model.interactions)
+        if missing.any() and inside:
+            # Impacts lie within the steps, at velocities that their ends do not show.
+            steps[missing] = np.where(of.r[1:].any(axis=1), np.nan, 0.0)[missing]
+        elif missing.any():
             impulses = np.where(missing[:, None], of.r[1:], 0.0)
             found = energy.contact_work(system, of.t, of.h[1:], of.q, of.v, of.z, impulses)
             steps[missing] = found[missing]

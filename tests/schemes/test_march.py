@@ -1,5 +1,7 @@
 """The compiled march makes the same steps as the scheme one by one, certificates included."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -175,7 +177,7 @@ def marched(system, scheme, h, steps, tolerance=TIGHT) -> March:
 @pytest.mark.parametrize("name", MODELS)
 def test_it_equals_the_steps_one_by_one(name, variant):
     make, h, steps = MODELS[name]
-    system, scheme = make(), MoreauJean(variant=variant, theta=0.7)
+    system, scheme = make(), MoreauJean(variant=variant, theta=0.7, newton_tolerance=1e-13)
     solver = registry.make("auto", tolerance=TIGHT)
     together = marched(system, scheme, h, steps)
     assert len(together) >= 0.9 * steps
@@ -252,6 +254,13 @@ def test_it_ends_before_a_function_raises():
 
     system = NonsmoothSystem([Lagrangian("ball", M=1.0, q0=1.0, F_ext=late)])
     assert len(marched(system, MoreauJean(variant="semi-explicit"), 1e-3, 100)) == 11
+
+
+def test_a_system_that_has_marched_can_be_copied():
+    system = ball()
+    first = marched(system, MoreauJean(), 1e-3, 50)
+    again = marched(copy.deepcopy(system), MoreauJean(), 1e-3, 50)
+    assert first.q.tobytes() == again.q.tobytes()
 
 
 def test_an_interrupt_in_a_function_is_let_out():

@@ -97,7 +97,7 @@ def test_what_has_no_solution_is_handed_on():
     asked = Asked()
     wall = lcp([[0.0]], [-1.0])
     closing = ContactProblem.unchecked(DenseDelassus(np.zeros((1, 1))), np.array([-1.0]), nonnegative(1))
-    cycle = BoxProblem(np.array([[0.0, 1.0], [-1.0, 0.0]]), [1.0, 1.0], 0.0, np.inf)
+    cycle = BoxProblem(np.array([[0.0, 1.0], [-1.0, 0.0]]), [-1.0, -1.0], 0.0, np.inf)
     for problem in (wall, closing, cycle):
         Quick(asked, 1e-10).solve(problem)
     assert [problem for problem, _ in asked.problems] == [wall, closing, cycle]

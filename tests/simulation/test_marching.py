@@ -60,6 +60,7 @@ class Marched:
             setattr(self, name, np.array([getattr(end, name) for _, end in rows]))
         for name in ("r", "u", "y", "active", "forecast", "ok", "natural", "natural_scaled"):
             setattr(self, name, np.array([getattr(step, name) for step, _ in rows]))
+        self.memories = {"r": np.array([step.memory["r"] for step, _ in rows])}
         self.iterations, self.newton = np.zeros(n, int), np.ones(n, int)
 
     def __len__(self):
