@@ -1,7 +1,7 @@
 """The woodpecker toy: a bird on a sleeve that pecks its way down a pole.
 
-Glocker, "Dynamik von Starrkörpersystemen mit Reibung und Stößen", thesis, TU München (1995), from p. 162, whose
-values the woodpecker sample of Siconos has as well.
+Glocker, "Dynamik von Starrkörpersystemen mit Reibung und Stößen", thesis, TU München (1995), from p. 162;
+the woodpecker sample of Siconos has the same values.
 """
 
 from collections.abc import Sequence
@@ -34,8 +34,8 @@ J_SLEEVE, J_BIRD = 5e-9, 7e-7
 SPRING = 0.0056
 """c_phi [N m/rad]."""
 PERIOD = 0.146
-"""Of the pecking [s], as both schemes find it: 0.1460 by time-stepping at h = 2e-5 s, 0.1459 event-driven. The
-0.1316 that is quoted for the toy is not what the values above give."""
+"""Of the pecking [s], as both schemes find it: 0.1460 by time-stepping at h = 2e-5 s, 0.1459 event-driven.
+The 0.1316 that is quoted for the toy is not what the values above give."""
 START = ([0.0, -0.1036, -0.2788], [-0.3411, 0.0, -7.4583])
 """(y, phi_M, phi_S) and their velocities at the start of the sample of Siconos [m, rad, s]."""
 
@@ -119,7 +119,7 @@ def woodpecker(*, mu: float = 0.3, e_beak: float = 0.5, h: float = 1e-4, until: 
                 largest = float(np.abs(trajectory.v[:, k]).max())
                 found.append(
                     Fact(
-                        f"{what} when the bird is back at its first angle: the start is on the periodic motion"
+                        f"{what} when the bird is back at its angle: the start is on a periodic motion"
                         " (a hundredth of the largest, and ten steps)",
                         float(back[k]), START[1][k], 0.01 * largest + 10.0 * dt * change,
                     )
