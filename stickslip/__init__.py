@@ -197,7 +197,7 @@ def simulate(
                 it, flagged and counted, or `halve` it, again and again, and raise if that does not help
     start       a checkpoint of a trajectory to go on from, as if there had been no interruption; what is
                 not given (h, scheme, solver, tolerance) is then as it was
-    progress    called with the time reached and the end [s] after every step
+    progress    called with the time reached and the end [s], after every step or after several made together
 
     The last step is shorter if `until` is no multiple of h. A ModelError on the way (a force that gives
     NaN) carries what was done as `.trajectory`, as a SimulationFailure does.

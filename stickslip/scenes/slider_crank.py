@@ -177,7 +177,7 @@ def slider_crank(
                 Panel(
                     "Angular velocities", "turns of the crank", "[rad/s]",
                     [Curve(n, turns, v[:, k]) for k, n in enumerate(("crank", "rod", "slider"))],
-                    y_range=(-2.0 * speed, 2.0 * speed),
+                    y_range=(-1.2 * speed, 1.2 * speed),
                 ),
                 Panel("Energy", "turns of the crank", "E [J]", [Curve("crank", turns, energy(trajectory))]),
                 Panel("Centre of the slider", "turns of the crank", "height / clearance",

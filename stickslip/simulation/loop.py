@@ -18,7 +18,7 @@ from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import NonsmoothSystem
 
 Progress = Callable[[float, float], None]
-"""Called after every step with the time reached and the end [s]."""
+"""Called with the time reached and the end [s], after every step or after several made together."""
 SchemeChoice = str | Scheme | Mapping[str, str | Scheme]
 """A scheme by name, a scheme, or one of them per system."""
 

@@ -50,17 +50,17 @@ def test_forms_agree_event_driven() -> None:
 
 
 def test_time_stepping_converges_to_event_driven() -> None:
-    """Before chaos parts them: halving the step halves the distance, roughly."""
+    """Before chaos parts them: of first order, with a constant that hangs on where impacts fall."""
     driven = runs.make("cam", rpm=660.0, h=1e-2, until=0.2)
     exact = ss.simulate(driven.system, until=driven.until, h=driven.h, scheme="event-driven")
     errors = []
-    for h in (1e-3, 2.5e-4):
+    for h in (1e-3, 2e-5):
         stepped = runs.make("cam", rpm=660.0, h=h, until=0.2)
         run = ss.simulate(stepped.system, until=stepped.until, h=h, scheme="moreau-jean")
         every = round(1e-2 / h)
         errors.append(float(np.abs(run.q[::every, 0] - exact.q[:, 0]).max()))
-    assert errors[1] < 0.5 * errors[0]
-    assert errors[1] < 5e-3
+    assert errors[1] < 0.2 * errors[0]
+    assert errors[1] < 2e-3
 
 
 def test_plain_functions_give_the_same_run() -> None:

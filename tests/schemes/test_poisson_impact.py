@@ -116,3 +116,16 @@ def test_a_joint_carries_its_share_through_both_phases():
     step = steps(NonsmoothSystem(balls, ties), until=1e-3, h=1e-3, scheme=MoreauJean())[0]
     np.testing.assert_allclose(step.state.v, 0.5, atol=1e-9)
     np.testing.assert_allclose(step.r, [6.0, 4.5], atol=1e-8)
+
+
+def test_rolling_friction_has_its_disc_in_the_expansion_too():
+    M, v0 = np.diag([1.0, 1.0, 1.0, 0.1, 0.1]), [-1.0, 0.4, 0.0, 3.0, 1.0]
+    step = hit(M, v0, [np.eye(5)], [PoissonImpact(e=0.5, mu=0.2, mu_roll=0.05)])
+    assert step.ok
+    compression = step.solves[0].r
+    expansion = step.r - compression
+    assert expansion[0] == pytest.approx(0.5 * compression[0], rel=1e-7)
+    for r in (compression, expansion):
+        assert np.linalg.norm(r[1:3]) <= 0.2 * r[0] * (1.0 + 1e-7)
+        assert np.linalg.norm(r[3:]) == pytest.approx(0.05 * r[0], rel=1e-6)
+    assert expansion[3:] @ step.state.v[3:] < 0.0

@@ -92,7 +92,9 @@ def test_the_summary_says_what_was_done():
 def test_progress_tells_the_time():
     seen = []
     ss.simulate(ball(), until=0.0105, h=1e-3, progress=lambda t, until: seen.append((t, until)))
-    assert len(seen) == 11
+    times = [t for t, _ in seen]
+    assert 2 <= len(seen) <= 11  # steps that are made together are told together
+    assert times == sorted(times)
     assert seen[-1] == (0.0105, 0.0105)
 
 
