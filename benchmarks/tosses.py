@@ -154,7 +154,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--train", type=int, default=16)
     parser.add_argument("--test", type=int, default=48)
-    parser.add_argument("--skip", type=int, default=0, help="tosses after the training ones that are left out")
+    parser.add_argument("--skip", type=int, default=0, help="tosses after those, left out")
     given = parser.parse_args()
     tosses = read()
     order = np.random.default_rng(0).permutation(len(tosses))
