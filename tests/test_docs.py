@@ -69,7 +69,8 @@ def test_the_equations_of_the_docs_run(capsys):
     names: dict = {}
     for code in blocks(ROOT / "docs" / "equations.md"):
         exec(compile(code, "equations.md", "exec"), names)
-    assert names["run"].ok.all() and names["system"].check_jacobians(0.0, [0.7], [0.2]) < 1e-6
+    assert names["run"].ok.all()
+    assert names["system"].check_jacobians(0.0, [0.7], [0.2]) < 1e-6
 
 
 def test_the_solver_of_the_docs_solves(tmp_path, monkeypatch):
