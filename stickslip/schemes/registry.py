@@ -19,6 +19,8 @@ class Entry(Listed):
 
     order: str
     """Order of the systems that it carries."""
+    relaxed: bool = False
+    """Whether it puts other laws in the place of those given, and so certifies nothing."""
 
 
 _SCHEMES = "stickslip.schemes."
@@ -32,7 +34,7 @@ _TABLE = {
         Entry("euler-moreau", _SCHEMES + "euler_moreau", "EulerMoreau", "first"),
         Entry("schatzman-paoli", _SCHEMES + "schatzman_paoli", "SchatzmanPaoli", "second"),
         Entry("event-driven", _SCHEMES + "event_driven", "EventDriven", "second"),
-        Entry("compliant", _SCHEMES + "compliant", "Compliant", "second"),
+        Entry("compliant", _SCHEMES + "compliant", "Compliant", "second", relaxed=True),
     )
 }
 
@@ -69,6 +71,13 @@ def described(scheme: Scheme) -> tuple[str, dict[str, Any]]:
     if not is_dataclass(scheme):
         return name, {}
     return name, {spec.name: _plain(getattr(scheme, spec.name)) for spec in fields(scheme)}
+
+
+def is_relaxed(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether the scheme that `described` told of puts other laws in the place of those given."""
+    if name == "composite":
+        return any(is_relaxed(one["scheme"], one["options"]) for one in options.values())
+    return name in _TABLE and _TABLE[name].relaxed
 
 
 def remade(name: str, options: Mapping[str, Any]) -> Scheme:

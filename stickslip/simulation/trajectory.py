@@ -11,6 +11,7 @@ import numpy as np
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
+from stickslip.schemes import registry
 from stickslip.schemes.step import Event, State, Step
 from stickslip.schemes.work import contact_work
 from stickslip.simulation import energy
@@ -140,6 +141,11 @@ class Trajectory:
         that resolves what happens within a step tells its work itself, or it is NaN: not known.
         """
         return self.derive("contact_work", self)
+
+    @property
+    def relaxed(self) -> bool:
+        """Whether the scheme put springs in the place of the laws, so that residuals certify nothing."""
+        return registry.is_relaxed(self.scheme, self.scheme_options)
 
     @property
     def energy(self) -> Array:

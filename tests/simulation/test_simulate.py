@@ -223,3 +223,13 @@ def test_schemes_that_look_inside_steps_tell_the_work(record):
     assert exact.contact_work[-1] == pytest.approx(lost, rel=1e-9)
     assert exact.contact_work[1] == 0.0
     assert np.sum(exact.measures["contact work [J]"][1:]) == pytest.approx(lost, rel=1e-9)
+
+
+def test_a_relaxed_model_is_called_relaxed():
+    system = ball()
+    soft = ss.simulate(system, until=0.01, h=1e-3, scheme="compliant")
+    exact = ss.simulate(system, until=0.01, h=1e-3)
+    assert soft.relaxed
+    assert "relaxed" in str(soft)
+    assert not exact.relaxed
+    assert "relaxed" not in str(exact)
