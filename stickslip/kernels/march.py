@@ -101,6 +101,9 @@ def one_step(
         vectors[at.Q, k], vectors[at.V, k] = q[k], v[k]
     for s in range(systems.shape[0]):
         update(s, systems, t, vectors, z_before, buffers, z)
+    for k in range(z.shape[0]):
+        if not abs(z[k]) < math.inf:
+            return at.NOT_FINITE, math.nan, math.nan
     for i in range(ties.shape[0]):
         if z.shape[0] > 0:  # parameters may have changed since the last step
             y = components[at.Y_NOW]
