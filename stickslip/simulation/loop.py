@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.problem.checks import Array
+from stickslip.problem.contact import Level
 from stickslip.schemes import registry
 from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, first_state
 from stickslip.simulation.checkpoint import Checkpoint, Clock
@@ -247,8 +248,9 @@ def _begun(
         raise ModelError(
             f"start is {type(start).__name__}; expected a checkpoint, such as trajectory.checkpoint(-1)"
         )
+    # The scheme is asked nothing about a system that may not be its own; levels do not matter here.
+    start.model.check_same(Model.of(system, (Level.VELOCITY,) * len(system.interactions)))
     found = registry.remade(start.scheme, start.scheme_options) if scheme is None else registry.chosen(scheme)
-    start.model.check_same(Model.of(system, found.levels(system)))
     step = start.clock.h if h is None else _length("h", h)
     same = registry.described(found) == (start.scheme, start.scheme_options)
     if same and step == start.clock.h:

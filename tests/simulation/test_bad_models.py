@@ -82,3 +82,13 @@ def test_arguments_of_the_wrong_kind_are_named(given, message):
 
 def test_a_record_longer_than_any_run_keeps_the_ends():
     assert run(until=0.1, record=10**30).t.tolist() == [0.0, 0.1]
+
+
+@pytest.mark.parametrize("scheme", [None, "euler-moreau"])
+def test_a_start_of_another_order_is_refused_before_a_scheme_looks_at_it(scheme):
+    flow = ss.FirstOrderLinear("circuit", A=-1.0, x0=1.0)
+    diode = ss.Interaction("diode", "circuit", ss.FirstOrderLinearRelation(1.0, 1.0), ss.Complementarity())
+    with pytest.raises(ss.ModelError, match="of another model: its systems are ball; here they are circuit"):
+        ss.simulate(
+            ss.NonsmoothSystem([flow], [diode]), until=1.0, scheme=scheme, start=run(until=0.1).checkpoint()
+        )
