@@ -162,6 +162,8 @@ class Box(Law):
 
     def _check(self) -> None:
         _settle(self, "lower", "upper")
+        if not self.K.size:
+            raise ProblemError("it has no components")
 
     @cached_property
     def K(self) -> ProductSet:
@@ -183,6 +185,8 @@ class Relay(Law):
     def _check(self) -> None:
         _settle(self, "level")
         level = floats("level", self.level).reshape(-1)
+        if not level.size:
+            raise ProblemError("it has no components")
         if not ((level >= 0.0) & np.isfinite(level)).all():
             raise ProblemError(f"level is {self.level}; it must be finite and not negative")
         count("components", self.components, 1)

@@ -89,6 +89,8 @@ BAD = {
     "bounds the wrong way round": lambda: Box(1.0, -1.0),
     "a bound that is no number": lambda: Box(np.nan, 1.0),
     "bounds that do not match": lambda: Box((0.0, 0.0), (1.0, 1.0, 1.0)),
+    "an empty box": lambda: Box((), ()),
+    "no levels": lambda: Relay(()),
     "a negative level": lambda: Relay(-1.0),
     "levels that do not match": lambda: Relay((1.0, 2.0), 3),
     "a text": lambda: NewtonImpact(e="bouncy"),

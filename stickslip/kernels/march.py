@@ -101,6 +101,9 @@ def one_step(
         vectors[at.Q, k], vectors[at.V, k] = q[k], v[k]
     for s in range(systems.shape[0]):
         update(s, systems, t, vectors, z_before, buffers, z)
+    for k in range(z.shape[0]):
+        if not abs(z[k]) < math.inf:
+            return at.NOT_FINITE, math.nan, math.nan
     for i in range(ties.shape[0]):
         if z.shape[0] > 0:  # parameters may have changed since the last step
             y = components[at.Y_NOW]
@@ -211,7 +214,16 @@ def together(solver, leader, model, options, problem, work, t, z, active):
                 if not missing < math.inf:
                     return at.NOT_FINITE, math.nan, math.nan
                 error, moved = max(error, missing), max(moved, change(s, systems, vectors))
-        if not implicit or error <= newton_tolerance or (iteration > 1 and moved <= newton_tolerance):
+        ends = not implicit or error <= newton_tolerance or (iteration > 1 and moved <= newton_tolerance)
+        if not ends:
+            ends = True
+            for s in range(leader, ns):
+                if ends and contacts.find(root, s) == leader:
+                    own = z[systems[s, at.Z0] : systems[s, at.Z1]]
+                    ends = motion.is_rounding(
+                        s, systems, slopes, constants, thetas[s], t, h, own, vectors, matrices, spare
+                    )
+        if ends:
             counts[0], counts[1] = counts[0] + sweeps, max(counts[1], iteration)
             return at.DONE, natural, scaled
     return at.NO_NEWTON, math.nan, math.nan

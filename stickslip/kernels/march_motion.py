@@ -15,6 +15,9 @@ from stickslip.kernels import march_layout as at
 from stickslip.kernels.callables import call
 from stickslip.kernels.jit import jit
 
+ROUNDING = 4.0 * float(np.finfo(float).eps)
+"""Relative size of what is rounding."""
+
 
 @jit
 def evaluate(address, where, constants, t, a, b, z, out):
@@ -123,6 +126,34 @@ def missing(s, systems, h, vectors, matrices):
         return 0.0
     size = max(end, push, reaction)
     return math.sqrt(off / (size if size > 0.0 else start))
+
+
+@jit
+def is_rounding(s, systems, slopes, constants, theta, t, h, z, vectors, matrices, work):
+    """Whether no more momentum of system s is missing than the rounding of q and v makes of the forces."""
+    a, b, room = systems[s, at.V0], systems[s, at.V1], systems[s, at.MATRIX]
+    n, M, grain = b - a, matrices[at.M_NOW], vectors[at.VALUE]
+    q, v, q_end, v_end = vectors[at.Q], vectors[at.V], vectors[at.Q_END], vectors[at.V_END]
+    for k in range(n):
+        grain[k] = 0.0
+        for j in range(n):
+            grain[k] += abs(M[room + k * n + j]) * (abs(v[a + j]) + abs(v_end[a + j]))
+    if theta > 0.0:
+        for i in range(systems[s, at.SLOPE0], systems[s, at.SLOPE1]):
+            q_now, v_now = vectors[at.BUFFER_Q][:n], vectors[at.BUFFER_V][:n]
+            for k in range(n):
+                q_now[k], v_now[k] = q_end[a + k], v_end[a + k]
+            where = slopes[i, at.SLOPE_AT]
+            evaluate(slopes[i, at.SLOPE], where, constants, t + h, q_now, v_now, z, work[: n * n])
+            by_v = slopes[i, at.SLOPE_BY] == at.BY_V
+            for k in range(n):
+                for j in range(n):
+                    x = abs(v[a + j]) + abs(v_end[a + j]) if by_v else abs(q[a + j]) + abs(q_end[a + j])
+                    grain[k] += h * abs(work[k * n + j]) * x
+    for k in range(n):
+        if not abs(vectors[at.RESIDUAL, a + k] - vectors[at.PUSHED, a + k]) <= ROUNDING * grain[k]:
+            return False
+    return True
 
 
 @jit

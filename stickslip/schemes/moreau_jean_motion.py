@@ -114,18 +114,36 @@ class Motion:
             terms = float(momentum @ momentum)
         return math.sqrt(square / terms)
 
+    def is_rounding(self, pushed: Array | None) -> bool:
+        """Whether no more momentum is missing than the rounding of q and v makes of the forces.
+
+        At rest, where forces balance each other, all terms of the balance vanish, and the rounding does not.
+        """
+        missing = self.residual if pushed is None else self.residual - pushed
+        grain = np.abs(self.M) @ (np.abs(self.v_end) + np.abs(self.v))
+        D2, D3 = self._slopes()
+        if D2 is not None:
+            grain += self.h * (np.abs(D2) @ (np.abs(self.q_end) + np.abs(self.q)))
+        if D3 is not None:
+            grain += self.h * (np.abs(D3) @ (np.abs(self.v_end) + np.abs(self.v)))
+        return bool((np.abs(missing) <= ROUNDING * grain).all())
+
+    def _slopes(self) -> tuple[Array | None, Array | None]:
+        """Derivatives D2F and D3F of the forces at the iterate; None where they are zero."""
+        body, theta = self.body, self.theta
+        if not self.implicit:
+            return None, None
+        if self.variant == "complete":
+            middle = body.normalized(self.q + theta * (self.q_end - self.q))
+            at = (self.t + theta * self.h, middle, self.v + theta * (self.v_end - self.v), self.z)
+        else:
+            at = (self.end, self.q_end, self.v_end, self.z)
+        return body.force_dq(*at), body.force_dv(*at)
+
     def linearise(self) -> None:
         """The inverse of A, and v_free."""
-        body, theta, h, z = self.body, self.theta, self.h, self.z
-        if not self.implicit:
-            D2 = D3 = None
-        elif self.variant == "complete":
-            middle = body.normalized(self.q + theta * (self.q_end - self.q))
-            at = (self.t + theta * h, middle, self.v + theta * (self.v_end - self.v), z)
-            D2, D3 = body.force_dq(*at), body.force_dv(*at)
-        else:
-            at = (self.end, self.q_end, self.v_end, z)
-            D2, D3 = body.force_dq(*at), body.force_dv(*at)
+        body, theta, h = self.body, self.theta, self.h
+        D2, D3 = self._slopes()
         if D2 is None and D3 is None and self.known_inverse is not None:
             self.A, self.inverse = self.M, self.known_inverse
         else:

@@ -257,13 +257,15 @@ class Coupled:
             if settles and not any(motion.implicit for motion in self.motions):
                 return Found(P, (solution,), iteration, 0.0)
             change = 0.0 if settles else self._follow(flat, loop, P)
-            balance = zip(self.motions, self.pushed(P), strict=True)
+            balance = list(zip(self.motions, self.pushed(P), strict=True))
             error = max(change, max(motion.error(p) for motion, p in balance))
             found = Found(P, (solution,), iteration, error)
             if best is None or error < best.error:
                 best, best_v = found, v
+            if error <= loop.tolerance:
+                return Found(P, (solution,), iteration, 0.0)
             still = iteration > 1 and max(map(_moved, v, before)) <= loop.tolerance
-            if error <= loop.tolerance or (still and change <= loop.tolerance):
+            if change <= loop.tolerance and (still or all(motion.is_rounding(p) for motion, p in balance)):
                 return Found(P, (solution,), iteration, 0.0)
         assert best is not None
         self.move(flat, best_v)
@@ -303,7 +305,8 @@ def alone(motion: Motion, loop: Loop) -> Found:
         error = motion.error(None)
         if error < best:
             best, best_v = error, motion.v_end
-        if error <= loop.tolerance or (iteration > 1 and _moved(motion.v_end, before) <= loop.tolerance):
+        still = iteration > 1 and _moved(motion.v_end, before) <= loop.tolerance
+        if error <= loop.tolerance or still or motion.is_rounding(None):
             return Found(r, (), iteration, 0.0)
     motion.move(best_v)
     return Found(r, (), loop.most, best)

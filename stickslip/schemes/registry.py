@@ -102,7 +102,8 @@ def chosen(scheme: str | Scheme | Mapping[str, str | Scheme]) -> Scheme:
             {k: chosen(one) for k, one in scheme.items()}
         )
         return composite
-    if not all(callable(getattr(scheme, verb, None)) for verb in ("begin", "step", "levels")):
+    verbs = (getattr(scheme, verb, None) for verb in ("begin", "step", "levels"))
+    if isinstance(scheme, type) or not all(map(callable, verbs)):
         raise ModelError(
             f"scheme is {scheme!r}; expected a name ({', '.join(names())}), a scheme such as MoreauJean(),"
             " or one of them per system: {'ball': 'moreau-jean'}"

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.problem.checks import Array
+from stickslip.problem.contact import Level
 from stickslip.schemes import registry
 from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, first_state
 from stickslip.simulation.checkpoint import Checkpoint, Clock
@@ -43,6 +45,10 @@ def simulate(
 ) -> Trajectory:  # fmt: skip
     """Carry `system` to time `until` [s] in steps of `h` [s]; see `stickslip.simulate`, which knows solvers
     by name."""
+    if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
+        raise ModelError(f"solver is {solver!r}; expected a name, such as 'auto', or a solver")
+    if progress is not None and not callable(progress):
+        raise ModelError(f"progress is {progress!r}; expected a function of the time reached and the end")
     begun = _begun(system, h, scheme, start)
     last, rest = _ends(begun.clock, begun.state.t, until)
     plan = _Plan(until, last, rest, _every(record), _chosen(on_failure), solver_name == "auto", tolerance)
@@ -158,6 +164,7 @@ def _together(
         closes = (numbers % plan.record == 0) | ((numbers == plan.last) & (plan.rest == 0.0))
         recorder.extend(found, clock.h, numbers, closes)
         now.state, now.memory = found.state, found.memory
+        _check_outputs(system, now.state, found.y[-1])
     return done
 
 
@@ -167,8 +174,10 @@ def _take(
 ) -> None:  # fmt: skip
     """Take a step as it is, or do about it what `on_failure` says; the run is then at t."""
     if step.ok:
-        now.state, now.memory = State(t, step.state.q, step.state.v, step.state.z), step.memory
-        recorder.add(step, now.state, index, closes)
+        end = State(t, step.state.q, step.state.v, step.state.z)
+        _check_outputs(system, end, step.y)
+        now.state, now.memory = end, step.memory
+        recorder.add(step, end, index, closes)
         return
     steps = _after_miss(now, step, system, scheme, solver, plan, recorder)
     for k, one in enumerate(steps, 1):
@@ -187,8 +196,9 @@ def _after_miss(
     if plan.on_failure == "accept":
         recorder.missed += 1
         return (step,)
+    system.explain(now.state.t, now.state.q, now.state.v, now.state.z)
     if plan.on_failure == "raise":
-        raise _Missed(now.state.t, step)
+        raise _Missed(now.state.t, step, _blamed(system, step.state))
     for halvings in range(1, MOST_HALVINGS + 1):
         h, state, memory, steps = step.h / 2**halvings, now.state, now.memory, []
         for _ in range(2**halvings):
@@ -200,6 +210,26 @@ def _after_miss(
         else:
             return tuple(steps)
     raise _Missed(now.state.t, step, f", and so did one of {2**MOST_HALVINGS} shorter ones")
+
+
+def _check_outputs(system: NonsmoothSystem, state: State, y: Array) -> None:
+    """Refuse outputs that are not finite: a gap that is NaN neither opens nor closes."""
+    if np.isfinite(y).all():
+        return
+    system.explain(state.t, state.q, state.v, state.z)
+    for one in system.interactions:
+        own = y[one.components]
+        if not np.isfinite(own).all():
+            raise ModelError(f"interaction {one.name!r}: at t = {state.t:.9g} s, y is not finite: {own}")
+
+
+def _blamed(system: NonsmoothSystem, state: State) -> str:
+    """What is wrong with the model at the end of a step that missed its tolerance, if anything is."""
+    try:
+        system.explain(state.t, state.q, state.v, state.z)
+    except ModelError as error:
+        return f" ({error})"
+    return ""
 
 
 def _begun(
@@ -218,8 +248,9 @@ def _begun(
         raise ModelError(
             f"start is {type(start).__name__}; expected a checkpoint, such as trajectory.checkpoint(-1)"
         )
+    # The scheme is asked nothing about a system that may not be its own; levels do not matter here.
+    start.model.check_same(Model.of(system, (Level.VELOCITY,) * len(system.interactions)))
     found = registry.remade(start.scheme, start.scheme_options) if scheme is None else registry.chosen(scheme)
-    start.model.check_same(Model.of(system, found.levels(system)))
     step = start.clock.h if h is None else _length("h", h)
     same = registry.described(found) == (start.scheme, start.scheme_options)
     if same and step == start.clock.h:
@@ -231,7 +262,7 @@ def _begun(
 
 def _ends(clock: Clock, t: float, until: float) -> tuple[int, float]:
     """Index of the end of the last full step, and the length of a shortened one after it [s]."""
-    if not isinstance(until, Real) or not math.isfinite(until) or until <= t:
+    if not isinstance(until, Real) or isinstance(until, bool) or not math.isfinite(until) or until <= t:
         raise ModelError(f"until is {until!r}; the end must be a time after the start, t = {t:g} s")
     steps = (until - clock.origin) / clock.h
     if not steps < MOST_STEPS or t + clock.h == t:
@@ -246,7 +277,7 @@ def _ends(clock: Clock, t: float, until: float) -> tuple[int, float]:
 def _every(record: int) -> int:
     if not isinstance(record, Integral) or isinstance(record, bool) or record < 1:
         raise ModelError(f"record is {record!r}; every how many steps is a whole number from 1")
-    return int(record)
+    return min(int(record), int(MOST_STEPS))
 
 
 def _chosen(on_failure: str) -> str:

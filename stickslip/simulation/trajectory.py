@@ -136,9 +136,11 @@ class Trajectory:
     def contact_work(self) -> Array:
         """Work Σ r·(u⁻ + u⁺)/2 of the contact impulses since the start of the first run [J], shape (n,).
 
-        u = H'v + ∂y/∂t with H at the beginning of each step. Between bodies it is what the contacts
-        dissipate, and never positive for θ >= 1/2 and e <= 1; a moving wall is taken to be at rest. A scheme
-        that resolves what happens within a step tells its work itself, or it is NaN: not known.
+        u = H'v + ∂y/∂t with H at the beginning of each step. Between bodies it is what the contacts take
+        out. It grows for a moment where forces turn a contact's velocity round within a step, and where
+        Newton's restitution meets friction at coupled contacts, which can give energy (Kane and Levinson
+        1985). A moving wall is taken to be at rest. A scheme that resolves what happens within a step tells
+        its work itself, or it is NaN: not known.
         """
         return self.derive("contact_work", self)
 

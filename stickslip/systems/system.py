@@ -181,9 +181,12 @@ class NonsmoothSystem:
         """Discrete parameters for the step that begins at t [any], shape (nz,)."""
         if not z.shape[0]:
             return z
-        return np.concatenate(
-            [s.update(t, q[p.q], v[p.v], z[p.z]) for s, p in zip(self.systems, self.places, strict=True)]
-        )
+        parts = zip(self.systems, self.places, strict=True)
+        found = np.concatenate([s.update(t, q[p.q], v[p.v], z[p.z]) for s, p in parts])
+        if not np.isfinite(found).all():
+            owner = self._owner("z", found)
+            raise ModelError(f"{owner}: at t = {t:.9g} s, z_update is not finite")
+        return found
 
     def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
         """Raise a ModelError naming the system or interaction, the time and the quantity at fault, if any."""
