@@ -4,9 +4,9 @@ With W = M - h θ A a part that is tied together by its multipliers goes over a 
 
     x⁺ - x = W⁻¹ h (A x + c + old r_k) + h w W⁻¹ B lam,   y = C (x + ρ (x⁺ - x)) + D lam + e,   r = B lam
 
-(`schemes/euler_moreau_newton.py` has the equations and their source), c and e known at every step. W⁻¹ is kept
-as a matrix; whether what it gives solves the equations is seen from their residual, step by step. A step that
-misses a tolerance, or is not finite, ends the march before it, and the ordinary step has its turn.
+(`schemes/euler_moreau_newton.py` has the equations and their source), c and e known at every step. W⁻¹ is
+kept as a matrix; whether what it gives solves the equations is seen from their residual, step by step. A step
+that misses a tolerance, or is not finite, ends the march before it, and the ordinary step has its turn.
 """
 
 import math

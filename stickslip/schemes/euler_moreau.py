@@ -97,9 +97,7 @@ class EulerMoreau(Options, Scheme):
         times: Sequence[float] | Array | None = None,
     ) -> March | None:  # fmt: skip
         """At most `steps` steps in one compiled call; None where that cannot be (`euler_moreau_march.py`)."""
-        return march(
-            self._weights, self.newton_tolerance, system, state, memory, h, steps, tolerance, times
-        )
+        return march(self._weights, self.newton_tolerance, system, state, memory, h, steps, tolerance, times)
 
     @property
     def _weights(self) -> Weights:

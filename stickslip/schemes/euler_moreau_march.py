@@ -1,8 +1,8 @@
 """Many steps of Euler-Moreau in one compiled call, for linear systems of constant matrices.
 
-`march` gives the same steps as `EulerMoreau.step` one by one, to rounding, each with the judge's residuals, or
-None where it does not know the model. What depends on time alone (b, T u, e) may be any function: it is asked
-for ahead. The march ends early before a step that it cannot finish; that one is for `step`.
+`march` gives the same steps as `EulerMoreau.step` one by one, to rounding, each with the judge's residuals,
+or None where it does not know the model. What depends on time alone (b, T u, e) may be any function: it is
+asked for ahead. The march ends early before a step that it cannot finish; that one is for `step`.
 """
 
 from collections.abc import Sequence
@@ -185,7 +185,8 @@ def march(
     x[0], r[0], lam[0] = state.q[layout.x], memory["r"][layout.x], memory["lam"][layout.lam]
     u, y = np.empty((steps, m)), np.empty((steps, m))
     natural, scaled, iterations = np.zeros(steps), np.zeros(steps), np.zeros(steps, np.int64)
-    options = (h, weights.theta, weights.w, weights.rho, weights.old, tolerance, newton_tolerance)
+    weighed = (h, weights.theta, weights.w, weights.rho, weights.old, tolerance, newton_tolerance)
+    options = tuple(map(float, weighed))
     started = not weights.old or bool(memory["started"][0])  # the first step is then one of its own kind
     done = 0
     while started and done < steps:
@@ -193,7 +194,7 @@ def march(
         count = len(known[0])
         now, ends = slice(done, done + count), slice(done, done + count + 1)
         made = march_flow.march(
-            layout.parts, layout.flows, layout.matrices, layout.bounds, tuple(map(float, options)), *known[1:],
+            layout.parts, layout.flows, layout.matrices, layout.bounds, options, *known[1:],
             x[ends], lam[ends], r[ends], u[now], y[now], natural[now], scaled[now], iterations[now],
         )  # fmt: skip
         done += made
