@@ -190,7 +190,7 @@ def measured(quick: bool, python: str) -> Iterator[tuple[str, float, str]]:
     steps = 20_000 if quick else 100_000
     few = 2_000 if quick else 10_000
     phases = {"flight": 1e6, "rest": 0.0, "whole": 1.0}
-    peer = siconos(python, phases, steps)
+    peer = siconos(python, phases, steps // 2)
     for name, q0 in phases.items():
         ours = rate(lambda q0=q0: ball(True, q0), steps, H)
         beside = ""

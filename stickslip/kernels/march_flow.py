@@ -21,6 +21,8 @@ X0, X1, LAM0, LAM1, FLOW0, FLOW1, XX, XL, LL = range(9)
 """Columns of `parts`: states, multipliers and systems, from and to; where its matrices of states by states,
 states by multipliers, and multipliers by multipliers begin."""
 COLUMNS = 9
+NOTHING = 1e-290
+"""What is smaller is zero: numbers so close to the least that there are have lost their digits."""
 
 
 @jit
@@ -122,7 +124,7 @@ def missing(part, flows, s, size, C, D, rho, law, u, lam):
             due, most = max(due, s[i]), max(most, size[i])
         for i in range(flows[flow] - x0, flows[flow + 1] - x0):
             size[i] = most
-        if due > 0.0:
+        if due > NOTHING:
             error = max(error, due / most if most > 0.0 else math.inf)
     off, terms = 0.0, 0.0
     for k in range(m):
@@ -135,7 +137,7 @@ def missing(part, flows, s, size, C, D, rho, law, u, lam):
         for j in range(m):
             term += abs(D[part[LL] + k * m + j] * lam[j])
         off, terms = max(off, abs(law[k] - value)), max(terms, term)
-    if off > 0.0:
+    if off > NOTHING:
         error = max(error, off / terms if terms > 0.0 else math.inf)
     return error
 

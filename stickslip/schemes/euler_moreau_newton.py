@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.kernels.march_flow import NOTHING
 from stickslip.problem.checks import Array
 from stickslip.problem.solution import Solution
 from stickslip.schemes.euler_moreau_parts import Factors, Part, Tie
@@ -338,4 +339,4 @@ class _Step:
 
 
 def _over(a: float, b: float) -> float:
-    return 0.0 if a == 0.0 else float(a / b) if b > 0.0 else np.inf
+    return 0.0 if a <= NOTHING else float(a / b) if b > 0.0 else np.inf

@@ -118,14 +118,25 @@ def test_what_is_not_finite_is_named(when):
     system = ss.NonsmoothSystem(
         [ss.FirstOrderLinear("one", A=[[-1.0]], x0=[0.0], b=lambda t: [np.nan if t > when else 1.0])]
     )
-    with pytest.raises(ss.ModelError, match="system 'one'.*is not finite"):
+    with pytest.raises(ss.ModelError, match=r"system 'one'.*is not finite"):
         ss.simulate(system, until=1.0, h=0.01, scheme="euler-moreau")
 
 
 def test_a_singular_iteration_matrix_is_named():
     system = ss.NonsmoothSystem([ss.FirstOrderLinear("one", A=[[100.0]], x0=[1.0])])
-    with pytest.raises(Exception, match="system 'one'.*singular for h = 0.01"):
+    with pytest.raises(Exception, match=r"system 'one'.*singular for h = 0\.01"):
         ss.simulate(system, until=1.0, h=0.01, scheme="euler-moreau")
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_state_may_fade_to_nothing(alone):
+    system = ss.NonsmoothSystem(
+        [ss.FirstOrderLinear("one", A=[[-1.0, 0.3], [0.0, -1.5]], x0=[1e-280, 1e-285])]
+    )
+    scheme = ss.EulerMoreau(theta=0.5)
+    run = ss.simulate(system, until=120.0, h=0.1, scheme=Alone(scheme) if alone else scheme)
+    assert run.missed == 0
+    assert np.abs(run.q[-1]).max() < 1e-300
 
 
 def test_what_cannot_march_steps():
