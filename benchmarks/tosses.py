@@ -154,11 +154,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--train", type=int, default=16)
     parser.add_argument("--test", type=int, default=48)
+    parser.add_argument("--skip", type=int, default=0, help="tosses after those, left out")
     given = parser.parse_args()
     tosses = read()
     order = np.random.default_rng(0).permutation(len(tosses))
     train = [tosses[i] for i in order[: given.train]]
-    test = [tosses[i] for i in order[given.train : given.train + given.test]]
+    first = given.train + given.skip
+    test = [tosses[i] for i in order[first : first + given.test]]
     print(f"{len(tosses)} tosses; {len(train)} to fit on, {len(test)} held out")
     held = {}
     for law in LAWS:

@@ -6,6 +6,7 @@
 
 import math
 from dataclasses import Field, dataclass, field, fields
+from importlib import import_module
 from numbers import Integral, Real
 from typing import Any
 
@@ -79,3 +80,37 @@ def allowed(spec: Field[Any]) -> str:
     left = "(" if meta["open_low"] or meta["low"] == -math.inf else "["
     right = ")" if meta["open_high"] or meta["high"] == math.inf else "]"
     return f"{left}{meta['low']:g}, {meta['high']:g}{right}"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A line of a table: the name of a class of options, and where it is; it is imported on use."""
+
+    name: str
+    """As users call it, everywhere the same."""
+    module: str
+    """Module of the class."""
+    cls: str
+    """Name of the class."""
+
+    def load(self) -> Any:
+        """The class."""
+        return getattr(import_module(self.module), self.cls)
+
+    def make(self, **given: Any) -> Any:
+        """An object of the class; an unknown option is a `TypeError` that lists the known."""
+        known = [spec.name for spec in self.options]
+        for option in given:
+            if option not in known:
+                raise TypeError(f"{self.name} has no option {option!r}; it has: {', '.join(known)}")
+        return self.load()(**given)
+
+    @property
+    def summary(self) -> str:
+        """First line of the docstring of the class."""
+        return (self.load().__doc__ or "").strip().splitlines()[0]
+
+    @property
+    def options(self) -> tuple[Field[Any], ...]:
+        """The options, as dataclass fields with doc, unit and range in their metadata."""
+        return fields(self.load())

@@ -15,7 +15,7 @@ from cyclopts import App, CycloptsError, Parameter
 from stickslip import __version__
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
 
-VERBS = ("info", "solve", "convert", "solvers", "run", "demo", "study")
+VERBS = ("info", "solve", "convert", "solvers", "schemes", "run", "demo", "study")
 """One module of this room each, with a function of that name."""
 
 NARROWEST = 20

@@ -61,11 +61,12 @@ def describe(name: str) -> dict[str, Any]:
         "accepts": sorted(entry.accepts),
         "exact": entry.exact,
         "here": entry.availability,
-        "options": [_option(spec) for spec in entry.options],
+        "options": [option_facts(spec) for spec in entry.options],
     }
 
 
-def _option(spec: Field[Any]) -> dict[str, Any]:
+def option_facts(spec: Field[Any]) -> dict[str, Any]:
+    """One option as data."""
     meta, kind = spec.metadata, type(spec.default)
     bounded = kind in (int, float) and not meta["choices"]
     return {
@@ -83,16 +84,22 @@ def _option(spec: Field[Any]) -> dict[str, Any]:
 
 
 def _show_one(name: str) -> None:
-    from stickslip.options import allowed
     from stickslip.solvers import registry
 
     entry = registry.entry(name)
     law = "Coulomb's law" if entry.exact else entry.instead
     facts = [("summary", entry.summary), ("accepts", _accepted(name)), ("solves", law)]
     pairs(name, [*facts, ("here", entry.availability if entry.package else "")])
+    show_options(entry.options)
+
+
+def show_options(options: tuple[Field[Any], ...]) -> None:
+    """A table of options with default, unit, range and meaning."""
+    from stickslip.options import allowed
+
     rows = [
         (spec.name, _default(spec.default), spec.metadata["unit"], allowed(spec), spec.metadata["doc"])
-        for spec in entry.options
+        for spec in options
     ]
     print()
     table(("option", "default", "unit", "range", "what it does"), rows, folds=("what it does",))

@@ -83,7 +83,7 @@ def read_about(source: Source, group: Any) -> About:
     systems = tuple(
         SystemPart(
             text(s, "name"), text(s, "kind"), reader.flag(s, "first_order"),
-            count(s, "nq"), count(s, "nv"), count(s, "nz"),
+            count(s, "nq"), count(s, "nv"), count(s, "nz"), reader.flag(s, "potential_known"),
         )
         for s in reader.tables(top, "systems")
     )  # fmt: skip

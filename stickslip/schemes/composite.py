@@ -16,9 +16,13 @@ from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.schemes.moreau_jean import MoreauJean
-from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, frozen_state
+from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, State, Step, frozen_state
+from stickslip.schemes.work import work_of
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Bound, NonsmoothSystem
+
+ADDED = ("spring energy [J]", "impacts [-]")
+"""Measures of parts that add up; of others the largest counts. Work of contacts adds up as well."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +104,7 @@ class Composite(Scheme):
                     f"interaction {one.name!r} ties systems under different schemes: {', '.join(under)};"
                     " give them the same scheme"
                 )
-        return tuple(_part(system, scheme, numbers) for scheme, numbers in groups)
+        return tuple(part(system, scheme, numbers) for scheme, numbers in groups)
 
 
 def _merged(schemes: Mapping[str, Scheme], system: NonsmoothSystem) -> list[tuple[Scheme, list[int]]]:
@@ -123,8 +127,11 @@ def _merged(schemes: Mapping[str, Scheme], system: NonsmoothSystem) -> list[tupl
     return groups
 
 
-def _part(system: NonsmoothSystem, scheme: Scheme, numbers: list[int]) -> Part:
-    own = NonsmoothSystem([system.systems[i] for i in numbers])
+def part(
+    system: NonsmoothSystem, scheme: Scheme, numbers: list[int], kind: type[NonsmoothSystem] = NonsmoothSystem
+) -> Part:
+    """Some systems and their interactions, which tie no others, as a nonsmooth system of their own."""
+    own = kind([system.systems[i] for i in numbers])
     renumbered = {number: k for k, number in enumerate(numbers)}
     bound: list[Bound] = []
     mine = [i for i, one in enumerate(system.interactions) if one.systems[0] in renumbered]
@@ -175,7 +182,14 @@ def _joined(
     measures: dict[str, float] = {}
     for step in steps:
         for name, value in step.measures.items():
-            measures[name] = max(value, measures.get(name, value))
+            if name in ADDED:
+                measures[name] = value + measures.get(name, 0.0)
+            else:
+                measures[name] = max(value, measures.get(name, value))
+    if CONTACT_WORK in measures:
+        measures[CONTACT_WORK] = sum(
+            _work(part, state, step) for part, step in zip(parts, steps, strict=True)
+        )
     return Step(
         frozen_state(steps[0].state.t, q, v, z), h,
         gathered(system.size, "components", "r"), gathered(system.size, "components", "u"),
@@ -186,3 +200,10 @@ def _joined(
         tuple(sorted((e for step in steps for e in step.events), key=lambda e: e.t)),
         "; ".join(step.reason for step in steps if step.reason), measures,
     )  # fmt: skip
+
+
+def _work(part: Part, state: State, step: Step) -> float:
+    """Work of a part's contacts, as its scheme tells it or from impulses and velocities [J]."""
+    if CONTACT_WORK in step.measures:
+        return step.measures[CONTACT_WORK]
+    return work_of(part.system, part.state(state), step.state, step.h, step.r)

@@ -6,7 +6,7 @@ cone, a sliding speed that vanishes. At an event the impact problem (velocities)
 problem (forces of what stays closed) of the coupled interactions are solved, and the motion goes on.
 
 What is left of drift from closed gaps and joints is projected away at events and at the end of a step.
-Impacts that accumulate are cut short (`Accumulation`).
+Impacts that accumulate are handed to time-stepping, which carries them to their accumulation point.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,8 @@ from stickslip.problem.contact import Level
 from stickslip.schemes.event_driven_decisions import Decisions
 from stickslip.schemes.event_driven_run import Run
 from stickslip.schemes.event_driven_standing import Standing
-from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
+from stickslip.schemes.event_driven_zeno import KEPT
+from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, State, Step, arrays, frozen_state
 from stickslip.systems.mechanical_outputs import WithInput
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import NonsmoothSystem
@@ -59,8 +60,20 @@ class EventDriven(Options, Scheme):
         1e-6, "speed below which sliding in a plane keeps its direction", unit="m/s", low=0.0, open_low=True
     )
     together: float = option(1e-13, "events this close are one", unit="s", low=0.0)
-    zeno: float = option(1e-5, "impacts that accumulate within this time are cut short", unit="s", low=0.0)
-    crowd: int = option(500, "impacts within `zeno` after which they become plastic", low=2)
+    zeno: float = option(
+        1e-5, "impacts that accumulate within this time are not followed one by one", unit="s", low=0.0
+    )
+    crowd: int = option(
+        500, "impacts within `zeno` that are as good as accumulating, whatever their pattern", low=2
+    )
+    accumulation: str = option(
+        "time-stepping",
+        "what ends accumulating impacts: small Moreau-Jean steps to their end, or one plastic impact",
+        choices=("time-stepping", "plastic"),
+    )
+    small_steps: int = option(
+        32, "time-steps from where an accumulation is seen to its end", low=1, high=100_000
+    )
     jam: bool = option(
         False,
         "where sliding has no finite force (Painlevé), stop it by an impact without collision, event `jam`;"
@@ -97,8 +110,8 @@ class EventDriven(Options, Scheme):
         blocks = system.blocks
         return arrays(
             mode=np.full(blocks, -1.0), direction=np.zeros(system.size), lam=np.zeros(system.size),
-            last=np.full(blocks, -np.inf), interval=np.full(blocks, np.inf), ratio=np.full(blocks, np.inf),
-            substep=[min(h, 1e-3)],
+            hits=np.full((blocks, KEPT), -np.inf), until=np.full(blocks, -np.inf),
+            pace=np.full(blocks, -np.inf), explained=np.zeros(blocks), substep=[min(h, 1e-3)],
         )  # fmt: skip
 
     def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
@@ -108,16 +121,17 @@ class EventDriven(Options, Scheme):
         end = frozen_state(at.t, at.q, at.v, at.z)
         y, u = at.motion.y(end.t, end.q), at.motion.u(end.t, end.q, end.v)
         forecast = np.array([y[p.normal] if p.unilateral else -np.inf for p in at.pieces])
-        kept = decisions.accumulation
         covered = h if at.t == state.t + h else at.t - state.t
         return Step(
             end, covered, at.impulse, u, y, forecast, np.array(at.modes.closed), self.levels(system),
             arrays(
                 mode=at.modes.written(at.pieces), direction=at.modes.direction, lam=at.lam,
-                last=kept.last, interval=kept.interval, ratio=kept.ratio,
+                hits=decisions.accumulation.hits, until=at.until, pace=at.pace, explained=at.explained,
                 substep=[at.substep],
             ),
             tuple({id(one): one for one in at.solves.values()}.values()),
             events=tuple(at.events), reason=at.reason,
-            measures={"impacts [-]": float(at.impacts), "projection [m]": at.projection},
+            measures={
+                "impacts [-]": float(at.impacts), "projection [m]": at.projection, CONTACT_WORK: at.work,
+            },
         )  # fmt: skip

@@ -10,7 +10,7 @@ from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array
 from stickslip.schemes.event_driven_flow import Flow, Modes, Watched
 from stickslip.schemes.event_driven_motion import Piece
-from stickslip.schemes.event_driven_problems import acceleration, impact
+from stickslip.schemes.event_driven_problems import Answer, acceleration, fall, impact
 from stickslip.schemes.event_driven_roots import Crossing
 from stickslip.schemes.event_driven_standing import STRICT, Standing
 from stickslip.schemes.event_driven_zeno import Accumulation
@@ -21,6 +21,12 @@ STALLED = 20
 """Decisions at one instant after which no consistent one is expected any more."""
 AGAIN, NOISY = 3, 1e4
 """Decisions at one instant after which rates are trusted less, and how much less."""
+FEW = 3
+"""Impacts within `zeno` in whose midst a stall is theirs."""
+SOON = 1e-14
+"""Share of the time below which an accumulation point is now."""
+LENIENT = 2.0
+"""How many times what a small step explains a contact may move and still count as closed."""
 APPROACH = 1e-7
 """Speed of approach, over that of sliding, with which an impact without collision is posed."""
 
@@ -31,11 +37,24 @@ class Decisions:
     def __init__(self, at: Standing, memory: Memory):
         self.at = at
         self.undecided = bool((memory["mode"] < 0.0).any())
-        self.accumulation = Accumulation(memory["last"], memory["interval"], memory["ratio"], at.options.zeno)
+        self.accumulation = Accumulation(memory["hits"], at.options.zeno)
         self.recent: deque[float] = deque(maxlen=at.options.crowd)
         self.jammed = -np.inf
         self.here: tuple[float, int] = (-np.inf, 0)
         self.sudden: set[Watched] = set()
+        self.accumulated: list[tuple[list[Bound], float, float]] = []
+
+    def leaving(self) -> list[tuple[list[Bound], float, float]]:
+        """Coupled interactions to be handed over, until when [s], and the speed of what accumulates [m/s]."""
+        found, self.accumulated = self.accumulated, []
+        return [] if self.at.stopped else found
+
+    def forget(self, group: list[Bound], pressed: BoolArray) -> None:
+        """Contacts that time-stepping pressed have had impacts that are not counted; the others go on, so
+        that an accumulation of accumulations (a block rocking to rest) is seen as well."""
+        for piece in self.at.blocks_of(group):
+            if pressed[piece.normal]:
+                self.accumulation.forget(piece.number)
 
     def begin(self) -> None:
         """Decide what touches at the very start: joints and intervals act, gaps of zero close."""
@@ -68,6 +87,8 @@ class Decisions:
         self._count()
         watched = [flow.watched[i] for i in crossing.which.tolist()]
         if self.here[1] > STALLED:
+            if self._jumbled(watched):
+                return
             names = ", ".join(sorted({repr(self.at.pieces[w.piece].one.name) for w in watched}))
             self.at.fail(f"at t = {self.at.t:.12g} s, no mode of {names} is consistent with the next instant")
             return
@@ -115,6 +136,19 @@ class Decisions:
                 if any(one.name in affected for one in group):
                     self._resolve(group, closing, y, u, before=before, opened=opened)
             self.at.settle_drift()
+
+    def _jumbled(self, watched: list[Watched]) -> bool:
+        """Hand over what stalls in the midst of impacts: their speeds have come down to the tolerances, as
+        where accumulations accumulate."""
+        at, options = self.at, self.at.options
+        lately = sum(t >= at.t - options.zeno for t in self.recent)
+        if options.accumulation == "plastic" or lately < FEW or options.zeno <= SOON * abs(at.t):
+            return False
+        names = {at.pieces[w.piece].one.name for w in watched}
+        for group in at.groups:
+            if any(one.name in names for one in group):
+                self.accumulated.append((group, at.t + options.zeno, 0.0))
+        return True
 
     def _resolve(
         self, group: list[Bound], closing: BoolArray, y: Array, u: Array, *,
@@ -167,16 +201,15 @@ class Decisions:
             if piece.unilateral and touching[piece.number] and u[piece.normal] < -rest:
                 ahead = self.accumulation.hit(piece.number, t)
                 if ahead is not None or crowded:
-                    plastic[piece.number] = True
-                    pending[piece.number] = t if ahead is None else t + ahead
-        v, answer = impact(
-            self.at.motion, group, touching, plastic, t, self.at.q, self.at.v, u, self.at.solver
-        )
-        self.at.keep("impact", answer.solves)
-        self.at.v, self.at.impacts = v, self.at.impacts + 1
-        self.at.impulse += answer.r
-        if answer.reason:
-            self.at.reason = self.at.reason or answer.reason
+                    pending[piece.number] = t + (options.zeno if ahead is None else ahead)
+        # Too soon to be told apart from now, or as asked: one plastic impact ends it.
+        cut = options.accumulation == "plastic" or min(pending.values(), default=t) - t <= SOON * abs(t)
+        if cut:
+            plastic[list(pending)] = True
+            if crowded:
+                pending = dict.fromkeys(pending, t)
+        answer = self._struck(group, touching, plastic, u)
+        self.at.impacts += 1
         scale = float(np.abs(u[[p.normal for p in mine]]).max(initial=0.0))
         struck = []
         for piece in mine:
@@ -191,7 +224,61 @@ class Decisions:
                 self.at.close(piece, answer.rate, answer.r, answer.response, scale)
         for name in dict.fromkeys(p.one.name for p in struck):
             self.at.events.append(Event(t, "impact", name))
-        return answer.rate, pending
+        bouncing = [k for k in pending if not (cut or self.at.modes.closed[k])]
+        if bouncing:
+            speed = max(float(abs(answer.rate[self.at.pieces[k].normal])) for k in bouncing)
+            self.accumulated.append((group, min(pending[k] for k in bouncing), speed))
+        return answer.rate, {k: end for k, end in pending.items() if k not in bouncing}
+
+    def _struck(self, group: list[Bound], touching: BoolArray, plastic: BoolArray, u: Array) -> Answer:
+        """The impact problem at velocities u, and what it does to the motion."""
+        at = self.at
+        v, answer = impact(at.motion, group, touching, plastic, at.t, at.q, at.v, u, at.solver)
+        at.keep("impact", answer.solves)
+        at.impulse += answer.r
+        at.work += float(answer.r @ at.motion.u(at.t, at.q, 0.5 * (at.v + v)))
+        at.v = v
+        if answer.reason:
+            at.reason = at.reason or answer.reason
+        return answer
+
+    def take_over(self, group: list[Bound]) -> None:
+        """Where time-stepping over accumulating impacts ends: what it left closed is closed, the rest flies.
+
+        A contact is closed if its gap and its speed are no more than the small steps leave of an
+        accumulation: what a step of free motion gains, and its share of the speed at the start. The speed
+        is removed by a plastic impact; what is then left upwards, which the force that follows would give
+        back, by the impulse that undoes it.
+        """
+        at, mine = self.at, self.at.blocks_of(group)
+        block, rest = group[0].blocks.start, at.options.velocity_tolerance
+        pace, before = float(at.pace[block]), at.modes
+        pull = fall(at.motion, group, at.t, at.q, at.v)
+        slow = LENIENT * (pace * pull + float(at.explained[block])) + rest
+        near = at.options.gap_tolerance + slow * pace
+        at.taken_back(group)
+        at.modes = Modes(np.array(before.closed), np.array(before.direction))
+        y, u = at.motion.y(at.t, at.q), at.motion.u(at.t, at.q, at.v)
+        left = np.zeros(len(at.pieces), bool)
+        for piece in mine:
+            if piece.unilateral:
+                at.open(piece)
+                left[piece.number] = y[piece.normal] <= near and abs(u[piece.normal]) <= slow
+        # Small steps see a gap close after it has: what is below zero is lifted, or it would not fly.
+        at.level([p for p in mine if left[p.number] or not p.unilateral or y[p.normal] < 0.0])
+        u = at.motion.u(at.t, at.q, at.v)
+        if any(left[p.number] and u[p.normal] < -rest for p in mine):
+            u = self._struck(group, at.modes.closed | left, left, u).rate
+            for piece in mine:
+                left[piece.number] &= u[piece.normal] <= slow
+        u = at.hold(group, [p for p in mine if left[p.number] or p.kind == cones.FREE])
+        for piece in mine:
+            at.rub(piece, u)
+            if left[piece.number]:
+                at.close(piece, u, scale=float(np.abs(u).max()))
+        at.settle_drift()
+        self._accelerate(group, mine)
+        self._report(mine, before, {p.number: at.t for p in mine if not before.closed[p.number]})
 
     def _accelerate(self, group: list[Bound], mine: list[Piece]) -> None:
         """Which closed contacts stay closed, and which of their groups stick."""

@@ -72,11 +72,17 @@ class Modes:
 class Flow:
     """q̇, v̇ and the impulses' rates while the modes last, and what ends them."""
 
-    def __init__(self, motion: Motion, modes: Modes, slow: float, t: float, q: Array, v: Array, lam: Array):
+    def __init__(
+        self, motion: Motion, modes: Modes, slow: float, t: float, q: Array, v: Array, lam: Array,
+        waiting: BoolArray, still: BoolArray,
+    ):  # fmt: skip
         self.motion, self.modes, self.slow = motion, modes, slow
-        closed = [p for p in motion.pieces if modes.closed[p.number]]
+        self.still = still if still.any() else None
+        """Which of (q, v) do not move, being ahead of time, shape (nq + nv,), bool."""
+        live = [p for p in motion.pieces if not waiting[p.number]]
+        closed = [p for p in live if modes.closed[p.number]]
         self.involved: list[Bound] = list({p.one.name: p.one for p in closed}.values())
-        self.open = [p for p in motion.pieces if p.unilateral and not modes.closed[p.number]]
+        self.open = [p for p in live if p.unilateral and not modes.closed[p.number]]
         self.components = np.concatenate(
             [np.arange(one.components.start, one.components.stop) for one in self.involved]
             or [np.zeros(0, np.int64)]
@@ -100,6 +106,11 @@ class Flow:
         self.redundant = False
         self.reference = lam[self.components[self.held]]
         self.nq, self.nv = motion.nq, motion.nv
+        self.end = self.nq + self.nv + self.components.size
+        """Where the impulses end in the state."""
+        rubbing = [p for p in closed if p.kind == cones.INTERVAL and modes.direction[p.normal]]
+        self.rubbing = list({p.one.name: p.one for p in (*rubbing, *(s[0] for s in self.sliding))}.values())
+        """Interactions that slide, whose forces do work."""
         self._first(t, q, v)
 
     def _live(
@@ -233,10 +244,24 @@ class Flow:
         return np.concatenate(parts)
 
     def __call__(self, t: float, state: Array) -> Array:
-        """Rates of (q, v, impulses of the involved components)."""
+        """Rates of (q, v, impulses of the involved components, and their work where some slide)."""
         q, v = state[: self.nq], state[self.nq : self.nq + self.nv]
         a, lam = self.forces(t, q, v)
-        return np.concatenate([self.motion.rate(q, v), a, lam])
+        out = np.empty(state.size)
+        out[: self.nq], out[self.nq : self.nq + self.nv] = self.motion.rate(q, v), a
+        out[self.nq + self.nv : self.end] = lam
+        if self.still is not None:
+            out[: self.nq + self.nv][self.still] = 0.0
+        if self.rubbing:
+            out[self.end] = sum(
+                float(lam[self.place[one.components]] @ self.motion.u_of(one, t, q, v))
+                for one in self.rubbing
+            )
+        return out
+
+    def begin(self, q: Array, v: Array) -> Array:
+        """The state at the start of the stretch: no impulse and no work yet."""
+        return np.concatenate([q, v, np.zeros(self.components.size + bool(self.rubbing))])
 
     def values(self, t: float, state: Array) -> Array:
         """The watched quantities [m, N, m/s], shape (watched,)."""

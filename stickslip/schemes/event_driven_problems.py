@@ -156,6 +156,18 @@ def acceleration(
     return Answer(r, rate, response, tuple(solves), reason)
 
 
+def fall(motion: Motion, interactions: list[Bound], t: float, q: Array, v: Array) -> float:
+    """Largest acceleration of a gap of coupled interactions in free motion [m/s²]."""
+    a, largest = motion.free(t, q, v), 0.0
+    for one in interactions:
+        normals = [p.normal - one.components.start for p in _of(motion, [one]) if p.unilateral]
+        rate = motion.rows([one], t, q) @ a
+        gamma = motion.bend(one, t, q, v)
+        rate = rate if gamma is None else rate + gamma
+        largest = max(largest, float(np.abs(rate[normals]).max(initial=0.0)))
+    return largest
+
+
 def _of(motion: Motion, interactions: list[Bound]) -> list[Piece]:
     return [motion.pieces[k] for one in interactions for k in range(one.blocks.start, one.blocks.stop)]
 

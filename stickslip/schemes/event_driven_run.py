@@ -9,9 +9,11 @@ import scipy.integrate
 from stickslip.problem.checks import Array
 from stickslip.schemes.event_driven_decisions import Decisions
 from stickslip.schemes.event_driven_flow import Flow
+from stickslip.schemes.event_driven_handover import carry, send
 from stickslip.schemes.event_driven_roots import Crossing, Lookout
 from stickslip.schemes.event_driven_standing import Standing
 from stickslip.systems.quantities import ModelError
+from stickslip.systems.system import Bound
 
 SHORTEST = 10.0 * float(np.finfo(float).eps)
 """Relative to the time, what is too short to be integrated."""
@@ -26,26 +28,39 @@ class Run:
     def carry(self, end: float) -> None:
         """Go to the end of the step, through all events on the way."""
         self.decisions.begin()
+        for group in self.at.groups:
+            if self.at.handed_over(group):
+                self._onward(group, end)
         while not self.at.stopped and self.at.t < end:
+            at = self.at
             flow = Flow(
-                self.at.motion,
-                self.at.modes,
-                self.at.options.slow,
-                self.at.t,
-                self.at.q,
-                self.at.v,
-                self.at.lam,
-            )
-            crossing = self._flow(flow, end)
-            if crossing is None:
-                break
-            self.decisions.decide(flow, crossing)
+                at.motion, at.modes, at.options.slow, at.t, at.q, at.v, at.lam, at.waiting,
+                np.concatenate([at.still_q, at.still_v]),
+            )  # fmt: skip
+            crossing = self._flow(flow, min([end, *(one[0] for one in at.away)]))
+            if crossing is not None:
+                self.decisions.decide(flow, crossing)
+                for group, until, speed in self.decisions.leaving():
+                    send(at, group, until, speed)
+                    self._onward(group, end)
+            else:
+                for group in at.caught_up():
+                    self._onward(group, end)
         self.at.settle_drift()
+
+    def _onward(self, group: list[Bound], end: float) -> None:
+        """Time-stepping of what was handed to it, or what follows when it is over."""
+        if self.at.until[group[0].blocks.start] > self.at.t:
+            before = np.array(self.at.impulse)
+            carry(self.at, group, end)
+            self.decisions.forget(group, self.at.impulse != before)
+        else:
+            self.decisions.take_over(group)
 
     def _flow(self, flow: Flow, end: float) -> Crossing | None:
         """Integrate until the end or the first crossing."""
         options, t = self.at.options, self.at.t
-        state = np.concatenate([self.at.q, self.at.v, np.zeros(flow.components.size)])
+        state = flow.begin(self.at.q, self.at.v)
         g, slope = flow.values(t, state), flow.slopes(t, state)
         floors, gaps = self._floors(flow, state), slice(0, len(flow.open))
         # What opened a little below zero is given the time to rise.
@@ -99,7 +114,8 @@ class Run:
             self.at.motion.normalized(state[:nq]),
             np.array(state[nq : nq + nv]),
         )
-        self.at.impulse[flow.components] += state[nq + nv :]
+        self.at.impulse[flow.components] += state[nq + nv : flow.end]
+        self.at.work += float(state[flow.end :].sum())
         if flow.components.size:
             self.at.lam[:] = 0.0
             self.at.lam[flow.components] = flow.forces(t, self.at.q, self.at.v)[1]
@@ -108,7 +124,7 @@ class Run:
         """How far below zero each watched quantity is still zero."""
         options = self.at.options
         derivative = flow(self.at.t, state)
-        force = float(np.abs(derivative[flow.nq + flow.nv :]).max(initial=0.0))
+        force = float(np.abs(derivative[flow.nq + flow.nv : flow.end]).max(initial=0.0))
         kinds = {"gap": 1e-3 * options.gap_tolerance, "speed": options.velocity_tolerance}
         kinds |= dict.fromkeys(("near", "far", "paradox"), 0.0)
         forces = 1e-10 * force + 1e-14 * float(

@@ -37,7 +37,46 @@ class Standing:
         self.events: list[Event] = []
         self.solves: dict[str, Solution] = {}
         self.reason, self.stopped = "", False
-        self.impacts, self.projection = 0, 0.0
+        self.impacts, self.projection, self.work = 0, 0.0, 0.0
+        self.until, self.pace = np.array(memory["until"]), np.array(memory["pace"])
+        """End of the time-stepping that blocks were handed to [s], and its steps [s], shape (blocks,);
+        -inf where they were not."""
+        self.explained = np.array(memory["explained"])
+        """Speed that those steps may leave of what accumulates [m/s], shape (blocks,)."""
+        self.waiting = np.zeros(system.blocks, bool)
+        """Blocks that time-stepping has carried ahead, shape (blocks,), bool."""
+        self.still_q, self.still_v = np.zeros(state.q.size, bool), np.zeros(state.v.size, bool)
+        """Which coordinates and velocities are theirs, shape (nq,) and (nv,), bool."""
+        self.away: list[tuple[float, list[Bound], IntArray, IntArray]] = []
+        """When they are caught up with [s], their interactions, coordinates and velocities."""
+
+    def wait(self, group: list[Bound], q: IntArray, v: IntArray, until: float) -> None:
+        """Coupled interactions have been carried ahead to `until`, and wait there."""
+        self.away.append((until, group, q, v))
+        self._mark(group, q, v, True)
+
+    def caught_up(self) -> list[list[Bound]]:
+        """Those that were carried ahead to here, and now go on with the others."""
+        here = [one for one in self.away if one[0] <= self.t]
+        self.away = [one for one in self.away if one[0] > self.t]
+        for _, group, q, v in here:
+            self._mark(group, q, v, False)
+        return [group for _, group, _, _ in here]
+
+    def _mark(self, group: list[Bound], q: IntArray, v: IntArray, value: bool) -> None:
+        self.still_q[q] = self.still_v[v] = value
+        for one in group:
+            self.waiting[one.blocks] = value
+
+    def handed_over(self, group: list[Bound]) -> bool:
+        """Whether time-stepping has coupled interactions in hand."""
+        return bool(self.until[group[0].blocks.start] > -np.inf)
+
+    def taken_back(self, group: list[Bound]) -> None:
+        """Time-stepping is over for coupled interactions."""
+        for one in group:
+            self.until[one.blocks] = self.pace[one.blocks] = -np.inf
+            self.explained[one.blocks] = 0.0
 
     def open(self, piece: Piece) -> None:
         self.modes.closed[piece.number] = False
@@ -71,29 +110,47 @@ class Standing:
 
     def settle_drift(self) -> None:
         """Bring closed contacts and joints back to y = 0 and ẏ = 0 by the least change in the metric of M."""
-        mine = [p for p in self.pieces if self.modes.closed[p.number]]
+        mine = [p for p in self.pieces if self.modes.closed[p.number] and not self.waiting[p.number]]
         involved = list({p.one.name: p.one for p in mine}.values())
         if not involved or self.stopped:
             return
-        gaps = np.array([k for p in mine if p.kind != cones.INTERVAL for k in self._positions(p)], np.int64)
+        gaps = self.level(mine)
         rates = np.concatenate([gaps, np.array([k for p in mine for k in self._stuck(p)], np.int64)])
-        if gaps.size:
-            start = self.q
-            for _ in range(5):
-                y = self.motion.y(self.t, self.q)[gaps]
-                if np.abs(y).max() <= 1e-4 * self.options.gap_tolerance:
-                    break
-                J, G, where = pushed(self.motion, involved, self.t, self.q)
-                at = _places(where, gaps)
-                change = np.linalg.lstsq(J[at] @ G[:, at], -y, rcond=1e-12)[0]
-                self.q = self.motion.normalized(self.q + self.motion.rate(self.q, G[:, at] @ change))
-            self.projection = max(self.projection, float(np.abs(self.q - start).max()))
         if rates.size:
             u = self.motion.u(self.t, self.q, self.v)[rates]
             if np.abs(u).max() > 1e-4 * self.options.velocity_tolerance:
                 J, G, where = pushed(self.motion, involved, self.t, self.q)
                 at = _places(where, rates)
                 self.v = self.v + G[:, at] @ np.linalg.lstsq(J[at] @ G[:, at], -u, rcond=1e-12)[0]
+
+    def level(self, pieces: list[Piece]) -> IntArray:
+        """Bring gaps and joints to y = 0 by the least change of q in the metric of M; their components."""
+        mine = [p for p in pieces if p.kind != cones.INTERVAL]
+        gaps = np.array([k for p in mine for k in self._positions(p)], np.int64)
+        involved, start = list({p.one.name: p.one for p in mine}.values()), self.q
+        for _ in range(5 if gaps.size else 0):
+            y = self.motion.y(self.t, self.q)[gaps]
+            if np.abs(y).max() <= 1e-4 * self.options.gap_tolerance:
+                break
+            J, G, where = pushed(self.motion, involved, self.t, self.q)
+            at = _places(where, gaps)
+            change = np.linalg.lstsq(J[at] @ G[:, at], -y, rcond=1e-12)[0]
+            self.q = self.motion.normalized(self.q + self.motion.rate(self.q, G[:, at] @ change))
+        self.projection = max(self.projection, float(np.abs(self.q - start).max(initial=0.0)))
+        return gaps
+
+    def hold(self, group: list[Bound], pieces: list[Piece]) -> Array:
+        """Stop the gaps of blocks of coupled interactions by impulses of either sign; all rates after."""
+        rates = np.array([k for p in pieces for k in self._positions(p)], np.int64)
+        if rates.size:
+            u = self.motion.u(self.t, self.q, self.v)[rates]
+            J, G, where = pushed(self.motion, group, self.t, self.q)
+            at = _places(where, rates)
+            impulse = np.linalg.lstsq(J[at] @ G[:, at], -u, rcond=1e-12)[0]
+            self.v = self.v + G[:, at] @ impulse
+            self.impulse[rates] += impulse
+            self.work += 0.5 * float(impulse @ u)
+        return self.motion.u(self.t, self.q, self.v)
 
     def _positions(self, piece: Piece) -> range:
         if piece.kind == cones.FREE:

@@ -4,40 +4,23 @@ The table holds names of modules, not modules: a scheme is imported when it is a
 """
 
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from typing import Any
 
+from stickslip.options import Listed
 from stickslip.schemes.step import Scheme
 from stickslip.systems.quantities import ModelError
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of the table: where a scheme is."""
+class Entry(Listed):
+    """One line of the table: where a scheme is, and what it carries."""
 
-    name: str
-    """Name of the scheme, everywhere the same."""
-    module: str
-    """Module of the class, imported on use."""
-    cls: str
-    """Name of the class."""
     order: str
     """Order of the systems that it carries."""
-
-    def load(self) -> Any:
-        """The class of the scheme."""
-        return getattr(import_module(self.module), self.cls)
-
-    @property
-    def summary(self) -> str:
-        """First line of the docstring of the class."""
-        return (self.load().__doc__ or "").strip().splitlines()[0]
-
-    @property
-    def options(self) -> tuple[Field[Any], ...]:
-        """The options, as dataclass fields with doc, unit and range in their metadata."""
-        return fields(self.load())
+    relaxed: bool = False
+    """Whether it puts other laws in the place of those given, and so certifies nothing."""
 
 
 _SCHEMES = "stickslip.schemes."
@@ -51,7 +34,7 @@ _TABLE = {
         Entry("euler-moreau", _SCHEMES + "euler_moreau", "EulerMoreau", "first"),
         Entry("schatzman-paoli", _SCHEMES + "schatzman_paoli", "SchatzmanPaoli", "second"),
         Entry("event-driven", _SCHEMES + "event_driven", "EventDriven", "second"),
-        Entry("compliant", _SCHEMES + "compliant", "Compliant", "second"),
+        Entry("compliant", _SCHEMES + "compliant", "Compliant", "second", relaxed=True),
     )
 }
 
@@ -71,12 +54,7 @@ def entry(name: str) -> Entry:
 
 def make(name: str, **options: Any) -> Scheme:
     """The scheme `name` with these options; an unknown option is a `TypeError` that lists the known."""
-    found = entry(name)
-    known = [spec.name for spec in found.options]
-    for given in options:
-        if given not in known:
-            raise TypeError(f"{name} has no option {given!r}; it has: {', '.join(known)}")
-    scheme: Scheme = found.load()(**options)
+    scheme: Scheme = entry(name).make(**options)
     return scheme
 
 
@@ -93,6 +71,13 @@ def described(scheme: Scheme) -> tuple[str, dict[str, Any]]:
     if not is_dataclass(scheme):
         return name, {}
     return name, {spec.name: _plain(getattr(scheme, spec.name)) for spec in fields(scheme)}
+
+
+def is_relaxed(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether the scheme that `described` told of puts other laws in the place of those given."""
+    if name == "composite":
+        return any(is_relaxed(one["scheme"], one["options"]) for one in options.values())
+    return name in _TABLE and _TABLE[name].relaxed
 
 
 def remade(name: str, options: Mapping[str, Any]) -> Scheme:

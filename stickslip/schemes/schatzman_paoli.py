@@ -18,6 +18,9 @@ d_k = q_{k+1} - q_k, which rounds better:  M(q_k) (d_k - d_{k-1}) - w h² F = w 
   from θ = 1/2 on.
 - Restitution is met over two steps, in which gaps may be negative by O(h).
 - A moving constraint is looked at at t̄ = (t_{k+1} + e t_{k-1}) / (1 + e).
+- Work of contacts: with the velocities w_k = (q_{k+1} - q_k) / h halfway, M (w_k - w_{k-1}) = h F + r, so
+  ½ M w_k² - ½ M w_{k-1}² is the work of h F + r over (w_{k-1} + w_k)/2, exactly where M is constant; r's
+  part of it is what a step tells. Neither formula of v at the ends of the step would balance.
 - Components of friction and dry joints (intervals) are not in the notes. Here their law is stated on the
   displacement over the step, H'(q̄) (q_{k+1} - q_k): Coulomb's law with the increment in the place of u_T.
 """
@@ -36,7 +39,7 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
 from stickslip.schemes.problems import coupled
 from stickslip.schemes.schatzman_paoli_tangent import Around, Layout, Tangent, layout_of
-from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
+from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, State, Step, arrays, frozen_state
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Bound, NonsmoothSystem
 
@@ -95,7 +98,7 @@ class SchatzmanPaoli(Options, Scheme):
         return Step(
             frozen_state(state.t + h, q_new, v_new, z), h, impulse, found.value, y, found.forecast,
             found.active, self.levels(system), arrays(rate=d / h, h=[h], r=impulse), found.solves,
-            found.newton, reason=found.reason, measures={"contact work [J]": work},
+            found.newton, reason=found.reason, measures={CONTACT_WORK: work},
         )  # fmt: skip
 
     def _newton(self, system: NonsmoothSystem, around: Around, guess: Array, solver: Solver) -> "_Found":

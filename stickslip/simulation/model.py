@@ -29,6 +29,8 @@ class SystemPart:
     """Number of velocities."""
     nz: int
     """Number of discrete parameters."""
+    potential_known: bool = True
+    """Whether its potential energy is known; true in first order, which has none."""
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -75,6 +77,7 @@ class Model:
             SystemPart(
                 s.name, type(s).__name__, isinstance(s, FirstOrderDynamics),
                 s.start.q.size, s.start.v.size, s.start.z.size,
+                isinstance(s, FirstOrderDynamics) or s.potential_known,
             )
             for s in system.systems
         )  # fmt: skip

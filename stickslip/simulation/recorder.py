@@ -16,7 +16,7 @@ from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.schemes.step import CONTACT_WORK, Event, Memory, State, Step
-from stickslip.simulation.energy import contact_work
+from stickslip.schemes.work import contact_work, work_of
 from stickslip.simulation.model import Model
 from stickslip.systems.relations import FirstOrderOutput
 from stickslip.systems.system import NonsmoothSystem
@@ -183,7 +183,10 @@ class Recorder:
         told = _told(step)
         sums.work += told if math.isfinite(told) else _work(self.system, self.previous, state, step)
         for name, value in step.measures.items():
-            sums.measures[name] = max(value, sums.measures.get(name, value))
+            if name == CONTACT_WORK:
+                sums.measures[name] = value + sums.measures.get(name, 0.0)
+            else:
+                sums.measures[name] = max(value, sums.measures.get(name, value))
 
     def _append(self, rows: Row) -> None:
         """Write rows behind the others; columns double when they are full."""
@@ -227,9 +230,7 @@ def _work(system: NonsmoothSystem, before: State, after: State, step: Step) -> f
         return 0.0
     if Level.ACCELERATION in step.levels:
         return np.nan
-    q, v, z = (np.array([getattr(before, name), getattr(after, name)]) for name in ("q", "v", "z"))
-    times = np.array([before.t, after.t])
-    return float(contact_work(system, times, np.array([step.h]), q, v, z, step.r[None])[0])
+    return work_of(system, before, after, step.h, step.r)
 
 
 def _start_row(system: NonsmoothSystem, model: Model, state: State, memory: Memory, index: int) -> Row:

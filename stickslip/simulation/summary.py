@@ -32,18 +32,35 @@ def summary(trajectory: Trajectory) -> str:
         ("solver", f"{trajectory.solver}, tolerance {trajectory.tolerance:g}"),
         ("time", f"{trajectory.t[0]:g} to {trajectory.t[-1]:g} s, h = {trajectory.clock.h:g} s"),
         ("steps", f"{trajectory.steps}, {n - 1} recorded, {trajectory.missed} missed their tolerance"),
-        ("residuals", f"worst natural {np.max(trajectory.natural):.1e},"
-                      f" natural_scaled {np.max(trajectory.natural_scaled):.1e}"),
-    ]  # fmt: skip
+        ("residuals", _residuals(trajectory)),
+    ]
     if any(not part.first_order for part in model.interactions):
         lines.append(("penetration", f"{trajectory.penetration:.3g} m"))
     if any(not part.first_order for part in model.systems):
         start, end = trajectory.energy[0], trajectory.energy[-1]
         work = trajectory.contact_work[-1] - trajectory.contact_work[0]
         did = f"; contacts did {work:.6g} J" if np.isfinite(work) else ""
-        lines.append(("energy", f"{start:.6g} J to {end:.6g} J{did}"))
+        lines.append(("energy", f"{start:.6g} J to {end:.6g} J{did}{_unknown(trajectory)}"))
     lines.append(("events", _events(trajectory)))
     return "\n".join([f"trajectory of {n} records", *(f"  {name:<13}{text}" for name, text in lines)])
+
+
+def _residuals(trajectory: Trajectory) -> str:
+    """How well the laws were met, in one line."""
+    worst = (
+        f"worst natural {np.max(trajectory.natural):.1e},"
+        f" natural_scaled {np.max(trajectory.natural_scaled):.1e}"
+    )
+    if not trajectory.relaxed:
+        return worst
+    only = trajectory.scheme != "composite"
+    return "none: relaxed, springs in place of the laws" if only else f"{worst}; relaxed in part"
+
+
+def _unknown(trajectory: Trajectory) -> str:
+    """Whose potential energy is missing from the energies."""
+    names = ", ".join(repr(s.name) for s in trajectory.model.systems if not s.potential_known)
+    return f"; potential of {names} unknown" if names else ""
 
 
 def _unusual(trajectory: Trajectory) -> dict[str, Any]:

@@ -11,7 +11,9 @@ import numpy as np
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
+from stickslip.schemes import registry
 from stickslip.schemes.step import Event, State, Step
+from stickslip.schemes.work import contact_work
 from stickslip.simulation import energy
 from stickslip.simulation.checkpoint import Checkpoint, Clock
 from stickslip.simulation.model import Model
@@ -97,7 +99,7 @@ class Trajectory:
     """The scheme's memory by name [any], shape (n, ...) each."""
     measures: dict[str, Array]
     """What else the scheme measured, by name with its unit [see the name], shape (n,) each; the largest since
-    the record before, NaN where it was not measured."""
+    the record before (contact work: the sum), NaN where it was not measured."""
     events: tuple[Event, ...]
     """What happened, in order."""
     scheme: str
@@ -139,6 +141,11 @@ class Trajectory:
         that resolves what happens within a step tells its work itself, or it is NaN: not known.
         """
         return self.derive("contact_work", self)
+
+    @property
+    def relaxed(self) -> bool:
+        """Whether the scheme put springs in the place of the laws, so that residuals certify nothing."""
+        return registry.is_relaxed(self.scheme, self.scheme_options)
 
     @property
     def energy(self) -> Array:
@@ -229,7 +236,7 @@ def derived(system: NonsmoothSystem, work: Array, before: float) -> Callable[[st
             steps[missing] = np.where(of.r[1:].any(axis=1), np.nan, 0.0)[missing]
         elif missing.any():
             impulses = np.where(missing[:, None], of.r[1:], 0.0)
-            found = energy.contact_work(system, of.t, of.h[1:], of.q, of.v, of.z, impulses)
+            found = contact_work(system, of.t, of.h[1:], of.q, of.v, of.z, impulses)
             steps[missing] = found[missing]
         return np.cumsum(np.concatenate([[before], steps]))
 

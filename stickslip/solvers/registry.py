@@ -4,14 +4,14 @@ The table holds names of modules, not modules: a solver is imported when it is a
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import Field, dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import ArrayLike
 
+from stickslip.options import Listed
 from stickslip.problem.sets import KINDS
 from stickslip.problem.solution import AnyProblem, Solution
 
@@ -30,15 +30,9 @@ class Solver(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One line of the table: where a solver is, and what it takes."""
+class Entry(Listed):
+    """One line of the table: where a solver is and what it accepts."""
 
-    name: str
-    """Name of the solver, everywhere the same."""
-    module: str
-    """Module of the class, imported on use."""
-    cls: str
-    """Name of the class."""
     accepts: frozenset[str]
     """Kinds of block it takes, out of `stickslip.problem.sets.KINDS`."""
     exact: bool = True
@@ -54,10 +48,6 @@ class Entry:
     licensed: bool = False
     """Whether its package wants a licence of its own, which only a solve finds out about."""
 
-    def load(self) -> Any:
-        """The class of the solver."""
-        return getattr(import_module(self.module), self.cls)
-
     @property
     def installed(self) -> bool:
         """Whether its package is there; it is looked for, not imported."""
@@ -69,16 +59,6 @@ class Entry:
         if not self.installed:
             return f'not installed: pip install "stickslip[{self.extra}]"'
         return "installed; needs a licence" if self.licensed else "available"
-
-    @property
-    def summary(self) -> str:
-        """First line of the docstring of the class."""
-        return (self.load().__doc__ or "").strip().splitlines()[0]
-
-    @property
-    def options(self) -> tuple[Field[Any], ...]:
-        """The options, as dataclass fields with doc, unit and range in their metadata."""
-        return fields(self.load())
 
 
 _SOLVERS = "stickslip.solvers."
@@ -161,10 +141,5 @@ def _made(name: str, given: tuple[str, ...], *values: Any) -> Solver:
 
 
 def _new(name: str, **options: Any) -> Solver:
-    found = entry(name)
-    known = [spec.name for spec in found.options]
-    for given in options:
-        if given not in known:
-            raise TypeError(f"{name} has no option {given!r}; it has: {', '.join(known)}")
-    solver: Solver = found.load()(**options)
+    solver: Solver = entry(name).make(**options)
     return solver

@@ -65,10 +65,10 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
             _motions(runs, nudged, driven, stepped, plan),
         ],
         {
-            "cam-series": cam_figures.series(runs),
-            "cam-states": cam_figures.states(runs),
-            "cam-attractors": cam_figures.attractors(driven, stepped, plan.skipped),
-            "cam-bifurcations": cam_figures.diagram(found),
+            "series": cam_figures.series(runs),
+            "states": cam_figures.states(runs),
+            "attractors": cam_figures.attractors(driven, stepped, plan.skipped),
+            "bifurcations": cam_figures.diagram(found),
         },
         {"diagram": [[rpm, gaps.tolist(), approach.tolist()] for rpm, gaps, approach in found]},
     )

@@ -98,6 +98,10 @@ class SecondOrderDynamics(Protocol):
     def potential(self, t: float, q: Array, z: Array) -> float:
         """Potential energy [J]; 0 where none is known."""
 
+    @property
+    def potential_known(self) -> bool:
+        """Whether `potential` is that of all forces but damping, gyroscopic ones and inputs."""
+
     def normalized(self, q: Array) -> Array:
         """q brought back to its manifold (unit quaternions) [m, -], shape (nq,); q itself without one."""
 

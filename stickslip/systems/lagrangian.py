@@ -111,6 +111,12 @@ class Lagrangian:
             return -float(self.F_ext.constant @ q)
         return 0.0
 
+    @property
+    def potential_known(self) -> bool:
+        """Whether it was given, or all forces are constant."""
+        steady = self.F_ext is None or self.F_ext.constant is not None
+        return self.potential_energy is not None or (self.F_int is None and steady)
+
     def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
         return z if self.z_update is None else self.z_update(t, q, v, z)
 
@@ -189,6 +195,12 @@ class LagrangianLinear(Lagrangian):
         if self.F_ext is not None and self.F_ext.constant is not None:
             energy -= float(self.F_ext.constant @ q)
         return energy
+
+    @property
+    def potential_known(self) -> bool:
+        """Whether it was given, or F_ext is constant and K symmetric."""
+        steady = self.F_ext is None or self.F_ext.constant is not None
+        return self.potential_energy is not None or (steady and bool(np.array_equal(self.K, self.K.T)))
 
     @property
     def is_compiled(self) -> bool:

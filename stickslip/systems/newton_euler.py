@@ -141,6 +141,13 @@ class NewtonEuler:
             return -float(force.constant @ q[:3])
         return 0.0
 
+    @property
+    def potential_known(self) -> bool:
+        """Whether it was given, or there is nothing but a constant force in the inertial frame."""
+        force = self.force_given
+        steady = force is None or (force.constant is not None and not self.force_in_body)
+        return self.potential_energy is not None or (steady and self.moment_given is None and self.K is None)
+
     def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
         return z if self.z_update is None else self.z_update(t, q, v, z)
 

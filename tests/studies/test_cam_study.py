@@ -19,7 +19,7 @@ def study(told: list[tuple[str, int, int]]) -> Study:
 
 
 def test_tables_and_figures(study: Study, told: list[tuple[str, int, int]]) -> None:
-    assert list(study.figures) == ["cam-series", "cam-states", "cam-attractors", "cam-bifurcations"]
+    assert list(study.figures) == ["series", "states", "attractors", "bifurcations"]
     assert [len(f.panels) for f in study.figures.values()] == [3, 4, 4, 2]
     assert told[-1][1] == told[-1][2]
     assert [done for _, done, _ in told] == list(range(len(told)))
