@@ -134,6 +134,23 @@ def arm(compiled: bool) -> ss.NonsmoothSystem:
     return ss.NonsmoothSystem([body], [wall])
 
 
+LC = ss.FirstOrderLinear("lc", A=[[0.0, -1e6], [1e2, 0.0]], x0=[10.0, 0.0])
+
+
+def diode() -> ss.NonsmoothSystem:
+    """The circuit of docs/circuits.md: L and C ring, a diode drains what is negative through a resistor."""
+    relation = ss.FirstOrderLinearRelation(C=[[1.0, 0.0]], D=[[100.0]], B=[[1e6], [0.0]])
+    return ss.NonsmoothSystem([LC], [ss.Interaction("diode", "lc", relation, ss.Complementarity())])
+
+
+def bent() -> ss.NonsmoothSystem:
+    """The same with a load that is not linear, Jacobians by differences."""
+    load = ss.FirstOrderType2(
+        h=lambda x, lam: [x[0] + 100.0 * lam[0] + 50.0 * np.tanh(lam[0])], g=lambda lam: [lam[0] * 1e6, 0.0]
+    )
+    return ss.NonsmoothSystem([LC], [ss.Interaction("load", "lc", load, ss.Complementarity())])
+
+
 def rate(make: Callable[[], ss.NonsmoothSystem], steps: int, h: float, **options: Any) -> float:
     """Most steps per second of processor time."""
     best = 0.0
@@ -173,7 +190,7 @@ def measured(quick: bool, python: str) -> Iterator[tuple[str, float, str]]:
     steps = 20_000 if quick else 100_000
     few = 2_000 if quick else 10_000
     phases = {"flight": 1e6, "rest": 0.0, "whole": 1.0}
-    peer = siconos(python, phases, steps)
+    peer = siconos(python, phases, steps // 2)
     for name, q0 in phases.items():
         ours = rate(lambda q0=q0: ball(True, q0), steps, H)
         beside = ""
@@ -187,7 +204,11 @@ def measured(quick: bool, python: str) -> Iterator[tuple[str, float, str]]:
     for title, make in (("chain of 10 balls", chain), ("double pendulum and wall, M(q)", arm)):
         yield f"{title}: compiled", rate(lambda make=make: make(True), steps // 5, H), ""
         yield f"{title}: plain", rate(lambda make=make: make(False), few // 5, H), ""
-    yield "RLC circuit with a diode, euler-moreau", scene("rlc-diode", few // 2), ""
+    scheme = ss.EulerMoreau(theta=0.5, gamma=0.5, relation="gamma")
+    yield "one diode: compiled march", rate(diode, steps, 2e-6, scheme=scheme), ""
+    yield "one diode, bent load: Newton, plain", rate(bent, few // 5, 2e-6, scheme=scheme), ""
+    for name in ("diode-bridge", "rlc-diode", "relay"):
+        yield f"{name}, euler-moreau", scene(name, steps), ""
     follower = scene("cam", steps // 2, H)
     yield "cam follower, h = 1e-4", follower, f"5 s in {5.0 / H / follower:.2f} s"
 

@@ -1,7 +1,9 @@
 """Small dense box problems -(A z + b) in N_[lower, upper](z): active sets, and the judge's measures.
 
 Newton's method on z = P(z - (A z + b) / |diag A|): who is at a bound is guessed, the others solve a linear
-system, and so on until nobody changes sides. It ends or it does not; then the problem is for the solvers.
+system, and so on until nobody changes sides. Who stands at its bound, to rounding, keeps its side.
+Where that goes round in circles, one component at a time changes sides, the last that wants to (Murty 1974).
+It ends or it does not; then the problem is for the solvers.
 """
 
 import math
@@ -23,8 +25,12 @@ from stickslip.kernels.residuals import (
     WORST,
 )
 
-ROUNDS = 30
+ROUNDS = 40
 """Most active sets that are tried."""
+TOGETHER = 15
+"""In so many of them all components that want to change sides do; after that one at a time."""
+TIE = 1e-13
+"""Distance from a bound, over the largest component, that is rounding."""
 LOW, HIGH, FREE = 0, 1, 2
 
 
@@ -51,15 +57,19 @@ def solve(A, b, lower, upper, tolerance, z, w):
             if rounds > 1:
                 return measures, rounds, False
             continue
-        changed = False
-        for i in range(n):
+        changed, tie = False, TIE * largest(z)
+        for i in range(n - 1, -1, -1):
             trial, now = z[i] - rho[i] * w[i], FREE
             if trial <= lower[i]:
                 now = LOW
             elif trial >= upper[i]:
                 now = HIGH
+            if side[i] >= 0 and min(abs(trial - lower[i]), abs(trial - upper[i])) <= tie:
+                now = side[i]
             changed = changed or now != side[i]
             side[i] = now
+            if changed and rounds > TOGETHER:
+                break
         if not changed or not follow(A, b, lower, upper, side, J, x, z):
             return measures, rounds, False
 
@@ -69,6 +79,7 @@ def follow(A, b, lower, upper, side, J, x, z):
     """z <- at its bounds as `side` says, the others solving their rows; false where those are singular."""
     n, m = b.shape[0], 0
     for i in range(n):
+        z[i] = 0.0
         if side[i] != FREE:
             z[i] = lower[i] if side[i] == LOW else upper[i]
     for i in range(n):
@@ -84,12 +95,23 @@ def follow(A, b, lower, upper, side, J, x, z):
             m += 1
     if m > 0 and not lu_solve(J, x, m):
         return False
-    m = 0
+    m, tie = 0, TIE * max(largest(x[:m]), largest(z))
     for i in range(n):
         if side[i] == FREE:
-            z[i] = x[m]
+            z[i], inside = x[m], min(max(x[m], lower[i]), upper[i])
+            if abs(z[i] - inside) <= tie:
+                z[i] = inside
             m += 1
     return True
+
+
+@jit
+def largest(x):
+    """Largest size of a component."""
+    out = 0.0
+    for i in range(x.shape[0]):
+        out = max(out, abs(x[i]))
+    return out
 
 
 @jit

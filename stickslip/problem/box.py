@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from stickslip.problem.checks import Array, ProblemError, finite, flat, floats, sparse
+from stickslip.problem.checks import Array, ProblemError, finite, flat, floats, frozen, sparse
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +42,13 @@ class BoxProblem:
                 f"bounds of component {i} are [{self.lower[i]}, {self.upper[i]}];"
                 " they must hold lower <= upper and a finite point"
             )
+
+    @classmethod
+    def unchecked(cls, A: Array, b: Array, lower: Array, upper: Array) -> "BoxProblem":
+        """The same without checks, for data made inside the house: finite arrays of the right shapes."""
+        problem = object.__new__(cls)
+        problem.__dict__.update(A=frozen(A), b=frozen(b), lower=lower, upper=upper)
+        return problem
 
     @property
     def size(self) -> int:

@@ -16,7 +16,7 @@ from stickslip.problem.checks import Array
 from stickslip.scenes.parameters import number
 from stickslip.scenes.scenario import Fact, Scenario
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
+from stickslip.systems.first_order import FirstOrderLinear
 from stickslip.systems.first_order_relations import FirstOrderLinearRelation
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
@@ -172,11 +172,8 @@ def sliding_mode(
     push, h = number("push", push, "m/s²", above=-level, below=level), number("h", h, "s", above=0.0)
     until = number("until", until, "s", above=0.0)
     x0 = np.array([1.0, 0.0])
-    plant = FirstOrder(
-        "plant",
-        f=lambda t, x: np.array([x[1], push * math.sin(3.0 * t)]),
-        df_dx=[[0.0, 1.0], [0.0, 0.0]],
-        x0=x0,
+    plant = FirstOrderLinear(
+        "plant", A=[[0.0, 1.0], [0.0, 0.0]], b=lambda t: [0.0, push * math.sin(3.0 * t)], x0=x0
     )
     relation = FirstOrderLinearRelation(C=[[slope, 1.0]], B=[[0.0], [1.0]])
     system = NonsmoothSystem([plant], [Interaction("switch", "plant", relation, Relay(level))])

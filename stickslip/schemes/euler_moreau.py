@@ -5,15 +5,19 @@ relation at k + gamma, and its midpoint variant (9.7). The multipliers lam are n
 scaled with h, and bounds hold for them as they stand.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from stickslip.options import Options, option
+from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import Solution
+from stickslip.schemes.euler_moreau_march import march
 from stickslip.schemes.euler_moreau_newton import Begin, Carried, Weights, carried
 from stickslip.schemes.euler_moreau_parts import parts
+from stickslip.schemes.march import March
 from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import NonsmoothSystem
@@ -87,6 +91,13 @@ class EulerMoreau(Options, Scheme):
             self.levels(system), arrays(lam=lam, r=r, started=[1.0]), tuple(solves), newton,
             reason="; ".join(reasons),
         )  # fmt: skip
+
+    def march(
+        self, system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int, tolerance: float,
+        times: Sequence[float] | Array | None = None,
+    ) -> March | None:  # fmt: skip
+        """At most `steps` steps in one compiled call; None where that cannot be (`euler_moreau_march.py`)."""
+        return march(self._weights, self.newton_tolerance, system, state, memory, h, steps, tolerance, times)
 
     @property
     def _weights(self) -> Weights:

@@ -23,12 +23,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.kernels.march_flow import NOTHING
 from stickslip.problem.checks import Array
 from stickslip.problem.solution import Solution
 from stickslip.schemes.euler_moreau_parts import Factors, Part, Tie
 from stickslip.schemes.step import Solver
 from stickslip.systems.derivatives import differences
 from stickslip.systems.quantities import ModelError
+
+LENGTHS = 16
+"""Most lengths of steps and weights for which a part remembers its matrices."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,8 @@ def carried(
         x, lam, y = point.x - s, point.lam, point.y
         if part.K is not None:
             b = point.y - linear.C @ s - linear.A @ point.lam
+            if not np.isfinite(b).all():
+                return Carried(point, solves, newton, f"Newton's loop cannot go on: {step.fault(point)}")
             solution = solver.solve(part.problem(linear.A, b), guess=point.lam)
             solves, lam, y = (solution,), solution.r, solution.u
             x = x + linear.reach @ (lam - point.lam)
@@ -196,7 +202,19 @@ class _Step:
         return Point(x, lam, r, y, R)
 
     def linearised(self, point: Point) -> Linearised:
-        """The equations linearised at an iterate, assembled block by block."""
+        """The equations linearised at an iterate; where they are the same everywhere, made once."""
+        part, key = self.part, (self.begin.h, self.weights)
+        if not part.constant:
+            return self._assembled(point)
+        found: Linearised | None = part.kept.get(key)
+        if found is None:
+            if len(part.kept) >= LENGTHS:
+                part.kept.clear()
+            found = part.kept[key] = self._assembled(point)
+        return found
+
+    def _assembled(self, point: Point) -> Linearised:
+        """The equations linearised at an iterate, block by block."""
         begin, weights, part = self.begin, self.weights, self.part
         n, m, h = point.x.shape[0], point.lam.shape[0], begin.h
         moved = point.x - begin.x
@@ -321,4 +339,4 @@ class _Step:
 
 
 def _over(a: float, b: float) -> float:
-    return 0.0 if a == 0.0 else float(a / b) if b > 0.0 else np.inf
+    return 0.0 if a <= NOTHING else float(a / b) if b > 0.0 else np.inf

@@ -4,19 +4,21 @@ Each part is a problem of its own. Within it the matrix of the mixed problem is 
 block by block (Siconos Developer's Notes 2017, (1.15) and (1.16)).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.linalg import lapack
 
 from stickslip.kernels import cones
 from stickslip.problem.box import BoxProblem
-from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.checks import Array, IntArray, frozen
 from stickslip.problem.contact import ContactProblem, Level
 from stickslip.problem.sets import ProductSet
 from stickslip.schemes.problems import coupled
 from stickslip.systems.dynamics import FirstOrderDynamics
+from stickslip.systems.first_order import FirstOrder
 from stickslip.systems.system import Bound, NonsmoothSystem, Place
 
 
@@ -60,6 +62,10 @@ class Part:
     """Lower bounds of the multipliers [unit of lam], shape (m,); None where some blocks are cones."""
     upper: Array | None
     """Upper bounds of the multipliers [unit of lam], shape (m,); None where some blocks are cones."""
+    constant: bool
+    """Whether masses and all Jacobians depend on nothing, so that they need not be asked for again."""
+    kept: dict[Any, Any] = field(default_factory=dict)
+    """What was made of them, by the length of a step and its weights."""
 
     @property
     def names(self) -> str:
@@ -70,7 +76,7 @@ class Part:
     def problem(self, A: Array, b: Array) -> BoxProblem | ContactProblem:
         """Find lam with -(A lam + b) in the normal cone of K at lam (friction cones: De Saxcé's law)."""
         if self.lower is not None and self.upper is not None:
-            return BoxProblem(A, b, self.lower, self.upper)
+            return BoxProblem.unchecked(A, b, self.lower, self.upper)
         assert self.K is not None
         return ContactProblem(A, b, self.K, level=Level.POSITION)  # type: ignore[arg-type]
 
@@ -109,9 +115,18 @@ def _part(system: NonsmoothSystem, numbers: tuple[int, ...], bounds: list[Bound]
     lower = upper = None
     if K is not None and not (K.kind == cones.FRICTION).any():
         sizes = np.diff(K.offset)
-        lower, upper = np.repeat(K.lower, sizes), np.repeat(K.upper, sizes)
+        lower, upper = frozen(np.repeat(K.lower, sizes)), frozen(np.repeat(K.upper, sizes))
     indices = np.concatenate(lam) if lam else np.zeros(0, np.int64)
-    return Part(tuple(flows), tuple(ties), x, indices, K, lower, upper)
+    constant = all(_constant(f.system) for f in flows) and all(b.flow.constant for b in bounds)
+    return Part(tuple(flows), tuple(ties), x, indices, K, lower, upper, constant)
+
+
+def _constant(system: FirstOrderDynamics) -> bool:
+    """Whether M and ∂f/∂x of a system depend on nothing."""
+    if not isinstance(system, FirstOrder):
+        return False
+    slopes = (one for one in (system.df_dx, system.dinput_dx) if one is not None)
+    return system.M.constant is not None and all(one.constant is not None for one in slopes)
 
 
 class Factors:

@@ -30,15 +30,15 @@ class March:
     t: Array
     """Times [s], shape (steps,)."""
     q: Array
-    """Coordinates [m, rad], shape (steps, nq)."""
+    """Coordinates, states x of first-order systems [m, rad, or any], shape (steps, nq)."""
     v: Array
     """Velocities [m/s, rad/s], shape (steps, nv)."""
     z: Array
     """Discrete parameters [any], shape (steps, nz)."""
     r: Array
-    """Impulses over each step [N s], shape (steps, size)."""
+    """Impulses over each step [N s], lam in first order, shape (steps, size)."""
     u: Array
-    """Velocities of the outputs [m/s], shape (steps, size)."""
+    """What the laws constrained: velocities of the outputs [m/s], y in first order, shape (steps, size)."""
     y: Array
     """Outputs [m, rad], shape (steps, size)."""
     active: BoolArray
@@ -57,14 +57,11 @@ class March:
     """Newton iterations [-], shape (steps,)."""
     state: State
     """At the end of the last step; the start if there is none."""
+    memories: Memory
+    """The scheme's memory after each step by name [any], shape (steps, ...) each."""
 
     def __len__(self) -> int:
         return self.t.shape[0]
-
-    @property
-    def memories(self) -> Memory:
-        """The scheme's memory after each step by name [any], shape (steps, ...) each."""
-        return {"r": self.r, "y": self.y}
 
     @property
     def memory(self) -> Memory:
@@ -111,6 +108,7 @@ def march(
     return March(
         clock[ends], q[ends], v[ends], z[ends], r[ends], u[:done], y[ends], active[:done], forecast[:done],
         np.ones(done, np.bool_), natural[:done], scaled[:done], iterations[:done], newton[:done], last,
+        {"r": r[ends], "y": y[ends]},
     )  # fmt: skip
 
 

@@ -106,6 +106,7 @@ class Recorder:
         starts = np.concatenate([[0], ends + 1])
         starts = starts[starts < n]
         found = {name: values[ends] for name, values in rows.items()}
+        lam, last = found["r"], rows["r"][-1]
         for reduce, names in (
             (np.add, ("r", "iterations", "newton", "work")),
             (np.maximum, ("natural", "natural_scaled")),
@@ -118,6 +119,8 @@ class Recorder:
                     total[0] = reduce(getattr(self._sums, name), total[0])
                 found[name] = total[: len(ends)]
                 rows[name] = total[-1]
+        values = self.model.values
+        found["r"], rows["r"] = np.where(values, lam, found["r"]), np.where(values, last, rows["r"])
         self._sums = None
         if len(starts) > len(ends):
             self._sums = Sums(
