@@ -17,6 +17,8 @@ from stickslip.systems.system import Bound
 
 SHORTEST = 10.0 * float(np.finfo(float).eps)
 """Relative to the time, what is too short to be integrated."""
+VANISHED = 1e-3
+"""A mass that has fallen to this part of what it was is why an integrator's steps have become too short."""
 
 
 class Run:
@@ -82,6 +84,7 @@ class Run:
             message = integrator.step()
             if integrator.status == "failed" or not np.isfinite(integrator.y).all():
                 self.at.system.explain(self.at.t, self.at.q, self.at.v, self.at.z)
+                self._explain_masses(flow, float(integrator.t), np.array(integrator.y))
                 raise ModelError(
                     f"event-driven: at t = {integrator.t:.9g} s, {options.method} cannot go on: {message}"
                 )
@@ -106,6 +109,17 @@ class Run:
                 )
         self._arrive(flow, end, np.array(integrator.y))
         return None
+
+    def _explain_masses(self, flow: Flow, t: float, state: Array) -> None:
+        """A ModelError that names the system whose mass matrix is what the integrator cannot pass."""
+        q = state[: flow.nq]
+        for body, place in self.at.system.mechanical:
+            M = body.mass(t, q[place.q], self.at.z[place.z])
+            largest = np.abs(body.mass(self.at.t, self.at.q[place.q], self.at.z[place.z])).max()
+            if not np.isfinite(M).all() or np.linalg.eigvalsh(M)[0] <= VANISHED * largest:
+                raise ModelError(
+                    f"system {body.name!r}: at t = {t:.9g} s, M turns singular or is not positive definite"
+                )
 
     def _arrive(self, flow: Flow, t: float, state: Array) -> None:
         nq, nv = flow.nq, flow.nv

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from stickslip.kernels import cones
 from stickslip.options import Options, check, option
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
@@ -30,6 +31,8 @@ from stickslip.systems.system import NonsmoothSystem, Place
 
 ROUNDS = 10
 """Most times that a step is done again by the combined projection."""
+APART = 1e-3
+"""A joint that is further open than this at the start [m, rad] is a mistake in q0 and no drift."""
 PATTERNS = 1000
 """Most sets of active blocks that are remembered."""
 
@@ -133,6 +136,8 @@ class MoreauJean(Options, Scheme):
         for one in system.interactions:
             lam, q, z = np.zeros(one.law.size), state.q[one.q], state.z[one.z]
             y[one.components] = one.mechanical.y(state.t, q, lam, z)
+        if self.projection == "none":
+            require_joints(system, y, state.t)
         return arrays(r=np.zeros(system.size), y=y)
 
     def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
@@ -360,3 +365,18 @@ def _explain(system: NonsmoothSystem, state: State, flat: Flat) -> None:
     if np.isfinite(flat.q).all() and np.isfinite(flat.v).all():
         system.explain(flat.t, flat.q, flat.v, flat.z)
     raise ModelError(f"the step from t = {state.t:.9g} s is not finite; take a smaller h")
+
+
+def require_joints(system: NonsmoothSystem, y: Array, t: float) -> None:
+    """A ModelError that names a joint which is open at the start: a law on velocities would keep it so."""
+    for one in system.interactions:
+        K, part = one.law.K, y[one.components]
+        if one.mechanical.compliant:
+            continue
+        for i in np.flatnonzero(K.kind == cones.FREE):
+            gap = float(np.abs(part[K.offset[i] : K.offset[i + 1]]).max())
+            if gap > APART:
+                raise ModelError(
+                    f"interaction {one.name!r}: at t = {t:.9g} s, y is {gap:.3g} away from 0, where its law"
+                    ' wants it; begin where it holds, or give projection="direct"'
+                )

@@ -11,6 +11,7 @@ import numpy as np
 from stickslip.kernels import cones
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
+from stickslip.schemes.moreau_jean_motion import require_positive
 from stickslip.schemes.step import State
 from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Bound, NonsmoothSystem
@@ -135,6 +136,8 @@ class Tangent:
         for body, place in system.mechanical:
             of, to = (q[place.q], v[place.v], z[place.z]), place.v
             M = body.mass(state.t, state.q[place.q], z[place.z])
+            if not body.constant_mass:
+                require_positive(body.name, state.t, M)
             F = around.force * body.force(t, *of)
             A = M
             if theta > 0.0:
