@@ -8,8 +8,8 @@ when group g of its friction cone slips.
 rho (n,) augmentation [kg], one per component and the same within a group; r, u (n,);
 F (n,), written on block i only; A, B (dmax, dmax), written on their leading d rows and columns.
 
-Alart & Curnier 1991, Jean & Moreau 1987, as in seed 004, chapter 16; the projection on the cone and
-Fischer–Burmeister with De Saxcé's shifted velocity are in `cone_maps.py`.
+Alart & Curnier 1991, Jean & Moreau 1987, as in the Siconos Developer's Notes 2017, chapter 16; the
+projection on the cone and Fischer–Burmeister with De Saxcé's shifted velocity are in `cone_maps.py`.
 """
 
 from stickslip.kernels import cones

@@ -1,7 +1,8 @@
 """One 3D Coulomb contact by damped Newton on Alart & Curnier's function.
 
 F(r) = r - (max(x_N, 0), P_D(mu max(x_N, 0))(x_T)), x = r - rho u (Alart & Curnier 1991; the
-generalised Jacobian as in seed 004, (16.6)-(16.16)), rho_N = 1 / W_NN and rho_T = 1 / W_TT in the mean.
+generalised Jacobian as in the Siconos Developer's Notes 2017, (16.6)-(16.16)), rho_N = 1 / W_NN and
+rho_T = 1 / W_TT in the mean.
 The step is halved until |F| falls. F is not smooth and a descent may end where it is no solution:
 the error returned says so.
 """

@@ -1,4 +1,6 @@
-"""One 3D Coulomb contact by the quartic of the sliding direction: seed 004, chapter 15, with its errata.
+"""One 3D Coulomb contact by the quartic of the sliding direction.
+
+Siconos Developer's Notes 2017, chapter 15, with its misprints put right.
 
 A sliding impulse r_T = s (cos theta, sin theta) lies on the conic s = p / (1 + e cos(theta - phi)),
 where the plane u_N = 0 cuts the cone (15.5), and u_T is parallel to it, which in theta is

@@ -1,7 +1,7 @@
-"""The box on an inclined plane of seed 000: formulations × solvers, beside its printed numbers.
+"""The box on an inclined plane of a GAMS post of 2014: formulations × solvers, beside its printed numbers.
 
 A box of 1 kg on four corner contacts, h = 1e-3 s, mu = 1, on a plane at 0 and at 25 degrees (the data
-that give the printed digits), and sliding at 25 degrees with mu = 0.3, which the seed lacks and where the
+that give the printed digits), and sliding at 25 degrees with mu = 0.3, which the post lacks and where the
 formulations part: the exact normal force is 9.81 cos 25, that of the convex relaxation is larger.
 """
 
@@ -78,7 +78,7 @@ PRINTED = {
     "flat": (incline_printed.FLAT_NORMAL, incline_printed.FLAT_TANGENTIAL),
     "sticking": (incline_printed.SLOPE_NORMAL, incline_printed.SLOPE_TANGENTIAL),
 }
-"""Normal and tangential forces of the seed, by case [N]."""
+"""Normal and tangential forces of the post, by case [N]."""
 
 
 def run(quick: bool = False, progress: Progress | None = None) -> Study:

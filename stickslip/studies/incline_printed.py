@@ -1,4 +1,4 @@
-"""The tables of seed 000 as printed ("Complementarity frictional contact in GAMS", May 2014).
+"""The tables of the GAMS post as printed ("Complementarity frictional contact in GAMS", May 2014).
 
 Forces on the whole box [N]. A cell that was not run is printed as 0 there and is None here; the support
 table there says which these are (its "miles, path: dual nlp YES" has no result).

@@ -55,7 +55,8 @@ def _line(axes: Any, panel: Panel, x: Any, y: Any, style: str, colour: str) -> A
         y = np.where(np.isfinite(y), np.maximum(y, ZERO), np.nan)
     if style == "o":
         return axes.plot(x, y, "o", color=colour, markersize=2.0)[0]
-    mark = {"marker": "."} if len(x) <= 60 and not panel.steps else {}
+    few = len(x) <= 60 and not panel.steps and style in ("-", "--", "-.", ":")
+    mark = {"marker": "."} if few else {}
     drawn = "steps-post" if panel.steps else "default"
     return axes.plot(x, y, style, color=colour, drawstyle=drawn, **mark)[0]
 

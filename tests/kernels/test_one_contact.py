@@ -160,7 +160,7 @@ def test_degenerate_cases_of_the_quartic(name, case):
     np.testing.assert_allclose(r, exact, rtol=1e-10, atol=1e-10 * np.abs(exact).max())
 
 
-def test_the_quartic_is_that_of_the_seed_with_its_errata():
+def test_the_quartic_is_that_of_the_notes_without_their_misprints():
     """(15.16) for W_TT = diag(d1, d2), corrected: e in front of the cosines of C, a = -M_1 / mu."""
     W, q, mu = np.array([[2.0, 0.4, -0.3], [0.4, 1.0, 0], [-0.3, 0, 1.7]]), np.array([-1.0, 3.0, 2.0]), 0.5
     p, phi = -mu * q[0] / W[0, 0], math.atan2(W[0, 2], W[0, 1])

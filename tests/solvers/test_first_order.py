@@ -16,7 +16,7 @@ INNER = ("apgd", "bb", "nsgs", "admm")
 SLOPE = np.radians(25.0)
 BOX = ss.ContactProblem(np.eye(3), [-9.81 * np.cos(SLOPE), 9.81 * np.sin(SLOPE), 0.0], ss.coulomb([0.3]))
 N_EXACT, N_RELAXED = 8.890879391, 9.81 * (np.cos(SLOPE) + 0.3 * np.sin(SLOPE)) / (1 + 0.3**2)
-"""Errata of seed 000: N of Coulomb's law and of its relaxation, 9.2978, at 25 degrees, mu = 0.3."""
+"""N of Coulomb's law and of its relaxation, 9.2978, at 25 degrees, mu = 0.3."""
 
 
 def random_problem(seed, K=None):
@@ -69,7 +69,7 @@ def test_units_change_nothing(name):
 
 @pytest.mark.parametrize("inner", INNER)
 def test_the_s_loop_contracts_as_it_should(inner):
-    """One block on a slope: by mu²/(1 + mu²) = 0.0826 each time, to N = 9.81 cos 25 (errata of seed 000)."""
+    """One block on a slope: by mu²/(1 + mu²) = 0.0826 each time, to N = 9.81 cos 25."""
     solution = ss.solve(BOX, "s-loop", inner=inner, tolerance=1e-11, accuracy=1e-4).or_raise()
     assert solution.r[0] == pytest.approx(N_EXACT, abs=1e-9)
     assert solution.r[1] == pytest.approx(-0.3 * N_EXACT, abs=1e-9)

@@ -1,4 +1,4 @@
-"""The interior point on split cones: closed forms, other solvers, the seed's counts, and hard inputs."""
+"""The interior point on split cones: closed forms, other solvers, counts of Nguyen 2021, hard inputs."""
 
 import numpy as np
 import pytest
@@ -115,7 +115,7 @@ def test_the_default_takes_every_kind_of_block_and_keeps_the_shift_where_it_can(
 
 @pytest.mark.parametrize(("contacts", "most"), [(10, 13), (100, 18), (351, 20)])
 def test_iterations_grow_little_with_the_number_of_contacts(contacts, most):
-    """About 11, 15 and 17 in the seed's problems with the right corrector; 46 to 58 without one."""
+    """About 11, 15 and 17 in the problems of Nguyen 2021 with the right corrector; 46 to 58 without one."""
     problem = make("packing", spheres=round(contacts / 2.77), mu_roll=1e-3, velocity=0.02)
     scaled = trace(problem, "nt-f", tolerance=1e-10)
     assert scaled.converged

@@ -65,7 +65,7 @@ def test_tables_stand_beside_the_printed_ones(study):
     assert rows["apgd"][column] == pytest.approx(rows["closed form"][column], abs=1e-9)
     assert rows["printed: conopt"][column] == 8.890880015
     assert rows["printed: pathnlp"][column] is None
-    assert "not run" in normal.text()[-1], "what the seed prints as 0 was not run"
+    assert "not run" in normal.text()[-1], "what the post prints as 0 was not run"
     assert not any(row[0].startswith("printed") for row in table(study, "Normal force [N], sliding").rows)
 
 

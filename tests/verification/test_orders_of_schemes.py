@@ -76,7 +76,9 @@ def test_the_error_of_the_event_driven_scheme_is_that_of_its_integrator():
     for h in (0.2, 0.05):
         assert oscillation_error("event-driven", h) < 1e-9
         assert bounce_error("event-driven", h, STARTS[:2]) < 1e-10
-    coarse, fine = (oscillation_error(ss.EventDriven(method="RK45", rtol=r, atol=r), 1.0) for r in (1e-4, 1e-8))
+    coarse, fine = (
+        oscillation_error(ss.EventDriven(method="RK45", rtol=r, atol=r), 1.0) for r in (1e-4, 1e-8)
+    )
     assert fine < 1e-2 * coarse
 
 

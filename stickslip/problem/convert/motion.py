@@ -21,7 +21,7 @@ where something slides or opens, and rows keep their size at contacts that hardl
 at contacts that touch without force.
 
 The relaxation replaces u_N by u_N - sum_k mu_k |u_k|, which is what the equations of motion of
-seed 000 solve; its norm has no derivative where a contact sticks and is smoothed.
+the GAMS models of 2014 solve; its norm has no derivative where a contact sticks and is smoothed.
 
 r is not unique where contacts are redundant: solvers must bear a singular Jacobian.
 """

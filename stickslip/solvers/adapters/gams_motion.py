@@ -6,7 +6,7 @@
     (mu_k r_N)² - |r_k|² >= 0                      ⟂ sigma_k >= 0
 
 with u = H' v + u_bias; free blocks have u = 0, the others -u in the normal cone of their bounds. `relaxed`
-subtracts sum_k mu_k (√(|u_k|² + eps²) - eps) from u_N, as seed 000 does (eps is ours:
+subtracts sum_k mu_k (√(|u_k|² + eps²) - eps) from u_N, as the models of 2014 do (eps is ours:
 without it the derivative does not exist where a contact sticks). Its stationarity of friction,
 u_k + 2 beta r_k = 0, has no solution at a contact that opens; multiplied by mu_k r_N it has.
 

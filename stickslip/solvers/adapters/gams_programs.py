@@ -2,9 +2,9 @@
 
     min ½ x'P x + c'x   over x and s,   A x + b - s = 0,   s_nonnegative >= 0,   cones as in `smooth`
 
-the dual and primal models of seed 000 at once, with its `modtype` as `form`. y are the
-marginals of the linear rows, mended: CPLEX, Xpress and COPT give none of QCPs, the others poor ones at the
-tip of a cone.
+the dual and primal models of "Complementarity frictional contact in GAMS" (2014) at once, with its `modtype`
+as `form`. y are the marginals of the linear rows, mended: CPLEX, Xpress and COPT give none of QCPs, the
+others poor ones at the tip of a cone.
 """
 
 from functools import partial
