@@ -137,16 +137,16 @@ class _Part:
         self.index = np.concatenate([np.arange(p.v.start, p.v.stop) for p in places.values()])
         self.stiffness: list[Stiffness] = []
         self.frequency, self.near = 0.0, False
+        self.damping = 0.0
+        """Fastest rate c / m of a damper that is struck [1/s]: a substep longer than m / c overshoots."""
 
     def carry(self, h: float) -> None:
         """The step, in as many substeps as the springs want."""
         self._springs(h)
         count = self.scheme.substeps
         if count == 0:
-            half = np.pi / self.frequency if self.frequency > 0.0 else np.inf
-            count = (
-                int(min(max(1.0, np.ceil(self.scheme.points * h / half)), MOST_SUBSTEPS)) if self.near else 1
-            )
+            wanted = max(self.scheme.points * h * self.frequency / np.pi, h * self.damping, 1.0)
+            count = int(min(np.ceil(wanted), MOST_SUBSTEPS)) if self.near else 1
         t = self.run.state.t
         for k in range(count):
             self._substep(t + k * (h / count), h / count, 0)
@@ -186,6 +186,9 @@ class _Part:
                 self.near = True
                 fastest = float(np.sqrt(scheme.stiffness * np.asarray(W)[acts].max()))
                 self.frequency = max(self.frequency, fastest)
+                struck = acts & (u < -2.0 * h * np.abs(rows @ fall))
+                rates = self.stiffness[-1].c * np.asarray(W)
+                self.damping = max(self.damping, float(rates[struck].max(initial=0.0)))
 
     def _stiffness(self, one: Bound, mass: Array) -> Stiffness:
         """Damping of each component from its effective mass 1 / W_ii [kg]."""

@@ -134,3 +134,10 @@ def test_names_and_parameters() -> None:
 def test_bad_parameters_are_named(name: str, parameters: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         runs.make(name, **parameters)
+
+
+@pytest.mark.parametrize("e", [0.0, 0.3, 0.7])
+def test_the_ball_on_springs(e: float) -> None:
+    """The same model with the scheme changed: what springs and dampers give, in closed form."""
+    scenario = runs.make("bouncing-ball", e=e, h=2e-4)
+    shows(scenario, run(scenario, "compliant"))

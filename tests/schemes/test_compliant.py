@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+import stickslip as ss
 from stickslip.laws import Box, Equality, NewtonImpact, PoissonImpact, Relay
 from stickslip.problem.contact import Level
 from stickslip.schemes.compliant import Compliant
@@ -207,3 +208,14 @@ def test_nan_is_named() -> None:
     body = Lagrangian("ball", M=1.0, q0=1.0, F_ext=lambda t: [math.nan if t > 0.05 else 0.0])
     with pytest.raises(ModelError, match=r"system 'ball': at t = 0\.055.*F_ext is not finite"):
         run(NonsmoothSystem([body]), 1.0, 0.01)
+
+
+@pytest.mark.parametrize("h", [1e-3, 1e-4])
+def test_a_strong_damper_does_not_overshoot(h) -> None:
+    """With e = 0 the damper is far above critical: substeps follow m / c while it is struck."""
+    one = ss.Lagrangian("ball", M=1.0, q0=1.0, F_ext=-9.81)
+    floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q, 1.0), ss.NewtonImpact(e=0.0))
+    run = ss.simulate(ss.NonsmoothSystem([one], [floor]), until=0.5, h=h, scheme="compliant")
+    after = run.t > 0.46
+    assert np.abs(run.v[after]).max() < 0.05
+    assert run.q.max(initial=-1.0, where=after[:, None]) < 1e-6
