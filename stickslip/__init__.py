@@ -47,7 +47,6 @@ _HOME = {
     "stickslip.laws": (
         "Box", "Complementarity", "Equality", "Mixed", "NewtonImpact", "PoissonImpact", "Relay",
     ),
-    "stickslip.systems.quantities": ("ModelError",),
     "stickslip.systems.first_order": ("FirstOrder", "FirstOrderLinear"),
     "stickslip.systems.first_order_relations": (
         "FirstOrderLinearRelation", "FirstOrderRelation", "FirstOrderType1", "FirstOrderType2",
@@ -67,7 +66,8 @@ _HOME = {
     "stickslip.systems.first_order_view": ("first_order",),
     "stickslip.systems.relative_degree": ("relative_degree",),
     "stickslip.systems.system": ("Interaction", "NonsmoothSystem"),
-    "stickslip.schemes.step": ("Event", "Scheme", "State", "Step"),
+    "stickslip.state": ("ModelError", "State"),
+    "stickslip.schemes.step": ("Event", "Scheme", "Step"),
     "stickslip.schemes.moreau_jean": ("MoreauJean",),
     "stickslip.schemes.euler_moreau": ("EulerMoreau",),
     "stickslip.schemes.schatzman_paoli": ("SchatzmanPaoli",),
@@ -118,10 +118,11 @@ if TYPE_CHECKING:
     from stickslip.schemes.event_driven import EventDriven
     from stickslip.schemes.moreau_jean import MoreauJean
     from stickslip.schemes.schatzman_paoli import SchatzmanPaoli
-    from stickslip.schemes.step import Event, Scheme, State, Step
+    from stickslip.schemes.step import Event, Scheme, Step
     from stickslip.simulation.checkpoint import Checkpoint
     from stickslip.simulation.trajectory import SimulationFailure, Trajectory
     from stickslip.solvers.existence import existence
+    from stickslip.state import ModelError, State
     from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
     from stickslip.systems.first_order_relations import (
         FirstOrderLinearRelation,
@@ -153,7 +154,6 @@ if TYPE_CHECKING:
         SphereSphere,
         Touch,
     )
-    from stickslip.systems.quantities import ModelError
     from stickslip.systems.relative_degree import relative_degree
     from stickslip.systems.system import Interaction, NonsmoothSystem
 

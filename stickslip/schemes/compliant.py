@@ -21,9 +21,9 @@ from stickslip.options import Options, iterations_option, option
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
 from stickslip.schemes.compliant_forces import Stiffness, forces, ratio_of, stored
-from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
+from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.state import ModelError, State
 from stickslip.systems.dynamics import SecondOrderDynamics
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Bound, NonsmoothSystem, Place
 
 HALVINGS = 8

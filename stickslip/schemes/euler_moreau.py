@@ -18,8 +18,8 @@ from stickslip.schemes.euler_moreau_march import march
 from stickslip.schemes.euler_moreau_newton import Begin, Carried, Weights, carried
 from stickslip.schemes.euler_moreau_parts import parts
 from stickslip.schemes.march import March
-from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
-from stickslip.systems.quantities import ModelError
+from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.state import ModelError, State
 from stickslip.systems.system import NonsmoothSystem
 
 

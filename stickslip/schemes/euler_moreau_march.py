@@ -17,7 +17,8 @@ from stickslip.schemes.euler_moreau_newton import Weights
 from stickslip.schemes.euler_moreau_parts import Factors, Part, parts
 from stickslip.schemes.march import March
 from stickslip.schemes.quick import SMALL
-from stickslip.schemes.step import Memory, State, frozen_state
+from stickslip.schemes.step import Memory, frozen_state
+from stickslip.state import State
 from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
 from stickslip.systems.first_order_relations import Linear
 from stickslip.systems.quantities import Quantity

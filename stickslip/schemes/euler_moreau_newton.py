@@ -28,8 +28,8 @@ from stickslip.problem.checks import Array
 from stickslip.problem.solution import Solution
 from stickslip.schemes.euler_moreau_parts import Factors, Part, Tie
 from stickslip.schemes.step import Solver
+from stickslip.state import ModelError
 from stickslip.systems.derivatives import differences
-from stickslip.systems.quantities import ModelError
 
 LENGTHS = 16
 """Most lengths of steps and weights for which a part remembers its matrices."""

@@ -19,9 +19,9 @@ from stickslip.schemes.event_driven_decisions import Decisions
 from stickslip.schemes.event_driven_run import Run
 from stickslip.schemes.event_driven_standing import Standing
 from stickslip.schemes.event_driven_zeno import KEPT
-from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, State, Step, arrays, frozen_state
+from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.state import ModelError, State
 from stickslip.systems.mechanical_outputs import WithInput
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import NonsmoothSystem
 
 LARGEST = 1e300

@@ -13,8 +13,9 @@ from stickslip.problem.checks import Array
 from stickslip.schemes.composite import Part, part
 from stickslip.schemes.event_driven_standing import Standing
 from stickslip.schemes.moreau_jean import MoreauJean
-from stickslip.schemes.step import State, frozen_state
+from stickslip.schemes.step import frozen_state
 from stickslip.schemes.work import work_of
+from stickslip.state import State
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 WHOLE = 1e-6

@@ -10,7 +10,7 @@ import numpy as np
 
 from stickslip.kernels import cones
 from stickslip.problem.checks import Array
-from stickslip.systems.quantities import ModelError
+from stickslip.state import ModelError
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 COARSER = 5.0

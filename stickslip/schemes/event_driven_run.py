@@ -12,7 +12,7 @@ from stickslip.schemes.event_driven_flow import Flow
 from stickslip.schemes.event_driven_handover import carry, send
 from stickslip.schemes.event_driven_roots import Crossing, Lookout
 from stickslip.schemes.event_driven_standing import Standing
-from stickslip.systems.quantities import ModelError
+from stickslip.state import ModelError
 from stickslip.systems.system import Bound
 
 SHORTEST = 10.0 * float(np.finfo(float).eps)

@@ -11,7 +11,8 @@ from stickslip.schemes.event_driven_flow import Modes
 from stickslip.schemes.event_driven_motion import Motion, Piece
 from stickslip.schemes.event_driven_problems import pushed
 from stickslip.schemes.problems import coupled
-from stickslip.schemes.step import Event, Memory, Solver, State
+from stickslip.schemes.step import Event, Memory, Solver
+from stickslip.state import State
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 STRICT = 1e-9

@@ -16,7 +16,8 @@ from stickslip.kernels.march import run
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.march_model import Layout, Layouts
-from stickslip.schemes.step import Memory, State, frozen_state
+from stickslip.schemes.step import Memory, frozen_state
+from stickslip.state import State
 from stickslip.systems.system import NonsmoothSystem
 
 if TYPE_CHECKING:

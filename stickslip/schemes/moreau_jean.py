@@ -24,9 +24,9 @@ from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Found, Loop, alo
 from stickslip.schemes.poisson import AtStart, Compressing, Expanding, compresses, impulsive, restitution
 from stickslip.schemes.problems import Pattern, coupled, pattern
 from stickslip.schemes.projection import project
-from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, arrays, frozen_state
+from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.state import ModelError, State
 from stickslip.systems.dynamics import SecondOrderDynamics
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import NonsmoothSystem, Place
 
 ROUNDS = 10

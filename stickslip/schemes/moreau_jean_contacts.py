@@ -22,8 +22,8 @@ import numpy as np
 from stickslip.kernels import cones
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
+from stickslip.state import ModelError
 from stickslip.systems.mechanical_outputs import WithInput
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 NONE = np.zeros(0, np.int64)

@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from stickslip.problem.checks import Array
+from stickslip.state import ModelError
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.lagrangian import check_mass
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Place
 
 FIXED_POINTS = 50

@@ -10,7 +10,7 @@ from typing import Any
 
 from stickslip.options import Listed
 from stickslip.schemes.step import Scheme
-from stickslip.systems.quantities import ModelError
+from stickslip.state import ModelError
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,8 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
 from stickslip.schemes.problems import coupled
 from stickslip.schemes.schatzman_paoli_tangent import Around, Layout, Tangent, layout_of
-from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, State, Step, arrays, frozen_state
-from stickslip.systems.quantities import ModelError
+from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, Step, arrays, frozen_state
+from stickslip.state import ModelError, State
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 ROUNDING = 32.0 * float(np.finfo(float).eps)

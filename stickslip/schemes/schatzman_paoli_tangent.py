@@ -12,8 +12,7 @@ from stickslip.kernels import cones
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.moreau_jean_motion import require_positive
-from stickslip.schemes.step import State
-from stickslip.systems.quantities import ModelError
+from stickslip.state import ModelError, State
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 

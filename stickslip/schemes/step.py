@@ -14,6 +14,7 @@ from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import AnyProblem, Solution
+from stickslip.state import State
 from stickslip.systems.system import NonsmoothSystem
 
 Memory = dict[str, Array]
@@ -29,20 +30,6 @@ class Solver(Protocol):
 
     def solve(self, problem: AnyProblem, *, guess: ArrayLike | None = None) -> Solution:
         """The certified answer."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class State:
-    """Where everything is at one time."""
-
-    t: float
-    """Time [s]."""
-    q: Array
-    """Coordinates of all systems, states x of first-order ones [m, rad, or any], shape (nq,)."""
-    v: Array
-    """Velocities of all systems [m/s, rad/s], shape (nv,)."""
-    z: Array
-    """Discrete parameters of all systems [any], shape (nz,)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from stickslip.problem.checks import Array
-from stickslip.schemes.step import State
+from stickslip.state import State
 from stickslip.systems.relations import FirstOrderOutput
 from stickslip.systems.system import NonsmoothSystem
 

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from stickslip.schemes.step import Memory, State
+from stickslip.schemes.step import Memory
 from stickslip.simulation.model import Model
+from stickslip.state import State
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ import numpy as np
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
 from stickslip.schemes import registry
-from stickslip.schemes.step import Memory, Scheme, Solver, State, Step, first_state
+from stickslip.schemes.step import Memory, Scheme, Solver, Step, first_state
 from stickslip.simulation.checkpoint import Checkpoint, Clock
 from stickslip.simulation.model import Model
 from stickslip.simulation.recorder import OFF_CLOCK, Recorder
 from stickslip.simulation.trajectory import SimulationFailure, Trajectory, derived
-from stickslip.systems.quantities import ModelError
+from stickslip.state import ModelError, State
 from stickslip.systems.system import NonsmoothSystem
 
 Progress = Callable[[float, float], None]

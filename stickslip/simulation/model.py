@@ -9,8 +9,8 @@ import numpy as np
 
 from stickslip.problem.contact import Level
 from stickslip.problem.sets import ProductSet
+from stickslip.state import ModelError
 from stickslip.systems.dynamics import FirstOrderDynamics
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import NonsmoothSystem
 
 

@@ -15,9 +15,10 @@ import numpy as np
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
-from stickslip.schemes.step import CONTACT_WORK, Event, Memory, State, Step
+from stickslip.schemes.step import CONTACT_WORK, Event, Memory, Step
 from stickslip.schemes.work import contact_work, work_of
 from stickslip.simulation.model import Model
+from stickslip.state import State
 from stickslip.systems.relations import FirstOrderOutput
 from stickslip.systems.system import NonsmoothSystem
 

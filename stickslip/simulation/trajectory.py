@@ -12,12 +12,13 @@ from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.schemes import registry
-from stickslip.schemes.step import Event, State, Step
+from stickslip.schemes.step import Event, Step
 from stickslip.schemes.work import contact_work
 from stickslip.simulation import energy
 from stickslip.simulation.checkpoint import Checkpoint, Clock
 from stickslip.simulation.model import Model
 from stickslip.simulation.states import state_names
+from stickslip.state import State
 from stickslip.systems.system import NonsmoothSystem
 
 

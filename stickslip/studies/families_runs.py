@@ -13,9 +13,9 @@ from stickslip.schemes.step import Scheme
 from stickslip.simulation.loop import simulate
 from stickslip.simulation.trajectory import SimulationFailure, Trajectory
 from stickslip.solvers import registry
+from stickslip.state import ModelError
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import Scleronomous
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 GRAVITY = 9.81

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.problem.checks import Array
+from stickslip.state import ModelError
 from stickslip.systems import derivatives, quaternions
-from stickslip.systems.quantities import ModelError, Quantity
+from stickslip.systems.quantities import Quantity
 from stickslip.systems.relations import Binding
 
 

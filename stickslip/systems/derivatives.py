@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from stickslip.problem.checks import Array, IntArray
-from stickslip.systems.quantities import Given, ModelError, Quantity, quantity
+from stickslip.state import ModelError
+from stickslip.systems.quantities import Given, Quantity, quantity
 
 STEP = float(np.finfo(float).eps) ** (1.0 / 3.0)
 """Relative step of central differences: rounding and truncation are then of one size."""

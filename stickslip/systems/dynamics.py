@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.problem.checks import Array, ProblemError, finite, floats, frozen
-from stickslip.systems.quantities import ModelError, Quantity
+from stickslip.state import ModelError
+from stickslip.systems.quantities import Quantity
 
 
 @dataclass(frozen=True, eq=False)

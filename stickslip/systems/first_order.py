@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.problem.checks import Array
+from stickslip.state import ModelError
 from stickslip.systems import derivatives
 from stickslip.systems.dynamics import Start, vector
 from stickslip.systems.inputs import inputs
-from stickslip.systems.quantities import FLOW, Given, ModelError, Quantity, needed, quantity
+from stickslip.systems.quantities import FLOW, Given, Quantity, needed, quantity
 
 EMPTY = np.zeros(0)
 EMPTY.flags.writeable = False

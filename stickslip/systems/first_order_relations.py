@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.problem.checks import Array
+from stickslip.state import ModelError
 from stickslip.systems import derivatives
-from stickslip.systems.quantities import FLOW, Given, ModelError, Quantity, needed, quantity
+from stickslip.systems.quantities import FLOW, Given, Quantity, needed, quantity
 from stickslip.systems.relations import Binding, FirstOrderOutput
 
 STATE, MULTIPLIER = 1, 2

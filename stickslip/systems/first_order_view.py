@@ -7,10 +7,10 @@ r = (0, M⁻¹ p) of the first-order one: (2.14) leaves the M⁻¹ out, a mispri
 import numpy as np
 
 from stickslip.problem.checks import Array
+from stickslip.state import ModelError
 from stickslip.systems.derivatives import differences
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.first_order import FirstOrder
-from stickslip.systems.quantities import ModelError
 
 EMPTY = np.zeros(0)
 EMPTY.flags.writeable = False

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.problem.checks import Array
-from stickslip.systems.quantities import Given, ModelError, Quantity, needed, quantity, returned
+from stickslip.state import ModelError
+from stickslip.systems.quantities import Given, Quantity, needed, quantity, returned
 
 
 @dataclass(frozen=True, eq=False)

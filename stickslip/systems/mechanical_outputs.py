@@ -3,9 +3,10 @@
 import numpy as np
 
 from stickslip.problem.checks import Array
+from stickslip.state import ModelError
 from stickslip.systems import derivatives
 from stickslip.systems.derivatives import differences
-from stickslip.systems.quantities import OUTPUT, Given, ModelError, Quantity, needed, quantity, returned
+from stickslip.systems.quantities import OUTPUT, Given, Quantity, needed, quantity, returned
 from stickslip.systems.relations import Binding
 
 TIME, COORDINATE, MULTIPLIER = 0, 1, 2

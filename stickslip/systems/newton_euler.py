@@ -8,10 +8,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.problem.checks import Array
+from stickslip.state import ModelError
 from stickslip.systems import derivatives, quaternions
 from stickslip.systems.dynamics import Start, vector
 from stickslip.systems.lagrangian import EMPTY, check_mass
-from stickslip.systems.quantities import MOTION, Given, ModelError, Quantity, needed, quantity
+from stickslip.systems.quantities import MOTION, Given, Quantity, needed, quantity
 
 COORDINATE, VELOCITY = 1, 2
 """Numbers of q and v among the arguments (t, q, v, z)."""

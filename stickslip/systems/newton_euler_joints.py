@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.problem.checks import Array
+from stickslip.state import ModelError
 from stickslip.systems import quaternions
 from stickslip.systems.body_outputs import BodyOutput, Pose, poses
 from stickslip.systems.dynamics import vector
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.relations import Binding, MechanicalOutput
 
 

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.problem.checks import Array
+from stickslip.state import ModelError
 from stickslip.systems import quaternions
 from stickslip.systems.body_outputs import BodyOutput, Pose, poses
 from stickslip.systems.dynamics import vector
-from stickslip.systems.quantities import OUTPUT, Given, ModelError, Quantity, needed, quantity
+from stickslip.systems.quantities import OUTPUT, Given, Quantity, needed, quantity
 from stickslip.systems.relations import Binding, MechanicalOutput
 
 

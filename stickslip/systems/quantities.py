@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.problem.checks import Array, ProblemError, floats
+from stickslip.state import ModelError
 
 MOTION = ("t", "q", "v", "z")
 """Arguments of mechanical quantities: time, coordinates, velocities, discrete parameters."""
@@ -28,10 +29,6 @@ FLOW = ("t", "x", "lam", "z")
 
 Given = ArrayLike | Callable[..., Any]
 """A constant, or a function of some of the arguments."""
-
-
-class ModelError(ValueError):
-    """A model that cannot be: names the system or interaction, the quantity, and the time if any."""
 
 
 @dataclass(frozen=True, eq=False)

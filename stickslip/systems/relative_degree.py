@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.problem.checks import Array
+from stickslip.state import ModelError
 from stickslip.systems.dynamics import FirstOrderDynamics, vector
 from stickslip.systems.first_order_view import flow_dx
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 ZERO = 1e-8

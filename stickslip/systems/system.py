@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from stickslip.laws import Law
 from stickslip.problem.checks import Array, IntArray
+from stickslip.state import ModelError
 from stickslip.systems.dynamics import Dynamics, FirstOrderDynamics, SecondOrderDynamics, vector
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.relations import Binding, FirstOrderOutput, MechanicalOutput, Relation
 
 Thing = TypeVar("Thing")

@@ -12,9 +12,9 @@ from stickslip.schemes.compliant import Compliant
 from stickslip.schemes.compliant_forces import Stiffness, forces, normal, ratio_of, restitution
 from stickslip.schemes.step import first_state
 from stickslip.solvers import registry
+from stickslip.state import ModelError
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
 from stickslip.systems.lagrangian_relations import Scleronomous
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 G = 9.81

@@ -9,11 +9,11 @@ from stickslip.schemes import registry as schemes
 from stickslip.schemes.composite import Composite
 from stickslip.schemes.euler_moreau import EulerMoreau
 from stickslip.schemes.moreau_jean import MoreauJean
+from stickslip.state import ModelError
 from stickslip.systems.first_order import FirstOrderLinear
 from stickslip.systems.first_order_relations import FirstOrderLinearRelation
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import Scleronomous
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 

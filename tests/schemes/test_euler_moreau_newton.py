@@ -10,6 +10,7 @@ from stickslip.laws import Box, Complementarity, Equality, Mixed, NewtonImpact, 
 from stickslip.schemes.euler_moreau import EulerMoreau
 from stickslip.schemes.step import first_state
 from stickslip.solvers import registry
+from stickslip.state import ModelError
 from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
 from stickslip.systems.first_order_relations import (
     FirstOrderLinearRelation,
@@ -19,7 +20,6 @@ from stickslip.systems.first_order_relations import (
 )
 from stickslip.systems.first_order_view import first_order
 from stickslip.systems.lagrangian import Lagrangian
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 LEMKE = registry.make("lemke", tolerance=1e-12)

@@ -10,9 +10,9 @@ from stickslip.laws import Equality, NewtonImpact
 from stickslip.problem.contact import Level
 from stickslip.schemes.event_driven import EventDriven
 from stickslip.schemes.step import first_state
+from stickslip.state import ModelError
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
 from stickslip.systems.lagrangian_relations import Rheonomous, Scleronomous
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 

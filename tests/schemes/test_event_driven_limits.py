@@ -8,10 +8,10 @@ from stickslip.laws import Equality, NewtonImpact, PoissonImpact
 from stickslip.schemes.event_driven import EventDriven
 from stickslip.schemes.moreau_jean import MoreauJean
 from stickslip.schemes.step import first_state
+from stickslip.state import ModelError
 from stickslip.systems.first_order import FirstOrder
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import LagrangianLinearRelation, Rheonomous, Scleronomous
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 

@@ -10,8 +10,9 @@ from stickslip.laws import Equality, NewtonImpact, PoissonImpact, Relay
 from stickslip.problem.residuals import judge
 from stickslip.schemes.march import March
 from stickslip.schemes.moreau_jean import MoreauJean
-from stickslip.schemes.step import State, first_state
+from stickslip.schemes.step import first_state
 from stickslip.solvers import registry
+from stickslip.state import State
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
 from stickslip.systems.lagrangian_relations import LagrangianLinearRelation, Rheonomous, Scleronomous
 from stickslip.systems.system import Interaction, NonsmoothSystem

@@ -10,6 +10,7 @@ from stickslip.laws import Equality, Mixed, NewtonImpact, Relay
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.contact import ContactProblem, GlobalProblem, Level
 from stickslip.schemes.moreau_jean import MoreauJean
+from stickslip.state import ModelError
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
 from stickslip.systems.lagrangian_relations import (
     LagrangianLinearRelation,
@@ -17,7 +18,6 @@ from stickslip.systems.lagrangian_relations import (
     Rheonomous,
     Scleronomous,
 )
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 G = 9.81

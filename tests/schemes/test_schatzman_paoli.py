@@ -10,9 +10,9 @@ from stickslip.problem.contact import Level
 from stickslip.schemes.schatzman_paoli import SchatzmanPaoli
 from stickslip.schemes.step import first_state
 from stickslip.solvers import registry
+from stickslip.state import ModelError
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
 from stickslip.systems.lagrangian_relations import Rheonomous, Scleronomous
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 G = 9.81

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.schemes.step import State, Step, arrays, frozen_state
+from stickslip.schemes.step import Step, arrays, frozen_state
+from stickslip.state import State
 
 G = 9.81
 COLUMNS = (

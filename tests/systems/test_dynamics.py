@@ -4,11 +4,11 @@ import numba
 import numpy as np
 import pytest
 
+from stickslip.state import ModelError
 from stickslip.systems.derivatives import differences
 from stickslip.systems.dynamics import FirstOrderDynamics, SecondOrderDynamics
 from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
-from stickslip.systems.quantities import ModelError
 
 NONE = np.zeros(0)
 Q, V = np.array([0.3, -0.8]), np.array([1.2, 0.4])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip.laws import Complementarity, Relay
+from stickslip.state import ModelError
 from stickslip.systems.first_order import FirstOrderLinear
 from stickslip.systems.first_order_relations import (
     FirstOrderLinearRelation,
@@ -13,7 +14,6 @@ from stickslip.systems.first_order_relations import (
 )
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import Scleronomous
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.relations import FirstOrderOutput
 from stickslip.systems.system import Interaction, NonsmoothSystem
 

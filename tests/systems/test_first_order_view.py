@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from stickslip.state import ModelError
 from stickslip.systems.derivatives import differences
 from stickslip.systems.dynamics import FirstOrderDynamics
 from stickslip.systems.first_order_view import first_order
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
 from stickslip.systems.newton_euler import NewtonEuler
-from stickslip.systems.quantities import ModelError
 
 NONE = np.zeros(0)
 EMPTY = np.zeros(0)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip.laws import Complementarity, Equality, NewtonImpact
+from stickslip.state import ModelError
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import (
     CompliantRelation,
@@ -12,7 +13,6 @@ from stickslip.systems.lagrangian_relations import (
     Rheonomous,
     Scleronomous,
 )
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.relations import MechanicalOutput
 from stickslip.systems.system import Interaction, NonsmoothSystem
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from stickslip.state import ModelError
 from stickslip.systems import quaternions as qs
 from stickslip.systems.derivatives import differences
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.newton_euler import NewtonEuler
-from stickslip.systems.quantities import ModelError
 
 RNG = np.random.default_rng(5)
 NONE = np.zeros(0)

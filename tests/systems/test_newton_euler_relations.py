@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip.laws import Equality, NewtonImpact
+from stickslip.state import ModelError
 from stickslip.systems import quaternions as qs
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.newton_euler import NewtonEuler
@@ -15,7 +16,6 @@ from stickslip.systems.newton_euler_joints import (
     SliderJoint,
 )
 from stickslip.systems.newton_euler_relations import BodyContact, PointOnPlane, SpherePlane, SphereSphere
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.relations import MechanicalOutput
 from stickslip.systems.system import Interaction, NonsmoothSystem
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from stickslip.laws import Complementarity, NewtonImpact
+from stickslip.state import ModelError
 from stickslip.systems.first_order import FirstOrderLinear
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import LagrangianLinearRelation, Scleronomous
 from stickslip.systems.newton_euler import NewtonEuler
-from stickslip.systems.quantities import ModelError
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 

@@ -6,8 +6,9 @@ import numba
 import numpy as np
 import pytest
 
+from stickslip.state import ModelError
 from stickslip.systems.lagrangian import Lagrangian
-from stickslip.systems.quantities import FLOW, MOTION, ModelError, quantity
+from stickslip.systems.quantities import FLOW, MOTION, quantity
 
 A, B, Z = np.array([1.0, 2.0]), np.array([3.0, 4.0]), np.array([5.0])
 

@@ -1,0 +1,34 @@
+"""What models, schemes and trajectories share: the state, and the error of a model that cannot be."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+class ModelError(ValueError):
+    """A model that cannot be: names the system, body or interaction, the quantity, and the time if any."""
+
+
+def _none() -> Array:
+    return np.zeros(0)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class State:
+    """Where everything is at one time."""
+
+    t: float
+    """Time [s]."""
+    q: Array
+    """Coordinates of all systems, states x of first-order ones [m, rad, or any], shape (nq,); in a world of
+    n bodies (x, p) of each, centre of mass and unit quaternion, scalar first [m, -], shape (7 n,)."""
+    v: Array
+    """Velocities of all systems [m/s, rad/s], shape (nv,); in a world of n bodies (velocity of the centre of
+    mass in the inertial frame, angular velocity in the body frame) of each, shape (6 n,)."""
+    z: Array = field(default_factory=_none)
+    """Discrete parameters of all systems [any], shape (nz,)."""
