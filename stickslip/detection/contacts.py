@@ -1,0 +1,35 @@
+"""Contacts as arrays, with ids that last while the contact does."""
+
+from dataclasses import dataclass
+
+from stickslip.state import Array, IntArray
+
+SLOTS = 64
+"""Most contacts between two shapes."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ContactSet:
+    """Where shapes touch or are about to, sorted by id. Normals point from the second body to the first.
+
+    id = (s ns + t) SLOTS + slot, with s < t the two shapes (in the order in which `shape` has them, and
+    `body` accordingly), ns their number, and a slot that a contact keeps from step to step.
+    """
+
+    id: IntArray
+    """[-], shape (nc,), increasing."""
+    shape: IntArray
+    """First and second shape [-], shape (nc, 2)."""
+    body: IntArray
+    """First and second body [-], shape (nc, 2)."""
+    point: Array
+    """Midway between the two surfaces, inertial frame [m], shape (nc, 3)."""
+    frame: Array
+    """Rows n, t1, t2, right-handed: n from the second body to the first; inertial frame [-], (nc, 3, 3)."""
+    gap: Array
+    """Signed distance of the surfaces along n; negative where they overlap [m], shape (nc,)."""
+    law: Array
+    """mu, mu_roll, mu_spin, e of the pair of materials [-, m, m, -], shape (nc, 4)."""
+
+    def __len__(self) -> int:
+        return self.id.shape[0]

@@ -1,0 +1,1 @@
+"""Bodies you place: shapes, materials, joints, forces, and the world made of them."""

@@ -1,0 +1,80 @@
+"""One step of a world as data: state in, step out, nothing hidden."""
+
+from dataclasses import dataclass, field
+
+from stickslip.detection.contacts import ContactSet
+from stickslip.problem.solution import Solution
+from stickslip.schemes.step import Memory
+from stickslip.state import Array, State
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyTerms:
+    """Where energy is after a step, and where it went in it: kinetic + potential + dissipated - work
+    - lifted changes by `balance` alone, which is zero to the order that the scheme states."""
+
+    kinetic: float
+    """At the end of the step [J]."""
+    potential: float
+    """At the end of the step, gravity's and springs' [J]."""
+    dissipated: float
+    """In the step, by contacts, joints and dampers [J]."""
+    work: float
+    """In the step, of actuators, users' forces and kinematic bodies [J]."""
+    lifted: float
+    """Potential energy that the position correction gave in the step [J]."""
+    balance: float
+    """Change of kinetic + potential in the step + dissipated - work - lifted [J]."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BodyStep:
+    """A step of a world and all that was done in it."""
+
+    state: State
+    """At the end of the step."""
+    h: float
+    """Length of the step [s]."""
+    contacts: ContactSet
+    """Contacts that entered the problem, where they were when it was made."""
+    r: Array
+    """Impulses over the step: N, T1, T2 [N s], rolling about t1, t2, torsion about n [N m s], (nc, 6)."""
+    u: Array
+    """Relative velocities at the end of the step, in the same order [m/s, rad/s], shape (nc, 6)."""
+    joint_r: Array
+    """Impulses of the joints [N s, N m s], shape (p,), in the order of the scheme's joint rows."""
+    solves: tuple[Solution, ...]
+    """The problems that the answer rests on, with the judge's word; two with Poisson's law."""
+    energy: EnergyTerms
+    penetration: float
+    """Deepest overlap of contacts at the end of the step, >= 0 [m]."""
+    opening: float
+    """Largest error of a joint at the end of the step [m, rad]."""
+    correction: float
+    """Largest displacement of a contact or joint by the position correction [m]."""
+    memory: Memory
+    """Of contact ids, points and impulses for the next step; arrays whose lengths vary."""
+    reason: str = ""
+    """Why the step is not good, where it is not."""
+    measures: dict[str, float] = field(default_factory=dict)
+    """What else was measured, by name with its unit."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether every problem was solved to its tolerance."""
+        return not self.reason and all(one.ok for one in self.solves)
+
+    @property
+    def natural(self) -> float:
+        """Largest natural residual of its problems [-]; 0 where there was none."""
+        return max((one.residuals.natural for one in self.solves), default=0.0)
+
+    @property
+    def natural_scaled(self) -> float:
+        """Largest unit-free natural residual of its problems [-]; 0 where there was none."""
+        return max((one.residuals.natural_scaled for one in self.solves), default=0.0)
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of the solver, over all problems."""
+        return sum(one.iterations for one in self.solves)
