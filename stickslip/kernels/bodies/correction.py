@@ -17,10 +17,10 @@ OPENS = 1e-3
 
 
 @jit
-def sweep_back(row, mass, J_inverse, sides, block, which, rows, bilateral, need, tolerance, sweeps, shift):
-    """shift <- Δq of all bodies (zero on entry); returns the largest need that is left.
+def sweep_back(row, mass, J_inverse, sides, block, which, rows, bilateral, need, tolerance, sweeps, shift, moved):
+    """shift, moved <- Δq of all bodies (zero on entry), and how far it moves each constraint.
 
-    block, which (m,): block and row of each constraint; bilateral (m,); need (m,); shift (n, 6).
+    block, which (m,): block and row of each constraint; bilateral (m,); need, moved (m,); shift (n, 6).
     """
     m = which.shape[0]
     inverse, diagonal, pi = np.zeros((m, 2, 6)), np.zeros(m), np.zeros(m)
@@ -54,11 +54,11 @@ def sweep_back(row, mass, J_inverse, sides, block, which, rows, bilateral, need,
                                 shift[b, k] += inverse[c, side, k] * change
         left = 0.0
         for c in range(m):
-            missing = need[c] - row_velocity(sides, rows, block[c], which[c], shift)
+            moved[c] = row_velocity(sides, rows, block[c], which[c], shift)
+            missing = need[c] - moved[c]
             left = max(left, abs(missing) if bilateral[c] else missing)
         if left <= tolerance:
             break
-    return left
 
 
 @jit
