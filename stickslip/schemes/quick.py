@@ -48,7 +48,7 @@ class Quick:
                 found = self._contacts(problem, guess)
         elif type(problem) is BoxProblem and type(problem.A) is np.ndarray and 0 < problem.size <= SMALL:
             found = self._box(problem, guess)
-        elif type(problem) is GlobalProblem and _is_coulomb_of_bodies(problem):
+        elif type(problem) is GlobalProblem and _is_of_bodies(problem):
             found, guess = self._bodies(problem, guess)
         return self.solver.solve(problem, guess=guess) if found is None else found
 
@@ -80,8 +80,9 @@ class Quick:
         """The answer by sweeps if they come to one, and from where to go on otherwise."""
         H, M, K, size = problem.H, problem.M, problem.K, problem.size
         start = frozen(np.zeros(size)) if guess is None else frozen(np.asarray(guess, float).view())
+        sweep = body_problems.sweep_coulomb3 if K.family == COULOMB_3D else body_problems.sweep_blocks
         (r, v, control, history), seconds, compiling = timed(
-            body_problems.sweep_coulomb3, *K.arrays, H.bodies, H.rows, M.inverse_root,  # type: ignore[union-attr]
+            sweep, *K.arrays, H.bodies, H.rows, M.inverse_root,  # type: ignore[union-attr]
             problem.f.reshape(-1, 6), problem.u_bias, self.tolerance, sweeps_worth(size), True, start,
         )  # fmt: skip
         r.flags.writeable = v.flags.writeable = False
@@ -112,9 +113,9 @@ class Quick:
         )  # fmt: skip
 
 
-def _is_coulomb_of_bodies(problem: GlobalProblem) -> bool:
-    """Whether all contacts are Coulomb's in space, between rigid bodies, with no bilateral rows."""
-    H, plain = problem.H, problem.G is None and problem.K.family == COULOMB_3D
+def _is_of_bodies(problem: GlobalProblem) -> bool:
+    """Whether contacts are blocks between rigid bodies, with no bilateral rows beside them."""
+    H, plain = problem.H, problem.G is None and problem.size > 0
     return plain and isinstance(H, ContactBlocks) and H.rows.shape[2] == 6 and problem.M.is_body_blocks
 
 
