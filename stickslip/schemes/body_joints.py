@@ -50,8 +50,10 @@ class JointRows:
     upper: Array
     """Upper bound of each block [N s, N m s], shape (m,)."""
     bias: Array
-    """Restitution's part of u: e u⁻ at stops that were approached [m/s, rad/s], shape (n,). The speed of
-    kinematic bodies is not in it: their rows are there to multiply it."""
+    """Prescribed part of u: what the rows turn by until the end of the step, and `restitution`
+    [m/s, rad/s], shape (n,). The speed of kinematic bodies is not in it: their rows multiply it."""
+    restitution: Array
+    """Its part by restitution: e u⁻ at stops that were approached [m/s, rad/s], shape (n,)."""
     error: Array
     """Of what is held, and gap of the stops, negative beyond; 0 for friction [m, rad], shape (n,)."""
     joint: IntArray
@@ -81,29 +83,21 @@ def joint_rows(
     if not len(joints):
         return None
     m, n = _most(joints)
-    out = (
-        np.empty((m, 2), np.int64), np.empty((n, 2, 6)), np.empty(m, np.int64), np.empty(m, np.int64),
-        np.empty(m), np.empty(m), np.empty(n), np.empty(n), np.empty(m, np.int64), np.empty(m, np.int64),
-    )  # fmt: skip
+    bodies, rows = np.empty((m, 2), np.int64), np.empty((n, 2, 6))
+    size, kind, joint, part = (np.empty(m, np.int64) for _ in range(4))
+    lower, upper = np.empty(m), np.empty(m)
+    bias, restitution, error = np.empty(n), np.empty(n), np.empty(n)
+    out = (bodies, rows, size, kind, lower, upper, bias, restitution, error, joint, part)
     m, n, bad = kernels.joint_rows(_table(joints), q, v, v if v_free is None else v_free, h, theta, out)
     if bad >= 0:
         raise ModelError(
             f"joint {joints.names[bad]!r} has no finite rows at t = {t:.6g} s: its bodies are at no finite"
             " place or speed, the points of a distance joint coincide, or its axes are at right angles"
         )
-    bodies, rows, size, kind, lower, upper, bias, error, joint, part = out
     return JointRows(
-        bodies[:m],
-        rows[:n],
-        size[:m],
-        kind[:m],
-        lower[:m],
-        upper[:m],
-        bias[:n],
-        error[:n],
-        joint[:m],
-        part[:m],
-    )
+        bodies[:m], rows[:n], size[:m], kind[:m], lower[:m], upper[:m], bias[:n], restitution[:n], error[:n],
+        joint[:m], part[:m],
+    )  # fmt: skip
 
 
 def joint_errors(world: World, q: Array) -> Array:

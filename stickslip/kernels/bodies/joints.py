@@ -65,10 +65,10 @@ def dot(a, b):
 def place_body(q, i, R, x):
     """R (3, 3) and x (3,) of body i; the inertial frame for -1."""
     if i < 0:
-        R[:] = 0.0
-        x[:] = 0.0
         for k in range(3):
-            R[k, k] = 1.0
+            x[k] = 0.0
+            for m in range(3):
+                R[k, m] = 1.0 if k == m else 0.0
         return
     for k in range(3):
         x[k] = q[7 * i + k]
@@ -79,9 +79,16 @@ def place_body(q, i, R, x):
 
 
 @jit
-def place_joint(body, point, frame, q, R, x, P, axes, between):
-    """Where a joint is, both sides: R (2, 3, 3), x (2, 3), P (2, 3), axes (2, 3, 3) with rows n, t1, t2, and
-    between = P₁ - P₂ (3,)."""
+def scene():
+    """Room for where a joint is, both sides: R (2, 3, 3), x (2, 3), P (2, 3), axes (2, 3, 3) with rows n, t1,
+    t2, and between = P₁ - P₂ (3,)."""
+    return np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((2, 3)), np.empty((2, 3, 3)), np.empty(3)
+
+
+@jit
+def place_joint(body, point, frame, q, at):
+    """Where a joint is at q, into a `scene`."""
+    R, x, P, axes, between = at
     for side in range(2):
         place_body(q, body[side], R[side], x[side])
         for k in range(3):
@@ -90,6 +97,26 @@ def place_joint(body, point, frame, q, R, x, P, axes, between):
                 axes[side, row, k] = dot(R[side, k], frame[side, row])
     for k in range(3):
         between[k] = P[0, k] - P[1, k]
+
+
+@jit
+def move_pair(body, q, v, h, pair, moved):
+    """Coordinates of the two bodies of a joint after moving on for h, into moved (14,), and their numbers
+    there into pair (2,): x + h ẋ, p ∘ (1, h Ω / 2) normalised, which turns by Cayley's map of h Ω."""
+    for side in range(2):
+        i, to = body[side], 7 * side
+        pair[side] = side if i >= 0 else -1
+        if i < 0:
+            continue
+        for k in range(3):
+            moved[to + k] = q[7 * i + k] + h * v[6 * i + k]
+        p0, p1, p2, p3 = q[7 * i + 3], q[7 * i + 4], q[7 * i + 5], q[7 * i + 6]
+        a, b, c = 0.5 * h * v[6 * i + 3], 0.5 * h * v[6 * i + 4], 0.5 * h * v[6 * i + 5]
+        size = math.sqrt((1.0 + a * a + b * b + c * c) * (p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3))
+        moved[to + 3] = (p0 - p1 * a - p2 * b - p3 * c) / size
+        moved[to + 4] = (p1 + p0 * a + p2 * c - p3 * b) / size
+        moved[to + 5] = (p2 + p0 * b + p3 * a - p1 * c) / size
+        moved[to + 6] = (p3 + p0 * c + p1 * b - p2 * a) / size
 
 
 @jit
@@ -144,13 +171,14 @@ def relative_turn(axes, p):
 
 
 @jit
-def hold_rows(kind, length, frame, R, x, P, axes, between, place, turn, rows, error):
+def hold_rows(kind, length, frame, at, place, turn, rows, error):
     """Rows (place + turn, 2, 6) and errors of what a joint holds.
 
     Place: P₁ - P₂ in inertial axes; across the axis of the second body for a slider and a cylindrical joint;
     |P₁ - P₂| - length for a distance joint. Turn: 2 vec(p) of the relative quaternion, or for an axis that
     both share -t2₂ · n₁ and t1₂ · n₁: the turn about t1 and about t2 while small.
     """
+    R, x, P, axes, between = at
     d, w = np.zeros(3), np.empty(3)
     for k in range(place):
         if kind == DISTANCE:
@@ -159,16 +187,17 @@ def hold_rows(kind, length, frame, R, x, P, axes, between, place, turn, rows, er
                 d[m] = between[m] / distance
             error[k] = distance - length
         elif place == 3:
-            d[:] = 0.0
-            d[k] = 1.0
+            for m in range(3):
+                d[m] = 1.0 if m == k else 0.0
             error[k] = between[k]
         else:
-            d[:] = axes[1, 1 + k]
+            for m in range(3):
+                d[m] = axes[1, 1 + k, m]
             error[k] = dot(d, between)
         # directions that turn with the second body count its velocity at the first body's point
-        at = P[0] if place == 2 else P[1]
+        other = P[0] if place == 2 else P[1]
         point_row(d, R[0], x[0], P[0], 1.0, rows[k, 0])
-        point_row(d, R[1], x[1], at, -1.0, rows[k, 1])
+        point_row(d, R[1], x[1], other, -1.0, rows[k, 1])
     if turn == 2:
         for k in range(2):
             sign = -1.0 if k == 0 else 1.0
@@ -186,7 +215,7 @@ def hold_rows(kind, length, frame, R, x, P, axes, between, place, turn, rows, er
             i, j = (k + 1) % 3, (k + 2) % 3
             error[place + k] = 2.0 * p[1 + k]
             for m in range(3):
-                rows[place + k, :, m] = 0.0
+                rows[place + k, 0, m], rows[place + k, 1, m] = 0.0, 0.0
                 rows[place + k, 0, 3 + m] = (
                     p[0] * frame[0, k, m] + p[1 + i] * frame[0, j, m] - p[1 + j] * frame[0, i, m]
                 )
@@ -196,8 +225,9 @@ def hold_rows(kind, length, frame, R, x, P, axes, between, place, turn, rows, er
 
 
 @jit
-def slide_row(kind, R, x, P, axes, between, row):
-    """s of a joint [m] and its row (2, 6); 0 for a distance joint whose points coincide, without direction."""
+def slide_row(kind, at, row):
+    """s of a joint [m] and its row (2, 6); a row of 0 for a distance joint whose points coincide."""
+    R, x, P, axes, between = at
     d = np.zeros(3)
     if kind == DISTANCE:
         s = math.sqrt(dot(between, between))
@@ -206,7 +236,8 @@ def slide_row(kind, R, x, P, axes, between, row):
                 d[k] = between[k] / s
         point_row(d, R[1], x[1], P[1], -1.0, row[1])
     else:
-        d[:] = axes[1, 0]
+        for k in range(3):
+            d[k] = axes[1, 0, k]
         s = dot(d, between)
         point_row(d, R[1], x[1], P[0], -1.0, row[1])
     point_row(d, R[0], x[0], P[0], 1.0, row[0])
@@ -214,8 +245,9 @@ def slide_row(kind, R, x, P, axes, between, row):
 
 
 @jit
-def angle_row(R, axes, row):
+def angle_row(at, row):
     """The angle of a joint in (-π, π] [rad] and its row (2, 6)."""
+    R, _, _, axes, _ = at
     b, w = np.empty(3), np.empty(3)
     cosine, sine = dot(axes[1, 1], axes[0, 1]), dot(axes[1, 2], axes[0, 1])
     square = cosine * cosine + sine * sine
@@ -248,117 +280,142 @@ def rate(body, row, v):
 
 
 @jit
+def coordinate_row(c, kind, at, row):
+    """s (c = 0) or the angle (c = 1) of a joint and its row (2, 6)."""
+    return slide_row(kind, at, row) if c == 0 else angle_row(at, row)
+
+
+@jit
+def leaves(c, kind, lower, upper):
+    """Whether a joint leaves s (c = 0) or the angle (c = 1) free."""
+    return slides(kind, lower, upper) if c == 0 else turns(kind)
+
+
+@jit
 def joint_rows(table, q, v, v_free, h, theta, out):
     """Blocks of all joints into `out`; returns (blocks, rows, joint that cannot be, or -1).
 
-    A stop is active if its forecast gap + θ h u(v_free) <= 0. Its bias is e u(v) where that approaches.
+    Rows stand at q, and bind velocities of the end of the step, θ h later. What the rows turn by until then is
+    a bias, (H(q ⊕ θ h v) - H(q))' v: without it a joint on a curved path loses energy to first order in h,
+    with it to second. A stop is active if its forecast gap + θ h u(v_free) <= 0; where it was approached, its
+    bias has e u(v) too.
     """
     kinds, body, point, frame, length, lower, upper, friction, e = table
-    bodies, rows, size, kind, low, high, bias, error, joint, part = out
-    R, x, P, axes = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((2, 3)), np.empty((2, 3, 3))
-    between, row = np.empty(3), np.empty((2, 6))
+    bodies, rows, size, kind, low, high, bias, bounce, error, joint, part = out
+    at, end_at, moved, pair = scene(), scene(), np.empty(14), np.empty(2, np.int64)
+    row, end_row, end_rows, end_error = np.empty((2, 6)), np.empty((2, 6)), np.empty((6, 2, 6)), np.empty(6)
     m, n = 0, 0
     for j in range(kinds.shape[0]):
         first, first_block = n, m
-        place_joint(body[j], point[j], frame[j], q, R, x, P, axes, between)
+        place_joint(body[j], point[j], frame[j], q, at)
+        move_pair(body[j], q, v, theta * h, pair, moved)
+        place_joint(pair, point[j], frame[j], moved, end_at)
         place, turn = held(kinds[j], lower[j, 0], upper[j, 0])
         if place + turn > 0:
-            hold_rows(kinds[j], length[j], frame[j], R, x, P, axes, between, place, turn, rows[n:], error[n:])
-            bias[n : n + place + turn] = 0.0
+            hold_rows(kinds[j], length[j], frame[j], at, place, turn, rows[n:], error[n:])
+            hold_rows(kinds[j], length[j], frame[j], end_at, place, turn, end_rows, end_error)
+            for k in range(place + turn):
+                bias[n + k] = rate(body[j], end_rows[k], v) - rate(body[j], rows[n + k], v)
+                bounce[n + k] = 0.0
             size[m], kind[m], part[m] = place + turn, FREE, HOLD
             low[m], high[m] = -np.inf, np.inf
             m, n = m + 1, n + place + turn
         for c in range(2):
-            leaves = slides(kinds[j], lower[j, 0], upper[j, 0]) if c == 0 else turns(kinds[j])
-            if not leaves:
+            if not leaves(c, kinds[j], lower[j, 0], upper[j, 0]):
                 continue
-            if c == 0:
-                y = slide_row(kinds[j], R, x, P, axes, between, row)
-            else:
-                y = within_turn(angle_row(R, axes, row), lower[j, 1], upper[j, 1])
+            y = coordinate_row(c, kinds[j], at, row)
+            coordinate_row(c, kinds[j], end_at, end_row)
+            if c == 1:
+                y = within_turn(y, lower[j, 1], upper[j, 1])
             before, free = rate(body[j], row, v), rate(body[j], row, v_free)
+            gain = rate(body[j], end_row, v) - before
             for end in range(2):
                 sign = 1.0 if end == 0 else -1.0
-                stop = lower[j, c] if end == 0 else upper[j, c]
-                gap = sign * (y - stop)
+                gap = sign * (y - lower[j, c]) if end == 0 else sign * (y - upper[j, c])
                 if not gap + theta * h * sign * free > 0.0:
-                    rows[n] = sign * row
-                    error[n], bias[n] = gap, e[j] * min(sign * before, 0.0)
+                    write_row(sign, row, rows[n])
+                    error[n], bounce[n] = gap, e[j] * min(sign * before, 0.0)
+                    bias[n] = sign * gain + bounce[n]
                     size[m], kind[m], part[m] = 1, NONNEGATIVE, STOP + 3 * c + end
                     low[m], high[m] = 0.0, np.inf
                     m, n = m + 1, n + 1
             if h * friction[j, c] > 0.0:
-                rows[n] = row
-                error[n], bias[n] = 0.0, 0.0
+                write_row(1.0, row, rows[n])
+                error[n], bounce[n], bias[n] = 0.0, 0.0, gain
                 size[m], kind[m], part[m] = 1, INTERVAL, FRICTION + 3 * c
                 low[m], high[m] = -h * friction[j, c], h * friction[j, c]
                 m, n = m + 1, n + 1
-        for i in range(first, n):
-            finite, some = math.isfinite(error[i]) and math.isfinite(bias[i]), False
-            for side in range(2):
-                for k in range(6):
-                    finite = finite and math.isfinite(rows[i, side, k])
-                    some = some or rows[i, side, k] != 0.0
-                    if body[j, side] < 0:
-                        rows[i, side, k] = 0.0
-            if not (finite and some):
-                return m, n, j
         for i in range(first_block, m):
             joint[i] = j
-            bodies[i] = body[j]
+            bodies[i, 0], bodies[i, 1] = body[j, 0], body[j, 1]
+        if not finite_rows(body[j], rows[first:n], error[first:n], bias[first:n]):
+            return m, n, j
     return m, n, -1
+
+
+@jit
+def write_row(sign, row, out):
+    """out = sign row, of shape (2, 6)."""
+    for side in range(2):
+        for k in range(6):
+            out[side, k] = sign * row[side, k]
+
+
+@jit
+def finite_rows(body, rows, error, bias):
+    """Whether rows are finite and none is 0; those of the inertial frame are set to 0."""
+    for i in range(rows.shape[0]):
+        finite, some = math.isfinite(error[i]) and math.isfinite(bias[i]), False
+        for side in range(2):
+            for k in range(6):
+                finite = finite and math.isfinite(rows[i, side, k])
+                some = some or rows[i, side, k] != 0.0
+                if body[side] < 0:
+                    rows[i, side, k] = 0.0
+        if not (finite and some):
+            return False
+    return True
 
 
 @jit
 def joint_openings(table, q, opening):
     """How far each joint is open or beyond a stop [m, rad], into opening (nj, 2)."""
     kinds, body, point, frame, length, lower, upper, _, _ = table
-    R, x, P, axes = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((2, 3)), np.empty((2, 3, 3))
-    between, row = np.empty(3), np.empty((2, 6))
-    rows, error = np.empty((6, 2, 6)), np.empty(6)
+    at, row, rows, error = scene(), np.empty((2, 6)), np.empty((6, 2, 6)), np.empty(6)
     for j in range(kinds.shape[0]):
-        place_joint(body[j], point[j], frame[j], q, R, x, P, axes, between)
+        place_joint(body[j], point[j], frame[j], q, at)
         place, turn = held(kinds[j], lower[j, 0], upper[j, 0])
-        error[:] = 0.0
-        hold_rows(kinds[j], length[j], frame[j], R, x, P, axes, between, place, turn, rows, error)
-        square = 0.0
-        for k in range(place):
-            square += error[k] * error[k]
-        opening[j, 0] = math.sqrt(square)
-        square = 0.0
-        for k in range(place, place + turn):
-            square += error[k] * error[k]
-        # the errors of turn are sines: of the whole angle between axes, twice of half the angle otherwise
-        if turn == 2:
-            opening[j, 1] = math.atan2(math.sqrt(square), dot(axes[0, 0], axes[1, 0]))
-        else:
-            opening[j, 1] = 2.0 * math.asin(min(0.5 * math.sqrt(square), 1.0))
-        if slides(kinds[j], lower[j, 0], upper[j, 0]):
-            y = slide_row(kinds[j], R, x, P, axes, between, row)
-            beyond = max(lower[j, 0] - y, y - upper[j, 0])
-            if not beyond <= opening[j, 0]:
-                opening[j, 0] = beyond
-        if turns(kinds[j]):
-            y = within_turn(angle_row(R, axes, row), lower[j, 1], upper[j, 1])
-            beyond = max(lower[j, 1] - y, y - upper[j, 1])
-            if not beyond <= opening[j, 1]:
-                opening[j, 1] = beyond
+        hold_rows(kinds[j], length[j], frame[j], at, place, turn, rows, error)
+        for c in range(2):
+            square = 0.0
+            for k in range(place * c, place + turn * c):
+                square += error[k] * error[k]
+            size = math.sqrt(square)
+            # errors of turn are sines: of the whole angle between axes, twice of half the angle otherwise
+            if c == 1 and turn == 2:
+                size = math.atan2(size, dot(at[3][0, 0], at[3][1, 0]))
+            elif c == 1:
+                size = 2.0 * math.asin(min(0.5 * size, 1.0))
+            if leaves(c, kinds[j], lower[j, 0], upper[j, 0]):
+                y = coordinate_row(c, kinds[j], at, row)
+                if c == 1:
+                    y = within_turn(y, lower[j, 1], upper[j, 1])
+                beyond = max(lower[j, c] - y, y - upper[j, c])
+                if not beyond <= size:
+                    size = beyond
+            opening[j, c] = size
 
 
 @jit
 def joint_coordinates(table, q, v, place, speed):
     """s and angle of each joint [m, rad] into place (nj, 2), their rates [m/s, rad/s] into speed (nj, 2);
-    0 where the joint holds it."""
+    0 where the joint holds it, but for the length of a distance joint."""
     kinds, body, point, frame, _, lower, upper, _, _ = table
-    R, x, P, axes = np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((2, 3)), np.empty((2, 3, 3))
-    between, row = np.empty(3), np.empty((2, 6))
+    at, row = scene(), np.empty((2, 6))
     for j in range(kinds.shape[0]):
-        place_joint(body[j], point[j], frame[j], q, R, x, P, axes, between)
-        place[j] = 0.0
-        speed[j] = 0.0
-        if kinds[j] == DISTANCE or slides(kinds[j], lower[j, 0], upper[j, 0]):
-            place[j, 0] = slide_row(kinds[j], R, x, P, axes, between, row)
-            speed[j, 0] = rate(body[j], row, v)
-        if turns(kinds[j]):
-            place[j, 1] = angle_row(R, axes, row)
-            speed[j, 1] = rate(body[j], row, v)
+        place_joint(body[j], point[j], frame[j], q, at)
+        for c in range(2):
+            place[j, c], speed[j, c] = 0.0, 0.0
+            if leaves(c, kinds[j], lower[j, 0], upper[j, 0]) or (c == 0 and kinds[j] == DISTANCE):
+                place[j, c] = coordinate_row(c, kinds[j], at, row)
+                speed[j, c] = rate(body[j], row, v)
