@@ -295,7 +295,7 @@ def leaves(c, kind, lower, upper):
 def joint_rows(table, q, v, v_free, h, theta, out):
     """Blocks of all joints into `out`; returns (blocks, rows, joint that cannot be, or -1).
 
-    Rows stand at q, and bind velocities of the end of the step, θ h later. What the rows turn by until then is
+    Rows stand at q and bind velocities of the end of the step, θ h later. What they turn by until then is
     a bias, (H(q ⊕ θ h v) - H(q))' v: without it a joint on a curved path loses energy to first order in h,
     with it to second. A stop is active if its forecast gap + θ h u(v_free) <= 0; where it was approached, its
     bias has e u(v) too.
