@@ -1,8 +1,8 @@
 """Contacts of all shapes by MuJoCo's narrow phase; the one file that knows MuJoCo and its conventions.
 
 A model of MuJoCo's is compiled with a body for each of ours. Poses are written where its collision functions
-read them, so that its joints, masses and kinematics play no part. Its lengths are ours over `unit`, a power of
-two near the size of the shapes: its tolerances are absolute, and scaling by a power of two costs no digit.
+read them, so that its joints, masses and kinematics play no part. Its lengths are ours over `unit`, a power
+of two near the size of the shapes: its tolerances are absolute, and scaling by a power of two costs no digit.
 
 What it reaches, in units (tests/detection/test_general.py): gaps to 1e-12; normals to 1e-12 of polyhedra,
 cylinders, capsules and spheres, to 3e-6 of ellipsoids against anything curved, corners or edges. It keeps
@@ -240,7 +240,7 @@ def _field(spec: Any, name: str, shape: HeightField, unit: float) -> _Geom:
 
 
 def _search(shape: Shape) -> int:
-    """0 if contacts with it have formulas or closest points far from each other, 1 if so with its own kind."""
+    """0 if contacts with it have formulas or closest points far apart, 1 if so with its own kind only."""
     if isinstance(shape, Sphere | Plane | Capsule | HeightField):
         return 0
     return 1 if isinstance(shape, Cuboid) else 2
