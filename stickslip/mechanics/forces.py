@@ -1,11 +1,23 @@
 """Forces on bodies beside gravity: springs, dampers, actuators, and functions that users write."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from stickslip.state import Array
 
+if TYPE_CHECKING:
+    from stickslip.mechanics.world import World
+
 POTENTIAL, DAMPING, WORKING = 0, 1, 2
 """Which part of F a force is in: energies are counted by it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Force:
+    """A force that is known by the names of what it acts on, until a world is there."""
+
+    name: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,3 +37,11 @@ class Forces:
 
     def __len__(self) -> int:
         return 0
+
+    def __str__(self) -> str:
+        return ""
+
+
+def bound(world: "World", forces: Iterable[Force]) -> Forces:
+    """The forces of a world."""
+    return Forces()
