@@ -81,8 +81,6 @@ class GeneralDetector:
         bad = place_geoms(self._q, *self._place)
         if bad >= 0:
             raise ModelError(f"body {self._world.names[bad]!r}: q is {self._q[7 * bad : 7 * bad + 7]}")
-        if not -math.inf < margin < math.inf:
-            raise ModelError(f"margin of detection is {margin}, expected a finite length")
         model.opt.o_margin = max(margin, 0.0) / self._unit
         lacking: list[str] = []
         # Without this MuJoCo writes its warnings to a file of its own.
