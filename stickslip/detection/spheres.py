@@ -10,8 +10,8 @@ from stickslip.mechanics.shapes import Plane, Sphere
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.state import Array, IntArray, ModelError
 
-MOST_PAIRS = 2**25
-"""More contacts of spheres are a mistake: thousands of spheres in one place."""
+MOST_PAIRS = 2**24
+"""More neighbours of spheres are a mistake: thousands of spheres in one place."""
 
 
 class SphereDetector:
@@ -67,12 +67,10 @@ class SphereDetector:
         if not q.flags.writeable:  # a kernel for such arrays would be one more to compile
             q = q.copy()
         count = self._find(q, margin)
-        if count > self._pairs.shape[0]:
-            if count > MOST_PAIRS:
-                raise ModelError(
-                    f"{count} contacts between {self._radius.size} spheres and planes: {self._heap()}"
-                )
-            self._reserve(count + count // 4)
+        while count >= self._pairs.shape[0]:
+            if 2 * count > MOST_PAIRS:
+                raise ModelError(f"more than {count} pairs of spheres and planes touch: {self._heap()}")
+            self._reserve(2 * count)
             count = self._find(q, margin)
         if self._filtered:
             count = sift(self._pairs, count, *self._filters)
@@ -93,14 +91,15 @@ class SphereDetector:
         return count
 
     def _heap(self) -> str:
-        """Where so many are, for the message."""
-        element, times = np.unique(self._pairs, return_counts=True)
-        name = self._names[self._filters[0][element[np.argmax(times)]]]
+        """Where so many are, for the message: the fullest bucket."""
+        home, number = self._work[5], self._work[7]
+        sphere = number[np.argmax(home == np.bincount(home).argmax())]
+        name = self._names[self._filters[0][sphere]]
         return f"most are in one place, near body {name!r}; move bodies apart or make the margin smaller"
 
 
 def _room(nc: int) -> tuple[IntArray, IntArray, IntArray, Array, Array, Array, Array]:
-    """Arrays of a `ContactSet`, in one piece: many of a megabyte each would go back to the system every step."""
+    """Arrays of a `ContactSet`, in one piece: several large ones would go back to the system every step."""
     room = np.empty(22 * nc)
     whole = room[: 5 * nc].view(np.int64)
     return (
@@ -128,7 +127,7 @@ def _axes(p: Array) -> Array:
 
 
 def _levels(balls: IntArray, radius: Array) -> tuple[tuple[IntArray, IntArray, Array, IntArray], int]:
-    """Spheres by powers of two of largest radius over radius, first of each level, largest radii, buckets of each level."""
+    """Spheres by halvings of the largest radius; of each level its first sphere, largest radius and bucket."""
     power = -np.floor(np.log2(radius[balls].max(initial=0.0) / radius[balls])).astype(np.int64)
     _, inverse, sizes = np.unique(power, return_inverse=True, return_counts=True)
     member = balls[np.argsort(inverse, kind="stable")]

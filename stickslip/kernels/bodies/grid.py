@@ -113,60 +113,73 @@ def fill(member, level, widest, margin, radius, centre, cell, grid, first, start
 
 
 @jit
-def row(key, width, begin, m, ranges, k):
-    """ranges[:, k] <- from where to where the spheres of `width` buckets from key on stand; k of the next.
+def candidates(level, widest, margin, grid, first, start, home, packed, pairs):
+    """Number of pairs of spheres in reach, in pairs (k, 2) as places in packed; k if there is no room.
 
-    Where the buckets end they go on with the first, which is a second range.
+    A pair may come twice. The loop has no calls and no branch but where ranges end: calls, and branches that
+    nobody can foresee, took twice the time.
     """
-    low = key & (m - 1)
-    high = low + width
-    ranges[0, k], ranges[1, k] = begin[low], begin[min(high, m)]
-    if high > m:
-        ranges[0, k + 1], ranges[1, k + 1] = begin[0], begin[high - m]
-        return k + 2
-    return k + 1
-
-
-@jit
-def pairs_of_spheres(level, widest, margin, grid, first, start, home, packed, number, owner, pairs):
-    """Number of pairs of spheres with gap <= margin, some perhaps twice; pairs (k, 2) <- as many as fit.
-
-    owner (n,): body of every element, -1 for all bodies that nothing moves; pairs of one owner are left out.
-    """
-    count, ranges = 0, np.empty((2, 18), np.int64)
+    count, most = 0, pairs.shape[0]
+    to, shift = np.empty(9, np.int64), np.empty(5, np.int64)
     for g in range(widest.shape[0]):
         a, b, m = grid[g, 0], grid[g, 1], grid[g, 2]
         begin, per_width = start[first[g] : first[g + 1]], cells_per_metre(widest[g], margin)
+        # Itself and half of its neighbours in its own level; the other half asks for it.
+        shift[0], shift[1], shift[2], shift[3], shift[4] = 0, a - 1, b - a - 1, b - 1, b + a - 1
         for p in range(level[g + 1]):
             x, y, z, r = packed[p, 0], packed[p, 1], packed[p, 2], packed[p, 3]
-            k = 0
-            if p >= level[g]:  # its own level: itself and half of its neighbours, the others ask for it
-                key = home[p]
-                k = row(key, 2, begin, m, ranges, k)
-                ranges[0, 0] = p + 1
-                k = row(key + a - 1, 3, begin, m, ranges, k)
-                k = row(key + b - a - 1, 3, begin, m, ranges, k)
-                k = row(key + b - 1, 3, begin, m, ranges, k)
-                k = row(key + b + a - 1, 3, begin, m, ranges, k)
+            own = p >= level[g]
+            rows, width = 0, 3
+            if own:
+                for rows in range(5):
+                    to[rows] = home[p] + shift[rows]
+                rows = 5
             else:
                 reach = (r + widest[g] + margin) * WIDER
-                i, width = cell_of(x - reach, per_width), cell_of(x + reach, per_width)
-                width += 1 - i
-                for kz in range(cell_of(z - reach, per_width), cell_of(z + reach, per_width) + 1):
-                    for ky in range(cell_of(y - reach, per_width), cell_of(y + reach, per_width) + 1):
-                        k = row(i + a * ky + b * kz, width, begin, m, ranges, k)
-            for piece in range(k):
-                for o in range(ranges[0, piece], ranges[1, piece]):
-                    dx, dy, dz = x - packed[o, 0], y - packed[o, 1], z - packed[o, 2]
-                    touching = r + packed[o, 3]
-                    reach = (touching + margin) * WIDER
-                    if dx * dx + dy * dy + dz * dz <= reach * reach:
-                        e, f = number[p], number[o]
-                        if distance(dx, dy, dz) - touching <= margin and owner[e] != owner[f]:
-                            if count < pairs.shape[0]:
-                                pairs[count, 0], pairs[count, 1] = min(e, f), max(e, f)
-                            count += 1
+                i = cell_of(x - reach, per_width)
+                width = cell_of(x + reach, per_width) + 1 - i
+                for k in range(cell_of(z - reach, per_width), cell_of(z + reach, per_width) + 1):
+                    for j in range(cell_of(y - reach, per_width), cell_of(y + reach, per_width) + 1):
+                        to[rows] = i + a * j + b * k
+                        rows += 1
+            for row in range(rows):
+                low = to[row] & (m - 1)
+                high = low + width
+                next_p, last = begin[low], begin[min(high, m)]
+                if own and row == 0:
+                    high = low + 2
+                    next_p, last = p + 1, begin[min(high, m)]
+                while True:
+                    if count + last - next_p >= most:
+                        return most
+                    for o in range(next_p, last):
+                        dx, dy, dz = x - packed[o, 0], y - packed[o, 1], z - packed[o, 2]
+                        reach = (r + packed[o, 3] + margin) * WIDER
+                        pairs[count, 0], pairs[count, 1] = p, o
+                        count += dx * dx + dy * dy + dz * dz <= reach * reach
+                    if high <= m:
+                        break
+                    next_p, last, high = begin[0], begin[high - m], 0  # after the last bucket comes the first
     return count
+
+
+@jit
+def confirm(pairs, count, margin, packed, number, owner):
+    """Number of those with gap <= margin whose owners differ; they go to the front, as elements.
+
+    owner (n,): body of every element, -1 for all bodies that nothing moves.
+    """
+    kept = 0
+    for c in range(count):
+        p, o = pairs[c, 0], pairs[c, 1]
+        e, f = number[p], number[o]
+        length = distance(
+            packed[p, 0] - packed[o, 0], packed[p, 1] - packed[o, 1], packed[p, 2] - packed[o, 2]
+        )
+        if length - (packed[p, 3] + packed[o, 3]) <= margin and owner[e] != owner[f]:
+            pairs[kept, 0], pairs[kept, 1] = min(e, f), max(e, f)
+            kept += 1
+    return kept
 
 
 @jit
@@ -178,15 +191,16 @@ def distance(x, y, z):
 
 @jit
 def pairs_of_planes(member, radius, centre, plane, normal, margin, owner, pairs, count):
-    """The same for every plane and every sphere, from `count` on."""
+    """Append every plane and sphere with gap <= margin to `count` pairs (k, 2); k if there is no room."""
     for i in range(plane.shape[0]):
         e = plane[i]
         x, y, z = normal[i, 0], normal[i, 1], normal[i, 2]
         for s in range(member.shape[0]):
             f = member[s]
             if height(centre, e, f, x, y, z) - radius[f] <= margin and owner[e] != owner[f]:
-                if count < pairs.shape[0]:
-                    pairs[count, 0], pairs[count, 1] = min(e, f), max(e, f)
+                if count >= pairs.shape[0]:
+                    return count
+                pairs[count, 0], pairs[count, 1] = min(e, f), max(e, f)
                 count += 1
     return count
 
@@ -281,14 +295,17 @@ def order(pairs, count, begin, end, first, second):
 
 @jit
 def find_pairs(q, margin, elements, levels, planes, work, pairs):
-    """Number of pairs with gap <= margin, before filters and with twins; pairs (k, 2) <- as many as fit."""
+    """Number of pairs with gap <= margin in pairs (k, 2), not filtered, with twins; k if there is no room."""
     body, owner, offset, radius = elements
     member, level, widest, first = levels
     plane, axis = planes
     centre, normal, cell, grid, start, home, packed, number = work
     place(q, body, offset, centre)
     fill(member, level, widest, margin, radius, centre, cell, grid, first, start, home, packed, number)
-    count = pairs_of_spheres(level, widest, margin, grid, first, start, home, packed, number, owner, pairs)
+    count = candidates(level, widest, margin, grid, first, start, home, packed, pairs)
+    if count >= pairs.shape[0]:
+        return count
+    count = confirm(pairs, count, margin, packed, number, owner)
     turn_planes(q, body, plane, axis, normal)
     return pairs_of_planes(member, radius, centre, plane, normal, margin, owner, pairs, count)
 
