@@ -301,4 +301,4 @@ def _start(bodies: list[Placed], centre: Array) -> State:
     q[:, :3] = np.array([body.position for body in bodies]).reshape(-1, 3) + arm
     v[:, :3] = np.array([body.velocity for body in bodies]).reshape(-1, 3) + np.cross(spin, arm)
     v[:, 3:] = np.einsum("nij,ni->nj", R, spin)
-    return State(0.0, q.ravel(), v.ravel())
+    return State(0.0, _frozen(q.ravel()), _frozen(v.ravel()))

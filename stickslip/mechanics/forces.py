@@ -14,7 +14,13 @@ from stickslip.kernels.bodies.springs import add_dampers, add_springs
 from stickslip.mechanics.given import numbers
 from stickslip.mechanics.points import Point, bind_point, number_of
 from stickslip.mechanics.turns import matrices
-from stickslip.mechanics.written_forces import JointEffort, WrittenForce, joint_effort, written_force
+from stickslip.mechanics.written_forces import (
+    JointEffort,
+    WrittenForce,
+    joint_effort,
+    read_only,
+    written_force,
+)
 from stickslip.state import Array, IntArray, ModelError
 
 if TYPE_CHECKING:
@@ -147,6 +153,7 @@ class Forces:
         F[POTENTIAL] has those of a potential, F[DAMPING] those that only take energy, F[WORKING] the others.
         A number that is not finite is a ModelError that names the force, the body and t.
         """
+        q, v = read_only(q), read_only(v)  # so that kernels are compiled once
         if self.springs is not None:
             s = self.springs
             bad = add_springs(
