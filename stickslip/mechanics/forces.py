@@ -83,7 +83,10 @@ class Damper(Force):
 @dataclass(frozen=True, eq=False)
 class Actuator(Force):
     """A force along the coordinate of a joint [N], or a moment about it [N m], on its first body and against
-    its second: a number or a function of any of (t, position, velocity) of that coordinate."""
+    its second: a number or a function of any of (t, position, velocity) of that coordinate.
+
+    Angles are from -π to π, or in the turn about the middle of their stops.
+    """
 
     joint: str
     effort: Given
