@@ -77,8 +77,8 @@ def drop_repeated(first, last, dist, pos, normal, flat, keep):
     """keep <- False for contacts first..last-1 that another of them, as deep or deeper, covers.
 
     A point on an edge comes once for each prism that has it; and the edge of a neighbour's prism is met
-    although the surface goes on there. So a contact goes if its point on the field is that of another, or lies
-    in the tangent plane of one with another normal. flat: how far from its plane a rounded point may be.
+    although the surface goes on there. So a contact goes if its point on the field is that of another, or
+    lies in the tangent plane of one with another normal. flat: how far from a plane a rounded point may be.
     """
     for k in range(first, last):
         if not keep[k]:
@@ -148,7 +148,7 @@ def field_contacts(dist, pos, normal, geom, fields, solids, margin, flat, most, 
 
     The narrow phase gives one contact per prism, so that a box on one triangle would stand on one corner.
     Added are those of all corners of polyhedra, ends of capsules and rims of cylinders, with the triangle
-    below. fields: which (per geom, -1 for others), heights and where those of each field begin, rows, columns,
+    below. fields: which (per geom, -1 for others), heights and where those of each begin, rows, columns,
     half widths (nf, 2).
     solids: start (per geom, one more), points (m, 3), radius, half (per geom; 0 but for cylinders).
     """
