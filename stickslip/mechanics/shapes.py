@@ -1,8 +1,17 @@
-"""Shapes of bodies: what they are made of in the eyes of detection, and their volume and inertia."""
+"""Shapes of bodies: what they are made of in the eyes of detection, and their volume and inertia.
 
+Here are the shapes with closed forms; `hulls`, `height_fields` and `compounds` have the others. All
+quantities are in the shape's own frame. The shapes of this file are centred in it; `Plane` is z <= 0.
+"""
+
+import math
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from stickslip.state import Array
+import numpy as np
+
+from stickslip.mechanics.given import positive, positives
+from stickslip.state import Array, ModelError
 
 
 @runtime_checkable
@@ -22,5 +31,187 @@ class Shape(Protocol):
         """About the centroid at density 1 kg/m³ [kg m²], shape (3, 3)."""
 
     @property
-    def radius(self) -> float:
-        """Of the smallest ball about the origin of the frame that holds it [m]; inf for a plane."""
+    def reach(self) -> float:
+        """Radius of a ball about the origin of the frame that holds it [m], the smallest such ball unless
+        it is a compound; inf for a plane."""
+
+
+class Centred:
+    """A shape whose centre of volume is the origin of its frame."""
+
+    @property
+    def centroid(self) -> Array:
+        return np.zeros(3)
+
+
+class Endless:
+    """A shape without end, for fixed and kinematic bodies only."""
+
+    @property
+    def volume(self) -> float:
+        return math.inf
+
+    @property
+    def centroid(self) -> Array:
+        return np.zeros(3)
+
+    @property
+    def inertia(self) -> Array:
+        return np.diag([math.inf] * 3)
+
+    @property
+    def reach(self) -> float:
+        return math.inf
+
+
+def check_moments(shape: Shape) -> None:
+    """Refuse a shape so large or so small that its volume or inertia is no number of the machine."""
+    with np.errstate(all="ignore"):
+        volume, moments = shape.volume, np.diag(shape.inertia)
+    if not (0.0 < volume < math.inf and (moments > 0.0).all() and (moments < math.inf).all()):
+        raise ModelError(
+            f"{type(shape).__name__}: too large or too small to compute with: its volume comes out as "
+            f"{volume} m³ and its moments of inertia as {moments}"
+        )
+
+
+@dataclass(frozen=True)
+class Sphere(Centred):
+    """A ball."""
+
+    radius: float
+    """[m]."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", positive("Sphere", "radius", self.radius))
+        check_moments(self)
+
+    @property
+    def volume(self) -> float:
+        return 4.0 / 3.0 * math.pi * self.radius * self.radius * self.radius
+
+    @property
+    def inertia(self) -> Array:
+        return np.diag([0.4 * self.volume * self.radius * self.radius] * 3)
+
+    @property
+    def reach(self) -> float:
+        return self.radius
+
+
+@dataclass(frozen=True)
+class Plane(Endless):
+    """The half-space z <= 0; its surface has the normal +z."""
+
+
+@dataclass(frozen=True)
+class Cuboid(Centred):
+    """A box with its edges along the axes."""
+
+    size: tuple[float, float, float]
+    """Full lengths of the edges along x, y, z [m]."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", positives("Cuboid", "size", self.size, 3))
+        check_moments(self)
+
+    @property
+    def volume(self) -> float:
+        x, y, z = self.size
+        return x * y * z
+
+    @property
+    def inertia(self) -> Array:
+        x, y, z = self.size
+        return self.volume / 12.0 * np.diag([y * y + z * z, x * x + z * z, x * x + y * y])
+
+    @property
+    def reach(self) -> float:
+        return 0.5 * math.hypot(*self.size)
+
+
+@dataclass(frozen=True)
+class Capsule(Centred):
+    """A cylinder along z with half a ball on either end."""
+
+    radius: float
+    """[m]."""
+    length: float
+    """Of the straight part; the whole is 2 radius longer [m]."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", positive("Capsule", "radius", self.radius))
+        object.__setattr__(self, "length", positive("Capsule", "length", self.length))
+        check_moments(self)
+
+    @property
+    def volume(self) -> float:
+        return math.pi * self.radius * self.radius * (self.length + 4.0 / 3.0 * self.radius)
+
+    @property
+    def inertia(self) -> Array:
+        r, l = self.radius, self.length  # noqa: E741
+        straight, ends = math.pi * r * r * l, 4.0 / 3.0 * math.pi * r * r * r
+        along = 0.5 * straight * r * r + 0.4 * ends * r * r
+        # Half a ball has its centroid 3 r / 8 beyond its flat side: parallel axes, there and back.
+        across = straight * (r * r / 4.0 + l * l / 12.0) + ends * (0.4 * r * r + 0.25 * l * l + 0.375 * r * l)
+        return np.diag([across, across, along])
+
+    @property
+    def reach(self) -> float:
+        return self.radius + 0.5 * self.length
+
+
+@dataclass(frozen=True)
+class Cylinder(Centred):
+    """A cylinder along z with flat ends."""
+
+    radius: float
+    """[m]."""
+    length: float
+    """Between the ends [m]."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radius", positive("Cylinder", "radius", self.radius))
+        object.__setattr__(self, "length", positive("Cylinder", "length", self.length))
+        check_moments(self)
+
+    @property
+    def volume(self) -> float:
+        return math.pi * self.radius * self.radius * self.length
+
+    @property
+    def inertia(self) -> Array:
+        along = 0.5 * self.radius * self.radius
+        across = 0.25 * self.radius * self.radius + self.length * self.length / 12.0
+        return self.volume * np.diag([across, across, along])
+
+    @property
+    def reach(self) -> float:
+        return math.hypot(self.radius, 0.5 * self.length)
+
+
+@dataclass(frozen=True)
+class Ellipsoid(Centred):
+    """An ellipsoid with its axes along x, y, z."""
+
+    radii: tuple[float, float, float]
+    """Half its widths along x, y, z [m]."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "radii", positives("Ellipsoid", "radii", self.radii, 3))
+        check_moments(self)
+
+    @property
+    def volume(self) -> float:
+        a, b, c = self.radii
+        return 4.0 / 3.0 * math.pi * a * b * c
+
+    @property
+    def inertia(self) -> Array:
+        a, b, c = self.radii
+        return self.volume / 5.0 * np.diag([b * b + c * c, a * a + c * c, a * a + b * b])
+
+    @property
+    def reach(self) -> float:
+        return max(self.radii)

@@ -5,13 +5,19 @@ centre of mass; q = (x, p) and v = (ẋ, Ω) of a body are as `State` says, so t
 diag(m I, J) is constant.
 """
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import cached_property
 
 from stickslip.mechanics.forces import Forces
-from stickslip.mechanics.joints import Joints
+from stickslip.mechanics.joints import JointKind, Joints
+from stickslip.mechanics.motions import Motions
+from stickslip.mechanics.names import known
 from stickslip.mechanics.sensors import Sensor
 from stickslip.mechanics.shapes import Shape
+from stickslip.mechanics.turns import cross, matrices
 from stickslip.state import Array, BoolArray, IntArray, ModelError, State
 
 
@@ -98,14 +104,29 @@ class World:
     joints: Joints
     sensors: tuple[Sensor, ...]
     start: State
+    motions: Motions = field(default_factory=Motions)
+    """Of the kinematic bodies."""
 
     def body(self, name: str) -> int:
         """Number of the body of that name; an unknown one is a KeyError that lists some of the known."""
         try:
-            return self.names.index(name)
-        except ValueError:
-            known = ", ".join(self.names[:12]) + (", ..." if len(self.names) > 12 else "")
-            raise KeyError(f"no body {name!r}; known: {known or 'none'}") from None
+            return self._numbers[name]
+        except KeyError:
+            raise KeyError(f"no body {name!r}; known: {known(self.names)}") from None
+
+    def pose(self, state: State, name: str) -> tuple[Array, Array]:
+        """Where the frame is in which the user gave the shapes of a body: position [m], shape (3,), and
+        unit quaternion, scalar first, shape (4,)."""
+        i = self.body(name)
+        x, p = state.q[7 * i : 7 * i + 3], state.q[7 * i + 3 : 7 * i + 7]
+        return x + matrices(p) @ self.origin[i], p.copy()
+
+    def velocity(self, state: State, name: str) -> tuple[Array, Array]:
+        """Of the origin of that frame [m/s] and spin [rad/s], both inertial, shape (3,)."""
+        i = self.body(name)
+        R = matrices(state.q[7 * i + 3 : 7 * i + 7])
+        spin = R @ state.v[6 * i + 3 : 6 * i + 6]
+        return state.v[6 * i : 6 * i + 3] + cross(spin, R @ self.origin[i]), spin
 
     def check_state(self, state: State) -> None:
         """Refuse a state whose arrays are not of this world."""
@@ -113,3 +134,28 @@ class World:
         for key, value, size in (("q", state.q, 7 * n), ("v", state.v, 6 * n)):
             if value.shape != (size,):
                 raise ModelError(f"state.{key} has shape {value.shape}, expected ({size},): {n} bodies")
+
+    def __str__(self) -> str:
+        """What is in it, by kinds."""
+        bodies = _counted(BodyKind(kind).name.lower() for kind in self.kind)
+        rows = [
+            ("gravity", "({:g}, {:g}, {:g}) m/s²".format(*self.gravity)),
+            ("shapes", _counted(type(shape).__name__ for shape in self.shapes.shape)),
+            ("materials", known(self.materials.names)),
+            ("groups", known(self.filters.groups) if len(self.filters.groups) > 1 else ""),
+            ("apart", f"{len(self.filters.apart)} pairs" if len(self.filters.apart) else ""),
+            ("joints", _counted(JointKind(kind).name.lower() for kind in self.joints.kind)),
+            ("forces", str(self.forces)),
+            ("sensors", known(sensor.name for sensor in self.sensors) if self.sensors else ""),
+        ]
+        lines = [f"World of {len(self.names)} bodies: {bodies or 'none'}; {self.mass.sum():.6g} kg"]
+        return "\n".join(lines + [f"  {key:<9} {value}" for key, value in rows if value])
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        return {name: i for i, name in enumerate(self.names)}
+
+
+def _counted(kinds: Iterable[str]) -> str:
+    """«3 Cuboid, 1 Plane», the most frequent first."""
+    return ", ".join(f"{count} {kind}" for kind, count in Counter(kinds).most_common())

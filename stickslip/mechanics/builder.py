@@ -1,0 +1,303 @@
+"""`WorldBuilder`: bodies placed one by one, with what joins them and acts on them; `build` freezes them."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.mechanics import materials, placement
+from stickslip.mechanics.forces import Force, Forces, bound
+from stickslip.mechanics.given import numbers
+from stickslip.mechanics.joint_start import JointStart, joint_start, joint_table
+from stickslip.mechanics.materials import FIELDS, Material
+from stickslip.mechanics.motions import Motion, Motions, velocities
+from stickslip.mechanics.names import known, new_name
+from stickslip.mechanics.placement import STILL, Placed, Solid
+from stickslip.mechanics.rotations import unit_quaternion
+from stickslip.mechanics.sensors import Sensing, Sensor
+from stickslip.mechanics.shapes import Shape
+from stickslip.mechanics.turns import matrices
+from stickslip.mechanics.world import BodyKind, Filters, Shapes, World
+from stickslip.state import Array, BoolArray, IntArray, ModelError, State
+
+GROUPS = 15
+"""Most groups of shapes: what the filters of the narrow phase can tell apart."""
+
+
+class WorldBuilder:
+    """Places bodies, then makes the frozen `World` of them.
+
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+        world = b.build()
+
+    Everything is given in the inertial frame, at the start. Names are unique; every verb returns its name.
+    """
+
+    def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81)):
+        self._gravity = numbers("the world", "gravity", gravity, (3,))
+        self._materials = {"default": Material(0.5, 0.0, 0.0, 0.0)}
+        self._given_materials: set[str] = set()
+        self._pairs: dict[tuple[str, str], dict[str, float]] = {}
+        self._groups: dict[str, int] = {"default": 0}
+        self._bodies: dict[str, Placed] = {}
+        self._numbers: dict[str, int] = {}
+        self._solids: dict[int, tuple[Any, Solid]] = {}
+        self._apart: set[tuple[int, int]] = set()
+        self._apart_groups: list[tuple[str, str]] = []
+        self._joints: dict[str, JointStart] = {}
+        self._forces: dict[str, Force] = {}
+        self._sensors: dict[str, Sensor | Sensing] = {}
+
+    def material(
+        self, name: str, *, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, e: float = 0.0
+    ) -> str:
+        """A material: friction mu [-], rolling, torsional friction mu_roll, mu_spin [m], restitution e [-].
+
+        Of two materials mu, mu_roll and mu_spin are the geometric means and e is the smaller, unless `pair`
+        says otherwise. "default" is there from the start and may be given anew, once.
+        """
+        new_name("material", name, self._given_materials)
+        owner = f"material {name!r}"
+        values = zip(FIELDS, (mu, mu_roll, mu_spin, e), strict=True)
+        self._materials[name] = Material(*(materials.checked(owner, key, value) for key, value in values))
+        self._given_materials.add(name)
+        return name
+
+    def pair(
+        self, first: str, second: str, *, mu: float | None = None, mu_roll: float | None = None,
+        mu_spin: float | None = None, e: float | None = None,
+    ) -> None:  # fmt: skip
+        """What two materials (or one with itself) do together instead of the rule; None keeps the rule."""
+        owner = f"pair {first!r}, {second!r}"
+        for name in (first, second):
+            if name not in self._materials:
+                raise ModelError(f"{owner}: no material {name!r}; known: {known(self._materials)}")
+        if (first, second) in self._pairs or (second, first) in self._pairs:
+            raise ModelError(f"{owner} is given twice")
+        values = zip(FIELDS, (mu, mu_roll, mu_spin, e), strict=True)
+        self._pairs[first, second] = {
+            key: materials.checked(owner, key, value) for key, value in values if value is not None
+        }
+
+    def body(
+        self, name: str, shape: Shape | None = None, *,
+        position: ArrayLike = (0.0, 0.0, 0.0), quaternion: ArrayLike = (1.0, 0.0, 0.0, 0.0),
+        velocity: ArrayLike = (0.0, 0.0, 0.0), spin: ArrayLike = (0.0, 0.0, 0.0),
+        density: float = 1000.0, mass: float | None = None, inertia: ArrayLike | None = None,
+        material: str = "default", group: str = "default", fixed: bool = False, motion: Motion | None = None,
+    ) -> str:  # fmt: skip
+        """A body: `position` [m] and `quaternion` (scalar first) place the frame of its shape, `velocity`
+        [m/s] is that of this frame's origin, `spin` [rad/s] is in the inertial frame.
+
+        Its centre of mass is the shape's centroid. Mass [kg] and inertia [kg m²] follow from the shape and
+        `density` [kg/m³], or from the shape and `mass`, or both are given: `inertia` about the centre of
+        mass in the axes of the shape's frame, 3 principal moments or a 3 x 3 matrix.
+
+        fixed: it never moves. motion: it moves as prescribed, a function t -> (velocity, spin) of the origin
+        of its frame, or such a constant pair; its pose is integrated from `position` and `quaternion`.
+        """
+        new_name("body", name, self._bodies)
+        owner = f"body {name!r}"
+        stored = self._solids.get(id(shape))
+        if stored is None or stored[0] is not shape:
+            stored = self._solids[id(shape)] = (shape, placement.solid(owner, shape))
+        solid = stored[1]
+        if material not in self._materials:
+            raise ModelError(f"{owner}: no material {material!r}; known: {known(self._materials)}")
+        x, p = numbers(owner, "position", position, (3,)), unit_quaternion(owner, quaternion)
+        v, w = numbers(owner, "velocity", velocity, (3,)), numbers(owner, "spin", spin, (3,))
+        if fixed or motion is not None:
+            kind = BodyKind.FIXED if fixed else BodyKind.KINEMATIC
+            self._check_driven(owner, kind, motion, bool(v.any() or w.any()), mass, inertia)
+            if motion is not None:
+                v, w = velocities(owner, motion, 0.0)
+            m, J, centre = 0.0, STILL, placement.NO_POSITION
+        else:
+            kind = BodyKind.DYNAMIC
+            m, J = placement.mass_and_inertia(owner, solid, density, mass, inertia)
+            centre = solid.centroid
+        self._numbers[name] = len(self._bodies)
+        self._bodies[name] = Placed(
+            kind, m, J, centre, x, p, v, w, solid.parts,
+            list(self._materials).index(material), self._group(owner, group), motion,
+        )  # fmt: skip
+        return name
+
+    def joint(
+        self, name: str, kind: str, first: str, second: str | None = None, *,
+        point: ArrayLike | None = None, axis: ArrayLike | None = None,
+        limits: tuple[float | None, float | None] | None = None,
+        turn_limits: tuple[float | None, float | None] | None = None,
+        friction: float = 0.0, turn_friction: float = 0.0, e: float = 0.0,
+        second_point: ArrayLike | None = None, collide: bool = False,
+    ) -> str:  # fmt: skip
+        """A joint of body `first` to body `second`, or to the inertial frame where that is None.
+
+        kind: fixed, ball, hinge, slider, cylindrical or distance. `point` [m] and `axis` are inertial, at the
+        start, where the coordinates of hinges [rad] and sliders [m] are zero; they grow as the first body
+        turns about or slides along the axis against the second. `limits` (lower, upper) are stops of that
+        coordinate (None: no stop) with restitution e, `friction` its dry friction [N m for a hinge, N for a
+        slider]. A cylindrical joint has those of sliding, and `turn_limits`, `turn_friction` of turning. A
+        distance joint holds the length from `point` to `second_point`, or between `limits` [m].
+
+        The two bodies do not touch each other unless `collide`.
+        """
+        new_name("joint", name, self._joints)
+        owner = f"joint {name!r}"
+        numbers = self._number(owner, first), -1 if second is None else self._number(owner, second)
+        if numbers[0] == numbers[1]:
+            raise ModelError(f"{owner}: body {first!r} cannot be joined to itself")
+        sides = [None if side is None else self._bodies[side] for side in (first, second)]
+        if not any(side is not None and side.kind == BodyKind.DYNAMIC for side in sides):
+            raise ModelError(f"{owner}: neither {first!r} nor {second!r} is dynamic, nothing answers to it")
+        self._joints[name] = joint_start(
+            owner, kind, numbers, sides, point=point, axis=axis, limits=limits, turn_limits=turn_limits,
+            friction=friction, turn_friction=turn_friction, e=e, second_point=second_point,
+        )  # fmt: skip
+        if not collide and second is not None:
+            self._apart.add((min(numbers), max(numbers)))
+        return name
+
+    def force(self, force: Force) -> str:
+        """A force beside gravity: a `Spring`, `Damper`, `Actuator` or `BodyForce`."""
+        if not isinstance(force, Force):
+            raise ModelError(f"{force!r} is not a force; known: Spring, Damper, Actuator, BodyForce")
+        self._forces[new_name("force", force.name, self._forces)] = force
+        return force.name
+
+    def sensor(self, sensor: Sensor | Sensing) -> str:
+        """A sensor: a `PositionSensor`, `VelocitySensor`, `JointSensor`, `DistanceSensor`, or a `Sensor`."""
+        if not isinstance(sensor, Sensor | Sensing):
+            raise ModelError(
+                f"{sensor!r} is not a sensor; known: PositionSensor, VelocitySensor, JointSensor,"
+                " DistanceSensor, Sensor"
+            )
+        self._sensors[new_name("sensor", sensor.name, self._sensors)] = sensor
+        return sensor.name
+
+    def apart(self, first: str, second: str) -> None:
+        """Two bodies that never touch each other."""
+        i, j = self._number("apart", first), self._number("apart", second)
+        if i == j:
+            raise ModelError(f"apart: {first!r} twice; a body never touches itself")
+        self._apart.add((min(i, j), max(i, j)))
+
+    def apart_groups(self, first: str, second: str) -> None:
+        """Two groups of bodies that never touch each other; or one whose bodies do not, if given twice."""
+        self._apart_groups.append((first, second))
+
+    def build(self) -> World:
+        """The world as it stands, frozen; the builder may go on."""
+        names, bodies = tuple(self._bodies), list(self._bodies.values())
+        kind = np.array([body.kind for body in bodies], np.int64)
+        dynamic = kind == BodyKind.DYNAMIC
+        mass = np.array([body.mass for body in bodies], float)
+        inertia = np.array([body.inertia for body in bodies]).reshape(-1, 3, 3)
+        centre = np.array([body.centre for body in bodies]).reshape(-1, 3)
+        M = np.zeros((int(dynamic.sum()), 6, 6))
+        M[:, range(3), range(3)] = mass[dynamic, None]
+        M[:, 3:, 3:] = inertia[dynamic]
+        world = World(
+            names=names,
+            kind=_frozen(kind),
+            row=_frozen(np.where(dynamic, np.cumsum(dynamic) - 1, -1)),
+            mass=_frozen(mass),
+            inertia=_frozen(inertia),
+            origin=_frozen(0.0 - centre),
+            M=_frozen(M),
+            shapes=_shapes(bodies, centre),
+            materials=materials.tables(self._materials, self._pairs),
+            filters=self._filters(),
+            gravity=self._gravity,
+            motions=_motions(self._bodies),
+            joints=joint_table(self._joints),
+            forces=Forces(),
+            sensors=(),
+            start=_start(bodies, centre),
+        )
+        world = replace(world, forces=bound(world, self._forces.values()))
+        sensors = tuple(sensor.bind(world) for sensor in self._sensors.values())
+        for sensor in sensors:
+            sensor.read(world, world.start)
+        return replace(world, sensors=sensors)
+
+    def _check_driven(
+        self, owner: str, kind: BodyKind, motion: Motion | None, moving: bool, mass: Any, inertia: Any
+    ) -> None:
+        """A fixed or kinematic body answers to no force and has no velocity of its own."""
+        what = kind.name.lower()
+        if kind == BodyKind.FIXED and motion is not None:
+            raise ModelError(f"{owner}: it cannot be fixed and have a motion")
+        if moving:
+            raise ModelError(f"{owner}: it is {what}; its velocity and spin cannot be given")
+        if mass is not None or inertia is not None:
+            raise ModelError(f"{owner}: it is {what}; its mass and inertia cannot be given")
+
+    def _group(self, owner: str, group: str) -> int:
+        if group not in self._groups:
+            if len(self._groups) == GROUPS:
+                raise ModelError(
+                    f"{owner}: group {group!r} is one too many, there may be {GROUPS}:"
+                    f" {', '.join(self._groups)}"
+                )
+            self._groups[new_name("group", group, ())] = len(self._groups)
+        return self._groups[group]
+
+    def _number(self, owner: str, name: str) -> int:
+        if name not in self._numbers:
+            raise ModelError(f"{owner}: no body {name!r}; known: {known(self._bodies)}")
+        return self._numbers[name]
+
+    def _filters(self) -> Filters:
+        collide: BoolArray = np.ones((len(self._groups), len(self._groups)), np.bool_)
+        for pair in self._apart_groups:
+            for name in pair:
+                if name not in self._groups:
+                    raise ModelError(f"apart_groups: no group {name!r}; known: {known(self._groups)}")
+            i, j = (self._groups[name] for name in pair)
+            collide[i, j] = collide[j, i] = False
+        apart: IntArray = np.array(sorted(self._apart), np.int64).reshape(-1, 2)
+        return Filters(tuple(self._groups), _frozen(collide), _frozen(apart))
+
+
+def _frozen(array: Any) -> Any:
+    array.flags.writeable = False
+    return array
+
+
+def _shapes(bodies: list[Placed], centre: Array) -> Shapes:
+    """A row per part, in the frames of the bodies, which stand in their centres of mass."""
+    rows = [(i, *part) for i, body in enumerate(bodies) for part in body.parts]
+    whose = np.array([i for i, _, _, _ in rows], np.int64)
+    position = np.array([place for _, _, place, _ in rows]).reshape(-1, 3) - centre[whose]
+    return Shapes(
+        shape=tuple(shape for _, shape, _, _ in rows),
+        body=_frozen(whose),
+        position=_frozen(position),
+        quaternion=_frozen(np.array([turn for _, _, _, turn in rows]).reshape(-1, 4)),
+        material=_frozen(np.array([bodies[i].material for i in whose], np.int64)),
+        group=_frozen(np.array([bodies[i].group for i in whose], np.int64)),
+    )
+
+
+def _motions(bodies: dict[str, Placed]) -> Motions:
+    moved = [(i, name, b.motion) for i, (name, b) in enumerate(bodies.items()) if b.motion is not None]
+    numbers = tuple(i for i, _, _ in moved)
+    return Motions(tuple(name for _, name, _ in moved), numbers, tuple(one for _, _, one in moved))
+
+
+def _start(bodies: list[Placed], centre: Array) -> State:
+    """At t = 0: from the frames of the user to those in the centres of mass, x = x_user + R c, and
+    the velocity there, ẋ = ẋ_user + ω × R c; Ω = R'ω."""
+    q, v = np.zeros((len(bodies), 7)), np.zeros((len(bodies), 6))
+    q[:, 3:] = np.array([body.quaternion for body in bodies]).reshape(-1, 4)
+    R = matrices(q[:, 3:])
+    arm = np.einsum("nij,nj->ni", R, centre)
+    spin = np.array([body.spin for body in bodies]).reshape(-1, 3)
+    q[:, :3] = np.array([body.position for body in bodies]).reshape(-1, 3) + arm
+    v[:, :3] = np.array([body.velocity for body in bodies]).reshape(-1, 3) + np.cross(spin, arm)
+    v[:, 3:] = np.einsum("nij,ni->nj", R, spin)
+    return State(0.0, q.ravel(), v.ravel())

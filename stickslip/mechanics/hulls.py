@@ -1,0 +1,129 @@
+"""Convex hulls of points: their vertices and triangles, and volume and inertia exactly from these."""
+
+from dataclasses import InitVar, dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial import ConvexHull as Quickhull
+from scipy.spatial import QhullError
+
+from stickslip.mechanics.given import numbers
+from stickslip.mechanics.inertia import from_second_moments
+from stickslip.mechanics.shapes import check_moments
+from stickslip.state import Array, IntArray, ModelError
+
+FLAT = 1e-9
+"""Least ratio of thickness to width of a hull: what is thinner has no volume but that of rounding."""
+
+
+class HasPoints(Protocol):
+    """A mesh, or anything else that has points."""
+
+    @property
+    def points(self) -> Array:
+        """[m], shape (m, 3)."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexHull:
+    """The smallest convex body that holds all points: of an array [m], shape (m, 3), or of a mesh."""
+
+    points: InitVar[ArrayLike | HasPoints]
+    vertices: Array = field(init=False)
+    """The points that are its corners [m], shape (nv, 3)."""
+    triangles: IntArray = field(init=False)
+    """Rows of `vertices`, counter-clockwise seen from outside [-], shape (nt, 3)."""
+    volume: float = field(init=False)
+    """[m³]."""
+    centroid: Array = field(init=False)
+    """Centre of volume [m], shape (3,)."""
+    inertia: Array = field(init=False)
+    """About the centroid at density 1 kg/m³ [kg m²], shape (3, 3)."""
+    reach: float = field(init=False)
+    """Distance of the farthest vertex from the origin [m]."""
+
+    def __post_init__(self, points: ArrayLike | HasPoints) -> None:
+        cloud: Any = points
+        given = numbers("ConvexHull", "points", getattr(cloud, "points", cloud), (None, 3))
+        # Qhull's tolerances and the sums below are for numbers about 1, whatever the units: centre and scale.
+        middle, width = _extent(given)
+        scaled = (given - middle) / width
+        _refuse_flat(scaled)
+        corners, triangles = _hull(scaled)
+        volume, centroid, second = _moments(scaled[corners], triangles)
+        with np.errstate(over="ignore", under="ignore"):
+            values = {
+                "vertices": given[corners],
+                "triangles": triangles,
+                "volume": float(volume * width**3),
+                "centroid": middle + width * centroid,
+                "inertia": from_second_moments(second) * width**3 * width**2,
+                "reach": float(np.linalg.norm(given[corners], axis=1).max()),
+            }
+        for name, value in values.items():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
+        check_moments(self)
+
+    def __repr__(self) -> str:
+        return f"ConvexHull({len(self.vertices)} vertices, {len(self.triangles)} triangles)"
+
+
+def _extent(points: Array) -> tuple[Array, np.float64]:
+    """Middle of the box about the points [m], shape (3,), and its longest edge [m]."""
+    if len(points) < 4:
+        raise ModelError(f"ConvexHull: {len(points)} points; a body needs at least 4")
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle = 0.5 * low + 0.5 * high
+    with np.errstate(over="ignore"):
+        width = (high - low).max()
+    if width == 0.0:
+        raise ModelError(f"ConvexHull: all {len(points)} points are the same point, so they have no volume")
+    if not 1e-60 < width < 1e60:
+        raise ModelError(f"ConvexHull: too large or too small to compute with: its points span {width} m")
+    return middle, width
+
+
+def _refuse_flat(points: Array) -> None:
+    """Points on a line or in a plane have no volume: the singular values of their cloud say so."""
+    spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False) / np.sqrt(len(points))
+    for count, what in ((1, "on a line"), (2, "in a plane")):
+        if spread[count] <= FLAT * spread[0]:
+            raise ModelError(
+                f"ConvexHull: all {len(points)} points lie {what}, or within {FLAT:g} of their extent of it, "
+                "so they have no volume; give a solid, or a Cuboid of some thickness"
+            )
+
+
+def _hull(points: Array) -> tuple[IntArray, IntArray]:
+    """Rows of the points that are corners, and triangles of these, oriented outwards."""
+    try:
+        hull = Quickhull(points)
+    except QhullError as error:
+        reason = str(error).strip().splitlines()[0][:200]
+        raise ModelError(f"ConvexHull: the hull of {len(points)} points fails: {reason}") from None
+    corners, triangles = np.unique(hull.simplices, return_inverse=True)
+    triangles = triangles.reshape(-1, 3).astype(np.int64)
+    a, b, c = (points[corners][triangles[:, k]] for k in range(3))
+    inwards = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
+    triangles[inwards] = triangles[inwards][:, [0, 2, 1]]
+    return corners.astype(np.int64), triangles
+
+
+def _moments(vertices: Array, triangles: IntArray) -> tuple[float, Array, Array]:
+    """Volume, centroid, and second moments about it: sums over tetrahedra from a point inside.
+
+    Of a tetrahedron (0, a, b, c): ∫ dV = d/6, ∫ x dV = d/24 s, ∫ x x' dV = d/120 (s s' + a a' + b b' + c c'),
+    with d = a · (b × c) and s = a + b + c.
+    """
+    inside = vertices.mean(axis=0)
+    abc = (vertices - inside)[triangles]
+    d = np.linalg.det(abc)
+    s = abc.sum(axis=1)
+    volume = d.sum() / 6.0
+    centroid = d @ s / 24.0 / volume
+    second = (np.einsum("t,ti,tj->ij", d, s, s) + np.einsum("t,tki,tkj->ij", d, abc, abc)) / 120.0
+    second -= volume * np.outer(centroid, centroid)
+    return float(volume), inside + centroid, 0.5 * (second + second.T)

@@ -1,0 +1,61 @@
+"""Points fixed to bodies: given inertial at the start, followed in any state."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.mechanics.given import numbers
+from stickslip.mechanics.names import known
+from stickslip.mechanics.turns import cross, matrices
+from stickslip.state import Array, ModelError
+
+if TYPE_CHECKING:
+    from stickslip.mechanics.world import World
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Point:
+    """A point of a body."""
+
+    body: int
+    """Its number; -1 for the inertial frame."""
+    local: Array
+    """In the frame of the body [m], shape (3,)."""
+
+    def position(self, q: Array) -> Array:
+        """Inertial [m], shape (3,)."""
+        if self.body < 0:
+            return self.local
+        x, p = q[7 * self.body : 7 * self.body + 3], q[7 * self.body + 3 : 7 * self.body + 7]
+        return x + matrices(p) @ self.local
+
+    def velocity(self, q: Array, v: Array) -> Array:
+        """Inertial [m/s], shape (3,)."""
+        if self.body < 0:
+            return np.zeros(3)
+        R = matrices(q[7 * self.body + 3 : 7 * self.body + 7])
+        omega = v[6 * self.body + 3 : 6 * self.body + 6]
+        return v[6 * self.body : 6 * self.body + 3] + R @ cross(omega, self.local)
+
+
+def bind_point(owner: str, world: "World", body: str | None, field: str, given: ArrayLike | None) -> Point:
+    """The point of a body that is at `given` at the start; by default its centre of mass."""
+    if body is None:
+        if given is None:
+            raise ModelError(f"{owner}: {field} is missing; the inertial frame has no centre of mass")
+        return Point(-1, numbers(owner, field, given, (3,)))
+    i = number_of(owner, world, body)
+    if given is None:
+        return Point(i, np.zeros(3))
+    x, p = world.start.q[7 * i : 7 * i + 3], world.start.q[7 * i + 3 : 7 * i + 7]
+    return Point(i, (numbers(owner, field, given, (3,)) - x) @ matrices(p))
+
+
+def number_of(owner: str, world: "World", body: str) -> int:
+    """The number of a body; an unknown one is a ModelError that lists some of the known."""
+    try:
+        return world.body(body)
+    except KeyError:
+        raise ModelError(f"{owner}: no body {body!r}; known: {known(world.names)}") from None
