@@ -1,14 +1,18 @@
 """Reading meshes of triangles: Wavefront OBJ, and STL in text and in binary.
 
-Of an OBJ file the vertices (`v`) and faces (`f`) are read: polygons become fans of triangles, negative numbers
-count back from the last vertex so far, and what stands behind a slash (texture, normal) is left out, as is
-every other statement. Of an STL file the corners of the triangles are read; equal ones become one point. Its
-normals are left out, for the order of the corners says the same. A mesh need not be closed: its use here is
-`ConvexHull`.
+Of an OBJ file the vertices (`v`) and faces (`f`) are read: polygons become fans of triangles, negative
+numbers count back from the last vertex so far, and what stands behind a slash (texture, normal) is left out,
+as is every other statement. Of an STL file the corners of the triangles are read; equal ones become one
+point. Its normals are left out, for the order of the corners says the same. A mesh need not be closed: its
+use here is `ConvexHull`.
 """
 
+import math
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import BytesIO
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 
@@ -22,6 +26,10 @@ from stickslip.state import Array, IntArray, ModelError
 
 LARGEST = 64 * 1024 * 1024
 """Bytes of the largest file read: more than a million triangles in binary, a quarter of that in text."""
+LONGEST = 100_000
+"""Bytes of the longest line, and words of the longest statement: memory is taken line by line."""
+MOST = 2_000_000
+"""Triangles of an OBJ file, and vertices: a byte or two of text can ask for another 24 of memory."""
 
 HEAD, TRIANGLE = 84, 50
 """Bytes of a binary STL file before its triangles, and of each of them."""
@@ -43,7 +51,12 @@ class Mesh:
 
     def __post_init__(self) -> None:
         points = numbers("Mesh", "points", self.points, (None, 3))
-        triangles = np.array(self.triangles, dtype=None, order="C")
+        try:
+            triangles = np.array(self.triangles)
+        except ValueError:
+            raise ModelError("Mesh: triangles are not rows of three integers") from None
+        if not triangles.size:
+            triangles = np.zeros((0, 3), np.int64)
         if triangles.ndim != 2 or triangles.shape[1] != 3 or triangles.dtype.kind not in "iu":
             found = f"shape {triangles.shape} of {triangles.dtype}"
             raise ModelError(f"Mesh: triangles has {found}, expected integers of shape (any, 3)")
@@ -96,34 +109,43 @@ def _statements(path: Path, data: bytes) -> Iterator[tuple[int, list[bytes]]]:
         line = data.count(b"\n", 0, error.start) + 1
         found = f"byte 0x{data[error.start]:02x}"
         raise FormatError.at(path, f"line {line}, byte {error.start}", "text in UTF-8", found) from None
-    for line, text in enumerate(data.removeprefix(b"\xef\xbb\xbf").splitlines(), start=1):
+    if b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    for line, text in enumerate(BytesIO(data.removeprefix(b"\xef\xbb\xbf")), start=1):
+        if len(text) > LONGEST:
+            raise FormatError.at(path, f"line {line}", f"at most {LONGEST} bytes", f"{len(text)}")
         words = text.split()
         if words:
             yield line, words
 
 
 def _read_obj(path: Path, data: bytes) -> Mesh:
-    points: list[float] = []
-    faces: list[tuple[int, list[int]]] = []
-    for line, words in _joined(_statements(path, data)):
+    points, triangles = array("d"), array("q")
+    last, named = -1, 0  # the last vertex that a face names, and the line that names it first
+    for line, words in _joined(path, _statements(path, data)):
         if words[0] == b"v":
             if len(words) < 4:
                 found = f"{len(words) - 1} number{'s' * (len(words) != 2)}"
                 raise FormatError.at(path, f"line {line}", "x, y and z of a vertex", found)
-            points += _reals(path, f"line {line}", words[1:4])
+            points.extend(_reals(path, line, words[1:4]))
         elif words[0] == b"f":
-            faces.append((line, _face(path, line, words[1:], len(points) // 3)))
+            face = _face(path, line, words[1:], len(points) // 3)
+            for second, third in pairwise(face[1:]):
+                triangles.extend((face[0], second, third))
+            if max(face) > last:
+                last, named = max(face), line
+        if max(len(points), len(triangles)) > 3 * MOST:
+            wanted = f"at most {MOST} vertices and triangles; thin the mesh out"
+            raise FormatError.at(path, f"line {line}", wanted, "more")
     if not points:
         raise FormatError.at(path, "the whole file", "vertices (lines that begin with v)", "none")
     count = len(points) // 3
-    for line, face in faces:
-        if max(face) >= count:  # only now: a face may name vertices that come after it
-            raise FormatError.at(path, f"line {line}", f"vertices 1 to {count}", f"vertex {max(face) + 1}")
-    fans = [(face[0], face[k], face[k + 1]) for _, face in faces for k in range(1, len(face) - 1)]
-    return Mesh(np.array(points).reshape(-1, 3), np.array(fans, np.int64).reshape(-1, 3))
+    if last >= count:  # only now: a face may name vertices that come after it
+        raise FormatError.at(path, f"line {named}", f"vertices 1 to {count}", f"vertex {last + 1}")
+    return Mesh(np.array(points).reshape(-1, 3), np.array(triangles).reshape(-1, 3))
 
 
-def _joined(statements: Iterator[tuple[int, list[bytes]]]) -> Iterator[tuple[int, list[bytes]]]:
+def _joined(path: Path, statements: Iterator[tuple[int, list[bytes]]]) -> Iterator[tuple[int, list[bytes]]]:
     """Statements of OBJ: comments left out, and lines that end in a backslash joined to the next."""
     begun, held = 0, list[bytes]()
     for line, words in statements:
@@ -131,6 +153,9 @@ def _joined(statements: Iterator[tuple[int, list[bytes]]]) -> Iterator[tuple[int
             continue
         begun = begun if held else line
         held += words
+        if len(held) > LONGEST:
+            wanted = f"a statement of at most {LONGEST} words"
+            raise FormatError.at(path, f"line {begun} and those joined to it", wanted, "more")
         if not held[-1].endswith(b"\\"):
             yield begun, held
             held = []
@@ -163,22 +188,25 @@ def _face(path: Path, line: int, words: list[bytes], count: int) -> list[int]:
     return rows
 
 
-def _reals(path: Path, place: str, words: list[bytes]) -> list[float]:
-    for word in words:
-        if not is_number(word):
-            raise FormatError.at(path, place, "a number", shown(word))
-    values = [float(word) for word in words]
-    if not np.isfinite(values).all():
-        bad = next(word for word, value in zip(words, values, strict=True) if not np.isfinite(value))
-        raise FormatError.at(path, place, "a finite number", shown(bad))
+def _reals(path: Path, line: int, words: list[bytes]) -> list[float]:
+    try:
+        values = [float(word) for word in words]
+    except ValueError:
+        values = []
+    if not values or any(b"_" in word for word in words):
+        bad = next(word for word in words if not is_number(word))
+        raise FormatError.at(path, f"line {line}", "a number", shown(bad))
+    if not all(map(math.isfinite, values)):
+        bad = next(word for word, value in zip(words, values, strict=True) if not math.isfinite(value))
+        raise FormatError.at(path, f"line {line}", "a finite number", shown(bad))
     return values
 
 
 def _is_binary(data: bytes) -> bool:
     """Whether an STL file is binary: its length says so, or it does not begin as a text.
 
-    Binary files may begin with the word solid too. A text never has a length that fits, for its bytes 80 to 83
-    read as a count ask for gigabytes.
+    Binary files may begin with the word solid too. A text never has a length that fits, for its bytes 80 to
+    83 read as a count ask for gigabytes.
     """
     if len(data) >= HEAD and len(data) == HEAD + TRIANGLE * _count(data):
         return True
@@ -208,7 +236,7 @@ def _read_binary_stl(path: Path, data: bytes) -> Mesh:
 
 
 def _read_text_stl(path: Path, data: bytes) -> Mesh:
-    corners: list[float] = []
+    corners = array("d")
     inside, at, line = False, 0, 0  # in a solid or not, and how many lines of a facet are behind
     for line, words in _statements(path, data):
         first = words[0].lower()
@@ -226,7 +254,7 @@ def _read_text_stl(path: Path, data: bytes) -> Mesh:
             if first == b"vertex":
                 if len(words) != 4:
                     raise FormatError.at(path, f"line {line}", "3 numbers of a vertex", f"{len(words) - 1}")
-                corners += _reals(path, f"line {line}", words[1:])
+                corners.extend(_reals(path, line, words[1:]))
             at = (at + 1) % len(FACET)
     if inside:
         wanted = " ".join(FACET[at]) if at else "facet normal or endsolid"

@@ -103,14 +103,7 @@ def local_solves(kind, offset, group_offset, W):
     start, size, d = np.empty(nb, np.int64), 0, 1
     for i in range(nb):
         start[i], own = size, offset[i + 1] - offset[i]
-        size += own * own
-        if kind[i] == cones.FREE:
-            size += own * own
-        elif kind[i] == cones.FRICTION:
-            if own == 3 and group_offset[i + 1] - group_offset[i] == 1:
-                size += one.EXTRAS_3
-            elif own > 2:
-                size += friction.EXTRAS + (own - 1) * own
+        size += own * own + extras(i, kind, group_offset, own)
         d = max(d, own)
     local, bench = np.zeros(size), np.zeros((2 * d + 5, 2 * d + 2))
     for i in range(nb):
@@ -126,6 +119,18 @@ def local_solves(kind, offset, group_offset, W):
             elif own > 2:
                 friction.prepare_friction(local, at, own, bench[3:])
     return start, local, bench
+
+
+@jit
+def extras(i, kind, group_offset, d):
+    """How many numbers follow W_ii of block i of d components."""
+    if kind[i] == cones.FREE:
+        return d * d
+    if kind[i] == cones.FRICTION and d > 2:
+        if d == 3 and group_offset[i + 1] - group_offset[i] == 1:
+            return one.EXTRAS_3
+        return friction.EXTRAS + (d - 1) * d
+    return 0
 
 
 @jit

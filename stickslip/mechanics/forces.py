@@ -1,16 +1,28 @@
-"""Forces on bodies beside gravity: springs, dampers, actuators, and functions that users write."""
+"""Forces on bodies beside gravity: springs, dampers, actuators, and functions that users write.
+
+Users give them by the names of bodies and joints; `bound` turns them into arrays and functions of a world.
+"""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import KW_ONLY, dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from stickslip.state import Array
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.kernels.bodies.springs import add_dampers, add_springs, spring_energy
+from stickslip.mechanics.given import numbers
+from stickslip.mechanics.points import Point, bind_point, number_of
+from stickslip.mechanics.written_forces import JointEffort, WrittenForce, joint_effort, written_force
+from stickslip.state import Array, IntArray, ModelError
 
 if TYPE_CHECKING:
     from stickslip.mechanics.world import World
 
 POTENTIAL, DAMPING, WORKING = 0, 1, 2
 """Which part of F a force is in: energies are counted by it."""
+Given = Any
+"""A constant, or a function of some arguments, taken by their names."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,8 +33,110 @@ class Force:
 
 
 @dataclass(frozen=True, eq=False)
+class Spring(Force):
+    """A linear spring, with a damper along it: f = -stiffness (l - length) - damping l̇ between two points."""
+
+    first: str
+    """A body."""
+    second: str | None = None
+    """Another; None: `second_point` stands still in the inertial frame."""
+    _: KW_ONLY
+    stiffness: float
+    """[N/m], >= 0."""
+    length: float | None = None
+    """At rest [m], >= 0; by default that of the start."""
+    damping: float = 0.0
+    """[N s/m], >= 0."""
+    first_point: ArrayLike | None = None
+    """Inertial, at the start [m], shape (3,); by default the centre of mass."""
+    second_point: ArrayLike | None = None
+    """Inertial, at the start [m], shape (3,); by default the centre of mass."""
+
+
+@dataclass(frozen=True, eq=False)
+class Damper(Force):
+    """Drag against what moves: f = -linear (relative velocity) at a point of the first body, and
+    moment = -angular (relative spin), against another body or the inertial frame."""
+
+    first: str
+    """A body."""
+    second: str | None = None
+    """Another; None: the inertial frame."""
+    _: KW_ONLY
+    linear: float = 0.0
+    """[N s/m], >= 0."""
+    angular: float = 0.0
+    """[N m s], >= 0."""
+    point: ArrayLike | None = None
+    """Of the first body, inertial, at the start [m], shape (3,); by default its centre of mass."""
+
+
+@dataclass(frozen=True, eq=False)
+class Actuator(Force):
+    """A force along the coordinate of a joint [N], or a moment about it [N m], on its first body and against
+    its second: a number or a function of any of (t, position, velocity) of that coordinate."""
+
+    joint: str
+    effort: Given
+    turn: bool = False
+    """Whether it turns a cylindrical joint instead of sliding it."""
+
+
+@dataclass(frozen=True, eq=False)
+class BodyForce(Force):
+    """A force [N] at a point of a body and a moment [N m], inertial: constants, or functions of any of
+    (t, x, p, v, omega): place and velocity of the centre of mass, quaternion and spin, inertial."""
+
+    body: str
+    _: KW_ONLY
+    force: Given = None
+    moment: Given = None
+    point: ArrayLike | None = None
+    """Where the force acts: inertial, at the start [m], shape (3,); by default the centre of mass."""
+
+
+@dataclass(frozen=True, eq=False)
+class Springs:
+    """All springs of a world, as arrays."""
+
+    names: tuple[str, ...]
+    body: IntArray
+    """First and second body, -1 for the inertial frame [-], shape (ns, 2)."""
+    point: Array
+    """In the frames of the bodies [m], shape (ns, 2, 3)."""
+    stiffness: Array
+    """[N/m], shape (ns,)."""
+    length: Array
+    """At rest [m], shape (ns,)."""
+    damping: Array
+    """[N s/m], shape (ns,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dampers:
+    """All dampers of a world, as arrays."""
+
+    names: tuple[str, ...]
+    body: IntArray
+    """First and second body, -1 for the inertial frame [-], shape (nd, 2)."""
+    point: Array
+    """In the frame of the first body [m], shape (nd, 3)."""
+    linear: Array
+    """[N s/m], shape (nd,)."""
+    angular: Array
+    """[N m s], shape (nd,)."""
+
+
+@dataclass(frozen=True, eq=False)
 class Forces:
     """All forces of a world beside gravity."""
+
+    springs: Springs | None = None
+    dampers: Dampers | None = None
+    written: tuple[JointEffort | WrittenForce, ...] = ()
+    """Actuators and users' functions."""
+    bodies: tuple[str, ...] = field(default=(), repr=False)
+    """Names of the bodies of the world, for errors."""
 
     def add(self, t: float, q: Array, v: Array, F: Array) -> None:
         """Add forces (inertial frame [N]) and moments (body frame [N m]) to F, shape (3, n, 6).
@@ -30,18 +144,127 @@ class Forces:
         F[POTENTIAL] has those of a potential, F[DAMPING] those that only take energy, F[WORKING] the others.
         A number that is not finite is a ModelError that names the force, the body and t.
         """
+        if self.springs is not None:
+            s = self.springs
+            bad = add_springs(
+                s.body, s.point, s.stiffness, s.length, s.damping, q, v, F[POTENTIAL], F[DAMPING]
+            )
+            if bad >= 0:
+                raise self._not_finite("spring", s.names[bad], s.body[bad], t)
+        if self.dampers is not None:
+            d = self.dampers
+            bad = add_dampers(d.body, d.point, d.linear, d.angular, q, v, F[DAMPING])
+            if bad >= 0:
+                raise self._not_finite("damper", d.names[bad], d.body[bad], t)
+        for one in self.written:
+            one.add(t, q, v, F[WORKING])
 
     def potential(self, t: float, q: Array) -> float:
         """Of all springs [J]; without gravity's."""
-        return 0.0
+        s = self.springs
+        return 0.0 if s is None else float(spring_energy(s.body, s.point, s.stiffness, s.length, q))
 
     def __len__(self) -> int:
-        return 0
+        compiled = (table for table in (self.springs, self.dampers) if table is not None)
+        return sum(len(table.names) for table in compiled) + len(self.written)
 
     def __str__(self) -> str:
-        return ""
+        kinds = {
+            "springs": 0 if self.springs is None else len(self.springs.names),
+            "dampers": 0 if self.dampers is None else len(self.dampers.names),
+            "actuators": sum(isinstance(one, JointEffort) for one in self.written),
+            "body forces": sum(isinstance(one, WrittenForce) for one in self.written),
+        }
+        return ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
+
+    def _not_finite(self, kind: str, name: str, sides: IntArray, t: float) -> ModelError:
+        whose = " and ".join(repr(self.bodies[side]) for side in sides if side >= 0)
+        return ModelError(f"{kind} {name!r} on body {whose} is not finite at t = {t:.9g} s")
 
 
 def bound(world: "World", forces: Iterable[Force]) -> Forces:
-    """The forces of a world."""
-    return Forces()
+    """The forces of a world, everything checked."""
+    springs: list[tuple[Any, ...]] = []
+    dampers: list[tuple[Any, ...]] = []
+    written: list[JointEffort | WrittenForce] = []
+    for force in forces:
+        match force:
+            case Spring():
+                springs.append(_spring(world, force))
+            case Damper():
+                dampers.append(_damper(world, force))
+            case Actuator():
+                written.append(joint_effort(world, force.name, force.joint, force.effort, force.turn))
+            case BodyForce():
+                body = number_of(f"body force {force.name!r}", world, force.body)
+                point = bind_point(f"body force {force.name!r}", world, force.body, "point", force.point)
+                _check_moved(f"body force {force.name!r}", world, body)
+                written.append(written_force(force.name, force.body, point, force.force, force.moment))
+            case _:
+                raise ModelError(f"force {force.name!r} is not a Spring, Damper, Actuator or BodyForce")
+    return Forces(
+        Springs(*_columns(springs, (2,), (2, 3), (), (), ())) if springs else None,
+        Dampers(*_columns(dampers, (2,), (3,), (), ())) if dampers else None,
+        tuple(written),
+        world.names,
+    )
+
+
+def _spring(world: "World", spring: Spring) -> tuple[Any, ...]:
+    owner = f"spring {spring.name!r}"
+    first = bind_point(owner, world, spring.first, "first_point", spring.first_point)
+    second = bind_point(owner, world, spring.second, "second_point", spring.second_point)
+    _check_sides(owner, world, first, second)
+    start = float(np.linalg.norm(first.position(world.start.q) - second.position(world.start.q)))
+    return (
+        spring.name,
+        (first.body, second.body),
+        (first.local, second.local),
+        _at_least_zero(owner, "stiffness", spring.stiffness),
+        start if spring.length is None else _at_least_zero(owner, "length", spring.length),
+        _at_least_zero(owner, "damping", spring.damping),
+    )
+
+
+def _damper(world: "World", damper: Damper) -> tuple[Any, ...]:
+    owner = f"damper {damper.name!r}"
+    first = bind_point(owner, world, damper.first, "point", damper.point)
+    second = Point(-1 if damper.second is None else number_of(owner, world, damper.second), np.zeros(3))
+    _check_sides(owner, world, first, second)
+    return (
+        damper.name,
+        (first.body, second.body),
+        first.local,
+        _at_least_zero(owner, "linear", damper.linear),
+        _at_least_zero(owner, "angular", damper.angular),
+    )
+
+
+def _check_sides(owner: str, world: "World", first: Point, second: Point) -> None:
+    if first.body == second.body:
+        raise ModelError(f"{owner}: body {world.names[first.body]!r} cannot act on itself")
+    _check_moved(owner, world, first.body, second.body)
+
+
+def _check_moved(owner: str, world: "World", *bodies: int) -> None:
+    if all(body < 0 or world.row[body] < 0 for body in bodies):
+        names = ", ".join(repr(world.names[body]) for body in bodies if body >= 0)
+        raise ModelError(f"{owner}: {names} is not dynamic, nothing answers to it")
+
+
+def _at_least_zero(owner: str, key: str, value: Any) -> float:
+    found = float(numbers(owner, key, value, ()))
+    if found < 0.0:
+        raise ModelError(f"{owner}: {key} is {found:g}; it cannot be negative")
+    return found
+
+
+def _columns(rows: list[tuple[Any, ...]], *shapes: tuple[int, ...]) -> list[Any]:
+    """Names, then whole numbers of bodies, then arrays of each column of `rows`, frozen."""
+    columns: list[Any] = [tuple(row[0] for row in rows)]
+    for k, shape in enumerate(shapes, start=1):
+        column: Any = np.array([row[k] for row in rows], np.int64 if k == 1 else np.float64)
+        column = column.reshape(len(rows), *shape)
+        column.flags.writeable = False
+        columns.append(column)
+    return columns

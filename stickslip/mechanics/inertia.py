@@ -25,8 +25,8 @@ def check_inertia(owner: str, inertia: ArrayLike) -> Array:
     largest = float(np.abs(J).max())
     if largest == 0.0:
         raise ModelError(f"{owner}: inertia is zero; a body that turns needs one, or a shape and a density")
-    unsymmetric = np.abs(J - J.T)
-    if unsymmetric.max() > SLACK * largest:
+    unsymmetric = np.abs(J / largest - J.T / largest)
+    if unsymmetric.max() > SLACK:
         i, j = (int(k) for k in np.unravel_index(int(np.argmax(unsymmetric)), (3, 3)))
         raise ModelError(
             f"{owner}: inertia is not symmetric: [{i}, {j}] is {J[i, j]:.6g}, [{j}, {i}] is {J[j, i]:.6g}"

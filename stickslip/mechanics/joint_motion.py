@@ -10,6 +10,7 @@ from stickslip.state import Array, ModelError
 
 SLIDING, TURNING = 0, 1
 """Columns of stops and friction in `Joints`."""
+TURN = 2.0 * np.pi
 COLUMNS = {
     JointKind.HINGE: (TURNING,),
     JointKind.SLIDER: (SLIDING,),
@@ -33,15 +34,20 @@ def column_of(owner: str, joints: Joints, name: str, turn: bool) -> tuple[int, i
 
 
 def coordinate(joints: Joints, j: int, column: int, q: Array, v: Array) -> tuple[float, float]:
-    """Coordinate and rate of joint j: of sliding [m, m/s], or of its angle, from -π to π [rad, rad/s].
+    """Coordinate and rate of joint j: of sliding [m, m/s], or of its angle [rad, rad/s].
 
-    Of the first body against the second, along or about the axis of the second.
+    Of the first body against the second, along or about the axis of the second. Angles are from -π to π, or
+    in the turn about the middle of their stops.
     """
     first, second = (Point(int(joints.body[j, side]), joints.point[j, side]) for side in (0, 1))
     if column == TURNING:
         a, b = (_rows(joints, j, side, q) for side in (0, 1))
         spin = _spin(first.body, q, v) - _spin(second.body, q, v)
-        return float(np.arctan2(a[1] @ b[2], a[1] @ b[1])), float(spin @ b[0])
+        angle = float(np.arctan2(a[1] @ b[2], a[1] @ b[1]))
+        lower, upper = joints.lower[j, TURNING], joints.upper[j, TURNING]
+        if np.isfinite(upper - lower):
+            angle += TURN * float(np.floor((0.5 * (lower + upper) - angle) / TURN + 0.5))
+        return angle, float(spin @ b[0])
     arm = first.position(q) - second.position(q)
     rate = first.velocity(q, v) - second.velocity(q, v)
     if joints.kind[j] == JointKind.DISTANCE:
@@ -51,6 +57,16 @@ def coordinate(joints: Joints, j: int, column: int, q: Array, v: Array) -> tuple
     # The axis turns with the second body: d/dt (axis · arm) = axis · (rate - ω₂ × arm).
     drift = np.cross(_spin(second.body, q, v), arm)
     return float(axis @ arm), float(axis @ (rate - drift))
+
+
+def axis_of(joints: Joints, j: int, q: Array) -> Array:
+    """Inertial axis of joint j, that of its second body; of a distance joint its line [-], shape (3,)."""
+    if joints.kind[j] != JointKind.DISTANCE:
+        return _rows(joints, j, 1, q)[0]
+    first, second = (Point(int(joints.body[j, side]), joints.point[j, side]).position(q) for side in (0, 1))
+    arm = first - second
+    length = float(np.linalg.norm(arm))
+    return arm / length if length > 0.0 else np.zeros(3)
 
 
 def _rows(joints: Joints, j: int, side: int, q: Array) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stickslip.mechanics.given import numbers
-from stickslip.mechanics.joint_motion import COLUMNS
+from stickslip.mechanics.joint_motion import COLUMNS, TURN, TURNING
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.mechanics.placement import Placed
 from stickslip.mechanics.turns import direction, frame, matrices
@@ -56,6 +56,11 @@ def joint_start(
         dry[column] = strength
         if stops is not None:
             lower[column], upper[column] = _stops(owner, prefix + "limits", stops, length)
+            if column == TURNING and not upper[column] - lower[column] < TURN:
+                raise ModelError(
+                    f"{owner}: {prefix}limits of an angle need both stops, less than 2π apart:"
+                    " it is known only up to full turns"
+                )
     if what is JointKind.DISTANCE and dry.any():
         raise ModelError(f"{owner}: a distance joint has no friction")
     restitution = _at_least_zero(owner, "e", e)

@@ -66,7 +66,8 @@ class Endless:
 
 def check_moments(shape: Shape) -> None:
     """Refuse a shape so large or so small that its volume or inertia is no number of the machine."""
-    volume, moments = shape.volume, np.diag(shape.inertia)
+    with np.errstate(all="ignore"):
+        volume, moments = shape.volume, np.diag(shape.inertia)
     if not (0.0 < volume < math.inf and (moments > 0.0).all() and (moments < math.inf).all()):
         raise ModelError(
             f"{type(shape).__name__}: too large or too small to compute with: its volume comes out as "

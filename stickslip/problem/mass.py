@@ -15,7 +15,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from scipy.linalg import lapack
 
-from stickslip.problem.checks import Array, ProblemError, finite, floats, sparse
+from stickslip.problem.checks import Array, ProblemError, finite, floats, frozen, sparse
 
 SMALL = 256
 """Largest coupled set of velocities that is inverted as a dense block."""
@@ -78,7 +78,7 @@ class MassMatrix:
     def inverse_root(self) -> Array:
         """F with M^-1 = F F' for each body, shape (bodies, k, k); only for body blocks."""
         lower = np.linalg.cholesky(_symmetric(self.matrix))
-        return np.ascontiguousarray(np.linalg.inv(lower).transpose(0, 2, 1))
+        return np.asarray(frozen(np.ascontiguousarray(np.linalg.inv(lower).transpose(0, 2, 1))))
 
     @cached_property
     def _factor(self) -> tuple[str, Any]:

@@ -34,6 +34,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.kernels import body_problems as bodies
 from stickslip.kernels import relaxed as relaxed_kernels
 from stickslip.kernels import residuals as kernels
 from stickslip.problem.box import BoxProblem
@@ -265,6 +266,8 @@ def _judge_global(
     problem: GlobalProblem, r: Array, v: Array | None, lam: Array, relaxed: bool
 ) -> tuple[Residuals, Array]:
     M, f = problem.M, problem.f
+    if problem.G is None and problem.is_matrix_free and not relaxed:
+        return _judge_bodies(problem, r, v)
     pushed = problem.pushed(r, lam)
     moved = M.solve(f + pushed)
     v = moved if v is None else v
@@ -284,6 +287,22 @@ def _judge_global(
         size = abs(problem.G_sparse()).T
         joints = _relative(problem.joint_velocity(v), problem.g_bias, size @ np.abs(v), size @ np.abs(v_free))
     return replace(law, equilibrium=equilibrium, joints=joints), u
+
+
+def _judge_bodies(problem: GlobalProblem, r: Array, v: Array | None) -> tuple[Residuals, Array]:
+    """The same for bodies without bilateral rows, in one call: steps of worlds ask it thousands of times."""
+    H, M = problem.H, problem.M
+    assert isinstance(H, ContactBlocks)
+    k = H.rows.shape[2]
+    if v is None:
+        v = M.solve(problem.f + problem.pushed(r, np.zeros(0)))
+    out, equilibrium, u = bodies.measure(
+        *problem.K.arrays, H.bodies, H.rows, M.matrix, M.inverse_root, problem.f.reshape(-1, k),
+        problem.u_bias, r, frozen(v.view()).reshape(-1, k),
+    )  # fmt: skip
+    residuals = from_measures(out)
+    residuals.__dict__["equilibrium"] = equilibrium
+    return residuals, u
 
 
 def delassus_diagonal(problem: GlobalProblem) -> Array:

@@ -1,8 +1,10 @@
-"""A solver's small problems in one compiled call, the others by the solver itself.
+"""What a step asks for again and again, in few compiled calls; the rest by the solver itself.
 
 A step of a small model asks for problems of a few unknowns, a hundred thousand times: then what costs is
 calls. `Quick` stands before a solver: what is small and dense goes through one kernel, which solves it and
-asks the judge's own measures; what that does not bring to tolerance goes to the solver as it came.
+asks the judge's own measures. Contacts of bodies go through sweeps from the last step's impulses, which
+often are the answer, and then before the judge. What neither brings to tolerance goes to the solver, from
+the best of it.
 """
 
 from typing import Any
@@ -10,20 +12,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels import small_boxes, small_contacts
+from stickslip.kernels import body_problems, schedule, small_boxes, small_contacts
 from stickslip.kernels.jit import timed
 from stickslip.kernels.residuals import NATURAL, SCALED
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, frozen
-from stickslip.problem.contact import ContactProblem
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.operator import DenseDelassus
-from stickslip.problem.residuals import from_measures
+from stickslip.problem.residuals import CLOSING, examine, from_measures
 from stickslip.problem.solution import AnyProblem, Solution, Stage, Status
 from stickslip.schemes.step import Solver
 
 SMALL = 30
 """Most unknowns of a problem that goes through one call."""
 NO_HISTORY: Array = frozen(np.zeros((0, 3)))
+NOTHING: Array = frozen(np.zeros(0))
+COULOMB_3D = (2,)
+"""Sizes of the groups of Coulomb's cone in space."""
+MOST_WORK = 1_000_000
+"""Components that sweeps may visit before the solver is asked; 10 ms and more."""
 
 
 class Quick:
@@ -40,6 +48,8 @@ class Quick:
                 found = self._contacts(problem, guess)
         elif type(problem) is BoxProblem and type(problem.A) is np.ndarray and 0 < problem.size <= SMALL:
             found = self._box(problem, guess)
+        elif type(problem) is GlobalProblem and _is_of_bodies(problem):
+            found, guess = self._bodies(problem, guess)
         return self.solver.solve(problem, guess=guess) if found is None else found
 
     def _contacts(self, problem: ContactProblem, guess: ArrayLike | None) -> Solution | None:
@@ -64,6 +74,31 @@ class Quick:
             return None
         return self._solution(problem, z, w, measures, rounds, "newton-min", seconds, compiling)
 
+    def _bodies(
+        self, problem: GlobalProblem, guess: ArrayLike | None
+    ) -> tuple[Solution | None, ArrayLike | None]:
+        """The answer by sweeps if they come to one, and from where to go on otherwise."""
+        H, M, K, size = problem.H, problem.M, problem.K, problem.size
+        start = frozen(np.zeros(size)) if guess is None else frozen(np.asarray(guess, float).view())
+        sweep = body_problems.sweep_coulomb3 if K.family == COULOMB_3D else body_problems.sweep_blocks
+        (r, v, control, history), seconds, compiling = timed(
+            sweep, *K.arrays, H.bodies, H.rows, M.inverse_root,  # type: ignore[union-attr]
+            problem.f.reshape(-1, 6), problem.u_bias, self.tolerance, sweeps_worth(size), True, start,
+        )  # fmt: skip
+        r.flags.writeable = v.flags.writeable = False
+        if control[schedule.STATE] != schedule.SOLVED:
+            return None, (r if control[schedule.BEST] < np.inf else guess)
+        residuals, u = examine(problem, r, v.reshape(-1), None)
+        if not residuals.solved(self.tolerance) or residuals.closing > max(CLOSING, self.tolerance):
+            return None, guess
+        sweeps = int(control[schedule.SWEEPS])
+        return Solution.unchecked(
+            problem=problem, r=r, u=u, status=Status.SOLVED, residuals=residuals,
+            solver=self.name, tolerance=self.tolerance, iterations=sweeps, seconds=seconds,
+            compile_seconds=compiling, history=history, v=v.reshape(-1), lam=NOTHING, reason="",
+            tried=(Stage("nsgs", sweeps, 0.0, residuals.error),), operations=0.0, certificate=None,
+        ), None  # fmt: skip
+
     def _solution(
         self, problem: AnyProblem, r: Array, u: Array, measures: Array, iterations: int, method: str,
         seconds: float, compiling: float,
@@ -76,6 +111,17 @@ class Quick:
             compile_seconds=compiling, history=NO_HISTORY, v=None, lam=None, reason="",
             tried=(Stage(method, iterations, 0.0, error),), operations=0.0, certificate=None,
         )  # fmt: skip
+
+
+def _is_of_bodies(problem: GlobalProblem) -> bool:
+    """Whether contacts are blocks between rigid bodies, with no bilateral rows beside them."""
+    H, plain = problem.H, problem.G is None and problem.size > 0
+    return plain and isinstance(H, ContactBlocks) and H.rows.shape[2] == 6 and problem.M.is_body_blocks
+
+
+def sweeps_worth(size: int) -> float:
+    """Sweeps over contacts of bodies with so many components before the solver is asked."""
+    return float(max(500, min(5000, MOST_WORK // max(size, 1))))
 
 
 def _start(guess: ArrayLike | None, n: int) -> Array:

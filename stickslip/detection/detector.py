@@ -1,0 +1,51 @@
+"""Where the bodies of a world touch: spheres and planes by the grid, all else by the general narrow phase."""
+
+import math
+
+import numpy as np
+
+from stickslip.detection.contacts import ContactSet
+from stickslip.detection.general import ROUND, GeneralDetector
+from stickslip.detection.spheres import SphereDetector
+from stickslip.mechanics.shapes import Sphere
+from stickslip.mechanics.world import World
+from stickslip.state import Array, ModelError
+
+
+class Detector:
+    """A workspace for the contacts of one world; it holds no state of the physics: same q, same bytes."""
+
+    def __init__(self, world: World):
+        shapes = world.shapes.shape
+        self._names = world.names
+        self._spheres = SphereDetector(world) if any(isinstance(s, Sphere) for s in shapes) else None
+        alone = self._spheres is not None and all(isinstance(s, ROUND) for s in shapes)
+        self._general = None if alone else GeneralDetector(world)
+
+    def find(self, q: Array, margin: float) -> ContactSet:
+        """All contacts with gap <= margin [m] at q, shape (7 n,), sorted by id."""
+        n = len(self._names)
+        if q.shape != (7 * n,):
+            raise ModelError(f"q has shape {q.shape}, expected ({7 * n},): {n} bodies")
+        if not -math.inf < margin < math.inf:
+            raise ModelError(f"margin of detection is {margin}, expected a finite length")
+        if self._general is None:
+            assert self._spheres is not None
+            self._check_finite(q)
+            return self._spheres.find(q, margin)
+        contacts = self._general.find(q, margin)  # refuses a q that is not finite
+        return contacts if self._spheres is None else joined(contacts, self._spheres.find(q, margin))
+
+    def _check_finite(self, q: Array) -> None:
+        if not np.isfinite(q).all():
+            bad = int(np.flatnonzero(~np.isfinite(q))[0]) // 7
+            raise ModelError(f"body {self._names[bad]!r}: q is {q[7 * bad : 7 * bad + 7]}")
+
+
+def joined(first: ContactSet, second: ContactSet) -> ContactSet:
+    """The contacts of both, sorted by id; no pair of shapes may be in both."""
+    if not len(first) or not len(second):
+        return first if len(first) else second
+    order = np.argsort(np.concatenate((first.id, second.id)))
+    both = (np.concatenate((getattr(first, f), getattr(second, f)))[order] for f in ContactSet.__slots__)
+    return ContactSet(*both)

@@ -1,0 +1,277 @@
+"""Contacts of all shapes by MuJoCo's narrow phase; the one file that knows MuJoCo and its conventions.
+
+A model of MuJoCo's is compiled with a body for each of ours. Poses are written where its collision functions
+read them, so that its joints, masses and kinematics play no part. Its lengths are ours over `unit`, a power
+of two near the size of the shapes: its tolerances are absolute, and scaling by a power of two costs no digit.
+
+What it reaches, in units (tests/detection/test_general.py): gaps to 1e-12; normals to 1e-12 of polyhedra,
+cylinders, capsules and spheres, to 3e-6 of ellipsoids against anything curved, corners or edges. It keeps
+the vertices of hulls and the heights of fields in single precision: these shapes are what they were given as
+to 1e-7 of their size.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from stickslip.detection.contacts import SLOTS, ContactSet
+from stickslip.kernels.bodies.contacts import place_geoms, translate
+from stickslip.mechanics.height_fields import HeightField
+from stickslip.mechanics.hulls import ConvexHull
+from stickslip.mechanics.rotations import rotation
+from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
+from stickslip.mechanics.world import BodyKind, World
+from stickslip.state import Array, ModelError
+
+TOLERANCE = 1e-12
+"""Of its search for closest points, in units."""
+ITERATIONS = 200
+"""Most of that search; polyhedra need few, ellipsoids some tens."""
+CONTACTS = 64
+"""Per shape, for which there is room; memory that is not used is not touched."""
+CONTACT_BYTES = 640
+"""A little more than MuJoCo's contact."""
+STEP_BACK = 2.0**-10
+"""How far a shape is taken away from another to see the normal between them, in units."""
+PATTERNS = 15
+"""Most different rows of `Filters.collide`: MuJoCo's filters have 31 bits, and each pattern takes two."""
+ROUND = (Sphere, Plane)
+"""Shapes whose contacts with each other the sphere grid finds."""
+
+
+@dataclass(frozen=True)
+class _Geom:
+    """A shape in MuJoCo's terms; where it differs from ours in place, so much away from our frame."""
+
+    arguments: dict[str, Any]
+    shift: Array
+    """Of its frame in the frame of the shape [m], shape (3,)."""
+
+
+class GeneralDetector:
+    """A workspace for the contacts of one world, also without those that the sphere grid finds."""
+
+    def __init__(self, world: World, spheres: bool = False):
+        """With `spheres` also those of spheres with spheres and planes."""
+        shapes = world.shapes
+        self._world = world
+        self._unit = _unit(shapes.shape)
+        # Compiled geoms are in the order of their bodies, and within a body in the order in which they came.
+        self._shape_of = np.argsort(shapes.body, kind="stable").astype(np.int64)
+        self._model = self._compiled(spheres)
+        self._data = mujoco.MjData(self._model)
+        self._place = self._placement()
+        of_geom = [shapes.shape[s] for s in self._shape_of]
+        self._search = np.array([_search(shape) for shape in of_geom], np.int64)
+        self._field = np.array([isinstance(shape, HeightField) for shape in of_geom], np.bool_)
+        ranges = [float(np.ptp(s.heights)) for s in shapes.shape if isinstance(s, HeightField)]
+        self._flat = 1e-6 * (1.0 + max(ranges, default=0.0) / self._unit)
+        m = world.materials
+        self._laws = np.ascontiguousarray(np.stack([m.mu, m.mu_roll, m.mu_spin, m.e], axis=-1))
+        self._body, self._material = _own(shapes.body), _own(shapes.material)
+        self._q = np.empty(7 * len(world.names))
+
+    def find(self, q: Array, margin: float) -> ContactSet:
+        """All contacts with gap <= margin [m] at q (7 n,)."""
+        model, data = self._model, self._data
+        self._q[:] = q
+        bad = place_geoms(self._q, *self._place)
+        if bad >= 0:
+            raise ModelError(f"body {self._world.names[bad]!r}: q is {self._q[7 * bad : 7 * bad + 7]}")
+        model.opt.o_margin = max(margin, 0.0) / self._unit
+        lacking: list[str] = []
+        # Without this MuJoCo writes its warnings to a file of its own.
+        before = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(lacking.append)
+        try:
+            mujoco.mj_collision(model, data)
+        except mujoco.FatalError as error:
+            raise ModelError(f"detection failed: {error}") from None
+        finally:
+            mujoco.set_mju_user_warning(before)
+        if lacking:
+            raise ModelError(self._crowded())
+        contact = data.contact
+        dist, pos, geom = contact.dist.copy(), contact.pos.copy(), contact.geom.copy()
+        normal = contact.frame[:, :3].copy()
+        fields, doubt, full = self._translated(dist, pos, normal, geom, margin)
+        if full >= 0:
+            raise ModelError(self._too_many(geom[full]))
+        if len(doubt):
+            for k in doubt:
+                self._see_normal(geom[k], normal[k])
+            fields, _, _ = self._translated(dist, pos, normal, geom, margin)
+        return ContactSet(*fields)
+
+    def _translated(self, dist: Array, pos: Array, normal: Array, geom: Any, margin: float) -> Any:
+        return translate(
+            dist, pos, normal, geom, self._shape_of, self._search, self._field, self._body, self._material,
+            self._laws, self._unit, self._flat, margin, SLOTS, mujoco.mjMAXCONPAIR,
+        )  # fmt: skip
+
+    def _see_normal(self, geom: Any, normal: Array) -> None:
+        """normal <- of two geoms that almost touch, from a little farther away.
+
+        Moved apart along the normal, bodies keep it and their closest points, so that an error of the old one
+        enters the new one only times STEP_BACK over the radius of curvature.
+        """
+        g, h = int(geom[0]), int(geom[1])
+        fromto, x = np.zeros(6), self._data.geom_xpos[h]
+        there = x.copy()
+        x += STEP_BACK * normal
+        distance = mujoco.mj_geomDistance(self._model, self._data, g, h, 1.0, fromto)
+        x[:] = there
+        away = fromto[3:] - fromto[:3]
+        if distance > 0.0 and away @ normal > 0.0:
+            normal[:] = away / np.linalg.norm(away)
+
+    def _crowded(self) -> str:
+        return (
+            f"more than {CONTACTS} contacts per shape, more than there is room for: do bodies overlap, or is "
+            f"the margin of detection wide beside their size ({self._unit:.2g} m)?"
+        )
+
+    def _too_many(self, geom: Any) -> str:
+        first, second = (self._world.names[self._body[self._shape_of[g]]] for g in geom)
+        return (
+            f"bodies {first!r} and {second!r}: {mujoco.mjMAXCONPAIR} contacts or more between two of their "
+            "shapes; use a coarser height field, or a compound of smaller shapes"
+        )
+
+    def _placement(self) -> tuple[Any, ...]:
+        """All arguments of `place_geoms` after q: constants, and views of where MuJoCo keeps poses."""
+        model, data = self._model, self._data
+        turn = np.zeros((model.ngeom, 9))
+        for g in range(model.ngeom):  # also takes back that MuJoCo turns hulls to their own principal axes
+            mujoco.mju_quat2Mat(turn[g], model.geom_quat[g])
+        body = self._world.shapes.body[self._shape_of]
+        assert np.array_equal(model.geom_bodyid, body + 1)
+        return (
+            _own(body), model.geom_pos.copy(), turn, 1.0 / self._unit,
+            data.xipos[1:], data.ximat[1:], data.geom_xpos, data.geom_xmat,
+        )  # fmt: skip
+
+    def _compiled(self, spheres: bool) -> Any:
+        world, spec = self._world, mujoco.MjSpec()
+        spec.compiler.usethread = False
+        spec.option.enableflags |= int(mujoco.mjtEnableBit.mjENBL_OVERRIDE)  # the margin is opt.o_margin
+        spec.option.ccd_tolerance, spec.option.ccd_iterations = TOLERANCE, ITERATIONS
+        n, ns = len(world.names), len(world.shapes.shape)
+        spec.memory = (
+            2**20 + CONTACT_BYTES * CONTACTS * ns + (6 * n + 4096) * n
+        )  # it lists all pairs of bodies
+        bodies: list[Any] = []
+        for name, kind in zip(world.names, world.kind, strict=True):
+            body = spec.worldbody.add_body(
+                name=f"{len(bodies)}", mass=1.0, inertia=[1.0] * 3, explicitinertial=True
+            )
+            body.info = name
+            # Bodies without joints do not touch each other; which joint a body has is of no consequence.
+            if kind == BodyKind.DYNAMIC:
+                body.add_joint(type=mujoco.mjtJoint.mjJNT_SLIDE)
+            bodies.append(body)
+        bits = _filter_bits(world, spheres)
+        for s in range(ns):
+            self._add_geom(spec, bodies[world.shapes.body[s]], s, bits[s])
+        for b, c in world.filters.apart:
+            spec.add_exclude(bodyname1=f"{b}", bodyname2=f"{c}")
+        try:
+            return spec.compile()
+        except (ValueError, mujoco.FatalError) as error:
+            raise ModelError(f"detection cannot use these shapes: {error}") from None
+
+    def _add_geom(self, spec: Any, body: Any, s: int, bits: tuple[int, int]) -> None:
+        shapes = self._world.shapes
+        geom = _geom(spec, f"{s}", shapes.shape[s], self._unit)
+        if geom is None:
+            name = self._world.names[shapes.body[s]]
+            raise ModelError(f"body {name!r}: detection knows no shape {type(shapes.shape[s]).__name__}")
+        position = shapes.position[s] + rotation(shapes.quaternion[s]) @ geom.shift
+        body.add_geom(
+            pos=position / self._unit,
+            quat=shapes.quaternion[s],
+            contype=bits[0],
+            conaffinity=bits[1],
+            **geom.arguments,
+        )
+
+
+def _geom(spec: Any, name: str, shape: Shape, unit: float) -> _Geom | None:
+    """The shape in MuJoCo's terms, None for one that it has not; hulls and fields enter `spec` by name."""
+    kind, here = mujoco.mjtGeom, np.zeros(3)
+    if isinstance(shape, Sphere):
+        return _Geom({"type": kind.mjGEOM_SPHERE, "size": [shape.radius / unit, 0.0, 0.0]}, here)
+    if isinstance(shape, Plane):
+        return _Geom({"type": kind.mjGEOM_PLANE, "size": [0.0, 0.0, 1.0]}, here)
+    if isinstance(shape, Cuboid):
+        return _Geom({"type": kind.mjGEOM_BOX, "size": np.divide(shape.size, 2.0 * unit)}, here)
+    if isinstance(shape, Capsule | Cylinder):
+        size = [shape.radius / unit, 0.5 * shape.length / unit, 0.0]
+        capsule = isinstance(shape, Capsule)
+        return _Geom({"type": kind.mjGEOM_CAPSULE if capsule else kind.mjGEOM_CYLINDER, "size": size}, here)
+    if isinstance(shape, Ellipsoid):
+        return _Geom({"type": kind.mjGEOM_ELLIPSOID, "size": np.divide(shape.radii, unit)}, here)
+    if isinstance(shape, ConvexHull):
+        # Single precision is spent on the size of the hull, not on how far away its frame is.
+        middle = 0.5 * (shape.vertices.min(axis=0) + shape.vertices.max(axis=0))
+        mesh = spec.add_mesh(name=name, inertia=mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX)
+        mesh.uservert = ((shape.vertices - middle) / unit).ravel()
+        return _Geom({"type": kind.mjGEOM_MESH, "meshname": name}, middle)
+    if isinstance(shape, HeightField):
+        return _field(spec, name, shape, unit)
+    return None
+
+
+def _field(spec: Any, name: str, shape: HeightField, unit: float) -> _Geom:
+    """Heights from 0 to 1 times their range, x along its columns, on a base as thick as the field is wide."""
+    low, span = float(shape.heights.min()), float(np.ptp(shape.heights))
+    span = span if span > 0.0 else unit
+    field = spec.add_hfield(name=name)
+    field.ncol, field.nrow = shape.heights.shape
+    width, depth = shape.size
+    field.size = np.array([0.5 * width, 0.5 * depth, span, max(width, depth)]) / unit
+    field.userdata = ((shape.heights - low) / span).T.ravel()
+    return _Geom({"type": mujoco.mjtGeom.mjGEOM_HFIELD, "hfieldname": name}, np.array([0.0, 0.0, low]))
+
+
+def _search(shape: Shape) -> int:
+    """0 if contacts with it have formulas or closest points far apart, 1 if so with its own kind only."""
+    if isinstance(shape, Sphere | Plane | Capsule | HeightField):
+        return 0
+    return 1 if isinstance(shape, Cuboid) else 2
+
+
+def _unit(shapes: tuple[Shape, ...]) -> float:
+    """Power of two near the median size of the shapes that have one [m]."""
+    reach = [shape.reach for shape in shapes if math.isfinite(shape.reach)]
+    return float(2.0 ** round(math.log2(float(np.median(reach))))) if reach else 1.0
+
+
+def _filter_bits(world: World, spheres: bool) -> list[tuple[int, int]]:
+    """contype and conaffinity of each shape. Groups that collide alike share two bits, one for spheres and
+    planes (which do not see each other here unless `spheres`) and one for all else."""
+    collide, group = np.asarray(world.filters.collide), world.shapes.group
+    patterns, pattern = np.unique(collide, axis=0, return_inverse=True)
+    if len(patterns) > PATTERNS:
+        raise ModelError(
+            f"filters: {len(patterns)} groups, all with different rules; at most {PATTERNS} can be told apart"
+        )
+    pattern = pattern.reshape(-1)
+    bits = []
+    for shape, g in zip(world.shapes.shape, group, strict=True):
+        is_round = isinstance(shape, ROUND)
+        seen = 0
+        for other in np.flatnonzero(collide[g]):
+            seen |= 0b10 << (2 * int(pattern[other]))
+            if spheres or not is_round:
+                seen |= 0b01 << (2 * int(pattern[other]))
+        bits.append(((0b01 if is_round else 0b10) << (2 * int(pattern[g])), seen))
+    return bits
+
+
+def _own(values: Any) -> Any:
+    """Writeable and contiguous, so that kernels are compiled once."""
+    return np.array(values, np.int64)

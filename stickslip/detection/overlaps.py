@@ -1,0 +1,58 @@
+"""Bodies that stand in each other."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.detection.detector import Detector
+from stickslip.mechanics.world import World
+from stickslip.state import Array, ModelError, State
+
+TOLERANCE = 1e-4
+"""Of an overlap, relative to the size of the smaller body."""
+SHOWN = 10
+"""Most pairs that a message lists."""
+
+
+class Overlap(NamedTuple):
+    """Two bodies that overlap."""
+
+    first: str
+    """Name of a body."""
+    second: str
+    """Name of the other, which was placed later."""
+    depth: float
+    """How far the one would have to go for them only to touch, at the deepest of their contacts [m]."""
+
+
+def overlaps(world: World, state: State, tolerance: float = TOLERANCE) -> tuple[Overlap, ...]:
+    """Pairs of bodies that overlap by more than `tolerance` times the smaller one's size, deepest first."""
+    world.check_state(state)
+    contacts = Detector(world).find(state.q, 0.0)
+    pair = np.sort(contacts.body, axis=1)
+    deep = -contacts.gap > tolerance * np.min(_sizes(world)[pair], axis=1)
+    deepest: dict[tuple[int, int], float] = {}
+    for (first, second), gap in zip(pair[deep].tolist(), contacts.gap[deep].tolist(), strict=True):
+        deepest[first, second] = max(-gap, deepest.get((first, second), 0.0))
+    found = sorted(deepest.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(Overlap(world.names[first], world.names[second], depth) for (first, second), depth in found)
+
+
+def check_overlaps(world: World, state: State, tolerance: float = TOLERANCE) -> None:
+    """Refuse a state in which bodies overlap by more than `tolerance` times the smaller one's size."""
+    found = overlaps(world, state, tolerance)
+    if found:
+        listed = "; ".join(f"{one.first!r} and {one.second!r} by {one.depth:.3g} m" for one in found[:SHOWN])
+        more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        raise ModelError(
+            f"bodies overlap: {listed}{more}. Move them apart, or let them through each other: "
+            "apart(first, second)"
+        )
+
+
+def _sizes(world: World) -> Array:
+    """Of each body, the radius of a ball about its centre of mass that holds it [m], shape (n,)."""
+    size, shapes = np.zeros(len(world.names)), world.shapes
+    reach = np.array([shape.reach for shape in shapes.shape])
+    np.maximum.at(size, shapes.body, np.linalg.norm(shapes.position, axis=1) + reach)
+    return size

@@ -1,0 +1,169 @@
+"""Poses of shapes for a narrow phase of others, and its contacts in the conventions of this house.
+
+"Geoms" are the shapes as the narrow phase numbers them; its lengths are ours divided by `unit`.
+"""
+
+import math
+
+import numpy as np
+
+from stickslip.kernels.bodies.frames import basis
+from stickslip.kernels.jit import jit
+
+SAME = 1e-4
+"""Angle [rad] within which two normals of a height field are one."""
+CLOSE = 1e-6
+"""Gap [units] below which the difference of the closest points is no good normal."""
+
+
+@jit
+def place_geoms(q, body, offset, turn, per_unit, body_x, body_R, geom_x, geom_R):
+    """First body whose q is not finite, -1 if none; body_x (n, 3), body_R (n, 9), geom_x, geom_R <- poses.
+
+    q (7 n,) is (x, p) per body; body (ng,), offset (ng, 3) in units and turn (ng, 9) place geoms in bodies.
+    """
+    for b in range(body_x.shape[0]):
+        size, p0, p1, p2, p3 = 0.0, q[7 * b + 3], q[7 * b + 4], q[7 * b + 5], q[7 * b + 6]
+        for i in range(7):
+            size += abs(q[7 * b + i])
+        if not size < math.inf:
+            return b
+        for i in range(3):
+            body_x[b, i] = q[7 * b + i] * per_unit
+        # Φ(p) of a unit quaternion (Siconos Developer's Notes 2017, (11.19)); 2/‖p‖² takes out its rounding.
+        s = 2.0 / (p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
+        body_R[b, 0] = 1.0 - s * (p2 * p2 + p3 * p3)
+        body_R[b, 1] = s * (p1 * p2 - p3 * p0)
+        body_R[b, 2] = s * (p1 * p3 + p2 * p0)
+        body_R[b, 3] = s * (p1 * p2 + p3 * p0)
+        body_R[b, 4] = 1.0 - s * (p1 * p1 + p3 * p3)
+        body_R[b, 5] = s * (p2 * p3 - p1 * p0)
+        body_R[b, 6] = s * (p1 * p3 - p2 * p0)
+        body_R[b, 7] = s * (p2 * p3 + p1 * p0)
+        body_R[b, 8] = 1.0 - s * (p1 * p1 + p2 * p2)
+        if not abs(body_R[b, 0]) <= 2.0:  # p = 0, or so large that its square is infinite
+            return b
+    for g in range(body.shape[0]):
+        b = body[g]
+        for i in range(3):
+            a0, a1, a2 = body_R[b, 3 * i], body_R[b, 3 * i + 1], body_R[b, 3 * i + 2]
+            geom_x[g, i] = body_x[b, i] + (a0 * offset[g, 0] + a1 * offset[g, 1] + a2 * offset[g, 2])
+            for j in range(3):
+                geom_R[g, 3 * i + j] = a0 * turn[g, j] + a1 * turn[g, 3 + j] + a2 * turn[g, 6 + j]
+    return -1
+
+
+@jit
+def order_of(key):
+    """Positions of `key` in increasing order, equal ones as they came: a merge sort of runs of 1, 2, 4..."""
+    n = key.shape[0]
+    order, other = np.arange(n), np.empty(n, np.int64)
+    is_sorted = True
+    for k in range(1, n):
+        if key[k] < key[k - 1]:
+            is_sorted = False
+            break
+    width = n if is_sorted else 1
+    while width < n:
+        for low in range(0, n, 2 * width):
+            middle, high = min(low + width, n), min(low + 2 * width, n)
+            i, j = low, middle
+            for k in range(low, high):
+                if i < middle and (j >= high or key[order[i]] <= key[order[j]]):
+                    other[k] = order[i]
+                    i += 1
+                else:
+                    other[k] = order[j]
+                    j += 1
+        order, other = other, order
+        width *= 2
+    return order
+
+
+@jit
+def drop_repeated(first, last, dist, pos, normal, sign, flat, keep):
+    """keep <- False for contacts first..last-1 with a height field that another, as deep or deeper, covers.
+
+    A field is treated as prisms, one per triangle. A point on an edge comes once for each prism that has it;
+    and the edge of a neighbour's prism is met although the surface goes on smoothly there. So a contact goes
+    if its point on the field is that of another, or lies in the tangent plane of one with another normal.
+    sign normal points out of the field; flat: how far from a plane the rounded heights of one may be [units].
+    """
+    for k in range(first, last):
+        for j in range(first, last):
+            if j == k or not keep[j] or dist[j] > dist[k] or (dist[j] == dist[k] and j > k):
+                continue
+            near, above, across = 0.0, 0.0, 0.0
+            for i in range(3):
+                n_j, n_k = sign * normal[j, i], sign * normal[k, i]
+                x = (pos[k, i] - 0.5 * dist[k] * n_k) - (pos[j, i] - 0.5 * dist[j] * n_j)
+                near += x * x
+                above += x * n_j
+                across += (n_k - n_j) * (n_k - n_j)
+            if near <= flat * flat or (across > SAME * SAME and abs(above) <= flat):
+                keep[k] = False
+                break
+
+
+@jit
+def translate(
+    dist, pos, normal, geom, shape_of, search, field, body, material, laws, unit, flat, margin, slots, most
+):
+    """Contacts of the narrow phase as arrays of a ContactSet, and what is wrong with them.
+
+    Its normals point from geom 0 to geom 1; ours from the second shape to the first, the one with the smaller
+    number. Its contacts of one pair stand in a row. dist (n,) and pos (n, 3) in units, geom (n, 2);
+    per geom: shape_of, search (two geoms whose product is 2 or more are searched for their closest points,
+    the difference of which is the normal; close to 0 it is lost in rounding), field (whether a height field);
+    per shape: body, material; laws (nm, nm, 4); most: contacts of a pair beyond which some may be missing.
+    Returns (id, shape, body, point, frame, gap, law), rows whose normal is not to be trusted, and a row of a
+    pair with too many contacts, or -1.
+    """
+    n, ns = dist.shape[0], body.shape[0]
+    keep, key = np.empty(n, np.bool_), np.empty(n, np.int64)
+    doubt, n_doubt, full, nc = np.empty(n, np.int64), 0, -1, 0
+    first = 0
+    while first < n:
+        g, h = geom[first, 0], geom[first, 1]
+        last = first
+        while last < n and geom[last, 0] == g and geom[last, 1] == h:
+            keep[last] = unit * dist[last] <= margin
+            last += 1
+        if last - first >= most:
+            full = first
+        if search[g] * search[h] >= 2 and last - first == 1 and 0.0 < dist[first] < CLOSE:
+            doubt[n_doubt] = first
+            n_doubt += 1
+        if field[g] or field[h]:
+            drop_repeated(first, last, dist, pos, normal, 1.0 if field[g] else -1.0, flat, keep)
+        s, t = min(shape_of[g], shape_of[h]), max(shape_of[g], shape_of[h])
+        slot = 0
+        for k in range(first, last):
+            if keep[k]:
+                key[nc] = ((s * ns + t) * slots + slot) * n + k  # k at the end, to be found after sorting
+                slot += 1
+                nc += 1
+        first = last
+    order = order_of(key[:nc])
+    ids, shape, bodies = np.empty(nc, np.int64), np.empty((nc, 2), np.int64), np.empty((nc, 2), np.int64)
+    point, frame, gap, law = np.empty((nc, 3)), np.empty((nc, 3, 3)), np.empty(nc), np.empty((nc, 4))
+    for c in range(nc):
+        ids[c], k = key[order[c]] // n, key[order[c]] % n
+        s, t = shape_of[geom[k, 0]], shape_of[geom[k, 1]]
+        sign = -1.0
+        if s > t:
+            s, t, sign = t, s, 1.0
+        shape[c, 0], shape[c, 1], bodies[c, 0], bodies[c, 1] = s, t, body[s], body[t]
+        n0, n1, n2 = sign * normal[k, 0], sign * normal[k, 1], sign * normal[k, 2]
+        size = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
+        n0, n1, n2 = n0 / size + 0.0, n1 / size + 0.0, n2 / size + 0.0  # + 0.0: no negative zeros
+        frame[c, 0, 0], frame[c, 0, 1], frame[c, 0, 2] = n0, n1, n2
+        a0, a1, a2, b0, b1, b2 = basis(n0, n1, n2)
+        frame[c, 1, 0], frame[c, 1, 1], frame[c, 1, 2] = a0, a1, a2
+        frame[c, 2, 0], frame[c, 2, 1], frame[c, 2, 2] = b0, b1, b2
+        for i in range(3):
+            point[c, i] = unit * pos[k, i]
+        gap[c] = unit * dist[k]
+        for i in range(4):
+            law[c, i] = laws[material[s], material[t], i]
+    return (ids, shape, bodies, point, frame, gap, law), doubt[:n_doubt], full

@@ -1,0 +1,147 @@
+"""Springs and dampers between bodies, all in one call.
+
+A body moves by (x, p), (ẋ, Ω): R takes its axes to inertial ones, P = x + a with a = R c is its point, and
+Ṗ = ẋ + ω × a with ω = R Ω. A force f at P gives the force f and the body-frame moment R'(a × f).
+"""
+
+import math
+
+import numpy as np
+
+from stickslip.kernels.jit import jit
+
+ARM, PLACE, SPEED, SPIN = 0, 1, 2, 3
+"""Rows of a side: a, P, Ṗ, ω, all inertial, each of shape (3,)."""
+
+
+@jit
+def turn(p, a, back, out):
+    """out = R a, or R' a with back = -1: a + 2 p0 w × a + 2 w × (w × a), w = ±(p1, p2, p3)."""
+    w0, w1, w2 = back * p[1], back * p[2], back * p[3]
+    c0, c1, c2 = w1 * a[2] - w2 * a[1], w2 * a[0] - w0 * a[2], w0 * a[1] - w1 * a[0]
+    d0, d1, d2 = w1 * c2 - w2 * c1, w2 * c0 - w0 * c2, w0 * c1 - w1 * c0
+    a0, a1, a2 = a[0], a[1], a[2]
+    out[0] = a0 + 2.0 * (p[0] * c0 + d0)
+    out[1] = a1 + 2.0 * (p[0] * c1 + d1)
+    out[2] = a2 + 2.0 * (p[0] * c2 + d2)
+
+
+@jit
+def add_cross(a, b, out):
+    """out += a × b."""
+    out[0] += a[1] * b[2] - a[2] * b[1]
+    out[1] += a[2] * b[0] - a[0] * b[2]
+    out[2] += a[0] * b[1] - a[1] * b[0]
+
+
+@jit
+def follow(body, point, q, v, side):
+    """Where the point of a body is and how it moves; body -1 is the inertial frame."""
+    side[:] = 0.0
+    if body < 0:
+        side[PLACE] = point
+        return
+    p = q[7 * body + 3 : 7 * body + 7]
+    turn(p, point, 1.0, side[ARM])
+    turn(p, v[6 * body + 3 : 6 * body + 6], 1.0, side[SPIN])
+    for k in range(3):
+        side[PLACE, k] = q[7 * body + k] + side[ARM, k]
+        side[SPEED, k] = v[6 * body + k]
+    add_cross(side[SPIN], side[ARM], side[SPEED])
+
+
+@jit
+def add_wrench(body, arm, f, moment, sign, q, F):
+    """F[body] += ±(f at `arm` from the centre of mass, and a moment, both inertial)."""
+    if body < 0:
+        return
+    total, local = moment.copy(), np.empty(3)
+    add_cross(arm, f, total)
+    turn(q[7 * body + 3 : 7 * body + 7], total, -1.0, local)
+    for k in range(3):
+        F[body, k] += sign * f[k]
+        F[body, 3 + k] += sign * local[k]
+
+
+@jit
+def add_springs(body, point, stiffness, length, damping, q, v, F_spring, F_damping):
+    """f = -(k (l - l0) + c l̇) along the line from the second point to the first; none at l = 0 if l0 > 0.
+
+    Returns the first spring whose force is not finite, -1 if there is none.
+    """
+    first, second = np.empty((4, 3)), np.empty((4, 3))
+    f, none = np.empty(3), np.zeros(3)
+    for s in range(body.shape[0]):
+        i, j = body[s, 0], body[s, 1]
+        follow(i, point[s, 0], q, v, first)
+        follow(j, point[s, 1], q, v, second)
+        square = 0.0
+        product = 0.0
+        for k in range(3):
+            gap = first[PLACE, k] - second[PLACE, k]
+            square += gap * gap
+            product += gap * (first[SPEED, k] - second[SPEED, k])
+        stretched = math.sqrt(square)
+        scale = -stiffness[s]
+        if length[s] > 0.0:  # without a length of its own the spring is linear, also at l = 0
+            scale *= 1.0 - length[s] / stretched if stretched > 0.0 else 0.0
+        drag = -damping[s] * product / square if square > 0.0 else 0.0
+        if not (math.isfinite(scale * stretched) and math.isfinite(drag * stretched)):
+            return s
+        for part, F in ((scale, F_spring), (drag, F_damping)):
+            if part != 0.0:
+                for k in range(3):
+                    f[k] = part * (first[PLACE, k] - second[PLACE, k])
+                add_wrench(i, first[ARM], f, none, 1.0, q, F)
+                add_wrench(j, second[ARM], f, none, -1.0, q, F)
+    return -1
+
+
+@jit
+def add_dampers(body, point, linear, angular, q, v, F):
+    """f = -linear (Ṗ₁ - Ṗ₂) at P, the point of the first body, where Ṗ₂ is that of the second body at the
+    same place: so that momentum is kept; moment = -angular (ω₁ - ω₂).
+
+    Returns the first damper whose force is not finite, -1 if there is none.
+    """
+    first, second = np.empty((4, 3)), np.empty((4, 3))
+    f, moment, arm = np.empty(3), np.empty(3), np.empty(3)
+    for d in range(body.shape[0]):
+        i, j = body[d, 0], body[d, 1]
+        follow(i, point[d], q, v, first)
+        follow(j, np.zeros(3), q, v, second)  # the centre of mass
+        for k in range(3):
+            arm[k] = first[PLACE, k] - second[PLACE, k]
+        add_cross(second[SPIN], arm, second[SPEED])
+        total = 0.0
+        for k in range(3):
+            f[k] = -linear[d] * (first[SPEED, k] - second[SPEED, k])
+            moment[k] = -angular[d] * (first[SPIN, k] - second[SPIN, k])
+            total += abs(f[k]) + abs(moment[k])
+        if not math.isfinite(total):
+            return d
+        add_wrench(i, first[ARM], f, moment, 1.0, q, F)
+        add_wrench(j, arm, f, moment, -1.0, q, F)
+    return -1
+
+
+@jit
+def spring_energy(body, point, stiffness, length, q):
+    """Σ k (l - l0)²/2 [J]."""
+    first, second = np.empty(3), np.empty(3)
+    total = 0.0
+    for s in range(body.shape[0]):
+        for side, out in ((0, first), (1, second)):
+            b = body[s, side]
+            if b < 0:
+                out[:] = point[s, side]
+            else:
+                turn(q[7 * b + 3 : 7 * b + 7], point[s, side], 1.0, out)
+                for k in range(3):
+                    out[k] += q[7 * b + k]
+        square = 0.0
+        for k in range(3):
+            square += (first[k] - second[k]) ** 2
+        stretch = math.sqrt(square) - length[s]
+        total += 0.5 * stiffness[s] * stretch * stretch
+    return total

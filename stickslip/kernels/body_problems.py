@@ -1,0 +1,190 @@
+"""Contact problems over bodies in two calls: sweeps from a guess, and the judge's word.
+
+M v = f + H r, u = H' v + u_bias, with M in body blocks and H in contact blocks: K as its seven arrays,
+bodies (nc, 2) with -1 for a fixed side, rows (n, 2, k), M and root F (count, k, k) with M^-1 = F F',
+f (count, k), u_bias (n,).
+"""
+
+import math
+
+import numpy as np
+
+from stickslip.kernels import blocks, body_sweeps, cones, residuals, schedule, small_contacts
+from stickslip.kernels import local as one
+from stickslip.kernels.jit import jit
+
+LINES = 64
+"""Lines kept of the history."""
+
+
+@jit
+def sweep_coulomb3(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    bodies, rows, root, f, u_bias, tolerance, limit, hopeful, guess,
+):  # fmt: skip
+    """(r, v, control, history) after at most `limit` sweeps from `guess` over 3D Coulomb contacts.
+
+    hopeful: stop as soon as the rate says that `limit` will not do. r is the best iterate, v its body
+    velocities (count, k), control as `schedule` has it.
+    """
+    n, nc = u_bias.shape[0], kind.shape[0]
+    moved, J, free, u_free = mass_scaled(bodies, offset, rows, root, f, u_bias)
+    w, r = np.zeros(free.shape), np.empty(n)
+    cones.project(kind, offset, lower, upper, group_offset, group_size, coefficient, guess, r)
+    stride = 9 + one.EXTRAS_3
+    local, local_start = np.empty(stride * nc), stride * np.arange(nc)
+    control, history, best = _controls(limit, hopeful), np.empty((LINES, 3)), r.copy()
+    body_sweeps.run_coulomb3(
+        kind, offset, lower, upper, group_offset, group_size, coefficient,
+        moved, J, w, np.empty((nc, 2)), local, local_start,
+        np.empty(nc), np.empty(n), np.empty(nc), u_free, 1.0, tolerance, limit,
+        r, best, np.zeros(nc), np.empty((5, n)), np.empty((1, residuals.MEASURES)), control, history,
+    )  # fmt: skip
+    v = _velocities(moved, offset, J, root, free, best, w)
+    return best, v, control, history[: int(control[schedule.CHECKS])].copy()
+
+
+@jit
+def sweep_blocks(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    bodies, rows, root, f, u_bias, tolerance, limit, hopeful, guess,
+):  # fmt: skip
+    """`sweep_coulomb3` for blocks of any kind: joints, stops, dry friction, rolling and torsion."""
+    n, nb, groups = u_bias.shape[0], kind.shape[0], coefficient.shape[0]
+    moved, J, free, u_free = mass_scaled(bodies, offset, rows, root, f, u_bias)
+    w, r = np.zeros(free.shape), np.empty(n)
+    cones.project(kind, offset, lower, upper, group_offset, group_size, coefficient, guess, r)
+    local_start, size, d = np.empty(nb, np.int64), 0, 1
+    for i in range(nb):
+        local_start[i], own = size, offset[i + 1] - offset[i]
+        size += own * own + small_contacts.extras(i, kind, group_offset, own)
+        d = max(d, own)
+    local, bench = np.zeros(size), np.empty((2 * d + 6, max(2 * d + 2, residuals.MEASURES)))
+    rho, length, scaled, vectors = np.empty(nb), np.empty(n), np.empty(groups), np.empty((5, n))
+    body_sweeps.prepare(
+        kind, offset, group_offset, group_size, coefficient, J, local, local_start, bench[4:],
+        rho, length, scaled, vectors[0],
+    )  # fmt: skip
+    for i in range(nb):
+        if kind[i] == cones.FREE:
+            small_contacts.invert(local, local_start[i], offset[i + 1] - offset[i])
+    control, history, best = _controls(limit, hopeful), np.empty((LINES, 3)), r.copy()
+    body_sweeps.run(
+        kind, offset, lower, upper, group_offset, group_size, coefficient,
+        moved, J, w, np.empty((nb, 2)), local, local_start,
+        rho, length, scaled, u_free, 1.0, tolerance, limit,
+        r, best, np.zeros(groups), vectors, bench, control, history,
+    )  # fmt: skip
+    v = _velocities(moved, offset, J, root, free, best, w)
+    return best, v, control, history[: int(control[schedule.CHECKS])].copy()
+
+
+@jit
+def mass_scaled(bodies, offset, rows, root, f, u_bias):
+    """(bodies, J, free, u_free): fixed sides as a last body that stands, J = H' F, F' f, J F' f + u_bias."""
+    count, k = root.shape[0], root.shape[1]
+    moved, J = np.empty(bodies.shape, np.int64), np.empty(rows.shape)
+    blocks.scale_rows(bodies, offset, rows, root, J)
+    for i in range(bodies.shape[0]):
+        for side in range(2):
+            moved[i, side] = bodies[i, side] if bodies[i, side] >= 0 else count
+    free, u_free = np.zeros((count + 1, k)), np.empty(u_bias.shape[0])
+    for b in range(count):
+        for i in range(k):
+            for j in range(k):
+                free[b, i] += root[b, j, i] * f[b, j]
+    blocks.bodies_to_blocks(moved, offset, J, free, u_bias, u_free)
+    return moved, J, free, u_free
+
+
+@jit
+def _controls(limit, hopeful):
+    """Those of a new solve that begins with a look at the guess."""
+    control = np.zeros(schedule.SLOTS)
+    control[schedule.STATE], control[schedule.ALLOWED] = schedule.NEW, limit if hopeful else 0.0
+    return control
+
+
+@jit
+def _velocities(moved, offset, J, root, free, r, w):
+    """M^-1 (f + H r), shape (count, k); w (count + 1, k) work."""
+    count, k = root.shape[0], root.shape[1]
+    blocks.blocks_to_bodies(moved, offset, J, r, w)
+    v = np.zeros((count, k))
+    for b in range(count):
+        for i in range(k):
+            for j in range(k):
+                v[b, i] += root[b, i, j] * (free[b, j] + w[b, j])
+    return v
+
+
+@jit
+def measure(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    bodies, rows, M, root, f, u_bias, r, v,
+):  # fmt: skip
+    """(measures, equilibrium, u): all that the judge says of r (n,) and v (count, k), from scratch."""
+    n, count, k = r.shape[0], M.shape[0], M.shape[1]
+    pushed, v_free, moved = np.empty((count, k)), np.zeros((count, k)), np.zeros((count, k))
+    blocks.blocks_to_bodies(bodies, offset, rows, r, pushed)
+    scaled = np.empty(k)
+    error = largest = error_v = speed = 0.0
+    sums = np.zeros(5)  # squares of M v, f, pushed; v, v_free
+    for b in range(count):
+        for target, forced in ((v_free, 0.0), (moved, 1.0)):
+            for i in range(k):
+                s = 0.0
+                for j in range(k):
+                    s += root[b, j, i] * (f[b, j] + forced * pushed[b, j])
+                scaled[i] = s
+            for i in range(k):
+                for j in range(k):
+                    target[b, i] += root[b, i, j] * scaled[j]
+        for i in range(k):
+            momentum = 0.0
+            for j in range(k):
+                momentum += M[b, i, j] * v[b, j]
+            gap = momentum - f[b, i] - pushed[b, i]
+            error += gap * gap
+            gap = v[b, i] - moved[b, i]
+            error_v += gap * gap
+            sums[0] += momentum * momentum
+            sums[1] += f[b, i] * f[b, i]
+            sums[2] += pushed[b, i] * pushed[b, i]
+            sums[3] += v[b, i] * v[b, i]
+            sums[4] += v_free[b, i] * v_free[b, i]
+    diagonal, u, u_free = np.empty(n), np.empty(n), np.empty(n)
+    blocks.bodies_to_blocks(bodies, offset, rows, v, u_bias, u)
+    blocks.bodies_to_blocks(bodies, offset, rows, v_free, u_bias, u_free)
+    own = 0.0
+    for i in range(bodies.shape[0]):
+        for j in range(offset[i], offset[i + 1]):
+            total = 0.0
+            for side in range(2):
+                b = bodies[i, side]
+                if b >= 0:
+                    for m in range(k):
+                        s = 0.0
+                        for o in range(k):
+                            s += rows[j, side, o] * root[b, o, m]
+                        total += s * s
+            diagonal[j] = total
+            own += total * r[j] * (total * r[j])
+    largest = max(sums[0], sums[1], sums[2])
+    speed = max(sums[3], sums[4], own)
+    out = residuals.measure(
+        kind, offset, lower, upper, group_offset, group_size, coefficient, diagonal, r, u, u_free
+    )
+    return out, max(_relative(error, largest), _relative(error_v, speed)), u
+
+
+@jit
+def _relative(error, scale):
+    """sqrt(error / scale), 0/0 = 0, x/0 = inf, NaN where either is."""
+    if error != error or scale != scale:
+        return math.nan
+    if error == 0.0:
+        return 0.0
+    if scale == 0.0:
+        return math.inf
+    return math.sqrt(error) / math.sqrt(scale)

@@ -1,0 +1,140 @@
+"""Forces that users write as functions or constants: efforts of actuators, forces and moments on bodies."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stickslip.mechanics.functions import of_all, value_of
+from stickslip.mechanics.given import numbers
+from stickslip.mechanics.joint_motion import TURNING, axis_of, column_of, coordinate
+from stickslip.mechanics.joints import Joints
+from stickslip.mechanics.points import Point
+from stickslip.mechanics.turns import cross, matrices
+from stickslip.state import Array, ModelError
+
+if TYPE_CHECKING:
+    from stickslip.mechanics.world import World
+
+EFFORT = ("t", "position", "velocity")
+BODY = ("t", "x", "p", "v", "omega")
+
+
+@dataclass(frozen=True, eq=False)
+class Written:
+    """A constant or a function that a user gave."""
+
+    owner: str
+    """Whose it is, for errors."""
+    field: str
+    """What it is of its owner."""
+    shape: tuple[int, ...]
+    constant: Array | None
+    """Its value where it is constant [unit of the field], shape `shape`."""
+    function: Callable[..., Any] | None
+
+    def __call__(self, t: float, *arguments: Any) -> Array:
+        """Its value [unit of the field], shape `shape`, finite."""
+        if self.constant is not None:
+            return self.constant
+        assert self.function is not None
+        return value_of(self.owner, self.field, self.function, (t, *arguments), t, self.shape)
+
+
+def written(
+    owner: str, field: str, given: Any, shape: tuple[int, ...], arguments: tuple[str, ...]
+) -> Written:
+    """`given` as a constant of that shape, or as a function of all `arguments`."""
+    if callable(given):
+        return Written(owner, field, shape, None, of_all(owner, field, given, arguments))
+    return Written(owner, field, shape, numbers(owner, field, given, shape), None)
+
+
+@dataclass(frozen=True, eq=False)
+class JointEffort:
+    """An actuator in its world."""
+
+    name: str
+    joints: Joints
+    joint: int
+    """Its joint."""
+    column: int
+    """Its coordinate: sliding or turning."""
+    effort: Written
+
+    def add(self, t: float, q: Array, v: Array, F: Array) -> None:
+        """Add its wrenches to F, shape (n, 6).
+
+        Both act at one place, on the line of the joint, so that momentum is kept.
+        """
+        position, velocity = coordinate(self.joints, self.joint, self.column, q, v)
+        effort = float(self.effort(t, position, velocity))
+        first, second = (int(body) for body in self.joints.body[self.joint])
+        along = effort * axis_of(self.joints, self.joint, q)
+        if self.column == TURNING:
+            f, moment = np.zeros(3), along
+        else:
+            f, moment = along, np.zeros(3)
+        at = Point(first, self.joints.point[self.joint, 0]).position(q)
+        for body, sign in ((first, 1.0), (second, -1.0)):
+            add_wrench(body, at, sign * f, sign * moment, q, F)
+
+
+def joint_effort(world: "World", name: str, joint: str, effort: Any, turn: bool) -> JointEffort:
+    """An actuator of that joint."""
+    owner = f"actuator {name!r}"
+    j, column = column_of(owner, world.joints, joint, turn)
+    sides = ", ".join(repr(world.names[body]) for body in world.joints.body[j] if body >= 0)
+    return JointEffort(
+        name, world.joints, j, column, written(f"{owner} on body {sides}", "effort", effort, (), EFFORT)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenForce:
+    """A force and a moment on a body in its world; None for none."""
+
+    name: str
+    point: Point
+    force: Written | None
+    moment: Written | None
+
+    def add(self, t: float, q: Array, v: Array, F: Array) -> None:
+        """Add its wrench to F, shape (n, 6)."""
+        i = self.point.body
+        x, p, rate = q[7 * i : 7 * i + 3], q[7 * i + 3 : 7 * i + 7], v[6 * i : 6 * i + 3]
+        omega = matrices(p) @ v[6 * i + 3 : 6 * i + 6]
+        seen = tuple(_read_only(a) for a in (x, p, rate, omega))
+        f = np.zeros(3) if self.force is None else self.force(t, *seen)
+        moment = np.zeros(3) if self.moment is None else self.moment(t, *seen)
+        add_wrench(i, self.point.position(q), f, moment, q, F)
+
+
+def written_force(name: str, body: str, point: Point, force: Any, moment: Any) -> WrittenForce:
+    """A user's force on that body."""
+    owner = f"body force {name!r} on body {body!r}"
+    if force is None and moment is None:
+        raise ModelError(f"{owner}: neither force nor moment is given")
+    return WrittenForce(
+        name,
+        point,
+        None if force is None else written(owner, "force", force, (3,), BODY),
+        None if moment is None else written(owner, "moment", moment, (3,), BODY),
+    )
+
+
+def add_wrench(body: int, at: Array, f: Array, moment: Array, q: Array, F: Array) -> None:
+    """F[body] += a force at an inertial place and a moment, both inertial; the moment in the body frame."""
+    if body < 0:
+        return
+    F[body, :3] += f
+    turned = moment + cross(at - q[7 * body : 7 * body + 3], f)
+    F[body, 3:] += turned @ matrices(q[7 * body + 3 : 7 * body + 7])
+
+
+def _read_only(array: Array) -> Array:
+    """A view that a user's function cannot write to."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,64 @@
+"""Contacts of bodies through `Quick`: the answers of the general solver, certified, or handed on."""
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+from stickslip.schemes.quick import Quick
+from stickslip.solvers import registry
+
+
+class Asked:
+    """A solver that only notes what it is asked."""
+
+    def __init__(self):
+        self.guesses = []
+
+    def solve(self, problem, *, guess=None):
+        self.guesses.append(guess)
+        return "handed on"
+
+
+def mixture(kinds, seed=0):
+    """Bodies tied and touching at random, pressed together."""
+    rng = np.random.default_rng(seed)
+    count, K = 4, {
+        "coulomb": ss.coulomb(np.full(5, 0.4)),
+        "all": ss.coulomb([0.3, 0.6]) + ss.free(1, 5) + ss.rolling([0.5], [0.05]) + ss.interval([-0.2], [0.2])
+        + ss.friction((2, 2, 1), [[0.4, 0.02, 0.03]]) + ss.nonnegative(1) + ss.torsional([0.5], [0.1]),
+    }[kinds]  # fmt: skip
+    first = np.arange(len(K)) % count
+    second = np.where(np.arange(len(K)) % 3 == 0, -1, (first + 1) % count)
+    rows = rng.normal(size=(K.size, 2, 6))
+    M = np.array([np.diag([2.0, 2.0, 2.0, 0.3, 0.4, 0.5])] * count)
+    H = ss.contact_blocks(np.stack([first, second], axis=1), rows, K)
+    return ss.GlobalProblem(M, rng.normal(size=6 * count), H, np.zeros(K.size), K)
+
+
+@pytest.mark.parametrize("kinds", ["coulomb", "all"])
+def test_sweeps_give_the_answer_of_the_general_solver(kinds):
+    problem = mixture(kinds)
+    quick = Quick(Asked(), 1e-9).solve(problem)
+    general = registry.make("auto", tolerance=1e-11).solve(problem)
+    assert quick.ok
+    assert general.ok
+    assert ss.judge(problem, quick.r, quick.v).solved(1e-9)
+    np.testing.assert_allclose(quick.v, general.v, atol=1e-7 * np.abs(general.v).max())
+    again = Quick(Asked(), 1e-9).solve(problem, guess=quick.r)
+    assert again.iterations == 0
+    np.testing.assert_allclose(again.r, quick.r, rtol=1e-14, atol=1e-16)  # put back on the cone
+
+
+def test_what_sweeps_do_not_solve_is_handed_on_with_the_best_of_them():
+    problem = mixture("coulomb")
+    closing = ss.GlobalProblem(
+        problem.M, problem.f, ss.contact_blocks([[0, -1]] * 2, np.stack([WALL, -WALL]).reshape(6, 2, 6),
+        ss.coulomb([0.5, 0.5])), np.array([-1.0, 0, 0, -1.0, 0, 0]), ss.coulomb([0.5, 0.5]),
+    )  # fmt: skip
+    asked = Asked()
+    assert Quick(asked, 1e-9).solve(closing) == "handed on"
+    assert asked.guesses[0] is None or np.isfinite(asked.guesses[0]).all()
+
+
+WALL = np.stack([np.eye(6)[:3], np.zeros((3, 6))], axis=1)
+"""Rows of a contact between a body and something fixed."""
