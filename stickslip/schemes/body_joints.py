@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.kernels.bodies import joint_geometry
 from stickslip.kernels.bodies import joints as kernels
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.mechanics.world import World
@@ -147,8 +148,8 @@ def check_joints(world: World, q: Array) -> None:
 def _leaves(joints: Joints, j: int) -> tuple[bool, bool]:
     """Whether joint j leaves sliding (the length of a distance joint) and its angle free."""
     kind = int(joints.kind[j])
-    slides = kernels.slides(kind, float(joints.lower[j, 0]), float(joints.upper[j, 0]))
-    return bool(slides), bool(kernels.turns(kind))
+    slides = joint_geometry.slides(kind, float(joints.lower[j, 0]), float(joints.upper[j, 0]))
+    return bool(slides), bool(joint_geometry.turns(kind))
 
 
 def _most(joints: Joints) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Joints of a world as blocks: exact rows, stops by forecast, dry friction, and pendulums that keep their period."""
+"""Joints of a world as blocks: exact rows, stops by forecast, dry friction, pendulums of second order."""
 
 from dataclasses import replace
 
@@ -44,7 +44,7 @@ def changed(world, **tables):
 
 
 def every_kind(stops):
-    """Joints of every kind between two bodies and of one to the inertial frame; `stops` of all coordinates."""
+    """Joints of every kind of two bodies, and of one to the inertial frame; `stops` of all coordinates."""
     b = pair_of_bodies()
     for second in ("b", None):
         for kind in KINDS:
@@ -231,7 +231,7 @@ def test_what_cannot_be_is_refused_by_name():
 
 
 def step(world, q, v, h):
-    """A step of θ = 1/2 with held joints and taut ropes alone, in closed form, and the projection of joints."""
+    """A step of θ = 1/2 with held joints and taut ropes alone, solved as equations, and their projection."""
     n = len(world.names)
     M = np.zeros((6 * n, 6 * n))
     for i in range(n):
