@@ -33,7 +33,7 @@ class Bodies:
         """[m/s²], shape (3,)."""
         self.M = MassMatrix(frozen(np.array(world.M, float)))
         """Of the dynamic bodies; its factors are made once."""
-        own = np.array([shape.radius for shape in world.shapes.shape], float)
+        own = np.array([shape.reach for shape in world.shapes.shape], float)
         reach = np.linalg.norm(world.shapes.position, axis=1) + own
         radius = np.zeros(self.count)
         np.maximum.at(radius, world.shapes.body, reach)
