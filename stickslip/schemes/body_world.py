@@ -44,6 +44,9 @@ class Bodies:
         """Radius of the smallest shape [m]."""
         self.touch = TOUCH * self.size
         """Least margin of detection [m]."""
+        weights = self.mass[self.dynamic] * float(np.linalg.norm(self.gravity))
+        self.least_weight = float(weights.min(initial=np.inf)) if weights.size else 0.0
+        """Of a dynamic body [N]."""
         self.no_forces: Array = np.zeros((3, 0, 6))
         """F of a world without forces beside gravity."""
 
