@@ -169,6 +169,7 @@ def test_far_away_spheres_cost_no_memory_and_hide_nothing():
     centre = rng.uniform(-2, 2, (60, 3))
     centre[50:] = 1e300, -1e300, 1e12
     centre[55:, 2] += 0.5
+    centre[42:50, 0] = 1e5 * np.arange(1, 9)
     centre[40], centre[41] = (3e17, 0, 0), (-3e17, 0, 0)
     world = cloud(centre, np.full(60, 0.5))
     detector = SphereDetector(world)

@@ -147,7 +147,7 @@ def test_a_memory_of_nonsense_is_survived():
     q = np.concatenate((pose(), pose()))
     memory = remember(contacts_at(CORNERS), q, impulses(4))
     for ids in ([np.nan] * 4, [PAIR * SLOTS] * 4, [1e300, -1e300, np.inf, -np.inf]):
-        contacts, _ = track(contacts_at(CORNERS), q, {**memory, "id": np.array(ids)})
+        contacts, _ = track(contacts_at(CORNERS), q, {**memory, "id": np.array(ids, dtype=float)})
         assert (contacts.id // SLOTS == PAIR).all()
         assert (np.diff(contacts.id) > 0).all()
     _, guess = track(contacts_at(CORNERS), q, {**memory, "point": np.full((4, 2, 3), np.nan)})
