@@ -132,8 +132,9 @@ def _read_obj(path: Path, data: bytes) -> Mesh:
             face = _face(path, line, words[1:], len(points) // 3)
             for second, third in pairwise(face[1:]):
                 triangles.extend((face[0], second, third))
-            if max(face) > last:
-                last, named = max(face), line
+            farthest = max(face)
+            if farthest > last:
+                last, named = farthest, line
         if max(len(points), len(triangles)) > 3 * MOST:
             wanted = f"at most {MOST} vertices and triangles; thin the mesh out"
             raise FormatError.at(path, f"line {line}", wanted, "more")
@@ -169,15 +170,11 @@ def _joined(path: Path, statements: Iterator[tuple[int, list[bytes]]]) -> Iterat
 
 def _face(path: Path, line: int, words: list[bytes], count: int) -> list[int]:
     """Rows of the vertices of a face, which stands after `count` vertices."""
-    for k, word in enumerate(words):
-        if word.startswith(b"#"):
-            words = words[:k]
-            break
-    if len(words) < 3:
-        raise FormatError.at(path, f"line {line}", "a face of at least 3 vertices", f"{len(words)}")
     rows = []
     for word in words:
-        number = plain_integer(word.split(b"/", 1)[0])
+        if word.startswith(b"#"):
+            break
+        number = plain_integer(word.partition(b"/")[0])
         if number is None or number == 0:
             wanted = "the number of a vertex, from 1, or from -1 backwards"
             raise FormatError.at(path, f"line {line}", wanted, shown(word))
@@ -185,6 +182,8 @@ def _face(path: Path, line: int, words: list[bytes], count: int) -> list[int]:
             wanted = f"one of the {count} vertices so far"
             raise FormatError.at(path, f"line {line}", wanted, f"vertex {number}")
         rows.append(number - 1 if number > 0 else count + number)
+    if len(rows) < 3:
+        raise FormatError.at(path, f"line {line}", "a face of at least 3 vertices", f"{len(rows)}")
     return rows
 
 
@@ -267,8 +266,10 @@ def _shared(path: Path, corners: Array) -> Mesh:
     if not len(corners):
         raise FormatError.at(path, "the whole file", "at least one triangle", "none")
     corners = corners + 0.0  # -0 is 0
-    unique, first, row = np.unique(corners, axis=0, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    return Mesh(unique[order], rank[row.reshape(-1)].reshape(-1, 3))
+    order = np.lexsort(corners.T)  # stable: of equal corners the first in the file comes first
+    new = np.ones(len(corners), bool)
+    new[1:] = (corners[order[1:]] != corners[order[:-1]]).any(axis=1)
+    first = np.empty(len(corners), np.int64)  # of each corner, the first that equals it
+    first[order] = order[new][np.cumsum(new) - 1]
+    points = np.sort(order[new])
+    return Mesh(corners[points], np.searchsorted(points, first).reshape(-1, 3))

@@ -8,6 +8,9 @@ from stickslip.mechanics.given import numbers, positives
 from stickslip.mechanics.shapes import Endless
 from stickslip.state import Array, ModelError
 
+TALLEST = 1e60
+"""Largest height [m]: differences and products of heights are numbers of the machine."""
+
 
 @dataclass(frozen=True, eq=False)
 class HeightField(Endless):
@@ -25,6 +28,10 @@ class HeightField(Endless):
         heights = numbers("HeightField", "heights", self.heights, (None, None))
         if min(heights.shape) < 2:
             raise ModelError(f"HeightField: heights has shape {heights.shape}, expected at least (2, 2)")
+        if np.abs(heights).max() > TALLEST:
+            raise ModelError(
+                f"HeightField: heights reach {np.abs(heights).max():g} m, more than {TALLEST:g} m"
+            )
         object.__setattr__(self, "heights", heights)
         object.__setattr__(self, "size", positives("HeightField", "size", self.size, 2))
 
