@@ -10,8 +10,6 @@ import numpy as np
 from stickslip.kernels.bodies.frames import basis
 from stickslip.kernels.jit import jit
 
-SAME = 1e-4
-"""Angle [rad] within which two normals of a height field are one."""
 CLOSE = 1e-6
 """Gap [units] below which the difference of the closest points is no good normal."""
 
@@ -81,41 +79,71 @@ def order_of(key):
 
 
 @jit
-def drop_repeated(first, last, dist, pos, normal, sign, flat, keep):
-    """keep <- False for contacts first..last-1 with a height field that another, as deep or deeper, covers.
-
-    A field is treated as prisms, one per triangle. A point on an edge comes once for each prism that has it;
-    and the edge of a neighbour's prism is met although the surface goes on smoothly there. So a contact goes
-    if its point on the field is that of another, or lies in the tangent plane of one with another normal.
-    sign normal points out of the field; flat: how far from a plane the rounded heights of one may be [units].
-    """
-    for k in range(first, last):
-        for j in range(first, last):
-            if j == k or not keep[j] or dist[j] > dist[k] or (dist[j] == dist[k] and j > k):
-                continue
-            near, above, across = 0.0, 0.0, 0.0
-            for i in range(3):
-                n_j, n_k = sign * normal[j, i], sign * normal[k, i]
-                x = (pos[k, i] - 0.5 * dist[k] * n_k) - (pos[j, i] - 0.5 * dist[j] * n_j)
-                near += x * x
-                above += x * n_j
-                across += (n_k - n_j) * (n_k - n_j)
-            if near <= flat * flat or (across > SAME * SAME and abs(above) <= flat):
-                keep[k] = False
-                break
+def run_end(key, order, k):
+    """Past the last of the entries that have the key of the k-th in this order."""
+    end = k + 1
+    while end < order.shape[0] and key[order[end]] == key[order[k]]:
+        end += 1
+    return end
 
 
 @jit
-def translate(
-    dist, pos, normal, geom, shape_of, search, field, body, material, laws, unit, flat, margin, slots, most
-):
+def deepest_of(dist, order, first, last):
+    """Which of order[first:last] has the least dist."""
+    best = order[first]
+    for k in range(first + 1, last):
+        if dist[order[k]] < dist[best]:
+            best = order[k]
+    return best
+
+
+@jit
+def choose_manifolds(ng, dist, pos, normal, geom, dist_1, pos_1, normal_1, geom_1):
+    """dist, pos, normal, geom: of each pair of geoms the manifold if it can be true, else the one contact.
+
+    A manifold is made of the faces next to the closest points, if these are almost parallel. Now and then
+    they are not, and its deepest point is far from the closest one, which the search for one contact
+    (arguments with _1) finds safely: a manifold is taken only if it agrees with that.
+    """
+    key, key_1 = geom[:, 0] * ng + geom[:, 1], geom_1[:, 0] * ng + geom_1[:, 1]
+    order, order_1 = order_of(key), order_of(key_1)
+    room = dist.shape[0] + dist_1.shape[0]
+    new_dist, new_pos, new_normal = np.empty(room), np.empty((room, 3)), np.empty((room, 3))
+    new_geom, at, a, b = np.empty((room, 2), np.int64), 0, 0, 0
+    while b < order_1.shape[0]:
+        end_b = run_end(key_1, order_1, b)
+        while a < order.shape[0] and key[order[a]] < key_1[order_1[b]]:
+            a += 1
+        agree, end_a = False, a
+        if a < order.shape[0] and key[order[a]] == key_1[order_1[b]]:
+            end_a = run_end(key, order, a)
+            i, j = deepest_of(dist, order, a, end_a), deepest_of(dist_1, order_1, b, end_b)
+            along = 0.0
+            for c in range(3):
+                along += normal[i, c] * normal_1[j, c]
+            agree = abs(dist[i] - dist_1[j]) <= 1e-3 * abs(dist_1[j]) + 1e-9 and along > 0.9
+        for k in range(a if agree else b, end_a if agree else end_b):
+            i = order[k] if agree else order_1[k]
+            new_dist[at] = dist[i] if agree else dist_1[i]
+            for c in range(3):
+                new_pos[at, c] = pos[i, c] if agree else pos_1[i, c]
+                new_normal[at, c] = normal[i, c] if agree else normal_1[i, c]
+            for c in range(2):
+                new_geom[at, c] = geom[i, c] if agree else geom_1[i, c]
+            at += 1
+        a, b = end_a, end_b
+    return new_dist[:at].copy(), new_pos[:at].copy(), new_normal[:at].copy(), new_geom[:at].copy()
+
+
+@jit
+def translate(dist, pos, normal, geom, shape_of, search, body, material, laws, unit, margin, slots):
     """Contacts of the narrow phase as arrays of a ContactSet, and what is wrong with them.
 
     Its normals point from geom 0 to geom 1; ours from the second shape to the first, the one with the smaller
     number. Its contacts of one pair stand in a row. dist (n,) and pos (n, 3) in units, geom (n, 2);
     per geom: shape_of, search (two geoms whose product is 2 or more are searched for their closest points,
-    the difference of which is the normal; close to 0 it is lost in rounding), field (whether a height field);
-    per shape: body, material; laws (nm, nm, 4); most: contacts of a pair beyond which some may be missing.
+    the difference of which is the normal; close to 0 it is lost in rounding);
+    per shape: body, material; laws (nm, nm, 4); slots: most contacts of a pair.
     Returns (id, shape, body, point, frame, gap, law), rows whose normal is not to be trusted, and a row of a
     pair with too many contacts, or -1.
     """
@@ -129,13 +157,11 @@ def translate(
         while last < n and geom[last, 0] == g and geom[last, 1] == h:
             keep[last] = unit * dist[last] <= margin
             last += 1
-        if last - first >= most:
+        if last - first > slots:
             full = first
         if search[g] * search[h] >= 2 and last - first == 1 and 0.0 < dist[first] < CLOSE:
             doubt[n_doubt] = first
             n_doubt += 1
-        if field[g] or field[h]:
-            drop_repeated(first, last, dist, pos, normal, 1.0 if field[g] else -1.0, flat, keep)
         s, t = min(shape_of[g], shape_of[h]), max(shape_of[g], shape_of[h])
         slot = 0
         for k in range(first, last):

@@ -1,0 +1,134 @@
+"""The blocks of one step: active contacts, then joints; what enters the problem, and what comes back."""
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+
+from stickslip.detection.contacts import ContactSet
+from stickslip.kernels.bodies import assembly
+from stickslip.problem.checks import frozen
+from stickslip.problem.contact import GlobalProblem
+from stickslip.problem.jacobian import ContactBlocks
+from stickslip.problem.sets import ProductSet
+from stickslip.schemes.body_joints import JointRows
+from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.step import Memory
+from stickslip.state import Array, IntArray, ModelError
+
+FIELDS = tuple(one.name for one in fields(ContactSet))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Blocks:
+    """Contacts and joints that act in a step."""
+
+    contacts: ContactSet
+    """The active ones, where they were when the rows were made."""
+    bodies: IntArray
+    """Rows of the mass matrix that each block acts on, -1 for a side that does not answer [-], (nb, 2)."""
+    sides: IntArray
+    """The same as bodies of the world, -1 for the inertial frame [-], shape (nb, 2)."""
+    rows: Array
+    """H' over both sides, of those too that do not answer [-, m], shape (p, 2, 6)."""
+    K: ProductSet
+    """Where the impulses live."""
+    u_bias: Array
+    """What restitution and sides that do not answer prescribe [m/s, rad/s], shape (p,)."""
+    guess: Array
+    """Impulses of the last step [N s, N m s], shape (p,)."""
+    approach: Array
+    """Normal velocities of the contacts before the step [m/s], shape (nc,)."""
+    joints: JointRows | None
+    """Joints, whose blocks are the last."""
+
+    @property
+    def count(self) -> int:
+        """Number nc of contacts; joints come after them."""
+        return len(self.contacts)
+
+    @property
+    def joint_rows(self) -> int:
+        """First component of the joints."""
+        return int(self.K.offset[self.count])
+
+    @property
+    def joint_names(self) -> tuple[Array, Array]:
+        """Ids and sizes of the blocks of joints, as a memory keeps them [-], shape (m,)."""
+        if self.joints is None:
+            return np.zeros(0), np.zeros(0)
+        return self.joints.id.astype(float), self.joints.size.astype(float)
+
+    def problem(self, bodies: Bodies, f: Array) -> GlobalProblem:
+        """The problem over the dynamic bodies, whose momenta are f [N s, N m s], shape (6 nd,)."""
+        H = ContactBlocks(self.bodies, self.rows, self.K.offset)
+        return GlobalProblem.unchecked(bodies.M, f, H, self.u_bias, self.K)
+
+    def by_contact(self, x: Array) -> Array:
+        """Components of the contacts: N, T1, T2, rolling about t1, t2, torsion about n, shape (nc, 6)."""
+        out = np.zeros((self.count, 6))
+        assembly.by_contact(self.K.offset, self.contacts.law, x, out)
+        return out
+
+
+def contact_blocks(
+    found: ContactSet, bodies: Bodies, q: Array, v_start: Array, v_free: Array, reach: float, newton: bool,
+    last_r: Array,
+) -> Blocks:  # fmt: skip
+    """The contacts that close by the end of the step, as `kernels/bodies/assembly.py` says."""
+    (
+        active, pairs, sides, rows, kind, offset, lower, upper, group_offset, group_size, coefficient,
+        u_bias, guess, approach,
+    ) = assembly.assemble(
+        found.id, found.body, found.point, found.frame, found.gap, found.law, bodies.row, q, v_start, v_free,
+        reach, newton, last_r,
+    )  # fmt: skip
+    if active.size < len(found):
+        found = ContactSet(*(getattr(found, name)[active] for name in FIELDS))
+    arrays = kind, offset, lower, upper, group_offset, group_size, coefficient
+    plain = active.size > 0 and rows.shape[0] == 3 * active.size
+    K = ProductSet.coulomb_unchecked(*arrays) if plain else ProductSet(*arrays)
+    return Blocks(found, pairs, sides, frozen(rows), K, u_bias, guess, approach, None)
+
+
+def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array, memory: Memory) -> Blocks:
+    """The same, and the blocks of the joints after those of the contacts."""
+    bias = joints.bias.copy()
+    assembly.add_prescribed(joints.bodies, joints.size, joints.rows, bodies.row, v_free, bias)
+    pairs = np.where(joints.bodies >= 0, bodies.row[joints.bodies], -1)
+    K, m = blocks.K, len(joints)
+    K = ProductSet(
+        np.concatenate([K.kind, joints.kind]),
+        np.concatenate([K.offset, K.size + np.cumsum(joints.size)]),
+        np.concatenate([K.lower, joints.lower]),
+        np.concatenate([K.upper, joints.upper]),
+        np.concatenate([K.group_offset, np.full(m, K.group_offset[-1])]),
+        K.group_size,
+        K.coefficient,
+    )
+    return replace(
+        blocks,
+        bodies=np.concatenate([blocks.bodies, pairs]),
+        sides=np.concatenate([blocks.sides, joints.bodies]),
+        rows=frozen(np.concatenate([blocks.rows, joints.rows])),
+        K=K,
+        u_bias=np.concatenate([blocks.u_bias, bias]),
+        guess=np.concatenate([blocks.guess, _last_impulses(joints, memory)]),
+        joints=joints,
+    )
+
+
+def _last_impulses(joints: JointRows, memory: Memory) -> Array:
+    """Impulses of the last step, of the blocks that were there [N s, N m s], shape (n,)."""
+    known, size, r = memory["joint_id"], memory["joint_size"].astype(np.int64), memory["joint_r"]
+    if known.shape != size.shape or r.shape != (int(size.sum()),):
+        raise ModelError(
+            f"memory of joints: {known.size} blocks of {size.sum()} rows in all with {r.size} impulses"
+        )
+    if np.array_equal(known, joints.id):
+        return r
+    guess, new, old = np.zeros(joints.bias.size), np.cumsum(joints.size), np.cumsum(size)
+    _, here, there = np.intersect1d(joints.id, known, assume_unique=True, return_indices=True)
+    for i, j in zip(here, there, strict=True):  # stops that are reached or left: rare
+        if joints.size[i] == size[j]:
+            guess[new[i] - size[j] : new[i]] = r[old[j] - size[j] : old[j]]
+    return guess

@@ -1,0 +1,96 @@
+"""Position correction after a step: overlaps and open joints are closed, velocities stay as they are.
+
+The shift is Δq = M⁻¹ N π with 0 <= N' Δq - need ⟂ π >= 0 over the normal rows N of the step. It may lift
+bodies. The energy that takes comes from a reserve, which is what contacts and joints have taken so far less
+what corrections have given: where the reserve is too small, only a part of the shift is done.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.kernels import cones
+from stickslip.kernels.bodies import correction as kernels
+from stickslip.mechanics.world import World
+from stickslip.schemes.body_blocks import Blocks
+from stickslip.schemes.body_joints import joint_errors, joint_rows
+from stickslip.schemes.body_world import Bodies
+from stickslip.state import Array
+
+NEGLIGIBLE = 1e-9
+"""Overlaps up to this share of the smallest shape are left as they are."""
+NEGLIGIBLE_OPENING = 1e-12
+"""The same of open joints."""
+WORTH = 1e-3
+"""Share of an overlap that the reserve must at least be able to undo of the lightest body."""
+PRECISION = 1e-3
+"""Share of the deepest overlap up to which it is corrected."""
+TRIALS = 30
+"""Most halvings of a shift that springs make dearer than gravity says."""
+
+
+class Corrected(NamedTuple):
+    """Where a correction ended."""
+
+    q: Array
+    """Coordinates of all bodies [m, -], shape (n, 7)."""
+    lifted: float
+    """Potential energy that it gave [J]."""
+    penetration: float
+    """Deepest overlap that is left [m]."""
+    opening: float
+    """Largest error of a joint that is left [m, rad]."""
+    size: float
+    """Largest displacement of a contact or joint [m]."""
+
+
+def corrected(
+    world: World, bodies: Bodies, blocks: Blocks, t: float, q: Array, v: Array, springs: float, u: Array,
+    reach: float, reserve: float, sweeps: int,
+) -> Corrected:  # fmt: skip
+    """q [m, -], shape (n, 7), corrected with at most so many sweeps; with none, only looked at.
+
+    springs: their potential at q [J]; u: velocities of the rows at the end of the step; reach: time from
+    where gaps were measured to there [s]; reserve: what the correction may cost [J].
+    """
+    count, normals = blocks.count, blocks.K.offset[: blocks.count]
+    need = np.empty(count)
+    deepest, largest = kernels.needs(blocks.contacts.gap, reach, normals, u, need)
+    if blocks.joints is None:
+        idle = largest <= NEGLIGIBLE * bodies.size or reserve < WORTH * largest * bodies.least_weight
+        if idle or sweeps == 0:
+            return Corrected(q, 0.0, deepest, 0.0, 0.0)
+    sides, rows, bilateral = blocks.sides[:count], blocks.rows[normals], np.zeros(count, bool)
+    if blocks.joints is not None:
+        joints = joint_rows(world, t, q.reshape(-1), v.reshape(-1), 0.0, 1.0)
+        assert joints is not None
+        free = np.repeat(joints.kind == cones.FREE, joints.size)
+        sides = np.concatenate([sides, np.repeat(joints.bodies, joints.size, axis=0)])
+        rows, need = np.concatenate([rows, joints.rows]), np.concatenate([need, -joints.error])
+        bilateral = np.concatenate([bilateral, free])
+        largest = max(largest, float(np.where(free, np.abs(joints.error), -joints.error).max(initial=0.0)))
+        if sweeps == 0 or largest <= NEGLIGIBLE_OPENING * bodies.size:
+            return Corrected(q, 0.0, deepest, _opening(world, q), 0.0)
+    shift, moved, out = np.zeros((bodies.count, 6)), np.empty(need.size), np.empty_like(q)
+    kernels.sweep_back(
+        bodies.row, bodies.mass, bodies.J_inverse, sides, rows, bilateral, need, PRECISION * largest, sweeps,
+        shift, moved,
+    )  # fmt: skip
+    share = 1.0
+    for _ in range(TRIALS):
+        lifted = kernels.shifted(bodies.row, bodies.mass, bodies.gravity, q, shift, share, out)
+        if len(world.forces):
+            lifted += world.forces.potential(t, out.reshape(-1)) - springs
+        if lifted <= reserve:
+            break
+        share *= min(reserve / lifted, 0.5) if share < 1.0 else reserve / lifted
+    else:
+        return Corrected(q, 0.0, deepest, _opening(world, q), 0.0)
+    depth = -(blocks.contacts.gap + reach * u[normals]) - share * moved[:count]
+    size = share * float(np.abs(moved).max(initial=0.0))
+    return Corrected(out, lifted, float(depth.max(initial=0.0)), _opening(world, out), size)
+
+
+def _opening(world: World, q: Array) -> float:
+    """Largest error of a joint at q [m, rad]."""
+    return float(joint_errors(world, q.reshape(-1)).max(initial=0.0)) if len(world.joints) else 0.0
