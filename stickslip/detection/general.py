@@ -19,6 +19,7 @@ import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet
 from stickslip.kernels.bodies.contacts import place_geoms, translate
+from stickslip.kernels.bodies.fields import field_contacts
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.rotations import rotation
@@ -66,9 +67,7 @@ class GeneralDetector:
         self._place = self._placement()
         of_geom = [shapes.shape[s] for s in self._shape_of]
         self._search = np.array([_search(shape) for shape in of_geom], np.int64)
-        self._field = np.array([isinstance(shape, HeightField) for shape in of_geom], np.bool_)
-        ranges = [float(np.ptp(s.heights)) for s in shapes.shape if isinstance(s, HeightField)]
-        self._flat = 1e-6 * (1.0 + max(ranges, default=0.0) / self._unit)
+        self._fields = self._height_fields() if any(isinstance(s, HeightField) for s in of_geom) else None
         m = world.materials
         self._laws = np.ascontiguousarray(np.stack([m.mu, m.mu_roll, m.mu_spin, m.e], axis=-1))
         self._body, self._material = _own(shapes.body), _own(shapes.material)
@@ -97,19 +96,26 @@ class GeneralDetector:
         contact = data.contact
         dist, pos, geom = contact.dist.copy(), contact.pos.copy(), contact.geom.copy()
         normal = contact.frame[:, :3].copy()
-        fields, doubt, full = self._translated(dist, pos, normal, geom, margin)
-        if full >= 0:
-            raise ModelError(self._too_many(geom[full]))
+        if self._fields is not None:
+            fields, solids, flat = self._fields
+            within = max(margin, 0.0) / self._unit
+            most, poses = mujoco.mjMAXCONPAIR, self._place[-2:]
+            dist, pos, normal, geom, full = field_contacts(
+                dist, pos, normal, geom, fields, solids, within, flat, most, *poses
+            )
+            self._check_number(geom, full)
+        found, doubt, full = self._translated(dist, pos, normal, geom, margin)
+        self._check_number(geom, full)
         if len(doubt):
             for k in doubt:
                 self._see_normal(geom[k], normal[k])
-            fields, _, _ = self._translated(dist, pos, normal, geom, margin)
-        return ContactSet(*fields)
+            found, _, _ = self._translated(dist, pos, normal, geom, margin)
+        return ContactSet(*found)
 
     def _translated(self, dist: Array, pos: Array, normal: Array, geom: Any, margin: float) -> Any:
         return translate(
-            dist, pos, normal, geom, self._shape_of, self._search, self._field, self._body, self._material,
-            self._laws, self._unit, self._flat, margin, SLOTS, mujoco.mjMAXCONPAIR,
+            dist, pos, normal, geom, self._shape_of, self._search, self._body, self._material, self._laws,
+            self._unit, margin, SLOTS,
         )  # fmt: skip
 
     def _see_normal(self, geom: Any, normal: Array) -> None:
@@ -134,12 +140,39 @@ class GeneralDetector:
             f"the margin of detection wide beside their size ({self._unit:.2g} m)?"
         )
 
-    def _too_many(self, geom: Any) -> str:
-        first, second = (self._world.names[self._body[self._shape_of[g]]] for g in geom)
-        return (
-            f"bodies {first!r} and {second!r}: {mujoco.mjMAXCONPAIR} contacts or more between two of their "
-            "shapes; use a coarser height field, or a compound of smaller shapes"
-        )
+    def _check_number(self, geom: Any, full: int) -> None:
+        if full >= 0:
+            first, second = (self._world.names[self._body[self._shape_of[g]]] for g in geom[full])
+            raise ModelError(
+                f"bodies {first!r} and {second!r}: {mujoco.mjMAXCONPAIR} contacts or more between two of "
+                "their shapes; use a coarser height field, or a compound of smaller shapes"
+            )
+
+    def _height_fields(self) -> tuple[Any, Any, float]:
+        """Arguments `fields`, `solids` and `flat` of `field_contacts`, as MuJoCo has rounded them."""
+        model, kind = self._model, mujoco.mjtGeom
+        which = np.where(model.geom_type == kind.mjGEOM_HFIELD, model.geom_dataid, -1)
+        rows, columns, size = _own(model.hfield_nrow), _own(model.hfield_ncol), model.hfield_size
+        heights = np.repeat(size[:, 2], rows * columns) * model.hfield_data
+        fields = _own(which), heights, _own(model.hfield_adr), rows, columns, size[:, :2].copy()
+        points, radius, half = [], np.zeros(model.ngeom), np.zeros(model.ngeom)
+        for g, (what, size) in enumerate(zip(model.geom_type, model.geom_size, strict=True)):
+            corners = np.zeros((0, 3))
+            if what == kind.mjGEOM_BOX:
+                corners = size * (2.0 * np.indices((2, 2, 2)).reshape(3, 8).T - 1.0)
+            elif what == kind.mjGEOM_MESH:
+                begin = model.mesh_vertadr[model.geom_dataid[g]]
+                corners = model.mesh_vert[begin : begin + model.mesh_vertnum[model.geom_dataid[g]]]
+            elif what == kind.mjGEOM_SPHERE:
+                corners, radius[g] = np.zeros((1, 3)), size[0]
+            elif what == kind.mjGEOM_CAPSULE:
+                corners, radius[g] = np.array([[0.0, 0.0, size[1]], [0.0, 0.0, -size[1]]]), size[0]
+            elif what == kind.mjGEOM_CYLINDER:
+                radius[g], half[g] = size[:2]
+            points.append(corners.astype(np.float64))
+        start = _own(np.cumsum([0, *map(len, points)]))
+        flat = 1e-6 * (1.0 + float(model.hfield_size[:, 2].max()))
+        return fields, (start, np.concatenate(points), radius, half), flat
 
     def _placement(self) -> tuple[Any, ...]:
         """All arguments of `place_geoms` after q: constants, and views of where MuJoCo keeps poses."""

@@ -10,8 +10,6 @@ import numpy as np
 from stickslip.kernels.bodies.frames import basis
 from stickslip.kernels.jit import jit
 
-SAME = 1e-4
-"""Angle [rad] within which two normals of a height field are one."""
 CLOSE = 1e-6
 """Gap [units] below which the difference of the closest points is no good normal."""
 
@@ -81,41 +79,14 @@ def order_of(key):
 
 
 @jit
-def drop_repeated(first, last, dist, pos, normal, sign, flat, keep):
-    """keep <- False for contacts first..last-1 with a height field that another, as deep or deeper, covers.
-
-    A field is treated as prisms, one per triangle. A point on an edge comes once for each prism that has it;
-    and the edge of a neighbour's prism is met although the surface goes on smoothly there. So a contact goes
-    if its point on the field is that of another, or lies in the tangent plane of one with another normal.
-    sign normal points out of the field; flat: how far from a plane the rounded heights of one may be [units].
-    """
-    for k in range(first, last):
-        for j in range(first, last):
-            if j == k or not keep[j] or dist[j] > dist[k] or (dist[j] == dist[k] and j > k):
-                continue
-            near, above, across = 0.0, 0.0, 0.0
-            for i in range(3):
-                n_j, n_k = sign * normal[j, i], sign * normal[k, i]
-                x = (pos[k, i] - 0.5 * dist[k] * n_k) - (pos[j, i] - 0.5 * dist[j] * n_j)
-                near += x * x
-                above += x * n_j
-                across += (n_k - n_j) * (n_k - n_j)
-            if near <= flat * flat or (across > SAME * SAME and abs(above) <= flat):
-                keep[k] = False
-                break
-
-
-@jit
-def translate(
-    dist, pos, normal, geom, shape_of, search, field, body, material, laws, unit, flat, margin, slots, most
-):
+def translate(dist, pos, normal, geom, shape_of, search, body, material, laws, unit, margin, slots):
     """Contacts of the narrow phase as arrays of a ContactSet, and what is wrong with them.
 
     Its normals point from geom 0 to geom 1; ours from the second shape to the first, the one with the smaller
     number. Its contacts of one pair stand in a row. dist (n,) and pos (n, 3) in units, geom (n, 2);
     per geom: shape_of, search (two geoms whose product is 2 or more are searched for their closest points,
-    the difference of which is the normal; close to 0 it is lost in rounding), field (whether a height field);
-    per shape: body, material; laws (nm, nm, 4); most: contacts of a pair beyond which some may be missing.
+    the difference of which is the normal; close to 0 it is lost in rounding);
+    per shape: body, material; laws (nm, nm, 4); slots: most contacts of a pair.
     Returns (id, shape, body, point, frame, gap, law), rows whose normal is not to be trusted, and a row of a
     pair with too many contacts, or -1.
     """
@@ -129,13 +100,11 @@ def translate(
         while last < n and geom[last, 0] == g and geom[last, 1] == h:
             keep[last] = unit * dist[last] <= margin
             last += 1
-        if last - first >= most:
+        if last - first > slots:
             full = first
         if search[g] * search[h] >= 2 and last - first == 1 and 0.0 < dist[first] < CLOSE:
             doubt[n_doubt] = first
             n_doubt += 1
-        if field[g] or field[h]:
-            drop_repeated(first, last, dist, pos, normal, 1.0 if field[g] else -1.0, flat, keep)
         s, t = min(shape_of[g], shape_of[h]), max(shape_of[g], shape_of[h])
         slot = 0
         for k in range(first, last):
