@@ -8,20 +8,25 @@ from typing import Any, cast
 from stickslip.scenes.scenario import Scenario
 
 RUNS: dict[str, str] = {
+    "arch": "stickslip.scenes.masonry:arch",
     "ball-chain": "stickslip.scenes.balls:ball_chain",
     "bouncing-ball": "stickslip.scenes.balls:bouncing_ball",
+    "box-incline": "stickslip.scenes.box_incline:box_incline",
     "bridge-filter": "stickslip.scenes.circuits:bridge_filter",
     "cam": "stickslip.scenes.cam:cam",
     "coulomb-oscillator": "stickslip.scenes.spring_block:coulomb_oscillator",
     "diode-bridge": "stickslip.scenes.circuits:diode_bridge",
     "filippov": "stickslip.scenes.relays:filippov",
+    "heavy-on-light": "stickslip.scenes.boxes:heavy_on_light",
     "incline-block": "stickslip.scenes.incline_block:incline_block",
+    "masonry-wall": "stickslip.scenes.masonry:masonry_wall",
     "moving-wall": "stickslip.scenes.moving_wall:moving_wall",
     "painleve": "stickslip.scenes.painleve:painleve",
     "relay": "stickslip.scenes.relays:relay",
     "rlc-diode": "stickslip.scenes.circuits:rlc_diode",
     "slider-crank": "stickslip.scenes.slider_crank:slider_crank",
     "sliding-mode": "stickslip.scenes.relays:sliding_mode",
+    "stack": "stickslip.scenes.boxes:stack",
     "stick-slip": "stickslip.scenes.spring_block:stick_slip",
     "woodpecker": "stickslip.scenes.woodpecker:woodpecker",
 }

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stickslip.exhibits import Figure
-from stickslip.simulation.trajectory import Trajectory
+from stickslip.mechanics.world import World
 from stickslip.systems.system import NonsmoothSystem
 
 
@@ -36,7 +36,7 @@ class Scenario:
     """As the command line knows it."""
     summary: str
     """One line."""
-    system: NonsmoothSystem
+    system: NonsmoothSystem | World
     """What is simulated."""
     until: float
     """How long [s]."""
@@ -46,9 +46,9 @@ class Scenario:
     """Name of the scheme that suits it."""
     options: dict[str, Any]
     """Options of that scheme."""
-    facts: Callable[[Trajectory], Sequence[Fact]]
+    facts: Callable[[Any], Sequence[Fact]]
     """What a run must show; facts that hold for one scheme only look at `trajectory.scheme`."""
-    figure: Callable[[Trajectory], Figure]
+    figure: Callable[[Any], Figure]
     """What to draw."""
     schemes: tuple[str, ...] = ()
     """Names of all schemes that can run it."""
