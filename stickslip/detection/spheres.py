@@ -1,15 +1,17 @@
 """Spheres against spheres and planes, by a grid in compiled code."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet
-from stickslip.kernels.bodies.grid import find_pairs, order, write_contacts
+from stickslip.kernels.bodies.grid import find_pairs, order, sift, write_contacts
 from stickslip.mechanics.shapes import Plane, Sphere
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.state import Array, IntArray, ModelError
 
-MOST_PAIRS = 2**25
-"""More contacts of spheres are a mistake: thousands of spheres in one place."""
+MOST_PAIRS = 2**24
+"""More neighbours of spheres are a mistake: thousands of spheres in one place."""
 
 
 class SphereDetector:
@@ -31,14 +33,11 @@ class SphereDetector:
         self._which = np.where(flat, np.cumsum(flat) - 1, -1)
         self._radius = radius
         body = shapes.body[chosen]
-        self._elements = np.ascontiguousarray(shapes.position[chosen]), radius
-        self._filters = (
-            body,
-            shapes.group[chosen],
-            world.kind == BodyKind.DYNAMIC,
-            np.array(world.filters.collide),
-            *_partners(world.filters.apart, len(world.names)),
-        )
+        owner = np.where(world.kind == BodyKind.DYNAMIC, np.arange(len(world.names)), -1)[body]
+        self._elements = body, owner, shapes.position[chosen], radius
+        collide, apart = world.filters.collide, world.filters.apart
+        self._filtered = bool(apart.size) or not collide.all()
+        self._filters = body, shapes.group[chosen], np.array(collide), *_partners(apart, len(world.names))
         materials = world.materials
         law = np.stack((materials.mu, materials.mu_roll, materials.mu_spin, materials.e), axis=-1)
         self._traits = chosen, body, shapes.material[chosen], np.ascontiguousarray(law), len(shapes.shape)
@@ -56,63 +55,62 @@ class SphereDetector:
             np.empty((balls, 4)),
             np.empty(balls, dtype=np.int64),
         )
-        self._begin, self._end = np.empty(n + 1, dtype=np.int64), np.empty(n, dtype=np.int64)
+        self._begin, self._end = np.empty(n + 1, dtype=np.int32), np.empty(n, dtype=np.int32)
         self._reserve(4 * n + 64)
 
     def _reserve(self, size: int) -> None:
-        self._pairs = np.empty((size, 2), dtype=np.int64)
-        self._first, self._second = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+        self._pairs = np.empty((size, 2), dtype=np.int32)
+        self._first, self._second = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
 
     def find(self, q: Array, margin: float) -> ContactSet:
         """All contacts with gap <= margin [m] at coordinates q (7 n,)."""
         if not q.flags.writeable:  # a kernel for such arrays would be one more to compile
             q = q.copy()
         count = self._find(q, margin)
-        if count > self._pairs.shape[0]:
-            if count > MOST_PAIRS:
-                raise ModelError(
-                    f"{count} contacts between {self._radius.size} spheres and planes: {self._heap()}"
-                )
-            self._reserve(count + count // 4)
+        while count >= self._pairs.shape[0]:
+            if 2 * count > MOST_PAIRS:
+                raise ModelError(f"more than {count} pairs of spheres and planes touch: {self._heap()}")
+            self._reserve(2 * count)
             count = self._find(q, margin)
+        if self._filtered:
+            count = sift(self._pairs, count, *self._filters)
         nc = order(self._pairs, count, self._begin, self._end, self._first, self._second) if count else 0
-        contacts = (
-            np.empty(nc, dtype=np.int64),
-            np.empty((nc, 2), dtype=np.int64),
-            np.empty((nc, 2), dtype=np.int64),
-            np.empty((nc, 3)),
-            np.empty((nc, 3, 3)),
-            np.empty(nc),
-            np.empty((nc, 4)),
-        )
+        arrays = _room(nc)
         if nc:
             centre, normal = self._work[:2]
-            write_contacts(
-                self._begin,
-                self._second,
-                self._which,
-                self._radius,
-                centre,
-                normal,
-                self._traits,
-                SLOTS,
-                contacts,
-            )
-        return ContactSet(*contacts)
+            pairs = self._begin, self._second, self._which
+            write_contacts(*pairs, self._radius, centre, normal, self._traits, SLOTS, arrays)
+        return ContactSet(*arrays)
 
     def _find(self, q: Array, margin: float) -> int:
         if not self._levels[0].size:
             return 0
         count: int = find_pairs(
-            q, margin, self._elements, self._levels, self._filters, self._planes, self._work, self._pairs
+            q, margin, self._elements, self._levels, self._planes, self._work, self._pairs
         )
         return count
 
     def _heap(self) -> str:
-        """Where so many are, for the message."""
-        element, times = np.unique(self._pairs, return_counts=True)
-        name = self._names[self._filters[0][element[np.argmax(times)]]]
+        """Where so many are, for the message: the fullest bucket."""
+        home, number = self._work[5], self._work[7]
+        sphere = number[np.argmax(home == np.bincount(home).argmax())]
+        name = self._names[self._filters[0][sphere]]
         return f"most are in one place, near body {name!r}; move bodies apart or make the margin smaller"
+
+
+def _room(nc: int) -> tuple[IntArray, IntArray, IntArray, Array, Array, Array, Array]:
+    """Arrays of a `ContactSet`, in one piece: several large ones would go back to the system every step."""
+    room = np.empty(22 * nc)
+    whole = room[: 5 * nc].view(np.int64)
+    return (
+        whole[:nc],
+        whole[nc : 3 * nc].reshape(nc, 2),
+        whole[3 * nc :].reshape(nc, 2),
+        room[5 * nc : 8 * nc].reshape(nc, 3),
+        room[8 * nc : 17 * nc].reshape(nc, 3, 3),
+        room[17 * nc : 18 * nc],
+        room[18 * nc :].reshape(nc, 4),
+    )
 
 
 def _partners(apart: IntArray, n: int) -> tuple[IntArray, IntArray]:
@@ -129,12 +127,12 @@ def _axes(p: Array) -> Array:
 
 
 def _levels(balls: IntArray, radius: Array) -> tuple[tuple[IntArray, IntArray, Array, IntArray], int]:
-    """Spheres by powers of two of their radii, first of each level, largest radii, buckets of each level."""
-    power = np.frexp(radius[balls])[1]
+    """Spheres by halvings of the largest radius; of each level its first sphere, largest radius and bucket."""
+    power = -np.floor(np.log2(radius[balls].max(initial=0.0) / radius[balls])).astype(np.int64)
     _, inverse, sizes = np.unique(power, return_inverse=True, return_counts=True)
     member = balls[np.argsort(inverse, kind="stable")]
     level = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    widest = np.array([radius[member[a:b]].max() for a, b in zip(level[:-1], level[1:], strict=True)])
-    buckets = np.array([max(8, 1 << int(4 * size - 1).bit_length()) for size in sizes], dtype=np.int64)
+    widest = np.array([radius[member[a:b]].max() for a, b in pairwise(level)])
+    buckets = np.array([max(8, 1 << int(2 * size - 1).bit_length()) for size in sizes], dtype=np.int64)
     first = np.concatenate(([0], np.cumsum(buckets + 1))).astype(np.int64)
     return (member, level, widest, first), int(first[-1])

@@ -13,8 +13,7 @@ from stickslip.mechanics.joint_start import JointStart, joint_start, joint_table
 from stickslip.mechanics.materials import FIELDS, Material
 from stickslip.mechanics.motions import Motion, Motions, velocities
 from stickslip.mechanics.names import known, new_name
-from stickslip.mechanics.placement import STILL, Placed, Solid
-from stickslip.mechanics.rotations import unit_quaternion
+from stickslip.mechanics.placement import ORIGIN, STILL, UPRIGHT, Placed, Solid
 from stickslip.mechanics.sensors import Sensing, Sensor
 from stickslip.mechanics.shapes import Shape
 from stickslip.mechanics.turns import matrices
@@ -45,6 +44,7 @@ class WorldBuilder:
         self._bodies: dict[str, Placed] = {}
         self._numbers: dict[str, int] = {}
         self._solids: dict[int, tuple[Any, Solid]] = {}
+        self._kinds: set[type] = set()
         self._apart: set[tuple[int, int]] = set()
         self._apart_groups: list[tuple[str, str]] = []
         self._joints: dict[str, JointStart] = {}
@@ -84,8 +84,8 @@ class WorldBuilder:
 
     def body(
         self, name: str, shape: Shape | None = None, *,
-        position: ArrayLike = (0.0, 0.0, 0.0), quaternion: ArrayLike = (1.0, 0.0, 0.0, 0.0),
-        velocity: ArrayLike = (0.0, 0.0, 0.0), spin: ArrayLike = (0.0, 0.0, 0.0),
+        position: ArrayLike = ORIGIN, quaternion: ArrayLike = UPRIGHT,
+        velocity: ArrayLike = ORIGIN, spin: ArrayLike = ORIGIN,
         density: float = 1000.0, mass: float | None = None, inertia: ArrayLike | None = None,
         material: str = "default", group: str = "default", fixed: bool = False, motion: Motion | None = None,
     ) -> str:  # fmt: skip
@@ -103,12 +103,12 @@ class WorldBuilder:
         owner = f"body {name!r}"
         stored = self._solids.get(id(shape))
         if stored is None or stored[0] is not shape:
-            stored = self._solids[id(shape)] = (shape, placement.solid(owner, shape))
+            stored = self._solids[id(shape)] = (shape, placement.solid(owner, shape, self._kinds))
         solid = stored[1]
         if material not in self._materials:
             raise ModelError(f"{owner}: no material {material!r}; known: {known(self._materials)}")
-        x, p = numbers(owner, "position", position, (3,)), unit_quaternion(owner, quaternion)
-        v, w = numbers(owner, "velocity", velocity, (3,)), numbers(owner, "spin", spin, (3,))
+        x, p = placement.place(owner, "position", position), placement.turn(owner, quaternion)
+        v, w = placement.place(owner, "velocity", velocity), placement.place(owner, "spin", spin)
         if fixed or motion is not None:
             kind = BodyKind.FIXED if fixed else BodyKind.KINEMATIC
             self._check_driven(owner, kind, motion, bool(v.any() or w.any()), mass, inertia)
@@ -196,6 +196,7 @@ class WorldBuilder:
         dynamic = kind == BodyKind.DYNAMIC
         mass = np.array([body.mass for body in bodies], float)
         inertia = np.array([body.inertia for body in bodies]).reshape(-1, 3, 3)
+        placement.check_inertias([names[i] for i in np.flatnonzero(dynamic)], inertia[dynamic])
         centre = np.array([body.centre for body in bodies]).reshape(-1, 3)
         M = np.zeros((int(dynamic.sum()), 6, 6))
         M[:, range(3), range(3)] = mass[dynamic, None]
@@ -300,4 +301,4 @@ def _start(bodies: list[Placed], centre: Array) -> State:
     q[:, :3] = np.array([body.position for body in bodies]).reshape(-1, 3) + arm
     v[:, :3] = np.array([body.velocity for body in bodies]).reshape(-1, 3) + np.cross(spin, arm)
     v[:, 3:] = np.einsum("nij,ni->nj", R, spin)
-    return State(0.0, q.ravel(), v.ravel())
+    return State(0.0, _frozen(q.ravel()), _frozen(v.ravel()))

@@ -10,10 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels.bodies.springs import add_dampers, add_springs, spring_energy
+from stickslip.kernels.bodies.springs import add_dampers, add_springs
 from stickslip.mechanics.given import numbers
 from stickslip.mechanics.points import Point, bind_point, number_of
-from stickslip.mechanics.written_forces import JointEffort, WrittenForce, joint_effort, written_force
+from stickslip.mechanics.turns import matrices
+from stickslip.mechanics.written_forces import (
+    JointEffort,
+    WrittenForce,
+    joint_effort,
+    read_only,
+    written_force,
+)
 from stickslip.state import Array, IntArray, ModelError
 
 if TYPE_CHECKING:
@@ -21,6 +28,8 @@ if TYPE_CHECKING:
 
 POTENTIAL, DAMPING, WORKING = 0, 1, 2
 """Which part of F a force is in: energies are counted by it."""
+INERTIAL = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+"""The pose of the inertial frame."""
 Given = Any
 """A constant, or a function of some arguments, taken by their names."""
 
@@ -74,7 +83,10 @@ class Damper(Force):
 @dataclass(frozen=True, eq=False)
 class Actuator(Force):
     """A force along the coordinate of a joint [N], or a moment about it [N m], on its first body and against
-    its second: a number or a function of any of (t, position, velocity) of that coordinate."""
+    its second: a number or a function of any of (t, position, velocity) of that coordinate.
+
+    Angles are from -π to π, or in the turn about the middle of their stops.
+    """
 
     joint: str
     effort: Given
@@ -144,6 +156,7 @@ class Forces:
         F[POTENTIAL] has those of a potential, F[DAMPING] those that only take energy, F[WORKING] the others.
         A number that is not finite is a ModelError that names the force, the body and t.
         """
+        q, v = read_only(q), read_only(v)  # so that kernels are compiled once
         if self.springs is not None:
             s = self.springs
             bad = add_springs(
@@ -162,7 +175,11 @@ class Forces:
     def potential(self, t: float, q: Array) -> float:
         """Of all springs [J]; without gravity's."""
         s = self.springs
-        return 0.0 if s is None else float(spring_energy(s.body, s.point, s.stiffness, s.length, q))
+        if s is None:
+            return 0.0
+        first, second = (_places(s.body[:, side], s.point[:, side], q) for side in (0, 1))
+        stretch = np.sqrt(((first - second) ** 2).sum(axis=1)) - s.length
+        return 0.5 * float(s.stiffness @ stretch**2)
 
     def __len__(self) -> int:
         compiled = (table for table in (self.springs, self.dampers) if table is not None)
@@ -180,6 +197,12 @@ class Forces:
     def _not_finite(self, kind: str, name: str, sides: IntArray, t: float) -> ModelError:
         whose = " and ".join(repr(self.bodies[side]) for side in sides if side >= 0)
         return ModelError(f"{kind} {name!r} on body {whose} is not finite at t = {t:.9g} s")
+
+
+def _places(body: IntArray, point: Array, q: Array) -> Array:
+    """Inertial places of points in the frames of bodies [m], shape (ns, 3); body -1 is the inertial frame."""
+    poses = np.vstack([q.reshape(-1, 7), INERTIAL])[body]
+    return poses[:, :3] + np.einsum("nij,nj->ni", matrices(poses[:, 3:]), point)
 
 
 def bound(world: "World", forces: Iterable[Force]) -> Forces:

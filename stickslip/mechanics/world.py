@@ -151,6 +151,9 @@ class World:
         lines = [f"World of {len(self.names)} bodies: {bodies or 'none'}; {self.mass.sum():.6g} kg"]
         return "\n".join(lines + [f"  {key:<9} {value}" for key, value in rows if value])
 
+    def __repr__(self) -> str:
+        return f"<World of {len(self.names)} bodies>"
+
     @cached_property
     def _numbers(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.names)}

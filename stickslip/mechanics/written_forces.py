@@ -101,13 +101,12 @@ class WrittenForce:
     moment: Written | None
 
     def add(self, t: float, q: Array, v: Array, F: Array) -> None:
-        """Add its wrench to F, shape (n, 6)."""
+        """Add its wrench to F, shape (n, 6); q and v are read-only, and so is what users see of them."""
         i = self.point.body
         x, p, rate = q[7 * i : 7 * i + 3], q[7 * i + 3 : 7 * i + 7], v[6 * i : 6 * i + 3]
         omega = matrices(p) @ v[6 * i + 3 : 6 * i + 6]
-        seen = tuple(_read_only(a) for a in (x, p, rate, omega))
-        f = np.zeros(3) if self.force is None else self.force(t, *seen)
-        moment = np.zeros(3) if self.moment is None else self.moment(t, *seen)
+        f = np.zeros(3) if self.force is None else self.force(t, x, p, rate, omega)
+        moment = np.zeros(3) if self.moment is None else self.moment(t, x, p, rate, omega)
         add_wrench(i, self.point.position(q), f, moment, q, F)
 
 
@@ -133,8 +132,8 @@ def add_wrench(body: int, at: Array, f: Array, moment: Array, q: Array, F: Array
     F[body, 3:] += turned @ matrices(q[7 * body + 3 : 7 * body + 7])
 
 
-def _read_only(array: Array) -> Array:
-    """A view that a user's function cannot write to."""
+def read_only(array: Array) -> Array:
+    """A view that neither kernels nor users' functions can write to."""
     view = array.view()
     view.flags.writeable = False
     return view

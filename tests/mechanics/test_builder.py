@@ -75,6 +75,8 @@ def test_mass_and_inertia_may_be_given():
     np.testing.assert_allclose(world.inertia[1], np.diag([1, 2, 2.5]))
     assert len(world.shapes.shape) == 2
     assert "World of 3 bodies: 3 dynamic; 9 kg" in str(world)
+    assert "1 Cuboid, 1 Sphere" in str(world)
+    assert repr(world) == "<World of 3 bodies>"
 
 
 def test_kinds_rows_and_motions():

@@ -1,12 +1,12 @@
 """Spheres against spheres and planes: a hierarchy of hashed grids, and pairs sorted by counting.
 
 Spheres are sorted into levels, within which radii differ by less than a factor of two. Each level has its own
-grid, whose cells are as wide as its largest sphere and the margin, so that spheres of a level that touch stand
+grid, whose cells are as wide as its largest sphere and the margin, so that spheres of a level that touch are
 in neighbouring cells. A sphere asks half of the neighbours in its own level and the cells within its reach in
 each coarser one (Ogarko & Luding 2012, Comput. Phys. Commun. 183, 931-936): the work is O(n levels) for any
 radii, with at most 9 rows of cells per sphere and level.
 
-Cell (i, j, k) of a level has bucket (i + a j + b k) mod m, with m a power of two, at least four times the
+Cell (i, j, k) of a level has bucket (i + a j + b k) mod m, with m a power of two, at least twice the
 number of its spheres, so that cells in a row have buckets in a row. If the box of all its spheres has at most
 m cells, a and b number them one by one; otherwise (a sphere far away) they spread cells over the buckets like
 a lattice, and cells that share a bucket cost time and give pairs twice, no more. Memory is thus bounded by
@@ -70,18 +70,18 @@ def cell_of(x, per_width):
 def fill(member, level, widest, margin, radius, centre, cell, grid, first, start, home, packed, number):
     """Sort the spheres of every level by bucket.
 
-    member (n,): elements that are spheres, those of level l from level[l] on; widest (nl,): largest radius of
-    each.   start: entries first[l] to first[l + 1] hold for each bucket of l where it begins in packed (n, 4)
+    member (n,): elements that are spheres, those of level g from level[g] on; widest (nl,): largest radius of
+    each.   start: entries first[g] to first[g + 1] hold for each bucket of g where it begins in packed (n, 4)
     (centre and radius), number (n,) (element) and home (n,) (bucket), and where the last one ends.
     grid (nl, 3): a, b, m of each level.   cell (n, 3) is workspace.
     """
-    for l in range(widest.shape[0]):
-        per_width = cells_per_metre(widest[l], margin)
-        m = first[l + 1] - first[l] - 1
+    for g in range(widest.shape[0]):
+        per_width = cells_per_metre(widest[g], margin)
+        m = first[g + 1] - first[g] - 1
         low, high = np.empty(3, np.int64), np.empty(3, np.int64)
         for d in range(3):
             low[d], high[d] = np.int64(FARTHEST), -np.int64(FARTHEST)
-        for s in range(level[l], level[l + 1]):
+        for s in range(level[g], level[g + 1]):
             for d in range(3):
                 c = cell_of(centre[member[s], d], per_width)
                 cell[s, d] = c
@@ -91,19 +91,19 @@ def fill(member, level, widest, margin, radius, centre, cell, grid, first, start
             b *= a
         else:
             a, b = np.int64(SPREAD[0] * m) | 1, np.int64(SPREAD[1] * m) | 1
-        grid[l, 0], grid[l, 1], grid[l, 2] = a, b, m
-        begin = start[first[l] : first[l + 1]]
+        grid[g, 0], grid[g, 1], grid[g, 2] = a, b, m
+        begin = start[first[g] : first[g + 1]]
         begin[:] = 0
-        for s in range(level[l], level[l + 1]):
+        for s in range(level[g], level[g + 1]):
             key = (cell[s, 0] + a * cell[s, 1] + b * cell[s, 2]) & (m - 1)
             cell[s, 0] = key
             begin[key] += 1
-        end = level[l]
+        end = level[g]
         for key in range(m):
             end += begin[key]
             begin[key] = end
         begin[m] = end
-        for s in range(level[l + 1] - 1, level[l] - 1, -1):
+        for s in range(level[g + 1] - 1, level[g] - 1, -1):
             key, e = cell[s, 0], member[s]
             begin[key] -= 1
             to = begin[key]
@@ -113,32 +113,73 @@ def fill(member, level, widest, margin, radius, centre, cell, grid, first, start
 
 
 @jit
-def may_touch(e, f, filters):
-    """Whether elements e and f may touch: no filter is between them.
+def candidates(level, widest, margin, grid, first, start, home, packed, pairs):
+    """Number of pairs of spheres in reach, in pairs (k, 2) as places in packed; k if there is no room.
 
-    filters: body and group of the elements, whether a body is dynamic, whether two groups collide, and the
-    bodies (sorted) that body b must not touch, in `apart` from apart_start[b] on.
+    A pair may come twice. The loop has no calls and no branch but where ranges end: calls, and branches that
+    nobody can foresee, took twice the time.
     """
-    body, group, dynamic, collide, apart_start, apart = filters
-    b, c = body[e], body[f]
-    if b == c or not (dynamic[b] or dynamic[c]) or not collide[group[e], group[f]]:
-        return False
-    low, high = apart_start[b], apart_start[b + 1]
-    while low < high:
-        middle = (low + high) // 2
-        if apart[middle] < c:
-            low = middle + 1
-        else:
-            high = middle
-    return not (low < apart_start[b + 1] and apart[low] == c)
+    count, most = 0, pairs.shape[0]
+    to, shift = np.empty(9, np.int64), np.empty(5, np.int64)
+    for g in range(widest.shape[0]):
+        a, b, m = grid[g, 0], grid[g, 1], grid[g, 2]
+        begin, per_width = start[first[g] : first[g + 1]], cells_per_metre(widest[g], margin)
+        # Itself and half of its neighbours in its own level; the other half asks for it.
+        shift[0], shift[1], shift[2], shift[3], shift[4] = 0, a - 1, b - a - 1, b - 1, b + a - 1
+        for p in range(level[g + 1]):
+            x, y, z, r = packed[p, 0], packed[p, 1], packed[p, 2], packed[p, 3]
+            own = p >= level[g]
+            rows, width = 0, 3
+            if own:
+                for rows in range(5):
+                    to[rows] = home[p] + shift[rows]
+                rows = 5
+            else:
+                reach = (r + widest[g] + margin) * WIDER
+                i = cell_of(x - reach, per_width)
+                width = cell_of(x + reach, per_width) + 1 - i
+                for k in range(cell_of(z - reach, per_width), cell_of(z + reach, per_width) + 1):
+                    for j in range(cell_of(y - reach, per_width), cell_of(y + reach, per_width) + 1):
+                        to[rows] = i + a * j + b * k
+                        rows += 1
+            for row in range(rows):
+                low = to[row] & (m - 1)
+                high = low + width
+                next_p, last = begin[low], begin[min(high, m)]
+                if own and row == 0:
+                    high = low + 2
+                    next_p, last = p + 1, begin[min(high, m)]
+                while True:
+                    if count + last - next_p >= most:
+                        return most
+                    for o in range(next_p, last):
+                        dx, dy, dz = x - packed[o, 0], y - packed[o, 1], z - packed[o, 2]
+                        reach = (r + packed[o, 3] + margin) * WIDER
+                        pairs[count, 0], pairs[count, 1] = p, o
+                        count += dx * dx + dy * dy + dz * dz <= reach * reach
+                    if high <= m:
+                        break
+                    next_p, last, high = begin[0], begin[high - m], 0  # after the last bucket comes the first
+    return count
 
 
 @jit
-def emit(e, f, pairs, count):
-    """Append pair (e, f), the smaller first; where `pairs` is full it only counts on."""
-    if count < pairs.shape[0]:
-        pairs[count, 0], pairs[count, 1] = min(e, f), max(e, f)
-    return count + 1
+def confirm(pairs, count, margin, packed, number, owner):
+    """Number of those with gap <= margin whose owners differ; they go to the front, as elements.
+
+    owner (n,): body of every element, -1 for all bodies that nothing moves.
+    """
+    kept = 0
+    for c in range(count):
+        p, o = pairs[c, 0], pairs[c, 1]
+        e, f = number[p], number[o]
+        length = distance(
+            packed[p, 0] - packed[o, 0], packed[p, 1] - packed[o, 1], packed[p, 2] - packed[o, 2]
+        )
+        if length - (packed[p, 3] + packed[o, 3]) <= margin and owner[e] != owner[f]:
+            pairs[kept, 0], pairs[kept, 1] = min(e, f), max(e, f)
+            kept += 1
+    return kept
 
 
 @jit
@@ -149,80 +190,54 @@ def distance(x, y, z):
 
 
 @jit
-def scan(e, x, y, z, r, margin, begin, end, packed, number, filters, pairs, count):
-    """Append the pairs of sphere e with those from begin to end that are within the margin."""
-    for p in range(begin, end):
-        dx, dy, dz = x - packed[p, 0], y - packed[p, 1], z - packed[p, 2]
-        touching = r + packed[p, 3]
-        reach = (touching + margin) * WIDER
-        if dx * dx + dy * dy + dz * dz <= reach * reach:
-            near = distance(dx, dy, dz) - touching <= margin
-            if near and may_touch(e, number[p], filters):
-                count = emit(e, number[p], pairs, count)
-    return count
-
-
-@jit
-def scan_row(e, x, y, z, r, margin, key, width, m, begin, packed, number, filters, pairs, count):
-    """Scan `width` buckets from key on, around the end if need be."""
-    low = key & (m - 1)
-    high = low + width
-    if high <= m:
-        return scan(e, x, y, z, r, margin, begin[low], begin[high], packed, number, filters, pairs, count)
-    count = scan(e, x, y, z, r, margin, begin[low], begin[m], packed, number, filters, pairs, count)
-    return scan(e, x, y, z, r, margin, begin[0], begin[high - m], packed, number, filters, pairs, count)
-
-
-@jit
-def pairs_of_spheres(level, widest, margin, grid, first, start, home, packed, number, filters, pairs):
-    """Number of pairs of spheres with gap <= margin, some perhaps twice; pairs (k, 2) <- as many as fit."""
-    count = 0
-    for l in range(widest.shape[0]):
-        a, b, m = grid[l, 0], grid[l, 1], grid[l, 2]
-        begin = start[first[l] : first[l + 1]]
-        for p in range(level[l], level[l + 1]):
-            e, key = number[p], home[p]
-            x, y, z, r = packed[p, 0], packed[p, 1], packed[p, 2], packed[p, 3]
-            end = begin[min(key + 2, m)]
-            count = scan(e, x, y, z, r, margin, p + 1, end, packed, number, filters, pairs, count)
-            if key == m - 1:
-                count = scan(e, x, y, z, r, margin, begin[0], begin[1], packed, number, filters, pairs, count)
-            for row in (a, b - a, b, a + b):
-                to = key + row - 1
-                count = scan_row(
-                    e, x, y, z, r, margin, to, 3, m, begin, packed, number, filters, pairs, count
-                )
-    for l in range(1, widest.shape[0]):
-        a, b, m = grid[l, 0], grid[l, 1], grid[l, 2]
-        begin = start[first[l] : first[l + 1]]
-        per_width = cells_per_metre(widest[l], margin)
-        for p in range(level[l]):
-            e = number[p]
-            x, y, z, r = packed[p, 0], packed[p, 1], packed[p, 2], packed[p, 3]
-            reach = (r + widest[l] + margin) * WIDER
-            i, i_end = cell_of(x - reach, per_width), cell_of(x + reach, per_width)
-            for k in range(cell_of(z - reach, per_width), cell_of(z + reach, per_width) + 1):
-                for j in range(cell_of(y - reach, per_width), cell_of(y + reach, per_width) + 1):
-                    to, n = i + a * j + b * k, i_end - i + 1
-                    count = scan_row(
-                        e, x, y, z, r, margin, to, n, m, begin, packed, number, filters, pairs, count
-                    )
-    return count
-
-
-@jit
-def pairs_of_planes(q, member, radius, centre, plane, axis, normal, margin, filters, pairs, count):
-    """The same for every plane and every sphere, from `count` on; normal (np, 3) <- inertial, from axis."""
+def pairs_of_planes(member, radius, centre, plane, normal, margin, owner, pairs, count):
+    """Append every plane and sphere with gap <= margin to `count` pairs (k, 2); k if there is no room."""
     for i in range(plane.shape[0]):
         e = plane[i]
-        x, y, z = turned(q, filters[0][e], axis[i, 0], axis[i, 1], axis[i, 2])
-        size = math.sqrt(x * x + y * y + z * z)
-        x, y, z = x / size, y / size, z / size
-        normal[i, 0], normal[i, 1], normal[i, 2] = x, y, z
-        for f in member:
-            if height(centre, e, f, x, y, z) - radius[f] <= margin and may_touch(e, f, filters):
-                count = emit(e, f, pairs, count)
+        x, y, z = normal[i, 0], normal[i, 1], normal[i, 2]
+        for s in range(member.shape[0]):
+            f = member[s]
+            if height(centre, e, f, x, y, z) - radius[f] <= margin and owner[e] != owner[f]:
+                if count >= pairs.shape[0]:
+                    return count
+                pairs[count, 0], pairs[count, 1] = min(e, f), max(e, f)
+                count += 1
     return count
+
+
+@jit
+def sift(pairs, count, body, group, collide, apart_start, apart):
+    """Number of pairs that no filter keeps apart; they go to the front.
+
+    collide (ng, ng): whether groups of shapes may touch.   apart: the bodies (sorted) that body b must not
+    touch, from apart_start[b] on.
+    """
+    kept = 0
+    for c in range(count):
+        e, f = pairs[c, 0], pairs[c, 1]
+        if not collide[group[e], group[f]]:
+            continue
+        b, other = body[e], body[f]
+        low, high = apart_start[b], apart_start[b + 1]
+        while low < high:
+            middle = (low + high) // 2
+            if apart[middle] < other:
+                low = middle + 1
+            else:
+                high = middle
+        if low == apart_start[b + 1] or apart[low] != other:
+            pairs[kept, 0], pairs[kept, 1] = e, f
+            kept += 1
+    return kept
+
+
+@jit
+def turn_planes(q, body, plane, axis, normal):
+    """normal (np, 3) <- of the planes in the inertial frame, from axis (np, 3) in that of the body."""
+    for i in range(plane.shape[0]):
+        x, y, z = turned(q, body[plane[i]], axis[i, 0], axis[i, 1], axis[i, 2])
+        size = math.sqrt(x * x + y * y + z * z)
+        normal[i, 0], normal[i, 1], normal[i, 2] = x / size, y / size, z / size
 
 
 @jit
@@ -279,16 +294,20 @@ def order(pairs, count, begin, end, first, second):
 
 
 @jit
-def find_pairs(q, margin, elements, levels, filters, planes, work, pairs):
-    """Number of pairs with gap <= margin, before twins are left out; pairs (k, 2) <- as many as fit."""
-    offset, radius = elements
+def find_pairs(q, margin, elements, levels, planes, work, pairs):
+    """Number of pairs with gap <= margin in pairs (k, 2), not filtered, with twins; k if there is no room."""
+    body, owner, offset, radius = elements
     member, level, widest, first = levels
     plane, axis = planes
     centre, normal, cell, grid, start, home, packed, number = work
-    place(q, filters[0], offset, centre)
+    place(q, body, offset, centre)
     fill(member, level, widest, margin, radius, centre, cell, grid, first, start, home, packed, number)
-    count = pairs_of_spheres(level, widest, margin, grid, first, start, home, packed, number, filters, pairs)
-    return pairs_of_planes(q, member, radius, centre, plane, axis, normal, margin, filters, pairs, count)
+    count = candidates(level, widest, margin, grid, first, start, home, packed, pairs)
+    if count >= pairs.shape[0]:
+        return count
+    count = confirm(pairs, count, margin, packed, number, owner)
+    turn_planes(q, body, plane, axis, normal)
+    return pairs_of_planes(member, radius, centre, plane, normal, margin, owner, pairs, count)
 
 
 @jit

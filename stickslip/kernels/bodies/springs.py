@@ -37,9 +37,10 @@ def add_cross(a, b, out):
 @jit
 def follow(body, point, q, v, side):
     """Where the point of a body is and how it moves; body -1 is the inertial frame."""
-    side[:] = 0.0
     if body < 0:
-        side[PLACE] = point
+        for k in range(3):
+            side[PLACE, k] = point[k]
+            side[ARM, k] = side[SPEED, k] = side[SPIN, k] = 0.0
         return
     p = q[7 * body + 3 : 7 * body + 7]
     turn(p, point, 1.0, side[ARM])
@@ -55,7 +56,9 @@ def add_wrench(body, arm, f, moment, sign, q, F):
     """F[body] += ±(f at `arm` from the centre of mass, and a moment, both inertial)."""
     if body < 0:
         return
-    total, local = moment.copy(), np.empty(3)
+    total, local = np.empty(3), np.empty(3)
+    for k in range(3):
+        total[k] = moment[k]
     add_cross(arm, f, total)
     turn(q[7 * body + 3 : 7 * body + 7], total, -1.0, local)
     for k in range(3):
@@ -105,11 +108,11 @@ def add_dampers(body, point, linear, angular, q, v, F):
     Returns the first damper whose force is not finite, -1 if there is none.
     """
     first, second = np.empty((4, 3)), np.empty((4, 3))
-    f, moment, arm = np.empty(3), np.empty(3), np.empty(3)
+    f, moment, arm, centre = np.empty(3), np.empty(3), np.empty(3), np.zeros(3)
     for d in range(body.shape[0]):
         i, j = body[d, 0], body[d, 1]
         follow(i, point[d], q, v, first)
-        follow(j, np.zeros(3), q, v, second)  # the centre of mass
+        follow(j, centre, q, v, second)
         for k in range(3):
             arm[k] = first[PLACE, k] - second[PLACE, k]
         add_cross(second[SPIN], arm, second[SPEED])
@@ -123,25 +126,3 @@ def add_dampers(body, point, linear, angular, q, v, F):
         add_wrench(i, first[ARM], f, moment, 1.0, q, F)
         add_wrench(j, arm, f, moment, -1.0, q, F)
     return -1
-
-
-@jit
-def spring_energy(body, point, stiffness, length, q):
-    """Σ k (l - l0)²/2 [J]."""
-    first, second = np.empty(3), np.empty(3)
-    total = 0.0
-    for s in range(body.shape[0]):
-        for side, out in ((0, first), (1, second)):
-            b = body[s, side]
-            if b < 0:
-                out[:] = point[s, side]
-            else:
-                turn(q[7 * b + 3 : 7 * b + 7], point[s, side], 1.0, out)
-                for k in range(3):
-                    out[k] += q[7 * b + k]
-        square = 0.0
-        for k in range(3):
-            square += (first[k] - second[k]) ** 2
-        stretch = math.sqrt(square) - length[s]
-        total += 0.5 * stiffness[s] * stretch * stretch
-    return total
