@@ -63,7 +63,7 @@ def box_incline(
         x, v = along(trajectory)
         end = float(trajectory.t[-1])
         rows = [
-            Fact("distance from the plane [m], none", float(np.abs(x[:, 2]).max()), 0.0, 1e-9 * size),
+            Fact("distance from the plane [m], none", float(np.abs(x[:, 2]).max()), 0.0, 1e-7 * size),
             _carried(trajectory, tilt),
             balance_fact(trajectory, size + launch * launch / GRAVITY),
             overlap_fact(trajectory, size),
@@ -105,7 +105,7 @@ def _carried(trajectory: WorldTrajectory, tilt: float) -> Fact:
     normal = np.array([math.sin(tilt), 0.0, math.cos(tilt)])
     force = trajectory.forces_on("box")[1:] @ normal / weight(trajectory)
     worst = float(force[np.argmax(np.abs(force - math.cos(tilt)))])
-    return Fact("normal force [of the weight], cos(angle) in every step", worst, math.cos(tilt), 1e-6)
+    return Fact("normal force [of the weight], cos(angle) in every step", worst, math.cos(tilt), 1e-5)
 
 
 def _from_rest(v: Array, pull: float, grip: float, end: float) -> list[Fact]:
