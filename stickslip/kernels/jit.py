@@ -51,7 +51,8 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     if not JIT:
         return _plain(function)
     kernel: Any
-    options = {"error_model": "numpy", "no_cfunc_wrapper": True}  # the wrapper is for `handed` only
+    # A wrapper for C takes its time too, and only functions that are `handed` on need one and make their own.
+    options: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
     try:
         kernel = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no place for a cache: neither beside the package nor in the home folder
