@@ -8,14 +8,21 @@ from typing import Any, cast
 from stickslip.scenes.scenario import Scenario
 
 RUNS: dict[str, str] = {
+    "arch": "stickslip.scenes.masonry:arch",
     "ball-chain": "stickslip.scenes.balls:ball_chain",
     "bouncing-ball": "stickslip.scenes.balls:bouncing_ball",
+    "box-incline": "stickslip.scenes.box_incline:box_incline",
     "bridge-filter": "stickslip.scenes.circuits:bridge_filter",
     "cam": "stickslip.scenes.cam:cam",
+    "card-house": "stickslip.scenes.towers:card_house",
     "coulomb-oscillator": "stickslip.scenes.spring_block:coulomb_oscillator",
     "diode-bridge": "stickslip.scenes.circuits:diode_bridge",
+    "dominoes": "stickslip.scenes.dominoes:dominoes",
     "filippov": "stickslip.scenes.relays:filippov",
+    "heavy-on-light": "stickslip.scenes.boxes:heavy_on_light",
     "incline-block": "stickslip.scenes.incline_block:incline_block",
+    "kapla": "stickslip.scenes.towers:kapla",
+    "masonry-wall": "stickslip.scenes.masonry:masonry_wall",
     "moving-wall": "stickslip.scenes.moving_wall:moving_wall",
     "painleve": "stickslip.scenes.painleve:painleve",
     "relay": "stickslip.scenes.relays:relay",
