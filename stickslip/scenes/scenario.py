@@ -1,4 +1,4 @@
-"""A scene that runs: a system, how long and how finely, the facts it must show, and its figure."""
+"""A scene that runs: a system or a world, how long and how finely, the facts it must show, and its figure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -47,7 +47,8 @@ class Scenario:
     options: dict[str, Any]
     """Options of that scheme."""
     facts: Callable[[Any], Sequence[Fact]]
-    """What a run must show; facts that hold for one scheme only look at `trajectory.scheme`."""
+    """What a run must show, of its Trajectory, or WorldTrajectory where `system` is a world; facts that hold
+    for one scheme only look at `trajectory.scheme`."""
     figure: Callable[[Any], Figure]
     """What to draw."""
     schemes: tuple[str, ...] = ()
