@@ -110,12 +110,12 @@ def _period(moments: Array, spin: Array) -> float:
 
 def tippe_top(
     *, mu: float = 0.3, rate: float = 180.0, tilt: float = 0.1, radius: float = 0.02, offset: float = 0.2,
-    ratio: float = 0.95, until: float = 2.0, h: float = 2e-4,
+    ratio: float = 0.95, until: float = 2.5, h: float = 2.5e-4,
 ) -> Scenario:  # fmt: skip
     """A tippe top: a ball whose centre of mass is below its centre spins, and turns over.
 
     mu: sliding friction on the floor [-], >= 0; without it nothing turns over.
-    rate: spin about its axis at the start [rad/s], > 0.
+    rate: spin about the vertical at the start [rad/s], > 0.
     tilt: of the axis at the start [rad], in (0, 1].
     radius: of the ball [m], > 0.
     offset: of the centre of mass below the centre, over the radius [-], in (0, 1).
@@ -126,7 +126,7 @@ def tippe_top(
     Friction at the point of contact keeps Jellett's integral, momentum times the arm from the centre of mass
     to that point (Cohen 1977, Am. J. Phys. 45, 12; Bou-Rabee, Marsden & Romero 2004, SIAM J. Appl. Dyn. Syst.
     3, 352), and takes energy. Between 1 - offset and 1 + offset of the ratio of inertias, and with enough
-    spin, the top ends upside down, with its spin lessened by (1 - offset) / (1 + offset).
+    spin, the top ends upside down, with its spin lessened by about (1 - offset) / (1 + offset).
     """
     mu = number("mu", mu, "", least=0.0)
     rate = number("rate", rate, "rad/s", above=0.0)
@@ -138,17 +138,18 @@ def tippe_top(
     h = number("h", h, "s", above=0.0)
     mass, low = 0.02, offset * radius
     about = 0.4 * mass * radius**2
-    axis = np.array([math.sin(tilt), 0.0, math.cos(tilt)])
     builder = WorldBuilder()
     builder.material("default", mu=mu)
     builder.body("floor", Plane(), fixed=True)
     builder.body(
-        TOP, Sphere(radius), position=(0.0, 0.0, radius), spin=rate * axis, mass=mass,
+        TOP, Sphere(radius), position=(0.0, 0.0, radius), spin=(0.0, 0.0, rate), mass=mass,
         quaternion=(math.cos(0.5 * tilt), 0.0, math.sin(0.5 * tilt), 0.0), centre=(0.0, 0.0, -low),
-        inertia=(ratio * about, ratio * about, about), velocity=(0.0, 0.0, 0.0),
+        inertia=(ratio * about, ratio * about, about), velocity=(0.0, rate * low * math.sin(tilt), 0.0),
     )  # fmt: skip
     world = builder.build()
-    kept = about * rate * radius * (1.0 - offset * math.cos(tilt))
+    # R (e_z - offset e_3) · (A e_z + (C - A) cos(tilt) e_3) rate
+    lean = math.cos(tilt)
+    kept = about * rate * radius * (ratio * (1.0 - offset * lean) + (1.0 - ratio) * lean * (lean - offset))
 
     def jellett(trajectory: WorldTrajectory) -> Array:
         """L · (R e_z - offset R e_3) [N m² s], shape (n,)."""
@@ -159,7 +160,7 @@ def tippe_top(
 
     def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
         upright = rotated(trajectory.q[:, 10:14], np.array([0.0, 0.0, 1.0]))[:, 2]
-        final = rate * (1.0 - offset * math.cos(tilt)) / (1.0 + offset)
+        final = kept / (about * radius * (1.0 + offset))
         lost = np.diff(trajectory.dissipated)
         scale = trajectory.energy[0]
         return [
@@ -190,7 +191,8 @@ def tippe_top(
                 Panel("Energies over those of the start", "t [s]", "[-]",
                       [Curve("kinetic", t, trajectory.kinetic / trajectory.energy[0]),
                        Curve("dissipated", t, trajectory.dissipated / trajectory.energy[0])]),
-                Panel("Where the centre of mass is", "t [s]", "height [m]", [Curve("run", t, body.centre[:, 2])]),
+                Panel("Where the centre of mass is", "t [s]", "height [m]",
+                      [Curve("run", t, body.centre[:, 2])]),
                 Panel("Jellett's integral", "t [s]", "change over itself [-]",
                       [Curve("run", t, jellett(trajectory) / kept - 1.0)]),
                 Panel("Path of the centre of the ball", "x [m]", "y [m]",
