@@ -36,7 +36,7 @@ def dzhanibekov(
     spin about the intermediate axis vanishes at (2 j + 1) T / 4 with T = 4 K(k) / s. Momentum in space and
     energy are kept whatever the step; times are of second order in it.
     """
-    edges = lengths("size", size, ("along x", "along y", "along z"))
+    x, y, z = edges = lengths("size", size, ("along x", "along y", "along z"))
     rate = number("rate", rate, "rad/s", above=0.0)
     nudge = number("nudge", nudge, "rad", above=0.0, most=0.5)
     flips = whole("flips", flips, 1)
@@ -48,7 +48,7 @@ def dzhanibekov(
     spin = np.zeros(3)
     spin[middle], spin[first] = rate * math.cos(nudge), rate * math.sin(nudge)
     builder = WorldBuilder(gravity=(0.0, 0.0, 0.0))
-    builder.body(BODY, Cuboid(edges), spin=spin)
+    builder.body(BODY, Cuboid((x, y, z)), spin=spin)
     world = builder.build()
     moments = np.diag(world.inertia[0])[[first, middle, third]]
     period = _period(moments, spin[[first, middle, third]])
@@ -76,7 +76,7 @@ def dzhanibekov(
         names = {first: "smallest moment", middle: "intermediate", third: "largest moment"}
         _, along = momentum(world, trajectory.q[0], trajectory.v[0])
         along = along / np.linalg.norm(along)
-        crossings = period * (0.25 + 0.5 * np.arange(flips))
+        crossings: Array = period * (0.25 + 0.5 * np.arange(flips, dtype=np.float64))
         return Figure(
             f"A box spins about its intermediate axis and flips every {0.5 * period:.4g} s",
             [
@@ -193,8 +193,8 @@ def tippe_top(
                        Curve("dissipated", t, trajectory.dissipated / trajectory.energy[0])]),
                 Panel("Where the centre of mass is", "t [s]", "height [m]",
                       [Curve("run", t, body.centre[:, 2])]),
-                Panel("Jellett's integral", "t [s]", "change over itself [-]",
-                      [Curve("run", t, jellett(trajectory) / kept - 1.0)]),
+                Panel("Jellett's integral", "t [s]", "change of it [1e-4]",
+                      [Curve("run", t, 1e4 * (jellett(trajectory) / kept - 1.0))]),
                 Panel("Path of the centre of the ball", "x [m]", "y [m]",
                       [Curve("run", body.position[:, 0], body.position[:, 1])]),
             ],

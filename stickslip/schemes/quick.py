@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels import body_problems, schedule, small_boxes, small_contacts
+from stickslip.kernels import body_problems, cones, schedule, small_boxes, small_contacts
 from stickslip.kernels.jit import timed
 from stickslip.kernels.residuals import NATURAL, SCALED
 from stickslip.problem.box import BoxProblem
@@ -32,6 +32,9 @@ COULOMB_3D = (2,)
 """Sizes of the groups of Coulomb's cone in space."""
 MOST_WORK = 1_000_000
 """Components that sweeps may visit before the solver is asked; 10 ms and more."""
+JOINED_WORK = 30_000
+"""The same where bodies are joined: along a chain an impulse goes one link a sweep and comes to rest after
+thousands of sweeps, where the solver takes a few Newton steps."""
 
 
 class Quick:
@@ -80,10 +83,11 @@ class Quick:
         """The answer by sweeps if they come to one, and from where to go on otherwise."""
         H, M, K, size = problem.H, problem.M, problem.K, problem.size
         start = frozen(np.zeros(size)) if guess is None else frozen(np.asarray(guess, float).view())
+        worth = sweeps_worth(size, joined=bool((K.kind == cones.FREE).any()))
         sweep = body_problems.sweep_coulomb3 if K.family == COULOMB_3D else body_problems.sweep_blocks
         (r, v, control, history), seconds, compiling = timed(
             sweep, *K.arrays, H.bodies, H.rows, M.inverse_root,  # type: ignore[union-attr]
-            problem.f.reshape(-1, 6), problem.u_bias, self.tolerance, sweeps_worth(size), True, start,
+            problem.f.reshape(-1, 6), problem.u_bias, self.tolerance, worth, True, start,
         )  # fmt: skip
         r.flags.writeable = v.flags.writeable = False
         if control[schedule.STATE] != schedule.SOLVED:
@@ -119,8 +123,10 @@ def _is_of_bodies(problem: GlobalProblem) -> bool:
     return plain and isinstance(H, ContactBlocks) and H.rows.shape[2] == 6 and problem.M.is_body_blocks
 
 
-def sweeps_worth(size: int) -> float:
+def sweeps_worth(size: int, joined: bool = False) -> float:
     """Sweeps over contacts of bodies with so many components before the solver is asked."""
+    if joined:
+        return float(max(60, JOINED_WORK // max(size, 1)))
     return float(max(500, min(5000, MOST_WORK // max(size, 1))))
 
 

@@ -94,7 +94,8 @@ def test_friction_on_a_spinning_ball_keeps_jelletts_integral():
     lean = 0.5
     builder.body(
         "top", Sphere(radius), mass=0.02, inertia=(0.95 * about, 0.95 * about, about),
-        centre=(0.0, 0.0, -low), position=(0.0, 0.0, radius), quaternion=(np.cos(0.5 * lean), 0.0, np.sin(0.5 * lean), 0.0),
+        centre=(0.0, 0.0, -low), position=(0.0, 0.0, radius),
+        quaternion=(np.cos(0.5 * lean), 0.0, np.sin(0.5 * lean), 0.0),
         spin=150.0 * np.array([np.sin(lean), 0.0, np.cos(lean)]),
     )  # fmt: skip
     world = builder.build()
