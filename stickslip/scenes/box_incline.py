@@ -146,7 +146,9 @@ def _across(trajectory: WorldTrajectory, v: Array, launch: float, course: float,
     now, size = np.arctan2(v[:, 1], v[:, 0]), speed(trajectory)
     step = float(trajectory.h.max())
     if abs(math.sin(course)) < 1e-9:
-        return [Fact("velocity across the slope [m/s], none", float(np.abs(v[:, 1]).max()), 0.0, 1e-6 * launch)]
+        return [
+            Fact("velocity across the slope [m/s], none", float(np.abs(v[:, 1]).max()), 0.0, 1e-6 * launch)
+        ]
     # Where the velocity is nearly along the slope or gone, the first integral is all rounding.
     clear = (size > 0.05 * launch) & (np.abs(np.sin(now)) > 0.05)
     phi = np.abs(now[clear])

@@ -75,7 +75,9 @@ def wall_bricks(courses: int, length: int) -> list[tuple[int, tuple[float, float
     for course in range(courses):
         middle = np.arange(length + 1.0) if course % 2 == 0 else np.arange(length) + 0.5
         ends = sorted({0.0, *middle.tolist(), float(length)})
-        found += [(course, (a - 0.5 * length, b - 0.5 * length)) for a, b in zip(ends, ends[1:], strict=False)]
+        found += [
+            (course, (a - 0.5 * length, b - 0.5 * length)) for a, b in zip(ends, ends[1:], strict=False)
+        ]
     return found
 
 
