@@ -95,8 +95,8 @@ def box_incline(
         )  # fmt: skip
 
     return Scenario(
-        "box-incline", "A box on a slope stays, or slides as mu and the angle say.", builder.build(), until, h,
-        "moreau-jean-bodies", {}, facts, figure, ("moreau-jean-bodies",),
+        "box-incline", "A box on a slope stays, or slides as mu and the angle say.", builder.build(), until,
+        h, "moreau-jean-bodies", {}, facts, figure, ("moreau-jean-bodies",),
     )  # fmt: skip
 
 

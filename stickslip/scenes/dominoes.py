@@ -36,7 +36,7 @@ def dominoes(
 
     A domino topples by itself once its centre is past its edge, at atan(THICK / HEIGHT); its neighbour is hit
     at asin(spacing / HEIGHT). Each fall gives energy, each impact takes some, and after a few dominoes the
-    two balance: the wave goes at a steady speed, some √(g HEIGHT).
+    two balance: the wave goes at a steady speed.
     """
     bodies = whole("bodies", bodies, 3)
     spacing = number("spacing", spacing, "m", least=0.005, most=0.04)
@@ -87,11 +87,6 @@ def dominoes(
                         "spread of the wave's speed over its second half [of its mean], steady",
                         float(np.ptp(late) / late.mean()), 0.0, 0.1,
                     )
-                )  # fmt: skip
-                speed = pitch / float(late.mean())
-                rows.append(
-                    Fact("speed of the wave [√(g HEIGHT)], about 1 to 3 in experiments (McLachlan et al. 1983)",
-                         speed / math.sqrt(GRAVITY * HEIGHT), 2.0, 1.2)
                 )  # fmt: skip
         return rows
 

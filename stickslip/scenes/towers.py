@@ -71,7 +71,7 @@ def kapla(*, courses: int = 12, mu: float = 0.4, until: float = 1.0, h: float = 
                     [
                         Curve(
                             "contacts", np.repeat(np.arange(1, courses + 1), 2),
-                            -np.array([_pressed(trajectory, f"plank {c + 1}") for c in range(courses)]).ravel(),
+                            -np.ravel([_pressed(trajectory, f"plank {c + 1}") for c in range(courses)]),
                             "o",
                         ),
                         Curve(
@@ -82,7 +82,8 @@ def kapla(*, courses: int = 12, mu: float = 0.4, until: float = 1.0, h: float = 
                 ),
                 Panel("Way from the start", "t [s]", "farthest plank [m]",
                       [Curve("planks", t[1:], drift(trajectory)[1:])]),
-                Panel("Speed", "t [s]", "fastest plank [m/s]", [Curve("planks", t[1:], speed(trajectory)[1:])]),
+                Panel("Speed", "t [s]", "fastest plank [m/s]",
+                      [Curve("planks", t[1:], speed(trajectory)[1:])]),
             ],
         )  # fmt: skip
 
@@ -174,7 +175,8 @@ def card_house(
                 Panel("From the side", "x [m]", "z [m]", side_view(trajectory, [0.0, 0.5 * t[-1], t[-1]])),
                 Panel("Floor's force", "t [s]", "force [of the weight]",
                       [Curve("vertical", t[1:], held[1:, 2] / total)]),
-                Panel("Way from the start", "t [s]", "farthest card [m]", [Curve("cards", t, drift(trajectory))]),
+                Panel("Way from the start", "t [s]", "farthest card [m]",
+                      [Curve("cards", t, drift(trajectory))]),
                 Panel("Speed", "t [s]", "fastest card [m/s]", [Curve("cards", t, speed(trajectory))]),
             ],
         )  # fmt: skip
