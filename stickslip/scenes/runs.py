@@ -14,7 +14,6 @@ RUNS: dict[str, str] = {
     "box-incline": "stickslip.scenes.box_incline:box_incline",
     "bridge-filter": "stickslip.scenes.circuits:bridge_filter",
     "cam": "stickslip.scenes.cam:cam",
-    "card-house": "stickslip.scenes.towers:card_house",
     "coulomb-oscillator": "stickslip.scenes.spring_block:coulomb_oscillator",
     "diode-bridge": "stickslip.scenes.circuits:diode_bridge",
     "dominoes": "stickslip.scenes.dominoes:dominoes",
