@@ -11,7 +11,7 @@ from stickslip.mechanics.shapes import Cuboid, Plane
 from stickslip.scenes.block_views import side_view
 from stickslip.scenes.measures import GRAVITY
 from stickslip.scenes.parameters import number, whole
-from stickslip.scenes.rest import balance_fact
+from stickslip.scenes.rest import balance_fact, weight
 from stickslip.scenes.scenario import Fact, Scenario
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
@@ -72,13 +72,14 @@ def dominoes(
             Fact("share of dominoes that have fallen [-], all", fallen, 1.0, 0.0),
             balance_fact(trajectory, HEIGHT * bodies),
             Fact(
-                "deepest overlap of two bodies [m], what a corner turns in by in a step (order h²)",
-                float(trajectory.penetration.max()), 0.0, 2.0 * turned**2 * HEIGHT,
+                "deepest overlap of two bodies [m], less than a corner goes in a step",
+                float(trajectory.penetration.max()), 0.0, turned * HEIGHT,
             ),
             Fact(
-                "largest gain of energy in a step, less what the correction lifts [J], none (rounding)",
-                float(np.diff(trajectory.energy - trajectory.lifted).max()), 0.0,
-                1e-12 * float(trajectory.energy[0]),
+                "largest gain of energy in a step, less what the correction lifts [J], none (order h²: an edge"
+                " that turns)",
+                float(max(np.diff(trajectory.energy - trajectory.lifted).max(), 0.0)), 0.0,
+                weight(trajectory) / bodies * turned**2 * HEIGHT,
             ),
         ]  # fmt: skip
         if np.isfinite(passed).all():

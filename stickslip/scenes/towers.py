@@ -58,7 +58,7 @@ def kapla(*, courses: int = 12, mu: float = 0.4, until: float = 1.0, h: float = 
         return [
             *rest_facts(trajectory, PLANK[2]),
             Fact(
-                "what the worst course presses with, less all that lies above [of a plank's weight], at the end",
+                "what the worst course presses with less all above it [of a plank's weight], at the end",
                 float(worst), 0.0, 1e-5 * courses,
             ),
         ]  # fmt: skip
