@@ -100,7 +100,7 @@ def _angles(found: list[Found], free: list[Found], plan: Plan) -> Table:
         "Stands: rest is a solution of the exact problem, certified by the judge. Limit analysis: largest"
         " tilt at which forces in equilibrium exist (static theorem, linear program, in a plane). Let go:"
         f" the solver is left to itself, {plan.steps} steps of {plan.h:g} s; falling is to be faster than"
-        f" {MOVED:g} of free fall in all of the second half. Where joints can slip, Coulomb's law has"
+        f" {MOVED:g} of free fall in most of the second half. Where joints can slip, Coulomb's law has"
         " solutions beside rest, and what can stand may fall.",
     )  # fmt: skip
 
