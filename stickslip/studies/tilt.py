@@ -1,5 +1,7 @@
 """The tilt at which structures of blocks fall: by bisection of runs, beside limit analysis."""
 
+import math
+
 import numpy as np
 
 from stickslip.exhibits import Cell, Column, Curve, Figure, Panel, Table
@@ -81,11 +83,11 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
 def _angles(found: list[Found], free: list[Found], plan: Plan) -> Table:
     rows: list[list[Cell]] = []
     for one, other in zip(found, free, strict=True):
-        limit = one.structure.limit
+        limit, known = one.structure.limit, one.structure.closed_form
         rows.append(
             [
                 one.structure.name, one.angle, 0.5 * (one.high - one.low), limit, one.angle - limit,
-                one.structure.closed_form, other.angle, one.missed + other.missed,
+                math.nan if known is None else known, other.angle, one.missed + other.missed,
             ]
         )  # fmt: skip
     angle = ".5g"
