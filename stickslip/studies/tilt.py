@@ -59,7 +59,7 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
         tell(f"{each.structure.name}, beside its critical tilt")
         longer[each.structure.name] = [
             (angle, rolled(each.structure.world(angle), plan.h, plan.long, left_to_itself()))
-            for angle in (each.low - plan.beside, each.high + plan.beside)
+            for angle in (each.low - plan.below, each.high + plan.above)
         ]
     curve = []
     for one in arches:
@@ -119,7 +119,7 @@ def _beside(longer: dict[str, list[tuple[float, WorldTrajectory]]]) -> Table:
                 ]
             )  # fmt: skip
     return Table(
-        "Runs a little below and above the tilt found",
+        "Runs below and above the tilt found",
         [
             "structure", Column("tilt [deg]", ".5g"), "it", "until [s]", Column("farthest way [m]", ".1e"),
             Column("fastest [m/s]", ".1e"), Column("deepest overlap [m]", ".1e"),
@@ -159,7 +159,7 @@ def _speeds(found: list[Found], free: list[Found]) -> Figure:
 
 
 def _arches(curve: list[Found]) -> Figure:
-    fine = np.linspace(0.106, 0.32, 60)
+    fine = np.linspace(0.106, 0.32, 80)
     panels = [
         Panel(
             "Arch of 11 stones, mu = 0.7", "t / R [-]", "critical tilt [deg]",
@@ -184,4 +184,4 @@ def _runs(longer: dict[str, list[tuple[float, WorldTrajectory]]]) -> Figure:
             panels.append(
                 Panel(f"{name}: {angle:.4g}°", "x [m]", "z [m]", side_view(trajectory, [0.0, 0.5 * end, end]))
             )
-    return Figure("A little below and above the critical tilt", panels)
+    return Figure("Below and above the critical tilt", panels)

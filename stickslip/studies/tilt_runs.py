@@ -47,8 +47,10 @@ class Plan:
     """Of the bracket in which bisection ends [deg]."""
     long: float = 0.5
     """How long the runs beside the critical angle are [s]."""
-    beside: float = 0.25
-    """How far from it [deg]."""
+    below: float = 0.25
+    """How far below it the one is [deg]."""
+    above: float = 3.0
+    """How far above it the other is, so that the fall is seen [deg]."""
     stones: tuple[int, ...] = (5, 7, 9, 11, 15, 21, 31, 63, 127)
     """Of the arches whose least thickness limit analysis finds."""
     thicknesses: tuple[float, ...] = (0.12, 0.15, 0.2, 0.25, 0.3)
