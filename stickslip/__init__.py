@@ -15,12 +15,16 @@ Everything public is a name of this module; nothing heavy is imported until it i
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 __version__ = "0.1.0"
 
 DEFAULT_SOLVER = "auto"
 """The solver when none is named."""
+SYSTEM_TOLERANCE = 1e-10
+"""Tolerance of the steps of systems, unless given [-]."""
+WORLD_TOLERANCE = 1e-8
+"""Tolerance of the steps of worlds, unless given [-]."""
 
 _HOME = {
     "stickslip.problem.contact": ("ContactProblem", "GlobalProblem", "Level"),
@@ -73,17 +77,26 @@ _HOME = {
     "stickslip.schemes.schatzman_paoli": ("SchatzmanPaoli",),
     "stickslip.schemes.event_driven": ("EventDriven",),
     "stickslip.schemes.compliant": ("Compliant",),
+    "stickslip.mechanics.world": ("BodyKind", "World"),
+    "stickslip.detection.contacts": ("ContactSet",),
+    "stickslip.schemes.body_step": ("BodyScheme", "BodyStep"),
+    "stickslip.simulation.world_checkpoint": ("WorldCheckpoint",),
+    "stickslip.simulation.world_contacts": ("ContactTable",),
+    "stickslip.simulation.world_trajectory": ("WorldTrajectory",),
     "stickslip.simulation.checkpoint": ("Checkpoint",),
-    "stickslip.simulation.trajectory": ("SimulationFailure", "Trajectory"),
+    "stickslip.simulation.failure": ("SimulationFailure",),
+    "stickslip.simulation.trajectory": ("Trajectory",),
 }  # fmt: skip
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = ["simulate", "solve", *sorted(_WHERE)]
 
 if TYPE_CHECKING:
+    from stickslip.detection.contacts import ContactSet
     from stickslip.files import FormatError, ProblemRecord, read, read_record, write
     from stickslip.files.trajectories import read_trajectory
     from stickslip.laws import Box, Complementarity, Equality, Mixed, NewtonImpact, PoissonImpact, Relay
+    from stickslip.mechanics.world import BodyKind, World
     from stickslip.problem.box import BoxProblem, lcp, mlcp, relay
     from stickslip.problem.certificate import Certificate, check_certificate
     from stickslip.problem.checks import ProblemError
@@ -113,6 +126,7 @@ if TYPE_CHECKING:
     )
     from stickslip.problem.solution import Solution, SolverFailure, Status
     from stickslip.problem.step import velocity_step
+    from stickslip.schemes.body_step import BodyScheme, BodyStep
     from stickslip.schemes.compliant import Compliant
     from stickslip.schemes.euler_moreau import EulerMoreau
     from stickslip.schemes.event_driven import EventDriven
@@ -120,7 +134,11 @@ if TYPE_CHECKING:
     from stickslip.schemes.schatzman_paoli import SchatzmanPaoli
     from stickslip.schemes.step import Event, Scheme, Step
     from stickslip.simulation.checkpoint import Checkpoint
-    from stickslip.simulation.trajectory import SimulationFailure, Trajectory
+    from stickslip.simulation.failure import SimulationFailure
+    from stickslip.simulation.trajectory import Trajectory
+    from stickslip.simulation.world_checkpoint import WorldCheckpoint
+    from stickslip.simulation.world_contacts import ContactTable
+    from stickslip.simulation.world_trajectory import WorldTrajectory
     from stickslip.solvers.existence import existence
     from stickslip.state import ModelError, State
     from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
@@ -175,50 +193,77 @@ def solve(
     return registry.make(solver, **options).solve(problem, guess=guess)
 
 
+@overload
 def simulate(
-    system: "NonsmoothSystem",
+    system: "NonsmoothSystem", *, until: float, h: float | None = None,
+    scheme: "str | Scheme | Mapping[str, str | Scheme] | None" = None, solver: "str | Any | None" = None,
+    record: int = 1, on_failure: str = "raise", start: "Checkpoint | None" = None,
+    progress: "Callable[[float, float], None] | None" = None, tolerance: float | None = None,
+) -> "Trajectory": ...  # fmt: skip
+@overload
+def simulate(
+    system: "World", *, until: float, h: float | None = None, scheme: "str | BodyScheme | None" = None,
+    solver: "str | Any | None" = None, record: int = 1, on_failure: str = "raise",
+    start: "WorldCheckpoint | State | None" = None,
+    progress: "Callable[[float, float], None] | None" = None, tolerance: float | None = None,
+) -> "WorldTrajectory": ...  # fmt: skip
+
+
+def simulate(
+    system: "NonsmoothSystem | World",
     *,
     until: float,
     h: float | None = None,
-    scheme: "str | Scheme | Mapping[str, str | Scheme] | None" = None,
+    scheme: Any = None,
     solver: "str | Any | None" = None,
     record: int = 1,
     on_failure: str = "raise",
-    start: "Checkpoint | None" = None,
+    start: Any = None,
     progress: "Callable[[float, float], None] | None" = None,
     tolerance: float | None = None,
-) -> "Trajectory":
-    """Carry `system` to time `until` [s] in steps of `h` [s], and keep every `record`-th of them.
+) -> "Trajectory | WorldTrajectory":
+    """Carry a system or a world to time `until` [s] in steps of `h` [s], and keep every `record`-th of them.
 
     scheme      a name (`moreau-jean` unless given), a scheme such as `MoreauJean(theta=0.7)`, or one of
-                them per system: {"ball": "moreau-jean"}
-    solver      a name (`auto` unless given) or a solver; a named one is made with `tolerance` (1e-10)
+                them per system: {"ball": "moreau-jean"}; of a world `moreau-jean` or `MoreauJeanBodies(...)`
+    solver      a name (`auto` unless given) or a solver; a named one is made with `tolerance`, which is
+                1e-10 for systems and 1e-8 for worlds unless given
     on_failure  what to do about a step that misses its tolerance: `raise` a SimulationFailure, `accept`
                 it, flagged and counted, or `halve` it, again and again, and raise if that does not help
     start       a checkpoint of a trajectory to go on from, as if there had been no interruption; what is
-                not given (h, scheme, solver, tolerance) is then as it was
+                not given (h, scheme, solver, tolerance) is then as it was. For a world also a State to begin
+                with in place of `world.start`
     progress    called with the time reached and the end [s], after every step or after several made together
 
     The last step is shorter if `until` is no multiple of h. A ModelError on the way (a force that gives
-    NaN) carries what was done as `.trajectory`, as a SimulationFailure does.
+    NaN) carries what was done as `.trajectory`, as a SimulationFailure does. A system gives a Trajectory, a
+    world a WorldTrajectory.
     """
+    from stickslip.mechanics.world import World
     from stickslip.schemes.quick import Quick
-    from stickslip.simulation.loop import simulate as run
     from stickslip.solvers import registry
 
+    world = isinstance(system, World)
     if tolerance is None:
-        tolerance = float(getattr(start, "tolerance", 1e-10))
+        tolerance = float(getattr(start, "tolerance", WORLD_TOLERANCE if world else SYSTEM_TOLERANCE))
     if solver is None:
         solver = getattr(start, "solver", DEFAULT_SOLVER)
     name = solver if isinstance(solver, str) else type(solver).__name__
     made = registry.make(solver, tolerance=tolerance) if isinstance(solver, str) else solver
     if solver == DEFAULT_SOLVER:  # small problems in one call, the others by the solver
         made = Quick(made, tolerance)
-    return run(
-        system, until=until, h=h, scheme=scheme, solver=made, solver_name=name,
-        tolerance=getattr(made, "tolerance", tolerance), record=record, on_failure=on_failure, start=start,
-        progress=progress,
-    )  # fmt: skip
+    how: dict[str, Any] = {
+        "until": until, "h": h, "scheme": scheme, "solver": made, "solver_name": name,
+        "tolerance": getattr(made, "tolerance", tolerance), "record": record, "on_failure": on_failure,
+        "start": start, "progress": progress,
+    }  # fmt: skip
+    if isinstance(system, World):
+        from stickslip.simulation.world_loop import simulate_world
+
+        return simulate_world(system, **how)
+    from stickslip.simulation.loop import simulate as run
+
+    return run(system, **how)
 
 
 def __getattr__(name: str) -> Any:

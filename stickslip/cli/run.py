@@ -163,7 +163,7 @@ def _start(path: Path) -> Checkpoint:
 def _simulated(system: NonsmoothSystem, **how: Any) -> tuple[Trajectory, str]:
     """The trajectory, and why it ends early where it does."""
     from stickslip import simulate
-    from stickslip.simulation.trajectory import SimulationFailure
+    from stickslip.simulation.failure import SimulationFailure
 
     try:
         return simulate(system, **how), ""

@@ -23,7 +23,7 @@ from stickslip.files.own_set import read_set, write_set
 from stickslip.files.problems import SIGNATURE, file_content, replace_file
 from stickslip.files.trajectory_about import About, about_text, read_about
 from stickslip.schemes.step import Event
-from stickslip.simulation.checkpoint import Clock
+from stickslip.simulation.clock import Clock
 from stickslip.simulation.model import InteractionPart, Model
 from stickslip.simulation.trajectory import Trajectory
 

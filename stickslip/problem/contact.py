@@ -27,6 +27,10 @@ SMALL = 10_000
 """Entries up to which H is multiplied as one array: calls are what a sparse product costs then."""
 
 
+NO_JOINTS: Array = frozen(np.zeros(0))
+"""g_bias where there are no bilateral constraints [m/s], shape (0,)."""
+
+
 class Level(Enum):
     """Which derivative of the gap a problem constrains; it fixes the units."""
 
@@ -133,6 +137,19 @@ class GlobalProblem:
         _set(self, "g_bias", flat("g_bias", self.g_bias, p, "one per column of G"))
         finite("g_bias", self.g_bias, lambda k: f"bilateral row {k[0]}")
         _set(self, "level", Level(self.level))
+
+    @classmethod
+    def unchecked(
+        cls, M: MassMatrix, f: Array, H: ContactBlocks, u_bias: Array, K: ProductSet
+    ) -> "GlobalProblem":
+        """At velocity level and without G, without checks, for data made inside the house: flat arrays."""
+        problem = object.__new__(cls)
+        frozen(f)
+        frozen(u_bias)
+        problem.__dict__.update(
+            M=M, f=f, H=H, u_bias=u_bias, K=K, G=None, g_bias=NO_JOINTS, level=Level.VELOCITY
+        )
+        return problem
 
     @property
     def size(self) -> int:

@@ -20,9 +20,10 @@ from stickslip.problem.nonlinear import NonlinearProblem
 from stickslip.problem.residuals import delassus_diagonal, metric
 
 SEPARATING, STICKING, SLIPPING = "separating", "sticking", "slipping"
-MOTIONS: dict[tuple[int, ...], tuple[str, str]] = {
+MOTIONS: dict[tuple[int, ...], tuple[str, ...]] = {
     (2, 2): ("sliding", "rolling"),
     (2, 1): ("sliding", "spinning"),
+    (2, 2, 1): ("sliding", "rolling", "spinning"),
 }
 """What the groups of rolling and torsional contacts do when they move."""
 

@@ -1,11 +1,16 @@
 """One step of a world as data: state in, step out, nothing hidden."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
 
 from stickslip.detection.contacts import ContactSet
+from stickslip.mechanics.world import World
 from stickslip.problem.solution import Solution
-from stickslip.schemes.step import Memory
+from stickslip.schemes.step import Memory, Solver
 from stickslip.state import Array, State
+
+if TYPE_CHECKING:
+    from stickslip.detection.detector import Detector
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +83,15 @@ class BodyStep:
     def iterations(self) -> int:
         """Iterations of the solver, over all problems."""
         return sum(one.iterations for one in self.solves)
+
+
+class BodyScheme(Protocol):
+    """A scheme that carries worlds: a frozen set of options and two verbs."""
+
+    def begin(self, world: World, state: State, h: float) -> Memory:
+        """The memory of the first step; a ModelError where the scheme cannot carry the world."""
+
+    def step(
+        self, world: World, state: State, memory: Memory, h: float, solver: Solver, detector: "Detector"
+    ) -> BodyStep:
+        """The step of length h that begins at `state`."""

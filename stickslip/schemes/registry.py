@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 from stickslip.options import Listed
+from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.step import Scheme
 from stickslip.state import ModelError
 
@@ -18,12 +19,16 @@ class Entry(Listed):
     """One line of the table: where a scheme is, and what it carries."""
 
     order: str
-    """Order of the systems that it carries."""
+    """Order of the systems that it carries: `first`, `second`, or `bodies` for worlds."""
     relaxed: bool = False
     """Whether it puts other laws in the place of those given, and so certifies nothing."""
 
 
 _SCHEMES = "stickslip.schemes."
+BODIES = "bodies"
+"""What schemes for worlds carry."""
+DEFAULT_BODIES = "moreau-jean-bodies"
+"""The scheme for worlds when none is named."""
 COMPOSITE = (_SCHEMES + "composite", "Composite")
 """The scheme that a choice of one scheme per system becomes."""
 
@@ -34,6 +39,7 @@ _TABLE = {
         Entry("euler-moreau", _SCHEMES + "euler_moreau", "EulerMoreau", "first"),
         Entry("schatzman-paoli", _SCHEMES + "schatzman_paoli", "SchatzmanPaoli", "second"),
         Entry("event-driven", _SCHEMES + "event_driven", "EventDriven", "second"),
+        Entry("moreau-jean-bodies", _SCHEMES + "bodies", "MoreauJeanBodies", BODIES),
         Entry("compliant", _SCHEMES + "compliant", "Compliant", "second", relaxed=True),
     )
 }
@@ -58,11 +64,11 @@ def make(name: str, **options: Any) -> Scheme:
     return scheme
 
 
-def described(scheme: Scheme) -> tuple[str, dict[str, Any]]:
+def described(scheme: Scheme | BodyScheme) -> tuple[str, dict[str, Any]]:
     """Name and options of a scheme, as `remade` takes them; the name of its class where it has no line."""
     kind = type(scheme)
     if (kind.__module__, kind.__name__) == COMPOSITE:
-        parts = {name: described(one) for name, one in scheme.schemes.items()}  # type: ignore[attr-defined]
+        parts = {name: described(one) for name, one in scheme.schemes.items()}  # type: ignore[union-attr]
         return "composite", {name: {"scheme": one, "options": given} for name, (one, given) in parts.items()}
     name = next(
         (e.name for e in _TABLE.values() if (e.module, e.cls) == (kind.__module__, kind.__name__)),
@@ -95,6 +101,8 @@ def remade(name: str, options: Mapping[str, Any]) -> Scheme:
 def chosen(scheme: str | Scheme | Mapping[str, str | Scheme]) -> Scheme:
     """The scheme that a name, a scheme, or one of either per system stands for."""
     if isinstance(scheme, str):
+        if entry(scheme).order == BODIES:
+            raise ModelError(f"the scheme {scheme} carries worlds of bodies, not systems")
         return make(scheme)
     if isinstance(scheme, Mapping):
         module, name = COMPOSITE
@@ -109,6 +117,37 @@ def chosen(scheme: str | Scheme | Mapping[str, str | Scheme]) -> Scheme:
             " or one of them per system: {'ball': 'moreau-jean'}"
         )
     return scheme
+
+
+def chosen_for_bodies(scheme: "str | BodyScheme | None") -> BodyScheme:
+    """The scheme for worlds that a name or a scheme stands for; `moreau-jean` means the one for bodies."""
+    if scheme is None or scheme == "moreau-jean":
+        scheme = DEFAULT_BODIES
+    known = [one.name for one in _TABLE.values() if one.order == BODIES]
+    carries = f"worlds are carried by {', '.join(('moreau-jean', *known))}"
+    if isinstance(scheme, str):
+        if entry(scheme).order != BODIES:
+            raise ModelError(f"the scheme {scheme} carries systems, not worlds of bodies; {carries}")
+        made: BodyScheme = entry(scheme).make()
+        return made
+    if callable(getattr(scheme, "levels", None)):
+        name = type(scheme).__name__
+        raise ModelError(f"the scheme {name} carries systems, not worlds of bodies; {carries}")
+    verbs = (getattr(scheme, verb, None) for verb in ("begin", "step"))
+    if isinstance(scheme, type) or not all(map(callable, verbs)):
+        raise ModelError(f"scheme is {scheme!r}; {carries}, or a scheme such as MoreauJeanBodies()")
+    return scheme
+
+
+def remade_for_bodies(name: str, options: Mapping[str, Any]) -> BodyScheme:
+    """The scheme for worlds that `described` told of; a ModelError where that cannot be."""
+    try:
+        if entry(name).order == BODIES:
+            made: BodyScheme = entry(name).make(**options)
+            return made
+    except (KeyError, TypeError, ValueError):
+        pass
+    raise ModelError(f"the scheme {name} cannot be made again from its options: give scheme=...")
 
 
 def _plain(value: Any) -> Any:

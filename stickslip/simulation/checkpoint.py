@@ -4,24 +4,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stickslip.schemes.step import Memory
+from stickslip.simulation.clock import Clock
 from stickslip.simulation.model import Model
 from stickslip.state import State
-
-
-@dataclass(frozen=True)
-class Clock:
-    """Times are origin + index h, so that they do not depend on how often a run was interrupted."""
-
-    origin: float
-    """Where counting began [s]."""
-    h: float
-    """Length of a step [s]."""
-    index: int = 0
-    """Steps since the origin."""
-
-    def at(self, index: int) -> float:
-        """Time after so many steps since the origin [s]."""
-        return self.origin + index * self.h
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,9 +1,7 @@
 """`simulate`: step after step until the end, recorded."""
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -12,30 +10,31 @@ from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
 from stickslip.schemes import registry
 from stickslip.schemes.step import Memory, Scheme, Solver, Step, first_state
-from stickslip.simulation.checkpoint import Checkpoint, Clock
+from stickslip.simulation.checkpoint import Checkpoint
+from stickslip.simulation.clock import (
+    MOST_HALVINGS,
+    OFF_CLOCK,
+    Clock,
+    Progress,
+    ends,
+    every,
+    length,
+    on_failure_choice,
+)
+from stickslip.simulation.failure import SimulationFailure
 from stickslip.simulation.model import Model
-from stickslip.simulation.recorder import OFF_CLOCK, Recorder
-from stickslip.simulation.trajectory import SimulationFailure, Trajectory, derived
+from stickslip.simulation.recorder import Recorder
+from stickslip.simulation.trajectory import Trajectory, derived
 from stickslip.state import ModelError, State
 from stickslip.systems.system import NonsmoothSystem
 
-Progress = Callable[[float, float], None]
-"""Called with the time reached and the end [s], after every step or after several made together."""
 SchemeChoice = str | Scheme | Mapping[str, str | Scheme]
 """A scheme by name, a scheme, or one of them per system."""
 
-ON_FAILURE = ("raise", "accept", "halve")
-"""What may be done about a step that misses its tolerance."""
 DEFAULT_SCHEME = "moreau-jean"
 """The scheme when none is named."""
-SAME = 1e-6
-"""An end so close to a whole number of steps, in steps, is that number of steps."""
-MOST_STEPS = 2.0**52
-"""With more steps than this a step is lost in the rounding of time."""
 TOGETHER = 8192
 """Most steps in one compiled call."""
-MOST_HALVINGS = 8
-"""A step is cut into at most 2 to this many."""
 
 
 def simulate(
@@ -50,8 +49,10 @@ def simulate(
     if progress is not None and not callable(progress):
         raise ModelError(f"progress is {progress!r}; expected a function of the time reached and the end")
     begun = _begun(system, h, scheme, start)
-    last, rest = _ends(begun.clock, begun.state.t, until)
-    plan = _Plan(until, last, rest, _every(record), _chosen(on_failure), solver_name == "auto", tolerance)
+    last, rest = ends(begun.clock, begun.state.t, until)
+    plan = _Plan(
+        until, last, rest, every(record), on_failure_choice(on_failure), solver_name == "auto", tolerance
+    )
     recorder = Recorder(
         system, Model.of(system, begun.scheme.levels(system)), begun.state, begun.memory, begun.clock.index
     )
@@ -241,7 +242,7 @@ def _begun(
     if start is None:
         if h is None:
             raise ModelError("h is missing: simulate(system, until=..., h=...)")
-        h = _length("h", h)
+        h = length("h", h)
         found, state = registry.chosen(DEFAULT_SCHEME if scheme is None else scheme), first_state(system)
         return _Begun(found, state, found.begin(system, state, h), Clock(0.0, h), 0.0)
     if not isinstance(start, Checkpoint):
@@ -251,45 +252,13 @@ def _begun(
     # The scheme is asked nothing about a system that may not be its own; levels do not matter here.
     start.model.check_same(Model.of(system, (Level.VELOCITY,) * len(system.interactions)))
     found = registry.remade(start.scheme, start.scheme_options) if scheme is None else registry.chosen(scheme)
-    step = start.clock.h if h is None else _length("h", h)
+    step = start.clock.h if h is None else length("h", h)
     same = registry.described(found) == (start.scheme, start.scheme_options)
     if same and step == start.clock.h:
         return _Begun(found, start.state, start.memory, start.clock, start.contact_work)
     # Another scheme or step has no use for the memory, and counts from here.
     memory = found.begin(system, start.state, step)
     return _Begun(found, start.state, memory, Clock(start.state.t, step), start.contact_work)
-
-
-def _ends(clock: Clock, t: float, until: float) -> tuple[int, float]:
-    """Index of the end of the last full step, and the length of a shortened one after it [s]."""
-    if not isinstance(until, Real) or isinstance(until, bool) or not math.isfinite(until) or until <= t:
-        raise ModelError(f"until is {until!r}; the end must be a time after the start, t = {t:g} s")
-    steps = (until - clock.origin) / clock.h
-    if not steps < MOST_STEPS or t + clock.h == t:
-        raise ModelError(f"h is {clock.h:g}; steps that short do not move time between {t:g} and {until:g} s")
-    last = round(steps)
-    if abs(steps - last) <= SAME * max(1.0, steps * 1e-6):
-        return last, 0.0
-    last = math.floor(steps)
-    return last, until - clock.at(last)
-
-
-def _every(record: int) -> int:
-    if not isinstance(record, Integral) or isinstance(record, bool) or record < 1:
-        raise ModelError(f"record is {record!r}; every how many steps is a whole number from 1")
-    return min(int(record), int(MOST_STEPS))
-
-
-def _chosen(on_failure: str) -> str:
-    if on_failure not in ON_FAILURE:
-        raise ModelError(f"on_failure is {on_failure!r}; known: {', '.join(ON_FAILURE)}")
-    return on_failure
-
-
-def _length(name: str, h: float) -> float:
-    if not isinstance(h, Real) or isinstance(h, bool) or not math.isfinite(h) or h <= 0.0:
-        raise ModelError(f"{name} is {h!r}; a step must be positive and finite")
-    return float(h)
 
 
 def _trajectory(

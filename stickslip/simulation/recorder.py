@@ -24,8 +24,6 @@ from stickslip.systems.system import NonsmoothSystem
 
 HELD = 256
 """So many records are held as steps before they become arrays."""
-OFF_CLOCK = -1
-"""Index of a record that is not on the clock: the end of a shortened step."""
 
 MARCHED = (
     "t", "q", "v", "z", "r", "u", "y", "active", "forecast", "ok", "natural", "natural_scaled",

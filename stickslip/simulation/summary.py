@@ -24,7 +24,7 @@ def penetration(trajectory: Trajectory) -> float:
 def summary(trajectory: Trajectory) -> str:
     """What was simulated, how, and how well."""
     model, n = trajectory.model, len(trajectory)
-    options = ", ".join(f"{name}={value}" for name, value in _unusual(trajectory).items())
+    options = ", ".join(f"{name}={value}" for name, value in unusual(trajectory).items())
     lines = [
         ("systems", ", ".join(f"{s.name} ({s.kind})" for s in model.systems)),
         ("interactions", ", ".join(i.name for i in model.interactions) or "none"),
@@ -63,10 +63,10 @@ def _unknown(trajectory: Trajectory) -> str:
     return f"; potential of {names} unknown" if names else ""
 
 
-def _unusual(trajectory: Trajectory) -> dict[str, Any]:
+def unusual(trajectory: Any) -> dict[str, Any]:
     """Options of the scheme that are not what they are by default."""
     if trajectory.scheme not in registry.names():
-        return trajectory.scheme_options
+        return dict(trajectory.scheme_options)
     _, defaults = registry.described(registry.make(trajectory.scheme))
     return {k: value for k, value in trajectory.scheme_options.items() if value != defaults.get(k)}
 

@@ -12,10 +12,11 @@ from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.schemes import registry
-from stickslip.schemes.step import Event, Step
+from stickslip.schemes.step import Event
 from stickslip.schemes.work import contact_work
 from stickslip.simulation import energy
-from stickslip.simulation.checkpoint import Checkpoint, Clock
+from stickslip.simulation.checkpoint import Checkpoint
+from stickslip.simulation.clock import Clock
 from stickslip.simulation.model import Model
 from stickslip.simulation.states import state_names
 from stickslip.state import State
@@ -202,25 +203,6 @@ class Trajectory:
         from stickslip.simulation.summary import summary
 
         return summary(self)
-
-
-class SimulationFailure(RuntimeError):  # noqa: N818 (a failure is not an error of the caller)
-    """A step missed its tolerance, and the run was told to stop at that; what was done is kept."""
-
-    def __init__(self, t: float, step: Step, trajectory: Trajectory, more: str = ""):
-        self.t, self.step, self.trajectory = t, step, trajectory
-        bad = [one for one in step.solves if not one.ok]
-        self.solution = bad[0] if bad else None
-        """The first answer that missed its tolerance; None where the scheme itself failed."""
-        reason = step.reason or "; ".join(
-            f"{one.solver}: {one.reason or one.status.value} (natural {one.residuals.natural:.2e},"
-            f" natural_scaled {one.residuals.natural_scaled:.2e}, tolerance {one.tolerance:.0e})"
-            for one in bad[:1]
-        )
-        super().__init__(
-            f"the step of h = {step.h:.6g} s from t = {t:.9g} s missed its tolerance{more}: {reason};"
-            ' on_failure="accept" or "halve" goes on, and .trajectory holds what was done'
-        )
 
 
 def derived(system: NonsmoothSystem, work: Array, before: float) -> Callable[[str, Trajectory], Array]:

@@ -10,8 +10,9 @@ import numpy as np
 from stickslip.laws import NewtonImpact
 from stickslip.schemes.compliant import Compliant
 from stickslip.schemes.step import Scheme
+from stickslip.simulation.failure import SimulationFailure
 from stickslip.simulation.loop import simulate
-from stickslip.simulation.trajectory import SimulationFailure, Trajectory
+from stickslip.simulation.trajectory import Trajectory
 from stickslip.solvers import registry
 from stickslip.state import ModelError
 from stickslip.systems.lagrangian import Lagrangian

@@ -1,0 +1,91 @@
+"""Position correction: the shortest way, measured by the masses, back to where nothing overlaps.
+
+    Δq = M⁻¹ N π,   0 <= N' Δq - need ⟂ π >= 0,   = for bilateral rows
+
+with N the normal rows and need = -gap; projected Gauss-Seidel sweeps over the rows, forth and back.
+Blocks and bodies as in `motion.py`.
+"""
+
+import numpy as np
+
+from stickslip.kernels.bodies.motion import row_velocity
+from stickslip.kernels.bodies.rotation import times, turn
+from stickslip.kernels.jit import jit
+
+OPENS = 1e-3
+"""A contact that opens by more than this share of its overlap in a step needs no correction."""
+
+
+@jit
+def sweep_back(row, mass, J_inverse, sides, block, which, rows, bilateral, need, tolerance, sweeps, shift, moved):
+    """shift, moved <- Δq of all bodies (zero on entry), and how far it moves each constraint.
+
+    block, which (m,): block and row of each constraint; bilateral (m,); need, moved (m,); shift (n, 6).
+    """
+    m = which.shape[0]
+    inverse, diagonal, pi = np.zeros((m, 2, 6)), np.zeros(m), np.zeros(m)
+    for c in range(m):
+        i, j = block[c], which[c]
+        for side in range(2):
+            b = sides[i, side]
+            if b >= 0 and row[b] >= 0:
+                for k in range(3):
+                    inverse[c, side, k] = rows[j, side, k] / mass[b]
+                inverse[c, side, 3], inverse[c, side, 4], inverse[c, side, 5] = times(
+                    J_inverse[b], rows[j, side, 3], rows[j, side, 4], rows[j, side, 5]
+                )
+                for k in range(6):
+                    diagonal[c] += rows[j, side, k] * inverse[c, side, k]
+    for sweep in range(sweeps):
+        for step in range(m):
+            c = step if sweep % 2 == 0 else m - 1 - step
+            if diagonal[c] > 0.0:
+                i, j = block[c], which[c]
+                new = pi[c] + (need[c] - row_velocity(sides, rows, i, j, shift)) / diagonal[c]
+                if not bilateral[c]:
+                    new = max(new, 0.0)
+                change = new - pi[c]
+                pi[c] = new
+                if change != 0.0:
+                    for side in range(2):
+                        b = sides[i, side]
+                        if b >= 0 and row[b] >= 0:
+                            for k in range(6):
+                                shift[b, k] += inverse[c, side, k] * change
+        left = 0.0
+        for c in range(m):
+            moved[c] = row_velocity(sides, rows, block[c], which[c], shift)
+            missing = need[c] - moved[c]
+            left = max(left, abs(missing) if bilateral[c] else missing)
+        if left <= tolerance:
+            break
+
+
+@jit
+def shifted(row, mass, gravity, q, shift, share, out):
+    """out <- q moved by share Δq; returns what gravity's potential gained [J]."""
+    lifted = 0.0
+    for i in range(row.shape[0]):
+        if row[i] >= 0:
+            turn(q[i], shift[i], share, out[i])
+            for k in range(3):
+                lifted -= mass[i] * gravity[k] * (out[i, k] - q[i, k])
+        else:
+            out[i] = q[i]
+    return lifted
+
+
+@jit
+def needs(gap, reach, offset, u, need):
+    """need <- how far each contact is to be moved apart; returns the deepest overlap, and the largest need.
+
+    One that overlaps and opens by itself is only kept from closing; one with a gap may use it up.
+    """
+    deepest, largest = 0.0, 0.0
+    for i in range(gap.shape[0]):
+        opened = reach * u[offset[i]]
+        depth = -(gap[i] + opened)
+        deepest = max(deepest, depth)
+        need[i] = 0.0 if opened > OPENS * depth > 0.0 else depth
+        largest = max(largest, need[i])
+    return deepest, largest

@@ -1,0 +1,173 @@
+"""Motion of all bodies of a world over a step: half way, freely, and to its end with the impulses.
+
+Bodies: row (n,) among the dynamic ones, -1 for the others; mass (n,), J and J_inverse (n, 3, 3);
+q (n, 7) and v (n, 6) as `State` has them. Blocks: sides (nb, 2) bodies of the world, -1 for none;
+offset (nb + 1,), rows (p, 2, 6) of H' over both sides, whether they are dynamic or not.
+"""
+
+import numpy as np
+
+from stickslip.kernels.bodies.rotation import spin_freely, times, turn
+from stickslip.kernels.jit import jit
+
+BAD, FASTEST, SECOND = range(3)
+"""What `move_freely` tells: first body whose velocity is not finite (-1 for none), and the two largest
+speeds of points of bodies [m/s]."""
+TOLD = 3
+KINETIC_BEFORE, KINETIC, WEIGHT_BEFORE, WEIGHT, LOST, DRIVEN, DAMPED, WORKED = range(8)
+"""What `arrive` tells [J]: kinetic energy and potential of gravity at both ends; in the step, what blocks
+took, what bodies that are not dynamic gave through them, what dampers took, what other forces gave."""
+ENERGIES = 8
+
+
+@jit
+def move_along(q, v, h, out):
+    """out <- q of all bodies moved by h v.   q, out (n, 7), v (n, 6)."""
+    for i in range(q.shape[0]):
+        turn(q[i], v[i], h, out[i])
+
+
+@jit
+def move_freely(row, mass, J, J_inverse, gravity, radius, q, v, F, h, v_start, v_free, f, told):
+    """v_start, v_free, f <- velocities after free rotation alone, after forces as well, and the momenta.
+
+    v_free comes with the velocities at the end of bodies that are not dynamic. radius (n,) of balls about
+    the centres of mass that hold the bodies; F (3, n, 6) or (3, 0, 6) for none; f (nd, 6); told (TOLD,).
+    """
+    n = row.shape[0]
+    told[BAD], told[FASTEST], told[SECOND] = -1.0, 0.0, 0.0
+    for i in range(n):
+        for k in range(6):
+            v_start[i, k] = v[i, k]
+        b = row[i]
+        if b >= 0:
+            m = mass[i]
+            O0, O1, O2 = spin_freely(J[i], J_inverse[i], v[i, 3], v[i, 4], v[i, 5], h)
+            v_start[i, 3], v_start[i, 4], v_start[i, 5] = O0, O1, O2
+            for k in range(3):
+                v_free[i, k] = v[i, k] + h * gravity[k]
+            if F.shape[1] > 0:
+                for k in range(3):
+                    v_free[i, k] += h * (F[0, i, k] + F[1, i, k] + F[2, i, k]) / m
+                T0, T1, T2 = times(
+                    J_inverse[i],
+                    F[0, i, 3] + F[1, i, 3] + F[2, i, 3],
+                    F[0, i, 4] + F[1, i, 4] + F[2, i, 4],
+                    F[0, i, 5] + F[1, i, 5] + F[2, i, 5],
+                )
+                O0, O1, O2 = O0 + h * T0, O1 + h * T1, O2 + h * T2
+            v_free[i, 3], v_free[i, 4], v_free[i, 5] = O0, O1, O2
+            for k in range(3):
+                f[b, k] = m * v_free[i, k]
+            f[b, 3], f[b, 4], f[b, 5] = times(J[i], O0, O1, O2)
+        speed = fastest_point(row, radius, q, v_free, i)
+        if not speed < np.inf and told[BAD] < 0.0:
+            told[BAD] = float(i)
+        if speed > told[FASTEST]:
+            told[SECOND], told[FASTEST] = told[FASTEST], speed
+        elif speed > told[SECOND]:
+            told[SECOND] = speed
+
+
+@jit
+def fastest_point(row, radius, q, v, i):
+    """No point of body i that a dynamic body can reach is faster than this [m/s]."""
+    linear = np.sqrt(v[i, 0] * v[i, 0] + v[i, 1] * v[i, 1] + v[i, 2] * v[i, 2])
+    spin = np.sqrt(v[i, 3] * v[i, 3] + v[i, 4] * v[i, 4] + v[i, 5] * v[i, 5])
+    reach = radius[i]
+    if spin > 0.0 and not reach < np.inf:  # a plane that turns: as far as there are bodies
+        reach = 0.0
+        for j in range(row.shape[0]):
+            if row[j] >= 0:
+                x, y, z = q[j, 0] - q[i, 0], q[j, 1] - q[i, 1], q[j, 2] - q[i, 2]
+                reach = max(reach, np.sqrt(x * x + y * y + z * z) + radius[j])
+    return linear + spin * reach if spin > 0.0 else linear + spin
+
+
+@jit
+def row_velocity(sides, rows, i, j, v):
+    """Row j of block i times the velocities of its bodies."""
+    s = 0.0
+    for side in range(2):
+        b = sides[i, side]
+        if b >= 0:
+            for k in range(6):
+                s += rows[j, side, k] * v[b, k]
+    return s
+
+
+@jit
+def push(row, mass, J_inverse, sides, offset, rows, r, v):
+    """v <- v + M⁻¹ H r, blocks in their order."""
+    for i in range(sides.shape[0]):
+        for side in range(2):
+            b = sides[i, side]
+            if b >= 0 and row[b] >= 0:
+                p0 = p1 = p2 = p3 = p4 = p5 = 0.0
+                for j in range(offset[i], offset[i + 1]):
+                    p0 += rows[j, side, 0] * r[j]
+                    p1 += rows[j, side, 1] * r[j]
+                    p2 += rows[j, side, 2] * r[j]
+                    p3 += rows[j, side, 3] * r[j]
+                    p4 += rows[j, side, 4] * r[j]
+                    p5 += rows[j, side, 5] * r[j]
+                m = mass[b]
+                v[b, 0] += p0 / m
+                v[b, 1] += p1 / m
+                v[b, 2] += p2 / m
+                t0, t1, t2 = times(J_inverse[b], p3, p4, p5)
+                v[b, 3] += t0
+                v[b, 4] += t1
+                v[b, 5] += t2
+
+
+@jit
+def arrive(
+    row, mass, J, J_inverse, gravity, q, v, v_start, F, h, theta, sides, offset, rows, r, v_end, q_end, u, energy
+):
+    """v_end, q_end, u, energy <- the end of the step; v_end has the free velocities on entry.
+
+    u (p,) velocities of the rows at the end; energy (ENERGIES,). Changes of kinetic energy are exactly
+    impulses times the mean of the velocities after free rotation and at the end.
+    """
+    push(row, mass, J_inverse, sides, offset, rows, r, v_end)
+    mean = np.empty(6)
+    energy[:] = 0.0
+    for i in range(row.shape[0]):
+        for k in range(6):
+            mean[k] = (1.0 - theta) * v[i, k] + theta * v_end[i, k]
+        turn(q[i], mean, h, q_end[i])
+        if row[i] >= 0:
+            energy[KINETIC_BEFORE] += kinetic(mass[i], J[i], v[i])
+            energy[KINETIC] += kinetic(mass[i], J[i], v_end[i])
+            for k in range(3):
+                energy[WEIGHT_BEFORE] -= mass[i] * gravity[k] * q[i, k]
+                energy[WEIGHT] -= mass[i] * gravity[k] * q_end[i, k]
+            if F.shape[1] > 0:
+                for k in range(6):
+                    way = 0.5 * h * (v_start[i, k] + v_end[i, k])
+                    energy[DAMPED] -= F[1, i, k] * way
+                    energy[WORKED] += F[2, i, k] * way
+    for i in range(sides.shape[0]):
+        for j in range(offset[i], offset[i + 1]):
+            u[j] = 0.0
+            for side in range(2):
+                b = sides[i, side]
+                if b >= 0:
+                    first = last = 0.0
+                    for k in range(6):
+                        first += rows[j, side, k] * v_start[b, k]
+                        last += rows[j, side, k] * v_end[b, k]
+                    u[j] += last
+                    energy[LOST] -= 0.5 * r[j] * (first + last)
+                    if row[b] < 0:
+                        energy[DRIVEN] -= 0.5 * r[j] * (first + last)
+
+
+@jit
+def kinetic(m, J, v):
+    """Kinetic energy of a body [J].   J (3, 3), v (6,)."""
+    P0, P1, P2 = times(J, v[3], v[4], v[5])
+    return 0.5 * (
+        m * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) + (v[3] * P0 + v[4] * P1 + v[5] * P2)
+    )

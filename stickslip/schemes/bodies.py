@@ -1,0 +1,198 @@
+"""Moreau-Jean for worlds of bodies, semi-explicit: contacts, rows and forces at the middle of the step.
+
+    q_m = q_k ⊕ (1-θ) h v_k                                       contacts, H and F are taken here
+    M v_free = M v* + h F                                         v*: v_k after free rotation alone
+    M v_{k+1} = M v_free + H r                                    over contacts with forecast gaps <= 0
+    K* ∋ û_{k+1} + e min(u*_N, 0) e_N ⟂ r ∈ K                     De Saxcé's form of Coulomb's law
+    q_{k+1} = q_k ⊕ h ((1-θ) v_k + θ v_{k+1})
+
+⊕ adds to positions and turns orientations by Cayley's map (`kernels/bodies/rotation.py`). With θ = 1/2 it is
+Moreau's midpoint form (Moreau 1999, Numerical aspects of the sweeping process, 5.2).
+Because M is constant, the kinetic energy changes by h F + H r times (v* + v_{k+1}) / 2 exactly: with θ = 1/2
+and constant forces the balance of energy is rounding; springs leave O(h³) per step, other θ O(h²).
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from stickslip.detection.contacts import ContactSet
+from stickslip.kernels.bodies import motion
+from stickslip.mechanics.world import World
+from stickslip.options import Options, option
+from stickslip.problem.checks import frozen
+from stickslip.problem.solution import Solution
+from stickslip.schemes.body_blocks import Blocks, contact_blocks
+from stickslip.schemes.body_correction import corrected
+from stickslip.schemes.body_step import BodyStep, EnergyTerms
+from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.step import Memory, Solver, frozen_state
+from stickslip.state import Array, ModelError, State
+
+
+class Finder(Protocol):
+    """Where shapes touch: a `Detector` of the same world."""
+
+    def find(self, q: Array, margin: float) -> ContactSet:
+        """All contacts at q, shape (7 n,), whose gap is at most `margin` [m]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoreauJeanBodies(Options):
+    """Moreau-Jean time-stepping for worlds of bodies."""
+
+    theta: float = option(
+        0.5, "weight of the end of the step; 0.5 keeps energy where nothing takes it", low=0.5, high=1.0
+    )
+    impact: str = option(
+        "newton", "law of restitution: on velocities, or on impulses in two phases",
+        choices=("newton", "poisson"),
+    )  # fmt: skip
+    correction: bool = option(
+        True, "move bodies apart that overlap after a step, never giving energy that contacts did not take"
+    )
+    sweeps: int = option(
+        50, "most sweeps of a correction; what it leaves is reported, and left to the next steps", low=1
+    )
+
+    def begin(self, world: World, state: State, h: float) -> Memory:
+        """The memory before the first step; a ModelError where the world cannot be carried from `state`."""
+        world.check_state(state)
+        Bodies.of(world)
+        return {
+            "id": np.zeros(0),
+            "point": np.zeros((0, 3)),
+            "r": np.zeros((0, 6)),
+            "joint_r": np.zeros(0),
+            "reserve": np.zeros(1),
+        }
+
+    def step(
+        self, world: World, state: State, memory: Memory, h: float, solver: Solver, detector: Finder
+    ) -> BodyStep:
+        """The step of length h that begins at `state`."""
+        start = Start.of(self.theta, world, state, h)
+        found = detector.find(start.q_m.reshape(-1), start.margin)
+        blocks = contact_blocks(
+            found, start.bodies, start.q_m, start.v_start, start.v_free, self.theta * h,
+            self.impact == "newton", memory,
+        )  # fmt: skip
+        r, solves = self._impulses(start, blocks, solver)
+        return self._arrive(start, blocks, r, solves, memory)
+
+    def _impulses(self, start: "Start", blocks: Blocks, solver: Solver) -> tuple[Array, tuple[Solution, ...]]:
+        """r of all blocks [N s, N m s], shape (p,), and the problems it comes from."""
+        if not blocks.K.size:
+            return np.zeros(0), ()
+        problem = blocks.problem(start.bodies, start.f.reshape(-1))
+        solution = solver.solve(problem, guess=blocks.guess if blocks.guess.any() else None)
+        return solution.r, (solution,)
+
+    def _arrive(
+        self, start: "Start", blocks: Blocks, r: Array, solves: tuple[Solution, ...], memory: Memory
+    ) -> BodyStep:
+        """The end of the step, from the impulses over it."""
+        world, bodies, state, h = start.world, start.bodies, start.state, start.h
+        v, q, u = start.v_free.copy(), np.empty((bodies.count, 7)), np.empty(blocks.K.size)
+        energy = np.empty(motion.ENERGIES)
+        motion.arrive(
+            bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, start.q, start.v,
+            start.v_start, start.F, h, self.theta, blocks.sides, blocks.K.offset, blocks.rows, r, v, q, u,
+            energy,
+        )  # fmt: skip
+        t, reason, reserve = state.t + h, "", float(memory["reserve"][0])
+        if not np.isfinite(energy).all():
+            reason = f"at t = {state.t:.9g} s the solver's impulses are not finite"
+        reserve += float(energy[motion.LOST])
+        sweeps = self.sweeps if self.correction and not reason else 0
+        springs = world.forces.potential(t, q.reshape(-1)) if len(world.forces) else 0.0
+        done = corrected(world, bodies, blocks, t, q, springs, u, self.theta * h, max(reserve, 0.0), sweeps)
+        terms = _terms(world, state, energy, springs, done.lifted)
+        impulses = frozen(blocks.by_contact(r))
+        joint_r = frozen(r[blocks.joint_rows :].copy())
+        after = {
+            "id": blocks.contacts.id.astype(float),
+            "point": np.zeros((blocks.count, 3)),
+            "r": impulses,
+            "joint_r": joint_r,
+            "reserve": np.array([max(reserve - done.lifted, 0.0)]),
+        }
+        end = frozen_state(t, done.q.reshape(-1), v.reshape(-1), state.z)
+        return BodyStep(
+            end, h, blocks.contacts, impulses, frozen(blocks.by_contact(u)), joint_r, solves, terms,
+            done.penetration, done.opening, done.size, after, reason,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Start:
+    """What is known before anything touches."""
+
+    world: World
+    bodies: Bodies
+    state: State
+    h: float
+    """Length of the step [s]."""
+    q: Array
+    """At the start [m, -], shape (n, 7)."""
+    v: Array
+    """At the start [m/s, rad/s], shape (n, 6)."""
+    q_m: Array
+    """Where contacts are looked for [m, -], shape (n, 7)."""
+    F: Array
+    """Forces beside gravity by kind [N, N m], shape (3, n, 6); (3, 0, 6) where there are none."""
+    v_start: Array
+    """Velocities after free rotation alone [m/s, rad/s], shape (n, 6)."""
+    v_free: Array
+    """Velocities at the end if nothing touched [m/s, rad/s], shape (n, 6)."""
+    f: Array
+    """Momenta of the dynamic bodies with them [N s, N m s], shape (nd, 6)."""
+    margin: float
+    """No contact with a larger gap can close by the end of the step [m]."""
+
+    @classmethod
+    def of(cls, theta: float, world: World, state: State, h: float) -> "Start":
+        """The start of a step of length h from `state`."""
+        bodies = Bodies.of(world)
+        n = bodies.count
+        q, v = frozen(state.q.reshape(n, 7).view()), frozen(state.v.reshape(n, 6).view())
+        q_m, v_start, v_free = np.empty((n, 7)), np.empty((n, 6)), v.copy()
+        motion.move_along(q, v, (1.0 - theta) * h, q_m)
+        F = bodies.no_forces
+        if len(world.forces):
+            F = np.zeros((3, n, 6))
+            world.forces.add(state.t + (1.0 - theta) * h, q_m.reshape(-1), state.v, F)
+        f, told = np.empty((bodies.dynamic.size, 6)), np.empty(motion.TOLD)
+        motion.move_freely(
+            bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, bodies.radius, q_m, v, F, h,
+            v_start, v_free, f, told,
+        )  # fmt: skip
+        if told[motion.BAD] >= 0.0:
+            raise _not_finite(world, state, F, int(told[motion.BAD]))
+        margin = theta * h * float(told[motion.FASTEST] + told[motion.SECOND]) + bodies.touch
+        return cls(world, bodies, state, h, q, v, q_m, F, v_start, v_free, f, margin)
+
+
+def _not_finite(world: World, state: State, F: Array, i: int) -> ModelError:
+    """Which number of body i is not one."""
+    name = f"body {world.names[i]!r} at t = {state.t:.9g} s"
+    if not np.isfinite(state.q[7 * i : 7 * i + 7]).all():
+        return ModelError(f"{name}: q is {state.q[7 * i : 7 * i + 7]}, which is not finite")
+    if not np.isfinite(state.v[6 * i : 6 * i + 6]).all():
+        return ModelError(f"{name}: v is {state.v[6 * i : 6 * i + 6]}, which is not finite")
+    if F.shape[1] and not np.isfinite(F[:, i]).all():
+        return ModelError(f"{name}: the force on it is {F[:, i].sum(axis=0)}, which is not finite")
+    return ModelError(f"{name}: its velocity outgrows all numbers; take a smaller step")
+
+
+def _terms(world: World, before: State, energy: Array, springs: float, lifted: float) -> EnergyTerms:
+    """The account of energy of a step; `springs` is their potential at its end, before the correction [J]."""
+    kinetic = float(energy[motion.KINETIC])
+    potential = float(energy[motion.WEIGHT]) + springs + lifted
+    change = kinetic - float(energy[motion.KINETIC_BEFORE]) + potential - float(energy[motion.WEIGHT_BEFORE])
+    if len(world.forces):
+        change -= world.forces.potential(before.t, before.q)
+    dissipated = float(energy[motion.LOST] + energy[motion.DAMPED])
+    work = float(energy[motion.DRIVEN] + energy[motion.WORKED])
+    return EnergyTerms(kinetic, potential, dissipated, work, lifted, change + dissipated - work - lifted)

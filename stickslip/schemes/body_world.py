@@ -1,0 +1,57 @@
+"""What the steps of a world need not ask it again."""
+
+import numpy as np
+
+from stickslip.mechanics.world import World
+from stickslip.problem.checks import frozen
+from stickslip.problem.mass import MassMatrix
+from stickslip.state import Array
+
+TOUCH = 1e-3
+"""Contacts closer than this share of the smallest shape are always looked at."""
+
+
+class Bodies:
+    """The bodies of a world as kernels take them."""
+
+    def __init__(self, world: World):
+        self.count = len(world.names)
+        """Number n of bodies."""
+        self.row = frozen(np.array(world.row, np.int64))
+        """As the world's [-], shape (n,)."""
+        self.dynamic = np.flatnonzero(self.row >= 0)
+        """Numbers of the dynamic bodies [-], shape (nd,)."""
+        self.mass: Array = frozen(np.array(world.mass, float))
+        """[kg], shape (n,)."""
+        self.J: Array = frozen(np.array(world.inertia, float))
+        """[kg m²], shape (n, 3, 3)."""
+        inverse = np.zeros_like(self.J)
+        inverse[self.dynamic] = np.linalg.inv(self.J[self.dynamic])
+        self.J_inverse: Array = frozen(0.5 * (inverse + inverse.transpose(0, 2, 1)))
+        """0 where a body is not dynamic [1/(kg m²)], shape (n, 3, 3)."""
+        self.gravity: Array = frozen(np.array(world.gravity, float))
+        """[m/s²], shape (3,)."""
+        self.M = MassMatrix(frozen(np.array(world.M, float)))
+        """Of the dynamic bodies; its factors are made once."""
+        own = np.array([shape.radius for shape in world.shapes.shape], float)
+        reach = np.linalg.norm(world.shapes.position, axis=1) + own
+        radius = np.zeros(self.count)
+        np.maximum.at(radius, world.shapes.body, reach)
+        self.radius: Array = frozen(radius)
+        """Of balls about the centres of mass that hold the bodies [m], shape (n,); inf for planes."""
+        finite = own[np.isfinite(own) & (own > 0.0)]
+        self.size = float(finite.min(initial=np.inf)) if finite.size else 1.0
+        """Radius of the smallest shape [m]."""
+        self.touch = TOUCH * self.size
+        """Least margin of detection [m]."""
+        self.no_forces: Array = np.zeros((3, 0, 6))
+        """F of a world without forces beside gravity."""
+
+    @classmethod
+    def of(cls, world: World) -> "Bodies":
+        """Those of `world`, made on first use and kept with it."""
+        found: Bodies | None = world.__dict__.get("_bodies")
+        if found is None:
+            found = cls(world)
+            world.__dict__["_bodies"] = found
+        return found

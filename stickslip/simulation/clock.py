@@ -1,0 +1,73 @@
+"""How far a run goes, in which steps, and what it does about a bad one: the same for systems and worlds."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Integral, Real
+
+from stickslip.state import ModelError
+
+Progress = Callable[[float, float], None]
+"""Called with the time reached and the end [s], after every step or after several made together."""
+
+ON_FAILURE = ("raise", "accept", "halve")
+"""What may be done about a step that misses its tolerance."""
+SAME = 1e-6
+"""An end so close to a whole number of steps, in steps, is that number of steps."""
+MOST_STEPS = 2.0**52
+"""With more steps than this a step is lost in the rounding of time."""
+MOST_HALVINGS = 8
+"""A step is cut into at most 2 to this many."""
+OFF_CLOCK = -1
+"""Index of a record that is not on the clock: the end of a shortened step."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Times are origin + index h, so that they do not depend on how often a run was interrupted."""
+
+    origin: float
+    """Where counting began [s]."""
+    h: float
+    """Length of a step [s]."""
+    index: int = 0
+    """Steps since the origin."""
+
+    def at(self, index: int) -> float:
+        """Time after so many steps since the origin [s]."""
+        return self.origin + index * self.h
+
+
+def ends(clock: Clock, t: float, until: float) -> tuple[int, float]:
+    """Index of the end of the last full step, and the length of a shortened one after it [s]."""
+    if not isinstance(until, Real) or isinstance(until, bool) or not math.isfinite(until) or until <= t:
+        raise ModelError(f"until is {until!r}; the end must be a time after the start, t = {t:g} s")
+    steps = (until - clock.origin) / clock.h
+    if not steps < MOST_STEPS or t + clock.h == t:
+        raise ModelError(f"h is {clock.h:g}; steps that short do not move time between {t:g} and {until:g} s")
+    last = round(steps)
+    if abs(steps - last) <= SAME * max(1.0, steps * 1e-6):
+        return last, 0.0
+    last = math.floor(steps)
+    return last, until - clock.at(last)
+
+
+def every(record: int) -> int:
+    """Every how many steps to record, checked."""
+    if not isinstance(record, Integral) or isinstance(record, bool) or record < 1:
+        raise ModelError(f"record is {record!r}; every how many steps is a whole number from 1")
+    return min(int(record), int(MOST_STEPS))
+
+
+def on_failure_choice(on_failure: str) -> str:
+    """What to do about a step that misses its tolerance, checked."""
+    if on_failure not in ON_FAILURE:
+        raise ModelError(f"on_failure is {on_failure!r}; known: {', '.join(ON_FAILURE)}")
+    return on_failure
+
+
+def length(name: str, h: float) -> float:
+    """The length of a step, checked [s]."""
+    if not isinstance(h, Real) or isinstance(h, bool) or not math.isfinite(h) or h <= 0.0:
+        raise ModelError(f"{name} is {h!r}; a step must be positive and finite")
+    return float(h)

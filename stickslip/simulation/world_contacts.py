@@ -1,0 +1,177 @@
+"""Contacts of a run: all of them in one set of columns, and the tidy table of forces per body."""
+
+import csv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from stickslip.problem.states import friction_states
+from stickslip.state import Array, IntArray
+
+FAMILIES: dict[tuple[bool, bool], tuple[tuple[int, ...], tuple[int, ...]]] = {
+    (False, False): ((0, 1, 2), (2,)),
+    (True, False): ((0, 1, 2, 3, 4), (2, 2)),
+    (False, True): ((0, 1, 2, 5), (2, 1)),
+    (True, True): ((0, 1, 2, 3, 4, 5), (2, 2, 1)),
+}
+"""Components of r and groups of the friction cone, by whether there is rolling and torsional friction."""
+SHOWN = 12
+"""Rows of a table that are printed."""
+HEADINGS = (
+    "t [s]", "body", "other", "id",
+    *(f"{what}_{axis} [{unit}]" for what, unit in (("point", "m"), ("normal", "-")) for axis in "xyz"),
+    *(f"{what}_{axis} [{unit}]" for what, unit in (("force", "N"), ("moment", "N m")) for axis in "xyz"),
+    "normal force [N]", "friction force [N]", "gap [m]", "state",
+)  # fmt: skip
+"""Of the columns of a table, as files have them."""
+
+
+@dataclass(frozen=True, eq=False)
+class WorldContacts:
+    """The contacts of all records, one after another: those of record k are rows offset[k] to offset[k + 1].
+
+    They are those that entered the problem of the last step of the record, where they were then; the start
+    has none.
+    """
+
+    offset: IntArray
+    """Where the contacts of each record begin [-], shape (n + 1,)."""
+    id: IntArray
+    """Of each contact, kept while it lasts [-], shape (nc,)."""
+    body: IntArray
+    """First and second body [-], shape (nc, 2)."""
+    point: Array
+    """Midway between the two surfaces, inertial frame [m], shape (nc, 3)."""
+    frame: Array
+    """Rows n, t1, t2; n from the second body to the first; inertial frame [-], shape (nc, 3, 3)."""
+    gap: Array
+    """Signed distance of the surfaces along n [m], shape (nc,)."""
+    law: Array
+    """mu, mu_roll, mu_spin, e [-, m, m, -], shape (nc, 4)."""
+    r: Array
+    """Impulses of the last step: N, T1, T2 [N s], rolling about t1, t2, torsion about n [N m s], shape
+    (nc, 6)."""
+    u: Array
+    """Relative velocities at its end, in the same order [m/s, rad/s], shape (nc, 6)."""
+
+    def __len__(self) -> int:
+        return self.id.size
+
+    def at(self, k: int) -> slice:
+        """The rows of record k."""
+        n = self.offset.size - 1
+        if not -n <= k < n:
+            raise IndexError(f"record {k} of a trajectory of {n} records")
+        return slice(int(self.offset[k % n]), int(self.offset[k % n + 1]))
+
+    @property
+    def record(self) -> IntArray:
+        """Number of the record of each contact [-], shape (nc,)."""
+        return np.repeat(np.arange(self.offset.size - 1), np.diff(self.offset))
+
+    def force(self, h: Array) -> tuple[Array, Array]:
+        """Force [N] and moment about the point [N m] on the first body, inertial frame, shape (nc, 3) each;
+        `h` are the lengths of the last steps of the records [s], shape (n,)."""
+        per_second = self.r / np.where(h > 0.0, h, 1.0)[self.record][:, None]
+        torsion_first = per_second[:, [5, 3, 4]]  # about n, t1, t2, as the rows of the frame are
+        return (
+            np.einsum("ki,kij->kj", per_second[:, :3], self.frame),
+            np.einsum("ki,kij->kj", torsion_first, self.frame),
+        )
+
+    def states(self, lightest: Array, tolerance: float) -> np.ndarray:
+        """What each contact does, by name, shape (nc,); `lightest` is the mass of its lighter body [kg].
+
+        Zero is what is below ten times the tolerance, relative to the largest impulse, and for velocities to
+        the largest of them and of impulse over mass: at rest only that is not rounding.
+        """
+        with np.errstate(all="ignore"):  # a run that blew up has states all the same
+            cut_r = 10.0 * tolerance * _largest(self.r)
+            given = np.where(np.isfinite(lightest), self.r[:, 0] / lightest, 0.0)
+            cut_u = 10.0 * tolerance * max(_largest(self.u), _largest(given))
+        names = np.full(len(self), "", object)
+        for kind, (components, groups) in FAMILIES.items():
+            rows = np.flatnonzero(((self.law[:, 1] > 0.0) == kind[0]) & ((self.law[:, 2] > 0.0) == kind[1]))
+            mu = self.law[rows][:, [0, *([1] if kind[0] else []), *([2] if kind[1] else [])]]
+            r, u = self.r[rows][:, components], self.u[rows][:, components]
+            found, _ = friction_states(r, u, groups, mu, cut_r, cut_u)
+            names[rows] = found
+        return names
+
+
+@dataclass(frozen=True, eq=False)
+class ContactTable:
+    """Contact forces per body, a row for each body of each contact of each record; prints its first rows."""
+
+    t: Array
+    """Time of the record [s], shape (m,)."""
+    body: np.ndarray
+    """Name of the body on which the force acts [-], shape (m,), text."""
+    other: np.ndarray
+    """Name of the body that exerts it [-], shape (m,), text."""
+    id: IntArray
+    """Of the contact, kept while it lasts [-], shape (m,)."""
+    point: Array
+    """Where it acts, inertial frame [m], shape (m, 3)."""
+    normal: Array
+    """From `other` to `body`, inertial frame [-], shape (m, 3)."""
+    force: Array
+    """On `body`, inertial frame, mean over the step that ended there [N], shape (m, 3)."""
+    moment: Array
+    """On `body` about the point, of rolling and torsional friction, inertial frame [N m], shape (m, 3)."""
+    normal_force: Array
+    """Along `normal` [N], shape (m,)."""
+    friction_force: Array
+    """Across it, its size [N], shape (m,)."""
+    gap: Array
+    """Signed distance of the surfaces when the step's problem was made [m], shape (m,)."""
+    state: np.ndarray
+    """separating, sticking, slipping, rolling, ... [-], shape (m,), text."""
+
+    def __len__(self) -> int:
+        return self.t.size
+
+    def rows(self) -> Iterator[tuple[float | int | str, ...]]:
+        """The rows, as plain values in the order of `HEADINGS`: t, body, other, id, point (3), normal (3),
+        force (3), moment (3), normal force, friction force, gap, state."""
+        for start in range(0, len(self), 4096):
+            part = slice(start, start + 4096)
+            numbers = np.concatenate(
+                [
+                    self.point[part], self.normal[part], self.force[part], self.moment[part],
+                    self.normal_force[part, None], self.friction_force[part, None], self.gap[part, None],
+                ],
+                axis=1,
+            ).tolist()  # fmt: skip
+            for t, body, other, number, row, state in zip(
+                self.t[part].tolist(), self.body[part], self.other[part], self.id[part].tolist(), numbers,
+                self.state[part], strict=True,
+            ):  # fmt: skip
+                yield (t, body, other, number, *row, state)
+
+    def write_csv(self, path: str | PathLike[str]) -> None:
+        """Write the table as comma-separated values, with a line of headings and every digit."""
+        with Path(path).open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow(HEADINGS)
+            writer.writerows(self.rows())
+
+    def __str__(self) -> str:
+        headings = ("t [s]", "body", "other", "force on body [N]", "normal [N]", "friction [N]", "gap [m]",
+                    "state")  # fmt: skip
+        lines = [headings]
+        for k in range(min(len(self), SHOWN)):
+            push = " ".join(f"{x:.4g}" for x in self.force[k])
+            numbers = (f"{self.normal_force[k]:.4g}", f"{self.friction_force[k]:.4g}", f"{self.gap[k]:.2g}")
+            lines.append((f"{self.t[k]:.6g}", self.body[k], self.other[k], push, *numbers, self.state[k]))
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        text = ["  ".join(f"{x:<{w}}" for x, w in zip(line, widths, strict=True)).rstrip() for line in lines]
+        more = len(self) - SHOWN
+        return "\n".join([f"contact forces, {len(self)} rows", *text, *([f"... {more} more"] * (more > 0))])
+
+
+def _largest(x: Array) -> float:
+    return float(np.max(np.abs(x), initial=0.0, where=np.isfinite(x)))

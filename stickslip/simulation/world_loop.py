@@ -1,0 +1,212 @@
+"""`simulate` for worlds: step after step until the end, recorded."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.detection.detector import Detector
+from stickslip.mechanics.world import BodyKind, World
+from stickslip.schemes import registry
+from stickslip.schemes.body_step import BodyScheme, BodyStep
+from stickslip.schemes.step import Memory, Solver
+from stickslip.simulation.clock import (
+    MOST_HALVINGS,
+    OFF_CLOCK,
+    Clock,
+    Progress,
+    ends,
+    every,
+    length,
+    on_failure_choice,
+)
+from stickslip.simulation.failure import SimulationFailure
+from stickslip.simulation.world_checkpoint import EnergySums, WorldCheckpoint
+from stickslip.simulation.world_model import WorldModel
+from stickslip.simulation.world_recorder import WorldRecorder
+from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.state import ModelError, State
+
+UNIT = 1e-6
+"""Quaternions of a state that a run starts from are of unit length to this."""
+
+
+def simulate_world(
+    world: World, *, until: float, h: float | None = None, scheme: str | BodyScheme | None = None,
+    solver: Solver, solver_name: str = "", tolerance: float = 1e-8, record: int = 1,
+    on_failure: str = "raise", start: WorldCheckpoint | State | None = None,
+    progress: Progress | None = None,
+) -> WorldTrajectory:  # fmt: skip
+    """Carry `world` to time `until` [s] in steps of `h` [s]; see `stickslip.simulate`, which knows solvers by
+    name."""
+    if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
+        raise ModelError(f"solver is {solver!r}; expected a name, such as 'auto', or a solver")
+    if progress is not None and not callable(progress):
+        raise ModelError(f"progress is {progress!r}; expected a function of the time reached and the end")
+    model = WorldModel.of(world)
+    begun = _begun(world, model, h, scheme, start)
+    last, rest = ends(begun.clock, begun.state.t, until)
+    run = _Run(
+        world, begun.scheme, solver, Detector(world), on_failure_choice(on_failure),
+        WorldRecorder(world, begun.state, begun.memory, begun.clock.index, begun.sums),
+        begun.state, begun.memory,
+    )  # fmt: skip
+    name, options = registry.described(begun.scheme)
+
+    def so_far() -> WorldTrajectory:
+        recorder, clock = run.recorder, Clock(begun.clock.origin, begun.clock.h, run.recorder.index)
+        return WorldTrajectory(
+            model=model, **recorder.arrays(), memory=recorder.memory, scheme=name, scheme_options=options,
+            solver=solver_name or type(solver).__name__, tolerance=tolerance, clock=clock,
+            steps=recorder.steps, missed=recorder.missed,
+        )  # fmt: skip
+
+    try:
+        run.to(begun.clock, until, last, rest, every(record), progress)
+    except _Missed as missed:
+        raise SimulationFailure(missed.t, missed.step, so_far(), missed.more) from None
+    except ModelError as error:
+        error.trajectory = so_far()  # type: ignore[attr-defined]
+        raise
+    return so_far()
+
+
+class _Missed(Exception):  # noqa: N818
+    """A step that missed its tolerance and must not be accepted."""
+
+    def __init__(self, t: float, step: BodyStep, more: str = ""):
+        self.t, self.step, self.more = t, step, more
+
+
+@dataclass(slots=True)
+class _Run:
+    """A run: what makes its steps, and where it is."""
+
+    world: World
+    scheme: BodyScheme
+    solver: Solver
+    detector: Detector
+    on_failure: str
+    recorder: WorldRecorder
+    state: State
+    memory: Memory
+
+    def to(
+        self, clock: Clock, until: float, last: int, rest: float, record: int, progress: Progress | None
+    ) -> None:
+        """Full steps up to number `last` of the clock, and a shortened one of length `rest` [s] if any."""
+        for index in range(clock.index + 1, last + 1):
+            closes = index % record == 0 or (index == last and not rest)
+            self._advance(clock.h, clock.at(index), index, closes)
+            if progress is not None:
+                progress(self.state.t, until)
+        if rest:
+            self._advance(rest, until, OFF_CLOCK, True)
+            if progress is not None:
+                progress(until, until)
+
+    def _advance(self, h: float, t: float, index: int, closes: bool) -> None:
+        """One step of the clock, which ends at t: a step as it is, or what `on_failure` makes of it."""
+        step = self._step(self.state, self.memory, h)
+        steps = (step,) if step.ok else self._after_miss(step)
+        for k, one in enumerate(steps, 1):
+            final = k == len(steps)
+            # Time is the clock's, not a sum of steps.
+            end = State(t if final else one.state.t, one.state.q, one.state.v)
+            if not (np.isfinite(end.q).all() and np.isfinite(end.v).all()):
+                raise ModelError(_not_finite(self.world, end))
+            self.recorder.add(one, end, index, closes and final)
+            self.state, self.memory = end, one.memory
+
+    def _step(self, state: State, memory: Memory, h: float) -> BodyStep:
+        return self.scheme.step(self.world, state, memory, h, self.solver, self.detector)
+
+    def _after_miss(self, step: BodyStep) -> tuple[BodyStep, ...]:
+        """The steps to take in place of one that missed its tolerance: itself, or 2, 4, ... shorter ones."""
+        if self.on_failure == "accept":
+            self.recorder.missed += 1
+            return (step,)
+        if self.on_failure == "raise":
+            raise _Missed(self.state.t, step)
+        for halvings in range(1, MOST_HALVINGS + 1):
+            h, state, memory, steps = step.h / 2**halvings, self.state, self.memory, []
+            for _ in range(2**halvings):
+                one = self._step(state, memory, h)
+                if not one.ok:
+                    break
+                steps.append(one)
+                state, memory = one.state, one.memory
+            else:
+                return tuple(steps)
+        raise _Missed(self.state.t, step, f", and so did one of {2**MOST_HALVINGS} shorter ones")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Begun:
+    """Where a run begins, and with what."""
+
+    scheme: BodyScheme
+    state: State
+    memory: Memory
+    clock: Clock
+    sums: EnergySums
+
+
+def _begun(
+    world: World, model: WorldModel, h: float | None, scheme: str | BodyScheme | None,
+    start: WorldCheckpoint | State | None,
+) -> _Begun:  # fmt: skip
+    """The scheme, and the state, memory and clock that it begins with."""
+    if start is None or isinstance(start, State):
+        if h is None:
+            raise ModelError("h is missing: simulate(world, until=..., h=...)")
+        h, found = length("h", h), registry.chosen_for_bodies(scheme)
+        state = world.start if start is None else _checked(world, start)
+        return _Begun(found, state, found.begin(world, state, h), Clock(state.t, h), EnergySums())
+    if not isinstance(start, WorldCheckpoint):
+        raise ModelError(
+            f"start is {type(start).__name__}; expected a checkpoint of a world, such as"
+            " trajectory.checkpoint(), or a State to begin with"
+        )
+    start.model.check_same(model)
+    world.check_state(start.state)
+    found = (
+        registry.remade_for_bodies(start.scheme, start.scheme_options)
+        if scheme is None
+        else registry.chosen_for_bodies(scheme)
+    )
+    step = start.clock.h if h is None else length("h", h)
+    same = registry.described(found) == (start.scheme, start.scheme_options)
+    if same and step == start.clock.h:
+        return _Begun(found, start.state, start.memory, start.clock, start.sums)
+    # Another scheme or step has no use for the memory, and counts from here.
+    memory = found.begin(world, start.state, step)
+    return _Begun(found, start.state, memory, Clock(start.state.t, step), start.sums)
+
+
+def _checked(world: World, state: State) -> State:
+    """A state that the user gives, as a copy that cannot be written to."""
+    q, v = np.array(state.q, float), np.array(state.v, float)
+    found = State(float(state.t), q, v)
+    world.check_state(found)
+    if not (np.isfinite(found.t) and np.isfinite(q).all() and np.isfinite(v).all()):
+        raise ModelError(_not_finite(world, found))
+    lengths = np.linalg.norm(q.reshape(-1, 7)[:, 3:], axis=1)
+    for k in np.flatnonzero(np.abs(lengths - 1.0) > UNIT).tolist():
+        raise ModelError(
+            f"body {world.names[k]!r}: its quaternion in start has length {lengths[k]:.9g}, not 1"
+        )
+    moving = v.reshape(-1, 6).any(axis=1)
+    for k in np.flatnonzero(moving & (world.kind == BodyKind.FIXED)).tolist():
+        raise ModelError(f"body {world.names[k]!r}: it is fixed, and moves in start")
+    q.flags.writeable = v.flags.writeable = False
+    return found
+
+
+def _not_finite(world: World, state: State) -> str:
+    """Which body is lost, in a sentence."""
+    parts: tuple[tuple[str, Any], ...] = (("q", state.q.reshape(-1, 7)), ("v", state.v.reshape(-1, 6)))
+    for key, rows in parts:
+        for k in np.flatnonzero(~np.isfinite(rows).all(axis=1)).tolist():
+            return f"body {world.names[k]!r}: at t = {state.t:.9g} s, {key} is not finite: {rows[k]}"
+    return f"t is {state.t}, not finite"

@@ -1,0 +1,155 @@
+"""What a world was, in so far as a trajectory must know it to be read and drawn without it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stickslip.mechanics.shapes import Shape
+from stickslip.mechanics.world import World
+from stickslip.state import Array, IntArray, ModelError
+
+KNOWN: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "Sphere": ("sphere", ("radius",), ""),
+    "Plane": ("plane", (), ""),
+    "Cuboid": ("cuboid", ("size",), ""),
+    "Capsule": ("capsule", ("radius", "length"), ""),
+    "Cylinder": ("cylinder", ("radius", "length"), ""),
+    "Ellipsoid": ("ellipsoid", ("radii",), ""),
+    "ConvexHull": ("convex-hull", (), "vertices"),
+    "HeightField": ("height-field", ("size",), "heights"),
+}
+"""Classes of shapes: the kind as records have it, the fields with its lengths and the one with its points."""
+
+
+def _no_points() -> Array:
+    return np.zeros((0, 3))
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeRecord:
+    """One shape as numbers, in its own frame: all that a viewer needs to draw it.
+
+    `numbers` are: sphere (radius), plane (), cuboid (three edges), capsule and cylinder (radius, length),
+    ellipsoid (three radii), convex-hull (), height-field (its extents along x and y).
+    """
+
+    kind: str
+    """sphere, plane, cuboid, capsule, cylinder, ellipsoid, convex-hull or height-field."""
+    numbers: tuple[float, ...] = ()
+    """Its lengths [m]."""
+    points: Array = field(default_factory=_no_points)
+    """Points of a hull [m], shape (k, 3), or heights of a field at its grid points [m], shape (nx, ny)."""
+
+    @classmethod
+    def of(cls, shape: Shape) -> "ShapeRecord":
+        """The record of a shape; of one of the user's own only the name of its class."""
+        name = type(shape).__name__
+        kind, lengths, table = KNOWN.get(name, (name.lower(), (), ""))
+        parts = [np.atleast_1d(np.asarray(getattr(shape, key), float)) for key in lengths]
+        numbers = tuple(np.concatenate(parts).tolist()) if parts else ()
+        return cls(kind, numbers, np.array(getattr(shape, table), float) if table else _no_points())
+
+    def same(self, other: "ShapeRecord") -> bool:
+        """Whether another has the same kind and numbers."""
+        both = (self.kind, self.numbers) == (other.kind, other.numbers)
+        return both and np.array_equal(self.points, other.points)
+
+
+@dataclass(frozen=True, eq=False)
+class WorldModel:
+    """Bodies and shapes of a world as plain data."""
+
+    names: tuple[str, ...]
+    """Of the bodies."""
+    kind: IntArray
+    """`BodyKind` of each [-], shape (nb,)."""
+    mass: Array
+    """Of each body; 0 where it is not dynamic [kg], shape (nb,)."""
+    inertia: Array
+    """About the centre of mass, in the frame of the body [kg m²], shape (nb, 3, 3)."""
+    origin: Array
+    """Of the frame in which the user gave the shapes, in the frame of the body [m], shape (nb, 3)."""
+    shapes: tuple[ShapeRecord, ...]
+    """What each shape is; a compound has one per part."""
+    shape_body: IntArray
+    """Whose each shape is [-], shape (ns,)."""
+    shape_position: Array
+    """Of its origin in the frame of the body [m], shape (ns, 3)."""
+    shape_quaternion: Array
+    """Its orientation in the frame of the body, scalar first [-], shape (ns, 4)."""
+    gravity: Array
+    """[m/s²], shape (3,)."""
+    joints: tuple[str, ...]
+    """Names of the joints."""
+    joint_kind: IntArray
+    """`JointKind` of each [-], shape (nj,)."""
+    joint_body: IntArray
+    """First and second body of each; -1 is the inertial frame [-], shape (nj, 2)."""
+    joint_point: Array
+    """Its point in the frame of either body [m], shape (nj, 2, 3)."""
+
+    @classmethod
+    def of(cls, world: World) -> "WorldModel":
+        """What a trajectory keeps of a world."""
+        shapes, joints = world.shapes, world.joints
+        records: dict[int, ShapeRecord] = {}  # bodies may share a shape: one record for all
+        for shape in shapes.shape:
+            if id(shape) not in records:
+                records[id(shape)] = ShapeRecord.of(shape)
+        return cls(
+            world.names, world.kind, world.mass, world.inertia, world.origin,
+            tuple(records[id(shape)] for shape in shapes.shape), shapes.body, shapes.position,
+            shapes.quaternion, world.gravity, joints.names, joints.kind, joints.body, joints.point,
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def body(self, name: str) -> int:
+        """Number of the body of that name; an unknown one is a KeyError that lists some of the known."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            known = ", ".join(self.names[:12]) + (", ..." if len(self.names) > 12 else "")
+            raise KeyError(f"no body {name!r}; known: {known or 'none'}") from None
+
+    def check_same(self, other: "WorldModel") -> None:
+        """Refuse, naming the first difference, to carry `other` on from a state of this one."""
+        start = "the start is of another world: "
+        for what, ours, theirs in (
+            ("bodies", self.names, other.names),
+            ("joints", self.joints, other.joints),
+        ):
+            if ours != theirs:
+                k = next((i for i, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), None)
+                if k is None:
+                    raise ModelError(f"{start}it has {len(ours)} {what}; here there are {len(theirs)}")
+                raise ModelError(f"{start}number {k} of its {what} is {ours[k]!r}; here it is {theirs[k]!r}")
+        for what, key in (("kind", "kind"), ("mass", "mass"), ("inertia", "inertia"), ("centre", "origin")):
+            self._check_rows(other, key, what, range(len(self)))
+        if len(self.shapes) != len(other.shapes):
+            raise ModelError(f"{start}it has {len(self.shapes)} shapes; here there are {len(other.shapes)}")
+        self._check_rows(other, "shape_body", "number of shapes", self.shape_body)
+        for k, (ours_, theirs_) in enumerate(zip(self.shapes, other.shapes, strict=True)):
+            if not ours_.same(theirs_):
+                raise ModelError(f"{start}body {self.names[self.shape_body[k]]!r} has another shape there")
+        for key in ("shape_position", "shape_quaternion"):
+            self._check_rows(other, key, "place of a shape", self.shape_body)
+        for key in ("joint_kind", "joint_body", "joint_point"):
+            ours_j, theirs_j = getattr(self, key), getattr(other, key)
+            if not np.array_equal(ours_j, theirs_j):
+                raise ModelError(f"{start}its joints differ in {key.replace('_', ' ')}")
+        if not np.array_equal(self.gravity, other.gravity):
+            raise ModelError(f"{start}its gravity is {self.gravity} m/s²; here it is {other.gravity} m/s²")
+
+    def _check_rows(self, other: "WorldModel", key: str, what: str, owner: Any) -> None:
+        ours, theirs = getattr(self, key), getattr(other, key)
+        if ours.shape == theirs.shape:
+            rows = ours.reshape(len(ours), -1) != theirs.reshape(len(theirs), -1)
+            if not rows.any():
+                return
+            name = self.names[owner[int(np.flatnonzero(rows.any(axis=1))[0])]]
+        else:
+            name = "?"
+        raise ModelError(f"the start is of another world: the {what} of body {name!r} differs")

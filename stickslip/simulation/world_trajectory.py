@@ -1,0 +1,197 @@
+"""What a simulation of a world leaves: every recorded step as arrays, by body and by contact."""
+
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from stickslip.schemes.step import Memory
+from stickslip.simulation.clock import OFF_CLOCK, Clock
+from stickslip.simulation.world_checkpoint import EnergySums, WorldCheckpoint
+from stickslip.simulation.world_contacts import ContactTable, WorldContacts
+from stickslip.simulation.world_model import WorldModel
+from stickslip.state import Array, BoolArray, IntArray, State
+
+
+@dataclass(frozen=True, eq=False)
+class BodyView:
+    """One body of a trajectory, in the frame in which the user gave its shape."""
+
+    name: str
+    position: Array
+    """Of the origin of the user's frame [m], shape (n, 3)."""
+    quaternion: Array
+    """Orientation, scalar first [-], shape (n, 4)."""
+    velocity: Array
+    """Of that origin, inertial frame [m/s], shape (n, 3)."""
+    spin: Array
+    """Angular velocity, inertial frame [rad/s], shape (n, 3)."""
+    centre: Array
+    """The centre of mass [m], shape (n, 3)."""
+    centre_velocity: Array
+    """Of the centre of mass, inertial frame [m/s], shape (n, 3)."""
+
+
+@dataclass(frozen=True, eq=False)
+class WorldTrajectory:
+    """The recorded instants of a run of a world, row 0 being the start. All arrays are over the n instants.
+
+    Between two records iterations and energies add up, the worst residual, penetration, opening and
+    correction count, and contacts and joint impulses are those of the last step.
+    """
+
+    model: WorldModel
+    """Bodies, shapes and joints: names and numbers."""
+    t: Array
+    """Times [s], shape (n,)."""
+    h: Array
+    """Length of the step that ended there [s], shape (n,); 0 at the start."""
+    q: Array
+    """(x, p) of all bodies [m, -], shape (n, 7 nb); see `State`."""
+    v: Array
+    """(ẋ, Ω) of all bodies [m/s, rad/s], shape (n, 6 nb); see `State`."""
+    ok: BoolArray
+    """Whether all steps since the record before met their tolerance [-], shape (n,), bool."""
+    natural: Array
+    """Largest natural residual since the record before [-], shape (n,)."""
+    natural_scaled: Array
+    """Largest unit-free natural residual since the record before [-], shape (n,)."""
+    iterations: IntArray
+    """Iterations of the solver since the record before [-], shape (n,)."""
+    penetration: Array
+    """Deepest overlap at the end of a step since the record before [m], shape (n,)."""
+    opening: Array
+    """Largest error of a joint at the end of a step since the record before [m, rad], shape (n,)."""
+    correction: Array
+    """Largest displacement by the position correction since the record before [m], shape (n,)."""
+    kinetic: Array
+    """Kinetic energy [J], shape (n,)."""
+    potential: Array
+    """Potential energy, gravity's and springs' [J], shape (n,)."""
+    dissipated: Array
+    """By contacts, joints and dampers since the start of the first run [J], shape (n,)."""
+    work: Array
+    """Of actuators, users' forces and kinematic bodies since then [J], shape (n,)."""
+    lifted: Array
+    """Potential energy that the position correction gave since then [J], shape (n,)."""
+    balance: Array
+    """Change of kinetic + potential + dissipated - work - lifted since then [J], shape (n,): the error."""
+    contacts: WorldContacts
+    """The contacts of every record."""
+    joint_offset: IntArray
+    """Where the joint impulses of each record begin in `joint_r` [-], shape (n + 1,)."""
+    joint_r: Array
+    """Impulses of the joints in the last step of each record, one record after another [N s, N m s],
+    shape (sum,)."""
+    sensors: dict[str, Array]
+    """What the sensors showed, by name [any], shape (n, ...) each."""
+    memory: Memory
+    """The scheme's memory at the last record, by name [any], any shape."""
+    scheme: str
+    """Name of the scheme."""
+    scheme_options: dict[str, Any]
+    """Its options."""
+    solver: str
+    """Name of the solver."""
+    tolerance: float
+    """Its tolerance [-]."""
+    clock: Clock
+    """Where counting began, the length of a full step, and the steps to the last record (-1: it ended a
+    shortened step)."""
+    steps: int
+    """Steps taken, recorded or not."""
+    missed: int
+    """How many of them missed their tolerance."""
+
+    def __len__(self) -> int:
+        return self.t.size
+
+    @property
+    def energy(self) -> Array:
+        """Kinetic and potential energy [J], shape (n,)."""
+        return self.kinetic + self.potential
+
+    def body(self, name: str) -> BodyView:
+        """One body by name: .position, .quaternion, .velocity, .spin, .centre, .centre_velocity."""
+        k = self.model.body(name)
+        x, p = self.q[:, 7 * k : 7 * k + 3], self.q[:, 7 * k + 3 : 7 * k + 7]
+        v, spin = self.v[:, 6 * k : 6 * k + 3], rotated(p, self.v[:, 6 * k + 3 : 6 * k + 6])
+        arm = rotated(p, self.model.origin[k])
+        return BodyView(name, x + arm, p, v + np.cross(spin, arm), spin, x, v)
+
+    def contact_table(self, body: str | None = None) -> ContactTable:
+        """The forces of the contacts, on every body or on the one of that name: two rows per contact, one
+        for either body, so that the forces of a body at a time add up to what contacts do to it.
+
+        When only some steps are recorded the rows are those of the steps that were.
+        """
+        contacts = self.contacts
+        force, moment = contacts.force(self.h)
+        mass = np.where(self.model.mass > 0.0, self.model.mass, np.inf)
+        states = contacts.states(mass[contacts.body].min(axis=1), self.tolerance)
+        side = np.tile([0, 1], len(contacts))
+        rows = np.repeat(np.arange(len(contacts)), 2)
+        if body is not None:
+            keep = contacts.body[rows, side] == self.model.body(body)
+            rows, side = rows[keep], side[keep]
+        sign = np.where(side == 0, 1.0, -1.0)[:, None]
+        names = np.array(self.model.names, object)
+        normal = contacts.frame[rows, 0]
+        across = force[rows] - np.einsum("ki,ki->k", force[rows], normal)[:, None] * normal
+        return ContactTable(
+            t=self.t[contacts.record[rows]], body=names[contacts.body[rows, side]],
+            other=names[contacts.body[rows, 1 - side]], id=contacts.id[rows], point=contacts.point[rows],
+            normal=sign * normal, force=sign * force[rows], moment=sign * moment[rows],
+            normal_force=np.einsum("ki,ki->k", force[rows], normal),
+            friction_force=np.linalg.norm(across, axis=1), gap=contacts.gap[rows], state=states[rows],
+        )  # fmt: skip
+
+    def forces_on(self, name: str) -> Array:
+        """All contact forces on one body together, inertial frame, over the last step of each record [N],
+        shape (n, 3)."""
+        k, contacts = self.model.body(name), self.contacts
+        force, _ = contacts.force(self.h)
+        total = np.zeros((len(self), 3))
+        for side, sign in ((0, 1.0), (1, -1.0)):
+            rows = np.flatnonzero(contacts.body[:, side] == k)
+            np.add.at(total, contacts.record[rows], sign * force[rows])
+        return total
+
+    def checkpoint(self) -> WorldCheckpoint:
+        """What `simulate(..., start=...)` takes to go on from the end, bit for bit."""
+        t, clock = float(self.t[-1]), self.clock
+        if clock.index == OFF_CLOCK:
+            clock = Clock(t, clock.h)
+        sums = EnergySums(*(float(x[-1]) for x in (self.dissipated, self.work, self.lifted, self.balance)))
+        return WorldCheckpoint(
+            State(t, _read_only(self.q[-1]), _read_only(self.v[-1])),
+            {name: np.array(value) for name, value in self.memory.items()},
+            clock, sums, self.model, self.scheme, self.scheme_options, self.solver, self.tolerance,
+        )  # fmt: skip
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to an HDF5 file, which `read_trajectory` reads back bit for bit."""
+        from importlib import import_module
+
+        # Files look at trajectories, and a trajectory at files only when it is asked to.
+        import_module("stickslip.files.world_trajectories").write_world_trajectory(path, self)
+
+    def __str__(self) -> str:
+        from stickslip.simulation.world_summary import summary
+
+        return summary(self)
+
+
+def rotated(p: Array, a: Array) -> Array:
+    """Φ(p) a: vectors in the frames that the unit quaternions p say, in the inertial frame, shape (n, 3)."""
+    scalar, part = p[:, :1], p[:, 1:]
+    a = np.broadcast_to(a, part.shape)
+    once = np.cross(part, a)
+    return np.asarray(a + 2.0 * (scalar * once + np.cross(part, once)))
+
+
+def _read_only(array: Array) -> Array:
+    copy = np.array(array)
+    copy.flags.writeable = False
+    return copy
