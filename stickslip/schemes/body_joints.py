@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.kernels.bodies import joint_geometry
 from stickslip.kernels.bodies import joints as kernels
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.mechanics.world import World
@@ -88,7 +89,9 @@ def joint_rows(
     lower, upper = np.empty(m), np.empty(m)
     bias, restitution, error = np.empty(n), np.empty(n), np.empty(n)
     out = (bodies, rows, size, kind, lower, upper, bias, restitution, error, joint, part)
-    m, n, bad = kernels.joint_rows(_table(joints), q, v, v if v_free is None else v_free, h, theta, out)
+    q, v = _own(q), _own(v)
+    free = v if v_free is None else _own(v_free)
+    m, n, bad = kernels.joint_rows(_table(joints), q, v, free, h, theta, out)
     if bad >= 0:
         raise ModelError(
             f"joint {joints.names[bad]!r} has no finite rows at t = {t:.6g} s: its bodies are at no finite"
@@ -104,7 +107,7 @@ def joint_errors(world: World, q: Array) -> Array:
     """How far each joint is open or beyond a stop, place and turn, >= 0 [m, rad], shape (nj, 2)."""
     opening = np.zeros((len(world.joints), 2))
     if len(world.joints):
-        kernels.joint_openings(_table(world.joints), q, opening)
+        kernels.joint_openings(_table(world.joints), _own(q), opening)
     return opening
 
 
@@ -113,7 +116,7 @@ def joint_coordinates(world: World, q: Array, v: Array) -> tuple[Array, Array, A
     [rad], shape (nj,), and rates of both [m/s, rad/s], shape (nj, 2); 0 where a joint holds it."""
     place, speed = np.zeros((len(world.joints), 2)), np.zeros((len(world.joints), 2))
     if len(world.joints):
-        kernels.joint_coordinates(_table(world.joints), q, v, place, speed)
+        kernels.joint_coordinates(_table(world.joints), _own(q), _own(v), place, speed)
     return place[:, 0], place[:, 1], speed
 
 
@@ -145,13 +148,18 @@ def check_joints(world: World, q: Array) -> None:
 def _leaves(joints: Joints, j: int) -> tuple[bool, bool]:
     """Whether joint j leaves sliding (the length of a distance joint) and its angle free."""
     kind = int(joints.kind[j])
-    slides = kernels.slides(kind, float(joints.lower[j, 0]), float(joints.upper[j, 0]))
-    return bool(slides), bool(kernels.turns(kind))
+    slides = joint_geometry.slides(kind, float(joints.lower[j, 0]), float(joints.upper[j, 0]))
+    return bool(slides), bool(joint_geometry.turns(kind))
 
 
 def _most(joints: Joints) -> tuple[int, int]:
     """Most blocks and most rows that joints can have: a hold of at most 6, four stops, two frictions."""
     return 7 * len(joints), 12 * len(joints)
+
+
+def _own(x: Array) -> Array:
+    """x where it may be written to, otherwise a copy: kernels are compiled for one kind of array."""
+    return x if x.flags.writeable else x.copy()
 
 
 def _table(joints: Joints) -> tuple[IntArray | Array, ...]:
