@@ -1,0 +1,117 @@
+"""What must hold of every run of many bodies: momentum, energy, Coulomb's law, small overlaps, coming to rest."""
+
+import numpy as np
+
+from stickslip.mechanics.world import BodyKind
+from stickslip.scenes.scenario import Fact
+from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.state import Array
+
+
+def supports(trajectory: WorldTrajectory) -> Array:
+    """Sum of contact forces of all that is fixed or moves as prescribed on the bodies that do not, over the
+    last step of each record [N], shape (n, 3)."""
+    contacts, total = trajectory.contacts, np.zeros((len(trajectory), 3))
+    force, _ = contacts.force(trajectory.h)
+    free = trajectory.model.kind[contacts.body] == BodyKind.DYNAMIC
+    sign = free[:, 0].astype(float) - free[:, 1]  # forces are on the first body; those between two cancel
+    np.add.at(total, contacts.record, sign[:, None] * force)
+    return total
+
+
+def momentum(trajectory: WorldTrajectory) -> Array:
+    """Of all bodies together [N s], shape (n, 3)."""
+    v = trajectory.v.reshape(len(trajectory), -1, 6)[:, :, :3]
+    return np.einsum("b,nbi->ni", trajectory.model.mass, v)
+
+
+def weight(trajectory: WorldTrajectory) -> Array:
+    """Of all bodies together [N], shape (3,)."""
+    return np.asarray(trajectory.model.mass.sum() * trajectory.model.gravity)
+
+
+def centre(trajectory: WorldTrajectory) -> Array:
+    """Centre of mass of all bodies [m], shape (n, 3)."""
+    x = trajectory.q.reshape(len(trajectory), -1, 7)[:, :, :3]
+    mass = trajectory.model.mass
+    return np.einsum("b,nbi->ni", mass / mass.sum(), x)
+
+
+def every_step(trajectory: WorldTrajectory) -> bool:
+    """Whether the records are one step apart, so that forces of all steps are known."""
+    return len(trajectory) - 1 == trajectory.steps
+
+
+def law_facts(trajectory: WorldTrajectory) -> list[Fact]:
+    """What contacts may do: Newton's second law for all bodies together, and Coulomb's law for each."""
+    facts = []
+    W, total = weight(trajectory), supports(trajectory)
+    if every_step(trajectory):
+        change = np.diff(momentum(trajectory), axis=0) / trajectory.h[1:, None]
+        off = np.abs(change - total[1:] - W).max()
+        largest = float(np.linalg.norm(W) + np.abs(total).max())
+        facts.append(
+            Fact(
+                "momentum: its rate less the weight and the supports' forces, in every step [of the largest]",
+                float(off) / largest, 0.0, 1e-9,
+            )
+        )  # fmt: skip
+    contacts = trajectory.contacts
+    beyond = np.linalg.norm(contacts.r[:, 1:3], axis=1) - contacts.law[:, 0] * contacts.r[:, 0]
+    pressing = float(contacts.r[:, 0].max(initial=0.0))
+    facts.append(
+        Fact(
+            "friction beyond mu times normal force, at any contact [of the largest normal force]",
+            max(0.0, float(beyond.max(initial=0.0))) / (pressing or 1.0), 0.0, 1e-6,
+        )
+    )  # fmt: skip
+    return facts
+
+
+def balance_fact(trajectory: WorldTrajectory) -> Fact:
+    """The account of energy closes, whatever contacts took."""
+    scale = float(trajectory.kinetic.max() + np.abs(trajectory.potential).max() + trajectory.work[-1])
+    return Fact(
+        "error of the balance of energy [of the largest energy], rounding",
+        float(np.abs(trajectory.balance).max()) / scale, 0.0, 1e-12 * max(1.0, trajectory.steps / 1000),
+    )  # fmt: skip
+
+
+def dissipation_fact(trajectory: WorldTrajectory) -> Fact:
+    """Contacts take energy, and never give it; to the tolerance of the solver in each step."""
+    scale = float(trajectory.kinetic.max())
+    gained = float(np.max(-np.diff(trajectory.dissipated), initial=0.0))
+    return Fact("energy that contacts gave in any step [of the largest kinetic]", gained / scale, 0.0, 1e-6)
+
+
+def overlap_fact(trajectory: WorldTrajectory, size: float, what: str, share: float) -> Fact:
+    """Nothing sinks into anything; what is left after the correction of positions is a share of `size`."""
+    return Fact(
+        f"deepest overlap at the end of any step [of {what}]",
+        float(trajectory.penetration.max()) / size, 0.0, share,
+    )  # fmt: skip
+
+
+def rest_facts(trajectory: WorldTrajectory, slow: float = 1e-3) -> list[Fact]:
+    """The bodies end carried by the supports, all but still; over the last tenth of the run."""
+    tail = trajectory.t >= 0.9 * trajectory.t[-1]
+    W, T = weight(trajectory), float(np.ptp(trajectory.t[tail]))
+    force = supports(trajectory)[tail][1:].mean(axis=0)
+    # The mean of the forces is the weight and the change of momentum over the time.
+    moving = 2.0 * float(np.linalg.norm(momentum(trajectory)[tail], axis=1).max()) / T
+    size = float(np.linalg.norm(W))
+    facts = []
+    if every_step(trajectory):
+        facts.append(
+            Fact(
+                "supports less weight, mean over the last tenth [of the weight]; what still moves may differ",
+                float(np.linalg.norm(force + W)) / size, 0.0, moving / size + 1e-8,
+            )
+        )  # fmt: skip
+    facts.append(
+        Fact(
+            "kinetic energy at the end [of its largest], all but gone",
+            float(trajectory.kinetic[-1] / trajectory.kinetic.max()), 0.0, slow,
+        )
+    )  # fmt: skip
+    return facts
