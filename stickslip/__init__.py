@@ -10,6 +10,11 @@
     floor = ss.Interaction("floor", "ball", ss.Scleronomous(lambda q: q), ss.NewtonImpact(e=0.9))
     print(ss.simulate(ss.NonsmoothSystem([ball], [floor]), until=3.0, h=1e-3))
 
+    builder = ss.WorldBuilder()
+    builder.body("floor", ss.Plane(), fixed=True)
+    builder.body("box", ss.Cuboid((1, 1, 1)), position=(0, 0, 0.5), velocity=(1, 0, 0))
+    print(ss.simulate(builder.build(), until=1.0, h=1e-3))
+
 Everything public is a name of this module; nothing heavy is imported until it is used.
 """
 
@@ -78,6 +83,23 @@ _HOME = {
     "stickslip.schemes.event_driven": ("EventDriven",),
     "stickslip.schemes.compliant": ("Compliant",),
     "stickslip.mechanics.world": ("BodyKind", "World"),
+    "stickslip.mechanics.builder": ("WorldBuilder",),
+    "stickslip.mechanics.shapes": (
+        "Capsule", "Cuboid", "Cylinder", "Ellipsoid", "Plane", "Shape", "Sphere",
+    ),
+    "stickslip.mechanics.hulls": ("ConvexHull",),
+    "stickslip.mechanics.height_fields": ("HeightField",),
+    "stickslip.mechanics.compounds": ("Compound",),
+    "stickslip.mechanics.turns": ("rotation",),
+    "stickslip.mechanics.forces": ("Actuator", "BodyForce", "Damper", "Spring"),
+    "stickslip.mechanics.joints": ("JointKind",),
+    "stickslip.mechanics.sensors": (
+        "DistanceSensor", "JointSensor", "PositionSensor", "Sensor", "VelocitySensor",
+    ),
+    "stickslip.files.meshes": ("Mesh", "read_mesh"),
+    "stickslip.detection.detector": ("Detector",),
+    "stickslip.detection.overlaps": ("Overlap", "overlaps"),
+    "stickslip.schemes.bodies": ("MoreauJeanBodies",),
     "stickslip.detection.contacts": ("ContactSet",),
     "stickslip.schemes.body_step": ("BodyScheme", "BodyStep"),
     "stickslip.simulation.world_checkpoint": ("WorldCheckpoint",),
@@ -93,9 +115,27 @@ __all__ = ["simulate", "solve", *sorted(_WHERE)]
 
 if TYPE_CHECKING:
     from stickslip.detection.contacts import ContactSet
+    from stickslip.detection.detector import Detector
+    from stickslip.detection.overlaps import Overlap, overlaps
     from stickslip.files import FormatError, ProblemRecord, read, read_record, write
+    from stickslip.files.meshes import Mesh, read_mesh
     from stickslip.files.trajectories import read_trajectory
     from stickslip.laws import Box, Complementarity, Equality, Mixed, NewtonImpact, PoissonImpact, Relay
+    from stickslip.mechanics.builder import WorldBuilder
+    from stickslip.mechanics.compounds import Compound
+    from stickslip.mechanics.forces import Actuator, BodyForce, Damper, Spring
+    from stickslip.mechanics.height_fields import HeightField
+    from stickslip.mechanics.hulls import ConvexHull
+    from stickslip.mechanics.joints import JointKind
+    from stickslip.mechanics.sensors import (
+        DistanceSensor,
+        JointSensor,
+        PositionSensor,
+        Sensor,
+        VelocitySensor,
+    )
+    from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
+    from stickslip.mechanics.turns import rotation
     from stickslip.mechanics.world import BodyKind, World
     from stickslip.problem.box import BoxProblem, lcp, mlcp, relay
     from stickslip.problem.certificate import Certificate, check_certificate
@@ -126,6 +166,7 @@ if TYPE_CHECKING:
     )
     from stickslip.problem.solution import Solution, SolverFailure, Status
     from stickslip.problem.step import velocity_step
+    from stickslip.schemes.bodies import MoreauJeanBodies
     from stickslip.schemes.body_step import BodyScheme, BodyStep
     from stickslip.schemes.compliant import Compliant
     from stickslip.schemes.euler_moreau import EulerMoreau

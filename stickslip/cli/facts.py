@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from stickslip.problem.sets import ProductSet
     from stickslip.problem.solution import Problem
     from stickslip.simulation.trajectory import Trajectory
+    from stickslip.simulation.world_trajectory import WorldTrajectory
 
 
 def describe(path: Path, record: ProblemRecord) -> dict[str, Any]:
@@ -54,6 +55,42 @@ def describe_run(path: Path, run: Trajectory) -> dict[str, Any]:
         "energy": [float(run.energy[0]), float(run.energy[-1])],
         "contact_work": float(run.contact_work[-1] - run.contact_work[0]),
         "events": dict(sorted(Counter(event.kind for event in run.events).items())),
+    }
+
+
+def describe_world_run(path: Path, run: WorldTrajectory) -> dict[str, Any]:
+    """A trajectory of a world; the JSON object of `stickslip info`."""
+    from stickslip.simulation.world_summary import bodies, shapes
+
+    return {
+        "file": str(path),
+        "kind": "world trajectory",
+        "bodies": len(run.model),
+        "body_kinds": bodies(run),
+        "shapes": shapes(run),
+        "joints": list(run.model.joints),
+        "sensors": list(run.sensors),
+        "scheme": run.scheme,
+        "scheme_options": run.scheme_options,
+        "solver": run.solver,
+        "tolerance": run.tolerance,
+        "span": [float(run.t[0]), float(run.t[-1])],
+        "h": run.clock.h,
+        "records": len(run),
+        "steps": run.steps,
+        "missed": run.missed,
+        "iterations": int(run.iterations.sum()),
+        "contacts": len(run.contacts),
+        "natural": float(run.natural.max()),
+        "natural_scaled": float(run.natural_scaled.max()),
+        "penetration": float(run.penetration.max()),
+        "opening": float(run.opening.max()),
+        "correction": float(run.correction.max()),
+        "energy": [float(run.energy[0]), float(run.energy[-1])],
+        "dissipated": float(run.dissipated[-1]),
+        "work": float(run.work[-1]),
+        "lifted": float(run.lifted[-1]),
+        "balance": float(abs(run.balance).max()),
     }
 
 

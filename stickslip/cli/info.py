@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from stickslip.cli.errors import ExitCode, InputError, complain
-from stickslip.cli.facts import describe, describe_run, expected
+from stickslip.cli.facts import describe, describe_run, describe_world_run, expected
 from stickslip.cli.load import load
 from stickslip.cli.parameters import Existence, Files, Json, Kind
 from stickslip.cli.progress import watch
@@ -57,7 +57,8 @@ def info(
         for k, report in enumerate(good):
             if k:
                 print()
-            pairs(report["file"], _run_rows(report) if report["kind"] == "trajectory" else _rows(report))
+            rows = {"trajectory": _run_rows, "world trajectory": _world_rows}.get(report["kind"], _rows)
+            pairs(report["file"], rows(report))
     return ExitCode.BAD_INPUT if any("error" in report for report in reports) else ExitCode.FINE
 
 
@@ -66,8 +67,13 @@ def _report(path: Path, kind: Kind | None, existence: bool) -> dict[str, Any]:
     from stickslip.files.trajectories import is_trajectory, read_trajectory
 
     if is_trajectory(path):
+        from stickslip.simulation.world_trajectory import WorldTrajectory
+
         try:
-            return describe_run(path, read_trajectory(path))
+            found = read_trajectory(path)
+            if isinstance(found, WorldTrajectory):
+                return describe_world_run(path, found)
+            return describe_run(path, found)
         except FormatError as error:
             raise InputError(str(error)) from None
     record = load(path, kind)
@@ -96,6 +102,38 @@ def _run_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
         ("contact work", f"{report['contact_work']:.6g} J"),
         ("events", ", ".join(f"{count} {kind}" for kind, count in report["events"].items()) or "none"),
     ]
+
+
+def _world_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """The lines of a report of a trajectory of a world for a reader."""
+    start, end = report["span"]
+    given = ", ".join(f"{name}={value}" for name, value in report["scheme_options"].items())
+    energies = "{:.6g} to {:.6g} J".format(*report["energy"])
+    flows = ", ".join(f"{name} {report[name]:.6g} J" for name in ("dissipated", "work", "lifted"))
+    rows = [
+        ("kind", "trajectory of a world"),
+        ("bodies", f"{report['bodies']} ({report['body_kinds']})"),
+        ("shapes", ", ".join(f"{count} {kind}" for kind, count in report["shapes"].items()) or "none"),
+        ("joints", f"{len(report['joints'])}, open by {report['opening']:.3g} at most [m, rad]"),
+        ("sensors", ", ".join(report["sensors"])),
+        ("scheme", report["scheme"] + (f" ({given})" if given else "")),
+        (
+            "solver",
+            f"{report['solver']}, tolerance {report['tolerance']:g}, {report['iterations']} iterations",
+        ),
+        ("time", f"{start:g} to {end:g} s, h = {report['h']:g} s"),
+        (
+            "records",
+            f"the start and {report['records'] - 1} of {report['steps']} steps, {report['missed']} missed",
+        ),
+        ("contacts", f"{report['contacts']} in all records"),
+        ("worst residual", f"natural {report['natural']:.2e}, natural_scaled {report['natural_scaled']:.2e}"),
+        ("penetration", f"{report['penetration']:.3g} m"),
+        ("correction", f"{report['correction']:.3g} m"),
+        ("energy", f"{energies}; {flows}"),
+        ("energy balance", f"kept to {report['balance']:.2e} J"),
+    ]
+    return [row for row in rows if row[1] and (row[0] != "joints" or report["joints"])]
 
 
 def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:

@@ -9,17 +9,15 @@ from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
 from stickslip.cli.progress import watch_time
-from stickslip.cli.settings import parsed, read_settings
+from stickslip.cli.settings import parsed, read_settings, with_options
 from stickslip.cli.tables import table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from stickslip.scenes.scenario import Fact, Scenario
-    from stickslip.schemes.step import Scheme
     from stickslip.simulation.checkpoint import Checkpoint
     from stickslip.simulation.trajectory import Trajectory
-    from stickslip.systems.system import NonsmoothSystem
+    from stickslip.simulation.world_checkpoint import WorldCheckpoint
+    from stickslip.simulation.world_trajectory import WorldTrajectory
 
 
 def run(
@@ -36,6 +34,8 @@ def run(
     out: Path | None = None,
     plot: Path | None = None,
     resume: Path | None = None,
+    parameters: Annotated[bool, Parameter(show_default=False)] = False,
+    **given: Annotated[str, Parameter(show=False)],
 ) -> int:
     """List the scenes, or simulate one of them and check what is known about it.
 
@@ -43,10 +43,15 @@ def run(
     forms and conservation laws say, and what was found. Exit status 1 says that
     a fact was not found, or that a step missed its tolerance.
 
+    Every parameter of the scene is an option of its own, such as --mu 0.5, and so
+    is every option of the scheme; `stickslip run NAME --parameters` lists them.
+
     For example:
       stickslip run
       stickslip run bouncing-ball
-      stickslip run bouncing-ball --set e=0.5 --h 1e-4 --plot ball.png
+      stickslip run bouncing-ball --e 0.5 --h 1e-4 --plot ball.png
+      stickslip run stack --parameters
+      stickslip run stack --bodies 5 --mu 0.3 --until 1 --out stack.h5
       stickslip run bouncing-ball --scheme event-driven --out ball.h5
       stickslip run bouncing-ball --resume ball.h5 --until 10
 
@@ -63,7 +68,8 @@ def run(
     until
         End [s]; that of the scene by default.
     settings
-        Parameters of the scene and options of the scheme as name=value, one per --set.
+        A parameter of the scene or an option of the scheme as name=value, one per --set;
+        for those whose names are options of this command, too.
     record
         Keep every so many steps.
     on_failure
@@ -75,6 +81,8 @@ def run(
         Draw the figure of the scene into this file, .png or .svg.
     resume
         Go on from the end of this trajectory of the same scene.
+    parameters
+        List the parameters of the scene and the options of the scheme, and simulate nothing.
     """
     from stickslip.scenes import runs
 
@@ -82,11 +90,14 @@ def run(
         rows = [(each, runs.make(each).summary) for each in runs.names()]
         table(("scene", "summary"), rows, folds=("summary",))
         return ExitCode.FINE
+    if parameters:
+        return _show_parameters(name, scheme)
     _check_places(out, plot, resume)
     try:
-        scene, chosen = _scene(name, scheme, settings or [])
+        texts = with_options(read_settings(settings or []), given)
+        scene, chosen = _scene(name, scheme, texts)
         start = None if resume is None else _start(resume)
-        same = start is not None and scheme is None and not settings
+        same = start is not None and scheme is None and not texts
         if h is None and start is None:
             h = scene.h
         with watch_time(name) as progress:
@@ -124,31 +135,72 @@ def _check_places(out: Path | None, plot: Path | None, resume: Path | None) -> N
         check_writable(plot, PLOTS)
 
 
-def _scene(name: str, scheme: str | None, settings: Sequence[str]) -> tuple[Scenario, Scheme]:
+def _scene(name: str, scheme: str | None, given: dict[str, str]) -> tuple[Scenario, Any]:
     """The scene with its parameters set, and the scheme with its options."""
     from stickslip.scenes import runs
     from stickslip.schemes import registry
 
-    given = read_settings(settings)
     known = runs.parameters(name)
-    scene = runs.make(name, **{key: parsed(key, given.pop(key), known[key]) for key in known if key in given})
-    chosen = scene.scheme if scheme is None else scheme
-    entry = registry.entry(chosen)
-    if scene.schemes and chosen not in scene.schemes:
-        raise InputError(f"{name} cannot be run by {chosen}; it can by {', '.join(scene.schemes)}")
-    defaults = {spec.name: spec.default for spec in entry.options}
-    for key in given:
+    own = {key: parsed(key, given[key], known[key]) for key in known if key in given}
+    scene = runs.make(name, **own)
+    chosen = _chosen_scheme(scene, scheme)
+    defaults = {spec.name: spec.default for spec in registry.entry(chosen).options}
+    rest = {key: text for key, text in given.items() if key not in known}
+    for key in rest:
         if key not in defaults:
             raise InputError(
-                f"--set {key}: {name} has no such parameter and {chosen} no such option; there are:"
-                f" {', '.join((*known, *defaults))}"
+                f"--{key.replace('_', '-')}: {name} has no such parameter and {chosen} no such option;"
+                f" there are: {', '.join((*known, *defaults))}"
             )
     options = dict(scene.options) if chosen == scene.scheme else {}
-    options |= {key: parsed(key, text, defaults[key]) for key, text in given.items()}
+    options |= {key: parsed(key, text, defaults[key]) for key, text in rest.items()}
     return scene, registry.make(chosen, **options)
 
 
-def _start(path: Path) -> Checkpoint:
+def _chosen_scheme(scene: Scenario, scheme: str | None) -> str:
+    """Name of the scheme that runs the scene."""
+    from stickslip.mechanics.world import World
+    from stickslip.schemes import registry
+
+    chosen = scene.scheme if scheme is None else scheme
+    if isinstance(scene.system, World) and chosen == "moreau-jean":
+        chosen = registry.DEFAULT_BODIES
+    registry.entry(chosen)
+    if scene.schemes and chosen not in scene.schemes:
+        raise InputError(f"{scene.name} cannot be run by {chosen}; it can by {', '.join(scene.schemes)}")
+    return chosen
+
+
+def _show_parameters(name: str, scheme: str | None) -> int:
+    """A table of the parameters of a scene, and the options of its scheme."""
+    from stickslip.cli.solvers import show_options
+    from stickslip.scenes import runs
+    from stickslip.schemes import registry
+
+    try:
+        known, meanings = runs.parameters(name), runs.meanings(name)
+        chosen = _chosen_scheme(runs.make(name), scheme)
+    except KeyError as error:
+        raise InputError(str(error.args[0])) from None
+    rows = [
+        (f"--{key.replace('_', '-')}", _shown(value), meanings.get(key, "")) for key, value in known.items()
+    ]
+    table(("parameter", "default", "meaning"), rows, folds=("meaning",))
+    print(f"\n{chosen}")
+    show_options(registry.entry(chosen).options)
+    return ExitCode.FINE
+
+
+def _shown(value: Any) -> str:
+    """A default as it is typed."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple | list):
+        return ",".join(map(_shown, value))
+    return f"{value:g}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+def _start(path: Path) -> Checkpoint | WorldCheckpoint:
     from stickslip.files import FormatError
     from stickslip.files.trajectories import read_trajectory
 
@@ -160,7 +212,7 @@ def _start(path: Path) -> Checkpoint:
         raise InputError(f"{path}: no such file") from None
 
 
-def _simulated(system: NonsmoothSystem, **how: Any) -> tuple[Trajectory, str]:
+def _simulated(system: Any, **how: Any) -> tuple[Trajectory | WorldTrajectory, str]:
     """The trajectory, and why it ends early where it does."""
     from stickslip import simulate
     from stickslip.simulation.failure import SimulationFailure
@@ -171,7 +223,9 @@ def _simulated(system: NonsmoothSystem, **how: Any) -> tuple[Trajectory, str]:
         return failure.trajectory, str(failure).partition("; on_failure=")[0]
 
 
-def _write(scene: Scenario, trajectory: Trajectory, out: Path | None, plot: Path | None) -> list[Path]:
+def _write(
+    scene: Scenario, trajectory: Trajectory | WorldTrajectory, out: Path | None, plot: Path | None
+) -> list[Path]:
     from stickslip.files import FormatError
 
     try:
@@ -188,7 +242,7 @@ def _write(scene: Scenario, trajectory: Trajectory, out: Path | None, plot: Path
     return [place for place in (out, plot) if place is not None]
 
 
-def _show_facts(scene: Scenario, trajectory: Trajectory) -> bool:
+def _show_facts(scene: Scenario, trajectory: Trajectory | WorldTrajectory) -> bool:
     """Print the facts; whether all of them were found."""
     try:
         facts = scene.facts(trajectory)

@@ -38,13 +38,13 @@ def schemes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
         print_json(describe(name) if name else [describe(each) for each in known])
     elif name:
         entry = registry.entry(name)
-        pairs(name, [("summary", entry.summary), ("carries", f"{entry.order}-order systems")])
+        pairs(name, [("summary", entry.summary), ("carries", _carried(entry.order))])
         show_options(entry.options)
     else:
         entries = [registry.entry(each) for each in known]
         table(
-            ("scheme", "systems", "summary"),
-            [(each.name, f"{each.order} order", each.summary) for each in entries],
+            ("scheme", "carries", "summary"),
+            [(each.name, _carried(each.order), each.summary) for each in entries],
             folds=("summary",),
         )
     return 0
@@ -61,3 +61,7 @@ def describe(name: str) -> dict[str, Any]:
         "order": entry.order,
         "options": [option_facts(spec) for spec in entry.options],
     }
+
+
+def _carried(order: str) -> str:
+    return "worlds of bodies" if order == "bodies" else f"{order}-order systems"

@@ -1,8 +1,8 @@
-"""From `--set name=value` to values, each of the type that its default has."""
+"""From `--set name=value` and `--name value` to values, each of the type that its default has."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stickslip.cli.errors import InputError
@@ -23,6 +23,17 @@ def read_settings(given: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def with_options(settings: dict[str, str], options: Mapping[str, str]) -> dict[str, str]:
+    """The settings, and those given as options of their own: `--name value`."""
+    both = dict(settings)
+    for name, text in options.items():
+        key = name.strip().replace("-", "_")
+        if key in both:
+            raise InputError(f"{key} is given twice")
+        both[key] = text.strip()
+    return both
+
+
 def parsed(name: str, text: str, default: Any) -> Any:
     """`text` as a value of the type of `default`: yes or no, a number, numbers between commas, or text."""
     kind = type(default)
@@ -37,7 +48,7 @@ def parsed(name: str, text: str, default: Any) -> Any:
         wanted = {bool: "yes or no", int: "a whole number", float: "a number"}.get(
             kind, "numbers, commas between"
         )
-        raise InputError(f"--set {name} takes {wanted}, got {text!r}") from None
+        raise InputError(f"{name} takes {wanted}, got {text!r}") from None
     if default is None:
         try:
             return float(text)

@@ -18,14 +18,14 @@ import mujoco
 import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet
-from stickslip.kernels.bodies.contacts import place_geoms, translate
+from stickslip.kernels.bodies.contacts import choose_manifolds, place_geoms, translate
 from stickslip.kernels.bodies.fields import field_contacts
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.rotations import rotation
 from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
 from stickslip.mechanics.world import BodyKind, World
-from stickslip.state import Array, ModelError
+from stickslip.state import Array, IntArray, ModelError
 
 TOLERANCE = 1e-12
 """Of its search for closest points, in units."""
@@ -66,6 +66,8 @@ class GeneralDetector:
         self._data = mujoco.MjData(self._model)
         self._place = self._placement()
         of_geom = [shapes.shape[s] for s in self._shape_of]
+        self._flags = int(self._model.opt.disableflags)
+        self._manifolds = any(isinstance(shape, ConvexHull | Cylinder) for shape in of_geom)
         self._search = np.array([_search(shape) for shape in of_geom], np.int64)
         self._fields = self._height_fields() if any(isinstance(s, HeightField) for s in of_geom) else None
         m = world.materials
@@ -75,27 +77,15 @@ class GeneralDetector:
 
     def find(self, q: Array, margin: float) -> ContactSet:
         """All contacts with gap <= margin [m] at q (7 n,)."""
-        model, data = self._model, self._data
         self._q[:] = q
         bad = place_geoms(self._q, *self._place)
         if bad >= 0:
             raise ModelError(f"body {self._world.names[bad]!r}: q is {self._q[7 * bad : 7 * bad + 7]}")
-        model.opt.o_margin = max(margin, 0.0) / self._unit
-        lacking: list[str] = []
-        # Without this MuJoCo writes its warnings to a file of its own.
-        before = mujoco.get_mju_user_warning()
-        mujoco.set_mju_user_warning(lacking.append)
-        try:
-            mujoco.mj_collision(model, data)
-        except mujoco.FatalError as error:
-            raise ModelError(f"detection failed: {error}") from None
-        finally:
-            mujoco.set_mju_user_warning(before)
-        if lacking:
-            raise ModelError(self._crowded())
-        contact = data.contact
-        dist, pos, geom = contact.dist.copy(), contact.pos.copy(), contact.geom.copy()
-        normal = contact.frame[:, :3].copy()
+        self._model.opt.o_margin = max(margin, 0.0) / self._unit
+        dist, pos, normal, geom = self._collided(self._flags)
+        if self._manifolds:
+            single = self._collided(self._flags | int(mujoco.mjtDisableBit.mjDSBL_MULTICCD))
+            dist, pos, normal, geom = choose_manifolds(len(self._shape_of), dist, pos, normal, geom, *single)
         if self._fields is not None:
             fields, solids, flat = self._fields
             within = max(margin, 0.0) / self._unit
@@ -111,6 +101,25 @@ class GeneralDetector:
                 self._see_normal(geom[k], normal[k])
             found, _, _ = self._translated(dist, pos, normal, geom, margin)
         return ContactSet(*found)
+
+    def _collided(self, flags: int) -> tuple[Array, Array, Array, IntArray]:
+        """dist, pos, normal and geom of MuJoCo's contacts, as it gives them."""
+        self._model.opt.disableflags = flags
+        lacking: list[str] = []
+        # Without this MuJoCo writes its warnings to a file of its own.
+        before = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(lacking.append)
+        try:
+            mujoco.mj_collision(self._model, self._data)
+        except mujoco.FatalError as error:
+            raise ModelError(f"detection failed: {error}") from None
+        finally:
+            mujoco.set_mju_user_warning(before)
+        if lacking:
+            raise ModelError(self._crowded())
+        contact = self._data.contact
+        normal = contact.frame[:, :3].copy()
+        return contact.dist.copy(), contact.pos.copy(), normal, contact.geom.astype(np.int64)
 
     def _translated(self, dist: Array, pos: Array, normal: Array, geom: Any, margin: float) -> Any:
         return translate(

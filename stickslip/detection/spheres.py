@@ -1,5 +1,6 @@
 """Spheres against spheres and planes, by a grid in compiled code."""
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -64,11 +65,13 @@ class SphereDetector:
 
     def find(self, q: Array, margin: float) -> ContactSet:
         """All contacts with gap <= margin [m] at coordinates q (7 n,)."""
+        if not math.isfinite(margin):
+            raise ModelError(f"margin of detection is {margin}, expected a finite distance")
         if not q.flags.writeable:  # a kernel for such arrays would be one more to compile
             q = q.copy()
         count = self._find(q, margin)
         while count >= self._pairs.shape[0]:
-            if 2 * count > MOST_PAIRS:
+            if 2 * count > max(MOST_PAIRS, 64 * self._radius.size):
                 raise ModelError(f"more than {count} pairs of spheres and planes touch: {self._heap()}")
             self._reserve(2 * count)
             count = self._find(q, margin)
@@ -127,12 +130,13 @@ def _axes(p: Array) -> Array:
 
 
 def _levels(balls: IntArray, radius: Array) -> tuple[tuple[IntArray, IntArray, Array, IntArray], int]:
-    """Spheres by halvings of the largest radius; of each level its first sphere, largest radius and bucket."""
-    power = -np.floor(np.log2(radius[balls].max(initial=0.0) / radius[balls])).astype(np.int64)
+    """Spheres by halvings of the largest radius; of each level its first, largest radius, first bucket."""
+    size = np.log2(radius[balls])
+    power = -np.floor(size.max(initial=-np.inf) - size).astype(np.int64)
     _, inverse, sizes = np.unique(power, return_inverse=True, return_counts=True)
     member = balls[np.argsort(inverse, kind="stable")]
     level = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-    widest = np.array([radius[member[a:b]].max() for a, b in pairwise(level)])
-    buckets = np.array([max(8, 1 << int(2 * size - 1).bit_length()) for size in sizes], dtype=np.int64)
+    widest = np.maximum.accumulate(np.array([radius[member[a:b]].max() for a, b in pairwise(level)]))
+    buckets = np.array([max(8, 1 << int(2 * k - 1).bit_length()) for k in sizes], dtype=np.int64)
     first = np.concatenate(([0], np.cumsum(buckets + 1))).astype(np.int64)
     return (member, level, widest, first), int(first[-1])

@@ -65,8 +65,15 @@ def _kept(memory: dict[str, Array]) -> tuple[Array, Array, Array, Array]:
     if "id" not in memory:
         return np.zeros(0), np.zeros((0, 2, 3)), np.zeros((0, 3, 3)), np.zeros((0, 6))
     m = memory["id"].shape[0] if memory["id"].ndim else 0
+    kept = []
     for key, shape in KEPT.items():
-        if key not in memory or memory[key].shape != (m, *shape):
-            found = memory[key].shape if key in memory else "missing"
+        array = memory.get(key)
+        if array is None or array.shape != (m, *shape):
+            found = "missing" if array is None else f"of shape {array.shape}"
             raise ModelError(f"memory of contacts: {key!r} is {found}, expected {(m, *shape)}")
-    return memory["id"], memory["point"], memory["frame"], memory["r"]
+        if (
+            not array.flags.carray or array.dtype != np.float64
+        ):  # a kernel for such would be one more to compile
+            array = np.array(array, dtype=np.float64, order="C")
+        kept.append(array)
+    return kept[0], kept[1], kept[2], kept[3]

@@ -101,6 +101,12 @@ class Source:
         """An array of numbers with that many dimensions."""
         return self._numbers(group, name, dimensions, (h5t.FLOAT, h5t.INTEGER)).astype(np.float64)
 
+    def shaped(self, group: Any, name: str, value: Any, shape: tuple[int, ...]) -> Any:
+        """`value`, which was read there, if it has that shape."""
+        if value.shape != shape:
+            self.fail(_place(group, name), f"numbers of shape {shape}", f"shape {value.shape}")
+        return value
+
     def text(self, group: Any, name: str) -> str:
         """A single text; bytes that are not UTF-8 come as \\xNN."""
         place = _place(group, name)

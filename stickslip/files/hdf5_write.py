@@ -14,6 +14,9 @@ from stickslip.files.errors import FormatError, shown
 LARGEST_ATTRIBUTE = 60_000
 """HDF5 keeps attributes in object headers, which end at 64 kB."""
 
+WORTH_PACKING, CHUNK = 1_000_000, 1_000_000
+"""Arrays from this many bytes are compressed, in chunks of about so many."""
+
 
 def hdf5_content(fill: Callable[[Any], None]) -> bytes:
     """The bytes of the HDF5 file that `fill` writes into, made in memory."""
@@ -27,6 +30,25 @@ def hdf5_content(fill: Callable[[Any], None]) -> bytes:
 def put_array(group: Any, name: str, value: Any, dtype: Any) -> None:
     """A dataset of numbers."""
     group.create_dataset(name, data=np.ascontiguousarray(value, dtype), track_times=False)
+
+
+def put_packed(group: Any, name: str, value: Any, dtype: Any) -> None:
+    """A dataset of numbers in chunks of whole rows, compressed where there are many."""
+    array = np.ascontiguousarray(value, dtype)
+    if array.nbytes < WORTH_PACKING:
+        put_array(group, name, array, dtype)
+        return
+    row = array.nbytes // array.shape[0]
+    chunk = (max(1, min(array.shape[0], CHUNK // row)), *array.shape[1:])
+    group.create_dataset(
+        name,
+        data=array,
+        chunks=chunk,
+        compression="gzip",
+        compression_opts=1,
+        shuffle=True,
+        track_times=False,
+    )
 
 
 def put_text(group: Any, name: str, text: str) -> None:

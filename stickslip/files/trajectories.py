@@ -1,4 +1,5 @@
-"""Trajectories in HDF5: group `stickslip_trajectory`, which says by itself what it holds.
+"""Trajectories in HDF5: group `stickslip_trajectory`, which says by itself what it holds; those of worlds
+have a group of their own (`world_trajectories`).
 
     version (1), about (JSON: systems, interactions with laws, scheme and options, solver, clock, counts,
     names of memories, measures and events), laws/k (the product set of interaction k, `own_set`)
@@ -22,10 +23,12 @@ from stickslip.files.hdf5_write import hdf5_content, put_array, put_text
 from stickslip.files.own_set import read_set, write_set
 from stickslip.files.problems import SIGNATURE, file_content, replace_file
 from stickslip.files.trajectory_about import About, about_text, read_about
+from stickslip.files.world_trajectories import WORLD_ROOT, read_world, world_content
 from stickslip.schemes.step import Event
 from stickslip.simulation.clock import Clock
 from stickslip.simulation.model import InteractionPart, Model
 from stickslip.simulation.trajectory import Trajectory
+from stickslip.simulation.world_trajectory import WorldTrajectory
 
 ROOT = "stickslip_trajectory"
 VERSION = 1
@@ -38,7 +41,7 @@ FLAGS = ("ok", "active")
 """Columns of yes and no, stored as 1 and 0."""
 
 
-def write_trajectory(path: str | PathLike[str], trajectory: Trajectory) -> None:
+def write_trajectory(path: str | PathLike[str], trajectory: Trajectory | WorldTrajectory) -> None:
     """Write a trajectory; the file appears whole or not at all, and the same one gives the same bytes."""
     path = Path(path)
     if path.suffix.lower() not in ENDINGS:
@@ -47,24 +50,29 @@ def write_trajectory(path: str | PathLike[str], trajectory: Trajectory) -> None:
     replace_file(path, trajectory_content(trajectory))
 
 
-def trajectory_content(trajectory: Trajectory) -> bytes:
+def trajectory_content(trajectory: Trajectory | WorldTrajectory) -> bytes:
     """The bytes of the file of a trajectory."""
+    if isinstance(trajectory, WorldTrajectory):
+        return world_content(trajectory)
     return hdf5_content(lambda root: _fill(root.create_group(ROOT), trajectory))
 
 
-def read_trajectory(path: str | PathLike[str]) -> Trajectory:
-    """The trajectory in a file that `Trajectory.save` wrote; a `FormatError` says what is wrong with it."""
+def read_trajectory(path: str | PathLike[str]) -> Trajectory | WorldTrajectory:
+    """The trajectory of a system or of a world in a file that its `save` wrote; a `FormatError` says what is
+    wrong with the file."""
     path = Path(path)
     return trajectory_in(path, file_content(path))
 
 
-def trajectory_in(path: Path, content: bytes) -> Trajectory:
+def trajectory_in(path: Path, content: bytes) -> Trajectory | WorldTrajectory:
     """The trajectory in `content`, the bytes of the file `path`."""
     if not content.startswith(SIGNATURE):
         raise FormatError.at(path, "the file", "an HDF5 file", "something else")
     with Source(path, content) as source:
+        if source.has(source.root, WORLD_ROOT):
+            return read_world(source, source.group(source.root, WORLD_ROOT))
         if not source.has(source.root, ROOT):
-            source.fail("/", f"the group {ROOT} of a trajectory", "a file without it")
+            source.fail("/", f"the group {ROOT} or {WORLD_ROOT} of a trajectory", "a file without it")
         return _read(source, source.group(source.root, ROOT))
 
 
@@ -76,7 +84,7 @@ def is_trajectory(path: str | PathLike[str]) -> bool:
         if not content.startswith(SIGNATURE):
             return False
         with Source(path, content) as source:
-            return source.has(source.root, ROOT)
+            return any(source.has(source.root, root) for root in (ROOT, WORLD_ROOT))
     except (FormatError, OSError):
         return False
 
@@ -123,12 +131,12 @@ def _read(source: Source, group: Any) -> Trajectory:
         source.fail(f"{columns.name}/t", "at least one time, all finite", "others" if n else "none")
     found: dict[str, Any] = {"t": t}
     for name in REALS[1:]:
-        found[name] = _shaped(source, columns, name, source.reals(columns, name), (n,))
+        found[name] = source.shaped(columns, name, source.reals(columns, name), (n,))
     for name in WHOLE:
-        found[name] = _shaped(source, columns, name, source.integers(columns, name), (n,))
+        found[name] = source.shaped(columns, name, source.integers(columns, name), (n,))
     for name, width in _widths(model).items():
         numbers = source.integers(columns, name, 2) if name in FLAGS else source.reals(columns, name, 2)
-        found[name] = _shaped(source, columns, name, numbers, (n, width))
+        found[name] = source.shaped(columns, name, numbers, (n, width))
     for name in FLAGS:
         if not ((found[name] == 0) | (found[name] == 1)).all():
             source.fail(f"{columns.name}/{name}", "ones and zeros", "other numbers")
@@ -138,14 +146,14 @@ def _read(source: Source, group: Any) -> Trajectory:
     energies = {name: found.pop(name) for name in ("kinetic", "potential", "contact_work")}
     place = source.group(group, "memory")
     memory = {
-        name: _shaped(source, place, f"{k}", source.reals(place, f"{k}", 2), (n, math.prod(shape))).reshape(
+        name: source.shaped(place, f"{k}", source.reals(place, f"{k}", 2), (n, math.prod(shape))).reshape(
             n, *shape
         )
         for k, (name, shape) in enumerate(about.memory)
     }
     place = source.group(group, "measures")
     measures = {
-        name: _shaped(source, place, f"{k}", source.reals(place, f"{k}", 2), (n, 1))[:, 0]
+        name: source.shaped(place, f"{k}", source.reals(place, f"{k}", 2), (n, 1))[:, 0]
         for k, name in enumerate(about.measures)
     }
     for array in (*found.values(), *memory.values(), *measures.values(), *energies.values()):
@@ -177,7 +185,7 @@ def _read_events(source: Source, group: Any, about: About) -> tuple[Event, ...]:
     t = source.reals(place, "t")
     numbers = {}
     for name, known in (("kind", about.kinds), ("interaction", about.owners)):
-        numbers[name] = _shaped(source, place, name, source.integers(place, name), (t.size,))
+        numbers[name] = source.shaped(place, name, source.integers(place, name), (t.size,))
         if ((numbers[name] < 0) | (numbers[name] >= len(known))).any():
             source.fail(f"{place.name}/{name}", f"numbers from 0 to {len(known) - 1}", "others")
     kinds, owners = (numbers[name].tolist() for name in ("kind", "interaction"))
@@ -185,9 +193,3 @@ def _read_events(source: Source, group: Any, about: About) -> tuple[Event, ...]:
         Event(when, about.kinds[kind], about.owners[owner])
         for when, kind, owner in zip(t.tolist(), kinds, owners, strict=True)
     )
-
-
-def _shaped(source: Source, group: Any, name: str, value: Any, shape: tuple[int, ...]) -> Any:
-    if value.shape != shape:
-        source.fail(f"{group.name}/{name}", f"numbers of shape {shape}", f"shape {value.shape}")
-    return value

@@ -4,14 +4,11 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from stickslip.files.errors import shown
 from stickslip.files.hdf5 import Source
+from stickslip.files.json_text import read_json
 from stickslip.problem.contact import Level
 from stickslip.simulation.model import SystemPart
 from stickslip.simulation.trajectory import Trajectory
-
-LARGEST = 2**31
-"""No count in a file is larger: more would not fit into any memory."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +70,7 @@ def about_text(of: Trajectory, kinds: list[str], owners: list[str]) -> str:
 def read_about(source: Source, group: Any) -> About:
     """The text of a file, checked."""
     place = f"{group.name}/about"
-    try:
-        said = json.loads(source.text(group, "about"))
-    except (ValueError, RecursionError):
-        source.fail(place, "JSON", "other text")
-    reader = _Reader(source, place)
-    top = reader.table("the text", said)
+    reader, top = read_json(source, group, "about")
     number, count, text = reader.number, reader.count, reader.text
     systems = tuple(
         SystemPart(
@@ -107,54 +99,3 @@ def read_about(source: Source, group: Any) -> About:
         count(top, "steps"), count(top, "missed"), memory, reader.texts(top, "measures"),
         reader.texts(top, "kinds"), reader.texts(top, "owners"),
     )  # fmt: skip
-
-
-class _Reader:
-    """Takes values out of JSON, and refuses the file where they are not what they should be."""
-
-    def __init__(self, source: Source, place: str):
-        self.source, self.place = source, place
-
-    def table(self, name: str, value: Any) -> dict[str, Any]:
-        return self._kept(name, value, isinstance(value, dict), "an object")  # type: ignore[no-any-return]
-
-    def tables(self, of: dict[str, Any], name: str) -> list[dict[str, Any]]:
-        value = self._kept(name, of.get(name), isinstance(of.get(name), list), "a list")
-        return [self.table(f"{name}[{k}]", item) for k, item in enumerate(value)]
-
-    def text(self, of: dict[str, Any], name: str) -> str:
-        return str(self._kept(name, of.get(name), isinstance(of.get(name), str), "a text"))
-
-    def texts(self, of: dict[str, Any], name: str) -> tuple[str, ...]:
-        value = of.get(name)
-        good = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        return tuple(self._kept(name, value, good, "a list of texts"))
-
-    def flag(self, of: dict[str, Any], name: str) -> bool:
-        return bool(self._kept(name, of.get(name), isinstance(of.get(name), bool), "true or false"))
-
-    def number(self, of: dict[str, Any], name: str) -> float:
-        value = of.get(name)
-        good = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= 1e300
-        return float(self._kept(name, value, good, "a finite number"))
-
-    def count(self, of: dict[str, Any], name: str) -> int:
-        return int(self._kept(name, of.get(name), _is_count(of.get(name)), f"a count up to {LARGEST}"))
-
-    def counts(self, of: dict[str, Any], name: str) -> tuple[int, ...]:
-        value = of.get(name)
-        good = isinstance(value, list) and len(value) <= 8 and all(map(_is_count, value))
-        return tuple(self._kept(name, value, good, f"at most 8 counts up to {LARGEST}"))
-
-    def one_of(self, of: dict[str, Any], name: str, known: list[str]) -> str:
-        value = self.text(of, name)
-        return str(self._kept(name, value, value in known, "one of " + ", ".join(known)))
-
-    def _kept(self, name: str, value: Any, good: bool, expected: str) -> Any:
-        if not good:
-            self.source.fail(self.place, f"{expected} as {name}", shown(str(value)[:200]))
-        return value
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST

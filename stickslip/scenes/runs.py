@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from importlib import import_module
-from inspect import signature
+from inspect import getdoc, signature
 from typing import Any, cast
 
 from stickslip.scenes.scenario import Scenario
@@ -22,6 +22,7 @@ RUNS: dict[str, str] = {
     "rlc-diode": "stickslip.scenes.circuits:rlc_diode",
     "slider-crank": "stickslip.scenes.slider_crank:slider_crank",
     "sliding-mode": "stickslip.scenes.relays:sliding_mode",
+    "stack": "stickslip.scenes.boxes:stack",
     "stick-slip": "stickslip.scenes.spring_block:stick_slip",
     "woodpecker": "stickslip.scenes.woodpecker:woodpecker",
 }
@@ -36,6 +37,20 @@ def names() -> list[str]:
 def parameters(name: str) -> dict[str, Any]:
     """Parameters of the scene `name` and their defaults."""
     return {key: one.default for key, one in signature(_function(name)).parameters.items()}
+
+
+def meanings(name: str) -> dict[str, str]:
+    """What the parameters of the scene `name` are, as its docstring says: lines `parameter: meaning`."""
+    known, found, last = parameters(name), {}, ""
+    for line in (getdoc(_function(name)) or "").splitlines():
+        key, colon, text = line.partition(": ")
+        if colon and key in known:
+            last, found[key] = key, text.strip()
+        elif last and line.strip():
+            found[last] += " " + line.strip()
+        else:
+            last = ""
+    return found
 
 
 def make(name: str, **given: Any) -> Scenario:

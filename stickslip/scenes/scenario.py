@@ -1,11 +1,11 @@
-"""A scene that runs: a system, how long and how finely, the facts it must show, and its figure."""
+"""A scene that runs: a system or a world, how long and how finely, the facts it must show, and its figure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stickslip.exhibits import Figure
-from stickslip.simulation.trajectory import Trajectory
+from stickslip.mechanics.world import World
 from stickslip.systems.system import NonsmoothSystem
 
 
@@ -36,7 +36,7 @@ class Scenario:
     """As the command line knows it."""
     summary: str
     """One line."""
-    system: NonsmoothSystem
+    system: NonsmoothSystem | World
     """What is simulated."""
     until: float
     """How long [s]."""
@@ -46,9 +46,10 @@ class Scenario:
     """Name of the scheme that suits it."""
     options: dict[str, Any]
     """Options of that scheme."""
-    facts: Callable[[Trajectory], Sequence[Fact]]
-    """What a run must show; facts that hold for one scheme only look at `trajectory.scheme`."""
-    figure: Callable[[Trajectory], Figure]
+    facts: Callable[[Any], Sequence[Fact]]
+    """What a run must show, of its Trajectory, or WorldTrajectory where `system` is a world; facts that hold
+    for one scheme only look at `trajectory.scheme`."""
+    figure: Callable[[Any], Figure]
     """What to draw."""
     schemes: tuple[str, ...] = ()
     """Names of all schemes that can run it."""

@@ -6,6 +6,8 @@
     K* ∋ û_{k+1} + e min(u*_N, 0) e_N ⟂ r ∈ K                     De Saxcé's form of Coulomb's law
     q_{k+1} = q_k ⊕ h ((1-θ) v_k + θ v_{k+1})
 
+A contact is active where gap_m + θ h u_N <= 0 with the least u_N that either side has, be it free or held
+from the forces of the step: contacts that bear a stack are then active whatever the rounding of their gaps.
 ⊕ adds to positions and turns orientations by Cayley's map (`kernels/bodies/rotation.py`). With θ = 1/2 it is
 Moreau's midpoint form (Moreau 1999, Numerical aspects of the sweeping process, 5.2).
 Because M is constant, the kinetic energy changes by h F + H r times (v* + v_{k+1}) / 2 exactly: with θ = 1/2
@@ -18,13 +20,17 @@ from typing import Protocol
 import numpy as np
 
 from stickslip.detection.contacts import ContactSet
+from stickslip.detection.overlaps import check_overlaps
+from stickslip.detection.tracking import KEPT, remember, track
 from stickslip.kernels.bodies import motion
 from stickslip.mechanics.world import World
 from stickslip.options import Options, option
 from stickslip.problem.checks import frozen
 from stickslip.problem.solution import Solution
-from stickslip.schemes.body_blocks import Blocks, contact_blocks
+from stickslip.schemes.body_blocks import Blocks, contact_blocks, with_joints
 from stickslip.schemes.body_correction import corrected
+from stickslip.schemes.body_joints import check_joints, joint_rows
+from stickslip.schemes.body_poisson import compresses, in_two_phases
 from stickslip.schemes.body_step import BodyStep, EnergyTerms
 from stickslip.schemes.body_world import Bodies
 from stickslip.schemes.step import Memory, Solver, frozen_state
@@ -59,39 +65,42 @@ class MoreauJeanBodies(Options):
     def begin(self, world: World, state: State, h: float) -> Memory:
         """The memory before the first step; a ModelError where the world cannot be carried from `state`."""
         world.check_state(state)
+        check_overlaps(world, state)
+        check_joints(world, state.q)
         Bodies.of(world)
-        return {
-            "id": np.zeros(0),
-            "point": np.zeros((0, 3)),
-            "r": np.zeros((0, 6)),
-            "joint_r": np.zeros(0),
-            "reserve": np.zeros(1),
-        }
+        none = np.zeros(0)
+        contacts = {key: np.zeros((0, *shape)) for key, shape in KEPT.items()}
+        return {**contacts, "joint_id": none, "joint_size": none, "joint_r": none, "reserve": np.zeros(1)}
 
     def step(
         self, world: World, state: State, memory: Memory, h: float, solver: Solver, detector: Finder
     ) -> BodyStep:
         """The step of length h that begins at `state`."""
         start = Start.of(self.theta, world, state, h)
-        found = detector.find(start.q_m.reshape(-1), start.margin)
+        q_m, theta = start.q_m.reshape(-1), self.theta
+        found, last_r = track(detector.find(q_m, start.margin), q_m, memory)
         blocks = contact_blocks(
-            found, start.bodies, start.q_m, start.v_start, start.v_free, self.theta * h,
-            self.impact == "newton", memory,
+            found, start.bodies, start.q_m, start.v_start, start.v_free, theta * h, self.impact == "newton",
+            last_r,
         )  # fmt: skip
-        r, solves = self._impulses(start, blocks, solver)
-        return self._arrive(start, blocks, r, solves, memory)
-
-    def _impulses(self, start: "Start", blocks: Blocks, solver: Solver) -> tuple[Array, tuple[Solution, ...]]:
-        """r of all blocks [N s, N m s], shape (p,), and the problems it comes from."""
+        if len(world.joints):
+            v, v_free = start.v_start.reshape(-1), start.v_free.reshape(-1)
+            joints = joint_rows(world, state.t + (1.0 - theta) * h, q_m, v, h, theta, v_free)
+            assert joints is not None
+            blocks = with_joints(blocks, joints, start.bodies, start.v_free, memory)
         if not blocks.K.size:
-            return np.zeros(0), ()
+            return self._arrive(start, blocks, np.zeros(0), (), memory)
+        if self.impact == "poisson" and compresses(blocks):
+            r, solves, reason = in_two_phases(blocks, start.bodies, start.v_start, start.f, solver)
+            return self._arrive(start, blocks, r, solves, memory, reason)
         problem = blocks.problem(start.bodies, start.f.reshape(-1))
         solution = solver.solve(problem, guess=blocks.guess if blocks.guess.any() else None)
-        return solution.r, (solution,)
+        return self._arrive(start, blocks, solution.r, (solution,), memory)
 
     def _arrive(
-        self, start: "Start", blocks: Blocks, r: Array, solves: tuple[Solution, ...], memory: Memory
-    ) -> BodyStep:
+        self, start: "Start", blocks: Blocks, r: Array, solves: tuple[Solution, ...], memory: Memory,
+        reason: str = "",
+    ) -> BodyStep:  # fmt: skip
         """The end of the step, from the impulses over it."""
         world, bodies, state, h = start.world, start.bodies, start.state, start.h
         v, q, u = start.v_free.copy(), np.empty((bodies.count, 7)), np.empty(blocks.K.size)
@@ -101,27 +110,26 @@ class MoreauJeanBodies(Options):
             start.v_start, start.F, h, self.theta, blocks.sides, blocks.K.offset, blocks.rows, r, v, q, u,
             energy,
         )  # fmt: skip
-        t, reason, reserve = state.t + h, "", float(memory["reserve"][0])
+        t, reserve = state.t + h, float(memory["reserve"][0])
         if not np.isfinite(energy).all():
-            reason = f"at t = {state.t:.9g} s the solver's impulses are not finite"
+            reason = "the impulses that the solver found are not finite"
         reserve += float(energy[motion.LOST])
         sweeps = self.sweeps if self.correction and not reason else 0
         springs = world.forces.potential(t, q.reshape(-1)) if len(world.forces) else 0.0
-        done = corrected(world, bodies, blocks, t, q, springs, u, self.theta * h, max(reserve, 0.0), sweeps)
+        done = corrected(
+            world, bodies, blocks, t, q, v, springs, u, self.theta * h, max(reserve, 0.0), sweeps
+        )
         terms = _terms(world, state, energy, springs, done.lifted)
         impulses = frozen(blocks.by_contact(r))
         joint_r = frozen(r[blocks.joint_rows :].copy())
-        after = {
-            "id": blocks.contacts.id.astype(float),
-            "point": np.zeros((blocks.count, 3)),
-            "r": impulses,
-            "joint_r": joint_r,
-            "reserve": np.array([max(reserve - done.lifted, 0.0)]),
-        }
+        after = remember(blocks.contacts, start.q_m.reshape(-1), impulses)
+        after["joint_r"], after["reserve"] = joint_r, np.array([max(reserve - done.lifted, 0.0)])
+        after["joint_id"], after["joint_size"] = blocks.joint_names
         end = frozen_state(t, done.q.reshape(-1), v.reshape(-1), state.z)
         return BodyStep(
             end, h, blocks.contacts, impulses, frozen(blocks.by_contact(u)), joint_r, solves, terms,
-            done.penetration, done.opening, done.size, after, reason,
+            done.penetration, done.opening, done.size, after,
+            f"at t = {state.t:.9g} s {reason}" if reason else "",
         )  # fmt: skip
 
 
@@ -163,6 +171,10 @@ class Start:
         if len(world.forces):
             F = np.zeros((3, n, 6))
             world.forces.add(state.t + (1.0 - theta) * h, q_m.reshape(-1), state.v, F)
+        if len(world.motions):  # as they turn, the spin of kinematic bodies changes in their own frames
+            q_end = np.empty((n, 7))
+            motion.move_along(q_m, v, theta * h, q_end)
+            world.motions.prescribe(state.t + h, q_end.reshape(-1), v_free.reshape(-1))
         f, told = np.empty((bodies.dynamic.size, 6)), np.empty(motion.TOLD)
         motion.move_freely(
             bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, bodies.radius, q_m, v, F, h,

@@ -1,6 +1,6 @@
 """The blocks of one step: active contacts, then joints; what enters the problem, and what comes back."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -10,9 +10,10 @@ from stickslip.problem.checks import frozen
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.sets import ProductSet
+from stickslip.schemes.body_joints import JointRows
 from stickslip.schemes.body_world import Bodies
 from stickslip.schemes.step import Memory
-from stickslip.state import Array, IntArray
+from stickslip.state import Array, IntArray, ModelError
 
 FIELDS = tuple(one.name for one in fields(ContactSet))
 
@@ -37,6 +38,8 @@ class Blocks:
     """Impulses of the last step [N s, N m s], shape (p,)."""
     approach: Array
     """Normal velocities of the contacts before the step [m/s], shape (nc,)."""
+    joints: JointRows | None
+    """Joints, whose blocks are the last."""
 
     @property
     def count(self) -> int:
@@ -47,6 +50,13 @@ class Blocks:
     def joint_rows(self) -> int:
         """First component of the joints."""
         return int(self.K.offset[self.count])
+
+    @property
+    def joint_names(self) -> tuple[Array, Array]:
+        """Ids and sizes of the blocks of joints, as a memory keeps them [-], shape (m,)."""
+        if self.joints is None:
+            return np.zeros(0), np.zeros(0)
+        return self.joints.id.astype(float), self.joints.size.astype(float)
 
     def problem(self, bodies: Bodies, f: Array) -> GlobalProblem:
         """The problem over the dynamic bodies, whose momenta are f [N s, N m s], shape (6 nd,)."""
@@ -62,7 +72,7 @@ class Blocks:
 
 def contact_blocks(
     found: ContactSet, bodies: Bodies, q: Array, v_start: Array, v_free: Array, reach: float, newton: bool,
-    memory: Memory,
+    last_r: Array,
 ) -> Blocks:  # fmt: skip
     """The contacts that close by the end of the step, as `kernels/bodies/assembly.py` says."""
     (
@@ -70,9 +80,55 @@ def contact_blocks(
         u_bias, guess, approach,
     ) = assembly.assemble(
         found.id, found.body, found.point, found.frame, found.gap, found.law, bodies.row, q, v_start, v_free,
-        reach, newton, memory["id"], memory["r"],
+        reach, newton, last_r,
     )  # fmt: skip
     if active.size < len(found):
         found = ContactSet(*(getattr(found, name)[active] for name in FIELDS))
-    K = ProductSet(kind, offset, lower, upper, group_offset, group_size, coefficient)
-    return Blocks(found, pairs, sides, frozen(rows), K, u_bias, guess, approach)
+    arrays = kind, offset, lower, upper, group_offset, group_size, coefficient
+    plain = active.size > 0 and rows.shape[0] == 3 * active.size
+    K = ProductSet.coulomb_unchecked(*arrays) if plain else ProductSet(*arrays)
+    return Blocks(found, pairs, sides, frozen(rows), K, u_bias, guess, approach, None)
+
+
+def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array, memory: Memory) -> Blocks:
+    """The same, and the blocks of the joints after those of the contacts."""
+    bias = joints.bias.copy()
+    assembly.add_prescribed(joints.bodies, joints.size, joints.rows, bodies.row, v_free, bias)
+    pairs = np.where(joints.bodies >= 0, bodies.row[joints.bodies], -1)
+    K, m = blocks.K, len(joints)
+    K = ProductSet(
+        np.concatenate([K.kind, joints.kind]),
+        np.concatenate([K.offset, K.size + np.cumsum(joints.size)]),
+        np.concatenate([K.lower, joints.lower]),
+        np.concatenate([K.upper, joints.upper]),
+        np.concatenate([K.group_offset, np.full(m, K.group_offset[-1])]),
+        K.group_size,
+        K.coefficient,
+    )
+    return replace(
+        blocks,
+        bodies=np.concatenate([blocks.bodies, pairs]),
+        sides=np.concatenate([blocks.sides, joints.bodies]),
+        rows=frozen(np.concatenate([blocks.rows, joints.rows])),
+        K=K,
+        u_bias=np.concatenate([blocks.u_bias, bias]),
+        guess=np.concatenate([blocks.guess, _last_impulses(joints, memory)]),
+        joints=joints,
+    )
+
+
+def _last_impulses(joints: JointRows, memory: Memory) -> Array:
+    """Impulses of the last step, of the blocks that were there [N s, N m s], shape (n,)."""
+    known, size, r = memory["joint_id"], memory["joint_size"].astype(np.int64), memory["joint_r"]
+    if known.shape != size.shape or r.shape != (int(size.sum()),):
+        raise ModelError(
+            f"memory of joints: {known.size} blocks of {size.sum()} rows in all with {r.size} impulses"
+        )
+    if np.array_equal(known, joints.id):
+        return r
+    guess, new, old = np.zeros(joints.bias.size), np.cumsum(joints.size), np.cumsum(size)
+    _, here, there = np.intersect1d(joints.id, known, assume_unique=True, return_indices=True)
+    for i, j in zip(here, there, strict=True):  # stops that are reached or left: rare
+        if joints.size[i] == size[j]:
+            guess[new[i] - size[j] : new[i]] = r[old[j] - size[j] : old[j]]
+    return guess

@@ -9,14 +9,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from stickslip.kernels import cones
 from stickslip.kernels.bodies import correction as kernels
 from stickslip.mechanics.world import World
 from stickslip.schemes.body_blocks import Blocks
+from stickslip.schemes.body_joints import joint_errors, joint_rows
 from stickslip.schemes.body_world import Bodies
 from stickslip.state import Array
 
-NEGLIGIBLE = 1e-12
+NEGLIGIBLE = 1e-9
 """Overlaps up to this share of the smallest shape are left as they are."""
+NEGLIGIBLE_OPENING = 1e-12
+"""The same of open joints."""
+WORTH = 1e-3
+"""Share of an overlap that the reserve must at least be able to undo of the lightest body."""
 PRECISION = 1e-3
 """Share of the deepest overlap up to which it is corrected."""
 TRIALS = 30
@@ -39,23 +45,36 @@ class Corrected(NamedTuple):
 
 
 def corrected(
-    world: World, bodies: Bodies, blocks: Blocks, t: float, q: Array, springs: float, u: Array, reach: float,
-    reserve: float, sweeps: int,
+    world: World, bodies: Bodies, blocks: Blocks, t: float, q: Array, v: Array, springs: float, u: Array,
+    reach: float, reserve: float, sweeps: int,
 ) -> Corrected:  # fmt: skip
     """q [m, -], shape (n, 7), corrected with at most so many sweeps; with none, only looked at.
 
     springs: their potential at q [J]; u: velocities of the rows at the end of the step; reach: time from
     where gaps were measured to there [s]; reserve: what the correction may cost [J].
     """
-    count, offset = blocks.count, blocks.K.offset
+    count, normals = blocks.count, blocks.K.offset[: blocks.count]
     need = np.empty(count)
-    deepest, largest = kernels.needs(blocks.contacts.gap, reach, offset, u, need)
-    if sweeps == 0 or largest <= NEGLIGIBLE * bodies.size:
-        return Corrected(q, 0.0, deepest, 0.0, 0.0)
-    shift, moved, out = np.zeros((bodies.count, 6)), np.empty(count), np.empty_like(q)
+    deepest, largest = kernels.needs(blocks.contacts.gap, reach, normals, u, need)
+    if blocks.joints is None:
+        idle = largest <= NEGLIGIBLE * bodies.size or reserve < WORTH * largest * bodies.least_weight
+        if idle or sweeps == 0:
+            return Corrected(q, 0.0, deepest, 0.0, 0.0)
+    sides, rows, bilateral = blocks.sides[:count], blocks.rows[normals], np.zeros(count, bool)
+    if blocks.joints is not None:
+        joints = joint_rows(world, t, q.reshape(-1), v.reshape(-1), 0.0, 1.0)
+        assert joints is not None
+        free = np.repeat(joints.kind == cones.FREE, joints.size)
+        sides = np.concatenate([sides, np.repeat(joints.bodies, joints.size, axis=0)])
+        rows, need = np.concatenate([rows, joints.rows]), np.concatenate([need, -joints.error])
+        bilateral = np.concatenate([bilateral, free])
+        largest = max(largest, float(np.where(free, np.abs(joints.error), -joints.error).max(initial=0.0)))
+        if sweeps == 0 or largest <= NEGLIGIBLE_OPENING * bodies.size:
+            return Corrected(q, 0.0, deepest, _opening(world, q), 0.0)
+    shift, moved, out = np.zeros((bodies.count, 6)), np.empty(need.size), np.empty_like(q)
     kernels.sweep_back(
-        bodies.row, bodies.mass, bodies.J_inverse, blocks.sides, np.arange(count), offset[:count], blocks.rows,
-        np.zeros(count, bool), need, PRECISION * largest, sweeps, shift, moved,
+        bodies.row, bodies.mass, bodies.J_inverse, sides, rows, bilateral, need, PRECISION * largest, sweeps,
+        shift, moved,
     )  # fmt: skip
     share = 1.0
     for _ in range(TRIALS):
@@ -66,8 +85,12 @@ def corrected(
             break
         share *= min(reserve / lifted, 0.5) if share < 1.0 else reserve / lifted
     else:
-        return Corrected(q, 0.0, deepest, 0.0, 0.0)
-    depth = -(blocks.contacts.gap + reach * u[offset[:count]]) - share * moved
-    return Corrected(
-        out, lifted, float(depth.max(initial=0.0)), 0.0, share * float(np.abs(moved).max(initial=0.0))
-    )
+        return Corrected(q, 0.0, deepest, _opening(world, q), 0.0)
+    depth = -(blocks.contacts.gap + reach * u[normals]) - share * moved[:count]
+    size = share * float(np.abs(moved).max(initial=0.0))
+    return Corrected(out, lifted, float(depth.max(initial=0.0)), _opening(world, out), size)
+
+
+def _opening(world: World, q: Array) -> float:
+    """Largest error of a joint at q [m, rad]."""
+    return float(joint_errors(world, q.reshape(-1)).max(initial=0.0)) if len(world.joints) else 0.0

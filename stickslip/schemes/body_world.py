@@ -33,7 +33,7 @@ class Bodies:
         """[m/s²], shape (3,)."""
         self.M = MassMatrix(frozen(np.array(world.M, float)))
         """Of the dynamic bodies; its factors are made once."""
-        own = np.array([shape.radius for shape in world.shapes.shape], float)
+        own = np.array([shape.reach for shape in world.shapes.shape], float)
         reach = np.linalg.norm(world.shapes.position, axis=1) + own
         radius = np.zeros(self.count)
         np.maximum.at(radius, world.shapes.body, reach)
@@ -44,6 +44,9 @@ class Bodies:
         """Radius of the smallest shape [m]."""
         self.touch = TOUCH * self.size
         """Least margin of detection [m]."""
+        weights = self.mass[self.dynamic] * float(np.linalg.norm(self.gravity))
+        self.least_weight = float(weights.min(initial=np.inf)) if weights.size else 0.0
+        """Of a dynamic body [N]."""
         self.no_forces: Array = np.zeros((3, 0, 6))
         """F of a world without forces beside gravity."""
 

@@ -164,7 +164,7 @@ class ContactTable:
                     "state")  # fmt: skip
         lines = [headings]
         for k in range(min(len(self), SHOWN)):
-            push = " ".join(f"{x:.4g}" for x in self.force[k])
+            push = " ".join(f"{x + 0.0:.4g}" for x in self.force[k])
             numbers = (f"{self.normal_force[k]:.4g}", f"{self.friction_force[k]:.4g}", f"{self.gap[k]:.2g}")
             lines.append((f"{self.t[k]:.6g}", self.body[k], self.other[k], push, *numbers, self.state[k]))
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]

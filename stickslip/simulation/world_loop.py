@@ -63,6 +63,11 @@ def simulate_world(
 
     try:
         run.to(begun.clock, until, last, rest, every(record), progress)
+    except (KeyError, IndexError) as error:
+        if not isinstance(start, WorldCheckpoint) or run.recorder.steps:
+            raise
+        # A memory from a file may be anything; the scheme met what it never leaves there.
+        raise ModelError(f"the memory of the start is not one that {name} leaves: {error}") from None
     except _Missed as missed:
         raise SimulationFailure(missed.t, missed.step, so_far(), missed.more) from None
     except ModelError as error:
@@ -169,7 +174,7 @@ def _begun(
             " trajectory.checkpoint(), or a State to begin with"
         )
     start.model.check_same(model)
-    world.check_state(start.state)
+    state = _checked(world, start.state)
     found = (
         registry.remade_for_bodies(start.scheme, start.scheme_options)
         if scheme is None
@@ -178,10 +183,12 @@ def _begun(
     step = start.clock.h if h is None else length("h", h)
     same = registry.described(found) == (start.scheme, start.scheme_options)
     if same and step == start.clock.h:
-        return _Begun(found, start.state, start.memory, start.clock, start.sums)
+        for name, value in start.memory.items():
+            if not np.isfinite(value).all():
+                raise ModelError(f"the memory of the start: {name!r} is not finite")
+        return _Begun(found, state, start.memory, start.clock, start.sums)
     # Another scheme or step has no use for the memory, and counts from here.
-    memory = found.begin(world, start.state, step)
-    return _Begun(found, start.state, memory, Clock(start.state.t, step), start.sums)
+    return _Begun(found, state, found.begin(world, state, step), Clock(state.t, step), start.sums)
 
 
 def _checked(world: World, state: State) -> State:

@@ -135,7 +135,7 @@ class WorldTrajectory:
         if body is not None:
             keep = contacts.body[rows, side] == self.model.body(body)
             rows, side = rows[keep], side[keep]
-        sign = np.where(side == 0, 1.0, -1.0)[:, None]
+        sign = 1.0 - 2.0 * side[:, None]
         names = np.array(self.model.names, object)
         normal = contacts.frame[rows, 0]
         across = force[rows] - np.einsum("ki,ki->k", force[rows], normal)[:, None] * normal
@@ -175,7 +175,7 @@ class WorldTrajectory:
         from importlib import import_module
 
         # Files look at trajectories, and a trajectory at files only when it is asked to.
-        import_module("stickslip.files.world_trajectories").write_world_trajectory(path, self)
+        import_module("stickslip.files.trajectories").write_trajectory(path, self)
 
     def __str__(self) -> str:
         from stickslip.simulation.world_summary import summary

@@ -12,6 +12,7 @@ from stickslip.scenes.scenario import Scenario
 from stickslip.schemes import registry as schemes
 from stickslip.simulation.loop import simulate
 from stickslip.simulation.trajectory import Trajectory
+from stickslip.systems.system import NonsmoothSystem
 from stickslip.solvers import registry as solvers
 
 SPEEDS = (358.0, 660.0, 700.0)
@@ -102,8 +103,10 @@ def run(scheme: str, h: float, until: float, rpm: float, **parameters: float | s
 
 def carried(scenario: Scenario, scheme: str, options: dict[str, float]) -> Trajectory:
     """A scene by a scheme, with the house's solver."""
+    system = scenario.system
+    assert isinstance(system, NonsmoothSystem)
     return simulate(
-        scenario.system, until=scenario.until, h=scenario.h, scheme=schemes.make(scheme, **options),
+        system, until=scenario.until, h=scenario.h, scheme=schemes.make(scheme, **options),
         solver=solvers.make("auto", tolerance=TOLERANCE), solver_name="auto", tolerance=TOLERANCE,
     )  # fmt: skip
 

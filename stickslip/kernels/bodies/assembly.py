@@ -32,13 +32,28 @@ def fill_row(body, point, axis, along, q, R, i, out):
 
 
 @jit
-def assemble(
-    id_, body, point, frame, gap, law, row, q, v_start, v_free, reach, newton, old_id, old_r
-):
-    """The active contacts as blocks: those whose gap at the end of free motion, forecast, is not positive.
+def closing(body, normal, i, v_start, v_free):
+    """Least normal velocity of contact i if either side moves freely or is held from that.   normal (2, 6).
+
+    In free fall a stack closes nowhere, yet each of its contacts bears: the side below may be held.
+    """
+    u = 0.0
+    for side in range(2):
+        b = body[i, side]
+        held = moves = 0.0
+        for k in range(6):
+            held += normal[side, k] * v_start[b, k]
+            moves += normal[side, k] * v_free[b, k]
+        u += min(held, moves)
+    return u
+
+
+@jit
+def assemble(id_, body, point, frame, gap, law, row, q, v_start, v_free, reach, newton, last_r):
+    """The active contacts as blocks: those whose gap at the end of the step, forecast, is not positive.
 
     reach: θ h, from where the gaps were measured to the end; newton: whether restitution is Newton's.
-    old_id (no,) increasing, old_r (no, 6): impulses of the last step. Returns (active, bodies, sides, rows,
+    last_r (nc, 6): impulses of the last step. Returns (active, bodies, sides, rows,
     kind, offset, lower, upper, group_offset, group_size, coefficient, u_bias, guess, approach), where
     approach (na,) is the normal velocity before the step.
     """
@@ -53,7 +68,7 @@ def assemble(
         if row[body[i, 0]] < 0 and row[body[i, 1]] < 0:
             continue
         fill_row(body, point, frame[i, 0], True, q, R, i, one[0])
-        if gap[i] + reach * row_velocity(body, one, i, 0, v_free) <= 0.0:
+        if gap[i] + reach * closing(body, one[0], i, v_start, v_free) <= 0.0:
             active[count] = i
             count += 1
             size += 3 + (2 if law[i, 1] > 0.0 else 0) + (1 if law[i, 2] > 0.0 else 0)
@@ -64,7 +79,7 @@ def assemble(
     kind, lower, upper = np.full(count, FRICTION), np.zeros(count), np.full(count, np.inf)
     group_offset, group_size = np.zeros(count + 1, np.int64), np.empty(groups, np.int64)
     coefficient, u_bias, guess, approach = np.empty(groups), np.empty(size), np.zeros(size), np.empty(count)
-    at, g, old = 0, 0, 0
+    at, g = 0, 0
     for c in range(count):
         i = active[c]
         start = at
@@ -89,19 +104,17 @@ def assemble(
             group_size[g], coefficient[g] = 1, law[i, 2]
             g += 1
         offset[c + 1], group_offset[c + 1] = at, g
-        add_prescribed(sides, bodies, rows, v_free, c, start, at, u_bias)
+        for j in range(start, at):
+            u_bias[j] = prescribed(sides, row, rows, c, j, v_free)
         approach[c] = row_velocity(sides, rows, c, start, v_start)
         if newton:
             u_bias[start] += law[i, 3] * min(approach[c], 0.0)
-        while old < old_id.shape[0] and old_id[old] < id_[i]:
-            old += 1
-        if old < old_id.shape[0] and old_id[old] == id_[i]:
-            for k in range(3):
-                guess[start + k] = old_r[old, k]
-            if rolls:
-                guess[start + 3], guess[start + 4] = old_r[old, 3], old_r[old, 4]
-            if spins:
-                guess[at - 1] = old_r[old, 5]
+        for k in range(3):
+            guess[start + k] = last_r[i, k]
+        if rolls:
+            guess[start + 3], guess[start + 4] = last_r[i, 3], last_r[i, 4]
+        if spins:
+            guess[at - 1] = last_r[i, 5]
     return (
         active, bodies, sides, rows, kind, offset, lower, upper, group_offset, group_size, coefficient,
         u_bias, guess, approach,
@@ -109,16 +122,25 @@ def assemble(
 
 
 @jit
-def add_prescribed(sides, bodies, rows, v_free, i, first, last, bias):
-    """bias[first:last] <- what the sides of block i that are not dynamic do to its velocities."""
-    for j in range(first, last):
-        s = 0.0
-        for side in range(2):
-            b = sides[i, side]
-            if b >= 0 and bodies[i, side] < 0:
-                for k in range(6):
-                    s += rows[j, side, k] * v_free[b, k]
-        bias[j] = s
+def prescribed(sides, row, rows, i, j, v):
+    """What the sides of block i that are not dynamic do to its row j."""
+    s = 0.0
+    for side in range(2):
+        b = sides[i, side]
+        if b >= 0 and row[b] < 0:
+            for k in range(6):
+                s += rows[j, side, k] * v[b, k]
+    return s
+
+
+@jit
+def add_prescribed(sides, size, rows, row, v, bias):
+    """bias <- bias + what sides that are not dynamic do to all rows of the blocks.   size (m,), bias (p,)."""
+    j = 0
+    for i in range(size.shape[0]):
+        for _ in range(size[i]):
+            bias[j] += prescribed(sides, row, rows, i, j, v)
+            j += 1
 
 
 @jit

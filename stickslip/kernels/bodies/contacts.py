@@ -79,6 +79,63 @@ def order_of(key):
 
 
 @jit
+def run_end(key, order, k):
+    """Past the last of the entries that have the key of the k-th in this order."""
+    end = k + 1
+    while end < order.shape[0] and key[order[end]] == key[order[k]]:
+        end += 1
+    return end
+
+
+@jit
+def deepest_of(dist, order, first, last):
+    """Which of order[first:last] has the least dist."""
+    best = order[first]
+    for k in range(first + 1, last):
+        if dist[order[k]] < dist[best]:
+            best = order[k]
+    return best
+
+
+@jit
+def choose_manifolds(ng, dist, pos, normal, geom, dist_1, pos_1, normal_1, geom_1):
+    """dist, pos, normal, geom: of each pair of geoms the manifold if it can be true, else the one contact.
+
+    A manifold is made of the faces next to the closest points, if these are almost parallel. Now and then
+    they are not, and its deepest point is far from the closest one, which the search for one contact
+    (arguments with _1) finds safely: a manifold is taken only if it agrees with that.
+    """
+    key, key_1 = geom[:, 0] * ng + geom[:, 1], geom_1[:, 0] * ng + geom_1[:, 1]
+    order, order_1 = order_of(key), order_of(key_1)
+    room = dist.shape[0] + dist_1.shape[0]
+    new_dist, new_pos, new_normal = np.empty(room), np.empty((room, 3)), np.empty((room, 3))
+    new_geom, at, a, b = np.empty((room, 2), np.int64), 0, 0, 0
+    while b < order_1.shape[0]:
+        end_b = run_end(key_1, order_1, b)
+        while a < order.shape[0] and key[order[a]] < key_1[order_1[b]]:
+            a += 1
+        agree, end_a = False, a
+        if a < order.shape[0] and key[order[a]] == key_1[order_1[b]]:
+            end_a = run_end(key, order, a)
+            i, j = deepest_of(dist, order, a, end_a), deepest_of(dist_1, order_1, b, end_b)
+            along = 0.0
+            for c in range(3):
+                along += normal[i, c] * normal_1[j, c]
+            agree = abs(dist[i] - dist_1[j]) <= 1e-3 * abs(dist_1[j]) + 1e-9 and along > 0.9
+        for k in range(a if agree else b, end_a if agree else end_b):
+            i = order[k] if agree else order_1[k]
+            new_dist[at] = dist[i] if agree else dist_1[i]
+            for c in range(3):
+                new_pos[at, c] = pos[i, c] if agree else pos_1[i, c]
+                new_normal[at, c] = normal[i, c] if agree else normal_1[i, c]
+            for c in range(2):
+                new_geom[at, c] = geom[i, c] if agree else geom_1[i, c]
+            at += 1
+        a, b = end_a, end_b
+    return new_dist[:at].copy(), new_pos[:at].copy(), new_normal[:at].copy(), new_geom[:at].copy()
+
+
+@jit
 def translate(dist, pos, normal, geom, shape_of, search, body, material, laws, unit, margin, slots):
     """Contacts of the narrow phase as arrays of a ContactSet, and what is wrong with them.
 

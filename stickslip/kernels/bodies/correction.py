@@ -17,44 +17,42 @@ OPENS = 1e-3
 
 
 @jit
-def sweep_back(row, mass, J_inverse, sides, block, which, rows, bilateral, need, tolerance, sweeps, shift, moved):
+def sweep_back(row, mass, J_inverse, sides, rows, bilateral, need, tolerance, sweeps, shift, moved):
     """shift, moved <- Δq of all bodies (zero on entry), and how far it moves each constraint.
 
-    block, which (m,): block and row of each constraint; bilateral (m,); need, moved (m,); shift (n, 6).
+    sides (m, 2), rows (m, 2, 6), bilateral, need, moved (m,): one row per constraint; shift (n, 6).
     """
-    m = which.shape[0]
+    m = need.shape[0]
     inverse, diagonal, pi = np.zeros((m, 2, 6)), np.zeros(m), np.zeros(m)
     for c in range(m):
-        i, j = block[c], which[c]
         for side in range(2):
-            b = sides[i, side]
+            b = sides[c, side]
             if b >= 0 and row[b] >= 0:
                 for k in range(3):
-                    inverse[c, side, k] = rows[j, side, k] / mass[b]
+                    inverse[c, side, k] = rows[c, side, k] / mass[b]
                 inverse[c, side, 3], inverse[c, side, 4], inverse[c, side, 5] = times(
-                    J_inverse[b], rows[j, side, 3], rows[j, side, 4], rows[j, side, 5]
+                    J_inverse[b], rows[c, side, 3], rows[c, side, 4], rows[c, side, 5]
                 )
                 for k in range(6):
-                    diagonal[c] += rows[j, side, k] * inverse[c, side, k]
+                    diagonal[c] += rows[c, side, k] * inverse[c, side, k]
     for sweep in range(sweeps):
         for step in range(m):
             c = step if sweep % 2 == 0 else m - 1 - step
             if diagonal[c] > 0.0:
-                i, j = block[c], which[c]
-                new = pi[c] + (need[c] - row_velocity(sides, rows, i, j, shift)) / diagonal[c]
+                new = pi[c] + (need[c] - row_velocity(sides, rows, c, c, shift)) / diagonal[c]
                 if not bilateral[c]:
                     new = max(new, 0.0)
                 change = new - pi[c]
                 pi[c] = new
                 if change != 0.0:
                     for side in range(2):
-                        b = sides[i, side]
+                        b = sides[c, side]
                         if b >= 0 and row[b] >= 0:
                             for k in range(6):
                                 shift[b, k] += inverse[c, side, k] * change
         left = 0.0
         for c in range(m):
-            moved[c] = row_velocity(sides, rows, block[c], which[c], shift)
+            moved[c] = row_velocity(sides, rows, c, c, shift)
             missing = need[c] - moved[c]
             left = max(left, abs(missing) if bilateral[c] else missing)
         if left <= tolerance:

@@ -62,12 +62,19 @@ def out_of(x, y, z, R):
 
 @jit
 def within(first, last, dist, pos, normal, origin, R, heights, half_x, half_y, flat, keep):
-    """keep <- False for contacts first..last-1 with a wall between two prisms, which is inside the field."""
+    """keep <- False for contacts first..last-1 with a wall between two prisms, which is inside the field.
+
+    normal <- that of the triangle where it is the same but for rounding.
+    """
     for k in range(first, last):
         s = 0.5 * dist[k]
         foot = (pos[k, 0] - s * normal[k, 0], pos[k, 1] - s * normal[k, 1], pos[k, 2] - s * normal[k, 2])
         x, y, z = into(foot, origin, R)
-        top, _, _, _, _, _, _ = surface(x, y, heights, half_x, half_y)
+        top, n0, n1, n2, _, _, _ = surface(x, y, heights, half_x, half_y)
+        n0, n1, n2 = out_of(n0, n1, n2, R)
+        away = (normal[k, 0] - n0) ** 2 + (normal[k, 1] - n1) ** 2 + (normal[k, 2] - n2) ** 2
+        if away < SAME * SAME:
+            normal[k, 0], normal[k, 1], normal[k, 2] = n0, n1, n2
         inner = abs(x) < half_x - flat and abs(y) < half_y - flat
         keep[k] = not (inner and z < top - flat)
 
@@ -167,7 +174,7 @@ def field_contacts(dist, pos, normal, geom, fields, solids, margin, flat, most, 
             room += 8 + start[other + 1] - start[other]
         first = last
     new_dist, new_pos, new_normal = np.empty(room), np.empty((room, 3)), np.empty((room, 3))
-    new_geom, keep, rims = np.empty((room, 2), geom.dtype), np.ones(room, np.bool_), np.empty((8, 3))
+    new_geom, keep, rims = np.empty((room, 2), np.int64), np.ones(room, np.bool_), np.empty((8, 3))
     first, at = 0, 0
     while first < n:
         g, h, last = geom[first, 0], geom[first, 1], first

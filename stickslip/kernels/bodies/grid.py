@@ -4,7 +4,7 @@ Spheres are sorted into levels, within which radii differ by less than a factor 
 grid, whose cells are as wide as its largest sphere and the margin, so that spheres of a level that touch are
 in neighbouring cells. A sphere asks half of the neighbours in its own level and the cells within its reach in
 each coarser one (Ogarko & Luding 2012, Comput. Phys. Commun. 183, 931-936): the work is O(n levels) for any
-radii, with at most 9 rows of cells per sphere and level.
+radii, with some 9 rows of cells per sphere and level.
 
 Cell (i, j, k) of a level has bucket (i + a j + b k) mod m, with m a power of two, at least twice the
 number of its spheres, so that cells in a row have buckets in a row. If the box of all its spheres has at most
@@ -120,7 +120,7 @@ def candidates(level, widest, margin, grid, first, start, home, packed, pairs):
     nobody can foresee, took twice the time.
     """
     count, most = 0, pairs.shape[0]
-    to, shift = np.empty(9, np.int64), np.empty(5, np.int64)
+    to, shift = np.empty(16, np.int64), np.empty(5, np.int64)  # three rows each way, four where x rounds
     for g in range(widest.shape[0]):
         a, b, m = grid[g, 0], grid[g, 1], grid[g, 2]
         begin, per_width = start[first[g] : first[g + 1]], cells_per_metre(widest[g], margin)

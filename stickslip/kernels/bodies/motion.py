@@ -123,7 +123,25 @@ def push(row, mass, J_inverse, sides, offset, rows, r, v):
 
 @jit
 def arrive(
-    row, mass, J, J_inverse, gravity, q, v, v_start, F, h, theta, sides, offset, rows, r, v_end, q_end, u, energy
+    row,
+    mass,
+    J,
+    J_inverse,
+    gravity,
+    q,
+    v,
+    v_start,
+    F,
+    h,
+    theta,
+    sides,
+    offset,
+    rows,
+    r,
+    v_end,
+    q_end,
+    u,
+    energy,
 ):
     """v_end, q_end, u, energy <- the end of the step; v_end has the free velocities on entry.
 
@@ -168,6 +186,4 @@ def arrive(
 def kinetic(m, J, v):
     """Kinetic energy of a body [J].   J (3, 3), v (6,)."""
     P0, P1, P2 = times(J, v[3], v[4], v[5])
-    return 0.5 * (
-        m * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) + (v[3] * P0 + v[4] * P1 + v[5] * P2)
-    )
+    return 0.5 * (m * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) + (v[3] * P0 + v[4] * P1 + v[5] * P2))

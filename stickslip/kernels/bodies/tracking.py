@@ -31,61 +31,54 @@ def local_points(q, body, point, local):
 
 
 @jit
-def squared_distance(p, q, side):
-    """|p[side] - q[side]|².   p, q (2, 3)."""
-    x, y, z = p[side, 0] - q[side, 0], p[side, 1] - q[side, 1], p[side, 2] - q[side, 2]
-    return x * x + y * y + z * z
+def measure(new, first, last, old, first_old, last_old, away):
+    """(the body in whose frame new points are nearer to old ones, square of the size of all points there).
 
-
-@jit
-def calmer_side(new, old):
-    """The body in whose frame the new points are nearer to old ones.   new (k, 2, 3), old (l, 2, 3)."""
-    moved = np.zeros(2)
+    away (2, slots, slots) <- squared distances in the frame of either body, old by new.
+    new (nc, 2, 3), old (m, 2, 3): points, of which those from first to last count.
+    """
+    calm, least, size = 0, np.inf, 0.0
     for side in range(2):
-        for c in range(new.shape[0]):
+        moved = 0.0
+        for c in range(first, last):
             nearest = np.inf
-            for o in range(old.shape[0]):
-                nearest = min(nearest, squared_distance(new[c], old[o], side))
-            moved[side] += math.sqrt(nearest)
-    return 1 if moved[1] < moved[0] else 0
-
-
-@jit
-def squared_size(new, old, side):
-    """Square of the diagonal of the box around all points in the frame of one body."""
-    total = 0.0
+            for o in range(first_old, last_old):
+                x, y = new[c, side, 0] - old[o, side, 0], new[c, side, 1] - old[o, side, 1]
+                z = new[c, side, 2] - old[o, side, 2]
+                squared = x * x + y * y + z * z
+                away[side, o - first_old, c - first] = squared
+                nearest = min(nearest, squared)
+            moved += math.sqrt(nearest)
+        if moved < least:
+            calm, least = side, moved
     for d in range(3):
-        low, high = np.inf, -np.inf
-        for c in range(new.shape[0]):
-            low, high = min(low, new[c, side, d]), max(high, new[c, side, d])
-        for o in range(old.shape[0]):
-            low, high = min(low, old[o, side, d]), max(high, old[o, side, d])
-        total += (high - low) * (high - low)
-    return total
+        low, high = new[first, calm, d], new[first, calm, d]
+        for c in range(first, last):
+            low, high = min(low, new[c, calm, d]), max(high, new[c, calm, d])
+        for o in range(first_old, last_old):
+            low, high = min(low, old[o, calm, d]), max(high, old[o, calm, d])
+        size += (high - low) * (high - low)
+    return calm, size
 
 
 @jit
-def match(new, old, partner):
-    """partner (k,) <- number of the old contact that each new one continues, -1 for none."""
-    partner[:] = -1
-    if new.shape[0] == 1 and old.shape[0] == 1:
-        partner[0] = 0
-        return
-    side = calmer_side(new, old)
-    far = FAR * FAR * squared_size(new, old, side)
-    taken = np.zeros(old.shape[0], np.bool_)
-    for _ in range(min(new.shape[0], old.shape[0])):
+def match(away, k, k_old, far, partner, used):
+    """partner[:k] <- number of the old contact that each new one continues, -1 for none.
+
+    away (slots, slots): squared distances, of k_old old points by k new ones; far: the largest that matches.
+    """
+    partner[:k] = -1
+    used[:k_old] = False
+    for _ in range(min(k, k_old)):
         best, c_best, o_best = np.inf, -1, -1
-        for o in range(old.shape[0]):
-            if not taken[o]:
-                for c in range(new.shape[0]):
-                    if partner[c] < 0:
-                        distance = squared_distance(new[c], old[o], side)
-                        if distance < best and distance <= far:
-                            best, c_best, o_best = distance, c, o
+        for o in range(k_old):
+            if not used[o]:
+                for c in range(k):
+                    if away[o, c] < best and away[o, c] <= far and partner[c] < 0:
+                        best, c_best, o_best = away[o, c], c, o
         if c_best < 0:
             return
-        partner[c_best], taken[o_best] = o_best, True
+        partner[c_best], used[o_best] = o_best, True
 
 
 @jit
@@ -95,12 +88,10 @@ def turn(frame, old_frame, r, guess):
     The pairs (t1, t2) are turned into each other by the least rotation, which is in the plane the one
     nearest to the matrix of their products; so the length of sliding and rolling impulses stays.
     """
-    m = np.zeros((2, 2))
-    for i in range(2):
-        for j in range(2):
-            for d in range(3):
-                m[i, j] += frame[i + 1, d] * old_frame[j + 1, d]
-    cosine, sine = m[0, 0] + m[1, 1], m[1, 0] - m[0, 1]
+    cosine, sine = 0.0, 0.0
+    for d in range(3):
+        cosine += frame[1, d] * old_frame[1, d] + frame[2, d] * old_frame[2, d]
+        sine += frame[2, d] * old_frame[1, d] - frame[1, d] * old_frame[2, d]
     size = math.sqrt(cosine * cosine + sine * sine)
     if size > 0.0:
         cosine, sine = cosine / size, sine / size
@@ -110,12 +101,31 @@ def turn(frame, old_frame, r, guess):
 
 
 @jit
+def number(partner, k, old_ids, first_old, used, name):
+    """name[:k] <- slots: of the partner, else the smallest that is not in use.   used (slots,): workspace."""
+    used[:] = False
+    for c in range(k):
+        name[c] = -1
+        if partner[c] >= 0:
+            slot = np.int64(old_ids[first_old + partner[c]]) % used.shape[0]
+            if not used[slot]:
+                name[c], used[slot] = slot, True
+    free = 0
+    for c in range(k):
+        if name[c] < 0:
+            while used[free]:
+                free += 1
+            name[c], used[free] = free, True
+
+
+@jit
 def track_contacts(ids, local, frame, slots, old_ids, old_local, old_frame, old_r, order, new_ids, guess):
     """Whether the order has changed: contact `order[c]` has id new_ids[c] and starts from guess[c].
 
-    ids (nc,) increasing; old_ids (m,) whole numbers, increasing.   order, new_ids (nc,), guess (nc, 6).
+    ids (nc,) increasing; old_ids (m,) whole numbers, increasing.   order, new_ids (nc,); guess (nc, 6), 0s.
     """
-    partner, name = np.empty(slots, np.int64), np.empty(slots, np.int64)
+    partner, name, used = np.empty(slots, np.int64), np.empty(slots, np.int64), np.empty(slots, np.bool_)
+    away = np.empty((2, slots, slots))
     nc, m, first, first_old, changed = ids.shape[0], old_ids.shape[0], 0, 0, False
     while first < nc:
         pair = ids[first] // slots
@@ -127,8 +137,17 @@ def track_contacts(ids, local, frame, slots, old_ids, old_local, old_frame, old_
         last_old = first_old
         while last_old < m and last_old - first_old < slots and old_ids[last_old] < (pair + 1) * slots:
             last_old += 1
-        match(local[first:last], old_local[first_old:last_old], partner[: last - first])
-        number(partner[: last - first], old_ids[first_old:last_old], slots, name)
+        if last - first == 1 and last_old - first_old <= 1:  # the only one then and now
+            order[first], new_ids[first] = first, pair * slots
+            if last_old > first_old:
+                new_ids[first] += np.int64(old_ids[first_old]) % slots
+                turn(frame[first], old_frame[first_old], old_r[first_old], guess[first])
+            first, first_old = last, last_old
+            continue
+        k, k_old = last - first, last_old - first_old
+        side, size = measure(local, first, last, old_local, first_old, last_old, away)
+        match(away[side], k, k_old, FAR * FAR * size, partner, used)
+        number(partner, k, old_ids, first_old, used, name)
         for place in range(first, last):
             least = first
             for c in range(first, last):
@@ -140,25 +159,5 @@ def track_contacts(ids, local, frame, slots, old_ids, old_local, old_frame, old_
             o = partner[least - first]
             if o >= 0:
                 turn(frame[least], old_frame[first_old + o], old_r[first_old + o], guess[place])
-            else:
-                guess[place] = 0.0
         first, first_old = last, last_old
     return changed
-
-
-@jit
-def number(partner, old_ids, slots, name):
-    """name <- slots: of the partner, else the smallest that is not in use.   partner, name (k,)."""
-    used = np.zeros(slots, np.bool_)
-    for c in range(partner.shape[0]):
-        name[c] = -1
-        if partner[c] >= 0:
-            slot = np.int64(old_ids[partner[c]]) % slots
-            if not used[slot]:
-                name[c], used[slot] = slot, True
-    free = 0
-    for c in range(partner.shape[0]):
-        if name[c] < 0:
-            while used[free]:
-                free += 1
-            name[c], used[free] = free, True

@@ -1,0 +1,146 @@
+"""Poisson's impact of bodies in two phases within a step; the law is that of `poisson.py`.
+
+Compression: M v^c = M v* + H r^c with Coulomb's law, without the forces of the step. Expansion: the whole
+step, in which a contact gives back at least e r_N^c,
+
+    M v_{k+1} = M v_free + H (r^c + ρ),   0 <= u_N ⟂ ρ_N - e r_N^c >= 0,   |ρ_T| <= mu ρ_N.
+
+A contact that stays closed has ρ_N > e r_N^c and is an ordinary one with the impulse ρ. One that leaves has
+ρ_N = e r_N^c, so that its friction is a disc of known radius: its normal is a nonnegative block of its own,
+and the cone has a normal a with u_a = w (a - radius), which Coulomb's law makes a = radius. Passes are made
+until every contact is of the kind it is taken for. Forces with bounds (dry joints) have no part in the
+compression.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from stickslip.kernels import cones
+from stickslip.problem.checks import frozen
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.convert import reduce_to_contacts
+from stickslip.problem.operator import block_delassus
+from stickslip.problem.sets import ProductSet
+from stickslip.problem.solution import Solution
+from stickslip.schemes.body_blocks import Blocks
+from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.step import Solver
+from stickslip.state import Array, BoolArray, IntArray
+
+PASSES = 100
+"""Most passes of an expansion."""
+
+
+def compresses(blocks: Blocks) -> bool:
+    """Whether a contact approaches that gives something back."""
+    return bool(((blocks.approach < 0.0) & (blocks.contacts.law[:, 3] > 0.0)).any())
+
+
+def in_two_phases(
+    blocks: Blocks, bodies: Bodies, v_start: Array, f: Array, solver: Solver
+) -> tuple[Array, tuple[Solution, ...], str]:
+    """r of both phases [N s, N m s], shape (p,), their problems, and what is wrong where something is.
+
+    v_start: before the step, shape (n, 6); f: momenta of the free motion, shape (nd, 6).
+    """
+    momenta = np.einsum("bij,bj->bi", bodies.M.matrix, v_start[bodies.dynamic])
+    first = replace(blocks, K=_impulsive(blocks.K)).problem(bodies, momenta.reshape(-1))
+    guess = blocks.guess if blocks.guess.any() else None
+    compression = solver.solve(first, guess=guess)
+    normals = blocks.K.offset[: blocks.count]
+    kick = np.zeros(len(blocks.K))
+    kick[: blocks.count] = blocks.contacts.law[:, 3] * np.maximum(compression.r[normals], 0.0)
+    given = compression.r.copy()
+    given[blocks.K.offset[:-1]] += kick
+    whole = blocks.problem(bodies, np.empty(0))
+    pushed = f + whole.H.impulses(given, bodies.dynamic.size)  # type: ignore[union-attr]
+    whole = blocks.problem(bodies, pushed.reshape(-1))
+    r, expansion, reason = _expand(whole, np.flatnonzero(kick > 0.0), kick[kick > 0.0], solver)
+    return given + r, (compression, expansion), reason
+
+
+def _impulsive(K: ProductSet) -> ProductSet:
+    """K with the bounds of intervals at zero."""
+    bounded = K.kind == cones.INTERVAL
+    if not bounded.any():
+        return K
+    return replace(K, lower=np.where(bounded, 0.0, K.lower), upper=np.where(bounded, 0.0, K.upper))
+
+
+def _expand(
+    problem: GlobalProblem, kicked: IntArray, kick: Array, solver: Solver
+) -> tuple[Array, Solution, str]:
+    """ρ - e r_N^c e_N of the blocks [N s], shape (p,), the last pass, and whether passes did not settle."""
+    if not kicked.size:
+        solution = solver.solve(problem)
+        return solution.r, solution, ""
+    reduced = reduce_to_contacts(problem).problem
+    J, K = reduced.W.sparse(), problem.K  # type: ignore[attr-defined]
+    W = sp.csr_array(J @ J.T)
+    normals = K.offset[kicked]
+    stays, returned = np.zeros(kicked.size, bool), np.zeros(kicked.size, bool)
+    radius = kick.copy()
+    for _ in range(PASSES):
+        leaves = ~stays
+        held = np.zeros(K.size)
+        held[normals[stays]] = kick[stays]
+        solution, r = _one_pass(W, reduced.u_free - W @ held, K, kicked[leaves], radius[leaves], solver)
+        r[normals[stays]] -= kick[stays]
+        more = np.maximum(r[normals], 0.0)
+        small = 10.0 * solution.tolerance * float((kick + more).max())
+        closed = leaves & ~returned & (more > small)
+        opened = stays & (r[normals] < -small)
+        wanted = kick + np.where(returned, more, 0.0)
+        off = float(np.abs(radius - wanted)[leaves].max(initial=0.0))
+        if not (closed.any() or opened.any() or off > small):
+            return r, solution, ""
+        # One that stayed by mistake leaves for good; its disc then grows with what it presses beyond that.
+        stays, returned = (stays | closed) & ~opened, returned | opened
+        radius = 0.5 * (radius + wanted)
+    return r, solution, f"the expansion of Poisson's impact did not settle in {PASSES} passes"
+
+
+def _one_pass(
+    W: sp.csr_array, u_free: Array, K: ProductSet, split: IntArray, radius: Array, solver: Solver
+) -> tuple[Solution, Array]:
+    """The problem with the contacts `split` as a nonnegative normal and a disc of `radius`, solved."""
+    apart = np.zeros(len(K), bool)
+    apart[split] = True
+    wide, at, extra = _split_set(K, apart)
+    coo, diagonal = W.tocoo(), W.diagonal()
+    w = np.array([diagonal[K.offset[i] : K.offset[i + 1]].max() for i in split])
+    row, col = coo.coords
+    entries = (np.concatenate([at[row], extra]), np.concatenate([at[col], extra]))
+    matrix = sp.coo_array((np.concatenate([coo.data, w]), entries), shape=(wide.size, wide.size))
+    bias = np.zeros(wide.size)
+    bias[at], bias[extra] = u_free, -w * radius
+    solution = solver.solve(
+        ContactProblem.unchecked(block_delassus(sp.csr_array(matrix), wide), frozen(bias), wide)
+    )
+    return solution, solution.r[at]
+
+
+def _split_set(K: ProductSet, apart: BoolArray) -> tuple[ProductSet, IntArray, IntArray]:
+    """K with those blocks apart, where its components are in it, and the normals of the cones."""
+    twice = 1 + apart
+    first = np.cumsum(twice) - twice  # number of each block, or of its normal
+    size, groups = np.repeat(np.diff(K.offset), twice), np.repeat(np.diff(K.group_offset), twice)
+    kind = np.repeat(K.kind, twice)
+    normal = first[apart]
+    size[normal], groups[normal], kind[normal] = 1, 0, cones.NONNEGATIVE
+    wide = ProductSet(
+        kind,
+        np.concatenate([[0], np.cumsum(size)]),
+        np.repeat(K.lower, twice),
+        np.repeat(K.upper, twice),
+        np.concatenate([[0], np.cumsum(groups)]),
+        K.group_size,
+        K.coefficient,
+    )
+    block = np.repeat(np.arange(len(K)), np.diff(K.offset))
+    within = np.arange(K.size) - K.offset[block]
+    # past its normal, a component of a block apart is in the cone behind it
+    at = wide.offset[first[block]] + within + (apart[block] & (within > 0))
+    return wide, at, wide.offset[normal + 1]

@@ -1,0 +1,79 @@
+"""Worlds and a scheme for tests of runs: balls that fall on a floor, by hand."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import stickslip as ss
+from stickslip.detection.contacts import ContactSet
+from stickslip.mechanics import energy
+from stickslip.schemes.body_step import BodyStep, EnergyTerms
+from stickslip.state import State
+
+
+def balls(count=2, sensor=None, mass=2.0, joint=False):
+    """Balls of 0.1 m above a floor, the k-th at (k, 0, 0.3 + k / 10)."""
+    builder = ss.WorldBuilder()
+    builder.body("floor", ss.Plane(), fixed=True)
+    for k in range(count):
+        builder.body(f"ball {k}", ss.Sphere(0.1), position=(k, 0, 0.3 + 0.1 * k), mass=mass)
+    if sensor is not None:
+        builder.sensor(sensor)
+    if joint:
+        builder.joint("rope", "distance", "ball 0", None, point=(0, 0, 0.3), second_point=(0, 0, 2))
+    return builder.build()
+
+
+@dataclass(frozen=True)
+class Drop:
+    """Balls fall and stop dead on the floor, without any solver; steps from `bad` on, longer than `short`,
+    are not good, and from `lost` on they are no numbers."""
+
+    bad: float = np.inf
+    short: float = 0.0
+    lost: float = np.inf
+
+    def begin(self, world, state, h):
+        return {"count": np.zeros(1), "hit": np.zeros(0)}
+
+    def step(self, world, state, memory, h, solver, detector):
+        q, v = np.array(state.q.reshape(-1, 7)), np.array(state.v.reshape(-1, 6))
+        v[1:, 2] -= 9.81 * h
+        hit = 1 + np.flatnonzero(q[1:, 2] + h * v[1:, 2] < 0.1)
+        r = np.zeros((hit.size, 6))
+        r[:, 0] = -world.mass[hit] * v[hit, 2]
+        kinetic = energy.kinetic(world, v.reshape(-1))
+        v[hit, 2] = 0.0
+        q[:, :3] += h * v[:, :3]
+        after = energy.kinetic(world, v.reshape(-1))
+        if state.t + h >= self.lost:
+            v[1, 0] = np.nan
+        n = hit.size
+        frame = np.array([[0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [0.0, -1.0, 0.0]])
+        contacts = ContactSet(
+            hit, np.stack([0 * hit, hit], 1), np.stack([0 * hit, hit], 1), q[hit, :3] - [0.0, 0.0, 0.1],
+            np.tile(frame, (n, 1, 1)), q[hit, 2] - 0.1, np.tile([0.5, 0.0, 0.0, 0.0], (n, 1)),
+        )  # fmt: skip
+        end = State(state.t + h, q.reshape(-1), v.reshape(-1))
+        account = EnergyTerms(after, energy.potential(world, end.t, end.q), kinetic - after, 0.0, 0.0, 0.0)
+        reason = "told so" if state.t + 1e-9 >= self.bad and h > self.short else ""
+        memory = {"count": memory["count"] + 1.0, "hit": hit.astype(float)}
+        return BodyStep(
+            end, h, contacts, r, np.zeros((n, 6)), np.zeros(n % 2), (), account, 1e-3 * n, 0.0, 1e-4 * n,
+            memory, reason,
+        )  # fmt: skip
+
+
+def equal(a, b, rows=slice(None), but=()):
+    """Every column of b is that of the rows of a, bit for bit."""
+    for name in [name for name in COLUMNS if name not in but]:
+        x, y = getattr(a, name)[rows], getattr(b, name)
+        assert x.dtype == y.dtype
+        np.testing.assert_array_equal(x, y, err_msg=name)
+
+
+COLUMNS = (
+    "t", "h", "q", "v", "ok", "natural", "natural_scaled", "iterations", "penetration", "opening",
+    "correction", "kinetic", "potential", "dissipated", "work", "lifted", "balance",
+)  # fmt: skip
+CONTACTS = ("id", "body", "point", "frame", "gap", "law", "r", "u")
