@@ -24,13 +24,21 @@ def add_floor(b: WorldBuilder, material: str = "default") -> None:
 
 
 def add_walls(
-    b: WorldBuilder, size: tuple[float, float], sides: tuple[str, ...] = tuple(WALLS), material: str = "default"
+    b: WorldBuilder,
+    size: tuple[float, float],
+    sides: tuple[str, ...] = tuple(WALLS),
+    material: str = "default",
 ) -> None:
     """Fixed vertical walls about the origin, `size` (along x, along y) apart [m]."""
     for side in sides:
         (x, y), p = WALLS[side]
         b.body(
-            side, Plane(), position=(x * size[0], y * size[1], 0.0), quaternion=p, fixed=True, material=material
+            side,
+            Plane(),
+            position=(x * size[0], y * size[1], 0.0),
+            quaternion=p,
+            fixed=True,
+            material=material,
         )
 
 

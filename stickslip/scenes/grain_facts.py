@@ -1,4 +1,4 @@
-"""What must hold of every run of many bodies: momentum, energy, Coulomb's law, small overlaps, coming to rest."""
+"""What must hold of every run of many bodies: momentum, energy, Coulomb's law, small overlaps, rest."""
 
 import numpy as np
 
@@ -78,10 +78,15 @@ def balance_fact(trajectory: WorldTrajectory) -> Fact:
 
 
 def dissipation_fact(trajectory: WorldTrajectory) -> Fact:
-    """Contacts take energy, and never give it; to the tolerance of the solver in each step."""
+    """Contacts take energy, and do not give it; but a contact whose rows turn in a step may push along the
+    velocity g h that gravity gives in it."""
+    step = float(np.linalg.norm(trajectory.model.gravity)) * float(trajectory.h.max())
     scale = float(trajectory.kinetic.max())
     gained = float(np.max(-np.diff(trajectory.dissipated), initial=0.0))
-    return Fact("energy that contacts gave in any step [of the largest kinetic]", gained / scale, 0.0, 1e-6)
+    return Fact(
+        "energy that contacts gave in any step [of the largest kinetic], up to m (g h)²",
+        gained / scale, 0.0, float(trajectory.model.mass.sum()) * step**2 / scale,
+    )  # fmt: skip
 
 
 def overlap_fact(trajectory: WorldTrajectory, size: float, what: str, share: float) -> Fact:

@@ -1,6 +1,5 @@
 """Grains and mixed shapes that fall into a box of planes."""
 
-import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -134,9 +133,7 @@ def pebble(rng: np.random.Generator, size: float, corners: int = 14) -> ConvexHu
 def _poured(rng: np.random.Generator, shapes: Sequence[Shape], reach: float, mu: float, e: float) -> World:
     """A box with the shapes above its floor, in layers about a third as wide as they are high."""
     b = WorldBuilder()
-    b.material(
-        "default", mu=number("mu", mu, "", least=0.0), e=number("e", e, "", least=0.0, most=1.0)
-    )
+    b.material("default", mu=number("mu", mu, "", least=0.0), e=number("e", e, "", least=0.0, most=1.0))
     side = max(2, round((0.5 * len(shapes)) ** (1.0 / 3.0)))
     centres, width = lattice(rng, len(shapes), (side, side), reach)
     turns = orientations(rng, len(shapes))
