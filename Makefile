@@ -5,12 +5,16 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test tests lint bench clean
 
 demo: .venv/run.stamp
 	$(BIN)/stickslip demo --out out
 
-test: .venv/test.stamp lint
+# Side by side: types are checked on one core, and tests begin on the other.
+test: .venv/test.stamp
+	@$(MAKE) --no-print-directory -j 2 lint tests
+
+tests: .venv/test.stamp
 	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0
 
 lint: .venv/test.stamp

@@ -7,6 +7,7 @@ import numpy as np
 import stickslip as ss
 from stickslip.detection.contacts import ContactSet
 from stickslip.mechanics import energy
+from stickslip.options import Options, option
 from stickslip.schemes.body_step import BodyStep, EnergyTerms
 from stickslip.state import State
 
@@ -24,14 +25,13 @@ def balls(count=2, sensor=None, mass=2.0, joint=False):
     return builder.build()
 
 
-@dataclass(frozen=True)
-class Drop:
-    """Balls fall and stop dead on the floor, without any solver; steps from `bad` on, longer than `short`,
-    are not good, and from `lost` on they are no numbers."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop(Options):
+    """Balls fall and stop dead on the floor, without any solver."""
 
-    bad: float = np.inf
-    short: float = 0.0
-    lost: float = np.inf
+    bad: float = option(np.inf, "from then on steps are not good", unit="s")
+    short: float = option(0.0, "unless they are no longer than this", unit="s")
+    lost: float = option(np.inf, "from then on velocities are no numbers", unit="s")
 
     def begin(self, world, state, h):
         return {"count": np.zeros(1), "hit": np.zeros(0)}

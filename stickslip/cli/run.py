@@ -87,6 +87,8 @@ def run(
     from stickslip.scenes import runs
 
     if name is None:
+        if given or settings or parameters:
+            raise InputError("NAME is missing: which scene is to be run?")
         rows = [(each, runs.make(each).summary) for each in runs.names()]
         table(("scene", "summary"), rows, folds=("summary",))
         return ExitCode.FINE

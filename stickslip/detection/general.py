@@ -4,10 +4,12 @@ A model of MuJoCo's is compiled with a body for each of ours. Poses are written 
 read them, so that its joints, masses and kinematics play no part. Its lengths are ours over `unit`, a power
 of two near the size of the shapes: its tolerances are absolute, and scaling by a power of two costs no digit.
 
-What it reaches, in units (tests/detection/test_general.py): gaps to 1e-12; normals to 1e-12 of polyhedra,
-cylinders, capsules and spheres, to 3e-6 of ellipsoids against anything curved, corners or edges. It keeps
-the vertices of hulls and the heights of fields in single precision: these shapes are what they were given as
-to 1e-7 of their size.
+What it reaches, in units, for margins up to a tenth of the shapes (tests/detection/test_general.py): gaps to
+1e-11; normals to 1e-9, with ellipsoids to 3e-6. What it does not: boxes that do not touch are measured along
+an axis of one, a little short of their distance; with margins wider than the shapes, overlaps of ellipsoids
+are right to 1e-3 only; a capsule whose axis has gone into a box has wrong depths; edges that touch exactly
+and are parallel have gaps to 1e-5. It keeps the vertices of hulls and the heights of fields in single
+precision: these shapes are what they were given as to 1e-7 of their size.
 """
 
 import math

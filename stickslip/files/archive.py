@@ -32,7 +32,7 @@ def read_archive(path: Path, content: bytes) -> ProblemRecord:
     with Source(path, content) as source:
         roots = [name for name in (*FCLIB_ROOTS, OWN_ROOT) if source.has(source.root, name)]
         if len(roots) != 1:
-            if source.has(source.root, "stickslip_trajectory"):
+            if any(source.has(source.root, f"stickslip_{one}") for one in ("trajectory", "world_trajectory")):
                 source.fail("/", "a problem", "a trajectory: read it with read_trajectory")
             wanted = "one of the groups " + ", ".join((*FCLIB_ROOTS, OWN_ROOT))
             source.fail("/", wanted, " and ".join(roots) or "none of them")

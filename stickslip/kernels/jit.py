@@ -4,10 +4,11 @@ With `STICKSLIP_JIT=0` the same kernels run as plain Python, so that a debugger 
 enter. No `fastmath`: compiled and plain kernels round alike.
 """
 
+import gc
 import os
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache, wraps
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,15 @@ JIT = os.environ.get("STICKSLIP_JIT", "1") != "0"
 if JIT:
     import numba
     from numba.core import ccallback, event
+    from numba.core.compiler_lock import global_compiler_lock
+
+try:
+    import fcntl
+except ImportError:  # Windows: kernels met by two processes at once are compiled by both
+    fcntl = None  # type: ignore[assignment]
+
+LONGEST_WAIT = 600.0
+"""For another process that compiles the same kernel [s]; after it both compile."""
 
 
 @cache
@@ -41,14 +51,17 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     if not JIT:
         return _plain(function)
     kernel: Any
+    # A wrapper for C takes its time too, and only functions that are `handed` on need one and make their own.
+    options: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
     try:
-        kernel = numba.njit(cache=True, error_model="numpy")(function)
+        kernel = numba.njit(cache=True, **options)(function)
     except RuntimeError:  # no place for a cache: neither beside the package nor in the home folder
-        return numba.njit(error_model="numpy")(function)
+        return numba.njit(**options)(function)
     cache_file = getattr(kernel._cache, "_cache_file", None)
     if cache_file is not None:
         cache_file._source_stamp = stamp(Path(function.__code__.co_filename).parent)
     kernel._cache = _Cache(kernel._cache)
+    kernel.compile = _in_turn(kernel.compile, kernel._cache)
     return kernel
 
 
@@ -73,6 +86,7 @@ def handed(function: Callable[..., Any], arguments: str) -> Any:
         made.enable_caching()
         made._cache._cache_file._source_stamp = stamp(Path(function.__code__.co_filename).parent)
         made._cache = _Cache(made._cache)
+        made.compile = _in_turn(made.compile, made._cache)
     made.compile()
     return made
 
@@ -98,6 +112,52 @@ class _Cache:
         with suppress(Exception):
             self._cache.save_overload(*arguments)
 
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Alone with this kernel's files among all processes; where no lock can be had, without one.
+
+        A lock of POSIX: it goes with the process that holds it, however that ends; it is not inherited, and
+        a kernel that meets itself while it is compiled does not wait for itself.
+        """
+        try:
+            self._cache._impl.locator.ensure_cache_path()
+            file = open(self._cache._cache_file._index_path + ".lock", "ab")  # noqa: SIM115
+        except (AttributeError, OSError):
+            yield
+            return
+        with file:
+            end = time.monotonic() + LONGEST_WAIT
+            while not _is_ours(file.fileno()) and time.monotonic() < end:
+                time.sleep(0.02)
+            yield
+
+
+def _in_turn(compile_: Callable[..., Any], cache: "_Cache") -> Callable[..., Any]:
+    """Compilation of one kernel, by one process at a time: the next one then loads what this one stored.
+
+    Numba's index of a kernel is read and then written anew: without turns, two processes that store two
+    signatures of it can take one name for both, and code would be loaded for the wrong types.
+    """
+
+    def compile_in_turn(*signature: Any) -> Any:
+        # Numba's own lock first, as everywhere: threads of this process then wait in one order.
+        with global_compiler_lock, _no_collection(), cache.turn():
+            return compile_(*signature)
+
+    return compile_in_turn
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """The compiler makes millions of objects that live as long as it does: looking for garbage is in vain."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
     """The same in plain Python, as silent as compiled code about overflow and 0/0."""
@@ -108,6 +168,19 @@ def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*arguments)
 
     return kernel
+
+
+def _is_ours(file: int) -> bool:
+    """Whether the lock is taken now, or is none to wait for."""
+    if fcntl is None:
+        return True
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return True
+    return True
 
 
 class Compilation:

@@ -132,16 +132,16 @@ def _lay_out(
     place = np.empty(n, np.int64)
     place[permutation] = np.arange(n)
     width = pattern.widths[permutation]
-    offset = fixed(np.concatenate([[0], np.cumsum(width)]))
+    offset = np.concatenate([[0], np.cumsum(width)])
     child_start, child, row_start = _ints(count + 1), _ints(count), _ints(count + 1)
     fronts.children(above, child_start, child)
     row = fronts.structure(start, neighbour, permutation, place, first, child_start, child, row_start)
     row_offset = _ints(row.size)
     columns, rows, panel, update, minus = (_ints(count + (i == 2)) for i in range(5))
     layout = (row_offset, columns, rows, panel, update, minus)
-    stack = fronts.sizes(
-        permutation, negative, offset, first, row_start, row, above, child_start, child, layout
-    )
+    # Writable, as within `front_plan.plan`: the kernel is then compiled once for both.
+    own = negative.copy()
+    stack = fronts.sizes(permutation, own, offset, first, row_start, row, above, child_start, child, layout)
     family = (_ints(count + 1), _ints(row.size), _ints(row.size), _ints(row.size))
     reach = (_ints(count + 1), _ints(row.size), _ints(row.size))
     a, b = fronts.runs(offset, first, columns, row_start, row, row_offset, above, family, reach)

@@ -1,4 +1,4 @@
-"""Boxes that stand on each other."""
+"""Boxes on one another: a stack, and heavy boxes on light ones; they rest."""
 
 from collections.abc import Sequence
 
@@ -7,74 +7,115 @@ import numpy as np
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane
+from stickslip.mechanics.world import World
+from stickslip.scenes.block_views import side_view
 from stickslip.scenes.measures import GRAVITY
 from stickslip.scenes.parameters import number, whole
+from stickslip.scenes.rest import drift, rest_facts, speed
 from stickslip.scenes.scenario import Fact, Scenario
 from stickslip.simulation.world_trajectory import WorldTrajectory
-
-FLOOR = "floor"
+from stickslip.state import Array
 
 
 def stack(
-    *, bodies: int = 10, mu: float = 0.5, size: float = 0.1, density: float = 1000.0,
-    gravity: float = GRAVITY, h: float = 1e-3,
-) -> Scenario:  # fmt: skip
-    """A stack of boxes at rest.
+    *, bodies: int = 10, mu: float = 0.5, size: float = 1.0, until: float = 5.0, h: float = 2e-3
+) -> Scenario:
+    """Boxes of the same size stacked on the floor.
 
-    bodies: how many boxes, >= 1.
-    mu: friction of all surfaces [-], >= 0.
+    bodies: how many boxes [-], >= 1.
+    mu: friction [-], >= 0.
     size: edge of a box [m], > 0.
-    density: of the boxes [kg/m³], > 0.
-    gravity: [m/s²], > 0.
+    until: end [s], > 0.
     h: time step [s], > 0.
 
-    Nothing moves, and every box carries those above it: box k of n pushes down with (n - k) m g.
+    Each box carries those above it: the k-th from the top presses on the next with k weights.
     """
-    n = whole("bodies", bodies, 1)
+    bodies = whole("bodies", bodies, 1)
     mu = number("mu", mu, "", least=0.0)
     size = number("size", size, "m", above=0.0)
-    density = number("density", density, "kg/m³", above=0.0)
-    gravity = number("gravity", gravity, "m/s²", above=0.0)
-    h = number("h", h, "s", above=0.0)
-    builder = WorldBuilder(gravity=(0.0, 0.0, -gravity))
-    builder.material("default", mu=mu)
-    builder.body(FLOOR, Plane(), fixed=True)
-    box, weight = Cuboid((size, size, size)), density * size**3 * gravity
-    for k in range(n):
-        builder.body(f"box {k + 1}", box, position=(0.0, 0.0, (k + 0.5) * size), density=density)
-
-    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
-        moved = [trajectory.body(f"box {k + 1}").centre for k in range(n)]
-        drift = max(float(np.abs(x[-1] - x[0]).max()) for x in moved)
-        push = -trajectory.forces_on(FLOOR)[-1]
-        scale = n * weight * n * size
-        return [
-            Fact("penetration over the size [-], none (1e-5 allowed)",
-                 float(trajectory.penetration.max()) / size, 0.0, 1e-5),
-            Fact("farthest that a box went, over the size [-], not at all", drift / size, 0.0, 1e-5),
-            Fact("fastest box at the end [m/s], at rest", float(np.abs(trajectory.v[-1]).max()), 0.0, 1e-6),
-            Fact("force on the floor [N], the weight of all", float(push[2]), n * weight, 1e-6 * n * weight),
-            Fact("energy that appears or vanishes, over m g h of all [-] (rounding)",
-                 float(np.abs(trajectory.balance).max()) / scale, 0.0, 1e-10),
-        ]  # fmt: skip
-
-    def figure(trajectory: WorldTrajectory) -> Figure:
-        t = trajectory.t
-        top = trajectory.body(f"box {n}").position
-        return Figure(
-            f"A stack of {n} boxes, mu = {mu:g}",
-            [
-                Panel(
-                    "The box on top", "t [s]", "way from its place [m]",
-                    [Curve(axis, t, top[:, k] - top[0, k]) for k, axis in enumerate("xyz")],
-                ),
-                Panel("Certificate", "t [s]", "natural_scaled [-]", [
-                    Curve("residual", t[1:], trajectory.natural_scaled[1:])
-                ]),
-            ],
-        )  # fmt: skip
-
+    until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
+    masses = np.full(bodies, 1000.0 * size**3)
     return Scenario(
-        "stack", "Boxes on each other rest by friction and normal forces alone.", builder.build(), 5.0, h,
-        "moreau-jean-bodies", {}, facts, figure, ("moreau-jean-bodies",),
+        "stack", f"{bodies} boxes on one another rest.", pile(masses, size, mu), until, h,
+        "moreau-jean-bodies", {}, lambda trajectory: pile_facts(trajectory, masses, size),
+        lambda trajectory: pile_figure(trajectory, f"{bodies} boxes, mu = {mu:g}", masses),
+        ("moreau-jean-bodies",),
+    )  # fmt: skip
+
+
+def heavy_on_light(
+    *, bodies: int = 2, ratio: float = 1000.0, mu: float = 0.5, size: float = 1.0, until: float = 2.0,
+    h: float = 2e-3,
+) -> Scenario:  # fmt: skip
+    """Light and heavy boxes in turn on the floor, a light one below.
+
+    bodies: how many boxes [-], >= 2.
+    ratio: of their masses [-], >= 1.
+    mu: friction [-], >= 0.
+    size: edge of a box [m], > 0.
+    until: end [s], > 0.
+    h: time step [s], > 0.
+
+    It rests as a stack of equal boxes does: what presses on each is the weight above it.
+    """
+    bodies = whole("bodies", bodies, 2)
+    ratio = number("ratio", ratio, "", least=1.0)
+    mu = number("mu", mu, "", least=0.0)
+    size = number("size", size, "m", above=0.0)
+    until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
+    masses = 1000.0 * size**3 * np.where(np.arange(bodies) % 2, ratio, 1.0)
+    return Scenario(
+        "heavy-on-light", f"A box {ratio:g} times as heavy rests on a light one.", pile(masses, size, mu),
+        until, h, "moreau-jean-bodies", {}, lambda trajectory: pile_facts(trajectory, masses, size),
+        lambda trajectory: pile_figure(trajectory, f"{ratio:g}:1, mu = {mu:g}", masses),
+        ("moreau-jean-bodies",),
+    )  # fmt: skip
+
+
+def pile(masses: Array, size: float, mu: float) -> World:
+    """Boxes on one another, from below."""
+    builder, box = WorldBuilder(), Cuboid((size, size, size))
+    builder.material("default", mu=mu)
+    builder.body("floor", Plane(), fixed=True)
+    for k, mass in enumerate(masses):
+        builder.body(f"box {k + 1}", box, position=(0.0, 0.0, (k + 0.5) * size), mass=float(mass))
+    return builder.build()
+
+
+def pile_facts(trajectory: WorldTrajectory, masses: Array, size: float) -> Sequence[Fact]:
+    """Facts of rest, and what each box carries."""
+    carried = GRAVITY * np.cumsum(masses[::-1])[::-1]
+    ratios = carried_forces(trajectory, masses)[-1] / carried
+    worst = float(ratios[np.argmax(np.abs(ratios - 1.0))])
+    return [
+        *rest_facts(trajectory, size),
+        Fact("what presses on the worst support [of the weight above], at the end", worst, 1.0, 1e-6),
+    ]
+
+
+def carried_forces(trajectory: WorldTrajectory, masses: Array) -> Array:
+    """Vertical force on the lower face of each box, over time [N], shape (n, bodies)."""
+    on = np.stack([trajectory.forces_on(f"box {k + 1}")[:, 2] for k in range(masses.size)], axis=1)
+    return np.asarray(np.cumsum(on[:, ::-1], axis=1)[:, ::-1])
+
+
+def pile_figure(trajectory: WorldTrajectory, title: str, masses: Array) -> Figure:
+    """How it stands, what presses where, and that nothing moves."""
+    t, forces = trajectory.t, carried_forces(trajectory, masses)
+    place = np.arange(1, masses.size + 1)
+    weight = GRAVITY * np.cumsum(masses[::-1])[::-1]
+    return Figure(
+        f"Boxes at rest: {title}",
+        [
+            Panel("At the end", "x [m]", "z [m]", side_view(trajectory, [float(t[-1])])),
+            Panel(
+                "Force on the lower faces, at the end", "box, from below", "force [N]",
+                [Curve("contacts", place, forces[-1], "o"), Curve("weight above", place, weight)],
+                log_y=bool(masses.max() > 10.0 * masses.min()),
+            ),
+            Panel(
+                "Way from the start", "t [s]", "farthest box [m]", [Curve("boxes", t[1:], drift(trajectory)[1:])],
+            ),
+            Panel("Speed", "t [s]", "fastest box [m/s]", [Curve("boxes", t[1:], speed(trajectory)[1:])]),
+        ],
     )  # fmt: skip

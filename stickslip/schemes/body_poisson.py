@@ -18,10 +18,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.kernels import cones
-from stickslip.problem.checks import frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import reduce_to_contacts
-from stickslip.problem.operator import block_delassus
+from stickslip.problem.operator import DenseDelassus, block_delassus
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
 from stickslip.schemes.body_blocks import Blocks
@@ -31,6 +30,8 @@ from stickslip.state import Array, BoolArray, IntArray
 
 PASSES = 100
 """Most passes of an expansion."""
+DENSE = 100
+"""Components up to which W is one array in an expansion: calls are what small problems cost."""
 
 
 def compresses(blocks: Blocks) -> bool:
@@ -116,9 +117,9 @@ def _one_pass(
     matrix = sp.coo_array((np.concatenate([coo.data, w]), entries), shape=(wide.size, wide.size))
     bias = np.zeros(wide.size)
     bias[at], bias[extra] = u_free, -w * radius
-    solution = solver.solve(
-        ContactProblem.unchecked(block_delassus(sp.csr_array(matrix), wide), frozen(bias), wide)
-    )
+    dense = wide.size <= DENSE
+    operator = DenseDelassus(matrix.toarray()) if dense else block_delassus(sp.csr_array(matrix), wide)
+    solution = solver.solve(ContactProblem.unchecked(operator, bias, wide))
     return solution, solution.r[at]
 
 

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from stickslip.kernels import cones, interior, jordan, newton_systems
 from stickslip.linalg.front_lu import BlockLU
 from stickslip.options import Options, iterations_option, option, tolerance_option
-from stickslip.problem.checks import Array, ProblemError
+from stickslip.problem.checks import Array, ProblemError, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.operator import BlockDelassus
 from stickslip.problem.solution import Problem, Solution, Status
@@ -208,7 +208,7 @@ class _ConeProblem:
         nb, n, d = len(K), K.size, int(np.diff(K.offset).max(initial=1))
         mu = K.friction()
         with_cone, self.tips = K.kind != cones.FREE, np.zeros(0, np.int64)
-        self.size = np.where(with_cone, np.where(mu > 0.0, np.diff(K.offset), 1), 0)
+        self.size = frozen(np.where(with_cone, np.where(mu > 0.0, np.diff(K.offset), 1), 0))
         """Components of the cone of each contact, shape (nb,)."""
         self.tips = K.offset[:-1][with_cone]
         """First component of each cone, shape (cones,)."""

@@ -11,6 +11,7 @@ STUDIES: dict[str, str] = {
     "families": "stickslip.studies.families",
     "incline": "stickslip.studies.incline",
     "rolling": "stickslip.studies.rolling",
+    "tilt": "stickslip.studies.tilt",
 }
 """The studies and their modules; each offers NAME, SUMMARY and run(quick, progress)."""
 

@@ -12,8 +12,8 @@ from stickslip.scenes.scenario import Scenario
 from stickslip.schemes import registry as schemes
 from stickslip.simulation.loop import simulate
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.systems.system import NonsmoothSystem
 from stickslip.solvers import registry as solvers
+from stickslip.systems.system import NonsmoothSystem
 
 SPEEDS = (358.0, 660.0, 700.0)
 """Of the notes [1/min]."""

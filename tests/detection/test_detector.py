@@ -8,7 +8,8 @@ from stickslip.detection.detector import Detector
 from stickslip.detection.general import GeneralDetector
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
-from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Sphere
+from stickslip.mechanics.hulls import ConvexHull
+from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Plane, Sphere
 from stickslip.state import ModelError
 
 
@@ -50,6 +51,27 @@ def test_grid_and_narrow_phase_give_what_the_narrow_phase_gives_alone():
     assert np.abs(joined.point - alone.point).max() < 1e-12
     assert np.abs(joined.frame[:, 0] - alone.frame[:, 0]).max() < 1e-12
     assert np.array_equal(joined.law, alone.law)
+
+
+def test_no_pair_is_missed():
+    """All bodies at once give the contacts of all pairs alone, also of parts far from the centre of mass."""
+    rng = np.random.default_rng(4)
+    far = Compound((Cuboid((0.4, 0.5, 0.3)), (1.0, 0, 0)), (Capsule(0.15, 0.4), (-1.0, 0.5, 0)))
+    hull = ConvexHull(rng.normal((2.0, 0, 0), 0.3, (20, 3)))
+    n, q = 14, rng.normal(size=(14, 7))
+    q[:, :3] = rng.uniform(-0.8, 0.8, (n, 3))
+    q[:, 3:] /= np.linalg.norm(q[:, 3:], axis=1)[:, None]
+
+    def at(*bodies):
+        b = WorldBuilder()
+        for k in bodies:
+            b.body(f"{k}", (far, hull, Cylinder(0.2, 0.5))[k % 3])
+        return Detector(b.build()).find(q[list(bodies)].ravel(), 0.02)
+
+    found = at(*range(n))
+    alone = [at(j, k) for j in range(n) for k in range(j + 1, n)]
+    assert len(found) > 10
+    assert sorted(found.gap) == pytest.approx(sorted(np.concatenate([one.gap for one in alone])), abs=1e-9)
 
 
 def test_ids_increase_and_say_who_touches():

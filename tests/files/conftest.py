@@ -1,6 +1,7 @@
 """Small problems of every kind and form, made here: what the tests of files write and read."""
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -74,58 +75,68 @@ def mixed() -> ProductSet:
     return K + rolling([0.5], [0.01]) + torsional([0.4], [0.02]) + coulomb([0.7], 2)
 
 
-def make() -> dict[str, Problem]:
+def recipes() -> dict[str, Callable[[], Problem]]:
+    """How each sample is made, by its name."""
     mu = rng.uniform(0.0, 1.0, 4)
     K3, K2, K5 = coulomb(mu), coulomb(mu, 2), rolling(mu[:2], mu[2:])
-    made: dict[str, Problem] = {
-        "coulomb 3D dense": local(K3),
-        "coulomb 3D block": local(K3, thin),
-        "coulomb 2D dense": local(K2),
-        "coulomb 2D block": local(K2, thin),
-        "rolling dense": local(K5),
-        "rolling block": local(K5, thin),
-        "one contact": local(coulomb([0.5])),
-        "no contact": local(coulomb([])),
-        "torsional": local(torsional(mu[:2], mu[2:])),
-        "friction of another family": local(friction((1, 3, 2), rng.uniform(size=(3, 3))), thin),
-        "free": local(free(3, 1, 2), thin),
-        "nonnegative": local(nonnegative(5)),
-        "interval": local(interval([-1.0, 0.0, -np.inf], [1.0, 0.0, 2.0])),
-        "mixed dense": local(mixed()),
-        "mixed block": local(mixed(), thin),
-        "acceleration": local(K3, level=Level.ACCELERATION),
-        "position": local(K3, thin, Level.POSITION),
-        "global": in_bodies(9, K3, mass=sp.csr_array),
-        "global dense": in_bodies(9, K3),
-        "global square": in_bodies(12, K3),
-        "global 2D": in_bodies(7, K2),
-        "global rolling": in_bodies(12, K5),
-        "global with joints": in_bodies(12, K3, joints=4),
-        "global mixed": in_bodies(12, mixed(), joints=3),
-        "global position": GlobalProblem(
+    return {
+        "coulomb 3D dense": lambda: local(K3),
+        "coulomb 3D block": lambda: local(K3, thin),
+        "coulomb 2D dense": lambda: local(K2),
+        "coulomb 2D block": lambda: local(K2, thin),
+        "rolling dense": lambda: local(K5),
+        "rolling block": lambda: local(K5, thin),
+        "one contact": lambda: local(coulomb([0.5])),
+        "no contact": lambda: local(coulomb([])),
+        "torsional": lambda: local(torsional(mu[:2], mu[2:])),
+        "friction of another family": lambda: local(friction((1, 3, 2), rng.uniform(size=(3, 3))), thin),
+        "free": lambda: local(free(3, 1, 2), thin),
+        "nonnegative": lambda: local(nonnegative(5)),
+        "interval": lambda: local(interval([-1.0, 0.0, -np.inf], [1.0, 0.0, 2.0])),
+        "mixed dense": lambda: local(mixed()),
+        "mixed block": lambda: local(mixed(), thin),
+        "acceleration": lambda: local(K3, level=Level.ACCELERATION),
+        "position": lambda: local(K3, thin, Level.POSITION),
+        "global": lambda: in_bodies(9, K3, mass=sp.csr_array),
+        "global dense": lambda: in_bodies(9, K3),
+        "global square": lambda: in_bodies(12, K3),
+        "global 2D": lambda: in_bodies(7, K2),
+        "global rolling": lambda: in_bodies(12, K5),
+        "global with joints": lambda: in_bodies(12, K3, joints=4),
+        "global mixed": lambda: in_bodies(12, mixed(), joints=3),
+        "global position": lambda: GlobalProblem(
             np.eye(3), np.ones(3), np.eye(3), np.ones(3), coulomb([0.2]), level=Level.POSITION
         ),
-        "global no contact": in_bodies(6, coulomb([]), mass=sp.csr_array),
-        "bodies": of_bodies(K3),
-        "bodies rolling": of_bodies(K5),
-        "bodies with joints": of_bodies(K3, joints=True),
-        "bodies mixed": of_bodies(mixed(), joints=True),
-        "matrix-free": reduce_to_contacts(of_bodies(K3)).problem,
-        "matrix-free mixed": reduce_to_contacts(of_bodies(mixed(), joints=True)).problem,
-        "lcp dense": lcp(spd(5), rng.normal(size=5)),
-        "lcp sparse": lcp(thin(spd(6)), rng.normal(size=6)),
-        "lcp of one": lcp([[2.0]], [-1.0]),
-        "lcp of nothing": lcp(np.zeros((0, 0)), []),
-        "mlcp dense": mlcp(spd(5), rng.normal(size=5), [1, 0, 0, 1, 0]),
-        "mlcp sparse": mlcp(thin(spd(4)), rng.normal(size=4), [0, 1, 1, 0]),
-        "mlcp of equations": mlcp(spd(3), rng.normal(size=3), [1, 1, 1]),
-        "relay": relay(spd(3), rng.normal(size=3)),
-        "box": BoxProblem(thin(spd(4)), rng.normal(size=4), [-np.inf, 0, -2, 1], [np.inf, np.inf, -2, 7]),
+        "global no contact": lambda: in_bodies(6, coulomb([]), mass=sp.csr_array),
+        "bodies": lambda: of_bodies(K3),
+        "bodies rolling": lambda: of_bodies(K5),
+        "bodies with joints": lambda: of_bodies(K3, joints=True),
+        "bodies mixed": lambda: of_bodies(mixed(), joints=True),
+        "matrix-free": lambda: reduce_to_contacts(of_bodies(K3)).problem,
+        "matrix-free mixed": lambda: reduce_to_contacts(of_bodies(mixed(), joints=True)).problem,
+        "lcp dense": lambda: lcp(spd(5), rng.normal(size=5)),
+        "lcp sparse": lambda: lcp(thin(spd(6)), rng.normal(size=6)),
+        "lcp of one": lambda: lcp([[2.0]], [-1.0]),
+        "lcp of nothing": lambda: lcp(np.zeros((0, 0)), []),
+        "mlcp dense": lambda: mlcp(spd(5), rng.normal(size=5), [1, 0, 0, 1, 0]),
+        "mlcp sparse": lambda: mlcp(thin(spd(4)), rng.normal(size=4), [0, 1, 1, 0]),
+        "mlcp of equations": lambda: mlcp(spd(3), rng.normal(size=3), [1, 1, 1]),
+        "relay": lambda: relay(spd(3), rng.normal(size=3)),
+        "box": lambda: BoxProblem(
+            thin(spd(4)), rng.normal(size=4), [-np.inf, 0, -2, 1], [np.inf, np.inf, -2, 7]
+        ),
     }
-    return made
 
 
-SAMPLES = make()
+RECIPES = recipes()
+
+
+@cache
+def made() -> dict[str, Problem]:
+    """All samples by name; on first use, for kernels are compiled on the way."""
+    return {name: recipe() for name, recipe in RECIPES.items()}
+
+
 IN_TEXT = {
     "coulomb 3D dense", "coulomb 3D block", "coulomb 2D dense", "coulomb 2D block", "rolling dense",
     "rolling block", "one contact", "no contact", "global", "global dense", "global square", "global 2D",
@@ -135,37 +146,37 @@ IN_TEXT = {
 IN_FCLIB = {name for name in IN_TEXT if "lcp" not in name} | {"global with joints", "bodies with joints"}
 
 
-@pytest.fixture(params=SAMPLES)
+@pytest.fixture(params=RECIPES)
 def sample(request: pytest.FixtureRequest) -> Problem:
     """Every sample in turn."""
-    return SAMPLES[request.param]
+    return made()[request.param]
 
 
 @pytest.fixture(params=sorted(IN_TEXT))
 def text_sample(request: pytest.FixtureRequest) -> Problem:
     """Every sample that text files can hold."""
-    return SAMPLES[request.param]
+    return made()[request.param]
 
 
-@pytest.fixture(params=sorted(SAMPLES.keys() - IN_TEXT))
+@pytest.fixture(params=sorted(RECIPES.keys() - IN_TEXT))
 def sample_beyond_text(request: pytest.FixtureRequest) -> Problem:
     """Every sample that text files cannot hold."""
-    return SAMPLES[request.param]
+    return made()[request.param]
 
 
 @pytest.fixture(params=sorted(IN_FCLIB))
 def fclib_sample(request: pytest.FixtureRequest) -> Problem:
     """Every sample that FCLIB has a place for."""
-    return SAMPLES[request.param]
+    return made()[request.param]
 
 
-@pytest.fixture(params=sorted(SAMPLES.keys() - IN_FCLIB))
+@pytest.fixture(params=sorted(RECIPES.keys() - IN_FCLIB))
 def sample_beyond_fclib(request: pytest.FixtureRequest) -> Problem:
     """Every sample that goes into our own layout."""
-    return SAMPLES[request.param]
+    return made()[request.param]
 
 
 @pytest.fixture(scope="session")
 def samples() -> dict[str, Problem]:
     """All samples by name."""
-    return SAMPLES
+    return made()

@@ -12,6 +12,8 @@ from stickslip.kernels.jit import jit
 
 CLOSE = 1e-6
 """Gap [units] below which the difference of the closest points is no good normal."""
+ALIKE, STALLED = 1e-9, 1e-5
+"""How much wider, and narrower, the gap of a manifold may be than that of the one contact [units]."""
 
 
 @jit
@@ -103,7 +105,8 @@ def choose_manifolds(ng, dist, pos, normal, geom, dist_1, pos_1, normal_1, geom_
 
     A manifold is made of the faces next to the closest points, if these are almost parallel. Now and then
     they are not, and its deepest point is far from the closest one, which the search for one contact
-    (arguments with _1) finds safely: a manifold is taken only if it agrees with that.
+    (arguments with _1) finds safely: a manifold is taken only if it agrees with that. Parallel edges that
+    touch let the search stall with too wide a gap.
     """
     key, key_1 = geom[:, 0] * ng + geom[:, 1], geom_1[:, 0] * ng + geom_1[:, 1]
     order, order_1 = order_of(key), order_of(key_1)
@@ -121,7 +124,8 @@ def choose_manifolds(ng, dist, pos, normal, geom, dist_1, pos_1, normal_1, geom_
             along = 0.0
             for c in range(3):
                 along += normal[i, c] * normal_1[j, c]
-            agree = abs(dist[i] - dist_1[j]) <= 1e-3 * abs(dist_1[j]) + 1e-9 and along > 0.9
+            more, slack = dist[i] - dist_1[j], 1e-3 * abs(dist_1[j])
+            agree = -(slack + STALLED) <= more <= slack + ALIKE and along > 0.9
         for k in range(a if agree else b, end_a if agree else end_b):
             i = order[k] if agree else order_1[k]
             new_dist[at] = dist[i] if agree else dist_1[i]

@@ -1,0 +1,151 @@
+"""What is tilted: for each structure the scene, and the angle at which it can no longer stand."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.mechanics.builder import WorldBuilder
+from stickslip.mechanics.shapes import Cuboid, Plane
+from stickslip.mechanics.world import World
+from stickslip.scenes.block_views import turn
+from stickslip.scenes.masonry import arch, masonry_wall, voussoirs, wall_bricks
+from stickslip.state import Array
+from stickslip.studies.limit_analysis import Blocks, Joint, greatest_tilt, stands
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """Something that stands on the ground, which is tilted until it falls."""
+
+    name: str
+    """What it is, one line."""
+    world: Callable[[float], World]
+    """It, on ground tilted by an angle [deg]."""
+    blocks: Blocks
+    """Its section in the plane of the tilt."""
+    mu: float
+    """Friction [-]."""
+    closed_form: float | None = None
+    """Angle beyond which it cannot stand, where it is known [deg]."""
+    reason: str = ""
+    """What that is."""
+
+    @property
+    def limit(self) -> float:
+        """That angle by limit analysis [deg]."""
+        return math.degrees(greatest_tilt(self.blocks, self.mu))
+
+
+def tower(name: str, sizes: Sequence[tuple[float, float]], mu: float) -> Structure:
+    """Blocks of these widths and heights [m] on one another, as wide as the lowest or narrower."""
+    base = sizes[0][0]
+    centre = sum(w * z * (sum(one for _, one in sizes[:k]) + 0.5 * z) for k, (w, z) in enumerate(sizes))
+    centre /= sum(w * z for w, z in sizes)
+    slides = mu < 0.5 * base / centre
+    angle = math.degrees(math.atan(min(mu, 0.5 * base / centre)))
+
+    def world(tilt: float) -> World:
+        frame, p = turn(math.radians(tilt))
+        builder, z = WorldBuilder(), 0.0
+        builder.material("default", mu=mu)
+        builder.body("floor", Plane(), quaternion=p, fixed=True)
+        for k, (wide, high) in enumerate(sizes):
+            builder.body(
+                f"block {k + 1}", Cuboid((wide, base, high)), position=frame @ [0.0, 0.0, z + 0.5 * high],
+                quaternion=p,
+            )  # fmt: skip
+            z += high
+        return builder.build()
+
+    reason = "slides, atan(mu)" if slides else "tips over, atan(half width / height of centre)"
+    return Structure(name, world, tower_blocks(sizes), mu, angle, reason)
+
+
+def wall(courses: int, length: int, mu: float) -> Structure:
+    """A wall in running bond, tilted along itself."""
+
+    def world(tilt: float) -> World:
+        made = masonry_wall(courses=courses, length=length, mu=mu, tilt=tilt).system
+        assert isinstance(made, World)
+        return made
+
+    name = f"wall of {courses} courses, {length} bricks long, mu = {mu:g}"
+    return Structure(name, world, wall_blocks(courses, length, (0.2, 0.1)), mu)
+
+
+def semicircle(bodies: int, thickness: float, mu: float) -> Structure:
+    """A semicircular arch."""
+
+    def world(tilt: float) -> World:
+        made = arch(bodies=bodies, thickness=thickness, mu=mu, tilt=tilt).system
+        assert isinstance(made, World)
+        return made
+
+    name = f"arch of {bodies} stones, t/R = {thickness:g}, mu = {mu:g}"
+    return Structure(name, world, arch_blocks(bodies, thickness), mu)
+
+
+def tower_blocks(sizes: Sequence[tuple[float, float]]) -> Blocks:
+    """Blocks on one another, centred, of these widths and heights [m], from below."""
+    corners, joints, z = [], [], 0.0
+    for k, (width, height) in enumerate(sizes):
+        half = 0.5 * width
+        corners.append(_rectangle(-half, half, z, z + height))
+        reach = min(half, 0.5 * sizes[k - 1][0]) if k else half
+        joints.append(Joint(k, k - 1, ((-reach, z), (reach, z)), (0.0, 1.0)))
+        z += height
+    return Blocks.of_polygons(corners, joints)
+
+
+def wall_blocks(courses: int, length: int, brick: tuple[float, float]) -> Blocks:
+    """A wall in running bond of bricks of this length and height [m]; bricks side by side touch too."""
+    placed = wall_bricks(courses, length)
+    b, a = brick[1], brick[0]
+    corners = [_rectangle(a * low, a * high, b * row, b * (row + 1)) for row, (low, high) in placed]
+    joints = []
+    for i, (row, (low, high)) in enumerate(placed):
+        z = b * row
+        if row == 0:
+            joints.append(Joint(i, -1, ((a * low, z), (a * high, z)), (0.0, 1.0)))
+        for j, (other, (start, end)) in enumerate(placed[:i]):
+            left, right = max(low, start), min(high, end)
+            if other == row - 1 and left < right:
+                joints.append(Joint(i, j, ((a * left, z), (a * right, z)), (0.0, 1.0)))
+            if other == row and end == low:
+                joints.append(Joint(i, j, ((a * low, z), (a * low, z + b)), (1.0, 0.0)))
+    return Blocks.of_polygons(corners, joints)
+
+
+def arch_blocks(bodies: int, thickness: float) -> Blocks:
+    """A semicircular arch of voussoirs with R = 1."""
+    corners = voussoirs(bodies, thickness)
+    angle = np.pi * np.arange(bodies + 1) / bodies
+    joints = []
+    for k in range(bodies + 1):
+        inner, outer = (corners[k][:2] if k < bodies else corners[-1][[3, 2]]).tolist()
+        # Joint k is where stone k begins: along the arch, its normal points from stone k - 1 to stone k.
+        along = (-math.sin(angle[k]), math.cos(angle[k]))
+        first, second = (k, k - 1) if k < bodies else (bodies - 1, -1)
+        normal = along if k < bodies else (0.0, 1.0)
+        joints.append(Joint(first, second, (tuple(inner), tuple(outer)), normal))
+    return Blocks.of_polygons(list(corners), joints)
+
+
+def thinnest_arch(bodies: int, mu: float, width: float = 1e-7) -> float:
+    """Least t / R at which an arch of so many voussoirs can stand on level ground, by bisection to `width`."""
+    if not stands(arch_blocks(bodies, 0.999), mu):
+        return float("nan")
+    low, high = 1e-3, 0.999
+    while high - low > width:
+        middle = 0.5 * (low + high)
+        if stands(arch_blocks(bodies, middle), mu):
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _rectangle(left: float, right: float, low: float, high: float) -> Array:
+    return np.array([(left, low), (right, low), (right, high), (left, high)])
