@@ -7,6 +7,11 @@ from stickslip.scenes.scenario import Fact
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
+SETTLED = 3.0
+"""Times of free fall from the top after which bodies that do not bounce have settled [-]."""
+CALM = 0.02
+"""Kinetic energy that they may have then: single ones still roll or rock [of its largest]."""
+
 
 def supports(trajectory: WorldTrajectory) -> Array:
     """Sum of contact forces of all that is fixed or moves as prescribed on the bodies that do not, over the
@@ -97,26 +102,32 @@ def overlap_fact(trajectory: WorldTrajectory, size: float, what: str, share: flo
     )  # fmt: skip
 
 
-def rest_facts(trajectory: WorldTrajectory, slow: float = 1e-3) -> list[Fact]:
-    """The bodies end carried by the supports, all but still; over the last tenth of the run."""
+def rest_facts(trajectory: WorldTrajectory, e: float) -> list[Fact]:
+    """Bodies that were poured end carried by the supports, all but still: over the last tenth of the run."""
     tail = trajectory.t >= 0.9 * trajectory.t[-1]
-    W, T = weight(trajectory), float(np.ptp(trajectory.t[tail]))
+    if not every_step(trajectory) or tail.sum() < 2:
+        return []
+    size, T = float(np.linalg.norm(weight(trajectory))), float(np.ptp(trajectory.t[tail]))
     force = supports(trajectory)[tail][1:].mean(axis=0)
     # The mean of the forces is the weight and the change of momentum over the time.
     moving = 2.0 * float(np.linalg.norm(momentum(trajectory)[tail], axis=1).max()) / T
-    size = float(np.linalg.norm(W))
-    facts = []
-    if every_step(trajectory):
+    facts = [
+        Fact(
+            "supports less weight, mean over the last tenth [of the weight]; what still moves may differ",
+            float(np.linalg.norm(force + weight(trajectory))) / size, 0.0, moving / size + 1e-8,
+        )
+    ]  # fmt: skip
+    if trajectory.t[-1] >= SETTLED * fall_time(trajectory) * (1.0 + e) / max(1.0 - e, 1e-9):
         facts.append(
             Fact(
-                "supports less weight, mean over the last tenth [of the weight]; what still moves may differ",
-                float(np.linalg.norm(force + W)) / size, 0.0, moving / size + 1e-8,
+                f"kinetic energy at the end, {SETTLED:g} fall times after the start [of its largest]",
+                float(trajectory.kinetic[tail].mean() / trajectory.kinetic.max()), 0.0, CALM,
             )
         )  # fmt: skip
-    facts.append(
-        Fact(
-            "kinetic energy at the end [of its largest], all but gone",
-            float(trajectory.kinetic[-1] / trajectory.kinetic.max()), 0.0, slow,
-        )
-    )  # fmt: skip
     return facts
+
+
+def fall_time(trajectory: WorldTrajectory) -> float:
+    """Time in which the highest body at the start would fall to z = 0 [s]."""
+    height = float(trajectory.q[0].reshape(-1, 7)[:, 2].max())
+    return float(np.sqrt(2.0 * max(height, 0.0) / np.linalg.norm(trajectory.model.gravity)))

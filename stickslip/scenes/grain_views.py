@@ -79,7 +79,7 @@ def view_panels(
         panels.append(
             Panel(
                 f"Seen along {names[3 - sum(axes)]} at {trajectory.t[k]:.3g} s",
-                f"{names[axes[0]]} [m]", f"{names[axes[1]]} [m]", curves,
+                f"{names[axes[0]]} [m]", f"{names[axes[1]]} [m]", curves, equal=True,
             )
         )  # fmt: skip
     return panels

@@ -22,7 +22,7 @@ SCHEME = "moreau-jean-bodies"
 
 def sphere_pile(
     *, bodies: int = 200, mu: float = 0.5, radius: float = 0.05, spread: float = 0.2, e: float = 0.0,
-    seed: int = 0, until: float = 1.2, h: float = 2e-3,
+    seed: int = 0, until: float = 1.5, h: float = 2e-3,
 ) -> Scenario:  # fmt: skip
     """Spheres that fall into a box.
 
@@ -154,7 +154,7 @@ def _pile(
             *law_facts(trajectory), balance_fact(trajectory), dissipation_fact(trajectory),
             overlap_fact(trajectory, size, f"{1e3 * size:g} mm", 0.05),
         ]  # fmt: skip
-        return rows + rest_facts(trajectory)
+        return rows + rest_facts(trajectory, e)
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         end = float(trajectory.t[-1])

@@ -18,7 +18,7 @@ from stickslip.scenes.parameters import number, whole
 from stickslip.scenes.piles import SCHEME, pebble
 from stickslip.scenes.scenario import Fact, Scenario
 from stickslip.simulation.world_trajectory import WorldTrajectory
-from stickslip.state import Array
+from stickslip.state import Array, BoolArray
 
 SPHERE = 0.4
 """Moment of inertia of a solid sphere over m R² [-]."""
@@ -174,14 +174,14 @@ def rolling_ball(
     )  # fmt: skip
 
 
-def _first(t: Array, found: Array) -> float:
+def _first(t: Array, found: BoolArray) -> float:
     """The first time at which it is so [s]; NaN if it never is."""
     return float(t[np.argmax(found)]) if found.any() else math.nan
 
 
 def rockfall(
-    *, bodies: int = 24, mu: float = 0.5, mu_roll: float = 0.02, e: float = 0.2, slope: float = 38.0,
-    size: float = 0.3, seed: int = 0, until: float = 4.0, h: float = 2e-3,
+    *, bodies: int = 16, mu: float = 0.5, mu_roll: float = 0.1, e: float = 0.2, slope: float = 38.0,
+    size: float = 0.3, seed: int = 0, until: float = 5.0, h: float = 2e-3,
 ) -> Scenario:  # fmt: skip
     """Rocks, hulls of random points, that fall down a rough slope onto level ground, a height field.
 
@@ -206,7 +206,7 @@ def rockfall(
     b = WorldBuilder()
     b.material("default", mu=mu, mu_roll=mu_roll, e=e)
     b.body("ground", ground, fixed=True)
-    centres, _ = lattice(rng, bodies, (3, 6), size)
+    centres, _ = lattice(rng, bodies, (2, 6), size)
     centres[:, 0] += TOP
     lowest = _surface(ground, centres[:, 0], centres[:, 1]).max()
     centres[:, 2] += lowest + 0.5
@@ -214,7 +214,7 @@ def rockfall(
     for k in range(bodies):
         b.body(f"rock {k + 1}", pebble(rng, size), position=centres[k], quaternion=turns[k], density=2600.0)
 
-    def over(trajectory: WorldTrajectory) -> tuple[Array, Array]:
+    def over(trajectory: WorldTrajectory) -> tuple[Array, BoolArray]:
         """Heights of the centres of the rocks above the ground, shape (n, bodies), and where there is any."""
         x = trajectory.q.reshape(len(trajectory), -1, 7)[:, 1:, :3]
         inside = (np.abs(x[:, :, 0]) <= 0.5 * LENGTH) & (np.abs(x[:, :, 1]) <= 0.5 * WIDTH)
@@ -227,8 +227,7 @@ def rockfall(
         contacts = trajectory.contacts
         beyond = np.linalg.norm(contacts.r[:, 3:5], axis=1) - contacts.law[:, 1] * contacts.r[:, 0]
         pressing = float(contacts.r[:, 0].max(initial=0.0))
-        here = inside[-1]
-        return [
+        rows = [
             *law_facts(trajectory),
             Fact(
                 "rolling moment beyond mu_roll times normal force [m], of the largest normal force",
@@ -241,11 +240,19 @@ def rockfall(
                 "centres of rocks that went below the ground [-], none",
                 float(((height <= 0.0) & inside).any(axis=0).sum()), 0.0, 0.0,
             ),
-            Fact(
-                "speed of the fastest rock still on the ground at the end [of the fastest ever]",
-                float(speed[-1][here].max(initial=0.0) / speed.max()), 0.0, 0.05,
-            ),
         ]  # fmt: skip
+        # On level ground a rock rolls on no longer than a ball that holds it.
+        here, top = inside[-1], np.where(inside, speed, 0.0).max(axis=1)
+        brake = GRAVITY * mu_roll / size / (1.0 + SPHERE)
+        rest = float(trajectory.t[np.argmax(top)]) + float(top.max()) / brake if brake else math.inf
+        if trajectory.t[-1] > rest:
+            rows.append(
+                Fact(
+                    "fastest rock still on the ground at the end [of the fastest ever], rolling friction's time",
+                    float(speed[-1][here].max(initial=0.0) / top.max()), 0.0, 0.02,
+                )
+            )  # fmt: skip
+        return rows
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, x = trajectory.t, trajectory.q.reshape(len(trajectory), -1, 7)[:, 1:, :3]
@@ -264,6 +271,7 @@ def rockfall(
                         Curve("paths", paths[0], paths[1]),
                         Curve("at the end", *outlines(trajectory, last, (0, 1), free)),
                     ],
+                    equal=True,
                 ),
                 Panel(
                     "From the side", "x [m]", "z [m]",
@@ -271,6 +279,7 @@ def rockfall(
                         Curve("paths", paths[0], paths[2]),
                         Curve("at the end", *outlines(trajectory, last, (0, 2), free)), profile,
                     ],
+                    equal=True,
                 ),
                 Panel(
                     "Speeds", "t [s]", "v [m/s]",
@@ -286,9 +295,9 @@ def rockfall(
     )  # fmt: skip
 
 
-LENGTH, WIDTH, CELL = 24.0, 12.0, 0.5
+LENGTH, WIDTH, CELL = 20.0, 10.0, 0.5
 """Of the ground, and of the cells of its grid [m]."""
-TOP = -8.0
+TOP = -6.0
 """x from which the rocks fall [m]."""
 BEND = 0.8
 """Over which the slope becomes level [m]."""
