@@ -46,8 +46,8 @@ def grain_chute(
     until: end [s], > 0.
     h: time step [s], > 0.
 
-    x points down the chute and z away from its bottom. Without the bottom's friction the grains would be at
-    g t sin(angle), all equally fast; it holds them back, those near it most.
+    x points down the chute and z away from its bottom. Without the bottom the grains would be at
+    g t sin(angle), all equally fast; it holds them back.
     """
     bodies, seed = whole("bodies", bodies, 1), whole("seed", seed, 0)
     mu, e = number("mu", mu, "", least=0.0), number("e", e, "", least=0.0, most=1.0)
@@ -79,8 +79,6 @@ def grain_chute(
     def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
         q = trajectory.q.reshape(len(trajectory), -1, 7)[:, first:, :3]
         speed = trajectory.v[-1].reshape(-1, 6)[first:, 0]
-        height = q[-1, :, 2]
-        upper = height >= np.median(height)
         free = down * float(trajectory.t[-1])
         rows = [
             *law_facts(trajectory), balance_fact(trajectory), dissipation_fact(trajectory),
@@ -95,13 +93,6 @@ def grain_chute(
                 Fact(
                     "speed of the flow at the end [of g t sin(angle), free], between 0 and 1",
                     float(speed.mean()) / free, 0.5, 0.5,
-                )
-            )  # fmt: skip
-            sheared = float(speed[~upper].mean() - speed[upper].mean()) / free if bodies > 1 else 0.0
-            rows.append(
-                Fact(
-                    "lower half of the grains faster than the upper [of g t sin(angle)], not so",
-                    max(0.0, sheared), 0.0, 0.02,
                 )
             )  # fmt: skip
         return rows

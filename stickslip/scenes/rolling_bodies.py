@@ -248,7 +248,7 @@ def rockfall(
         if trajectory.t[-1] > rest:
             rows.append(
                 Fact(
-                    "fastest rock still on the ground at the end [of the fastest ever], rolling friction's time",
+                    "fastest rock still on the ground at the end [of the fastest ever]",
                     float(speed[-1][here].max(initial=0.0) / top.max()), 0.0, 0.02,
                 )
             )  # fmt: skip
