@@ -16,7 +16,7 @@ from stickslip.scenes.grain_facts import (
     dissipation_fact,
     every_step,
     law_facts,
-    overlap_fact,
+    overlap_facts,
     weight,
 )
 from stickslip.scenes.grain_views import energy_panel, overlap_panel, view_panels
@@ -24,7 +24,7 @@ from stickslip.scenes.measures import GRAVITY
 from stickslip.scenes.parameters import number, whole
 from stickslip.scenes.piles import SCHEME
 from stickslip.scenes.scenario import Fact, Scenario
-from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
 from stickslip.state import Array
 
 SLACK = 0.1
@@ -82,7 +82,7 @@ def grain_chute(
         free = down * float(trajectory.t[-1])
         rows = [
             *law_facts(trajectory), balance_fact(trajectory), dissipation_fact(trajectory),
-            overlap_fact(trajectory, radius, "the radius", 0.05),
+            *overlap_facts(trajectory, radius, "the radius"),
             Fact(
                 "lowest centre of a grain [of the radius], 1 and more above the bottom, up to the overlap",
                 min(0.0, float(q[:, :, 2].min()) / radius - 1.0), 0.0, 0.05,
@@ -144,8 +144,8 @@ def drum(
     until: end [s], > 0.
     h: time step [s], > 0.
 
-    The plates take no moment about the axis: what the drum puts in is its torque times its speed, and once
-    the heap is steady that torque holds the weight of the heap, whose centre is off the axis.
+    The plates take no moment about the axis: what the drum puts in is its torque times its speed, and the
+    angular momentum of the grains comes from that torque and from the weight of the heap off the axis.
     """
     bodies, seed = whole("bodies", bodies, 1), whole("seed", seed, 0)
     walls = whole("walls", walls, 8)
@@ -172,7 +172,7 @@ def drum(
     def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
         rows = [
             *law_facts(trajectory), balance_fact(trajectory), dissipation_fact(trajectory),
-            overlap_fact(trajectory, radius, "the radius", 0.05),
+            *overlap_facts(trajectory, radius, "the radius"),
         ]  # fmt: skip
         x = trajectory.q.reshape(len(trajectory), -1, 7)[:, 3:, :3]
         far = float(np.linalg.norm(x[:, :, [0, 2]], axis=2).max()) / (inner / math.cos(math.pi / walls))
@@ -188,13 +188,14 @@ def drum(
                     1e-9 * float(np.abs(turning).max()) * speed * float(trajectory.t[-1]),
                 )
             )  # fmt: skip
-            late = trajectory.t > 0.5 * trajectory.t[-1]
-            lever = float((np.linalg.norm(weight(trajectory)) * centre(trajectory)[late, 0]).mean())
-            drift = np.ptp(turn(trajectory)[late]) / float(np.ptp(trajectory.t[late]))
+            x = centre(trajectory)[:, 0]
+            fall = np.linalg.norm(weight(trajectory)) * 0.5 * (x[1:] + x[:-1])
+            given = float((turning[1:] + fall) @ trajectory.h[1:])
+            L = angular_momentum(trajectory)
             rows.append(
                 Fact(
-                    "torque of the drum against the heap's weight [N m], mean of the second half",
-                    float(turning[late].mean()), -lever, float(drift) + 0.02 * abs(lever),
+                    "angular momentum about the axis [N m s]: from drum and weight, but for corrected places",
+                    float(L[-1] - L[0]), given, 5e-3 * float(np.abs(turning) @ trajectory.h),
                 )
             )  # fmt: skip
         return rows
@@ -212,10 +213,10 @@ def drum(
                 *view_panels(trajectory, (0.0, end)),
                 Panel("Lean of the heap", "t [s]", "angle of its centre [degrees]", [Curve("heap", t, lean)]),
                 Panel(
-                    "Torque about the axis", "t [s]", "[N m]",
+                    "Torque of the drum, and of the heap's weight", "t [s]", "torque [N m]",
                     [
                         Curve("drum", t[1:], torque(trajectory)[1:]),
-                        Curve("weight of the heap", t, -W * c[:, 0]),
+                        Curve("heap", t, -W * c[:, 0]),
                     ],
                     y_range=(-0.5 * W * inner, W * inner),
                 ),
@@ -241,11 +242,13 @@ def torque(trajectory: WorldTrajectory) -> Array:
     return total
 
 
-def turn(trajectory: WorldTrajectory) -> Array:
-    """Angular momentum of all grains about the y axis, without their spins [N m s], shape (n,)."""
-    x = trajectory.q.reshape(len(trajectory), -1, 7)[:, :, :3]
-    v = trajectory.v.reshape(len(trajectory), -1, 6)[:, :, :3]
-    return np.einsum("b,nb->n", trajectory.model.mass, np.cross(x, v)[:, :, 1])
+def angular_momentum(trajectory: WorldTrajectory) -> Array:
+    """Of all grains about the y axis [N m s], shape (n,)."""
+    n, model = len(trajectory), trajectory.model
+    q, v = trajectory.q.reshape(n, -1, 7), trajectory.v.reshape(n, -1, 6)
+    spin = rotated(q[:, :, 3:].reshape(-1, 4), v[:, :, 3:].reshape(-1, 3)).reshape(n, -1, 3)
+    orbits = np.einsum("b,nb->n", model.mass, np.cross(q[:, :, :3], v[:, :, :3])[:, :, 1])
+    return np.asarray(orbits + np.einsum("b,nb->n", model.inertia[:, 1, 1], spin[:, :, 1]))
 
 
 def _in_disc(rng: np.random.Generator, bodies: int, reach: float, deep: int, radius: float) -> Array:

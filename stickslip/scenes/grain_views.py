@@ -105,11 +105,11 @@ def support_panel(trajectory: WorldTrajectory) -> Panel:
     carried = -supports(trajectory) @ W / size**2
     return Panel(
         "Carried by floor and walls", "t [s]", "force / weight [-]",
-        [Curve("carried", trajectory.t[1:], carried[1:])], level=1.0, y_range=(0.0, 4.0),
+        [Curve("supports", trajectory.t[1:], carried[1:])], level=1.0, y_range=(0.0, 4.0),
     )  # fmt: skip
 
 
 def overlap_panel(trajectory: WorldTrajectory, size: float, what: str) -> Panel:
     """Deepest overlap that the correction of positions left, in shares of `size` [m]."""
     depth = trajectory.penetration / size
-    return Panel("Overlap", "t [s]", f"deepest [of {what}]", [Curve("overlap", trajectory.t, depth)])
+    return Panel("Overlap", "t [s]", f"deepest [of {what}]", [Curve("bodies", trajectory.t, depth)])

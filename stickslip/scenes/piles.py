@@ -11,7 +11,7 @@ from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 from stickslip.mechanics.world import World
 from stickslip.scenes.containers import add_floor, add_walls, lattice, orientations
-from stickslip.scenes.grain_facts import balance_fact, dissipation_fact, law_facts, overlap_fact, rest_facts
+from stickslip.scenes.grain_facts import balance_fact, dissipation_fact, law_facts, overlap_facts, rest_facts
 from stickslip.scenes.grain_views import energy_panel, support_panel, view_panels
 from stickslip.scenes.parameters import number, whole
 from stickslip.scenes.scenario import Fact, Scenario
@@ -22,7 +22,7 @@ SCHEME = "moreau-jean-bodies"
 
 def sphere_pile(
     *, bodies: int = 200, mu: float = 0.5, radius: float = 0.05, spread: float = 0.2, e: float = 0.0,
-    seed: int = 0, until: float = 1.5, h: float = 2e-3,
+    seed: int = 0, until: float = 1.25, h: float = 2.5e-3,
 ) -> Scenario:  # fmt: skip
     """Spheres that fall into a box.
 
@@ -131,10 +131,10 @@ def pebble(rng: np.random.Generator, size: float, corners: int = 14) -> ConvexHu
 
 
 def _poured(rng: np.random.Generator, shapes: Sequence[Shape], reach: float, mu: float, e: float) -> World:
-    """A box with the shapes above its floor, in layers about a third as wide as they are high."""
+    """A box with the shapes above its floor, in about as many layers as columns."""
     b = WorldBuilder()
     b.material("default", mu=number("mu", mu, "", least=0.0), e=number("e", e, "", least=0.0, most=1.0))
-    side = max(2, round((0.5 * len(shapes)) ** (1.0 / 3.0)))
+    side = max(2, round(len(shapes) ** (1.0 / 3.0)))
     centres, width = lattice(rng, len(shapes), (side, side), reach)
     turns = orientations(rng, len(shapes))
     add_floor(b)
@@ -152,7 +152,7 @@ def _pile(
     def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
         rows = [
             *law_facts(trajectory), balance_fact(trajectory), dissipation_fact(trajectory),
-            overlap_fact(trajectory, size, f"{1e3 * size:g} mm", 0.05),
+            *overlap_facts(trajectory, size, f"{1e3 * size:g} mm"),
         ]  # fmt: skip
         return rows + rest_facts(trajectory, e)
 

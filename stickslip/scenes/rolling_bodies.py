@@ -11,7 +11,7 @@ from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.shapes import Sphere
 from stickslip.mechanics.world import BodyKind
 from stickslip.scenes.containers import add_floor, lattice, orientations
-from stickslip.scenes.grain_facts import balance_fact, dissipation_fact, law_facts, overlap_fact
+from stickslip.scenes.grain_facts import balance_fact, dissipation_fact, law_facts, overlap_facts
 from stickslip.scenes.grain_views import energy_panel, outlines
 from stickslip.scenes.measures import GRAVITY
 from stickslip.scenes.parameters import number, whole
@@ -87,7 +87,7 @@ def rolling_ball(
                 float(np.abs(spinner.position - spinner.position[0]).max()), 0.0, 1e-6 * radius,
             ),
             balance_fact(trajectory),
-            overlap_fact(trajectory, radius, "the radius", 1e-6),
+            *overlap_facts(trajectory, radius, "the radius"),
         ]  # fmt: skip
         if end > stop + dt:
             rows += [
@@ -235,7 +235,7 @@ def rockfall(
             ),
             balance_fact(trajectory),
             dissipation_fact(trajectory),
-            overlap_fact(trajectory, size, "the size", 0.1),
+            *overlap_facts(trajectory, size, "the size"),
             Fact(
                 "centres of rocks that went below the ground [-], none",
                 float(((height <= 0.0) & inside).any(axis=0).sum()), 0.0, 0.0,
