@@ -48,7 +48,7 @@ def sphere_pile(
 
 def capsules(
     *, bodies: int = 60, mu: float = 0.5, radius: float = 0.03, length: float = 0.12, e: float = 0.0,
-    seed: int = 0, until: float = 1.0, h: float = 2e-3,
+    seed: int = 0, until: float = 1.5, h: float = 2e-3,
 ) -> Scenario:  # fmt: skip
     """Capsules that fall into a box, turned at random.
 
@@ -71,7 +71,7 @@ def capsules(
 
 def soup(
     *, bodies: int = 56, mu: float = 0.5, size: float = 0.1, e: float = 0.0, seed: int = 0,
-    until: float = 1.0, h: float = 2e-3,
+    until: float = 1.5, h: float = 2e-3,
 ) -> Scenario:  # fmt: skip
     """Mixed shapes that fall into a box: spheres, boxes, capsules, cylinders, ellipsoids, convex hulls of
     random points and compounds in turn.
