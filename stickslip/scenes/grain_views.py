@@ -10,13 +10,15 @@ from stickslip.mechanics.world import BodyKind
 from stickslip.scenes.grain_facts import supports, weight
 from stickslip.simulation.world_model import ShapeRecord
 from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
-from stickslip.state import Array
+from stickslip.state import Array, BoolArray
 
 ANGLES = np.linspace(0.0, 2.0 * np.pi, 25)
 RING = np.stack([np.cos(ANGLES), np.sin(ANGLES), 0.0 * ANGLES], axis=1)
 """A circle about z, closed [-], shape (25, 3)."""
 BALL = np.concatenate([[np.sin(a), np.sin(a), 1.0] * RING + [0.0, 0.0, np.cos(a)] for a in ANGLES[:13]])
 """Points of a unit sphere [-], shape (m, 3)."""
+MANY = 50
+"""More bodies than this hide each other."""
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 
 
@@ -35,7 +37,7 @@ def surface(shape: ShapeRecord) -> Array:
 
 
 def outlines(
-    trajectory: WorldTrajectory, k: int, axes: tuple[int, int] = (0, 2), which: Array | None = None
+    trajectory: WorldTrajectory, k: int, axes: tuple[int, int] = (0, 2), which: BoolArray | None = None
 ) -> tuple[Array, Array]:
     """Outlines of the bodies of `which` (all but planes and height fields, unless given) at record k in the
     plane of two axes [m], shape (points,) each; NaN between one and the next."""
@@ -66,19 +68,25 @@ def outlines(
 def view_panels(
     trajectory: WorldTrajectory, times: Sequence[float], axes: tuple[int, int] = (0, 2)
 ) -> list[Panel]:
-    """A panel for each of the times [s] with the outlines of all bodies at the nearest record."""
-    names = "xyz"
+    """A panel for each of the times [s] with the outlines of the bodies at the nearest record; of many only
+    those in the middle, a quarter of them."""
+    names, depth = "xyz", 3 - sum(axes)
     still = trajectory.model.kind != BodyKind.DYNAMIC
+    many = int((~still).sum()) > MANY
     panels = []
     for t in times:
         k = int(np.argmin(np.abs(trajectory.t - t)))
-        curves = [Curve("bodies", *outlines(trajectory, k, axes, ~still))]
+        seen, place = ~still, trajectory.q[k].reshape(-1, 7)[:, depth]
+        if many:
+            away = np.abs(place - np.median(place[seen]))
+            seen = seen & (away <= np.quantile(away[seen], 0.25))
+        curves = [Curve("bodies", *outlines(trajectory, k, axes, seen))]
         x, y = outlines(trajectory, k, axes, still)
         if x.size:
             curves.append(Curve("supports", x, y))
         panels.append(
             Panel(
-                f"Seen along {names[3 - sum(axes)]} at {trajectory.t[k]:.3g} s",
+                f"{'The middle, seen' if many else 'Seen'} along {names[depth]} at {trajectory.t[k]:.3g} s",
                 f"{names[axes[0]]} [m]", f"{names[axes[1]]} [m]", curves, equal=True,
             )
         )  # fmt: skip
