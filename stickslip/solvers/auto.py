@@ -66,8 +66,12 @@ QUICK = {"patience": 5.0}
 """Proximal Newton hands on after so many outer steps that did not halve the residual."""
 PATIENT = {"shrink": 0.5, "grow": 2.0, "most_inner": 10.0, "eta": 0.5, "patience": 200.0}
 """Its settings where nothing else has come to an end."""
-NO_WEIGHT, MOST_DIRECT = 1e-12, 40
-"""Proximal weight that only keeps redundant rows from being singular, and most Newton steps with it."""
+JOINTED = 20
+"""Blocks for each joint below which joints are what a problem is about, and Newton comes before sweeps."""
+NO_WEIGHT = 1e-12
+"""Proximal weight that only keeps redundant rows from being singular."""
+FINISHING = (1e-9, 4), (1e-3, 25)
+"""Proximal weights and Newton steps after an interior point: mostly one step will do."""
 FEW_DIGITS = 1e-6
 """Error at which the interior point is near enough for Newton to end it in few steps."""
 POINTED = SHIFTABLE.union(("interval",))
@@ -117,11 +121,12 @@ class Auto(Options):
     ) -> Attempt:  # fmt: skip
         """Stage after stage on a contact problem, all if not said otherwise; what was found, uncertified."""
         trail = Trail(problem, tolerance, self.max_iterations, progress)
-        if stages is not LAST and cones.FREE in problem.K.kind:
+        joints = 0 if stages is LAST else int((problem.K.kind == cones.FREE).sum())
+        if JOINTED * joints > len(problem.K):
             _joints(trail, guess)
             if not trail.goes_on:
                 return trail.attempt()
-            guess = frozen(trail.best) if trail.error < np.inf else guess
+            guess, joints = frozen(trail.best) if trail.error < np.inf else guess, 0
         if _is_coulomb(problem):
             first = _sweep_in_one_call(problem, guess, tolerance)
         else:
@@ -129,6 +134,8 @@ class Auto(Options):
         if first.status.ok and not trail.tried:
             return first
         trail.note(first, first.tried[0])
+        if joints and trail.goes_on:
+            _joints(trail, frozen(trail.best))
         for stage in (*FIRST, *LAST) if stages is None else stages:
             if trail.goes_on:
                 stage(trail)
@@ -260,16 +267,24 @@ def _joints(trail: Trail, guess: Array | None) -> None:
     r = np.zeros(problem.size)
     if guess is not None:
         cones.project(*problem.K.arrays, guess, r)
-    _proximal(trail, r, NO_WEIGHT, MOST_DIRECT, QUICK)
-    if trail.goes_on and POINTED.issuperset(problem.K.census):
-        pairs = one_sided(problem)
-        found = INTERIOR_POINTS[0].attempt(pairs.problem, None, max(FEW_DIGITS, trail.tolerance))
+    _proximal(trail, r, NO_WEIGHT, 12, QUICK)
+    if not trail.goes_on or not POINTED.issuperset(problem.K.census):
+        return
+    pairs = one_sided(problem)
+    for tolerance in (max(FEW_DIGITS, trail.tolerance), 0.1 * trail.tolerance):
+        if not trail.goes_on:
+            return
+        found = INTERIOR_POINTS[0].attempt(pairs.problem, None, tolerance)
         r = pairs.impulses(found.r)
-        error = float(examine(problem, r, None, None)[0].error)
-        found = found._replace(r=r, history=np.array([[float(found.iterations), error, error]]))
-        trail.note(found, Stage("ipm", found.iterations, found.operations, error))
-        if trail.goes_on:
-            _proximal(trail, r, NO_WEIGHT, MOST_DIRECT, QUICK)
+        residuals = examine(problem, r, None, None)[0]
+        line = np.array([[float(found.iterations), residuals.natural, residuals.natural_scaled]])
+        trail.note(
+            found._replace(r=r, history=line),
+            Stage("ipm", found.iterations, found.operations, residuals.error),
+        )
+        for alpha, budget in FINISHING:
+            if trail.goes_on:
+                _proximal(trail, r, alpha, budget, QUICK)
 
 
 def _accelerated(trail: Trail) -> None:
