@@ -121,7 +121,7 @@ class MoreauJeanBodies(Options):
         )
         terms = _terms(world, state, energy, springs, done.lifted)
         impulses = frozen(blocks.by_contact(r))
-        joint_r = frozen(r[blocks.joint_rows :].copy())
+        joint_r = frozen(blocks.joint_impulses(r))
         after = remember(blocks.contacts, start.q_m.reshape(-1), impulses)
         after["joint_r"], after["reserve"] = joint_r, np.array([max(reserve - done.lifted, 0.0)])
         after["joint_id"], after["joint_size"] = blocks.joint_names
