@@ -15,7 +15,6 @@ RUNS: dict[str, str] = {
     "bridge-filter": "stickslip.scenes.circuits:bridge_filter",
     "cam": "stickslip.scenes.cam:cam",
     "capsules": "stickslip.scenes.piles:capsules",
-    "card-house": "stickslip.scenes.towers:card_house",
     "chain": "stickslip.scenes.chains:chain",
     "coulomb-oscillator": "stickslip.scenes.spring_block:coulomb_oscillator",
     "crank-stops": "stickslip.scenes.linkages:crank_stops",
