@@ -1,7 +1,7 @@
 """Limit analysis of rigid blocks in a plane: the largest tilt for which forces in equilibrium exist.
 
 The static theorem as a linear program (Livesley 1978, Limit analysis of structures formed from rigid blocks):
-a structure of rigid blocks can stand if there are forces at the corners of its joints, within Coulomb's cones,
+a structure of rigid blocks can stand if there are forces at the corners of its joints, in Coulomb's cones,
 that carry the weight of every block. In a plane a cone has two edges, so that nothing is linearised; and
 forces at the two ends of a joint have every resultant that forces spread over it can have. With Coulomb's law
 a structure that can stand may still fall (the law is not associated, and friction may jam or not): the angle
