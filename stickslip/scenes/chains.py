@@ -187,14 +187,14 @@ def ring_chain(
     weight = 7800.0 * ring.volume * GRAVITY
 
     def carried(trajectory: WorldTrajectory) -> Array:
-        """What each ring but the last is pulled down with, over time [N], shape (n, records)."""
-        above = np.zeros(len(trajectory))
-        pulls = [above := above + trajectory.forces_on(f"ring {k}")[:, 2] for k in range(n)]
-        return np.array(pulls)
+        """What the ring below does to each but the last, upwards, over time [N], shape (n, records)."""
+        forces = np.array([trajectory.forces_on(f"ring {k}")[:, 2] for k in range(n)])
+        return np.asarray(np.cumsum(forces, axis=0))
 
     def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
         x = trajectory.q.reshape(len(trajectory), n + 1, 7)[:, :, :3]
         pulls = -carried(trajectory)[:, -1]
+        expected = weight * np.arange(n, 0.0, -1.0)
         return [
             Fact("farthest that a ring went, over the size [-], not at all",
                  float(np.abs(x - x[0]).max()) / size, 0.0, 1e-5),
@@ -202,6 +202,8 @@ def ring_chain(
                  float(speed(trajectory)[-1]), 0.0, stillness(trajectory)),
             Fact("force on the fixed ring [N], the weight of all", float(pulls[0]), n * weight,
                  1e-6 * n * weight),
+            Fact("forces between rings less the weight of those below [of all], none",
+                 float(np.abs(pulls - expected).max()) / (n * weight), 0.0, 1e-6),
             overlap_fact(trajectory, size),
             balance_fact(trajectory, size),
         ]  # fmt: skip
@@ -209,15 +211,25 @@ def ring_chain(
     def figure(trajectory: WorldTrajectory) -> Figure:
         t = trajectory.t
         last = trajectory.body(f"ring {n}").centre
-        rings = np.arange(n + 1)
-        forces = np.array([trajectory.forces_on(f"ring {k}")[-1, 2] for k in rings]) / weight
+        gaps = np.arange(1.0, n + 1.0)
+        bars = np.array([[-1.0, 1.0, 1.0, -1.0, -1.0], [-1.0, -1.0, 1.0, 1.0, -1.0]]) * 0.5
+        views = []
+        for k in range(n + 1):
+            x, p = trajectory.body(f"ring {k}").position[-1], trajectory.body(f"ring {k}").quaternion[-1:]
+            frame = np.column_stack([across * bars[0], np.zeros(5), along * bars[1]])
+            points = x + rotated(np.repeat(p, 5, axis=0), frame)
+            views.append(Curve("even" if k % 2 == 0 else "odd", points[:, 0], points[:, 2]))
         return Figure(
             f"{n} rings hang from each other, mu = {mu:g}",
             [
+                Panel("From the side, the bars' axes", "x [m]", "z [m]", views),
                 Panel("Last ring", "t [s]", "way from its place [m]",
                       [Curve(axis, t, last[:, k] - last[0, k]) for k, axis in enumerate("xyz")]),
-                Panel("All contact forces on a ring", "ring [-]", "upwards, over its weight [-]",
-                      [Curve("at the end", rings.astype(float), forces, "o")]),
+                Panel("What each ring hangs by", "ring [-]", "force from above over its weight [-]",
+                      [Curve("at the end", gaps, -carried(trajectory)[:, -1] / weight, "o"),
+                       Curve("those below and itself", gaps, n + 1.0 - gaps, "--")]),
+                Panel("Certificate", "t [s]", "natural_scaled [-]",
+                      [Curve("residual", t[1:], trajectory.natural_scaled[1:])]),
             ],
         )  # fmt: skip
 

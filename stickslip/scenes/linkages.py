@@ -198,8 +198,8 @@ def crank_stops(
         out = [
             Fact("farthest beyond a stop [m], a step's way at most",
                  float(np.maximum(np.abs(y) - half, 0.0).max()), 0.0, slip),
-            Fact("velocity after impacts less -e times that before [m/s], to the solver's tolerance", max(jumps, default=np.inf), 0.0,
-                 1e-6 * speed),
+            Fact("velocity after impacts less -e times that before [m/s], to the solver's tolerance",
+                 max(jumps, default=np.inf), 0.0, 1e-6 * speed),
             Fact("energy after impacts less the closed form [of the start's], of first order in the step",
                  max(left, default=np.inf) / energy, 0.0, 2.0 * h * rate),
             Fact("largest opening of a joint over the crank [-], of second order in the step",
