@@ -271,10 +271,10 @@ def _joints(trail: Trail, guess: Array | None) -> None:
     if not trail.goes_on or not POINTED.issuperset(problem.K.census):
         return
     pairs = one_sided(problem)
-    for tolerance in (max(FEW_DIGITS, trail.tolerance), 0.1 * trail.tolerance):
+    for tolerance, steps in ((max(FEW_DIGITS, trail.tolerance), 25), (0.1 * trail.tolerance, 60)):
         if not trail.goes_on:
             return
-        found = INTERIOR_POINTS[0].attempt(pairs.problem, None, tolerance)
+        found = InteriorPoint(polish=0, max_iterations=steps).attempt(pairs.problem, None, tolerance)
         r = pairs.impulses(found.r)
         residuals = examine(problem, r, None, None)[0]
         line = np.array([[float(found.iterations), residuals.natural, residuals.natural_scaled]])
