@@ -25,7 +25,8 @@ class ContactSet:
     point: Array
     """Midway between the two surfaces, inertial frame [m], shape (nc, 3)."""
     frame: Array
-    """Rows n, t1, t2, right-handed, n from the second body to the first; inertial [-], shape (nc, 3, 3)."""
+    """Rows n, t1, t2, right-handed: n from the second body to the first; inertial frame [-], shape
+    (nc, 3, 3)."""
     gap: Array
     """Signed distance of the surfaces along n; negative where they overlap [m], shape (nc,)."""
     law: Array

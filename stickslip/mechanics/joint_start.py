@@ -22,11 +22,16 @@ class JointStart:
     kind: JointKind
     body: tuple[int, int]
     point: Array
+    """[m], shape (2, 3)."""
     frame: Array
+    """[-], shape (2, 3, 3)."""
     length: float
     lower: Array
+    """[m, rad], shape (2,)."""
     upper: Array
+    """[m, rad], shape (2,)."""
     friction: Array
+    """[N, N m], shape (2,)."""
     e: float
 
 

@@ -43,7 +43,7 @@ class Joints:
     """Lower stops of sliding (for a distance joint its length) [m] and of the angle [rad], shape (nj, 2);
     -inf for none."""
     upper: Array
-    """Upper stops, as `lower`; inf for none."""
+    """Upper stops, as `lower` [m, rad], shape (nj, 2); inf for none."""
     friction: Array
     """Dry friction against sliding [N] and against turning [N m], shape (nj, 2)."""
     e: Array

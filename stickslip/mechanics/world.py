@@ -90,7 +90,8 @@ class World:
     mass: Array
     """Of each body; 0 where it is not dynamic [kg], shape (n,)."""
     inertia: Array
-    """About the centre of mass, in the frame of the body; 0 where it is not dynamic [kg m²], (n, 3, 3)."""
+    """About the centre of mass, in the frame of the body; 0 where it is not dynamic [kg m²],
+    shape (n, 3, 3)."""
     origin: Array
     """Of the frame in which the user gave the shapes, in the frame of the body [m], shape (n, 3)."""
     M: Array

@@ -14,6 +14,7 @@ Because M is constant, the kinetic energy changes by h F + H r times (v* + v_{k+
 and constant forces the balance of energy is rounding; springs leave O(h³) per step, other θ O(h²).
 """
 
+import math
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -31,10 +32,11 @@ from stickslip.schemes.body_blocks import Blocks, contact_blocks, with_joints
 from stickslip.schemes.body_correction import corrected
 from stickslip.schemes.body_joints import check_joints, joint_rows
 from stickslip.schemes.body_poisson import compresses, in_two_phases
+from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_step import BodyStep, EnergyTerms
 from stickslip.schemes.body_world import Bodies
 from stickslip.schemes.step import Memory, Solver, frozen_state
-from stickslip.state import Array, ModelError, State
+from stickslip.state import Array, State
 
 
 class Finder(Protocol):
@@ -98,7 +100,7 @@ class MoreauJeanBodies(Options):
         return self._arrive(start, blocks, solution.r, (solution,), memory)
 
     def _arrive(
-        self, start: "Start", blocks: Blocks, r: Array, solves: tuple[Solution, ...], memory: Memory,
+        self, start: Start, blocks: Blocks, r: Array, solves: tuple[Solution, ...], memory: Memory,
         reason: str = "",
     ) -> BodyStep:  # fmt: skip
         """The end of the step, from the impulses over it."""
@@ -110,16 +112,15 @@ class MoreauJeanBodies(Options):
             start.v_start, start.F, h, self.theta, blocks.sides, blocks.K.offset, blocks.rows, r, v, q, u,
             energy,
         )  # fmt: skip
-        t, reserve = state.t + h, float(memory["reserve"][0])
-        if not np.isfinite(energy).all():
-            reason = "the impulses that the solver found are not finite"
-        reserve += float(energy[motion.LOST])
-        sweeps = self.sweeps if self.correction and not reason else 0
-        springs = world.forces.potential(t, q.reshape(-1)) if len(world.forces) else 0.0
-        done = corrected(
-            world, bodies, blocks, t, q, v, springs, u, self.theta * h, max(reserve, 0.0), sweeps
-        )
-        terms = _terms(world, state, energy, springs, done.lifted)
+        t, told = state.t + h, energy.tolist()
+        if not math.isfinite(sum(told)):
+            lost = "the impulses that the solver found are not finite; the step is one without any"
+            return self._arrive(start, blocks, np.zeros(r.size), solves, memory, lost)
+        reserve = float(memory["reserve"][0]) + told[motion.LOST]
+        sweeps = self.sweeps if self.correction else 0
+        springs = world.forces.potential(t, q.reshape(-1)) if start.forced else 0.0
+        done = corrected(start, blocks, t, q, v, springs, u, self.theta * h, max(reserve, 0.0), sweeps)
+        terms = _terms(start, told, springs, done.lifted)
         impulses = frozen(blocks.by_contact(r))
         joint_r = frozen(blocks.joint_impulses(r))
         after = remember(blocks.contacts, start.q_m.reshape(-1), impulses)
@@ -133,78 +134,12 @@ class MoreauJeanBodies(Options):
         )  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Start:
-    """What is known before anything touches."""
-
-    world: World
-    bodies: Bodies
-    state: State
-    h: float
-    """Length of the step [s]."""
-    q: Array
-    """At the start [m, -], shape (n, 7)."""
-    v: Array
-    """At the start [m/s, rad/s], shape (n, 6)."""
-    q_m: Array
-    """Where contacts are looked for [m, -], shape (n, 7)."""
-    F: Array
-    """Forces beside gravity by kind [N, N m], shape (3, n, 6); (3, 0, 6) where there are none."""
-    v_start: Array
-    """Velocities after free rotation alone [m/s, rad/s], shape (n, 6)."""
-    v_free: Array
-    """Velocities at the end if nothing touched [m/s, rad/s], shape (n, 6)."""
-    f: Array
-    """Momenta of the dynamic bodies with them [N s, N m s], shape (nd, 6)."""
-    margin: float
-    """No contact with a larger gap can close by the end of the step [m]."""
-
-    @classmethod
-    def of(cls, theta: float, world: World, state: State, h: float) -> "Start":
-        """The start of a step of length h from `state`."""
-        bodies = Bodies.of(world)
-        n = bodies.count
-        q, v = frozen(state.q.reshape(n, 7).view()), frozen(state.v.reshape(n, 6).view())
-        q_m, v_start, v_free = np.empty((n, 7)), np.empty((n, 6)), v.copy()
-        motion.move_along(q, v, (1.0 - theta) * h, q_m)
-        F = bodies.no_forces
-        if len(world.forces):
-            F = np.zeros((3, n, 6))
-            world.forces.add(state.t + (1.0 - theta) * h, q_m.reshape(-1), state.v, F)
-        if len(world.motions):  # as they turn, the spin of kinematic bodies changes in their own frames
-            q_end = np.empty((n, 7))
-            motion.move_along(q_m, v, theta * h, q_end)
-            world.motions.prescribe(state.t + h, q_end.reshape(-1), v_free.reshape(-1))
-        f, told = np.empty((bodies.dynamic.size, 6)), np.empty(motion.TOLD)
-        motion.move_freely(
-            bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, bodies.radius, q_m, v, F, h,
-            v_start, v_free, f, told,
-        )  # fmt: skip
-        if told[motion.BAD] >= 0.0:
-            raise _not_finite(world, state, F, int(told[motion.BAD]))
-        margin = theta * h * float(told[motion.FASTEST] + told[motion.SECOND]) + bodies.touch
-        return cls(world, bodies, state, h, q, v, q_m, F, v_start, v_free, f, margin)
-
-
-def _not_finite(world: World, state: State, F: Array, i: int) -> ModelError:
-    """Which number of body i is not one."""
-    name = f"body {world.names[i]!r} at t = {state.t:.9g} s"
-    if not np.isfinite(state.q[7 * i : 7 * i + 7]).all():
-        return ModelError(f"{name}: q is {state.q[7 * i : 7 * i + 7]}, which is not finite")
-    if not np.isfinite(state.v[6 * i : 6 * i + 6]).all():
-        return ModelError(f"{name}: v is {state.v[6 * i : 6 * i + 6]}, which is not finite")
-    if F.shape[1] and not np.isfinite(F[:, i]).all():
-        return ModelError(f"{name}: the force on it is {F[:, i].sum(axis=0)}, which is not finite")
-    return ModelError(f"{name}: its velocity outgrows all numbers; take a smaller step")
-
-
-def _terms(world: World, before: State, energy: Array, springs: float, lifted: float) -> EnergyTerms:
+def _terms(start: Start, told: list[float], springs: float, lifted: float) -> EnergyTerms:
     """The account of energy of a step; `springs` is their potential at its end, before the correction [J]."""
-    kinetic = float(energy[motion.KINETIC])
-    potential = float(energy[motion.WEIGHT]) + springs + lifted
-    change = kinetic - float(energy[motion.KINETIC_BEFORE]) + potential - float(energy[motion.WEIGHT_BEFORE])
-    if len(world.forces):
-        change -= world.forces.potential(before.t, before.q)
-    dissipated = float(energy[motion.LOST] + energy[motion.DAMPED])
-    work = float(energy[motion.DRIVEN] + energy[motion.WORKED])
+    kinetic, potential = told[motion.KINETIC], told[motion.WEIGHT] + springs + lifted
+    change = kinetic - told[motion.KINETIC_BEFORE] + potential - told[motion.WEIGHT_BEFORE]
+    if start.forced:
+        change -= start.world.forces.potential(start.state.t, start.state.q)
+    dissipated = told[motion.LOST] + told[motion.DAMPED]
+    work = told[motion.DRIVEN] + told[motion.WORKED]
     return EnergyTerms(kinetic, potential, dissipated, work, lifted, change + dissipated - work - lifted)

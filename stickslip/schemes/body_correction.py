@@ -14,7 +14,7 @@ from stickslip.kernels.bodies import correction as kernels
 from stickslip.mechanics.world import World
 from stickslip.schemes.body_blocks import Blocks
 from stickslip.schemes.body_joints import joint_errors, joint_rows
-from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.body_start import Start
 from stickslip.state import Array
 
 NEGLIGIBLE = 1e-9
@@ -45,14 +45,15 @@ class Corrected(NamedTuple):
 
 
 def corrected(
-    world: World, bodies: Bodies, blocks: Blocks, t: float, q: Array, v: Array, springs: float, u: Array,
-    reach: float, reserve: float, sweeps: int,
+    start: Start, blocks: Blocks, t: float, q: Array, v: Array, springs: float, u: Array, reach: float,
+    reserve: float, sweeps: int,
 ) -> Corrected:  # fmt: skip
     """q [m, -], shape (n, 7), corrected with at most so many sweeps; with none, only looked at.
 
     springs: their potential at q [J]; u: velocities of the rows at the end of the step; reach: time from
     where gaps were measured to there [s]; reserve: what the correction may cost [J].
     """
+    world, bodies = start.world, start.bodies
     count, normals = blocks.count, blocks.K.offset[: blocks.count]
     need = np.empty(count)
     deepest, largest = kernels.needs(blocks.contacts.gap, reach, normals, u, need)
@@ -79,7 +80,7 @@ def corrected(
     share = 1.0
     for _ in range(TRIALS):
         lifted = kernels.shifted(bodies.row, bodies.mass, bodies.gravity, q, shift, share, out)
-        if len(world.forces):
+        if start.forced:
             lifted += world.forces.potential(t, out.reshape(-1)) - springs
         if lifted <= reserve:
             break

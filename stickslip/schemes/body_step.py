@@ -43,7 +43,8 @@ class BodyStep:
     contacts: ContactSet
     """Contacts that entered the problem, where they were when it was made."""
     r: Array
-    """Impulses over the step: N, T1, T2 [N s], rolling about t1, t2, torsion about n [N m s], (nc, 6)."""
+    """Impulses over the step: N, T1, T2 [N s], rolling about t1, t2, torsion about n [N m s], shape
+    (nc, 6)."""
     u: Array
     """Relative velocities at the end of the step, in the same order [m/s, rad/s], shape (nc, 6)."""
     joint_r: Array

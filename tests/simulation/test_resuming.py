@@ -35,7 +35,7 @@ def rectified():
 def schemes():
     for name in registry.names():
         entry = registry.entry(name)
-        if importlib.util.find_spec(entry.module) is not None:
+        if entry.order != registry.BODIES and importlib.util.find_spec(entry.module) is not None:
             yield pytest.param(name, rectified if entry.order == "first" else thrown, id=name)
 
 

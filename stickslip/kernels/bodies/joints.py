@@ -31,8 +31,8 @@ def joint_rows(table, q, v, v_free, h, theta, out):
 
     Rows stand at q and bind velocities of the end of the step, θ h later. What they turn by until then is
     a bias, (H(q ⊕ θ h v) - H(q))' v: without it a joint on a curved path loses energy to first order in h,
-    with it to second. A stop is active if its forecast gap + θ h u(v_free) <= 0; where it was approached, its
-    bias has e u(v) too.
+    with it to second. A stop is active if its forecast gap + θ h u <= 0, with the least u of either side
+    be it free or held from the forces of the step (v); where it was approached, its bias has e u(v) too.
     """
     kinds, body, point, frame, length, lower, upper, friction, e = table
     bodies, rows, size, kind, low, high, bias, bounce, error, joint, part = out
@@ -61,12 +61,12 @@ def joint_rows(table, q, v, v_free, h, theta, out):
             coordinate_row(c, kinds[j], end_at, end_row)
             if c == 1:
                 y = within_turn(y, lower[j, 1], upper[j, 1])
-            before, free = rate(body[j], row, v), rate(body[j], row, v_free)
+            before = rate(body[j], row, v)
             gain = rate(body[j], end_row, v) - before
             for end in range(2):
                 sign = 1.0 if end == 0 else -1.0
                 gap = sign * (y - lower[j, c]) if end == 0 else sign * (y - upper[j, c])
-                if not gap + theta * h * sign * free > 0.0:
+                if not gap + theta * h * closing_rate(sign, body[j], row, v, v_free) > 0.0:
                     write_row(sign, row, rows[n])
                     error[n], bounce[n] = gap, e[j] * min(sign * before, 0.0)
                     bias[n] = sign * gain + bounce[n]
@@ -85,6 +85,20 @@ def joint_rows(table, q, v, v_free, h, theta, out):
         if not finite_rows(body[j], rows[first:n], error[first:n], bias[first:n]):
             return m, n, j
     return m, n, -1
+
+
+@jit
+def closing_rate(sign, body, row, v, v_free):
+    """Least rate of sign row (2, 6) if either side moves freely or is held from that."""
+    u = 0.0
+    for side in range(2):
+        if body[side] >= 0:
+            held = moves = 0.0
+            for k in range(6):
+                held += sign * row[side, k] * v[6 * body[side] + k]
+                moves += sign * row[side, k] * v_free[6 * body[side] + k]
+            u += min(held, moves)
+    return u
 
 
 @jit

@@ -1,0 +1,81 @@
+"""The start of a step of a world: half way, forces, and the motion that would be if nothing touched."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.kernels.bodies import motion
+from stickslip.mechanics.world import World
+from stickslip.problem.checks import frozen
+from stickslip.schemes.body_world import Bodies
+from stickslip.state import Array, ModelError, State
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Start:
+    """What is known before anything touches."""
+
+    world: World
+    bodies: Bodies
+    state: State
+    h: float
+    """Length of the step [s]."""
+    q: Array
+    """At the start [m, -], shape (n, 7)."""
+    v: Array
+    """At the start [m/s, rad/s], shape (n, 6)."""
+    q_m: Array
+    """Where contacts are looked for [m, -], shape (n, 7)."""
+    F: Array
+    """Forces beside gravity by kind [N, N m], shape (3, n, 6); (3, 0, 6) where there are none."""
+    v_start: Array
+    """Velocities after free rotation alone [m/s, rad/s], shape (n, 6)."""
+    v_free: Array
+    """Velocities at the end if nothing touched [m/s, rad/s], shape (n, 6)."""
+    f: Array
+    """Momenta of the dynamic bodies with them [N s, N m s], shape (nd, 6)."""
+    margin: float
+    """No contact with a larger gap can close by the end of the step [m]."""
+
+    @property
+    def forced(self) -> bool:
+        """Whether there are forces beside gravity."""
+        return self.F.shape[1] > 0
+
+    @classmethod
+    def of(cls, theta: float, world: World, state: State, h: float) -> "Start":
+        """The start of a step of length h from `state`."""
+        bodies = Bodies.of(world)
+        n = bodies.count
+        q, v = frozen(state.q.reshape(n, 7).view()), frozen(state.v.reshape(n, 6).view())
+        q_m, v_start, v_free = np.empty((n, 7)), np.empty((n, 6)), v.copy()
+        motion.move_along(q, v, (1.0 - theta) * h, q_m)
+        F = bodies.no_forces
+        if len(world.forces):
+            F = np.zeros((3, n, 6))
+            world.forces.add(state.t + (1.0 - theta) * h, q_m.reshape(-1), state.v, F)
+        if len(world.motions):  # as they turn, the spin of kinematic bodies changes in their own frames
+            q_end = np.empty((n, 7))
+            motion.move_along(q_m, v, theta * h, q_end)
+            world.motions.prescribe(state.t + h, q_end.reshape(-1), v_free.reshape(-1))
+        f, told = np.empty((bodies.dynamic.size, 6)), np.empty(motion.TOLD)
+        motion.move_freely(
+            bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, bodies.radius, q_m, v, F, h,
+            v_start, v_free, f, told,
+        )  # fmt: skip
+        if told[motion.BAD] >= 0.0:
+            raise _not_finite(world, state, F, int(told[motion.BAD]))
+        margin = theta * h * float(told[motion.FASTEST] + told[motion.SECOND]) + bodies.touch
+        return cls(world, bodies, state, h, q, v, q_m, F, v_start, v_free, f, margin)
+
+
+def _not_finite(world: World, state: State, F: Array, i: int) -> ModelError:
+    """Which number of body i is not one."""
+    name = f"body {world.names[i]!r} at t = {state.t:.9g} s"
+    if not np.isfinite(state.q[7 * i : 7 * i + 7]).all():
+        return ModelError(f"{name}: q is {state.q[7 * i : 7 * i + 7]}, which is not finite")
+    if not np.isfinite(state.v[6 * i : 6 * i + 6]).all():
+        return ModelError(f"{name}: v is {state.v[6 * i : 6 * i + 6]}, which is not finite")
+    if F.shape[1] and not np.isfinite(F[:, i]).all():
+        return ModelError(f"{name}: the force on it is {F[:, i].sum(axis=0)}, which is not finite")
+    return ModelError(f"{name}: its velocity outgrows all numbers; take a smaller step")
