@@ -121,7 +121,8 @@ class Auto(Options):
     ) -> Attempt:  # fmt: skip
         """Stage after stage on a contact problem, all if not said otherwise; what was found, uncertified."""
         trail = Trail(problem, tolerance, self.max_iterations, progress)
-        joints = 0 if stages is LAST else int((problem.K.kind == cones.FREE).sum())
+        none = stages is LAST or problem.K.family in DIMENSION
+        joints = 0 if none else int(np.count_nonzero(problem.K.kind == cones.FREE))
         if JOINTED * joints > len(problem.K):
             _joints(trail, guess)
             if not trail.goes_on:
