@@ -272,7 +272,10 @@ def _joints(trail: Trail, guess: Array | None) -> None:
     if not trail.goes_on or not POINTED.issuperset(problem.K.census):
         return
     pairs = one_sided(problem)
-    for tolerance, steps in ((max(FEW_DIGITS, trail.tolerance), 25), (0.1 * trail.tolerance, 60)):
+    rounds = [(max(FEW_DIGITS, trail.tolerance), 25), (0.1 * trail.tolerance, 60)]
+    if not problem.K.group_size.size:  # convex: the interior point comes to its end, which is the surer way
+        del rounds[0]
+    for tolerance, steps in rounds:
         if not trail.goes_on:
             return
         found = InteriorPoint(polish=0, max_iterations=steps).attempt(pairs.problem, None, tolerance)
