@@ -31,7 +31,7 @@ NO_HISTORY: Array = frozen(np.zeros((0, 3)))
 NOTHING: Array = frozen(np.zeros(0))
 COULOMB_3D = (2,)
 """Sizes of the groups of Coulomb's cone in space."""
-MOST_WORK, JOINTED_WORK = 1_000_000, 10_000
+MOST_WORK, JOINTED_WORK = 1_000_000, 4_000
 """Components that sweeps may visit before the solver is asked, 10 ms and more; and where joints couple bodies
 into chains, along which sweeps carry impulses one link at a time."""
 JOINTED = 20

@@ -121,7 +121,8 @@ class Auto(Options):
     ) -> Attempt:  # fmt: skip
         """Stage after stage on a contact problem, all if not said otherwise; what was found, uncertified."""
         trail = Trail(problem, tolerance, self.max_iterations, progress)
-        joints = 0 if stages is LAST else int((problem.K.kind == cones.FREE).sum())
+        none = stages is LAST or problem.K.family in DIMENSION
+        joints = 0 if none else int(np.count_nonzero(problem.K.kind == cones.FREE))
         if JOINTED * joints > len(problem.K):
             _joints(trail, guess)
             if not trail.goes_on:
@@ -271,10 +272,13 @@ def _joints(trail: Trail, guess: Array | None) -> None:
     if not trail.goes_on or not POINTED.issuperset(problem.K.census):
         return
     pairs = one_sided(problem)
-    for tolerance in (max(FEW_DIGITS, trail.tolerance), 0.1 * trail.tolerance):
+    rounds = [(max(FEW_DIGITS, trail.tolerance), 25), (0.1 * trail.tolerance, 60)]
+    if not problem.K.group_size.size:  # convex: the interior point comes to its end, which is the surer way
+        del rounds[0]
+    for tolerance, steps in rounds:
         if not trail.goes_on:
             return
-        found = INTERIOR_POINTS[0].attempt(pairs.problem, None, tolerance)
+        found = InteriorPoint(polish=0, max_iterations=steps).attempt(pairs.problem, None, tolerance)
         r = pairs.impulses(found.r)
         residuals = examine(problem, r, None, None)[0]
         line = np.array([[float(found.iterations), residuals.natural, residuals.natural_scaled]])
