@@ -122,7 +122,7 @@ class MoreauJeanBodies(Options):
         done = corrected(start, blocks, t, q, v, springs, u, self.theta * h, max(reserve, 0.0), sweeps)
         terms = _terms(start, told, springs, done.lifted)
         impulses = frozen(blocks.by_contact(r))
-        joint_r = frozen(r[blocks.joint_rows :].copy())
+        joint_r = frozen(blocks.joint_impulses(r))
         after = remember(blocks.contacts, start.q_m.reshape(-1), impulses)
         after["joint_r"], after["reserve"] = joint_r, np.array([max(reserve - done.lifted, 0.0)])
         after["joint_id"], after["joint_size"] = blocks.joint_names

@@ -15,6 +15,7 @@ from stickslip.schemes.body_world import Bodies
 from stickslip.schemes.step import Memory
 from stickslip.state import Array, IntArray, ModelError
 
+NO_UNIT: Array = frozen(np.zeros(0))
 FIELDS = tuple(one.name for one in fields(ContactSet))
 
 
@@ -40,6 +41,9 @@ class Blocks:
     """Normal velocities of the contacts before the step [m/s], shape (nc,)."""
     joints: JointRows | None
     """Joints, whose blocks are the last."""
+    unit: Array
+    """What the rows of the joints are multiplied by: lengths where they turn, so that one problem has one
+    unit and residuals weigh turning as they weigh sliding [-, m], of joints alone, shape (p - pc,)."""
 
     @property
     def count(self) -> int:
@@ -57,6 +61,10 @@ class Blocks:
         if self.joints is None:
             return np.zeros(0), np.zeros(0)
         return self.joints.id.astype(float), self.joints.size.astype(float)
+
+    def joint_impulses(self, r: Array) -> Array:
+        """Of the joints, in their own units [N s, N m s], shape (p - pc,)."""
+        return r[self.joint_rows :] * self.unit
 
     def problem(self, bodies: Bodies, f: Array) -> GlobalProblem:
         """The problem over the dynamic bodies, whose momenta are f [N s, N m s], shape (6 nd,)."""
@@ -87,7 +95,7 @@ def contact_blocks(
     arrays = kind, offset, lower, upper, group_offset, group_size, coefficient
     plain = active.size > 0 and rows.shape[0] == 3 * active.size
     K = ProductSet.coulomb_unchecked(*arrays) if plain else ProductSet(*arrays)
-    return Blocks(found, pairs, sides, frozen(rows), K, u_bias, guess, approach, None)
+    return Blocks(found, pairs, sides, frozen(rows), K, u_bias, guess, approach, None, NO_UNIT)
 
 
 def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array, memory: Memory) -> Blocks:
@@ -95,12 +103,15 @@ def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array
     bias = joints.bias.copy()
     assembly.add_prescribed(joints.bodies, joints.size, joints.rows, bodies.row, v_free, bias)
     pairs = np.where(joints.bodies >= 0, bodies.row[joints.bodies], -1)
+    turns = ~joints.rows[:, :, :3].any(axis=(1, 2))
+    unit = np.where(turns, np.repeat(bodies.joint_length[joints.joint], joints.size), 1.0)
+    first = unit[np.cumsum(joints.size) - joints.size]
     K, m = blocks.K, len(joints)
     K = ProductSet(
         np.concatenate([K.kind, joints.kind]),
         np.concatenate([K.offset, K.size + np.cumsum(joints.size)]),
-        np.concatenate([K.lower, joints.lower]),
-        np.concatenate([K.upper, joints.upper]),
+        np.concatenate([K.lower, joints.lower / first]),
+        np.concatenate([K.upper, joints.upper / first]),
         np.concatenate([K.group_offset, np.full(m, K.group_offset[-1])]),
         K.group_size,
         K.coefficient,
@@ -109,11 +120,12 @@ def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array
         blocks,
         bodies=np.concatenate([blocks.bodies, pairs]),
         sides=np.concatenate([blocks.sides, joints.bodies]),
-        rows=frozen(np.concatenate([blocks.rows, joints.rows])),
+        rows=frozen(np.concatenate([blocks.rows, joints.rows * unit[:, None, None]])),
         K=K,
-        u_bias=np.concatenate([blocks.u_bias, bias]),
-        guess=np.concatenate([blocks.guess, _last_impulses(joints, memory)]),
+        u_bias=np.concatenate([blocks.u_bias, bias * unit]),
+        guess=np.concatenate([blocks.guess, _last_impulses(joints, memory) / unit]),
         joints=joints,
+        unit=unit,
     )
 
 
