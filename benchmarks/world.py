@@ -2,14 +2,14 @@
 
     python benchmarks/world.py [--quick] [--scenes stack,pile,packing,detection]
 
-Every row is one thread. `cpu` is processor time per step, `wall` what a clock on the wall saw: on a busy machine
-only the first means anything, and it too grows with what the neighbours do to the caches. The last two columns
-are what the judge says of an answer for Coulomb's exact law, the worst of all steps measured for ours.
+Every row is one thread. `cpu` is processor time per step, `wall` what a clock on the wall saw: on a busy
+machine only the first means anything, and it too grows with what the neighbours do to the caches. The last
+two columns are what the judge says for Coulomb's exact law: of ours the worst of all steps measured.
 
 MuJoCo has the same bodies, masses, friction (elliptic cones), time step and start, its own default softness
-(solref, solimp) and tolerance; Newton's method for the stack, CG for spheres. It makes a soft law that is easier,
-so its row is no answer to the exact one: its contact forces times h are put before the judge as impulses
-of a problem with its contacts, its free velocities and our rows.
+(solref, solimp) and tolerance; Newton's method for the stack, CG for spheres. Its law is soft, and easier, so
+that its row is no answer to the exact one: its contact forces times h are put before the judge as impulses of
+a problem with its contacts, its free velocities and our rows.
 """
 
 import argparse
@@ -192,9 +192,9 @@ def judged(world: World, model: Any, data: Any) -> Residuals:
     q, v = world.start.q.reshape(-1, 7).copy(), np.zeros((len(world.names), 6))
     q[bodies.dynamic] = data.qpos.reshape(-1, 7)
     v[bodies.dynamic] = (data.qvel + h * data.qacc_smooth).reshape(-1, 6)
-    blocks = contact_blocks(found, bodies, q, v, v, 0.0, False, r)
+    blocks = contact_blocks(found, bodies, q, v, v, 0.0, False, {})
     f = np.einsum("bij,bj->bi", bodies.M.matrix, v[bodies.dynamic])
-    return judge(blocks.problem(bodies, f.reshape(-1)), blocks.guess)
+    return judge(blocks.problem(bodies, f.reshape(-1)), r[:, :3])
 
 
 def theirs(
@@ -216,9 +216,7 @@ def theirs(
 
     timing, niter = shortest(steps, repeats, run)
     word = judged(world, model, data)
-    return Row(
-        name, f"MuJoCo {solver}", data.ncon, timing, niter / steps, word.natural, word.natural_scaled
-    )
+    return Row(name, f"MuJoCo {solver}", data.ncon, timing, niter / steps, word.natural, word.natural_scaled)
 
 
 def packing(spheres: int, steps: int, h: float, tolerance: float) -> tuple[Row, float, float]:
@@ -266,7 +264,9 @@ def main() -> None:
         sizes = (200, 2000) if quick else (10_000, 100_000)
         for spheres in sizes:
             row, each, memory = packing(spheres, 20, 1e-3, 1e-3)
-            row._replace(note=f"{row.note} {1e9 * each:.0f} ns per contact and sweep, {memory / 2**20:.0f} MB").show()
+            row._replace(
+                note=f"{row.note} {1e9 * each:.0f} ns per contact and sweep, {memory / 2**20:.0f} MB"
+            ).show()
     if "detection" in scenes:
         detection(1000 if quick else 10_000)
 

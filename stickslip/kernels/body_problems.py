@@ -16,7 +16,7 @@ from stickslip.kernels.jit import jit
 LINES = 64
 """Lines kept of the history."""
 CLOSING = 0.1
-"""Share of the largest free velocity at which a contact of an answer may close; the judge's own is no less."""
+"""Share of the largest free velocity at which contacts of an answer may close, as the judge has it."""
 
 
 @jit

@@ -128,7 +128,7 @@ def _is_of_bodies(problem: GlobalProblem) -> bool:
 def sweeps_worth(K: ProductSet) -> float:
     """Sweeps over so many blocks of bodies before the solver is asked."""
     size = max(K.size, 1)
-    if JOINTED * np.count_nonzero(K.kind == cones.FREE) > len(K):
+    if K.family != COULOMB_3D and JOINTED * np.count_nonzero(K.kind == cones.FREE) > len(K):
         return float(max(3, JOINTED_WORK // size))
     return float(max(500, min(5000, MOST_WORK // size)))
 
