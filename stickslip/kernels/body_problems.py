@@ -1,4 +1,4 @@
-"""Contact problems over bodies in two calls: sweeps from a guess, and the judge's word.
+"""Contact problems over bodies in one call: sweeps from a guess where it is no answer, and the judge's word.
 
 M v = f + H r, u = H' v + u_bias, with M in body blocks and H in contact blocks: K as its seven arrays,
 bodies (nc, 2) with -1 for a fixed side, rows (n, 2, k), M and root F (count, k, k) with M^-1 = F F',
@@ -15,25 +15,26 @@ from stickslip.kernels.jit import jit
 
 LINES = 64
 """Lines kept of the history."""
+CLOSING = 0.1
+"""Share of the largest free velocity at which contacts of an answer may close, as the judge has it."""
 
 
 @jit
 def sweep_coulomb3(
     kind, offset, lower, upper, group_offset, group_size, coefficient,
-    bodies, rows, root, f, u_bias, tolerance, limit, hopeful, guess,
+    bodies, rows, root, f, u_bias, tolerance, limit, control, r,
 ):  # fmt: skip
-    """(r, v, control, history) after at most `limit` sweeps from `guess` over 3D Coulomb contacts.
+    """(r, v, control, history) after at most `limit` sweeps from r (n,) in K over 3D Coulomb contacts.
 
-    hopeful: stop as soon as the rate says that `limit` will not do. r is the best iterate, v its body
-    velocities (count, k), control as `schedule` has it.
+    r is the best iterate, v its body velocities (count, k), control as `schedule` has it.
     """
     n, nc = u_bias.shape[0], kind.shape[0]
     moved, J, free, u_free = mass_scaled(bodies, offset, rows, root, f, u_bias)
-    w, r = np.zeros(free.shape), np.empty(n)
-    cones.project(kind, offset, lower, upper, group_offset, group_size, coefficient, guess, r)
+    w = np.zeros(free.shape)
     stride = 9 + one.EXTRAS_3
     local, local_start = np.empty(stride * nc), stride * np.arange(nc)
-    control, history, best = _controls(limit, hopeful), np.empty((LINES, 3)), r.copy()
+    history, best = np.empty((LINES, 3)), r.copy()
+    body_sweeps.refresh(moved, offset, J, u_free, r, w, np.empty(n))
     body_sweeps.run_coulomb3(
         kind, offset, lower, upper, group_offset, group_size, coefficient,
         moved, J, w, np.empty((nc, 2)), local, local_start,
@@ -47,13 +48,12 @@ def sweep_coulomb3(
 @jit
 def sweep_blocks(
     kind, offset, lower, upper, group_offset, group_size, coefficient,
-    bodies, rows, root, f, u_bias, tolerance, limit, hopeful, guess,
+    bodies, rows, root, f, u_bias, tolerance, limit, control, r,
 ):  # fmt: skip
     """`sweep_coulomb3` for blocks of any kind: joints, stops, dry friction, rolling and torsion."""
     n, nb, groups = u_bias.shape[0], kind.shape[0], coefficient.shape[0]
     moved, J, free, u_free = mass_scaled(bodies, offset, rows, root, f, u_bias)
-    w, r = np.zeros(free.shape), np.empty(n)
-    cones.project(kind, offset, lower, upper, group_offset, group_size, coefficient, guess, r)
+    w = np.zeros(free.shape)
     local_start, size, d = np.empty(nb, np.int64), 0, 1
     for i in range(nb):
         local_start[i], own = size, offset[i + 1] - offset[i]
@@ -68,7 +68,8 @@ def sweep_blocks(
     for i in range(nb):
         if kind[i] == cones.FREE:
             small_contacts.invert(local, local_start[i], offset[i + 1] - offset[i])
-    control, history, best = _controls(limit, hopeful), np.empty((LINES, 3)), r.copy()
+    history, best = np.empty((LINES, 3)), r.copy()
+    body_sweeps.refresh(moved, offset, J, u_free, r, w, np.empty(n))
     body_sweeps.run(
         kind, offset, lower, upper, group_offset, group_size, coefficient,
         moved, J, w, np.empty((nb, 2)), local, local_start,
@@ -77,6 +78,96 @@ def sweep_blocks(
     )  # fmt: skip
     v = _velocities(moved, offset, J, root, free, best, w)
     return best, v, control, history[: int(control[schedule.CHECKS])].copy()
+
+
+@jit
+def solve_coulomb3(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    bodies, rows, M, root, f, u_bias, tolerance, limit, guess,
+):  # fmt: skip
+    """(r, v, u, told, control, history): the guess where the judge takes it, else at most `limit` sweeps.
+
+    u and told (MEASURES + 1), the judge's measures and the equilibrium, only where control says SOLVED.
+    """
+    K = kind, offset, lower, upper, group_offset, group_size, coefficient
+    r, v, u, told, control = _asked(K, bodies, rows, M, root, f, u_bias, tolerance, limit, guess)
+    history = np.zeros((1, 3))
+    history[0, 1], history[0, 2] = told[residuals.NATURAL], told[residuals.SCALED]
+    if control[schedule.STATE] != schedule.SOLVED:
+        r, v, control, history = sweep_coulomb3(
+            kind, offset, lower, upper, group_offset, group_size, coefficient,
+            bodies, rows, root, f, u_bias, tolerance, limit, control, r,
+        )  # fmt: skip
+        if control[schedule.STATE] == schedule.SOLVED:
+            u = _told(K, bodies, rows, M, root, f, u_bias, r, v, told)
+    return r, v, u, told, control, history
+
+
+@jit
+def solve_blocks(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    bodies, rows, M, root, f, u_bias, tolerance, limit, guess,
+):  # fmt: skip
+    """`solve_coulomb3` for blocks of any kind: joints, stops, dry friction, rolling and torsion."""
+    K = kind, offset, lower, upper, group_offset, group_size, coefficient
+    r, v, u, told, control = _asked(K, bodies, rows, M, root, f, u_bias, tolerance, limit, guess)
+    history = np.zeros((1, 3))
+    history[0, 1], history[0, 2] = told[residuals.NATURAL], told[residuals.SCALED]
+    if control[schedule.STATE] != schedule.SOLVED:
+        r, v, control, history = sweep_blocks(
+            kind, offset, lower, upper, group_offset, group_size, coefficient,
+            bodies, rows, root, f, u_bias, tolerance, limit, control, r,
+        )  # fmt: skip
+        if control[schedule.STATE] == schedule.SOLVED:
+            u = _told(K, bodies, rows, M, root, f, u_bias, r, v, told)
+    return r, v, u, told, control, history
+
+
+@jit
+def _asked(K, bodies, rows, M, root, f, u_bias, tolerance, limit, guess):
+    """(r, v, u, told, control): the guess projected, what the judge says of it, and what is left to do."""
+    kind, offset, lower, upper, group_offset, group_size, coefficient = K
+    r, told, control = np.empty(u_bias.shape[0]), np.empty(residuals.MEASURES + 1), np.zeros(schedule.SLOTS)
+    cones.project(kind, offset, lower, upper, group_offset, group_size, coefficient, guess, r)
+    v = velocities(bodies, offset, rows, root, f, r)
+    u = _told(K, bodies, rows, M, root, f, u_bias, r, v, told)
+    worst = max(told[residuals.NATURAL], told[residuals.SCALED], told[residuals.MEASURES])
+    loose = max(told[residuals.APPROACH], told[residuals.CLOSING])
+    control[schedule.STATE] = schedule.NEW
+    if worst <= tolerance and loose <= CLOSING:
+        control[schedule.STATE] = schedule.SOLVED
+    else:  # the first look is after a sweep: this was the look at the guess
+        control[schedule.NEXT], control[schedule.ALLOWED] = 1.0, limit
+    return r, v, u, told, control
+
+
+@jit
+def _told(K, bodies, rows, M, root, f, u_bias, r, v, told):
+    """u of the judge; told <- its measures of r (n,) and v (count, k), and the equilibrium."""
+    kind, offset, lower, upper, group_offset, group_size, coefficient = K
+    measures, equilibrium, u = measure(
+        kind, offset, lower, upper, group_offset, group_size, coefficient,
+        bodies, rows, M, root, f, u_bias, r, v,
+    )  # fmt: skip
+    told[: residuals.MEASURES], told[residuals.MEASURES] = measures, equilibrium
+    return u
+
+
+@jit
+def velocities(bodies, offset, rows, root, f, r):
+    """M^-1 (f + H r), shape (count, k)."""
+    count, k = root.shape[0], root.shape[1]
+    v, pushed, scaled = np.zeros((count, k)), np.empty((count, k)), np.empty(k)
+    blocks.blocks_to_bodies(bodies, offset, rows, r, pushed)
+    for b in range(count):
+        for i in range(k):
+            scaled[i] = 0.0
+            for j in range(k):
+                scaled[i] += root[b, j, i] * (f[b, j] + pushed[b, j])
+        for i in range(k):
+            for j in range(k):
+                v[b, i] += root[b, i, j] * scaled[j]
+    return v
 
 
 @jit
@@ -95,14 +186,6 @@ def mass_scaled(bodies, offset, rows, root, f, u_bias):
                 free[b, i] += root[b, j, i] * f[b, j]
     blocks.bodies_to_blocks(moved, offset, J, free, u_bias, u_free)
     return moved, J, free, u_free
-
-
-@jit
-def _controls(limit, hopeful):
-    """Those of a new solve that begins with a look at the guess."""
-    control = np.zeros(schedule.SLOTS)
-    control[schedule.STATE], control[schedule.ALLOWED] = schedule.NEW, limit if hopeful else 0.0
-    return control
 
 
 @jit

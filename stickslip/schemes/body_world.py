@@ -49,6 +49,13 @@ class Bodies:
         weights = self.mass[self.dynamic] * float(np.linalg.norm(self.gravity))
         self.least_weight = float(weights.min(initial=np.inf)) if weights.size else 0.0
         """Of a dynamic body [N]."""
+        m = world.materials
+        self.most_rows = 3 + 2 * bool((m.mu_roll > 0.0).any()) + bool((m.mu_spin > 0.0).any())
+        """Most components that a contact can have."""
+        self.forced, self.driven, self.jointed = map(
+            bool, map(len, (world.forces, world.motions, world.joints))
+        )
+        """Whether there are forces beside gravity, kinematic bodies, joints."""
         self.no_forces: Array = np.zeros((3, 0, 6))
         """F of a world without forces beside gravity."""
 
