@@ -13,6 +13,12 @@ from stickslip.kernels import blocks, body_sweeps, cones, residuals, schedule, s
 from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
 
+AIM, POLISH, VISITS = 1e-3, 8.0, 2000.0
+"""A guess that is an answer already gets some sweeps more, unless it is better than the tolerance by AIM: taken as
+it stands in every step of a body at rest, its error would add up in the velocities. At least POLISH sweeps, or as
+many as visit VISITS blocks."""
+NOTHING = 1e-280
+"""Squares below this are of numbers that are nothing: their own squares may have vanished."""
 LINES = 64
 """Lines kept of the history."""
 CLOSING = 0.1
@@ -90,17 +96,23 @@ def solve_coulomb3(
     u and told (MEASURES + 1), the judge's measures and the equilibrium, only where control says SOLVED.
     """
     K = kind, offset, lower, upper, group_offset, group_size, coefficient
-    r, v, u, told, control = _asked(K, bodies, rows, M, root, f, u_bias, tolerance, limit, guess)
+    r, v, u, told, control = _asked(K, bodies, rows, M, root, f, u_bias, tolerance, guess)
     history = np.zeros((1, 3))
     history[0, 1], history[0, 2] = told[residuals.NATURAL], told[residuals.SCALED]
-    if control[schedule.STATE] != schedule.SOLVED:
-        r, v, control, history = sweep_coulomb3(
-            kind, offset, lower, upper, group_offset, group_size, coefficient,
-            bodies, rows, root, f, u_bias, tolerance, limit, control, r,
-        )  # fmt: skip
-        if control[schedule.STATE] == schedule.SOLVED:
-            u = _told(K, bodies, rows, M, root, f, u_bias, r, v, told)
-    return r, v, u, told, control, history
+    good = control[schedule.STATE] == schedule.SOLVED
+    if good and _worst(told) <= AIM * tolerance:
+        return r, v, u, told, control, history
+    target, budget = (AIM * tolerance, _polish(kind, limit)) if good else (tolerance, limit)
+    control = _controls(good, budget)
+    r_new, v_new, control, history = sweep_coulomb3(
+        kind, offset, lower, upper, group_offset, group_size, coefficient,
+        bodies, rows, root, f, u_bias, target, budget, control, r.copy(),
+    )  # fmt: skip
+    if good:
+        return _better(K, bodies, rows, M, root, f, u_bias, r, v, u, told, r_new, v_new, control, history)
+    if control[schedule.STATE] == schedule.SOLVED:
+        u = _told(K, bodies, rows, M, root, f, u_bias, r_new, v_new, told)
+    return r_new, v_new, u, told, control, history
 
 
 @jit
@@ -110,35 +122,69 @@ def solve_blocks(
 ):  # fmt: skip
     """`solve_coulomb3` for blocks of any kind: joints, stops, dry friction, rolling and torsion."""
     K = kind, offset, lower, upper, group_offset, group_size, coefficient
-    r, v, u, told, control = _asked(K, bodies, rows, M, root, f, u_bias, tolerance, limit, guess)
+    r, v, u, told, control = _asked(K, bodies, rows, M, root, f, u_bias, tolerance, guess)
     history = np.zeros((1, 3))
     history[0, 1], history[0, 2] = told[residuals.NATURAL], told[residuals.SCALED]
-    if control[schedule.STATE] != schedule.SOLVED:
-        r, v, control, history = sweep_blocks(
-            kind, offset, lower, upper, group_offset, group_size, coefficient,
-            bodies, rows, root, f, u_bias, tolerance, limit, control, r,
-        )  # fmt: skip
-        if control[schedule.STATE] == schedule.SOLVED:
-            u = _told(K, bodies, rows, M, root, f, u_bias, r, v, told)
-    return r, v, u, told, control, history
+    good = control[schedule.STATE] == schedule.SOLVED
+    if good and _worst(told) <= AIM * tolerance:
+        return r, v, u, told, control, history
+    target, budget = (AIM * tolerance, _polish(kind, limit)) if good else (tolerance, limit)
+    control = _controls(good, budget)
+    r_new, v_new, control, history = sweep_blocks(
+        kind, offset, lower, upper, group_offset, group_size, coefficient,
+        bodies, rows, root, f, u_bias, target, budget, control, r.copy(),
+    )  # fmt: skip
+    if good:
+        return _better(K, bodies, rows, M, root, f, u_bias, r, v, u, told, r_new, v_new, control, history)
+    if control[schedule.STATE] == schedule.SOLVED:
+        u = _told(K, bodies, rows, M, root, f, u_bias, r_new, v_new, told)
+    return r_new, v_new, u, told, control, history
 
 
 @jit
-def _asked(K, bodies, rows, M, root, f, u_bias, tolerance, limit, guess):
+def _asked(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
     """(r, v, u, told, control): the guess projected, what the judge says of it, and what is left to do."""
     kind, offset, lower, upper, group_offset, group_size, coefficient = K
     r, told, control = np.empty(u_bias.shape[0]), np.empty(residuals.MEASURES + 1), np.zeros(schedule.SLOTS)
     cones.project(kind, offset, lower, upper, group_offset, group_size, coefficient, guess, r)
     v = velocities(bodies, offset, rows, root, f, r)
     u = _told(K, bodies, rows, M, root, f, u_bias, r, v, told)
-    worst = max(told[residuals.NATURAL], told[residuals.SCALED], told[residuals.MEASURES])
     loose = max(told[residuals.APPROACH], told[residuals.CLOSING])
-    control[schedule.STATE] = schedule.NEW
-    if worst <= tolerance and loose <= CLOSING:
+    if _worst(told) <= tolerance and loose <= CLOSING:
         control[schedule.STATE] = schedule.SOLVED
-    else:  # the first look is after a sweep: this was the look at the guess
-        control[schedule.NEXT], control[schedule.ALLOWED] = 1.0, limit
     return r, v, u, told, control
+
+
+@jit
+def _worst(told):
+    """The largest of the relative measures."""
+    return max(told[residuals.NATURAL], told[residuals.SCALED], told[residuals.MEASURES])
+
+
+@jit
+def _polish(kind, limit):
+    """Sweeps for a guess that is an answer."""
+    return min(max(POLISH, VISITS // kind.shape[0]), limit)
+
+
+@jit
+def _controls(good, budget):
+    """Those of sweeps after a look at the guess: with looks as they go, or only at the end of a few."""
+    control = np.zeros(schedule.SLOTS)
+    control[schedule.STATE] = schedule.NEW
+    control[schedule.NEXT], control[schedule.ALLOWED] = (budget, 0.0) if good else (1.0, budget)
+    return control
+
+
+@jit
+def _better(K, bodies, rows, M, root, f, u_bias, r, v, u, told, r_new, v_new, control, history):
+    """What a solve gives back: the guess, which is an answer, or what sweeps made of it if that is better."""
+    control[schedule.STATE], told_new = schedule.SOLVED, np.empty(told.shape[0])
+    u_new = _told(K, bodies, rows, M, root, f, u_bias, r_new, v_new, told_new)
+    loose = max(told_new[residuals.APPROACH], told_new[residuals.CLOSING])
+    if _worst(told_new) < _worst(told) and loose <= CLOSING:
+        return r_new, v_new, u_new, told_new, control, history
+    return r, v, u, told, control, history
 
 
 @jit
@@ -263,10 +309,10 @@ def measure(
 
 @jit
 def _relative(error, scale):
-    """sqrt(error / scale), 0/0 = 0, x/0 = inf, NaN where either is."""
+    """sqrt(error / scale), 0 where error is NOTHING, x/0 = inf, NaN where either is."""
     if error != error or scale != scale:
         return math.nan
-    if error == 0.0:
+    if error <= NOTHING:
         return 0.0
     if scale == 0.0:
         return math.inf
