@@ -13,10 +13,10 @@ from stickslip.kernels import blocks, body_sweeps, cones, residuals, schedule, s
 from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
 
-AIM, POLISH, VISITS = 1e-3, 8.0, 2000.0
-"""A guess that is an answer already gets some sweeps more, unless it is better than the tolerance by AIM: taken as
-it stands in every step of a body at rest, its error would add up in the velocities. At least POLISH sweeps, or as
-many as visit VISITS blocks."""
+AIM, ROUNDING, POLISH, VISITS = 1e-3, 1e-13, 8.0, 500.0
+"""A guess that is an answer already gets some sweeps more, unless it is better than the tolerance by AIM,
+or as good as rounding lets it be: taken as it stands in every step of a body at rest, its error would add up
+in the velocities. At least POLISH sweeps, or as many as visit VISITS blocks."""
 NOTHING = 1e-280
 """Squares below this are of numbers that are nothing: their own squares may have vanished."""
 LINES = 64
@@ -100,9 +100,10 @@ def solve_coulomb3(
     history = np.zeros((1, 3))
     history[0, 1], history[0, 2] = told[residuals.NATURAL], told[residuals.SCALED]
     good = control[schedule.STATE] == schedule.SOLVED
-    if good and _worst(told) <= AIM * tolerance:
+    aim = max(AIM * tolerance, min(ROUNDING, tolerance))
+    if good and _worst(told) <= aim:
         return r, v, u, told, control, history
-    target, budget = (AIM * tolerance, _polish(kind, limit)) if good else (tolerance, limit)
+    target, budget = (aim, _polish(kind, limit)) if good else (tolerance, limit)
     control = _controls(good, budget)
     r_new, v_new, control, history = sweep_coulomb3(
         kind, offset, lower, upper, group_offset, group_size, coefficient,
@@ -126,9 +127,10 @@ def solve_blocks(
     history = np.zeros((1, 3))
     history[0, 1], history[0, 2] = told[residuals.NATURAL], told[residuals.SCALED]
     good = control[schedule.STATE] == schedule.SOLVED
-    if good and _worst(told) <= AIM * tolerance:
+    aim = max(AIM * tolerance, min(ROUNDING, tolerance))
+    if good and _worst(told) <= aim:
         return r, v, u, told, control, history
-    target, budget = (AIM * tolerance, _polish(kind, limit)) if good else (tolerance, limit)
+    target, budget = (aim, _polish(kind, limit)) if good else (tolerance, limit)
     control = _controls(good, budget)
     r_new, v_new, control, history = sweep_blocks(
         kind, offset, lower, upper, group_offset, group_size, coefficient,

@@ -148,7 +148,7 @@ def mass_and_inertia(
 
 
 def centre_of_mass(owner: str, solid: Solid, inertia: Any, centre: Any) -> Array:
-    """In the frame of the user [m], shape (3,): the centroid unless it is given, with the inertia about it."""
+    """In the frame of the user [m], shape (3,): the centroid unless it is given, with inertia about it."""
     if centre is None:
         return solid.centroid
     if inertia is None:

@@ -127,7 +127,7 @@ def chain(
 
 
 def _modes(n: int, rod: float, shape: Shape) -> tuple[float, float, Array]:
-    """Slowest and fastest frequency [rad/s] of n hanging rods of one mass, and the angles (n,) of the slowest.
+    """Slowest and fastest frequency [rad/s] of n hanging rods of one mass, and angles (n,) of the slowest.
 
     x_k = Σ_{j<k} l φ_j + l φ_k / 2. Per mass of a rod: kinetic ½ Σ ẋ_k² + J φ̇_k², potential
     ½ Σ g l (n - j - ½) φ_j² with j from 0. Rows of joints are at the middle of the step, which is stable up

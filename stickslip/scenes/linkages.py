@@ -49,7 +49,7 @@ def four_bar(
     )
     if a != min(a, b, c, d) or 2.0 * (a + max(b, c, d)) >= a + b + c + d:
         raise ValueError(
-            f"crank, coupler, rocker, ground are {a:g}, {b:g}, {c:g}, {d:g} m: the crank must be the shortest,"
+            f"crank, coupler, rocker, ground are {a:g}, {b:g}, {c:g}, {d:g} m: the crank must be shortest,"
             " and with the longest shorter than the other two together, or it does not go round (Grashof)"
         )
     rate = number("rate", rate, "rad/s", above=0.0)

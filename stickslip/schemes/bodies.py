@@ -1,16 +1,17 @@
 """Moreau-Jean for worlds of bodies, semi-explicit: contacts, rows and forces at the middle of the step.
 
-    q_m = q_k ⊕ (1-θ) h v_k                                       contacts, H and F are taken here
-    M v_free = M v* + h F                                         v*: v_k after free rotation alone
-    M v_{k+1} = M v_free + H r                                    over contacts with forecast gaps <= 0
-    K* ∋ û_{k+1} + e min(u*_N, 0) e_N ⟂ r ∈ K                     De Saxcé's form of Coulomb's law
-    q_{k+1} = q_k ⊕ h ((1-θ) v_k + θ v_{k+1})
+    q_m, v_m⁻ = free motion of (q_k, v_k) for (1-θ) h             contacts, H and F are taken here
+    M v_m⁺ = M v_m⁻ + h F + H r                                   over contacts with forecast gaps <= 0
+    K* ∋ û_m⁺ + e min(u_m⁻, 0) e_N ⟂ r ∈ K                        De Saxcé's form of Coulomb's law
+    q_{k+1}, v_{k+1} = free motion of (q_m, v_m⁺) for θ h
 
+Free motion is straight, and turns orientation and Ω as a free body does, by the implicit midpoint rule and
+Cayley's map (`kernels/bodies/rotation.py`), which keeps energy and spatial momentum to rounding. With θ = 1/2
+this is Moreau's midpoint form (Moreau 1999, Numerical aspects of the sweeping process, 5.2) and symmetric:
+of second order where nothing strikes, whatever the inertia of bodies that spin.
 A contact is active where gap_m + θ h u_N <= 0 with the least u_N that either side has, be it free or held
 from the forces of the step: contacts that bear a stack are then active whatever the rounding of their gaps.
-⊕ adds to positions and turns orientations by Cayley's map (`kernels/bodies/rotation.py`). With θ = 1/2 it is
-Moreau's midpoint form (Moreau 1999, Numerical aspects of the sweeping process, 5.2).
-Because M is constant, the kinetic energy changes by h F + H r times (v* + v_{k+1}) / 2 exactly: with θ = 1/2
+Because M is constant, the kinetic energy changes by h F + H r times (v_m⁻ + v_m⁺) / 2 exactly: with θ = 1/2
 and constant forces the balance of energy is rounding; springs leave O(h³) per step, other θ O(h²).
 """
 
@@ -85,7 +86,8 @@ class MoreauJeanBodies(Options):
         )  # fmt: skip
         if start.bodies.jointed:
             v, v_free = start.v_start.reshape(-1), start.v_free.reshape(-1)
-            joints = joint_rows(world, state.t + (1.0 - theta) * h, q_m, v, h, theta, v_free)
+            v_ahead = start.ahead(theta * h)
+            joints = joint_rows(world, state.t + (1.0 - theta) * h, q_m, v, h, theta, v_free, v_ahead)
             assert joints is not None
             blocks = with_joints(blocks, joints, start.bodies, start.v_free, memory)
         if not blocks.K.size:
@@ -109,7 +111,7 @@ class MoreauJeanBodies(Options):
         energy, need = np.empty(motion.ENERGIES + 2), np.empty(count)
         impulses, velocities = np.empty((count, 6)), np.empty((count, 6))
         motion.arrive(
-            bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, start.q, start.v,
+            bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, start.q, start.v, start.q_m,
             start.v_start, start.F, h, self.theta, blocks.sides, offset, blocks.rows, r, v, q, u, energy,
         )  # fmt: skip
         assembly.tell(offset, contacts.law, contacts.gap, reach, r, u, need, impulses, velocities, energy)

@@ -72,12 +72,14 @@ class JointRows:
 
 
 def joint_rows(
-    world: World, t: float, q: Array, v: Array, h: float, theta: float, v_free: Array | None = None
-) -> JointRows | None:
+    world: World, t: float, q: Array, v: Array, h: float, theta: float, v_free: Array | None = None,
+    v_ahead: Array | None = None,
+) -> JointRows | None:  # fmt: skip
     """Blocks of all joints at coordinates `q`; None without joints.
 
     v: velocities before the step, of which restitution speaks; v_free: those of the free motion, which the
-    forecast of the stops continues (gap + θ h u <= 0), v unless given; both of all bodies, shape (6 n,).
+    forecast of the stops continues (gap + θ h u <= 0); v_ahead: v after the free rotation from here to the
+    end of the step. Both are v unless given; all of all bodies [m/s, rad/s], shape (6 n,).
     With h = 0 the stops that are reached as it stands, and no friction: what a projection needs.
     """
     joints = world.joints
@@ -91,7 +93,8 @@ def joint_rows(
     out = (bodies, rows, size, kind, lower, upper, bias, restitution, error, joint, part)
     q, v = _own(q), _own(v)
     free = v if v_free is None else _own(v_free)
-    m, n, bad = kernels.joint_rows(_table(joints), q, v, free, h, theta, out)
+    ahead = v if v_ahead is None else _own(v_ahead)
+    m, n, bad = kernels.joint_rows(_table(joints), q, v, free, ahead, h, theta, out)
     if bad >= 0:
         raise ModelError(
             f"joint {joints.names[bad]!r} has no finite rows at t = {t:.6g} s: its bodies are at no finite"

@@ -28,13 +28,19 @@ class Start:
     F: Array
     """Forces beside gravity by kind [N, N m], shape (3, n, 6); (3, 0, 6) where there are none."""
     v_start: Array
-    """Velocities after free rotation alone [m/s, rad/s], shape (n, 6)."""
+    """Velocities there, after the first part of the free motion [m/s, rad/s], shape (n, 6)."""
     v_free: Array
-    """Velocities at the end if nothing touched [m/s, rad/s], shape (n, 6)."""
+    """Velocities there after the forces of the whole step, if nothing touched [m/s, rad/s], shape (n, 6)."""
     f: Array
     """Momenta of the dynamic bodies with them [N s, N m s], shape (nd, 6)."""
     margin: float
     """No contact with a larger gap can close by the end of the step [m]."""
+
+    def ahead(self, time: float) -> Array:
+        """Velocities after so much more free motion from the middle [m/s, rad/s], shape (6 n,)."""
+        bodies, q, v = self.bodies, np.empty_like(self.q_m), np.empty_like(self.v_start)
+        motion.move_half(bodies.row, bodies.J, bodies.J_inverse, self.q_m, self.v_start, time, q, v)
+        return v.reshape(-1)
 
     @property
     def forced(self) -> bool:
@@ -49,19 +55,19 @@ class Start:
         q, v = state.q.reshape(n, 7), state.v.reshape(n, 6)
         q.flags.writeable = v.flags.writeable = False
         q_m, v_start, v_free = np.empty((n, 7)), np.empty((n, 6)), v.copy()
-        motion.move_along(q, v, (1.0 - theta) * h, q_m)
+        motion.move_half(bodies.row, bodies.J, bodies.J_inverse, q, v, (1.0 - theta) * h, q_m, v_start)
         F = bodies.no_forces
         if bodies.forced:
             F = np.zeros((3, n, 6))
-            world.forces.add(state.t + (1.0 - theta) * h, q_m.reshape(-1), state.v, F)
+            world.forces.add(state.t + (1.0 - theta) * h, q_m.reshape(-1), v_start.reshape(-1), F)
         if bodies.driven:  # as they turn, the spin of kinematic bodies changes in their own frames
             q_end = np.empty((n, 7))
             motion.move_along(q_m, v, theta * h, q_end)
             world.motions.prescribe(state.t + h, q_end.reshape(-1), v_free.reshape(-1))
         f, told = np.empty((bodies.dynamic.size, 6)), np.empty(motion.TOLD)
-        motion.move_freely(
-            bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, bodies.radius, q_m, v, F, h,
-            v_start, v_free, f, told,
+        motion.push_freely(
+            bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, bodies.radius, q_m, v_start,
+            F, h, v_free, f, told,
         )  # fmt: skip
         bad, fastest, second = told.tolist()
         if bad >= 0.0:

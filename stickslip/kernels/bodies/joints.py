@@ -26,13 +26,14 @@ HOLD, STOP, FRICTION = 0, 1, 3
 
 
 @jit
-def joint_rows(table, q, v, v_free, h, theta, out):
+def joint_rows(table, q, v, v_free, v_ahead, h, theta, out):
     """Blocks of all joints into `out`; returns (blocks, rows, joint that cannot be, or -1).
 
-    Rows stand at q and bind velocities of the end of the step, θ h later. What they turn by until then is
-    a bias, (H(q ⊕ θ h v) - H(q))' v: without it a joint on a curved path loses energy to first order in h,
-    with it to second. A stop is active if its forecast gap + θ h u <= 0, with the least u of either side
-    be it free or held from the forces of the step (v); where it was approached, its bias has e u(v) too.
+    Rows stand at q and bind velocities of the end of the step, θ h later. What changes until then is a bias,
+    H(q ⊕ θ h v)' v_ahead - H(q)' v, with v_ahead the velocities after free rotation until then: without it a
+    joint on a curved path loses energy to first order in h, with it to second. A stop is active if its
+    forecast gap + θ h u <= 0, with the least u of either side, be it free or held from the forces of the
+    step (v); where it was approached, its bias has e u(v) too.
     """
     kinds, body, point, frame, length, lower, upper, friction, e = table
     bodies, rows, size, kind, low, high, bias, bounce, error, joint, part = out
@@ -49,7 +50,7 @@ def joint_rows(table, q, v, v_free, h, theta, out):
             hold_rows(kinds[j], length[j], frame[j], at, place, turn, rows[n:], error[n:])
             hold_rows(kinds[j], length[j], frame[j], end_at, place, turn, end_rows, end_error)
             for k in range(place + turn):
-                bias[n + k] = rate(body[j], end_rows[k], v) - rate(body[j], rows[n + k], v)
+                bias[n + k] = rate(body[j], end_rows[k], v_ahead) - rate(body[j], rows[n + k], v)
                 bounce[n + k] = 0.0
             size[m], kind[m], part[m] = place + turn, FREE, HOLD
             low[m], high[m] = -np.inf, np.inf
@@ -62,7 +63,7 @@ def joint_rows(table, q, v, v_free, h, theta, out):
             if c == 1:
                 y = within_turn(y, lower[j, 1], upper[j, 1])
             before = rate(body[j], row, v)
-            gain = rate(body[j], end_row, v) - before
+            gain = rate(body[j], end_row, v_ahead) - before
             for end in range(2):
                 sign = 1.0 if end == 0 else -1.0
                 gap = sign * (y - lower[j, c]) if end == 0 else sign * (y - upper[j, c])

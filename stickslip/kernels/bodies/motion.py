@@ -11,7 +11,7 @@ from stickslip.kernels.bodies.rotation import spin_freely, times, turn
 from stickslip.kernels.jit import jit
 
 BAD, FASTEST, SECOND = range(3)
-"""What `move_freely` tells: first body whose velocity is not finite (-1 for none), and the two largest
+"""What `push_freely` tells: first body whose velocity is not finite (-1 for none), and the two largest
 speeds of points of bodies [m/s]."""
 TOLD = 3
 KINETIC_BEFORE, KINETIC, WEIGHT_BEFORE, WEIGHT, LOST, DRIVEN, DAMPED, WORKED = range(8)
@@ -29,43 +29,54 @@ def move_along(q, v, h, out):
 
 
 @jit
-def move_freely(row, mass, J, J_inverse, gravity, radius, q, v, F, h, v_start, v_free, f, told):
-    """v_start, v_free, f <- velocities after free rotation, after forces as well, and the momenta.
+def move_half(row, J, J_inverse, q, v, h, q_half, v_half):
+    """q_half, v_half <- all bodies after a time h: dynamic ones turn freely, the others with their velocity.
 
-    Half of a moment acts before the body turns freely and half after it (Strang's splitting): at one end
-    alone it would be wrong by the angle h |Ω| / 2 on all bodies but balls. v_start is taken so that all of
-    it comes between v_start and v_free; without moments it is v after free rotation.
+    A free body turns by Cayley's map of the mean of both spins, so that its spatial momentum stays.
+    """
+    mean = np.empty(6)
+    for i in range(row.shape[0]):
+        for k in range(6):
+            v_half[i, k] = mean[k] = v[i, k]
+        if row[i] >= 0:
+            v_half[i, 3], v_half[i, 4], v_half[i, 5] = spin_freely(
+                J[i], J_inverse[i], v[i, 3], v[i, 4], v[i, 5], h
+            )
+            for k in range(3, 6):
+                mean[k] = 0.5 * (v[i, k] + v_half[i, k])
+        turn(q[i], mean, h, q_half[i])
 
-    v_free comes with the velocities at the end of bodies that are not dynamic. radius (n,) of balls about
-    the centres of mass that hold the bodies; F (3, n, 6) or (3, 0, 6) for none; f (nd, 6); told (TOLD,).
+
+@jit
+def push_freely(row, mass, J, J_inverse, gravity, radius, q, v, F, h, v_free, f, told):
+    """v_free, f <- velocities after all forces of the step have acted at its middle, and the momenta.
+
+    v (n, 6) before that. v_free comes with the velocities at the end of bodies that are not dynamic. radius
+    (n,) of balls about the centres of mass that hold the bodies; F (3, n, 6) or (3, 0, 6) for none;
+    f (nd, 6); told (TOLD,).
     """
     n = row.shape[0]
     told[BAD], told[FASTEST], told[SECOND] = -1.0, 0.0, 0.0
     for i in range(n):
-        for k in range(6):
-            v_start[i, k] = v[i, k]
         b = row[i]
         if b >= 0:
             m = mass[i]
             for k in range(3):
                 v_free[i, k] = v[i, k] + h * gravity[k]
-            T0 = T1 = T2 = 0.0  # half of what moments do to Ω
+                v_free[i, 3 + k] = v[i, 3 + k]
             if F.shape[1] > 0:
                 for k in range(3):
                     v_free[i, k] += h * (F[0, i, k] + F[1, i, k] + F[2, i, k]) / m
                 T0, T1, T2 = times(
                     J_inverse[i],
-                    0.5 * h * (F[0, i, 3] + F[1, i, 3] + F[2, i, 3]),
-                    0.5 * h * (F[0, i, 4] + F[1, i, 4] + F[2, i, 4]),
-                    0.5 * h * (F[0, i, 5] + F[1, i, 5] + F[2, i, 5]),
+                    h * (F[0, i, 3] + F[1, i, 3] + F[2, i, 3]),
+                    h * (F[0, i, 4] + F[1, i, 4] + F[2, i, 4]),
+                    h * (F[0, i, 5] + F[1, i, 5] + F[2, i, 5]),
                 )
-            O0, O1, O2 = spin_freely(J[i], J_inverse[i], v[i, 3] + T0, v[i, 4] + T1, v[i, 5] + T2, h)
-            v_start[i, 3], v_start[i, 4], v_start[i, 5] = O0 - T0, O1 - T1, O2 - T2
-            O0, O1, O2 = O0 + T0, O1 + T1, O2 + T2
-            v_free[i, 3], v_free[i, 4], v_free[i, 5] = O0, O1, O2
+                v_free[i, 3], v_free[i, 4], v_free[i, 5] = v[i, 3] + T0, v[i, 4] + T1, v[i, 5] + T2
             for k in range(3):
                 f[b, k] = m * v_free[i, k]
-            f[b, 3], f[b, 4], f[b, 5] = times(J[i], O0, O1, O2)
+            f[b, 3], f[b, 4], f[b, 5] = times(J[i], v_free[i, 3], v_free[i, 4], v_free[i, 5])
         speed = fastest_point(row, radius, q, v_free, i)
         if not speed < np.inf and told[BAD] < 0.0:
             told[BAD] = float(i)
@@ -129,55 +140,17 @@ def push(row, mass, J_inverse, sides, offset, rows, r, v):
 
 @jit
 def arrive(
-    row,
-    mass,
-    J,
-    J_inverse,
-    gravity,
-    q,
-    v,
-    v_start,
-    F,
-    h,
-    theta,
-    sides,
-    offset,
-    rows,
-    r,
-    v_end,
-    q_end,
-    u,
-    energy,
-):
+    row, mass, J, J_inverse, gravity, q, v, q_m, v_start, F, h, theta, sides, offset, rows, r, v_end, q_end,
+    u, energy,
+):  # fmt: skip
     """v_end, q_end, u, energy <- the end of the step; v_end has the free velocities on entry.
 
-    u (p,) velocities of the rows at the end; energy (ENERGIES,). Changes of kinetic energy are exactly
-    impulses times the mean of the velocities after free rotation and at the end; those by forces, half of
-    which act before it, times the mean of both ends.
+    Impulses act at the middle, on v_start (after the first part of the free motion); the second part, of
+    length θ h, follows. u (p,) velocities of the rows after them; energy (ENERGIES,). Changes of kinetic
+    energy are exactly impulses times the mean of the velocities before and after them.
     """
     push(row, mass, J_inverse, sides, offset, rows, r, v_end)
-    mean = np.empty(6)
     energy[:] = 0.0
-    for i in range(row.shape[0]):
-        for k in range(6):
-            mean[k] = (1.0 - theta) * v[i, k] + theta * v_end[i, k]
-        turn(q[i], mean, h, q_end[i])
-        if row[i] >= 0:
-            energy[KINETIC_BEFORE] += kinetic(mass[i], J[i], v[i])
-            energy[KINETIC] += kinetic(mass[i], J[i], v_end[i])
-            for k in range(3):
-                energy[WEIGHT_BEFORE] -= mass[i] * gravity[k] * q[i, k]
-                energy[WEIGHT] -= mass[i] * gravity[k] * q_end[i, k]
-            if F.shape[1] > 0:
-                for k in range(6):
-                    way = 0.5 * h * (v[i, k] + v_end[i, k])
-                    energy[DAMPED] -= F[1, i, k] * way
-                    energy[WORKED] += F[2, i, k] * way
-        elif F.shape[1] > 0:  # what drives a kinematic body works against springs and dampers at it
-            for k in range(6):
-                way = 0.5 * h * (v[i, k] + v_end[i, k])
-                energy[DAMPED] -= F[1, i, k] * way
-                energy[DRIVEN] -= (F[0, i, k] + F[1, i, k]) * way
     for i in range(sides.shape[0]):
         for j in range(offset[i], offset[i + 1]):
             u[j] = 0.0
@@ -192,6 +165,31 @@ def arrive(
                     energy[LOST] -= 0.5 * r[j] * (first + last)
                     if row[b] < 0:
                         energy[DRIVEN] -= 0.5 * r[j] * (first + last)
+    mean = np.empty(6)
+    for i in range(row.shape[0]):
+        if F.shape[1] > 0:
+            for k in range(6):
+                way = 0.5 * h * (v_start[i, k] + v_end[i, k])
+                energy[DAMPED] -= F[1, i, k] * way
+                if row[i] >= 0:
+                    energy[WORKED] += F[2, i, k] * way
+                else:  # what drives a kinematic body works against springs and dampers at it
+                    energy[DRIVEN] -= (F[0, i, k] + F[1, i, k]) * way
+        for k in range(6):
+            mean[k] = v_end[i, k]
+        if row[i] >= 0:
+            v_end[i, 3], v_end[i, 4], v_end[i, 5] = spin_freely(
+                J[i], J_inverse[i], mean[3], mean[4], mean[5], theta * h
+            )
+            for k in range(3, 6):
+                mean[k] = 0.5 * (mean[k] + v_end[i, k])
+        turn(q_m[i], mean, theta * h, q_end[i])
+        if row[i] >= 0:
+            energy[KINETIC_BEFORE] += kinetic(mass[i], J[i], v[i])
+            energy[KINETIC] += kinetic(mass[i], J[i], v_end[i])
+            for k in range(3):
+                energy[WEIGHT_BEFORE] -= mass[i] * gravity[k] * q[i, k]
+                energy[WEIGHT] -= mass[i] * gravity[k] * q_end[i, k]
 
 
 @jit
