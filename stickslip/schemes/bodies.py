@@ -34,6 +34,7 @@ from stickslip.schemes.body_joints import check_joints, joint_rows
 from stickslip.schemes.body_poisson import compresses, in_two_phases
 from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_step import BodyStep, EnergyTerms
+from stickslip.schemes.body_stiffness import too_stiff
 from stickslip.schemes.body_world import Bodies
 from stickslip.schemes.step import Memory, Solver, frozen_state
 from stickslip.state import Array, State
@@ -90,6 +91,7 @@ class MoreauJeanBodies(Options):
             joints = joint_rows(world, state.t + (1.0 - theta) * h, q_m, v, h, theta, v_free)
             assert joints is not None
             blocks = with_joints(blocks, joints, start.bodies, start.v_free, memory)
+        blocks.guess[np.abs(blocks.guess) < motion.NOTHING] = 0.0
         if not blocks.K.size:
             return self._arrive(start, blocks, np.zeros(0), (), memory)
         if self.impact == "poisson" and compresses(blocks):
@@ -120,7 +122,10 @@ class MoreauJeanBodies(Options):
         sweeps = self.sweeps if self.correction else 0
         springs = world.forces.potential(t, q.reshape(-1)) if start.forced else 0.0
         done = corrected(start, blocks, t, q, v, springs, u, self.theta * h, max(reserve, 0.0), sweeps)
-        terms = _terms(start, told, springs, done.lifted)
+        before = world.forces.potential(state.t, state.q) if start.forced else 0.0
+        terms = _terms(told, before, springs, done.lifted)
+        if start.forced and not reason and self.theta == 0.5:  # else gravity's share is off as well
+            reason = too_stiff(h, bodies.rates, told, before + springs, terms.balance)
         impulses = frozen(blocks.by_contact(r))
         joint_r = frozen(r[blocks.joint_rows :].copy())
         after = remember(blocks.contacts, start.q_m.reshape(-1), impulses)
@@ -134,12 +139,11 @@ class MoreauJeanBodies(Options):
         )  # fmt: skip
 
 
-def _terms(start: Start, told: list[float], springs: float, lifted: float) -> EnergyTerms:
-    """The account of energy of a step; `springs` is their potential at its end, before the correction [J]."""
+def _terms(told: list[float], before: float, springs: float, lifted: float) -> EnergyTerms:
+    """The account of energy of a step; before, springs: their potential at its start and at its end, before
+    the correction [J]."""
     kinetic, potential = told[motion.KINETIC], told[motion.WEIGHT] + springs + lifted
-    change = kinetic - told[motion.KINETIC_BEFORE] + potential - told[motion.WEIGHT_BEFORE]
-    if start.forced:
-        change -= start.world.forces.potential(start.state.t, start.state.q)
+    change = kinetic - told[motion.KINETIC_BEFORE] + potential - told[motion.WEIGHT_BEFORE] - before
     dissipated = told[motion.LOST] + told[motion.DAMPED]
     work = told[motion.DRIVEN] + told[motion.WORKED]
     return EnergyTerms(kinetic, potential, dissipated, work, lifted, change + dissipated - work - lifted)

@@ -5,6 +5,7 @@ import numpy as np
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
 from stickslip.problem.mass import MassMatrix
+from stickslip.schemes.body_stiffness import rates
 from stickslip.state import Array
 
 TOUCH = 1e-3
@@ -49,6 +50,8 @@ class Bodies:
         """Of a dynamic body [N]."""
         self.no_forces: Array = np.zeros((3, 0, 6))
         """F of a world without forces beside gravity."""
+        self.rates = rates(world, self.J_inverse)
+        """Of its stiffest spring [1/s²] and damper [1/s]."""
 
     @classmethod
     def of(cls, world: World) -> "Bodies":

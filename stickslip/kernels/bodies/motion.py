@@ -16,8 +16,12 @@ speeds of points of bodies [m/s]."""
 TOLD = 3
 KINETIC_BEFORE, KINETIC, WEIGHT_BEFORE, WEIGHT, LOST, DRIVEN, DAMPED, WORKED = range(8)
 """What `arrive` tells [J]: kinetic energy and potential of gravity at both ends; in the step, what blocks
-took, what bodies that are not dynamic gave through them, what dampers took, what other forces gave."""
+took, what bodies that are not dynamic gave through them and through springs and dampers, what dampers took,
+what other forces gave."""
 ENERGIES = 8
+NOTHING = 1e-100
+"""Velocities below this are zero [m/s, rad/s]: rounding that shrinks from step to step would end below the
+numbers that can be squared."""
 
 
 @jit
@@ -153,6 +157,8 @@ def arrive(
     energy[:] = 0.0
     for i in range(row.shape[0]):
         for k in range(6):
+            if abs(v_end[i, k]) < NOTHING:
+                v_end[i, k] = 0.0
             mean[k] = (1.0 - theta) * v[i, k] + theta * v_end[i, k]
         turn(q[i], mean, h, q_end[i])
         if row[i] >= 0:
@@ -166,6 +172,11 @@ def arrive(
                     way = 0.5 * h * (v_start[i, k] + v_end[i, k])
                     energy[DAMPED] -= F[1, i, k] * way
                     energy[WORKED] += F[2, i, k] * way
+        elif F.shape[1] > 0:  # it moves one end of springs and dampers: what that takes, it gives
+            for k in range(6):
+                way = 0.5 * h * (v_start[i, k] + v_end[i, k])
+                energy[DAMPED] -= F[1, i, k] * way
+                energy[DRIVEN] -= (F[0, i, k] + F[1, i, k]) * way
     for i in range(sides.shape[0]):
         for j in range(offset[i], offset[i + 1]):
             u[j] = 0.0
