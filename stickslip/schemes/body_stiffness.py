@@ -2,8 +2,8 @@
 
 Springs act from the middle of a step, dampers with the velocities of its start. Motions of a body then grow
 from step to step if h² k > 4 m on a spring (Hairer, Lubich and Wanner 2006, Geometric Numerical Integration,
-I.5.1), or if h c > 2 m on a damper. Bodies that contacts or joints hold may bear more: a step is bad only if it
-shows in energies, too.
+I.5.1), or if h c > 2 m on a damper. Bodies that contacts or joints hold may bear more: a step is bad only if
+energies show it, too.
 """
 
 from collections.abc import Sequence

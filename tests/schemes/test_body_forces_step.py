@@ -43,7 +43,7 @@ def test_what_a_driven_end_of_springs_and_dampers_gives_is_work():
             lambda m: ss.Spring("s", "ball", stiffness=0.0, damping=2.2e3 * m, second_point=ABOVE),
             "dampers give",
         ),
-        (lambda m: ss.Damper("d", "ball", linear=2.2e3 * m), "dampers give"),
+        (lambda m: ss.Damper("d", "ball", linear=2.2e3 * m), "dampers"),
     ],
 )
 def test_a_step_that_is_too_long_for_a_force_says_so(force, words):
