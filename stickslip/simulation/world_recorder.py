@@ -124,7 +124,7 @@ class WorldRecorder:
             value = np.array(sensor.read(self.world, state), float)
             if value.ndim > MOST_AXES:
                 raise ModelError(
-                    f"sensor {sensor.name!r}: what it shows has {value.ndim} axes; at most {MOST_AXES} are kept"
+                    f"sensor {sensor.name!r}: what it shows has {value.ndim} axes; files keep {MOST_AXES}"
                 )
             if np.isnan(value).any():
                 raise ModelError(f"sensor {sensor.name!r}: at t = {state.t:.9g} s it shows {value}")
