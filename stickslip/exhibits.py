@@ -108,6 +108,8 @@ class Panel:
     """A dotted horizontal line, such as a tolerance, in the unit of y."""
     y_range: tuple[float, float] | None = None
     """Ends of the y axis, in the unit of y; what the curves need if None."""
+    equal: bool = False
+    """Whether a length along x is drawn as long as along y, in fine lines: for views of bodies."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -65,6 +65,19 @@ def test_the_simulation_of_the_docs(tmp_path, monkeypatch, capsys):
     assert sorted(shown) == schemes.names()
 
 
+def test_the_bodies_of_the_docs_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names: dict = {}
+    for code in blocks(ROOT / "docs" / "bodies.md"):
+        exec(compile(code, "bodies.md", "exec"), names)
+    run, door = names["run"], names["door"]
+    assert run.ok.all()
+    assert str(run) in capsys.readouterr().out
+    assert (ss.read_trajectory("boxes.h5").q == run.q).all()
+    assert door.ok.all()
+    assert -0.1 - 1e-6 <= door.sensors["angle"][:, 0].min() <= door.sensors["angle"][:, 0].max() <= 0.5 + 1e-6
+
+
 def test_the_equations_of_the_docs_run(capsys):
     names: dict = {}
     for code in blocks(ROOT / "docs" / "equations.md"):

@@ -20,7 +20,9 @@ import mujoco
 import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet
+from stickslip.detection.polyhedra import faces
 from stickslip.kernels.bodies.contacts import choose_manifolds, place_geoms, translate
+from stickslip.kernels.bodies.faces import face_contacts
 from stickslip.kernels.bodies.fields import field_contacts
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.hulls import ConvexHull
@@ -72,6 +74,9 @@ class GeneralDetector:
         self._manifolds = any(isinstance(shape, ConvexHull | Cylinder) for shape in of_geom)
         self._search = np.array([_search(shape) for shape in of_geom], np.int64)
         self._fields = self._height_fields() if any(isinstance(s, HeightField) for s in of_geom) else None
+        self._faces = (
+            self._polyhedra() if sum(isinstance(s, Cuboid | ConvexHull) for s in of_geom) > 1 else None
+        )
         m = world.materials
         self._laws = np.ascontiguousarray(np.stack([m.mu, m.mu_roll, m.mu_spin, m.e], axis=-1))
         self._body, self._material = _own(shapes.body), _own(shapes.material)
@@ -88,6 +93,11 @@ class GeneralDetector:
         if self._manifolds:
             single = self._collided(self._flags | int(mujoco.mjtDisableBit.mjDSBL_MULTICCD))
             dist, pos, normal, geom = choose_manifolds(len(self._shape_of), dist, pos, normal, geom, *single)
+        if self._faces is not None:
+            within = max(margin, 0.0) / self._unit
+            dist, pos, normal, geom = face_contacts(
+                dist, pos, normal, geom, *self._faces, within, *self._place[-2:]
+            )
         if self._fields is not None:
             fields, solids, flat = self._fields
             within = max(margin, 0.0) / self._unit
@@ -158,6 +168,34 @@ class GeneralDetector:
                 f"bodies {first!r} and {second!r}: {mujoco.mjMAXCONPAIR} contacts or more between two of "
                 "their shapes; use a coarser height field, or a compound of smaller shapes"
             )
+
+    def _polyhedra(self) -> tuple[Any, ...]:
+        """Arguments `box` to `corner` of `face_contacts`: faces in the frames of the geoms, in units."""
+        shapes, model = self._world.shapes, self._model
+        box, face_start, corner_start = [], [0], [0]
+        normals, corners = [np.zeros((0, 3))], [np.zeros((0, 3))]
+        known: dict[int, list[tuple[Array, Array]]] = {}
+        for g, s in enumerate(self._shape_of):
+            shape = shapes.shape[s]
+            box.append(isinstance(shape, Cuboid))
+            found = known.setdefault(id(shape), faces(shape))
+            turn = np.zeros(9)
+            mujoco.mju_quat2Mat(turn, model.geom_quat[g])
+            back, own = turn.reshape(3, 3).T, rotation(shapes.quaternion[s])
+            for normal, ring in found:
+                normals.append((back @ own @ normal)[None])
+                in_body = (shapes.position[s] + ring @ own.T) / self._unit
+                corners.append((in_body - model.geom_pos[g]) @ back.T)
+                corner_start.append(corner_start[-1] + len(ring))
+            face_start.append(face_start[-1] + len(found))
+        of_box = np.array(box, np.bool_)
+        return (
+            of_box,
+            _own(face_start),
+            np.concatenate(normals),
+            _own(corner_start),
+            np.concatenate(corners),
+        )
 
     def _height_fields(self) -> tuple[Any, Any, float]:
         """Arguments `fields`, `solids` and `flat` of `field_contacts`, as MuJoCo has rounded them."""

@@ -8,6 +8,19 @@ from stickslip.state import Array, ModelError
 
 KEPT = {"id": (), "point": (2, 3), "frame": (3, 3), "r": (6,)}
 """What a memory keeps of every contact, and in which shape."""
+FLOAT = np.dtype(np.float64)
+
+
+def _nothing(shape: tuple[int, ...]) -> Array:
+    array = np.zeros((0, *shape))
+    array.flags.writeable = False
+    return array
+
+
+NOTHING: tuple[Array, Array, Array, Array] = (
+    _nothing(KEPT["id"]), _nothing(KEPT["point"]), _nothing(KEPT["frame"]), _nothing(KEPT["r"]),
+)  # fmt: skip
+"""What is kept where nothing touches."""
 
 
 def track(contacts: ContactSet, q: Array, memory: dict[str, Array]) -> tuple[ContactSet, Array]:
@@ -23,7 +36,7 @@ def track(contacts: ContactSet, q: Array, memory: dict[str, Array]) -> tuple[Con
     guess = np.zeros((nc, 6))
     if not nc:
         return contacts, guess
-    old = _kept(memory)
+    old = kept_of(memory)
     local = _local(contacts, q)
     order, ids = np.empty(nc, dtype=np.int64), np.empty(nc, dtype=np.int64)
     if not track_contacts(contacts.id, local, contacts.frame, SLOTS, *old, order, ids, guess):
@@ -60,10 +73,10 @@ def _local(contacts: ContactSet, q: Array) -> Array:
     return local
 
 
-def _kept(memory: dict[str, Array]) -> tuple[Array, Array, Array, Array]:
+def kept_of(memory: dict[str, Array]) -> tuple[Array, Array, Array, Array]:
     """id, point, frame, r of a memory; arrays that do not fit together are a ModelError."""
     if "id" not in memory:
-        return np.zeros(0), np.zeros((0, 2, 3)), np.zeros((0, 3, 3)), np.zeros((0, 6))
+        return NOTHING
     m = memory["id"].shape[0] if memory["id"].ndim else 0
     kept = []
     for key, shape in KEPT.items():
@@ -71,9 +84,9 @@ def _kept(memory: dict[str, Array]) -> tuple[Array, Array, Array, Array]:
         if array is None or array.shape != (m, *shape):
             found = "missing" if array is None else f"of shape {array.shape}"
             raise ModelError(f"memory of contacts: {key!r} is {found}, expected {(m, *shape)}")
-        if (
-            not array.flags.carray or array.dtype != np.float64
-        ):  # a kernel for such would be one more to compile
-            array = np.array(array, dtype=np.float64, order="C")
+        flags = array.flags
+        if flags.writeable or not flags.c_contiguous or array.dtype is not FLOAT:
+            array = np.array(array, dtype=np.float64, order="C")  # kernels are compiled for one kind of array
+            array.flags.writeable = False
         kept.append(array)
     return kept[0], kept[1], kept[2], kept[3]

@@ -1,4 +1,4 @@
-"""Contact problems over bodies in two calls: sweeps from a guess, and the judge's word.
+"""Contact problems over bodies in one call: sweeps from a guess where it is no answer, and the judge's word.
 
 M v = f + H r, u = H' v + u_bias, with M in body blocks and H in contact blocks: K as its seven arrays,
 bodies (nc, 2) with -1 for a fixed side, rows (n, 2, k), M and root F (count, k, k) with M^-1 = F F',
@@ -13,27 +13,34 @@ from stickslip.kernels import blocks, body_sweeps, cones, residuals, schedule, s
 from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
 
+AIM, POLISH, VISITS = 1e-3, 8.0, 2000.0
+"""A guess that is an answer already gets some sweeps more, unless it is better than the tolerance by AIM: taken as
+it stands in every step of a body at rest, its error would add up in the velocities. At least POLISH sweeps, or as
+many as visit VISITS blocks."""
+NOTHING = 1e-280
+"""Squares below this are of numbers that are nothing: their own squares may have vanished."""
 LINES = 64
 """Lines kept of the history."""
+CLOSING = 0.1
+"""Share of the largest free velocity at which contacts of an answer may close, as the judge has it."""
 
 
 @jit
 def sweep_coulomb3(
     kind, offset, lower, upper, group_offset, group_size, coefficient,
-    bodies, rows, root, f, u_bias, tolerance, limit, hopeful, guess,
+    bodies, rows, root, f, u_bias, tolerance, limit, control, r,
 ):  # fmt: skip
-    """(r, v, control, history) after at most `limit` sweeps from `guess` over 3D Coulomb contacts.
+    """(r, v, control, history) after at most `limit` sweeps from r (n,) in K over 3D Coulomb contacts.
 
-    hopeful: stop as soon as the rate says that `limit` will not do. r is the best iterate, v its body
-    velocities (count, k), control as `schedule` has it.
+    r is the best iterate, v its body velocities (count, k), control as `schedule` has it.
     """
     n, nc = u_bias.shape[0], kind.shape[0]
     moved, J, free, u_free = mass_scaled(bodies, offset, rows, root, f, u_bias)
-    w, r = np.zeros(free.shape), np.empty(n)
-    cones.project(kind, offset, lower, upper, group_offset, group_size, coefficient, guess, r)
+    w = np.zeros(free.shape)
     stride = 9 + one.EXTRAS_3
     local, local_start = np.empty(stride * nc), stride * np.arange(nc)
-    control, history, best = _controls(limit, hopeful), np.empty((LINES, 3)), r.copy()
+    history, best = np.empty((LINES, 3)), r.copy()
+    body_sweeps.refresh(moved, offset, J, u_free, r, w, np.empty(n))
     body_sweeps.run_coulomb3(
         kind, offset, lower, upper, group_offset, group_size, coefficient,
         moved, J, w, np.empty((nc, 2)), local, local_start,
@@ -47,13 +54,12 @@ def sweep_coulomb3(
 @jit
 def sweep_blocks(
     kind, offset, lower, upper, group_offset, group_size, coefficient,
-    bodies, rows, root, f, u_bias, tolerance, limit, hopeful, guess,
+    bodies, rows, root, f, u_bias, tolerance, limit, control, r,
 ):  # fmt: skip
     """`sweep_coulomb3` for blocks of any kind: joints, stops, dry friction, rolling and torsion."""
     n, nb, groups = u_bias.shape[0], kind.shape[0], coefficient.shape[0]
     moved, J, free, u_free = mass_scaled(bodies, offset, rows, root, f, u_bias)
-    w, r = np.zeros(free.shape), np.empty(n)
-    cones.project(kind, offset, lower, upper, group_offset, group_size, coefficient, guess, r)
+    w = np.zeros(free.shape)
     local_start, size, d = np.empty(nb, np.int64), 0, 1
     for i in range(nb):
         local_start[i], own = size, offset[i + 1] - offset[i]
@@ -68,7 +74,8 @@ def sweep_blocks(
     for i in range(nb):
         if kind[i] == cones.FREE:
             small_contacts.invert(local, local_start[i], offset[i + 1] - offset[i])
-    control, history, best = _controls(limit, hopeful), np.empty((LINES, 3)), r.copy()
+    history, best = np.empty((LINES, 3)), r.copy()
+    body_sweeps.refresh(moved, offset, J, u_free, r, w, np.empty(n))
     body_sweeps.run(
         kind, offset, lower, upper, group_offset, group_size, coefficient,
         moved, J, w, np.empty((nb, 2)), local, local_start,
@@ -77,6 +84,136 @@ def sweep_blocks(
     )  # fmt: skip
     v = _velocities(moved, offset, J, root, free, best, w)
     return best, v, control, history[: int(control[schedule.CHECKS])].copy()
+
+
+@jit
+def solve_coulomb3(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    bodies, rows, M, root, f, u_bias, tolerance, limit, guess,
+):  # fmt: skip
+    """(r, v, u, told, control, history): the guess where the judge takes it, else at most `limit` sweeps.
+
+    u and told (MEASURES + 1), the judge's measures and the equilibrium, only where control says SOLVED.
+    """
+    K = kind, offset, lower, upper, group_offset, group_size, coefficient
+    r, v, u, told, control = _asked(K, bodies, rows, M, root, f, u_bias, tolerance, guess)
+    history = np.zeros((1, 3))
+    history[0, 1], history[0, 2] = told[residuals.NATURAL], told[residuals.SCALED]
+    good = control[schedule.STATE] == schedule.SOLVED
+    if good and _worst(told) <= AIM * tolerance:
+        return r, v, u, told, control, history
+    target, budget = (AIM * tolerance, _polish(kind, limit)) if good else (tolerance, limit)
+    control = _controls(good, budget)
+    r_new, v_new, control, history = sweep_coulomb3(
+        kind, offset, lower, upper, group_offset, group_size, coefficient,
+        bodies, rows, root, f, u_bias, target, budget, control, r.copy(),
+    )  # fmt: skip
+    if good:
+        return _better(K, bodies, rows, M, root, f, u_bias, r, v, u, told, r_new, v_new, control, history)
+    if control[schedule.STATE] == schedule.SOLVED:
+        u = _told(K, bodies, rows, M, root, f, u_bias, r_new, v_new, told)
+    return r_new, v_new, u, told, control, history
+
+
+@jit
+def solve_blocks(
+    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    bodies, rows, M, root, f, u_bias, tolerance, limit, guess,
+):  # fmt: skip
+    """`solve_coulomb3` for blocks of any kind: joints, stops, dry friction, rolling and torsion."""
+    K = kind, offset, lower, upper, group_offset, group_size, coefficient
+    r, v, u, told, control = _asked(K, bodies, rows, M, root, f, u_bias, tolerance, guess)
+    history = np.zeros((1, 3))
+    history[0, 1], history[0, 2] = told[residuals.NATURAL], told[residuals.SCALED]
+    good = control[schedule.STATE] == schedule.SOLVED
+    if good and _worst(told) <= AIM * tolerance:
+        return r, v, u, told, control, history
+    target, budget = (AIM * tolerance, _polish(kind, limit)) if good else (tolerance, limit)
+    control = _controls(good, budget)
+    r_new, v_new, control, history = sweep_blocks(
+        kind, offset, lower, upper, group_offset, group_size, coefficient,
+        bodies, rows, root, f, u_bias, target, budget, control, r.copy(),
+    )  # fmt: skip
+    if good:
+        return _better(K, bodies, rows, M, root, f, u_bias, r, v, u, told, r_new, v_new, control, history)
+    if control[schedule.STATE] == schedule.SOLVED:
+        u = _told(K, bodies, rows, M, root, f, u_bias, r_new, v_new, told)
+    return r_new, v_new, u, told, control, history
+
+
+@jit
+def _asked(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
+    """(r, v, u, told, control): the guess projected, what the judge says of it, and what is left to do."""
+    kind, offset, lower, upper, group_offset, group_size, coefficient = K
+    r, told, control = np.empty(u_bias.shape[0]), np.empty(residuals.MEASURES + 1), np.zeros(schedule.SLOTS)
+    cones.project(kind, offset, lower, upper, group_offset, group_size, coefficient, guess, r)
+    v = velocities(bodies, offset, rows, root, f, r)
+    u = _told(K, bodies, rows, M, root, f, u_bias, r, v, told)
+    loose = max(told[residuals.APPROACH], told[residuals.CLOSING])
+    if _worst(told) <= tolerance and loose <= CLOSING:
+        control[schedule.STATE] = schedule.SOLVED
+    return r, v, u, told, control
+
+
+@jit
+def _worst(told):
+    """The largest of the relative measures."""
+    return max(told[residuals.NATURAL], told[residuals.SCALED], told[residuals.MEASURES])
+
+
+@jit
+def _polish(kind, limit):
+    """Sweeps for a guess that is an answer."""
+    return min(max(POLISH, VISITS // kind.shape[0]), limit)
+
+
+@jit
+def _controls(good, budget):
+    """Those of sweeps after a look at the guess: with looks as they go, or only at the end of a few."""
+    control = np.zeros(schedule.SLOTS)
+    control[schedule.STATE] = schedule.NEW
+    control[schedule.NEXT], control[schedule.ALLOWED] = (budget, 0.0) if good else (1.0, budget)
+    return control
+
+
+@jit
+def _better(K, bodies, rows, M, root, f, u_bias, r, v, u, told, r_new, v_new, control, history):
+    """What a solve gives back: the guess, which is an answer, or what sweeps made of it if that is better."""
+    control[schedule.STATE], told_new = schedule.SOLVED, np.empty(told.shape[0])
+    u_new = _told(K, bodies, rows, M, root, f, u_bias, r_new, v_new, told_new)
+    loose = max(told_new[residuals.APPROACH], told_new[residuals.CLOSING])
+    if _worst(told_new) < _worst(told) and loose <= CLOSING:
+        return r_new, v_new, u_new, told_new, control, history
+    return r, v, u, told, control, history
+
+
+@jit
+def _told(K, bodies, rows, M, root, f, u_bias, r, v, told):
+    """u of the judge; told <- its measures of r (n,) and v (count, k), and the equilibrium."""
+    kind, offset, lower, upper, group_offset, group_size, coefficient = K
+    measures, equilibrium, u = measure(
+        kind, offset, lower, upper, group_offset, group_size, coefficient,
+        bodies, rows, M, root, f, u_bias, r, v,
+    )  # fmt: skip
+    told[: residuals.MEASURES], told[residuals.MEASURES] = measures, equilibrium
+    return u
+
+
+@jit
+def velocities(bodies, offset, rows, root, f, r):
+    """M^-1 (f + H r), shape (count, k)."""
+    count, k = root.shape[0], root.shape[1]
+    v, pushed, scaled = np.zeros((count, k)), np.empty((count, k)), np.empty(k)
+    blocks.blocks_to_bodies(bodies, offset, rows, r, pushed)
+    for b in range(count):
+        for i in range(k):
+            scaled[i] = 0.0
+            for j in range(k):
+                scaled[i] += root[b, j, i] * (f[b, j] + pushed[b, j])
+        for i in range(k):
+            for j in range(k):
+                v[b, i] += root[b, i, j] * scaled[j]
+    return v
 
 
 @jit
@@ -95,14 +232,6 @@ def mass_scaled(bodies, offset, rows, root, f, u_bias):
                 free[b, i] += root[b, j, i] * f[b, j]
     blocks.bodies_to_blocks(moved, offset, J, free, u_bias, u_free)
     return moved, J, free, u_free
-
-
-@jit
-def _controls(limit, hopeful):
-    """Those of a new solve that begins with a look at the guess."""
-    control = np.zeros(schedule.SLOTS)
-    control[schedule.STATE], control[schedule.ALLOWED] = schedule.NEW, limit if hopeful else 0.0
-    return control
 
 
 @jit
@@ -180,10 +309,10 @@ def measure(
 
 @jit
 def _relative(error, scale):
-    """sqrt(error / scale), 0/0 = 0, x/0 = inf, NaN where either is."""
+    """sqrt(error / scale), 0 where error is NOTHING, x/0 = inf, NaN where either is."""
     if error != error or scale != scale:
         return math.nan
-    if error == 0.0:
+    if error <= NOTHING:
         return 0.0
     if scale == 0.0:
         return math.inf

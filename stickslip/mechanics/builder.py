@@ -87,12 +87,14 @@ class WorldBuilder:
         position: ArrayLike = ORIGIN, quaternion: ArrayLike = UPRIGHT,
         velocity: ArrayLike = ORIGIN, spin: ArrayLike = ORIGIN,
         density: float = 1000.0, mass: float | None = None, inertia: ArrayLike | None = None,
+        centre: ArrayLike | None = None,
         material: str = "default", group: str = "default", fixed: bool = False, motion: Motion | None = None,
     ) -> str:  # fmt: skip
         """A body: `position` [m] and `quaternion` (scalar first) place the frame of its shape, `velocity`
         [m/s] is that of this frame's origin, `spin` [rad/s] is in the inertial frame.
 
-        Its centre of mass is the shape's centroid. Mass [kg] and inertia [kg m²] follow from the shape and
+        Its centre of mass is the shape's centroid, or `centre` [m] in the shape's frame, which needs mass and
+        inertia to be given too: a loaded die, a top. Mass [kg] and inertia [kg m²] follow from the shape and
         `density` [kg/m³], or from the shape and `mass`, or both are given: `inertia` about the centre of
         mass in the axes of the shape's frame, 3 principal moments or a 3 x 3 matrix.
 
@@ -111,17 +113,17 @@ class WorldBuilder:
         v, w = placement.place(owner, "velocity", velocity), placement.place(owner, "spin", spin)
         if fixed or motion is not None:
             kind = BodyKind.FIXED if fixed else BodyKind.KINEMATIC
-            self._check_driven(owner, kind, motion, bool(v.any() or w.any()), mass, inertia)
+            self._check_driven(owner, kind, motion, bool(v.any() or w.any()), mass, inertia, centre)
             if motion is not None:
                 v, w = velocities(owner, motion, 0.0)
-            m, J, centre = 0.0, STILL, placement.NO_POSITION
+            m, J, at = 0.0, STILL, placement.NO_POSITION
         else:
             kind = BodyKind.DYNAMIC
             m, J = placement.mass_and_inertia(owner, solid, density, mass, inertia)
-            centre = solid.centroid
+            at = placement.centre_of_mass(owner, solid, inertia, centre)
         self._numbers[name] = len(self._bodies)
         self._bodies[name] = Placed(
-            kind, m, J, centre, x, p, v, w, solid.parts,
+            kind, m, J, at, x, p, v, w, solid.parts,
             list(self._materials).index(material), self._group(owner, group), motion,
         )  # fmt: skip
         return name
@@ -226,8 +228,9 @@ class WorldBuilder:
         return replace(world, sensors=sensors)
 
     def _check_driven(
-        self, owner: str, kind: BodyKind, motion: Motion | None, moving: bool, mass: Any, inertia: Any
-    ) -> None:
+        self, owner: str, kind: BodyKind, motion: Motion | None, moving: bool, mass: Any, inertia: Any,
+        centre: Any,
+    ) -> None:  # fmt: skip
         """A fixed or kinematic body answers to no force and has no velocity of its own."""
         what = kind.name.lower()
         if kind == BodyKind.FIXED and motion is not None:
@@ -236,6 +239,8 @@ class WorldBuilder:
             raise ModelError(f"{owner}: it is {what}; its velocity and spin cannot be given")
         if mass is not None or inertia is not None:
             raise ModelError(f"{owner}: it is {what}; its mass and inertia cannot be given")
+        if centre is not None:
+            raise ModelError(f"{owner}: it is {what}; its centre of mass cannot be given")
 
     def _group(self, owner: str, group: str) -> int:
         if group not in self._groups:

@@ -145,3 +145,12 @@ def mass_and_inertia(
     if not (isfinite(scale) and 0.0 < m * scale < inf):
         raise ModelError(f"{owner}: {m:g} kg in {solid.volume:g} m³ cannot be computed with")
     return m, scale * solid.inertia
+
+
+def centre_of_mass(owner: str, solid: Solid, inertia: Any, centre: Any) -> Array:
+    """In the frame of the user [m], shape (3,): the centroid unless it is given, with the inertia about it."""
+    if centre is None:
+        return solid.centroid
+    if inertia is None:
+        raise ModelError(f"{owner}: centre is given without an inertia; give mass and inertia about it")
+    return place(owner, "centre", centre)

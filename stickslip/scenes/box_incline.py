@@ -95,8 +95,8 @@ def box_incline(
         )  # fmt: skip
 
     return Scenario(
-        "box-incline", "A box on a slope stays, or slides as mu and the angle say.", builder.build(), until, h,
-        "moreau-jean-bodies", {}, facts, figure, ("moreau-jean-bodies",),
+        "box-incline", "A box on a slope stays, or slides as mu and the angle say.", builder.build(), until,
+        h, "moreau-jean-bodies", {}, facts, figure, ("moreau-jean-bodies",),
     )  # fmt: skip
 
 
@@ -146,16 +146,18 @@ def _across(trajectory: WorldTrajectory, v: Array, launch: float, course: float,
     now, size = np.arctan2(v[:, 1], v[:, 0]), speed(trajectory)
     step = float(trajectory.h.max())
     if abs(math.sin(course)) < 1e-9:
-        return [Fact("velocity across the slope [m/s], none", float(np.abs(v[:, 1]).max()), 0.0, 1e-6 * launch)]
+        return [
+            Fact("velocity across the slope [m/s], none", float(np.abs(v[:, 1]).max()), 0.0, 1e-6 * launch)
+        ]
     # Where the velocity is nearly along the slope or gone, the first integral is all rounding.
-    clear = (size > 0.05 * launch) & (np.abs(np.sin(now)) > 0.05)
+    clear = (size > 0.2 * launch) & (np.abs(np.sin(now)) > 0.05)
     phi = np.abs(now[clear])
     kept = size[clear] * np.sin(phi) / np.tan(0.5 * phi) ** k
     start = launch * abs(math.sin(course)) / math.tan(0.5 * abs(course)) ** k
-    rate = GRAVITY / (0.05 * launch)
+    rate = GRAVITY / (0.2 * launch)
     return [
         Fact(
             "largest change of v sin φ / tan(φ / 2)ᵏ [of its start], none (order h)",
-            float(np.abs(kept / start - 1.0).max()), 0.0, 2.0 * (1.0 + k) * rate * step,
+            float(np.abs(kept / start - 1.0).max()), 0.0, 0.5 * (1.0 + k) * rate * step,
         )
     ]  # fmt: skip

@@ -102,7 +102,7 @@ def carried_forces(trajectory: WorldTrajectory, masses: Array) -> Array:
 def pile_figure(trajectory: WorldTrajectory, title: str, masses: Array) -> Figure:
     """How it stands, what presses where, and that nothing moves."""
     t, forces = trajectory.t, carried_forces(trajectory, masses)
-    place = np.arange(1, masses.size + 1)
+    place = np.arange(1.0, masses.size + 1)
     weight = GRAVITY * np.cumsum(masses[::-1])[::-1]
     return Figure(
         f"Boxes at rest: {title}",
@@ -114,7 +114,8 @@ def pile_figure(trajectory: WorldTrajectory, title: str, masses: Array) -> Figur
                 log_y=bool(masses.max() > 10.0 * masses.min()),
             ),
             Panel(
-                "Way from the start", "t [s]", "farthest box [m]", [Curve("boxes", t[1:], drift(trajectory)[1:])],
+                "Way from the start", "t [s]", "farthest box [m]",
+                [Curve("boxes", t[1:], drift(trajectory)[1:])],
             ),
             Panel("Speed", "t [s]", "fastest box [m/s]", [Curve("boxes", t[1:], speed(trajectory)[1:])]),
         ],

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Cuboid, Plane
 from stickslip.scenes.block_views import side_view, turn
 from stickslip.scenes.parameters import lengths, number, whole
-from stickslip.scenes.rest import balance_fact, drift, overlap_fact, reactions, rest_facts, speed, weight
+from stickslip.scenes.rest import drift, reactions, rest_facts, speed, weight
 from stickslip.scenes.scenario import Fact, Scenario
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
@@ -57,7 +58,7 @@ def masonry_wall(
         )  # fmt: skip
 
     def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
-        return standing_facts(trajectory, min(size), math.radians(tilt))
+        return rest_facts(trajectory, min(size))
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         title = f"Wall of {courses} courses on {tilt:g}°, mu = {mu:g}"
@@ -75,7 +76,7 @@ def wall_bricks(courses: int, length: int) -> list[tuple[int, tuple[float, float
     for course in range(courses):
         middle = np.arange(length + 1.0) if course % 2 == 0 else np.arange(length) + 0.5
         ends = sorted({0.0, *middle.tolist(), float(length)})
-        found += [(course, (a - 0.5 * length, b - 0.5 * length)) for a, b in zip(ends, ends[1:], strict=False)]
+        found += [(course, (a - 0.5 * length, b - 0.5 * length)) for a, b in pairwise(ends)]
     return found
 
 
@@ -121,17 +122,7 @@ def arch(
         builder.body(f"stone {k + 1}", ConvexHull(points), position=place, quaternion=p, density=DENSITY)
 
     def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
-        rows = standing_facts(trajectory, t, math.radians(tilt))
-        if tilt == 0.0:
-            feet = [-trajectory.forces_on(f"{side} abutment")[-1] for side in ("left", "right")]
-            uneven = (feet[0] - feet[1] * [-1.0, 1.0, 1.0]) / weight(trajectory)
-            rows.append(
-                Fact(
-                    "thrusts of the two feet less their mirror images [of the weight], none",
-                    float(np.abs(uneven).max()), 0.0, 1e-2,
-                )
-            )  # fmt: skip
-        return rows
+        return rest_facts(trajectory, t)
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         title = f"Arch of {bodies} voussoirs, t / R = {thickness:g}, on {tilt:g}°, mu = {mu:g}"
@@ -153,12 +144,6 @@ def voussoirs(bodies: int, thickness: float) -> Array:
     joint[0], joint[-1] = (1.0, 0.0), (-1.0, 0.0)
     ends = [inner * joint[:-1], outer * joint[:-1], outer * joint[1:], inner * joint[1:]]
     return np.stack(ends, axis=1)
-
-
-def standing_facts(trajectory: WorldTrajectory, size: float, tilt: float) -> list[Fact]:
-    """What holds of masonry that stands, its smallest length being `size` [m]; on a tilted ground it is the
-    same, for weight and reactions are both as in the world."""
-    return [*rest_facts(trajectory, size)]
 
 
 def standing_figure(trajectory: WorldTrajectory, title: str) -> Figure:
@@ -184,7 +169,8 @@ def standing_figure(trajectory: WorldTrajectory, title: str) -> Figure:
                 "Reactions", "t [s]", "force [of the weight]",
                 [Curve("vertical", t[1:], held[1:, 2]), Curve("horizontal", t[1:], held[1:, 0], "--")],
             ),
-            Panel("Way from the start", "t [s]", "farthest stone [m]", [Curve("stones", t, drift(trajectory))]),
+            Panel("Way from the start", "t [s]", "farthest stone [m]",
+                  [Curve("stones", t, drift(trajectory))]),
             Panel("Speed", "t [s]", "fastest stone [m/s]", [Curve("stones", t, speed(trajectory))]),
         ],
     )  # fmt: skip

@@ -56,11 +56,11 @@ def overlap_fact(trajectory: WorldTrajectory, size: float) -> Fact:
 
 def stillness(trajectory: WorldTrajectory) -> float:
     """Speed that a solved step may leave to a body at rest [m/s]: the solver's tolerance is of all impulses
-    together, those of the whole weight over a step, and the lightest body may have the error; ten times that.
+    together, those of the whole weight over a step, and the lightest body may have the error; 30 times that.
     """
     masses = trajectory.model.mass[dynamic(trajectory)]
     fall = GRAVITY * float(trajectory.h.max())
-    return float(10.0 * trajectory.tolerance * fall * masses.sum() / masses.min())
+    return float(30.0 * trajectory.tolerance * fall * masses.sum() / masses.min())
 
 
 def rest_facts(trajectory: WorldTrajectory, size: float) -> list[Fact]:

@@ -22,8 +22,8 @@ import numpy as np
 
 from stickslip.detection.contacts import ContactSet
 from stickslip.detection.overlaps import check_overlaps
-from stickslip.detection.tracking import KEPT, remember, track
-from stickslip.kernels.bodies import motion
+from stickslip.detection.tracking import KEPT, NOTHING
+from stickslip.kernels.bodies import assembly, motion
 from stickslip.mechanics.world import World
 from stickslip.options import Options, option
 from stickslip.problem.checks import frozen
@@ -71,8 +71,7 @@ class MoreauJeanBodies(Options):
         check_overlaps(world, state)
         check_joints(world, state.q)
         Bodies.of(world)
-        none = np.zeros(0)
-        contacts = {key: np.zeros((0, *shape)) for key, shape in KEPT.items()}
+        none, contacts = np.zeros(0), dict(zip(KEPT, NOTHING, strict=True))
         return {**contacts, "joint_id": none, "joint_size": none, "joint_r": none, "reserve": np.zeros(1)}
 
     def step(
@@ -81,17 +80,15 @@ class MoreauJeanBodies(Options):
         """The step of length h that begins at `state`."""
         start = Start.of(self.theta, world, state, h)
         q_m, theta = start.q_m.reshape(-1), self.theta
-        found, last_r = track(detector.find(q_m, start.margin), q_m, memory)
         blocks = contact_blocks(
-            found, start.bodies, start.q_m, start.v_start, start.v_free, theta * h, self.impact == "newton",
-            last_r,
+            detector.find(q_m, start.margin), start.bodies, start.q_m, start.v_start, start.v_free, theta * h,
+            self.impact == "newton", memory,
         )  # fmt: skip
-        if len(world.joints):
+        if start.bodies.jointed:
             v, v_free = start.v_start.reshape(-1), start.v_free.reshape(-1)
             joints = joint_rows(world, state.t + (1.0 - theta) * h, q_m, v, h, theta, v_free)
             assert joints is not None
             blocks = with_joints(blocks, joints, start.bodies, start.v_free, memory)
-        blocks.guess[np.abs(blocks.guess) < motion.NOTHING] = 0.0
         if not blocks.K.size:
             return self._arrive(start, blocks, np.zeros(0), (), memory)
         if self.impact == "poisson" and compresses(blocks):
@@ -107,13 +104,16 @@ class MoreauJeanBodies(Options):
     ) -> BodyStep:  # fmt: skip
         """The end of the step, from the impulses over it."""
         world, bodies, state, h = start.world, start.bodies, start.state, start.h
+        contacts, offset, count, reach = blocks.contacts, blocks.K.offset, blocks.count, self.theta * h
         v, q, u = start.v_free.copy(), np.empty((bodies.count, 7)), np.empty(blocks.K.size)
-        energy = np.empty(motion.ENERGIES)
+        r.flags.writeable = False  # kernels are compiled for one kind of array
+        energy, need = np.empty(motion.ENERGIES + 2), np.empty(count)
+        impulses, velocities = np.empty((count, 6)), np.empty((count, 6))
         motion.arrive(
             bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, start.q, start.v,
-            start.v_start, start.F, h, self.theta, blocks.sides, blocks.K.offset, blocks.rows, r, v, q, u,
-            energy,
+            start.v_start, start.F, h, self.theta, blocks.sides, offset, blocks.rows, r, v, q, u, energy,
         )  # fmt: skip
+        assembly.tell(offset, contacts.law, contacts.gap, reach, r, u, need, impulses, velocities, energy)
         t, told = state.t + h, energy.tolist()
         if not math.isfinite(sum(told)):
             lost = "the impulses that the solver found are not finite; the step is one without any"
@@ -121,19 +121,26 @@ class MoreauJeanBodies(Options):
         reserve = float(memory["reserve"][0]) + told[motion.LOST]
         sweeps = self.sweeps if self.correction else 0
         springs = world.forces.potential(t, q.reshape(-1)) if start.forced else 0.0
-        done = corrected(start, blocks, t, q, v, springs, u, self.theta * h, max(reserve, 0.0), sweeps)
+        done = corrected(
+            start, blocks, t, q, v, springs, u, reach, max(reserve, 0.0), sweeps, need, told[-2], told[-1]
+        )
         before = world.forces.potential(state.t, state.q) if start.forced else 0.0
         terms = _terms(told, before, springs, done.lifted)
         if start.forced and not reason and self.theta == 0.5:  # else gravity's share is off as well
             reason = too_stiff(h, bodies.rates, told, before + springs, terms.balance)
-        impulses = frozen(blocks.by_contact(r))
-        joint_r = frozen(r[blocks.joint_rows :].copy())
-        after = remember(blocks.contacts, start.q_m.reshape(-1), impulses)
-        after["joint_r"], after["reserve"] = joint_r, np.array([max(reserve - done.lifted, 0.0)])
-        after["joint_id"], after["joint_size"] = blocks.joint_names
+        joint_r = blocks.joint_impulses(r)
+        joint_r = frozen(np.where(np.abs(joint_r) < motion.NOTHING, 0.0, joint_r))
+        impulses[np.abs(impulses) < motion.NOTHING] = 0.0
+        impulses.flags.writeable = velocities.flags.writeable = False
+        joint_id, joint_size = blocks.joint_names
+        after = {
+            "id": frozen(contacts.id.astype(float)), "point": blocks.local, "frame": contacts.frame,
+            "r": impulses, "joint_r": joint_r, "reserve": np.array([max(reserve - done.lifted, 0.0)]),
+            "joint_id": joint_id, "joint_size": joint_size,
+        }  # fmt: skip
         end = frozen_state(t, done.q.reshape(-1), v.reshape(-1), state.z)
         return BodyStep(
-            end, h, blocks.contacts, impulses, frozen(blocks.by_contact(u)), joint_r, solves, terms,
+            end, h, contacts, impulses, velocities, joint_r, solves, terms,
             done.penetration, done.opening, done.size, after,
             f"at t = {state.t:.9g} s {reason}" if reason else "",
         )  # fmt: skip

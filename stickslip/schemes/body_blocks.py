@@ -1,10 +1,11 @@
 """The blocks of one step: active contacts, then joints; what enters the problem, and what comes back."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stickslip.detection.contacts import ContactSet
+from stickslip.detection.contacts import SLOTS, ContactSet
+from stickslip.detection.tracking import kept_of
 from stickslip.kernels.bodies import assembly
 from stickslip.problem.checks import frozen
 from stickslip.problem.contact import GlobalProblem
@@ -15,7 +16,7 @@ from stickslip.schemes.body_world import Bodies
 from stickslip.schemes.step import Memory
 from stickslip.state import Array, IntArray, ModelError
 
-FIELDS = tuple(one.name for one in fields(ContactSet))
+NO_UNIT: Array = frozen(np.zeros(0))
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -38,8 +39,13 @@ class Blocks:
     """Impulses of the last step [N s, N m s], shape (p,)."""
     approach: Array
     """Normal velocities of the contacts before the step [m/s], shape (nc,)."""
+    local: Array
+    """Points of the contacts in the frames of the two bodies [m], shape (nc, 2, 3)."""
     joints: JointRows | None
     """Joints, whose blocks are the last."""
+    unit: Array
+    """What the rows of the joints are multiplied by: lengths where they turn, so that one problem has one
+    unit and residuals weigh turning as they weigh sliding [-, m], of joints alone, shape (p - pc,)."""
 
     @property
     def count(self) -> int:
@@ -55,39 +61,52 @@ class Blocks:
     def joint_names(self) -> tuple[Array, Array]:
         """Ids and sizes of the blocks of joints, as a memory keeps them [-], shape (m,)."""
         if self.joints is None:
-            return np.zeros(0), np.zeros(0)
+            return NO_UNIT, NO_UNIT
         return self.joints.id.astype(float), self.joints.size.astype(float)
+
+    def joint_impulses(self, r: Array) -> Array:
+        """Of the joints, in their own units [N s, N m s], shape (p - pc,)."""
+        return r[self.joint_rows :] * self.unit
 
     def problem(self, bodies: Bodies, f: Array) -> GlobalProblem:
         """The problem over the dynamic bodies, whose momenta are f [N s, N m s], shape (6 nd,)."""
         H = ContactBlocks(self.bodies, self.rows, self.K.offset)
         return GlobalProblem.unchecked(bodies.M, f, H, self.u_bias, self.K)
 
-    def by_contact(self, x: Array) -> Array:
-        """Components of the contacts: N, T1, T2, rolling about t1, t2, torsion about n, shape (nc, 6)."""
-        out = np.zeros((self.count, 6))
-        assembly.by_contact(self.K.offset, self.contacts.law, x, out)
-        return out
-
 
 def contact_blocks(
     found: ContactSet, bodies: Bodies, q: Array, v_start: Array, v_free: Array, reach: float, newton: bool,
-    last_r: Array,
+    memory: Memory,
 ) -> Blocks:  # fmt: skip
     """The contacts that close by the end of the step, as `kernels/bodies/assembly.py` says."""
-    (
-        active, pairs, sides, rows, kind, offset, lower, upper, group_offset, group_size, coefficient,
-        u_bias, guess, approach,
-    ) = assembly.assemble(
-        found.id, found.body, found.point, found.frame, found.gap, found.law, bodies.row, q, v_start, v_free,
-        reach, newton, last_r,
+    nc, count = found.id.shape[0], np.empty(3, np.int64)
+    most = nc * bodies.most_rows
+    kept_whole, kept = np.empty(5 * nc, np.int64), np.empty(23 * nc)
+    whole, real = np.empty(8 * nc + 2, np.int64), np.empty(6 * nc + 14 * most)
+    assembly.assemble(
+        found.id, found.shape, found.body, found.point, found.frame, found.gap, found.law, SLOTS,
+        *kept_of(memory), bodies.row, q, v_start, v_free, reach, newton, count, kept_whole, kept, whole, real,
     )  # fmt: skip
-    if active.size < len(found):
-        found = ContactSet(*(getattr(found, name)[active] for name in FIELDS))
-    arrays = kind, offset, lower, upper, group_offset, group_size, coefficient
-    plain = active.size > 0 and rows.shape[0] == 3 * active.size
-    K = ProductSet.coulomb_unchecked(*arrays) if plain else ProductSet(*arrays)
-    return Blocks(found, pairs, sides, frozen(rows), K, u_bias, guess, approach, None)
+    c, p, g = count.tolist()
+    for array in (kept_whole, kept, whole, real):
+        array.flags.writeable = False
+    contacts = ContactSet(
+        kept_whole[:c], kept_whole[c : 3 * c].reshape(c, 2), kept_whole[3 * c : 5 * c].reshape(c, 2),
+        kept[: 3 * c].reshape(c, 3), kept[3 * c : 12 * c].reshape(c, 3, 3), kept[12 * c : 13 * c],
+        kept[13 * c : 17 * c].reshape(c, 4),
+    )  # fmt: skip
+    at = 2 * c + g
+    arrays = (
+        whole[2 * c : 3 * c], whole[3 * c : 4 * c + 1], real[:c], real[c : 2 * c],
+        whole[4 * c + 1 : 5 * c + 2], whole[5 * c + 2 : 5 * c + 2 + g], real[2 * c : at],
+    )  # fmt: skip
+    K = ProductSet.coulomb_unchecked(*arrays) if p == 3 * c > 0 else ProductSet(*arrays)
+    end = at + 2 * p + c
+    return Blocks(
+        contacts, whole[: 2 * c].reshape(c, 2), contacts.body, real[end : end + 12 * p].reshape(p, 2, 6), K,
+        real[at : at + p], real[at + p : at + 2 * p], real[at + 2 * p : end],
+        kept[17 * c : 23 * c].reshape(c, 2, 3), None, NO_UNIT,
+    )  # fmt: skip
 
 
 def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array, memory: Memory) -> Blocks:
@@ -95,12 +114,15 @@ def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array
     bias = joints.bias.copy()
     assembly.add_prescribed(joints.bodies, joints.size, joints.rows, bodies.row, v_free, bias)
     pairs = np.where(joints.bodies >= 0, bodies.row[joints.bodies], -1)
+    turns = ~joints.rows[:, :, :3].any(axis=(1, 2))
+    unit = np.where(turns, np.repeat(bodies.joint_length[joints.joint], joints.size), 1.0)
+    first = unit[np.cumsum(joints.size) - joints.size]
     K, m = blocks.K, len(joints)
     K = ProductSet(
         np.concatenate([K.kind, joints.kind]),
         np.concatenate([K.offset, K.size + np.cumsum(joints.size)]),
-        np.concatenate([K.lower, joints.lower]),
-        np.concatenate([K.upper, joints.upper]),
+        np.concatenate([K.lower, joints.lower / first]),
+        np.concatenate([K.upper, joints.upper / first]),
         np.concatenate([K.group_offset, np.full(m, K.group_offset[-1])]),
         K.group_size,
         K.coefficient,
@@ -108,12 +130,13 @@ def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array
     return replace(
         blocks,
         bodies=np.concatenate([blocks.bodies, pairs]),
-        sides=np.concatenate([blocks.sides, joints.bodies]),
-        rows=frozen(np.concatenate([blocks.rows, joints.rows])),
+        sides=frozen(np.concatenate([blocks.sides, joints.bodies])),
+        rows=frozen(np.concatenate([blocks.rows, joints.rows * unit[:, None, None]])),
         K=K,
-        u_bias=np.concatenate([blocks.u_bias, bias]),
-        guess=np.concatenate([blocks.guess, _last_impulses(joints, memory)]),
+        u_bias=np.concatenate([blocks.u_bias, bias * unit]),
+        guess=np.concatenate([blocks.guess, _last_impulses(joints, memory) / unit]),
         joints=joints,
+        unit=unit,
     )
 
 

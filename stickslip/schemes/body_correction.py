@@ -12,6 +12,7 @@ import numpy as np
 from stickslip.kernels import cones
 from stickslip.kernels.bodies import correction as kernels
 from stickslip.mechanics.world import World
+from stickslip.problem.checks import frozen
 from stickslip.schemes.body_blocks import Blocks
 from stickslip.schemes.body_joints import joint_errors, joint_rows
 from stickslip.schemes.body_start import Start
@@ -46,27 +47,26 @@ class Corrected(NamedTuple):
 
 def corrected(
     start: Start, blocks: Blocks, t: float, q: Array, v: Array, springs: float, u: Array, reach: float,
-    reserve: float, sweeps: int,
+    reserve: float, sweeps: int, need: Array, deepest: float, largest: float,
 ) -> Corrected:  # fmt: skip
     """q [m, -], shape (n, 7), corrected with at most so many sweeps; with none, only looked at.
 
     springs: their potential at q [J]; u: velocities of the rows at the end of the step; reach: time from
-    where gaps were measured to there [s]; reserve: what the correction may cost [J].
+    where gaps were measured to there [s]; reserve: what the correction may cost [J]; need [m], shape (nc,),
+    deepest and largest [m]: as `needs` of the kernels found them.
     """
     world, bodies = start.world, start.bodies
-    count, normals = blocks.count, blocks.K.offset[: blocks.count]
-    need = np.empty(count)
-    deepest, largest = kernels.needs(blocks.contacts.gap, reach, normals, u, need)
     if blocks.joints is None:
         idle = largest <= NEGLIGIBLE * bodies.size or reserve < WORTH * largest * bodies.least_weight
         if idle or sweeps == 0:
             return Corrected(q, 0.0, deepest, 0.0, 0.0)
+    count, normals = blocks.count, blocks.K.offset[: blocks.count]
     sides, rows, bilateral = blocks.sides[:count], blocks.rows[normals], np.zeros(count, bool)
     if blocks.joints is not None:
         joints = joint_rows(world, t, q.reshape(-1), v.reshape(-1), 0.0, 1.0)
         assert joints is not None
         free = np.repeat(joints.kind == cones.FREE, joints.size)
-        sides = np.concatenate([sides, np.repeat(joints.bodies, joints.size, axis=0)])
+        sides = frozen(np.concatenate([sides, np.repeat(joints.bodies, joints.size, axis=0)]))
         rows, need = np.concatenate([rows, joints.rows]), np.concatenate([need, -joints.error])
         bilateral = np.concatenate([bilateral, free])
         largest = max(largest, float(np.where(free, np.abs(joints.error), -joints.error).max(initial=0.0)))

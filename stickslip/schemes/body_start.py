@@ -6,7 +6,6 @@ import numpy as np
 
 from stickslip.kernels.bodies import motion
 from stickslip.mechanics.world import World
-from stickslip.problem.checks import frozen
 from stickslip.schemes.body_world import Bodies
 from stickslip.state import Array, ModelError, State
 
@@ -47,14 +46,15 @@ class Start:
         """The start of a step of length h from `state`."""
         bodies = Bodies.of(world)
         n = bodies.count
-        q, v = frozen(state.q.reshape(n, 7).view()), frozen(state.v.reshape(n, 6).view())
+        q, v = state.q.reshape(n, 7), state.v.reshape(n, 6)
+        q.flags.writeable = v.flags.writeable = False
         q_m, v_start, v_free = np.empty((n, 7)), np.empty((n, 6)), v.copy()
         motion.move_along(q, v, (1.0 - theta) * h, q_m)
         F = bodies.no_forces
-        if len(world.forces):
+        if bodies.forced:
             F = np.zeros((3, n, 6))
             world.forces.add(state.t + (1.0 - theta) * h, q_m.reshape(-1), state.v, F)
-        if len(world.motions):  # as they turn, the spin of kinematic bodies changes in their own frames
+        if bodies.driven:  # as they turn, the spin of kinematic bodies changes in their own frames
             q_end = np.empty((n, 7))
             motion.move_along(q_m, v, theta * h, q_end)
             world.motions.prescribe(state.t + h, q_end.reshape(-1), v_free.reshape(-1))
@@ -63,9 +63,10 @@ class Start:
             bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, bodies.radius, q_m, v, F, h,
             v_start, v_free, f, told,
         )  # fmt: skip
-        if told[motion.BAD] >= 0.0:
-            raise _not_finite(world, state, F, int(told[motion.BAD]))
-        margin = theta * h * float(told[motion.FASTEST] + told[motion.SECOND]) + bodies.touch
+        bad, fastest, second = told.tolist()
+        if bad >= 0.0:
+            raise _not_finite(world, state, F, int(bad))
+        margin = theta * h * (fastest + second) + bodies.touch
         return cls(world, bodies, state, h, q, v, q_m, F, v_start, v_free, f, margin)
 
 

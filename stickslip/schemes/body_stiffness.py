@@ -52,7 +52,7 @@ def too_stiff(
     kinetic = told[motion.KINETIC] + told[motion.KINETIC_BEFORE]
     if h * fastest[1] > STIFF and told[motion.DAMPED] < -GIVEN * kinetic:
         return "dampers give energy: they are too stiff for a step of this length; take a smaller h"
-    rounding = 1e-9 * sum(map(abs, told))
+    rounding = 1e-9 * sum(map(abs, told[: motion.ENERGIES]))
     if h * h * fastest[0] > STIFF and abs(balance) > OFF * (kinetic + springs) + rounding:
         return "springs make energy: they are too stiff for a step of this length; take a smaller h"
     return ""

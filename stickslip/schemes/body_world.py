@@ -6,7 +6,7 @@ from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
 from stickslip.problem.mass import MassMatrix
 from stickslip.schemes.body_stiffness import rates
-from stickslip.state import Array
+from stickslip.state import Array, IntArray
 
 TOUCH = 1e-3
 """Contacts closer than this share of the smallest shape are always looked at."""
@@ -34,6 +34,8 @@ class Bodies:
         """[m/s²], shape (3,)."""
         self.M = MassMatrix(frozen(np.array(world.M, float)))
         """Of the dynamic bodies; its factors are made once."""
+        self.joint_length = _joint_lengths(world, self.mass, self.J_inverse, self.row)
+        """At which turning a joint is as hard as shifting it, about [m], shape (nj,)."""
         own = np.array([shape.reach for shape in world.shapes.shape], float)
         reach = np.linalg.norm(world.shapes.position, axis=1) + own
         radius = np.zeros(self.count)
@@ -48,6 +50,13 @@ class Bodies:
         weights = self.mass[self.dynamic] * float(np.linalg.norm(self.gravity))
         self.least_weight = float(weights.min(initial=np.inf)) if weights.size else 0.0
         """Of a dynamic body [N]."""
+        m = world.materials
+        self.most_rows = 3 + 2 * bool((m.mu_roll > 0.0).any()) + bool((m.mu_spin > 0.0).any())
+        """Most components that a contact can have."""
+        self.forced, self.driven, self.jointed = map(
+            bool, map(len, (world.forces, world.motions, world.joints))
+        )
+        """Whether there are forces beside gravity, kinematic bodies, joints."""
         self.no_forces: Array = np.zeros((3, 0, 6))
         """F of a world without forces beside gravity."""
         self.rates = rates(world, self.J_inverse)
@@ -61,3 +70,12 @@ class Bodies:
             found = cls(world)
             world.__dict__["_bodies"] = found
         return found
+
+
+def _joint_lengths(world: World, mass: Array, J_inverse: Array, row: IntArray) -> Array:
+    """Radii of gyration of the dynamic sides together: 1/m over 1/J, both summed [m], shape (nj,)."""
+    body = np.asarray(world.joints.body, np.int64).reshape(-1, 2)
+    moves = (body >= 0) & (row[body] >= 0)
+    shift = np.where(moves, 1.0 / np.where(row >= 0, mass, 1.0)[body], 0.0).sum(axis=1)
+    turn = np.where(moves, np.trace(J_inverse, axis1=1, axis2=2)[body] / 3.0, 0.0).sum(axis=1)
+    return frozen(np.sqrt(shift / turn))

@@ -12,15 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels import body_problems, schedule, small_boxes, small_contacts
+from stickslip.kernels import body_problems, cones, schedule, small_boxes, small_contacts
 from stickslip.kernels.jit import timed
-from stickslip.kernels.residuals import NATURAL, SCALED
+from stickslip.kernels.residuals import MEASURES, NATURAL, SCALED
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.operator import DenseDelassus
-from stickslip.problem.residuals import CLOSING, examine, from_measures
+from stickslip.problem.residuals import CLOSING, from_measures
+from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import AnyProblem, Solution, Stage, Status
 from stickslip.schemes.step import Solver
 
@@ -30,8 +31,11 @@ NO_HISTORY: Array = frozen(np.zeros((0, 3)))
 NOTHING: Array = frozen(np.zeros(0))
 COULOMB_3D = (2,)
 """Sizes of the groups of Coulomb's cone in space."""
-MOST_WORK = 1_000_000
-"""Components that sweeps may visit before the solver is asked; 10 ms and more."""
+MOST_WORK, JOINTED_WORK = 1_000_000, 4_000
+"""Components that sweeps may visit before the solver is asked, 10 ms and more; and where joints couple bodies
+into chains, along which sweeps carry impulses one link at a time."""
+JOINTED = 20
+"""Blocks for each joint below which joints are what a problem is about."""
 
 
 class Quick:
@@ -78,17 +82,19 @@ class Quick:
         self, problem: GlobalProblem, guess: ArrayLike | None
     ) -> tuple[Solution | None, ArrayLike | None]:
         """The answer by sweeps if they come to one, and from where to go on otherwise."""
-        H, M, K, size = problem.H, problem.M, problem.K, problem.size
-        start = frozen(np.zeros(size)) if guess is None else frozen(np.asarray(guess, float).view())
-        sweep = body_problems.sweep_coulomb3 if K.family == COULOMB_3D else body_problems.sweep_blocks
-        (r, v, control, history), seconds, compiling = timed(
-            sweep, *K.arrays, H.bodies, H.rows, M.inverse_root,  # type: ignore[union-attr]
-            problem.f.reshape(-1, 6), problem.u_bias, self.tolerance, sweeps_worth(size), True, start,
+        H, M, K, size = problem.H, problem.M, problem.K, problem.K.size
+        start = np.zeros(size) if guess is None else np.asarray(guess, float).view()
+        start.flags.writeable = False
+        solve = body_problems.solve_coulomb3 if K.family == COULOMB_3D else body_problems.solve_blocks
+        (r, v, u, told, control, history), seconds, compiling = timed(
+            solve, *K.arrays, H.bodies, H.rows, M.matrix, M.inverse_root,  # type: ignore[union-attr]
+            problem.f.reshape(-1, 6), problem.u_bias, self.tolerance, sweeps_worth(K), start,
         )  # fmt: skip
         r.flags.writeable = v.flags.writeable = False
         if control[schedule.STATE] != schedule.SOLVED:
             return None, (r if control[schedule.BEST] < np.inf else guess)
-        residuals, u = examine(problem, r, v.reshape(-1), None)
+        residuals = from_measures(told[:MEASURES])
+        residuals.__dict__["equilibrium"] = float(told[MEASURES])
         if not residuals.solved(self.tolerance) or residuals.closing > max(CLOSING, self.tolerance):
             return None, guess
         sweeps = int(control[schedule.SWEEPS])
@@ -119,9 +125,12 @@ def _is_of_bodies(problem: GlobalProblem) -> bool:
     return plain and isinstance(H, ContactBlocks) and H.rows.shape[2] == 6 and problem.M.is_body_blocks
 
 
-def sweeps_worth(size: int) -> float:
-    """Sweeps over contacts of bodies with so many components before the solver is asked."""
-    return float(max(500, min(5000, MOST_WORK // max(size, 1))))
+def sweeps_worth(K: ProductSet) -> float:
+    """Sweeps over so many blocks of bodies before the solver is asked."""
+    size = max(K.size, 1)
+    if K.family != COULOMB_3D and JOINTED * np.count_nonzero(K.kind == cones.FREE) > len(K):
+        return float(max(3, JOINTED_WORK // size))
+    return float(max(500, min(5000, MOST_WORK // size)))
 
 
 def _start(guess: ArrayLike | None, n: int) -> Array:

@@ -1,5 +1,6 @@
 """`simulate` for worlds: step after step until the end, recorded."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +26,7 @@ from stickslip.simulation.world_checkpoint import EnergySums, WorldCheckpoint
 from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_recorder import WorldRecorder
 from stickslip.simulation.world_trajectory import WorldTrajectory
-from stickslip.state import ModelError, State
+from stickslip.state import Array, ModelError, State
 
 UNIT = 1e-6
 """Quaternions of a state that a run starts from are of unit length to this."""
@@ -118,8 +119,8 @@ class _Run:
         for k, one in enumerate(steps, 1):
             final = k == len(steps)
             # Time is the clock's, not a sum of steps.
-            end = State(t if final else one.state.t, one.state.q, one.state.v)
-            if not (np.isfinite(end.q).all() and np.isfinite(end.v).all()):
+            end = State(t if final else one.state.t, one.state.q, one.state.v, one.state.z)
+            if not (_all_finite(end.q) and _all_finite(end.v)):
                 raise ModelError(_not_finite(self.world, end))
             self.recorder.add(one, end, index, closes and final)
             self.state, self.memory = end, one.memory
@@ -221,6 +222,11 @@ def _checked(world: World, state: State) -> State:
         raise ModelError(f"body {world.names[k]!r}: it is fixed, and moves in start")
     q.flags.writeable = v.flags.writeable = False
     return found
+
+
+def _all_finite(x: Array) -> bool:
+    """Whether all numbers are; the sum of their squares tells in one call, unless it is too large."""
+    return math.isfinite(x.dot(x)) or bool(np.isfinite(x).all())
 
 
 def _not_finite(world: World, state: State) -> str:

@@ -82,9 +82,10 @@ class WorldRecorder:
         self.steps += 1
         since, told = self._since, step.energy
         since.ok = since.ok and step.ok
-        since.natural = max(since.natural, step.natural)
-        since.natural_scaled = max(since.natural_scaled, step.natural_scaled)
-        since.iterations += step.iterations
+        for one in step.solves:
+            since.natural = max(since.natural, one.residuals.natural)
+            since.natural_scaled = max(since.natural_scaled, one.residuals.natural_scaled)
+            since.iterations += one.iterations
         since.penetration = max(since.penetration, step.penetration)
         since.opening = max(since.opening, step.opening)
         since.correction = max(since.correction, step.correction)

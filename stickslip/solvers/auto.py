@@ -1,6 +1,10 @@
 """`auto`: the method that fits, and the next one when it does not.
 
-The order, each stage starting from the best iterate of those before:
+Where joints (`free` blocks) couple bodies into chains, sweeps carry impulses one link at a time. There
+Newton comes first, with next to no proximal weight, which is one linear solve if nothing else bears; then,
+with intervals as pairs of bounds, the interior point to few digits and Newton from there.
+
+Otherwise, and where that did not do, the order, each stage starting from the best iterate of those before:
 
 1. Gauss-Seidel sweeps (`nsgs`), as long as their rate promises an end sooner than Newton would come to
    one; with Anderson's acceleration (`anderson`) where many are ahead, for Coulomb contacts in the same
@@ -34,6 +38,7 @@ from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert import Answer
 from stickslip.problem.exhaustion import count_bases
 from stickslip.problem.operator import BodyDelassus
+from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.certify import Attempt, certified, judged, proved, without_closing
@@ -44,6 +49,7 @@ from stickslip.solvers.interior_point import SHIFTABLE, InteriorPoint
 from stickslip.solvers.lemke import Lemke
 from stickslip.solvers.prox import COMPILED, ProximalNewton
 from stickslip.solvers.registry import Progress
+from stickslip.solvers.two_sided import one_sided
 
 DIMENSION: dict[tuple[int, ...] | None, int] = {(1,): 2, (2,): 3}
 """Components of a contact where all are Coulomb's, by the sizes of the groups."""
@@ -60,6 +66,16 @@ QUICK = {"patience": 5.0}
 """Proximal Newton hands on after so many outer steps that did not halve the residual."""
 PATIENT = {"shrink": 0.5, "grow": 2.0, "most_inner": 10.0, "eta": 0.5, "patience": 200.0}
 """Its settings where nothing else has come to an end."""
+JOINTED = 20
+"""Blocks for each joint below which joints are what a problem is about, and Newton comes before sweeps."""
+NO_WEIGHT = 1e-12
+"""Proximal weight that only keeps redundant rows from being singular."""
+FINISHING = (1e-9, 4), (1e-3, 25)
+"""Proximal weights and Newton steps after an interior point: mostly one step will do."""
+FEW_DIGITS = 1e-6
+"""Error at which the interior point is near enough for Newton to end it in few steps."""
+POINTED = SHIFTABLE.union(("interval",))
+"""Blocks that the interior point takes once intervals are pairs of bounds."""
 PIVOTED, FEW_BASES = 500, 1 << 14
 """Most unknowns of problems that are given to pivots, and most bases that are examined, at the end."""
 
@@ -104,14 +120,23 @@ class Auto(Options):
         progress: Progress | None = None, stages: "Stages | None" = None,
     ) -> Attempt:  # fmt: skip
         """Stage after stage on a contact problem, all if not said otherwise; what was found, uncertified."""
+        trail = Trail(problem, tolerance, self.max_iterations, progress)
+        none = stages is LAST or problem.K.family in DIMENSION
+        joints = 0 if none else int(np.count_nonzero(problem.K.kind == cones.FREE))
+        if JOINTED * joints > len(problem.K):
+            _joints(trail, guess)
+            if not trail.goes_on:
+                return trail.attempt()
+            guess, joints = frozen(trail.best) if trail.error < np.inf else guess, 0
         if _is_coulomb(problem):
             first = _sweep_in_one_call(problem, guess, tolerance)
         else:
             first = _sweep(problem, guess, tolerance, progress)
-        if first.status.ok:
+        if first.status.ok and not trail.tried:
             return first
-        trail = Trail(problem, tolerance, self.max_iterations, progress)
         trail.note(first, first.tried[0])
+        if joints and trail.goes_on:
+            _joints(trail, frozen(trail.best))
         for stage in (*FIRST, *LAST) if stages is None else stages:
             if trail.goes_on:
                 stage(trail)
@@ -235,6 +260,35 @@ def sweeps_allowed(n: int, contacts: int, entries: int, local: float) -> tuple[f
         return 150.0 + 10.0 * NEWTON_CALL // sweep, sweep
     newton = n * n * n / 6.0 + 8.0 * entries
     return max(30.0, min(8.0 * newton // max(sweep, 1.0), 300.0)), sweep
+
+
+def _joints(trail: Trail, guess: Array | None) -> None:
+    """Newton from the guess, and from near the end of an interior point, for bodies coupled by joints."""
+    problem = trail.problem
+    r = np.zeros(problem.size)
+    if guess is not None:
+        cones.project(*problem.K.arrays, guess, r)
+    _proximal(trail, r, NO_WEIGHT, 12, QUICK)
+    if not trail.goes_on or not POINTED.issuperset(problem.K.census):
+        return
+    pairs = one_sided(problem)
+    rounds = [(max(FEW_DIGITS, trail.tolerance), 25), (0.1 * trail.tolerance, 60)]
+    if not problem.K.group_size.size:  # convex: the interior point comes to its end, which is the surer way
+        del rounds[0]
+    for tolerance, steps in rounds:
+        if not trail.goes_on:
+            return
+        found = InteriorPoint(polish=0, max_iterations=steps).attempt(pairs.problem, None, tolerance)
+        r = pairs.impulses(found.r)
+        residuals = examine(problem, r, None, None)[0]
+        line = np.array([[float(found.iterations), residuals.natural, residuals.natural_scaled]])
+        trail.note(
+            found._replace(r=r, history=line),
+            Stage("ipm", found.iterations, found.operations, residuals.error),
+        )
+        for alpha, budget in FINISHING:
+            if trail.goes_on:
+                _proximal(trail, r, alpha, budget, QUICK)
 
 
 def _accelerated(trail: Trail) -> None:

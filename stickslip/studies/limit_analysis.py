@@ -1,7 +1,7 @@
 """Limit analysis of rigid blocks in a plane: the largest tilt for which forces in equilibrium exist.
 
 The static theorem as a linear program (Livesley 1978, Limit analysis of structures formed from rigid blocks):
-a structure of rigid blocks can stand if there are forces at the corners of its joints, within Coulomb's cones,
+a structure of rigid blocks can stand if there are forces at the corners of its joints, in Coulomb's cones,
 that carry the weight of every block. In a plane a cone has two edges, so that nothing is linearised; and
 forces at the two ends of a joint have every resultant that forces spread over it can have. With Coulomb's law
 a structure that can stand may still fall (the law is not associated, and friction may jam or not): the angle
@@ -67,7 +67,9 @@ def greatest_tilt(blocks: Blocks, mu: float) -> float:
     if found.status == 3:  # whatever the share
         return 0.5 * np.pi
     if found.status != 0:
-        raise RuntimeError(f"the linear program of {blocks.weight.size} blocks was not solved: {found.message}")
+        raise RuntimeError(
+            f"the linear program of {blocks.weight.size} blocks was not solved: {found.message}"
+        )
     return float(np.arctan(-found.fun))
 
 
@@ -83,7 +85,9 @@ def _wrenches(blocks: Blocks, mu: float) -> Array:
     for k, joint in enumerate(blocks.joints):
         n = np.array(joint.normal)
         t = np.array([-n[1], n[0]])
-        for c, (end, edge) in enumerate((end, n + side * mu * t) for end in joint.ends for side in (-1.0, 1.0)):
+        for c, (end, edge) in enumerate(
+            (end, n + side * mu * t) for end in joint.ends for side in (-1.0, 1.0)
+        ):
             for block, sign in ((joint.first, 1.0), (joint.second, -1.0)):
                 if block >= 0:
                     x, z = np.array(end) - blocks.centre[block]

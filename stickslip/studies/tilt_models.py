@@ -134,7 +134,7 @@ def arch_blocks(bodies: int, thickness: float) -> Blocks:
 
 
 def thinnest_arch(bodies: int, mu: float, width: float = 1e-7) -> float:
-    """Least t / R at which an arch of so many voussoirs can stand on level ground, by bisection to `width`."""
+    """Least t / R at which an arch of so many voussoirs can stand on level ground, bisected to `width`."""
     if not stands(arch_blocks(bodies, 0.999), mu):
         return float("nan")
     low, high = 1e-3, 0.999

@@ -16,6 +16,8 @@ from stickslip.view.convergence import COLOURS, ZERO, save
 
 WIDTH, HEIGHT = 3.4, 2.5
 """Size of one panel on paper [in]."""
+FINE = 0.7
+"""Width of the lines of bodies [pt]."""
 
 
 def draw(figure: Figure, path: str | Path) -> None:
@@ -55,8 +57,10 @@ def _line(axes: Any, panel: Panel, x: Any, y: Any, style: str, colour: str) -> A
         y = np.where(np.isfinite(y), np.maximum(y, ZERO), np.nan)
     if style == "o":
         return axes.plot(x, y, "o", color=colour, markersize=2.0)[0]
-    few = len(x) <= 60 and not panel.steps and style in ("-", "--", "-.", ":")
-    mark = {"marker": "."} if few else {}
+    few = len(x) <= 60 and not panel.steps and not panel.equal and style in ("-", "--", "-.", ":")
+    mark: dict[str, Any] = {"marker": "."} if few else {}
+    if panel.equal:
+        mark["linewidth"] = FINE
     drawn = "steps-post" if panel.steps else "default"
     return axes.plot(x, y, style, color=colour, drawstyle=drawn, **mark)[0]
 
@@ -71,6 +75,8 @@ def _dress(axes: Any, panel: Panel) -> None:
             axis.set_minor_formatter(NullFormatter())  # within a decade their labels would overlap
     if not panel.log_x:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=4))
+    if panel.equal:
+        axes.set_aspect("equal", adjustable="datalim")
     if panel.y_range is not None:
         axes.set_ylim(*panel.y_range)
     axes.set_title(panel.title, fontsize=8.0)

@@ -76,7 +76,7 @@ def test_the_cache_notices_a_change_in_any_kernel_file_of_the_room():
             assert kernel._cache._cache_file._source_stamp == expected
 
 
-@pytest.mark.parametrize("folder", ["kernels", "linalg/kernels"])
+@pytest.mark.parametrize("folder", ["kernels", "kernels/bodies", "linalg/kernels"])
 def test_kernels_call_only_kernels_of_their_own_room(folder):
     """Otherwise the stamp of a room would not see what is inlined into its kernels."""
     home = "stickslip." + folder.replace("/", ".")

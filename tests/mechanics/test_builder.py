@@ -276,3 +276,21 @@ def test_a_world_does_not_change_when_its_builder_goes_on():
     assert b.build().names == ("floor", "box", "late")
     with pytest.raises(ValueError, match="read-only"):
         world.mass[1] = 2.0
+
+
+def test_a_centre_of_mass_that_is_given() -> None:
+    """The frame of the body stands in it; it needs an inertia, and a body that is dynamic."""
+    builder = WorldBuilder()
+    builder.body(
+        "top", Sphere(1.0), position=(0.0, 0.0, 1.0), spin=(0.0, 2.0, 0.0), mass=1.0, inertia=(1.0, 1.0, 1.0),
+        centre=(0.0, 0.0, -0.25),
+    )  # fmt: skip
+    world = builder.build()
+    np.testing.assert_allclose(world.start.q[:3], (0.0, 0.0, 0.75))
+    np.testing.assert_allclose(world.start.v[:3], (-0.5, 0.0, 0.0))
+    np.testing.assert_allclose(world.shapes.position[0], (0.0, 0.0, 0.25))
+    np.testing.assert_allclose(world.pose(world.start, "top")[0], (0.0, 0.0, 1.0))
+    with pytest.raises(ModelError, match="body 'a': centre is given without an inertia"):
+        builder.body("a", Sphere(1.0), centre=(0.0, 0.0, 0.1))
+    with pytest.raises(ModelError, match="body 'b': it is fixed; its centre of mass cannot be given"):
+        builder.body("b", Sphere(1.0), fixed=True, centre=(0.0, 0.0, 0.1))

@@ -110,8 +110,8 @@ def test_the_jam_of_the_rod_does_not_vanish_with_the_step() -> None:
 def test_names_and_parameters() -> None:
     assert runs.names() == sorted(runs.RUNS)
     assert set(MECHANICS) <= set(runs.names())
-    with pytest.raises(KeyError, match="no scene 'arch' that runs; known: ball-chain"):
-        runs.make("arch")
+    with pytest.raises(KeyError, match="no scene 'dome' that runs; known: arch, ball-chain"):
+        runs.make("dome")
     with pytest.raises(TypeError, match="scene bouncing-ball has no parameter 'tall'; it has: e, height"):
         runs.make("bouncing-ball", tall=1.0)
 

@@ -6,8 +6,10 @@ mu, mu_roll, mu_spin, e; bodies as in `motion.py`, R (n, 3, 3) their rotations.
 
 import numpy as np
 
+from stickslip.kernels.bodies.correction import needs
 from stickslip.kernels.bodies.motion import row_velocity
 from stickslip.kernels.bodies.rotation import matrix
+from stickslip.kernels.bodies.tracking import local_points, track_contacts
 from stickslip.kernels.jit import jit
 
 FRICTION = 3
@@ -49,76 +51,98 @@ def closing(body, normal, i, v_start, v_free):
 
 
 @jit
-def assemble(id_, body, point, frame, gap, law, row, q, v_start, v_free, reach, newton, last_r):
-    """The active contacts as blocks: those whose gap at the end of the step, forecast, is not positive.
+def assemble(
+    ids, shape, body, point, frame, gap, law, slots, old_ids, old_local, old_frame, old_r,
+    row, q, v_start, v_free, reach, newton, count, kept_whole, kept, whole, real,
+):  # fmt: skip
+    """Contacts matched with those of the last step, and the active ones of them as blocks: those whose gap at
+    the end of the step, forecast, is not positive. Contacts as detection has them, old ones as a memory has.
 
     reach: θ h, from where the gaps were measured to the end; newton: whether restitution is Newton's.
-    last_r (nc, 6): impulses of the last step. Returns (active, bodies, sides, rows,
-    kind, offset, lower, upper, group_offset, group_size, coefficient, u_bias, guess, approach), where
-    approach (na,) is the normal velocity before the step.
+    count (3,) <- numbers c, p, g of contacts, components and groups; the arrays one after the other in
+    kept_whole: id (c,), shape, body (c, 2);   kept: point (c, 3), frame (c, 3, 3), gap (c,), law (c, 4) and
+    the points in the frames of the two bodies (c, 2, 3);   whole: bodies (c, 2), kind (c,), offset (c + 1,),
+    group_offset (c + 1,), group_size (g,);   real: lower, upper (c,), coefficient (g,), u_bias, guess (p,),
+    the normal velocity before the step (c,), rows (p, 2, 6).
     """
-    nc, n = id_.shape[0], row.shape[0]
-    R = np.empty((n, 3, 3))
+    nc, n = ids.shape[0], row.shape[0]
+    local, last_r, name = np.empty((nc, 2, 3)), np.zeros((nc, 6)), np.empty(nc, np.int64)
+    order, active, R, one = (
+        np.empty(nc, np.int64),
+        np.empty(nc, np.int64),
+        np.empty((n, 3, 3)),
+        np.empty((2, 6)),
+    )
+    local_points(q.reshape(-1), body, point, local)
+    track_contacts(ids, local, frame, slots, old_ids, old_local, old_frame, old_r, order, name, last_r)
     for i in range(n):
         matrix(q[i, 3], q[i, 4], q[i, 5], q[i, 6], R[i])
-    one = np.empty((1, 2, 6))
-    active = np.empty(nc, np.int64)
-    count, size, groups = 0, 0, 0
-    for i in range(nc):
+    c = p = g = 0
+    for place in range(nc):
+        i = order[place]
         if row[body[i, 0]] < 0 and row[body[i, 1]] < 0:
             continue
-        fill_row(body, point, frame[i, 0], True, q, R, i, one[0])
-        if gap[i] + reach * closing(body, one[0], i, v_start, v_free) <= 0.0:
-            active[count] = i
-            count += 1
-            size += 3 + (2 if law[i, 1] > 0.0 else 0) + (1 if law[i, 2] > 0.0 else 0)
-            groups += 1 + (1 if law[i, 1] > 0.0 else 0) + (1 if law[i, 2] > 0.0 else 0)
-    active = active[:count].copy()
-    bodies, sides = np.empty((count, 2), np.int64), np.empty((count, 2), np.int64)
-    rows, offset = np.empty((size, 2, 6)), np.zeros(count + 1, np.int64)
-    kind, lower, upper = np.full(count, FRICTION), np.zeros(count), np.full(count, np.inf)
-    group_offset, group_size = np.zeros(count + 1, np.int64), np.empty(groups, np.int64)
-    coefficient, u_bias, guess, approach = np.empty(groups), np.empty(size), np.zeros(size), np.empty(count)
-    at, g = 0, 0
-    for c in range(count):
-        i = active[c]
-        start = at
-        for side in range(2):
-            sides[c, side] = body[i, side]
-            bodies[c, side] = row[body[i, side]]
+        fill_row(body, point, frame[i, 0], True, q, R, i, one)
+        if gap[i] + reach * closing(body, one, i, v_start, v_free) <= 0.0:
+            active[c] = place
+            c += 1
+            p += 3 + (2 if law[i, 1] > 0.0 else 0) + (1 if law[i, 2] > 0.0 else 0)
+            g += 1 + (1 if law[i, 1] > 0.0 else 0) + (1 if law[i, 2] > 0.0 else 0)
+    count[0], count[1], count[2] = c, p, g
+    for a in range(c):
+        place = active[a]
+        i = order[place]
+        kept_whole[a] = name[place]
+        kept[12 * c + a] = gap[i]
+        for k in range(2):
+            kept_whole[c + 2 * a + k], kept_whole[3 * c + 2 * a + k] = shape[i, k], body[i, k]
+            whole[2 * a + k] = row[body[i, k]]
+            for d in range(3):
+                kept[17 * c + 6 * a + 3 * k + d] = local[i, k, d]
+        for k in range(3):
+            kept[3 * a + k] = point[i, k]
+            for d in range(3):
+                kept[3 * c + 9 * a + 3 * k + d] = frame[i, k, d]
+        for k in range(4):
+            kept[13 * c + 4 * a + k] = law[i, k]
+    sides = kept_whole[3 * c : 5 * c].reshape(c, 2)
+    kind, offset = whole[2 * c : 3 * c], whole[3 * c : 4 * c + 1]
+    group_offset, group_size = whole[4 * c + 1 : 5 * c + 2], whole[5 * c + 2 : 5 * c + 2 + g]
+    lower, upper, coefficient = real[:c], real[c : 2 * c], real[2 * c : 2 * c + g]
+    at = 2 * c + g
+    u_bias, guess = real[at : at + p], real[at + p : at + 2 * p]
+    approach = real[at + 2 * p : at + 2 * p + c]
+    rows = real[at + 2 * p + c : at + 14 * p + c].reshape(p, 2, 6)
+    at = g = offset[0] = group_offset[0] = 0
+    for a in range(c):
+        i, start, r = order[active[a]], at, last_r[active[a]]
+        rolls, spins = law[i, 1] > 0.0, law[i, 2] > 0.0
+        kind[a], lower[a], upper[a] = FRICTION, 0.0, np.inf
         for k in range(3):
             fill_row(body, point, frame[i, k], True, q, R, i, rows[at + k])
+            guess[at + k] = r[k]
         at += 3
         group_size[g], coefficient[g] = 2, law[i, 0]
         g += 1
-        rolls, spins = law[i, 1] > 0.0, law[i, 2] > 0.0
         if rolls:
             for k in range(2):
                 fill_row(body, point, frame[i, 1 + k], False, q, R, i, rows[at + k])
+                guess[at + k] = r[3 + k]
             at += 2
             group_size[g], coefficient[g] = 2, law[i, 1]
             g += 1
         if spins:
             fill_row(body, point, frame[i, 0], False, q, R, i, rows[at])
+            guess[at] = r[5]
             at += 1
             group_size[g], coefficient[g] = 1, law[i, 2]
             g += 1
-        offset[c + 1], group_offset[c + 1] = at, g
+        offset[a + 1], group_offset[a + 1] = at, g
         for j in range(start, at):
-            u_bias[j] = prescribed(sides, row, rows, c, j, v_free)
-        approach[c] = row_velocity(sides, rows, c, start, v_start)
+            u_bias[j] = prescribed(sides, row, rows, a, j, v_free)
+        approach[a] = row_velocity(sides, rows, a, start, v_start)
         if newton:
-            u_bias[start] += law[i, 3] * min(approach[c], 0.0)
-        for k in range(3):
-            guess[start + k] = last_r[i, k]
-        if rolls:
-            guess[start + 3], guess[start + 4] = last_r[i, 3], last_r[i, 4]
-        if spins:
-            guess[at - 1] = last_r[i, 5]
-    return (
-        active, bodies, sides, rows, kind, offset, lower, upper, group_offset, group_size, coefficient,
-        u_bias, guess, approach,
-    )  # fmt: skip
+            u_bias[start] += law[i, 3] * min(approach[a], 0.0)
 
 
 @jit
@@ -145,12 +169,20 @@ def add_prescribed(sides, size, rows, row, v, bias):
 
 @jit
 def by_contact(offset, law, x, out):
-    """out <- x of contacts as N, T1, T2, rolling about t1, t2, torsion about n.   out (nc, 6), zero."""
+    """out <- x of contacts as N, T1, T2, rolling about t1, t2, torsion about n.   out (nc, 6)."""
     for i in range(law.shape[0]):
         at = offset[i]
         for k in range(3):
-            out[i, k] = x[at + k]
+            out[i, k], out[i, 3 + k] = x[at + k], 0.0
         if law[i, 1] > 0.0:
             out[i, 3], out[i, 4] = x[at + 3], x[at + 4]
         if law[i, 2] > 0.0:
             out[i, 5] = x[offset[i + 1] - 1]
+
+
+@jit
+def tell(offset, law, gap, reach, r, u, need, by_r, by_u, told):
+    """by_r, by_u (nc, 6) <- r and u by contact; need (nc,) and the last two of told <- those of `needs`."""
+    by_contact(offset, law, r, by_r)
+    by_contact(offset, law, u, by_u)
+    told[told.shape[0] - 2], told[told.shape[0] - 1] = needs(gap, reach, offset, u, need)

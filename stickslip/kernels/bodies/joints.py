@@ -31,8 +31,8 @@ def joint_rows(table, q, v, v_free, h, theta, out):
 
     Rows stand at q and bind velocities of the end of the step, θ h later. What they turn by until then is
     a bias, (H(q ⊕ θ h v) - H(q))' v: without it a joint on a curved path loses energy to first order in h,
-    with it to second. A stop is active if its forecast gap + θ h u <= 0 with the least u that either side has,
-    free or held from the forces of the step (v); where it was approached, its bias has e u(v) too.
+    with it to second. A stop is active if its forecast gap + θ h u <= 0, with the least u of either side
+    be it free or held from the forces of the step (v); where it was approached, its bias has e u(v) too.
     """
     kinds, body, point, frame, length, lower, upper, friction, e = table
     bodies, rows, size, kind, low, high, bias, bounce, error, joint, part = out

@@ -16,8 +16,8 @@ speeds of points of bodies [m/s]."""
 TOLD = 3
 KINETIC_BEFORE, KINETIC, WEIGHT_BEFORE, WEIGHT, LOST, DRIVEN, DAMPED, WORKED = range(8)
 """What `arrive` tells [J]: kinetic energy and potential of gravity at both ends; in the step, what blocks
-took, what bodies that are not dynamic gave through them and through springs and dampers, what dampers took,
-what other forces gave."""
+took, what bodies that are not dynamic gave through them and springs and dampers, what dampers took, what
+other forces gave."""
 ENERGIES = 8
 NOTHING = 1e-100
 """Velocities below this are zero [m/s, rad/s]: rounding that shrinks from step to step would end below the
@@ -33,7 +33,11 @@ def move_along(q, v, h, out):
 
 @jit
 def move_freely(row, mass, J, J_inverse, gravity, radius, q, v, F, h, v_start, v_free, f, told):
-    """v_start, v_free, f <- velocities after free rotation alone, after forces as well, and the momenta.
+    """v_start, v_free, f <- velocities after free rotation, after forces as well, and the momenta.
+
+    Half of a moment acts before the body turns freely and half after it (Strang's splitting): at one end
+    alone it would be wrong by the angle h |Ω| / 2 on all bodies but balls. v_start is taken so that all of
+    it comes between v_start and v_free; without moments it is v after free rotation.
 
     v_free comes with the velocities at the end of bodies that are not dynamic. radius (n,) of balls about
     the centres of mass that hold the bodies; F (3, n, 6) or (3, 0, 6) for none; f (nd, 6); told (TOLD,).
@@ -46,20 +50,21 @@ def move_freely(row, mass, J, J_inverse, gravity, radius, q, v, F, h, v_start, v
         b = row[i]
         if b >= 0:
             m = mass[i]
-            O0, O1, O2 = spin_freely(J[i], J_inverse[i], v[i, 3], v[i, 4], v[i, 5], h)
-            v_start[i, 3], v_start[i, 4], v_start[i, 5] = O0, O1, O2
             for k in range(3):
                 v_free[i, k] = v[i, k] + h * gravity[k]
+            T0 = T1 = T2 = 0.0  # half of what moments do to Ω
             if F.shape[1] > 0:
                 for k in range(3):
                     v_free[i, k] += h * (F[0, i, k] + F[1, i, k] + F[2, i, k]) / m
                 T0, T1, T2 = times(
                     J_inverse[i],
-                    F[0, i, 3] + F[1, i, 3] + F[2, i, 3],
-                    F[0, i, 4] + F[1, i, 4] + F[2, i, 4],
-                    F[0, i, 5] + F[1, i, 5] + F[2, i, 5],
+                    0.5 * h * (F[0, i, 3] + F[1, i, 3] + F[2, i, 3]),
+                    0.5 * h * (F[0, i, 4] + F[1, i, 4] + F[2, i, 4]),
+                    0.5 * h * (F[0, i, 5] + F[1, i, 5] + F[2, i, 5]),
                 )
-                O0, O1, O2 = O0 + h * T0, O1 + h * T1, O2 + h * T2
+            O0, O1, O2 = spin_freely(J[i], J_inverse[i], v[i, 3] + T0, v[i, 4] + T1, v[i, 5] + T2, h)
+            v_start[i, 3], v_start[i, 4], v_start[i, 5] = O0 - T0, O1 - T1, O2 - T2
+            O0, O1, O2 = O0 + T0, O1 + T1, O2 + T2
             v_free[i, 3], v_free[i, 4], v_free[i, 5] = O0, O1, O2
             for k in range(3):
                 f[b, k] = m * v_free[i, k]
@@ -150,7 +155,8 @@ def arrive(
     """v_end, q_end, u, energy <- the end of the step; v_end has the free velocities on entry.
 
     u (p,) velocities of the rows at the end; energy (ENERGIES,). Changes of kinetic energy are exactly
-    impulses times the mean of the velocities after free rotation and at the end.
+    impulses times the mean of the velocities after free rotation and at the end; those by forces, half of
+    which act before it, times the mean of both ends.
     """
     push(row, mass, J_inverse, sides, offset, rows, r, v_end)
     mean = np.empty(6)
@@ -169,12 +175,12 @@ def arrive(
                 energy[WEIGHT] -= mass[i] * gravity[k] * q_end[i, k]
             if F.shape[1] > 0:
                 for k in range(6):
-                    way = 0.5 * h * (v_start[i, k] + v_end[i, k])
+                    way = 0.5 * h * (v[i, k] + v_end[i, k])
                     energy[DAMPED] -= F[1, i, k] * way
                     energy[WORKED] += F[2, i, k] * way
-        elif F.shape[1] > 0:  # it moves one end of springs and dampers: what that takes, it gives
+        elif F.shape[1] > 0:  # what drives a kinematic body works against springs and dampers at it
             for k in range(6):
-                way = 0.5 * h * (v_start[i, k] + v_end[i, k])
+                way = 0.5 * h * (v[i, k] + v_end[i, k])
                 energy[DAMPED] -= F[1, i, k] * way
                 energy[DRIVEN] -= (F[0, i, k] + F[1, i, k]) * way
     for i in range(sides.shape[0]):

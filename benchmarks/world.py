@@ -1,0 +1,275 @@
+"""Steps of worlds, and MuJoCo's steps of the same worlds in the same run.
+
+    python benchmarks/world.py [--quick] [--scenes stack,pile,packing,detection]
+
+Every row is one thread. `cpu` is processor time per step, `wall` what a clock on the wall saw: on a busy
+machine only the first means anything, and it too grows with what the neighbours do to the caches. The last
+two columns are what the judge says for Coulomb's exact law: of ours the worst of all steps measured.
+
+MuJoCo has the same bodies, masses, friction (elliptic cones), time step and start, its own default softness
+(solref, solimp) and tolerance; Newton's method for the stack, CG for spheres. Its law is soft, and easier, so
+that its row is no answer to the exact one: its contact forces times h are put before the judge as impulses of
+a problem with its contacts, its free velocities and our rows.
+"""
+
+import argparse
+import os
+import resource
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+
+import stickslip as ss
+from stickslip.detection.contacts import ContactSet
+from stickslip.detection.detector import Detector
+from stickslip.mechanics.builder import WorldBuilder
+from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
+from stickslip.mechanics.world import BodyKind, World
+from stickslip.problem.residuals import Residuals, judge
+from stickslip.scenes.packing import deposit
+from stickslip.schemes.body_blocks import contact_blocks
+from stickslip.schemes.body_world import Bodies
+from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.state import State
+
+MU = 0.5
+RADIUS = 0.05
+"""Mean of the spheres' [m]; 0.5 kg each."""
+ALL = 10**9
+"""Steps between two records: none but the last."""
+
+
+class Timing(NamedTuple):
+    """Of a step, the mean of the shortest of several runs [s]."""
+
+    cpu: float
+    wall: float
+
+
+class Row(NamedTuple):
+    """A line of the table."""
+
+    scene: str
+    engine: str
+    contacts: int
+    timing: Timing
+    iterations: float
+    natural: float
+    natural_scaled: float
+    note: str = ""
+
+    def show(self) -> None:
+        """Print it."""
+        t = self.timing
+        print(
+            f"{self.scene:22} {self.engine:16} {self.contacts:8} {1e3 * t.cpu:9.3f} {1e3 * t.wall:9.3f}"
+            f" {1.0 / t.cpu:9.1f} {self.iterations:7.1f} {self.natural:9.1e} {self.natural_scaled:9.1e}"
+            f"  {self.note}",
+            flush=True,
+        )
+
+
+def stack(boxes: int = 10) -> World:
+    """Cubes of 1 m, 1000 kg each, on a floor."""
+    b = WorldBuilder()
+    b.material("default", mu=MU)
+    b.body("floor", Plane(), fixed=True)
+    for k in range(boxes):
+        b.body(f"box {k}", Cuboid((1.0, 1.0, 1.0)), position=(0.0, 0.0, k + 0.5))
+    return b.build()
+
+
+def pile(spheres: int, seed: int = 0) -> World:
+    """A random packing of spheres, let go between four walls."""
+    found = deposit(spheres=spheres, seed=seed, radius=RADIUS, spread=0.2)
+    low = (found.centre - found.radius[:, None]).min(axis=0)
+    high = (found.centre + found.radius[:, None]).max(axis=0)
+    b, half = WorldBuilder(), np.sqrt(0.5)
+    b.material("default", mu=MU)
+    b.body("floor", Plane(), fixed=True)
+    b.body("left", Plane(), fixed=True, quaternion=(half, 0, half, 0), position=(low[0], 0, 0))
+    b.body("right", Plane(), fixed=True, quaternion=(half, 0, -half, 0), position=(high[0], 0, 0))
+    b.body("front", Plane(), fixed=True, quaternion=(half, -half, 0, 0), position=(0, low[1], 0))
+    b.body("back", Plane(), fixed=True, quaternion=(half, half, 0, 0), position=(0, high[1], 0))
+    for i, (x, r) in enumerate(zip(found.centre, found.radius, strict=True)):
+        b.body(str(i), Sphere(float(r)), position=x)
+    return b.build()
+
+
+def shortest(steps: int, repeats: int, run: Callable[[], Any]) -> tuple[Timing, Any]:
+    """Time per step of the fastest run, and what the last one gave."""
+    cpu = wall = np.inf
+    for _ in range(repeats):
+        begun, clock = time.process_time(), time.perf_counter()
+        given = run()
+        cpu = min(cpu, (time.process_time() - begun) / steps)
+        wall = min(wall, (time.perf_counter() - clock) / steps)
+    return Timing(cpu, wall), given
+
+
+def ours(
+    name: str, world: World, h: float, tolerance: float, settle: int, steps: int, repeats: int
+) -> tuple[Row, WorldTrajectory]:
+    """Steps after `settle` others, and where they began."""
+    how: dict[str, Any] = {"tolerance": tolerance, "on_failure": "accept"}
+    begun = ss.simulate(world, until=settle * h, h=h, record=ALL, **how)
+    start = begun.checkpoint()
+
+    def run() -> WorldTrajectory:
+        return ss.simulate(world, until=(settle + steps) * h, start=start, record=ALL, **how)
+
+    timing, after = shortest(steps, repeats, run)
+    nc = int(np.diff(after.contacts.offset)[-1])
+    missed = f"{after.missed} of {steps} steps above tolerance" if after.missed else ""
+    row = Row(
+        name, f"stickslip {tolerance:.0e}", nc, timing, after.iterations.sum() / steps,
+        after.natural.max(), after.natural_scaled.max(), missed,
+    )  # fmt: skip
+    return row, begun
+
+
+def mujoco_model(world: World, h: float, solver: mujoco.mjtSolver) -> Any:
+    """The world in MuJoCo: a free joint for each dynamic body."""
+    spec = mujoco.MjSpec()
+    spec.option.timestep, spec.option.gravity, spec.option.solver = h, world.gravity, solver
+    spec.option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
+    n = len(world.names)
+    spec.memory = 2**26 + (6 * n + 2**16) * n
+    bodies = []
+    for i, kind in enumerate(world.kind):
+        q = world.start.q[7 * i : 7 * i + 7]
+        body = spec.worldbody.add_body(name=str(i), pos=q[:3], quat=q[3:])
+        if kind == BodyKind.DYNAMIC:
+            body.add_freejoint()
+            J = world.inertia[i]
+            body.mass, body.explicitinertial = world.mass[i], True
+            body.fullinertia = [J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]]
+        bodies.append(body)
+    shapes = world.shapes
+    for s, shape in enumerate(shapes.shape):
+        kind, size = {
+            Plane: lambda: (mujoco.mjtGeom.mjGEOM_PLANE, [0.0, 0.0, 1.0]),
+            Sphere: lambda: (mujoco.mjtGeom.mjGEOM_SPHERE, [shape.radius, 0.0, 0.0]),  # noqa: B023
+            Cuboid: lambda: (mujoco.mjtGeom.mjGEOM_BOX, np.divide(shape.size, 2.0)),  # noqa: B023
+        }[type(shape)]()
+        bodies[shapes.body[s]].add_geom(
+            type=kind, size=size, pos=shapes.position[s], quat=shapes.quaternion[s],
+            friction=[MU, 0.0, 0.0], condim=3,
+        )  # fmt: skip
+    return spec.compile()
+
+
+def mujoco_at(world: World, model: Any, state: State) -> Any:
+    """Its data at a state of ours: it too has spins in the frames of the bodies."""
+    data = mujoco.MjData(model)
+    moves = world.kind == BodyKind.DYNAMIC
+    data.qpos[:] = state.q.reshape(-1, 7)[moves].reshape(-1)
+    data.qvel[:] = state.v.reshape(-1, 6)[moves].reshape(-1)
+    return data
+
+
+def judged(world: World, model: Any, data: Any) -> Residuals:
+    """What the judge says of its forces at this state as impulses of a step, for the exact law.
+
+    Its frames have n from geom 1 to geom 2, and the force is on geom 2: the first body in our order.
+    """
+    mujoco.mj_forward(model, data)
+    h, count, bodies = model.opt.timestep, data.ncon, Bodies.of(world)
+    r, force = np.zeros((count, 6)), np.zeros(6)
+    for i in range(count):
+        mujoco.mj_contactForce(model, data, i, force)
+        r[i] = h * force
+    contact = data.contact
+    body = (model.geom_bodyid[contact.geom].astype(np.int64) - 1)[:, ::-1].copy()
+    law = np.tile([MU, 0.0, 0.0, 0.0], (count, 1))
+    found = ContactSet(
+        np.arange(count), body, body, contact.pos.copy(), contact.frame.reshape(-1, 3, 3).copy(),
+        np.full(count, -1.0), law,
+    )  # fmt: skip
+    q, v = world.start.q.reshape(-1, 7).copy(), np.zeros((len(world.names), 6))
+    q[bodies.dynamic] = data.qpos.reshape(-1, 7)
+    v[bodies.dynamic] = (data.qvel + h * data.qacc_smooth).reshape(-1, 6)
+    blocks = contact_blocks(found, bodies, q, v, v, 0.0, False, {})
+    f = np.einsum("bij,bj->bi", bodies.M.matrix, v[bodies.dynamic])
+    return judge(blocks.problem(bodies, f.reshape(-1)), r[:, :3])
+
+
+def theirs(
+    name: str, world: World, h: float, solver: str, state: State, settle: int, steps: int, repeats: int
+) -> Row:
+    """MuJoCo's steps from the same state, after `settle` others that take its contacts to their own depth."""
+    model = mujoco_model(world, h, getattr(mujoco.mjtSolver, f"mjSOL_{solver.upper()}"))
+    data = mujoco_at(world, model, state)
+    mujoco.mj_step(model, data, settle)
+    qpos, qvel, warm = data.qpos.copy(), data.qvel.copy(), data.qacc_warmstart.copy()
+
+    def run() -> int:
+        data.qpos[:], data.qvel[:], data.qacc_warmstart[:] = qpos, qvel, warm
+        niter = 0
+        for _ in range(steps):
+            mujoco.mj_step(model, data)
+            niter += int(data.solver_niter[0])
+        return niter
+
+    timing, niter = shortest(steps, repeats, run)
+    word = judged(world, model, data)
+    return Row(name, f"MuJoCo {solver}", data.ncon, timing, niter / steps, word.natural, word.natural_scaled)
+
+
+def packing(spheres: int, steps: int, h: float, tolerance: float) -> tuple[Row, float, float]:
+    """The row of so many spheres from their first step on, time per contact and sweep [s], and memory [B]."""
+    world = pile(spheres)
+    row, _ = ours(f"packing {spheres}", world, h, tolerance, 0, steps, 1)
+    each = row.timing.cpu / (max(row.iterations, 1.0) * row.contacts)
+    memory = 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return row, each, memory
+
+
+def detection(spheres: int, repeats: int = 30) -> None:
+    """Print the time of one search of a packing."""
+    world = pile(spheres)
+    detector, q = Detector(world), world.start.q.copy()
+    found = detector.find(q, 1e-6)
+    timing, _ = shortest(1, repeats, lambda: detector.find(q, 1e-6))
+    print(f"detection of {spheres} spheres: {len(found)} contacts, {1e3 * timing.cpu:.2f} ms cpu a search")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small scenes and few steps")
+    parser.add_argument("--scenes", default="stack,pile,packing,detection", help="which, with commas")
+    arguments = parser.parse_args()
+    quick, scenes = arguments.quick, arguments.scenes.split(",")
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    print(
+        f"{'scene':22} {'engine':16} {'contacts':>8} {'cpu ms':>9} {'wall ms':>9} {'steps/s':>9}"
+        f" {'iters':>7} {'natural':>9} {'scaled':>9}"
+    )
+    if "stack" in scenes:
+        world, h, steps = stack(), 1e-3, 100 if quick else 1000
+        row, begun = ours("stack of 10 boxes", world, h, 1e-8, 50, steps, 5)
+        row.show()
+        theirs("stack of 10 boxes", world, h, "newton", begun.checkpoint().state, 1000, steps, 5).show()
+    if "pile" in scenes:
+        spheres, h = 100 if quick else 1000, 2e-3
+        settle, steps = (100, 10) if quick else (300, 20)
+        world, name = pile(spheres), f"pile of {spheres}"
+        row, begun = ours(name, world, h, 1e-6, settle, steps, 2)
+        row.show()
+        theirs(name, world, h, "cg", begun.checkpoint().state, 50, steps, 2).show()
+    if "packing" in scenes:
+        sizes = (200, 2000) if quick else (10_000, 100_000)
+        for spheres in sizes:
+            row, each, memory = packing(spheres, 20, 1e-3, 1e-3)
+            row._replace(
+                note=f"{row.note} {1e9 * each:.0f} ns per contact and sweep, {memory / 2**20:.0f} MB"
+            ).show()
+    if "detection" in scenes:
+        detection(1000 if quick else 10_000)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,239 @@
+"""Chains: rods joined end to end, and rings that hold each other by contact alone."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.linalg import eigh
+
+from stickslip.exhibits import Curve, Figure, Panel
+from stickslip.mechanics.builder import WorldBuilder
+from stickslip.mechanics.compounds import Compound
+from stickslip.mechanics.shapes import Capsule, Shape
+from stickslip.scenes.measures import GRAVITY, turning_points
+from stickslip.scenes.parameters import number, whole
+from stickslip.scenes.rest import balance_fact, overlap_fact, speed, stillness
+from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
+from stickslip.state import Array
+
+KINDS = {"ball": 3, "hinge": 5}
+"""Joints of a chain, and the impulses that each has."""
+SLENDER = 0.1
+"""Radius of a rod over its length [-]."""
+
+
+def chain(
+    *, bodies: int = 20, kind: str = "ball", length: float = 1.0, swing: float = 0.02, until: float = 0.0,
+    h: float = 0.0,
+) -> Scenario:  # fmt: skip
+    """A chain of rods hangs and swings in its slowest mode.
+
+    bodies: how many rods [-], >= 1.
+    kind: of the joints, "ball" or "hinge".
+    length: of the whole chain [m], > 0.
+    swing: way of its end at the start, over the length [-], in (0, 0.1].
+    until: end [s], >= 0; 0 is two periods.
+    h: time step [s], >= 0; 0 is 2e-3 s, or half of what the fastest mode lets be where that is less.
+
+    Modes and periods are those of the small motions of so many rods; with many of them the slowest goes to
+    ω = 1.2024 √(g / length), half the first root of Bessel's J0 (Bernoulli 1732). The top joint carries the
+    weight and what the chain needs to move.
+    """
+    n = whole("bodies", bodies, 1)
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}")
+    length = number("length", length, "m", above=0.0)
+    swing = number("swing", swing, "", above=0.0, most=0.1)
+    rod = length / n
+    shape = Capsule(SLENDER * rod, (1.0 - 2.0 * SLENDER) * rod)
+    omega, fastest, angles = _modes(n, rod, shape)
+    mass = 1.0 / n
+    angles *= swing * n / angles.sum()
+    period = 2.0 * math.pi / omega
+    until = number("until", until, "s", least=0.0) or 2.0 * period
+    h = number("h", h, "s", least=0.0) or min(2e-3, 1.0 / fastest)
+    builder = WorldBuilder()
+    end = np.zeros(3)
+    for k, angle in enumerate(angles):
+        along = np.array([math.sin(angle), 0.0, -math.cos(angle)])
+        turn = (math.cos(0.5 * angle), 0.0, -math.sin(0.5 * angle), 0.0)
+        builder.body(f"rod {k + 1}", shape, mass=mass, position=end + 0.5 * rod * along, quaternion=turn)
+        builder.joint(
+            f"joint {k + 1}", kind, f"rod {k + 1}", f"rod {k}" if k else None, point=end,
+            axis=(0.0, 1.0, 0.0) if kind == "hinge" else None,
+        )  # fmt: skip
+        end = end + rod * along
+    builder.apart_groups("default", "default")
+    rows, weight, last = KINDS[kind], n * mass * GRAVITY, f"rod {n}"
+
+    def tip(trajectory: WorldTrajectory) -> Array:
+        body = trajectory.body(last)
+        return np.asarray(body.centre + rotated(body.quaternion, np.array([0.0, 0.0, -0.5 * rod])))
+
+    def pull(trajectory: WorldTrajectory) -> Array:
+        """Of the top joint on the chain, in every step [N], shape (n - 1, 3)."""
+        impulses = trajectory.joint_r.reshape(-1, rows * n)[:, :3]
+        return np.asarray(impulses / trajectory.h[1:, None])
+
+    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
+        crossings, _ = turning_points(trajectory.t, trajectory.t, tip(trajectory)[:, 0])
+        expected = period * (0.25 + 0.5 * np.arange(crossings.size))
+        late = float(np.abs(crossings - expected).max(initial=0.0))
+        momentum = mass * trajectory.v.reshape(len(trajectory), n, 6)[:, :, :3].sum(axis=1)
+        carried = (trajectory.h[1:, None] * pull(trajectory)).sum(axis=0) - (momentum[-1] - momentum[0])
+        drop = weight * length * swing**2  # the energy of the swing
+        order = (h * omega) ** 2 + swing**2
+        return [
+            Fact("half swings [-], of the slowest mode", crossings.size,
+                 math.floor(trajectory.t[-1] / (0.5 * period) + 0.5), 0),
+            Fact("passages through the middle less those of the small motion [s], of second order in step"
+                 " and swing", late, 0.0, order * trajectory.t[-1]),
+            Fact("mean force of the top joint [N], the weight", float(carried[2] / trajectory.t[-1]), weight,
+                 1e-6 * weight),
+            Fact("its mean pull to the side [N], none", float(np.hypot(*carried[:2]) / trajectory.t[-1]), 0.0,
+                 1e-6 * weight),
+            Fact("largest opening of a joint over the length of a rod [-]",
+                 float(trajectory.opening.max()) / rod, 0.0, 1e-6),
+            Fact("energy that joints take, over that of the swing [-], of second order in the step",
+                 float(np.abs(trajectory.energy - trajectory.energy[0]).max()) / drop, 0.0,
+                 (h * omega) ** 2),
+            balance_fact(trajectory, length),
+        ]  # fmt: skip
+
+    def figure(trajectory: WorldTrajectory) -> Figure:
+        t = trajectory.t
+        views = [int(np.argmin(np.abs(t - part * period))) for part in (0.0, 0.125, 0.25, 0.375, 0.5)]
+        force = pull(trajectory)
+        return Figure(
+            f"A chain of {n} rods on {kind} joints, period {period:.4g} s",
+            [
+                Panel("From the side", "x [m]", "z [m]",
+                      [Curve(f"{t[k]:.2g} s", *_line(trajectory, k, rod)) for k in views]),
+                Panel("Its end", "t [s]", "x [m]",
+                      [Curve("run", t, tip(trajectory)[:, 0]),
+                       Curve("small motion", t, swing * length * np.cos(omega * t), "--")]),
+                Panel("Force of the top joint over the weight", "t [s]", "[-]",
+                      [Curve("up", t[1:], force[:, 2] / weight),
+                       Curve("to the side", t[1:], force[:, 0] / weight)], level=1.0),
+                Panel("Joints", "t [s]", "largest opening [m]", [Curve("run", t, trajectory.opening)]),
+            ],
+        )  # fmt: skip
+
+    return Scenario(
+        "chain", "Rods joined end to end swing with the period of their slowest mode.", builder.build(),
+        until, h, "moreau-jean-bodies", {}, facts, figure, ("moreau-jean-bodies",),
+    )  # fmt: skip
+
+
+def _modes(n: int, rod: float, shape: Shape) -> tuple[float, float, Array]:
+    """Slowest and fastest frequency [rad/s] of n hanging rods of one mass, and the angles (n,) of the slowest.
+
+    x_k = Σ_{j<k} l φ_j + l φ_k / 2. Per mass of a rod: kinetic ½ Σ ẋ_k² + J φ̇_k², potential
+    ½ Σ g l (n - j - ½) φ_j² with j from 0. Rows of joints are at the middle of the step, which is stable up
+    to h = 2 / ω.
+    """
+    moment = float(shape.inertia[0, 0]) / shape.volume
+    reach = rod * (np.tri(n, k=-1) + 0.5 * np.eye(n))
+    stiffness = np.diag(GRAVITY * rod * (n - np.arange(n) - 0.5))
+    squares, modes = eigh(stiffness, reach.T @ reach + moment * np.eye(n))
+    return math.sqrt(squares[0]), math.sqrt(squares[-1]), np.asarray(modes[:, 0])
+
+
+def _line(trajectory: WorldTrajectory, k: int, rod: float) -> tuple[Array, Array]:
+    """The rods from end to end at record k, in the plane of x and z [m], shape (n + 1,) each."""
+    q = trajectory.q[k].reshape(-1, 7)
+    half = rotated(q[:, 3:], np.array([0.0, 0.0, 0.5 * rod]))
+    ends = np.vstack([q[:1, :3] + half[:1], q[:, :3] - half])
+    return ends[:, 0], ends[:, 2]
+
+
+def ring_chain(
+    *, bodies: int = 6, mu: float = 0.3, size: float = 0.04, until: float = 1.0, h: float = 1e-3
+) -> Scenario:
+    """Rings hang from each other by contact alone.
+
+    bodies: how many rings below the fixed one [-], >= 1.
+    mu: friction of rings on each other [-], >= 0.
+    size: inner height of a ring [m], > 0.
+    until: end [s], > 0.
+    h: time step [s], > 0.
+
+    A ring is four round bars; every other is turned by a right angle, and its upper bar lies across the lower
+    bar of the one above. Ring k of n carries those below it, and nothing moves.
+    """
+    n = whole("bodies", bodies, 1)
+    mu = number("mu", mu, "", least=0.0)
+    size = number("size", size, "m", above=0.0)
+    until = number("until", until, "s", above=0.0)
+    h = number("h", h, "s", above=0.0)
+    thick = 0.1 * size
+    across, along = 0.5 * size, size + 2.0 * thick
+    lying = (math.cos(0.25 * math.pi), 0.0, math.sin(0.25 * math.pi), 0.0)
+    ring = Compound(
+        (Capsule(thick, along), (-0.5 * across, 0.0, 0.0)),
+        (Capsule(thick, along), (0.5 * across, 0.0, 0.0)),
+        (Capsule(thick, across), (0.0, 0.0, -0.5 * along), lying),
+        (Capsule(thick, across), (0.0, 0.0, 0.5 * along), lying),
+    )
+    builder = WorldBuilder()
+    builder.material("default", mu=mu)
+    pitch = along - 2.0 * thick
+    for k in range(n + 1):
+        turn = (math.cos(0.25 * math.pi), 0.0, 0.0, math.sin(0.25 * math.pi)) if k % 2 else (1.0, 0, 0, 0)
+        builder.body(
+            f"ring {k}", ring, position=(0.0, 0.0, -k * pitch), quaternion=turn, fixed=k == 0, density=7800.0
+        )
+    weight = 7800.0 * ring.volume * GRAVITY
+
+    def carried(trajectory: WorldTrajectory) -> Array:
+        """What the ring below does to each but the last, upwards, over time [N], shape (n, records)."""
+        forces = np.array([trajectory.forces_on(f"ring {k}")[:, 2] for k in range(n)])
+        return np.asarray(np.cumsum(forces, axis=0))
+
+    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
+        x = trajectory.q.reshape(len(trajectory), n + 1, 7)[:, :, :3]
+        pulls = -carried(trajectory)[:, -1]
+        expected = weight * np.arange(n, 0.0, -1.0)
+        return [
+            Fact("farthest that a ring went, over the size [-], not at all",
+                 float(np.abs(x - x[0]).max()) / size, 0.0, 1e-5),
+            Fact("fastest ring at the end [m/s], what the solver's tolerance leaves",
+                 float(speed(trajectory)[-1]), 0.0, stillness(trajectory)),
+            Fact("force on the fixed ring [N], the weight of all", float(pulls[0]), n * weight,
+                 1e-6 * n * weight),
+            Fact("forces between rings less the weight of those below [of all], none",
+                 float(np.abs(pulls - expected).max()) / (n * weight), 0.0, 1e-6),
+            overlap_fact(trajectory, size),
+            balance_fact(trajectory, size),
+        ]  # fmt: skip
+
+    def figure(trajectory: WorldTrajectory) -> Figure:
+        t = trajectory.t
+        last = trajectory.body(f"ring {n}").centre
+        gaps = np.arange(1.0, n + 1.0)
+        bars = np.array([[-1.0, 1.0, 1.0, -1.0, -1.0], [-1.0, -1.0, 1.0, 1.0, -1.0]]) * 0.5
+        views = []
+        for k in range(n + 1):
+            x, p = trajectory.body(f"ring {k}").position[-1], trajectory.body(f"ring {k}").quaternion[-1:]
+            frame = np.column_stack([across * bars[0], np.zeros(5), along * bars[1]])
+            points = x + rotated(np.repeat(p, 5, axis=0), frame)
+            views.append(Curve("even" if k % 2 == 0 else "odd", points[:, 0], points[:, 2]))
+        return Figure(
+            f"{n} rings hang from each other, mu = {mu:g}",
+            [
+                Panel("From the side, the bars' axes", "x [m]", "z [m]", views),
+                Panel("Last ring", "t [s]", "way from its place [m]",
+                      [Curve(axis, t, last[:, k] - last[0, k]) for k, axis in enumerate("xyz")]),
+                Panel("What each ring hangs by", "ring [-]", "force from above over its weight [-]",
+                      [Curve("at the end", gaps, -carried(trajectory)[:, -1] / weight, "o"),
+                       Curve("those below and itself", gaps, n + 1.0 - gaps, "--")]),
+                Panel("Certificate", "t [s]", "natural_scaled [-]",
+                      [Curve("residual", t[1:], trajectory.natural_scaled[1:])]),
+            ],
+        )  # fmt: skip
+
+    return Scenario(
+        "ring-chain", "Rings hang from each other by contact alone.", builder.build(), until, h,
+        "moreau-jean-bodies", {}, facts, figure, ("moreau-jean-bodies",),
+    )  # fmt: skip

@@ -1,0 +1,276 @@
+"""Grains that flow: down a rough chute, and in a turning drum."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from stickslip.exhibits import Curve, Figure, Panel
+from stickslip.mechanics.builder import WorldBuilder
+from stickslip.mechanics.compounds import Compound
+from stickslip.mechanics.shapes import Cuboid, Sphere
+from stickslip.scenes.containers import add_floor, add_walls, lattice
+from stickslip.scenes.grain_facts import (
+    balance_fact,
+    centre,
+    dissipation_fact,
+    every_step,
+    law_facts,
+    overlap_facts,
+    weight,
+)
+from stickslip.scenes.grain_views import energy_panel, overlap_panel, view_panels
+from stickslip.scenes.measures import GRAVITY
+from stickslip.scenes.parameters import number, whole
+from stickslip.scenes.piles import SCHEME
+from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
+from stickslip.state import Array
+
+SLACK = 0.1
+"""Room between grains at the start [of their radius]."""
+
+
+def grain_chute(
+    *, bodies: int = 120, mu: float = 0.5, angle: float = 28.0, radius: float = 0.02, e: float = 0.0,
+    seed: int = 0, until: float = 0.8, h: float = 1e-3,
+) -> Scenario:  # fmt: skip
+    """Spheres that flow down a chute whose bottom is rough with fixed spheres of the same size.
+
+    bodies: how many grains [-], >= 1.
+    mu: friction [-], >= 0.
+    angle: of the chute [degrees], in [0, 90).
+    radius: of the grains [m], > 0.
+    e: restitution [-], in [0, 1].
+    seed: of places [-], >= 0.
+    until: end [s], > 0.
+    h: time step [s], > 0.
+
+    x points down the chute and z away from its bottom. Without the bottom the grains would be at
+    g t sin(angle), all equally fast; it holds them back.
+    """
+    bodies, seed = whole("bodies", bodies, 1), whole("seed", seed, 0)
+    mu, e = number("mu", mu, "", least=0.0), number("e", e, "", least=0.0, most=1.0)
+    angle = number("angle", angle, "degrees", least=0.0, below=90.0)
+    radius = number("radius", radius, "m", above=0.0)
+    until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
+    rng, tilt = np.random.default_rng(seed), math.radians(angle)
+    down = GRAVITY * math.sin(tilt)
+    across = 5
+    along = max(2, math.ceil(bodies / (4 * across)))
+    centres, size = lattice(rng, bodies, (along, across), radius, SLACK)
+    centres[:, 2] += radius
+    b = WorldBuilder(gravity=(down, 0.0, -GRAVITY * math.cos(tilt)))
+    b.material("default", mu=mu, e=e)
+    add_floor(b)
+    add_walls(b, size, ("left", "front", "back"))
+    cell = size[1] / across
+    rows = along + math.ceil((0.5 * down * until**2 + 2.0 * cell) / cell)
+    bed, _ = lattice(rng, rows * across, (rows, across), radius, SLACK)
+    bed[:, 0] += 0.5 * (rows - along) * cell
+    bed[:, 2] = -radius * rng.uniform(0.2, 0.6, len(bed))
+    b.body("bed", Compound(*((Sphere(radius), place) for place in bed)), fixed=True)
+    grain = Sphere(radius)
+    for k, place in enumerate(centres):
+        b.body(f"grain {k + 1}", grain, position=place, density=2500.0)
+    first = 5
+    """Number of the first grain; floor, walls and bed are before it."""
+
+    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
+        q = trajectory.q.reshape(len(trajectory), -1, 7)[:, first:, :3]
+        speed = trajectory.v[-1].reshape(-1, 6)[first:, 0]
+        free = down * float(trajectory.t[-1])
+        rows = [
+            *law_facts(trajectory), balance_fact(trajectory), dissipation_fact(trajectory),
+            *overlap_facts(trajectory, radius, "the radius"),
+            Fact(
+                "lowest centre of a grain [of the radius], 1 and more above the bottom, up to the overlap",
+                min(0.0, float(q[:, :, 2].min()) / radius - 1.0), 0.0, 0.05,
+            ),
+        ]  # fmt: skip
+        if free > 0.0:
+            rows.append(
+                Fact(
+                    "speed of the flow at the end [of g t sin(angle), free], between 0 and 1",
+                    float(speed.mean()) / free, 0.5, 0.5,
+                )
+            )  # fmt: skip
+        return rows
+
+    def figure(trajectory: WorldTrajectory) -> Figure:
+        t, end = trajectory.t, float(trajectory.t[-1])
+        v = trajectory.v.reshape(len(trajectory), -1, 6)[:, first:, 0]
+        place = trajectory.q[-1].reshape(-1, 7)[first:]
+        return Figure(
+            f"{bodies} grains down a chute of {angle:g}°, mu = {mu:g}",
+            [
+                *view_panels(trajectory, (0.0, end)),
+                Panel(
+                    "Speeds down the chute", "t [s]", "v [m/s]",
+                    [
+                        Curve("mean", t, v.mean(axis=1)), Curve("fastest", t, v.max(axis=1)),
+                        Curve("free, g t sin(angle)", t, down * t, ":"),
+                    ],
+                ),
+                Panel(
+                    "Speed over height, at the end", "v [m/s]", "z [m]",
+                    [Curve("grains", v[-1], place[:, 2], "o")],
+                ),
+                energy_panel(trajectory),
+                overlap_panel(trajectory, radius, "the radius"),
+            ],
+        )  # fmt: skip
+
+    return Scenario(
+        "grain-chute", "Grains flow down a chute with a rough bottom.", b.build(), until, h, SCHEME, {},
+        facts, figure, (SCHEME,),
+    )  # fmt: skip
+
+
+def drum(
+    *, bodies: int = 100, mu: float = 0.5, speed: float = 1.5, radius: float = 0.03, filled: float = 0.3,
+    walls: int = 24, e: float = 0.0, seed: int = 0, until: float = 1.6, h: float = 2e-3,
+) -> Scenario:  # fmt: skip
+    """Spheres in a drum that turns about the horizontal y axis, between two smooth glass plates.
+
+    bodies: how many grains [-], >= 1.
+    mu: friction of grains and drum [-], >= 0.
+    speed: of the drum [rad/s], >= 0.
+    radius: of the grains [m], > 0.
+    filled: share of the drum that the heap fills [-], in [0.05, 0.35].
+    walls: flat boxes that make up the drum [-], >= 8.
+    e: restitution [-], in [0, 1].
+    seed: of places [-], >= 0.
+    until: end [s], > 0.
+    h: time step [s], > 0.
+
+    The plates take no moment about the axis: what the drum puts in is its torque times its speed, and the
+    angular momentum of the grains comes from that torque and from the weight of the heap off the axis.
+    """
+    bodies, seed = whole("bodies", bodies, 1), whole("seed", seed, 0)
+    walls = whole("walls", walls, 8)
+    mu, e = number("mu", mu, "", least=0.0), number("e", e, "", least=0.0, most=1.0)
+    speed = number("speed", speed, "rad/s", least=0.0)
+    radius = number("radius", radius, "m", above=0.0)
+    filled = number("filled", filled, "", least=0.05, most=0.35)
+    until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
+    cell = 2.0 * (1.0 + SLACK) * radius
+    deep = 3 if bodies < 150 else 5
+    width = deep * cell
+    # A heap fills 0.6 of its volume with grains.
+    inner = math.sqrt(bodies * 4.0 / 3.0 * radius**3 / (0.6 * filled * width)) + radius
+    centres = _in_disc(np.random.default_rng(seed), bodies, inner - radius, deep, radius)
+    b = WorldBuilder()
+    b.material("default", mu=mu, e=e)
+    b.material("glass", mu=0.0, e=e)
+    add_walls(b, (width, width), ("front", "back"), "glass")
+    b.body("drum", _shell(inner, width, 0.5 * radius, walls), motion=((0.0, 0.0, 0.0), (0.0, speed, 0.0)))
+    grain = Sphere(radius)
+    for k, place in enumerate(centres):
+        b.body(f"grain {k + 1}", grain, position=place, density=2500.0)
+
+    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
+        rows = [
+            *law_facts(trajectory), balance_fact(trajectory), dissipation_fact(trajectory),
+            *overlap_facts(trajectory, radius, "the radius"),
+        ]  # fmt: skip
+        x = trajectory.q.reshape(len(trajectory), -1, 7)[:, 3:, :3]
+        far = float(np.linalg.norm(x[:, :, [0, 2]], axis=2).max()) / (inner / math.cos(math.pi / walls))
+        rows.append(
+            Fact("farthest centre of a grain from the axis [of the drum's], inside", max(1.0, far), 1.0, 0.0)
+        )
+        if every_step(trajectory) and speed > 0.0:
+            turning = torque(trajectory)
+            put_in = speed * float(np.sum(turning * trajectory.h))
+            rows.append(
+                Fact(
+                    "work of the drum [J], its torque times its speed", float(trajectory.work[-1]), put_in,
+                    1e-9 * float(np.abs(turning).max()) * speed * float(trajectory.t[-1]),
+                )
+            )  # fmt: skip
+            x = centre(trajectory)[:, 0]
+            fall = np.linalg.norm(weight(trajectory)) * 0.5 * (x[1:] + x[:-1])
+            given = float((turning[1:] + fall) @ trajectory.h[1:])
+            L = angular_momentum(trajectory)
+            rows.append(
+                Fact(
+                    "angular momentum about the axis [N m s]: from drum and weight, but for corrected places",
+                    float(L[-1] - L[0]), given, 5e-3 * float(np.abs(turning) @ trajectory.h),
+                )
+            )  # fmt: skip
+        return rows
+
+    def figure(trajectory: WorldTrajectory) -> Figure:
+        t, end = trajectory.t, float(trajectory.t[-1])
+        c = centre(trajectory)
+        lean = np.degrees(np.arctan2(-c[:, 0], -c[:, 2]))
+        late = t > 0.5 * end
+        W = float(np.linalg.norm(weight(trajectory)))
+        return Figure(
+            f"{bodies} grains in a drum at {speed:g} rad/s, mu = {mu:g}: the heap leans by "
+            f"{lean[late].mean():.1f}° in the second half",
+            [
+                *view_panels(trajectory, (0.0, end)),
+                Panel("Lean of the heap", "t [s]", "angle of its centre [degrees]", [Curve("heap", t, lean)]),
+                Panel(
+                    "Torque of the drum, and of the heap's weight", "t [s]", "torque [N m]",
+                    [
+                        Curve("drum", t[1:], torque(trajectory)[1:]),
+                        Curve("heap", t, -W * c[:, 0]),
+                    ],
+                    y_range=(-0.5 * W * inner, W * inner),
+                ),
+                energy_panel(trajectory),
+                overlap_panel(trajectory, radius, "the radius"),
+            ],
+        )  # fmt: skip
+
+    return Scenario(
+        "drum", "Grains in a turning drum.", b.build(), until, h, SCHEME, {}, facts, figure, (SCHEME,)
+    )
+
+
+def torque(trajectory: WorldTrajectory) -> Array:
+    """Of the drum on the grains about the y axis, over the last step of each record [N m], shape (n,)."""
+    contacts, total = trajectory.contacts, np.zeros(len(trajectory))
+    which = trajectory.model.body("drum")
+    force, _ = contacts.force(trajectory.h)
+    about = np.cross(contacts.point, force)[:, 1]
+    for side, sign in ((1, 1.0), (0, -1.0)):
+        rows = contacts.body[:, side] == which
+        np.add.at(total, contacts.record[rows], sign * about[rows])
+    return total
+
+
+def angular_momentum(trajectory: WorldTrajectory) -> Array:
+    """Of all grains about the y axis [N m s], shape (n,)."""
+    n, model = len(trajectory), trajectory.model
+    q, v = trajectory.q.reshape(n, -1, 7), trajectory.v.reshape(n, -1, 6)
+    spin = rotated(q[:, :, 3:].reshape(-1, 4), v[:, :, 3:].reshape(-1, 3)).reshape(n, -1, 3)
+    orbits = np.einsum("b,nb->n", model.mass, np.cross(q[:, :, :3], v[:, :, :3])[:, :, 1])
+    return np.asarray(orbits + np.einsum("b,nb->n", model.inertia[:, 1, 1], spin[:, :, 1]))
+
+
+def _in_disc(rng: np.random.Generator, bodies: int, reach: float, deep: int, radius: float) -> Array:
+    """Centres of grains within `reach` of the y axis [m], from below, shape (bodies, 3)."""
+    cell = 2.0 * (1.0 + SLACK) * radius
+    n = 2 * math.ceil(reach / cell)
+    k, i, j = (a.ravel() for a in np.meshgrid(np.arange(n), np.arange(n), np.arange(deep), indexing="ij"))
+    places = cell * np.stack([i - 0.5 * (n - 1), j - 0.5 * (deep - 1), k - 0.5 * (n - 1)], axis=1)
+    room = 0.5 * SLACK * radius
+    inside = places[np.hypot(places[:, 0], places[:, 2]) <= reach - 2.0 * room]
+    if len(inside) < bodies:
+        raise ValueError(f"bodies is {bodies}; there is room for {len(inside)} in the drum: fill it less")
+    return np.asarray(inside[:bodies] + rng.uniform(-room, room, (bodies, 3)))
+
+
+def _shell(inner: float, width: float, thickness: float, walls: int) -> Compound:
+    """A regular prism of boxes about the y axis with its faces at `inner` from it [m]."""
+    long = 2.0 * (inner + thickness) * math.tan(math.pi / walls)
+    box, away = Cuboid((thickness, width, long)), inner + 0.5 * thickness
+    parts = []
+    for k in range(walls):
+        a = 2.0 * math.pi * k / walls  # turned about y, x goes to (cos a, 0, -sin a)
+        place = (away * math.cos(a), 0.0, -away * math.sin(a))
+        parts.append((box, place, (math.cos(0.5 * a), 0.0, math.sin(0.5 * a), 0.0)))
+    return Compound(*parts)

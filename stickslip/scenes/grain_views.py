@@ -1,0 +1,123 @@
+"""Bodies of all shapes seen along an axis: their outlines at chosen instants, as curves of a panel."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.spatial import ConvexHull as Quickhull
+
+from stickslip.exhibits import Curve, Panel
+from stickslip.mechanics.world import BodyKind
+from stickslip.scenes.grain_facts import supports, weight
+from stickslip.simulation.world_model import ShapeRecord
+from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
+from stickslip.state import Array, BoolArray
+
+ANGLES = np.linspace(0.0, 2.0 * np.pi, 25)
+RING = np.stack([np.cos(ANGLES), np.sin(ANGLES), 0.0 * ANGLES], axis=1)
+"""A circle about z, closed [-], shape (25, 3)."""
+BALL = np.concatenate([[np.sin(a), np.sin(a), 1.0] * RING + [0.0, 0.0, np.cos(a)] for a in ANGLES[:13]])
+"""Points of a unit sphere [-], shape (m, 3)."""
+MANY = 50
+"""More bodies than this hide each other."""
+CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+
+
+def surface(shape: ShapeRecord) -> Array:
+    """Points of the surface whose hull looks like the shape, in its own frame [m], shape (m, 3)."""
+    lengths = np.array(shape.numbers)
+    if shape.kind == "cuboid":
+        return np.asarray(CORNERS * lengths)
+    if shape.kind == "ellipsoid":
+        return np.asarray(BALL * lengths)
+    if shape.kind in ("cylinder", "capsule"):
+        end = lengths[0] * (RING if shape.kind == "cylinder" else BALL)
+        half = np.array([0.0, 0.0, 0.5 * lengths[1]])
+        return np.concatenate([end + half, end - half])
+    return shape.points if shape.kind == "convex-hull" else np.zeros((0, 3))
+
+
+def outlines(
+    trajectory: WorldTrajectory, k: int, axes: tuple[int, int] = (0, 2), which: BoolArray | None = None
+) -> tuple[Array, Array]:
+    """Outlines of the bodies of `which` (all but planes and height fields, unless given) at record k in the
+    plane of two axes [m], shape (points,) each; NaN between one and the next."""
+    model, row = trajectory.model, trajectory.q[k].reshape(-1, 7)
+    lines, across = [np.zeros((0, 2))], list(axes)
+    for shape, body, place, turn in zip(
+        model.shapes, model.shape_body, model.shape_position, model.shape_quaternion, strict=True
+    ):
+        if which is not None and not which[body]:
+            continue
+        centre = row[body, :3] + rotated(row[body : body + 1, 3:], place)[0]
+        if shape.kind == "sphere":
+            outline = centre[across] + shape.numbers[0] * RING[:, :2]
+        else:
+            points = surface(shape)
+            if not len(points):
+                continue
+            points = rotated(np.tile(turn, (len(points), 1)), points)
+            points = centre + rotated(np.tile(row[body, 3:], (len(points), 1)), points)
+            flat = points[:, across]
+            ring = Quickhull(flat).vertices
+            outline = flat[[*ring, ring[0]]]
+        lines += [outline, np.full((1, 2), np.nan)]
+    x, y = np.concatenate(lines).T
+    return x, y
+
+
+def view_panels(
+    trajectory: WorldTrajectory, times: Sequence[float], axes: tuple[int, int] = (0, 2)
+) -> list[Panel]:
+    """A panel for each of the times [s] with the outlines of the bodies at the nearest record; of many only
+    those in the middle, a quarter of them."""
+    names, depth = "xyz", 3 - sum(axes)
+    still = trajectory.model.kind != BodyKind.DYNAMIC
+    many = int((~still).sum()) > MANY
+    panels = []
+    for t in times:
+        k = int(np.argmin(np.abs(trajectory.t - t)))
+        seen, place = ~still, trajectory.q[k].reshape(-1, 7)[:, depth]
+        if many:
+            away = np.abs(place - np.median(place[seen]))
+            seen = seen & (away <= np.quantile(away[seen], 0.25))
+        curves = [Curve("bodies", *outlines(trajectory, k, axes, seen))]
+        x, y = outlines(trajectory, k, axes, still)
+        if x.size:
+            curves.append(Curve("supports", x, y))
+        panels.append(
+            Panel(
+                f"{'The middle, seen' if many else 'Seen'} along {names[depth]} at {trajectory.t[k]:.3g} s",
+                f"{names[axes[0]]} [m]", f"{names[axes[1]]} [m]", curves, equal=True,
+            )
+        )  # fmt: skip
+    return panels
+
+
+def energy_panel(trajectory: WorldTrajectory) -> Panel:
+    """Where energy is, and where it went."""
+    t = trajectory.t
+    curves = [
+        Curve("kinetic", t, trajectory.kinetic),
+        Curve("potential, from the start", t, trajectory.potential - trajectory.potential[0]),
+        Curve("dissipated", t, trajectory.dissipated),
+    ]
+    if trajectory.work.any():
+        curves.append(Curve("work put in", t, trajectory.work, "--"))
+    return Panel("Energies", "t [s]", "E [J]", curves)
+
+
+def support_panel(trajectory: WorldTrajectory) -> Panel:
+    """Force of the supports against gravity, in weights; impacts are peaks beyond the frame."""
+    W = weight(trajectory)
+    size = float(np.linalg.norm(W))
+    carried = -supports(trajectory) @ W / size**2
+    return Panel(
+        "Carried by floor and walls", "t [s]", "force / weight [-]",
+        [Curve("supports", trajectory.t[1:], carried[1:])], level=1.0, y_range=(0.0, 4.0),
+    )  # fmt: skip
+
+
+def overlap_panel(trajectory: WorldTrajectory, size: float, what: str) -> Panel:
+    """Deepest overlap that the correction of positions left, in shares of `size` [m]."""
+    depth = trajectory.penetration / size
+    return Panel("Overlap", "t [s]", f"deepest [of {what}]", [Curve("bodies", trajectory.t, depth)])

@@ -1,0 +1,300 @@
+"""Bars on hinges: a four-bar with a driven crank, and a slider-crank between hard stops."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from stickslip.exhibits import Curve, Figure, Panel
+from stickslip.mechanics.builder import WorldBuilder
+from stickslip.mechanics.energy import kinetic
+from stickslip.mechanics.forces import Actuator
+from stickslip.mechanics.sensors import JointSensor
+from stickslip.mechanics.shapes import Cuboid
+from stickslip.scenes.measures import GRAVITY
+from stickslip.scenes.parameters import number
+from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.state import Array
+
+WIDTH = 0.01
+"""Of all bars [m]; they are of aluminium, 2700 kg/m³."""
+ACROSS = (0.0, 1.0, 0.0)
+"""Axis of all hinges: linkages move in the plane of x and z."""
+
+
+def four_bar(
+    *, crank: float = 0.1, coupler: float = 0.3, rocker: float = 0.25, ground: float = 0.3,
+    rate: float = 10.0, effort: float = 0.02, until: float = 1.5, h: float = 1e-3,
+) -> Scenario:  # fmt: skip
+    """A crank that a constant moment turns moves a rocker through a coupler: four hinges in space.
+
+    crank: length [m], > 0, the shortest of the four.
+    coupler: length [m], > 0.
+    rocker: length [m], > 0.
+    ground: from the hinge of the crank to that of the rocker [m], > 0.
+    rate: of the crank at the start [rad/s], > 0.
+    effort: moment on the crank [N m], >= 0.
+    until: end [s], > 0.
+    h: time step [s], > 0.
+
+    Four parallel hinges hold 20 components of three bars that move in one way: three conditions are said
+    twice. By Grashof's rule the crank goes round if crank and the longest bar are not longer than the others
+    together, and the rocker turns back where crank and coupler are in line.
+    """
+    names = ("crank", "coupler", "rocker", "ground")
+    a, b, c, d = (
+        number(name, x, "m", above=0.0)
+        for name, x in zip(names, (crank, coupler, rocker, ground), strict=True)
+    )
+    if a != min(a, b, c, d) or 2.0 * (a + max(b, c, d)) >= a + b + c + d:
+        raise ValueError(
+            f"crank, coupler, rocker, ground are {a:g}, {b:g}, {c:g}, {d:g} m: the crank must be the shortest,"
+            " and with the longest shorter than the other two together, or it does not go round (Grashof)"
+        )
+    rate = number("rate", rate, "rad/s", above=0.0)
+    effort = number("effort", effort, "N m", least=0.0)
+    until = number("until", until, "s", above=0.0)
+    h = number("h", h, "s", above=0.0)
+    A, D = np.zeros(2), np.array([d, 0.0])
+    B = np.array([0.0, a])
+    C = _meet(B, D, b, c)
+    # velocities in the plane: C moves with the coupler and with the rocker
+    vB = rate * _left(B - A)
+    spins = np.linalg.solve(np.column_stack([_left(C - B), -_left(C - D)]), -vB)
+    builder = WorldBuilder()
+    _bar(builder, "crank", A, B, rate, np.zeros(2))
+    _bar(builder, "coupler", B, C, float(spins[0]), vB)
+    _bar(builder, "rocker", D, C, float(spins[1]), np.zeros(2))
+    # angles grow from x to z, which is a turn about -y
+    for name, first, second, at in (
+        ("crank", "crank", None, A), ("knee", "coupler", "crank", B), ("elbow", "rocker", "coupler", C),
+        ("rocker", "rocker", None, D),
+    ):  # fmt: skip
+        axis = (0.0, -1.0, 0.0)
+        builder.joint(f"{name} hinge", "hinge", first, second, point=(at[0], 0.0, at[1]), axis=axis)
+    builder.force(Actuator("motor", "crank hinge", effort))
+    builder.sensor(JointSensor("crank", "crank hinge"))
+    builder.sensor(JointSensor("rocker", "rocker hinge"))
+    builder.apart_groups("default", "default")
+    world = builder.build()
+    start = math.atan2(C[1] - D[1], C[0] - D[0])
+    ends = [math.pi - math.acos((c * c + d * d - (b + s * a) ** 2) / (2.0 * c * d)) for s in (1.0, -1.0)]
+
+    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
+        angle = np.unwrap(trajectory.sensors["crank"][:, 0])
+        swing = start + trajectory.sensors["rocker"][:, 0]
+        turns = (angle[-1] - angle[0]) / (2.0 * math.pi)
+        fastest = float(np.abs(trajectory.sensors["crank"][:, 1]).max())
+        scale = float(trajectory.kinetic.max())
+        order = (h * fastest) ** 2
+        out = [
+            Fact("work of the motor [J], moment times angle, of second order in the step",
+                 float(trajectory.work[-1]), effort * float(angle[-1] - angle[0]), order * scale),
+            Fact("largest opening of a hinge over the crank [-], of third order in the step",
+                 float(trajectory.opening.max()) / a, 0.0, (h * fastest) ** 3),
+            Fact("largest error of the balance of energy [of the kinetic], rounding",
+                 float(np.abs(trajectory.balance).max()) / scale, 0.0, 1e-14 * max(trajectory.steps, 100)),
+            Fact("energy that hinges take or give [of the kinetic], of second order in the step",
+                 float(np.abs(trajectory.dissipated - trajectory.lifted).max()) / scale, 0.0, 10.0 * order),
+            Fact("steps whose problem was not solved [-], none though hinges are redundant",
+                 trajectory.missed, 0, 0),
+        ]  # fmt: skip
+        if turns >= 1.0:
+            reach = (float(swing.min()), float(swing.max()))
+            out += [
+                Fact(f"{name} angle of the rocker [rad], crank and coupler in line", found, end, order)
+                for name, found, end in zip(("smallest", "largest"), reach, sorted(ends), strict=True)
+            ]
+        return out
+
+    def figure(trajectory: WorldTrajectory) -> Figure:
+        t, angle = trajectory.t, np.unwrap(trajectory.sensors["crank"][:, 0]) + 0.5 * math.pi
+        swing = start + trajectory.sensors["rocker"][:, 0]
+        views = np.unique(np.searchsorted(angle, angle[0] + np.array([0.0, 0.5, 1.0, 1.5]) * math.pi))
+        views = views[views < len(trajectory)]
+        return Figure(
+            "A four-bar on redundant hinges",
+            [
+                Panel("From the side", "x [m]", "z [m]",
+                      [Curve(f"{t[k]:.2g} s", *_outline(trajectory, int(k), (a, b, c))) for k in views]),
+                Panel("Rocker against crank", "crank [turns]", "rocker [rad]",
+                      [Curve("run", angle / (2.0 * math.pi), swing),
+                       *(Curve("in line", angle[[0, -1]] / (2.0 * math.pi), np.full(2, end), "--")
+                         for end in ends)]),
+                Panel("Energies", "t [s]", "[J]",
+                      [Curve("kinetic", t, trajectory.kinetic), Curve("potential", t, trajectory.potential),
+                       Curve("work of the motor", t, trajectory.work)]),
+                Panel("Hinges", "t [s]", "largest opening [m, rad]", [Curve("run", t, trajectory.opening)]),
+            ],
+        )  # fmt: skip
+
+    return Scenario(
+        "four-bar", "A driven crank moves a rocker through redundant hinges.", world, until, h,
+        "moreau-jean-bodies", {}, facts, figure, ("moreau-jean-bodies",),
+    )  # fmt: skip
+
+
+def crank_stops(
+    *, crank: float = 0.1, rod: float = 0.3, stroke: float = 0.1, rate: float = 10.0, e: float = 0.8,
+    friction: float = 0.05, until: float = 1.5, h: float = 2e-4,
+) -> Scenario:  # fmt: skip
+    """A slider-crank whose slider rubs and rebounds between two hard stops; it lies on its side.
+
+    crank: length [m], > 0.
+    rod: length [m], > the crank.
+    stroke: of the slider between the stops, half to either side of where it starts [m], > 0.
+    rate: of the crank at the start [rad/s], > 0.
+    e: restitution of the stops [-], in [0, 1].
+    friction: dry, of the slider [N], >= 0.
+    until: end [s], > 0.
+    h: time step [s], > 0.
+
+    One coordinate moves all, so an impact leaves e² of the energy E, and from stop to stop friction takes
+    force times stroke: E after impact k + 1 is e² (E_k - friction stroke), and the slider ends where the
+    energy does.
+    """
+    a = number("crank", crank, "m", above=0.0)
+    b = number("rod", rod, "m", above=a)
+    rate = number("rate", rate, "rad/s", above=0.0)
+    e = number("e", e, "", least=0.0, most=1.0)
+    friction = number("friction", friction, "N", least=0.0)
+    until = number("until", until, "s", above=0.0)
+    h = number("h", h, "s", above=0.0)
+    x0 = math.sqrt(b * b - a * a)
+    stroke = number("stroke", stroke, "m", above=0.0, below=2.0 * min(x0 - (b - a), b + a - x0))
+    A, B, C = np.zeros(2), np.array([0.0, a]), np.array([x0, 0.0])
+    builder = WorldBuilder(gravity=(0.0, -GRAVITY, 0.0))  # along the axes: it lies on its side
+    # the crank turns backwards, the slider goes out; the rod's velocity at the top is all of its points'
+    speed = rate * a
+    _bar(builder, "crank", A, B, -rate, np.zeros(2))
+    _bar(builder, "rod", B, C, 0.0, np.array([speed, 0.0]))
+    builder.body(
+        "slider", Cuboid((3.0 * WIDTH,) * 3), position=(x0, 0.0, 0.0), velocity=(speed, 0.0, 0.0),
+        density=2700.0,
+    )  # fmt: skip
+    for name, first, second, at in (
+        ("main", "crank", None, A), ("pin", "rod", "crank", B), ("wrist", "slider", "rod", C)
+    ):  # fmt: skip
+        builder.joint(f"{name} hinge", "hinge", first, second, point=(at[0], 0.0, at[1]), axis=ACROSS)
+    half = 0.5 * stroke
+    builder.joint(
+        "guide", "slider", "slider", None, point=(x0, 0.0, 0.0), axis=(1.0, 0.0, 0.0), limits=(-half, half),
+        friction=friction, e=e,
+    )  # fmt: skip
+    builder.sensor(JointSensor("slider", "guide"))
+    builder.apart_groups("default", "default")
+    world = builder.build()
+    energy = kinetic(world, world.start.v)
+    impacts, place = _course(energy, friction, half, e)
+
+    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
+        y, u = trajectory.sensors["slider"].T
+        hits = _impacts(u, y, half)
+        seen = [k for k in range(len(impacts)) if k < len(hits)]
+        jumps = [abs(u[hits[k] + 1] + e * u[hits[k]]) for k in seen]
+        left = [abs(trajectory.kinetic[hits[k] + 1] - impacts[k]) for k in seen]
+        slip = h * speed
+        out = [
+            Fact("farthest beyond a stop [m], a step's way at most",
+                 float(np.maximum(np.abs(y) - half, 0.0).max()), 0.0, slip),
+            Fact("velocity after impacts less -e times that before [m/s], to the solver's tolerance",
+                 max(jumps, default=np.inf), 0.0, 1e-6 * speed),
+            Fact("energy after impacts less the closed form [of the start's], of first order in the step",
+                 max(left, default=np.inf) / energy, 0.0, 2.0 * h * rate),
+            Fact("largest opening of a joint over the crank [-], of second order in the step",
+                 float(trajectory.opening.max()) / a, 0.0, (h * rate) ** 2),
+            Fact("largest error of the balance of energy [of the start's], rounding",
+                 float(np.abs(trajectory.balance).max()) / energy, 0.0, 1e-14 * max(trajectory.steps, 100)),
+        ]  # fmt: skip
+        if np.isfinite(place) and np.abs(u[-1]) < 1e-6 * speed:
+            out += [
+                Fact("impacts [-], until the energy is gone", len(hits), len(impacts), 0),
+                Fact("where the slider ends [m], of first order in the step", float(y[-1]), place,
+                     2.0 * h * rate * energy / friction),
+                Fact("all energy is taken by friction and impacts [J]", float(trajectory.dissipated[-1]),
+                     energy, 1e-9 * energy),
+            ]  # fmt: skip
+        return out
+
+    def figure(trajectory: WorldTrajectory) -> Figure:
+        t = trajectory.t
+        y, u = trajectory.sensors["slider"].T
+        return Figure(
+            f"A slider-crank between stops, e = {e:g}, friction {friction:g} N",
+            [
+                Panel("Slider", "t [s]", "way from its start [m]",
+                      [Curve("run", t, y), *(Curve("stops", t[[0, -1]], np.full(2, s * half), "--")
+                                             for s in (-1.0, 1.0))]),
+                Panel("Slider", "way from its start [m]", "velocity [m/s]", [Curve("run", y, u)]),
+                Panel("Energy", "t [s]", "[J]",
+                      [Curve("kinetic", t, trajectory.kinetic),
+                       Curve("dissipated", t, trajectory.dissipated)]),
+                Panel("Joints", "t [s]", "largest opening [m, rad]", [Curve("run", t, trajectory.opening)]),
+            ],
+        )  # fmt: skip
+
+    return Scenario(
+        "crank-stops", "A slider-crank rubs and rebounds between hard stops of its slider.", world, until, h,
+        "moreau-jean-bodies", {}, facts, figure, ("moreau-jean-bodies",),
+    )  # fmt: skip
+
+
+def _course(energy: float, friction: float, half: float, e: float) -> tuple[list[float], float]:
+    """Energies after each impact [J] (100 at most), and where the slider ends [m]; NaN if it never does."""
+    after: list[float] = []
+    place, side, way = 0.0, 1.0, half
+    while len(after) < 100:
+        if friction > 0.0 and energy <= friction * way:
+            return after, place + side * energy / friction
+        energy = e * e * (energy - friction * way)
+        after.append(energy)
+        place, side, way = side * half, -side, 2.0 * half
+        if energy == 0.0:
+            return after, place
+    return after, math.nan
+
+
+def _impacts(u: Array, y: Array, half: float) -> list[int]:
+    """Records before those in which the velocity u turns round near a stop."""
+    turned = (u[:-1] * u[1:] < 0.0) & (np.abs(y[1:]) > 0.9 * half)
+    return [int(k) for k in np.flatnonzero(turned)]
+
+
+def _bar(builder: WorldBuilder, name: str, start: Array, end: Array, spin: float, velocity: Array) -> None:
+    """A bar from `start` to `end` in the plane of x and z, with its spin from x to z [rad/s] and the velocity
+    of its start [m/s]."""
+    along, middle = end - start, 0.5 * (start + end)
+    angle = math.atan2(along[1], along[0])
+    v = velocity + spin * _left(middle - start)
+    builder.body(
+        name, Cuboid((float(np.linalg.norm(along)), WIDTH, WIDTH)), position=(middle[0], 0.0, middle[1]),
+        quaternion=(math.cos(0.5 * angle), 0.0, -math.sin(0.5 * angle), 0.0),
+        velocity=(v[0], 0.0, v[1]), spin=(0.0, -spin, 0.0), density=2700.0,
+    )  # fmt: skip
+
+
+def _left(arm: Array) -> Array:
+    """What a turn of one radian per second from x to z makes of the end of an arm [m/s], shape (2,)."""
+    return np.array([-arm[1], arm[0]])
+
+
+def _meet(B: Array, D: Array, b: float, c: float) -> Array:
+    """Where circles of radii b about B and c about D meet, to the left of the way from B to D [m], (2,)."""
+    way = D - B
+    far = float(np.linalg.norm(way))
+    along = (b * b - c * c + far * far) / (2.0 * far)
+    aside = math.sqrt(b * b - along * along)
+    return np.asarray(B + (along * way + aside * _left(way)) / far)
+
+
+def _outline(trajectory: WorldTrajectory, k: int, sizes: tuple[float, ...]) -> tuple[Array, Array]:
+    """Crank, coupler and rocker as lines at record k, in the plane of x and z [m]; NaN between them."""
+    lines = []
+    for i, size in enumerate(sizes):
+        x, p = trajectory.q[k, 7 * i : 7 * i + 3], trajectory.q[k, 7 * i + 3 : 7 * i + 7]
+        angle = -2.0 * math.atan2(p[2], p[0])
+        arm = 0.5 * size * np.array([math.cos(angle), math.sin(angle)])
+        lines += [x[[0, 2]] - arm, x[[0, 2]] + arm, np.full(2, np.nan)]
+    points = np.array(lines)
+    return points[:, 0], points[:, 1]
