@@ -115,7 +115,7 @@ def deposit(
     spheres: int, *, seed: int = 0, radius: float = 0.01, spread: float = 0.2, width: float | None = None
 ) -> Packing:
     """The spheres of `sphere_packing` and their contacts, with its parameters."""
-    spheres, seed = whole("spheres", spheres, 1), whole("seed", seed, 0)
+    spheres, seed = whole("spheres", spheres, 1), whole("seed", seed, 0, 2**63)
     radius = number("radius", radius, "m", above=0.0)
     spread = number("spread", spread, "", least=0.0, most=0.4)
     least = 4.0 * radius * (1.0 + spread)

@@ -30,10 +30,16 @@ def number(
     return float(value)
 
 
-def whole(name: str, value: int, least: int) -> int:
-    """`value` as an int, at least `least`."""
+MOST = 1_000_000
+"""Bodies that a scene can be asked for: beyond it memory is gone before the first step."""
+
+
+def whole(name: str, value: int, least: int, most: int = MOST) -> int:
+    """`value` as an int from `least` to `most`."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name} is {value!r}; it must be a whole number >= {least}")
+    if value > most:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number <= {most}")
     return int(value)
 
 

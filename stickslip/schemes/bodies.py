@@ -35,6 +35,7 @@ from stickslip.schemes.body_joints import check_joints, joint_rows
 from stickslip.schemes.body_poisson import compresses, in_two_phases
 from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_step import BodyStep, EnergyTerms
+from stickslip.schemes.body_stiffness import too_stiff
 from stickslip.schemes.body_world import Bodies
 from stickslip.schemes.step import Memory, Solver, frozen_state
 from stickslip.state import Array, State
@@ -125,8 +126,13 @@ class MoreauJeanBodies(Options):
         done = corrected(
             start, blocks, t, q, v, springs, u, reach, max(reserve, 0.0), sweeps, need, told[-2], told[-1]
         )
-        terms = _terms(start, told, springs, done.lifted)
-        joint_r = frozen(blocks.joint_impulses(r))
+        before = world.forces.potential(state.t, state.q) if start.forced else 0.0
+        terms = _terms(told, before, springs, done.lifted)
+        if start.forced and not reason and self.theta == 0.5:  # else gravity's share is off as well
+            reason = too_stiff(h, bodies.rates, told, before + springs, terms.balance)
+        joint_r = blocks.joint_impulses(r)
+        joint_r = frozen(np.where(np.abs(joint_r) < motion.NOTHING, 0.0, joint_r))
+        impulses[np.abs(impulses) < motion.NOTHING] = 0.0
         impulses.flags.writeable = velocities.flags.writeable = False
         joint_id, joint_size = blocks.joint_names
         after = {
@@ -142,12 +148,11 @@ class MoreauJeanBodies(Options):
         )  # fmt: skip
 
 
-def _terms(start: Start, told: list[float], springs: float, lifted: float) -> EnergyTerms:
-    """The account of energy of a step; `springs` is their potential at its end, before the correction [J]."""
+def _terms(told: list[float], before: float, springs: float, lifted: float) -> EnergyTerms:
+    """The account of energy of a step; before, springs: their potential at its start and at its end, before
+    the correction [J]."""
     kinetic, potential = told[motion.KINETIC], told[motion.WEIGHT] + springs + lifted
-    change = kinetic - told[motion.KINETIC_BEFORE] + potential - told[motion.WEIGHT_BEFORE]
-    if start.forced:
-        change -= start.world.forces.potential(start.state.t, start.state.q)
+    change = kinetic - told[motion.KINETIC_BEFORE] + potential - told[motion.WEIGHT_BEFORE] - before
     dissipated = told[motion.LOST] + told[motion.DAMPED]
     work = told[motion.DRIVEN] + told[motion.WORKED]
     return EnergyTerms(kinetic, potential, dissipated, work, lifted, change + dissipated - work - lifted)

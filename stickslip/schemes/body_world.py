@@ -5,6 +5,7 @@ import numpy as np
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
 from stickslip.problem.mass import MassMatrix
+from stickslip.schemes.body_stiffness import rates
 from stickslip.state import Array, IntArray
 
 TOUCH = 1e-3
@@ -57,6 +58,8 @@ class Bodies:
         """Whether there are forces beside gravity, kinematic bodies, joints."""
         self.no_forces: Array = np.zeros((3, 0, 6))
         """F of a world without forces beside gravity."""
+        self.rates = rates(world, self.J_inverse)
+        """Of its stiffest spring [1/s²] and damper [1/s]."""
 
     @classmethod
     def of(cls, world: World) -> "Bodies":

@@ -70,7 +70,8 @@ def simulate_world(
         # A memory from a file may be anything; the scheme met what it never leaves there.
         raise ModelError(f"the memory of the start is not one that {name} leaves: {error}") from None
     except _Missed as missed:
-        raise SimulationFailure(missed.t, missed.step, so_far(), missed.more) from None
+        more = missed.more + _where(world, missed.step)
+        raise SimulationFailure(missed.t, missed.step, so_far(), more) from None
     except ModelError as error:
         error.trajectory = so_far()  # type: ignore[attr-defined]
         raise
@@ -192,10 +193,22 @@ def _begun(
     return _Begun(found, state, found.begin(world, state, step), Clock(state.t, step), start.sums)
 
 
+def _where(world: World, step: BodyStep) -> str:
+    """Between which bodies the answer of a step is worst, as part of a sentence."""
+    worst = next((one.residuals.worst for one in step.solves if not one.ok), -1)
+    if step.reason or not 0 <= worst < len(step.contacts):
+        return ""
+    first, second = (world.names[body] for body in step.contacts.body[worst])
+    return f", worst where {first!r} and {second!r} touch"
+
+
 def _checked(world: World, state: State) -> State:
     """A state that the user gives, as a copy that cannot be written to."""
-    q, v = np.array(state.q, float), np.array(state.v, float)
-    found = State(float(state.t), q, v)
+    try:
+        q, v = np.array(state.q, float), np.array(state.v, float)
+        found = State(float(state.t), q, v)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"start: t, q and v must be real numbers: {error}") from None
     world.check_state(found)
     if not (np.isfinite(found.t) and np.isfinite(q).all() and np.isfinite(v).all()):
         raise ModelError(_not_finite(world, found))

@@ -24,6 +24,8 @@ CONTACT_WIDTHS: dict[str, tuple[int, ...]] = {
 """Columns of contacts, and the shape of each for one contact."""
 WHOLE = ("id", "body")
 """Those of whole numbers."""
+MOST_AXES = 8
+"""Of what a sensor shows: as many as files keep."""
 
 
 @dataclass(slots=True)
@@ -121,6 +123,10 @@ class WorldRecorder:
         first = self._columns.sensors[0] if self._columns.sensors else None
         for k, sensor in enumerate(self.world.sensors):
             value = np.array(sensor.read(self.world, state), float)
+            if value.ndim > MOST_AXES:
+                raise ModelError(
+                    f"sensor {sensor.name!r}: what it shows has {value.ndim} axes; files keep {MOST_AXES}"
+                )
             if np.isnan(value).any():
                 raise ModelError(f"sensor {sensor.name!r}: at t = {state.t:.9g} s it shows {value}")
             if first is not None and value.shape != first[k].shape:

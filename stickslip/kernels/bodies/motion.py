@@ -19,6 +19,9 @@ KINETIC_BEFORE, KINETIC, WEIGHT_BEFORE, WEIGHT, LOST, DRIVEN, DAMPED, WORKED = r
 took, what bodies that are not dynamic gave through them and springs and dampers, what dampers took, what
 other forces gave."""
 ENERGIES = 8
+NOTHING = 1e-100
+"""Velocities below this are zero [m/s, rad/s]: rounding that shrinks from step to step would end below the
+numbers that can be squared."""
 
 
 @jit
@@ -151,6 +154,10 @@ def arrive(
     """
     push(row, mass, J_inverse, sides, offset, rows, r, v_end)
     energy[:] = 0.0
+    for i in range(row.shape[0]):
+        for k in range(6):
+            if abs(v_end[i, k]) < NOTHING:
+                v_end[i, k] = 0.0
     for i in range(sides.shape[0]):
         for j in range(offset[i], offset[i + 1]):
             u[j] = 0.0
