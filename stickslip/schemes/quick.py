@@ -93,8 +93,7 @@ class Quick:
         r.flags.writeable = v.flags.writeable = False
         if control[schedule.STATE] != schedule.SOLVED:
             return None, (r if control[schedule.BEST] < np.inf else guess)
-        residuals = from_measures(told[:MEASURES])
-        residuals.__dict__["equilibrium"] = float(told[MEASURES])
+        residuals = from_measures(told[:MEASURES], float(told[MEASURES]))
         if not residuals.solved(self.tolerance) or residuals.closing > max(CLOSING, self.tolerance):
             return None, guess
         sweeps = int(control[schedule.SWEEPS])
