@@ -53,9 +53,8 @@ class Bodies:
         m = world.materials
         self.most_rows = 3 + 2 * bool((m.mu_roll > 0.0).any()) + bool((m.mu_spin > 0.0).any())
         """Most components that a contact can have."""
-        self.forced, self.driven, self.jointed = map(
-            bool, map(len, (world.forces, world.motions, world.joints))
-        )
+        self.forced, self.driven = len(world.forces) > 0, len(world.motions) > 0
+        self.jointed = len(world.joints) > 0
         """Whether there are forces beside gravity, kinematic bodies, joints."""
         none = np.zeros(0, np.int64)
         self._cones = none, none, np.zeros(0), np.zeros(0), none, none
