@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from stickslip.kernels import blocks, body_sweeps, cones, residuals, schedule, small_contacts
+from stickslip.kernels import anderson, blocks, body_sweeps, cones, residuals, schedule, small_contacts
 from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
 
@@ -21,6 +21,10 @@ NOTHING = 1e-280
 """Squares below this are of numbers that are nothing: their own squares may have vanished."""
 LINES = 64
 """Lines kept of the history."""
+MIXED = 8
+"""Sweeps that an accelerated one starts from a mix of."""
+MOST_MIXED, MIXED_TRIAL = 300.0, 40.0
+"""Most accelerated sweeps, and those before they may be called too slow."""
 CLOSING = 0.1
 """Share of the largest free velocity at which contacts of an answer may close, as the judge has it."""
 
@@ -32,6 +36,8 @@ def sweep_coulomb3(
 ):  # fmt: skip
     """(r, v, control, history) after at most `limit` sweeps from r (n,) in K over 3D Coulomb contacts.
 
+    Where these are too slow, accelerated ones follow (`anderson.py`).
+
     r is the best iterate, v its body velocities (count, k), control as `schedule` has it.
     """
     n, nc = u_bias.shape[0], kind.shape[0]
@@ -41,14 +47,43 @@ def sweep_coulomb3(
     local, local_start = np.empty(stride * nc), stride * np.arange(nc)
     history, best = np.empty((LINES, 3)), r.copy()
     body_sweeps.refresh(moved, offset, J, u_free, r, w, np.empty(n))
+    isotropic, rho, length, scaled = np.empty((nc, 2)), np.empty(nc), np.empty(n), np.empty(nc)
+    kappa, vectors, bench = np.zeros(nc), np.empty((5, n)), np.empty((1, residuals.MEASURES))
     body_sweeps.run_coulomb3(
         kind, offset, lower, upper, group_offset, group_size, coefficient,
-        moved, J, w, np.empty((nc, 2)), local, local_start,
-        np.empty(nc), np.empty(n), np.empty(nc), u_free, 1.0, tolerance, limit,
-        r, best, np.zeros(nc), np.empty((5, n)), np.empty((1, residuals.MEASURES)), control, history,
+        moved, J, w, isotropic, local, local_start,
+        rho, length, scaled, u_free, 1.0, tolerance, limit,
+        r, best, kappa, vectors, bench, control, history,
     )  # fmt: skip
+    if control[schedule.STATE] == schedule.SLOW:
+        weight, mix, gram = np.empty(n), np.zeros(anderson.SLOTS), np.zeros((MIXED, MIXED))
+        anderson.weigh(offset, local, local_start, weight)
+        anderson.forget(mix)
+        _begin_to_mix(control, r, best)
+        anderson.run_bodies_coulomb3(
+            weight, mix, gram, np.zeros((2 * MIXED + 3, n)), np.zeros((MIXED + 2, MIXED)),
+            kind, offset, lower, upper, group_offset, group_size, coefficient,
+            moved, J, w, isotropic, local, local_start,
+            rho, length, scaled, u_free, 1.0, tolerance, control[schedule.ALLOWED],
+            r, best, kappa, vectors, bench, control, history,
+        )  # fmt: skip
     v = _velocities(moved, offset, J, root, free, best, w)
     return best, v, control, history[: int(control[schedule.CHECKS])].copy()
+
+
+@jit
+def _begin_to_mix(control, r, best):
+    """Set up accelerated sweeps from the best iterate, where plain ones are too slow."""
+    for k in range(r.shape[0]):
+        r[k] = best[k]
+    done = control[schedule.SWEEPS]
+    control[schedule.STATE], control[schedule.ALLOWED] = schedule.RUNNING, done + MOST_MIXED
+    control[schedule.TRIAL], control[schedule.GAP], control[schedule.NEXT] = (
+        done + MIXED_TRIAL,
+        2.0,
+        done + 4.0,
+    )
+    control[schedule.SINCE], control[schedule.ERROR_THEN] = done, control[schedule.BEST]
 
 
 @jit

@@ -31,6 +31,13 @@ class ContactBlocks:
         for array in (self.bodies, self.rows, self.offset):
             frozen(array)
 
+    @classmethod
+    def unchecked(cls, bodies: IntArray, rows: Array, offset: IntArray) -> "ContactBlocks":
+        """From read-only arrays, for data made inside the house."""
+        H = object.__new__(cls)
+        H.__dict__.update(bodies=bodies, rows=rows, offset=offset)
+        return H
+
     @property
     def size(self) -> int:
         """Number of components n of r."""

@@ -192,7 +192,7 @@ def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array
     return from_measures(measure(*K.arrays, diagonal, r, u, u_free))
 
 
-def from_measures(out: Array) -> Residuals:
+def from_measures(out: Array, equilibrium: float = 0.0) -> Residuals:
     """The residuals of a contact problem from the kernel's measures, shape (MEASURES,)."""
     natural, scaled, impulse, velocity, energy, worst, approach, closing = out.tolist()
     if natural != natural:
@@ -200,7 +200,7 @@ def from_measures(out: Array) -> Residuals:
     residuals = object.__new__(Residuals)  # all fields at once: a frozen class sets them one by one
     residuals.__dict__.update(
         natural=natural, natural_scaled=scaled, impulse=impulse, velocity=velocity, work=energy,
-        worst=int(worst), approach=approach, closing=closing, equilibrium=0.0, joints=0.0,
+        worst=int(worst), approach=approach, closing=closing, equilibrium=equilibrium, joints=0.0,
     )  # fmt: skip
     return residuals
 
@@ -300,9 +300,7 @@ def _judge_bodies(problem: GlobalProblem, r: Array, v: Array | None) -> tuple[Re
         *problem.K.arrays, H.bodies, H.rows, M.matrix, M.inverse_root, problem.f.reshape(-1, k),
         problem.u_bias, r, frozen(v.view()).reshape(-1, k),
     )  # fmt: skip
-    residuals = from_measures(out)
-    residuals.__dict__["equilibrium"] = equilibrium
-    return residuals, u
+    return from_measures(out, equilibrium), u
 
 
 def delassus_diagonal(problem: GlobalProblem) -> Array:

@@ -72,10 +72,8 @@ class ProductSet:
 
     @classmethod
     def coulomb_unchecked(cls, *arrays: IntArray | Array) -> "ProductSet":
-        """Coulomb's contacts in 3D from all arrays, for data made inside the house: not looked at again."""
+        """Coulomb's contacts in 3D from all arrays, read-only ones, for data made inside the house."""
         K = object.__new__(cls)
-        for array in arrays:
-            array.flags.writeable = False
         count = arrays[0].shape[0]
         K.__dict__.update(zip(cls.__dataclass_fields__, arrays, strict=True))
         K.__dict__.update(arrays=arrays, family=(2,), size=3 * count, dimension=3)

@@ -70,7 +70,7 @@ class Blocks:
 
     def problem(self, bodies: Bodies, f: Array) -> GlobalProblem:
         """The problem over the dynamic bodies, whose momenta are f [N s, N m s], shape (6 nd,)."""
-        H = ContactBlocks(self.bodies, self.rows, self.K.offset)
+        H = ContactBlocks.unchecked(self.bodies, self.rows, self.K.offset)
         return GlobalProblem.unchecked(bodies.M, f, H, self.u_bias, self.K)
 
 
@@ -96,11 +96,13 @@ def contact_blocks(
         kept[13 * c : 17 * c].reshape(c, 4),
     )  # fmt: skip
     at = 2 * c + g
-    arrays = (
-        whole[2 * c : 3 * c], whole[3 * c : 4 * c + 1], real[:c], real[c : 2 * c],
-        whole[4 * c + 1 : 5 * c + 2], whole[5 * c + 2 : 5 * c + 2 + g], real[2 * c : at],
-    )  # fmt: skip
-    K = ProductSet.coulomb_unchecked(*arrays) if p == 3 * c > 0 else ProductSet(*arrays)
+    if p == 3 * c > 0:
+        K = ProductSet.coulomb_unchecked(*bodies.coulomb_cones(c), real[2 * c : at])
+    else:
+        K = ProductSet(
+            whole[2 * c : 3 * c], whole[3 * c : 4 * c + 1], real[:c], real[c : 2 * c],
+            whole[4 * c + 1 : 5 * c + 2], whole[5 * c + 2 : 5 * c + 2 + g], real[2 * c : at],
+        )  # fmt: skip
     end = at + 2 * p + c
     return Blocks(
         contacts, whole[: 2 * c].reshape(c, 2), contacts.body, real[end : end + 12 * p].reshape(p, 2, 6), K,
@@ -129,7 +131,7 @@ def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array
     )
     return replace(
         blocks,
-        bodies=np.concatenate([blocks.bodies, pairs]),
+        bodies=frozen(np.concatenate([blocks.bodies, pairs])),
         sides=frozen(np.concatenate([blocks.sides, joints.bodies])),
         rows=frozen(np.concatenate([blocks.rows, joints.rows * unit[:, None, None]])),
         K=K,

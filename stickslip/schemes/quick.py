@@ -93,16 +93,16 @@ class Quick:
         r.flags.writeable = v.flags.writeable = False
         if control[schedule.STATE] != schedule.SOLVED:
             return None, (r if control[schedule.BEST] < np.inf else guess)
-        residuals = from_measures(told[:MEASURES])
-        residuals.__dict__["equilibrium"] = float(told[MEASURES])
+        residuals = from_measures(told[:MEASURES], float(told[MEASURES]))
         if not residuals.solved(self.tolerance) or residuals.closing > max(CLOSING, self.tolerance):
             return None, guess
         sweeps = int(control[schedule.SWEEPS])
+        method = "anderson" if control[schedule.ERROR_THEN] > 0.0 else "nsgs"
         return Solution.unchecked(
             problem=problem, r=r, u=u, status=Status.SOLVED, residuals=residuals,
             solver=self.name, tolerance=self.tolerance, iterations=sweeps, seconds=seconds,
             compile_seconds=compiling, history=history, v=v.reshape(-1), lam=NOTHING, reason="",
-            tried=(Stage("nsgs", sweeps, 0.0, residuals.error),), operations=0.0, certificate=None,
+            tried=(Stage(method, sweeps, 0.0, residuals.error),), operations=0.0, certificate=None,
         ), None  # fmt: skip
 
     def _solution(
