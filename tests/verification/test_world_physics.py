@@ -80,12 +80,13 @@ def test_boxes_rest_on_one_another_for_five_seconds(masses):
     b.body("floor", ss.Plane(), fixed=True)
     for k, mass in enumerate(masses):
         b.body(f"box {k}", ss.Cuboid((0.1, 0.1, 0.1)), position=(0, 0, 0.05 + 0.1 * k), mass=mass)
-    run = ss.simulate(b.build(), until=5.0, h=5e-3, record=100)
+    run = ss.simulate(b.build(), until=5.0, h=2.5e-3, record=100)
     assert run.ok.all()
     assert run.penetration.max() < 1e-5 * 0.1
+    # What trembles at the tolerance does not add up: a lightest body that fell freely would go g t² / 2.
     drift = np.abs(run.q - run.q[0]).max(axis=1)
-    assert drift.max() < 1e-6
-    assert drift[-1] < 2.0 * max(drift[len(drift) // 2], 1e-12)  # and it does not go on
+    assert drift.max() < 1e-8 * max(masses)
+    assert drift[-1] < 3.0 * drift[: len(drift) // 2].max() + 1e-10
     assert -run.forces_on("floor")[-1, 2] == pytest.approx(sum(masses) * G, rel=1e-6)
 
 
@@ -119,7 +120,7 @@ def test_free_bodies_keep_momentum_and_energy_through_elastic_impacts():
         )  # fmt: skip
     world = b.build()
     run = ss.simulate(world, until=1.0, h=1e-3)
-    assert sum(np.count_nonzero(run.contacts.at(k).id.size) for k in range(len(run))) > 2  # they met
+    assert np.count_nonzero(np.diff(run.contacts.offset)) > 1  # they met
     p = np.einsum("b,nbk->nk", world.mass, run.v.reshape(len(run), -1, 6)[:, :, :3])
     np.testing.assert_allclose(p, np.broadcast_to(p[0], p.shape), atol=1e-12)
     np.testing.assert_allclose(run.kinetic, run.kinetic[0], rtol=1e-7)
@@ -146,3 +147,16 @@ def test_the_same_run_gives_the_same_bytes_and_goes_on_bit_for_bit(tmp_path):
     assert rest.q[-1].tobytes() == whole.q[-1].tobytes()
     assert rest.v[-1].tobytes() == whole.v[-1].tobytes()
     assert rest.dissipated[-1] == whole.dissipated[-1]
+
+
+def test_two_fast_balls_that_close_within_one_step_meet():
+    """At the middle of the step their gap is more than either goes until its end, but not than both do."""
+    b = ss.WorldBuilder(gravity=(0, 0, 0))
+    b.material("default", mu=0.0, e=1.0)
+    for side in (-1.0, 1.0):
+        b.body(
+            f"ball {side:g}", ss.Sphere(0.05), position=(0.14 * side, 0, 0), velocity=(-100.0 * side, 0, 0)
+        )
+    run = ss.simulate(b.build(), until=2e-3, h=1e-3)
+    np.testing.assert_allclose(run.body("ball 1").velocity[-1], [100.0, 0.0, 0.0], atol=1e-6)
+    np.testing.assert_allclose(run.body("ball -1").velocity[-1], [-100.0, 0.0, 0.0], atol=1e-6)
