@@ -49,7 +49,7 @@ def sweep_coulomb3(
         rho, length, scaled, u_free, 1.0, tolerance, limit,
         r, best, kappa, vectors, bench, control, history,
     )  # fmt: skip
-    if control[schedule.STATE] == schedule.SLOW:
+    if control[schedule.STATE] == schedule.SLOW or control[schedule.STATE] == schedule.RUNNING:
         weight, mix, gram = np.empty(n), np.zeros(anderson.SLOTS), np.zeros((MIXED, MIXED))
         anderson.weigh(offset, local, local_start, weight)
         anderson.forget(mix)

@@ -130,6 +130,8 @@ def sweeps_worth(K: ProductSet) -> float:
     size = max(K.size, 1)
     if K.family != COULOMB_3D and JOINTED * np.count_nonzero(K.kind == cones.FREE) > len(K):
         return float(max(3, JOINTED_WORK // size))
+    if K.family == COULOMB_3D and size > MANY:  # accelerated sweeps follow, which soon are the better ones
+        return PLAIN
     return float(max(500, min(5000, MOST_WORK // size)))
 
 
