@@ -21,6 +21,8 @@ NOTHING = 1e-280
 """Squares below this are of numbers that are nothing: their own squares may have vanished."""
 LINES = 64
 """Lines kept of the history."""
+MANY = 1000
+"""Components above which accelerated sweeps follow plain ones; small problems go to Newton's method."""
 MIXED = 8
 """Sweeps that an accelerated one starts from a mix of."""
 MOST_MIXED, MIXED_TRIAL = 300.0, 40.0
@@ -36,7 +38,7 @@ def sweep_coulomb3(
 ):  # fmt: skip
     """(r, v, control, history) after at most `limit` sweeps from r (n,) in K over 3D Coulomb contacts.
 
-    Where these are too slow, accelerated ones follow (`anderson.py`).
+    Where these are too slow and contacts many, accelerated ones follow (`anderson.py`).
 
     r is the best iterate, v its body velocities (count, k), control as `schedule` has it.
     """
@@ -55,7 +57,8 @@ def sweep_coulomb3(
         rho, length, scaled, u_free, 1.0, tolerance, limit,
         r, best, kappa, vectors, bench, control, history,
     )  # fmt: skip
-    if control[schedule.STATE] == schedule.SLOW:
+    state = control[schedule.STATE]
+    if n > MANY and (state == schedule.SLOW or state == schedule.RUNNING):
         weight, mix, gram = np.empty(n), np.zeros(anderson.SLOTS), np.zeros((MIXED, MIXED))
         anderson.weigh(offset, local, local_start, weight)
         anderson.forget(mix)

@@ -36,6 +36,8 @@ MOST_WORK, JOINTED_WORK = 1_000_000, 4_000
 into chains, along which sweeps carry impulses one link at a time."""
 JOINTED = 20
 """Blocks for each joint below which joints are what a problem is about."""
+PLAIN = 60.0
+"""Plain sweeps over Coulomb contacts that are followed by accelerated ones."""
 
 
 class Quick:
@@ -130,6 +132,10 @@ def sweeps_worth(K: ProductSet) -> float:
     size = max(K.size, 1)
     if K.family != COULOMB_3D and JOINTED * np.count_nonzero(K.kind == cones.FREE) > len(K):
         return float(max(3, JOINTED_WORK // size))
+    if (
+        K.family == COULOMB_3D and size > body_problems.MANY
+    ):  # accelerated sweeps follow, which soon are the better ones
+        return PLAIN
     return float(max(500, min(5000, MOST_WORK // size)))
 
 
