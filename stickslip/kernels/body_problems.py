@@ -13,7 +13,7 @@ from stickslip.kernels import anderson, blocks, body_sweeps, cones, residuals, s
 from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
 
-AIM, ROUNDING, POLISH, VISITS = 1e-3, 1e-13, 8.0, 500.0
+AIM, ROUNDING, POLISH, VISITS = 0.1, 1e-13, 8.0, 500.0
 """A guess that is an answer already gets some sweeps more, unless it is better than the tolerance by AIM,
 or as good as rounding lets it be: taken as it stands in every step of a body at rest, its error would add up
 in the velocities. At least POLISH sweeps, or as many as visit VISITS blocks."""

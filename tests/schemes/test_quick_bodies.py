@@ -53,12 +53,10 @@ def test_an_answer_that_is_barely_good_enough_is_made_better():
     """Taken as it stands in every step of bodies at rest, its error would add up in their velocities."""
     problem = mixture("coulomb")
     rough = Quick(Asked(), 1e-4).solve(problem)
-    errors, r = [rough.residuals.error], rough.r
-    for _ in range(3):
-        again = Quick(Asked(), 1e-4).solve(problem, guess=r)
-        errors, r = [*errors, again.residuals.error], again.r
-    assert errors[0] > 1e-7
-    assert errors[-1] <= 1e-7
+    barely = 1.5 * rough.residuals.error
+    again = Quick(Asked(), barely).solve(problem, guess=rough.r)
+    assert 0 < again.iterations
+    assert again.residuals.error <= 0.1 * barely
 
 
 def test_what_sweeps_do_not_solve_is_handed_on_with_the_best_of_them():
