@@ -55,7 +55,7 @@ def test_an_answer_that_is_barely_good_enough_is_made_better():
     rough = Quick(Asked(), 1e-4).solve(problem)
     barely = 1.5 * rough.residuals.error
     again = Quick(Asked(), barely).solve(problem, guess=rough.r)
-    assert 0 < again.iterations
+    assert again.iterations > 0
     assert again.residuals.error <= 0.1 * barely
 
 
