@@ -212,7 +212,7 @@ def crank_stops(
                 Fact("impacts [-], until the energy is gone", len(hits), len(impacts), 0),
                 Fact("where the slider ends [m], of first order in the step", float(y[-1]), place,
                      2.0 * h * rate * energy / friction),
-                Fact("all energy is taken by friction and impacts [J], but for what trembles at the tolerance",
+                Fact("all energy is taken by friction and impacts [J], to the tolerance",
                      float(trajectory.dissipated[-1]), energy, 1e-7 * energy),
             ]  # fmt: skip
         return out
