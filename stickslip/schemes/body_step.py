@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 from stickslip.detection.contacts import ContactSet
 from stickslip.mechanics.world import World
 from stickslip.problem.solution import Solution
-from stickslip.schemes.step import Memory, Solver
+from stickslip.schemes.step import Certified, Memory, Solver
 from stickslip.state import Array, State
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class EnergyTerms:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class BodyStep:
+class BodyStep(Certified):
     """A step of a world and all that was done in it."""
 
     state: State
@@ -64,26 +64,6 @@ class BodyStep:
     """Why the step is not good, where it is not."""
     measures: dict[str, float] = field(default_factory=dict)
     """What else was measured, by name with its unit."""
-
-    @property
-    def ok(self) -> bool:
-        """Whether every problem was solved to its tolerance."""
-        return not self.reason and all(one.ok for one in self.solves)
-
-    @property
-    def natural(self) -> float:
-        """Largest natural residual of its problems [-]; 0 where there was none."""
-        return max((one.residuals.natural for one in self.solves), default=0.0)
-
-    @property
-    def natural_scaled(self) -> float:
-        """Largest unit-free natural residual of its problems [-]; 0 where there was none."""
-        return max((one.residuals.natural_scaled for one in self.solves), default=0.0)
-
-    @property
-    def iterations(self) -> int:
-        """Iterations of the solver, over all problems."""
-        return sum(one.iterations for one in self.solves)
 
 
 class BodyScheme(Protocol):

@@ -44,8 +44,37 @@ class Event:
     """Name of the interaction; empty where it is none's."""
 
 
+class Certified:
+    """What the problems of a step say of it, whatever it is a step of."""
+
+    __slots__ = ()
+
+    solves: tuple[Solution, ...]
+    reason: str
+
+    @property
+    def ok(self) -> bool:
+        """Whether every problem was solved to its tolerance and every loop converged."""
+        return not self.reason and all(one.ok for one in self.solves)
+
+    @property
+    def natural(self) -> float:
+        """Largest natural residual of its problems [-]; 0 where there was none."""
+        return max((one.residuals.natural for one in self.solves), default=0.0)
+
+    @property
+    def natural_scaled(self) -> float:
+        """Largest unit-free natural residual of its problems [-]; 0 where there was none."""
+        return max((one.residuals.natural_scaled for one in self.solves), default=0.0)
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of the solver, over all problems."""
+        return sum(one.iterations for one in self.solves)
+
+
 @dataclass(frozen=True, eq=False, slots=True)
-class Step:
+class Step(Certified):
     """A step and all that was done in it. Components and blocks are those of all interactions in order."""
 
     state: State
@@ -77,26 +106,6 @@ class Step:
     """Why the step is not good, where it is not."""
     measures: dict[str, float] = field(default_factory=dict)
     """What else the scheme measured, by name with its unit: «projection [m]»."""
-
-    @property
-    def ok(self) -> bool:
-        """Whether every problem was solved to its tolerance and every loop converged."""
-        return not self.reason and all(one.ok for one in self.solves)
-
-    @property
-    def natural(self) -> float:
-        """Largest natural residual of its problems [-]; 0 where there was none."""
-        return max((one.residuals.natural for one in self.solves), default=0.0)
-
-    @property
-    def natural_scaled(self) -> float:
-        """Largest unit-free natural residual of its problems [-]; 0 where there was none."""
-        return max((one.residuals.natural_scaled for one in self.solves), default=0.0)
-
-    @property
-    def iterations(self) -> int:
-        """Iterations of the solver, over all problems."""
-        return sum(one.iterations for one in self.solves)
 
 
 class Scheme(Protocol):
