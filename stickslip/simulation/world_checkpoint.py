@@ -21,6 +21,10 @@ class EnergySums:
     """Potential energy that the position correction gave [J]."""
     balance: float = 0.0
     """What is left of kinetic + potential + dissipated - work - lifted [J]."""
+    kinetic: float | None = None
+    """Kinetic energy there [J]; None: as the state says."""
+    potential: float | None = None
+    """Potential energy there [J]; None: as the state says, which may differ in the last bit."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -73,7 +73,9 @@ class WorldRecorder:
         self._lifted, self._balance = sums.lifted, sums.balance
         self._since = _Worst()
         self._columns = _Columns()
-        kinetic, potential = energy.kinetic(world, state.v), energy.potential(world, state.t, state.q)
+        kinetic, potential = sums.kinetic, sums.potential
+        if kinetic is None or potential is None:
+            kinetic, potential = energy.kinetic(world, state.v), energy.potential(world, state.t, state.q)
         nothing = tuple(_nothing(name) for name in CONTACT_WIDTHS)
         self._close(state, 0.0, kinetic, potential, nothing, np.zeros(0))
 

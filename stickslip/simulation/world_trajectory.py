@@ -163,7 +163,8 @@ class WorldTrajectory:
         t, clock = float(self.t[-1]), self.clock
         if clock.index == OFF_CLOCK:
             clock = Clock(t, clock.h)
-        sums = EnergySums(*(float(x[-1]) for x in (self.dissipated, self.work, self.lifted, self.balance)))
+        terms = (self.dissipated, self.work, self.lifted, self.balance, self.kinetic, self.potential)
+        sums = EnergySums(*(float(x[-1]) for x in terms))
         return WorldCheckpoint(
             State(t, _read_only(self.q[-1]), _read_only(self.v[-1])),
             {name: np.array(value) for name, value in self.memory.items()},
