@@ -137,7 +137,7 @@ class MoreauJeanBodies(Options):
         joint_id, joint_size = blocks.joint_names
         after = {
             "id": frozen(contacts.id.astype(float)), "point": blocks.local, "frame": contacts.frame,
-            "r": impulses, "joint_r": joint_r, "reserve": np.array([max(reserve - done.lifted, 0.0)]),
+            "r": impulses, "joint_r": joint_r, "reserve": np.array([reserve - done.lifted]),
             "joint_id": joint_id, "joint_size": joint_size,
         }  # fmt: skip
         end = frozen_state(t, done.q.reshape(-1), v.reshape(-1), state.z)
