@@ -1,5 +1,6 @@
 """Sensors: numbers read from a state, recorded beside it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -42,15 +43,15 @@ class Sensor:
 
 
 @dataclass(frozen=True, eq=False)
-class Sensing:
+class Sensing(ABC):
     """A sensor that is known by the names of what it measures, until a world is there."""
 
     name: str
     """By which a trajectory knows it."""
 
+    @abstractmethod
     def bind(self, world: "World") -> Sensor:
         """The sensor in that world."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)

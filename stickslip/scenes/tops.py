@@ -164,7 +164,7 @@ def tippe_top(
         lost = np.diff(trajectory.dissipated)
         scale = trajectory.energy[0]
         return [
-            Fact("Jellett's integral [of it], second order in the step: (h Ω)²",
+            Fact("Jellett's integral [of it], kept to (h Ω)²",
                  float(np.abs(jellett(trajectory) / kept - 1.0).max()), 0.0, (h * rate) ** 2),
             Fact("cosine of the axis at the end [-], upside down", float(upright[-1]), -1.0, 0.02),
             Fact("height that the centre of mass gained [m], 2 offset radius",

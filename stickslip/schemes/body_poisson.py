@@ -1,6 +1,6 @@
 """Poisson's impact of bodies in two phases within a step; the law is that of `poisson.py`.
 
-Compression: M v^c = M v* + H r^c with Coulomb's law, without the forces of the step. Expansion: the whole
+Compression: M v^c = M v_m⁻ + H r^c with Coulomb's law, without the forces of the step. Expansion: the whole
 step, in which a contact gives back at least e r_N^c,
 
     M v_{k+1} = M v_free + H (r^c + ρ),   0 <= u_N ⟂ ρ_N - e r_N^c >= 0,   |ρ_T| <= mu ρ_N.
