@@ -124,6 +124,36 @@ class Figure:
     """Panels in a row."""
 
 
+@dataclass(frozen=True, eq=False)
+class Section:
+    """A part of a page: text, then its tables and figures."""
+
+    title: str
+    """Heading."""
+    text: Sequence[str] = ()
+    """Paragraphs, plain text."""
+    tables: Sequence[Table] = ()
+    """In their order."""
+    figures: Sequence[Figure] = ()
+    """In their order, after the tables."""
+    code: str = ""
+    """Commands or settings, shown as they are."""
+    folded: bool = False
+    """Whether it begins closed, where a medium can: long tables."""
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """A whole report: one file for a browser, or text for a paper."""
+
+    title: str
+    """Of the page."""
+    summary: Sequence[str]
+    """What a hurried reader reads, a sentence each."""
+    sections: Sequence[Section]
+    """In their order."""
+
+
 def shown(cell: Cell, form: str = ".4g") -> str:
     """A cell as text: None is "not run", an infinite or undefined number a dash."""
     if cell is None:

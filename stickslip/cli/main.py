@@ -13,6 +13,7 @@ from importlib import import_module
 from cyclopts import App, CycloptsError, Parameter
 
 from stickslip import __version__
+from stickslip.cli.bench import bench
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
 
 VERBS = ("info", "solve", "convert", "solvers", "schemes", "run", "demo", "study")
@@ -47,6 +48,7 @@ def build() -> App:
     for order, verb in enumerate(VERBS):
         function = getattr(import_module(f"stickslip.cli.{verb}"), verb)
         app.command(function, name=verb, sort_key=order)
+    app.command(bench(sort_key=len(VERBS)))
     return app
 
 

@@ -1,0 +1,89 @@
+"""Where runs were made: versions of what computes, and the machine."""
+
+import hashlib
+import os
+import platform
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import stickslip
+
+PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "qdldl", "clarabel", "mujoco-core")
+"""Packages whose versions every environment names; those of other solvers are in their records."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Versions and machine; equal ones give times that may stand in one table."""
+
+    python: str
+    """Implementation and version: `CPython 3.11.7`."""
+    stickslip: str
+    """Version of stickslip."""
+    code: str
+    """First twelve digits of the hash of all its Python files: two states of one version differ in it."""
+    packages: tuple[tuple[str, str], ...]
+    """Name and version of the packages that compute, in alphabetical order."""
+    system: str
+    """Operating system and architecture: `Linux x86_64`."""
+    processor: str
+    """Model of the processor, as the system names it."""
+    cores: int
+    """Cores that processes may use [-]."""
+    memory: float
+    """Memory of the machine [GiB], rounded to whole ones."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return asdict(self) | {"packages": dict(self.packages)}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Environment":
+        """The inverse of `as_json`."""
+        return cls(**data | {"packages": tuple(sorted(data["packages"].items()))})
+
+
+@cache
+def here() -> Environment:
+    """The environment of this process."""
+    import psutil
+
+    return Environment(
+        python=f"{platform.python_implementation()} {platform.python_version()}",
+        stickslip=stickslip.__version__,
+        code=_code(),
+        packages=tuple(sorted((name, version_of(name)) for name in PACKAGES)),
+        system=f"{platform.system()} {platform.machine()}",
+        processor=_processor(),
+        cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+        memory=float(round(psutil.virtual_memory().total / 2**30)),
+    )
+
+
+def version_of(package: str) -> str:
+    """Version of an installed distribution, empty if there is none."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
+
+
+def _code() -> str:
+    digest, root = hashlib.sha256(), Path(stickslip.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        digest.update(str(path.relative_to(root)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return " ".join(line.partition(":")[2].split())
+    except OSError:
+        pass
+    return platform.processor() or "unknown"

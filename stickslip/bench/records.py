@@ -1,0 +1,122 @@
+"""One run as data that describes itself: what was solved, by whom, how well and how fast."""
+
+import math
+from dataclasses import dataclass, field, fields
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+from stickslip.bench.environment import Environment
+from stickslip.problem.checks import Array
+
+Key = tuple[str, str, str, float]
+"""What makes two runs the same one: problem hash, label of the contestant, hash of its source, tolerance."""
+
+
+class Outcome(Enum):
+    """What became of a run. The value is the word shown in tables."""
+
+    SOLVED = "solved"
+    """The judge finds the answer within the tolerance."""
+    MISSED = "missed"
+    """There is an answer, and the judge does not."""
+    TIMEOUT = "timeout"
+    """The time limit was reached first."""
+    MEMORY = "memory"
+    """The memory limit was reached first."""
+    CRASHED = "crashed"
+    """The process ended under it."""
+    RAISED = "raised"
+    """It ended with an exception, or its answer is no answer: a wrong shape, NaN."""
+    REFUSED = "refused"
+    """It does not take problems of this kind; no failure of the method, and no success either."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """One problem given to one contestant at one tolerance."""
+
+    problem: str
+    """Fingerprint of the problem."""
+    solver: str
+    """Label of the contestant."""
+    options: dict[str, Any]
+    """All its options, defaults too; a peer's as it calls them."""
+    source: str
+    """What exactly ran beside stickslip: `clarabel 0.11.1`, `siconos 4.4.0`, the hash of a user's own file;
+    empty for our own."""
+    tolerance: float
+    """Tolerance of the campaign, on the judge's measures [-]."""
+    outcome: Outcome
+    """What became of it, by the judge's word."""
+    status: str = ""
+    """What the solver says of itself, a name of `Status` where it is ours."""
+    reason: str = ""
+    """Why, in a sentence, where that is needed."""
+    natural: float = math.nan
+    """The judge's natural of the answer [-]; NaN where there is none."""
+    natural_scaled: float = math.nan
+    """The judge's natural_scaled [-]."""
+    error: float = math.nan
+    """The largest of the judge's relative measures, equilibrium and joints too [-]."""
+    impulse: float = math.nan
+    """Largest distance of r to K [N s]."""
+    velocity: float = math.nan
+    """Largest distance of u_hat to K* [m/s]."""
+    work: float = math.nan
+    """Largest |r·u_hat| [J]."""
+    iterations: int = 0
+    """Counted the solver's own way."""
+    seconds: float = math.nan
+    """Shortest wall time of the whole call, compilation apart [s]; at a timeout the time after which it was
+    stopped."""
+    cpu_seconds: float = math.nan
+    """Shortest processor time of the whole call, compilation apart [s]."""
+    compile_seconds: float = 0.0
+    """Compiling, or loading what was compiled, before the first of the calls [s]."""
+    repetitions: int = 0
+    """Calls that were timed."""
+    memory: float = math.nan
+    """Most memory of the process during the run above what it had before [MiB]."""
+    history: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    """Iteration, natural, natural_scaled at each check [-], shape (checks, 3)."""
+    environment: Environment | None = None
+    """Where it ran; of the campaign's own where None."""
+
+    @property
+    def key(self) -> Key:
+        """What makes two runs the same one."""
+        return self.problem, self.solver, self.source, self.tolerance
+
+    @property
+    def solved(self) -> bool:
+        """Whether the judge says so."""
+        return self.outcome is Outcome.SOLVED
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON holds it; numbers that are not finite are texts: 'nan', 'inf'."""
+        data = {spec.name: getattr(self, spec.name) for spec in fields(self)}
+        data["outcome"] = self.outcome.name
+        data["history"] = [[_plain(x) for x in row] for row in self.history.tolist()]
+        data["environment"] = None if self.environment is None else self.environment.as_json()
+        return {name: _plain(value) for name, value in data.items()}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "RunRecord":
+        """The inverse of `as_json`."""
+        made = dict(data)
+        for spec in fields(cls):
+            if spec.type is float and spec.name in made:
+                made[spec.name] = float(made[spec.name])
+        made["outcome"] = Outcome[data["outcome"]]
+        made["history"] = np.array(data.get("history") or np.zeros((0, 3)), float).reshape(-1, 3)
+        place = data.get("environment")
+        made["environment"] = None if place is None else Environment.from_json(place)
+        return cls(**made)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    return value

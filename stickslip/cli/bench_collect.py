@@ -1,0 +1,6 @@
+"""`stickslip bench collect`."""
+
+
+def collect() -> int:
+    """To be written."""
+    raise NotImplementedError

@@ -1,0 +1,6 @@
+"""`stickslip bench record`."""
+
+
+def record() -> int:
+    """To be written."""
+    raise NotImplementedError

@@ -1,0 +1,6 @@
+"""`stickslip bench report`."""
+
+
+def report() -> int:
+    """To be written."""
+    raise NotImplementedError

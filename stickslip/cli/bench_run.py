@@ -1,0 +1,6 @@
+"""`stickslip bench run`."""
+
+
+def run() -> int:
+    """To be written."""
+    raise NotImplementedError
