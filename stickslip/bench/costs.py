@@ -44,6 +44,11 @@ class Grid:
         )
         self._runs = {(run.problem, self.name(run), run.tolerance): run for run in results.runs}
 
+    @property
+    def tightest(self) -> float:
+        """The smallest tolerance [-], NaN without any."""
+        return min(self.tolerances, default=math.nan)
+
     def name(self, run: RunRecord) -> str:
         """The name of the solver of a run."""
         if run.solver in self._several:
@@ -73,7 +78,7 @@ class Grid:
         return run.seconds if self.time == "wall" else run.cpu_seconds
 
     def cost(self, run: RunRecord | None) -> float:
-        """Time of a run that solved [s]; infinite for one that did not, NaN where there is no run or no time."""
+        """Time of a run that solved [s]; infinite for one that did not, NaN without a run or a time."""
         if run is None:
             return math.nan
         return self.seconds(run) if run.solved else math.inf
@@ -107,7 +112,7 @@ class Costs:
 
     @property
     def ratios(self) -> Array:
-        """Times over the best on the same problem, infinite where not solved [-], shape (problems, solvers)."""
+        """Times over the best of the problem, infinite where not solved [-], shape (problems, solvers)."""
         return ratios(self.seconds)
 
     @property
@@ -124,7 +129,9 @@ class Costs:
                 f" {'it' if len(self.missing) == 1 else 'them'} is missing (not failed)"
             )
         if refused := int(self.refused.sum()):
-            text += f". {count(refused, 'refusal')} of problems of a kind that a solver does not take, here not solved"
+            text += (
+                f". {count(refused, 'refusal')}, of a kind of problem that a solver does not take: not solved"
+            )
         return text + "."
 
 
@@ -173,4 +180,6 @@ def among(solvers: Sequence[str]) -> str:
     """Some solvers in a sentence, none too many."""
     if len(solvers) == 1:
         return solvers[0]
-    return f"all {len(solvers)} solvers" if len(solvers) > 3 else f"{', '.join(solvers[:-1])} and {solvers[-1]}"
+    return (
+        f"all {len(solvers)} solvers" if len(solvers) > 3 else f"{', '.join(solvers[:-1])} and {solvers[-1]}"
+    )
