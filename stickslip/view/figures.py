@@ -23,6 +23,8 @@ WIDTH, HEIGHT = 3.4, 2.5
 """Size of one panel on paper [in]."""
 FINE = 0.7
 """Width of the lines of bodies [pt]."""
+INLINE_FONT = 8.5
+"""Size of letters in a panel inside a page, which may be shown smaller than on paper [pt]."""
 LEGEND_ROW = 0.14
 """Height of one row of the legend [in]."""
 ACROSS = 5
@@ -68,7 +70,7 @@ def palette(figures: Sequence[Figure]) -> list[dict[str, str]]:
 def panel_svg(panel: Panel, colours: Mapping[str, str]) -> str:
     """One panel without its title and legend as the text of an SVG file; text in it stays text."""
     with house_style(), io.StringIO() as file:
-        matplotlib.rcParams["svg.fonttype"] = "none"
+        matplotlib.rcParams.update({"svg.fonttype": "none", "font.size": INLINE_FONT})
         canvas = Canvas(figsize=(WIDTH, HEIGHT))
         FigureCanvasAgg(canvas)
         _plot(canvas.add_subplot(), panel, colours, {})
