@@ -44,11 +44,6 @@ class Segfault:
         ctypes.string_at(0)
 
 
-class Killed:
-    def solve(self, problem):
-        os.kill(os.getpid(), signal.SIGBUS)
-
-
 class Exits:
     def solve(self, problem):
         os._exit(3)
@@ -238,17 +233,44 @@ class Wanders:
         return solve(problem, "nsgs", tolerance=1e-10).r
 
 
-class Needy:
-    def __init__(self, size):
-        self.size = size
-
-    def solve(self, problem):
-        return np.ones((self.size,) * problem.size)
-
-
 class Heavy:
     """Takes 100 MiB for a moment."""
 
     def solve(self, problem):
         np.ones(100 << 17).sum()
         return solve(problem, "nsgs", tolerance=1e-10).r
+
+
+class Vandal:
+    """Writes without end wherever it can: into the pipe of the benchmark too."""
+
+    def solve(self, problem):
+        while True:
+            for number in range(3, 12):
+                try:
+                    os.set_blocking(number, False)
+                    os.write(number, b"x" * 65536)
+                except OSError:
+                    continue
+
+
+class Counts:
+    """Wants a problem that no earlier call has left its factors in."""
+
+    calls = 0
+
+    def solve(self, problem):
+        Counts.calls += 1
+        assert "_factor" not in problem.M.__dict__
+        problem.M.solve(problem.f)
+        return solve(problem, "nsgs", tolerance=1e-10)
+
+
+class Unspeakable(Exception):
+    def __str__(self):
+        raise RuntimeError
+
+
+class RaisesUnspeakably:
+    def solve(self, problem):
+        raise Unspeakable
