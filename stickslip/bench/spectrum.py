@@ -11,9 +11,10 @@ with singular values in place of eigenvalues. An eigenvalue is nonzero above n Î
 rounding of W itself, however it is stored.
 
 Estimates are those of Lanczos' method with full orthogonalisation from fixed starts. From W z it stays in the
-range of W and meets its smallest nonzero eigenvalue from above: conditioning is a lower bound. From z the
-share of z in the null space is the weight of the Ritz values below that (quadrature of Golub & Meurant 2010,
-Matrices, Moments and Quadrature, 6.1), whose mean over z of random signs is that of the dimensions.
+range of W, until rounding has grown into the null space, where it ends; its Ritz values come down on the
+smallest nonzero eigenvalue, so conditioning is a lower bound. From z the share of z in the null space is the
+weight of the Ritz values below (quadrature of Golub & Meurant 2010, Matrices, Moments and Quadrature, 6.1),
+whose mean over z of random signs is the share of the dimensions.
 """
 
 from collections.abc import Callable
@@ -33,13 +34,15 @@ from stickslip.problem.solution import Problem
 
 DENSE = 1500
 """Rows up to which all eigenvalues are found."""
-LEAST, MOST, WORK = 80, 400, 2_000_000
+LEAST, MOST, WORK = 80, 300, 1_000_000
 """Products with W in one run of Lanczos' method: WORK over its rows, within these bounds."""
 PROBES = 2
 """Runs that the rank is the mean of."""
 SHIFT = 1e-12
 """Of bilateral constraints that say one thing twice, relative to their own size [-]."""
 
+OUTSIDE = 1e-4
+"""Of a vector, the part in the null space at which it is no longer one of the range [-]."""
 BLOCKS = (6, 3, 2, 1)
 """Velocities of a body: in space, in the plane, of a point there, of a coordinate by itself."""
 
@@ -173,8 +176,8 @@ def _estimate(apply: Apply, n: int, most: int) -> Spectrum:
     """Estimates for an operator of n rows whose rank is at most `most`."""
     generator = np.random.default_rng(0)
     starts = [generator.choice((-1.0, 1.0), n) for _ in range(PROBES)]
-    within, _ = _ritz(apply, apply(starts[0]))
-    largest = np.abs(within).max(initial=0.0)
+    within, _ = _ritz(apply, apply(starts[0]), in_range=True)
+    largest = float(within.max(initial=0.0))
     nonzero = within[within > n * np.finfo(float).eps * largest]
     if not nonzero.size or not np.isfinite(largest):
         return Spectrum(0, None, True)
@@ -182,12 +185,14 @@ def _estimate(apply: Apply, n: int, most: int) -> Spectrum:
     for start in starts:
         values, weights = _ritz(apply, start)
         null += float(weights[values < 0.5 * nonzero.min()].sum()) / PROBES
-    rank = min(most, round(n * (1.0 - null)))
-    return Spectrum(rank, float(nonzero.max() / nonzero.min()), True)
+    return Spectrum(min(most, round(n * (1.0 - null))), largest / float(nonzero.min()), True)
 
 
-def _ritz(apply: Apply, start: Array) -> tuple[Array, Array]:
-    """Ritz values of Lanczos' method, and the share of the start that each stands for."""
+def _ritz(apply: Apply, start: Array, in_range: bool = False) -> tuple[Array, Array]:
+    """Ritz values of Lanczos' method, and the share of the start that each stands for.
+
+    in_range: end where rounding, which follows the same recurrence in the null space, has grown to OUTSIDE.
+    """
     length = np.linalg.norm(start)
     if not np.isfinite(length) or length == 0.0:
         return np.zeros(0), np.zeros(0)
@@ -195,14 +200,20 @@ def _ritz(apply: Apply, start: Array) -> tuple[Array, Array]:
     basis = np.empty((steps, start.size))
     basis[0] = start / length
     diagonal, beside = np.zeros(steps), np.zeros(steps)
-    done = steps
+    outside, before, done = np.finfo(float).eps, 0.0, steps
     for k in range(steps):
         x = apply(basis[k])
         diagonal[k] = x @ basis[k]
-        x = x - basis[: k + 1].T @ (basis[: k + 1] @ x)
+        for _ in range(2):  # once leaves enough of the basis to bring back what is converged, as ghosts
+            x = x - basis[: k + 1].T @ (basis[: k + 1] @ x)
         beside[k] = np.linalg.norm(x)
         if not beside[k] > start.size * np.finfo(float).eps * np.abs(diagonal[: k + 1]).max():
             done = k + 1  # the start has been seen whole
+            break
+        last = before * beside[k - 1] if k else 0.0
+        outside, before = -(diagonal[k] * outside + last) / beside[k], outside
+        if in_range and abs(outside) > OUTSIDE:
+            done = k + 1
             break
         if k + 1 < steps:
             basis[k + 1] = x / beside[k]
