@@ -214,13 +214,17 @@ def _report(results: Results, out: Path) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _total(seconds: float) -> str:
+    return clock(seconds) if seconds >= 60.0 else duration(seconds)
+
+
 def _close(results: Results, out: Path) -> None:
     """The closing table, where everything is, and what to do next."""
     columns = ("solver", "tolerance", *GROUPS, "of", "fastest on", "total time")
     rows = [
         (
             line["solver"], f"{line['tolerance']:g}", *(str(line[name]) for name in GROUPS),
-            str(line["runs"]), str(line["fastest"]), clock(line["seconds"]) if line["seconds"] >= 60.0 else duration(line["seconds"]),
+            str(line["runs"]), str(line["fastest"]), _total(line["seconds"]),
         )
         for line in standings(results)
     ]  # fmt: skip

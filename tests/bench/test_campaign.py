@@ -210,9 +210,7 @@ def test_a_solver_that_has_changed_is_refused(tmp_path):
     given = (f"mine={own}:Mine",)
 
     def again():
-        run_campaign(
-            FOLDER, contestants("mine", given), TOLERANCES, Limits(), Counting(), tmp_path / "r.h5"
-        )
+        run_campaign(FOLDER, contestants("mine", given), TOLERANCES, Limits(), Counting(), tmp_path / "r.h5")
 
     again()
     own.write_text("class Mine:\n    def solve(self, problem): return None\n")
