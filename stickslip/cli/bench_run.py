@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def run(
     *,
     problems: list[Path],
-    solvers: str = "",
+    solvers: str | None = None,
     own: Annotated[list[str] | None, Parameter(name="--own")] = None,
     tolerance: str = "1e-8",
     timeout: float = 20.0,
@@ -34,7 +34,7 @@ def run(
     workers: int = 1,
     executor: str = "processes",
     out: Path,
-    families: str = "",
+    families: str | None = None,
     most: int | None = None,
     kind: Kind | None = None,
     json: Json = False,
@@ -54,10 +54,10 @@ def run(
 
     For example:
       stickslip bench run --problems standard --out results.h5
-      stickslip bench run --problems standard --solvers nsgs,prox,auto --tolerance 1e-4,1e-8 --out results.h5
-      stickslip bench run --problems mine.dat --kind global --solvers auto,siconos --timeout 60 --out mine.h5
-      stickslip bench run --problems standard --own mine=solver.py:Mine --solvers mine,auto --out new.h5
-      stickslip bench run --problems standard --executor dask --workers 4 --out results.h5
+      stickslip bench run --problems standard --tolerance 1e-4,1e-8 --out all.h5
+      stickslip bench run --problems a.dat --solvers auto,siconos --out a.h5
+      stickslip bench run --problems p --own mine=solver.py:Mine --out mine.h5
+      stickslip bench run --problems p --executor dask --workers 4 --out p.h5
 
     Parameters
     ----------
@@ -98,15 +98,15 @@ def run(
     tolerances = _tolerances(tolerance)
     try:
         limits = Limits(timeout=timeout, memory=memory, best_of=best_of)
-        entrants = contestants(solvers, own or ())
+        entrants = contestants(solvers or "", own or ())
     except ValueError as error:
         raise InputError(str(error)) from None
     executing = _executor(executor, workers)
-    collection = _collection(problems, kind, families, most, out)
+    collection = _collection(problems, kind, families or "", most, out)
     given: dict[str, str | list[str]] = {
-        "--problems": [str(place) for place in problems], "--solvers": solvers, "--own": own or [],
+        "--problems": [str(place) for place in problems], "--solvers": solvers or "", "--own": own or [],
         "--tolerance": tolerance, "--timeout": f"{timeout:g}", "--memory": f"{memory:g}",
-        "--best-of": str(best_of), "--workers": str(workers), "--executor": executor, "--families": families,
+        "--best-of": str(best_of), "--workers": str(workers), "--executor": executor, "--families": families or "",
         "--most": "" if most is None else str(most), "--kind": kind or "", "--out": str(out),
     }  # fmt: skip
     try:
