@@ -180,6 +180,8 @@ def _records(
                 raise RuntimeError(f"the executor gave a run that nobody waits for: {record.key}")
             waited.remove(record.key)
             yield _as_kept(_placed(record, conditions.environment))
+        if waited:
+            raise RuntimeError(f"the executor ended with {len(waited)} jobs left; the same campaign goes on")
     finally:
         with suppress(AttributeError):
             runs.close()  # type: ignore[attr-defined]

@@ -106,8 +106,9 @@ def run(
     given: dict[str, str | list[str]] = {
         "--problems": [str(place) for place in problems], "--solvers": solvers or "", "--own": own or [],
         "--tolerance": tolerance, "--timeout": f"{timeout:g}", "--memory": f"{memory:g}",
-        "--best-of": str(best_of), "--workers": str(workers), "--executor": executor, "--families": families or "",
-        "--most": "" if most is None else str(most), "--kind": kind or "", "--out": str(out),
+        "--best-of": str(best_of), "--workers": str(workers), "--executor": executor,
+        "--families": families or "", "--most": "" if most is None else str(most), "--kind": kind or "",
+        "--out": str(out),
     }  # fmt: skip
     try:
         with campaign_table(quiet=json) as shown:
@@ -117,7 +118,7 @@ def run(
     except KeyboardInterrupt:
         complain(f"interrupted; {_safe(out)}; the same command goes on")
         return ExitCode.INTERRUPTED
-    except ValueError as error:
+    except (ValueError, RuntimeError) as error:  # other conditions, a changed file, an executor that is gone
         raise InputError(str(error)) from None
     if json:
         print_json(_report(results, out))
@@ -158,7 +159,7 @@ def _executor(text: str, workers: int) -> Executor:
         raise InputError(f"--workers must be at least 1, got {workers}")
     try:
         return executor(text, workers)
-    except (ValueError, ImportError, OSError) as error:
+    except (ValueError, RuntimeError, ImportError, OSError) as error:
         raise InputError(f"--executor {text}: {error}") from None
 
 

@@ -255,6 +255,13 @@ def test_a_run_that_nobody_waits_for(tmp_path):
     assert len(read_results(tmp_path / "r.h5").runs) == WHOLE
 
 
+def test_jobs_that_were_left_are_told(tmp_path):
+    with pytest.raises(RuntimeError, match="ended with 1 jobs left"):
+        campaign(tmp_path / "r.h5", Counting(order=lambda jobs: jobs[1:]))
+    assert len(read_results(tmp_path / "r.h5").runs) == WHOLE - 1
+    assert len(campaign(tmp_path / "r.h5").runs) == WHOLE
+
+
 def test_a_file_of_something_else_is_not_overwritten(tmp_path):
     out = tmp_path / "r.h5"
     out.write_text("my diary")
