@@ -24,7 +24,7 @@ PROPORTIONAL = (
 
 SEPARATION = (
     "Of each family the problem that separates the solvers most: that with the largest standard deviation of"
-    " the logarithms of the times to the tightest tolerance, ten times the time limit for who did not solve"
+    " the logarithms of the times to the tightest tolerance, ten times the longest for who did not solve"
     " it; among equals the one with most contacts, then the first."
 )
 """How `telling_problem` chooses."""
@@ -113,14 +113,14 @@ def telling_problem(grid: Grid, family: str, solvers: Sequence[str] | None = Non
     """
     tightest = grid.tightest
     compared = costs(grid, tightest, family, solvers)
-    never = 10.0 * grid.results.conditions.timeout
     best: tuple[float, int] | None = None
     chosen = None
     for entry, row in zip(compared.problems, compared.seconds, strict=True):
         runs = (grid.run(entry, solver, tightest) for solver in compared.solvers)
-        if not np.isfinite(row).any() or not any(run is not None and len(run.history) for run in runs):
+        if not np.isfinite(row).any() or not any(run is not None and len(falling(run)[0]) for run in runs):
             continue
-        logs = np.log10(np.maximum(np.where(np.isfinite(row), row, never), 1e-9))
+        solved = np.isfinite(row)
+        logs = np.log10(np.maximum(np.where(solved, row, 10.0 * row[solved].max(initial=0.0)), 1e-9))
         rank = (round(float(logs.std()), 9), entry.features.contacts)
         if best is None or rank > best:
             best, chosen = rank, entry
