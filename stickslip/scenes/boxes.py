@@ -9,8 +9,9 @@ from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane
 from stickslip.mechanics.world import World
 from stickslip.scenes.block_views import side_view
+from stickslip.scenes.grain_facts import shaken_facts
 from stickslip.scenes.measures import GRAVITY
-from stickslip.scenes.parameters import number, whole
+from stickslip.scenes.parameters import frictions, number, whole
 from stickslip.scenes.rest import drift, rest_facts, speed
 from stickslip.scenes.scenario import Fact, Scenario
 from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -18,41 +19,49 @@ from stickslip.state import Array
 
 
 def stack(
-    *, bodies: int = 10, mu: float = 0.5, size: float = 1.0, until: float = 5.0, h: float = 2e-3
-) -> Scenario:
+    *, bodies: int = 10, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, size: float = 1.0,
+    push: float = 0.0, until: float = 5.0, h: float = 2e-3,
+) -> Scenario:  # fmt: skip
     """Boxes of the same size stacked on the floor.
 
     bodies: how many boxes [-], >= 1.
     mu: friction [-], >= 0.
+    mu_roll: rolling friction [m], >= 0.
+    mu_spin: torsional friction about the normals [m], >= 0.
     size: edge of a box [m], > 0.
+    push: speed to the side, along x, at the top at the start; it grows with the height [m/s].
     until: end [s], > 0.
     h: time step [s], > 0.
 
     Each box carries those above it: the k-th from the top presses on the next with k weights.
     """
     bodies = whole("bodies", bodies, 1)
-    mu = number("mu", mu, "", least=0.0)
+    grip, push = frictions(mu, mu_roll, mu_spin), number("push", push, "m/s")
     size = number("size", size, "m", above=0.0)
     until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
     masses = np.full(bodies, 1000.0 * size**3)
     return Scenario(
-        "stack", f"{bodies} boxes on one another rest.", pile(masses, size, mu), until, h,
-        "moreau-jean-bodies", {}, lambda trajectory: pile_facts(trajectory, masses, size),
+        "stack", f"{bodies} boxes on one another {'are pushed' if push else 'rest'}.",
+        pile(masses, size, grip, push), until, h, "moreau-jean-bodies", {},
+        lambda trajectory: pile_facts(trajectory, masses, size, push),
         lambda trajectory: pile_figure(trajectory, f"{bodies} boxes, mu = {mu:g}", masses),
         ("moreau-jean-bodies",),
     )  # fmt: skip
 
 
 def heavy_on_light(
-    *, bodies: int = 2, ratio: float = 1000.0, mu: float = 0.5, size: float = 1.0, until: float = 2.0,
-    h: float = 2e-3,
+    *, bodies: int = 2, ratio: float = 1000.0, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0,
+    size: float = 1.0, push: float = 0.0, until: float = 2.0, h: float = 2e-3,
 ) -> Scenario:  # fmt: skip
     """Light and heavy boxes in turn on the floor, a light one below.
 
     bodies: how many boxes [-], >= 2.
     ratio: of their masses [-], >= 1.
     mu: friction [-], >= 0.
+    mu_roll: rolling friction [m], >= 0.
+    mu_spin: torsional friction about the normals [m], >= 0.
     size: edge of a box [m], > 0.
+    push: speed to the side, along x, at the top at the start; it grows with the height [m/s].
     until: end [s], > 0.
     h: time step [s], > 0.
 
@@ -60,30 +69,38 @@ def heavy_on_light(
     """
     bodies = whole("bodies", bodies, 2)
     ratio = number("ratio", ratio, "", least=1.0)
-    mu = number("mu", mu, "", least=0.0)
+    grip, push = frictions(mu, mu_roll, mu_spin), number("push", push, "m/s")
     size = number("size", size, "m", above=0.0)
     until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
     masses = 1000.0 * size**3 * np.where(np.arange(bodies) % 2, ratio, 1.0)
     return Scenario(
-        "heavy-on-light", f"A box {ratio:g} times as heavy rests on a light one.", pile(masses, size, mu),
-        until, h, "moreau-jean-bodies", {}, lambda trajectory: pile_facts(trajectory, masses, size),
+        "heavy-on-light", f"A box {ratio:g} times as heavy rests on a light one.",
+        pile(masses, size, grip, push), until, h, "moreau-jean-bodies", {},
+        lambda trajectory: pile_facts(trajectory, masses, size, push),
         lambda trajectory: pile_figure(trajectory, f"{ratio:g}:1, mu = {mu:g}", masses),
         ("moreau-jean-bodies",),
     )  # fmt: skip
 
 
-def pile(masses: Array, size: float, mu: float) -> World:
-    """Boxes on one another, from below."""
+def pile(masses: Array, size: float, grip: dict[str, float], push: float = 0.0) -> World:
+    """Boxes on one another, from below; grip: their friction, push: speed of the highest [m/s]."""
     builder, box = WorldBuilder(), Cuboid((size, size, size))
-    builder.material("default", mu=mu)
+    builder.material("default", **grip)
     builder.body("floor", Plane(), fixed=True)
     for k, mass in enumerate(masses):
-        builder.body(f"box {k + 1}", box, position=(0.0, 0.0, (k + 0.5) * size), mass=float(mass))
+        builder.body(
+            f"box {k + 1}", box, position=(0.0, 0.0, (k + 0.5) * size), mass=float(mass),
+            velocity=(push * (k + 0.5) / (masses.size - 0.5), 0.0, 0.0),
+        )  # fmt: skip
     return builder.build()
 
 
-def pile_facts(trajectory: WorldTrajectory, masses: Array, size: float) -> Sequence[Fact]:
-    """Facts of rest, and what each box carries."""
+def pile_facts(
+    trajectory: WorldTrajectory, masses: Array, size: float, push: float = 0.0
+) -> Sequence[Fact]:  # fmt: skip
+    """Facts of rest, and what each box carries; what holds of any motion once they were pushed."""
+    if push:
+        return shaken_facts(trajectory)
     carried = GRAVITY * np.cumsum(masses[::-1])[::-1]
     ratios = carried_forces(trajectory, masses)[-1] / carried
     worst = float(ratios[np.argmax(np.abs(ratios - 1.0))])

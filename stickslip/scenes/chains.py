@@ -10,8 +10,9 @@ from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
 from stickslip.mechanics.shapes import Capsule, Shape
+from stickslip.scenes.grain_facts import shaken_facts
 from stickslip.scenes.measures import GRAVITY, turning_points
-from stickslip.scenes.parameters import number, whole
+from stickslip.scenes.parameters import frictions, number, whole
 from stickslip.scenes.rest import balance_fact, overlap_fact, speed, stillness
 from stickslip.scenes.scenario import Fact, Scenario
 from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
@@ -149,13 +150,17 @@ def _line(trajectory: WorldTrajectory, k: int, rod: float) -> tuple[Array, Array
 
 
 def ring_chain(
-    *, bodies: int = 6, mu: float = 0.3, size: float = 0.04, until: float = 1.0, h: float = 1e-3
-) -> Scenario:
+    *, bodies: int = 6, mu: float = 0.3, mu_roll: float = 0.0, mu_spin: float = 0.0, size: float = 0.04,
+    push: float = 0.0, until: float = 1.0, h: float = 1e-3,
+) -> Scenario:  # fmt: skip
     """Rings hang from each other by contact alone.
 
     bodies: how many rings below the fixed one [-], >= 1.
     mu: friction of rings on each other [-], >= 0.
+    mu_roll: rolling friction [m], >= 0.
+    mu_spin: torsional friction about the normals [m], >= 0.
     size: inner height of a ring [m], > 0.
+    push: speed of the lowest ring to the side, along x, at the start; it grows with the depth [m/s].
     until: end [s], > 0.
     h: time step [s], > 0.
 
@@ -163,7 +168,7 @@ def ring_chain(
     bar of the one above. Ring k of n carries those below it, and nothing moves.
     """
     n = whole("bodies", bodies, 1)
-    mu = number("mu", mu, "", least=0.0)
+    grip, push = frictions(mu, mu_roll, mu_spin), number("push", push, "m/s")
     size = number("size", size, "m", above=0.0)
     until = number("until", until, "s", above=0.0)
     h = number("h", h, "s", above=0.0)
@@ -177,13 +182,14 @@ def ring_chain(
         (Capsule(thick, across), (0.0, 0.0, 0.5 * along), lying),
     )
     builder = WorldBuilder()
-    builder.material("default", mu=mu)
+    builder.material("default", **grip)
     pitch = along - 2.0 * thick
     for k in range(n + 1):
         turn = (math.cos(0.25 * math.pi), 0.0, 0.0, math.sin(0.25 * math.pi)) if k % 2 else (1.0, 0, 0, 0)
         builder.body(
-            f"ring {k}", ring, position=(0.0, 0.0, -k * pitch), quaternion=turn, fixed=k == 0, density=7800.0
-        )
+            f"ring {k}", ring, position=(0.0, 0.0, -k * pitch), quaternion=turn, fixed=k == 0, density=7800.0,
+            velocity=(push * k / n, 0.0, 0.0),
+        )  # fmt: skip
     weight = 7800.0 * ring.volume * GRAVITY
 
     def carried(trajectory: WorldTrajectory) -> Array:
@@ -192,6 +198,8 @@ def ring_chain(
         return np.asarray(np.cumsum(forces, axis=0))
 
     def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
+        if push:
+            return shaken_facts(trajectory)
         x = trajectory.q.reshape(len(trajectory), n + 1, 7)[:, :, :3]
         pulls = -carried(trajectory)[:, -1]
         expected = weight * np.arange(n, 0.0, -1.0)

@@ -21,7 +21,7 @@ from stickslip.scenes.grain_facts import (
 )
 from stickslip.scenes.grain_views import energy_panel, overlap_panel, view_panels
 from stickslip.scenes.measures import GRAVITY
-from stickslip.scenes.parameters import number, whole
+from stickslip.scenes.parameters import frictions, number, whole
 from stickslip.scenes.piles import SCHEME
 from stickslip.scenes.scenario import Fact, Scenario
 from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
@@ -32,13 +32,15 @@ SLACK = 0.1
 
 
 def grain_chute(
-    *, bodies: int = 120, mu: float = 0.5, angle: float = 28.0, radius: float = 0.02, e: float = 0.0,
-    seed: int = 0, until: float = 0.8, h: float = 1e-3,
+    *, bodies: int = 120, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, angle: float = 28.0,
+    radius: float = 0.02, e: float = 0.0, seed: int = 0, until: float = 0.8, h: float = 1e-3,
 ) -> Scenario:  # fmt: skip
     """Spheres that flow down a chute whose bottom is rough with fixed spheres of the same size.
 
     bodies: how many grains [-], >= 1.
     mu: friction [-], >= 0.
+    mu_roll: rolling friction [m], >= 0.
+    mu_spin: torsional friction about the normals [m], >= 0.
     angle: of the chute [degrees], in [0, 90).
     radius: of the grains [m], > 0.
     e: restitution [-], in [0, 1].
@@ -50,7 +52,7 @@ def grain_chute(
     g t sin(angle), all equally fast; it holds them back.
     """
     bodies, seed = whole("bodies", bodies, 1), whole("seed", seed, 0)
-    mu, e = number("mu", mu, "", least=0.0), number("e", e, "", least=0.0, most=1.0)
+    grip, e = frictions(mu, mu_roll, mu_spin), number("e", e, "", least=0.0, most=1.0)
     angle = number("angle", angle, "degrees", least=0.0, below=90.0)
     radius = number("radius", radius, "m", above=0.0)
     until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
@@ -61,7 +63,7 @@ def grain_chute(
     centres, size = lattice(rng, bodies, (along, across), radius, SLACK)
     centres[:, 2] += radius
     b = WorldBuilder(gravity=(down, 0.0, -GRAVITY * math.cos(tilt)))
-    b.material("default", mu=mu, e=e)
+    b.material("default", **grip, e=e)
     add_floor(b)
     add_walls(b, size, ("left", "front", "back"))
     cell = size[1] / across

@@ -134,6 +134,11 @@ def rest_facts(trajectory: WorldTrajectory, e: float) -> list[Fact]:
     return facts
 
 
+def shaken_facts(trajectory: WorldTrajectory) -> list[Fact]:
+    """What holds of bodies that were pushed, wherever they slide or fall."""
+    return [*law_facts(trajectory), balance_fact(trajectory), dissipation_fact(trajectory)]
+
+
 def fall_time(trajectory: WorldTrajectory) -> float:
     """Time in which the highest body at the start would fall to z = 0 [s]."""
     height = float(trajectory.q[0].reshape(-1, 7)[:, 2].max())

@@ -11,7 +11,7 @@ from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Cuboid, Plane
 from stickslip.scenes.block_views import side_view, turn
-from stickslip.scenes.parameters import lengths, number, whole
+from stickslip.scenes.parameters import frictions, lengths, number, whole
 from stickslip.scenes.rest import drift, reactions, rest_facts, speed, weight
 from stickslip.scenes.scenario import Fact, Scenario
 from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -22,8 +22,8 @@ DENSITY = 2000.0
 
 
 def masonry_wall(
-    *, courses: int = 6, length: int = 4, mu: float = 0.6, tilt: float = 0.0,
-    brick: Sequence[float] = (0.2, 0.1, 0.1), until: float = 1.0, h: float = 2e-3,
+    *, courses: int = 6, length: int = 4, mu: float = 0.6, mu_roll: float = 0.0, mu_spin: float = 0.0,
+    tilt: float = 0.0, brick: Sequence[float] = (0.2, 0.1, 0.1), until: float = 1.0, h: float = 2e-3,
 ) -> Scenario:  # fmt: skip
     """A wall of bricks in running bond, each course shifted by half a brick, on a floor that may be tilted
     along the wall: the end x > 0 is the lower one.
@@ -31,6 +31,8 @@ def masonry_wall(
     courses: how many [-], >= 1.
     length: bricks in a course; every second course has one whole brick less and two halves [-], >= 2.
     mu: friction of all faces [-], > 0.
+    mu_roll: rolling friction [m], >= 0.
+    mu_spin: torsional friction about the normals [m], >= 0.
     tilt: of the floor along the wall [deg], in [0, 60].
     brick: length, thickness and height of a brick [m], three numbers > 0.
     until: end [s], > 0.
@@ -41,12 +43,13 @@ def masonry_wall(
     """
     courses, length = whole("courses", courses, 1), whole("length", length, 2)
     mu = number("mu", mu, "", above=0.0)
+    grip = frictions(mu, mu_roll, mu_spin)
     tilt = number("tilt", tilt, "deg", least=0.0, most=60.0)
     size = lengths("brick", brick, ("length", "thickness", "height"))
     until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
     frame, p = turn(math.radians(tilt))
     builder, shapes = WorldBuilder(), {}
-    builder.material("default", mu=mu)
+    builder.material("default", **grip)
     builder.body("floor", Plane(), quaternion=p, fixed=True)
     for course, (low, high) in wall_bricks(courses, length):
         if high - low not in shapes:
@@ -81,14 +84,16 @@ def wall_bricks(courses: int, length: int) -> list[tuple[int, tuple[float, float
 
 
 def arch(
-    *, bodies: int = 11, thickness: float = 0.2, mu: float = 0.7, tilt: float = 0.0, radius: float = 1.0,
-    until: float = 1.0, h: float = 2e-3,
+    *, bodies: int = 11, thickness: float = 0.2, mu: float = 0.7, mu_roll: float = 0.0,
+    mu_spin: float = 0.0, tilt: float = 0.0, radius: float = 1.0, until: float = 1.0, h: float = 2e-3,
 ) -> Scenario:  # fmt: skip
     """A semicircular arch of equal voussoirs, wedges with radial joints, on two fixed abutments.
 
     bodies: how many voussoirs [-], >= 3.
     thickness: of the arch, t / R with R the radius of its middle line [-], in (0, 1).
     mu: friction of all joints [-], > 0.
+    mu_roll: rolling friction [m], >= 0.
+    mu_spin: torsional friction about the normals [m], >= 0.
     tilt: of the abutments in the plane of the arch; the foot at x > 0 is the lower one [deg], in [0, 60].
     radius: R [m], > 0.
     until: end [s], > 0.
@@ -101,13 +106,14 @@ def arch(
     bodies = whole("bodies", bodies, 3)
     thickness = number("thickness", thickness, "", above=0.0, below=1.0)
     mu = number("mu", mu, "", above=0.0)
+    grip = frictions(mu, mu_roll, mu_spin)
     tilt = number("tilt", tilt, "deg", least=0.0, most=60.0)
     radius = number("radius", radius, "m", above=0.0)
     until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
     frame, p = turn(math.radians(tilt))
     t = thickness * radius
     builder, depth = WorldBuilder(), 0.5 * radius
-    builder.material("default", mu=mu)
+    builder.material("default", **grip)
     support = Cuboid((2.0 * t, 2.0 * depth, t))
     for name, side in (("right abutment", 1.0), ("left abutment", -1.0)):
         builder.body(name, support, position=frame @ [side * radius, 0.0, -0.5 * t], quaternion=p, fixed=True)

@@ -30,6 +30,15 @@ def number(
     return float(value)
 
 
+def frictions(mu: float, mu_roll: float, mu_spin: float) -> dict[str, float]:
+    """Checked friction of a material, as builders take it: mu [-], mu_roll and mu_spin [m]."""
+    return {
+        "mu": number("mu", mu, "", least=0.0),
+        "mu_roll": number("mu_roll", mu_roll, "m", least=0.0),
+        "mu_spin": number("mu_spin", mu_spin, "m", least=0.0),
+    }
+
+
 MOST = 1_000_000
 """Bodies that a scene can be asked for: beyond it memory is gone before the first step."""
 

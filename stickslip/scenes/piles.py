@@ -13,7 +13,7 @@ from stickslip.mechanics.world import World
 from stickslip.scenes.containers import add_floor, add_walls, lattice, orientations
 from stickslip.scenes.grain_facts import balance_fact, dissipation_fact, law_facts, overlap_facts, rest_facts
 from stickslip.scenes.grain_views import energy_panel, support_panel, view_panels
-from stickslip.scenes.parameters import number, whole
+from stickslip.scenes.parameters import frictions, number, whole
 from stickslip.scenes.scenario import Fact, Scenario
 from stickslip.simulation.world_trajectory import WorldTrajectory
 
@@ -21,13 +21,15 @@ SCHEME = "moreau-jean-bodies"
 
 
 def sphere_pile(
-    *, bodies: int = 200, mu: float = 0.5, radius: float = 0.05, spread: float = 0.2, e: float = 0.0,
-    seed: int = 0, until: float = 1.25, h: float = 2.5e-3,
+    *, bodies: int = 200, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, radius: float = 0.05,
+    spread: float = 0.2, e: float = 0.0, seed: int = 0, until: float = 1.25, h: float = 2.5e-3,
 ) -> Scenario:  # fmt: skip
     """Spheres that fall into a box.
 
     bodies: how many [-], >= 1.
     mu: friction [-], >= 0.
+    mu_roll: rolling friction [m], >= 0.
+    mu_spin: torsional friction about the normals [m], >= 0.
     radius: mean of the radii [m], > 0.
     spread: of the radii, which are uniform in radius (1 ± spread) [-], in [0, 1).
     e: restitution [-], in [0, 1].
@@ -40,20 +42,24 @@ def sphere_pile(
     spread = number("spread", spread, "", least=0.0, below=1.0)
     rng = np.random.default_rng(seed)
     radii = radius * rng.uniform(1.0 - spread, 1.0 + spread, bodies)
-    world = _poured(rng, [Sphere(r) for r in radii], (1.0 + spread) * radius, mu, e)
+    world = _poured(
+        rng, [Sphere(r) for r in radii], (1.0 + spread) * radius, frictions(mu, mu_roll, mu_spin), e
+    )
     return _pile(
         "sphere-pile", f"{bodies} spheres fall into a box and come to rest.", world, radius, until, h, e
     )
 
 
 def capsules(
-    *, bodies: int = 60, mu: float = 0.5, radius: float = 0.03, length: float = 0.12, e: float = 0.0,
-    seed: int = 0, until: float = 1.5, h: float = 2e-3,
+    *, bodies: int = 60, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, radius: float = 0.03,
+    length: float = 0.12, e: float = 0.0, seed: int = 0, until: float = 1.5, h: float = 2e-3,
 ) -> Scenario:  # fmt: skip
     """Capsules that fall into a box, turned at random.
 
     bodies: how many [-], >= 1.
     mu: friction [-], >= 0.
+    mu_roll: rolling friction [m], >= 0.
+    mu_spin: torsional friction about the normals [m], >= 0.
     radius: of the capsules [m], > 0.
     length: of their straight part [m], > 0.
     e: restitution [-], in [0, 1].
@@ -65,19 +71,22 @@ def capsules(
     radius = number("radius", radius, "m", above=0.0)
     length = number("length", length, "m", above=0.0)
     shape = Capsule(radius, length)
-    world = _poured(np.random.default_rng(seed), [shape] * bodies, shape.reach, mu, e)
+    grip = frictions(mu, mu_roll, mu_spin)
+    world = _poured(np.random.default_rng(seed), [shape] * bodies, shape.reach, grip, e)
     return _pile("capsules", f"{bodies} capsules fall into a box.", world, radius, until, h, e)
 
 
 def soup(
-    *, bodies: int = 56, mu: float = 0.5, size: float = 0.1, e: float = 0.0, seed: int = 0,
-    until: float = 1.5, h: float = 2e-3,
+    *, bodies: int = 56, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, size: float = 0.1,
+    e: float = 0.0, seed: int = 0, until: float = 1.5, h: float = 2e-3,
 ) -> Scenario:  # fmt: skip
     """Mixed shapes that fall into a box: spheres, boxes, capsules, cylinders, ellipsoids, convex hulls of
     random points and compounds in turn.
 
     bodies: how many [-], >= 1.
     mu: friction [-], >= 0.
+    mu_roll: rolling friction [m], >= 0.
+    mu_spin: torsional friction about the normals [m], >= 0.
     size: radius of a ball that holds any of them [m], > 0.
     e: restitution [-], in [0, 1].
     seed: of shapes, places and orientations [-], >= 0.
@@ -88,7 +97,7 @@ def soup(
     size = number("size", size, "m", above=0.0)
     rng = np.random.default_rng(seed)
     shapes = [KINDS[k % len(KINDS)](rng, size) for k in range(bodies)]
-    world = _poured(rng, shapes, size, mu, e)
+    world = _poured(rng, shapes, size, frictions(mu, mu_roll, mu_spin), e)
     return _pile(
         "soup", f"{bodies} bodies of {min(bodies, len(KINDS))} kinds of shape fall into a box.", world,
         0.5 * size, until, h, e,
@@ -130,10 +139,12 @@ def pebble(rng: np.random.Generator, size: float, corners: int = 14) -> ConvexHu
     return ConvexHull(size * points * rng.uniform(0.6, 1.0, 3))
 
 
-def _poured(rng: np.random.Generator, shapes: Sequence[Shape], reach: float, mu: float, e: float) -> World:
+def _poured(
+    rng: np.random.Generator, shapes: Sequence[Shape], reach: float, grip: dict[str, float], e: float
+) -> World:
     """A box with the shapes above its floor, in about as many layers as columns."""
     b = WorldBuilder()
-    b.material("default", mu=number("mu", mu, "", least=0.0), e=number("e", e, "", least=0.0, most=1.0))
+    b.material("default", **grip, e=number("e", e, "", least=0.0, most=1.0))
     side = max(2, round(len(shapes) ** (1.0 / 3.0)))
     centres, width = lattice(rng, len(shapes), (side, side), reach)
     turns = orientations(rng, len(shapes))

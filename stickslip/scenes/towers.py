@@ -10,8 +10,9 @@ from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane
 from stickslip.scenes.block_views import side_view, turn
+from stickslip.scenes.grain_facts import shaken_facts
 from stickslip.scenes.measures import GRAVITY
-from stickslip.scenes.parameters import number, whole
+from stickslip.scenes.parameters import frictions, number, whole
 from stickslip.scenes.rest import drift, rest_facts, speed
 from stickslip.scenes.scenario import Fact, Scenario
 from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -21,11 +22,17 @@ PLANK = (0.1170, 0.0234, 0.0078)
 """Length, width and thickness of a plank, 15:3:1 [m]."""
 
 
-def kapla(*, courses: int = 12, mu: float = 0.4, until: float = 1.0, h: float = 2e-3) -> Scenario:
+def kapla(
+    *, courses: int = 12, mu: float = 0.4, mu_roll: float = 0.0, mu_spin: float = 0.0, push: float = 0.0,
+    until: float = 1.0, h: float = 2e-3,
+) -> Scenario:  # fmt: skip
     """A tower of planks: two in every course, along x and along y in turn.
 
     courses: how many [-], >= 1; two planks each.
     mu: friction [-], >= 0.
+    mu_roll: rolling friction [m], >= 0.
+    mu_spin: torsional friction about the normals [m], >= 0.
+    push: speed to the side, along x, at the top at the start; it grows with the height [m/s].
     until: end [s], > 0.
     h: time step [s], > 0.
 
@@ -33,10 +40,10 @@ def kapla(*, courses: int = 12, mu: float = 0.4, until: float = 1.0, h: float = 
     what is below with all that lies above; how they share it statics does not say.
     """
     courses = whole("courses", courses, 1)
-    mu = number("mu", mu, "", least=0.0)
+    grip, push = frictions(mu, mu_roll, mu_spin), number("push", push, "m/s")
     until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
     builder, shape = WorldBuilder(), Cuboid(PLANK)
-    builder.material("wood", mu=mu)
+    builder.material("wood", **grip)
     builder.body("floor", Plane(), fixed=True, material="wood")
     apart = 0.5 * (PLANK[0] - PLANK[1])
     _, across = turn(0.5 * math.pi, 2)
@@ -48,9 +55,12 @@ def kapla(*, courses: int = 12, mu: float = 0.4, until: float = 1.0, h: float = 
             builder.body(
                 f"plank {course + 1}{name}", shape, position=place, density=700.0, material="wood",
                 quaternion=across if course % 2 else (1.0, 0.0, 0.0, 0.0),
+                velocity=(push * (course + 0.5) / (courses - 0.5), 0.0, 0.0),
             )  # fmt: skip
 
     def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
+        if push:
+            return shaken_facts(trajectory)
         one = GRAVITY * trajectory.model.mass[1]
         worst = np.abs(
             _pressed(trajectory, courses).sum(axis=1) / one - 2.0 * np.arange(courses, 0, -1)

@@ -33,6 +33,7 @@ def wall(
     rows: int = 6,
     columns: int = 8,
     mu: float = 0.6,
+    mu_roll: float | None = None,
     h: float = 1e-3,
     block: tuple[float, float, float] = (0.4, 0.2, 0.2),
     density: float = 2000.0,
@@ -42,6 +43,7 @@ def wall(
 
     rows, columns: courses, and blocks in an even course [-], >= 1.
     mu: friction coefficient of all joints [-], >= 0.
+    mu_roll: rolling friction [m], >= 0; with it contacts have 5 components (n, t1, t2, ω1, ω2).
     h: time step [s], > 0.
     block: length, thickness and height of a whole block [m], > 0.
     density: of the blocks [kg/m^3], > 0.
@@ -56,6 +58,8 @@ def wall(
     """
     rows, columns = whole("rows", rows, 1), whole("columns", columns, 1)
     mu = number("mu", mu, "", least=0.0)
+    if mu_roll is not None:
+        mu_roll = number("mu_roll", mu_roll, "m", least=0.0)
     h = number("h", h, "s", above=0.0)
     length, thickness, height = lengths("block", block, ("length", "thickness", "height"))
     density = number("density", density, "kg/m^3", above=0.0)
@@ -79,7 +83,7 @@ def wall(
         arms=arms,
         frames=np.array(frames),
         mu=mu,
-        mu_roll=None,
+        mu_roll=mu_roll,
         h=h,
     )
 
