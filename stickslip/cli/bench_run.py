@@ -1,6 +1,236 @@
-"""`stickslip bench run`."""
+"""`stickslip bench run`: problems to solvers, under limits, into one file that can be gone on with."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from stickslip.cli.campaign_table import GROUPS, campaign_table, clock, standings
+from stickslip.cli.errors import ExitCode, InputError, complain, printable
+from stickslip.cli.parameters import Json, Kind
+from stickslip.cli.places import FCLIB, check_writable
+from stickslip.cli.progress import watch_parts
+from stickslip.cli.tables import duration, print_json, table
+
+if TYPE_CHECKING:
+    from stickslip.bench.campaign import Chosen
+    from stickslip.bench.jobs import Executor
+    from stickslip.bench.results import Results
 
 
-def run() -> int:
-    """To be written."""
-    raise NotImplementedError
+def run(
+    *,
+    problems: list[Path],
+    solvers: str = "",
+    own: Annotated[list[str] | None, Parameter(name="--own")] = None,
+    tolerance: str = "1e-8",
+    timeout: float = 20.0,
+    memory: float = 4096.0,
+    best_of: int = 3,
+    workers: int = 1,
+    executor: str = "processes",
+    out: Path,
+    families: str = "",
+    most: int | None = None,
+    kind: Kind | None = None,
+    json: Json = False,
+) -> int:
+    """Give problems to solvers, and keep what the judge says of every answer.
+
+    Each run is made in a warm process under a time limit and a memory limit; a
+    crash or a hang costs that run. Success is what the judge says at the
+    tolerance of the campaign. Every run is safe on the disk before the next
+    begins: the same command goes on where it was interrupted, and runs nothing
+    twice. More problems and solvers may be added to a file, other conditions not.
+
+    Options of a solver stand behind colons, ipm:max_iterations=50; newton is
+    newton-ac, and siconos all solvers of Siconos, where that is installed.
+
+    Exit status 0 says that all runs were made, whatever came of them.
+
+    For example:
+      stickslip bench run --problems standard --out results.h5
+      stickslip bench run --problems standard --solvers nsgs,prox,auto --tolerance 1e-4,1e-8 --out results.h5
+      stickslip bench run --problems mine.dat --kind global --solvers auto,siconos --timeout 60 --out mine.h5
+      stickslip bench run --problems standard --own mine=solver.py:Mine --solvers mine,auto --out new.h5
+      stickslip bench run --problems standard --executor dask --workers 4 --out results.h5
+
+    Parameters
+    ----------
+    problems
+        Folder of problem files (.hdf5, .dat), or one such file; repeat for more.
+    solvers
+        Names between commas; without it nsgs, anderson, admm, prox, newton-ac, ipm, clarabel, auto, siconos.
+    own
+        A solver of your own, NAME=file.py:Class or NAME=package.module:Class; repeat for more.
+    tolerance
+        Largest residual that counts as solved; several between commas, each is a run of its own.
+    timeout
+        Time limit of one solve, compilation apart [s].
+    memory
+        Memory limit of one run [MiB].
+    best_of
+        Calls that are timed; the shortest counts.
+    workers
+        Runs side by side. Times are best where each has a core to itself.
+    executor
+        Where runs are made: processes, dask (a cluster of this machine), or dask://HOST:PORT.
+    out
+        File of the results (.h5, .hdf5); one that is there already is gone on with.
+    families
+        Only problems of these families, names between commas.
+    most
+        At most so many problems, the smallest.
+    kind
+        What .dat files hold, where their names do not say.
+    json
+        Print one JSON object with the closing table, and nothing else.
+    """
+    from stickslip.bench.contestants import contestants
+    from stickslip.bench.jobs import Limits
+
+    check_writable(out, FCLIB)
+    tolerances = _tolerances(tolerance)
+    try:
+        limits = Limits(timeout=timeout, memory=memory, best_of=best_of)
+        entrants = contestants(solvers, own or ())
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    executing = _executor(executor, workers)
+    collection = _collection(problems, kind, families, most)
+    given: dict[str, str | list[str]] = {
+        "--problems": [str(place) for place in problems], "--solvers": solvers, "--own": own or [],
+        "--tolerance": tolerance, "--timeout": f"{timeout:g}", "--memory": f"{memory:g}",
+        "--best-of": str(best_of), "--workers": str(workers), "--executor": executor, "--families": families,
+        "--most": "" if most is None else str(most), "--kind": kind or "", "--out": str(out),
+    }  # fmt: skip
+    results = _campaign(collection, entrants, tolerances, limits, executing, out, _command(given))
+    if results is None:
+        return ExitCode.INTERRUPTED
+    if json:
+        print_json(_report(results, out))
+    else:
+        _close(results, out)
+    return ExitCode.FINE
+
+
+def _campaign(
+    collection: Chosen,
+    entrants: Sequence[Any],
+    tolerances: Sequence[float],
+    limits: Any,
+    executing: Executor,
+    out: Path,
+    command: str,
+) -> Results | None:
+    """The table of the whole campaign; None, and a sentence, if it was interrupted."""
+    from stickslip.bench.campaign import run_campaign
+    from stickslip.bench.results_file import read_results
+
+    total = len(collection.entries) * len(entrants) * len(tolerances)
+    try:
+        with campaign_table() as shown:
+            return run_campaign(collection, entrants, tolerances, limits, executing, out, shown, command)
+    except KeyboardInterrupt:
+        try:
+            done = f"{len(read_results(out).runs)} runs (of {total} asked for) are safe in {out}"
+        except (OSError, ValueError):
+            done = "no run was made"
+        complain(f"interrupted; {done}; the same command goes on")
+        return None
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+
+def _tolerances(text: str) -> list[float]:
+    found = []
+    for word in text.split(","):
+        try:
+            value = float(word)
+        except ValueError:
+            raise InputError(f"--tolerance takes numbers between commas, got {word.strip()!r}") from None
+        if not 0.0 < value < 1.0:
+            raise InputError(f"--tolerance must lie in (0, 1), got {word.strip()}")
+        if value in found:
+            raise InputError(f"--tolerance {word.strip()} is given twice")
+        found.append(value)
+    return found
+
+
+def _executor(text: str, workers: int) -> Executor:
+    from stickslip.bench.executors import executor
+
+    if workers < 1:
+        raise InputError(f"--workers must be at least 1, got {workers}")
+    try:
+        return executor(text, workers)
+    except (ValueError, ImportError, OSError) as error:
+        raise InputError(f"--executor {text}: {error}") from None
+
+
+def _collection(problems: Sequence[Path], kind: str | None, families: str, most: int | None) -> Chosen:
+    """The chosen problems; what was left out of the folders is said."""
+    from stickslip.bench.campaign import chosen
+    from stickslip.bench.collection import Collection
+
+    if most is not None and most < 1:
+        raise InputError(f"--most must be at least 1, got {most}")
+    wanted = [name.strip() for name in families.split(",") if name.strip()]
+    try:
+        with watch_parts("reading") as told:
+            found = Collection.of(problems, kind, told)
+        picked = chosen(found, wanted, most)
+    except (ValueError, OSError) as error:
+        raise InputError(str(error)) from None
+    if found.skipped:
+        count = len(found.skipped)
+        complain(f"{count} file{'s' if count > 1 else ''} left out; {found.skipped[0].reason}")
+    return picked
+
+
+def _command(given: dict[str, str | list[str]]) -> str:
+    """The command that makes the same campaign; options that were not given are left out."""
+    usual = {
+        "--tolerance": "1e-8", "--timeout": "20", "--memory": "4096", "--best-of": "3", "--workers": "1",
+        "--executor": "processes",
+    }  # fmt: skip
+    words = ["stickslip", "bench", "run"]
+    for name, value in given.items():
+        for text in value if isinstance(value, list) else [value]:
+            if text and text != usual.get(name):
+                words += [name, text]
+    return shlex.join(words)
+
+
+def _report(results: Results, out: Path) -> dict[str, Any]:
+    return {
+        "out": str(out), "command": results.command, "problems": len(results.problems),
+        "runs": len(results.runs), "standings": standings(results),
+        "conditions": results.conditions.as_json(),
+    }  # fmt: skip
+
+
+def _total(seconds: float) -> str:
+    return clock(seconds) if seconds >= 60.0 else duration(seconds)
+
+
+def _close(results: Results, out: Path) -> None:
+    """The closing table, where everything is, and what to do next."""
+    columns = ("solver", "tolerance", *GROUPS, "of", "fastest on", "total time")
+    rows = [
+        (
+            line["solver"], f"{line['tolerance']:g}", *(str(line[name]) for name in GROUPS),
+            str(line["runs"]), str(line["fastest"]), _total(line["seconds"]),
+        )
+        for line in standings(results)
+    ]  # fmt: skip
+    table(columns, rows, columns[1:])
+    place = printable(shlex.quote(str(out)))
+    page = printable(shlex.quote(str(out.with_suffix(".html"))))
+    print(f"\n{len(results.runs)} runs on {len(results.problems)} problems in {printable(str(out))}")
+    print(f"to see them: stickslip bench report {place} --out {page}")
+    print("to add problems or solvers: the same command with more of them; what is there is not run again")
