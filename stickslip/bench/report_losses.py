@@ -88,9 +88,12 @@ def loss_sentence(grid: Grid, solver: str, tolerance: float) -> str:
         return f"At {power(tolerance)} {solver} was not run."
     well = len(runs) - len(unsolved)
     others = sum(1 for loss in unsolved if loss.winner)
-    text = f"At {power(tolerance)} {solver} does not solve {len(unsolved)} of {count(len(runs), 'problem')}"
+    text = f"At {power(tolerance)} {solver}"
     if unsolved:
-        text += f", of which others solve {others or 'none'}"
+        text += f" does not solve {len(unsolved)} of {count(len(runs), 'problem')}, of which others solve"
+        text += f" {others or 'none'}"
+    else:
+        text += f" solves all {count(len(runs), 'problem')} that it was run on"
     text += f"; on {len(slower)} of the {well} that it solves another is more than {FACTOR:g} times faster"
     if slower:
         worst = slower[0]
@@ -180,8 +183,9 @@ def unsolved_section(subject: Subject) -> Section:
     columns: list[Column | str] = [
         "problem", "family", "contacts", TOLERANCE, "tried by", "nearest", Column("its error", ".2e"),
     ]  # fmt: skip
-    note = "" if rows else "Every problem that was run is solved by somebody."
-    return Section("Problems that nobody solves", [], [Table("Solved by nobody", columns, rows, note)])
+    text = [] if rows else ["Every problem that was run is solved by somebody."]
+    tables = [Table("Solved by nobody", columns, rows)] if rows else []
+    return Section("Problems that nobody solves", text, tables)
 
 
 def claims_section(subject: Subject) -> Section:
@@ -201,9 +205,9 @@ def claims_section(subject: Subject) -> Section:
         " the judge finds their answers outside the tolerance. Solvers stop by measures of their own, so a"
         " claim may be true by those."
     ]
-    note = "" if rows else "No solver claims more than the judge finds."
+    tables = [Table("Claims that the judge does not share", columns, rows)] if rows else []
     return Section(
-        "Claimed and not solved", text, [Table("Claims the judge does not share", columns, rows, note)]
+        "Claimed and not solved", text if rows else ["No solver claims more than the judge finds."], tables
     )
 
 
