@@ -151,17 +151,18 @@ def _losses_section(subject: Subject, solver: str) -> Section:
         [
             Table(
                 f"Not solved by {solver}",
-                ["problem", "family", "contacts", TOLERANCE, "outcome", Column("error", ".2e"),
-                 "others that solve it", "fastest of them", Column("its time [s]", SECONDS), "why"],
+                ["problem", TOLERANCE, "outcome", Column("error", ".2e"), "others solve it",
+                 "fastest of them",
+                 Column("its time [s]", SECONDS), "contacts", "family", "why"],
                 [_unsolved_row(loss) for loss in unsolved],
                 "Those that most others solve come first; a dash where nobody does."
                 if unsolved else "There is none.",
             ),
             Table(
                 f"Solved by {solver}, and by another more than {FACTOR:g} times faster",
-                ["problem", "family", "contacts", TOLERANCE, "fastest", "of Siconos",
-                 Column("its time [s]", SECONDS), Column(f"time of {solver} [s]", SECONDS),
-                 Column("ratio", ".3g")],
+                ["problem", TOLERANCE, Column("ratio", ".3g"), "fastest", "of Siconos",
+                 Column("its time [s]", SECONDS), Column(f"time of {solver} [s]", SECONDS), "contacts",
+                 "family"],
                 [_slower_row(loss, grid) for loss in slower],
                 "The worst ratios come first." if slower else "There is none.",
             ),
@@ -214,16 +215,16 @@ def claims_section(subject: Subject) -> Section:
 def _unsolved_row(loss: Loss) -> tuple[str | int | float, ...]:
     entry, run = loss.entry, loss.run
     return (
-        entry.name, entry.family, entry.features.contacts, loss.tolerance, run.outcome.value, run.error,
-        loss.solvers, _who(loss.winner) or "nobody", loss.seconds, run.reason or run.status,
+        entry.name, loss.tolerance, run.outcome.value, run.error, loss.solvers, _who(loss.winner) or "nobody",
+        loss.seconds, entry.features.contacts, entry.family, run.reason or run.status,
     )  # fmt: skip
 
 
 def _slower_row(loss: Loss, grid: Grid) -> tuple[str | int | float, ...]:
     entry = loss.entry
     return (
-        entry.name, entry.family, entry.features.contacts, loss.tolerance, loss.winner, is_peer(loss.winner),
-        loss.seconds, grid.seconds(loss.run), loss.ratio,
+        entry.name, loss.tolerance, loss.ratio, loss.winner, is_peer(loss.winner), loss.seconds,
+        grid.seconds(loss.run), entry.features.contacts, entry.family,
     )  # fmt: skip
 
 

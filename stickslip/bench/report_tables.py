@@ -25,16 +25,16 @@ def glance(grid: Grid, tolerance: float) -> Table:
     rows = [_glance_row(grid, compared, k) for k in range(len(grid.solvers))]
     rows.sort(key=lambda row: (-_int(row[1]), -_int(row[4])))
     columns: list[Column | str] = [
-        "solver", "solved", "of", Column("share [%]", ".1f"), "fastest on", "within 2x",
-        Column("median ratio", ".3g"), "timeout", "missed", "broke off", "refused", "claimed, not solved",
+        "solver", "solved", "of", Column("share [%]", ".1f"), "fastest", "within 2x",
+        Column("median ratio", ".3g"), "timeout", "missed", "broke off", "refused", "false claims",
         "not run",
     ]  # fmt: skip
     note = (
         "Solved is by the judge, of the runs made. Fastest (equals share it), within twice the best time, and"
         " the median ratio to the best time where it solves are of what all have run:"
         f" {compared.statement} Missed: an answer that the judge does not accept. Broke off: crashed, out of"
-        " memory, or an exception. Refused: not a kind of problem that it takes. Not run is missing, not"
-        " failed."
+        " memory, or an exception. False claims: missed, and the solver says that it has solved. Refused:"
+        " not a kind of problem that it takes. Not run is missing, not failed."
     )
     return Table(f"At a glance: tolerance {power(tolerance)}", columns, rows, note)
 
