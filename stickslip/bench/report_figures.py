@@ -20,6 +20,8 @@ SHARES = (0.0, 1.03)
 """Ends of the axis of shares [-]."""
 LINE = 64
 """Points of a straight line: one of few points is drawn with marks, as if they were data."""
+FLOOR = 1e-16
+"""Errors below are drawn here: zeros, and what rounding leaves by chance [-]."""
 POINTS = 200
 """Checks of a history that are drawn at most."""
 
@@ -61,7 +63,7 @@ def accuracy_figure(subject: Subject, found: Accuracy) -> Figure | None:
     panels = []
     for k, share in enumerate(("a quarter", "half", "three quarters")):
         errors = found.quartiles[k]
-        shown = np.where(np.isfinite(errors), errors, np.nan)
+        shown = np.where(np.isfinite(errors), np.maximum(errors, FLOOR), np.nan)
         curves = _seen(_curve(solver, found.spread, shown[column[solver]]) for solver in subject.drawn)
         panels.append(
             Panel(
@@ -90,7 +92,12 @@ def problem_accuracy_figure(subject: Subject, entries: Sequence[Entry]) -> Figur
     def curve(entry: Entry, solver: str) -> Curve:
         found = reached(grid, entry, solver)
         shown = found.times > 0.0
-        return _curve(solver, found.times[shown], found.errors[shown])
+        times, errors = found.times[shown], np.maximum(found.errors[shown], FLOOR)
+        if len(times):  # what is reached stays so
+            times, errors = np.append(times, max(end[entry.hash], times[-1])), np.append(errors, errors[-1])
+        return _curve(solver, times, errors)
+
+    end = {entry.hash: _longest(subject, entry) for entry in entries}
 
     title = "Accuracy against time, one problem of each family"
     return _by_problem(subject, title, f"{TIMES[grid.time]} [s]", entries, curve)
@@ -107,7 +114,7 @@ def histories_figure(subject: Subject, entries: Sequence[Entry]) -> Figure | Non
         if len(shown) > POINTS:
             places = np.geomspace(1, len(shown), POINTS).round().astype(int) - 1
             shown = shown[np.unique(places)]
-        return _curve(solver, iterations[shown], errors[shown])
+        return _curve(solver, iterations[shown], np.maximum(errors[shown], FLOOR))
 
     title = f"Convergence, tolerance {power(grid.tightest)}, one problem of each family"
     return _by_problem(subject, title, "iteration", entries, curve)
@@ -192,12 +199,18 @@ def _steps(places: Array, shares: Array, start: float, end: float) -> Steps:
     return np.concatenate([[start], places[grows], [end]]), np.concatenate([[first], shares[grows], [last]])
 
 
+def _longest(subject: Subject, entry: Entry) -> float:
+    """A little more than the time when the last solver stopped getting better on a problem [s]."""
+    ends = (reached(subject.grid, entry, solver).times for solver in subject.drawn)
+    return 1.3 * max((float(times[-1]) for times in ends if len(times)), default=0.0)
+
+
 def _by_problem(
     subject: Subject, title: str, label: str, entries: Sequence[Entry], curve: Callable[[Entry, str], Curve]
 ) -> Figure | None:
     panels = [
         Panel(
-            f"{entry.name} ({entry.features.contacts} contacts)", label, "error",
+            f"{entry.name} ({count(entry.features.contacts, 'contact')})", label, "error",
             _seen(curve(entry, solver) for solver in subject.drawn),
             log_x=True, log_y=True, steps=label != "iteration", level=subject.grid.tightest,
         )
