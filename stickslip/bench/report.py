@@ -26,6 +26,7 @@ from stickslip.bench.report_setting import setting_sections
 from stickslip.bench.report_subject import Subject, listed, power, solved
 from stickslip.bench.report_tables import all_runs, by_family, collection, exponents, fits, glance, shares
 from stickslip.bench.results import Entry, Results
+from stickslip.bench.scaling import CAUTION, FEWEST, WIDTH
 from stickslip.exhibits import Figure, Page, Section
 
 FOLDED = 40
@@ -184,7 +185,9 @@ def _scaling(subject: Subject) -> list[Section]:
     tables = [exponents(grid, tolerance) for tolerance in grid.tolerances]
     figures = [scaling_figure(subject, tolerance) for tolerance in grid.tolerances]
     text = [
-        "Time grows as contacts^p: p by least squares in logarithms over the solved problems of a family."
+        "Time grows as contacts^p: p by least squares in logarithms over the solved problems of a family,"
+        f" where there are at least {FEWEST} over a factor of {WIDTH:g} in contacts.",
+        CAUTION,
     ]
     details = [fits(grid, tolerance) for tolerance in grid.tolerances]
     return [

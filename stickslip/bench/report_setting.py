@@ -13,7 +13,7 @@ def setting_sections(results: Results, time: str) -> list[Section]:
 
 def _measured(results: Results, time: str) -> Section:
     said = results.conditions
-    chosen = {"wall": "wall time (`--time cpu` for the other)", "cpu": "processor time"}[time]
+    chosen = {"wall": "wall time (--time cpu compares the other)", "cpu": "processor time"}[time]
     return Section(
         "What is measured",
         [
@@ -99,7 +99,7 @@ def _limits(results: Results) -> Section:
         "Solvers are run on one thread; who gains by several is not shown.",
         "The families are those of this collection: they say nothing of problems unlike them, and a family"
         " with many problems weighs more in all figures over all families than one with few.",
-        "Solvers run with the options in the table of all runs (with `--format csv`), mostly their"
+        "Solvers run with the options in the table of all runs (with --format csv), mostly their"
         " defaults; who knows a solver well may make it faster.",
         "Solvers that stop by a measure of their own may go further than the tolerance asks, and lose time by"
         " it, or stop short of it, and lose the problem.",
