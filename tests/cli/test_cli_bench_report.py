@@ -138,3 +138,14 @@ def test_what_is_refused(run, results, tmp_path, local_file):
     write_results(empty, MADE.with_runs(()))
     run("bench", "report", empty, "--out", out).refuses("empty.h5", "no runs")
     assert not out.exists()
+
+
+def test_info_of_results(run, results):
+    result = run("info", results)
+    assert (result.code, result.err) == (0, "")
+    for text in ("results of a campaign", "stack, chute", "6: 4 solved", "A processor", "auto", "2 of 2"):
+        assert text in result.out
+    found = json.loads(run("info", results, "--json").out)
+    assert found["solvers"]["nsgs"] == {"runs": 2, "solved": 1}
+    results.write_bytes(results.read_bytes().replace(b'"timeout"', b'"timeoux"'))
+    run("info", results).refuses("results.h5")
