@@ -6,7 +6,7 @@ times of two machines knows whether both had the same numbers. After a change of
 changes their numbers, raise `VERSION`, make the whole collection and publish it:
 
     stickslip bench collect --out standard
-    python -c "from pathlib import Path; from stickslip.bench.standard import publish; publish(Path('standard'))"
+    python -c "from stickslip.bench.standard import publish; publish('standard')"
 """
 
 import hashlib
@@ -111,8 +111,8 @@ def collect(
 ) -> Collected:  # fmt: skip
     """Make the problems of the recipes in the folder `out`, as `FAMILY/NAME.hdf5`, and its manifest.
 
-    What is there already is not made again, unless `again`: files whose bytes are those of the manifest, where
-    the manifest is of the same recipe and has the published hashes or was written by this very code. A recipe
+    What is there already is not made again, unless `again`: files whose bytes are those that the manifest
+    tells, of the same recipe, with the published hashes or made by this very code on this machine. A recipe
     that fails does not stop the others. Problems of other recipes that the folder holds stay in its manifest.
     """
     published = read_published() if published is None else published
@@ -160,16 +160,18 @@ def read_published(path: Path = PUBLISHED) -> Published:
         recipe, problems = (said.get("recipe"), said.get("problems")) if isinstance(said, dict) else (0, 0)
         if not isinstance(recipe, dict) or not isinstance(problems, dict):
             raise FormatError.at(path, f"recipes: {place}"[:80], "a recipe and its problems", "others")
-        hashes = {name: one.get("hash") if isinstance(one, dict) else None for name, one in problems.items()}
+        hashes: dict[str, Any] = {
+            name: one.get("hash") if isinstance(one, dict) else None for name, one in problems.items()
+        }
         if not all(known_name(name) and known_hash(one) for name, one in hashes.items()):
             raise FormatError.at(path, f"recipes: {place}"[:80], "names and hashes of problems", "others")
         found[place] = recipe, hashes
     return found
 
 
-def publish(folder: Path, path: Path = PUBLISHED) -> str:
+def publish(folder: str | Path, path: Path = PUBLISHED) -> str:
     """Take the hashes of a folder with the whole collection as the published ones; their identity."""
-    manifest = read_manifest(folder / MANIFEST)
+    manifest = read_manifest(Path(folder) / MANIFEST)
     for recipe in RECIPES:
         if manifest.recipes.get(recipe.place) != recipe.as_json():
             raise ValueError(f"{folder} does not hold the problems of {recipe.place} as the recipe is now")
@@ -277,7 +279,8 @@ def _whole(
     """The manifest in the order of the collection, without what is no longer there."""
     order = {recipe.place: k for k, recipe in enumerate(RECIPES)}
     places = sorted(manifest.recipes, key=lambda place: (order.get(place, len(order)), place))
-    recipes, pieces = {}, []
+    recipes: dict[str, dict[str, Any]] = {}
+    pieces: list[Piece] = []
     for place in places:
         own = now.get(place, manifest.of(place))
         if place in failed or (place not in now and any(_digest(_file(out, p)) != p.file for p in own)):
