@@ -23,10 +23,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from siconos_peer import METHODS, Peer, Run, find_interpreter
 from threadpoolctl import threadpool_limits
 
 from stickslip import ContactProblem, GlobalProblem, Residuals, read
+from stickslip.bench.siconos import find_siconos
+from stickslip.bench.siconos_trials import METHODS, Peer, Run
 from stickslip.files.dat_write import kind_of
 from stickslip.problem.convert import reduce_to_contacts
 from stickslip.problem.mass import MassMatrix
@@ -100,7 +101,10 @@ def measure(
         form, problem = "condensed", reduce_to_contacts(problem).problem
     recorded = "block" if form == "condensed" else recorded_storage(path)
     runs: list[Run] = []
-    with tempfile.TemporaryDirectory() as folder, Peer(python or "", problem, Path(folder), cpu_from) as peer:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Peer(python or "", problem, Path(folder), cpu_from=cpu_from, natural_alone=True) as peer,
+    ):
         if python is not None:
             runs = peer.search(tolerance, timeout)
         ours = None if solver is None else Ours(solver, problem, cpu_from)
@@ -285,10 +289,10 @@ def arguments() -> argparse.Namespace:
 
 def main() -> None:
     given = arguments()
-    python, tried = find_interpreter(given.siconos_python)
-    if python is None:
+    found = find_siconos(given.siconos_python)
+    if not found:
         print("Siconos is absent, so there are no peers in this run (Debian: python3-siconos). Tried:")
-        print("\n".join(f"  {line}" for line in tried))
+        print("\n".join(f"  {line}" for line in found.tried))
     paths = [path for place in given.problems
              for path in (sorted(place.iterdir()) if place.is_dir() else [place])]  # fmt: skip
     solver = None if given.solver == "none" else registry.make(given.solver, tolerance=given.tolerance)
@@ -301,7 +305,9 @@ def main() -> None:
                 continue
             start = time.perf_counter()
             records.append(
-                measure(path, problem, solver, python, given.tolerance, given.timeout, CPU_FROM[given.clock])
+                measure(
+                    path, problem, solver, found.python, given.tolerance, given.timeout, CPU_FROM[given.clock]
+                )
             )
             peer = best_peer(records[-1])
             what = f"{peer['solver']} {1e3 * peer['seconds']:.4g} ms" if peer else "no peer solves it"

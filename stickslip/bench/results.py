@@ -1,5 +1,6 @@
 """The table of a campaign: conditions, problems and runs, and what may stand in one table."""
 
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -101,3 +102,177 @@ class Results:
     def with_runs(self, runs: tuple[RunRecord, ...]) -> "Results":
         """The same table with these runs."""
         return replace(self, runs=runs)
+
+    def in_order(self) -> "Results":
+        """The same table, its runs by problem, then by solver in alphabetical order, then by tolerance."""
+        place = {entry.hash: k for k, entry in enumerate(self.problems)}
+
+        def order(run: RunRecord) -> tuple[int, str, str, float]:
+            return place[run.problem], run.solver, run.source, -run.tolerance
+
+        return self.with_runs(tuple(sorted(self.runs, key=order)))
+
+
+DIFFERENCES = (
+    "precision",
+    "timeout",
+    "memory",
+    "best-of",
+    "workers",
+    "machine",
+    "measure",
+    "versions",
+    "code",
+)
+"""What all records of a table share, as `combine` takes it in `allow`; `code` is that of stickslip."""
+
+
+Difference = tuple[str, str, str]
+"""One of `DIFFERENCES`, and what each of the two has."""
+
+
+def differences(first: Conditions, second: Conditions) -> Iterator[Difference]:
+    """What two conditions differ in."""
+    yield from _unlike(_settings(first), _settings(second))
+    yield from environment_differences(first.environment, second.environment)
+
+
+def environment_differences(first: Environment, second: Environment) -> Iterator[Difference]:
+    """What two environments differ in."""
+    packages = sorted({name for environment in (first, second) for name, _ in environment.packages})
+    yield from _unlike(_place(first, packages), _place(second, packages))
+
+
+def _settings(said: Conditions) -> list[tuple[str, str]]:
+    return [
+        ("precision", "tolerances " + ", ".join(f"{t:g}" for t in said.tolerances)),
+        ("timeout", f"timeout {said.timeout:g} s"),
+        ("memory", f"memory limit {said.memory:g} MiB"),
+        ("best-of", f"best of {said.best_of}"),
+        ("workers", f"{said.workers} at a time"),
+        ("measure", f"measure {said.measure}"),
+    ]
+
+
+def _place(said: Environment, packages: Sequence[str]) -> list[tuple[str, str]]:
+    version = dict(said.packages)
+    return [
+        ("machine", said.system),
+        ("machine", said.processor),
+        ("machine", f"{said.cores} cores"),
+        ("machine", f"{said.memory:g} GiB"),
+        ("versions", said.python),
+        *(("versions", f"{name} {version.get(name) or '(none)'}") for name in packages),
+        ("code", f"stickslip {said.stickslip} of code {said.code}"),
+    ]
+
+
+def _unlike(first: list[tuple[str, str]], second: list[tuple[str, str]]) -> Iterator[Difference]:
+    for (kind, one), (_, other) in zip(first, second, strict=True):
+        if one != other:
+            yield kind, one, other
+
+
+def refuse_mixture(
+    found: Iterable[tuple[str, str, str]],
+    names: tuple[str, str],
+    allow: Collection[str] = (),
+    advice: str = "",
+) -> None:
+    """`Mixed` with all differences named, and which of the two has what, unless they are allowed."""
+    left = [difference for difference in found if difference[0] not in allow]
+    if left:
+        kinds = ", ".join(dict.fromkeys(kind for kind, _, _ in left))
+        one, other = (", ".join(difference[k] for difference in left) for k in (1, 2))
+        raise Mixed(
+            f"these differ in {kinds} and may not stand in one table: "
+            f"{names[0]} has {one}; {names[1]} has {other}{advice}"
+        )
+
+
+def combine(
+    results: Sequence[Results],
+    allow: Collection[str] = (),
+    names: Sequence[str] = (),
+    told: Callable[[str], None] | None = None,
+) -> Results:
+    """Several tables as one, under the conditions of the first.
+
+    Raises `Mixed` where they differ in something of `DIFFERENCES` that `allow` does not name, and where one
+    run is in two of them with different records. A problem that has two names or families keeps the first,
+    and two problems of one name get their hash behind it; `told` hears of that. `names`: what the tables are
+    called in messages, such as their files.
+    """
+    if not results:
+        raise ValueError("there is no table to combine")
+    for kind in allow:
+        if kind not in DIFFERENCES:
+            raise ValueError(f"no difference is called {kind!r}; known: {', '.join(DIFFERENCES)}")
+    names = names or [f"table {k}" for k in range(1, len(results) + 1)]
+    first = results[0].conditions
+    runs: dict[Key, tuple[str, RunRecord]] = {}
+    for name, table in zip(names, results, strict=True):
+        refuse_mixture(differences(first, table.conditions), (names[0], name), allow)
+        for run in _placed(table, first.environment):
+            _add(runs, run, name)
+            if run.environment is not None:
+                found = environment_differences(first.environment, run.environment)
+                refuse_mixture(found, (names[0], f"{run.solver} in {name}"), allow)
+    _one_source(runs.values(), allow)
+    tolerances = {tolerance for table in results for tolerance in table.conditions.tolerances}
+    return Results(
+        replace(first, tolerances=tuple(sorted(tolerances, reverse=True))),
+        _problems(results, told or (lambda _: None)),
+        tuple(run for _, run in runs.values()),
+        "\n".join(dict.fromkeys(table.command for table in results if table.command)),
+    ).in_order()
+
+
+def _placed(table: Results, environment: Environment) -> Iterator[RunRecord]:
+    """The runs of a table, with the environment they were made in where it is not that of the first table."""
+    for run in table.runs:
+        place = run.environment or table.conditions.environment
+        yield replace(run, environment=None if place == environment else place)
+
+
+def _add(runs: dict[Key, tuple[str, RunRecord]], run: RunRecord, name: str) -> None:
+    """Add a run that is not there yet, or is there with the same record."""
+    where, known = runs.setdefault(run.key, (name, run))
+    if known is not run and known.as_json() != run.as_json():
+        raise Mixed(
+            f"{run.solver} on problem {run.problem[:12]} at {run.tolerance:g} was run twice, with different "
+            f"records in {where} and in {name}; keep one of them"
+        )
+
+
+def _one_source(runs: Collection[tuple[str, RunRecord]], allow: Collection[str]) -> None:
+    """Refuse two versions of a contestant, and in any case two runs that only the version tells apart."""
+    sources: dict[str, tuple[str, str]] = {}
+    cells: dict[tuple[str, str, float], tuple[str, str]] = {}
+    for name, run in runs:
+        cell = run.problem, run.solver, run.tolerance
+        for first in (sources.setdefault(run.solver, (name, run.source)), cells.get(cell)):
+            if first is not None and first[1] != run.source:
+                found = [("versions", f"{run.solver} as {first[1]}", f"{run.solver} as {run.source}")]
+                refuse_mixture(found, (first[0], name), () if cell in cells else allow)
+        cells[cell] = name, run.source
+
+
+def _problems(results: Sequence[Results], told: Callable[[str], None]) -> tuple[Entry, ...]:
+    """The problems of all tables, each once and each with a name of its own."""
+    found: dict[str, Entry] = {}
+    taken: set[str] = set()
+    for entry in (entry for table in results for entry in table.problems):
+        known = found.get(entry.hash)
+        if known is None:
+            name = entry.name if entry.name not in taken else f"{entry.name} [{entry.hash[:12]}]"
+            if name != entry.name:
+                told(f"two problems are called {entry.name}; the second is now {name}")
+            found[entry.hash] = replace(entry, name=name)
+            taken.add(name)
+        elif (entry.name, entry.family) != (known.name, known.family):
+            told(
+                f"{known.name} of {known.family} is also called {entry.name} of {entry.family}; "
+                "the first names are kept"
+            )
+    return tuple(found.values())

@@ -1,6 +1,245 @@
-"""`stickslip bench report`."""
+"""`stickslip bench report`: what a campaign found, for readers and for machines."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from stickslip.cli.errors import ExitCode, InputError, os_sentence, printable
+from stickslip.cli.places import check_not_itself, check_writable
+from stickslip.cli.progress import watch
+from stickslip.cli.tables import finite
+
+if TYPE_CHECKING:
+    from stickslip.bench.results import Results
+    from stickslip.exhibits import Cell, Page, Table
+
+Format = Literal["html", "md", "csv", "json"]
+"""A page for a browser, text for a paper, a line per run, the findings as data."""
+
+ENDINGS: dict[str, Format] = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv", ".json": "json"}
+"""What the ending of a file name asks for."""
 
 
-def report() -> int:
-    """To be written."""
-    raise NotImplementedError
+def report(
+    files: Annotated[list[Path], Parameter(name="FILE...")],
+    /,
+    *,
+    out: Path | None = None,
+    format: Format | None = None,
+    time: Literal["wall", "cpu"] = "wall",
+    ours: str = "auto",
+    allow: str = "",
+    solvers: str = "",
+    families: str = "",
+) -> int:
+    """Show what campaigns found: tables, profiles, scaling, the environment, how to reproduce it.
+
+    The page is one file with all its figures inside; nothing is fetched when it is
+    read. Several results files become one table if they were made under the same
+    conditions; otherwise the difference is named, and --allow lets it pass.
+
+    For example:
+      stickslip bench report results.h5 --out report.html
+      stickslip bench report results.h5 --out report.md
+      stickslip bench report results.h5 --format csv > runs.csv
+      stickslip bench report here.h5 there.h5 --allow machine --out both.html
+      stickslip bench report results.h5 --solvers nsgs,prox --families chute --out two.html
+
+    Parameters
+    ----------
+    files
+        Results files of `stickslip bench run`.
+    out
+        Where to write it; figures of .md go into a folder beside it. Without it md, csv and
+        json go to the standard output (md without figures).
+    format
+        html, md, csv (one line per run) or json; by the ending of --out unless given.
+    time
+        Compare wall time or processor time.
+    ours
+        Solvers whose losses are told one by one, with commas between them.
+    allow
+        Differences between files that are let pass, with commas between them.
+    solvers
+        Only these, by label or by name, with commas between them.
+    families
+        Only problems of these families, with commas between them.
+    """
+    from stickslip.bench.report import report as compose
+    from stickslip.bench.report_data import findings, runs_table
+
+    chosen = _format(out, format)
+    if out is not None:
+        _check(out, files, forced=format is not None)
+    notes: list[str] = []
+    with watch("reading results"):
+        results = _gathered(files, _names(allow), notes)
+        results = _families(_solvers(results, _names(solvers), notes), _names(families), notes)
+    if chosen == "csv":
+        _put(_csv(runs_table(results)), out)
+    elif chosen == "json":
+        data = finite({"notes": notes} | findings(results, time))
+        _put(json.dumps(data, indent=1, allow_nan=False, default=_plain) + "\n", out)
+    else:
+        with watch("drawing figures"):
+            page = compose(results, time, notes=notes, ours=_names(ours))
+            _show(page, chosen, out)
+    return ExitCode.FINE
+
+
+def _format(out: Path | None, given: Format | None) -> Format:
+    if out is None and given in (None, "html"):
+        raise InputError(
+            "an HTML report needs a place: --out report.html; --format md, csv or json needs none"
+        )
+    if given is not None:
+        return given
+    assert out is not None
+    if out.suffix.lower() not in ENDINGS:
+        raise InputError(f"--out {out}: the ending must be one of {', '.join(ENDINGS)}, or give --format")
+    return ENDINGS[out.suffix.lower()]
+
+
+def _check(out: Path, files: Sequence[Path], forced: bool) -> None:
+    """Refuse a place that cannot be written, before the work begins."""
+    if out == Path():
+        raise InputError("--out is empty; give the name of a file")
+    check_writable(out, [out.suffix.lower()] if forced else list(ENDINGS))
+    for path in files:
+        check_not_itself(path, out)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _gathered(files: Sequence[Path], allow: Sequence[str], notes: list[str]) -> Results:
+    """All files as one table; a difference that was let pass becomes a note."""
+    from stickslip.bench.results import DIFFERENCES, Mixed, combine
+
+    for name in allow:
+        if name not in DIFFERENCES:
+            known = ", ".join(DIFFERENCES)
+            raise InputError(f"--allow {name}: no such difference; there are {known}")
+    tables = [_read(path) for path in files]
+    try:
+        results = combine(tables, allow, names=[str(path) for path in files], told=notes.append)
+    except Mixed as error:
+        raise InputError(str(error)) from None
+    if allow and len(files) > 1:
+        notes.append(f"The files may differ in {', '.join(allow)}: that was let pass.")
+    if not results.runs:
+        raise InputError(
+            f"{', '.join(map(str, files))}: there are no runs yet; `stickslip bench run` makes them"
+        )
+    return results
+
+
+def _read(path: Path) -> Results:
+    from stickslip.bench.results_file import read_results
+    from stickslip.files import FormatError
+
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory, not a results file")
+    try:
+        return read_results(path)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file") from None
+    except FormatError as error:
+        raise InputError(str(error)) from None
+    except OSError as error:
+        raise InputError(os_sentence(error, path)) from None
+
+
+def _solvers(results: Results, wanted: Sequence[str], notes: list[str]) -> Results:
+    """The runs of some solvers; a name stands for all its variants."""
+    if not wanted:
+        return results
+    known = results.solvers
+    for name in wanted:
+        if not any(_means(name, label) for label in known):
+            raise InputError(f"--solvers {name}: no run of it; there are runs of {', '.join(known)}")
+    kept = [label for label in known if any(_means(name, label) for name in wanted)]
+    notes.append(f"Only some solvers are compared here: {', '.join(kept)} of {len(known)} in the results.")
+    return results.with_runs(tuple(run for run in results.runs if run.solver in kept))
+
+
+def _means(name: str, label: str) -> bool:
+    return name in (label, label.partition(":")[0])
+
+
+def _families(results: Results, wanted: Sequence[str], notes: list[str]) -> Results:
+    """The problems of some families, and their runs."""
+    if not wanted:
+        return results
+    for name in wanted:
+        if name not in results.families:
+            raise InputError(f"--families {name}: no problem of it; there are {', '.join(results.families)}")
+    problems = tuple(entry for entry in results.problems if entry.family in wanted)
+    hashes = {entry.hash for entry in problems}
+    notes.append(f"Only some families are in here: {', '.join(wanted)} of {len(results.families)}.")
+    runs = tuple(run for run in results.runs if run.problem in hashes)
+    return replace(results, problems=problems, runs=runs)
+
+
+def _show(page: Page, chosen: Format, out: Path | None) -> None:
+    """Write the page, and say its summary where that is not what was written to the output."""
+    from stickslip.view.markdown import markdown
+    from stickslip.view.page import page_html
+
+    if out is None:
+        _put(markdown(page), None)
+        return
+    try:
+        if chosen == "html":
+            text = page_html(page)
+        else:
+            folder = out.with_name(f"{out.stem}-figures")
+            text = markdown(page, folder, link=f"{folder.name}/")
+    except OSError as error:
+        raise InputError(os_sentence(error, error.filename or out)) from None
+    _put(text, out)
+    for sentence in page.summary:
+        print(printable(" ".join(sentence.split())))
+
+
+def _put(text: str, out: Path | None) -> None:
+    if out is None:
+        sys.stdout.write(text)
+        return
+    try:
+        with out.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        raise InputError(os_sentence(error, out)) from None
+    print(f"wrote {printable(str(out))}")
+
+
+def _csv(table: Table) -> str:
+    """A table as RFC 4180 has it, numbers to the last digit; what is not there is empty."""
+    with io.StringIO(newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(table.headings)
+        writer.writerows([_field(cell) for cell in row] for row in table.rows)
+        return file.getvalue()
+
+
+def _field(cell: Cell) -> Any:
+    cell = _plain(cell) if hasattr(cell, "tolist") else cell
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    return "" if cell is None or cell != cell else cell
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of NumPy as plain ones."""
+    return finite(value.tolist())

@@ -120,6 +120,17 @@ class Source:
             value = found[()]
         return _decoded(value if isinstance(value, bytes) else np.asarray(value).reshape(-1)[0])
 
+    def texts(self, group: Any, name: str) -> list[str]:
+        """A column of texts, all stored in the same number of bytes."""
+        place = _place(group, name)
+        found = self._dataset(group, name)
+        with self._guard(place):
+            kind, shape = found.id.get_type(), found.shape
+            fixed = kind.get_class() == h5t.STRING and not kind.is_variable_str()
+            if not fixed or shape is None or len(shape) != 1 or found.chunks is not None:
+                self.fail(place, "texts of one length, not in chunks", f"{_type_name(kind)} of shape {shape}")
+            return [_decoded(bytes(value)) for value in found[()]]
+
     def attributes(self, group: Any) -> dict[str, str]:
         """The attributes of a group as texts."""
         result = {}

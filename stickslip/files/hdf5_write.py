@@ -1,6 +1,6 @@
 """Writing HDF5: arrays, texts and attributes, without times, so that equal content is equal bytes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -58,6 +58,14 @@ def put_text(group: Any, name: str, text: str) -> None:
     plan.set_obj_track_times(False)
     space = h5s.create(h5s.SCALAR)
     h5d.create(group.id, name.encode(), kind, space, plan).write(space, space, data, mtype=kind)
+
+
+def put_texts(group: Any, name: str, texts: Sequence[str]) -> None:
+    """A column of texts in UTF-8, all in as many bytes as the longest needs."""
+    data = [_escaped(text) for text in texts]
+    width = max(map(len, data), default=0) or 1
+    kind = h5py.string_dtype("utf-8", width)
+    group.create_dataset(name, data=np.array(data, f"S{width}"), dtype=kind, track_times=False)
 
 
 def put_attribute(path: Path, group: Any, name: str, text: str) -> None:

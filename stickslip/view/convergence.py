@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,14 +61,21 @@ def save(compose: Callable[[], Figure], path: str | Path) -> None:
     ending = path.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
         raise ValueError(f"{path}: a plot is a .png or an .svg file")
+    with house_style():
+        figure = compose()
+        nothing = {"Date": None} if ending == "svg" else {"Software": None}
+        figure.savefig(path, format=ending, dpi=200, metadata=nothing)
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Within it Matplotlib draws in the style of the house, whatever the user's settings are."""
     # The settings are restored on the way out; a letter without a glyph is drawn as a box, unsaid.
     with matplotlib.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(STYLE)
-        figure = compose()
-        nothing = {"Date": None} if ending == "svg" else {"Software": None}
-        figure.savefig(path, format=ending, dpi=200, metadata=nothing)
+        yield
 
 
 def _draw(solutions: Sequence[tuple[str, Solution]]) -> Figure:

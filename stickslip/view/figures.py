@@ -1,54 +1,130 @@
-"""Figures of the studies: panels of curves, in the style of the convergence plot."""
+"""Figures as drawings: panels of curves, in the style of the convergence plot, whole or one by one."""
 
 from __future__ import annotations
 
+import io
 import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from stickslip.exhibits import Figure, Panel
-from stickslip.view.convergence import COLOURS, ZERO, save
+from stickslip.view.convergence import COLOURS, ZERO, house_style, save
+from stickslip.view.text import line
 
 WIDTH, HEIGHT = 3.4, 2.5
 """Size of one panel on paper [in]."""
 FINE = 0.7
 """Width of the lines of bodies [pt]."""
+INLINE_FONT = 8.5
+"""Size of letters in a panel inside a page, which may be shown smaller than on paper [pt]."""
+LEGEND_ROW = 0.14
+"""Height of one row of the legend [in]."""
+ACROSS = 5
+"""Most entries in a row of the legend."""
+
+PALETTE = (*COLOURS, "#882255", "#8c8c1e", "#7b52ab", "#8c5a2b", "#5f6b75")
+"""Okabe and Ito's colours, and more for those who compare more than seven."""
+GRID, FAINT, INK = "#e6e6e6", "#666666", "#000000"
+"""Colours of the grid, of levels, and of axes and text."""
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def draw(figure: Figure, path: str | Path) -> None:
-    """Draw a figure into `path`, a PNG or SVG file by its ending; the same data, the same bytes."""
-    save(lambda: _compose(figure), path)
+def draw(figure: Figure, path: str | Path, colours: Mapping[str, str] | None = None) -> None:
+    """Draw a figure into `path`, a PNG or SVG file by its ending; the same data, the same bytes.
+
+    `colours`: of curves by name, such as `palette` gives them to all figures of a page.
+    """
+    save(lambda: _compose(figure, colours or palette([figure])[0]), path)
 
 
-def _compose(figure: Figure) -> Canvas:
+def palette(figures: Sequence[Figure]) -> list[dict[str, str]]:
+    """For each figure, the colours of its curves by name.
+
+    A name that several figures have keeps its colour in all of them; the others share what is left.
+    """
+    names = [_names(figure) for figure in figures]
+    count = Counter(name for each in names for name in each)
+    shared = [name for name in count if count[name] > 1]
+    lasting = {name: PALETTE[k % len(PALETTE)] for k, name in enumerate(shared)}
+    found = []
+    for each in names:
+        used = {lasting[name] for name in each if name in lasting}
+        free = [colour for colour in PALETTE if colour not in used] or list(PALETTE)
+        own = [name for name in each if name not in lasting]
+        found.append(
+            {name: lasting[name] for name in each if name in lasting}
+            | {name: free[k % len(free)] for k, name in enumerate(own)}
+        )
+    return found
+
+
+def panel_svg(panel: Panel, colours: Mapping[str, str]) -> str:
+    """One panel without its title and legend as the text of an SVG file; text in it stays text."""
+    with house_style(), io.StringIO() as file:
+        matplotlib.rcParams.update({"svg.fonttype": "none", "font.size": INLINE_FONT})
+        canvas = Canvas(figsize=(WIDTH, HEIGHT))
+        FigureCanvasAgg(canvas)
+        _plot(canvas.add_subplot(), panel, colours, {})
+        left, bottom = 0.56 / WIDTH, 0.4 / HEIGHT
+        canvas.subplots_adjust(left=left, right=1.0 - 0.1 / WIDTH, bottom=bottom, top=1.0 - 0.08 / HEIGHT)
+        for patch in (canvas.patch, canvas.axes[0].patch):
+            patch.set_visible(False)
+        canvas.savefig(file, format="svg", metadata={"Date": None})
+        return file.getvalue()
+
+
+def _names(figure: Figure) -> list[str]:
+    return list(dict.fromkeys(curve.name for panel in figure.panels for curve in panel.curves))
+
+
+def _entry(name: str) -> str:
+    """A name in a legend: not too long, and no _ first, which would hide it."""
+    name = line(name)
+    name = name if len(name) <= 40 else f"{name[:19]}…{name[-20:]}"
+    return f" {name}" if name.startswith("_") else name
+
+
+def _compose(figure: Figure, colours: Mapping[str, str]) -> Canvas:
     across = min(figure.across, len(figure.panels)) or 1
     down = max(1, math.ceil(len(figure.panels) / across))
-    wide, high = WIDTH * across, HEIGHT * down + 0.6
+    columns = min(len(_names(figure)), ACROSS) or 1
+    more = LEGEND_ROW * max(0, math.ceil(len(_names(figure)) / columns) - 2)
+    wide, high = WIDTH * across, HEIGHT * down + 0.6 + more
     canvas = Canvas(figsize=(wide, high))
     FigureCanvasAgg(canvas)
-    names = list(dict.fromkeys(curve.name for panel in figure.panels for curve in panel.curves))
-    colours = {name: COLOURS[k % len(COLOURS)] for k, name in enumerate(names)}
     handles: dict[str, Any] = {}
     for k, panel in enumerate(figure.panels):
         axes = canvas.add_subplot(down, across, k + 1)
-        for curve in panel.curves:
-            line = _line(axes, panel, curve.x, curve.y, curve.style, colours[curve.name])
-            handles.setdefault(curve.name, line)
-        _dress(axes, panel)
-    canvas.suptitle(figure.title, fontsize=9.0, y=1.0 - 0.1 / high, va="top")
-    columns = min(len(handles), 5) or 1
-    canvas.legend(handles.values(), handles.keys(), loc="lower center", ncols=columns, frameon=False)
+        _plot(axes, panel, colours, handles)
+        axes.set_title(line(panel.title), fontsize=8.0, parse_math=False)
+    canvas.suptitle(line(figure.title), fontsize=9.0, y=1.0 - 0.1 / high, va="top", parse_math=False)
+    shown = [_entry(name) for name in handles]
+    legend = canvas.legend(handles.values(), shown, loc="lower center", ncols=columns, frameon=False)
+    for text in legend.get_texts():
+        text.set_parse_math(False)
     # Margins in inches; a layout that Matplotlib finds by itself takes a second for every figure.
     canvas.subplots_adjust(
-        left=0.68 / wide, right=1.0 - 0.15 / wide, bottom=0.78 / high, top=1.0 - 0.55 / high,
+        left=0.68 / wide, right=1.0 - 0.15 / wide, bottom=(0.78 + more) / high, top=1.0 - 0.55 / high,
         wspace=0.68 / (WIDTH - 0.68), hspace=0.72 / (HEIGHT - 0.72),
     )  # fmt: skip
     return canvas
+
+
+def _plot(axes: Any, panel: Panel, colours: Mapping[str, str], handles: dict[str, Any]) -> None:
+    """The curves and axes of a panel; `handles` takes the first line of each name."""
+    for curve in panel.curves:
+        drawn = _line(axes, panel, curve.x, curve.y, curve.style, colours[curve.name])
+        handles.setdefault(curve.name, drawn)
+    _dress(axes, panel)
 
 
 def _line(axes: Any, panel: Panel, x: Any, y: Any, style: str, colour: str) -> Any:
@@ -67,19 +143,39 @@ def _line(axes: Any, panel: Panel, x: Any, y: Any, style: str, colour: str) -> A
 
 def _dress(axes: Any, panel: Panel) -> None:
     if panel.level is not None:
-        axes.axhline(panel.level, color="0.4", linestyle=":", linewidth=0.9)
+        axes.axhline(panel.level, color=FAINT, linestyle=":", linewidth=0.9)
     axes.set_xscale("log" if panel.log_x else "linear")
     axes.set_yscale("log" if panel.log_y else "linear")
-    for axis, logarithmic in ((axes.xaxis, panel.log_x), (axes.yaxis, panel.log_y)):
-        if logarithmic:
-            axis.set_minor_formatter(NullFormatter())  # within a decade their labels would overlap
     if not panel.log_x:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=4))
     if panel.equal:
         axes.set_aspect("equal", adjustable="datalim")
     if panel.y_range is not None:
         axes.set_ylim(*panel.y_range)
-    axes.set_title(panel.title, fontsize=8.0)
-    axes.set_xlabel(panel.x_label)
-    axes.set_ylabel(panel.y_label)
-    axes.grid(True, color="0.9", linewidth=0.5)
+    for axis, logarithmic in ((axes.xaxis, panel.log_x), (axes.yaxis, panel.log_y)):
+        if logarithmic:
+            _decades(axis)
+    axes.set_xlabel(line(panel.x_label), parse_math=False)
+    axes.set_ylabel(line(panel.y_label), parse_math=False)
+    axes.grid(True, color=GRID, linewidth=0.5)
+
+
+def _decades(axis: Any) -> None:
+    """Ticks at powers of ten; where there are less than three of them, at 2 and 5 times those too."""
+    low, high = axis.get_view_interval()
+    if 0.0 < low < high and math.log10(high / low) < 2.0:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
+    axis.set_minor_formatter(NullFormatter())  # within a decade their labels would overlap
+
+
+def _power(value: float) -> str:
+    """A tick of a logarithmic axis: 0.05, 200, 10⁻⁸, 2·10⁶."""
+    if not value > 0.0:
+        return ""
+    exponent = math.floor(math.log10(value) + 1e-9)
+    if -3 < exponent < 4:
+        return f"{value:.6g}"
+    factor = f"{value / 10.0**exponent:.3g}"
+    ten = f"10{str(exponent).translate(SUPERSCRIPTS)}"
+    return ten if factor == "1" else f"{factor}·{ten}"

@@ -1,33 +1,18 @@
-"""The benchmark's peer process: what a peer that crashes, hangs or is absent does to a run."""
+"""Trials of Siconos: what a peer that crashes, hangs or errs does to a run."""
 
-import importlib.util
 import stat
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from stickslip import ContactProblem, coulomb
-
-BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
-
-
-@pytest.fixture(scope="module")
-def siconos_peer():
-    if not BENCHMARKS.is_dir():
-        pytest.skip("benchmarks are not in this distribution")
-    spec = importlib.util.spec_from_file_location("siconos_peer", BENCHMARKS / "siconos_peer.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["siconos_peer"] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["siconos_peer"]
-
+from stickslip.bench.siconos_trials import Peer
 
 WORKER = """#!{python}
 import json, os, sys, time
 import numpy as np
+FIGURES = ("info", "seconds", "wall", "cpu", "repetitions", "iterations", "memory")
 print("ready", flush=True)
 for line in sys.stdin:
     request = json.loads(line)
@@ -40,17 +25,17 @@ for line in sys.stdin:
         continue
     good = request["tolerance"] < 1e-8
     np.save(request["answer"], np.array([1.0 if good else 1.1, 0.0, 0.0]))
-    print(json.dumps({{"info": 0, "seconds": 1e-6, "repetitions": 1, "iterations": 1}}), flush=True)
+    print(json.dumps(dict.fromkeys(FIGURES, 1)), flush=True)
 """
 
 
-def test_a_crash_a_hang_and_an_error_cost_one_cell_each(siconos_peer, tmp_path):
+def test_a_crash_a_hang_and_an_error_cost_one_cell_each(tmp_path):
     """The stand-in solves by PROX only, and only when asked for more than the judge wants."""
     stand_in = tmp_path / "stand-in"
     stand_in.write_text(WORKER.format(python=sys.executable))
     stand_in.chmod(stand_in.stat().st_mode | stat.S_IXUSR)
     problem = ContactProblem(np.eye(3), [-1.0, 0.0, 0.0], coulomb([0.5]))
-    with siconos_peer.Peer(str(stand_in), problem, tmp_path) as peer:
+    with Peer(str(stand_in), problem, tmp_path) as peer:
         runs = {run.name: run for run in peer.search(tolerance=1e-8, timeout=0.5)}
     assert {run.storage for run in runs.values()} == {"dense", "block"}
     for storage in ("dense", "block"):
@@ -61,9 +46,3 @@ def test_a_crash_a_hang_and_an_error_cost_one_cell_each(siconos_peer, tmp_path):
         assert prox.passed
         assert prox.tolerance == pytest.approx(1e-9)
         assert prox.residuals.natural == 0.0
-
-
-def test_an_absent_peer_is_said_to_be_absent(siconos_peer):
-    found, tried = siconos_peer.find_interpreter("/no/such/python")
-    assert found is None
-    assert "/no/such/python" in tried[0]

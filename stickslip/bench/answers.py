@@ -1,0 +1,136 @@
+"""What a solver gives back, whatever it is: taken apart with care, and given to the judge."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from stickslip.problem.checks import Array, ProblemError
+from stickslip.problem.residuals import CLOSING, Residuals, judge
+from stickslip.problem.solution import Problem, Solution
+
+ROWS = 500
+"""Most rows of a history that are kept."""
+LONGEST = 300
+"""Most characters of a sentence that is kept."""
+
+
+class NoAnswer(ValueError):  # noqa: N818 (it says what came back)
+    """What came back cannot be judged; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """An answer as data."""
+
+    r: Array
+    """Impulses [N s], shape as it came."""
+    v: Array | None = None
+    """Velocities of a global problem [m/s, rad/s], shape as they came."""
+    lam: Array | None = None
+    """Bilateral multipliers of a global problem [N s], shape as they came."""
+    status: str = ""
+    """What the solver says of itself."""
+    reason: str = ""
+    """Why, in its words."""
+    iterations: int = 0
+    """Counted its own way."""
+    history: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    """Iteration, natural and natural_scaled at each check [-], shape (checks, 3)."""
+
+    def same(self, other: "Answer") -> bool:
+        """Whether both are the same to the last bit."""
+        pairs = ((self.r, other.r), (self.v, other.v), (self.lam, other.lam))
+        return all(_bits(a) == _bits(b) for a, b in pairs)
+
+    def remark(self, solved: bool, error: float) -> str:
+        """What has to be said beside the judge's word."""
+        if solved:
+            if self.status in ("", "SOLVED"):
+                return ""
+            return f"the judge accepts it, the solver itself says {self.status}: {self.reason}".rstrip(": ")
+        if self.status == "SOLVED":
+            return f"it claims to have solved it, but the judge finds an error of {error:.1e}"
+        return self.reason
+
+
+def answer_of(given: Any) -> Answer:
+    """What a solver gave back: a Solution, or an array r; `NoAnswer` otherwise."""
+    if not isinstance(given, Solution):
+        return Answer(_numbers("r", given))
+    return Answer(
+        _numbers("r", given.r),
+        None if given.v is None else _numbers("v", given.v),
+        None if given.lam is None else _numbers("lam", given.lam),
+        one_line(getattr(given.status, "name", given.status)),
+        one_line(given.reason or getattr(given.status, "value", "")),
+        count_of(given.iterations),
+        _history(given.history),
+    )
+
+
+def worst(problem: Problem, answers: Sequence[Answer]) -> tuple[Answer, Residuals]:
+    """The answer that the judge finds worst, and what it finds."""
+    found = []
+    for answer in answers:
+        if answer.r.size != problem.size:
+            raise NoAnswer(f"its r has shape {answer.r.shape}, expected ({problem.size},)")
+        try:
+            found.append((answer, judge(problem, answer.r, v=answer.v, lam=answer.lam)))
+        except ProblemError as error:
+            raise NoAnswer(f"its answer cannot be judged: {error}") from None
+    return max(found, key=lambda pair: (not pair[1].approach <= CLOSING, pair[1].error))
+
+
+def sentence(error: BaseException) -> str:
+    """An exception in one line: its kind where that is news, and what it says."""
+    try:
+        said = one_line(error)
+    except Exception:  # a user's own exception may do anything
+        said = ""
+    kind = type(error).__name__
+    ours = type(error).__module__.partition(".")[0] == "stickslip"
+    if ours and said:
+        return said
+    return f"{kind}: {said}" if said else kind
+
+
+def one_line(text: Any) -> str:
+    """Any text in one line of bounded length that can be stored and shown anywhere."""
+    words = " ".join("".join(c if c.isprintable() else " " for c in str(text)[: 10 * LONGEST]).split())
+    return words if len(words) <= LONGEST else words[: LONGEST - 1] + "…"
+
+
+def _numbers(name: str, given: Any) -> Array:
+    if not isinstance(given, np.ndarray | list | tuple):
+        raise NoAnswer(f"it gave back a {type(given).__name__}, neither a Solution nor an array r")
+    try:
+        array = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise NoAnswer(f"its {name} is not an array of numbers: {one_line(error)}") from None
+    if not np.isfinite(array).all():
+        raise NoAnswer(f"its {name} holds NaN or inf")
+    return array
+
+
+def _bits(array: Array | None) -> bytes | None:
+    return None if array is None else array.tobytes()
+
+
+def count_of(given: Any) -> int:
+    """A count as files hold it; 0 for what is none."""
+    return int(given) if isinstance(given, int | np.integer) and 0 <= given < 2**53 else 0
+
+
+def _history(given: Any) -> Array:
+    """Evenly many rows of it, the last among them; none if it is not what it should be."""
+    try:
+        rows = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        return np.zeros((0, 3))
+    if rows.ndim != 2 or rows.shape[1] != 3:
+        return np.zeros((0, 3))
+    if len(rows) > ROWS:
+        rows = rows[np.unique(np.linspace(0, len(rows) - 1, ROWS).astype(int))]
+    return rows

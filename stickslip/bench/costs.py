@@ -1,0 +1,185 @@
+"""From the table of a campaign to what solvers cost: the runs laid out by problem, solver and tolerance."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.bench.records import Outcome, RunRecord
+from stickslip.bench.results import Entry, Results
+from stickslip.problem.checks import Array
+
+TIMES = {"wall": "wall time", "cpu": "processor time"}
+"""The times a comparison may rest on, and what they are called."""
+
+
+class Grid:
+    """The runs of a campaign by problem, solver and tolerance.
+
+    A solver is a label, and where runs of one label had different sources (two versions of a package) each of
+    them is a solver of its own, with the source in brackets. Problems of equal numbers are one, the first.
+    """
+
+    problems: tuple[Entry, ...]
+    """Problems with different numbers, in the order of the collection."""
+    solvers: tuple[str, ...]
+    """Names of the solvers, in the order of their first run."""
+    tolerances: tuple[float, ...]
+    """Those of the campaign and those of its runs, descending [-]."""
+
+    def __init__(self, results: Results, time: str = "wall") -> None:
+        if time not in TIMES:
+            raise ValueError(f"time is {time!r}; it must be one of {', '.join(TIMES)}")
+        self.time = time
+        self.results = results
+        self.problems = tuple({entry.hash: entry for entry in reversed(results.problems)}.values())[::-1]
+        sources: dict[str, dict[str, None]] = {}
+        for run in results.runs:
+            sources.setdefault(run.solver, {})[run.source] = None
+        self._several = {label for label, of in sources.items() if len(of) > 1}
+        self.solvers = tuple(dict.fromkeys(self.name(run) for run in results.runs))
+        self.tolerances = tuple(
+            sorted({*results.conditions.tolerances, *(run.tolerance for run in results.runs)}, reverse=True)
+        )
+        self._runs = {(run.problem, self.name(run), run.tolerance): run for run in results.runs}
+
+    @property
+    def tightest(self) -> float:
+        """The smallest tolerance [-], NaN without any."""
+        return min(self.tolerances, default=math.nan)
+
+    def name(self, run: RunRecord) -> str:
+        """The name of the solver of a run."""
+        if run.solver in self._several:
+            return f"{run.solver} [{run.source or 'no source'}]"
+        return run.solver
+
+    def run(self, entry: Entry, solver: str, tolerance: float) -> RunRecord | None:
+        """The run, None where it was not made."""
+        return self._runs.get((entry.hash, solver, tolerance))
+
+    def made(self, entry: Entry, tolerance: float) -> dict[str, RunRecord]:
+        """The runs that were made of one problem at one tolerance, by solver."""
+        found = {solver: self.run(entry, solver, tolerance) for solver in self.solvers}
+        return {solver: run for solver, run in found.items() if run is not None}
+
+    def runs_of(self, solver: str, tolerance: float) -> list[RunRecord]:
+        """The runs of one solver at one tolerance, in the order of the problems."""
+        found = (self.run(entry, solver, tolerance) for entry in self.problems)
+        return [run for run in found if run is not None]
+
+    def missing(self, solver: str, tolerance: float) -> int:
+        """Problems that the solver was not run on."""
+        return len(self.problems) - len(self.runs_of(solver, tolerance))
+
+    def seconds(self, run: RunRecord) -> float:
+        """Time of a run [s], NaN where it was not taken."""
+        return run.seconds if self.time == "wall" else run.cpu_seconds
+
+    def cost(self, run: RunRecord | None) -> float:
+        """Time of a run that solved [s]; infinite for one that did not, NaN without a run or a time."""
+        if run is None:
+            return math.nan
+        return self.seconds(run) if run.solved else math.inf
+
+    def family(self, family: str | None) -> tuple[Entry, ...]:
+        """The problems of a family, of all for None."""
+        return tuple(entry for entry in self.problems if family in (None, entry.family))
+
+
+@dataclass(frozen=True, eq=False)
+class Costs:
+    """What the same problems cost each of some solvers at one tolerance."""
+
+    tolerance: float
+    """On the judge's measures [-]."""
+    solvers: tuple[str, ...]
+    """Those compared, one column each."""
+    problems: tuple[Entry, ...]
+    """Those that every one of the solvers was run on, one row each."""
+    seconds: Array
+    """Times, infinite where it did not solve [s], shape (problems, solvers)."""
+    refused: Array
+    """Whether it did not take the problem, boolean [-], shape (problems, solvers)."""
+    missing: tuple[Entry, ...]
+    """Problems left out for all, since some of the solvers have no run, or no time, on them."""
+
+    @property
+    def contacts(self) -> Array:
+        """Contacts of the problems, at least 1 [-], shape (problems,)."""
+        return np.array([max(entry.features.contacts, 1) for entry in self.problems], float)
+
+    @property
+    def ratios(self) -> Array:
+        """Times over the best of the problem, infinite where not solved [-], shape (problems, solvers)."""
+        return ratios(self.seconds)
+
+    @property
+    def statement(self) -> str:
+        """What was compared and what was left out, in a sentence or two."""
+        if not self.solvers:
+            return "No run was made, so there is nothing to compare."
+        text = f"{count(len(self.problems), 'problem')} on which {among(self.solvers)} ran"
+        if not self.problems:
+            text = f"There is no problem on which {among(self.solvers)} ran, so nothing can be compared"
+        if self.missing:
+            text += (
+                f"; {count(len(self.missing), 'problem')} left out, since some run on"
+                f" {'it' if len(self.missing) == 1 else 'them'} is missing (not failed)"
+            )
+        if refused := int(self.refused.sum()):
+            text += (
+                f". {count(refused, 'refusal')}, of a kind of problem that a solver does not take: not solved"
+            )
+        return text + "."
+
+
+def costs(
+    grid: Grid, tolerance: float, family: str | None = None, solvers: Sequence[str] | None = None
+) -> Costs:
+    """The costs at a tolerance, of one family or of all problems, of some solvers or of all."""
+    compared = grid.solvers if solvers is None else tuple(solvers)
+    if strangers := [name for name in compared if name not in grid.solvers]:
+        raise ValueError(f"there is no run of {strangers[0]!r}; there are runs of {', '.join(grid.solvers)}")
+    kept, missing, seconds, refused = [], [], [], []
+    for entry in grid.family(family):
+        runs = [grid.run(entry, solver, tolerance) for solver in compared]
+        row = [grid.cost(run) for run in runs]
+        if any(math.isnan(cost) for cost in row) or not row:
+            missing.append(entry)
+            continue
+        kept.append(entry)
+        seconds.append(row)
+        refused.append([run is not None and run.outcome is Outcome.REFUSED for run in runs])
+    shape = (len(kept), len(compared))
+    return Costs(
+        tolerance, compared, tuple(kept),
+        np.array(seconds, float).reshape(shape), np.array(refused, bool).reshape(shape), tuple(missing),
+    )  # fmt: skip
+
+
+def ratios(seconds: Array) -> Array:
+    """Costs over the least of their row, infinite where they are; equal to the least, zeros too, is 1."""
+    solved = np.isfinite(seconds)
+    best = seconds.min(axis=1, keepdims=True, initial=np.inf)
+    ratio = np.full(seconds.shape, np.inf)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        np.divide(seconds, best, out=ratio, where=solved)
+    ratio[solved & (seconds == best)] = 1.0  # 0/0 too: as good as the best
+    return ratio
+
+
+def count(number: int, noun: str) -> str:
+    """A number and its noun, one or many."""
+    many = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{number:,} {noun if number == 1 else many}"
+
+
+def among(solvers: Sequence[str]) -> str:
+    """Some solvers in a sentence, none too many."""
+    if len(solvers) == 1:
+        return solvers[0]
+    return (
+        f"all {len(solvers)} solvers" if len(solvers) > 3 else f"{', '.join(solvers[:-1])} and {solvers[-1]}"
+    )

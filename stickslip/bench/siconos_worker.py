@@ -1,0 +1,134 @@
+"""Runs inside the interpreter that has Siconos: solves files on request and says how long it took.
+
+Requests come as lines of JSON on standard input, replies go as lines of JSON to what was standard
+output; Siconos's own printing goes nowhere. The answer, impulses and then velocities of global
+problems, is written to the .npy file named in the request. It ends when standard input does, and a
+driver call that takes longer than the request allows ends it by SIGALRM, even inside compiled code
+and without a parent. Needs NumPy and Siconos only.
+"""
+
+import json
+import os
+import resource
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import siconos.numerics as sn
+
+
+def contact_reader(function: Callable[[str], Any]) -> Callable[[str], tuple[Any, int]]:
+    """A reader of contact problems, with the components of r."""
+
+    def read(path: str) -> tuple[Any, int]:
+        problem = function(path)
+        return problem, problem.dimension * problem.numberOfContacts
+
+    return read
+
+
+def read_lcp(path: str) -> tuple[Any, int]:
+    """A linear complementarity problem and its size."""
+    problem = sn.newLCP()
+    sn.linearComplementarity_newFromFilename(problem, path)
+    return problem, problem.size
+
+
+def read_mlcp(path: str) -> tuple[Any, int]:
+    """A mixed one and its size."""
+    problem = sn.mixedLinearComplementarity_new()
+    sn.mixedLinearComplementarity_newFromFilename(problem, path)
+    return problem, problem.n + problem.m
+
+
+READ = {
+    "friction": contact_reader(sn.frictionContact_new_from_filename),
+    "rolling": contact_reader(sn.rollingFrictionContact_new_from_filename),
+    "global": contact_reader(sn.globalFrictionContact_new_from_filename),
+    "global-rolling": contact_reader(sn.globalRollingFrictionContact_new_from_filename),
+    "lcp": read_lcp,
+    "mlcp": read_mlcp,
+}
+
+
+def mlcp_driver(problem: Any, z: np.ndarray, w: np.ndarray, options: Any) -> int:
+    """The mixed driver with its work space, which it does not make itself."""
+    sn.mlcp_driver_init(problem, options)
+    try:
+        return int(sn.mlcp_driver(problem, z, w, options))
+    finally:
+        sn.mlcp_driver_reset(problem, options)
+
+
+def call(
+    kind: str, problem: Any, size: int, velocities: int, options: Any
+) -> tuple[list[np.ndarray], Callable[[], int]]:
+    """Impulses and velocities of global problems, at zero, and the solve as a call without arguments."""
+    r, u = np.zeros(size), np.zeros(size)
+    if kind.startswith("global"):
+        v = np.zeros(velocities)
+        driver = sn.gfc3d_driver if kind == "global" else sn.g_rolling_fc3d_driver
+        return [r, v], lambda: driver(problem, r, u, v, options)
+    if kind == "friction":
+        driver = sn.fc2d_driver if problem.dimension == 2 else sn.fc3d_driver
+    else:
+        driver = {
+            "rolling": sn.rolling_fc3d_driver, "lcp": sn.linearComplementarity_driver, "mlcp": mlcp_driver,
+        }[kind]  # fmt: skip
+    return [r], lambda: driver(problem, r, u, options)
+
+
+def solve(request: dict[str, Any]) -> dict[str, Any]:
+    """Solve one file over and over within a time box; the shortest times count."""
+    kind, done = request["kind"], 0
+    best = best_wall = best_cpu = float("inf")
+    solver = getattr(sn, request["solver"])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    end = time.perf_counter() + request["box"]
+    while done == 0 or (done < request["most"] and time.perf_counter() < end):
+        problem, size = READ[kind](request["file"])  # fresh: some solvers leave factors in it, or rounding
+        options = sn.SolverOptions(solver)
+        options.dparam[sn.SICONOS_DPARAM_TOL] = request["tolerance"]
+        options.iparam[sn.SICONOS_IPARAM_MAX_ITER] = request["iterations"]
+        answer, run = call(kind, problem, size, request["velocities"], options)
+        signal.setitimer(signal.ITIMER_REAL, request["limit"])
+        cpu_start, start = time.process_time(), time.perf_counter()
+        info = run()
+        wall = time.perf_counter() - start
+        cpu = time.process_time() - cpu_start
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        best = min(best, cpu if wall > request["cpu_from"] else wall)
+        best_wall, best_cpu = min(best_wall, wall), min(best_cpu, cpu)
+        done += 1
+    np.save(request["answer"], np.concatenate(answer))
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    return {
+        "info": int(info), "seconds": best, "wall": best_wall, "cpu": best_cpu, "repetitions": done,
+        "iterations": int(options.iparam[sn.SICONOS_IPARAM_ITER_DONE]), "memory": grown / 1024.0,
+    }  # fmt: skip
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    replies = os.fdopen(os.dup(1), "w")
+    silence = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silence, 1)
+    os.dup2(silence, 2)
+    replies.write("ready\n")
+    replies.flush()
+    for line in sys.stdin:
+        try:
+            reply = solve(json.loads(line))
+        except Exception as error:  # its wrappers raise all sorts
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            reply = {"failed": " ".join(str(error).split()) or type(error).__name__}
+        replies.write(json.dumps(reply) + "\n")
+        replies.flush()
+
+
+if __name__ == "__main__":
+    main()

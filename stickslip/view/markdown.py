@@ -1,0 +1,111 @@
+"""A page as Markdown for papers and repositories: tables of GitHub's kind, figures as files beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from stickslip.exhibits import Figure, Page, Section, Table
+from stickslip.view.figures import draw, palette
+from stickslip.view.text import clean, line, right_aligned
+
+ROWS = 60
+"""Most rows of a table, unless told otherwise."""
+SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&])")
+"""What Markdown would take for its own."""
+
+
+def markdown(
+    page: Page,
+    figures: str | Path | None = None,
+    link: str = "",
+    rows: int | None = ROWS,
+    folded: bool = False,
+) -> str:
+    """The Markdown of `page`; the same page, the same text.
+
+    `figures`: the folder that figures are drawn into, as SVG files `figure-1.svg` and so on; it is made
+    if need be. Without it they are left out, said by a line. `link`: what links to them begin with, such
+    as the name of the folder as seen from the text. `rows`: most rows of a table, None for all; what is
+    left out is said below it. `folded`: whether folded parts are in it, as `<details>`; otherwise a line
+    says what was left out.
+    """
+    return "\n".join(_page(page, None if figures is None else Path(figures), link, rows, folded)) + "\n"
+
+
+def _page(page: Page, folder: Path | None, link: str, rows: int | None, folded: bool) -> Iterator[str]:
+    drawn = [
+        figure for section in page.sections for figure in section.figures if folded or not section.folded
+    ]
+    places = {id(figure): f"figure-{k}.svg" for k, figure in enumerate(drawn, 1)}
+    if folder is not None and drawn:
+        folder.mkdir(parents=True, exist_ok=True)
+        for figure, colours in zip(drawn, palette(drawn), strict=True):
+            draw(figure, folder / places[id(figure)], colours)
+    yield f"# {_text(page.title)}"
+    if page.summary:
+        yield ""
+        yield from (f"- {_text(sentence)}" for sentence in page.summary)
+    for section in page.sections:
+        yield ""
+        yield f"## {_text(section.title)}"
+        if section.folded and not folded:
+            yield ""
+            yield f"*{_left_out(section)}*"
+            continue
+        if section.folded:
+            yield "\n<details><summary>Show</summary>"
+        for paragraph in section.text:
+            yield f"\n{_text(paragraph)}"
+        for table in section.tables:
+            yield from _table(table, rows)
+        for figure in section.figures:
+            yield from _figure(figure, None if folder is None else f"{link}{places[id(figure)]}")
+        if section.code:
+            yield from _code(section.code)
+        if section.folded:
+            yield "\n</details>"
+
+
+def _table(table: Table, rows: int | None) -> Iterator[str]:
+    text = table.text()
+    shown = text if rows is None else text[:rows]
+    yield f"\n**{_text(table.title)}**\n"
+    yield _row(table.headings)
+    yield f"|{'|'.join('---:' if right else ':---' for right in right_aligned(table))}|"
+    yield from map(_row, shown)
+    if len(shown) < len(text):
+        left = f"{len(text) - len(shown)} of {len(text)} rows are left out here"
+        yield f"\n*{left}; the HTML and CSV reports have all.*"
+    if table.note:
+        yield f"\n{_text(table.note)}"
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(_text(cell) for cell in cells)} |"
+
+
+def _figure(figure: Figure, place: str | None) -> Iterator[str]:
+    title = _text(figure.title)
+    yield f"\n*Figure left out here: {title}*" if place is None else f"\n![{title}]({quote(place)})"
+
+
+def _code(code: str) -> Iterator[str]:
+    fence = "```"
+    while fence in code:
+        fence += "`"
+    yield f"\n{fence}text\n{clean(code).rstrip()}\n{fence}"
+
+
+def _left_out(section: Section) -> str:
+    rows = sum(len(table.rows) for table in section.tables)
+    what = [f"{rows} rows"] if rows else []
+    if section.figures:
+        what.append(f"{len(section.figures)} figures")
+    return f"Left out here ({', '.join(what) or 'text'}); the HTML report has it."
+
+
+def _text(text: str) -> str:
+    return SPECIAL.sub(r"\\\1", line(text))

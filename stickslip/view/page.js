@@ -1,0 +1,89 @@
+"use strict";
+// Sorting and filtering of tables. The page is whole without it.
+
+const GAPS = new Set(["", "–", "not run"]);
+const words = new Intl.Collator("en", {numeric: true});
+
+// What a cell is sorted by: a number, else its text; null where there is nothing.
+function key(text) {
+  if (GAPS.has(text)) return null;
+  const number = Number(text.endsWith("%") ? text.slice(0, -1) : text);
+  return Number.isNaN(number) ? text : number;
+}
+
+// Numbers before text; the sign turns the order, but what is not there stays last.
+function compare(a, b, sign) {
+  if (a === null || b === null) return (a === null) - (b === null);
+  const first = typeof a === "number", second = typeof b === "number";
+  if (first !== second) return sign * (second - first);
+  return sign * (first ? a - b : words.compare(a, b));
+}
+
+function prepare(table) {
+  const body = table.tBodies[0];
+  const heads = Array.from(table.tHead.rows[0].cells);
+  // Cells are read once, when they are first needed: a long table may never be sorted.
+  let rows = null;
+  const read = () => rows ??= Array.from(body.rows, (row) => {
+    const texts = Array.from(row.cells, (cell) => cell.textContent);
+    return {row, keys: texts.map(key), text: texts.join("\n").toLowerCase()};
+  });
+
+  function sort(column) {
+    const falling = heads[column].getAttribute("aria-sort") === "ascending";
+    const sign = falling ? -1 : 1;
+    read().sort((a, b) => compare(a.keys[column], b.keys[column], sign));
+    body.append(...rows.map((each) => each.row));
+    for (const head of heads) head.removeAttribute("aria-sort");
+    heads[column].setAttribute("aria-sort", falling ? "descending" : "ascending");
+  }
+
+  heads.forEach((head, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    button.addEventListener("click", () => sort(column));
+    head.append(button);
+  });
+
+  const figure = table.closest("figure.long");
+  if (figure) filter(figure, read);
+}
+
+function filter(figure, read) {
+  const bar = document.createElement("div");
+  const input = document.createElement("input");
+  const count = document.createElement("output");
+  bar.className = "filter";
+  input.type = "search";
+  input.placeholder = "Filter rows";
+  input.setAttribute("aria-label", "Filter rows of: " + figure.querySelector("figcaption").textContent);
+  const total = figure.querySelector("tbody").rows.length;
+  const say = (shown) => { count.textContent = (shown === total ? "" : shown + " of ") + total + " rows"; };
+  input.addEventListener("input", () => {
+    const sought = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const {row, text} of read()) {
+      row.hidden = !sought.every((word) => text.includes(word));
+      shown += !row.hidden;
+    }
+    say(shown);
+  });
+  say(total);
+  bar.append(input, count);
+  figure.querySelector(".box").before(bar);
+}
+
+// A link to a part that is folded opens it.
+function unfold() {
+  const part = location.hash.length > 1 ? document.getElementById(location.hash.slice(1)) : null;
+  const folded = part ? part.querySelector("details") : null;
+  if (folded) folded.open = true;
+}
+
+for (const table of document.querySelectorAll("table.sortable")) prepare(table);
+window.addEventListener("hashchange", unfold);
+window.addEventListener("beforeprint", () => {
+  for (const folded of document.querySelectorAll("details")) folded.open = true;
+});
+unfold();

@@ -1,0 +1,175 @@
+"""A page as one HTML file that needs nothing else: no network, no fonts, no scripts of others."""
+
+from __future__ import annotations
+
+import hashlib
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from html import escape
+from pathlib import Path
+
+from stickslip.exhibits import NOT_RUN, Figure, Page, Section, Table
+from stickslip.view.figures import FAINT, GRID, INK, PALETTE, palette, panel_svg
+from stickslip.view.inline_svg import inline_svg
+from stickslip.view.text import clean, line, right_aligned
+
+LONG = 15
+"""Rows above which a table gets a filter."""
+WRAPPED = 48
+"""Letters above which the text of a cell may be folded."""
+GAPS = (NOT_RUN, "–", "")
+"""Cells that hold nothing; sorted last."""
+
+STROKES = {"--": "dashed", "-.": "dashed", ":": "dotted", "o": "dots"}
+"""How an entry of a legend is drawn, by the style of its curve."""
+
+
+def write_page(page: Page, path: str | Path) -> None:
+    """Write `page` as one HTML file; the same page, the same bytes."""
+    Path(path).write_text(page_html(page), encoding="utf-8", newline="\n")
+
+
+def page_html(page: Page) -> str:
+    """The HTML of `page`, which is well-formed XML too but for its first line and its script.
+
+    All text in it is shown as it is, whatever it holds. Tables can be sorted and filtered where the
+    reader's browser runs scripts; no script but this one can run.
+    """
+    return "\n".join(_Writer(page).lines()) + "\n"
+
+
+class _Writer:
+    """What one page numbers and colours throughout."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        figures = [figure for section in page.sections for figure in section.figures]
+        self.colours = dict(zip(map(id, figures), palette(figures), strict=True))
+        self.classes = {colour: f"c{k}" for k, colour in enumerate(PALETTE)}
+        # Names that are curves of several figures are solvers or the like: tables show their colour.
+        self.chips = {name: self.classes[c] for each in self.colours.values() for name, c in each.items()}
+        self.tables = self.figures = 0
+
+    def lines(self) -> Iterator[str]:
+        yield from _head(self.page)
+        yield from self._contents()
+        yield "<main>"
+        for number, section in enumerate(self.page.sections, 1):
+            yield from self._section(number, section)
+        yield "</main>"
+        yield f"<script>{_script()}</script>"
+        yield "</body>\n</html>"
+
+    def _contents(self) -> Iterator[str]:
+        yield '<nav aria-labelledby="contents">\n<h2 id="contents">Contents</h2>\n<ol>'
+        for number, section in enumerate(self.page.sections, 1):
+            yield f'<li><a href="#s{number}">{_text(section.title)}</a></li>'
+        yield "</ol>\n</nav>"
+
+    def _section(self, number: int, section: Section) -> Iterator[str]:
+        heading = f'<h2 id="s{number}-title">{_text(section.title)}</h2>'
+        yield f'<section id="s{number}" aria-labelledby="s{number}-title">'
+        yield f"<details>\n<summary>{heading}</summary>" if section.folded else heading
+        for paragraph in section.text:
+            yield f"<p>{_text(paragraph)}</p>"
+        for table in section.tables:
+            yield from self._table(table)
+        for figure in section.figures:
+            yield from self._figure(figure)
+        if section.code:
+            yield f'<pre tabindex="0"><code>{escape(clean(section.code))}</code></pre>'
+        yield "</details>\n</section>" if section.folded else "</section>"
+
+    def _table(self, table: Table) -> Iterator[str]:
+        self.tables += 1
+        name, numbers = f"t{self.tables}", right_aligned(table)
+        long = " long" if len(table.rows) > LONG else ""
+        aligned = "".join(f" n{k}" for k, right in enumerate(numbers, 1) if right)
+        yield f'<figure class="table{long}">\n<figcaption id="{name}">{_text(table.title)}</figcaption>'
+        yield f'<div class="box" tabindex="0" role="region" aria-labelledby="{name}">'
+        yield f'<table class="sortable{aligned}" aria-labelledby="{name}">'
+        heads = "".join(f'<th scope="col">{_text(each)}</th>' for each in table.headings)
+        yield f"<thead><tr>{heads}</tr></thead>\n<tbody>"
+        for row in table.text():
+            yield f"<tr>{''.join(map(self._cell, row))}</tr>"
+        yield "</tbody>\n</table>\n</div>"
+        if table.note:
+            yield f'<p class="note">{_text(table.note)}</p>'
+        yield "</figure>"
+
+    def _cell(self, text: str) -> str:
+        if text in GAPS:
+            return f'<td class="gap">{text}</td>'
+        chip = f'<i class="chip {self.chips[text]}"></i>' if text in self.chips else ""
+        wide = ' class="wide"' if len(text) > WRAPPED else ""
+        return f"<td{wide}>{chip}{_text(text)}</td>"
+
+    def _figure(self, figure: Figure) -> Iterator[str]:
+        self.figures += 1
+        name, colours = f"f{self.figures}", self.colours[id(figure)]
+        yield f'<figure class="plots">\n<figcaption>{_text(figure.title)}</figcaption>'
+        yield f'<div class="panels" style="--across:{max(1, min(figure.across, len(figure.panels)))}">'
+        for k, panel in enumerate(figure.panels, 1):
+            said = f"{panel.title or figure.title}: {panel.y_label} against {panel.x_label}"
+            drawn = inline_svg(panel_svg(panel, colours), f"{name}-{k}", line(said), _variables())
+            title = f"<h3>{_text(panel.title)}</h3>" if panel.title else ""
+            yield f'<div class="panel">{title}{drawn}</div>'
+        yield '</div>\n<ul class="legend">'
+        for entry, stroke in _legend(figure).items():
+            yield f'<li><i class="key {stroke} {self.classes[colours[entry]]}"></i>{_text(entry)}</li>'
+        yield "</ul>\n</figure>"
+
+
+def _head(page: Page) -> Iterator[str]:
+    digest = b64encode(hashlib.sha256(_script().encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    columns = max((len(table.columns) for each in page.sections for table in each.tables), default=0)
+    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}"/>'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
+    yield f"<title>{_text(page.title)}</title>"
+    yield f"<style>\n{_style()}{_alignment(columns)}</style>\n</head>\n<body>"
+    yield f"<header>\n<h1>{_text(page.title)}</h1>"
+    if page.summary:
+        items = "\n".join(f"<li>{_text(sentence)}</li>" for sentence in page.summary)
+        yield f"<ul>\n{items}\n</ul>"
+    yield "</header>"
+
+
+def _text(text: str) -> str:
+    return escape(line(text))
+
+
+def _legend(figure: Figure) -> dict[str, str]:
+    """Names of the curves in their order, and how each is drawn: the line where there is one."""
+    found: dict[str, str] = {}
+    for panel in figure.panels:
+        for curve in panel.curves:
+            stroke = STROKES.get(curve.style, "solid")
+            if found.get(curve.name, "dots") == "dots":
+                found[curve.name] = stroke
+    return found
+
+
+def _variables() -> Mapping[str, str]:
+    """Variables of the style sheet for the colours of drawings."""
+    named = {GRID: "var(--grid)", FAINT: "var(--faint)"}
+    return {colour: f"var(--c{k})" for k, colour in enumerate(PALETTE)} | named | {INK: "currentColor"}
+
+
+def _alignment(columns: int) -> str:
+    """Rules for the numbered classes of tables: one per table is shorter than one per cell."""
+    chosen = ",".join(f".n{k} :is(th,td):nth-child({k})" for k in range(1, columns + 1))
+    return (
+        f"{chosen}{{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}}\n"
+        if chosen
+        else ""
+    )
+
+
+def _style() -> str:
+    return Path(__file__).with_name("page.css").read_text(encoding="utf-8")
+
+
+def _script() -> str:
+    return Path(__file__).with_name("page.js").read_text(encoding="utf-8")
