@@ -16,6 +16,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from stickslip.bench.collection import ENDINGS
 from stickslip.bench.environment import here
 from stickslip.bench.features import Features
@@ -33,7 +35,7 @@ from stickslip.bench.recipes import Recipe
 from stickslip.bench.recording import problems_of
 from stickslip.bench.results import Entry
 from stickslip.bench.standard_recipes import RECIPES, VERSION
-from stickslip.files import FormatError, ProblemRecord, write
+from stickslip.files import FormatError, write
 from stickslip.files.problems import replace_file
 from stickslip.problem.fingerprint import fingerprint
 
@@ -193,11 +195,13 @@ def publish(folder: str | Path, path: Path = PUBLISHED) -> str:
 
 def _make(out: Path, recipe: Recipe) -> tuple[Piece, ...]:
     """Run the recipe and write its problems, once all of them are there."""
-    found = list(
-        problems_of(
-            recipe.scene, dict(recipe.parameters), every=recipe.every, start=recipe.start, most=recipe.most
+    # With several threads sums come in an order that is not the same on all machines.
+    with threadpool_limits(limits=1):
+        found = list(
+            problems_of(
+                recipe.scene, recipe.parameters, every=recipe.every, start=recipe.start, most=recipe.most
+            )
         )
-    )
     if len(found) < recipe.most:
         raise ValueError(f"it gave {len(found)} of {recipe.most} problems")
     pieces = []
@@ -207,16 +211,12 @@ def _make(out: Path, recipe: Recipe) -> tuple[Piece, ...]:
         path = out / f"{name}.hdf5"
         path.parent.mkdir(exist_ok=True)
         write(path, record)
-        pieces.append(Piece(_entry(name, recipe, record), recipe.place, _digest(path), _maker()[0]))
+        told = record.info
+        entry = Entry(
+            name, recipe.family, fingerprint(record.problem), one.features, told["recipe"], told["title"]
+        )
+        pieces.append(Piece(entry, recipe.place, _digest(path), _maker()[0]))
     return tuple(pieces)
-
-
-def _entry(name: str, recipe: Recipe, record: ProblemRecord) -> Entry:
-    info = record.info
-    return Entry(
-        name, recipe.family, fingerprint(record.problem), Features.of(record.problem).with_facts(info),
-        info.get("recipe", ""), info.get("title", ""),
-    )  # fmt: skip
 
 
 def _found(out: Path, recipe: Recipe, before: Manifest, published: Published) -> tuple[Piece, ...]:

@@ -45,10 +45,10 @@ CAPSULES = _family(
      {"start": 0.3, "every": 50, "most": 3}),
     ("rolling-60", "middle", "capsules", {"bodies": 60, "h": 4e-3, "mu_roll": 3e-3, "seed": 2},
      {"start": 0.3, "every": 35, "most": 2}),
-    ("poured-400", "large", "capsules", {"bodies": 400, "h": 5e-3, "mu": 0.3},
-     {"start": 0.6, "every": 40, "most": 2}),
+    ("poured-160", "large", "capsules", {"bodies": 160, "h": 5e-3},
+     {"start": 0.45, "every": 60, "most": 2}),
     ("rolling-150", "large", "capsules", {"bodies": 150, "h": 5e-3, "mu_roll": 3e-3, "mu_spin": 3e-3},
-     {"start": 0.4, "every": 30, "most": 2}),
+     {"start": 0.25, "every": 25, "most": 2}),
 )  # fmt: skip
 CHUTES = _family(
     "chute",
@@ -88,10 +88,10 @@ SOUPS = _family(
      {"start": 0.3, "every": 50, "most": 3}),
     ("rolling-42", "middle", "soup", {"bodies": 42, "h": 4e-3, "mu_roll": 3e-3, "seed": 2},
      {"start": 0.3, "every": 40, "most": 2}),
-    ("poured-350", "large", "soup", {"bodies": 350, "h": 5e-3, "mu": 0.8},
-     {"start": 0.6, "every": 40, "most": 2}),
+    ("poured-160", "large", "soup", {"bodies": 160, "h": 5e-3, "mu": 0.8},
+     {"start": 0.5, "every": 60, "most": 2}),
     ("rolling-140", "large", "soup", {"bodies": 140, "h": 5e-3, "mu_roll": 3e-3},
-     {"start": 0.4, "every": 30, "most": 2}),
+     {"start": 0.3, "every": 25, "most": 2}),
 )  # fmt: skip
 SPHERES = _family(
     "spheres",
