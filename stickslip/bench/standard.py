@@ -132,6 +132,8 @@ def collect(
         else:
             try:
                 found = _make(out, recipe)
+            except OSError:  # no room to write, which the others would not find either
+                raise
             except Exception as error:  # a recipe may fail in any way, the others are still wanted
                 failures.append(Failure(recipe, f"{type(error).__name__}: {error}"))
                 continue

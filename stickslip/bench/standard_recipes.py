@@ -61,9 +61,9 @@ CHUTES = _family(
      {"start": 0.06, "every": 40, "most": 2}),
     ("shear-400-smooth", "middle", "chute", {"spheres": 400, "bed": "smooth", "angle": 25.0}, {}),
     ("flow-600", "large", "grain-chute", {"bodies": 600, "h": 2e-3}, {"start": 0.16}),
-    ("shear-1200", "large", "chute", {"spheres": 1200, "speed": 0.1, "velocity": 0.02}, {}),
-    ("rolling-600-smooth", "large", "chute", {"spheres": 600, "mu_roll": 1e-3, "bed": "smooth"}, {}),
-    ("rolling-1000", "large", "chute", {"spheres": 1000, "mu_roll": 1e-3, "velocity": 0.02}, {}),
+    ("shear-1000", "large", "chute", {"spheres": 1000, "speed": 0.1, "velocity": 0.02}, {}),
+    ("rolling-300-smooth", "large", "chute", {"spheres": 300, "mu_roll": 1e-3, "bed": "smooth"}, {}),
+    ("rolling-500", "large", "chute", {"spheres": 500, "mu_roll": 1e-3, "velocity": 0.02}, {}),
 )  # fmt: skip
 KAPLA = _family(
     "kapla",
@@ -107,7 +107,7 @@ SPHERES = _family(
     ("packing-1000", "large", "packing", {"spheres": 1000}, {}),
     ("packing-1000-moving", "large", "packing", {"spheres": 1000, "velocity": 0.05, "spread": 0.4}, {}),
     ("rolling-400", "large", "packing", {"spheres": 400, "mu_roll": 1e-3}, {}),
-    ("rolling-700-moving", "large", "packing", {"spheres": 700, "mu_roll": 1e-3, "velocity": 0.02}, {}),
+    ("rolling-400-moving", "large", "packing", {"spheres": 400, "mu_roll": 1e-3, "velocity": 0.02}, {}),
 )  # fmt: skip
 MASONRY = _family(
     "masonry",

@@ -105,7 +105,7 @@ def _list(recipes: Sequence[Recipe]) -> int:
     rows = []
     for recipe in recipes:
         given = ", ".join(f"{key}={value}" for key, value in recipe.parameters.items())
-        kept = f"from {recipe.start:g} s, every {recipe.every}" if recipe.runs else ""
+        kept = f"from {recipe.start:g} s, every {recipe.every}" if recipe.has_steps else ""
         rows.append((recipe.place, recipe.size, str(recipe.most), f"{recipe.scene}({given})", kept))
     table(("recipe", "size", "problems", "scene", "steps"), rows, numbers=("problems",), folds=("scene",))
     print(f"\n{sum(recipe.most for recipe in recipes)} problems by {len(recipes)} recipes")
