@@ -50,8 +50,7 @@ def attempt(
     """The record of one job, run in this process; `problem` saves reading its file.
 
     `JobError` if the file cannot be read or holds another problem than the job says, or a user's own solver
-    is another than it says. The `observer` hears
-    when the solver is called and when something is compiled.
+    is another than it says. The `observer` hears when the solver is called and when something is compiled.
     """
     if job.contestant.place:
         _same_source(job)
@@ -60,7 +59,10 @@ def attempt(
         from stickslip.bench.siconos import attempt_siconos
 
         (observer or Observer()).delegated()
-        return attempt_siconos(job, limits, problem)
+        try:
+            return attempt_siconos(job, limits, problem)
+        except Exception as error:
+            return blank(job, Outcome.RAISED, reason=sentence(error))
     return _Run(job, limits, problem, observer or Observer()).record()
 
 

@@ -21,6 +21,8 @@ LONGEST_ANSWER = 1 << 20
 CHUNK = 1 << 16
 LAST_WAIT = 5.0
 """For a process that was killed to be gone [s]."""
+SOON = 2.0
+"""For a process that closed its pipe to be gone by itself [s]."""
 MIB = 2.0**20
 MARK = "STICKSLIP_BENCH_PROCESS"
 """Variable of the environment that all processes inherit which a worker has started, and so are found."""
@@ -96,6 +98,13 @@ class Child:
         if self._process.returncode is not None:
             return True
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+
+    def ends_soon(self) -> bool:
+        """Whether it is over, or will be in a moment: its pipe closes before its code is known."""
+        end = time.monotonic() + SOON
+        while not self.ended() and time.monotonic() < end:
+            time.sleep(0.01)
+        return self.ended()
 
     def memory_now(self, family: bool) -> float | None:
         """What it has now [MiB], with all that it has started where `family` is asked for; None if gone."""

@@ -212,7 +212,8 @@ class _Watch:
 
     def _died(self) -> None:
         self.died_early = not self.called
-        self._stop(Outcome.CRASHED, f"the process {_how_it_ended(self.child.end())}")
+        how = _how_it_ended(self.child.end()) if self.child.ends_soon() else "has closed its pipe"
+        self._stop(Outcome.CRASHED, f"the process {how}")
 
     def _stop(self, outcome: Outcome, reason: str, **more: Any) -> None:
         """The record from here, for a process that is not asked again."""
@@ -225,7 +226,7 @@ class _Watch:
 
 def _how_it_ended(code: int | None) -> str:
     if code is None:
-        return "closed its pipe and did not end"
+        return "cannot be ended"
     if code >= 0:
         return f"ended by itself with code {code}"
     try:

@@ -239,6 +239,14 @@ class Heavy:
         return solve(problem, "nsgs", tolerance=1e-10).r
 
 
+class Closes:
+    """Closes every file that is open, and goes on for ever."""
+
+    def solve(self, problem):
+        os.closerange(0, 100)
+        time.sleep(600.0)
+
+
 class Vandal:
     """Writes without end wherever it can: into the pipe of the benchmark too."""
 

@@ -38,6 +38,7 @@ CASES = {
     "Nurse": (Outcome.SOLVED, ""),
     "Twin": (Outcome.SOLVED, ""),
     "Vandal": (Outcome.CRASHED, "its answer does not end"),
+    "Closes": (Outcome.CRASHED, "has closed its pipe"),
     "Wanders": (Outcome.SOLVED, ""),
 }
 
