@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -63,6 +64,8 @@ class HoldsTheInterpreter:
     def solve(self, problem):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGALRM, signal.SIGIO):
             signal.signal(number, signal.SIG_IGN)
+        if "STICKSLIP_TEST_TOKEN" in os.environ:
+            Path(os.environ["STICKSLIP_TEST_TOKEN"], "holding").touch()
         ctypes.PyDLL(None).usleep(600 * SECOND)
 
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import psutil
 import pytest
@@ -50,17 +51,15 @@ def path(tmp_path_factory):
     return path
 
 
-@pytest.fixture(scope="module", autouse=True)
-def token(tmp_path_factory):
-    """A variable that all processes inherit which these tests start, and nobody else's."""
-    text = str(tmp_path_factory.mktemp("token"))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("STICKSLIP_TEST_TOKEN", text)
-        yield text
+@pytest.fixture
+def token(tmp_path, monkeypatch):
+    """A folder; the variable that names it tells the processes of one test from all others."""
+    monkeypatch.setenv("STICKSLIP_TEST_TOKEN", str(tmp_path))
+    return str(tmp_path)
 
 
 def alive(token):
-    """Numbers of all processes that these tests have started, wherever they have gone."""
+    """Numbers of all processes that the test has started, wherever they have gone."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -81,13 +80,15 @@ def emptied(token, seconds=20.0):
 
 
 @pytest.fixture(scope="module")
-def records(path, token):
+def records(path, tmp_path_factory):
     """Each of the cases, and after each a solver of ours, by one executor."""
     jobs = []
     for name in CASES:
         jobs += [job(path, name, own=True), job(path, "nsgs")]
-    told = []
-    found = list(Processes().run(jobs, LIMITS, lambda worker, begun: told.append((worker, begun))))
+    told, token = [], str(tmp_path_factory.mktemp("token"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STICKSLIP_TEST_TOKEN", token)
+        found = list(Processes().run(jobs, LIMITS, lambda worker, begun: told.append((worker, begun))))
     assert told == [("process 1", each) for each in jobs]
     assert len(found) == len(jobs)
     assert emptied(token)
@@ -193,6 +194,7 @@ def test_a_campaign_that_is_left_takes_its_processes_along(path, tmp_path, token
 
 def test_a_worker_ends_with_a_parent_that_is_killed(path, token):
     """Even while its solver never lets go of the interpreter."""
+    holding = Path(token, "holding")
     code = f"""
         import sys
         sys.path.insert(0, {str(BAD.parents[1])!r})
@@ -210,9 +212,9 @@ def test_a_worker_ends_with_a_parent_that_is_killed(path, token):
     with parent:
         assert parent.stdout.readline() == b"process 1\n"
         end = time.monotonic() + 60.0
-        while len(alive(token)) < 2 and time.monotonic() < end:
+        while not holding.exists() and time.monotonic() < end:
             time.sleep(0.05)
-        time.sleep(3.0)  # it may still be importing; either way it must end
+        assert len(alive(token)) == 2
         parent.send_signal(signal.SIGKILL)
     assert emptied(token)
 
