@@ -16,7 +16,7 @@ import psutil
 
 STARTING = 300.0
 """Time that a process has to come up [s]: importing for the first time may compile."""
-LONGEST_ANSWER = 1 << 24
+LONGEST_ANSWER = 1 << 20
 """Most bytes of a line of a process."""
 CHUNK = 1 << 16
 LAST_WAIT = 5.0
@@ -111,10 +111,12 @@ class Child:
 
     def has_family(self) -> bool:
         """Whether it has started processes that are still there."""
-        try:
-            return bool(psutil.Process(self.pid).children())
-        except psutil.Error:
-            return False
+        with contextlib.suppress(psutil.Error):
+            for one in psutil.Process(self.pid).children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    if one.status() != psutil.STATUS_ZOMBIE:
+                        return True
+        return False
 
     def kill(self) -> None:
         """End it and all that it has started, at once; from any thread."""

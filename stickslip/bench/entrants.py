@@ -1,10 +1,11 @@
-"""From a contestant to the solver that takes part in one run."""
+"""From a contestant to the solver that takes part: of the registry, or a class of the user's own."""
 
-import inspect
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from stickslip.bench.contestants import Contestant, make
+from stickslip.bench.contestants import Contestant, is_ours
+from stickslip.bench.own import own_solver, takes
+from stickslip.solvers import registry
 from stickslip.solvers.registry import Progress
 
 
@@ -28,23 +29,22 @@ class Entrant:
 
 def entrant(contestant: Contestant, tolerance: float) -> Entrant:
     """The solver of a contestant with its options, and with the tolerance where it takes one."""
-    solver = make(contestant, tolerance)
-    if not callable(getattr(solver, "solve", None)):
-        raise TypeError(f"{contestant.name} has no method solve(problem)")
-    return Entrant(solver, _options(solver, dict(contestant.options)), _takes_progress(solver.solve))
-
-
-def _takes_progress(solve: Any) -> bool:
-    try:
-        parameters = inspect.signature(solve).parameters.values()
-    except (TypeError, ValueError):  # written in C
-        return False
-    return any(p.name == "progress" or p.kind is p.VAR_KEYWORD for p in parameters)
+    given: dict[str, Any] = dict(contestant.options)
+    if contestant.place:
+        solver = own_solver(contestant.place, given, tolerance)
+        if takes(type(solver), "tolerance"):
+            given["tolerance"] = tolerance
+    elif is_ours(contestant):
+        given["tolerance"] = tolerance
+        solver = registry.make(contestant.name, **given)
+    else:
+        raise ValueError(f"no solver {contestant.name!r}; `stickslip solvers` lists the known ones")
+    return Entrant(solver, _options(solver, given), takes(solver.solve, "progress"))
 
 
 def _options(solver: Any, given: dict[str, Any]) -> dict[str, Any]:
     """All fields of a dataclass, otherwise what was given; values that no file can hold as text."""
-    seen = given
+    seen = dict(given)
     if is_dataclass(solver) and not isinstance(solver, type):
         seen = {spec.name: getattr(solver, spec.name) for spec in fields(solver) if spec.init}
     return {

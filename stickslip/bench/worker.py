@@ -30,7 +30,6 @@ from stickslip.problem.contact import ContactProblem
 from stickslip.problem.residuals import judge
 from stickslip.problem.sets import coulomb
 from stickslip.problem.solution import Problem
-from stickslip.solvers import registry
 
 LONGEST_REQUEST = 1 << 20
 """Most bytes of a request."""
@@ -139,8 +138,6 @@ def serve(requests: BinaryIO, teller: Teller) -> None:
 def prepare() -> None:
     """Load what nearly every run needs, so that no run pays for it in time or in memory."""
     import_module("stickslip.files.archive")
-    for solver in ("auto", "nsgs"):
-        registry.entry(solver).load()
     W: Any = np.eye(3)
     judge(ContactProblem(W, np.array([-1.0, 0.0, 0.0]), coulomb([0.5])), [1.0, 0.0, 0.0])
 

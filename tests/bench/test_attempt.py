@@ -84,7 +84,7 @@ def replace_limits(**changes):
         ("WrongShape", Outcome.RAISED, "its r has shape (4,), expected (3,)"),
         ("Nothing", Outcome.RAISED, "it gave back a NoneType, neither a Solution nor an array r"),
         ("Raises", Outcome.RAISED, "RuntimeError: this is not my day"),
-        ("RaisesUnspeakably", Outcome.RAISED, "Unspeakable"),
+        ("RaisesUnspeakably", Outcome.RAISED, "UnspeakableError"),
         ("Leaves", Outcome.RAISED, "SystemExit: goodbye"),
         ("Picky", Outcome.REFUSED, "NotImplementedError: I take nothing"),
         ("Fickle", Outcome.SOLVED, "calls gave different answers"),
