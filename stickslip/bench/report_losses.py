@@ -97,7 +97,7 @@ def loss_sentence(grid: Grid, solver: str, tolerance: float) -> str:
     text += f"; on {len(slower)} of the {well} that it solves another is more than {FACTOR:g} times faster"
     if slower:
         worst = slower[0]
-        text += f", at worst {worst.ratio:.3g} times ({_who(worst.winner)} on {worst.entry.name})"
+        text += f", at worst {_times(worst.ratio)} ({_who(worst.winner)} on {worst.entry.name})"
     return text + "."
 
 
@@ -143,6 +143,11 @@ def _losses_section(subject: Subject, solver: str) -> Section:
         text += [loss_sentence(grid, solver, tolerance), peer_sentence(subject, solver, tolerance)]
     unsolved.sort(key=lambda loss: (-loss.solvers, grid.tolerances.index(loss.tolerance)))
     slower.sort(key=lambda loss: -loss.ratio)
+    if any(peer != solver for peer in subject.peers):
+        text.append(
+            "Times of Siconos are of the call of its solver alone, all others of the whole call with its"
+            " certificate; that weighs most where problems are small."
+        )
     if missing := subject.missing[solver]:
         text.append(f"{count(missing, 'run')} of {solver} were not made; they are missing here, not lost.")
     return Section(
@@ -160,7 +165,7 @@ def _losses_section(subject: Subject, solver: str) -> Section:
             ),
             Table(
                 f"Solved by {solver}, and by another more than {FACTOR:g} times faster",
-                ["problem", TOLERANCE, Column("ratio", ".3g"), "fastest", "of Siconos",
+                ["problem", TOLERANCE, Column("ratio", ",.2f"), "fastest", "of Siconos",
                  Column("its time [s]", SECONDS), Column(f"time of {solver} [s]", SECONDS), "contacts",
                  "family"],
                 [_slower_row(loss, grid) for loss in slower],
@@ -226,6 +231,10 @@ def _slower_row(loss: Loss, grid: Grid) -> tuple[str | int | float, ...]:
         entry.name, loss.tolerance, loss.ratio, loss.winner, is_peer(loss.winner), loss.seconds,
         grid.seconds(loss.run), entry.features.contacts, entry.family,
     )  # fmt: skip
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f} times" if ratio >= 100.0 else f"{ratio:.3g} times"
 
 
 def _who(solver: str) -> str:
