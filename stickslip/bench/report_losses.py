@@ -87,7 +87,7 @@ def loss_sentence(grid: Grid, solver: str, tolerance: float) -> str:
     if not runs:
         return f"At {power(tolerance)} {solver} was not run."
     well = len(runs) - len(unsolved)
-    others = sum(1 for loss in unsolved if loss.winner)
+    others = sum(loss.solvers > 0 for loss in unsolved)
     text = f"At {power(tolerance)} {solver}"
     if unsolved:
         text += f" does not solve {len(unsolved)} of {count(len(runs), 'problem')}, of which others solve"
@@ -149,7 +149,9 @@ def _losses_section(subject: Subject, solver: str) -> Section:
             " certificate; that weighs most where problems are small."
         )
     if missing := subject.missing[solver]:
-        text.append(f"{count(missing, 'run')} of {solver} were not made; they are missing here, not lost.")
+        text.append(
+            f"Not made: {count(missing, 'run')} of {solver}; what was not run is missing here, not lost."
+        )
     return Section(
         f"Losses of {solver}",
         [sentence for sentence in text if sentence],
@@ -157,10 +159,9 @@ def _losses_section(subject: Subject, solver: str) -> Section:
             Table(
                 f"Not solved by {solver}",
                 ["problem", TOLERANCE, "outcome", Column("error", ".2e"), "others solve it",
-                 "fastest of them",
-                 Column("its time [s]", SECONDS), "contacts", "family", "why"],
+                 "fastest of them", Column("its time [s]", SECONDS), "contacts", "family", "why"],
                 [_unsolved_row(loss) for loss in unsolved],
-                "Those that most others solve come first; a dash where nobody does."
+                "Those that most others solve come first."
                 if unsolved else "There is none.",
             ),
             Table(
@@ -219,8 +220,9 @@ def claims_section(subject: Subject) -> Section:
 
 def _unsolved_row(loss: Loss) -> tuple[str | int | float, ...]:
     entry, run = loss.entry, loss.run
+    winner = _who(loss.winner) or ("–" if loss.solvers else "nobody")  # a dash: its time was not taken
     return (
-        entry.name, loss.tolerance, run.outcome.value, run.error, loss.solvers, _who(loss.winner) or "nobody",
+        entry.name, loss.tolerance, run.outcome.value, run.error, loss.solvers, winner,
         loss.seconds, entry.features.contacts, entry.family, run.reason or run.status,
     )  # fmt: skip
 
