@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def run(
     *,
     problems: list[Path],
-    solvers: str = "",
+    solvers: str | None = None,
     own: Annotated[list[str] | None, Parameter(name="--own")] = None,
     tolerance: str = "1e-8",
     timeout: float = 20.0,
@@ -34,7 +34,7 @@ def run(
     workers: int = 1,
     executor: str = "processes",
     out: Path,
-    families: str = "",
+    families: str | None = None,
     most: int | None = None,
     kind: Kind | None = None,
     json: Json = False,
@@ -54,10 +54,10 @@ def run(
 
     For example:
       stickslip bench run --problems standard --out results.h5
-      stickslip bench run --problems standard --solvers nsgs,prox,auto --tolerance 1e-4,1e-8 --out results.h5
-      stickslip bench run --problems mine.dat --kind global --solvers auto,siconos --timeout 60 --out mine.h5
-      stickslip bench run --problems standard --own mine=solver.py:Mine --solvers mine,auto --out new.h5
-      stickslip bench run --problems standard --executor dask --workers 4 --out results.h5
+      stickslip bench run --problems standard --tolerance 1e-4,1e-8 --out all.h5
+      stickslip bench run --problems a.dat --solvers auto,siconos --out a.h5
+      stickslip bench run --problems p --own mine=solver.py:Mine --out mine.h5
+      stickslip bench run --problems p --executor dask --workers 4 --out p.h5
 
     Parameters
     ----------
@@ -90,6 +90,7 @@ def run(
     json
         Print one JSON object with the closing table, and nothing else.
     """
+    from stickslip.bench.campaign import run_campaign
     from stickslip.bench.contestants import contestants
     from stickslip.bench.jobs import Limits
 
@@ -97,20 +98,28 @@ def run(
     tolerances = _tolerances(tolerance)
     try:
         limits = Limits(timeout=timeout, memory=memory, best_of=best_of)
-        entrants = contestants(solvers, own or ())
+        entrants = contestants(solvers or "", own or ())
     except ValueError as error:
         raise InputError(str(error)) from None
     executing = _executor(executor, workers)
-    collection = _collection(problems, kind, families, most)
+    collection = _collection(problems, kind, families or "", most, out)
     given: dict[str, str | list[str]] = {
-        "--problems": [str(place) for place in problems], "--solvers": solvers, "--own": own or [],
+        "--problems": [str(place) for place in problems], "--solvers": solvers or "", "--own": own or [],
         "--tolerance": tolerance, "--timeout": f"{timeout:g}", "--memory": f"{memory:g}",
-        "--best-of": str(best_of), "--workers": str(workers), "--executor": executor, "--families": families,
-        "--most": "" if most is None else str(most), "--kind": kind or "", "--out": str(out),
+        "--best-of": str(best_of), "--workers": str(workers), "--executor": executor,
+        "--families": families or "", "--most": "" if most is None else str(most), "--kind": kind or "",
+        "--out": str(out),
     }  # fmt: skip
-    results = _campaign(collection, entrants, tolerances, limits, executing, out, _command(given))
-    if results is None:
+    try:
+        with campaign_table(quiet=json) as shown:
+            results = run_campaign(
+                collection, entrants, tolerances, limits, executing, out, shown, _command(given)
+            )
+    except KeyboardInterrupt:
+        complain(f"interrupted; {_safe(out)}; the same command goes on")
         return ExitCode.INTERRUPTED
+    except (ValueError, RuntimeError) as error:  # other conditions, a changed file, an executor that is gone
+        raise InputError(str(error)) from None
     if json:
         print_json(_report(results, out))
     else:
@@ -118,32 +127,14 @@ def run(
     return ExitCode.FINE
 
 
-def _campaign(
-    collection: Chosen,
-    entrants: Sequence[Any],
-    tolerances: Sequence[float],
-    limits: Any,
-    executing: Executor,
-    out: Path,
-    command: str,
-) -> Results | None:
-    """The table of the whole campaign; None, and a sentence, if it was interrupted."""
-    from stickslip.bench.campaign import run_campaign
+def _safe(out: Path) -> str:
+    """How many runs there are after an interruption."""
     from stickslip.bench.results_file import read_results
 
-    total = len(collection.entries) * len(entrants) * len(tolerances)
     try:
-        with campaign_table() as shown:
-            return run_campaign(collection, entrants, tolerances, limits, executing, out, shown, command)
-    except KeyboardInterrupt:
-        try:
-            done = f"{len(read_results(out).runs)} runs (of {total} asked for) are safe in {out}"
-        except (OSError, ValueError):
-            done = "no run was made"
-        complain(f"interrupted; {done}; the same command goes on")
-        return None
-    except ValueError as error:
-        raise InputError(str(error)) from None
+        return f"{len(read_results(out).runs)} runs are safe in {out}"
+    except (OSError, ValueError):
+        return "no run was made"
 
 
 def _tolerances(text: str) -> list[float]:
@@ -168,11 +159,13 @@ def _executor(text: str, workers: int) -> Executor:
         raise InputError(f"--workers must be at least 1, got {workers}")
     try:
         return executor(text, workers)
-    except (ValueError, ImportError, OSError) as error:
+    except (ValueError, RuntimeError, ImportError, OSError) as error:
         raise InputError(f"--executor {text}: {error}") from None
 
 
-def _collection(problems: Sequence[Path], kind: str | None, families: str, most: int | None) -> Chosen:
+def _collection(
+    problems: Sequence[Path], kind: str | None, families: str, most: int | None, out: Path
+) -> Chosen:
     """The chosen problems; what was left out of the folders is said."""
     from stickslip.bench.campaign import chosen
     from stickslip.bench.collection import Collection
@@ -186,9 +179,9 @@ def _collection(problems: Sequence[Path], kind: str | None, families: str, most:
         picked = chosen(found, wanted, most)
     except (ValueError, OSError) as error:
         raise InputError(str(error)) from None
-    if found.skipped:
-        count = len(found.skipped)
-        complain(f"{count} file{'s' if count > 1 else ''} left out; {found.skipped[0].reason}")
+    skipped = [file for file in found.skipped if file.path.resolve() != out.resolve()]
+    if skipped:
+        complain(f"{len(skipped)} file{'s' if len(skipped) > 1 else ''} left out; {skipped[0].reason}")
     return picked
 
 

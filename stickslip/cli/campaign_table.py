@@ -56,9 +56,9 @@ def standings(results: Results) -> list[dict[str, Any]]:
 
 
 @contextmanager
-def campaign_table() -> Iterator[CampaignTable | None]:
-    """The live table of a campaign on stderr; None where that is no terminal."""
-    console = progress.terminal()
+def campaign_table(quiet: bool = False) -> Iterator[CampaignTable | None]:
+    """The live table of a campaign on stderr; None when `quiet`, or where that is no terminal."""
+    console = None if quiet else progress.terminal()
     if console is None:
         yield None
         return

@@ -73,6 +73,9 @@ def _table(table: Table, rows: int | None) -> Iterator[str]:
     text = table.text()
     shown = text if rows is None else text[:rows]
     yield f"\n**{_text(table.title)}**\n"
+    if not text:
+        yield _text(table.note) or "No rows."
+        return
     yield _row(table.headings)
     yield f"|{'|'.join('---:' if right else ':---' for right in right_aligned(table))}|"
     yield from map(_row, shown)

@@ -146,3 +146,10 @@ def test_a_figure_of_hostile_names_is_drawn_as_a_file(tmp_path):
         tmp_path / "x.svg",
     )
     ElementTree.parse(tmp_path / "x.svg")
+
+
+def test_every_colour_of_the_palette_is_in_the_style_sheet_in_light_and_in_dark(html):
+    for k in range(len(PALETTE)):
+        assert html.count(f"  --c{k}: ") + html.count(f"; --c{k}: ") == 2
+        assert f".c{k} {{ --c: var(--c{k}); }}" in html
+    assert f"--c{len(PALETTE)}" not in html

@@ -38,6 +38,8 @@ location.hash = "#s3";
 setTimeout(() => {
   found.unfolded = document.querySelector("details").open;
   found.focusable = heads.every((head) => head.querySelector("button").tabIndex === 0);
+  const widths = () => heads.map((head) => head.getBoundingClientRect().width);
+  found.widths = [widths()];
   heads[2].querySelector("button").click();
   found.rising = column(2);
   found.says = heads.map((head) => head.getAttribute("aria-sort"));
@@ -51,6 +53,7 @@ setTimeout(() => {
   input.dispatchEvent(new Event("input"));
   const seen = Array.from(table.tBodies[0].rows).filter((row) => row.getClientRects().length);
   found.filtered = seen.map((row) => row.cells[0].textContent + row.cells[1].textContent);
+  found.widths.push(widths());
   found.count = document.querySelector(".filter output").textContent;
   const box = table.closest(".box");
   input.value = "";
@@ -142,6 +145,12 @@ def test_the_filter_shows_rows_with_all_words(at):
     assert len(at["filtered"]) == REPEATED
     assert set(at["filtered"]) == {HOSTILE[2] + "ipm:variant=simple"}
     assert at["count"] == f"{REPEATED} of {REPEATED * len(SOLVERS) * len(HOSTILE)} rows"
+
+
+def test_columns_keep_their_widths_while_rows_come_and_go(at):
+    before, after = at["widths"]
+    assert min(before) > 20.0
+    assert after == pytest.approx(before, abs=1.0)
 
 
 def test_long_tables_scroll_under_their_heads(at):
