@@ -72,6 +72,7 @@ class Counting:
     stop_after: int | None = None
     error: type[BaseException] = KeyboardInterrupt
     place: Environment | None = None
+    environment: Environment | None = None
     ran: list[Job] = field(default_factory=list)
     closed: int = 0
 

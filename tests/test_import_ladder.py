@@ -26,7 +26,7 @@ BELOW = {
     "simulation": {"schemes", "systems", "mechanics", "detection", "laws", "problem", "linalg", "kernels"},
     "scenes": {"simulation", "schemes", "systems", "mechanics", "detection", "laws", "problem", "kernels"},
     "files": {"problem", "mechanics", "simulation", "schemes"},
-    "bench": {"problem", "solvers", "files", "scenes", "simulation"},
+    "bench": {"problem", "solvers", "files", "scenes", "simulation", "schemes"},
     "studies": {
         "bench",
         "scenes",

@@ -58,7 +58,7 @@ class Features:
         return made._with_spectrum(problem) if spectrum else made
 
     def with_facts(self, info: dict[str, str]) -> "Features":
-        """The same with what a file says of itself, as `stickslip bench record` and FCLIB (`W.rank`) write it."""
+        """The same with what a file says of itself, as `bench record` or FCLIB (`W.rank`) write it."""
         rank, conditioning = _number(info, "rank", "W.rank"), _number(info, "conditioning", "W.cond")
         ratio = _number(info, "mass_ratio")
         whole = rank is not None and rank.is_integer() and 0.0 <= rank <= self.size

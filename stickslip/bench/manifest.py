@@ -60,7 +60,8 @@ class Manifest:
         said = {
             "collection": "standard", "version": self.version,
             "identity": identity(piece.entry for piece in self.pieces),
-            "makers": {key: self.makers[key] for key in sorted(used)}, "recipes": self.recipes, "problems": [piece.as_json() for piece in self.pieces],
+            "makers": {key: self.makers[key] for key in sorted(used)},
+            "recipes": self.recipes, "problems": [piece.as_json() for piece in self.pieces],
         }  # fmt: skip
         return json.dumps(said, indent=1, allow_nan=False, ensure_ascii=False) + "\n"
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from stickslip.scenes import SCENES, runs
+from stickslip.bench.recording import is_one_problem, names, parameters_of
 
 SIZES = ("small", "middle", "large")
 """Sizes of problems: tens, hundreds and about a thousand contacts and more."""
@@ -39,13 +39,13 @@ class Recipe:
         return f"{self.family}/{self.name}"
 
     @property
-    def runs(self) -> bool:
+    def has_steps(self) -> bool:
         """Whether its scene runs; else it is one problem."""
-        return self.scene in runs.RUNS
+        return not is_one_problem(self.scene)
 
     def problem_name(self, step: int) -> str:
         """Name of the problem of a step, family included."""
-        return f"{self.place}-{step:04d}" if self.runs else self.place
+        return f"{self.place}-{step:04d}" if self.has_steps else self.place
 
     def as_json(self) -> dict[str, Any]:
         """As JSON holds it."""
@@ -54,14 +54,9 @@ class Recipe:
 
     def check(self) -> None:
         """Refuse a scene or a parameter that is not there, as a ValueError; makes nothing."""
-        if self.runs:
-            known = list(runs.parameters(self.scene))
-        elif self.scene in SCENES:
-            from inspect import signature
-
-            known = list(signature(SCENES[self.scene]).parameters)
-        else:
+        if self.scene not in names():
             raise ValueError(f"recipe {self.place}: there is no scene {self.scene!r}")
+        known = parameters_of(self.scene)
         for key in self.parameters:
             if key not in known:
                 raise ValueError(f"recipe {self.place}: scene {self.scene} has no parameter {key!r}")

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from stickslip.bench.accuracy import PROPORTIONAL, SEPARATION
+from stickslip.bench.accuracy import PROPORTIONAL, SEPARATION, accuracy
 from stickslip.bench.costs import TIMES, costs, count
 from stickslip.bench.report_figures import (
-    accuracies,
     accuracy_figure,
     data_profiles_figure,
     family_profiles_figure,
@@ -26,7 +25,8 @@ from stickslip.bench.report_losses import (
 from stickslip.bench.report_setting import setting_sections
 from stickslip.bench.report_subject import Subject, listed, power, solved
 from stickslip.bench.report_tables import all_runs, by_family, collection, exponents, fits, glance, shares
-from stickslip.bench.results import Results
+from stickslip.bench.results import Entry, Results
+from stickslip.bench.scaling import CAUTION, FEWEST, WIDTH
 from stickslip.exhibits import Figure, Page, Section
 
 FOLDED = 40
@@ -57,7 +57,7 @@ def summary(subject: Subject) -> list[str]:
     problems = f"{count(len(grid.problems), 'problem')} of {families}"
     tolerances = listed([power(t) for t in grid.tolerances])
     if not grid.solvers:
-        return [f"No run was made yet: {problems} wait, to be solved to {tolerances}."]
+        return [f"No run was made yet. To be solved to {tolerances}: {problems}."]
     sentences = [
         f"{count(len(grid.solvers), 'solver')} ({listed(grid.solvers)}) on {problems}, to tolerances of"
         f" {tolerances} on the judge's measures: {count(len(results.runs), 'run')}, each within"
@@ -110,6 +110,7 @@ def _missing(subject: Subject) -> str:
 
 def _findings(subject: Subject) -> list[Section]:
     tolerances = subject.grid.tolerances
+    chosen = telling(subject)
     return [
         Section("At a glance", [], [glance(subject.grid, tolerance) for tolerance in tolerances]),
         *losses_sections(subject),
@@ -117,8 +118,8 @@ def _findings(subject: Subject) -> list[Section]:
         claims_section(subject),
         *_profiles(subject),
         Section("By family", [], [by_family(subject, tolerance) for tolerance in tolerances]),
-        _accuracy(subject),
-        _histories(subject),
+        _accuracy(subject, chosen),
+        _histories(subject, chosen),
         *_scaling(subject),
     ]
 
@@ -139,6 +140,8 @@ def _profiles(subject: Subject) -> list[Section]:
         text.append(
             f"Figures show {len(subject.drawn)} solvers; left out of them: {listed(subject.undrawn)}."
         )
+    if subject.peers:
+        text.append("In all figures the lines of Siconos's solvers are dashed.")
     figures = [profiles_figure(subject, grid.tolerances)]
     figures += [family_profiles_figure(subject, tolerance) for tolerance in grid.tolerances]
     tables = [shares(grid, tolerance) for tolerance in grid.tolerances]
@@ -153,8 +156,8 @@ def _profiles(subject: Subject) -> list[Section]:
     ]
 
 
-def _accuracy(subject: Subject) -> Section:
-    found = accuracies(subject)
+def _accuracy(subject: Subject, chosen: Sequence[Entry]) -> Section:
+    found = accuracy(subject.grid)
     text = [
         f"The error, as the judge measures it, that each solver has reached by a time, over"
         f" {count(len(found.problems), 'problem')}; time is relative to that of the fastest solver to"
@@ -163,19 +166,18 @@ def _accuracy(subject: Subject) -> Section:
         PROPORTIONAL,
         "The runs at all tolerances of a problem count together.",
     ]
-    figures = [accuracy_figure(subject, found), problem_accuracy_figure(subject, telling(subject))]
+    figures = [accuracy_figure(subject, found), problem_accuracy_figure(subject, chosen)]
     return Section("Accuracy against time", text, [], _drawn(figures))
 
 
-def _histories(subject: Subject) -> Section:
-    entries = telling(subject)
-    text = [SEPARATION] if entries else ["No run that can be compared has left a history."]
-    if entries:
+def _histories(subject: Subject, chosen: Sequence[Entry]) -> Section:
+    text = [SEPARATION] if chosen else ["No run that can be compared has left a history."]
+    if chosen:
         text.append(
             "Iterations are counted by each solver its own way, and cost more in one than in another: this"
             " figure shows how errors fall, not who is faster."
         )
-    return Section("Convergence histories", text, [], _drawn([histories_figure(subject, entries)]))
+    return Section("Convergence histories", text, [], _drawn([histories_figure(subject, chosen)]))
 
 
 def _scaling(subject: Subject) -> list[Section]:
@@ -183,7 +185,9 @@ def _scaling(subject: Subject) -> list[Section]:
     tables = [exponents(grid, tolerance) for tolerance in grid.tolerances]
     figures = [scaling_figure(subject, tolerance) for tolerance in grid.tolerances]
     text = [
-        "Time grows as contacts^p: p by least squares in logarithms over the solved problems of a family."
+        "Time grows as contacts^p: p by least squares in logarithms over the solved problems of a family,"
+        f" where there are at least {FEWEST} over a factor of {WIDTH:g} in contacts.",
+        CAUTION,
     ]
     details = [fits(grid, tolerance) for tolerance in grid.tolerances]
     return [

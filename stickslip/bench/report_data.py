@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def runs_table(results: Results) -> Table:
     return Table("All runs", [Column(name, EXACT) for name in columns], rows)
 
 
-def findings(results: Results, time: str = "wall", ours: str = "auto") -> dict[str, Any]:
+def findings(results: Results, time: str = "wall", ours: str | Sequence[str] = "auto") -> dict[str, Any]:
     """What the report says, as JSON holds it; null where a number has no meaning."""
     subject = Subject.of(results, time, ours)
     grid = subject.grid

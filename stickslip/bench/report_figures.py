@@ -1,14 +1,14 @@
 """Figures of a report: profiles, errors against time and iterations, time against contacts."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from stickslip.bench.accuracy import Accuracy, accuracy, falling, reached, telling_problem
-from stickslip.bench.costs import TIMES, Costs, costs
+from stickslip.bench.accuracy import Accuracy, falling, reached, telling_problem
+from stickslip.bench.costs import TIMES, Costs, costs, count
 from stickslip.bench.profiles import data_profile, performance_profile
-from stickslip.bench.report_subject import Subject, power
+from stickslip.bench.report_subject import Subject, is_peer, power
 from stickslip.bench.results import Entry
 from stickslip.bench.scaling import Scaling, scaling
 from stickslip.exhibits import Curve, Figure, Panel
@@ -18,8 +18,10 @@ WIDEST = 1000.0
 """Largest factor tau that profiles show [-]."""
 SHARES = (0.0, 1.03)
 """Ends of the axis of shares [-]."""
-COLOURED = 7
-"""Solvers that have a colour of their own; the next ones have the same colours, dashed."""
+LINE = 64
+"""Points of a straight line: one of few points is drawn with marks, as if they were data."""
+FLOOR = 1e-16
+"""Errors below are drawn here: zeros, and what rounding leaves by chance [-]."""
 POINTS = 200
 """Checks of a history that are drawn at most."""
 
@@ -61,11 +63,8 @@ def accuracy_figure(subject: Subject, found: Accuracy) -> Figure | None:
     panels = []
     for k, share in enumerate(("a quarter", "half", "three quarters")):
         errors = found.quartiles[k]
-        curves = [
-            _curve(subject, solver, found.spread, np.where(np.isfinite(e), e, np.nan))
-            for solver in subject.drawn
-            for e in [errors[column[solver]]]
-        ]
+        shown = np.where(np.isfinite(errors), np.maximum(errors, FLOOR), np.nan)
+        curves = _seen(_curve(solver, found.spread, shown[column[solver]]) for solver in subject.drawn)
         panels.append(
             Panel(
                 f"reached on {share} of the problems",
@@ -93,7 +92,12 @@ def problem_accuracy_figure(subject: Subject, entries: Sequence[Entry]) -> Figur
     def curve(entry: Entry, solver: str) -> Curve:
         found = reached(grid, entry, solver)
         shown = found.times > 0.0
-        return _curve(subject, solver, found.times[shown], found.errors[shown])
+        times, errors = found.times[shown], np.maximum(found.errors[shown], FLOOR)
+        if len(times):  # what is reached stays so
+            times, errors = np.append(times, max(end[entry.hash], times[-1])), np.append(errors, errors[-1])
+        return _curve(solver, times, errors)
+
+    end = {entry.hash: _longest(subject, entry) for entry in entries}
 
     title = "Accuracy against time, one problem of each family"
     return _by_problem(subject, title, f"{TIMES[grid.time]} [s]", entries, curve)
@@ -110,7 +114,7 @@ def histories_figure(subject: Subject, entries: Sequence[Entry]) -> Figure | Non
         if len(shown) > POINTS:
             places = np.geomspace(1, len(shown), POINTS).round().astype(int) - 1
             shown = shown[np.unique(places)]
-        return _curve(subject, solver, iterations[shown], errors[shown])
+        return _curve(solver, iterations[shown], np.maximum(errors[shown], FLOOR))
 
     title = f"Convergence, tolerance {power(grid.tightest)}, one problem of each family"
     return _by_problem(subject, title, "iteration", entries, curve)
@@ -124,16 +128,10 @@ def scaling_figure(subject: Subject, tolerance: float) -> Figure | None:
         found = [scaling(grid, family, solver, tolerance) for solver in subject.drawn]
         if all(fit.exponent is None for fit in found):
             continue
-        curves = [Curve(fit.solver, fit.contacts, fit.seconds, "o") for fit in found]
-        curves += [_line(subject, fit) for fit in found if fit.exponent is not None]
+        curves = _seen(curve for fit in found for curve in _fit(fit))
         label = f"{TIMES[grid.time]} [s]"
         panels.append(Panel(family, "contacts", label, curves, log_x=True, log_y=True))
     return _figure(f"Time against contacts, tolerance {power(tolerance)}", panels, 3)
-
-
-def accuracies(subject: Subject) -> Accuracy:
-    """The accuracies over all families."""
-    return accuracy(subject.grid)
 
 
 def _figure(title: str, panels: Sequence[Panel | None], across: int = 2) -> Figure | None:
@@ -141,19 +139,21 @@ def _figure(title: str, panels: Sequence[Panel | None], across: int = 2) -> Figu
     return Figure(title, drawn, across) if drawn else None
 
 
-def _curve(subject: Subject, solver: str, x: Array, y: Array) -> Curve:
-    return Curve(solver, x, y, _style(subject, solver))
+def _curve(solver: str, x: Array, y: Array) -> Curve:
+    return Curve(solver, x, y, "--" if is_peer(solver) else "-")
 
 
-def _style(subject: Subject, solver: str) -> str:
-    return "-" if subject.drawn.index(solver) < COLOURED else "--"
+def _seen(curves: Iterable[Curve]) -> list[Curve]:
+    """Those that have something to show."""
+    return [curve for curve in curves if np.isfinite(curve.y).any()]
 
 
-def _line(subject: Subject, fit: Scaling) -> Curve:
-    ends = fit.contacts[[0, -1]]
-    assert fit.factor is not None
-    assert fit.exponent is not None
-    return _curve(subject, fit.solver, ends, fit.factor * ends**fit.exponent)
+def _fit(fit: Scaling) -> list[Curve]:
+    points = Curve(fit.solver, fit.contacts, fit.seconds, "o")
+    if fit.factor is None or fit.exponent is None:
+        return [points]
+    contacts = np.geomspace(fit.contacts[0], fit.contacts[-1], LINE)
+    return [_curve(fit.solver, contacts, fit.factor * contacts**fit.exponent), points]
 
 
 def _profile_panel(subject: Subject, title: str, found: Costs) -> Panel | None:
@@ -162,14 +162,8 @@ def _profile_panel(subject: Subject, title: str, found: Costs) -> Panel | None:
     profile = performance_profile(found.seconds)
     largest = min(float(profile.taus[-1]), WIDEST)
     end = 10.0 ** max(1, math.ceil(math.log10(largest) - 1e-9))
-    curves = [
-        _curve(subject, solver, *_steps(profile.taus, profile.shares[found.solvers.index(solver)], 1.0, end))
-        for solver in subject.drawn
-    ]
-    return Panel(
-        f"{title} ({len(found.problems)} problems)", "tau: factor of the best time", "share of problems",
-        curves, log_x=True, steps=True, y_range=SHARES,
-    )  # fmt: skip
+    label = "tau: factor of the best time"
+    return _share_panel(subject, found, title, label, (profile.taus, profile.shares), (1.0, end))
 
 
 def _data_panel(subject: Subject, title: str, label: str, found: Costs, sizes: bool) -> Panel | None:
@@ -179,15 +173,20 @@ def _data_panel(subject: Subject, title: str, label: str, found: Costs, sizes: b
     positive = profile.alphas[profile.alphas > 0.0]
     if not len(positive):
         return None
-    start, end = positive[0] / 1.5, positive[-1] * 1.5
+    ends = positive[0] / 1.5, positive[-1] * 1.5
+    return _share_panel(subject, found, title, f"alpha: {label}", (profile.alphas, profile.shares), ends)
+
+
+def _share_panel(
+    subject: Subject, found: Costs, title: str, label: str, profile: Steps, ends: tuple[float, float]
+) -> Panel:
+    places, shares = profile
     curves = [
-        _curve(
-            subject, solver, *_steps(profile.alphas, profile.shares[found.solvers.index(solver)], start, end)
-        )
+        _curve(solver, *_steps(places, shares[found.solvers.index(solver)], *ends))
         for solver in subject.drawn
     ]
     return Panel(
-        f"{title} ({len(found.problems)} problems)", f"alpha: {label}", "share of problems",
+        f"{title} ({count(len(found.problems), 'problem')})", label, "share of problems",
         curves, log_x=True, steps=True, y_range=SHARES,
     )  # fmt: skip
 
@@ -200,13 +199,19 @@ def _steps(places: Array, shares: Array, start: float, end: float) -> Steps:
     return np.concatenate([[start], places[grows], [end]]), np.concatenate([[first], shares[grows], [last]])
 
 
+def _longest(subject: Subject, entry: Entry) -> float:
+    """A little more than the time when the last solver stopped getting better on a problem [s]."""
+    ends = (reached(subject.grid, entry, solver).times for solver in subject.drawn)
+    return 1.3 * max((float(times[-1]) for times in ends if len(times)), default=0.0)
+
+
 def _by_problem(
     subject: Subject, title: str, label: str, entries: Sequence[Entry], curve: Callable[[Entry, str], Curve]
 ) -> Figure | None:
     panels = [
         Panel(
-            f"{entry.name} ({entry.features.contacts} contacts)", label, "error",
-            [curve(entry, solver) for solver in subject.drawn],
+            f"{entry.name} ({count(entry.features.contacts, 'contact')})", label, "error",
+            _seen(curve(entry, solver) for solver in subject.drawn),
             log_x=True, log_y=True, steps=label != "iteration", level=subject.grid.tightest,
         )
         for entry in entries

@@ -88,9 +88,12 @@ def loss_sentence(grid: Grid, solver: str, tolerance: float) -> str:
         return f"At {power(tolerance)} {solver} was not run."
     well = len(runs) - len(unsolved)
     others = sum(1 for loss in unsolved if loss.winner)
-    text = f"At {power(tolerance)} {solver} does not solve {len(unsolved)} of {count(len(runs), 'problem')}"
+    text = f"At {power(tolerance)} {solver}"
     if unsolved:
-        text += f", of which others solve {others or 'none'}"
+        text += f" does not solve {len(unsolved)} of {count(len(runs), 'problem')}, of which others solve"
+        text += f" {others or 'none'}"
+    else:
+        text += f" solves all {count(len(runs), 'problem')} that it was run on"
     text += f"; on {len(slower)} of the {well} that it solves another is more than {FACTOR:g} times faster"
     if slower:
         worst = slower[0]
@@ -148,17 +151,18 @@ def _losses_section(subject: Subject, solver: str) -> Section:
         [
             Table(
                 f"Not solved by {solver}",
-                ["problem", "family", "contacts", TOLERANCE, "outcome", Column("error", ".2e"),
-                 "others that solve it", "fastest of them", Column("its time [s]", SECONDS), "why"],
+                ["problem", TOLERANCE, "outcome", Column("error", ".2e"), "others solve it",
+                 "fastest of them",
+                 Column("its time [s]", SECONDS), "contacts", "family", "why"],
                 [_unsolved_row(loss) for loss in unsolved],
                 "Those that most others solve come first; a dash where nobody does."
                 if unsolved else "There is none.",
             ),
             Table(
                 f"Solved by {solver}, and by another more than {FACTOR:g} times faster",
-                ["problem", "family", "contacts", TOLERANCE, "fastest", "of Siconos",
-                 Column("its time [s]", SECONDS), Column(f"time of {solver} [s]", SECONDS),
-                 Column("ratio", ".3g")],
+                ["problem", TOLERANCE, Column("ratio", ".3g"), "fastest", "of Siconos",
+                 Column("its time [s]", SECONDS), Column(f"time of {solver} [s]", SECONDS), "contacts",
+                 "family"],
                 [_slower_row(loss, grid) for loss in slower],
                 "The worst ratios come first." if slower else "There is none.",
             ),
@@ -180,8 +184,9 @@ def unsolved_section(subject: Subject) -> Section:
     columns: list[Column | str] = [
         "problem", "family", "contacts", TOLERANCE, "tried by", "nearest", Column("its error", ".2e"),
     ]  # fmt: skip
-    note = "" if rows else "Every problem that was run is solved by somebody."
-    return Section("Problems that nobody solves", [], [Table("Solved by nobody", columns, rows, note)])
+    text = [] if rows else ["Every problem that was run is solved by somebody."]
+    tables = [Table("Solved by nobody", columns, rows)] if rows else []
+    return Section("Problems that nobody solves", text, tables)
 
 
 def claims_section(subject: Subject) -> Section:
@@ -201,25 +206,25 @@ def claims_section(subject: Subject) -> Section:
         " the judge finds their answers outside the tolerance. Solvers stop by measures of their own, so a"
         " claim may be true by those."
     ]
-    note = "" if rows else "No solver claims more than the judge finds."
+    tables = [Table("Claims that the judge does not share", columns, rows)] if rows else []
     return Section(
-        "Claimed and not solved", text, [Table("Claims the judge does not share", columns, rows, note)]
+        "Claimed and not solved", text if rows else ["No solver claims more than the judge finds."], tables
     )
 
 
 def _unsolved_row(loss: Loss) -> tuple[str | int | float, ...]:
     entry, run = loss.entry, loss.run
     return (
-        entry.name, entry.family, entry.features.contacts, loss.tolerance, run.outcome.value, run.error,
-        loss.solvers, _who(loss.winner) or "nobody", loss.seconds, run.reason or run.status,
+        entry.name, loss.tolerance, run.outcome.value, run.error, loss.solvers, _who(loss.winner) or "nobody",
+        loss.seconds, entry.features.contacts, entry.family, run.reason or run.status,
     )  # fmt: skip
 
 
 def _slower_row(loss: Loss, grid: Grid) -> tuple[str | int | float, ...]:
     entry = loss.entry
     return (
-        entry.name, entry.family, entry.features.contacts, loss.tolerance, loss.winner, is_peer(loss.winner),
-        loss.seconds, grid.seconds(loss.run), loss.ratio,
+        entry.name, loss.tolerance, loss.ratio, loss.winner, is_peer(loss.winner), loss.seconds,
+        grid.seconds(loss.run), entry.features.contacts, entry.family,
     )  # fmt: skip
 
 

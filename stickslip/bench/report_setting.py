@@ -1,9 +1,7 @@
 """What stands behind a report: conditions, machine, measure, how to have it again, and its limits."""
 
-from dataclasses import replace
-
 from stickslip.bench.environment import Environment
-from stickslip.bench.report_subject import identity, listed, power
+from stickslip.bench.report_subject import identity, is_peer, listed, power
 from stickslip.bench.results import Results
 from stickslip.exhibits import Cell, Section, Table
 
@@ -15,7 +13,7 @@ def setting_sections(results: Results, time: str) -> list[Section]:
 
 def _measured(results: Results, time: str) -> Section:
     said = results.conditions
-    chosen = {"wall": "wall time (`--time cpu` for the other)", "cpu": "processor time"}[time]
+    chosen = {"wall": "wall time (--time cpu compares the other)", "cpu": "processor time"}[time]
     return Section(
         "What is measured",
         [
@@ -95,18 +93,24 @@ def _reproduce(results: Results) -> Section:
 
 def _limits(results: Results) -> Section:
     said = results.conditions
-    side = replace(said, workers=1) != said
     text = [
         "Times are of one machine, and if others work on it they share its caches and memory; differences"
         " of 10 to 20 % mean little. That is why a loss begins at a factor of 1.5.",
         "Solvers are run on one thread; who gains by several is not shown.",
         "The families are those of this collection: they say nothing of problems unlike them, and a family"
         " with many problems weighs more in all figures over all families than one with few.",
-        "Solvers run with the options in the table of all runs (with `--format csv`), mostly their"
+        "Solvers run with the options in the table of all runs (with --format csv), mostly their"
         " defaults; who knows a solver well may make it faster.",
         "Solvers that stop by a measure of their own may go further than the tolerance asks, and lose time by"
         " it, or stop short of it, and lose the problem.",
     ]
-    if side:
+    if any(is_peer(solver) for solver in results.solvers):
+        text.append(
+            "Solvers of Siconos are tried in every storage that suits the problem, at tolerances of their own"
+            " from loose to tight, and the fastest setting whose answer the judge accepts counts: what the"
+            " search took is not in their times, which are of the call of the solver alone, without"
+            " reading the problem and without the judge. Both favour them."
+        )
+    if said.workers > 1:
         text.insert(1, f"{said.workers} runs were made side by side, and slow each other.")
     return Section("What the figures do not say", text)

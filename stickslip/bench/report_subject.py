@@ -16,8 +16,8 @@ from stickslip.problem.checks import Array
 
 MOST = 10
 """Solvers that a figure shows at most."""
-CLAIMS = ("solved", "converged")
-"""What a solver says of itself, in small letters, when it means that it has solved."""
+CLAIMS = ("SOLVED", "info 0")
+"""What a solver says of itself when it means that it has solved; the second is Siconos's way."""
 
 
 TOLERANCE = Column("tolerance", ".0e")
@@ -82,7 +82,7 @@ def solved(grid: Grid, solver: str, tolerance: float) -> int:
 
 def claimed(run: RunRecord) -> bool:
     """Whether the solver says that it has solved what the judge finds not solved."""
-    return run.outcome is Outcome.MISSED and run.status.lower() in CLAIMS
+    return run.outcome is Outcome.MISSED and run.status in CLAIMS
 
 
 def identity(results: Results) -> str:

@@ -9,7 +9,7 @@ from stickslip.bench.profiles import performance_profile
 from stickslip.bench.records import Outcome
 from stickslip.bench.report_subject import TOLERANCE, Subject, claimed, median, number, power, solved
 from stickslip.bench.results import Results
-from stickslip.bench.scaling import CAUTION, scaling
+from stickslip.bench.scaling import scaling
 from stickslip.exhibits import Cell, Column, Table
 
 TAUS = (1.0, 2.0, 5.0, 10.0, 100.0)
@@ -25,16 +25,16 @@ def glance(grid: Grid, tolerance: float) -> Table:
     rows = [_glance_row(grid, compared, k) for k in range(len(grid.solvers))]
     rows.sort(key=lambda row: (-_int(row[1]), -_int(row[4])))
     columns: list[Column | str] = [
-        "solver", "solved", "of", Column("share [%]", ".1f"), "fastest on", "within 2x",
-        Column("median ratio", ".3g"), "timeout", "missed", "broke off", "refused", "claimed, not solved",
+        "solver", "solved", "of", Column("share [%]", ".1f"), "fastest", "within 2x",
+        Column("median ratio", ".3g"), "timeout", "missed", "broke off", "refused", "false claims",
         "not run",
     ]  # fmt: skip
     note = (
         "Solved is by the judge, of the runs made. Fastest (equals share it), within twice the best time, and"
         " the median ratio to the best time where it solves are of what all have run:"
         f" {compared.statement} Missed: an answer that the judge does not accept. Broke off: crashed, out of"
-        " memory, or an exception. Refused: not a kind of problem that it takes. Not run is missing, not"
-        " failed."
+        " memory, or an exception. False claims: missed, and the solver says that it has solved. Refused:"
+        " not a kind of problem that it takes. Not run is missing, not failed."
     )
     return Table(f"At a glance: tolerance {power(tolerance)}", columns, rows, note)
 
@@ -96,9 +96,13 @@ def exponents(grid: Grid, tolerance: float) -> Table:
     rows: list[list[Cell]] = []
     for family in grid.results.families:
         fits = [scaling(grid, family, solver, tolerance).exponent for solver in grid.solvers]
-        rows.append([family, *map(number, fits)])
+        if any(exponent is not None for exponent in fits):
+            rows.append([family, *map(number, fits)])
     columns: list[Column | str] = ["family", *(Column(solver, ".2f") for solver in grid.solvers)]
-    note = f"A dash where too little is solved for a fit; the next section says why. {CAUTION}"
+    note = (
+        "Families and solvers with too little solved for a fit are left out, or a dash; the next section says"
+        " why."
+    )
     return Table(f"Exponent p of time ~ contacts^p: tolerance {power(tolerance)}", columns, rows, note)
 
 
@@ -117,7 +121,7 @@ def fits(grid: Grid, tolerance: float) -> Table:
         "family", "solver", "solved", "contacts from", "to", Column("exponent", ".2f"),
         Column("standard error", ".2f"), Column("time of one contact [s]", ".2e"), "why there is none",
     ]  # fmt: skip
-    return Table(f"Fits: tolerance {power(tolerance)}", columns, rows, CAUTION)
+    return Table(f"Fits: tolerance {power(tolerance)}", columns, rows)
 
 
 def collection(results: Results) -> Table:

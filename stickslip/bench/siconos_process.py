@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -100,9 +101,9 @@ class NoAnswer(Exception):  # noqa: N818 (it says what is)
 class SiconosProcess:
     """A process with Siconos in it; one that ended is started anew by the next request."""
 
-    def __init__(self, python: str, folder: Path, memory: float = math.inf):
-        """`folder`: where it runs; `memory`: what it may take above what it has after its start [MiB]."""
-        self.python, self.folder, self.memory = python, folder, memory
+    def __init__(self, python: str, files: Sequence[int] = (), memory: float = math.inf):
+        """`files`: open ones that it may use; `memory`: what it may take more than at its start [MiB]."""
+        self.python, self.files, self.memory = python, tuple(files), memory
         self._process: subprocess.Popen[bytes] | None = None
         self._read, self._before = b"", 0
 
@@ -153,7 +154,7 @@ class SiconosProcess:
         try:
             self._process = subprocess.Popen(
                 [self.python, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, env=_environment(), cwd=self.folder, bufsize=0,
+                stderr=subprocess.DEVNULL, env=_environment(), cwd="/", pass_fds=self.files, bufsize=0,
             )  # fmt: skip
             ready = self._line(START)
         except OSError as error:

@@ -6,7 +6,7 @@ times of two machines knows whether both had the same numbers. After a change of
 changes their numbers, raise `VERSION`, make the whole collection and publish it:
 
     stickslip bench collect --out standard
-    python -c "from pathlib import Path; from stickslip.bench.standard import publish; publish(Path('standard'))"
+    python -c "from stickslip.bench.standard import publish; publish('standard')"
 """
 
 import hashlib
@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from threadpoolctl import threadpool_limits
 
 from stickslip.bench.collection import ENDINGS
 from stickslip.bench.environment import here
@@ -33,7 +35,7 @@ from stickslip.bench.recipes import Recipe
 from stickslip.bench.recording import problems_of
 from stickslip.bench.results import Entry
 from stickslip.bench.standard_recipes import RECIPES, VERSION
-from stickslip.files import FormatError, ProblemRecord, write
+from stickslip.files import FormatError, write
 from stickslip.files.problems import replace_file
 from stickslip.problem.fingerprint import fingerprint
 
@@ -111,8 +113,8 @@ def collect(
 ) -> Collected:  # fmt: skip
     """Make the problems of the recipes in the folder `out`, as `FAMILY/NAME.hdf5`, and its manifest.
 
-    What is there already is not made again, unless `again`: files whose bytes are those of the manifest, where
-    the manifest is of the same recipe and has the published hashes or was written by this very code. A recipe
+    What is there already is not made again, unless `again`: files whose bytes are those that the manifest
+    tells, of the same recipe, with the published hashes or made by this very code on this machine. A recipe
     that fails does not stop the others. Problems of other recipes that the folder holds stay in its manifest.
     """
     published = read_published() if published is None else published
@@ -130,6 +132,8 @@ def collect(
         else:
             try:
                 found = _make(out, recipe)
+            except OSError:  # no room to write, which the others would not find either
+                raise
             except Exception as error:  # a recipe may fail in any way, the others are still wanted
                 failures.append(Failure(recipe, f"{type(error).__name__}: {error}"))
                 continue
@@ -160,16 +164,18 @@ def read_published(path: Path = PUBLISHED) -> Published:
         recipe, problems = (said.get("recipe"), said.get("problems")) if isinstance(said, dict) else (0, 0)
         if not isinstance(recipe, dict) or not isinstance(problems, dict):
             raise FormatError.at(path, f"recipes: {place}"[:80], "a recipe and its problems", "others")
-        hashes = {name: one.get("hash") if isinstance(one, dict) else None for name, one in problems.items()}
+        hashes: dict[str, Any] = {
+            name: one.get("hash") if isinstance(one, dict) else None for name, one in problems.items()
+        }
         if not all(known_name(name) and known_hash(one) for name, one in hashes.items()):
             raise FormatError.at(path, f"recipes: {place}"[:80], "names and hashes of problems", "others")
         found[place] = recipe, hashes
     return found
 
 
-def publish(folder: Path, path: Path = PUBLISHED) -> str:
+def publish(folder: str | Path, path: Path = PUBLISHED) -> str:
     """Take the hashes of a folder with the whole collection as the published ones; their identity."""
-    manifest = read_manifest(folder / MANIFEST)
+    manifest = read_manifest(Path(folder) / MANIFEST)
     for recipe in RECIPES:
         if manifest.recipes.get(recipe.place) != recipe.as_json():
             raise ValueError(f"{folder} does not hold the problems of {recipe.place} as the recipe is now")
@@ -191,11 +197,13 @@ def publish(folder: Path, path: Path = PUBLISHED) -> str:
 
 def _make(out: Path, recipe: Recipe) -> tuple[Piece, ...]:
     """Run the recipe and write its problems, once all of them are there."""
-    found = list(
-        problems_of(
-            recipe.scene, dict(recipe.parameters), every=recipe.every, start=recipe.start, most=recipe.most
+    # With several threads sums come in an order that is not the same on all machines.
+    with threadpool_limits(limits=1):
+        found = list(
+            problems_of(
+                recipe.scene, recipe.parameters, every=recipe.every, start=recipe.start, most=recipe.most
+            )
         )
-    )
     if len(found) < recipe.most:
         raise ValueError(f"it gave {len(found)} of {recipe.most} problems")
     pieces = []
@@ -205,16 +213,12 @@ def _make(out: Path, recipe: Recipe) -> tuple[Piece, ...]:
         path = out / f"{name}.hdf5"
         path.parent.mkdir(exist_ok=True)
         write(path, record)
-        pieces.append(Piece(_entry(name, recipe, record), recipe.place, _digest(path), _maker()[0]))
+        told = record.info
+        entry = Entry(
+            name, recipe.family, fingerprint(record.problem), one.features, told["recipe"], told["title"]
+        )
+        pieces.append(Piece(entry, recipe.place, _digest(path), _maker()[0]))
     return tuple(pieces)
-
-
-def _entry(name: str, recipe: Recipe, record: ProblemRecord) -> Entry:
-    info = record.info
-    return Entry(
-        name, recipe.family, fingerprint(record.problem), Features.of(record.problem).with_facts(info),
-        info.get("recipe", ""), info.get("title", ""),
-    )  # fmt: skip
 
 
 def _found(out: Path, recipe: Recipe, before: Manifest, published: Published) -> tuple[Piece, ...]:
@@ -277,7 +281,8 @@ def _whole(
     """The manifest in the order of the collection, without what is no longer there."""
     order = {recipe.place: k for k, recipe in enumerate(RECIPES)}
     places = sorted(manifest.recipes, key=lambda place: (order.get(place, len(order)), place))
-    recipes, pieces = {}, []
+    recipes: dict[str, dict[str, Any]] = {}
+    pieces: list[Piece] = []
     for place in places:
         own = now.get(place, manifest.of(place))
         if place in failed or (place not in now and any(_digest(_file(out, p)) != p.file for p in own)):

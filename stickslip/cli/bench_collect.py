@@ -1,6 +1,168 @@
-"""`stickslip bench collect`."""
+"""`stickslip bench collect`: the standard collection of problems, made anew from recipes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
+from stickslip.cli.progress import watch_parts
+from stickslip.cli.tables import table
+
+if TYPE_CHECKING:
+    from stickslip.bench.recipes import Recipe
+    from stickslip.bench.results import Entry
+    from stickslip.bench.standard import Collected
+
+MANY = 5
+"""Problems that are named one by one; more are counted."""
 
 
-def collect() -> int:
-    """To be written."""
-    raise NotImplementedError
+def collect(
+    *,
+    out: Path = Path("standard"),
+    families: str | None = None,
+    small: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    again: Annotated[bool, Parameter(negative="", show_default=False)] = False,
+    list_: Annotated[bool, Parameter(name="--list", negative="", show_default=False)] = False,
+) -> int:
+    """Make the standard collection of about a hundred contact problems.
+
+    Scenes run with given parameters, and the problems that they meet at given
+    steps are written as DIR/FAMILY/NAME.hdf5, in FCLIB's layout, beside
+    DIR/collection.json with the recipe, the hash and the features of each. On one
+    machine the same files come out bit for bit; where another machine or another
+    version rounds otherwise, the problems whose hashes differ from the published
+    ones are told. Problems that are there already are not made again.
+
+    Exit status 1 says that a recipe failed.
+
+    For example:
+      stickslip bench collect --small --out small
+      stickslip bench collect --out standard
+      stickslip bench collect --families stack,kapla --out standard
+      stickslip bench collect --list
+
+    Parameters
+    ----------
+    out
+        Folder for the problems; made if it is not there.
+    families
+        Only these families, with commas between them.
+    small
+        Only some twenty small problems, made in seconds.
+    again
+        Make problems again that are there already.
+    list_
+        Show the recipes, and make nothing.
+    """
+    from stickslip.bench import standard
+    from stickslip.files import FormatError
+
+    try:
+        recipes = standard.select(_named(families), small)
+    except ValueError as error:
+        raise InputError(f"--families: {error}") from None
+    if not recipes:
+        raise InputError("--families with --small: no small problems in these families")
+    if list_:
+        return _list(recipes)
+    try:
+        with watch_parts("collect") as progress:
+            found = standard.collect(_folder(out), recipes, again=again, progress=progress)
+    except OSError as error:
+        raise InputError(os_sentence(error, error.filename or out)) from None
+    except FormatError as error:
+        raise InputError(str(error)) from None
+    _show(out, found)
+    return ExitCode.MISSED if found.failures else ExitCode.FINE
+
+
+def _named(families: str | None) -> list[str] | None:
+    """Names between commas."""
+    return None if families is None else [name.strip() for name in families.split(",") if name.strip()]
+
+
+def _folder(out: Path) -> Path:
+    """A folder that can be written to, made where it is not there."""
+    if out.exists() and not out.is_dir():
+        raise InputError(f"--out {out}: is a file; give the name of a folder")
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        probe = out / ".stickslip"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise InputError(os_sentence(error, out)) from None
+    return out
+
+
+def _list(recipes: Sequence[Recipe]) -> int:
+    """One line per recipe."""
+    rows = []
+    for recipe in recipes:
+        given = ", ".join(f"{key}={value}" for key, value in recipe.parameters.items())
+        kept = f"from {recipe.start:g} s, every {recipe.every}" if recipe.has_steps else ""
+        rows.append((recipe.place, recipe.size, str(recipe.most), f"{recipe.scene}({given})", kept))
+    table(("recipe", "size", "problems", "scene", "steps"), rows, numbers=("problems",), folds=("scene",))
+    print(f"\n{sum(recipe.most for recipe in recipes)} problems by {len(recipes)} recipes")
+    return ExitCode.FINE
+
+
+def _show(out: Path, found: Collected) -> None:
+    """What is there now, how it compares with what was published, and what went wrong."""
+    if found.made:
+        families: dict[str, list[Entry]] = {}
+        for one in found.made:
+            families.setdefault(one.entry.family, []).append(one.entry)
+        headings = ("family", "problems", "contacts", "rolling", "mass ratio", "rank missing", "conditioning")
+        table(headings, [_row(*item) for item in families.items()], numbers=headings[1:])
+        print()
+    kept = sum(one.kept for one in found.made)
+    there = f", {kept} of them there already" if kept else ""
+    print(f"{len(found.made)} problems in {printable(str(out))}{there}")
+    _compare(found)
+    if found.strangers:
+        shown = ", ".join(printable(str(path)) for path in found.strangers[:MANY])
+        more = f" and {len(found.strangers) - MANY} more" if len(found.strangers) > MANY else ""
+        complain(f"not of this collection, but in its folder: {shown}{more}")
+    for failure in found.failures:
+        complain(f"{failure.recipe.place}: {failure.reason}")
+
+
+def _compare(found: Collected) -> None:
+    """The identity, and which problems are not the published ones."""
+    from stickslip.bench.standard import DIFFERS, NEW
+
+    for verdict, said in (
+        (DIFFERS, "differ from the published ones (another machine or another version rounds otherwise)"),
+        (NEW, "were never published"),
+    ):
+        names = [one.entry.name for one in found.made if one.verdict == verdict]
+        if names:
+            more = f" and {len(names) - MANY} more" if len(names) > MANY else ""
+            print(f"{len(names)} of them {said}: {', '.join(names[:MANY])}{more}")
+    if found.identity == found.published:
+        print(f"identity {found.identity}, the published one")
+    else:
+        print(f"identity {found.identity}; published: {found.published or 'none'}")
+
+
+def _row(family: str, entries: Sequence[Entry]) -> tuple[str, ...]:
+    features = [entry.features for entry in entries]
+    contacts = [one.contacts for one in features]
+    ratios = [one.mass_ratio for one in features if one.mass_ratio is not None]
+    missing = [(one.size - one.rank) / one.size for one in features if one.rank is not None and one.size]
+    numbers = [one.conditioning for one in features if one.conditioning is not None]
+    return (
+        family,
+        str(len(entries)),
+        f"{min(contacts)}–{max(contacts)}",
+        str(sum(one.rolling for one in features)),
+        f"≤ {max(ratios):.3g}" if ratios else "",
+        f"{100 * min(missing):.0f}–{100 * max(missing):.0f} %" if missing else "",
+        f"{min(numbers):.1e}–{max(numbers):.1e}" if numbers else "",
+    )

@@ -1,6 +1,175 @@
-"""`stickslip bench record`."""
+"""`stickslip bench record`: the contact problems that a scene meets, as files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
+from stickslip.cli.progress import watch_time
+from stickslip.cli.settings import chosen, read_settings, with_options
+from stickslip.cli.tables import table
+
+if TYPE_CHECKING:
+    from stickslip.bench.recording import Recorded
 
 
-def record() -> int:
-    """To be written."""
-    raise NotImplementedError
+def record(
+    scene: Annotated[str, Parameter(name="SCENE")],
+    /,
+    *,
+    every: int | None = None,
+    out: Path | None = None,
+    start: Annotated[float, Parameter(name="--from")] = 0.0,
+    until: float | None = None,
+    h: Annotated[float | None, Parameter(name="--h")] = None,
+    most: int | None = None,
+    solver: str = "auto",
+    settings: Annotated[list[str] | None, Parameter(name="--set")] = None,
+    **given: Annotated[str, Parameter(show=False)],
+) -> int:
+    """Run a scene, and write the contact problems that it meets.
+
+    Each problem becomes an HDF5 file, in FCLIB's layout where that has a place for
+    it. It holds what the problem is and where it comes from (scene, parameters,
+    step, time, contacts, mass ratio, rank, conditioning, and this command), the
+    answer that was found, and the impulses that the solver began with. The same
+    command writes the same bytes.
+
+    Every parameter of the scene is an option of its own, as for `stickslip run`.
+    Scenes that are one problem (chute, incline, packing, wall) are recorded too.
+
+    For example:
+      stickslip bench record stack --every 100 --bodies 20 --out stacks
+      stickslip bench record soup --every 50 --from 0.5 --most 5
+      stickslip bench record wall --rows 12
+
+    Parameters
+    ----------
+    scene
+        The scene, as `stickslip run` lists them.
+    every
+        Keep one of so many steps that have contacts, from the first of them on.
+    out
+        Folder for the files, made if it is not there; by default one named after the scene.
+    start
+        Keep no step that begins before this time [s].
+    until
+        End [s]; that of the scene by default.
+    h
+        Time step [s]; that of the scene by default.
+    most
+        Stop after so many files.
+    solver
+        Solver of the contact problems, as `stickslip solvers` lists them.
+    settings
+        A parameter of the scene as name=value, one per --set; for those whose names are
+        options of this command, too.
+    """
+    folder = Path(scene) if out is None else out
+    rows: list[tuple[str, ...]] = []
+    try:
+        parameters = _parameters(scene, with_options(read_settings(settings or []), given), h)
+        how = _how(scene, every, start, until, h, most)
+        _check_folder(folder)
+        with watch_time(f"record {scene}") as progress:
+            failure = _recorded(
+                scene, parameters, folder, **how, solver=solver, progress=progress,
+                told=lambda path, one: rows.append(_row(path, one)),
+            )  # fmt: skip
+    except (KeyError, TypeError, ValueError) as error:
+        # The message of a KeyError is quoted when it is shown as text.
+        raise InputError(str(error.args[0]) if error.args else str(error)) from None
+    except OSError as error:
+        raise InputError(os_sentence(error)) from None
+    if rows:
+        headings = ("file", "t [s]", "contacts", "mass ratio", "rank", "conditioning")
+        table(headings, rows, numbers=headings[1:])
+        print(f"\nwrote {len(rows)} file{'' if len(rows) == 1 else 's'} into {folder}")
+    if failure:
+        kept = f"; the {len(rows)} problems before that are kept" if rows else ""
+        complain(f"{scene}: {failure}{kept}")
+        return ExitCode.MISSED
+    if not rows:
+        complain(f"{scene}: no step{_span(start, until)} had a contact, so nothing was written")
+        return ExitCode.MISSED
+    return ExitCode.FINE
+
+
+def _parameters(scene: str, texts: dict[str, str], h: float | None) -> dict[str, Any]:
+    """Values of the parameters of the scene."""
+    from stickslip.bench.recording import is_one_problem, parameters_of
+
+    known = parameters_of(scene)
+    for key in texts:
+        if key not in known:
+            raise InputError(
+                f"--{key.replace('_', '-')}: {scene} has no such parameter; there are: {', '.join(known)}"
+            )
+    own = {"h": h} if is_one_problem(scene) and h is not None else {}
+    return own | chosen(known, texts)
+
+
+def _how(
+    scene: str, every: int | None, start: float, until: float | None, h: float | None, most: int | None
+) -> dict[str, Any]:
+    """Which steps are kept, as `record` takes it."""
+    from stickslip.bench.recording import is_one_problem
+
+    if not start >= 0.0:
+        raise InputError(f"--from is {start:g}; it must be a time of at least 0 s")
+    if not is_one_problem(scene):
+        if every is None:
+            raise InputError(f"--every is missing: one of how many steps of {scene} is to be kept?")
+        return {"every": every, "start": start, "until": until, "h": h, "most": most}
+    if until is not None or start:
+        raise InputError(f"{scene} is one problem and does not run: it takes no --from and no --until")
+    return {"every": 1 if every is None else every, "most": most}
+
+
+def _check_folder(folder: Path) -> None:
+    """Refuse a place that clearly cannot become a folder with files in it."""
+    above = folder
+    while not above.exists() and above != above.parent:
+        above = above.parent
+    if not above.is_dir():
+        raise InputError(f"{above}: is a file, not a folder; --out names the folder to write into")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise InputError(f"{above}: permission denied")
+
+
+def _recorded(scene: str, parameters: dict[str, Any], folder: Path, **how: Any) -> str:
+    """Record a scene; why it ended early where it did."""
+    from stickslip.bench import recording
+    from stickslip.simulation.failure import SimulationFailure
+    from stickslip.state import ModelError
+
+    try:
+        recording.record(scene, parameters, folder, **how)
+    except SimulationFailure as failure:
+        return str(failure).partition("; on_failure=")[0]
+    except ModelError as error:
+        if not hasattr(error, "trajectory"):  # it never began
+            raise
+        return str(error)
+    return ""
+
+
+def _row(path: Path, one: Recorded) -> tuple[str, ...]:
+    features = one.features
+    sign = "~" if features.estimated else ""
+    return (
+        path.name, f"{one.time:.6g}", f"{features.contacts}", _number(features.mass_ratio),
+        f"{sign}{features.rank}", sign + _number(features.conditioning) if features.conditioning else "",
+    )  # fmt: skip
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
+
+
+def _span(start: float, until: float | None) -> str:
+    return (f" from {start:g} s" if start else "") + ("" if until is None else f" until {until:g} s")

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
 from stickslip.cli.progress import watch_time
-from stickslip.cli.settings import parsed, read_settings, with_options
+from stickslip.cli.settings import chosen, read_settings, with_options
 from stickslip.cli.tables import table
 
 if TYPE_CHECKING:
@@ -97,14 +97,14 @@ def run(
     _check_places(out, plot, resume)
     try:
         texts = with_options(read_settings(settings or []), given)
-        scene, chosen = _scene(name, scheme, texts)
+        scene, made = _scene(name, scheme, texts)
         start = None if resume is None else _start(resume)
         same = start is not None and scheme is None and not texts
         if h is None and start is None:
             h = scene.h
         with watch_time(name) as progress:
             trajectory, failure = _simulated(
-                scene.system, scheme=None if same else chosen, h=h, solver=solver,
+                scene.system, scheme=None if same else made, h=h, solver=solver,
                 until=scene.until if until is None else until, record=record,
                 on_failure=on_failure, start=start, progress=progress,
             )  # fmt: skip
@@ -143,34 +143,17 @@ def _scene(name: str, scheme: str | None, given: dict[str, str]) -> tuple[Scenar
     from stickslip.schemes import registry
 
     known = runs.parameters(name)
-    own = {key: parsed(key, given[key], known[key]) for key in known if key in given}
-    scene = runs.make(name, **own)
-    chosen = _chosen_scheme(scene, scheme)
-    defaults = {spec.name: spec.default for spec in registry.entry(chosen).options}
+    scene = runs.make(name, **chosen(known, given))
+    found = runs.scheme_name(scene, scheme)
+    defaults = {spec.name: spec.default for spec in registry.entry(found).options}
     rest = {key: text for key, text in given.items() if key not in known}
     for key in rest:
         if key not in defaults:
             raise InputError(
-                f"--{key.replace('_', '-')}: {name} has no such parameter and {chosen} no such option;"
+                f"--{key.replace('_', '-')}: {name} has no such parameter and {found} no such option;"
                 f" there are: {', '.join((*known, *defaults))}"
             )
-    options = dict(scene.options) if chosen == scene.scheme else {}
-    options |= {key: parsed(key, text, defaults[key]) for key, text in rest.items()}
-    return scene, registry.make(chosen, **options)
-
-
-def _chosen_scheme(scene: Scenario, scheme: str | None) -> str:
-    """Name of the scheme that runs the scene."""
-    from stickslip.mechanics.world import World
-    from stickslip.schemes import registry
-
-    chosen = scene.scheme if scheme is None else scheme
-    if isinstance(scene.system, World) and chosen == "moreau-jean":
-        chosen = registry.DEFAULT_BODIES
-    registry.entry(chosen)
-    if scene.schemes and chosen not in scene.schemes:
-        raise InputError(f"{scene.name} cannot be run by {chosen}; it can by {', '.join(scene.schemes)}")
-    return chosen
+    return scene, runs.scheme_of(scene, scheme, **chosen(defaults, rest))
 
 
 def _show_parameters(name: str, scheme: str | None) -> int:
@@ -181,15 +164,15 @@ def _show_parameters(name: str, scheme: str | None) -> int:
 
     try:
         known, meanings = runs.parameters(name), runs.meanings(name)
-        chosen = _chosen_scheme(runs.make(name), scheme)
-    except KeyError as error:
+        found = runs.scheme_name(runs.make(name), scheme)
+    except (KeyError, ValueError) as error:
         raise InputError(str(error.args[0])) from None
     rows = [
         (f"--{key.replace('_', '-')}", _shown(value), meanings.get(key, "")) for key, value in known.items()
     ]
     table(("parameter", "default", "meaning"), rows, folds=("meaning",))
-    print(f"\n{chosen}")
-    show_options(registry.entry(chosen).options)
+    print(f"\n{found}")
+    show_options(registry.entry(found).options)
     return ExitCode.FINE
 
 

@@ -34,6 +34,11 @@ def with_options(settings: dict[str, str], options: Mapping[str, str]) -> dict[s
     return both
 
 
+def chosen(known: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:
+    """Those of the `known` names and defaults that are given, as values."""
+    return {key: parsed(key, given[key], default) for key, default in known.items() if key in given}
+
+
 def parsed(name: str, text: str, default: Any) -> Any:
     """`text` as a value of the type of `default`: yes or no, a number, numbers between commas, or text."""
     kind = type(default)

@@ -1,7 +1,7 @@
 """Ready contact problems by name: `make("wall", rows=12)`. A new scene is one file and one line here."""
 
 from collections.abc import Callable
-from inspect import signature
+from inspect import getdoc, signature
 from typing import Any
 
 from stickslip.problem.contact import GlobalProblem
@@ -24,12 +24,26 @@ def names() -> list[str]:
     return sorted(SCENES)
 
 
-def make(name: str, **parameters: Any) -> GlobalProblem:
+def parameters(name: str) -> dict[str, Any]:
+    """Parameters of the scene `name` and their defaults."""
+    return {key: one.default for key, one in signature(_function(name)).parameters.items()}
+
+
+def summary(name: str) -> str:
+    """What the scene `name` is, in a line."""
+    return (getdoc(_function(name)) or "").partition("\n")[0]
+
+
+def make(name: str, **given: Any) -> GlobalProblem:
     """The scene `name`. Unknown names are a KeyError, unknown parameters a TypeError: both list the known."""
+    function, known = _function(name), parameters(name)
+    for key in given:
+        if key not in known:
+            raise TypeError(f"scene {name} has no parameter {key!r}; it has: {', '.join(known)}")
+    return function(**given)
+
+
+def _function(name: str) -> Callable[..., GlobalProblem]:
     if name not in SCENES:
         raise KeyError(f"no scene {name!r}; known: {', '.join(names())}")
-    known = list(signature(SCENES[name]).parameters)
-    for given in parameters:
-        if given not in known:
-            raise TypeError(f"scene {name} has no parameter {given!r}; it has: {', '.join(known)}")
-    return SCENES[name](**parameters)
+    return SCENES[name]

@@ -5,7 +5,9 @@ from importlib import import_module
 from inspect import getdoc, signature
 from typing import Any, cast
 
+from stickslip.mechanics.world import World
 from stickslip.scenes.scenario import Scenario
+from stickslip.schemes import registry
 
 RUNS: dict[str, str] = {
     "arch": "stickslip.scenes.masonry:arch",
@@ -79,6 +81,24 @@ def make(name: str, **given: Any) -> Scenario:
         if key not in known:
             raise TypeError(f"scene {name} has no parameter {key!r}; it has: {', '.join(known)}")
     return function(**given)
+
+
+def scheme_name(scene: Scenario, scheme: str | None = None) -> str:
+    """Name of the scheme that runs a scene: its own, or `scheme` if that can; a ValueError where not."""
+    chosen = scene.scheme if scheme is None else scheme
+    if isinstance(scene.system, World) and chosen == "moreau-jean":
+        chosen = registry.DEFAULT_BODIES
+    registry.entry(chosen)
+    if scene.schemes and chosen not in scene.schemes:
+        raise ValueError(f"{scene.name} cannot be run by {chosen}; it can by {', '.join(scene.schemes)}")
+    return chosen
+
+
+def scheme_of(scene: Scenario, scheme: str | None = None, **given: Any) -> Any:
+    """The scheme that runs a scene, with the scene's options for its own and those given."""
+    chosen = scheme_name(scene, scheme)
+    own = dict(scene.options) if chosen == scene.scheme else {}
+    return registry.make(chosen, **own | given)
 
 
 def _function(name: str) -> Callable[..., Scenario]:

@@ -99,7 +99,7 @@ def test_checks_that_are_no_numbers_are_left_out() -> None:
 def test_the_problem_that_separates_most(times, chosen) -> None:
     names = [(problem, solver) for problem in ("stack/a", "stack/b") for solver in ("one", "two")]
     runs = {
-        name: {"outcome": _outcome(t), "history": [[1, 0.1, 0.1]]}
+        name: {"outcome": _outcome(t), "history": [[1, 0.1, 0.1], [2, 0.01, 0.01]]}
         | ({} if isinstance(t, str) else {"seconds": t})
         for name, t in zip(names, times, strict=True)
     }
@@ -110,7 +110,12 @@ def test_the_problem_that_separates_most(times, chosen) -> None:
 
 def test_no_history_no_problem() -> None:
     assert telling_problem(grid({("stack/a", "one"): 1.0}), "stack") is None
-    assert telling_problem(grid({("stack/a", "one"): ending(1.0, 1.0, [[1, 1, 1]])}), "another") is None
+    rows = [[1, 0.1, 0.1], [2, 0.01, 0.01]]
+    alone = {("stack/a", "one"): ending(1.0, 1e-5, rows), ("stack/a", "two"): ending(1.0, 1e-5, rows[:1])}
+    assert telling_problem(grid(alone), "stack") is None
+    both = {("stack/a", solver): ending(1.0, 1e-5, rows) for solver in ("one", "two")}
+    assert telling_problem(grid(both), "stack") is not None
+    assert telling_problem(grid(both), "another") is None
 
 
 def _first(solver):

@@ -176,8 +176,8 @@ def test_problems_and_solvers_may_be_added(tmp_path):
         ({"limits": Limits(memory=100.0)}, ("memory", "limit 4096 MiB", "limit 100 MiB")),
         ({"limits": Limits(best_of=1)}, ("best-of", "best of 3", "best of 1")),
         ({"executor": Counting(workers=2)}, ("workers", "1 at a time", "2 at a time")),
-        ({"environment": replace(PLACE, cores=64)}, ("machine", "2 cores", "64 cores")),
-        ({"environment": replace(PLACE, code="def")}, ("code", "abc", "def")),
+        ({"executor": Counting(environment=replace(PLACE, cores=64))}, ("machine", "2 cores", "64 cores")),
+        ({"executor": Counting(environment=replace(PLACE, code="def"))}, ("code", "abc", "def")),
     ],
 )
 def test_other_conditions_are_refused_and_named(tmp_path, change, words):
@@ -210,9 +210,7 @@ def test_a_solver_that_has_changed_is_refused(tmp_path):
     given = (f"mine={own}:Mine",)
 
     def again():
-        run_campaign(
-            FOLDER, contestants("mine", given), TOLERANCES, Limits(), Counting(), tmp_path / "r.h5"
-        )
+        run_campaign(FOLDER, contestants("mine", given), TOLERANCES, Limits(), Counting(), tmp_path / "r.h5")
 
     again()
     own.write_text("class Mine:\n    def solve(self, problem): return None\n")
@@ -230,7 +228,7 @@ def test_runs_from_another_machine_are_refused_at_once(tmp_path):
 
 def test_the_environment_of_a_campaign_may_be_elsewhere(tmp_path):
     there = replace(PLACE, processor="Another chip")
-    results = campaign(tmp_path / "r.h5", Counting(place=there), environment=there)
+    results = campaign(tmp_path / "r.h5", Counting(place=there, environment=there))
     assert results.conditions.environment == there
     assert len(results.runs) == WHOLE
 
@@ -255,6 +253,13 @@ def test_a_run_that_nobody_waits_for(tmp_path):
     with pytest.raises(RuntimeError, match="nobody waits for"):
         campaign(tmp_path / "r.h5", Counting(order=lambda jobs: [*jobs, jobs[0]]))
     assert len(read_results(tmp_path / "r.h5").runs) == WHOLE
+
+
+def test_jobs_that_were_left_are_told(tmp_path):
+    with pytest.raises(RuntimeError, match="ended with 1 jobs left"):
+        campaign(tmp_path / "r.h5", Counting(order=lambda jobs: jobs[1:]))
+    assert len(read_results(tmp_path / "r.h5").runs) == WHOLE - 1
+    assert len(campaign(tmp_path / "r.h5").runs) == WHOLE
 
 
 def test_a_file_of_something_else_is_not_overwritten(tmp_path):
