@@ -17,7 +17,6 @@ import math
 import os
 import platform
 import sys
-import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -101,10 +100,7 @@ def measure(
         form, problem = "condensed", reduce_to_contacts(problem).problem
     recorded = "block" if form == "condensed" else recorded_storage(path)
     runs: list[Run] = []
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        Peer(python or "", problem, Path(folder), cpu_from=cpu_from, natural_alone=True) as peer,
-    ):
+    with Peer(python or "", problem, cpu_from=cpu_from, natural_alone=True) as peer:
         if python is not None:
             runs = peer.search(tolerance, timeout)
         ours = None if solver is None else Ours(solver, problem, cpu_from)

@@ -24,8 +24,9 @@ PROPORTIONAL = (
 
 SEPARATION = (
     "Of each family the problem that separates the solvers most: that with the largest standard deviation of"
-    " the logarithms of the times to the tightest tolerance, ten times the time limit for who did not solve"
-    " it; among equals the one with most contacts, then the first."
+    " the logarithms of the times to the tightest tolerance, ten times the longest for who did not solve it;"
+    " among equals the one with most contacts, then the first. Problems that nobody solves, and those on"
+    " which fewer than two solvers told their error more than once on the way, are passed over."
 )
 """How `telling_problem` chooses."""
 
@@ -109,18 +110,20 @@ def falling(run: RunRecord) -> tuple[Array, Array]:
 def telling_problem(grid: Grid, family: str, solvers: Sequence[str] | None = None) -> Entry | None:
     """The problem of a family that separates the solvers most, see `SEPARATION`; None if there is none.
 
-    Only problems that some solver solves and whose runs left a history are looked at.
+    Only problems that some solver solves are looked at, and on which two of them at least were asked
+    twice or more for their error on the way.
     """
     tightest = grid.tightest
     compared = costs(grid, tightest, family, solvers)
-    never = 10.0 * grid.results.conditions.timeout
     best: tuple[float, int] | None = None
     chosen = None
     for entry, row in zip(compared.problems, compared.seconds, strict=True):
         runs = (grid.run(entry, solver, tightest) for solver in compared.solvers)
-        if not np.isfinite(row).any() or not any(run is not None and len(run.history) for run in runs):
+        told = sum(run is not None and len(falling(run)[0]) > 1 for run in runs)
+        if not np.isfinite(row).any() or told < 2:
             continue
-        logs = np.log10(np.maximum(np.where(np.isfinite(row), row, never), 1e-9))
+        solved = np.isfinite(row)
+        logs = np.log10(np.maximum(np.where(solved, row, 10.0 * row[solved].max(initial=0.0)), 1e-9))
         rank = (round(float(logs.std()), 9), entry.features.contacts)
         if best is None or rank > best:
             best, chosen = rank, entry

@@ -12,10 +12,11 @@ from typing import Any
 
 from stickslip.bench.answers import Answer, answer_of, count_of, sentence, worst
 from stickslip.bench.calls import Call, Observer, Stopped, call
-from stickslip.bench.contestants import is_ours, is_peer
+from stickslip.bench.contestants import is_ours, is_peer, source_of
 from stickslip.bench.entrants import Entrant, entrant
 from stickslip.bench.jobs import Job, Limits
 from stickslip.bench.memory import Peak
+from stickslip.bench.own import OwnError
 from stickslip.bench.records import Outcome, RunRecord
 from stickslip.files import FormatError, read_record
 from stickslip.problem.checks import ProblemError
@@ -48,9 +49,12 @@ def attempt(
 ) -> RunRecord:
     """The record of one job, run in this process; `problem` saves reading its file.
 
-    `JobError` if the file cannot be read or holds another problem than the job says. The `observer` hears
+    `JobError` if the file cannot be read or holds another problem than the job says, or a user's own solver
+    is another than it says. The `observer` hears
     when the solver is called and when something is compiled.
     """
+    if job.contestant.place:
+        _same_source(job)
     problem = problem_of(job) if problem is None else problem
     if is_peer(job.contestant):
         from stickslip.bench.siconos import attempt_siconos
@@ -58,6 +62,19 @@ def attempt(
         (observer or Observer()).delegated()
         return attempt_siconos(job, limits, problem)
     return _Run(job, limits, problem, observer or Observer()).record()
+
+
+def _same_source(job: Job) -> None:
+    """`JobError` if a user's own file is no longer what it was when the job was made."""
+    try:
+        found = source_of(job.contestant)
+    except OwnError as error:
+        raise JobError(f"{job.contestant.name}: {error}") from None
+    if job.source and found != job.source:
+        raise JobError(
+            f"{job.contestant.place} has changed: its hash is {found} now, not {job.source};"
+            " start the campaign anew, or put the file back"
+        )
 
 
 def blank(job: Job, outcome: Outcome, options: dict[str, Any] | None = None, **fields: Any) -> RunRecord:

@@ -92,19 +92,18 @@ def run_campaign(
     out: Path,
     progress: Progress | None = None,
     command: str = "",
-    environment: Environment | None = None,
 ) -> Results:
     """Run what `out` does not hold yet, keep every record at once, and write the table to `out`.
 
     A file that is there already must have the same conditions, otherwise it is `Mixed`; it may have other
     problems and other contestants, which stay in it. Whatever ends a campaign early, an exception or
     Ctrl-C, the runs made so far are in `out` afterwards; if the process is killed, they are in the journal
-    beside it, where `read_results` and the next campaign find them. `environment`: where the executor runs
-    its jobs, if that is not here; a record from anywhere else ends the campaign as `Mixed`.
+    beside it, where `read_results` and the next campaign find them. An executor that runs jobs elsewhere has
+    an `environment` that says where; a record from another place ends the campaign as `Mixed`.
     """
     conditions = Conditions(
         tuple(sorted(set(tolerances), reverse=True)), limits.timeout, limits.memory, limits.best_of,
-        executor.workers, environment or here(),
+        executor.workers, getattr(executor, "environment", None) or here(),
     )  # fmt: skip
     sources = {contestant.label: source_of(contestant) for contestant in contestants}
     journal = Journal(out)
@@ -113,11 +112,8 @@ def run_campaign(
         results = Results(conditions, collection.entries, (), command)
         if out.exists() or journal_of(out).stat().st_size:
             results = _continued(out, results, sources)
-        jobs = [
-            job
-            for job in _jobs(collection, contestants, conditions, sources)
-            if _key(job) not in results.done
-        ]
+        done = results.done
+        jobs = [job for job in _jobs(collection, contestants, conditions, sources) if _key(job) not in done]
         if results.runs:
             write_results(out, results)  # with what a journal held, before that begins anew
         journal.begin(results)
@@ -184,6 +180,8 @@ def _records(
                 raise RuntimeError(f"the executor gave a run that nobody waits for: {record.key}")
             waited.remove(record.key)
             yield _as_kept(_placed(record, conditions.environment))
+        if waited:
+            raise RuntimeError(f"the executor ended with {len(waited)} jobs left; the same campaign goes on")
     finally:
         with suppress(AttributeError):
             runs.close()  # type: ignore[attr-defined]

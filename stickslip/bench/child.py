@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import secrets
 import select
 import signal
 import subprocess
@@ -15,12 +16,14 @@ import psutil
 
 STARTING = 300.0
 """Time that a process has to come up [s]: importing for the first time may compile."""
-LONGEST_ANSWER = 1 << 24
+LONGEST_ANSWER = 1 << 20
 """Most bytes of a line of a process."""
 CHUNK = 1 << 16
 LAST_WAIT = 5.0
 """For a process that was killed to be gone [s]."""
 MIB = 2.0**20
+MARK = "STICKSLIP_BENCH_PROCESS"
+"""Variable of the environment that all processes inherit which a worker has started, and so are found."""
 THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "NUMBA", "VECLIB_MAXIMUM")
 """Libraries that are kept to one thread, as their variables of the environment begin."""
 
@@ -37,12 +40,13 @@ class Child:
     """One worker process."""
 
     def __init__(self) -> None:
+        self._mark = secrets.token_hex(8)
         lifeline, self._lifeline = os.pipe()
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-m", "stickslip.bench.worker", str(lifeline)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
-                env=_environment(), pass_fds=(lifeline,), start_new_session=True,
+                env=_environment() | {MARK: self._mark}, pass_fds=(lifeline,), start_new_session=True,
             )  # fmt: skip
         except BaseException:
             os.close(self._lifeline)
@@ -51,7 +55,7 @@ class Child:
             os.close(lifeline)
         self.pid = self._process.pid
         self.memory = 0.0
-        """What it had when it came up [MiB]."""
+        """What it had when it came up, and what was compiled since [MiB]."""
         self._buffer = b""
         self.silent = False
         """Whether it has ended, or closed its pipe."""
@@ -107,25 +111,25 @@ class Child:
 
     def has_family(self) -> bool:
         """Whether it has started processes that are still there."""
-        try:
-            return bool(psutil.Process(self.pid).children())
-        except psutil.Error:
-            return False
+        with contextlib.suppress(psutil.Error):
+            for one in psutil.Process(self.pid).children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    if one.status() != psutil.STATUS_ZOMBIE:
+                        return True
+        return False
 
     def kill(self) -> None:
         """End it and all that it has started, at once; from any thread."""
         with self._lock:
             if self._process.returncode is not None:
                 return
-            family = []
-            with contextlib.suppress(psutil.Error):
-                family = psutil.Process(self.pid).children(recursive=True)
             # Its number cannot be another's by now: nobody has waited for it yet.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
-            for one in family:  # those that have left for a session of their own
-                with contextlib.suppress(psutil.Error):
-                    one.kill()
+            for one in psutil.process_iter():  # those that have left for a session of their own
+                with contextlib.suppress(psutil.Error, OSError):
+                    if one.environ().get(MARK) == self._mark:
+                        one.kill()
 
     def end(self) -> int | None:
         """The same, and let go of it; its exit code, None if even that has not ended it."""

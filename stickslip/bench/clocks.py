@@ -3,11 +3,12 @@
 import time
 
 from stickslip.bench.jobs import Limits
+from stickslip.bench.siconos import total_seconds
 
 GRACE, SHARE = 0.5, 0.1
 """A call may outlast the time limit by so many seconds and this share of it, to end by itself."""
-PEER_CALLS = 20.0
-"""A peer, which keeps its time itself, has so many times the time limit in all."""
+MARGIN = 30.0
+"""A peer, which keeps its time itself, may outlast its own total by so many seconds."""
 
 
 class Clocks:
@@ -35,6 +36,11 @@ class Clocks:
         """Whether something is being compiled now."""
         return self._mode == "compiling"
 
+    @property
+    def is_delegated(self) -> bool:
+        """Whether a peer has the run, and watches itself."""
+        return self._mode == "delegated"
+
     def hear(self, event: str) -> None:
         """What the process tells, at the moment when it does."""
         self._advance()
@@ -56,7 +62,7 @@ class Clocks:
         spent, timeout = self._spent, self._limits.timeout
         if spent["calling"] > timeout + GRACE + SHARE * timeout:
             return f"stopped after {spent['calling']:.3g} s"
-        if spent["delegated"] > PEER_CALLS * timeout + self._limits.compile_timeout:
+        if spent["delegated"] > total_seconds(self._limits) + MARGIN:
             return f"stopped after {spent['delegated']:.3g} s in all"
         apart = spent["other"] + spent["compiling"]
         if apart > self._limits.compile_timeout:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stickslip.bench.environment import version_of
-from stickslip.bench.own import OwnError, found_class, parameters, source_hash, whole_place
+from stickslip.bench.own import OwnError, own_class, own_solver, parameters, source_hash, whole_place
 from stickslip.options import allowed
 from stickslip.solvers import registry
 
@@ -49,7 +49,7 @@ class Contestant:
 
     @property
     def label(self) -> str:
-        """Name in tables, as it is typed: `ipm:variant=simple`."""
+        """Name in tables, as it is typed: `nsgs:max_iterations=50`."""
         return ":".join([self.name, *(f"{key}={value}" for key, value in self.options)])
 
     def as_json(self) -> dict[str, Any]:
@@ -73,14 +73,14 @@ def is_ours(contestant: Contestant) -> bool:
 
 
 def contestants(text: str = "", own: Sequence[str] = ()) -> tuple[Contestant, ...]:
-    """Contestants as they are typed: `nsgs,ipm:variant=simple,siconos,mine`.
+    """Contestants as they are typed: `nsgs,ipm:max_iterations=50,siconos,mine`.
 
     `text`: names between commas, options behind colons; the usual ones where it is empty. `own`: solvers of
     the user, `NAME=file.py:Class` or `NAME=package.module:Class`; those that `text` does not name come last.
     All are made once, so that a wrong option is a `ContestantError` now.
     """
     places = _own_places(own)
-    words = [word.strip() for word in text.split(",")] if text.strip() else [*USUAL, *_present_peers()]
+    words = [word.strip() for word in text.split(",")] if text.strip() else _usual()
     found: list[Contestant] = []
     for word in words:
         found += _entrants(word, places)
@@ -96,15 +96,12 @@ def contestants(text: str = "", own: Sequence[str] = ()) -> tuple[Contestant, ..
 def make(contestant: Contestant, tolerance: float) -> Any:
     """The solver of a contestant that is ours or the user's own, with its options and that tolerance.
 
-    A user's own gets the tolerance if it has an option of that name, and is held to it by the judge anyway.
+    A user's own gets the tolerance if it takes one, and is held to it by the judge anyway.
     """
     options: dict[str, Any] = dict(contestant.options)
-    if not contestant.place:
-        return registry.make(contestant.name, tolerance=tolerance, **options)
-    cls = found_class(contestant.place)
-    if "tolerance" in parameters(cls):
-        options["tolerance"] = tolerance
-    return cls(**options)
+    if contestant.place:
+        return own_solver(contestant.place, options, tolerance)
+    return registry.make(contestant.name, tolerance=tolerance, **options)
 
 
 def source_of(contestant: Contestant) -> str:
@@ -112,7 +109,9 @@ def source_of(contestant: Contestant) -> str:
     if contestant.place:
         return source_hash(contestant.place)
     if is_peer(contestant):
-        return _peer_source()
+        from stickslip.bench.siconos import find_siconos
+
+        return find_siconos().source
     package = registry.entry(contestant.name).package
     return f"{package} {version_of(package)}".strip() if package else ""
 
@@ -204,39 +203,38 @@ def _own_places(own: Sequence[str]) -> dict[str, str]:
 def _own_contestant(name: str, settings: Sequence[str], places: dict[str, str]) -> Contestant:
     try:
         place = whole_place(places[name])
-        cls = found_class(place)
-        defaults = {key: value for key, value in parameters(cls).items() if key != "tolerance"}
+        found = parameters(own_class(place)).items()
+        defaults = {key: value for key, value in found if key != "tolerance"}
         given = _settings(name, settings, defaults, {})
-        contestant = Contestant(name, _changed(given, defaults), place)
-        solver = make(contestant, 1e-8)
+        own_solver(place, given, 1e-8)
     except OwnError as error:
         raise ContestantError(f"{name}: {error}") from None
-    except ContestantError:
+    except (ContestantError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:  # a user's class may even leave
         raise ContestantError(
             f"{name}: making {places[name]} failed with {type(error).__name__}: {error}"
         ) from None
-    if not callable(getattr(solver, "solve", None)):
-        raise ContestantError(f"{name}: {places[name]} has no method solve(problem)")
-    return contestant
-
-
-def _peers() -> Any:
-    """The module that knows Siconos, or None where there is none."""
-    from importlib import import_module
-    from importlib.util import find_spec
-
-    return import_module("stickslip.bench.siconos") if find_spec("stickslip.bench.siconos") else None
-
-
-def _present_peers() -> list[str]:
-    return []
+    return Contestant(name, _changed(given, defaults), place)
 
 
 def _peer_contestants(name: str, settings: Sequence[str]) -> list[Contestant]:
-    raise ContestantError(f"{name} cannot take part: Siconos is not there")
+    """Solvers of Siconos: the one of that name, or all."""
+    from stickslip.bench.siconos import find_siconos, methods
+
+    found = find_siconos()
+    if not found:
+        raise ContestantError(
+            f"{name} cannot take part, for Siconos is absent; tried {'; '.join(found.tried)}"
+        )
+    if settings:
+        raise ContestantError(f"{name} takes no options, got {':'.join(settings)}")
+    if name != PEER and name not in methods():
+        raise ContestantError(f"no solver {name!r} of Siconos; known: {', '.join(methods())}")
+    return [Contestant(peer) for peer in (methods() if name == PEER else (name,))]
 
 
-def _peer_source() -> str:
-    return PEER
+def _usual() -> list[str]:
+    from stickslip.bench.siconos import find_siconos
+
+    return [*USUAL, *([PEER] if find_siconos() else [])]

@@ -1,19 +1,36 @@
 """Executors by name: processes on this machine, or Dask."""
 
+from urllib.parse import urlsplit
+
 from stickslip.bench.jobs import Executor
+from stickslip.bench.processes import Processes
 
 KNOWN = ("processes", "dask", "dask://HOST:PORT", "tcp://HOST:PORT")
 """What may be typed."""
 
 
 def executor(text: str, workers: int = 1) -> Executor:
-    """The executor that `text` names, with so many workers; of a scheduler that runs already, all it has."""
+    """The executor that `text` names.
+
+    `processes` and `dask` start so many workers on this machine, and end them; of a scheduler that runs
+    already all workers are taken. A `ValueError` for texts that name none, a `DaskError` where Dask is
+    absent or does not answer.
+    """
     if text == "processes":
-        from stickslip.bench.processes import Processes
-
         return Processes(workers)
-    if text == "dask" or text.startswith(("dask://", "tcp://")):
-        from stickslip.bench.dask_executor import Dask
+    address = None if text == "dask" else _address(text)
+    from stickslip.bench.dask_executor import Dask
 
-        return Dask(None if text == "dask" else f"tcp://{text.partition('://')[2]}", workers)
+    return Dask(address, workers)
+
+
+def _address(text: str) -> str:
+    """Where a scheduler is, as Dask writes it."""
+    try:
+        parts = urlsplit(text)
+        whole = parts.scheme in ("dask", "tcp") and parts.hostname and parts.port
+        if whole and parts.path in ("", "/"):
+            return f"tcp://{parts.netloc}"
+    except ValueError:  # a port that is no number
+        pass
     raise ValueError(f"no executor {text!r}; known: {', '.join(KNOWN)}")

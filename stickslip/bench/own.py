@@ -23,7 +23,16 @@ def whole_place(place: str) -> str:
     return f"{Path(path).resolve()}:{cls}" if path.endswith(".py") else place
 
 
-def found_class(place: str) -> Any:
+def own_solver(place: str, options: dict[str, Any], tolerance: float) -> Any:
+    """An object of the class at `place`; it gets the tolerance if it takes one, and must have `solve`."""
+    cls = own_class(place)
+    solver = cls(**options | ({"tolerance": tolerance} if takes(cls, "tolerance") else {}))
+    if not callable(getattr(solver, "solve", None)):
+        raise OwnError(f"{place} has no method solve(problem)")
+    return solver
+
+
+def own_class(place: str) -> type[Any]:
     """The class at `file.py:Class` or `package.module:Class`; its module is run once per process."""
     path, name = _parts(place)
     module = _module(path)
@@ -33,6 +42,15 @@ def found_class(place: str) -> Any:
     if not isinstance(cls, type):
         raise OwnError(f"{name} in {path} is no class")
     return cls
+
+
+def takes(function: Any, name: str) -> bool:
+    """Whether a function or a class can be called with an argument of that name."""
+    try:
+        found = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # written in C
+        return False
+    return any(argument.name == name or argument.kind is argument.VAR_KEYWORD for argument in found)
 
 
 def parameters(cls: Any) -> dict[str, Any]:
@@ -87,13 +105,15 @@ def _module(path: str) -> ModuleType:
 
 
 def _from_file(file: Path) -> ModuleType:
-    name = PREFIX + hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+    name = f"{PREFIX}{file.stem}_{hashlib.sha256(file.read_bytes()).hexdigest()[:12]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
         raise OwnError(f"{file} is no Python file")
     module = module_from_spec(spec)
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))  # for what it imports from beside it
     sys.modules[name] = module  # dataclasses look for their module there
     try:
         spec.loader.exec_module(module)

@@ -176,6 +176,7 @@ class _Watch:
                 self.called = True
             elif event == "compiled":
                 self.baseline += float(message["memory"])
+                self.child.memory += float(message["memory"])  # compiled code stays, and is no leak
             elif event == "impossible":
                 self.impossible = str(message["reason"])
             elif event == "memory":
@@ -203,7 +204,7 @@ class _Watch:
             return
         self.most = max(self.most, memory)
         taken, allowed = memory - self.baseline, self.limits.memory
-        if taken > allowed and not self.clocks.is_compiling:
+        if taken > allowed and not (self.clocks.is_compiling or self.clocks.is_delegated):
             reason = f"stopped at {taken:.0f} MiB, more than the {allowed:.0f} MiB allowed"
             self._stop(Outcome.MEMORY, reason, memory=taken)
 

@@ -10,10 +10,8 @@ whose answer the judge finds good. Times are around its driver call alone.
 """
 
 import math
-import tempfile
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from stickslip.bench.jobs import Job, Limits
@@ -56,11 +54,8 @@ def attempt_siconos(job: Job, limits: Limits, problem: Problem) -> RunRecord:
     chosen = [method for method in methods_for(problem) if method.contestant == job.contestant.name]
     if not chosen or job.contestant.options:
         return replace(blank, outcome=Outcome.REFUSED, reason=_refusal(job, problem))
-    with (
-        tempfile.TemporaryDirectory(prefix="stickslip-siconos-") as folder,
-        Peer(found.python, problem, Path(folder), memory=limits.memory) as peer,
-    ):
-        runs = _trials(peer, [Run(m, s) for m in chosen for s in peer.storages()], job.tolerance, limits)
+    with Peer(found.python, problem, memory=limits.memory) as peer:
+        runs = _trials(peer, [Run(m, s) for s in peer.storages() for m in chosen], job.tolerance, limits)
         passed = [run for run in runs if run.passed]
         if not passed:
             return _without_success(blank, runs, limits)

@@ -9,10 +9,10 @@ import math
 import os
 import select
 import shutil
-import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,8 @@ VARIABLE = "STICKSLIP_SICONOS"
 """Environment variable that may name the interpreter."""
 START = 60.0
 """Time that an interpreter may take to import Siconos [s]."""
+LATER = 1.0
+"""After the end of its time, the process ends itself so much later, if nobody else has done it [s]."""
 GLANCE = 0.1
 """Time between two looks at the memory of the process [s]."""
 LONGEST = 100_000
@@ -100,9 +102,9 @@ class NoAnswer(Exception):  # noqa: N818 (it says what is)
 class SiconosProcess:
     """A process with Siconos in it; one that ended is started anew by the next request."""
 
-    def __init__(self, python: str, folder: Path, memory: float = math.inf):
-        """`folder`: where it runs; `memory`: what it may take above what it has after its start [MiB]."""
-        self.python, self.folder, self.memory = python, folder, memory
+    def __init__(self, python: str, files: Sequence[int] = (), memory: float = math.inf):
+        """`files`: open ones that it may use; `memory`: what it may take more than at its start [MiB]."""
+        self.python, self.files, self.memory = python, tuple(files), memory
         self._process: subprocess.Popen[bytes] | None = None
         self._read, self._before = b"", 0
 
@@ -114,7 +116,7 @@ class SiconosProcess:
         assert process is not None
         assert process.stdin is not None
         try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
+            process.stdin.write(json.dumps(request | {"limit": limit + LATER}).encode() + b"\n")
             process.stdin.flush()
             line = self._line(limit)
         except OSError:  # it has ended
@@ -126,8 +128,6 @@ class SiconosProcess:
             return self._understood(line)
         self.close()
         code = process.returncode
-        if code == -signal.SIGALRM:
-            raise NoAnswer(Outcome.TIMEOUT, f"no answer within {request.get('limit', limit):.1f} s")
         raise NoAnswer(
             Outcome.CRASHED, f"crash (signal {-code})" if code < 0 else f"it ended with code {code}"
         )
@@ -153,7 +153,7 @@ class SiconosProcess:
         try:
             self._process = subprocess.Popen(
                 [self.python, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, env=_environment(), cwd=self.folder, bufsize=0,
+                stderr=subprocess.DEVNULL, env=_environment(), cwd="/", pass_fds=self.files, bufsize=0,
             )  # fmt: skip
             ready = self._line(START)
         except OSError as error:

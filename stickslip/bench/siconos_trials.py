@@ -6,6 +6,7 @@ digits. A crash, a hang or an error costs one trial.
 """
 
 import math
+import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,8 +16,8 @@ import numpy as np
 
 from stickslip.bench.records import Outcome
 from stickslip.bench.siconos_process import NoAnswer, SiconosProcess
-from stickslip.files import write
-from stickslip.files.dat_write import kind_of
+from stickslip.files import ProblemRecord
+from stickslip.files.dat_write import kind_of, write_dat
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import GlobalProblem
@@ -34,6 +35,8 @@ LEAST = 1.0
 """But never before so many seconds."""
 QUICK, FEW = 0.02, 5
 """Time box [s] and repetitions of a first trial."""
+SHORTEST = 0.1
+"""Every call has so many seconds, however late it is."""
 READING = 5e6
 """Bytes of text that Siconos reads in a second, at least."""
 LARGEST_BOX = 2_000
@@ -81,13 +84,12 @@ METHODS = {
         Method("ENUM", "SICONOS_LCP_ENUM"),
     ),
     ("mlcp", 1): (
-        Method("LEMKE", "SICONOS_MLCP_LCP_LEMKE"),
-        Method("PGS", "SICONOS_MLCP_PGS"),
         Method("NEWTON_FB", "SICONOS_MLCP_FB"),
         Method("ENUM", "SICONOS_MLCP_ENUM"),
     ),
 }
-"""Solvers by kind of problem and components of a contact, those likely to be fast first."""
+"""Solvers by kind of problem and components of a contact, those likely to be fast first. Those
+of mixed problems that want their matrices cut in four are left out: text files hold them in one."""
 
 
 def methods_for(problem: Problem) -> tuple[Method, ...]:
@@ -122,7 +124,7 @@ class Run:
     iterations: int = 0
     """Iterations, counted its own way."""
     memory: float = math.nan
-    """How much its process has grown in the calls [MiB]."""
+    """How much its process has grown in all calls since its start [MiB]."""
     residuals: Residuals | None = None
     """Our judge's measures on the original problem."""
     passed: bool = False
@@ -145,20 +147,23 @@ class Peer:
         self,
         python: str,
         problem: Problem,
-        folder: Path,
         *,
         cpu_from: float = math.inf,
         natural_alone: bool = False,
         memory: float = math.inf,
     ):
-        """`folder`: where the files of this problem may go; `cpu_from`: solves that take longer [s] are
-        measured in processor time; `natural_alone`: the judge's natural decides, and of r alone;
-        `memory`: what the process may take [MiB]."""
-        self.problem, self.folder, self.cpu_from = problem, folder, cpu_from
-        self.natural_alone = natural_alone
+        """`cpu_from`: solves that take longer [s] are measured in processor time; `natural_alone`: the
+        judge's natural decides, and of r alone; `memory`: what the process may take [MiB]."""
+        self.problem, self.cpu_from, self.natural_alone = problem, cpu_from, natural_alone
         self.kind = kind_of(problem) or ""
         self.methods = methods_for(problem)
-        self._process = SiconosProcess(python, folder, memory)
+        self._texts: dict[str, bytes] = {}
+        self._written = ""
+        # Files without a name: nothing is left of them, however this process ends.
+        self._text = tempfile.TemporaryFile()  # noqa: SIM115 (closed on the way out)
+        self._answer = tempfile.TemporaryFile()  # noqa: SIM115
+        files = self._text.fileno(), self._answer.fileno()
+        self._process = SiconosProcess(python, files, memory)
 
     def __enter__(self) -> "Peer":
         return self
@@ -167,6 +172,8 @@ class Peer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._process.close()
+        self._text.close()
+        self._answer.close()
 
     def storages(self) -> tuple[str, ...]:
         """The storages worth trying: dense while it is small, sparse once it is not."""
@@ -192,16 +199,12 @@ class Peer:
         return runs
 
     def climb(self, run: Run, tolerance: float, limit: float, end: float) -> list[Run]:
-        """Tighter and tighter until it passes or fails; each call takes at most `limit` seconds, and the
-        last begins before `end` of the monotonic clock."""
+        """Tighter and tighter until it passes or fails; each call takes at most `limit` seconds, and
+        hardly any after `end` of the monotonic clock."""
         runs: list[Run] = []
         for share in LADDER:
-            left = end - time.monotonic()
-            if runs and left <= 0.0:
-                late = replace(runs[-1], failed="no time left", outcome=Outcome.TIMEOUT)
-                return [*runs, late]
             run = replace(run, tolerance=share * tolerance)
-            run = self.time(run, tolerance, QUICK, FEW, min(limit, left))
+            run = self.time(run, tolerance, QUICK, FEW, min(limit, end - time.monotonic()))
             runs.append(run)
             if run.passed or run.failed:
                 break
@@ -209,17 +212,18 @@ class Peer:
 
     def time(self, run: Run, tolerance: float, box: float, most: int, limit: float) -> Run:
         """Run it for `box` seconds, at most `most` times; the shortest time so far counts."""
-        answer, limit, file = self.folder / "answer.npy", max(limit, 0.1), self._file(run.storage)
+        limit, size = max(limit, SHORTEST), self._write(run.storage)
         request = {
-            "kind": self.kind, "file": str(file), "solver": run.method.constant,
+            "kind": self.kind, "file": self._text.fileno(), "solver": run.method.constant,
             "tolerance": run.tolerance, "iterations": ITERATIONS, "box": box, "most": most,
-            "answer": str(answer), "cpu_from": self.cpu_from, "limit": limit,
+            "answer": self._answer.fileno(), "cpu_from": self.cpu_from,
             "velocities": self.problem.M.size if isinstance(self.problem, GlobalProblem) else 0,
         }  # fmt: skip
-        reading = 1.0 + file.stat().st_size / READING
         try:
-            reply = self._process.ask(request, limit + box + reading)
-            r, v = self._answer(answer)
+            reply = self._process.ask(request, limit + box + 1.0 + size / READING)
+            if reply["wall"] > limit:
+                raise NoAnswer(Outcome.TIMEOUT, f"no answer within {limit:.1f} s")
+            r, v = self._read()
         except NoAnswer as error:
             return replace(run, failed=error.reason, outcome=error.outcome, passed=False, residuals=None)
         residuals = self._judged(r, v) if np.isfinite(r).all() and np.isfinite(v).all() else None
@@ -237,22 +241,31 @@ class Peer:
         own = isinstance(self.problem, GlobalProblem) and not self.natural_alone
         return judge(self.problem, r, v if own else None)
 
-    def _answer(self, path: Path) -> tuple[Array, Array]:
+    def _read(self) -> tuple[Array, Array]:
         """r, and v of a global problem, as Siconos left them."""
         n = self.problem.size
         velocities = self.problem.M.size if isinstance(self.problem, GlobalProblem) else 0
+        self._answer.seek(0)
         try:
-            found = np.load(path, allow_pickle=False)
-            path.unlink()
+            found = np.load(self._answer, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
-            raise NoAnswer(Outcome.RAISED, f"its answer is no file of numbers: {error}") from None
+            raise NoAnswer(Outcome.RAISED, f"its answer is no array: {error}") from None
+        finally:
+            self._answer.truncate(0)
         if found.shape != (n + velocities,) or found.dtype != np.float64:
             expected = f"expected ({n + velocities},) of float64"
             raise NoAnswer(Outcome.RAISED, f"its answer has shape {found.shape} of {found.dtype}, {expected}")
         return found[:n], found[n:]
 
-    def _file(self, storage: str) -> Path:
-        path = self.folder / f"{storage}.dat"
-        if not path.exists():
-            write(path, self.problem, storage=storage)
-        return path
+    def _write(self, storage: str) -> int:
+        """Let the process find the problem in that storage; bytes of the text."""
+        if storage not in self._texts:
+            self._texts[storage] = write_dat(Path("problem.dat"), ProblemRecord(self.problem), storage)
+        text = self._texts[storage]
+        if self._written != storage:
+            self._text.seek(0)
+            self._text.truncate()
+            self._text.write(text)
+            self._text.flush()
+            self._written = storage
+        return len(text)

@@ -1,10 +1,10 @@
 """Runs inside the interpreter that has Siconos: solves files on request and says how long it took.
 
 Requests come as lines of JSON on standard input, replies go as lines of JSON to what was standard
-output; Siconos's own printing goes nowhere. The answer, impulses and then velocities of global
-problems, is written to the .npy file named in the request. It ends when standard input does, and a
-driver call that takes longer than the request allows ends it by SIGALRM, even inside compiled code
-and without a parent. Needs NumPy and Siconos only.
+output; Siconos's own printing goes nowhere. The problem comes and the answer, impulses and then
+velocities of global problems, goes through files without a name that the parent holds open. It ends
+when standard input does, and a request that takes longer than it allows ends it by SIGALRM, even
+inside compiled code and without a parent. Needs NumPy and Siconos only.
 """
 
 import json
@@ -54,6 +54,22 @@ READ = {
 }
 
 
+def read_problem(kind: str, file: int) -> tuple[Any, int]:
+    """The problem in an open file of text, and its size."""
+    os.lseek(file, 0, os.SEEK_SET)  # where systems do not open it anew
+    return READ[kind](f"/dev/fd/./{file}")  # the point: it looks for an extension, and fails without
+
+
+def most_memory() -> float:
+    """Most memory that this process has had [MiB]."""
+    unit = 2.0**20 if sys.platform == "darwin" else 2.0**10
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+
+
+BEFORE = most_memory()
+"""What it had before the first request [MiB]."""
+
+
 def mlcp_driver(problem: Any, z: np.ndarray, w: np.ndarray, options: Any) -> int:
     """The mixed driver with its work space, which it does not make itself."""
     sn.mlcp_driver_init(problem, options)
@@ -86,28 +102,28 @@ def solve(request: dict[str, Any]) -> dict[str, Any]:
     kind, done = request["kind"], 0
     best = best_wall = best_cpu = float("inf")
     solver = getattr(sn, request["solver"])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     end = time.perf_counter() + request["box"]
     while done == 0 or (done < request["most"] and time.perf_counter() < end):
-        problem, size = READ[kind](request["file"])  # fresh: some solvers leave factors in it, or rounding
+        problem, size = read_problem(
+            kind, request["file"]
+        )  # fresh: some solvers leave factors in it, or rounding
         options = sn.SolverOptions(solver)
         options.dparam[sn.SICONOS_DPARAM_TOL] = request["tolerance"]
         options.iparam[sn.SICONOS_IPARAM_MAX_ITER] = request["iterations"]
         answer, run = call(kind, problem, size, request["velocities"], options)
-        signal.setitimer(signal.ITIMER_REAL, request["limit"])
         cpu_start, start = time.process_time(), time.perf_counter()
         info = run()
         wall = time.perf_counter() - start
         cpu = time.process_time() - cpu_start
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
         best = min(best, cpu if wall > request["cpu_from"] else wall)
         best_wall, best_cpu = min(best_wall, wall), min(best_cpu, cpu)
         done += 1
-    np.save(request["answer"], np.concatenate(answer))
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    with open(request["answer"], "r+b", closefd=False) as file:
+        file.seek(0)
+        np.save(file, np.concatenate(answer))
     return {
         "info": int(info), "seconds": best, "wall": best_wall, "cpu": best_cpu, "repetitions": done,
-        "iterations": int(options.iparam[sn.SICONOS_IPARAM_ITER_DONE]), "memory": grown / 1024.0,
+        "iterations": int(options.iparam[sn.SICONOS_IPARAM_ITER_DONE]), "memory": most_memory() - BEFORE,
     }  # fmt: skip
 
 
@@ -121,11 +137,13 @@ def main() -> None:
     replies.write("ready\n")
     replies.flush()
     for line in sys.stdin:
+        request = json.loads(line)
+        signal.setitimer(signal.ITIMER_REAL, request["limit"])
         try:
-            reply = solve(json.loads(line))
+            reply = solve(request)
         except Exception as error:  # its wrappers raise all sorts
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
             reply = {"failed": " ".join(str(error).split()) or type(error).__name__}
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
         replies.write(json.dumps(reply) + "\n")
         replies.flush()
 

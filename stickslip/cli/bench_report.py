@@ -145,6 +145,7 @@ def _gathered(files: Sequence[Path], allow: Sequence[str], notes: list[str]) -> 
 
 
 def _read(path: Path) -> Results:
+    from stickslip.bench.results import Mixed
     from stickslip.bench.results_file import read_results
     from stickslip.files import FormatError
 
@@ -152,6 +153,8 @@ def _read(path: Path) -> Results:
         raise InputError(f"{path}: is a directory, not a results file")
     try:
         return read_results(path)
+    except Mixed as error:
+        raise InputError(str(error)) from None
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except FormatError as error:

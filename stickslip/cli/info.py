@@ -10,13 +10,14 @@ from stickslip.cli.facts import describe, describe_run, describe_world_run, expe
 from stickslip.cli.load import load
 from stickslip.cli.parameters import Existence, Files, Json, Kind
 from stickslip.cli.progress import watch
+from stickslip.cli.results_facts import describe_results, is_results, results_rows
 from stickslip.cli.tables import pairs, print_json
 
 
 def info(
     files: Files, /, *, kind: Kind | None = None, existence: Existence = False, json: Json = False
 ) -> int:
-    """Show what files hold: kind, sizes, storage, stored answers; the run of a trajectory.
+    """Show what files hold: kind, sizes, storage, stored answers; a trajectory, a campaign.
 
     A stored solution is judged now, whatever the file says of it. The fingerprint
     is that of the numbers of the problem, however they are stored.
@@ -34,7 +35,7 @@ def info(
     Parameters
     ----------
     files
-        Problem files, .hdf5 or .dat, and trajectories, .h5 or .hdf5.
+        Problem files, .hdf5 or .dat; trajectories and results, .h5 or .hdf5.
     kind
         What a .dat file holds, where its name does not say.
     existence
@@ -57,8 +58,7 @@ def info(
         for k, report in enumerate(good):
             if k:
                 print()
-            rows = {"trajectory": _run_rows, "world trajectory": _world_rows}.get(report["kind"], _rows)
-            pairs(report["file"], rows(report))
+            pairs(report["file"], ROWS.get(report["kind"], _rows)(report))
     return ExitCode.BAD_INPUT if any("error" in report for report in reports) else ExitCode.FINE
 
 
@@ -75,6 +75,11 @@ def _report(path: Path, kind: Kind | None, existence: bool) -> dict[str, Any]:
                 return describe_world_run(path, found)
             return describe_run(path, found)
         except FormatError as error:
+            raise InputError(str(error)) from None
+    if is_results(path):
+        try:
+            return describe_results(path)
+        except ValueError as error:
             raise InputError(str(error)) from None
     record = load(path, kind)
     return describe(path, record) | (expected(record) if existence else {})
@@ -166,6 +171,10 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     if "existence" in report:
         rows.append(("existence", report["existence"]["sentence"]))
     return [*rows, ("fingerprint", report["fingerprint"])]
+
+
+ROWS = {"trajectory": _run_rows, "world trajectory": _world_rows, "results": results_rows}
+"""How the report of a file that holds no problem is shown, by its kind."""
 
 
 def _verdict(residuals: dict[str, Any] | None) -> str:

@@ -21,7 +21,7 @@ def watch(what: str, quiet: bool = False) -> Iterator[Progress | None]:
 
     Gives None, and shows nothing, when `quiet` or when stderr is not a terminal.
     """
-    console = None if quiet else _terminal()
+    console = None if quiet else terminal()
     if console is None:
         yield None
         return
@@ -36,7 +36,7 @@ def watch(what: str, quiet: bool = False) -> Iterator[Progress | None]:
 @contextmanager
 def watch_parts(what: str) -> Iterator[Parts | None]:
     """Show how far work of many parts is; None where `watch` gives it."""
-    console = _terminal()
+    console = terminal()
     if console is None:
         yield None
         return
@@ -56,7 +56,7 @@ def watch_parts(what: str) -> Iterator[Parts | None]:
 @contextmanager
 def watch_time(what: str) -> Iterator[Time | None]:
     """Show how far a simulation is; None where `watch` gives it."""
-    console = _terminal()
+    console = terminal()
     if console is None:
         yield None
         return
@@ -77,7 +77,7 @@ def watch_time(what: str) -> Iterator[Time | None]:
         yield report
 
 
-def _terminal() -> Any:
+def terminal() -> Any:
     """A console on stderr, or None where that is no terminal that can be drawn on."""
     if sys.stderr is None or not sys.stderr.isatty():
         return None

@@ -65,7 +65,7 @@ def put_texts(group: Any, name: str, texts: Sequence[str]) -> None:
     data = [_escaped(text) for text in texts]
     width = max(map(len, data), default=0) or 1
     kind = h5py.string_dtype("utf-8", width)
-    group.create_dataset(name, data=np.array(data, f"S{width}"), dtype=kind, track_times=False)
+    group.create_dataset(name, data=np.array(data, kind), track_times=False)
 
 
 def put_attribute(path: Path, group: Any, name: str, text: str) -> None:

@@ -13,7 +13,7 @@ import matplotlib
 import numpy as np
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
 from stickslip.exhibits import Figure, Panel
 from stickslip.view.convergence import COLOURS, ZERO, house_style, save
@@ -25,6 +25,8 @@ FINE = 0.7
 """Width of the lines of bodies [pt]."""
 INLINE_FONT = 8.5
 """Size of letters in a panel inside a page, which may be shown smaller than on paper [pt]."""
+MANY = 4.0
+"""Decades above which an axis has no ticks between them."""
 LEGEND_ROW = 0.14
 """Height of one row of the legend [in]."""
 ACROSS = 5
@@ -144,15 +146,17 @@ def _line(axes: Any, panel: Panel, x: Any, y: Any, style: str, colour: str) -> A
 def _dress(axes: Any, panel: Panel) -> None:
     if panel.level is not None:
         axes.axhline(panel.level, color=FAINT, linestyle=":", linewidth=0.9)
-    axes.set_xscale("log" if panel.log_x else "linear")
-    axes.set_yscale("log" if panel.log_y else "linear")
-    if not panel.log_x:
+    seen = _seen(panel)  # without a point there is no logarithm to take
+    log_x, log_y = panel.log_x and seen, panel.log_y and seen
+    axes.set_xscale("log" if log_x else "linear")
+    axes.set_yscale("log" if log_y else "linear")
+    if not log_x:
         axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=4))
     if panel.equal:
         axes.set_aspect("equal", adjustable="datalim")
     if panel.y_range is not None:
         axes.set_ylim(*panel.y_range)
-    for axis, logarithmic in ((axes.xaxis, panel.log_x), (axes.yaxis, panel.log_y)):
+    for axis, logarithmic in ((axes.xaxis, log_x), (axes.yaxis, log_y)):
         if logarithmic:
             _decades(axis)
     axes.set_xlabel(line(panel.x_label), parse_math=False)
@@ -160,22 +164,32 @@ def _dress(axes: Any, panel: Panel) -> None:
     axes.grid(True, color=GRID, linewidth=0.5)
 
 
+def _seen(panel: Panel) -> bool:
+    """Whether some point is within the axes."""
+    points = ((np.asarray(curve.x, float), np.asarray(curve.y, float)) for curve in panel.curves)
+    return any(
+        bool((np.isfinite(x) & np.isfinite(y) & ((x > 0.0) | (not panel.log_x))).any()) for x, y in points
+    )
+
+
 def _decades(axis: Any) -> None:
-    """Ticks at powers of ten; where there are less than three of them, at 2 and 5 times those too."""
+    """Ticks at powers of ten; at 2 and 5 times those too in few decades, at nothing else in many."""
     low, high = axis.get_view_interval()
-    if 0.0 < low < high and math.log10(high / low) < 2.0:
+    decades = math.log10(high / low) if 0.0 < low < high else math.inf
+    if decades < 2.0:
         axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: _power(value)))
+    if decades > MANY:
+        axis.set_minor_locator(NullLocator())
+    plain = low > 1e-3 and high < 5e4
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.6g}" if plain else _power(value)))
     axis.set_minor_formatter(NullFormatter())  # within a decade their labels would overlap
 
 
 def _power(value: float) -> str:
-    """A tick of a logarithmic axis: 0.05, 200, 10⁻⁸, 2·10⁶."""
+    """A tick of a logarithmic axis: 10⁻⁸, 2·10⁶."""
     if not value > 0.0:
         return ""
     exponent = math.floor(math.log10(value) + 1e-9)
-    if -3 < exponent < 4:
-        return f"{value:.6g}"
     factor = f"{value / 10.0**exponent:.3g}"
     ten = f"10{str(exponent).translate(SUPERSCRIPTS)}"
     return ten if factor == "1" else f"{factor}·{ten}"

@@ -29,7 +29,21 @@ function prepare(table) {
     return {row, keys: texts.map(key), text: texts.join("\n").toLowerCase()};
   });
 
+  // The widths of a long table stay as they are from its first use on: nothing jumps while rows are
+  // filtered, and the browser need not measure every cell again.
+  const figure = table.closest("figure.long");
+  let frozen = !figure;
+  function freeze() {
+    if (frozen || !table.offsetWidth) return;
+    const widths = heads.map((head) => head.getBoundingClientRect().width);
+    table.style.width = table.getBoundingClientRect().width + "px";
+    heads.forEach((head, column) => { head.style.width = widths[column] + "px"; });
+    table.style.tableLayout = "fixed";
+    frozen = true;
+  }
+
   function sort(column) {
+    freeze();
     const falling = heads[column].getAttribute("aria-sort") === "ascending";
     const sign = falling ? -1 : 1;
     read().sort((a, b) => compare(a.keys[column], b.keys[column], sign));
@@ -46,11 +60,10 @@ function prepare(table) {
     head.append(button);
   });
 
-  const figure = table.closest("figure.long");
-  if (figure) filter(figure, read);
+  if (figure) filter(figure, read, freeze);
 }
 
-function filter(figure, read) {
+function filter(figure, read, freeze) {
   const bar = document.createElement("div");
   const input = document.createElement("input");
   const count = document.createElement("output");
@@ -61,6 +74,7 @@ function filter(figure, read) {
   const total = figure.querySelector("tbody").rows.length;
   const say = (shown) => { count.textContent = (shown === total ? "" : shown + " of ") + total + " rows"; };
   input.addEventListener("input", () => {
+    freeze();
     const sought = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     let shown = 0;
     for (const {row, text} of read()) {
@@ -83,7 +97,4 @@ function unfold() {
 
 for (const table of document.querySelectorAll("table.sortable")) prepare(table);
 window.addEventListener("hashchange", unfold);
-window.addEventListener("beforeprint", () => {
-  for (const folded of document.querySelectorAll("details")) folded.open = true;
-});
 unfold();

@@ -15,7 +15,7 @@ from stickslip.view.text import clean, line, right_aligned
 
 LONG = 15
 """Rows above which a table gets a filter."""
-WRAPPED = 48
+WRAPPED = 80
 """Letters above which the text of a cell may be folded."""
 GAPS = (NOT_RUN, "–", "")
 """Cells that hold nothing; sorted last."""
@@ -86,6 +86,9 @@ class _Writer:
         long = " long" if len(table.rows) > LONG else ""
         aligned = "".join(f" n{k}" for k, right in enumerate(numbers, 1) if right)
         yield f'<figure class="table{long}">\n<figcaption id="{name}">{_text(table.title)}</figcaption>'
+        if not table.rows:
+            yield f'<p class="note">{_text(table.note) or "No rows."}</p>\n</figure>'
+            return
         yield f'<div class="box" tabindex="0" role="region" aria-labelledby="{name}">'
         yield f'<table class="sortable{aligned}" aria-labelledby="{name}">'
         heads = "".join(f'<th scope="col">{_text(each)}</th>' for each in table.headings)
@@ -159,12 +162,13 @@ def _variables() -> Mapping[str, str]:
 
 def _alignment(columns: int) -> str:
     """Rules for the numbered classes of tables: one per table is shorter than one per cell."""
-    chosen = ",".join(f".n{k} :is(th,td):nth-child({k})" for k in range(1, columns + 1))
-    return (
-        f"{chosen}{{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}}\n"
-        if chosen
-        else ""
+    if not columns:
+        return ""
+    both, cells = (
+        ",".join(f".n{k} {which}:nth-child({k})" for k in range(1, columns + 1))
+        for which in (":is(th,td)", "td")
     )
+    return f"{both}{{text-align:right;font-variant-numeric:tabular-nums}}\n{cells}{{white-space:nowrap}}\n"
 
 
 def _style() -> str:

@@ -162,9 +162,9 @@ def test_info_tells_of_a_trajectory(run, tmp_path):
 
 
 def test_a_terminal_gets_a_bar(monkeypatch):
-    assert progress._terminal() is None
+    assert progress.terminal() is None
     console = Console(file=StringIO(), force_terminal=True, width=80)
-    monkeypatch.setattr(progress, "_terminal", lambda: console)
+    monkeypatch.setattr(progress, "terminal", lambda: console)
     with progress.watch_time("drop") as report:
         for k in range(1001):
             report(k / 1000.0, 1.0)
