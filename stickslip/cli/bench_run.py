@@ -105,7 +105,7 @@ def run(
     collection = _collection(problems, kind, families or "", most, out)
     given: dict[str, str | list[str]] = {
         "--problems": [str(place) for place in problems], "--solvers": solvers or "", "--own": own or [],
-        "--tolerance": tolerance, "--timeout": f"{timeout:g}", "--memory": f"{memory:g}",
+        "--tolerance": tolerance, "--timeout": repr(timeout), "--memory": repr(memory),
         "--best-of": str(best_of), "--workers": str(workers), "--executor": executor,
         "--families": families or "", "--most": "" if most is None else str(most), "--kind": kind or "",
         "--out": str(out),
@@ -188,7 +188,7 @@ def _collection(
 def _command(given: dict[str, str | list[str]]) -> str:
     """The command that makes the same campaign; options that were not given are left out."""
     usual = {
-        "--tolerance": "1e-8", "--timeout": "20", "--memory": "4096", "--best-of": "3", "--workers": "1",
+        "--tolerance": "1e-8", "--timeout": "20.0", "--memory": "4096.0", "--best-of": "3", "--workers": "1",
         "--executor": "processes",
     }  # fmt: skip
     words = ["stickslip", "bench", "run"]

@@ -134,7 +134,7 @@ def test_a_torn_first_line_is_a_campaign_that_did_not_begin(tmp_path, left):
     assert same(campaign(watch.taken[0] / "r.h5"), whole)
 
 
-def test_a_kill_between_the_file_and_its_journal(tmp_path, monkeypatch):
+def test_a_kill_between_the_file_and_its_journal(tmp_path):
     (tmp_path / "work").mkdir()
     watch = Snapshots(tmp_path / "work", tmp_path / "taken")
     whole = campaign(tmp_path / "work" / "r.h5", progress=watch)
@@ -143,6 +143,21 @@ def test_a_kill_between_the_file_and_its_journal(tmp_path, monkeypatch):
     assert same(read_results(last / "r.h5"), whole)
     executor = Counting()
     assert same(campaign(last / "r.h5", executor), whole)
+    assert not executor.ran
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_a_file_that_cannot_be_written_leaves_the_journal(tmp_path, monkeypatch, error):
+    def full(path, results):
+        raise error
+
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "write_results", full)
+        with pytest.raises(error):
+            campaign(tmp_path / "r.h5")
+    assert [path.name for path in tmp_path.iterdir()] == ["r.h5.journal"]
+    executor = Counting()
+    assert len(campaign(tmp_path / "r.h5", executor).runs) == WHOLE
     assert not executor.ran
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -169,6 +170,17 @@ def test_choices(run, folder, fake, tmp_path):
     assert all(line["solved"] == line["runs"] == 3 for line in report["standings"])
     conditions = read_results(out).conditions
     assert (conditions.workers, conditions.timeout, conditions.memory) == (3, 5.0, 500.0)
+
+
+def test_limits_that_are_not_given_are_those_of_the_library(run, folder, fake, tmp_path):
+    assert (
+        run("bench", "run", "--problems", folder, "--solvers", "nsgs", "--out", tmp_path / "r.h5").code == 0
+    )
+    results = read_results(tmp_path / "r.h5")
+    said, usual = results.conditions, Limits()
+    assert (said.timeout, said.memory, said.best_of) == (usual.timeout, usual.memory, usual.best_of)
+    words = shlex.split(results.command)[3:]
+    assert words == ["--problems", str(folder), "--solvers", "nsgs", "--out", str(tmp_path / "r.h5")]
 
 
 @pytest.mark.parametrize(
