@@ -13,8 +13,10 @@ from stickslip.view.text import clean, line, right_aligned
 
 ROWS = 60
 """Most rows of a table, unless told otherwise."""
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$&])")
-"""What Markdown would take for its own."""
+SPECIAL = re.compile(r"[\\`*_<>|~$&]|\](?=[(\[:])")
+"""What Markdown would take for its own wherever it stands."""
+FIRST = re.compile(r"^(\d*)([.)#+=-])(?=\s|[#=-]|$)")
+"""What would begin a list, a heading or a rule."""
 
 
 def markdown(
@@ -111,4 +113,4 @@ def _left_out(section: Section) -> str:
 
 
 def _text(text: str) -> str:
-    return SPECIAL.sub(r"\\\1", line(text))
+    return FIRST.sub(r"\1\\\2", SPECIAL.sub(r"\\\g<0>", line(text)))

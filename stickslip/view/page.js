@@ -97,7 +97,4 @@ function unfold() {
 
 for (const table of document.querySelectorAll("table.sortable")) prepare(table);
 window.addEventListener("hashchange", unfold);
-window.addEventListener("beforeprint", () => {
-  for (const folded of document.querySelectorAll("details")) folded.open = true;
-});
 unfold();

@@ -162,8 +162,13 @@ def _variables() -> Mapping[str, str]:
 
 def _alignment(columns: int) -> str:
     """Rules for the numbered classes of tables: one per table is shorter than one per cell."""
-    chosen = ",".join(f".n{k} :is(th,td):nth-child({k})" for k in range(1, columns + 1))
-    return f"{chosen}{{text-align:right;font-variant-numeric:tabular-nums}}\n" if chosen else ""
+    if not columns:
+        return ""
+    both, cells = (
+        ",".join(f".n{k} {which}:nth-child({k})" for k in range(1, columns + 1))
+        for which in (":is(th,td)", "td")
+    )
+    return f"{both}{{text-align:right;font-variant-numeric:tabular-nums}}\n{cells}{{white-space:nowrap}}\n"
 
 
 def _style() -> str:

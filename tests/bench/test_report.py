@@ -122,6 +122,15 @@ def test_losses_are_not_hidden_by_runs_that_others_miss() -> None:
     assert [(loss.entry.name, loss.winner, loss.ratio) for loss in slower] == [("a/1", "one", 9.0)]
 
 
+def test_the_worst_loss_comes_first() -> None:
+    problems = {f"a/{k}": 3 for k in range(3)}
+    said = {(name, "auto"): t for name, t in zip(problems, (3.0, 9.0, 5.0), strict=True)}
+    _, slower = losses(
+        Grid(campaign(problems, said | {(name, "one"): 1.0 for name in problems})), "auto", 1e-4
+    )
+    assert [loss.ratio for loss in slower] == [9.0, 5.0, 3.0]
+
+
 def test_a_little_slower_is_no_loss() -> None:
     made = campaign({"a/1": 3, "a/2": 3}, {("a/1", "auto"): 1.5, ("a/1", "one"): 1.0, ("a/2", "auto"): 1.0})
     assert losses(Grid(made), "auto", 1e-4) == ([], [])
@@ -203,8 +212,14 @@ def test_figures() -> None:
             assert all((curve.x > 0.0).all() for curve in one.curves if one.log_x), (
                 f"{figure.title}: {one.title}"
             )
-    data = section("Data profiles").figures[0]
+    data, *by_family = section("Data profiles").figures
+    assert [[panel.title for panel in figure.panels] for figure in by_family] == [
+        ["stack (3 problems)", "pile (4 problems)"], ["stack (3 problems)", "pile (3 problems)"],
+    ]  # fmt: skip
     assert [panel.x_label for panel in data.panels[:2]] == ["alpha: time per contact [s]", "alpha: time [s]"]
+    reached = section("Accuracy against time").figures[1].panels[0].curves
+    assert [curve.y[-1] for curve in reached] == [5e-9] * 4  # the judge's error of every answer to 1e-8
+    assert len({curve.x[-1] for curve in reached}) == 1
     histories = section("Convergence histories").figures[0]
     assert [panel.title for panel in histories.panels] == ["pile/40 (40 contacts)"]
 
@@ -256,6 +271,7 @@ def test_one_solver_and_one_problem(said) -> None:
     made = campaign({"a/1": 3}, {("a/1", "auto"): said})
     (table,) = section("At a glance", report(made)).tables
     assert cells(table)[0]["solved"] == int(not isinstance(said, str))
+    assert ("At 1e-4 nobody solves any problem." in report(made).summary) == isinstance(said, str)
     json.dumps(findings(made), allow_nan=False)
 
 

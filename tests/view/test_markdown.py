@@ -3,6 +3,7 @@
 import re
 from xml.etree import ElementTree
 
+import pytest
 from pages import HOSTILE, SOLVERS, page
 
 from stickslip.exhibits import Page, Section, Table
@@ -71,3 +72,20 @@ def test_figures_are_files_beside_it(tmp_path):
     assert markdown(page(), folder, link="my figures/") == text
     assert (folder / "figure-1.svg").read_bytes() == first
     assert "Figure left out here: Both" in markdown(page())
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("time [s] of a_b", "time [s] of a\\_b"),
+        ("[g](h) and [i][j]", "[g\\](h) and [i\\][j]"),
+        ("1. first", "1\\. first"),
+        ("- item", "\\- item"),
+        ("## heading", "\\## heading"),
+        ("---", "\\---"),
+        ("-0.5", "-0.5"),
+        ("12.5 %", "12.5 %"),
+    ],
+)
+def test_what_markdown_would_take_for_its_own(text, written):
+    assert markdown(Page("t", [], [Section("s", [text])])) == f"# t\n\n## s\n\n{written}\n"
