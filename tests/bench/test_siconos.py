@@ -1,7 +1,9 @@
 """Siconos as a peer in campaigns: found or absent, well or ill, and judged as ours are."""
 
 import stat
+import subprocess
 import sys
+import time
 
 import numpy as np
 import psutil
@@ -14,6 +16,7 @@ from stickslip.bench.contestants import Contestant
 from stickslip.bench.jobs import Job, Limits
 from stickslip.bench.records import Outcome
 from stickslip.bench.siconos import attempt_siconos, find_siconos, methods, total_seconds
+from stickslip.files import write
 from stickslip.problem.box import lcp, relay
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.fingerprint import fingerprint
@@ -198,6 +201,35 @@ def test_it_leaves_no_process_and_no_file(tmp_path, monkeypatch):
     assert run("siconos-admm").solved
     assert not list(tmp_path.iterdir())
     assert not set(psutil.Process().children(recursive=True)) - set(before)
+
+
+@needs_siconos
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux ends a process with its parent")
+def test_it_ends_with_its_parent_in_the_middle_of_a_solve(tmp_path):
+    """An enumeration of 2^40 cases does not hear that its input has ended."""
+    file = tmp_path / "lcp_long.dat"
+    n = 40
+    write(file, lcp(-np.eye(n), np.full(n, -1.0)))
+    code = (
+        "from pathlib import Path; from stickslip import read\n"
+        "from stickslip.bench.siconos import find_siconos\n"
+        "from stickslip.bench.siconos_trials import Peer, Run\n"
+        f"peer = Peer(find_siconos().python, read({str(file)!r}))\n"
+        "method = next(m for m in peer.methods if m.name == 'ENUM')\n"
+        "peer.time(Run(method, 'dense'), 1e-8, 0.0, 1, 60.0)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code])
+    end = time.monotonic() + 60.0
+    child = None
+    while child is None or child.cpu_times().user < 0.5:  # it has begun
+        assert time.monotonic() < end
+        assert parent.poll() is None
+        time.sleep(0.05)
+        family = psutil.Process(parent.pid).children()
+        child = next((one for one in family if "SIGALRM" in " ".join(one.cmdline())), None)
+    parent.kill()
+    parent.wait()
+    child.wait(10.0)
 
 
 @needs_siconos
