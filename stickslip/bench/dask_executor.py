@@ -104,8 +104,8 @@ def local_cluster(workers: int) -> Iterator[Any]:
         dask.config.set(settings),
         LocalCluster(
             n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
-            dashboard_address=None, worker_dashboard_address=None, memory_limit=0,
-            local_directory=folder, silence_logs=logging.CRITICAL,
+            dashboard_address="127.0.0.1:0", scheduler_kwargs={"dashboard": False},  # a server it has anyway
+            memory_limit=0, local_directory=folder, silence_logs=logging.CRITICAL,
         ) as cluster,
     ):  # fmt: skip
         yield cluster

@@ -30,6 +30,8 @@ LATER = 1.0
 """After the end of its time, the process ends itself so much later, if nobody else has done it [s]."""
 GLANCE = 0.1
 """Time between two looks at the memory of the process [s]."""
+LAST = 0.2
+"""Time that it has to end by itself [s]."""
 LONGEST = 100_000
 """Bytes of a reply, at most."""
 PROBE = "import numpy, siconos.numerics, siconos; print('siconos', getattr(siconos, 'version', 'unknown'))"
@@ -126,26 +128,27 @@ class SiconosProcess:
             raise
         if line:
             return self._understood(line)
-        self.close()
+        ended = self.close()
         code = process.returncode
-        raise NoAnswer(
-            Outcome.CRASHED, f"crash (signal {-code})" if code < 0 else f"it ended with code {code}"
-        )
+        how = f"crash (signal {-code})" if code < 0 else f"it ended with code {code}"
+        raise NoAnswer(Outcome.CRASHED, how if ended else "it closed its pipe and went on")
 
-    def close(self) -> None:
-        """End the process; one that ended by itself keeps its own code."""
+    def close(self) -> bool:
+        """End the process; whether it ended by itself, and has its own code."""
         if self._process is None:
-            return
+            return True
         process, self._process, self._read = self._process, None, b""
         for pipe in (process.stdin, process.stdout):
             assert pipe is not None
             with contextlib.suppress(OSError):
                 pipe.close()
         try:
-            process.wait(0.2)
+            process.wait(LAST)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+            return False
+        return True
 
     def _start(self) -> None:
         # As text: the folder of the file, full of other modules, stays out of its path.

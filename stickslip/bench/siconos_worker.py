@@ -3,10 +3,11 @@
 Requests come as lines of JSON on standard input, replies go as lines of JSON to what was standard
 output; Siconos's own printing goes nowhere. The problem comes and the answer, impulses and then
 velocities of global problems, goes through files without a name that the parent holds open. It ends
-when standard input does, and a request that takes longer than it allows ends it by SIGALRM, even
-inside compiled code and without a parent. Needs NumPy and Siconos only.
+when its parent or standard input does, and a request that takes longer than it allows ends it by
+SIGALRM, even inside compiled code and without a parent. Needs NumPy and Siconos only.
 """
 
+import ctypes
 import json
 import os
 import resource
@@ -18,6 +19,9 @@ from typing import Any
 
 import numpy as np
 import siconos.numerics as sn
+
+PR_SET_PDEATHSIG = 1
+"""Linux's prctl command that chooses the signal of the parent's death."""
 
 
 def contact_reader(function: Callable[[str], Any]) -> Callable[[str], tuple[Any, int]]:
@@ -127,8 +131,15 @@ def solve(request: dict[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def end_with_parent() -> None:
+    """Let the system end this process when its parent ends, where it can: even inside compiled code."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
+
+
 def main() -> None:
     """Answer requests until there are no more."""
+    end_with_parent()
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     replies = os.fdopen(os.dup(1), "w")
     silence = os.open(os.devnull, os.O_WRONLY)

@@ -1,8 +1,10 @@
 """Runs on Dask: the same table as processes give, whatever becomes of solvers and workers."""
 
+import contextlib
 import dataclasses
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -34,8 +36,12 @@ TIMES = {"seconds", "cpu_seconds", "compile_seconds", "memory", "environment"}
 
 @pytest.fixture(scope="module")
 def scheduler():
-    with local_cluster(2) as cluster:
-        yield cluster.scheduler_address
+    with socket.socket() as other:
+        with contextlib.suppress(OSError):  # somebody else's cluster has the usual port
+            other.bind(("127.0.0.1", 8787))
+            other.listen()
+        with local_cluster(2) as cluster:
+            yield cluster.scheduler_address
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +87,18 @@ def test_the_same_jobs_give_the_same_table_as_processes(scheduler, files):
     assert outcomes["aborts"] is Outcome.CRASHED
     assert outcomes["nsgs"] is Outcome.SOLVED
     assert all(record.environment == here() == dask.environment for record in found)
+
+
+def test_only_this_machine_reaches_the_cluster(scheduler):
+    family = [psutil.Process(), *psutil.Process().children(recursive=True)]
+    open_ports = [
+        connection.laddr.ip
+        for process in family
+        for connection in process.net_connections("tcp")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert len(open_ports) >= 3
+    assert set(open_ports) == {"127.0.0.1"}
 
 
 def test_a_file_that_workers_do_not_find_is_sent_to_them(scheduler, files, monkeypatch):

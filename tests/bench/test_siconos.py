@@ -1,7 +1,9 @@
 """Siconos as a peer in campaigns: found or absent, well or ill, and judged as ours are."""
 
 import stat
+import subprocess
 import sys
+import time
 
 import numpy as np
 import psutil
@@ -14,6 +16,7 @@ from stickslip.bench.contestants import Contestant
 from stickslip.bench.jobs import Job, Limits
 from stickslip.bench.records import Outcome
 from stickslip.bench.siconos import attempt_siconos, find_siconos, methods, total_seconds
+from stickslip.files import write
 from stickslip.problem.box import lcp, relay
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.fingerprint import fingerprint
@@ -30,7 +33,8 @@ import numpy as np
 if "print('siconos'" in sys.argv[-1]:
     print("siconos 9.9")
     sys.exit()
-FIGURES = ("info", "seconds", "wall", "cpu", "repetitions", "iterations", "memory")
+figures = dict.fromkeys(("info", "repetitions", "iterations"), 1)
+figures |= dict.fromkeys(("seconds", "wall", "cpu", "memory"), 1e-3)
 print("ready", flush=True)
 for line in sys.stdin:
     request = json.loads(line)
@@ -39,7 +43,7 @@ for line in sys.stdin:
     with open(request["answer"], "r+b", closefd=False) as file:
         file.seek(0)
         np.save(file, answer)
-    print(json.dumps(dict.fromkeys(FIGURES, 1)), flush=True)
+    print(json.dumps(figures), flush=True)
 """
 
 
@@ -86,7 +90,7 @@ def test_the_one_that_is_named_comes_first(stand_in):
     record = run("siconos-nsgs")
     assert record.solved
     assert record.source == "siconos 9.9"
-    assert (record.natural, record.seconds, record.cpu_seconds, record.repetitions) == (0.0, 1.0, 1.0, 1)
+    assert (record.natural, record.seconds, record.cpu_seconds, record.repetitions) == (0.0, 1e-3, 1e-3, 1)
     wanted = {"solver": "SICONOS_FRICTION_3D_NSGS", "storage": "block", "tolerance": 1e-6, "tries": 2}
     assert record.options == wanted
 
@@ -97,7 +101,7 @@ ILL = {
     "hangs": ("time.sleep(60)", Outcome.TIMEOUT, "no answer"),
     "talks": ("print('so', flush=True)", Outcome.RAISED, "its reply is none"),
     "rambles": ("os.write(1, b'x' * 200_000)", Outcome.RAISED, "more than"),
-    "is silent": ("os.close(1); time.sleep(60)", Outcome.CRASHED, "signal"),
+    "is silent": ("os.close(1); time.sleep(60)", Outcome.CRASHED, "closed its pipe"),
     "takes all memory": ("hoard = np.ones(2**24); time.sleep(60)", Outcome.MEMORY, "MiB"),
     "has other shapes": ("answer = np.ones(4)", Outcome.RAISED, "shape"),
     "has other numbers": ("answer = np.ones(3, 'U1')", Outcome.RAISED, "<U1"),
@@ -197,6 +201,35 @@ def test_it_leaves_no_process_and_no_file(tmp_path, monkeypatch):
     assert run("siconos-admm").solved
     assert not list(tmp_path.iterdir())
     assert not set(psutil.Process().children(recursive=True)) - set(before)
+
+
+@needs_siconos
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux ends a process with its parent")
+def test_it_ends_with_its_parent_in_the_middle_of_a_solve(tmp_path):
+    """An enumeration of 2^40 cases does not hear that its input has ended."""
+    file = tmp_path / "lcp_long.dat"
+    n = 40
+    write(file, lcp(-np.eye(n), np.full(n, -1.0)))
+    code = (
+        "from pathlib import Path; from stickslip import read\n"
+        "from stickslip.bench.siconos import find_siconos\n"
+        "from stickslip.bench.siconos_trials import Peer, Run\n"
+        f"peer = Peer(find_siconos().python, read({str(file)!r}))\n"
+        "method = next(m for m in peer.methods if m.name == 'ENUM')\n"
+        "peer.time(Run(method, 'dense'), 1e-8, 0.0, 1, 60.0)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", code])
+    end = time.monotonic() + 60.0
+    child = None
+    while child is None or child.cpu_times().user < 0.5:  # it has begun
+        assert time.monotonic() < end
+        assert parent.poll() is None
+        time.sleep(0.05)
+        family = psutil.Process(parent.pid).children()
+        child = next((one for one in family if "SIGALRM" in " ".join(one.cmdline())), None)
+    parent.kill()
+    parent.wait()
+    child.wait(10.0)
 
 
 @needs_siconos
