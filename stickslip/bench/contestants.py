@@ -93,6 +93,17 @@ def contestants(text: str = "", own: Sequence[str] = ()) -> tuple[Contestant, ..
     return tuple(found)
 
 
+def make(contestant: Contestant, tolerance: float) -> Any:
+    """The solver of a contestant that is ours or the user's own, with its options and that tolerance.
+
+    A user's own gets the tolerance if it takes one, and is held to it by the judge anyway.
+    """
+    options: dict[str, Any] = dict(contestant.options)
+    if contestant.place:
+        return own_solver(contestant.place, options, tolerance)
+    return registry.make(contestant.name, tolerance=tolerance, **options)
+
+
 def source_of(contestant: Contestant) -> str:
     """What exactly runs beside stickslip, as `RunRecord.source` says it."""
     if contestant.place:

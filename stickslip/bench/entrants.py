@@ -1,11 +1,10 @@
-"""From a contestant to the solver that takes part: of the registry, or a class of the user's own."""
+"""From a contestant to the solver that takes part in one run."""
 
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from stickslip.bench.contestants import Contestant, is_ours
-from stickslip.bench.own import own_solver, takes
-from stickslip.solvers import registry
+from stickslip.bench.contestants import Contestant, make
+from stickslip.bench.own import takes
 from stickslip.solvers.registry import Progress
 
 
@@ -29,22 +28,13 @@ class Entrant:
 
 def entrant(contestant: Contestant, tolerance: float) -> Entrant:
     """The solver of a contestant with its options, and with the tolerance where it takes one."""
-    given: dict[str, Any] = dict(contestant.options)
-    if contestant.place:
-        solver = own_solver(contestant.place, given, tolerance)
-        if takes(type(solver), "tolerance"):
-            given["tolerance"] = tolerance
-    elif is_ours(contestant):
-        given["tolerance"] = tolerance
-        solver = registry.make(contestant.name, **given)
-    else:
-        raise ValueError(f"no solver {contestant.name!r}; `stickslip solvers` lists the known ones")
-    return Entrant(solver, _options(solver, given), takes(solver.solve, "progress"))
+    solver = make(contestant, tolerance)
+    return Entrant(solver, _options(solver, dict(contestant.options)), takes(solver.solve, "progress"))
 
 
 def _options(solver: Any, given: dict[str, Any]) -> dict[str, Any]:
     """All fields of a dataclass, otherwise what was given; values that no file can hold as text."""
-    seen = dict(given)
+    seen = given
     if is_dataclass(solver) and not isinstance(solver, type):
         seen = {spec.name: getattr(solver, spec.name) for spec in fields(solver) if spec.init}
     return {

@@ -7,6 +7,7 @@ from stickslip.bench.costs import TIMES, costs, count
 from stickslip.bench.report_figures import (
     accuracy_figure,
     data_profiles_figure,
+    family_data_profiles_figure,
     family_profiles_figure,
     histories_figure,
     problem_accuracy_figure,
@@ -84,6 +85,8 @@ def _leaders(subject: Subject, tolerance: float) -> str:
     grid = subject.grid
     numbers = {solver: solved(grid, solver, tolerance) for solver in grid.solvers}
     most = max(numbers.values())
+    if not most:
+        return f"At {power(tolerance)} nobody solves any problem."
     leaders = [solver for solver in grid.solvers if numbers[solver] == most]
     verb = "solves" if len(leaders) == 1 else "solve"
     text = f"At {power(tolerance)} {listed(leaders)} {verb} most: {most} of {len(grid.problems)} problems"
@@ -144,6 +147,8 @@ def _profiles(subject: Subject) -> list[Section]:
         text.append("In all figures the lines of Siconos's solvers are dashed.")
     figures = [profiles_figure(subject, grid.tolerances)]
     figures += [family_profiles_figure(subject, tolerance) for tolerance in grid.tolerances]
+    more = [data_profiles_figure(subject, grid.tolerances)]
+    more += [family_data_profiles_figure(subject, tolerance) for tolerance in grid.tolerances]
     tables = [shares(grid, tolerance) for tolerance in grid.tolerances]
     data = [
         "For each solver the share of the problems that it solves within a cost alpha (Moré & Wild 2009,"
@@ -152,7 +157,7 @@ def _profiles(subject: Subject) -> list[Section]:
     ]
     return [
         Section("Performance profiles", text, tables, _drawn(figures)),
-        Section("Data profiles", data, [], _drawn([data_profiles_figure(subject, grid.tolerances)])),
+        Section("Data profiles", data, [], _drawn(more)),
     ]
 
 

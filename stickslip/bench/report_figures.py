@@ -14,7 +14,7 @@ from stickslip.bench.scaling import Scaling, scaling
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.problem.checks import Array
 
-WIDEST = 1000.0
+WIDEST = 1e4
 """Largest factor tau that profiles show [-]."""
 SHARES = (0.0, 1.03)
 """Ends of the axis of shares [-]."""
@@ -54,6 +54,16 @@ def data_profiles_figure(subject: Subject, tolerances: Sequence[float]) -> Figur
     return _figure("Data profiles, all families", panels)
 
 
+def family_data_profiles_figure(subject: Subject, tolerance: float) -> Figure | None:
+    """Data profiles of each family at one tolerance, per contact; None if there are not two of them."""
+    families = subject.grid.results.families
+    if len(families) < 2:
+        return None
+    found = {family: costs(subject.grid, tolerance, family) for family in families}
+    panels = [_data_panel(subject, f, "time per contact [s]", of, True) for f, of in found.items()]
+    return _figure(f"Data profiles by family, tolerance {power(tolerance)}", panels, 3)
+
+
 def accuracy_figure(subject: Subject, found: Accuracy) -> Figure | None:
     """The error that shares of the problems have reached, by time relative to the fastest solver's."""
     if not found.problems:
@@ -76,7 +86,7 @@ def accuracy_figure(subject: Subject, found: Accuracy) -> Figure | None:
                 level=subject.grid.tightest,
             )
         )
-    return Figure("Accuracy against time, all families", panels, 3)
+    return _figure("Accuracy against time, all families", panels, 3)
 
 
 def telling(subject: Subject) -> list[Entry]:
@@ -135,7 +145,7 @@ def scaling_figure(subject: Subject, tolerance: float) -> Figure | None:
 
 
 def _figure(title: str, panels: Sequence[Panel | None], across: int = 2) -> Figure | None:
-    drawn = [panel for panel in panels if panel is not None]
+    drawn = [panel for panel in panels if panel is not None and panel.curves]
     return Figure(title, drawn, across) if drawn else None
 
 

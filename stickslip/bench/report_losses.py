@@ -87,7 +87,7 @@ def loss_sentence(grid: Grid, solver: str, tolerance: float) -> str:
     if not runs:
         return f"At {power(tolerance)} {solver} was not run."
     well = len(runs) - len(unsolved)
-    others = sum(1 for loss in unsolved if loss.winner)
+    others = sum(loss.solvers > 0 for loss in unsolved)
     text = f"At {power(tolerance)} {solver}"
     if unsolved:
         text += f" does not solve {len(unsolved)} of {count(len(runs), 'problem')}, of which others solve"
@@ -97,7 +97,7 @@ def loss_sentence(grid: Grid, solver: str, tolerance: float) -> str:
     text += f"; on {len(slower)} of the {well} that it solves another is more than {FACTOR:g} times faster"
     if slower:
         worst = slower[0]
-        text += f", at worst {worst.ratio:.3g} times ({_who(worst.winner)} on {worst.entry.name})"
+        text += f", at worst {_times(worst.ratio)} ({_who(worst.winner)} on {worst.entry.name})"
     return text + "."
 
 
@@ -143,8 +143,15 @@ def _losses_section(subject: Subject, solver: str) -> Section:
         text += [loss_sentence(grid, solver, tolerance), peer_sentence(subject, solver, tolerance)]
     unsolved.sort(key=lambda loss: (-loss.solvers, grid.tolerances.index(loss.tolerance)))
     slower.sort(key=lambda loss: -loss.ratio)
+    if any(peer != solver for peer in subject.peers):
+        text.append(
+            "Times of Siconos are of the call of its solver alone, all others of the whole call with its"
+            " certificate; that weighs most where problems are small."
+        )
     if missing := subject.missing[solver]:
-        text.append(f"{count(missing, 'run')} of {solver} were not made; they are missing here, not lost.")
+        text.append(
+            f"Not made: {count(missing, 'run')} of {solver}; what was not run is missing here, not lost."
+        )
     return Section(
         f"Losses of {solver}",
         [sentence for sentence in text if sentence],
@@ -152,15 +159,14 @@ def _losses_section(subject: Subject, solver: str) -> Section:
             Table(
                 f"Not solved by {solver}",
                 ["problem", TOLERANCE, "outcome", Column("error", ".2e"), "others solve it",
-                 "fastest of them",
-                 Column("its time [s]", SECONDS), "contacts", "family", "why"],
+                 "fastest of them", Column("its time [s]", SECONDS), "contacts", "family", "why"],
                 [_unsolved_row(loss) for loss in unsolved],
-                "Those that most others solve come first; a dash where nobody does."
+                "Those that most others solve come first."
                 if unsolved else "There is none.",
             ),
             Table(
                 f"Solved by {solver}, and by another more than {FACTOR:g} times faster",
-                ["problem", TOLERANCE, Column("ratio", ".3g"), "fastest", "of Siconos",
+                ["problem", TOLERANCE, Column("ratio", ",.2f"), "fastest", "of Siconos",
                  Column("its time [s]", SECONDS), Column(f"time of {solver} [s]", SECONDS), "contacts",
                  "family"],
                 [_slower_row(loss, grid) for loss in slower],
@@ -214,8 +220,9 @@ def claims_section(subject: Subject) -> Section:
 
 def _unsolved_row(loss: Loss) -> tuple[str | int | float, ...]:
     entry, run = loss.entry, loss.run
+    winner = _who(loss.winner) or ("–" if loss.solvers else "nobody")  # a dash: its time was not taken
     return (
-        entry.name, loss.tolerance, run.outcome.value, run.error, loss.solvers, _who(loss.winner) or "nobody",
+        entry.name, loss.tolerance, run.outcome.value, run.error, loss.solvers, winner,
         loss.seconds, entry.features.contacts, entry.family, run.reason or run.status,
     )  # fmt: skip
 
@@ -226,6 +233,10 @@ def _slower_row(loss: Loss, grid: Grid) -> tuple[str | int | float, ...]:
         entry.name, loss.tolerance, loss.ratio, loss.winner, is_peer(loss.winner), loss.seconds,
         grid.seconds(loss.run), entry.features.contacts, entry.family,
     )  # fmt: skip
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f} times" if ratio >= 100.0 else f"{ratio:.3g} times"
 
 
 def _who(solver: str) -> str:

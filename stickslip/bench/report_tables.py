@@ -26,7 +26,7 @@ def glance(grid: Grid, tolerance: float) -> Table:
     rows.sort(key=lambda row: (-_int(row[1]), -_int(row[4])))
     columns: list[Column | str] = [
         "solver", "solved", "of", Column("share [%]", ".1f"), "fastest", "within 2x",
-        Column("median ratio", ".3g"), "timeout", "missed", "broke off", "refused", "false claims",
+        Column("median ratio", ",.2f"), "timeout", "missed", "broke off", "refused", "false claims",
         "not run",
     ]  # fmt: skip
     note = (

@@ -145,9 +145,9 @@ def environment_differences(first: Environment, second: Environment) -> Iterator
 
 def _settings(said: Conditions) -> list[tuple[str, str]]:
     return [
-        ("precision", "tolerances " + ", ".join(f"{t:g}" for t in said.tolerances)),
-        ("timeout", f"timeout {said.timeout:g} s"),
-        ("memory", f"memory limit {said.memory:g} MiB"),
+        ("precision", "tolerances " + ", ".join(map(_exact, said.tolerances))),
+        ("timeout", f"timeout {_exact(said.timeout)} s"),
+        ("memory", f"memory limit {_exact(said.memory)} MiB"),
         ("best-of", f"best of {said.best_of}"),
         ("workers", f"{said.workers} at a time"),
         ("measure", f"measure {said.measure}"),
@@ -160,11 +160,16 @@ def _place(said: Environment, packages: Sequence[str]) -> list[tuple[str, str]]:
         ("machine", said.system),
         ("machine", said.processor),
         ("machine", f"{said.cores} cores"),
-        ("machine", f"{said.memory:g} GiB"),
+        ("machine", f"{_exact(said.memory)} GiB"),
         ("versions", said.python),
         *(("versions", f"{name} {version.get(name) or '(none)'}") for name in packages),
         ("code", f"stickslip {said.stickslip} of code {said.code}"),
     ]
+
+
+def _exact(number: float) -> str:
+    """A number as text, short where that is exact: two texts are equal if the numbers are."""
+    return f"{number:g}" if float(f"{number:g}") == number else repr(number)
 
 
 def _unlike(first: list[tuple[str, str]], second: list[tuple[str, str]]) -> Iterator[Difference]:
@@ -174,7 +179,7 @@ def _unlike(first: list[tuple[str, str]], second: list[tuple[str, str]]) -> Iter
 
 
 def refuse_mixture(
-    found: Iterable[tuple[str, str, str]],
+    found: Iterable[Difference],
     names: tuple[str, str],
     allow: Collection[str] = (),
     advice: str = "",

@@ -57,7 +57,10 @@ def read_results(path: Path) -> Results:
     """
     path = Path(path)
     journal = journal_of(path)
-    added = read_journal(journal) if journal.exists() else None
+    try:  # before the file, for what leaves the journal goes there
+        added = read_journal(journal)
+    except FileNotFoundError:
+        added = None
     if added is not None and not path.exists():
         return added.in_order()
     stored = _read(path, file_content(path))

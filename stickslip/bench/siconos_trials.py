@@ -216,11 +216,13 @@ class Peer:
         request = {
             "kind": self.kind, "file": self._text.fileno(), "solver": run.method.constant,
             "tolerance": run.tolerance, "iterations": ITERATIONS, "box": box, "most": most,
-            "answer": self._answer.fileno(), "cpu_from": self.cpu_from, "limit": limit,
+            "answer": self._answer.fileno(), "cpu_from": self.cpu_from,
             "velocities": self.problem.M.size if isinstance(self.problem, GlobalProblem) else 0,
         }  # fmt: skip
         try:
             reply = self._process.ask(request, limit + box + 1.0 + size / READING)
+            if reply["wall"] > limit:
+                raise NoAnswer(Outcome.TIMEOUT, f"no answer within {limit:.1f} s")
             r, v = self._read()
         except NoAnswer as error:
             return replace(run, failed=error.reason, outcome=error.outcome, passed=False, residuals=None)

@@ -3,8 +3,8 @@
 Requests come as lines of JSON on standard input, replies go as lines of JSON to what was standard
 output; Siconos's own printing goes nowhere. The problem comes and the answer, impulses and then
 velocities of global problems, goes through files without a name that the parent holds open. It ends
-when standard input does, and a driver call that takes longer than the request allows ends it by
-SIGALRM, even inside compiled code and without a parent. Needs NumPy and Siconos only.
+when standard input does, and a request that takes longer than it allows ends it by SIGALRM, even
+inside compiled code and without a parent. Needs NumPy and Siconos only.
 """
 
 import json
@@ -12,7 +12,6 @@ import os
 import resource
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -58,10 +57,7 @@ READ = {
 def read_problem(kind: str, file: int) -> tuple[Any, int]:
     """The problem in an open file of text, and its size."""
     os.lseek(file, 0, os.SEEK_SET)  # where systems do not open it anew
-    with tempfile.TemporaryDirectory() as folder:  # for as long as it is read: the name must end so
-        path = os.path.join(folder, "problem.dat")
-        os.symlink(f"/dev/fd/{file}", path)
-        return READ[kind](path)
+    return READ[kind](f"/dev/fd/./{file}")  # the point: it looks for an extension, and fails without
 
 
 def most_memory() -> float:
@@ -115,12 +111,10 @@ def solve(request: dict[str, Any]) -> dict[str, Any]:
         options.dparam[sn.SICONOS_DPARAM_TOL] = request["tolerance"]
         options.iparam[sn.SICONOS_IPARAM_MAX_ITER] = request["iterations"]
         answer, run = call(kind, problem, size, request["velocities"], options)
-        signal.setitimer(signal.ITIMER_REAL, request["limit"])
         cpu_start, start = time.process_time(), time.perf_counter()
         info = run()
         wall = time.perf_counter() - start
         cpu = time.process_time() - cpu_start
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
         best = min(best, cpu if wall > request["cpu_from"] else wall)
         best_wall, best_cpu = min(best_wall, wall), min(best_cpu, cpu)
         done += 1
@@ -143,11 +137,13 @@ def main() -> None:
     replies.write("ready\n")
     replies.flush()
     for line in sys.stdin:
+        request = json.loads(line)
+        signal.setitimer(signal.ITIMER_REAL, request["limit"])
         try:
-            reply = solve(json.loads(line))
+            reply = solve(request)
         except Exception as error:  # its wrappers raise all sorts
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
             reply = {"failed": " ".join(str(error).split()) or type(error).__name__}
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
         replies.write(json.dumps(reply) + "\n")
         replies.flush()
 

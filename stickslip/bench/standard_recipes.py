@@ -63,7 +63,7 @@ CHUTES = _family(
     ("flow-600", "large", "grain-chute", {"bodies": 600, "h": 2e-3}, {"start": 0.16}),
     ("shear-1000", "large", "chute", {"spheres": 1000, "speed": 0.1, "velocity": 0.02}, {}),
     ("rolling-300-smooth", "large", "chute", {"spheres": 300, "mu_roll": 1e-3, "bed": "smooth"}, {}),
-    ("rolling-500", "large", "chute", {"spheres": 500, "mu_roll": 1e-3, "velocity": 0.02}, {}),
+    ("rolling-300", "large", "chute", {"spheres": 300, "mu_roll": 1e-3, "velocity": 0.02}, {}),
 )  # fmt: skip
 KAPLA = _family(
     "kapla",
@@ -104,10 +104,10 @@ SPHERES = _family(
     ("rolling-80", "middle", "sphere-pile", {"bodies": 80, "h": 5e-3, "mu_roll": 5e-3, "mu_spin": 2e-3},
      {"start": 0.3, "every": 30, "most": 2}),
     ("packing-200", "middle", "packing", {"spheres": 200, "mu": 0.6}, {}),
-    ("packing-1000", "large", "packing", {"spheres": 1000}, {}),
-    ("packing-1000-moving", "large", "packing", {"spheres": 1000, "velocity": 0.05, "spread": 0.4}, {}),
-    ("rolling-400", "large", "packing", {"spheres": 400, "mu_roll": 1e-3}, {}),
-    ("rolling-400-moving", "large", "packing", {"spheres": 400, "mu_roll": 1e-3, "velocity": 0.02}, {}),
+    ("packing-400", "large", "packing", {"spheres": 400}, {}),
+    ("packing-500-moving", "large", "packing", {"spheres": 500, "velocity": 0.05, "spread": 0.4}, {}),
+    ("rolling-200", "large", "packing", {"spheres": 200, "mu_roll": 1e-3}, {}),
+    ("rolling-200-moving", "large", "packing", {"spheres": 200, "mu_roll": 1e-3, "velocity": 0.02}, {}),
 )  # fmt: skip
 MASONRY = _family(
     "masonry",
@@ -120,11 +120,11 @@ MASONRY = _family(
      {"start": 0.01, "every": 30, "most": 2}),
     ("rolling-wall-4", "middle", "masonry-wall",
      {"courses": 4, "length": 3, "tilt": 25.0, "mu": 0.5, "mu_roll": 5e-3}, {"every": 8, "most": 2}),
-    ("wall-12-tilted", "large", "masonry-wall", {"courses": 12, "length": 8, "tilt": 20.0},
+    ("wall-10-tilted", "large", "masonry-wall", {"courses": 10, "length": 6, "tilt": 20.0},
      {"start": 0.01}),
-    ("wall-16-heads", "large", "wall", {"rows": 16, "columns": 12, "head_joints": True}, {}),
-    ("rolling-arch-150", "large", "arch", {"bodies": 150, "tilt": 5.0, "mu_roll": 1e-3}, {}),
-    ("rolling-wall-14", "large", "wall", {"rows": 14, "columns": 12, "mu_roll": 5e-3}, {}),
+    ("wall-12-heads", "large", "wall", {"rows": 12, "columns": 10, "head_joints": True}, {}),
+    ("rolling-arch-100", "large", "arch", {"bodies": 100, "tilt": 5.0, "mu_roll": 1e-3}, {}),
+    ("rolling-wall-10", "large", "wall", {"rows": 10, "columns": 8, "mu_roll": 5e-3}, {}),
 )  # fmt: skip
 CHAINS = _family(
     "chains",

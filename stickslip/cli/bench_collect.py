@@ -88,6 +88,8 @@ def _named(families: str | None) -> list[str] | None:
 
 def _folder(out: Path) -> Path:
     """A folder that can be written to, made where it is not there."""
+    if out == Path():
+        raise InputError("--out is empty, or this folder itself; give the name of a folder for the problems")
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out}: is a file; give the name of a folder")
     try:

@@ -208,6 +208,8 @@ def _report(results: Results, out: Path) -> dict[str, Any]:
 
 
 def _total(seconds: float) -> str:
+    if not seconds:  # nothing came to an end
+        return ""
     return clock(seconds) if seconds >= 60.0 else duration(seconds)
 
 

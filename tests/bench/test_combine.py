@@ -50,6 +50,11 @@ def test_a_difference_is_refused_by_name_unless_it_is_allowed(kind, change, word
     assert both.conditions.environment == PLACE
 
 
+def test_small_differences_are_differences():
+    with pytest.raises(Mixed, match=r"precision.*0\.0001, 1e-08.*0\.0001, 1\.00000001e-08"):
+        combine([table("a"), table("b", tolerances=(1e-4, 1.00000001e-8))])
+
+
 def test_all_differences_are_named_at_once():
     with pytest.raises(Mixed, match=r"precision, timeout, machine.*table 1 has.*table 2 has"):
         combine([table("a"), table("b", tolerances=(0.1,), timeout=1.0, environment=replace(PLACE, cores=9))])

@@ -212,7 +212,10 @@ def test_figures() -> None:
             assert all((curve.x > 0.0).all() for curve in one.curves if one.log_x), (
                 f"{figure.title}: {one.title}"
             )
-    data = section("Data profiles").figures[0]
+    data, *by_family = section("Data profiles").figures
+    assert [[panel.title for panel in figure.panels] for figure in by_family] == [
+        ["stack (3 problems)", "pile (4 problems)"], ["stack (3 problems)", "pile (3 problems)"],
+    ]  # fmt: skip
     assert [panel.x_label for panel in data.panels[:2]] == ["alpha: time per contact [s]", "alpha: time [s]"]
     reached = section("Accuracy against time").figures[1].panels[0].curves
     assert [curve.y[-1] for curve in reached] == [5e-9] * 4  # the judge's error of every answer to 1e-8
@@ -268,6 +271,7 @@ def test_one_solver_and_one_problem(said) -> None:
     made = campaign({"a/1": 3}, {("a/1", "auto"): said})
     (table,) = section("At a glance", report(made)).tables
     assert cells(table)[0]["solved"] == int(not isinstance(said, str))
+    assert ("At 1e-4 nobody solves any problem." in report(made).summary) == isinstance(said, str)
     json.dumps(findings(made), allow_nan=False)
 
 
