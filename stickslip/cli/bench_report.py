@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from stickslip import DEFAULT_SOLVER
 from stickslip.cli.errors import ExitCode, InputError, os_sentence, printable
 from stickslip.cli.places import check_not_itself, check_writable
 from stickslip.cli.progress import watch
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 Format = Literal["html", "md", "csv", "json"]
 """A page for a browser, text for a paper, a line per run, the findings as data."""
 
+Names = Annotated[str, Parameter(show_default=False)]
+"""Names with commas between them; none for all."""
+
 ENDINGS: dict[str, Format] = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv", ".json": "json"}
 """What the ending of a file name asks for."""
 
@@ -36,10 +40,10 @@ def report(
     out: Path | None = None,
     format: Format | None = None,
     time: Literal["wall", "cpu"] = "wall",
-    ours: str = "auto",
-    allow: str = "",
-    solvers: str = "",
-    families: str = "",
+    ours: str = DEFAULT_SOLVER,
+    allow: Names = "",
+    solvers: Names = "",
+    families: Names = "",
 ) -> int:
     """Show what campaigns found: tables, profiles, scaling, the environment, how to reproduce it.
 
@@ -84,19 +88,22 @@ def report(
     with watch("reading results"):
         results = _gathered(files, _names(allow), notes)
         results = _families(_solvers(results, _names(solvers), notes), _names(families), notes)
+    told = _told(results, ours)
     if chosen == "csv":
         _put(_csv(runs_table(results)), out)
     elif chosen == "json":
-        data = finite({"notes": notes} | findings(results, time))
+        data = finite({"notes": notes} | findings(results, time, told))
         _put(json.dumps(data, indent=1, allow_nan=False, default=_plain) + "\n", out)
     else:
         with watch("drawing figures"):
-            page = compose(results, time, notes=notes, ours=_names(ours))
+            page = compose(results, time, notes=notes, ours=told)
             _show(page, chosen, out)
     return ExitCode.FINE
 
 
 def _format(out: Path | None, given: Format | None) -> Format:
+    if out == Path():
+        raise InputError("--out is empty; give the name of a file")
     if out is None and given in (None, "html"):
         raise InputError(
             "an HTML report needs a place: --out report.html; --format md, csv or json needs none"
@@ -111,8 +118,6 @@ def _format(out: Path | None, given: Format | None) -> Format:
 
 def _check(out: Path, files: Sequence[Path], forced: bool) -> None:
     """Refuse a place that cannot be written, before the work begins."""
-    if out == Path():
-        raise InputError("--out is empty; give the name of a file")
     check_writable(out, [out.suffix.lower()] if forced else list(ENDINGS))
     for path in files:
         check_not_itself(path, out)
@@ -174,6 +179,15 @@ def _solvers(results: Results, wanted: Sequence[str], notes: list[str]) -> Resul
     kept = [label for label in known if any(_means(name, label) for name in wanted)]
     notes.append(f"Only some solvers are compared here: {', '.join(kept)} of {len(known)} in the results.")
     return results.with_runs(tuple(run for run in results.runs if run.solver in kept))
+
+
+def _told(results: Results, ours: str) -> list[str]:
+    """Whose losses are told; the default need not have taken part."""
+    names = _names(ours)
+    for name in names:
+        if name != DEFAULT_SOLVER and not any(_means(name, label) for label in results.solvers):
+            raise InputError(f"--ours {name}: no run of it; there are runs of {', '.join(results.solvers)}")
+    return names
 
 
 def _means(name: str, label: str) -> bool:

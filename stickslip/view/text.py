@@ -1,5 +1,7 @@
 """Text of strangers, such as names of problems and solvers, made fit to be shown."""
 
+import numpy as np
+
 from stickslip.exhibits import Table
 
 
@@ -26,8 +28,6 @@ def right_aligned(table: Table) -> tuple[bool, ...]:
 
 
 def _is_number(cell: object) -> bool:
-    import numpy as np
-
     return isinstance(cell, int | float | np.number) and not isinstance(cell, bool)
 
 

@@ -132,6 +132,8 @@ def test_what_is_refused(run, results, tmp_path, local_file):
     run("bench", "report", results, "--out", tmp_path).refuses(str(tmp_path))
     run("bench", "report", results, "--format", "csv", "--out", results).refuses("would overwrite the input")
     run("bench", "report", results, "--solvers", "admm", "--out", out).refuses("admm", "nsgs", "auto", "ipm")
+    run("bench", "report", results, "--ours", "admm", "--out", out).refuses("--ours admm", "nsgs")
+    run("bench", "report", results, "--out", "").refuses("--out is empty")
     run("bench", "report", results, "--families", "soup", "--out", out).refuses("soup", "stack", "chute")
     run("bench", "report", results, "--allow", "luck", "--out", out).refuses("luck", "machine", "timeout")
     empty = tmp_path / "empty.h5"
