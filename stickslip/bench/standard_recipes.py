@@ -119,7 +119,7 @@ MASONRY = _family(
     ("wall-6-tilted", "middle", "masonry-wall", {"courses": 6, "length": 4, "tilt": 30.0, "mu": 0.5},
      {"start": 0.01, "every": 30, "most": 2}),
     ("rolling-wall-4", "middle", "masonry-wall",
-     {"courses": 4, "length": 3, "tilt": 25.0, "mu": 0.5, "mu_roll": 5e-3}, {"every": 8, "most": 2}),
+     {"courses": 4, "length": 3, "tilt": 35.0, "mu": 0.5, "mu_roll": 5e-3}, {"every": 8, "most": 2}),
     ("wall-10-tilted", "large", "masonry-wall", {"courses": 10, "length": 6, "tilt": 20.0},
      {"start": 0.01}),
     ("wall-12-heads", "large", "wall", {"rows": 12, "columns": 10, "head_joints": True}, {}),
