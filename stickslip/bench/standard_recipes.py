@@ -104,7 +104,7 @@ SPHERES = _family(
     ("rolling-80", "middle", "sphere-pile", {"bodies": 80, "h": 5e-3, "mu_roll": 5e-3, "mu_spin": 2e-3},
      {"start": 0.3, "every": 30, "most": 2}),
     ("packing-200", "middle", "packing", {"spheres": 200, "mu": 0.6}, {}),
-    ("packing-400", "large", "packing", {"spheres": 400}, {}),
+    ("packing-400-rough", "large", "packing", {"spheres": 400, "mu": 0.6}, {}),
     ("packing-500-moving", "large", "packing", {"spheres": 500, "velocity": 0.05, "spread": 0.4}, {}),
     ("rolling-200", "large", "packing", {"spheres": 200, "mu_roll": 1e-3}, {}),
     ("rolling-200-moving", "large", "packing", {"spheres": 200, "mu_roll": 1e-3, "velocity": 0.02}, {}),
