@@ -103,7 +103,7 @@ def falling(run: RunRecord) -> tuple[Array, Array]:
     """Iterations, and the larger of natural and natural_scaled at each check [-], shapes (checks,)."""
     with np.errstate(invalid="ignore"):
         error = run.history[:, 1:].max(axis=1, initial=0.0)
-    good = np.isfinite(error) & np.isfinite(run.history[:, 0])
+    good = np.isfinite(error) & np.isfinite(run.history[:, 0]) & (run.history[:, 0] >= 0.0)
     return run.history[good, 0], error[good]
 
 

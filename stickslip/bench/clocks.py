@@ -7,6 +7,8 @@ from stickslip.bench.siconos import total_seconds
 
 GRACE, SHARE = 0.5, 0.1
 """A call may outlast the time limit by so many seconds and this share of it, to end by itself."""
+APART = 600.0
+"""Time for reading the problem, importing the solver and judging its answer [s]."""
 MARGIN = 30.0
 """A peer, which keeps its time itself, may outlast its own total by so many seconds."""
 
@@ -64,10 +66,10 @@ class Clocks:
             return f"stopped after {spent['calling']:.3g} s"
         if spent["delegated"] > total_seconds(self._limits) + MARGIN:
             return f"stopped after {spent['delegated']:.3g} s in all"
-        apart = spent["other"] + spent["compiling"]
-        if apart > self._limits.compile_timeout:
-            what = "compilation" if spent["compiling"] > spent["other"] else "reading, importing and judging"
-            return f"stopped: {what} took more than {self._limits.compile_timeout:g} s"
+        if spent["compiling"] > self._limits.compile_timeout:
+            return f"stopped: compilation took more than {self._limits.compile_timeout:g} s"
+        if spent["other"] > APART:
+            return f"stopped: reading, importing and judging took more than {APART:g} s"
         return ""
 
     def _advance(self) -> None:

@@ -74,8 +74,9 @@ class Grid:
         return len(self.problems) - len(self.runs_of(solver, tolerance))
 
     def seconds(self, run: RunRecord) -> float:
-        """Time of a run [s], NaN where it was not taken."""
-        return run.seconds if self.time == "wall" else run.cpu_seconds
+        """Time of a run [s], NaN where it was not taken, or cannot be one."""
+        taken = run.seconds if self.time == "wall" else run.cpu_seconds
+        return taken if 0.0 <= taken < math.inf else math.nan
 
     def cost(self, run: RunRecord | None) -> float:
         """Time of a run that solved [s]; infinite for one that did not, NaN without a run or a time."""

@@ -172,6 +172,8 @@ class _Watch:
                 self.baseline = self.most = float(message["memory"])
             elif event == "made":
                 self.options = dict(message["options"])
+                # What reading and importing took is not the solver's: the next one may find it there.
+                self.baseline = self.most = float(message["memory"])
             elif event == "calling":
                 self.called = True
             elif event == "compiled":
@@ -183,19 +185,19 @@ class _Watch:
                 self._stop(Outcome.MEMORY, str(message["reason"]))
             elif event == "record":
                 self.memory_after = float(message["memory"])
-                self._finish(RunRecord.from_json(message["record"]))
+                self._finish(RunRecord.from_json(message["record"]), busy=bool(message["busy"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise Garbled(f"its answer is garbled: {type(error).__name__}") from None
 
-    def _finish(self, record: RunRecord) -> None:
+    def _finish(self, record: RunRecord, busy: bool) -> None:
         expected = blank(self.job, Outcome.SOLVED).key
         if record.key != expected:
             raise Garbled("its answer belongs to another run")
-        if math.isnan(record.memory):
+        if record.repetitions and math.isnan(record.memory):  # where the system does not say it inside
             record = replace(record, memory=max(0.0, self.most - self.baseline))
         self.record = record
-        if self.job.contestant.place and self.child.has_family():
-            self.spoiled = True  # what a user's own solver has left running would disturb the next
+        # Threads and processes that a user's own solver has left running would disturb the next.
+        self.spoiled = busy or (bool(self.job.contestant.place) and self.child.has_family())
 
     def _look(self, family: bool) -> None:
         """Stop it where it has more memory than it may."""

@@ -62,7 +62,7 @@ class Teller(Observer):
 
     def made(self, options: dict[str, Any]) -> None:
         """The solver is there."""
-        self.tell("made", options=options)
+        self.tell("made", options=options, memory=resident())
 
     def calling(self) -> None:
         """It is about to be called."""
@@ -108,7 +108,7 @@ class Problems:
 
 def serve(requests: BinaryIO, teller: Teller) -> None:
     """Answer requests until there are no more."""
-    problems, home = Problems(), os.getcwd()
+    problems, home, usual = Problems(), os.getcwd(), threading.active_count()
     settle()
     teller.tell("ready", memory=resident())
     while line := requests.readline(LONGEST_REQUEST):
@@ -132,7 +132,8 @@ def serve(requests: BinaryIO, teller: Teller) -> None:
         if job.contestant.place and record.outcome not in (Outcome.SOLVED, Outcome.MISSED):
             problems.forget()  # of answers that are judged it is known that the problem is as it was
         settle()
-        teller.tell("record", record=record.as_json(), memory=resident())
+        threads = threading.active_count() if job.contestant.place else 0
+        teller.tell("record", record=record.as_json(), memory=resident(), busy=threads > usual)
 
 
 def prepare() -> None:

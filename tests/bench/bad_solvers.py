@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import dataclass
 
@@ -78,6 +79,14 @@ class Grows:
         while True:
             pieces.append(np.ones(1 << 22))
             time.sleep(0.005)
+
+
+class Threads:
+    """Solves, and leaves a thread behind."""
+
+    def solve(self, problem):
+        threading.Thread(target=time.sleep, args=(600.0,), daemon=True).start()
+        return solve(problem, "nsgs", tolerance=1e-10)
 
 
 class Leaks:

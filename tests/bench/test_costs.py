@@ -93,6 +93,12 @@ def test_a_run_without_this_time_is_left_out_not_failed() -> None:
     assert len(costs(Grid(results, "wall"), 1e-4).problems) == 1
 
 
+@pytest.mark.parametrize("seconds", [-1.0, INF, float("nan")])
+def test_a_time_that_is_none_is_not_compared(seconds) -> None:
+    found = costs(grid(full([seconds, 1.0, 1.0, 1.0], [2.0] * 4)), 1e-4)
+    assert [e.name for e in found.missing] == ["stack/a"]
+
+
 def test_two_versions_of_a_package_are_two_solvers() -> None:
     old, new = ({"seconds": t, "source": f"peer {v}"} for t, v in ((1.0, "1.0"), (2.0, "2.0")))
     results = campaign({"stack/a": 10}, {("stack/a", "peer"): old})

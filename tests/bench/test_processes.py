@@ -17,7 +17,7 @@ from stickslip.bench import clocks as clocks_module
 from stickslip.bench import processes as processes_module
 from stickslip.bench.attempt import JobError, attempt
 from stickslip.bench.child import Garbled, _object
-from stickslip.bench.clocks import GRACE, SHARE, Clocks
+from stickslip.bench.clocks import APART, GRACE, SHARE, Clocks
 from stickslip.bench.jobs import Limits
 from stickslip.bench.process import Closed, WarmProcess
 from stickslip.bench.processes import Processes, Shares
@@ -150,6 +150,17 @@ def test_a_leak_costs_the_process_and_no_record(warm, path):
     assert warm.pid not in (None, before)
 
 
+def test_a_process_that_ends_between_two_runs_costs_nothing(warm, path):
+    assert warm.run(job(path, "nsgs"), LIMITS).solved
+    os.kill(warm.pid, signal.SIGKILL)
+    assert warm.run(job(path, "nsgs"), LIMITS).solved
+
+
+def test_a_thread_that_is_left_behind_costs_the_process(warm, path):
+    assert warm.run(job(path, "Threads", own=True), Limits(timeout=20.0)).solved
+    assert warm.pid is None
+
+
 def test_memory_that_grows_is_stopped_at_the_limit(warm, path):
     record = warm.run(job(path, "Grows", own=True), Limits(timeout=600.0, memory=64.0))
     assert record.outcome is Outcome.MEMORY
@@ -258,8 +269,11 @@ def test_the_clock_of_a_call_stands_still_while_something_is_compiled(monkeypatc
     clocks.hear("calling")
     assert clocks.calling == 0.0
     clocks.hear("compiling")
-    now[0] += 46.0
+    now[0] += 50.1
     assert clocks.late() == "stopped: compilation took more than 100 s"
+    idle = Clocks(limits)
+    now[0] += APART + 1.0
+    assert idle.late() == "stopped: reading, importing and judging took more than 600 s"
 
 
 @pytest.mark.parametrize("line", [b"rubbish", b"[1]", b"[" * 100_000, b"\xff", b""])
