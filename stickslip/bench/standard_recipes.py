@@ -105,6 +105,7 @@ SPHERES = _family(
      {"start": 0.3, "every": 30, "most": 2}),
     ("packing-200", "middle", "packing", {"spheres": 200, "mu": 0.6}, {}),
     ("packing-400-rough", "large", "packing", {"spheres": 400, "mu": 0.6}, {}),
+    ("packing-400", "large", "packing", {"spheres": 400}, {}),
     ("packing-500-moving", "large", "packing", {"spheres": 500, "velocity": 0.05, "spread": 0.4}, {}),
     ("rolling-200", "large", "packing", {"spheres": 200, "mu_roll": 1e-3}, {}),
     ("rolling-200-moving", "large", "packing", {"spheres": 200, "mu_roll": 1e-3, "velocity": 0.02}, {}),
