@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from stickslip.bench.collections.features import Features
 from stickslip.bench.environment import Environment
-from stickslip.bench.features import Features
 from stickslip.bench.jobs import Job
 from stickslip.bench.records import Outcome, RunRecord
 from stickslip.bench.results import Conditions, Entry, Results

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from stickslip.bench.contestants import Contestant
+from stickslip.bench.campaigns.contestants import Contestant
 from stickslip.bench.records import RunRecord
 from stickslip.options import Options, option
 

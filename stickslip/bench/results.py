@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from stickslip.bench.collections.features import Features
 from stickslip.bench.environment import Environment
-from stickslip.bench.features import Features
 from stickslip.bench.records import Key, RunRecord
 
 MEASURE = "natural and natural_scaled"

@@ -13,9 +13,9 @@ from stickslip.cli.progress import watch_parts
 from stickslip.cli.tables import table
 
 if TYPE_CHECKING:
-    from stickslip.bench.recipes import Recipe
+    from stickslip.bench.collections.recipes import Recipe
+    from stickslip.bench.collections.standard import Collected
     from stickslip.bench.results import Entry
-    from stickslip.bench.standard import Collected
 
 MANY = 5
 """Problems that are named one by one; more are counted."""
@@ -59,7 +59,7 @@ def collect(
     list_
         Show the recipes, and make nothing.
     """
-    from stickslip.bench import standard
+    from stickslip.bench.collections import standard
     from stickslip.files import FormatError
 
     try:
@@ -137,7 +137,7 @@ def _show(out: Path, found: Collected) -> None:
 
 def _compare(found: Collected) -> None:
     """The identity, and which problems are not the published ones."""
-    from stickslip.bench.standard import DIFFERS, NEW
+    from stickslip.bench.collections.standard import DIFFERS, NEW
 
     for verdict, said in (
         (DIFFERS, "differ from the published ones (another machine or another version rounds otherwise)"),

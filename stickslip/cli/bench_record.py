@@ -14,7 +14,7 @@ from stickslip.cli.settings import chosen, read_settings, with_options
 from stickslip.cli.tables import table
 
 if TYPE_CHECKING:
-    from stickslip.bench.recording import Recorded
+    from stickslip.bench.collections.recording import Recorded
 
 
 def record(
@@ -101,7 +101,7 @@ def record(
 
 def _parameters(scene: str, texts: dict[str, str], h: float | None) -> dict[str, Any]:
     """Values of the parameters of the scene."""
-    from stickslip.bench.recording import is_one_problem, parameters_of
+    from stickslip.bench.collections.recording import is_one_problem, parameters_of
 
     known = parameters_of(scene)
     for key in texts:
@@ -117,7 +117,7 @@ def _how(
     scene: str, every: int | None, start: float, until: float | None, h: float | None, most: int | None
 ) -> dict[str, Any]:
     """Which steps are kept, as `record` takes it."""
-    from stickslip.bench.recording import is_one_problem
+    from stickslip.bench.collections.recording import is_one_problem
 
     if not start >= 0.0:
         raise InputError(f"--from is {start:g}; it must be a time of at least 0 s")
@@ -143,7 +143,7 @@ def _check_folder(folder: Path) -> None:
 
 def _recorded(scene: str, parameters: dict[str, Any], folder: Path, **how: Any) -> str:
     """Record a scene; why it ended early where it did."""
-    from stickslip.bench import recording
+    from stickslip.bench.collections import recording
     from stickslip.simulation.failure import SimulationFailure
     from stickslip.state import ModelError
 

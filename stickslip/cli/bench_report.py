@@ -78,8 +78,8 @@ def report(
     families
         Only problems of these families, with commas between them.
     """
-    from stickslip.bench.report import report as compose
-    from stickslip.bench.report_data import findings, runs_table
+    from stickslip.bench.reports.data import findings, runs_table
+    from stickslip.bench.reports.report import report as compose
 
     chosen = _format(out, format)
     if out is not None:
@@ -150,8 +150,8 @@ def _gathered(files: Sequence[Path], allow: Sequence[str], notes: list[str]) -> 
 
 
 def _read(path: Path) -> Results:
+    from stickslip.bench.campaigns.results_file import read_results
     from stickslip.bench.results import Mixed
-    from stickslip.bench.results_file import read_results
     from stickslip.files import FormatError
 
     if path.is_dir():

@@ -17,7 +17,7 @@ from stickslip.cli.progress import watch_parts
 from stickslip.cli.tables import duration, print_json, table
 
 if TYPE_CHECKING:
-    from stickslip.bench.campaign import Chosen
+    from stickslip.bench.campaigns.campaign import Chosen
     from stickslip.bench.jobs import Executor
     from stickslip.bench.results import Results
 
@@ -90,8 +90,8 @@ def run(
     json
         Print one JSON object with the closing table, and nothing else.
     """
-    from stickslip.bench.campaign import run_campaign
-    from stickslip.bench.contestants import contestants
+    from stickslip.bench.campaigns.campaign import run_campaign
+    from stickslip.bench.campaigns.contestants import contestants
     from stickslip.bench.jobs import Limits
 
     check_writable(out, FCLIB)
@@ -129,7 +129,7 @@ def run(
 
 def _safe(out: Path) -> str:
     """How many runs there are after an interruption."""
-    from stickslip.bench.results_file import read_results
+    from stickslip.bench.campaigns.results_file import read_results
 
     try:
         return f"{len(read_results(out).runs)} runs are safe in {out}"
@@ -153,7 +153,7 @@ def _tolerances(text: str) -> list[float]:
 
 
 def _executor(text: str, workers: int) -> Executor:
-    from stickslip.bench.executors import executor
+    from stickslip.bench.running.executors import executor
 
     if workers < 1:
         raise InputError(f"--workers must be at least 1, got {workers}")
@@ -167,8 +167,8 @@ def _collection(
     problems: Sequence[Path], kind: str | None, families: str, most: int | None, out: Path
 ) -> Chosen:
     """The chosen problems; what was left out of the folders is said."""
-    from stickslip.bench.campaign import chosen
-    from stickslip.bench.collection import Collection
+    from stickslip.bench.campaigns.campaign import chosen
+    from stickslip.bench.collections.collection import Collection
 
     if most is not None and most < 1:
         raise InputError(f"--most must be at least 1, got {most}")

@@ -9,7 +9,7 @@ from typing import Any
 
 def is_results(path: Path) -> bool:
     """Whether a file says that it holds the results of a campaign; its reader tells what is wrong with it."""
-    from stickslip.bench.results_file import ROOT
+    from stickslip.bench.campaigns.results_file import ROOT
     from stickslip.files import FormatError
     from stickslip.files.hdf5 import Source
     from stickslip.files.problems import SIGNATURE, file_content
@@ -26,8 +26,8 @@ def is_results(path: Path) -> bool:
 
 def describe_results(path: Path) -> dict[str, Any]:
     """The results of a campaign; the JSON object of `stickslip info`."""
+    from stickslip.bench.campaigns.results_file import read_results
     from stickslip.bench.records import Outcome
-    from stickslip.bench.results_file import read_results
 
     results = read_results(path)
     said = results.conditions

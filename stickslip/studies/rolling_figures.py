@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stickslip.bench.profiles import performance_profile
+from stickslip.bench.analysis.profiles import performance_profile
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.studies.rolling_runs import ERRORS, MEASURES, TOLERANCES, Run
 from stickslip.studies.rolling_tables import Runs, profile_costs

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from stickslip.bench.profiles import performance_profile
+from stickslip.bench.analysis.profiles import performance_profile
 from stickslip.exhibits import Cell, Column, Table
 from stickslip.problem.checks import Array
 from stickslip.solvers.cone_point import ALGORITHMS

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.bench.collections.features import Features
 from stickslip.bench.environment import Environment
-from stickslip.bench.features import Features
 from stickslip.bench.records import Outcome, RunRecord
 from stickslip.bench.results import Conditions, Entry, Results
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from stickslip import fingerprint, read, write
-from stickslip.bench.contestants import Contestant
+from stickslip.bench.campaigns.contestants import Contestant
 from stickslip.bench.jobs import Job
 
 BAD = Path(__file__).with_name("bad_solvers.py")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from bench.campaigns import campaign
 
-from stickslip.bench.accuracy import accuracy, falling, reached, telling_problem
-from stickslip.bench.costs import Grid
+from stickslip.bench.analysis.accuracy import accuracy, falling, reached, telling_problem
+from stickslip.bench.analysis.costs import Grid
 
 INF = float("inf")
 

@@ -12,15 +12,15 @@ from closed_forms import block_on_slope, two_masses_on_a_rod
 from numba.core.compiler_lock import global_compiler_lock
 
 from stickslip import judge, solve
-from stickslip.bench import attempt as attempts
-from stickslip.bench.answers import LONGEST, ROWS, answer_of, one_line
-from stickslip.bench.attempt import JobError, attempt
-from stickslip.bench.calls import Observer
-from stickslip.bench.compiling import Compiling
-from stickslip.bench.contestants import source_of
+from stickslip.bench.campaigns.contestants import source_of
 from stickslip.bench.jobs import Limits
-from stickslip.bench.memory import Peak
 from stickslip.bench.records import Outcome, RunRecord
+from stickslip.bench.running import attempt as attempts
+from stickslip.bench.running.answers import LONGEST, ROWS, answer_of, one_line
+from stickslip.bench.running.attempt import JobError, attempt
+from stickslip.bench.running.calls import Observer
+from stickslip.bench.running.compiling import Compiling
+from stickslip.bench.running.memory import Peak
 from stickslip.solvers.programs import MissingPackage
 
 LIMITS = Limits(timeout=20.0)

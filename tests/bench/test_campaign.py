@@ -6,13 +6,13 @@ from dataclasses import replace
 import pytest
 from made_results import PLACE, Counting, Folder, entry, same
 
-from stickslip.bench import campaign as module
-from stickslip.bench.campaign import chosen, run_campaign
-from stickslip.bench.contestants import contestants
+from stickslip.bench.campaigns import campaign as module
+from stickslip.bench.campaigns.campaign import chosen, run_campaign
+from stickslip.bench.campaigns.contestants import contestants
+from stickslip.bench.campaigns.journal import InUse, Journal, journal_of
+from stickslip.bench.campaigns.results_file import read_results
 from stickslip.bench.jobs import Limits
-from stickslip.bench.journal import InUse, Journal, journal_of
 from stickslip.bench.results import Mixed
-from stickslip.bench.results_file import read_results
 
 FOLDER = Folder((entry("large", 30), entry("small", 3), entry("middle", 12)))
 TOLERANCES = (1e-8, 1e-4)

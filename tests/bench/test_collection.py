@@ -7,7 +7,7 @@ import pytest
 from closed_forms import column_of_blocks, small_lcp, table_with_four_legs
 from recorded import FOLDER, needs_recorded, recorded
 
-from stickslip.bench.collection import Collection
+from stickslip.bench.collections.collection import Collection
 from stickslip.files import ProblemRecord, write
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.fingerprint import fingerprint

@@ -4,8 +4,7 @@ import hashlib
 
 import pytest
 
-from stickslip.bench import siconos
-from stickslip.bench.contestants import (
+from stickslip.bench.campaigns.contestants import (
     USUAL,
     Contestant,
     ContestantError,
@@ -14,9 +13,10 @@ from stickslip.bench.contestants import (
     is_peer,
     source_of,
 )  # fmt: skip
-from stickslip.bench.entrants import entrant
 from stickslip.bench.environment import version_of
-from stickslip.bench.siconos import Found
+from stickslip.bench.running.entrants import entrant
+from stickslip.bench.siconos import peer as siconos
+from stickslip.bench.siconos.peer import Found
 from stickslip.solvers import registry
 
 OWN = '''

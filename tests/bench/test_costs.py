@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from bench.campaigns import campaign, entry, record
 
-from stickslip.bench.costs import Grid, costs
-from stickslip.bench.profiles import performance_profile
+from stickslip.bench.analysis.costs import Grid, costs
+from stickslip.bench.analysis.profiles import performance_profile
 
 INF = float("inf")
 PROBLEMS = {"stack/a": 10, "stack/b": 40, "pile/c": 100, "pile/d": 7}

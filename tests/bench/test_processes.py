@@ -14,15 +14,15 @@ import pytest
 from bench.run_jobs import BAD, job, stored
 from closed_forms import block_on_slope
 
-from stickslip.bench import clocks as clocks_module
-from stickslip.bench import processes as processes_module
-from stickslip.bench.attempt import JobError, attempt
-from stickslip.bench.child import Garbled, _object
-from stickslip.bench.clocks import APART, GRACE, SHARE, Clocks
 from stickslip.bench.jobs import Limits
-from stickslip.bench.process import Closed, WarmProcess
-from stickslip.bench.processes import Processes, Shares
 from stickslip.bench.records import Outcome
+from stickslip.bench.running import clocks as clocks_module
+from stickslip.bench.running import processes as processes_module
+from stickslip.bench.running.attempt import JobError, attempt
+from stickslip.bench.running.child import Garbled, _object
+from stickslip.bench.running.clocks import APART, GRACE, SHARE, Clocks
+from stickslip.bench.running.process import Closed, WarmProcess
+from stickslip.bench.running.processes import Processes, Shares
 
 LIMITS = Limits(timeout=0.5, memory=96.0, compile_timeout=120.0)
 CASES = {
@@ -200,7 +200,7 @@ def test_a_worker_ends_with_a_parent_that_is_killed(path, token):
         sys.path.insert(0, {str(BAD.parents[1])!r})
         from bench.run_jobs import job
         from stickslip.bench.jobs import Limits
-        from stickslip.bench.processes import Processes
+        from stickslip.bench.running.processes import Processes
 
         def told(worker, job):
             print(worker, flush=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stickslip.bench.profiles import data_profile, performance_profile
+from stickslip.bench.analysis.profiles import data_profile, performance_profile
 
 INF = float("inf")
 

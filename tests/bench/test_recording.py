@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import stickslip
-from stickslip.bench import recording
-from stickslip.bench.collection import Collection
-from stickslip.bench.features import Features
-from stickslip.bench.provenance import Recording, typed
-from stickslip.bench.recording import Recorded, problems_of, record
+from stickslip.bench.collections import recording
+from stickslip.bench.collections.collection import Collection
+from stickslip.bench.collections.features import Features
+from stickslip.bench.collections.provenance import Recording, typed
+from stickslip.bench.collections.recording import Recorded, problems_of, record
 from stickslip.files import read_record
 from stickslip.problem.fingerprint import fingerprint
 from stickslip.problem.residuals import judge

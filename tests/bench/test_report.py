@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from bench.campaigns import campaign, entry
 
-from stickslip.bench.costs import Grid
+from stickslip.bench.analysis.costs import Grid
 from stickslip.bench.records import Outcome
-from stickslip.bench.report import report
-from stickslip.bench.report_data import findings, runs_table
-from stickslip.bench.report_losses import claims, losses, unsolved_by_all
+from stickslip.bench.reports.data import findings, runs_table
+from stickslip.bench.reports.losses import claims, losses, unsolved_by_all
+from stickslip.bench.reports.report import report
 from stickslip.bench.results import Results
 from stickslip.exhibits import Page, Section, Table
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from made_results import CONDITIONS, PLACE, entry, run_of, same, table
 
-from stickslip.bench.features import Features
-from stickslip.bench.journal import Journal, journal_of
+from stickslip.bench.campaigns.journal import Journal, journal_of
+from stickslip.bench.campaigns.results_file import ROOT, read_results, results_content, write_results
+from stickslip.bench.collections.features import Features
 from stickslip.bench.records import Outcome
 from stickslip.bench.results import Mixed, Results
-from stickslip.bench.results_file import ROOT, read_results, results_content, write_results
 from stickslip.files.errors import FormatError
 
 THERE = replace(PLACE, processor="Chip \N{GREEK SMALL LETTER MU} 7", cores=64)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from bench.campaigns import campaign
 
-from stickslip.bench.costs import Grid
-from stickslip.bench.scaling import power_law, scaling
+from stickslip.bench.analysis.costs import Grid
+from stickslip.bench.analysis.scaling import power_law, scaling
 
 
 def family(sizes, seconds):

@@ -11,11 +11,11 @@ import pytest
 from recorded import FOLDER, needs_recorded
 
 from stickslip import ContactProblem, coulomb, read
-from stickslip.bench import siconos_process
-from stickslip.bench.contestants import Contestant
+from stickslip.bench.campaigns.contestants import Contestant
 from stickslip.bench.jobs import Job, Limits
 from stickslip.bench.records import Outcome
-from stickslip.bench.siconos import attempt_siconos, find_siconos, methods, total_seconds
+from stickslip.bench.siconos import process as siconos_process
+from stickslip.bench.siconos.peer import attempt_siconos, find_siconos, methods, total_seconds
 from stickslip.files import write
 from stickslip.problem.box import lcp, relay
 from stickslip.problem.contact import GlobalProblem
@@ -212,8 +212,8 @@ def test_it_ends_with_its_parent_in_the_middle_of_a_solve(tmp_path):
     write(file, lcp(-np.eye(n), np.full(n, -1.0)))
     code = (
         "from pathlib import Path; from stickslip import read\n"
-        "from stickslip.bench.siconos import find_siconos\n"
-        "from stickslip.bench.siconos_trials import Peer, Run\n"
+        "from stickslip.bench.siconos.peer import find_siconos\n"
+        "from stickslip.bench.siconos.trials import Peer, Run\n"
         f"peer = Peer(find_siconos().python, read({str(file)!r}))\n"
         "method = next(m for m in peer.methods if m.name == 'ENUM')\n"
         "peer.time(Run(method, 'dense'), 1e-8, 0.0, 1, 60.0)\n"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from stickslip.bench import standard
-from stickslip.bench.recipes import Recipe
+from stickslip.bench.collections import standard
+from stickslip.bench.collections.recipes import Recipe
 
 ONE = standard.select(["kapla"], small=True)
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from stickslip.bench import recording
-from stickslip.bench.features import Features
+from stickslip.bench.collections import recording
+from stickslip.bench.collections.features import Features
 from stickslip.files import read_record
 
 RECORD = ("bench", "record")

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 from bench.campaigns import campaign
 
-from stickslip.bench.results_file import write_results
+from stickslip.bench.campaigns.results_file import write_results
 
 SAID = {
     ("stack/a", "nsgs"): 0.1 + 0.2,

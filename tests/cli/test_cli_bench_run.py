@@ -15,13 +15,13 @@ from made_results import Counting, Folder, entry, run_of, table
 from rich.console import Console
 
 from stickslip import files
-from stickslip.bench import executors
-from stickslip.bench.campaign import run_campaign
-from stickslip.bench.contestants import contestants
+from stickslip.bench.campaigns.campaign import run_campaign
+from stickslip.bench.campaigns.contestants import contestants
+from stickslip.bench.campaigns.journal import journal_of
+from stickslip.bench.campaigns.results_file import read_results
 from stickslip.bench.jobs import Limits
-from stickslip.bench.journal import journal_of
 from stickslip.bench.records import Outcome
-from stickslip.bench.results_file import read_results
+from stickslip.bench.running import executors
 from stickslip.cli import progress
 from stickslip.cli.campaign_table import CampaignTable, clock, standings
 from stickslip.problem.contact import ContactProblem

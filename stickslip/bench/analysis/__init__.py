@@ -1,0 +1,1 @@
+"""From runs to costs, profiles, accuracy against time and exponents."""

@@ -1,0 +1,141 @@
+"""Which error a solver has reached by when, and how it fell from iteration to iteration."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.bench.analysis.costs import Grid, costs
+from stickslip.bench.records import RunRecord
+from stickslip.bench.results import Entry
+from stickslip.problem.checks import Array
+
+SPREAD = np.logspace(-2.0, 2.0, 81)
+"""Times over that of the fastest solver at which accuracies are compared [-], shape (81,)."""
+
+PROPORTIONAL = (
+    "Within a run the time of an iteration is taken as proportional to its number, so set-up and iterations"
+    " of unequal cost are spread evenly; the end of every run, with the judge's error of its answer, is as"
+    " measured. On the way the error is the larger of natural and natural_scaled; at the end equilibrium and"
+    " joints count too."
+)
+"""What a reader of errors against time must know."""
+
+SEPARATION = (
+    "Of each family the problem that separates the solvers most: that with the largest standard deviation of"
+    " the logarithms of the times to the tightest tolerance, ten times the longest for who did not solve it;"
+    " among equals the one with most contacts, then the first. Problems that nobody solves, and those on"
+    " which fewer than two solvers told their error more than once on the way, are passed over."
+)
+"""How `telling_problem` chooses."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """The best error that a solver has reached on a problem, by time."""
+
+    times: Array
+    """When a better error is reached, ascending [s], shape (points,)."""
+    errors: Array
+    """The best error from then on, descending [-], shape (points,)."""
+
+    def at(self, times: Array) -> Array:
+        """The best error reached by these times, infinite before the first [-], shape (times,)."""
+        before = np.searchsorted(self.times, times, side="right")
+        return np.append(np.inf, self.errors)[before]
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """Errors reached by times relative to that of the fastest solver, over a set of problems."""
+
+    solvers: tuple[str, ...]
+    """Those compared."""
+    spread: Array
+    """Times over that of the fastest solver to the tightest tolerance on the same problem [-], shape (k,)."""
+    quartiles: Array
+    """The error that a quarter, half, three quarters of the problems have reached by then, infinite where
+    so many have none [-], shape (3, solvers, k)."""
+    problems: tuple[Entry, ...]
+    """Those counted."""
+    unsolved: int
+    """Problems left out, since no solver reaches the tightest tolerance on them."""
+    missing: int
+    """Problems left out, since some solver has no run on them."""
+
+
+def reached(grid: Grid, entry: Entry, solver: str) -> Reached:
+    """The errors reached on one problem, from the runs at all tolerances together."""
+    points = [np.zeros((0, 2))]
+    for tolerance in grid.tolerances:
+        run = grid.run(entry, solver, tolerance)
+        if run is not None:
+            points.append(_points(run, grid.seconds(run)))
+    t, error = np.concatenate(points).T
+    order = np.lexsort((error, t))
+    t, error = t[order], np.minimum.accumulate(error[order])
+    better = np.append(np.inf, error)[:-1] > error
+    return Reached(t[better], error[better])
+
+
+def accuracy(
+    grid: Grid, solvers: Sequence[str] | None = None, family: str | None = None, spread: Array = SPREAD
+) -> Accuracy:
+    """The quartiles over the problems that all of the solvers were run on and some of them solved."""
+    compared = costs(grid, grid.tightest, family, solvers)
+    best = compared.seconds.min(axis=1, initial=np.inf)
+    kept = [k for k in range(len(compared.problems)) if math.isfinite(best[k]) and best[k] > 0.0]
+    errors = np.full((len(kept), len(compared.solvers), len(spread)), np.inf)
+    for row, k in enumerate(kept):
+        for column, solver in enumerate(compared.solvers):
+            errors[row, column] = reached(grid, compared.problems[k], solver).at(spread * best[k])
+    quartiles = np.full((3, *errors.shape[1:]), np.inf)
+    if kept:  # each an error that some problem has, since between inf and inf there is nothing
+        quartiles = np.quantile(errors, (0.25, 0.5, 0.75), axis=0, method="inverted_cdf")
+    return Accuracy(
+        compared.solvers, spread, quartiles, tuple(compared.problems[k] for k in kept),
+        len(compared.problems) - len(kept), len(compared.missing),
+    )  # fmt: skip
+
+
+def falling(run: RunRecord) -> tuple[Array, Array]:
+    """Iterations, and the larger of natural and natural_scaled at each check [-], shapes (checks,)."""
+    with np.errstate(invalid="ignore"):
+        error = run.history[:, 1:].max(axis=1, initial=0.0)
+    good = np.isfinite(error) & np.isfinite(run.history[:, 0]) & (run.history[:, 0] >= 0.0)
+    return run.history[good, 0], error[good]
+
+
+def telling_problem(grid: Grid, family: str, solvers: Sequence[str] | None = None) -> Entry | None:
+    """The problem of a family that separates the solvers most, see `SEPARATION`; None if there is none.
+
+    Only problems that some solver solves are looked at, and on which two of them at least were asked
+    twice or more for their error on the way.
+    """
+    tightest = grid.tightest
+    compared = costs(grid, tightest, family, solvers)
+    best: tuple[float, int] | None = None
+    chosen = None
+    for entry, row in zip(compared.problems, compared.seconds, strict=True):
+        runs = (grid.run(entry, solver, tightest) for solver in compared.solvers)
+        told = sum(run is not None and len(falling(run)[0]) > 1 for run in runs)
+        if not np.isfinite(row).any() or told < 2:
+            continue
+        solved = np.isfinite(row)
+        logs = np.log10(np.maximum(np.where(solved, row, 10.0 * row[solved].max(initial=0.0)), 1e-9))
+        rank = (round(float(logs.std()), 9), entry.features.contacts)
+        if best is None or rank > best:
+            best, chosen = rank, entry
+    return chosen
+
+
+def _points(run: RunRecord, seconds: float) -> Array:
+    """Times and errors of one run, of its history and of its end, shape (points, 2)."""
+    if not math.isfinite(seconds):
+        return np.zeros((0, 2))
+    iterations, errors = falling(run)
+    total = max(float(run.iterations), float(iterations.max(initial=0.0)))
+    times = seconds * iterations / total if total else np.full(len(iterations), seconds)
+    points = np.column_stack([times, errors])
+    return np.vstack([points, [[seconds, run.error]]]) if math.isfinite(run.error) else points

@@ -1,0 +1,87 @@
+"""Performance profiles (Dolan & Moré 2002, Math. Program. 91, 201-213) and data profiles (Moré & Wild 2009,
+SIAM J. Optim. 20(1), 172-191)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.bench.analysis.costs import ratios
+from stickslip.problem.checks import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Profile:
+    """For each solver, the share of all problems solved within a factor tau of the best solver."""
+
+    taus: Array
+    """The factors at which some share grows, ascending, the first is 1 [-], shape (k,)."""
+    shares: Array
+    """Shares of the problems, constant from each factor to the next [-], shape (solvers, k)."""
+
+    def at(self, tau: float) -> Array:
+        """The shares at a factor tau >= 1 [-], shape (solvers,)."""
+        if not tau >= 1.0:
+            raise ValueError(f"tau is {tau!r}; it must be a number >= 1")
+        return np.asarray(self.shares[:, int(np.searchsorted(self.taus, tau, side="right")) - 1])
+
+
+@dataclass(frozen=True, eq=False)
+class DataProfile:
+    """For each solver, the share of all problems solved within a cost alpha."""
+
+    alphas: Array
+    """The costs at which some share grows, ascending, the first is 0 [s, or s per contact], shape (k,)."""
+    shares: Array
+    """Shares of the problems, constant from each cost to the next [-], shape (solvers, k)."""
+
+    def at(self, alpha: float) -> Array:
+        """The shares at a cost alpha >= 0 [-], shape (solvers,)."""
+        if not alpha >= 0.0:
+            raise ValueError(f"alpha is {alpha!r}; it must be a number >= 0")
+        return np.asarray(self.shares[:, int(np.searchsorted(self.alphas, alpha, side="right")) - 1])
+
+
+def performance_profile(times: ArrayLike) -> Profile:
+    """The profile of costs (time, iterations: anything positive), shape (problems, solvers).
+
+    An infinite cost is a failure. A problem that all solvers fail on stays in the count, as a miss
+    of all of them. Equal costs, zeros among them, share the first place.
+    """
+    return Profile(*_shares(ratios(_checked(times)), 1.0))
+
+
+def data_profile(times: ArrayLike, sizes: ArrayLike | None = None) -> DataProfile:
+    """The data profile of costs, shape (problems, solvers), an infinite one a failure.
+
+    With `sizes`, shape (problems,), the costs are divided by them: contacts stand in the place of the n + 1
+    evaluations of a simplex gradient, the unit of Moré & Wild. Without, alpha is the time itself.
+    """
+    t = _checked(times)
+    if sizes is not None:
+        n = np.asarray(sizes, float)
+        if n.shape != t.shape[:1] or not (np.isfinite(n) & (n > 0.0)).all():
+            raise ValueError(
+                f"sizes has shape {n.shape}; it must be ({t.shape[0]},), one positive number for each problem"
+            )
+        t = t / n[:, None]
+    return DataProfile(*_shares(t, 0.0))
+
+
+def _checked(times: ArrayLike) -> Array:
+    t = np.asarray(times, float)
+    if t.ndim != 2 or 0 in t.shape:
+        raise ValueError(f"times has shape {t.shape}; it must be (problems, solvers), none of them empty")
+    if np.isnan(t).any() or (t < 0.0).any():
+        problem, solver = np.argwhere(np.isnan(t) | (t < 0.0))[0].tolist()
+        raise ValueError(
+            f"times[{problem}, {solver}] is {t[problem, solver]}; it must be >= 0, or infinite for a failure"
+        )
+    return t
+
+
+def _shares(costs: Array, first: float) -> tuple[Array, Array]:
+    """Where some share of a column of costs grows, from `first` on, and the shares there."""
+    places = np.unique(np.append(costs[np.isfinite(costs)], first))
+    shares = [np.searchsorted(np.sort(column), places, side="right") / costs.shape[0] for column in costs.T]
+    return places, np.stack(shares)

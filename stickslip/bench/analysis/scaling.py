@@ -1,0 +1,76 @@
+"""How time grows with contacts: exponents fitted to the solved problems of a family."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.bench.analysis.costs import Grid
+from stickslip.problem.checks import Array
+
+FEWEST = 4
+"""Problems that a fit needs."""
+WIDTH = 4.0
+"""Factor between the fewest and the most contacts that a fit needs [-]."""
+
+CAUTION = (
+    "Only solved problems count: a solver that fails on the large ones shows the exponent of those that it"
+    " solved. The problems of a family differ in more than size, and the standard error says how well a power"
+    " law fits them, not how well it would fit others."
+)
+"""What a reader of exponents must know."""
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Time against contacts, of one solver on the solved problems of one family at one tolerance."""
+
+    solver: str
+    family: str
+    contacts: Array
+    """Contacts of the problems, ascending [-], shape (problems,)."""
+    seconds: Array
+    """Times on them [s], shape (problems,)."""
+    exponent: float | None
+    """p of seconds = c contacts^p by least squares in logarithms [-]; None where nothing was fitted."""
+    error: float | None
+    """Standard error of the exponent [-]."""
+    factor: float | None
+    """c: the time of one contact [s]."""
+    reason: str = ""
+    """Why nothing was fitted."""
+
+
+def power_law(sizes: ArrayLike, costs: ArrayLike) -> tuple[float, float, float]:
+    """Exponent, its standard error, and the factor, of cost = factor size^exponent.
+
+    By least squares in logarithms. Both positive, at least three of them, and not all sizes equal.
+    """
+    x, y = np.log(np.asarray(sizes, float)), np.log(np.asarray(costs, float))
+    spread = x - x.mean()
+    square = float(spread @ spread)
+    if len(x) < 3 or square == 0.0:
+        raise ValueError(f"{len(x)} sizes, {len(np.unique(x))} of them different: too few for a power law")
+    exponent = float(spread @ y) / square
+    level = float(y.mean() - exponent * x.mean())
+    rest = y - level - exponent * x
+    return exponent, math.sqrt(float(rest @ rest) / (len(x) - 2) / square), math.exp(level)
+
+
+def scaling(grid: Grid, family: str, solver: str, tolerance: float) -> Scaling:
+    """The fit of one solver on one family: only with enough problems over a wide enough range of contacts."""
+    points = []
+    for entry in grid.family(family):
+        seconds = grid.cost(grid.run(entry, solver, tolerance))
+        if entry.features.contacts > 0 and 0.0 < seconds < math.inf:
+            points.append((float(entry.features.contacts), seconds))
+    contacts, times = np.array(sorted(points), float).reshape(-1, 2).T
+    width = contacts[-1] / contacts[0] if len(contacts) else 1.0
+    if len(contacts) < FEWEST:
+        reason = f"{len(contacts)} solved, {FEWEST} needed"
+    elif width < WIDTH:
+        reason = f"contacts within a factor of {width:.2g}, {WIDTH:g} needed"
+    else:
+        return Scaling(solver, family, contacts, times, *power_law(contacts, times))
+    return Scaling(solver, family, contacts, times, None, None, None, reason)

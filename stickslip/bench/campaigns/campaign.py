@@ -1,0 +1,206 @@
+"""A campaign: every problem to every contestant at every tolerance, once, whatever interrupts it."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+from stickslip.bench.campaigns.checked_json import run_from, written
+from stickslip.bench.campaigns.contestants import Contestant, source_of
+from stickslip.bench.campaigns.journal import Journal, journal_of
+from stickslip.bench.campaigns.results_file import read_results, write_results
+from stickslip.bench.environment import Environment, here
+from stickslip.bench.jobs import Executor, Job, Limits
+from stickslip.bench.records import Key, RunRecord
+from stickslip.bench.results import (
+    Conditions,
+    Entry,
+    Mixed,
+    Results,
+    combine,
+    differences,
+    environment_differences,
+    refuse_mixture,
+)
+
+ADVICE = "; use another --out, or the old conditions"
+
+
+class Problems(Protocol):
+    """What a campaign needs to know of a collection."""
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The problems, in their order."""
+
+    def path(self, entry: Entry) -> Path:
+        """The file of a problem."""
+
+    def kind(self, entry: Entry) -> str | None:
+        """What a text file holds where its name leaves it open, as `read` takes it."""
+
+
+class Progress(Protocol):
+    """Who wants to know how a campaign goes on."""
+
+    def planned(self, jobs: Sequence[Job], results: Results) -> None:
+        """Called once: what is to be done, and the table with what was done before."""
+
+    def started(self, worker: str, job: Job) -> None:
+        """Called when a job begins on a worker."""
+
+    def ended(self, record: RunRecord) -> None:
+        """Called when the record of a job is safe."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """Some problems of a collection."""
+
+    collection: Problems
+    entries: tuple[Entry, ...]
+    """Those that were chosen."""
+
+    def path(self, entry: Entry) -> Path:
+        """The file of a problem."""
+        return self.collection.path(entry)
+
+    def kind(self, entry: Entry) -> str | None:
+        """What its file holds."""
+        return self.collection.kind(entry)
+
+
+def chosen(collection: Problems, families: Sequence[str] = (), most: int | None = None) -> Chosen:
+    """The problems of these families (of all, if none is named), at most so many, the smallest of them."""
+    known = dict.fromkeys(entry.family for entry in collection.entries)
+    for family in families:
+        if family not in known:
+            raise ValueError(f"no family {family!r} among the problems; there are: {', '.join(known)}")
+    entries = [entry for entry in collection.entries if not families or entry.family in families]
+    smallest = {entry.hash for entry in _by_size(entries)[:most]}
+    return Chosen(collection, tuple(entry for entry in entries if entry.hash in smallest))
+
+
+def run_campaign(
+    collection: Problems,
+    contestants: Sequence[Contestant],
+    tolerances: Sequence[float],
+    limits: Limits,
+    executor: Executor,
+    out: Path,
+    progress: Progress | None = None,
+    command: str = "",
+) -> Results:
+    """Run what `out` does not hold yet, keep every record at once, and write the table to `out`.
+
+    A file that is there already must have the same conditions, otherwise it is `Mixed`; it may have other
+    problems and other contestants, which stay in it. Whatever ends a campaign early, an exception or
+    Ctrl-C, the runs made so far are in `out` afterwards; if the process is killed, they are in the journal
+    beside it, where `read_results` and the next campaign find them. An executor that runs jobs elsewhere has
+    an `environment` that says where; a record from another place ends the campaign as `Mixed`.
+    """
+    conditions = Conditions(
+        tuple(sorted(set(tolerances), reverse=True)), limits.timeout, limits.memory, limits.best_of,
+        executor.workers, getattr(executor, "environment", None) or here(),
+    )  # fmt: skip
+    sources = {contestant.label: source_of(contestant) for contestant in contestants}
+    journal = Journal(out)
+    safe = False
+    try:
+        results = Results(conditions, collection.entries, (), command)
+        if out.exists() or journal_of(out).stat().st_size:
+            results = _continued(out, results, sources)
+        done = results.done
+        jobs = [job for job in _jobs(collection, contestants, conditions, sources) if _key(job) not in done]
+        if results.runs:
+            write_results(out, results)  # with what a journal held, before that begins anew
+        journal.begin(results)
+        if progress is not None:
+            progress.planned(jobs, results)
+        made: list[RunRecord] = []
+        try:
+            for record in _records(executor, jobs, limits, conditions, progress):
+                journal.add(record)
+                made.append(record)
+                if progress is not None:
+                    progress.ended(record)
+        finally:
+            results = results.with_runs((*results.runs, *made)).in_order()
+            write_results(out, results)
+            safe = True
+        return results
+    finally:
+        journal.close(keep=not safe)
+
+
+def _continued(out: Path, results: Results, sources: dict[str, str]) -> Results:
+    """What `out` and its journal hold, with the problems and the command of this campaign added."""
+    try:
+        found = read_results(out)
+    except FileNotFoundError:  # no file, and a journal that holds no line
+        return results
+    names = str(out), "this campaign"
+    refuse_mixture(differences(found.conditions, results.conditions), names, advice=ADVICE)
+    for run in found.runs:
+        source = sources.get(run.solver, run.source)
+        if source != run.source:
+            raise Mixed(
+                f"{run.solver} is not what it was: {out} has runs of {run.source or 'another one'}, here is "
+                f"{source or 'another one'}; give it another name, or use another --out"
+            )
+    return combine([found, results], names=names)
+
+
+def _by_size(entries: Sequence[Entry]) -> list[Entry]:
+    return sorted(entries, key=lambda entry: entry.features.size)
+
+
+def _jobs(
+    collection: Problems, contestants: Sequence[Contestant], conditions: Conditions, sources: dict[str, str]
+) -> Iterator[Job]:
+    """All jobs, problem by problem, small ones first: what is interrupted has whole problems."""
+    for entry in _by_size(collection.entries):
+        path, kind = str(collection.path(entry).resolve()), collection.kind(entry)
+        for contestant in contestants:
+            for tolerance in conditions.tolerances:
+                yield Job(entry.hash, path, kind, contestant, sources[contestant.label], tolerance)
+
+
+def _records(
+    executor: Executor, jobs: Sequence[Job], limits: Limits, conditions: Conditions, progress: Progress | None
+) -> Iterator[RunRecord]:
+    """The records of all jobs as they come, each looked at, exactly as files will hold them."""
+    waited = {_key(job) for job in jobs}
+    runs = executor.run(jobs, limits, None if progress is None else progress.started)
+    try:
+        for record in runs:
+            if record.key not in waited:
+                raise RuntimeError(f"the executor gave a run that nobody waits for: {record.key}")
+            waited.remove(record.key)
+            yield _as_kept(_placed(record, conditions.environment))
+        if waited:
+            raise RuntimeError(f"the executor ended with {len(waited)} jobs left; the same campaign goes on")
+    finally:
+        with suppress(AttributeError):
+            runs.close()  # type: ignore[attr-defined]
+
+
+def _placed(record: RunRecord, environment: Environment) -> RunRecord:
+    """The record, if it was made where the campaign is; that goes without saying then."""
+    if record.environment is not None:
+        names = "this campaign", f"the run of {record.solver} on problem {record.problem[:12]}"
+        refuse_mixture(environment_differences(environment, record.environment), names)
+    return replace(record, environment=None)
+
+
+def _as_kept(record: RunRecord) -> RunRecord:
+    def fail(place: str, expected: str, found: str) -> NoReturn:
+        raise ValueError(f"{place}: expected {expected}, found {found}")
+
+    return run_from(json.loads(written(record.as_json())), f"a record of {record.solver}", fail)
+
+
+def _key(job: Job) -> Key:
+    return job.problem, job.contestant.label, job.source, job.tolerance

@@ -1,0 +1,180 @@
+"""The file of a campaign: one HDF5 file that says by itself what it holds; group `stickslip_results`.
+
+    version (1), command (the one that made it)
+    conditions, problems, environments, options   JSON: what all runs share; lists of problems, of other
+                                                  environments than that of the conditions, and of options
+    runs/problem, options, environment            a row per run: numbers in these lists, -1 for no other
+    runs/solver, source, outcome, status          texts
+    runs/reason                                   JSON, a list of texts
+    runs/tolerance, natural, error, seconds, ...  numbers, in the units of `RunRecord`
+    runs/offset, history                          checks of run k are rows offset[k] to offset[k + 1]:
+                                                  iteration, natural, natural_scaled
+
+While a campaign runs, a journal beside the file holds what is not in it yet; readers add it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip.bench.campaigns.checked_json import (
+    conditions_from,
+    entry_from,
+    environment_from,
+    options_from,
+    parsed,
+    run_from,
+    written,
+)  # fmt: skip
+from stickslip.bench.campaigns.journal import journal_of, read_journal
+from stickslip.bench.records import RunRecord
+from stickslip.bench.results import Results, combine
+from stickslip.files.errors import shown
+from stickslip.files.hdf5 import EXPANSION, SMALLEST_BUDGET, Source
+from stickslip.files.hdf5_write import hdf5_content, put_array, put_packed, put_text, put_texts
+from stickslip.files.problems import file_content, replace_file
+from stickslip.problem.checks import Array
+
+ROOT, VERSION = "stickslip_results", 1
+TEXTS = ("solver", "source", "outcome", "status")
+REALS = tuple(spec.name for spec in fields(RunRecord) if spec.type is float)
+INTEGERS = tuple(spec.name for spec in fields(RunRecord) if spec.type is int)
+
+
+def write_results(path: Path, results: Results) -> None:
+    """Write a table to one file, in one step; equal tables give equal bytes."""
+    replace_file(Path(path), results_content(results))
+
+
+def read_results(path: Path) -> Results:
+    """The table in a file, with what a journal beside it adds; also where there is only the journal yet.
+
+    Whatever is wrong with either is a `FormatError`; a journal of other conditions is `Mixed`.
+    """
+    path = Path(path)
+    journal = journal_of(path)
+    try:  # before the file, for what leaves the journal goes there
+        added = read_journal(journal)
+    except FileNotFoundError:
+        added = None
+    if added is not None and not path.exists():
+        return added.in_order()
+    stored = _read(path, file_content(path))
+    return stored if added is None else combine([stored, added], names=[str(path), str(journal)])
+
+
+def results_content(results: Results) -> bytes:
+    """The bytes of the file of a table."""
+    content = hdf5_content(lambda root: _fill(root.create_group(ROOT), results, put_packed))
+    stored = sum(run.history.nbytes for run in results.runs)
+    # Readers refuse files that grow more than so many times.
+    if 2 * stored > max(SMALLEST_BUDGET, EXPANSION * len(content)):
+        return hdf5_content(lambda root: _fill(root.create_group(ROOT), results, put_array))
+    return content
+
+
+def _fill(group: Any, of: Results, put: Any) -> None:
+    place = {entry.hash: k for k, entry in enumerate(of.problems)}
+    said = [written(run.options) for run in of.runs]
+    where = ["" if run.environment is None else written(run.environment.as_json()) for run in of.runs]
+    options, others = list(dict.fromkeys(said)), [text for text in dict.fromkeys(where) if text]
+    put_array(group, "version", [VERSION], np.int32)
+    put_text(group, "command", of.command)
+    put_text(group, "conditions", written(of.conditions.as_json()))
+    put_text(group, "problems", written([entry.as_json() for entry in of.problems]))
+    put_text(group, "environments", f"[{','.join(others)}]")
+    put_text(group, "options", f"[{','.join(options)}]")
+    runs = group.create_group("runs")
+    number = {text: k for k, text in enumerate(options)}
+    other = {text: k for k, text in enumerate(others)} | {"": -1}
+    put_array(runs, "problem", [place[run.problem] for run in of.runs], np.int64)
+    put_array(runs, "options", [number[text] for text in said], np.int64)
+    put_array(runs, "environment", [other[text] for text in where], np.int64)
+    for name in REALS:
+        put_array(runs, name, [getattr(run, name) for run in of.runs], np.float64)
+    for name in INTEGERS:
+        put_array(runs, name, [getattr(run, name) for run in of.runs], np.int64)
+    for name in TEXTS:
+        column = [run.outcome.name if name == "outcome" else getattr(run, name) for run in of.runs]
+        put_texts(runs, name, column)
+    put_text(runs, "reason", written([run.reason for run in of.runs]))
+    put_array(runs, "offset", np.cumsum([0, *(len(run.history) for run in of.runs)]), np.int64)
+    put(runs, "history", np.concatenate([np.zeros((0, 3)), *(run.history for run in of.runs)]), np.float64)
+
+
+def _read(path: Path, content: bytes) -> Results:
+    with Source(path, content) as source:
+        group = source.group(source.root, ROOT)
+        version = source.integer(group, "version")
+        if version != VERSION:
+            source.fail(
+                f"/{ROOT}/version", f"version {VERSION}", f"{version}; a newer stickslip may have written it"
+            )
+        conditions = conditions_from(
+            parsed(source.text(group, "conditions"), f"/{ROOT}/conditions", source.fail),
+            f"/{ROOT}/conditions", source.fail,
+        )  # fmt: skip
+        problems = tuple(
+            entry_from(item, place, source.fail) for place, item in _items(source, group, "problems")
+        )
+        if len({entry.hash for entry in problems}) < len(problems):
+            source.fail(f"/{ROOT}/problems", "every problem once", "one of them twice")
+        runs = _read_runs(source, group, [entry.hash for entry in problems])
+        if len({run.key for run in runs}) < len(runs):
+            source.fail(f"/{ROOT}/runs", "every run once", "one of them twice")
+        return Results(conditions, problems, runs, source.text(group, "command")).in_order()
+
+
+def _read_runs(source: Source, group: Any, hashes: Sequence[str]) -> tuple[RunRecord, ...]:
+    options = [options_from(x, place, source.fail) for place, x in _items(source, group, "options")]
+    others = [environment_from(x, place, source.fail) for place, x in _items(source, group, "environments")]
+    runs = source.group(group, "runs")
+    problem = _indices(source, runs, "problem", 0, len(hashes))
+    columns: dict[str, Any] = {name: source.texts(runs, name) for name in TEXTS}
+    columns |= {name: source.reals(runs, name).tolist() for name in REALS}
+    columns |= {name: source.integers(runs, name).tolist() for name in INTEGERS}
+    columns["reason"] = [item for _, item in _items(source, runs, "reason")]
+    columns["options"] = [options[k] for k in _indices(source, runs, "options", 0, len(options))]
+    columns["problem"] = [hashes[k] for k in problem]
+    environment = _indices(source, runs, "environment", -1, len(others))
+    columns["environment"] = [None if k < 0 else others[k].as_json() for k in environment]
+    for name, column in columns.items():
+        if len(column) != len(problem):
+            source.fail(f"/{ROOT}/runs/{name}", f"{len(problem)} rows, as `problem` has", f"{len(column)}")
+    history = _read_history(source, runs, len(problem))
+    made = []
+    for k, checks in enumerate(history):
+        row = {name: column[k] for name, column in columns.items()}
+        made.append(replace(run_from(row, f"/{ROOT}/runs, row {k}", source.fail), history=checks))
+    return tuple(made)
+
+
+def _read_history(source: Source, runs: Any, count: int) -> list[Array]:
+    """The checks of every run."""
+    offset, rows = source.integers(runs, "offset"), source.reals(runs, "history", dimensions=2)
+    source.shaped(runs, "history", rows, (rows.shape[0], 3))
+    source.shaped(runs, "offset", offset, (count + 1,))
+    if offset[0] != 0 or offset[-1] != len(rows) or (np.diff(offset) < 0).any():
+        source.fail(f"/{ROOT}/runs/offset", f"rows that grow from 0 to {len(rows)}", "others")
+    return [rows[start:end] for start, end in pairwise(offset.tolist())]
+
+
+def _items(source: Source, group: Any, name: str) -> list[tuple[str, Any]]:
+    """The items of a JSON list, each with its place."""
+    place = f"{group.name}/{name}"
+    found = parsed(source.text(group, name), place, source.fail)
+    if not isinstance(found, list):
+        source.fail(place, "a list", shown(str(found)[:200]))
+    return [(f"{place}[{k}]", item) for k, item in enumerate(found)]
+
+
+def _indices(source: Source, group: Any, name: str, low: int, high: int) -> list[int]:
+    """A column of integers from `low` to below `high`."""
+    found = source.integers(group, name)
+    if found.size and (found.min() < low or found.max() >= high):
+        source.fail(f"{group.name}/{name}", f"integers in [{low}, {high})", "others")
+    return found.tolist()

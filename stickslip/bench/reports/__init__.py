@@ -1,0 +1,1 @@
+"""A campaign as a page of text, tables and figures."""

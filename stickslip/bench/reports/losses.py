@@ -1,0 +1,243 @@
+"""Where a solver loses: what it does not solve, where others are faster; and what solvers claim wrongly."""
+
+import math
+from dataclasses import dataclass
+
+from stickslip.bench.analysis.costs import Grid, count
+from stickslip.bench.records import RunRecord
+from stickslip.bench.reports.subject import TOLERANCE, Subject, claimed, is_peer, listed, power
+from stickslip.bench.results import Entry
+from stickslip.exhibits import Column, Section, Table
+
+FACTOR = 1.5
+"""How many times faster another must be before a solved problem counts as a loss [-]."""
+
+SECONDS = ".3g"
+"""Format of times."""
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """A problem that one solver does not solve, or that another solves faster."""
+
+    entry: Entry
+    tolerance: float
+    """On the judge's measures [-]."""
+    run: RunRecord
+    """Of the solver that loses."""
+    winner: str
+    """The fastest of the others that solve it; empty if none does."""
+    seconds: float
+    """The winner's time [s], NaN if there is none."""
+    ratio: float
+    """Time of the solver over that of the winner [-]; infinite where it does not solve."""
+    solvers: int
+    """Others that solve it."""
+
+
+def losses(
+    grid: Grid, solver: str, tolerance: float, factor: float = FACTOR
+) -> tuple[list[Loss], list[Loss]]:
+    """What a solver does not solve, and what another solves more than `factor` times faster.
+
+    The first by how many others solve it, the second by how much faster the winner is, both the worst first.
+    """
+    unsolved, slower = [], []
+    for entry in grid.problems:
+        made = grid.made(entry, tolerance)
+        run = made.pop(solver, None)
+        if run is None:
+            continue
+        times = {other: grid.cost(its) for other, its in made.items() if its.solved}
+        timed = {other: t for other, t in times.items() if not math.isnan(t)}
+        winner = min(timed, key=lambda other: timed[other]) if timed else ""
+        seconds, own = timed.get(winner, math.nan), grid.cost(run)
+        ratio = own / seconds if seconds else math.inf if own else 1.0
+        loss = Loss(entry, tolerance, run, winner, seconds, ratio, len(times))
+        if not run.solved:
+            unsolved.append(loss)
+        elif ratio > factor:
+            slower.append(loss)
+    unsolved.sort(key=lambda loss: -loss.solvers)
+    slower.sort(key=lambda loss: -loss.ratio)
+    return unsolved, slower
+
+
+def unsolved_by_all(grid: Grid, tolerance: float) -> list[tuple[Entry, dict[str, RunRecord]]]:
+    """Problems that were run and that nobody solves, with their runs."""
+    made = ((entry, grid.made(entry, tolerance)) for entry in grid.problems)
+    return [(entry, runs) for entry, runs in made if runs and not any(run.solved for run in runs.values())]
+
+
+def claims(grid: Grid) -> list[tuple[Entry, str, RunRecord]]:
+    """Runs whose solver says that it has solved, and the judge does not."""
+    return [
+        (entry, solver, run)
+        for entry in grid.problems
+        for tolerance in grid.tolerances
+        for solver, run in grid.made(entry, tolerance).items()
+        if claimed(run)
+    ]
+
+
+def loss_sentence(grid: Grid, solver: str, tolerance: float) -> str:
+    """The losses of one solver at one tolerance, for those who read nothing else."""
+    unsolved, slower = losses(grid, solver, tolerance)
+    runs = grid.runs_of(solver, tolerance)
+    if not runs:
+        return f"At {power(tolerance)} {solver} was not run."
+    well = len(runs) - len(unsolved)
+    others = sum(loss.solvers > 0 for loss in unsolved)
+    text = f"At {power(tolerance)} {solver}"
+    if unsolved:
+        text += f" does not solve {len(unsolved)} of {count(len(runs), 'problem')}, of which others solve"
+        text += f" {others or 'none'}"
+    else:
+        text += f" solves all {count(len(runs), 'problem')} that it was run on"
+    text += f"; on {len(slower)} of the {well} that it solves another is more than {FACTOR:g} times faster"
+    if slower:
+        worst = slower[0]
+        text += f", at worst {_times(worst.ratio)} ({_who(worst.winner)} on {worst.entry.name})"
+    return text + "."
+
+
+def peer_sentence(subject: Subject, solver: str, tolerance: float) -> str:
+    """How a solver stands against the best of the solvers of Siconos; empty without any."""
+    grid = subject.grid
+    peers = [peer for peer in subject.peers if peer != solver]
+    both = faster = much = ahead = behind = 0
+    for entry in grid.problems:
+        made = grid.made(entry, tolerance)
+        times = [grid.cost(made[peer]) for peer in peers if peer in made]
+        own, best = grid.cost(made.get(solver)), min((t for t in times if t == t), default=math.nan)
+        if math.isnan(own) or math.isnan(best):
+            continue
+        if math.isinf(own) or math.isinf(best):
+            ahead += own < best
+            behind += best < own
+        else:
+            both += 1
+            faster += best < own
+            much += own > FACTOR * best
+    if not both + ahead + behind:
+        return ""
+    return (
+        f"Against the fastest solver of Siconos on each problem ({listed(peers)}), at {power(tolerance)}: of"
+        f" {count(both, 'problem')} that both solve the peer is faster on {faster}, by more than"
+        f" {FACTOR:g} times on {much}; {behind} only the peer solves, {ahead} only {solver}."
+    )
+
+
+def losses_sections(subject: Subject) -> list[Section]:
+    """One section for each of the solvers of interest."""
+    return [_losses_section(subject, solver) for solver in subject.ours]
+
+
+def _losses_section(subject: Subject, solver: str) -> Section:
+    grid = subject.grid
+    text, unsolved, slower = [], [], []
+    for tolerance in grid.tolerances:
+        here = losses(grid, solver, tolerance)
+        unsolved += here[0]
+        slower += here[1]
+        text += [loss_sentence(grid, solver, tolerance), peer_sentence(subject, solver, tolerance)]
+    unsolved.sort(key=lambda loss: (-loss.solvers, grid.tolerances.index(loss.tolerance)))
+    slower.sort(key=lambda loss: -loss.ratio)
+    if any(peer != solver for peer in subject.peers):
+        text.append(
+            "Times of Siconos are of the call of its solver alone, all others of the whole call with its"
+            " certificate; that weighs most where problems are small."
+        )
+    if missing := subject.missing[solver]:
+        text.append(
+            f"Not made: {count(missing, 'run')} of {solver}; what was not run is missing here, not lost."
+        )
+    return Section(
+        f"Losses of {solver}",
+        [sentence for sentence in text if sentence],
+        [
+            Table(
+                f"Not solved by {solver}",
+                ["problem", TOLERANCE, "outcome", Column("error", ".2e"), "others solve it",
+                 "fastest of them", Column("its time [s]", SECONDS), "contacts", "family", "why"],
+                [_unsolved_row(loss) for loss in unsolved],
+                "Those that most others solve come first."
+                if unsolved else "There is none.",
+            ),
+            Table(
+                f"Solved by {solver}, and by another more than {FACTOR:g} times faster",
+                ["problem", TOLERANCE, Column("ratio", ",.2f"), "fastest", "of Siconos",
+                 Column("its time [s]", SECONDS), Column(f"time of {solver} [s]", SECONDS), "contacts",
+                 "family"],
+                [_slower_row(loss, grid) for loss in slower],
+                "The worst ratios come first." if slower else "There is none.",
+            ),
+        ],
+    )  # fmt: skip
+
+
+def unsolved_section(subject: Subject) -> Section:
+    """Problems that nobody solves, with the best that there is."""
+    rows = []
+    for tolerance in subject.grid.tolerances:
+        for entry, runs in unsolved_by_all(subject.grid, tolerance):
+            answers = {solver: run.error for solver, run in runs.items() if math.isfinite(run.error)}
+            best = min(answers, key=lambda solver: answers[solver]) if answers else "–"
+            error = answers.get(best, math.nan)
+            rows.append(
+                (entry.name, entry.family, entry.features.contacts, tolerance, len(runs), best, error)
+            )
+    columns: list[Column | str] = [
+        "problem", "family", "contacts", TOLERANCE, "tried by", "nearest", Column("its error", ".2e"),
+    ]  # fmt: skip
+    text = [] if rows else ["Every problem that was run is solved by somebody."]
+    tables = [Table("Solved by nobody", columns, rows)] if rows else []
+    return Section("Problems that nobody solves", text, tables)
+
+
+def claims_section(subject: Subject) -> Section:
+    """Runs that the solver calls solved and the judge does not."""
+    found = claims(subject.grid)
+    rows = [
+        (solver, is_peer(solver), entry.name, entry.features.contacts, run.tolerance, run.status,
+         run.natural, run.natural_scaled, run.error, run.reason)
+        for entry, solver, run in found
+    ]  # fmt: skip
+    columns: list[Column | str] = [
+        "solver", "of Siconos", "problem", "contacts", TOLERANCE, "it says", Column("natural", ".2e"),
+        Column("natural_scaled", ".2e"), Column("error", ".2e"), "why not",
+    ]  # fmt: skip
+    text = [
+        "What a solver says of itself counts for nothing here; these runs said that they had solved, and"
+        " the judge finds their answers outside the tolerance. Solvers stop by measures of their own, so a"
+        " claim may be true by those."
+    ]
+    tables = [Table("Claims that the judge does not share", columns, rows)] if rows else []
+    return Section(
+        "Claimed and not solved", text if rows else ["No solver claims more than the judge finds."], tables
+    )
+
+
+def _unsolved_row(loss: Loss) -> tuple[str | int | float, ...]:
+    entry, run = loss.entry, loss.run
+    winner = _who(loss.winner) or ("–" if loss.solvers else "nobody")  # a dash: its time was not taken
+    return (
+        entry.name, loss.tolerance, run.outcome.value, run.error, loss.solvers, winner,
+        loss.seconds, entry.features.contacts, entry.family, run.reason or run.status,
+    )  # fmt: skip
+
+
+def _slower_row(loss: Loss, grid: Grid) -> tuple[str | int | float, ...]:
+    entry = loss.entry
+    return (
+        entry.name, loss.tolerance, loss.ratio, loss.winner, is_peer(loss.winner), loss.seconds,
+        grid.seconds(loss.run), entry.features.contacts, entry.family,
+    )  # fmt: skip
+
+
+def _times(ratio: float) -> str:
+    return f"{ratio:,.0f} times" if ratio >= 100.0 else f"{ratio:.3g} times"
+
+
+def _who(solver: str) -> str:
+    return f"{solver} (Siconos)" if is_peer(solver) else solver

@@ -1,0 +1,112 @@
+"""What a report is about: the runs, whose losses are told, which solvers the figures show, and its words."""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.bench.analysis.costs import Grid
+from stickslip.bench.campaigns.contestants import PEER
+from stickslip.bench.records import Outcome, RunRecord
+from stickslip.bench.results import Results
+from stickslip.exhibits import Column
+from stickslip.problem.checks import Array
+
+MOST = 10
+"""Solvers that a figure shows at most."""
+CLAIMS = ("SOLVED", "info 0")
+"""What a solver says of itself when it means that it has solved; the second is Siconos's way."""
+
+
+TOLERANCE = Column("tolerance", ".0e")
+"""The column of tolerances."""
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """The runs that a report is about, and whom it looks at closely."""
+
+    grid: Grid
+    ours: tuple[str, ...]
+    """Solvers whose losses are told one by one."""
+    drawn: tuple[str, ...]
+    """Solvers in the figures, in one order everywhere, so that each keeps its colour."""
+
+    @classmethod
+    def of(cls, results: Results, time: str, ours: str | Sequence[str]) -> "Subject":
+        """The subject; `ours` are names or labels of solvers.
+
+        Where none of them took part it is the solver that solves most at the tightest tolerance.
+        """
+        grid = Grid(results, time)
+        wanted = (ours,) if isinstance(ours, str) else tuple(ours)
+        ranked = sorted(grid.solvers, key=lambda solver: -solved(grid, solver, grid.tightest))
+        chosen = tuple(s for s in grid.solvers if s in wanted or base(s) in wanted) or tuple(ranked[:1])
+        total = {s: sum(solved(grid, s, tolerance) for tolerance in grid.tolerances) for s in grid.solvers}
+        best = sorted(grid.solvers, key=lambda solver: (solver not in chosen, -total[solver]))[:MOST]
+        return cls(grid, chosen, tuple(solver for solver in grid.solvers if solver in best))
+
+    @property
+    def peers(self) -> tuple[str, ...]:
+        """Solvers of Siconos that took part."""
+        return tuple(solver for solver in self.grid.solvers if is_peer(solver))
+
+    @property
+    def undrawn(self) -> tuple[str, ...]:
+        """Solvers that the figures leave out."""
+        return tuple(solver for solver in self.grid.solvers if solver not in self.drawn)
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """Runs that were not made, by solver."""
+        grid = self.grid
+        return {s: sum(grid.missing(s, tolerance) for tolerance in grid.tolerances) for s in grid.solvers}
+
+
+def base(solver: str) -> str:
+    """The name of a solver without its options and its source."""
+    return solver.partition(" [")[0].partition(":")[0]
+
+
+def is_peer(solver: str) -> bool:
+    """Whether it is a solver of Siconos, by its name."""
+    return solver.startswith(f"{PEER}-")
+
+
+def solved(grid: Grid, solver: str, tolerance: float) -> int:
+    """Problems that a solver solved."""
+    return sum(run.solved for run in grid.runs_of(solver, tolerance))
+
+
+def claimed(run: RunRecord) -> bool:
+    """Whether the solver says that it has solved what the judge finds not solved."""
+    return run.outcome is Outcome.MISSED and run.status in CLAIMS
+
+
+def identity(results: Results) -> str:
+    """Twelve digits that name a collection: of its problems' hashes, whatever their order and names."""
+    hashes = sorted({entry.hash for entry in results.problems})
+    return hashlib.sha256("\n".join(hashes).encode()).hexdigest()[:12]
+
+
+def number(value: float | None) -> float:
+    """A number for a table, NaN (a dash) where there is none: in a table None is a run that was not made."""
+    return math.nan if value is None else value
+
+
+def power(tolerance: float) -> str:
+    """A tolerance as it is typed: 1e-8."""
+    mantissa, _, exponent = f"{tolerance:e}".partition("e")
+    return f"{float(mantissa):g}e{int(exponent)}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words in a sentence."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else "none"
+
+
+def median(values: Array) -> float:
+    """The median, NaN of nothing."""
+    return float(np.median(values)) if len(values) else math.nan

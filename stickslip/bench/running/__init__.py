@@ -1,0 +1,1 @@
+"""One run in a warm process under limits, and executors that make many."""

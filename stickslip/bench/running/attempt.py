@@ -1,0 +1,200 @@
+"""One run in this process: a problem read, solved by a contestant, timed, and judged.
+
+The first call is stopped through `progress` once the time limit is reached, which costs no process where
+a solver tells its progress. A call that compiled something is not timed, unless it took longer than the
+patience of the limits: then its time without compilation counts. Success is what the judge says.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from stickslip.bench.campaigns.contestants import is_ours, is_peer, source_of
+from stickslip.bench.campaigns.own import OwnError
+from stickslip.bench.jobs import Job, Limits
+from stickslip.bench.records import Outcome, RunRecord
+from stickslip.bench.running.answers import Answer, answer_of, count_of, sentence, worst
+from stickslip.bench.running.calls import Call, Observer, Stopped, call
+from stickslip.bench.running.entrants import Entrant, entrant
+from stickslip.bench.running.memory import Peak
+from stickslip.files import FormatError, read_record
+from stickslip.problem.checks import ProblemError
+from stickslip.problem.fingerprint import fingerprint
+from stickslip.problem.solution import Problem
+from stickslip.solvers.programs import MissingPackage
+
+
+class JobError(ValueError):
+    """A job that cannot be run as it is described, such as a file that has changed: nobody has failed."""
+
+
+def problem_of(job: Job) -> Problem:
+    """The problem in the job's file; `JobError` if it cannot be read or is another one."""
+    try:
+        problem = read_record(Path(job.path), job.kind).problem
+    except (FormatError, ProblemError, OSError) as error:
+        raise JobError(sentence(error)) from error
+    found = fingerprint(problem)
+    if found != job.problem:
+        raise JobError(
+            f"{job.path} has changed: it holds the problem {found[:12]} now, not {job.problem[:12]};"
+            " start the campaign anew, or put the file back"
+        )
+    return problem
+
+
+def attempt(
+    job: Job, limits: Limits, problem: Problem | None = None, observer: Observer | None = None
+) -> RunRecord:
+    """The record of one job, run in this process; `problem` saves reading its file.
+
+    `JobError` if the file cannot be read or holds another problem than the job says, or a user's own solver
+    is another than it says. The `observer` hears when the solver is called and when something is compiled.
+    """
+    if job.contestant.place:
+        _same_source(job)
+    problem = problem_of(job) if problem is None else problem
+    if is_peer(job.contestant):
+        from stickslip.bench.siconos.peer import attempt_siconos
+
+        (observer or Observer()).delegated()
+        try:
+            return attempt_siconos(job, limits, problem)
+        except Exception as error:
+            return blank(job, Outcome.RAISED, reason=sentence(error))
+    return _Run(job, limits, problem, observer or Observer()).record()
+
+
+def _same_source(job: Job) -> None:
+    """`JobError` if a user's own file is no longer what it was when the job was made."""
+    try:
+        found = source_of(job.contestant)
+    except OwnError as error:
+        raise JobError(f"{job.contestant.name}: {error}") from None
+    if job.source and found != job.source:
+        raise JobError(
+            f"{job.contestant.place} has changed: its hash is {found} now, not {job.source};"
+            " start the campaign anew, or put the file back"
+        )
+
+
+def blank(job: Job, outcome: Outcome, options: dict[str, Any] | None = None, **fields: Any) -> RunRecord:
+    """A record of that job and outcome; options that are not given are those that the job names."""
+    contestant = job.contestant
+    return RunRecord(
+        job.problem, contestant.label, dict(contestant.options) if options is None else options, job.source,
+        job.tolerance, outcome, **fields,
+    )  # fmt: skip
+
+
+@dataclass
+class _Run:
+    """One job under way."""
+
+    job: Job
+    limits: Limits
+    problem: Problem
+    observer: Observer
+    options: dict[str, Any] | None = None
+    calls: list[Call] = field(default_factory=list)
+    """Those that count."""
+    answers: list[Answer] = field(default_factory=list)
+    """Of all calls, those that count and those that do not, each once."""
+    compile_seconds: float = 0.0
+    memory: float = float("nan")
+
+    def record(self) -> RunRecord:
+        """Make the solver, call it, judge what came back: whatever goes wrong is a record too."""
+        try:
+            made = entrant(self.job.contestant, self.job.tolerance)
+            self.options = made.options
+            self.observer.made(made.options)
+            stopped = self._called(made)
+            return self._late(stopped) if stopped is not None else self._judged()
+        except MemoryError as error:
+            return self._blank(Outcome.MEMORY, f"it asked for more memory than there is: {sentence(error)}")
+        except MissingPackage as error:  # says nothing about the method
+            return self._blank(Outcome.REFUSED, sentence(error))
+        except (ProblemError, NotImplementedError) as error:
+            kind = ProblemError if is_ours(self.job.contestant) else NotImplementedError
+            refuses = type(error) is kind
+            return self._blank(Outcome.REFUSED if refuses else Outcome.RAISED, sentence(error))
+        except (Exception, SystemExit) as error:
+            return self._blank(Outcome.RAISED, sentence(error))
+
+    def _called(self, made: Entrant) -> Stopped | None:
+        """All calls; the one that was stopped, or came back too late, if there was one."""
+        spent = 0.0
+        for first in self._turns():
+            with Peak(measure=not self.calls) as peak:
+                made_call = call(made, self.problem, self.observer, self.limits.timeout if first else None)
+            self.compile_seconds += made_call.compile_seconds
+            if isinstance(made_call, Stopped):
+                return made_call
+            if made_call.seconds > self.limits.timeout:
+                iterations = count_of(getattr(made_call.answer, "iterations", 0))
+                return Stopped(made_call.seconds, made_call.compile_seconds, iterations, float("nan"))
+            self._keep(made_call, peak.above)
+            spent += made_call.seconds
+            if len(self.calls) >= self.limits.best_of or (self.calls and spent >= self.limits.patience):
+                break
+        return None
+
+    @staticmethod
+    def _turns() -> Iterator[bool]:
+        """True for the first call, False for all that follow."""
+        yield True
+        while True:
+            yield False
+
+    def _keep(self, made: Call, memory: float) -> None:
+        """Count a call, or let it pass as the one that compiles; its answer is kept in any case."""
+        counts = not made.compiled or made.seconds > self.limits.patience
+        if counts or self.answers:  # what compiles again and again is not waited for
+            self.calls.append(made)
+            self.memory = memory if len(self.calls) == 1 else self.memory
+        answer = answer_of(made.answer)
+        if not any(answer.same(other) for other in self.answers):
+            self.answers.append(answer)
+
+    def _late(self, stopped: Stopped) -> RunRecord:
+        told = ""
+        if stopped.error == stopped.error:
+            told = f"; it was at {stopped.error:.1e} after {stopped.iterations} iterations"
+        return self._blank(
+            Outcome.TIMEOUT,
+            f"stopped after {stopped.seconds:.3g} s{told}",
+            seconds=stopped.seconds,
+            iterations=stopped.iterations,
+        )
+
+    def _judged(self) -> RunRecord:
+        """The judge's word on the worst of the answers, and the shortest time."""
+        if self.job.contestant.place and fingerprint(self.problem) != self.job.problem:
+            return self._blank(Outcome.RAISED, "it has changed the problem it was given")
+        answer, residuals = worst(self.problem, self.answers)
+        solved = residuals.solved(self.job.tolerance)
+        remarks = [answer.remark(solved, residuals.error)]
+        if len(self.answers) > 1:
+            remarks.append("calls gave different answers, of which this is the worst")
+        return self._blank(
+            Outcome.SOLVED if solved else Outcome.MISSED,
+            "; ".join(filter(None, remarks)),
+            status=answer.status,
+            natural=residuals.natural,
+            natural_scaled=residuals.natural_scaled,
+            error=residuals.error,
+            impulse=residuals.impulse,
+            velocity=residuals.velocity,
+            work=residuals.work,
+            iterations=answer.iterations,
+            seconds=min(made.seconds for made in self.calls),
+            cpu_seconds=min(made.cpu_seconds for made in self.calls),
+            repetitions=len(self.calls),
+            history=answer.history,
+        )
+
+    def _blank(self, outcome: Outcome, reason: str, **fields: Any) -> RunRecord:
+        record = blank(self.job, outcome, self.options, reason=reason, **fields)
+        return replace(record, compile_seconds=self.compile_seconds, memory=self.memory)

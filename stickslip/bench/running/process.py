@@ -1,0 +1,237 @@
+"""A warm process for runs: replaced after a crash, a hang or a leak, so that these cost one record.
+
+The process is started when it is first needed, in a session of its own, and `running.worker` runs in
+it. While it works the parent waits for its lines, watches the clock and its memory, and ends it and all that
+it has started once a limit is reached. Nothing that a solver does is waited for longer than that.
+"""
+
+import math
+import signal
+import threading
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from stickslip.bench.jobs import Job, Limits
+from stickslip.bench.records import Outcome, RunRecord
+from stickslip.bench.running.attempt import JobError, blank
+from stickslip.bench.running.child import Child, Garbled
+from stickslip.bench.running.clocks import Clocks
+
+POLL = 0.05
+"""Time between two looks at the clock and at the memory [s]."""
+FAMILY = 10
+"""Looks at the memory of the process between two at that of what it has started: those cost more."""
+LEAK = 1024.0
+"""A process that keeps so much more memory than it began with is replaced [MiB]."""
+
+
+class Closed(RuntimeError):  # noqa: N818 (it says what is)
+    """The process was closed, before the run or while it was made."""
+
+
+class WarmProcess:
+    """Runs jobs one after the other in one process of its own, as long as that is well."""
+
+    def __init__(self, name: str = "", leak: float = LEAK):
+        """`name`: as it is shown to people; `leak`: memory that it may keep after a run [MiB]."""
+        self.name, self.leak = name, leak
+        self._child: Child | None = None
+        self._closed, self._number = False, 0
+        self._lock, self._busy = threading.Lock(), threading.RLock()
+
+    @property
+    def pid(self) -> int | None:
+        """Number of the process, None where there is none now."""
+        child = self._child
+        return None if child is None else child.pid
+
+    def __enter__(self) -> "WarmProcess":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self.close()
+
+    def run(self, job: Job, limits: Limits) -> RunRecord:
+        """The record of a job; whatever the solver does, it comes back within the limits.
+
+        `JobError` if the file cannot be read or holds another problem than the job says.
+        """
+        with self._busy:
+            watch = self._watched(job, limits)
+            if watch.died_early:  # what an earlier run has left behind may have ended it
+                watch = self._watched(job, limits)
+        if watch.impossible:
+            raise JobError(watch.impossible)
+        assert watch.record is not None
+        return watch.record
+
+    def close(self) -> None:
+        """End the process at once; may be called while another thread waits in `run`, which then raises."""
+        with self._lock:
+            self._closed = True
+            child = self._child
+        if child is not None:
+            child.kill()
+            with self._busy:  # who waits for it sees that it is gone, and lets go of it
+                self._drop(child)
+
+    def _watched(self, job: Job, limits: Limits) -> "_Watch":
+        child = self._ready()
+        self._number += 1
+        watch = _Watch(job, limits, self._number, child)
+        try:
+            watch.wait()
+        except BaseException:
+            self._drop(child)
+            raise
+        if watch.spoiled or watch.memory_after - child.memory > self.leak:
+            self._drop(child)
+        self._stay_open()
+        return watch
+
+    def _ready(self) -> Child:
+        child = self._child
+        if child is not None and child.ended():
+            self._drop(child)
+            child = None
+        if child is None:
+            with self._lock:
+                self._stay_open()
+                child = self._child = Child()
+            try:
+                child.greet()
+            except BaseException:
+                self._drop(child)
+                self._stay_open()
+                raise
+        return child
+
+    def _stay_open(self) -> None:
+        if self._closed:
+            raise Closed(f"{self.name or 'the process'} was closed")
+
+    def _drop(self, child: Child) -> None:
+        with self._lock:
+            if self._child is child:
+                self._child = None
+        child.end()
+
+
+@dataclass
+class _Watch:
+    """One run seen from outside."""
+
+    job: Job
+    limits: Limits
+    number: int
+    child: Child
+    record: RunRecord | None = None
+    impossible: str = ""
+    """Why the job cannot be run at all."""
+    spoiled: bool = False
+    """Whether the process must be replaced."""
+    died_early: bool = False
+    """Whether it ended before the solver was called."""
+    memory_after: float = 0.0
+    """Memory of the process when all is over [MiB]."""
+
+    def wait(self) -> None:
+        """Ask, and wait until there is a record, from inside or from here."""
+        self.clocks = Clocks(self.limits)
+        self.options: dict[str, Any] | None = None
+        self.baseline = self.most = math.nan
+        self.called, looks = False, 0
+        try:
+            self.child.send({"id": self.number, "job": self.job.as_json(), "limits": asdict(self.limits)})
+            while not self._over():
+                for message in self.child.messages(POLL):
+                    self._hear(message)
+                if self._over():
+                    break
+                if self.child.silent:
+                    self._died()
+                elif late := self.clocks.late():
+                    self._stop(Outcome.TIMEOUT, late, seconds=self.clocks.calling or math.nan)
+                else:
+                    looks += 1
+                    self._look(family=looks % FAMILY == 0)
+        except Garbled as error:
+            self._stop(Outcome.CRASHED, str(error))
+
+    def _over(self) -> bool:
+        return self.record is not None or bool(self.impossible)
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        """Take in one line of the process; what it should not say is `Garbled`."""
+        if self._over() or message.get("id") != self.number:
+            raise Garbled("its answer belongs to no question")
+        event = message.get("event")
+        self.clocks.hear(str(event))
+        try:
+            if event == "begun":
+                self.baseline = self.most = float(message["memory"])
+            elif event == "made":
+                self.options = dict(message["options"])
+                # What reading and importing took is not the solver's: the next one may find it there.
+                self.baseline = self.most = float(message["memory"])
+            elif event == "calling":
+                self.called = True
+            elif event == "compiled":
+                self.baseline += float(message["memory"])
+                self.child.memory += float(message["memory"])  # compiled code stays, and is no leak
+            elif event == "impossible":
+                self.impossible = str(message["reason"])
+            elif event == "memory":
+                self._stop(Outcome.MEMORY, str(message["reason"]))
+            elif event == "record":
+                self.memory_after = float(message["memory"])
+                self._finish(RunRecord.from_json(message["record"]), busy=bool(message["busy"]))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise Garbled(f"its answer is garbled: {type(error).__name__}") from None
+
+    def _finish(self, record: RunRecord, busy: bool) -> None:
+        expected = blank(self.job, Outcome.SOLVED).key
+        if record.key != expected:
+            raise Garbled("its answer belongs to another run")
+        if record.repetitions and math.isnan(record.memory):  # where the system does not say it inside
+            record = replace(record, memory=max(0.0, self.most - self.baseline))
+        self.record = record
+        # Threads and processes that a user's own solver has left running would disturb the next.
+        self.spoiled = busy or (bool(self.job.contestant.place) and self.child.has_family())
+
+    def _look(self, family: bool) -> None:
+        """Stop it where it has more memory than it may."""
+        memory = self.child.memory_now(family)
+        if memory is None or math.isnan(self.baseline):
+            return
+        self.most = max(self.most, memory)
+        taken, allowed = memory - self.baseline, self.limits.memory
+        if taken > allowed and not (self.clocks.is_compiling or self.clocks.is_delegated):
+            reason = f"stopped at {taken:.0f} MiB, more than the {allowed:.0f} MiB allowed"
+            self._stop(Outcome.MEMORY, reason, memory=taken)
+
+    def _died(self) -> None:
+        self.died_early = not self.called
+        how = _how_it_ended(self.child.end()) if self.child.ends_soon() else "has closed its pipe"
+        self._stop(Outcome.CRASHED, f"the process {how}")
+
+    def _stop(self, outcome: Outcome, reason: str, **more: Any) -> None:
+        """The record from here, for a process that is not asked again."""
+        self.spoiled = True
+        more.setdefault("memory", max(0.0, self.most - self.baseline) if self.called else math.nan)
+        self.record = blank(
+            self.job, outcome, self.options, reason=reason, compile_seconds=self.clocks.compiling, **more
+        )
+
+
+def _how_it_ended(code: int | None) -> str:
+    if code is None:
+        return "cannot be ended"
+    if code >= 0:
+        return f"ended by itself with code {code}"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    hint = ", perhaps by the system for want of memory" if name == "SIGKILL" else ""
+    return f"was ended by {name}{hint}"

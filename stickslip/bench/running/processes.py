@@ -1,0 +1,111 @@
+"""The executor of processes on this machine: jobs of one problem together, records as they end."""
+
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from queue import SimpleQueue
+
+from stickslip.bench.jobs import Job, Limits, Told
+from stickslip.bench.records import RunRecord
+from stickslip.bench.running.attempt import JobError
+from stickslip.bench.running.process import Closed, WarmProcess
+
+Event = tuple[str, Job | RunRecord | BaseException | None]
+"""What a worker says: its name, and the job that it begins, a record, why it cannot go on, or that it is
+done."""
+
+
+class Processes:
+    """Runs jobs in warm processes on this machine."""
+
+    def __init__(self, workers: int = 1):
+        """`workers`: processes that run side by side."""
+        if workers < 1:
+            raise ValueError(f"workers is {workers}; it must be at least 1")
+        self.workers = workers
+
+    def run(self, jobs: Sequence[Job], limits: Limits, told: Told | None = None) -> Iterator[RunRecord]:
+        """The record of every job, as they end; closing the iterator ends all processes at once.
+
+        A job that cannot be run, since its file has changed, is a `JobError` after all the others have run.
+        """
+        processes = [WarmProcess(f"process {k + 1}") for k in range(min(self.workers, len(jobs)))]
+        shares, events = Shares(jobs, len(processes)), SimpleQueue[Event]()
+        threads = [
+            threading.Thread(target=_work, args=(k, process, shares, limits, events), daemon=True)
+            for k, process in enumerate(processes)
+        ]
+        impossible: list[JobError] = []
+        try:
+            for thread in threads:
+                thread.start()
+            working = len(threads)
+            while working:
+                name, said = events.get()
+                if isinstance(said, Job):
+                    if told is not None:
+                        told(name, said)
+                elif isinstance(said, RunRecord):
+                    yield said
+                elif isinstance(said, JobError):
+                    impossible.append(said)
+                elif said is not None:
+                    raise said
+                else:
+                    working -= 1
+        finally:
+            shares.clear()
+            for process in processes:
+                process.close()
+            for thread in threads:
+                if thread.ident is not None:
+                    thread.join()
+        if impossible:
+            more = f" (and {len(impossible) - 1} more jobs that cannot be run)" if len(impossible) > 1 else ""
+            raise JobError(f"{impossible[0]}{more}")
+
+
+class Shares:
+    """Who has which job to do: problems as wholes, and at the end, by jobs, whoever is free helps."""
+
+    def __init__(self, jobs: Sequence[Job], workers: int):
+        groups: dict[tuple[str, str], deque[Job]] = {}
+        for job in jobs:
+            groups.setdefault((job.path, job.problem), deque()).append(job)
+        self._waiting, self._lock = deque(groups.values()), threading.Lock()
+        self._own: list[deque[Job]] = [deque() for _ in range(workers)]
+
+    def next(self, worker: int) -> Job | None:
+        """The next job of a worker, None if nothing is left to do."""
+        with self._lock:
+            if not self._own[worker] and self._waiting:
+                self._own[worker] = self._waiting.popleft()
+            if self._own[worker]:
+                return self._own[worker].popleft()
+            longest = max(self._own, key=len)
+            return longest.pop() if longest else None
+
+    def clear(self) -> None:
+        """Nothing is left to do."""
+        with self._lock:
+            self._waiting.clear()
+            for own in self._own:
+                own.clear()
+
+
+def _work(
+    worker: int, process: WarmProcess, shares: Shares, limits: Limits, events: "SimpleQueue[Event]"
+) -> None:
+    try:
+        while (job := shares.next(worker)) is not None:
+            events.put((process.name, job))
+            try:
+                events.put((process.name, process.run(job, limits)))
+            except JobError as error:
+                events.put((process.name, error))
+    except Closed:
+        pass
+    except BaseException as error:
+        events.put((process.name, error))
+    finally:
+        events.put((process.name, None))

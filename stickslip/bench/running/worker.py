@@ -1,0 +1,189 @@
+"""The process that makes runs: `python -m stickslip.bench.running.worker`, started by `running.process`.
+
+Requests come as lines of JSON on its standard input, and lines of JSON go out on its standard output: what
+happens on the way, and at the end a record. Both are taken away before anything else runs: what a solver
+prints goes nowhere, and what it reads is empty. The process ends with its parent, even while a solver holds
+on to the interpreter: the system sends the signal.
+"""
+
+import gc
+import json
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections import OrderedDict
+from contextlib import suppress
+from importlib import import_module
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from stickslip.bench.jobs import Job, Limits
+from stickslip.bench.records import Outcome
+from stickslip.bench.running.answers import sentence
+from stickslip.bench.running.attempt import JobError, attempt, problem_of
+from stickslip.bench.running.calls import Observer
+from stickslip.bench.running.memory import bound_address_space, give_back, no_core_dumps, resident
+from stickslip.problem.contact import ContactProblem
+from stickslip.problem.residuals import judge
+from stickslip.problem.sets import coulomb
+from stickslip.problem.solution import Problem
+
+LONGEST_REQUEST = 1 << 20
+"""Most bytes of a request."""
+KEPT_PROBLEMS = 2
+"""Problems that are kept for the next request."""
+SPARE = 1024.0
+"""Address space beyond the memory limit: threads and compilers reserve more than they use [MiB]."""
+F_SETSIG = 10
+"""Linux's fcntl command that chooses the signal of O_ASYNC."""
+
+
+class Teller(Observer):
+    """Sends what happens during a run to the parent."""
+
+    def __init__(self, file: int):
+        self._file, self._number, self._process = file, 0, os.getpid()
+        self._before = 0.0
+
+    def begin(self, number: int) -> None:
+        """All that is told from now on belongs to the request of this number."""
+        self._number = number
+
+    def tell(self, event: str, **more: Any) -> None:
+        """Send one line."""
+        if os.getpid() != self._process:  # a copy of this process, made by a solver, that has come back
+            os._exit(0)
+        data = json.dumps({"id": self._number, "event": event, **more}).encode() + b"\n"
+        while data:
+            data = data[os.write(self._file, data) :]
+
+    def made(self, options: dict[str, Any]) -> None:
+        """The solver is there."""
+        self.tell("made", options=options, memory=resident())
+
+    def calling(self) -> None:
+        """It is about to be called."""
+        self.tell("calling")
+
+    def called(self) -> None:
+        """It has come back."""
+        self.tell("called")
+
+    def compiling(self, begins: bool) -> None:
+        """Compilation begins, or has ended and has taken so much memory."""
+        if begins:
+            self._before = resident()
+            self.tell("compiling")
+        else:
+            self.tell("compiled", memory=max(0.0, resident() - self._before))
+
+    def delegated(self) -> None:
+        """A peer keeps its time itself."""
+        self.tell("delegated")
+
+
+class Problems:
+    """The last few problems read, so that one problem is read once for all solvers."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[tuple[str, str | None, str], Problem] = OrderedDict()
+
+    def get(self, job: Job) -> Problem:
+        """The problem of a job."""
+        key = job.path, job.kind, job.problem
+        if key not in self._kept:
+            while len(self._kept) >= KEPT_PROBLEMS:
+                self._kept.popitem(last=False)
+            self._kept[key] = problem_of(job)
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+    def forget(self) -> None:
+        """Drop all of them."""
+        self._kept.clear()
+
+
+def serve(requests: BinaryIO, teller: Teller) -> None:
+    """Answer requests until there are no more."""
+    problems, home, usual = Problems(), os.getcwd(), threading.active_count()
+    settle()
+    teller.tell("ready", memory=resident())
+    while line := requests.readline(LONGEST_REQUEST):
+        request = json.loads(line)
+        teller.begin(request["id"])
+        job, limits = Job.from_json(request["job"]), Limits(**request["limits"])
+        teller.tell("begun", memory=resident())
+        try:
+            problem = problems.get(job)
+            bound_address_space(limits.memory + SPARE)
+            record = attempt(job, limits, problem, teller)
+        except JobError as error:
+            teller.tell("impossible", reason=sentence(error))
+            continue
+        except MemoryError:
+            teller.tell("memory", reason=f"{job.path} does not fit into the memory limit")
+            continue
+        finally:
+            bound_address_space(float("inf"))
+            os.chdir(home)
+        if job.contestant.place and record.outcome not in (Outcome.SOLVED, Outcome.MISSED):
+            problems.forget()  # of answers that are judged it is known that the problem is as it was
+        settle()
+        threads = threading.active_count() if job.contestant.place else 0
+        teller.tell("record", record=record.as_json(), memory=resident(), busy=threads > usual)
+
+
+def prepare() -> None:
+    """Load what nearly every run needs, so that no run pays for it in time or in memory."""
+    import_module("stickslip.files.archive")
+    W: Any = np.eye(3)
+    judge(ContactProblem(W, np.array([-1.0, 0.0, 0.0]), coulomb([0.5])), [1.0, 0.0, 0.0])
+
+
+def settle() -> None:
+    """Give memory back, and keep what stays out of the search for garbage, which runs would feel."""
+    give_back()
+    gc.freeze()
+
+
+def end_with_parent(lifeline: int) -> None:
+    """End this process when the other end of that pipe, which the parent holds while it lives, is closed."""
+    os.set_inheritable(lifeline, False)
+    if sys.platform.startswith("linux"):
+        import fcntl
+
+        # By the system itself: a thread would never run beside compiled code that keeps the interpreter.
+        with suppress(OSError):
+            fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+            fcntl.fcntl(lifeline, F_SETSIG, int(signal.SIGKILL))
+            fcntl.fcntl(lifeline, fcntl.F_SETFL, fcntl.fcntl(lifeline, fcntl.F_GETFL) | os.O_ASYNC)
+
+    def wait() -> None:
+        os.read(lifeline, 1)
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+def main() -> None:
+    """Take the pipes away from everyone else, and serve."""
+    requests, answers = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1):
+        os.dup2(nothing, standard)
+    end_with_parent(int(sys.argv[1]))
+    no_core_dumps()
+    warnings.simplefilter("ignore")
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it, and ends this process
+    sys.path.append(os.getcwd())  # users' own solvers beside the campaign
+    prepare()
+    os.dup2(nothing, 2)  # last words until here are heard
+    with os.fdopen(requests, "rb") as lines:
+        serve(lines, Teller(answers))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Siconos as a peer: its solvers in its own interpreter."""
