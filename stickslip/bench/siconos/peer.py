@@ -17,14 +17,16 @@ from typing import Any
 from stickslip.bench.jobs import Job, Limits
 from stickslip.bench.records import Outcome, RunRecord
 from stickslip.bench.siconos.process import START, Found, find_siconos
-from stickslip.bench.siconos.trials import LEAST, METHODS, SLOWER, Peer, Run, methods_for
+from stickslip.bench.siconos.trials import METHODS, SLOWER, Peer, Run, methods_for
 from stickslip.files.dat_write import kind_of
 from stickslip.problem.solution import Problem
 
 __all__ = ["Found", "attempt_siconos", "find_siconos", "methods", "total_seconds"]
 
-TOTAL = 4.0
+TOTAL = 2.0
 """All trials of one run together take at most so many times the limit of one call."""
+SOON = 0.1
+"""A setting may take so long before it is compared with the best so far [s]."""
 WORST = (Outcome.TIMEOUT, Outcome.MISSED, Outcome.MEMORY, Outcome.CRASHED, Outcome.RAISED)
 """What a run without success is called: the first of these that some setting ended in."""
 
@@ -42,7 +44,7 @@ def total_seconds(limits: Limits) -> float:
 def attempt_siconos(job: Job, limits: Limits, problem: Problem) -> RunRecord:
     """One solver of Siconos on `problem`: the fastest of its settings that the judge accepts.
 
-    A call takes at most `limits.timeout`, all together four times as long; options of the record say
+    A call takes at most `limits.timeout`, all together twice as long; options of the record say
     what was given to Siconos, and how many calls it took to find that out.
     """
     blank = RunRecord(job.problem, job.contestant.label, {}, job.source, job.tolerance, Outcome.RAISED)
@@ -71,7 +73,8 @@ def _trials(peer: Peer, settings: list[Run], tolerance: float, limits: Limits) -
     end = time.monotonic() + TOTAL * limits.timeout
     best, runs = math.inf, []
     for setting in settings:
-        limit = min(limits.timeout, max(LEAST, SLOWER * best))
+        # Where one setting is ten times faster than another, the other is not waited for.
+        limit = min(limits.timeout, max(SOON, SLOWER * best))
         if time.monotonic() >= end:
             break
         runs += peer.climb(setting, tolerance, limit, end)
