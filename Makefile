@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test tests lint bench clean
+.PHONY: demo test tests lint bench measured clean
 
 demo: .venv/run.stamp
 	$(BIN)/stickslip demo --out out
@@ -24,6 +24,14 @@ lint: .venv/test.stamp
 
 bench: .venv/run.stamp
 	$(BIN)/python benchmarks/sweeps.py
+
+# docs/measured.md anew: an hour on two idle cores. Recorded problems take part where they are at hand.
+RECORDED := $(wildcard ../shared/data/problems)
+measured: .venv/run.stamp
+	$(BIN)/stickslip bench collect --out out/standard
+	$(BIN)/stickslip bench run --problems out/standard $(RECORDED:%=--problems %) --tolerance 1e-4,1e-8 \
+		--timeout 5 --workers 2 --out out/measured.h5
+	$(BIN)/stickslip bench report out/measured.h5 --out docs/measured.md
 
 clean:
 	rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .hypothesis
