@@ -275,6 +275,19 @@ class Counts:
         return solve(problem, "nsgs", tolerance=1e-10)
 
 
+class Remembers:
+    """Keeps its answer for the next call, and needs a moment without it."""
+
+    def __init__(self):
+        self.answer = None
+
+    def solve(self, problem):
+        if self.answer is None:
+            time.sleep(0.02)
+            self.answer = solve(problem, "nsgs", tolerance=1e-10).r
+        return self.answer
+
+
 class UnspeakableError(Exception):
     def __str__(self):
         raise RuntimeError

@@ -70,6 +70,12 @@ def test_a_global_problem_is_judged_with_its_velocities_and_is_fresh_at_every_ca
     assert record.repetitions == 4
 
 
+def test_every_call_begins_without_what_an_earlier_one_has_learnt(path):
+    record = attempt(job(path, "Remembers", own=True), replace_limits(best_of=3, patience=60.0))
+    assert (record.outcome, record.repetitions) == (Outcome.SOLVED, 3)
+    assert record.seconds >= 0.02
+
+
 def replace_limits(**changes):
     return replace(LIMITS, **changes)
 

@@ -107,10 +107,7 @@ class _Run:
     def record(self) -> RunRecord:
         """Make the solver, call it, judge what came back: whatever goes wrong is a record too."""
         try:
-            made = entrant(self.job.contestant, self.job.tolerance)
-            self.options = made.options
-            self.observer.made(made.options)
-            stopped = self._called(made)
+            stopped = self._called()
             return self._late(stopped) if stopped is not None else self._judged()
         except MemoryError as error:
             return self._blank(Outcome.MEMORY, f"it asked for more memory than there is: {sentence(error)}")
@@ -123,10 +120,19 @@ class _Run:
         except (Exception, SystemExit) as error:
             return self._blank(Outcome.RAISED, sentence(error))
 
-    def _called(self, made: Entrant) -> Stopped | None:
+    def _made(self, first: bool) -> Entrant:
+        """The solver, new for every call: what one call leaves in it would make the next one shorter."""
+        made = entrant(self.job.contestant, self.job.tolerance)
+        if first:
+            self.options = made.options
+            self.observer.made(made.options)
+        return made
+
+    def _called(self) -> Stopped | None:
         """All calls; the one that was stopped, or came back too late, if there was one."""
         spent = 0.0
         for first in self._turns():
+            made = self._made(first)
             with Peak(measure=not self.calls) as peak:
                 made_call = call(made, self.problem, self.observer, self.limits.timeout if first else None)
             self.compile_seconds += made_call.compile_seconds
