@@ -24,7 +24,7 @@ class Column:
     name: str
     """Heading, with the unit in brackets where there is one."""
     form: str = ".4g"
-    """Format of floating-point cells, as of `format`; ".10g" for ten digits."""
+    """Format of floating-point cells, as of `format`: ".10g" for ten digits; or "power", see `power`."""
 
 
 @dataclass(frozen=True)
@@ -161,8 +161,16 @@ def shown(cell: Cell, form: str = ".4g") -> str:
     if isinstance(cell, bool | np.bool_):
         return "yes" if cell else "no"
     if isinstance(cell, float | np.floating):
-        return format(cell, form) if math.isfinite(cell) else "–"
+        if not math.isfinite(cell):
+            return "–"
+        return power(cell) if form == "power" else format(cell, form)
     return str(cell)
+
+
+def power(number: float) -> str:
+    """A number such as a tolerance as it is typed: 1e-8; no digit is lost."""
+    mantissa, _, exponent = np.format_float_scientific(number, trim="-").partition("e")
+    return f"{mantissa}e{int(exponent)}"
 
 
 def _is_number(cell: Cell) -> bool:

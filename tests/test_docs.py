@@ -1,6 +1,7 @@
 """What the README and the docs show runs as it stands, and links lead somewhere."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -103,6 +104,43 @@ def test_the_solver_of_the_docs_solves(tmp_path, monkeypatch):
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_solver_and_the_campaign_of_the_bench_docs(tmp_path, monkeypatch, capsys):
+    """docs/bench.md: a solver of one's own, and a campaign from Python, each as a file of its own."""
+    monkeypatch.chdir(tmp_path)
+    own, campaign = blocks(ROOT / "docs" / "bench.md")
+    names: dict = {}
+    exec(compile(own, "mine.py", "exec"), names)
+    problem = ss.ContactProblem(np.eye(6), [-1.0, 0.2, 0.0, -0.5, 0.0, 0.9], ss.coulomb([0.5, 0.3]))
+    r = names["Mine"](tolerance=1e-10).solve(problem)
+    np.testing.assert_allclose(r, ss.solve(problem, tolerance=1e-12).r, atol=1e-9)
+    names = {}
+    exec(compile(campaign, "campaign.py", "exec"), names)
+    assert capsys.readouterr().out == "16 True\n"
+    assert (tmp_path / "few.h5").exists()
+
+
+def test_the_commands_of_the_bench_docs_parse():
+    from stickslip.cli.main import build
+
+    app = build()
+    page = ROOT / "docs" / "bench.md"
+    text = page.read_text()
+    lines = re.findall(r"^stickslip .*", text.replace("\\\n", " "), re.MULTILINE)
+    assert len(lines) > 4
+    lines += [code.replace("--every K", "--every 5") for code in re.findall(r"`(stickslip [^`]+)`", text)]
+    for line in lines:
+        words = shlex.split(line, comments=True)
+        if len(words) > 3:  # a command, not the bare name of one
+            app.parse_args(words[1:], exit_on_error=False, print_error=False)
+    known = {
+        name
+        for verb in ("record", "collect", "run", "report")
+        for argument in app["bench"][verb].assemble_argument_collection()
+        for name in argument.names
+    }
+    assert set(re.findall(r"`(--[a-z-]+)", text)) <= known
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([\w./-]+\.\w+)(?:#[^)]*)?\)", page.read_text()):
@@ -115,4 +153,4 @@ def test_commands_shown_exist(page):
 
     for text in blocks(page, "") + re.findall(r"`([^`\n]+)`", page.read_text()):
         for verb in re.findall(r"^(?:\$ )?stickslip ([a-z]+)", text, re.MULTILINE):
-            assert verb in VERBS, f"{page.name}: stickslip {verb}"
+            assert verb in (*VERBS, "bench"), f"{page.name}: stickslip {verb}"

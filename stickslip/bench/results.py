@@ -7,6 +7,7 @@ from typing import Any
 from stickslip.bench.collections.features import Features
 from stickslip.bench.environment import Environment
 from stickslip.bench.records import Key, RunRecord
+from stickslip.exhibits import power
 
 MEASURE = "natural and natural_scaled"
 """What the judge's success rests on; `stickslip.problem.residuals` says how they are computed."""
@@ -145,7 +146,7 @@ def environment_differences(first: Environment, second: Environment) -> Iterator
 
 def _settings(said: Conditions) -> list[tuple[str, str]]:
     return [
-        ("precision", "tolerances " + ", ".join(map(_exact, said.tolerances))),
+        ("precision", "tolerances " + ", ".join(map(power, said.tolerances))),
         ("timeout", f"timeout {_exact(said.timeout)} s"),
         ("memory", f"memory limit {_exact(said.memory)} MiB"),
         ("best-of", f"best of {said.best_of}"),
@@ -245,8 +246,8 @@ def _add(runs: dict[Key, tuple[str, RunRecord]], run: RunRecord, name: str) -> N
     where, known = runs.setdefault(run.key, (name, run))
     if known is not run and known.as_json() != run.as_json():
         raise Mixed(
-            f"{run.solver} on problem {run.problem[:12]} at {run.tolerance:g} was run twice, with different "
-            f"records in {where} and in {name}; keep one of them"
+            f"{run.solver} on problem {run.problem[:12]} at {power(run.tolerance)} was run twice, with"
+            f" different records in {where} and in {name}; keep one of them"
         )
 
 

@@ -27,7 +27,7 @@ Format = Literal["html", "md", "csv", "json"]
 """A page for a browser, text for a paper, a line per run, the findings as data."""
 
 Names = Annotated[str, Parameter(show_default=False)]
-"""Names with commas between them; none for all."""
+"""Names with commas between them; empty where none are given."""
 
 ENDINGS: dict[str, Format] = {".html": "html", ".htm": "html", ".md": "md", ".csv": "csv", ".json": "json"}
 """What the ending of a file name asks for."""
@@ -40,7 +40,7 @@ def report(
     out: Path | None = None,
     format: Format | None = None,
     time: Literal["wall", "cpu"] = "wall",
-    ours: str = DEFAULT_SOLVER,
+    ours: Names = "",
     allow: Names = "",
     solvers: Names = "",
     families: Names = "",
@@ -70,7 +70,8 @@ def report(
     time
         Compare wall time or processor time.
     ours
-        Solvers whose losses are told one by one, with commas between them.
+        Solvers whose losses are told one by one, with commas between them; without it
+        those of --own, and auto where there are none.
     allow
         Differences between files that are let pass, with commas between them.
     solvers
@@ -182,10 +183,15 @@ def _solvers(results: Results, wanted: Sequence[str], notes: list[str]) -> Resul
 
 
 def _told(results: Results, ours: str) -> list[str]:
-    """Whose losses are told; the default need not have taken part."""
+    """Whose losses are told: those named, else the solvers of one's own, else the default one."""
+    from stickslip.bench.reports.subject import is_peer
+
     names = _names(ours)
+    if not names:
+        own = dict.fromkeys(run.solver for run in results.runs if run.source and not is_peer(run.solver))
+        return list(own) or [DEFAULT_SOLVER]
     for name in names:
-        if name != DEFAULT_SOLVER and not any(_means(name, label) for label in results.solvers):
+        if not any(_means(name, label) for label in results.solvers):
             raise InputError(f"--ours {name}: no run of it; there are runs of {', '.join(results.solvers)}")
     return names
 

@@ -105,7 +105,7 @@ def run(
     collection = _collection(problems, kind, families or "", most, out)
     given: dict[str, str | list[str]] = {
         "--problems": [str(place) for place in problems], "--solvers": solvers or "", "--own": own or [],
-        "--tolerance": tolerance, "--timeout": repr(timeout), "--memory": repr(memory),
+        "--tolerance": tolerance, "--timeout": _short(timeout), "--memory": _short(memory),
         "--best-of": str(best_of), "--workers": str(workers), "--executor": executor,
         "--families": families or "", "--most": "" if most is None else str(most), "--kind": kind or "",
         "--out": str(out),
@@ -188,7 +188,7 @@ def _collection(
 def _command(given: dict[str, str | list[str]]) -> str:
     """The command that makes the same campaign; options that were not given are left out."""
     usual = {
-        "--tolerance": "1e-8", "--timeout": "20.0", "--memory": "4096.0", "--best-of": "3", "--workers": "1",
+        "--tolerance": "1e-8", "--timeout": "20", "--memory": "4096", "--best-of": "3", "--workers": "1",
         "--executor": "processes",
     }  # fmt: skip
     words = ["stickslip", "bench", "run"]
@@ -197,6 +197,11 @@ def _command(given: dict[str, str | list[str]]) -> str:
             if text and text != usual.get(name):
                 words += [name, text]
     return shlex.join(words)
+
+
+def _short(number: float) -> str:
+    """A number as one types it: 20, not 20.0."""
+    return repr(number).removesuffix(".0")
 
 
 def _report(results: Results, out: Path) -> dict[str, Any]:
@@ -215,10 +220,12 @@ def _total(seconds: float) -> str:
 
 def _close(results: Results, out: Path) -> None:
     """The closing table, where everything is, and what to do next."""
+    from stickslip.exhibits import power
+
     columns = ("solver", "tolerance", *GROUPS, "of", "fastest on", "total time")
     rows = [
         (
-            line["solver"], f"{line['tolerance']:g}", *(str(line[name]) for name in GROUPS),
+            line["solver"], power(line["tolerance"]), *(str(line[name]) for name in GROUPS),
             str(line["runs"]), str(line["fastest"]), _total(line["seconds"]),
         )
         for line in standings(results)

@@ -119,11 +119,13 @@ class CampaignTable:
 
     def _lines(self) -> Iterator[str]:
         """What runs now, and how far everything is."""
+        from stickslip.exhibits import power
+
         now = time.monotonic()
         under_way = list(self._under_way.values())
         for job, since in under_way[:SHOWN]:
             name = self._names.get(job.problem, job.problem[:12])
-            label = printable(f"{job.contestant.label} on {name} at {job.tolerance:g}")
+            label = printable(f"{job.contestant.label} on {name} at {power(job.tolerance)}")
             yield f"now: {label}, {clock(now - since)}"
         if len(under_way) > SHOWN:
             yield f"     and {len(under_way) - SHOWN} more"

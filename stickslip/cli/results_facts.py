@@ -57,6 +57,8 @@ def describe_results(path: Path) -> dict[str, Any]:
 
 def results_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     """The lines of a report of results for a reader."""
+    from stickslip.exhibits import power
+
     place = report["environment"]
     return [
         ("kind", "results of a campaign"),
@@ -66,7 +68,7 @@ def results_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
             (f"solver {name}", f"{found['solved']} of {found['runs']} runs solved")
             for name, found in report["solvers"].items()
         ),
-        ("tolerances", ", ".join(f"{tolerance:g}" for tolerance in report["tolerances"])),
+        ("tolerances", ", ".join(power(tolerance) for tolerance in report["tolerances"])),
         (
             "limits",
             f"{report['timeout']:g} s, {report['memory']:g} MiB, best of {report['best_of']}, "

@@ -186,7 +186,7 @@ def test_problems_and_solvers_may_be_added(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"tolerances": (1e-4,)}, ("precision", "tolerances 0.0001, 1e-08", "tolerances 0.0001")),
+        ({"tolerances": (1e-4,)}, ("precision", "tolerances 1e-4, 1e-8", "tolerances 1e-4")),
         ({"limits": Limits(timeout=5.0)}, ("timeout", "timeout 20 s", "timeout 5 s")),
         ({"limits": Limits(memory=100.0)}, ("memory", "limit 4096 MiB", "limit 100 MiB")),
         ({"limits": Limits(best_of=1)}, ("best-of", "best of 3", "best of 1")),

@@ -8,7 +8,7 @@ from made_results import CONDITIONS, PLACE, entry, run_of, same, table
 from stickslip.bench.results import DIFFERENCES, MEASURE, Mixed, combine
 
 OTHERS = {
-    "precision": ({"tolerances": (1e-6,)}, ("tolerances 0.0001, 1e-08", "tolerances 1e-06")),
+    "precision": ({"tolerances": (1e-6,)}, ("tolerances 1e-4, 1e-8", "tolerances 1e-6")),
     "timeout": ({"timeout": 60.0}, ("timeout 20 s", "timeout 60 s")),
     "memory": ({"memory": 64.0}, ("memory limit 1024 MiB", "memory limit 64 MiB")),
     "best-of": ({"best_of": 1}, ("best of 3", "best of 1")),
@@ -51,7 +51,7 @@ def test_a_difference_is_refused_by_name_unless_it_is_allowed(kind, change, word
 
 
 def test_small_differences_are_differences():
-    with pytest.raises(Mixed, match=r"precision.*0\.0001, 1e-08.*0\.0001, 1\.00000001e-08"):
+    with pytest.raises(Mixed, match=r"precision.*1e-4, 1e-8.*1e-4, 1\.00000001e-8"):
         combine([table("a"), table("b", tolerances=(1e-4, 1.00000001e-8))])
 
 
@@ -91,7 +91,7 @@ def test_one_run_twice_is_fine_if_it_is_the_same():
     first = table("a")
     assert same(combine([first, table("a")]), first)
     slower = first.with_runs(tuple(replace(run, seconds=9.0) for run in first.runs))
-    with pytest.raises(Mixed, match=r"nsgs on problem hash of a at 0.0001 was run twice.*one\.h5.*two\.h5"):
+    with pytest.raises(Mixed, match=r"nsgs on problem hash of a at 1e-4 was run twice.*one\.h5.*two\.h5"):
         combine([first, slower], names=("one.h5", "two.h5"))
 
 

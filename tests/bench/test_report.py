@@ -104,7 +104,7 @@ def test_the_losses_are_there_and_in_the_summary() -> None:
     assert [row["fastest of them"] for row in nobodys] == ["nobody", "nobody"]
     told = [sentence for sentence in page().summary if sentence.startswith("Losses: ")]
     assert len(told) == 2
-    assert "At 1e-8 auto does not solve 2 of 7 problems, of which others solve 1" in told[1]
+    assert "at 1e-8 auto does not solve 2 of 7 problems, of which others solve 1" in told[1]
     assert "at worst 8 times (siconos-nsgs (Siconos) on stack/b)" in told[1]
 
 

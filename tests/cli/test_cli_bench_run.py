@@ -92,7 +92,7 @@ def test_a_campaign_in_processes(run, folder, tmp_path):
     assert result.code == 0, result
     assert result.err == ""
     lines = [line.split() for line in result.out.splitlines() if line.startswith("nsgs")]
-    assert [line[1:3] for line in lines] == [["0.0001", "2"], ["1e-08", "2"]]
+    assert [line[1:3] for line in lines] == [["1e-4", "2"], ["1e-8", "2"]]
     assert str(out) in result.out
     assert "stickslip bench report" in result.out
     results = read_results(out)
@@ -258,9 +258,9 @@ def test_the_live_table_counts(tmp_path):
 
     folder = Folder((entry("a", 3), entry("b", 6)))
     run_campaign(folder, (one, two), [1e-4], Limits(), Drawing(), tmp_path / "r.h5", shown)
-    assert "now: nsgs on a at 0.0001" in drawn[0]
+    assert "now: nsgs on a at 1e-4" in drawn[0]
     assert "0 of 4 runs" in drawn[0]
-    assert "now: prox on b at 0.0001" in drawn[-1]
+    assert "now: prox on b at 1e-4" in drawn[-1]
     assert "3 of 4 runs" in drawn[-1]
     assert "left" in drawn[-1]
     assert [line.split()[:3] for line in drawn[-1].splitlines() if line.startswith("nsgs")] == [

@@ -9,9 +9,9 @@ from stickslip.bench.analysis.accuracy import Accuracy, falling, reached, tellin
 from stickslip.bench.analysis.costs import TIMES, Costs, costs, count
 from stickslip.bench.analysis.profiles import data_profile, performance_profile
 from stickslip.bench.analysis.scaling import Scaling, scaling
-from stickslip.bench.reports.subject import Subject, is_peer, power
+from stickslip.bench.reports.subject import Subject, is_peer
 from stickslip.bench.results import Entry
-from stickslip.exhibits import Curve, Figure, Panel
+from stickslip.exhibits import Curve, Figure, Panel, power
 from stickslip.problem.checks import Array
 
 WIDEST = 1e4

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from stickslip.bench.analysis.costs import Grid, count
 from stickslip.bench.records import RunRecord
-from stickslip.bench.reports.subject import TOLERANCE, Subject, claimed, is_peer, listed, power
+from stickslip.bench.reports.subject import TOLERANCE, Subject, claimed, is_peer, listed
 from stickslip.bench.results import Entry
-from stickslip.exhibits import Column, Section, Table
+from stickslip.exhibits import Column, Section, Table, power
 
 FACTOR = 1.5
 """How many times faster another must be before a solved problem counts as a loss [-]."""
@@ -94,7 +94,9 @@ def loss_sentence(grid: Grid, solver: str, tolerance: float) -> str:
         text += f" {others or 'none'}"
     else:
         text += f" solves all {count(len(runs), 'problem')} that it was run on"
-    text += f"; on {len(slower)} of the {well} that it solves another is more than {FACTOR:g} times faster"
+    if well:
+        text += f"; on {len(slower) or 'none'} of the {well} that it solves another is more than"
+        text += f" {FACTOR:g} times faster"
     if slower:
         worst = slower[0]
         text += f", at worst {_times(worst.ratio)} ({_who(worst.winner)} on {worst.entry.name})"

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from stickslip.bench.analysis.accuracy import PROPORTIONAL, SEPARATION, accuracy
+from stickslip.bench.analysis.accuracy import PROPORTIONAL, SEPARATION, Accuracy, accuracy
 from stickslip.bench.analysis.costs import TIMES, costs, count
 from stickslip.bench.analysis.scaling import CAUTION, FEWEST, WIDTH
 from stickslip.bench.reports.figures import (
@@ -25,10 +25,10 @@ from stickslip.bench.reports.losses import (
     unsolved_section,
 )
 from stickslip.bench.reports.setting import setting_sections
-from stickslip.bench.reports.subject import Subject, listed, power, solved
+from stickslip.bench.reports.subject import Subject, listed, solved
 from stickslip.bench.reports.tables import all_runs, by_family, collection, exponents, fits, glance, shares
 from stickslip.bench.results import Entry, Results
-from stickslip.exhibits import Figure, Page, Section
+from stickslip.exhibits import Figure, Page, Section, power
 
 FOLDED = 40
 """Rows above which a table of problems begins closed."""
@@ -66,7 +66,7 @@ def summary(subject: Subject) -> list[str]:
     ]
     sentences += [_leaders(subject, tolerance) for tolerance in grid.tolerances]
     sentences += [
-        f"Losses: {loss_sentence(grid, solver, tolerance)}"
+        f"Losses: {loss_sentence(grid, solver, tolerance).replace('At', 'at', 1)}"
         for solver in subject.ours
         for tolerance in grid.tolerances
     ]
@@ -166,13 +166,19 @@ def _accuracy(subject: Subject, chosen: Sequence[Entry]) -> Section:
     text = [
         f"The error, as the judge measures it, that each solver has reached by a time, over"
         f" {count(len(found.problems), 'problem')}; time is relative to that of the fastest solver to"
-        f" {power(subject.grid.tightest)} on the same problem, so that all sizes stand in one figure. Left"
-        f" out: {found.unsolved} that nobody solves to this tolerance, {found.missing} with missing runs.",
+        f" {power(subject.grid.tightest)} on the same problem, so that all sizes stand in one figure."
+        + _left_out(found),
         PROPORTIONAL,
         "The runs at all tolerances of a problem count together.",
     ]
     figures = [accuracy_figure(subject, found), problem_accuracy_figure(subject, chosen)]
     return Section("Accuracy against time", text, [], _drawn(figures))
+
+
+def _left_out(found: Accuracy) -> str:
+    reasons = {"that nobody solves to this tolerance": found.unsolved, "with missing runs": found.missing}
+    parts = [f"{number} {why}" for why, number in reasons.items() if number]
+    return f" Left out: {', '.join(parts)}." if parts else ""
 
 
 def _histories(subject: Subject, chosen: Sequence[Entry]) -> Section:

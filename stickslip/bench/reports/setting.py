@@ -1,9 +1,9 @@
 """What stands behind a report: conditions, machine, measure, how to have it again, and its limits."""
 
 from stickslip.bench.environment import Environment
-from stickslip.bench.reports.subject import identity, is_peer, listed, power
+from stickslip.bench.reports.subject import identity, is_peer, listed
 from stickslip.bench.results import Results
-from stickslip.exhibits import Cell, Section, Table
+from stickslip.exhibits import Cell, Section, Table, power
 
 
 def setting_sections(results: Results, time: str) -> list[Section]:

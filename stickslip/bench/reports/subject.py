@@ -20,7 +20,7 @@ CLAIMS = ("SOLVED", "info 0")
 """What a solver says of itself when it means that it has solved; the second is Siconos's way."""
 
 
-TOLERANCE = Column("tolerance", ".0e")
+TOLERANCE = Column("tolerance", "power")
 """The column of tolerances."""
 
 
@@ -94,12 +94,6 @@ def identity(results: Results) -> str:
 def number(value: float | None) -> float:
     """A number for a table, NaN (a dash) where there is none: in a table None is a run that was not made."""
     return math.nan if value is None else value
-
-
-def power(tolerance: float) -> str:
-    """A tolerance as it is typed: 1e-8."""
-    mantissa, _, exponent = f"{tolerance:e}".partition("e")
-    return f"{float(mantissa):g}e{int(exponent)}"
 
 
 def listed(words: Sequence[str]) -> str:

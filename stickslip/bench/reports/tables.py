@@ -8,9 +8,9 @@ from stickslip.bench.analysis.costs import Costs, Grid, costs
 from stickslip.bench.analysis.profiles import performance_profile
 from stickslip.bench.analysis.scaling import scaling
 from stickslip.bench.records import Outcome
-from stickslip.bench.reports.subject import TOLERANCE, Subject, claimed, median, number, power, solved
+from stickslip.bench.reports.subject import TOLERANCE, Subject, claimed, median, number, solved
 from stickslip.bench.results import Results
-from stickslip.exhibits import Cell, Column, Table
+from stickslip.exhibits import Cell, Column, Table, power
 
 TAUS = (1.0, 2.0, 5.0, 10.0, 100.0)
 """Factors at which shares are written down [-]."""
@@ -143,7 +143,7 @@ def collection(results: Results) -> Table:
         "Dimension: components of a contact, 0 where they differ. The hash is of the numbers of the"
         " problem, its first twelve digits; the recipe is the command that makes it anew, empty for"
         f" recorded files. A dash is a figure that was not computed; rank and conditioning are estimates"
-        f" for {estimated} of the problems."
+        f" for {estimated or 'none'} of the problems."
     )
     return Table("Problems", columns, rows, note)
 
