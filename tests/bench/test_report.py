@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from bench.campaigns import campaign, entry
 
+from stickslip import exhibits
 from stickslip.bench.analysis.costs import Grid
 from stickslip.bench.records import Outcome
 from stickslip.bench.reports.data import findings, runs_table
@@ -322,3 +323,22 @@ def test_findings_for_machines() -> None:
     (fit,) = [fit for fit in tight["exponents"] if (fit["family"], fit["solver"]) == ("pile", "auto")]
     assert fit["exponent"] == pytest.approx(2.0)
     assert data["claimed_not_solved"][0]["solver"] == "nsgs"
+
+
+@pytest.mark.parametrize("typed", ["1e-4", "1e-8", "2.5e-7", "1.00000001e-8", "5e-1", "1e-12"])
+def test_tolerances_read_as_they_are_typed(typed):
+    assert exhibits.power(float(typed)) == typed
+    assert exhibits.shown(float(typed), "power") == typed
+
+
+def test_who_refuses_everything_is_in_no_figure_and_no_comparison():
+    said = {("stack/a", "auto"): 1.0, ("stack/a", "siconos-nsgs"): 2.0, ("stack/a", "siconos-cpg"): "refused"}
+    made = report(campaign({"stack/a": 4}, said))
+    losses_of_auto, profiles = (
+        next(s for s in made.sections if s.title == title)
+        for title in ("Losses of auto", "Performance profiles")
+    )
+    assert "(siconos-nsgs)" in " ".join(losses_of_auto.text)
+    assert any("left out of them: siconos-cpg" in sentence for sentence in profiles.text)
+    drawn = {curve.name for figure in profiles.figures for panel in figure.panels for curve in panel.curves}
+    assert drawn == {"auto", "siconos-nsgs"}

@@ -42,6 +42,21 @@ def rows_of(text):
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
+def test_the_losses_are_those_of_ones_own_solver(run, results, tmp_path):
+    def told(path, *more):
+        lines = run("bench", "report", path, "--out", tmp_path / "report.md", *more).out.splitlines()
+        return {line.split()[3] for line in lines if line.startswith("Losses: at ")}
+
+    own, peer = (MADE.with_runs(tuple(
+        replace(one, source="2991bb24a14a", solver=name) if one.solver == "nsgs" else one for one in MADE.runs
+    )) for name in ("mine", "siconos-nsgs"))  # fmt: skip
+    write_results(tmp_path / "own.h5", own)
+    write_results(tmp_path / "peer.h5", peer)
+    assert told(results) == told(tmp_path / "peer.h5") == {"auto"}
+    assert told(tmp_path / "own.h5") == {"mine"}
+    assert told(tmp_path / "own.h5", "--ours", "auto,mine") == {"auto", "mine"}
+
+
 def test_a_page(run, results, tmp_path):
     out = tmp_path / "report.html"
     result = run("bench", "report", results, "--out", out)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from stickslip.bench.analysis.costs import Grid, count
 from stickslip.bench.records import RunRecord
-from stickslip.bench.reports.subject import TOLERANCE, Subject, claimed, is_peer, listed
+from stickslip.bench.reports.subject import TOLERANCE, Subject, claimed, is_peer, listed, takes_some
 from stickslip.bench.results import Entry
 from stickslip.exhibits import Column, Section, Table, power
 
@@ -106,7 +106,7 @@ def loss_sentence(grid: Grid, solver: str, tolerance: float) -> str:
 def peer_sentence(subject: Subject, solver: str, tolerance: float) -> str:
     """How a solver stands against the best of the solvers of Siconos; empty without any."""
     grid = subject.grid
-    peers = [peer for peer in subject.peers if peer != solver]
+    peers = [peer for peer in subject.peers if peer != solver and takes_some(grid, peer)]
     both = faster = much = ahead = behind = 0
     for entry in grid.problems:
         made = grid.made(entry, tolerance)

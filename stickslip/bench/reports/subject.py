@@ -45,7 +45,8 @@ class Subject:
         ranked = sorted(grid.solvers, key=lambda solver: -solved(grid, solver, grid.tightest))
         chosen = tuple(s for s in grid.solvers if s in wanted or base(s) in wanted) or tuple(ranked[:1])
         total = {s: sum(solved(grid, s, tolerance) for tolerance in grid.tolerances) for s in grid.solvers}
-        best = sorted(grid.solvers, key=lambda solver: (solver not in chosen, -total[solver]))[:MOST]
+        able = [solver for solver in grid.solvers if solver in chosen or takes_some(grid, solver)]
+        best = sorted(able, key=lambda solver: (solver not in chosen, -total[solver]))[:MOST]
         return cls(grid, chosen, tuple(solver for solver in grid.solvers if solver in best))
 
     @property
@@ -78,6 +79,12 @@ def is_peer(solver: str) -> bool:
 def solved(grid: Grid, solver: str, tolerance: float) -> int:
     """Problems that a solver solved."""
     return sum(run.solved for run in grid.runs_of(solver, tolerance))
+
+
+def takes_some(grid: Grid, solver: str) -> bool:
+    """Whether a solver takes any of the problems: there is a run of it that is no refusal."""
+    runs = (run for tolerance in grid.tolerances for run in grid.runs_of(solver, tolerance))
+    return any(run.outcome is not Outcome.REFUSED for run in runs)
 
 
 def claimed(run: RunRecord) -> bool:
