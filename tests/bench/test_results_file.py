@@ -303,7 +303,7 @@ def test_a_full_disk_is_told_with_the_name_of_the_journal(tmp_path, monkeypatch)
     book = Journal(tmp_path / "r.h5")
     monkeypatch.setattr(os, "write", full)
     with pytest.raises(OSError, match="No space left") as failure:
-        book.add(run_of("hash of a"))
+        book.add(run_of("hash of a", "nsgs"))
     monkeypatch.undo()
     book.close(keep=False)
     assert failure.value.filename == str(journal_of(tmp_path / "r.h5"))
