@@ -236,12 +236,17 @@ def _show(page: Page, chosen: Format, out: Path | None) -> None:
 
 
 def _put(text: str, out: Path | None) -> None:
+    from stickslip.files.problems import replace_file
+
     if out is None:
         sys.stdout.write(text)
         return
+    content = text.encode("utf-8", errors="backslashreplace")
     try:
-        with out.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            file.write(text)
+        if out.exists() and not out.is_file():  # a pipe or a device
+            out.write_bytes(content)
+        else:
+            replace_file(out, content)
     except OSError as error:
         raise InputError(os_sentence(error, out)) from None
     print(f"wrote {printable(str(out))}")

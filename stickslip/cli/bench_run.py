@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -98,7 +100,12 @@ def run(
     tolerances = _tolerances(tolerance)
     try:
         limits = Limits(timeout=timeout, memory=memory, best_of=best_of)
-        entrants = contestants(solvers or "", own or ())
+    except ValueError as error:  # the sentence begins with the name of the class
+        said = str(error).removeprefix("Limits: ").replace("best_of", "best-of")
+        raise InputError(f"--{said}") from None
+    try:
+        with redirect_stdout(sys.stderr):  # a user's module may print when it is imported
+            entrants = contestants(solvers or "", own or ())
     except ValueError as error:
         raise InputError(str(error)) from None
     executing = _executor(executor, workers)

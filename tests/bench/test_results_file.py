@@ -1,7 +1,9 @@
 """The file of results: everything comes back, plain h5py reads it, and hostile ones are refused."""
 
+import errno
 import json
 import math
+import os
 from dataclasses import replace
 
 import h5py
@@ -292,3 +294,16 @@ def test_hostile_journals_are_refused(tmp_path, journal, change, word):
     path.write_bytes(b"".join([head, *lines[1:]]))
     with pytest.raises(FormatError, match=word):
         read_results(tmp_path / "r.h5")
+
+
+def test_a_full_disk_is_told_with_the_name_of_the_journal(tmp_path, monkeypatch):
+    def full(file, line):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    book = Journal(tmp_path / "r.h5")
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space left") as failure:
+        book.add(run_of("hash of a", "nsgs"))
+    monkeypatch.undo()
+    book.close(keep=False)
+    assert failure.value.filename == str(journal_of(tmp_path / "r.h5"))

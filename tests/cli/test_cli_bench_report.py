@@ -1,10 +1,12 @@
 """`stickslip bench report`: what is written where, what is said, and what is refused."""
 
 import csv
+import errno
 import io
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from bench.campaigns import campaign
@@ -166,3 +168,17 @@ def test_info_of_results(run, results):
     assert found["solvers"]["nsgs"] == {"runs": 2, "solved": 1}
     results.write_bytes(results.read_bytes().replace(b'"timeout"', b'"timeoux"'))
     run("info", results).refuses("results.h5")
+
+
+def test_a_full_disk_leaves_the_report_that_was_there(run, results, tmp_path, monkeypatch):
+    out = tmp_path / "runs.csv"
+    out.write_text("the last one")
+
+    def full(path, content):
+        with path.open("wb"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    run("bench", "report", results, "--out", out).refuses("runs.csv: no space left on device")
+    assert out.read_text() == "the last one"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["results.h5", "runs.csv"]

@@ -192,9 +192,10 @@ def test_limits_that_are_not_given_are_those_of_the_library(run, folder, fake, t
         (("--tolerance", "small"), ("--tolerance", "'small'")),
         (("--tolerance", "1e-4,1e-4"), ("--tolerance 1e-4 is given twice",)),
         (("--tolerance", "2"), ("--tolerance must lie in (0, 1)",)),
+        (("--timeout", "inf"), ("--timeout must lie in (0, 1e+06], got inf",)),
+        (("--best-of", "0"), ("--best-of must lie in [1, inf), got 0",)),
         (("--timeout", "0"), ("timeout", "(0, 1e+06]")),
         (("--memory", "1"), ("memory", "[64")),
-        (("--best-of", "0"), ("best_of", "[1")),
         (("--workers", "0"), ("--workers", "at least 1")),
         (("--most", "0"), ("--most", "at least 1")),
         (("--families", "tower"), ("no family 'tower'", "pile, stack")),
@@ -219,6 +220,16 @@ def test_other_conditions_and_other_files_are_refused(run, folder, fake, tmp_pat
     out.write_text("a diary")
     run(*command).refuses("r.h5", "HDF5")
     assert out.read_text() == "a diary"
+
+
+def test_what_a_users_module_prints_stays_out_of_the_json(run, folder, fake, tmp_path):
+    (tmp_path / "loud.py").write_text("print('hello')\nclass Loud:\n    def solve(self, problem): ...\n")
+    result = run(
+        "bench", "run", "--problems", folder, "--own", f"loud={tmp_path / 'loud.py'}:Loud",
+        "--solvers", "loud", "--json", "--out", tmp_path / "r.h5",
+    )  # fmt: skip
+    assert json.loads(result.out)["runs"] == 6
+    assert result.err == "hello\n"
 
 
 def test_files_that_are_no_problems_are_told(run, folder, fake, tmp_path):

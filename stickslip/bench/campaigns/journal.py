@@ -116,8 +116,11 @@ class Journal:
 
     def _write(self, value: Any) -> None:
         line = written(value).encode() + b"\n"
-        while line:
-            line = line[os.write(self._file, line) :]
+        try:
+            while line:
+                line = line[os.write(self._file, line) :]
+        except OSError as error:  # of a file without a name
+            raise type(error)(error.errno, error.strerror, str(self.path)) from None
 
 
 def _lock(file: int) -> bool:
