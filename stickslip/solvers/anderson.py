@@ -23,6 +23,8 @@ from stickslip.solvers.certify import Attempt, certified
 from stickslip.solvers.gauss_seidel import GaussSeidel, Loop, by_sweeps
 from stickslip.solvers.registry import Progress
 
+WINDOW = 50
+"""Sweeps over which the rate is taken to decide whether to go on."""
 ACCELERATED: dict[Any, Callable[..., None]] = {
     gauss_seidel.run_coulomb3: anderson.run_coulomb3,
     gauss_seidel.run: anderson.run,
@@ -54,9 +56,14 @@ class Anderson(Options):
         self, problem: ContactProblem, guess: Array | None, tolerance: float,
         progress: Progress | None = None, *, hopeful: bool = False,
     ) -> Attempt:  # fmt: skip
-        """Sweep over a contact problem; what was found, not yet certified. `hopeful` as in nsgs."""
-        sweeps = self.max_iterations
-        return by_sweeps(self.prepare, problem, guess, tolerance, sweeps, progress, hopeful=hopeful)
+        """Sweep over a contact problem; what was found, not yet certified.
+
+        `hopeful` as in nsgs, by the mean rate: the residual of mixed sweeps goes up and down.
+        """
+        sweeps, window = self.max_iterations, WINDOW if hopeful else 0
+        return by_sweeps(
+            self.prepare, problem, guess, tolerance, sweeps, progress, hopeful=hopeful, window=window
+        )
 
     def prepare(self, problem: ContactProblem) -> Loop:
         """The compiled loop with its memory in it, what it takes of the problem, and its work arrays."""
