@@ -8,7 +8,8 @@ Otherwise, and where that did not do, the order, each stage starting from the be
 
 1. Gauss-Seidel sweeps (`nsgs`), as long as their rate promises an end sooner than Newton would come to
    one; with Anderson's acceleration (`anderson`) where many are ahead, for Coulomb contacts in the same
-   call, for other blocks on larger problems as a stage of its own;
+   call, for other blocks and matrix-free on larger problems as a stage of its own. What Newton would cost
+   is estimated from the elimination of the graph of contacts or bodies (`effort.py`);
 2. proximal Newton (`prox`), full steps, as long as they halve the residual;
 3. without friction: a certificate that there is no solution; complementary pivots (`lemke`); all bases
    (`enumerate`) where they are few, which finds a solution or proves that there is none;
@@ -220,18 +221,18 @@ def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: 
         first_phase.sweep_coulomb, *arguments, r, first, tolerance, allowed
     )
     sweeps, best = int(control[schedule.SWEEPS]), float(control[schedule.BEST])
+    mixed = control[schedule.ERROR_THEN] > 0.0
     if n > COMPILED and control[schedule.STATE] in UNDECIDED:
         more = accelerated_allowed(problem)[0] - sweeps
         if control[schedule.AHEAD] <= more:
             (r, control, later), again, _ = timed(
                 first_phase.sweep_coulomb, *arguments, r, 0.0, tolerance, more
             )
-            history = _one_history([(0, history), (sweeps, later)])
+            history = _joined([(0, history), (sweeps, later)])
             seconds, sweeps = seconds + again, sweeps + int(control[schedule.SWEEPS])
             best = float(control[schedule.BEST])
     status = STATUS.get(control[schedule.STATE], Status.MAX_ITERATIONS)
-    name = "anderson" if control[schedule.ERROR_THEN] > 0.0 else "nsgs"
-    stage = Stage(name, sweeps, cost * sweeps, best)
+    stage = Stage("anderson" if mixed else "nsgs", sweeps, cost * sweeps, best)
     return Attempt(r, status, sweeps, seconds, compiling, history, "", (stage,), stage.operations)
 
 
