@@ -33,9 +33,6 @@ CHUNK = 1_000_000
 of others, which cost more, a fortieth of it."""
 HISTORY = 512
 """Most lines kept of the history."""
-WINDOW_TRIAL = 17.0, 8.0, 3.0
-"""Sweeps before those whose rate is a mean may be called too slow, before the first look at them, and a
-third of those before the second."""
 RATE_FROM, RATE_NOW = [schedule.SINCE, schedule.ERROR_THEN], [schedule.SWEEPS, schedule.ERROR]
 """Where a mean rate counts from, and where a solve is: sweeps and error in its control."""
 
@@ -148,7 +145,6 @@ def by_sweeps(
             chunk = min(chunk, window)
             run(*data, relaxation, tolerance, 0.0, r, best, *work, control, history)
             recent = control[RATE_FROM] = control[RATE_NOW]
-            control[[schedule.TRIAL, schedule.NEXT, schedule.GAP]] = WINDOW_TRIAL
         while control[schedule.STATE] <= schedule.RUNNING and done < limit:
             if window and control[schedule.SWEEPS] >= recent[0] + window:
                 control[RATE_FROM], recent = recent, control[RATE_NOW]
