@@ -23,8 +23,6 @@ from stickslip.solvers.certify import Attempt, certified
 from stickslip.solvers.gauss_seidel import GaussSeidel, Loop, by_sweeps
 from stickslip.solvers.registry import Progress
 
-WINDOW = 50
-"""Sweeps over which the rate is taken to decide whether to go on."""
 ACCELERATED: dict[Any, Callable[..., None]] = {
     gauss_seidel.run_coulomb3: anderson.run_coulomb3,
     gauss_seidel.run: anderson.run,
@@ -54,13 +52,13 @@ class Anderson(Options):
 
     def attempt(
         self, problem: ContactProblem, guess: Array | None, tolerance: float,
-        progress: Progress | None = None, *, hopeful: bool = False,
+        progress: Progress | None = None, *, hopeful: bool = False, window: int = 0,
     ) -> Attempt:  # fmt: skip
         """Sweep over a contact problem; what was found, not yet certified.
 
-        `hopeful` as in nsgs, by the mean rate: the residual of mixed sweeps goes up and down.
+        `hopeful` and `window` as in `by_sweeps`: the residual of mixed sweeps goes up and down.
         """
-        sweeps, window = self.max_iterations, WINDOW if hopeful else 0
+        sweeps = self.max_iterations
         return by_sweeps(
             self.prepare, problem, guess, tolerance, sweeps, progress, hopeful=hopeful, window=window
         )

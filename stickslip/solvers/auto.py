@@ -43,7 +43,13 @@ from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.certify import Attempt, certified, judged, proved, without_closing
-from stickslip.solvers.effort import PER_CONTACT, accelerated_allowed, plain_allowed, sweeps_allowed
+from stickslip.solvers.effort import (
+    PER_CONTACT,
+    accelerated_allowed,
+    is_hyperstatic,
+    plain_allowed,
+    sweeps_allowed,
+)
 from stickslip.solvers.enumeration import Enumeration
 from stickslip.solvers.gauss_seidel import GaussSeidel
 from stickslip.solvers.infeasibility import find_certificate
@@ -56,6 +62,8 @@ from stickslip.solvers.two_sided import one_sided
 DIMENSION: dict[tuple[int, ...] | None, int] = {(1,): 2, (2,): 3}
 """Components of a contact where all are Coulomb's, by the sizes of the groups."""
 STATUS = {schedule.SOLVED: Status.SOLVED, schedule.NOT_FINITE: Status.NOT_FINITE}
+WINDOW = 50
+"""Accelerated sweeps over which their rate is taken, where Newton costs many of them."""
 UNDECIDED = schedule.RUNNING, schedule.SLOW
 """States of sweeps that end because they were allowed no more."""
 INTERIOR_POINTS = tuple(
@@ -288,11 +296,12 @@ def _accelerated(trail: Trail) -> None:
     problem = trail.problem
     if problem.size <= COMPILED or _is_coulomb(problem):  # these have had it
         return
-    allowed, cost = accelerated_allowed(problem)
-    allowed = max(allowed, plain_allowed(problem)[0])
-    found = Anderson(max_iterations=int(allowed)).attempt(
-        problem, frozen(trail.best), trail.tolerance, trail.progress, hopeful=True
-    )
+    (few, _), (many, cost) = plain_allowed(problem), accelerated_allowed(problem)
+    patient = many > few and not is_hyperstatic(problem)
+    found = Anderson(max_iterations=int(many if patient else few)).attempt(
+        problem, frozen(trail.best), trail.tolerance, trail.progress,
+        hopeful=True, window=WINDOW if patient else 0,
+    )  # fmt: skip
     trail.note(found, _stage("anderson", found, cost * found.iterations))
 
 

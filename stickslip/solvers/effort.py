@@ -34,6 +34,8 @@ STEPS = 8.0
 """Steps that proximal Newton takes from where sweeps are given up, 7 to 25 mostly."""
 SHARE = 0.75
 """Part of what Newton would cost that sweeps may be ahead of: those that are given up in the end are lost."""
+HYPERSTATIC = 2.0
+"""Components for each velocity of the bodies from which sweeps mostly stall, as in walls and towers."""
 HURRIED = 150.0
 """Sweeps that larger problems are given before anything is known of their graph."""
 
@@ -61,6 +63,15 @@ def accelerated_allowed(problem: ContactProblem) -> tuple[float, float]:
     K = problem.K
     sweep = _entries(problem) + _local(K) + MIXING * K.size
     return SHARE * STEPS * newton_step(problem) // sweep, sweep
+
+
+def is_hyperstatic(problem: ContactProblem) -> bool:
+    """Whether a matrix-free problem has far more components than its bodies have velocities."""
+    W = problem.W
+    if not isinstance(W, BodyDelassus):
+        return False
+    touched = np.unique(W.bodies[W.bodies >= 0]).size
+    return bool(problem.size > HYPERSTATIC * W.rows.shape[2] * touched)
 
 
 def newton_step(problem: ContactProblem) -> float:
