@@ -9,7 +9,8 @@ Otherwise, and where that did not do, the order, each stage starting from the be
 1. Gauss-Seidel sweeps (`nsgs`), as long as their rate promises an end sooner than Newton would come to
    one; with Anderson's acceleration (`anderson`) where many are ahead, for Coulomb contacts in the same
    call, for other blocks and matrix-free on larger problems as a stage of its own. What Newton would cost
-   is estimated from the elimination of the graph of contacts or bodies (`effort.py`);
+   is estimated from the elimination of the graph of contacts or bodies (`effort.py`); of hyperstatic
+   bodies, matrix-free, few sweeps are made, because most of them stall there;
 2. proximal Newton (`prox`), full steps, as long as they halve the residual;
 3. without friction: a certificate that there is no solution; complementary pivots (`lemke`); all bases
    (`enumerate`) where they are few, which finds a solution or proves that there is none;
