@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.kernels.jit import JIT
-from stickslip.linalg.kernels import assembly, front_plan, fronts
+from stickslip.linalg.kernels import assembly, elimination, front_plan, fronts
 from stickslip.linalg.kernels import minimum_degree as bits
 from stickslip.linalg.lu import Factor, factorise
 from stickslip.linalg.ordering import minimum_degree
@@ -203,6 +203,21 @@ class BlockLU:
         i = place[self.offset[self._row[block]] + inside // width]
         j = place[self.offset[self.column[block]] + inside % width]
         return sp.coo_array((self._values, (i, j)), shape=(self.size, self.size)).tocsr(), scalar
+
+
+def elimination_work(widths: IntArray, one: IntArray, other: IntArray) -> float:
+    """Multiplications of P A = L U over a graph, about: from its order and its elimination tree alone.
+
+    widths (n,) of the block rows; one, other (blocks,): the pairs that have a block, once or both ways.
+    """
+    count = widths.size
+    start = np.empty(count + 1, np.int64)
+    neighbour = assembly.graph(fixed(one), fixed(other), start)
+    parent, blocks, scalars = (_ints(count) for _ in range(3))
+    order = _order(fixed(start), fixed(neighbour))
+    elimination.tree(fixed(start), fixed(neighbour), fixed(order), fixed(widths), parent, blocks, scalars)
+    rows = scalars.astype(float)
+    return float((widths[order] * rows * rows).sum())
 
 
 def _order(start: IntArray, neighbour: IntArray) -> IntArray:

@@ -52,11 +52,16 @@ class Anderson(Options):
 
     def attempt(
         self, problem: ContactProblem, guess: Array | None, tolerance: float,
-        progress: Progress | None = None, *, hopeful: bool = False,
+        progress: Progress | None = None, *, hopeful: bool = False, window: int = 0,
     ) -> Attempt:  # fmt: skip
-        """Sweep over a contact problem; what was found, not yet certified. `hopeful` as in nsgs."""
+        """Sweep over a contact problem; what was found, not yet certified.
+
+        `hopeful` and `window` as in `by_sweeps`: the residual of mixed sweeps goes up and down.
+        """
         sweeps = self.max_iterations
-        return by_sweeps(self.prepare, problem, guess, tolerance, sweeps, progress, hopeful=hopeful)
+        return by_sweeps(
+            self.prepare, problem, guess, tolerance, sweeps, progress, hopeful=hopeful, window=window
+        )
 
     def prepare(self, problem: ContactProblem) -> Loop:
         """The compiled loop with its memory in it, what it takes of the problem, and its work arrays."""

@@ -8,7 +8,9 @@ Otherwise, and where that did not do, the order, each stage starting from the be
 
 1. Gauss-Seidel sweeps (`nsgs`), as long as their rate promises an end sooner than Newton would come to
    one; with Anderson's acceleration (`anderson`) where many are ahead, for Coulomb contacts in the same
-   call, for other blocks on larger problems as a stage of its own;
+   call, for other blocks and matrix-free on larger problems as a stage of its own. What Newton would cost
+   is estimated from the elimination of the graph of contacts or bodies (`effort.py`); of hyperstatic
+   bodies, matrix-free, few sweeps are made, because most of them stall there;
 2. proximal Newton (`prox`), full steps, as long as they halve the residual;
 3. without friction: a certificate that there is no solution; complementary pivots (`lemke`); all bases
    (`enumerate`) where they are few, which finds a solution or proves that there is none;
@@ -42,6 +44,13 @@ from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.certify import Attempt, certified, judged, proved, without_closing
+from stickslip.solvers.effort import (
+    PER_CONTACT,
+    accelerated_allowed,
+    is_hyperstatic,
+    plain_allowed,
+    sweeps_allowed,
+)
 from stickslip.solvers.enumeration import Enumeration
 from stickslip.solvers.gauss_seidel import GaussSeidel
 from stickslip.solvers.infeasibility import find_certificate
@@ -53,12 +62,11 @@ from stickslip.solvers.two_sided import one_sided
 
 DIMENSION: dict[tuple[int, ...] | None, int] = {(1,): 2, (2,): 3}
 """Components of a contact where all are Coulomb's, by the sizes of the groups."""
-PER_CONTACT: dict[tuple[int, ...] | None, float] = {(1,): 20.0, (2,): 60.0}
-"""Multiplications of one local solve, 2D and 3D; other blocks cost GENERAL."""
-GENERAL = 500.0
-NEWTON_CALL = 5e4
-"""Multiplications that a Newton step in Python costs beside its factorisation."""
 STATUS = {schedule.SOLVED: Status.SOLVED, schedule.NOT_FINITE: Status.NOT_FINITE}
+WINDOW = 50
+"""Accelerated sweeps over which their rate is taken, where Newton costs many of them."""
+UNDECIDED = schedule.RUNNING, schedule.SLOW
+"""States of sweeps that end because they were allowed no more."""
 INTERIOR_POINTS = tuple(
     InteriorPoint(rule=rule, polish=0, max_iterations=60) for rule in ("fixed", "barrier", "root")
 )
@@ -206,7 +214,10 @@ def _is_coulomb(problem: ContactProblem) -> bool:
 
 
 def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: float) -> Attempt:
-    """Gauss-Seidel while it is cheaper than Newton: small problems are mostly calls, so this is one."""
+    """Gauss-Seidel while it is cheaper than Newton: small problems are mostly calls, so this is one.
+
+    On larger ones a second, where the rate promises an end sooner than Newton by what the graph says.
+    """
     K, W = problem.K, problem.W.blocks(problem.K)
     n, nc, d = problem.u_free.size, K.coefficient.size, DIMENSION[K.family]
     allowed, cost = sweeps_allowed(n, nc, W.data.size, PER_CONTACT[K.family])
@@ -214,14 +225,23 @@ def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: 
     if guess is not None:
         first = 0.0
         cones.project(*K.arrays, guess, r)
+    arguments = d, K.coefficient, W.row_start, W.column, W.data, problem.u_free
     (r, control, history), seconds, compiling = timed(
-        first_phase.sweep_coulomb, d, K.coefficient, W.row_start, W.column, W.data,
-        problem.u_free, r, first, tolerance, allowed,
-    )  # fmt: skip
-    sweeps, state = int(control[schedule.SWEEPS]), control[schedule.STATE]
-    status = STATUS.get(state, Status.MAX_ITERATIONS)
-    name = "anderson" if control[schedule.ERROR_THEN] > 0.0 else "nsgs"
-    stage = Stage(name, sweeps, cost * sweeps, float(control[schedule.BEST]))
+        first_phase.sweep_coulomb, *arguments, r, first, tolerance, allowed
+    )
+    sweeps, best = int(control[schedule.SWEEPS]), float(control[schedule.BEST])
+    mixed = control[schedule.ERROR_THEN] > 0.0
+    if n > COMPILED and control[schedule.STATE] in UNDECIDED:
+        more = accelerated_allowed(problem)[0] - sweeps
+        if control[schedule.AHEAD] <= more:
+            (r, control, later), again, _ = timed(
+                first_phase.sweep_coulomb, *arguments, r, 0.0, tolerance, more
+            )
+            history = _joined([(0, history), (sweeps, later)])
+            seconds, sweeps = seconds + again, sweeps + int(control[schedule.SWEEPS])
+            best = float(control[schedule.BEST])
+    status = STATUS.get(control[schedule.STATE], Status.MAX_ITERATIONS)
+    stage = Stage("anderson" if mixed else "nsgs", sweeps, cost * sweeps, best)
     return Attempt(r, status, sweeps, seconds, compiling, history, "", (stage,), stage.operations)
 
 
@@ -229,7 +249,7 @@ def _sweep(
     problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None
 ) -> Attempt:
     """The same for other blocks, and matrix-free."""
-    allowed, cost = _allowed(problem)
+    allowed, cost = plain_allowed(problem)
     found = GaussSeidel(max_iterations=int(allowed)).attempt(
         problem, guess, tolerance, progress, hopeful=True
     )
@@ -241,25 +261,6 @@ def _stage(solver: str, found: Attempt, operations: float) -> Stage:
     """A stage from its attempt, its error from the history."""
     error = float(found.history[:, 1:].max(axis=1).min(initial=np.inf))
     return Stage(solver, found.iterations, operations, error)
-
-
-def _allowed(problem: ContactProblem) -> tuple[float, float]:
-    """`sweeps_allowed` of any problem."""
-    W, K = problem.W, problem.K
-    entries = W.rows.size if isinstance(W, BodyDelassus) else W.blocks(K).data.size
-    return sweeps_allowed(K.size, len(K), entries, PER_CONTACT.get(K.family, GENERAL))
-
-
-def sweeps_allowed(n: int, contacts: int, entries: int, local: float) -> tuple[float, float]:
-    """Sweeps that cost as much as Newton would, and the multiplications of one.
-
-    For n components in so many contacts, `entries` of W or H', and `local` multiplications per contact.
-    """
-    sweep = entries + local * contacts
-    if n > COMPILED:
-        return 150.0 + 10.0 * NEWTON_CALL // sweep, sweep
-    newton = n * n * n / 6.0 + 8.0 * entries
-    return max(30.0, min(8.0 * newton // max(sweep, 1.0), 300.0)), sweep
 
 
 def _joints(trail: Trail, guess: Array | None) -> None:
@@ -296,11 +297,13 @@ def _accelerated(trail: Trail) -> None:
     problem = trail.problem
     if problem.size <= COMPILED or _is_coulomb(problem):  # these have had it
         return
-    allowed, cost = _allowed(problem)
-    found = Anderson(max_iterations=int(allowed)).attempt(
-        problem, frozen(trail.best), trail.tolerance, trail.progress, hopeful=True
-    )
-    trail.note(found, _stage("anderson", found, 2.0 * cost * found.iterations))
+    (few, _), (many, cost) = plain_allowed(problem), accelerated_allowed(problem)
+    patient = many > few and not is_hyperstatic(problem)
+    found = Anderson(max_iterations=int(many if patient else few)).attempt(
+        problem, frozen(trail.best), trail.tolerance, trail.progress,
+        hopeful=True, window=WINDOW if patient else 0,
+    )  # fmt: skip
+    trail.note(found, _stage("anderson", found, cost * found.iterations))
 
 
 def _newton(trail: Trail) -> None:

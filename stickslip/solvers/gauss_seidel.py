@@ -33,7 +33,8 @@ CHUNK = 1_000_000
 of others, which cost more, a fortieth of it."""
 HISTORY = 512
 """Most lines kept of the history."""
-
+RATE_FROM, RATE_NOW = [schedule.SINCE, schedule.ERROR_THEN], [schedule.SWEEPS, schedule.ERROR]
+"""Where a mean rate counts from, and where a solve is: sweeps and error in its control."""
 
 Loop = tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]
 """A compiled loop of sweeps, what it takes of the problem, and its work arrays."""
@@ -121,11 +122,12 @@ class GaussSeidel(Options):
 def by_sweeps(
     prepare: Callable[[ContactProblem], Loop], problem: ContactProblem, guess: Array | None,
     tolerance: float, limit: int, progress: Progress | None, relaxation: float = 1.0,
-    *, hopeful: bool = False,
+    *, hopeful: bool = False, window: int = 0,
 ) -> Attempt:  # fmt: skip
     """Run a compiled loop of sweeps until the judge is satisfied, they stall, or `limit` are done.
 
-    `hopeful`: or until their rate says that `limit` will not do.
+    `hopeful`: or until their rate says that `limit` will not do. `window`: the rate may also be the mean
+    over so many sweeps, up to twice as many, where the residual does not fall from each look to the next.
     """
     with Compilation() as compilation:
         start = time.perf_counter()
@@ -138,7 +140,14 @@ def by_sweeps(
         run, data, work = prepare(problem)
         visits = CHUNK if problem.K.family == (2,) else CHUNK // 40
         done, chunk = 0, max(1, visits // max(1, problem.contacts))
+        recent = np.zeros(2)
+        if window:
+            chunk = min(chunk, window)
+            run(*data, relaxation, tolerance, 0.0, r, best, *work, control, history)
+            recent = control[RATE_FROM] = control[RATE_NOW]
         while control[schedule.STATE] <= schedule.RUNNING and done < limit:
+            if window and control[schedule.SWEEPS] >= recent[0] + window:
+                control[RATE_FROM], recent = recent, control[RATE_NOW]
             done = min(done + chunk, limit)
             run(*data, relaxation, tolerance, float(done), r, best, *work, control, history)
             if progress is not None:
