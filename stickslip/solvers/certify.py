@@ -29,6 +29,10 @@ TIGHTER = (1.0, 0.1, 0.01)
 FAR = 1e12
 """Square of a ratio of impulses to load up to which nothing is lost in rounding."""
 OUTGROWN = "impulses outgrow every bound while contacts still close: there seems to be no solution"
+CLOSES = (
+    "contacts still close at {:.2g} of the largest free velocity, though residuals are below tolerance:"
+    " bodies of very unlike masses need a smaller one"
+)
 SWALLOWED = (
     "impulses outgrow every bound, until u_free is rounding beside them: there seems to be no solution"
 )
@@ -110,7 +114,7 @@ def certified(
         found = attempt.status.ok or attempt.status is Status.RELAXED
         if solution.ok or not found or solution.status is attempt.status:
             break
-        if solution.residuals.error <= tolerance:
+        if solution.residuals.error <= tolerance and not _ordinary(problem, attempt.r):
             break
     if not solution.ok and prove is not None:
         solution = proved(solution, _carried_back(conversion, prove(conversion.problem, attempt.r)))
@@ -215,7 +219,7 @@ def judged(name: str, problem: AnyProblem, answer: Answer, attempt: Attempt, tol
     if residuals.solved(tolerance):
         status, reason = Status.SOLVED, ""
     elif status.ok:
-        status, reason = Status.STALLED, _why_not(residuals, tolerance)
+        status, reason = Status.STALLED, _why_not(residuals, tolerance, problem, answer.r)
     elif status is Status.RELAXED:
         status, reason = _relaxed(
             residuals, examine(problem, answer.r, answer.v, answer.lam, True)[0], tolerance
@@ -268,7 +272,7 @@ def _swallowed(problem: AnyProblem, r: Array) -> bool:
         return bool(0.0 < load.dot(load) < ROUNDING**2 * alone.dot(alone))
 
 
-def _ordinary(problem: Problem, r: Array) -> bool:
+def _ordinary(problem: AnyProblem, r: Array) -> bool:
     """Whether impulses are far from outgrowing the load, told from sums that cost next to nothing."""
     size = float(r.dot(r))
     if isinstance(problem, GlobalProblem):
@@ -323,8 +327,10 @@ def _relaxed(exact: Residuals, relaxed: Residuals, tolerance: float) -> tuple[St
     )
 
 
-def _why_not(residuals: Residuals, tolerance: float) -> str:
+def _why_not(residuals: Residuals, tolerance: float, problem: AnyProblem, r: Array) -> str:
     """Why the judge refuses what the method took for solved."""
+    if residuals.error <= tolerance and _ordinary(problem, r):
+        return CLOSES.format(residuals.approach)
     if residuals.error <= tolerance:
         return OUTGROWN
     return "the converted problem is solved, but rounding keeps the original above tolerance"
