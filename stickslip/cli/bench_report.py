@@ -184,12 +184,13 @@ def _solvers(results: Results, wanted: Sequence[str], notes: list[str]) -> Resul
 
 def _told(results: Results, ours: str) -> list[str]:
     """Whose losses are told: those named, else the solvers of one's own, else the default one."""
-    from stickslip.bench.reports.subject import is_peer
+    from stickslip.bench.reports.subject import base, is_peer
+    from stickslip.solvers import registry
 
     names = _names(ours)
     if not names:
-        own = dict.fromkeys(run.solver for run in results.runs if run.source and not is_peer(run.solver))
-        return list(own) or [DEFAULT_SOLVER]
+        own = [label for label in results.solvers if base(label) not in registry.names()]
+        return [label for label in own if not is_peer(label)] or [DEFAULT_SOLVER]
     for name in names:
         if not any(_means(name, label) for label in results.solvers):
             raise InputError(f"--ours {name}: no run of it; there are runs of {', '.join(results.solvers)}")

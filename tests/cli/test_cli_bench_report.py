@@ -49,12 +49,13 @@ def test_the_losses_are_those_of_ones_own_solver(run, results, tmp_path):
         lines = run("bench", "report", path, "--out", tmp_path / "report.md", *more).out.splitlines()
         return {line.split()[3] for line in lines if line.startswith("Losses: at ")}
 
-    own, peer = (MADE.with_runs(tuple(
+    own, peer, other = (MADE.with_runs(tuple(
         replace(one, source="2991bb24a14a", solver=name) if one.solver == "nsgs" else one for one in MADE.runs
-    )) for name in ("mine", "siconos-nsgs"))  # fmt: skip
+    )) for name in ("mine", "siconos-nsgs", "clarabel"))  # fmt: skip
     write_results(tmp_path / "own.h5", own)
     write_results(tmp_path / "peer.h5", peer)
-    assert told(results) == told(tmp_path / "peer.h5") == {"auto"}
+    write_results(tmp_path / "other.h5", other)
+    assert told(results) == told(tmp_path / "peer.h5") == told(tmp_path / "other.h5") == {"auto"}
     assert told(tmp_path / "own.h5") == {"mine"}
     assert told(tmp_path / "own.h5", "--ours", "auto,mine") == {"auto", "mine"}
 
