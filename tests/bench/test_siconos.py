@@ -164,7 +164,7 @@ def test_options_are_refused(stand_in):
 def test_names_and_the_time_it_takes():
     assert {"siconos-nsgs", "siconos-prox", "siconos-admm", "siconos-nsn-ac", "siconos-cpg"} < set(methods())
     assert len(set(methods())) == len(methods())
-    assert total_seconds(Limits(timeout=100.0)) >= 400.0
+    assert total_seconds(Limits(timeout=100.0)) >= 200.0
 
 
 @needs_siconos
