@@ -12,6 +12,17 @@ from typing import Any
 
 LARGEST_INT = 2**63 - 1
 """Largest integer that kernels can count to."""
+TRUTH = {
+    "true": True,
+    "yes": True,
+    "on": True,
+    "1": True,
+    "false": False,
+    "no": False,
+    "off": False,
+    "0": False,
+}
+"""How a yes or no may be written."""
 
 
 def option(

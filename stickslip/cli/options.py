@@ -7,18 +7,7 @@ from dataclasses import Field
 from typing import Any
 
 from stickslip.cli.errors import InputError
-
-TRUTH = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "1": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "0": False,
-}
-"""How a yes or no may be written."""
+from stickslip.options import TRUTH
 
 
 def make_solver(name: str, tolerance: float | None, given: Sequence[str]) -> Any:

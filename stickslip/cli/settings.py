@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stickslip.cli.errors import InputError
-from stickslip.cli.options import TRUTH
+from stickslip.options import TRUTH
 
 
 def read_settings(given: Sequence[str]) -> dict[str, str]:

@@ -14,7 +14,7 @@ from stickslip.bench.campaigns.own import (
     whole_place,
 )
 from stickslip.bench.environment import version_of
-from stickslip.options import allowed
+from stickslip.options import TRUTH, allowed
 from stickslip.solvers import registry
 
 Value = bool | int | float | str
@@ -26,17 +26,6 @@ PEER = "siconos"
 """What names of Siconos's solvers begin with: siconos-nsgs, siconos-admm, ...; alone, all of them."""
 USUAL = ("nsgs", "anderson", "admm", "prox", "newton-ac", "ipm", "clarabel", "auto")
 """Who takes part unless something else is said; those of Siconos too, where it is present."""
-TRUTH = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "1": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "0": False,
-}
-"""How a yes or no may be written."""
 
 
 class ContestantError(ValueError):
