@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
+from stickslip.cli.places import make_folder
 from stickslip.cli.progress import watch_parts
 from stickslip.cli.tables import table
 
@@ -92,13 +93,7 @@ def _folder(out: Path) -> Path:
         raise InputError("--out is empty, or this folder itself; give the name of a folder for the problems")
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out}: is a file; give the name of a folder")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        probe = out / ".stickslip"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise InputError(os_sentence(error, out)) from None
+    make_folder(out)
     return out
 
 

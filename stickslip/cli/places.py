@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from stickslip.cli.errors import InputError
+from stickslip.cli.errors import InputError, os_sentence
 
 FCLIB = (".hdf5", ".h5")
 """Endings of files in FCLIB's layout."""
@@ -45,6 +45,17 @@ def check_writable(place: Path, endings: Sequence[str]) -> None:
         raise InputError(f"{place}: there is no directory {place.parent}")
     if not os.access(place if place.exists() else place.parent, os.W_OK):
         raise InputError(f"{place}: permission denied")
+
+
+def make_folder(out: Path) -> None:
+    """Make a folder where it is not there; refuse one that cannot be written to."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        probe = out / ".stickslip"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise InputError(os_sentence(error, out)) from None
 
 
 def check_not_itself(source: Path, place: Path) -> None:

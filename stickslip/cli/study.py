@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, os_sentence, printable
+from stickslip.cli.places import make_folder
 from stickslip.cli.progress import watch_parts
 from stickslip.cli.tables import finite, table
 
@@ -60,7 +61,7 @@ def study(
     if name not in studies.names():
         raise InputError(f"no study {name!r}; known: {', '.join(studies.names())}")
     if out is not None:
-        _make(out)
+        make_folder(out)
     with watch_parts(f"study {name}") as progress:
         found = studies.load(name).run(quick=quick, progress=progress)
     # Written before anything is printed: a reader of the tables that goes away takes no files along.
@@ -78,16 +79,6 @@ def _show(shown: Table) -> None:
     table(shown.headings, shown.text(), numbers=shown.numeric)
     if shown.note:
         print(f"\n{printable(shown.note)}")
-
-
-def _make(out: Path) -> None:
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        probe = out / ".stickslip"
-        probe.touch()
-        probe.unlink()
-    except OSError as error:
-        raise InputError(os_sentence(error, out)) from None
 
 
 def _write(found: Study, out: Path, plot: str) -> Iterator[Path]:

@@ -307,3 +307,13 @@ def test_a_full_disk_is_told_with_the_name_of_the_journal(tmp_path, monkeypatch)
     monkeypatch.undo()
     book.close(keep=False)
     assert failure.value.filename == str(journal_of(tmp_path / "r.h5"))
+
+
+def test_a_journal_that_was_removed_takes_no_successor_along(tmp_path):
+    first = Journal(tmp_path / "r.h5")
+    first.path.unlink()
+    second = Journal(tmp_path / "r.h5")
+    first.close(keep=False)
+    assert second.path.exists()
+    second.close(keep=False)
+    assert not second.path.exists()

@@ -109,10 +109,17 @@ class Journal:
     def close(self, keep: bool) -> None:
         """Give the journal back; remove it if it is empty, or not to be kept."""
         if self._file >= 0:
-            if not keep or not os.fstat(self._file).st_size:
+            if (not keep or not os.fstat(self._file).st_size) and self._is_at_its_place():
                 self.path.unlink(missing_ok=True)
             os.close(self._file)
             self._file = -1
+
+    def _is_at_its_place(self) -> bool:
+        """Whether the file of that name is still ours: one that was removed may have a successor by now."""
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(self._file))
+        except OSError:
+            return False
 
     def _write(self, value: Any) -> None:
         line = written(value).encode() + b"\n"
