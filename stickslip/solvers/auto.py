@@ -43,7 +43,7 @@ from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.solvers.anderson import Anderson
-from stickslip.solvers.certify import Attempt, certified, judged, proved, without_closing
+from stickslip.solvers.certify import Attempt, certified, judged, only_closes, proved, without_closing
 from stickslip.solvers.effort import (
     PER_CONTACT,
     accelerated_allowed,
@@ -119,7 +119,8 @@ class Auto(Options):
             found = self.attempt(problem, None, self.tolerance, progress, stages)
             solution = judged("auto", problem, Answer(found.r), found, self.tolerance)
             solution = without_closing(solution, found, None)
-            return solution if solution.ok else proved(solution, find_certificate(problem, found.r))
+            if not only_closes(solution, found):
+                return solution if solution.ok else proved(solution, find_certificate(problem, found.r))
         method = partial(self.attempt, progress=progress, stages=stages)
         return certified("auto", method, problem, guess, self.tolerance, find_certificate)
 

@@ -47,7 +47,7 @@ class Trace:
     compile_seconds: float
     """Time of compilation [s]."""
     factor_seconds: float
-    """Time in factorisations and solves, of the total [s]."""
+    """Time in factorisations and solves, without compilation only if that was done before [s]."""
     converged: bool
     """Whether the error fell below the tolerance."""
     reason: str
