@@ -218,18 +218,27 @@ def test_it_ends_with_its_parent_in_the_middle_of_a_solve(tmp_path):
         "method = next(m for m in peer.methods if m.name == 'ENUM')\n"
         "peer.time(Run(method, 'dense'), 1e-8, 0.0, 1, 60.0)\n"
     )
-    parent = subprocess.Popen([sys.executable, "-c", code])
-    end = time.monotonic() + 60.0
-    child = None
-    while child is None or child.cpu_times().user < 0.5:  # it has begun
-        assert time.monotonic() < end
-        assert parent.poll() is None
-        time.sleep(0.05)
-        family = psutil.Process(parent.pid).children()
-        child = next((one for one in family if "SIGALRM" in " ".join(one.cmdline())), None)
-    parent.kill()
-    parent.wait()
+    with subprocess.Popen([sys.executable, "-c", code]) as parent:
+        try:
+            child = _busy_child(parent, "SIGALRM")
+        finally:
+            parent.kill()
     child.wait(10.0)
+
+
+def _busy_child(parent: subprocess.Popen, word: str) -> psutil.Process:
+    """A child with a word in its command that has computed for half a second. Other children come and go
+    meanwhile: one that is gone when it is asked is not the one."""
+    end = time.monotonic() + 60.0
+    while time.monotonic() < end and parent.poll() is None:
+        for one in psutil.Process(parent.pid).children():
+            try:
+                if word in " ".join(one.cmdline()) and one.cpu_times().user >= 0.5:
+                    return one
+            except psutil.Error:
+                continue
+        time.sleep(0.05)
+    raise AssertionError(f"no child of {parent.pid} with {word} in its command was busy within a minute")
 
 
 @needs_siconos

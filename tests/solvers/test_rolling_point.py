@@ -183,7 +183,7 @@ def test_a_tolerance_below_rounding_ends_cleanly(algorithm):
     assert np.isfinite(run.gap).all()
     assert run.gap.min() < 1e-10
     assert run.iterations < 200
-    assert run.total_seconds >= run.factor_seconds > 0.0
+    assert run.total_seconds + run.compile_seconds >= run.factor_seconds > 0.0
 
 
 def test_cholesky_says_where_it_ends_and_wide_blocks_fit():

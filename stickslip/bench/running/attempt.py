@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from stickslip.bench.campaigns.contestants import is_ours, is_peer, source_of
 from stickslip.bench.campaigns.own import OwnError
 from stickslip.bench.jobs import Job, Limits
@@ -107,7 +109,8 @@ class _Run:
     def record(self) -> RunRecord:
         """Make the solver, call it, judge what came back: whatever goes wrong is a record too."""
         try:
-            stopped = self._called()
+            with threadpool_limits(1):  # around all calls: it takes a millisecond, and what caches hold
+                stopped = self._called()
             return self._late(stopped) if stopped is not None else self._judged()
         except MemoryError as error:
             return self._blank(Outcome.MEMORY, f"it asked for more memory than there is: {sentence(error)}")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from stickslip.bench.running.compiling import Compiling
 from stickslip.bench.running.entrants import Entrant
@@ -88,9 +87,9 @@ class Stopped:
 def call(
     entrant: Entrant, problem: Problem, observer: Observer, timeout: float | None = None
 ) -> Call | Stopped:
-    """Call the solver once, on one thread; with a `timeout` [s] its progress is watched."""
+    """Call the solver once; with a `timeout` [s] its progress is watched."""
     problem = fresh(problem)
-    with threadpool_limits(1), np.errstate(), Compiling(observer.compiling) as compiling:
+    with np.errstate(), Compiling(observer.compiling) as compiling:
         cpu_start, start = time.process_time(), time.perf_counter()
 
         def spent() -> float:
