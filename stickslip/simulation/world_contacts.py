@@ -18,6 +18,8 @@ FAMILIES: dict[tuple[bool, bool], tuple[tuple[int, ...], tuple[int, ...]]] = {
     (True, True): ((0, 1, 2, 3, 4, 5), (2, 2, 1)),
 }
 """Components of r and groups of the friction cone, by whether there is rolling and torsional friction."""
+COLUMNS = ("id", "body", "point", "frame", "gap", "law", "r", "u")
+"""Of `WorldContacts`, one row per contact."""
 SHOWN = 12
 """Rows of a table that are printed."""
 HEADINGS = (
@@ -66,6 +68,11 @@ class WorldContacts:
         if not -n <= k < n:
             raise IndexError(f"record {k} of a trajectory of {n} records")
         return slice(int(self.offset[k % n]), int(self.offset[k % n + 1]))
+
+    def part(self, rows: slice) -> "WorldContacts":
+        """Some rows, as the contacts of one record."""
+        columns = {name: getattr(self, name)[rows] for name in COLUMNS}
+        return WorldContacts(offset=np.array([0, len(columns["id"])]), **columns)
 
     @property
     def record(self) -> IntArray:

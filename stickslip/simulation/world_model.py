@@ -114,6 +114,11 @@ class WorldModel:
             known = ", ".join(self.names[:12]) + (", ..." if len(self.names) > 12 else "")
             raise KeyError(f"no body {name!r}; known: {known or 'none'}") from None
 
+    def lightest(self, pairs: IntArray) -> Array:
+        """Mass of the lighter body of each pair; inf where neither can be moved [kg], shape (k,)."""
+        mass = np.where(self.mass > 0.0, self.mass, np.inf)
+        return np.asarray(mass[pairs].min(axis=1))
+
     def check_same(self, other: "WorldModel") -> None:
         """Refuse, naming the first difference, to carry `other` on from a state of this one."""
         start = "the start is of another world: "

@@ -1,6 +1,7 @@
 """What a simulation of a world leaves: every recorded step as arrays, by body and by contact."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from os import PathLike
 from typing import Any
 
@@ -11,6 +12,7 @@ from stickslip.simulation.clock import OFF_CLOCK, Clock
 from stickslip.simulation.world_checkpoint import EnergySums, WorldCheckpoint
 from stickslip.simulation.world_contacts import ContactTable, WorldContacts
 from stickslip.simulation.world_model import WorldModel
+from stickslip.simulation.world_record import WorldRecord
 from stickslip.state import Array, BoolArray, IntArray, State
 
 
@@ -120,6 +122,22 @@ class WorldTrajectory:
         arm = rotated(p, self.model.origin[k])
         return BodyView(name, x + arm, p, v + np.cross(spin, arm), spin, x, v)
 
+    @cached_property
+    def contact_states(self) -> np.ndarray:
+        """What each of `contacts` does, by name, shape (nc,), text: separating, sticking, slipping, ..."""
+        return self.contacts.states(self.model.lightest(self.contacts.body), self.tolerance)
+
+    def at(self, k: int) -> WorldRecord:
+        """Record k by itself; negative k count from the end."""
+        rows = self.contacts.at(k)
+        return WorldRecord(
+            t=float(self.t[k]), h=float(self.h[k]), q=self.q[k], v=self.v[k], ok=bool(self.ok[k]),
+            natural=float(self.natural[k]), natural_scaled=float(self.natural_scaled[k]),
+            penetration=float(self.penetration[k]), energy=float(self.energy[k]),
+            dissipated=float(self.dissipated[k]), contacts=self.contacts.part(rows),
+            states=self.contact_states[rows],
+        )  # fmt: skip
+
     def contact_table(self, body: str | None = None) -> ContactTable:
         """The forces of the contacts, on every body or on the one of that name: two rows per contact, one
         for either body, so that the forces of a body at a time add up to what contacts do to it.
@@ -128,8 +146,7 @@ class WorldTrajectory:
         """
         contacts = self.contacts
         force, moment = contacts.force(self.h)
-        mass = np.where(self.model.mass > 0.0, self.model.mass, np.inf)
-        states = contacts.states(mass[contacts.body].min(axis=1), self.tolerance)
+        states = self.contact_states
         side = np.tile([0, 1], len(contacts))
         rows = np.repeat(np.arange(len(contacts)), 2)
         if body is not None:

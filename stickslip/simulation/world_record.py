@@ -1,0 +1,38 @@
+"""One recorded instant of a world: what a viewer draws, of a run that is over or of one that goes on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.simulation.world_contacts import WorldContacts
+from stickslip.state import Array
+
+
+@dataclass(frozen=True, eq=False)
+class WorldRecord:
+    """A row of a `WorldTrajectory`; residual and penetration are the worst since the record before."""
+
+    t: float
+    """Time [s]."""
+    h: float
+    """Length of the step that ended there [s]; 0 at the start."""
+    q: Array
+    """(x, p) of all bodies [m, -], shape (7 nb,); see `State`."""
+    v: Array
+    """(ẋ, Ω) of all bodies [m/s, rad/s], shape (6 nb,); see `State`."""
+    ok: bool
+    """Whether all steps since the record before met their tolerance."""
+    natural: float
+    """Largest natural residual [-]."""
+    natural_scaled: float
+    """Largest unit-free natural residual [-]."""
+    penetration: float
+    """Deepest overlap [m]."""
+    energy: float
+    """Kinetic and potential energy [J]."""
+    dissipated: float
+    """By contacts, joints and dampers since the start of the first run [J]."""
+    contacts: WorldContacts
+    """Those of the last step, as those of one record."""
+    states: np.ndarray
+    """What each contact does, by name [-], shape (nc,), text."""
