@@ -1,5 +1,6 @@
 """One recorded instant of a world: what a viewer draws, of a run that is over or of one that goes on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,3 +37,7 @@ class WorldRecord:
     """Those of the last step, as those of one record."""
     states: np.ndarray
     """What each contact does, by name [-], shape (nc,), text."""
+
+
+Watch = Callable[[WorldRecord], None]
+"""Called with the start of a run and with every record, while the run goes on."""
