@@ -51,7 +51,7 @@ _HOME = {
     "stickslip.problem.solution": ("Solution", "SolverFailure", "Status"),
     "stickslip.problem.fingerprint": ("fingerprint",),
     "stickslip.solvers.existence": ("existence",),
-    "stickslip.files": ("FormatError", "ProblemRecord", "read", "read_record", "write"),
+    "stickslip.files": ("FormatError", "ProblemRecord", "StoredSolution", "read", "read_record", "write"),
     "stickslip.files.trajectories": ("read_trajectory",),
     "stickslip.laws": (
         "Box", "Complementarity", "Equality", "Mixed", "NewtonImpact", "PoissonImpact", "Relay",
@@ -118,7 +118,7 @@ if TYPE_CHECKING:
     from stickslip.detection.contacts import ContactSet
     from stickslip.detection.detector import Detector
     from stickslip.detection.overlaps import Overlap, overlaps
-    from stickslip.files import FormatError, ProblemRecord, read, read_record, write
+    from stickslip.files import FormatError, ProblemRecord, StoredSolution, read, read_record, write
     from stickslip.files.meshes import Mesh, read_mesh
     from stickslip.files.trajectories import read_trajectory
     from stickslip.laws import Box, Complementarity, Equality, Mixed, NewtonImpact, PoissonImpact, Relay
