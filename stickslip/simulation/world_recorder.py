@@ -4,9 +4,8 @@ Between two records iterations and energies add up, the worst residual, penetrat
 count, and everything else is that of the last step.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -62,20 +61,6 @@ NUMBERS = (
     "kinetic", "potential", "dissipated", "work", "lifted", "balance",
 )  # fmt: skip
 """Columns of one number per record, in the order in which a row has them."""
-
-
-class _Fresh(WorldRecord):
-    """A record whose states are told when someone asks: that may take as long as a step."""
-
-    def __init__(self, *, states: Callable[[], np.ndarray] | np.ndarray, **columns: Any):
-        for name, value in (*columns.items(), ("_given", states)):
-            object.__setattr__(self, name, value)
-
-    @cached_property
-    def states(self) -> np.ndarray:  # type: ignore[override]
-        """What each contact does, by name [-], shape (nc,), text."""
-        given: Any = self._given  # type: ignore[attr-defined]
-        return np.asarray(given() if callable(given) else given)
 
 
 class WorldRecorder:
@@ -174,12 +159,12 @@ class WorldRecorder:
             name: _read_only(part) for name, part in zip(CONTACT_WIDTHS, columns.contacts[-1], strict=True)
         }
         contacts = WorldContacts(offset=np.array([0, len(parts["id"])]), **parts)
-        return _Fresh(
+        return WorldRecord(
             t=row["t"], h=row["h"], q=_read_only(columns.q[-1]), v=_read_only(columns.v[-1]),
             ok=bool(row["ok"]), natural=row["natural"], natural_scaled=row["natural_scaled"],
             penetration=row["penetration"], energy=row["kinetic"] + row["potential"],
             dissipated=row["dissipated"], contacts=contacts,
-            states=lambda: contacts.states(model.lightest(contacts.body), tolerance),
+            tell=lambda: contacts.states(model.lightest(contacts.body), tolerance),
         )  # fmt: skip
 
     def arrays(self) -> dict[str, Any]:
