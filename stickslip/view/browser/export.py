@@ -1,4 +1,4 @@
-"""A run as one HTML file that plays by itself: viser's player with the recorded scene, and nothing fetched."""
+"""A run as one HTML file that plays by itself: viser's player and the recorded scene; nothing is fetched."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray
 from stickslip.view.browser.overlay import Overlay, framed
 from stickslip.view.browser.painter import Painter
+from stickslip.view.browser.server import ViewerError, close_server, open_server
 from stickslip.view.browser.stage import Frame, Readout, Stage
-from stickslip.view.browser.viewer import ViewerError, quiet_server
 
 FRAMES, FEWEST = 300, 60
-"""Instants that are shown of a long run unless told otherwise; of one of very many bodies, at least so many."""
+"""Instants that are shown of a long run unless told otherwise; of very many bodies, at least so many."""
 PLACES, CONTACTS = 600_000, 500_000
 """Places of moving bodies, and contacts, in all frames together above which there are fewer of them: either
 makes about five megabytes."""
@@ -38,7 +38,9 @@ def export_html(
     if path.is_dir():
         raise ViewerError(f"{path} is a folder; give the name of the HTML file to write")
     if not path.absolute().parent.is_dir():
-        raise ViewerError(f"{path} cannot be written: there is no folder {path.absolute().parent}; make it first")
+        raise ViewerError(
+            f"{path} cannot be written: there is no folder {path.absolute().parent}; make it first"
+        )
     page = page_of(source, frames=frames, contacts=contacts, forces=forces, speed=speed, title=title)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
@@ -70,13 +72,10 @@ def page_of(
     stage = Stage.of(source)
     rows = _chosen(stage, frames)
     most = max(1, CONTACTS // rows.size)
-    overlay = Overlay.of(
-        stage, [_readout(stage, rows, k) for k in range(rows.size)], most, speed=speed,
-        title=title or f"{len(stage.model)} bodies",
-    )  # fmt: skip
-    times = stage.times[rows]
-    waits = np.append(np.diff(times) / speed, HOLD if rows.size > 1 else 0.0)
-    with quiet_server() as server:
+    waits = np.append(np.diff(stage.times[rows]) / speed, HOLD if rows.size > 1 else 0.0)
+    readouts = []
+    server = open_server(port=0)  # viser builds scenes for servers only
+    try:
         recorder = server.get_scene_serializer()
         painter = _Rounded(server.scene, stage)
         camera = painter.camera()
@@ -84,10 +83,17 @@ def page_of(
         server.initial_camera.look_at = tuple(camera.look_at.tolist())
         server.initial_camera.up = tuple(camera.up.tolist())
         for k, row in enumerate(rows):
-            painter.show(painter.rounded(_strongest(stage.frame(int(row)), most)), contacts, forces)
-            _run_in_page(server, overlay.call(k))
+            frame = stage.frame(int(row))
+            painter.show(painter.rounded(_strongest(frame, most)), contacts, forces)
+            if isinstance(source, WorldTrajectory):
+                readouts.append(_worst(frame.readout, source, rows[max(0, k - 1) : k + 1]))
+                _run_in_page(server, f"stickslip.show({k})")
             recorder.insert_sleep(float(waits[k]))
-        return framed(recorder.as_html(), overlay)
+        player = recorder.as_html()
+    finally:
+        close_server(server)
+    notes = _notes(stage, rows, most, readouts, speed)
+    return framed(player, Overlay.of(title or f"{len(stage.model)} bodies", readouts, notes))
 
 
 def _chosen(stage: Stage, frames: int | None) -> IntArray:
@@ -106,17 +112,33 @@ def _chosen(stage: Stage, frames: int | None) -> IntArray:
     return np.unique(np.concatenate([[0], nearer, [len(stage) - 1]]))
 
 
-def _readout(stage: Stage, rows: IntArray, k: int) -> Readout:
-    """The numbers of frame k, the worst since the frame before, as a record has them since the record before."""
-    shown = stage.frame(int(rows[k])).readout
-    run = stage.records
-    if not isinstance(run, WorldTrajectory) or k == 0:
-        return shown
-    since = slice(rows[k - 1] + 1, rows[k] + 1)
+def _worst(shown: Readout, run: WorldTrajectory, rows: IntArray) -> Readout:
+    """The numbers of a frame, the worst since the frame before, as a record has them since the record before;
+    `rows` are the instants of both."""
+    since = slice(rows[0] + 1, rows[-1] + 1) if rows.size > 1 else slice(rows[0], rows[0] + 1)
     return replace(
         shown, penetration=float(np.max(run.penetration[since])), ok=bool(run.ok[since].all()),
         residual=float(np.max(run.natural_scaled[since])),
     )  # fmt: skip
+
+
+def _notes(stage: Stage, rows: IntArray, most: int, readouts: list[Readout], speed: float) -> list[str]:
+    """What is not as the reader would expect."""
+    notes = []
+    if rows.size < len(stage):
+        notes.append(
+            f"{rows.size} of {len(stage)} records are shown; penetration and residual are the worst since "
+            "the one shown before"
+        )
+    if any(each.contacts > most for each in readouts):
+        notes.append(f"of more than {most} contacts, those with the largest forces are drawn")
+    if speed != 1.0:
+        notes.append(f"played at {speed:g} times the speed of the run")
+    if any(each.lost for each in readouts):
+        notes.append("bodies whose place is no number, or too far away, are drawn in the middle")
+    if stage.unknown:
+        notes.append(f"shapes of unknown looks are only marked: {', '.join(stage.unknown)}")
+    return notes
 
 
 def _strongest(frame: Frame, most: int) -> Frame:
@@ -141,7 +163,9 @@ class _Rounded(Painter):
         """The frame with orientations as fine as the surfaces of bodies need, and coarser contacts."""
         turns = []
         for group, turn in zip(self.stage.instances, frame.quaternions, strict=True):
-            reach = self.zoom * float(np.abs(group.scale).max(initial=0.0) * np.abs(group.mesh.vertices).max(initial=1.0))
+            reach = self.zoom * float(
+                np.abs(group.scale).max(initial=0.0) * np.abs(group.mesh.vertices).max(initial=1.0)
+            )
             turns.append(_round(turn, 2.0 ** -np.clip(np.ceil(np.log2(max(reach, 1e-9) / FINE)), 8, 14)))
         coarse = 4.0 * FINE / self.zoom
         centre = self.stage.centre
