@@ -54,7 +54,7 @@ _HOME = {
     "stickslip.files": ("FormatError", "ProblemRecord", "StoredSolution", "read", "read_record", "write"),
     "stickslip.files.trajectories": ("read_trajectory",),
     "stickslip.laws": (
-        "Box", "Complementarity", "Equality", "Mixed", "NewtonImpact", "PoissonImpact", "Relay",
+        "Box", "Complementarity", "Equality", "Law", "Mixed", "NewtonImpact", "PoissonImpact", "Relay",
     ),
     "stickslip.systems.first_order": ("FirstOrder", "FirstOrderLinear"),
     "stickslip.systems.first_order_relations": (
@@ -121,7 +121,7 @@ if TYPE_CHECKING:
     from stickslip.files import FormatError, ProblemRecord, StoredSolution, read, read_record, write
     from stickslip.files.meshes import Mesh, read_mesh
     from stickslip.files.trajectories import read_trajectory
-    from stickslip.laws import Box, Complementarity, Equality, Mixed, NewtonImpact, PoissonImpact, Relay
+    from stickslip.laws import Box, Complementarity, Equality, Law, Mixed, NewtonImpact, PoissonImpact, Relay
     from stickslip.mechanics.builder import WorldBuilder
     from stickslip.mechanics.compounds import Compound
     from stickslip.mechanics.forces import Actuator, BodyForce, Damper, Spring
@@ -221,19 +221,30 @@ if TYPE_CHECKING:
 
 def solve(
     problem: "ContactProblem | GlobalProblem | BoxProblem | NonlinearProblem",
-    solver: str = DEFAULT_SOLVER,
+    solver: "str | Any" = DEFAULT_SOLVER,
     *,
     guess: Any = None,
     **options: Any,
 ) -> "Solution":
     """Solve `problem` by the solver of that name; options such as `tolerance` go to the solver.
 
-    The answer carries the judge's residuals and an honest status; `.or_raise()` turns a miss into
-    an exception. `stickslip solvers` lists the names and options.
+    A solver of your own may stand in the place of the name; it has its options already. The answer carries
+    the judge's residuals and an honest status; `.or_raise()` turns a miss into an exception.
+    `stickslip solvers` lists the names and options.
     """
     from stickslip.solvers import registry
 
-    return registry.make(solver, **options).solve(problem, guess=guess)
+    if isinstance(solver, str):
+        return registry.make(solver, **options).solve(problem, guess=guess)
+    if isinstance(solver, type) or not isinstance(solver, registry.Solver):
+        raise TypeError(
+            f"solver is {solver!r}; expected a name, such as 'auto', or a solver with a verb solve"
+        )
+    if options:
+        raise TypeError(
+            f"{type(solver).__name__} has its options already; give it {', '.join(options)} itself"
+        )
+    return solver.solve(problem, guess=guess)
 
 
 @overload
