@@ -222,7 +222,7 @@ def _start(world: World) -> WorldRecord:
     start = world.start
     return WorldRecord(
         t=start.t, h=0.0, q=start.q, v=start.v, ok=True, natural=0.0, natural_scaled=0.0, penetration=0.0,
-        energy=0.0, dissipated=0.0, contacts=none, states=np.zeros(0, object),
+        energy=0.0, dissipated=0.0, contacts=none, tell=lambda: np.zeros(0, object),
     )  # fmt: skip
 
 
