@@ -5,16 +5,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.mechanics.world import BodyKind
-from stickslip.simulation.world_model import ShapeRecord, WorldModel
+from stickslip.simulation.world_model import WorldModel
 from stickslip.state import Array, IntArray, ModelError
-from stickslip.view.browser.meshes import Mesh, halves, marker, mesh_key, shape_mesh, sheets
+from stickslip.view.browser.meshes import Mesh, halves, marker, mesh_key, shape_mesh, shape_scale, sheets
 from stickslip.view.browser.poses import product, turned
 from stickslip.view.browser.surroundings import Surroundings
 
 MARKED = 1000
 """Most balls that are drawn in two shades, so that one sees them turn: it takes two copies for each."""
-SHADE = 0.78
-"""Brightness of the darker of two shades."""
+SHADE, PLANE_SHADE = 0.78, 0.93
+"""Brightness of the darker of two shades of balls, and of the tiles of planes."""
 BODIES = (
     (222, 203, 164),
     (168, 190, 209),
@@ -24,7 +24,7 @@ BODIES = (
     (225, 215, 190),
 )
 """Colours of bodies that move, in turn: pale, so that those of contacts stand out [0 to 255]."""
-FIXED, KINEMATIC, GROUND = (196, 199, 204), (150, 158, 170), (232, 234, 238)
+FIXED, KINEMATIC, GROUND = (158, 162, 168), (120, 128, 140), (178, 182, 188)
 """Colours of bodies that do not move, of those moved as prescribed, and of planes [0 to 255]."""
 
 
@@ -48,6 +48,8 @@ class Instances:
     """Red, green, blue [0 to 255], shape (n, 3), uint8."""
     moving: bool
     """Whether any of the bodies is not fixed."""
+    ground: bool = False
+    """Whether it stands for planes."""
 
     def __len__(self) -> int:
         return self.body.size
@@ -78,36 +80,42 @@ def _group(
 ) -> list[Instances]:
     """The copies of one mesh; two groups where it has two shades."""
     first = model.shapes[rows[0]]
-    body = model.shape_body[rows]
+    body, plane = model.shape_body[rows], first.kind == "plane"
     position, quaternion = model.shape_position[rows], model.shape_quaternion[rows]
-    scales = np.ones((rows.size, 3))
     colour = np.array([_colour(model, int(k)) for k in body], float)
-    if first.kind == "plane":
+    if plane:
         meshes: tuple[Mesh, ...] = sheets()
         position = position + turned(quaternion, around.under(model, rows))
-        scales = np.column_stack([np.full((rows.size, 2), around.sheet), np.ones(rows.size)])
+        scale = np.tile([around.sheet, around.sheet, 1.0], (rows.size, 1))
         colour = np.tile(np.array(GROUND, float), (rows.size, 1))
     else:
-        try:
-            mesh, _ = shape_mesh(first)
-            scales = np.array([_scale(model.shapes[k]) for k in rows])
-        except ModelError:
-            unknown[first.kind] = None
-            mesh, scales = marker(), np.full((rows.size, 3), 0.5 * around.body)
-        meshes = halves(mesh) if first.kind in ("sphere", "ellipsoid") and rows.size <= MARKED else (mesh,)
-    shades = (1.0, 0.93 if first.kind == "plane" else SHADE)
-    kind = "".join(c if c.isalnum() else "-" for c in first.kind.encode("ascii", "replace").decode())[:40]
+        meshes, scale = _copies(model, around, rows, unknown)
+    shades = (1.0, PLANE_SHADE if plane else SHADE)
+    kind = "".join(c if c.isascii() and c.isalnum() else "-" for c in first.kind[:40])
+    moving = bool((model.kind[body] != BodyKind.FIXED).any())
     return [
         Instances(
-            f"{kind}-{number + k}", mesh, body, position, quaternion, scales,
-            (shade * colour).round().astype(np.uint8), bool((model.kind[body] != BodyKind.FIXED).any()),
+            f"{kind}-{number + k}", mesh, body, position, quaternion, scale,
+            (shade * colour).round().astype(np.uint8), moving, plane,
         )
         for k, (mesh, shade) in enumerate(zip(meshes, shades, strict=False))
     ]  # fmt: skip
 
 
-def _scale(shape: ShapeRecord) -> Array:
-    return shape_mesh(shape)[1]
+def _copies(
+    model: WorldModel, around: Surroundings, rows: IntArray, unknown: dict[str, None]
+) -> tuple[tuple[Mesh, ...], Array]:
+    """The mesh of shapes that share one, or its two halves, and the scales of the shapes."""
+    first = model.shapes[rows[0]]
+    try:
+        mesh = shape_mesh(first)
+    except ModelError:
+        unknown[first.kind] = None
+        return (marker(),), np.full((rows.size, 3), 0.5 * around.body)
+    scales = {id(shape): shape_scale(shape) for shape in (model.shapes[k] for k in rows)}
+    scale = np.array([scales[id(model.shapes[k])] for k in rows], float)
+    round_ = first.kind in ("sphere", "ellipsoid")
+    return (halves(mesh) if round_ and rows.size <= MARKED else (mesh,)), scale
 
 
 def _colour(model: WorldModel, body: int) -> tuple[int, int, int]:

@@ -36,45 +36,58 @@ class Mesh:
         return float(np.linalg.det(self.vertices[self.triangles]).sum() / 6.0)
 
 
-def shape_mesh(shape: ShapeRecord) -> tuple[Mesh, Array]:
-    """The mesh of a shape and the scale along its axes that makes it this one [m, or - for meshes in metres],
-    shape (3,); a ModelError says why a shape cannot be drawn.
-
-    Spheres, cuboids, cylinders and ellipsoids share a mesh with all others of their kind. Planes are not
-    drawn here: they need to know where the scene is (`sheets`).
-    """
-    numbers = np.array(shape.numbers, float)
-    if LENGTHS.get(shape.kind) != numbers.size or not (np.isfinite(numbers).all() and (numbers > 0.0).all()):
-        raise ModelError(f"a shape of kind {shape.kind!r} with lengths {shape.numbers} cannot be drawn")
+def shape_scale(shape: ShapeRecord) -> Array | None:
+    """Along the axes of its mesh [m, or - for a mesh in metres], shape (3,); None if it cannot be drawn."""
+    numbers = shape.numbers
+    if LENGTHS.get(shape.kind) != len(numbers) or not all(0.0 < x < np.inf for x in numbers):
+        return None
     match shape.kind:
-        case "sphere":
-            return _ball(), np.repeat(numbers, 3)
-        case "ellipsoid":
-            return _ball(), numbers
-        case "cuboid":
-            return _cube(), numbers
+        case "sphere" | "capsule":
+            return np.repeat(numbers[0], 3)
+        case "ellipsoid" | "cuboid":
+            return np.array(numbers)
         case "cylinder":
-            return _cylinder(), np.array([numbers[0], numbers[0], numbers[1]])
-        case "capsule":
-            return _capsule(numbers[1] / numbers[0]), np.repeat(numbers[0], 3)
-        case "convex-hull":
-            hull = ConvexHull(shape.points)
-            return Mesh(hull.vertices, hull.triangles, flat=True), np.ones(3)
+            return np.array([numbers[0], numbers[0], numbers[1]])
         case "height-field":
-            return _ground(shape.points), np.array([*numbers, 1.0])
-    raise ModelError(f"a shape of kind {shape.kind!r} cannot be drawn")
+            return np.array([*numbers, 1.0])
+    return np.ones(3)
 
 
 def mesh_key(shape: ShapeRecord) -> tuple[object, ...]:
-    """Equal for shapes that share a mesh."""
+    """Equal for shapes that share a mesh: all spheres and ellipsoids, all cuboids, all cylinders, and what
+    is the same otherwise."""
+    if shape_scale(shape) is None:
+        return ("unknown", shape.kind)
     match shape.kind:
         case "sphere" | "ellipsoid":
             return ("ball",)
         case "cuboid" | "cylinder" | "plane":
             return (shape.kind,)
         case "capsule":
-            return (shape.kind, *shape.numbers)
+            return (shape.kind, shape.numbers[1] / shape.numbers[0])
     return (shape.kind, shape.numbers, shape.points.shape, shape.points.tobytes())
+
+
+def shape_mesh(shape: ShapeRecord) -> Mesh:
+    """The mesh of a shape, which `shape_scale` makes this one; a ModelError if it cannot be drawn.
+
+    Planes need to know where the scene is: `sheets`.
+    """
+    match shape.kind if shape_scale(shape) is not None else "":
+        case "sphere" | "ellipsoid":
+            return _ball()
+        case "cuboid":
+            return _cube()
+        case "cylinder":
+            return _cylinder()
+        case "capsule":
+            return _capsule(shape.numbers[1] / shape.numbers[0])
+        case "convex-hull":
+            hull = ConvexHull(shape.points)
+            return Mesh(hull.vertices, hull.triangles, flat=True)
+        case "height-field":
+            return _ground(shape.points)
+    raise ModelError(f"a shape of kind {shape.kind!r} with lengths {shape.numbers} cannot be drawn")
 
 
 def halves(mesh: Mesh) -> tuple[Mesh, Mesh]:

@@ -15,6 +15,8 @@ WIDE = 10.0
 """Size of every scene as it is drawn: lights, shadows and the camera's limits are made for such sizes."""
 NONE = np.full((1, 3), -1e4)
 """Where a point or an arrow of no length waits while there are none: empty arrays are not drawn anew."""
+CHOSEN = (240, 228, 66)
+"""Colour of a body that was chosen [0 to 255]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +93,12 @@ class Painter:
                 handle.batched_wxyzs = turns.astype(np.float32)
         self._show_contacts(frame, contacts)
         self._show_forces(frame, forces, stretch)
+
+    def mark(self, body: int | None) -> None:
+        """Paint one body in a colour of its own, and all others in theirs."""
+        for group, handle in self.bodies:
+            chosen = (group.body == body)[:, None]
+            handle.batched_colors = np.where(chosen, np.array(CHOSEN, np.uint8), group.colour)
 
     def _show_contacts(self, frame: Frame, shown: bool) -> None:
         shown = shown and len(frame.points) > 0
