@@ -109,11 +109,10 @@ def _said(figure: Figure) -> dict[str, str]:
 
 
 def _columns(entries: Sequence[str], wide: float) -> int:
-    """Columns of the legend: as many as fit into `wide` [in]; it is filled column by column."""
+    """Columns of the legend, filled one after another: as many as fit into `wide` [in]."""
+    lengths = np.array([KEY + LETTER * len(entry) for entry in entries])
     for columns in range(min(len(entries), ACROSS), 1, -1):
-        rows = math.ceil(len(entries) / columns)
-        groups = [entries[k : k + rows] for k in range(0, len(entries), rows)]
-        if sum(KEY + LETTER * max(map(len, group)) for group in groups) <= wide:
+        if sum(column.max() for column in np.array_split(lengths, columns)) <= wide:
             return columns
     return 1
 

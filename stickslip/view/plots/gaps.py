@@ -95,7 +95,7 @@ def _world(run: WorldTrajectory, log: bool) -> Figure:
         Panel("Contacts", "t [s]", "number", count),
     ]
     note = (
-        "Gaps at the start of the recorded steps; penetration, negative, the deepest at the end of any step."
+        "Gaps as the recorded steps found them; penetration, negative, the deepest at the end of a step."
     )
     return Figure(title_of(run, "Contacts"), panels, across=1, note=_joined("" if log else note, log))
 
