@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stickslip.exhibits import Curve, Figure, Panel
+from stickslip.exhibits import GUIDE, Curve, Figure, Panel
 from stickslip.problem.checks import Array
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -62,7 +62,7 @@ def plot_cones(
         drawn, open_ = drawable(group)
         panels += _panels(drawn, along, _capital(group.resists) if len(groups) > 1 else "")
         notes += _notes(drawn, open_)
-    if not any(panel.curves for panel in panels):
+    if all(curve.colour == GUIDE for panel in panels for curve in panel.curves):
         raise PlotError("no reaction to draw: every contact separates")
     return finished(Figure(title, panels, note=" ".join(dict.fromkeys(notes))), path)
 

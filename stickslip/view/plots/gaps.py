@@ -94,9 +94,7 @@ def _world(run: WorldTrajectory, log: bool) -> Figure:
         Panel("Penetration" if log else "Gaps", "t [s]", label, curves, log_y=log),
         Panel("Contacts", "t [s]", "number", count),
     ]
-    note = (
-        "Gaps as the recorded steps found them; penetration, negative, the deepest at the end of a step."
-    )
+    note = "Gaps as the recorded steps found them; penetration, negative, the deepest at the end of a step."
     return Figure(title_of(run, "Contacts"), panels, across=1, note=_joined("" if log else note, log))
 
 
