@@ -135,7 +135,7 @@ class WorldTrajectory:
             natural=float(self.natural[k]), natural_scaled=float(self.natural_scaled[k]),
             penetration=float(self.penetration[k]), energy=float(self.energy[k]),
             dissipated=float(self.dissipated[k]), contacts=self.contacts.part(rows),
-            states=self.contact_states[rows],
+            tell=lambda: self.contact_states[rows],
         )  # fmt: skip
 
     def contact_table(self, body: str | None = None) -> ContactTable:

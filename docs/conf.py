@@ -1,0 +1,38 @@
+"""How Sphinx builds the docs: `make docs`. Nothing is fetched, neither now nor when the pages are read."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
+
+from stickslip import __version__  # noqa: E402
+
+project = "stickslip"
+author = "the authors of stickslip"
+release = version = __version__
+
+extensions = ["myst_parser", "reference_pages"]
+exclude_patterns = ["_build"]
+nitpicky = True
+language = "en"
+
+# Headings are link targets as on a git host; `(11.71)` and `x'` are mathematics, not quotations.
+myst_heading_anchors = 4
+smartquotes = False
+
+python_use_unqualified_type_names = True
+python_maximum_signature_line_length = 72
+python_display_short_literal_types = True
+toc_object_entries_show_parents = "hide"
+add_module_names = False
+
+html_theme = "furo"
+html_title = f"stickslip {__version__}"
+html_static_path = ["static"]
+html_css_files = ["house.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_show_sphinx = False
+html_show_copyright = False
+html_theme_options = {"sidebar_hide_name": False, "navigation_with_keys": True}

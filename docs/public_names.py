@@ -1,0 +1,259 @@
+"""What the reference says of a public name: signature, fields and members, from the source and its docstrings.
+
+Types are shown as the source spells them (`Array`, `ContactProblem | None`), defaults by their values.
+"""
+
+import ast
+import inspect
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from enum import Enum
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from docstrings import Link, indented, list_table, markup, rst
+
+from stickslip.options import Options, allowed
+
+HOUSE = "stickslip"
+SIMPLE = (bool, int, float, str, tuple, type(None))
+"""Defaults that are shown by their value; others as the source spells them."""
+
+NOT_BESIDE = ":no-contents-entry:"
+"""Members do not stand in the contents beside a page, where classes and functions do."""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A field, property or method of a class, in the order of the source."""
+
+    name: str
+    """As it is called."""
+    directive: str
+    """Directive of Sphinx's Python domain."""
+    signature: str
+    """Arguments and result, empty for what is not called."""
+    options: tuple[str, ...]
+    """Options of the directive."""
+    doc: str
+    """Docstring."""
+
+
+def described(name: str, value: Any, home: ModuleType, link: Link) -> list[str]:
+    """The directive of one public name of a module, with all that is in it."""
+    if isinstance(value, type):
+        return _class(name, value, link)
+    if inspect.isfunction(value):
+        head = f".. py:function:: {name}{signature(value, _function(value))}"
+        return [head, "", *indented(rst(inspect.getdoc(value) or "", link))]
+    head = f".. py:data:: {name}"
+    return [head, "", *indented(rst(assigned(home, name), link))]
+
+
+def first_line(value: Any, home: ModuleType, name: str) -> str:
+    """The first paragraph of a docstring, up to its first full stop or colon."""
+    called = isinstance(value, type) or inspect.isfunction(value)
+    doc = (inspect.getdoc(value) or "") if called else assigned(home, name)
+    paragraph = " ".join(doc.partition("\n\n")[0].split())
+    return paragraph.partition(". ")[0].rstrip(".")
+
+
+def signature(function: Any, node: ast.FunctionDef, *, bound: bool = False) -> str:
+    """Arguments and result as the source spells them, defaults by value; `bound` leaves the first one out."""
+    spelled = node.args
+    known = inspect.signature(function).parameters
+    shown: list[str] = []
+    positional = [*spelled.posonlyargs, *spelled.args]
+    texts = {a.arg: ast.unparse(d) for a, d in zip(reversed(positional), reversed(spelled.defaults), strict=False)}
+    texts |= {a.arg: ast.unparse(d) for a, d in zip(spelled.kwonlyargs, spelled.kw_defaults, strict=True) if d}
+
+    def argument(arg: ast.arg, mark: str = "") -> str:
+        text = mark + arg.arg + (f": {_type(arg.annotation)}" if arg.annotation else "")
+        if arg.arg not in texts:
+            return text
+        default = known[arg.arg].default if arg.arg in known else None
+        value = repr(default) if isinstance(default, SIMPLE) and not isinstance(default, Enum) else texts[arg.arg]
+        return f"{text} = {value}" if arg.annotation else f"{text}={value}"
+
+    for k, arg in enumerate(positional):
+        if not (bound and k == 0):
+            shown.append(argument(arg))
+        if spelled.posonlyargs and k + 1 == len(spelled.posonlyargs) and len(positional) > bound:
+            shown.append("/")
+    if spelled.vararg:
+        shown.append(argument(spelled.vararg, "*"))
+    elif spelled.kwonlyargs:
+        shown.append("*")
+    shown += [argument(arg) for arg in spelled.kwonlyargs]
+    if spelled.kwarg:
+        shown.append(argument(spelled.kwarg, "**"))
+    result = _type(node.returns) if node.returns and node.name != "__init__" else ""
+    return f"({', '.join(shown)})" + (f" -> {result}" if result else "")
+
+
+def options_table(specs: tuple[Any, ...]) -> list[str]:
+    """Options with default, unit, range and meaning."""
+    rows = [
+        (f"``{spec.name}``", f"``{_value(spec.default)}``", markup(spec.metadata["unit"]),
+         markup(allowed(spec)), markup(spec.metadata["doc"]))
+        for spec in specs
+    ]  # fmt: skip
+    return list_table(("option", "default", "unit", "range", "what it does"), rows, (16, 12, 8, 20, 44))
+
+
+def assigned(home: ModuleType, name: str) -> str:
+    """The docstring below an assignment in a module."""
+    for body, docs in _strings_below(_module(home.__name__).body):
+        if name in _targets(body):
+            return docs
+    return ""
+
+
+def _class(name: str, cls: type, link: Link) -> list[str]:
+    directive = "py:exception" if issubclass(cls, BaseException) else "py:class"
+    lines = [f".. {directive}:: {name}{_constructor(cls)}", ""]
+    body = rst(inspect.getdoc(cls) or "", link)
+    parents = [base.__name__ for base in cls.__bases__ if link(base.__name__) == f"{HOUSE}.{base.__name__}"]
+    if parents:
+        body += ["Is a " + markup(", ".join(f"`{each}`" for each in parents), link) + ".", ""]
+    if issubclass(cls, Options):
+        body += options_table(fields(cls))
+    for member in members(cls, link):
+        body += [f".. {member.directive}:: {member.name}{member.signature}"]
+        body += [*indented([*member.options, NOT_BESIDE]), "", *indented(rst(member.doc, link))]
+    return [*lines, *indented(body)]
+
+
+def members(cls: type, link: Link) -> Iterator[Member]:
+    """What is documented of a class: its own, and what it has from bases that are not public themselves."""
+    seen: set[str] = set()
+    options = {spec.name for spec in fields(cls)} if issubclass(cls, Options) else set()
+    for base in cls.__mro__:
+        if not base.__module__.startswith(HOUSE) or (base is not cls and link(base.__name__)):
+            continue
+        for member in _members(base, cls):
+            if member.doc and member.name not in seen | options and not member.name.startswith("_"):
+                seen.add(member.name)
+                yield member
+
+
+def _members(base: type, cls: type) -> Iterator[Member]:
+    for node, doc in _strings_below(_node(base).body):
+        if isinstance(node, ast.FunctionDef):
+            yield _method(node, cls)
+        for name in _targets(node):
+            shown = (f":type: {_type(node.annotation)}",) if isinstance(node, ast.AnnAssign) else ()
+            yield Member(name, "py:attribute", "", shown, doc)
+        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            for inner, said in _strings_below(node.body):
+                target = getattr(inner, "target", None) or (getattr(inner, "targets", None) or [None])[0]
+                if isinstance(target, ast.Attribute) and said:
+                    kind = getattr(inner, "annotation", None)
+                    shown = (f":type: {_type(kind)}",) if kind else ()
+                    yield Member(target.attr, "py:attribute", "", shown, said)
+
+
+def _method(node: ast.FunctionDef, cls: type) -> Member:
+    marks = {ast.unparse(one).partition("(")[0].rpartition(".")[2] for one in node.decorator_list}
+    doc = inspect.getdoc(getattr(cls, node.name, None)) or ""
+    if marks & {"property", "cached_property"}:
+        shown = (f":type: {_type(node.returns)}",) if node.returns else ()
+        return Member(node.name, "py:property", "", shown, doc)
+    static = "staticmethod" in marks
+    options = tuple(f":{mark}:" for mark in ("staticmethod", "classmethod") if mark in marks)
+    function = inspect.unwrap(getattr(cls, node.name))
+    return Member(
+        node.name, "py:method", signature(function, node, bound=not static), options, doc
+    )  # fmt: skip
+
+
+def _constructor(cls: type) -> str:
+    """Arguments that make an object: fields of a dataclass, or those of `__init__`; nothing for enums."""
+    if issubclass(cls, Enum) or getattr(cls, "_is_protocol", False):
+        return ""
+    written = next((base for base in cls.__mro__ if "__init__" in vars(base)), object)
+    if written.__module__.startswith(HOUSE) and (own := _init(written)) is not None:
+        return signature(written.__init__, own, bound=True)  # type: ignore[misc]
+    if not is_dataclass(cls):
+        return ""
+    kinds = {
+        name: _type(node.annotation)
+        for base in reversed(cls.__mro__)
+        if base.__module__.startswith(HOUSE)
+        for node in _node(base).body
+        if isinstance(node, ast.AnnAssign)
+        for name in _targets(node)
+    }
+    known = inspect.signature(cls).parameters
+    shown, keyword = [], False
+    for spec in fields(cls):
+        if not spec.init:
+            continue
+        if spec.kw_only and not keyword:
+            keyword = True
+            shown.append("*")
+        default = known[spec.name].default
+        text = f"{spec.name}: {kinds[spec.name]}"
+        if default is not inspect.Parameter.empty:
+            text += f" = {_value(default)}" if isinstance(default, SIMPLE) else " = ..."
+        shown.append(text)
+    return f"({', '.join(shown)})"
+
+
+def _init(cls: type) -> ast.FunctionDef | None:
+    found = (n for n in _node(cls).body if isinstance(n, ast.FunctionDef) and n.name == "__init__")
+    return next(found, None)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, Enum):
+        return str(value)
+    return f"{value:g}" if isinstance(value, float) else repr(value)
+
+
+def _type(annotation: ast.expr | None) -> str:
+    """An annotation as it is spelt, without the quotes of names that come later."""
+    if annotation is None:
+        return ""
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return annotation.value
+    return ast.unparse(annotation)
+
+
+def _targets(node: ast.stmt) -> list[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _strings_below(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, str]]:
+    """Statements, each with the string that stands below it."""
+    for node, after in zip(body, [*body[1:], None], strict=True):
+        string = after.value if isinstance(after, ast.Expr) else None
+        text = string.value if isinstance(string, ast.Constant) and isinstance(string.value, str) else ""
+        yield node, inspect.cleandoc(text)
+
+
+def _function(value: Any) -> ast.FunctionDef:
+    """The definition of a function: the last of its name, which follows its overloads."""
+    value = inspect.unwrap(value)
+    *found, last = (
+        node
+        for node in ast.walk(_module(value.__module__))
+        if isinstance(node, ast.FunctionDef) and node.name == value.__name__
+    )
+    return last
+
+
+def _node(cls: type) -> ast.ClassDef:
+    return next(
+        node
+        for node in ast.walk(_module(cls.__module__))
+        if isinstance(node, ast.ClassDef) and node.name == cls.__name__
+    )
+
+
+@cache
+def _module(name: str) -> ast.Module:
+    module = inspect.importlib.import_module(name)  # type: ignore[attr-defined]
+    return ast.parse(inspect.getsource(module))

@@ -1,0 +1,291 @@
+"""A Sphinx extension that writes the reference when the docs are built, from the code as it is.
+
+Its directives, for the pages in docs/reference:
+
+    public-names PAGE    every public name that belongs to the page, with signature, fields and members
+    all-names            one line for every public name
+    solver-options       every solver of the registry and its options
+    scheme-options       every time scheme and its options
+    scene-parameters     every scene and its parameters
+    command-line         what `stickslip ... --help` prints, of every command
+"""
+
+import io
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from types import ModuleType
+from typing import Any, ClassVar
+
+from docstrings import indented, list_table, markup
+from docutils import nodes
+from public_names import described, first_line, options_table
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+DOORS = ("stickslip", "stickslip.bench", "stickslip.view")
+"""Modules whose `__all__` is public."""
+
+PAGE_OF = {
+    "solve": "solving",
+    "simulate": "simulation",
+    "stickslip.problem": "problems",
+    "stickslip.problem.certificate": "solving",
+    "stickslip.problem.existence": "solving",
+    "stickslip.problem.residuals": "solving",
+    "stickslip.problem.solution": "solving",
+    "stickslip.solvers": "solving",
+    "stickslip.files": "files",
+    "stickslip.files.meshes": "worlds",
+    "stickslip.laws": "systems",
+    "stickslip.systems": "systems",
+    "stickslip.state": "systems",
+    "stickslip.schemes": "simulation",
+    "stickslip.simulation": "simulation",
+    "stickslip.mechanics": "worlds",
+    "stickslip.detection": "worlds",
+    "stickslip.bench": "bench",
+    "stickslip.view": "view",
+}
+"""The page of a name, or of all names of a module and what is below it; the longest one counts."""
+
+WIDTH = 88
+"""Columns of the help that is shown."""
+
+
+def public_names() -> Iterator[tuple[str, str, ModuleType]]:
+    """Every public name: the door it goes through, itself, and the module where it is at home.
+
+    They come in the order of the door's table, which is by purpose; verbs of the door itself come first.
+    """
+    for door in DOORS:
+        module = import_module(door)
+        where: dict[str, str] = getattr(module, "_WHERE", {})
+        prefix = "" if door == "stickslip" else f"{door}."
+        known = getattr(module, "__all__", ())
+        for name in (*(each for each in known if each not in where), *where):
+            yield door, name, import_module(prefix + where[name]) if name in where else module
+
+
+def page_of(name: str, home: str) -> str:
+    """The page of the reference that a name stands on."""
+    if name in PAGE_OF:
+        return PAGE_OF[name]
+    parts = home.split(".")
+    for size in range(len(parts), 0, -1):
+        if page := PAGE_OF.get(".".join(parts[:size])):
+            return page
+    raise KeyError(f"{home}.{name} has no page in the reference; give its room one in PAGE_OF of {__file__}")
+
+
+def link(name: str, door: str = "stickslip") -> str | None:
+    """The target of a public name, or of a member of one (`World.pose`); None where it is neither."""
+    head, _, member = name.partition(".")
+    for each in (door, "stickslip"):
+        module = import_module(each)
+        if head in getattr(module, "__all__", ()):
+            if member and (member.startswith("_") or not hasattr(getattr(module, head), member)):
+                return None
+            return f"{each}.{head}"
+    return None
+
+
+class Written(SphinxDirective):
+    """A directive whose content is written by a function, as reStructuredText."""
+
+    has_content: ClassVar[bool] = False
+    optional_arguments = 1
+
+    def lines(self) -> list[str]:
+        """What the directive stands for."""
+        raise NotImplementedError
+
+    def run(self) -> list[nodes.Node]:
+        """The content, parsed where the directive stands."""
+        self.env.note_reread()  # the code may have changed where the page has not
+        return self.parse_text_to_nodes("\n".join(self.lines()), allow_section_headings=True)
+
+
+class PublicNames(Written):
+    """All public names of one page."""
+
+    def lines(self) -> list[str]:
+        """One description after the other, in the order of the doors' tables."""
+        page, lines, last = self.arguments[0], [], ""
+        for door, name, home in public_names():
+            if page_of(name, home.__name__) != page:
+                continue
+            if door != last:
+                lines += [f".. py:currentmodule:: {door}", ""]
+                last = door
+            value = getattr(import_module(door), name)
+            lines += described(name, value, home, lambda each, door=door: link(each, door))  # type: ignore[misc]
+        return lines
+
+
+class AllNames(Written):
+    """One line for every public name."""
+
+    def lines(self) -> list[str]:
+        """A table for every door."""
+        lines: list[str] = []
+        for door in DOORS:
+            module = import_module(door)
+            rows = [
+                (f":py:obj:`{name} <{door}.{name}>`", markup(first_line(getattr(module, name), home, name)))
+                for each, name, home in public_names()
+                if each == door
+            ]
+            if rows:
+                lines += [f"``{door}``", "", *list_table(("name", "what it is"), sorted(rows), (28, 72))]
+        return lines
+
+
+class SolverOptions(Written):
+    """Every solver of the registry."""
+
+    def lines(self) -> list[str]:
+        """A section for every solver: what it is, what it accepts, its options."""
+        from stickslip.problem.sets import KINDS
+        from stickslip.solvers import registry
+
+        lines: list[str] = []
+        for name in registry.names():
+            entry = registry.entry(name)
+            accepted = "everything" if entry.accepts.issuperset(KINDS) else ", ".join(
+                kind for kind in KINDS if kind in entry.accepts
+            )  # fmt: skip
+            law = "Coulomb's law" if entry.exact else entry.instead
+            said = [f"Accepts {accepted}.", f"Solves {law}."]
+            if entry.extra:
+                said.append(f"Needs an extra: ``pip install \"stickslip[{entry.extra}]\"``" + ".")
+            lines += _heading(name) + [markup(entry.summary), "", " ".join(said), ""]
+            lines += options_table(entry.options)
+        return lines
+
+
+class SchemeOptions(Written):
+    """Every time scheme of the registry."""
+
+    def lines(self) -> list[str]:
+        """A section for every scheme: what it is, what it carries, its options."""
+        from stickslip.schemes import registry
+
+        lines: list[str] = []
+        for name in registry.names():
+            entry = registry.entry(name)
+            carried = "worlds of bodies" if entry.order == registry.BODIES else f"{entry.order}-order systems"
+            known = f" In Python: {markup(f'`{entry.cls}`')}." if link(entry.cls) is None else (
+                f" In Python: :py:obj:`{entry.cls} <stickslip.{entry.cls}>`."
+            )  # fmt: skip
+            lines += _heading(name) + [markup(entry.summary), "", f"Carries {carried}.{known}", ""]
+            lines += options_table(entry.options)
+        return lines
+
+
+class SceneParameters(Written):
+    """Every scene that runs, and every scene that is a problem."""
+
+    def lines(self) -> list[str]:
+        """A section for every scene: what it is, its parameters."""
+        from inspect import getdoc
+
+        from stickslip import scenes
+        from stickslip.scenes import runs
+
+        lines = _heading("Scenes that run", "=")
+        for name in runs.names():
+            lines += _heading(name)
+            lines += _scene(getdoc(runs._function(name)) or "", runs.parameters(name), runs.meanings(name))
+        lines += _heading("Scenes that are problems", "=")
+        for name in scenes.names():
+            lines += _heading(f"{name} (problem)")
+            doc = getdoc(scenes.SCENES[name]) or ""
+            lines += _scene(doc, scenes.parameters(name), _meanings(doc, scenes.parameters(name)))
+        return lines
+
+
+class CommandLine(Written):
+    """The help of every command."""
+
+    def lines(self) -> list[str]:
+        """A section for every command: its help, as a terminal shows it."""
+        from stickslip.cli.main import build
+
+        app = build()
+        lines: list[str] = []
+        for words in ((), *_commands(app, ())):
+            lines += _heading(" ".join(("stickslip", *words)))
+            lines += [".. code-block:: text", "", *indented(_help(app, words)), ""]
+        return lines
+
+
+def _commands(app: Any, before: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for name in app:
+        if not name.startswith("-"):
+            yield (*before, name)
+            yield from _commands(app[name], (*before, name))
+
+
+def _help(app: Any, words: tuple[str, ...]) -> list[str]:
+    from rich.console import Console
+
+    out = io.StringIO()
+    app.help_print(list(words), console=Console(file=out, width=WIDTH, color_system=None, force_terminal=False))
+    return [line.rstrip() for line in out.getvalue().strip("\n").splitlines()]
+
+
+def _scene(doc: str, parameters: dict[str, Any], meanings: dict[str, str]) -> list[str]:
+    """The first paragraph of a scene, its parameters, and what else is said of it."""
+    paragraphs = [part for part in doc.split("\n\n") if part.partition(": ")[0].split(",")[0] not in parameters]
+    rows = [
+        (f"``{key}``", f"``{default!r}``", markup(meanings.get(key, "")))
+        for key, default in parameters.items()
+    ]
+    lines = [markup(paragraphs[0]), "", *list_table(("parameter", "default", "what it is"), rows, (18, 20, 62))]
+    for part in paragraphs[1:]:
+        lines += [markup(part), ""]
+    return lines
+
+
+def _meanings(doc: str, known: dict[str, Any]) -> dict[str, str]:
+    """What parameters are, from lines `parameter, other: meaning` and what is indented below them."""
+    found: dict[str, str] = {}
+    last: list[str] = []
+    for line in doc.splitlines():
+        keys, colon, text = line.partition(": ")
+        names = keys.split(", ")
+        if colon and all(name in known for name in names):
+            last = names
+            found |= dict.fromkeys(names, text.strip())
+        elif line.strip():
+            found |= {name: f"{found[name]} {line.strip()}" for name in last}
+        else:
+            last = []
+    return found
+
+
+def _heading(text: str, mark: str = "-") -> list[str]:
+    return [markup(text), mark * (len(markup(text)) + 1), ""]
+
+
+def not_of_the_house(app: Sphinx, domain: Any, node: nodes.Element) -> bool | None:
+    """Types that are not public (`Array`, `Callable`) need no target; every other name does."""
+    if domain is not None and domain.name == "py" and node.get("reftype") == "class":
+        return None if link(str(node["reftarget"])) else True
+    return None
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """What Sphinx calls."""
+    kinds: dict[str, Callable[..., Any]] = {
+        "public-names": PublicNames,
+        "all-names": AllNames,
+        "solver-options": SolverOptions,
+        "scheme-options": SchemeOptions,
+        "scene-parameters": SceneParameters,
+        "command-line": CommandLine,
+    }
+    for name, kind in kinds.items():
+        app.add_directive(name, kind)  # type: ignore[arg-type]
+    app.connect("warn-missing-reference", not_of_the_house)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
