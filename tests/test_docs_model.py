@@ -135,7 +135,7 @@ def test_a_step_of_a_world():
     builder.material("any", mu=0.3, e=0.4)
     builder.body("floor", ss.Plane(), fixed=True, material="any")
     builder.body(
-        "ball", ss.Sphere(0.1), mass=2.0, position=(0, 0, 0.101), velocity=(1.0, 0.0, -1.0), material="any"
+        "ball", ss.Sphere(0.1), mass=2.0, position=(0, 0, 0.101), velocity=(4.0, 0.0, -1.0), material="any"
     )
     h, world = 0.01, builder.build()
     run = ss.simulate(world, until=h, h=h)
