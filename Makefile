@@ -1,11 +1,11 @@
-# Two commands do everything, set-up included: `make demo` and `make test`.
+# Three commands do everything, set-up included: `make demo`, `make test` and `make docs`.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test tests lint bench measured clean
+.PHONY: demo test tests lint bench docs docs-links measured clean
 
 demo: .venv/run.stamp
 	$(BIN)/stickslip demo --out out
@@ -21,6 +21,15 @@ lint: .venv/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Warnings are errors. Nothing is fetched: of addresses elsewhere only the form is looked at.
+docs: .venv/docs.stamp
+	$(BIN)/python -m sphinx -b html -E -W --keep-going -n -q docs out/docs
+	$(BIN)/python docs/links.py out/docs
+
+# Addresses elsewhere, too; this needs a network.
+docs-links: .venv/docs.stamp
+	$(BIN)/python -m sphinx -b linkcheck -W --keep-going -q docs out/docs-links
 
 bench: .venv/run.stamp
 	$(BIN)/python benchmarks/sweeps.py
@@ -47,6 +56,10 @@ clean:
 .venv/run.stamp: .venv/made.stamp pyproject.toml constraints.txt
 	$(PIP) install -c constraints.txt hatchling editables
 	$(PIP) install -c constraints.txt --no-build-isolation -e .
+	@touch $@
+
+.venv/docs.stamp: .venv/run.stamp
+	$(PIP) install -c constraints.txt --no-build-isolation -e ".[docs]"
 	@touch $@
 
 .venv/test.stamp: .venv/run.stamp

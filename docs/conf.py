@@ -10,7 +10,6 @@ from stickslip import __version__  # noqa: E402
 
 project = "stickslip"
 author = "the authors of stickslip"
-project_copyright = "MIT licence"
 release = version = __version__
 
 extensions = ["myst_parser", "reference_pages"]
@@ -35,4 +34,5 @@ html_css_files = ["house.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_show_sphinx = False
+html_show_copyright = False
 html_theme_options = {"sidebar_hide_name": False, "navigation_with_keys": True}

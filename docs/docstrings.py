@@ -16,6 +16,8 @@ Link = Callable[[str], str | None]
 
 _ROW = re.compile(r"(\w[\w.,* ]*?) {2,}(?=\S)")
 _SPAN = re.compile(r"(`+)(.+?)\1(?!`)", re.DOTALL)
+_COMPOUND = re.compile(r"(?<![\w.(`/])([A-Z][a-z]+[A-Z]\w+)(?=[\s,;:.)]|$)")
+_LIST = re.compile(r"^(?:[-+•]|\(?\w{1,3}[.)])(?=\s|$)")
 _SPECIAL = re.compile(r"([\\*|_`])")
 
 
@@ -28,12 +30,12 @@ def markup(text: str, link: Link = no_link) -> str:
     text = " ".join(text.split())
     parts, at = [], 0
     for span in _SPAN.finditer(text):
-        parts.append(_plain(text[at : span.start()]))
+        parts.append(_prose(text[at : span.start()], link))
         target = link(span[2])
         shown = f"``{span[2]}``" if target is None else f":py:obj:`{span[2]} <{target}>`"
         parts.append(_apart(text, span.start(), -1) + shown + _apart(text, span.end(), 0))
         at = span.end()
-    return "".join(parts) + _plain(text[at:])
+    return _LIST.sub(r"\\\g<0>", "".join(parts) + _prose(text[at:], link))
 
 
 def rst(docstring: str, link: Link = no_link) -> list[str]:
@@ -114,8 +116,13 @@ def _dedented(block: list[str]) -> list[str]:
     return [line[least:] for line in block]
 
 
-def _plain(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", text)
+def _prose(text: str, link: Link) -> str:
+    """Text between code: compound names such as ModelError are links without backticks, too."""
+    pieces = _COMPOUND.split(text)
+    for k, piece in enumerate(pieces):
+        target = link(piece) if k % 2 else None
+        pieces[k] = f":py:obj:`{piece} <{target}>`" if target else _SPECIAL.sub(r"\\\1", piece)
+    return "".join(pieces)
 
 
 def _apart(text: str, at: int, side: int) -> str:

@@ -20,6 +20,9 @@ HOUSE = "stickslip"
 SIMPLE = (bool, int, float, str, tuple, type(None))
 """Defaults that are shown by their value; others as the source spells them."""
 
+NOT_BESIDE = ":no-contents-entry:"
+"""Members do not stand in the contents beside a page, where classes and functions do."""
+
 
 @dataclass(frozen=True)
 class Member:
@@ -118,7 +121,7 @@ def _class(name: str, cls: type, link: Link) -> list[str]:
         body += options_table(fields(cls))
     for member in members(cls, link):
         body += [f".. {member.directive}:: {member.name}{member.signature}"]
-        body += [*indented(list(member.options)), "", *indented(rst(member.doc, link))]
+        body += [*indented([*member.options, NOT_BESIDE]), "", *indented(rst(member.doc, link))]
     return [*lines, *indented(body)]
 
 

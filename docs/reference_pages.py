@@ -53,12 +53,16 @@ WIDTH = 88
 
 
 def public_names() -> Iterator[tuple[str, str, ModuleType]]:
-    """Every public name: the door it goes through, itself, and the module where it is at home."""
+    """Every public name: the door it goes through, itself, and the module where it is at home.
+
+    They come in the order of the door's table, which is by purpose; verbs of the door itself come first.
+    """
     for door in DOORS:
         module = import_module(door)
         where: dict[str, str] = getattr(module, "_WHERE", {})
         prefix = "" if door == "stickslip" else f"{door}."
-        for name in getattr(module, "__all__", ()):
+        known = getattr(module, "__all__", ())
+        for name in (*(each for each in known if each not in where), *where):
             yield door, name, import_module(prefix + where[name]) if name in where else module
 
 
