@@ -110,7 +110,10 @@ def test_what_is_registered_is_in_the_reference(reference):
     for name in (*runs.names(), *(f"{each}-problem" for each in scenes.names())):
         assert name in reference["scenes"].anchors, name
     for key in runs.parameters("stack"):
-        assert f"{key} {runs.parameters('stack')[key]!r} {runs.meanings('stack')[key]}" in reference["scenes"].text
+        assert (
+            f"{key} {runs.parameters('stack')[key]!r} {runs.meanings('stack')[key]}"
+            in reference["scenes"].text
+        )
 
 
 def test_every_command_is_in_the_reference(reference):
