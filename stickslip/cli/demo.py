@@ -119,10 +119,10 @@ def _prepare(out: Path) -> Path:
 
 
 def _draw(solved: list[tuple[str, Solution]], plot: Path) -> None:
-    from stickslip.view.convergence import plot_convergence
+    from stickslip.view.plots.residuals import plot_residuals
 
     try:
-        plot_convergence(solved, plot)
+        plot_residuals(solved, plot)
     except OSError as error:
         raise InputError(os_sentence(error, plot)) from None
     print(f"wrote {printable(str(plot))}")
