@@ -1,4 +1,4 @@
-"""What the house computes, to look at: plots, pages that play, a viewer; nothing is imported until it is used.
+"""What the house computes, to look at: plots, pages that play, a viewer. All of it is imported on use.
 
 plot_energy(trajectory, "energy.svg")
 export_html(trajectory, "run.html")
