@@ -51,10 +51,10 @@ _HOME = {
     "stickslip.problem.solution": ("Solution", "SolverFailure", "Status"),
     "stickslip.problem.fingerprint": ("fingerprint",),
     "stickslip.solvers.existence": ("existence",),
-    "stickslip.files": ("FormatError", "ProblemRecord", "read", "read_record", "write"),
+    "stickslip.files": ("FormatError", "ProblemRecord", "StoredSolution", "read", "read_record", "write"),
     "stickslip.files.trajectories": ("read_trajectory",),
     "stickslip.laws": (
-        "Box", "Complementarity", "Equality", "Mixed", "NewtonImpact", "PoissonImpact", "Relay",
+        "Box", "Complementarity", "Equality", "Law", "Mixed", "NewtonImpact", "PoissonImpact", "Relay",
     ),
     "stickslip.systems.first_order": ("FirstOrder", "FirstOrderLinear"),
     "stickslip.systems.first_order_relations": (
@@ -104,6 +104,7 @@ _HOME = {
     "stickslip.schemes.body_step": ("BodyScheme", "BodyStep"),
     "stickslip.simulation.world_checkpoint": ("WorldCheckpoint",),
     "stickslip.simulation.world_contacts": ("ContactTable",),
+    "stickslip.simulation.world_record": ("WorldRecord",),
     "stickslip.simulation.world_trajectory": ("WorldTrajectory",),
     "stickslip.simulation.checkpoint": ("Checkpoint",),
     "stickslip.simulation.failure": ("SimulationFailure",),
@@ -117,10 +118,10 @@ if TYPE_CHECKING:
     from stickslip.detection.contacts import ContactSet
     from stickslip.detection.detector import Detector
     from stickslip.detection.overlaps import Overlap, overlaps
-    from stickslip.files import FormatError, ProblemRecord, read, read_record, write
+    from stickslip.files import FormatError, ProblemRecord, StoredSolution, read, read_record, write
     from stickslip.files.meshes import Mesh, read_mesh
     from stickslip.files.trajectories import read_trajectory
-    from stickslip.laws import Box, Complementarity, Equality, Mixed, NewtonImpact, PoissonImpact, Relay
+    from stickslip.laws import Box, Complementarity, Equality, Law, Mixed, NewtonImpact, PoissonImpact, Relay
     from stickslip.mechanics.builder import WorldBuilder
     from stickslip.mechanics.compounds import Compound
     from stickslip.mechanics.forces import Actuator, BodyForce, Damper, Spring
@@ -179,6 +180,7 @@ if TYPE_CHECKING:
     from stickslip.simulation.trajectory import Trajectory
     from stickslip.simulation.world_checkpoint import WorldCheckpoint
     from stickslip.simulation.world_contacts import ContactTable
+    from stickslip.simulation.world_record import WorldRecord
     from stickslip.simulation.world_trajectory import WorldTrajectory
     from stickslip.solvers.existence import existence
     from stickslip.state import ModelError, State
@@ -219,19 +221,30 @@ if TYPE_CHECKING:
 
 def solve(
     problem: "ContactProblem | GlobalProblem | BoxProblem | NonlinearProblem",
-    solver: str = DEFAULT_SOLVER,
+    solver: "str | Any" = DEFAULT_SOLVER,
     *,
     guess: Any = None,
     **options: Any,
 ) -> "Solution":
     """Solve `problem` by the solver of that name; options such as `tolerance` go to the solver.
 
-    The answer carries the judge's residuals and an honest status; `.or_raise()` turns a miss into
-    an exception. `stickslip solvers` lists the names and options.
+    A solver of your own may stand in the place of the name; it has its options already. The answer carries
+    the judge's residuals and an honest status; `.or_raise()` turns a miss into an exception.
+    `stickslip solvers` lists the names and options.
     """
     from stickslip.solvers import registry
 
-    return registry.make(solver, **options).solve(problem, guess=guess)
+    if isinstance(solver, str):
+        return registry.make(solver, **options).solve(problem, guess=guess)
+    if isinstance(solver, type) or not isinstance(solver, registry.Solver):
+        raise TypeError(
+            f"solver is {solver!r}; expected a name, such as 'auto', or a solver with a verb solve"
+        )
+    if options:
+        raise TypeError(
+            f"{type(solver).__name__} has its options already; give it {', '.join(options)} itself"
+        )
+    return solver.solve(problem, guess=guess)
 
 
 @overload
@@ -247,6 +260,7 @@ def simulate(
     solver: "str | Any | None" = None, record: int = 1, on_failure: str = "raise",
     start: "WorldCheckpoint | State | None" = None,
     progress: "Callable[[float, float], None] | None" = None, tolerance: float | None = None,
+    watch: "Callable[[WorldRecord], None] | None" = None,
 ) -> "WorldTrajectory": ...  # fmt: skip
 
 
@@ -262,6 +276,7 @@ def simulate(
     start: Any = None,
     progress: "Callable[[float, float], None] | None" = None,
     tolerance: float | None = None,
+    watch: "Callable[[WorldRecord], None] | None" = None,
 ) -> "Trajectory | WorldTrajectory":
     """Carry a system or a world to time `until` [s] in steps of `h` [s], and keep every `record`-th of them.
 
@@ -275,10 +290,13 @@ def simulate(
                 not given (h, scheme, solver, tolerance) is then as it was. For a world also a State to begin
                 with in place of `world.start`
     progress    called with the time reached and the end [s], after every step or after several made together
+    watch       of a world: called with the `WorldRecord` of the start and of every recorded step while the
+                run goes on; it changes nothing, and what it raises ends the run
 
     The last step is shorter if `until` is no multiple of h. A ModelError on the way (a force that gives
-    NaN) carries what was done as `.trajectory`, as a SimulationFailure does. A system gives a Trajectory, a
-    world a WorldTrajectory.
+    NaN) carries what was done as `.trajectory`, as a SimulationFailure does; so does, of a world, whatever
+    else ends the run, such as an interrupt from the keyboard. A system gives a Trajectory, a world a
+    WorldTrajectory.
     """
     from stickslip.mechanics.world import World
     from stickslip.schemes.quick import Quick
@@ -301,7 +319,13 @@ def simulate(
     if isinstance(system, World):
         from stickslip.simulation.world_loop import simulate_world
 
-        return simulate_world(system, **how)
+        return simulate_world(system, **how, watch=watch)
+    if watch is not None:
+        from stickslip.state import ModelError
+
+        raise ModelError(
+            "watch is for worlds; a system has no bodies to look at, and tells `progress` its time"
+        )
     from stickslip.simulation.loop import simulate as run
 
     return run(system, **how)

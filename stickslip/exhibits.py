@@ -16,6 +16,9 @@ Cell = str | int | float | bool | None
 NOT_RUN = "not run"
 """How a cell without a value is shown."""
 
+GUIDE = -1
+"""Colour of a curve that is no data: thin and grey, such as the bound that the others keep."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -83,7 +86,9 @@ class Curve:
     y: Array
     """Ordinates, in the unit of the panel; NaN leaves a gap [-], shape (points,)."""
     style: str = "-"
-    """Line style of Matplotlib, or "o" for points alone."""
+    """Line style of Matplotlib, or "o" or "x" for points alone."""
+    colour: int | None = None
+    """Its number in the palette, or `GUIDE`; the next that is free if None."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +127,8 @@ class Figure:
     """Row by row."""
     across: int = 2
     """Panels in a row."""
+    note: str = ""
+    """What a reader must know to read it; below the panels."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -96,6 +96,11 @@ class Law(ABC):
             bias[self.normals] = self._returned * np.minimum(u_before[self.normals], 0.0)
         return bias
 
+    @property
+    def has_own_bias(self) -> bool:
+        """Whether `bias` is written anew, so that `restitution` alone does not tell what an impact owes."""
+        return type(self).bias is not Law.bias
+
     @cached_property
     def _returned(self) -> Array:
         """e of each normal [-]."""

@@ -2,8 +2,6 @@
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -85,23 +83,6 @@ def test_the_equations_of_the_docs_run(capsys):
         exec(compile(code, "equations.md", "exec"), names)
     assert names["run"].ok.all()
     assert names["system"].check_jacobians(0.0, [0.7], [0.2]) < 1e-6
-
-
-def test_the_solver_of_the_docs_solves(tmp_path, monkeypatch):
-    """docs/extend.md: one file and one line."""
-    code = blocks(ROOT / "docs" / "extend.md")[0]
-    (tmp_path / "fixed_point_of_the_docs.py").write_text(code)
-    monkeypatch.syspath_prepend(tmp_path)
-    entry = registry.Entry("given-step", "fixed_point_of_the_docs", "FixedPoint", frozenset({"coulomb3d"}))
-    monkeypatch.setitem(registry._TABLE, "given-step", entry)
-    problem = ss.ContactProblem(np.eye(6), [-1.0, 0.2, 0.0, -0.5, 0.0, 0.9], ss.coulomb([0.5, 0.3]))
-    solution = ss.solve(problem, "given-step", tolerance=1e-10).or_raise()
-    np.testing.assert_allclose(solution.r, ss.solve(problem, tolerance=1e-12).r, atol=1e-9)
-    assert entry.summary.startswith("De Saxcé fixed point")
-    place, config = tmp_path / "fixed_point_of_the_docs.py", ROOT / "pyproject.toml"
-    for tool in (["ruff", "check", "--config", config], ["mypy", "--config-file", config]):
-        done = subprocess.run([sys.executable, "-m", *tool, place], capture_output=True, text=True, cwd=ROOT)
-        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_solver_and_the_campaign_of_the_bench_docs(tmp_path, monkeypatch, capsys):

@@ -77,6 +77,11 @@ class Compliant(Options, Scheme):
                     f"interaction {one.name!r} has a compliance of its own (y depends on lam); springs in its"
                     " place would replace it (see moreau-jean)"
                 )
+            if one.law.has_own_bias and self.damping == "restitution":
+                raise ModelError(
+                    f"interaction {one.name!r}: {type(one.law).__name__} says itself what an impact owes to"
+                    " the velocity before; no damping follows: take damping='ratio' or 'coefficient'"
+                )
             K = one.law.K
             dry = K.kind == cones.INTERVAL
             if not (np.isfinite(K.lower[dry]).all() and np.isfinite(K.upper[dry]).all()):

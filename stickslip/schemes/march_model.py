@@ -164,6 +164,7 @@ def _is_known(system: NonsmoothSystem) -> bool:
         type(one.output) in (Holonomic, Linear)
         and not one.mechanical.compliant
         and one.law.impact in ("", "newton")
+        and not one.law.has_own_bias
         for one in system.interactions
     )
 

@@ -79,6 +79,12 @@ class SchatzmanPaoli(Options, Scheme):
                     f"interaction {one.name!r}: Poisson's impact has two phases of impulses; schatzman-paoli"
                     " has Newton's restitution only (see moreau-jean)"
                 )
+            if one.law.has_own_bias:
+                raise ModelError(
+                    f"interaction {one.name!r}: {type(one.law).__name__} says itself what an impact owes to"
+                    " the velocity before; schatzman-paoli averages positions by a constant e"
+                    " (see moreau-jean)"
+                )
         return arrays(rate=state.v, h=np.zeros(1), r=np.zeros(system.size))
 
     def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:

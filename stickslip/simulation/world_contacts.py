@@ -102,6 +102,8 @@ class WorldContacts:
         names = np.full(len(self), "", object)
         for kind, (components, groups) in FAMILIES.items():
             rows = np.flatnonzero(((self.law[:, 1] > 0.0) == kind[0]) & ((self.law[:, 2] > 0.0) == kind[1]))
+            if not rows.size:
+                continue
             mu = self.law[rows][:, [0, *([1] if kind[0] else []), *([2] if kind[1] else [])]]
             r, u = self.r[rows][:, components], self.u[rows][:, components]
             found, _ = friction_states(r, u, groups, mu, cut_r, cut_u)

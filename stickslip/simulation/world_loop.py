@@ -1,6 +1,8 @@
 """`simulate` for worlds: step after step until the end, recorded."""
 
 import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +26,7 @@ from stickslip.simulation.clock import (
 from stickslip.simulation.failure import SimulationFailure
 from stickslip.simulation.world_checkpoint import EnergySums, WorldCheckpoint
 from stickslip.simulation.world_model import WorldModel
+from stickslip.simulation.world_record import Watch
 from stickslip.simulation.world_recorder import WorldRecorder
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, ModelError, State
@@ -36,7 +39,7 @@ def simulate_world(
     world: World, *, until: float, h: float | None = None, scheme: str | BodyScheme | None = None,
     solver: Solver, solver_name: str = "", tolerance: float = 1e-8, record: int = 1,
     on_failure: str = "raise", start: WorldCheckpoint | State | None = None,
-    progress: Progress | None = None,
+    progress: Progress | None = None, watch: Watch | None = None,
 ) -> WorldTrajectory:  # fmt: skip
     """Carry `world` to time `until` [s] in steps of `h` [s]; see `stickslip.simulate`, which knows solvers by
     name."""
@@ -44,6 +47,8 @@ def simulate_world(
         raise ModelError(f"solver is {solver!r}; expected a name, such as 'auto', or a solver")
     if progress is not None and not callable(progress):
         raise ModelError(f"progress is {progress!r}; expected a function of the time reached and the end")
+    if watch is not None and not callable(watch):
+        raise ModelError(f"watch is {watch!r}; expected a function of a WorldRecord")
     model = WorldModel.of(world)
     begun = _begun(world, model, h, scheme, start)
     last, rest = ends(begun.clock, begun.state.t, until)
@@ -52,6 +57,8 @@ def simulate_world(
         WorldRecorder(world, begun.state, begun.memory, begun.clock.index, begun.sums),
         begun.state, begun.memory,
     )  # fmt: skip
+    if watch is not None:
+        run.tell = lambda: watch(run.recorder.last(model, tolerance))
     name, options = registry.described(begun.scheme)
 
     def so_far() -> WorldTrajectory:
@@ -62,20 +69,33 @@ def simulate_world(
             steps=recorder.steps, missed=recorder.missed,
         )  # fmt: skip
 
-    try:
-        run.to(begun.clock, until, last, rest, every(record), progress)
-    except (KeyError, IndexError) as error:
-        if not isinstance(start, WorldCheckpoint) or run.recorder.steps:
-            raise
-        # A memory from a file may be anything; the scheme met what it never leaves there.
-        raise ModelError(f"the memory of the start is not one that {name} leaves: {error}") from None
-    except _Missed as missed:
-        more = missed.more + _where(world, missed.step)
-        raise SimulationFailure(missed.t, missed.step, so_far(), more) from None
-    except ModelError as error:
-        error.trajectory = so_far()  # type: ignore[attr-defined]
-        raise
+    with _kept(so_far):
+        if run.tell is not None:
+            run.tell()
+        try:
+            run.to(begun.clock, until, last, rest, every(record), progress)
+        except (KeyError, IndexError) as error:
+            if not isinstance(start, WorldCheckpoint) or run.recorder.steps:
+                raise
+            # A memory from a file may be anything; the scheme met what it never leaves there.
+            raise ModelError(f"the memory of the start is not one that {name} leaves: {error}") from None
+        except _Missed as missed:
+            more = missed.more + _where(world, missed.step)
+            raise SimulationFailure(missed.t, missed.step, so_far(), more) from None
     return so_far()
+
+
+@contextmanager
+def _kept(so_far: Callable[[], WorldTrajectory]) -> Iterator[None]:
+    """Whatever ends a run within it carries what was done, as `.trajectory`."""
+    try:
+        yield
+    except (Exception, KeyboardInterrupt) as error:
+        if not hasattr(error, "trajectory"):
+            done = so_far()
+            with suppress(AttributeError):  # of an exception that cannot be written to
+                error.trajectory = done  # type: ignore[union-attr]
+        raise
 
 
 class _Missed(Exception):  # noqa: N818
@@ -97,6 +117,8 @@ class _Run:
     recorder: WorldRecorder
     state: State
     memory: Memory
+    tell: Callable[[], None] | None = None
+    """Shows the last record to whoever watches."""
 
     def to(
         self, clock: Clock, until: float, last: int, rest: float, record: int, progress: Progress | None
@@ -124,6 +146,8 @@ class _Run:
                 raise ModelError(_not_finite(self.world, end))
             self.recorder.add(one, end, index, closes and final)
             self.state, self.memory = end, one.memory
+        if closes and self.tell is not None:
+            self.tell()
 
     def _step(self, state: State, memory: Memory, h: float) -> BodyStep:
         return self.scheme.step(self.world, state, memory, h, self.solver, self.detector)

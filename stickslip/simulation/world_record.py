@@ -1,6 +1,8 @@
 """One recorded instant of a world: what a viewer draws, of a run that is over or of one that goes on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -34,5 +36,14 @@ class WorldRecord:
     """By contacts, joints and dampers since the start of the first run [J]."""
     contacts: WorldContacts
     """Those of the last step, as those of one record."""
-    states: np.ndarray
-    """What each contact does, by name [-], shape (nc,), text."""
+    tell: Callable[[], np.ndarray]
+    """Gives `states` when they are first asked for: that may take as long as a step."""
+
+    @cached_property
+    def states(self) -> np.ndarray:
+        """What each contact does, by name [-], shape (nc,), text."""
+        return self.tell()
+
+
+Watch = Callable[[WorldRecord], None]
+"""Called with the start of a run and with every record, while the run goes on."""

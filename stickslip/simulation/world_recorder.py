@@ -5,7 +5,7 @@ count, and everything else is that of the last step.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Memory
 from stickslip.simulation.world_checkpoint import EnergySums
 from stickslip.simulation.world_contacts import WorldContacts
+from stickslip.simulation.world_model import WorldModel
+from stickslip.simulation.world_record import WorldRecord
 from stickslip.state import Array, ModelError, State
 
 CONTACT_WIDTHS: dict[str, tuple[int, ...]] = {
@@ -66,8 +68,6 @@ class WorldRecorder:
 
     def __init__(self, world: World, state: State, memory: Memory, index: int, sums: EnergySums):
         self.world = world
-        self.memory, self.index = memory, index
-        """At the last record."""
         self.steps = self.missed = 0
         self._dissipated, self._work = sums.dissipated, sums.work
         self._lifted, self._balance = sums.lifted, sums.balance
@@ -78,6 +78,17 @@ class WorldRecorder:
             kinetic, potential = energy.kinetic(world, state.v), energy.potential(world, state.t, state.q)
         nothing = tuple(_nothing(name) for name in CONTACT_WIDTHS)
         self._close(state, 0.0, kinetic, potential, nothing, np.zeros(0))
+        self._whole = 1, memory, index
+
+    @property
+    def memory(self) -> Memory:
+        """The scheme's memory at the last record."""
+        return self._whole[1]
+
+    @property
+    def index(self) -> int:
+        """The clock's index at the last record."""
+        return self._whole[2]
 
     def add(self, step: BodyStep, state: State, index: int, closes: bool) -> None:
         """Take in a step that ended at `state`, the clock's index there, and whether it is to be recorded."""
@@ -100,7 +111,8 @@ class WorldRecorder:
         c = step.contacts
         contacts = (c.id, c.body, c.point, c.frame, c.gap, c.law, step.r, step.u)
         self._close(state, step.h, told.kinetic, told.potential, contacts, step.joint_r)
-        self.memory, self.index = step.memory, index
+        # At once: an interrupt from the keyboard may come anywhere, and half a record is none.
+        self._whole = self._whole[0] + 1, step.memory, index
 
     def _close(
         self, state: State, h: float, kinetic: float, potential: float, contacts: tuple[Any, ...],
@@ -139,9 +151,26 @@ class WorldRecorder:
             shown.append(value)
         return tuple(shown)
 
+    def last(self, model: WorldModel, tolerance: float) -> WorldRecord:
+        """The last record by itself, its arrays read-only; what contacts do is told from it alone."""
+        columns = self._columns
+        row = dict(zip(NUMBERS, columns.numbers[-1], strict=True))
+        parts = {
+            name: _read_only(part) for name, part in zip(CONTACT_WIDTHS, columns.contacts[-1], strict=True)
+        }
+        contacts = WorldContacts(offset=np.array([0, len(parts["id"])]), **parts)
+        return WorldRecord(
+            t=row["t"], h=row["h"], q=_read_only(columns.q[-1]), v=_read_only(columns.v[-1]),
+            ok=bool(row["ok"]), natural=row["natural"], natural_scaled=row["natural_scaled"],
+            penetration=row["penetration"], energy=row["kinetic"] + row["potential"],
+            dissipated=row["dissipated"], contacts=contacts,
+            tell=lambda: contacts.states(model.lightest(contacts.body), tolerance),
+        )  # fmt: skip
+
     def arrays(self) -> dict[str, Any]:
         """The columns so far, each of one row per record, by the names that a trajectory has for them."""
-        columns, n = self._columns, len(self._columns.numbers)
+        n = self._whole[0]
+        columns = _Columns(*(getattr(self._columns, one.name)[:n] for one in fields(_Columns)))
         table = np.array(columns.numbers, float)
         found: dict[str, Any] = {name: table[:, k].copy() for k, name in enumerate(NUMBERS)}
         found["ok"] = found["ok"] != 0.0
@@ -167,6 +196,13 @@ class WorldRecorder:
 def _nothing(name: str) -> Any:
     """No contact, as a column."""
     return np.zeros((0, *CONTACT_WIDTHS[name]), np.int64 if name in WHOLE else np.float64)
+
+
+def _read_only(array: Any) -> Any:
+    """The same numbers, which cannot be written to by this name."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _offsets(parts: Sequence[Array]) -> Any:

@@ -135,7 +135,7 @@ class WorldTrajectory:
             natural=float(self.natural[k]), natural_scaled=float(self.natural_scaled[k]),
             penetration=float(self.penetration[k]), energy=float(self.energy[k]),
             dissipated=float(self.dissipated[k]), contacts=self.contacts.part(rows),
-            states=self.contact_states[rows],
+            tell=lambda: self.contact_states[rows],
         )  # fmt: skip
 
     def contact_table(self, body: str | None = None) -> ContactTable:
@@ -194,6 +194,13 @@ class WorldTrajectory:
 
         # Files look at trajectories, and a trajectory at files only when it is asked to.
         import_module("stickslip.files.trajectories").write_trajectory(path, self)
+
+    def _repr_html_(self) -> str:
+        """How notebooks show it."""
+        from importlib import import_module
+
+        # The room that draws is above this one, and is looked at only when there is something to be seen.
+        return str(import_module("stickslip.view.notebook").run_html(self))
 
     def __str__(self) -> str:
         from stickslip.simulation.world_summary import summary

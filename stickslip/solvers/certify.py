@@ -21,7 +21,7 @@ from stickslip.problem.nonlinear import NonlinearProblem
 from stickslip.problem.operator import DenseDelassus
 from stickslip.problem.residuals import CLOSING, Residuals, delassus_diagonal, examine
 from stickslip.problem.solution import AnyProblem, Problem, Solution, Stage, Status
-from stickslip.solvers.registry import entry, names
+from stickslip.solvers.registry import accepted, names
 
 PROBLEMS = (ContactProblem, GlobalProblem, BoxProblem)
 TIGHTER = (1.0, 0.1, 0.01)
@@ -360,7 +360,7 @@ def _why_not(residuals: Residuals, tolerance: float, problem: AnyProblem, r: Arr
 
 def refuse_unknown_blocks(name: str, problem: ContactProblem | GlobalProblem) -> None:
     """A `ProblemError` that names the kinds of block the solver does not take, and who does."""
-    strangers = [kind for kind in problem.K.census if kind not in entry(name).accepts]
+    strangers = [kind for kind in problem.K.census if kind not in accepted(name)]
     if strangers:
         others = ", ".join(names(accepting=list(problem.K.census))) or "none"
         raise ProblemError(f"{name} does not take {' or '.join(strangers)} blocks; solvers that do: {others}")

@@ -126,6 +126,11 @@ def entry(name: str) -> Entry:
         raise KeyError(f"no solver {name!r}; known: {', '.join(sorted(_TABLE))}") from None
 
 
+def accepted(name: str) -> frozenset[str]:
+    """Kinds of block that a solver takes: what its line says, and every kind where it has none."""
+    return _TABLE[name].accepts if name in _TABLE else _ALL
+
+
 def make(name: str, **options: Any) -> Solver:
     """The solver `name` with these options; an unknown option is a `TypeError` that lists the known."""
     try:

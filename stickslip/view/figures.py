@@ -1,9 +1,10 @@
-"""Figures as drawings: panels of curves, in the style of the convergence plot, whole or one by one."""
+"""Figures as drawings: panels of curves in the style of the house, whole or one by one."""
 
 from __future__ import annotations
 
 import io
 import math
+import textwrap
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,8 +16,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 
-from stickslip.exhibits import Figure, Panel
-from stickslip.view.convergence import COLOURS, ZERO, house_style, save
+from stickslip.exhibits import GUIDE, Curve, Figure, Panel
+from stickslip.view.style import COLOURS, ZERO, house_style, save
 from stickslip.view.text import line
 
 WIDTH, HEIGHT = 3.4, 2.5
@@ -29,8 +30,14 @@ MANY = 4.0
 """Decades above which an axis has no ticks between them."""
 LEGEND_ROW = 0.14
 """Height of one row of the legend [in]."""
+TICKS = (1.0, 2.0, 2.5, 5.0, 10.0)
+"""Distances of ticks, up to powers of ten."""
 ACROSS = 5
 """Most entries in a row of the legend."""
+LETTER, KEY = 0.06, 0.38
+"""Width of a letter and of the key of an entry, about [in]."""
+NOTE_ROW, NOTE_LETTER, NOTE_FONT = 0.12, 0.05, 6.5
+"""Height of a line of the note, width of its letters, about [in], and their size [pt]."""
 
 PALETTE = (*COLOURS, "#882255", "#8c8c1e", "#7b52ab", "#8c5a2b", "#5f6b75")
 """Okabe and Ito's colours, and more for those who compare more than seven."""
@@ -51,12 +58,15 @@ def draw(figure: Figure, path: str | Path, colours: Mapping[str, str] | None = N
 def palette(figures: Sequence[Figure]) -> list[dict[str, str]]:
     """For each figure, the colours of its curves by name.
 
-    A name that several figures have keeps its colour in all of them; the others share what is left.
+    A name that several figures have keeps its colour in all of them, and one that says its colour has that;
+    the others share what is left.
     """
     names = [_names(figure) for figure in figures]
     count = Counter(name for each in names for name in each)
-    shared = [name for name in count if count[name] > 1]
-    lasting = {name: PALETTE[k % len(PALETTE)] for k, name in enumerate(shared)}
+    said = {name: colour for figure in figures for name, colour in _said(figure).items()}
+    shared = [name for name in count if count[name] > 1 and name not in said]
+    left = [colour for colour in PALETTE if colour not in said.values()] or list(PALETTE)
+    lasting = {name: left[k % len(left)] for k, name in enumerate(shared)} | said
     found = []
     for each in names:
         used = {lasting[name] for name in each if name in lasting}
@@ -88,6 +98,25 @@ def _names(figure: Figure) -> list[str]:
     return list(dict.fromkeys(curve.name for panel in figure.panels for curve in panel.curves))
 
 
+def _said(figure: Figure) -> dict[str, str]:
+    """Colours of the curves that say theirs."""
+    curves = [curve for panel in figure.panels for curve in panel.curves]
+    return {
+        curve.name: FAINT if curve.colour == GUIDE else PALETTE[curve.colour % len(PALETTE)]
+        for curve in curves
+        if curve.colour is not None
+    }
+
+
+def _columns(entries: Sequence[str], wide: float) -> int:
+    """Columns of the legend, filled one after another: as many as fit into `wide` [in]."""
+    lengths = np.array([KEY + LETTER * len(entry) for entry in entries])
+    for columns in range(min(len(entries), ACROSS), 1, -1):
+        if sum(column.max() for column in np.array_split(lengths, columns)) <= wide:
+            return columns
+    return 1
+
+
 def _entry(name: str) -> str:
     """A name in a legend: not too long, and no _ first, which would hide it."""
     name = line(name)
@@ -98,9 +127,12 @@ def _entry(name: str) -> str:
 def _compose(figure: Figure, colours: Mapping[str, str]) -> Canvas:
     across = min(figure.across, len(figure.panels)) or 1
     down = max(1, math.ceil(len(figure.panels) / across))
-    columns = min(len(_names(figure)), ACROSS) or 1
-    more = LEGEND_ROW * max(0, math.ceil(len(_names(figure)) / columns) - 2)
-    wide, high = WIDTH * across, HEIGHT * down + 0.6 + more
+    wide = WIDTH * across
+    columns = _columns([_entry(name) for name in _names(figure)], wide)
+    note = textwrap.wrap(line(figure.note), int((wide - 0.2) / NOTE_LETTER))
+    below = NOTE_ROW * len(note) + 0.05 * bool(note)
+    more = LEGEND_ROW * max(0, math.ceil(len(_names(figure)) / columns) - 2) + below
+    high = HEIGHT * down + 0.6 + more
     canvas = Canvas(figsize=(wide, high))
     FigureCanvasAgg(canvas)
     handles: dict[str, Any] = {}
@@ -110,12 +142,21 @@ def _compose(figure: Figure, colours: Mapping[str, str]) -> Canvas:
         axes.set_title(line(panel.title), fontsize=8.0, parse_math=False)
     canvas.suptitle(line(figure.title), fontsize=9.0, y=1.0 - 0.1 / high, va="top", parse_math=False)
     shown = [_entry(name) for name in handles]
-    legend = canvas.legend(handles.values(), shown, loc="lower center", ncols=columns, frameon=False)
+    legend = canvas.legend(
+        handles.values(), shown, loc="lower center", ncols=columns, frameon=False,
+        bbox_to_anchor=(0.5, below / high),
+    )  # fmt: skip
     for text in legend.get_texts():
         text.set_parse_math(False)
+    if note:
+        canvas.text(
+            0.1 / wide, 0.06 / high, "\n".join(note), fontsize=NOTE_FONT, color=FAINT, va="bottom",
+            parse_math=False,
+        )  # fmt: skip
+    top = 0.55 if any(panel.title for panel in figure.panels) else 0.4
     # Margins in inches; a layout that Matplotlib finds by itself takes a second for every figure.
     canvas.subplots_adjust(
-        left=0.68 / wide, right=1.0 - 0.15 / wide, bottom=(0.78 + more) / high, top=1.0 - 0.55 / high,
+        left=0.68 / wide, right=1.0 - 0.15 / wide, bottom=(0.78 + more) / high, top=1.0 - top / high,
         wspace=0.68 / (WIDTH - 0.68), hspace=0.72 / (HEIGHT - 0.72),
     )  # fmt: skip
     return canvas
@@ -124,23 +165,35 @@ def _compose(figure: Figure, colours: Mapping[str, str]) -> Canvas:
 def _plot(axes: Any, panel: Panel, colours: Mapping[str, str], handles: dict[str, Any]) -> None:
     """The curves and axes of a panel; `handles` takes the first line of each name."""
     for curve in panel.curves:
-        drawn = _line(axes, panel, curve.x, curve.y, curve.style, colours[curve.name])
+        drawn = _line(axes, panel, curve, colours[curve.name])
         handles.setdefault(curve.name, drawn)
     _dress(axes, panel)
 
 
-def _line(axes: Any, panel: Panel, x: Any, y: Any, style: str, colour: str) -> Any:
-    x, y = np.asarray(x, float), np.asarray(y, float)
+def _line(axes: Any, panel: Panel, curve: Curve, colour: str) -> Any:
+    x, y, style = np.asarray(curve.x, float), np.asarray(curve.y, float), curve.style
     if panel.log_y:
         y = np.where(np.isfinite(y), np.maximum(y, ZERO), np.nan)
     if style == "o":
         return axes.plot(x, y, "o", color=colour, markersize=2.0)[0]
+    if style == "x":
+        return axes.plot(x, y, "x", color=colour, markersize=4.0, zorder=3.0)[0]
+    if curve.colour == GUIDE:
+        return axes.plot(x, y, style, color=colour, linewidth=FINE, zorder=1.8)[0]
     few = len(x) <= 60 and not panel.steps and not panel.equal and style in ("-", "--", "-.", ":")
     mark: dict[str, Any] = {"marker": "."} if few else {}
+    if not few and (alone := _alone(x, y)).size:
+        mark = {"marker": ".", "markevery": alone.tolist()}
     if panel.equal:
         mark["linewidth"] = FINE
     drawn = "steps-post" if panel.steps else "default"
     return axes.plot(x, y, style, color=colour, drawstyle=drawn, **mark)[0]
+
+
+def _alone(x: Any, y: Any) -> Any:
+    """Points between two gaps, of which a line shows nothing."""
+    seen = np.concatenate([[False], np.isfinite(x) & np.isfinite(y), [False]])
+    return np.flatnonzero(seen[1:-1] & ~seen[:-2] & ~seen[2:])
 
 
 def _dress(axes: Any, panel: Panel) -> None:
@@ -151,7 +204,7 @@ def _dress(axes: Any, panel: Panel) -> None:
     axes.set_xscale("log" if log_x else "linear")
     axes.set_yscale("log" if log_y else "linear")
     if not log_x:
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=4))
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=4, steps=TICKS))
     if panel.equal:
         axes.set_aspect("equal", adjustable="datalim")
     if panel.y_range is not None:

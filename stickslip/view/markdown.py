@@ -95,6 +95,8 @@ def _row(cells: tuple[str, ...]) -> str:
 def _figure(figure: Figure, place: str | None) -> Iterator[str]:
     title = _text(figure.title)
     yield f"\n*Figure left out here: {title}*" if place is None else f"\n![{title}]({quote(place)})"
+    if figure.note and place is None:
+        yield f"\n{_text(figure.note)}"
 
 
 def _code(code: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ WRAPPED = 80
 GAPS = (NOT_RUN, "–", "")
 """Cells that hold nothing; sorted last."""
 
-STROKES = {"--": "dashed", "-.": "dashed", ":": "dotted", "o": "dots"}
+STROKES = {"--": "dashed", "-.": "dashed", ":": "dotted", "o": "dots", "x": "dots"}
 """How an entry of a legend is drawn, by the style of its curve."""
 
 
@@ -45,7 +45,7 @@ class _Writer:
         self.page = page
         figures = [figure for section in page.sections for figure in section.figures]
         self.colours = dict(zip(map(id, figures), palette(figures), strict=True))
-        self.classes = {colour: f"c{k}" for k, colour in enumerate(PALETTE)}
+        self.classes = {colour: f"c{k}" for k, colour in enumerate(PALETTE)} | {FAINT: "guide"}
         # Names that are curves of several figures are solvers or the like: tables show their colour.
         self.chips = {name: self.classes[c] for each in self.colours.values() for name, c in each.items()}
         self.tables = self.figures = 0
@@ -120,7 +120,10 @@ class _Writer:
         yield '</div>\n<ul class="legend">'
         for entry, stroke in _legend(figure).items():
             yield f'<li><i class="key {stroke} {self.classes[colours[entry]]}"></i>{_text(entry)}</li>'
-        yield "</ul>\n</figure>"
+        yield "</ul>"
+        if figure.note:
+            yield f'<p class="note">{_text(figure.note)}</p>'
+        yield "</figure>"
 
 
 def _head(page: Page) -> Iterator[str]:

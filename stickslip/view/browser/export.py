@@ -1,0 +1,194 @@
+"""A run as one HTML file that plays by itself: viser's player and the recorded scene; nothing is fetched."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip.mechanics.world import World
+from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.state import Array, IntArray
+from stickslip.view.browser.overlay import Overlay, framed
+from stickslip.view.browser.painter import Painter
+from stickslip.view.browser.server import ViewerError, close_server, open_server
+from stickslip.view.browser.stage import Frame, Readout, Stage
+
+FRAMES, FEWEST = 300, 60
+"""Instants that are shown of a long run unless told otherwise; of very many bodies, at least so many."""
+PLACES, CONTACTS = 120_000, 100_000
+"""Places of moving bodies, and contacts, that take about a megabyte."""
+FINE = 2.0**-11
+"""To what the places of bodies are rounded, where a scene is 10 wide as drawn: a tenth of a pixel."""
+HOLD = 0.7
+"""How long the last frame stays before the player begins anew [s]."""
+
+
+def export_html(
+    source: WorldTrajectory | World, path: str | os.PathLike[str], *, frames: int | None = None,
+    contacts: bool = True, forces: bool = True, speed: float = 1.0, title: str | None = None,
+    megabytes: float = 5.0,
+) -> Path:  # fmt: skip
+    """Write what `page_of` gives to a file, whole or not at all, and say where it is."""
+    path = Path(path)
+    if path.is_dir():
+        raise ViewerError(f"{path} is a folder; give the name of the HTML file to write")
+    if not path.absolute().parent.is_dir():
+        raise ViewerError(
+            f"{path} cannot be written: there is no folder {path.absolute().parent}; make it first"
+        )
+    page = page_of(
+        source, frames=frames, contacts=contacts, forces=forces, speed=speed, title=title, megabytes=megabytes
+    )  # fmt: skip
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_text(page, encoding="utf-8", newline="\n")
+        os.replace(part, path)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise ViewerError(f"{path} cannot be written: {error.strerror or error}") from error
+    return path
+
+
+def page_of(
+    source: WorldTrajectory | World, *, frames: int | None = None, contacts: bool = True, forces: bool = True,
+    speed: float = 1.0, title: str | None = None, megabytes: float = 5.0,
+) -> str:  # fmt: skip
+    """A run, or a world where it starts, as the text of an HTML page that needs no other file and no network;
+    the same run, the same text.
+
+    frames      how many instants at most, evenly in time; 300 unless given, or fewer of very many bodies
+    contacts    whether contact points are in it, coloured by what they do
+    forces      whether the forces of contacts are, as arrows
+    speed       seconds of the run in a second
+    title       of the page
+    megabytes   about how much bodies may take, and how much contacts; of more contacts those with the
+                largest forces are drawn, and the page says so
+    """
+    if not isinstance(source, WorldTrajectory | World):
+        kind = type(source).__name__
+        raise ViewerError(f"a {kind} has no bodies to draw; the run of a World, or a World, is needed")
+    if frames is not None and frames < 1:
+        raise ViewerError(f"{frames} frames cannot be shown; give at least 1")
+    if not 0.0 < speed < math.inf:
+        raise ViewerError(f"a run cannot be played at {speed:g} times its speed; give a positive number")
+    stage = Stage.of(source)
+    rows = _chosen(stage, frames, megabytes)
+    most = max(1, int(megabytes * CONTACTS / rows.size))
+    waits = np.append(np.diff(stage.times[rows]) / speed, HOLD if rows.size > 1 else 0.0)
+    readouts = []
+    server = open_server(port=0)  # viser builds scenes for servers only
+    try:
+        recorder = server.get_scene_serializer()
+        painter = _Rounded(server.scene, stage)
+        camera = painter.camera()
+        server.initial_camera.position = tuple(camera.position.tolist())
+        server.initial_camera.look_at = tuple(camera.look_at.tolist())
+        server.initial_camera.up = tuple(camera.up.tolist())
+        for k, row in enumerate(rows):
+            frame = stage.frame(int(row))
+            painter.show(painter.rounded(_strongest(frame, most)), contacts, forces)
+            if isinstance(source, WorldTrajectory):
+                readouts.append(_worst(frame.readout, source, rows[max(0, k - 1) : k + 1]))
+                _run_in_page(server, f"stickslip.show({k})")
+            recorder.insert_sleep(float(waits[k]))
+        player = recorder.as_html()
+    finally:
+        close_server(server)
+    notes = _notes(stage, rows, most, readouts, speed)
+    return framed(player, Overlay.of(title or f"{len(stage.model)} bodies", readouts, notes))
+
+
+def _chosen(stage: Stage, frames: int | None, megabytes: float) -> IntArray:
+    """Which instants are shown: all, or so many evenly in time, with the first and the last."""
+    if frames is None:
+        moving = sum(len(group) for group in stage.instances if group.moving)
+        frames = min(FRAMES, max(FEWEST, int(megabytes * PLACES / max(1, moving))))
+    times = stage.times
+    if len(stage) <= frames:
+        return np.arange(len(stage))
+    if frames == 1:
+        return np.array([0])
+    even = np.linspace(times[0], times[-1], frames)
+    right = np.clip(np.searchsorted(times, even), 1, len(stage) - 1)
+    nearer = right - (even - times[right - 1] < times[right] - even)
+    return np.unique(np.concatenate([[0], nearer, [len(stage) - 1]]))
+
+
+def _worst(shown: Readout, run: WorldTrajectory, rows: IntArray) -> Readout:
+    """The numbers of a frame, the worst since the frame before, as a record has them since the record before;
+    `rows` are the instants of both."""
+    since = slice(rows[0] + 1, rows[-1] + 1) if rows.size > 1 else slice(rows[0], rows[0] + 1)
+    return replace(
+        shown, penetration=float(np.max(run.penetration[since])), ok=bool(run.ok[since].all()),
+        residual=float(np.max(run.natural_scaled[since])),
+    )  # fmt: skip
+
+
+def _notes(stage: Stage, rows: IntArray, most: int, readouts: list[Readout], speed: float) -> list[str]:
+    """What is not as the reader would expect."""
+    notes = []
+    if rows.size < len(stage):
+        notes.append(
+            f"{rows.size} of {len(stage)} records are shown; penetration and residual are the worst since "
+            "the one shown before"
+        )
+    if any(each.contacts > most for each in readouts):
+        notes.append(f"of more than {most} contacts, those with the largest forces are drawn")
+    if speed != 1.0:
+        notes.append(f"played at {speed:g} times the speed of the run")
+    if any(each.lost for each in readouts):
+        notes.append("bodies whose place is no number, or too far away, are drawn in the middle")
+    if stage.unknown:
+        notes.append(f"shapes of unknown looks are only marked: {', '.join(stage.unknown)}")
+    return notes
+
+
+def _strongest(frame: Frame, most: int) -> Frame:
+    """The frame with so many contacts at most, those with the largest forces, in their order."""
+    if len(frame.points) <= most:
+        return frame
+    keep = np.sort(np.argsort(-np.linalg.norm(frame.forces, axis=1), kind="stable")[:most])
+    return replace(
+        frame, points=frame.points[keep], arrows=frame.arrows[keep], colours=frame.colours[keep],
+        states=frame.states[keep], forces=frame.forces[keep], pairs=frame.pairs[keep],
+    )  # fmt: skip
+
+
+class _Rounded(Painter):
+    """Draws to a precision that is not seen, so that what is sent compresses: low bits are zero, and what
+    rests is the same from frame to frame."""
+
+    def drawn(self, x: Array) -> Array:
+        return _round(super().drawn(x), FINE)
+
+    def rounded(self, frame: Frame) -> Frame:
+        """The frame with orientations as fine as the surfaces of bodies need, and coarser contacts."""
+        turns = []
+        for group, turn in zip(self.stage.instances, frame.quaternions, strict=True):
+            reach = self.zoom * float(
+                np.abs(group.scale).max(initial=0.0) * np.abs(group.mesh.vertices).max(initial=1.0)
+            )
+            turns.append(_round(turn, 2.0 ** -np.clip(np.ceil(np.log2(max(reach, 1e-9) / FINE)), 8, 14)))
+        coarse = 4.0 * FINE / self.zoom
+        centre = self.stage.centre
+        return replace(
+            frame, quaternions=tuple(turns), points=centre + _round(frame.points - centre, coarse),
+            arrows=centre + _round(frame.arrows - centre, coarse),
+        )  # fmt: skip
+
+
+def _round(x: Array, step: float) -> Array:
+    return np.asarray(np.round(x / step) * step, x.dtype) + 0.0  # no negative zeros
+
+
+def _run_in_page(server: Any, script: str) -> None:
+    """Have the player run a line of script when it comes to this place of the recording."""
+    from viser._messages import RunJavascriptMessage
+
+    # viser's own way to do so, for its plots; it has no public name for it.
+    server._websock_server.queue_message(RunJavascriptMessage(source=script))

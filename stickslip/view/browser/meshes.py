@@ -1,0 +1,199 @@
+"""Triangles of shapes, as few as look well: one mesh for all shapes that differ by scale alone."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.mechanics.hulls import ConvexHull
+from stickslip.simulation.world_model import ShapeRecord
+from stickslip.state import Array, IntArray, ModelError
+
+AROUND, RINGS = 24, 12
+"""Meridians and parallels of round shapes."""
+FINEST = 256
+"""Most grid points of a height field along an axis; of finer ones some rows are left out."""
+TILES = 16
+"""Squares of a plane along an axis."""
+LENGTHS = {"sphere": 1, "plane": 0, "cuboid": 3, "capsule": 2, "cylinder": 2, "ellipsoid": 3,
+           "convex-hull": 0, "height-field": 2}  # fmt: skip
+"""Kinds that are drawn as what they are, and how many lengths the record of each has."""
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh:
+    """Triangles, counter-clockwise seen from outside."""
+
+    vertices: Array
+    """Corners [m], or parts of the scale where it is to be scaled [-], shape (nv, 3)."""
+    triangles: IntArray
+    """Rows of `vertices` [-], shape (nt, 3)."""
+    flat: bool = False
+    """Whether every triangle has a normal of its own; otherwise those at a vertex share one."""
+
+    @property
+    def volume(self) -> float:
+        """Of what the triangles enclose, in the unit of the vertices cubed; negative if they look inwards."""
+        return float(np.linalg.det(self.vertices[self.triangles]).sum() / 6.0)
+
+
+def shape_scale(shape: ShapeRecord) -> Array | None:
+    """Along the axes of its mesh [m, or - for a mesh in metres], shape (3,); None if it cannot be drawn."""
+    numbers = shape.numbers
+    if LENGTHS.get(shape.kind) != len(numbers) or not all(0.0 < x < np.inf for x in numbers):
+        return None
+    match shape.kind:
+        case "sphere" | "capsule":
+            return np.repeat(numbers[0], 3)
+        case "ellipsoid" | "cuboid":
+            return np.array(numbers)
+        case "cylinder":
+            return np.array([numbers[0], numbers[0], numbers[1]])
+        case "height-field":
+            return np.array([*numbers, 1.0])
+    return np.ones(3)
+
+
+def mesh_key(shape: ShapeRecord) -> tuple[object, ...]:
+    """Equal for shapes that share a mesh: all spheres and ellipsoids, all cuboids, all cylinders, and what
+    is the same otherwise."""
+    if shape_scale(shape) is None:
+        return ("unknown", shape.kind)
+    match shape.kind:
+        case "sphere" | "ellipsoid":
+            return ("ball",)
+        case "cuboid" | "cylinder" | "plane":
+            return (shape.kind,)
+        case "capsule":
+            return (shape.kind, shape.numbers[1] / shape.numbers[0])
+    return (shape.kind, shape.numbers, shape.points.shape, shape.points.tobytes())
+
+
+def shape_mesh(shape: ShapeRecord) -> Mesh:
+    """The mesh of a shape, which `shape_scale` makes this one; a ModelError if it cannot be drawn.
+
+    Planes need to know where the scene is: `sheets`.
+    """
+    match shape.kind if shape_scale(shape) is not None else "":
+        case "sphere" | "ellipsoid":
+            return _ball()
+        case "cuboid":
+            return _cube()
+        case "cylinder":
+            return _cylinder()
+        case "capsule":
+            return _capsule(shape.numbers[1] / shape.numbers[0])
+        case "convex-hull":
+            hull = ConvexHull(shape.points)
+            return Mesh(hull.vertices, hull.triangles, flat=True)
+        case "height-field":
+            return _ground(shape.points)
+    raise ModelError(f"a shape of kind {shape.kind!r} with lengths {shape.numbers} cannot be drawn")
+
+
+def halves(mesh: Mesh) -> tuple[Mesh, Mesh]:
+    """A round mesh as two that together are it, every other octant in each: so that one sees it turn."""
+    middle = mesh.vertices[mesh.triangles].mean(axis=1)
+    first = (middle > 0.0).sum(axis=1) % 2 == 0
+    return _some(mesh, first), _some(mesh, ~first)
+
+
+def marker() -> Mesh:
+    """An octahedron of radius 1 [-], for what cannot be drawn."""
+    return _revolved(np.array([1.0, 0.0, -1.0]), np.array([0.0, 1.0, 0.0]), 4, flat=True)
+
+
+def sheets() -> tuple[Mesh, Mesh]:
+    """The square from -1 to 1 at z = 0, seen from above, as light and dark tiles [-]."""
+    ticks = np.linspace(-1.0, 1.0, TILES + 1)
+    light = (np.add.outer(np.arange(TILES), np.arange(TILES)) % 2 == 0).reshape(-1)
+    grid = _grid_triangles(TILES + 1, TILES + 1).reshape(TILES * TILES, 2, 3)
+    vertices = np.stack([*np.meshgrid(ticks, ticks, indexing="ij"), np.zeros((TILES + 1,) * 2)], -1)
+    whole = [Mesh(vertices.reshape(-1, 3), grid[pick].reshape(-1, 3)) for pick in (light, ~light)]
+    return _used(whole[0]), _used(whole[1])
+
+
+def _ball() -> Mesh:
+    angle = np.linspace(0.0, np.pi, RINGS + 1)
+    return _revolved(np.cos(angle), np.sin(angle), AROUND)
+
+
+def _capsule(length: float) -> Mesh:
+    """Of radius 1, with a straight part of `length` along z."""
+    angle = np.linspace(0.0, 0.5 * np.pi, RINGS // 2 + 1)
+    z = np.concatenate([0.5 * length + np.cos(angle), -0.5 * length - np.cos(angle[::-1])])
+    return _revolved(z, np.concatenate([np.sin(angle), np.sin(angle[::-1])]), AROUND)
+
+
+def _cylinder() -> Mesh:
+    """Of radius 1 and length 1; each rim is there twice, for the normals of the side and of the end."""
+    return _revolved(
+        np.array([0.5, 0.5, 0.5, -0.5, -0.5, -0.5]), np.array([0.0, 1, 1, 1, 1, 0]), AROUND, cut=True
+    )
+
+
+def _revolved(z: Array, radius: Array, around: int, *, flat: bool = False, cut: bool = False) -> Mesh:
+    """The surface that a curve from the top to the bottom of the z axis makes when it turns about it.
+
+    With `cut` nothing is spanned between two equal points of the curve.
+    """
+    turn = 2.0 * np.pi * np.arange(around) / around
+    ring = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    inner = range(1, len(z) - 1)
+    rings = [np.column_stack([radius[k] * ring, np.full(around, z[k])]) for k in inner]
+    vertices = np.concatenate([[[0.0, 0.0, z[0]]], *rings, [[0.0, 0.0, z[-1]]]])
+    here, there = np.arange(around), np.roll(np.arange(around), -1)
+    last = len(vertices) - 1
+    parts = [np.column_stack([0 * here, 1 + here, 1 + there])]
+    for k in range(len(rings) - 1):
+        if cut and z[k + 1] == z[k + 2] and radius[k + 1] == radius[k + 2]:
+            continue
+        up, down = 1 + k * around, 1 + (k + 1) * around
+        parts.append(np.column_stack([up + here, down + here, down + there]))
+        parts.append(np.column_stack([up + here, down + there, up + there]))
+    bottom = 1 + (len(rings) - 1) * around
+    parts.append(np.column_stack([0 * here + last, bottom + there, bottom + here]))
+    return Mesh(vertices, np.concatenate(parts).astype(np.int64), flat)
+
+
+def _cube() -> Mesh:
+    """With edges of 1, each corner three times, for the normals of its faces."""
+    vertices: list[Array] = []
+    triangles: list[IntArray] = []
+    for axis in range(3):
+        for sign in (-0.5, 0.5):
+            a, b = (axis + 1) % 3, (axis + 2) % 3
+            corners = np.zeros((4, 3))
+            corners[:, axis] = sign
+            corners[:, a], corners[:, b] = (-0.5, 0.5, 0.5, -0.5), (-0.5, -0.5, 0.5, 0.5)
+            faces = np.array([[0, 1, 2], [0, 2, 3]]) if sign > 0.0 else np.array([[0, 2, 1], [0, 3, 2]])
+            triangles.append(faces + 4 * len(vertices))
+            vertices.append(corners)
+    return Mesh(np.concatenate(vertices), np.concatenate(triangles))
+
+
+def _ground(heights: Array) -> Mesh:
+    """Over the square from -1/2 to 1/2, heights as they are [m]."""
+    if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
+        raise ModelError(f"heights of shape {heights.shape} cannot be drawn")
+    picks = [np.unique(np.linspace(0, n - 1, min(n, FINEST)).round().astype(np.int64)) for n in heights.shape]
+    x, y = (pick / (n - 1) - 0.5 for pick, n in zip(picks, heights.shape, strict=True))
+    vertices = np.stack([*np.meshgrid(x, y, indexing="ij"), heights[np.ix_(*picks)]], -1).reshape(-1, 3)
+    return Mesh(vertices, _grid_triangles(len(x), len(y)), flat=True)
+
+
+def _grid_triangles(nx: int, ny: int) -> IntArray:
+    """Two triangles per square of a grid, seen from +z; square (i, j) has rows 2 (i (ny - 1) + j) and the
+    next."""
+    a = (np.arange(nx - 1)[:, None] * ny + np.arange(ny - 1)).reshape(-1)
+    both = np.stack([np.column_stack([a, a + ny, a + ny + 1]), np.column_stack([a, a + ny + 1, a + 1])], 1)
+    return both.reshape(-1, 3)
+
+
+def _some(mesh: Mesh, rows: np.ndarray) -> Mesh:
+    return _used(Mesh(mesh.vertices, mesh.triangles[rows], mesh.flat))
+
+
+def _used(mesh: Mesh) -> Mesh:
+    """The mesh without vertices that no triangle has."""
+    rows, triangles = np.unique(mesh.triangles, return_inverse=True)
+    return Mesh(mesh.vertices[rows], triangles.reshape(-1, 3).astype(np.int64), mesh.flat)

@@ -1,0 +1,118 @@
+"""Puts frames of a stage into a scene of viser, by changing what is there already."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.state import Array
+from stickslip.view.browser.instances import Instances
+from stickslip.view.browser.stage import Frame, Stage
+
+WIDE = 10.0
+"""Size of every scene as it is drawn: lights, shadows and the camera's limits are made for such sizes."""
+NONE = np.full((1, 3), -1e4)
+"""Where a point or an arrow of no length waits while there are none: empty arrays are not drawn anew."""
+CHOSEN = (240, 228, 66)
+"""Colour of a body that was chosen [0 to 255]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Camera:
+    """Where to look from at first, as drawn."""
+
+    position: Array
+    """[drawn units], shape (3,)."""
+    look_at: Array
+    """[drawn units], shape (3,)."""
+    up: Array
+    """[-], shape (3,)."""
+
+
+class Painter:
+    """Draws a stage in a scene: `server.scene` of viser, or anything else with its verbs.
+
+    All is drawn about the origin and as `WIDE`, whatever the size of the scene in metres and wherever it is.
+    """
+
+    def __init__(self, scene: Any, stage: Stage):
+        self.stage = stage
+        self.zoom = WIDE / stage.size
+        """Drawn units per metre."""
+        self._scene = scene
+        scene.set_up_direction(tuple(stage.up.tolist()))
+        self.bodies: list[tuple[Instances, Any]] = []
+        """Groups of copies, each with the handle that draws it."""
+        x, p = stage.surroundings.start[:, :3], stage.surroundings.start[:, 3:]
+        for group in stage.instances:
+            places, turns = group.placed(x, p)
+            handle = scene.add_batched_meshes_simple(
+                f"/bodies/{group.name}",
+                vertices=group.mesh.vertices.astype(np.float32), faces=group.mesh.triangles,
+                batched_wxyzs=turns.astype(np.float32), batched_positions=self.drawn(places),
+                batched_scales=(self.zoom * group.scale).astype(np.float32), batched_colors=group.colour,
+                flat_shading=group.mesh.flat, lod="off",
+            )  # fmt: skip
+            self.bodies.append((group, handle))
+        arrow = self.zoom * stage.arrow
+        self.points = scene.add_point_cloud(
+            "/contacts", points=NONE.astype(np.float32), colors=np.zeros((1, 3), np.uint8),
+            point_size=0.12 * arrow, point_shape="circle", point_shading="flat", precision="float32",
+        )  # fmt: skip
+        self.arrows = scene.add_arrows(
+            "/forces", points=np.stack([NONE, NONE], axis=1).astype(np.float32),
+            colors=np.zeros((1, 3), np.uint8), shaft_radius=0.03 * arrow, head_radius=0.08 * arrow,
+            head_length=0.2 * arrow,
+        )  # fmt: skip
+
+    def drawn(self, x: Array) -> Array:
+        """Places [m] as they are drawn, shape (..., 3), float32."""
+        return np.asarray((x - self.stage.centre) * self.zoom, np.float32)
+
+    def camera(self) -> Camera:
+        """From where all of the scene is seen, a little from above."""
+        up = self.stage.up
+        least = np.eye(3)[int(np.argmin(np.abs(up)))]
+        if np.allclose(up, [0.0, 0.0, 1.0]):
+            least = np.array([0.0, -1.0, 0.0])
+        front = least - (least @ up) * up
+        front /= np.linalg.norm(front)
+        side = np.cross(front, up)
+        way = 0.85 * front - 0.45 * side + 0.42 * up
+        return Camera(1.25 * WIDE * way / np.linalg.norm(way), np.zeros(3), up)
+
+    def show(self, frame: Frame, contacts: bool = True, forces: bool = True, stretch: float = 1.0) -> None:
+        """Move everything to where it is in a frame; `stretch` makes the arrows longer."""
+        for (group, handle), places, turns in zip(
+            self.bodies, frame.positions, frame.quaternions, strict=True
+        ):
+            if group.moving:
+                handle.batched_positions = self.drawn(places)
+                handle.batched_wxyzs = turns.astype(np.float32)
+        self._show_contacts(frame, contacts)
+        self._show_forces(frame, forces, stretch)
+
+    def mark(self, body: int | None) -> None:
+        """Paint one body in a colour of its own, and all others in theirs."""
+        for group, handle in self.bodies:
+            chosen = (group.body == body)[:, None]
+            handle.batched_colors = np.where(chosen, np.array(CHOSEN, np.uint8), group.colour)
+
+    def _show_contacts(self, frame: Frame, shown: bool) -> None:
+        shown = shown and len(frame.points) > 0
+        if shown:
+            self.points.points = self.drawn(frame.points)
+            self.points.colors = frame.colours
+        self.points.visible = shown
+
+    def _show_forces(self, frame: Frame, shown: bool, stretch: float) -> None:
+        start, end = frame.arrows[:, 0], frame.arrows[:, 1]
+        acting = np.linalg.norm(end - start, axis=1) > 0.0
+        shown = shown and bool(acting.any())
+        if shown:
+            tips = start + stretch * (end - start)
+            self.arrows.points = self.drawn(np.stack([start, tips], axis=1)[acting])
+            self.arrows.colors = frame.colours[acting]
+        self.arrows.visible = shown

@@ -1,0 +1,23 @@
+"""Vectors and orientations of many bodies at once; quaternions have their scalar first."""
+
+import numpy as np
+
+from stickslip.state import Array
+
+
+def turned(p: Array, a: Array) -> Array:
+    """Vectors a in the frames that unit quaternions p say, in the frame outside, shape (n, 3)."""
+    once = np.cross(p[:, 1:], a)
+    return np.asarray(a + 2.0 * (p[:, :1] * once + np.cross(p[:, 1:], once)))
+
+
+def product(p: Array, q: Array) -> Array:
+    """p ∘ q of many quaternions [-], shape (n, 4): first turned by q, then by p."""
+    scalar = p[:, :1] * q[:, :1] - np.einsum("ki,ki->k", p[:, 1:], q[:, 1:])[:, None]
+    vector = p[:, :1] * q[:, 1:] + q[:, :1] * p[:, 1:] + np.cross(p[:, 1:], q[:, 1:])
+    return np.concatenate([scalar, vector], axis=1)
+
+
+def inverse(p: Array) -> Array:
+    """The turns back [-], shape (n, 4)."""
+    return np.asarray(p * [1.0, -1.0, -1.0, -1.0])

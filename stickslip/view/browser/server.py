@@ -1,0 +1,100 @@
+"""The web server of a viewer: on exactly the asked port, quiet, and not shared with the world."""
+
+from __future__ import annotations
+
+import errno
+import io
+import ipaddress
+import socket
+from contextlib import redirect_stdout
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from viser import ViserServer
+
+PORTS = 65535
+"""The largest port."""
+
+
+class ViewerError(RuntimeError):
+    """The viewer cannot be opened; the message says what to do."""
+
+
+def open_server(host: str = "127.0.0.1", port: int = 8080) -> ViserServer:
+    """A server of viser at `host` and `port` (0: any that is free); `close_server` ends it.
+
+    viser would take the next port when one is in use, and wait for ever on a host that is not this machine's;
+    here both are a ViewerError, as is a viser that is not installed.
+    """
+    try:
+        from viser import ViserServer
+    except ImportError as error:
+        raise ViewerError(
+            f"the viewer needs viser ({error}): install stickslip with its extra, stickslip[view]"
+        ) from None
+
+    class LocalServer(ViserServer):
+        """Whoever reaches a server of viser may ask it to open a tunnel to the world; not this one."""
+
+        def request_share_url(self, verbose: bool = True) -> None:
+            return None
+
+    address = _address(host, port)
+    with redirect_stdout(io.StringIO()):  # viser greets on stdout
+        server = LocalServer(host=address, port=port, label="stickslip", verbose=False)
+    if port not in (0, server.get_port()):  # somebody took it meanwhile
+        close_server(server)
+        raise _in_use(host, port)
+    server.gui.configure_theme(show_logo=False, show_share_button=False)
+    return server
+
+
+def close_server(server: ViserServer) -> None:
+    """End a server and the connections to it; without a word on stdout."""
+    with redirect_stdout(io.StringIO()):
+        server.stop()
+
+
+def server_url(server: ViserServer) -> str:
+    """Where to point a browser of this machine."""
+    address = ipaddress.ip_address(server.get_host())
+    if address.is_unspecified:
+        address = ipaddress.ip_address("127.0.0.1" if address.version == 4 else "::1")
+    return f"http://{address if address.version == 4 else f'[{address}]'}:{server.get_port()}"
+
+
+def is_local(host: str) -> bool:
+    """Whether only this machine reaches servers at `host`."""
+    try:
+        return ipaddress.ip_address(_address(host, 0)).is_loopback
+    except ViewerError:
+        return False
+
+
+def _address(host: str, port: int) -> str:
+    """The address of a host of this machine at which the port is free; ViewerError if there is none."""
+    if not 0 <= port <= PORTS:
+        raise ViewerError(f"port {port} is no port: take one from 1 to {PORTS}, or 0 for any that is free")
+    try:
+        found = socket.getaddrinfo(host or "?", port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise ViewerError(
+            f"host {host!r} is not known: take 127.0.0.1, or an address of this machine"
+        ) from None
+    family, kind, protocol, _, where = sorted(found, key=lambda one: one[0] != socket.AF_INET)[0]
+    try:
+        with socket.socket(family, kind, protocol) as trial:
+            trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            trial.bind(where)
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            raise _in_use(host, port) from None
+        if error.errno == errno.EADDRNOTAVAIL:
+            raise ViewerError(f"host {host!r} is not an address of this machine: take 127.0.0.1") from None
+        reason = (error.strerror or str(error)).lower()
+        raise ViewerError(f"port {port} on {host} cannot be opened: {reason}") from None
+    return str(where[0])
+
+
+def _in_use(host: str, port: int) -> ViewerError:
+    return ViewerError(f"port {port} on {host} is in use: take another with --port N (0: any that is free)")

@@ -1,0 +1,246 @@
+"""What is drawn of a world, whoever draws it: meshes and where they stand, contacts, forces and numbers.
+
+Everything is in metres and inertial axes, as in the records; the painter fits it to the screen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stickslip.mechanics.world import BodyKind, World
+from stickslip.simulation.world_contacts import WorldContacts
+from stickslip.simulation.world_model import WorldModel
+from stickslip.simulation.world_record import WorldRecord
+from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.state import Array, IntArray
+from stickslip.view.browser.instances import Instances, instances_of
+from stickslip.view.browser.poses import turned
+from stickslip.view.browser.surroundings import Surroundings, surroundings_of
+
+STATE_COLOURS: dict[str, tuple[int, int, int]] = {
+    "separating": (140, 140, 140),
+    "sticking": (0, 114, 178),
+    "slipping": (213, 94, 0),
+    "rolling": (0, 158, 115),
+}
+"""Red, green and blue of what a contact does [0 to 255]; of Okabe and Ito's colours, which those who see
+few colours tell apart."""
+LONGEST = 4.0
+"""Longest arrow, in lengths of the arrow of a usual force: what is larger, an impact, is cut to it."""
+
+
+def shown_state(name: str) -> str:
+    """Which of `STATE_COLOURS` stands for a state as `problem.states` names it: whatever slides is slipping,
+    whatever else turns is rolling."""
+    words = set(name.split(" and "))
+    if words & {"slipping", "sliding"}:
+        return "slipping"
+    if words & {"rolling", "spinning"}:
+        return "rolling"
+    return "separating" if name == "separating" else "sticking"
+
+
+@dataclass(frozen=True)
+class Readout:
+    """The numbers beside the picture."""
+
+    t: float
+    """Time [s]."""
+    penetration: float = 0.0
+    """Deepest overlap [m]."""
+    residual: float = 0.0
+    """Largest unit-free natural residual [-]."""
+    tolerance: float = math.nan
+    """What it is held against [-]; nan where it is not known."""
+    ok: bool = True
+    """Whether all steps since the record before met it."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """Number of contacts in each state of `STATE_COLOURS`, in that order."""
+    lost: int = 0
+    """Number of bodies whose place is no number, or too far away; they are drawn in the middle."""
+
+    @property
+    def contacts(self) -> int:
+        """Number of contacts."""
+        return sum(self.counts.values())
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """One instant."""
+
+    positions: tuple[Array, ...]
+    """Of the instances of each group of `Stage.instances` [m], shape (n, 3) each."""
+    quaternions: tuple[Array, ...]
+    """Their orientations, scalar first [-], shape (n, 4) each."""
+    bodies: Array
+    """Centres of mass of all bodies [m], shape (nb, 3)."""
+    points: Array
+    """Contact points [m], shape (nc, 3)."""
+    arrows: Array
+    """Start and end of the arrow of each contact's force on its first body [m], shape (nc, 2, 3)."""
+    colours: np.ndarray
+    """Of the contacts, by state [0 to 255], shape (nc, 3), uint8."""
+    states: np.ndarray
+    """What each contact does, one of `STATE_COLOURS` [-], shape (nc,), text."""
+    forces: Array
+    """On the first body of each contact [N], shape (nc, 3)."""
+    pairs: IntArray
+    """First and second body of each contact [-], shape (nc, 2)."""
+    velocity: Array
+    """(ẋ, ω) of all bodies, inertial axes [m/s, rad/s], shape (nb, 6)."""
+    readout: Readout
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A world as it is drawn, and the instants that there are of it."""
+
+    model: WorldModel
+    """Bodies, shapes and joints: names and numbers."""
+    instances: tuple[Instances, ...]
+    """Copies of meshes, grouped by mesh."""
+    surroundings: Surroundings
+    """Where the scene is, and how large."""
+    force_scale: float
+    """Length of the arrow of a force [m/N]."""
+    arrow: float
+    """Length of the arrow of a usual force [m]; `LONGEST` times that is the longest."""
+    tolerance: float
+    """Of the residuals [-]; nan where it is not known."""
+    unknown: tuple[str, ...] = ()
+    """Kinds of shape that are only marked, because nothing is known of their looks."""
+    records: WorldTrajectory | WorldRecord | None = None
+    """What `frame` shows; without it only `frame_of` does."""
+
+    @classmethod
+    def of(cls, source: WorldTrajectory | World | WorldModel) -> Stage:
+        """The stage of a run, of a world where it starts (one frame, no contacts), or of a model alone."""
+        if isinstance(source, WorldTrajectory):
+            model, tolerance, places = source.model, source.tolerance, source.q
+            records: WorldTrajectory | WorldRecord | None = source
+        elif isinstance(source, World):
+            model, tolerance, places = WorldModel.of(source), math.nan, source.start.q[None]
+            records = _start(source)
+        else:
+            model, tolerance, records = source, math.nan, None
+            places = np.tile([0.0, 0, 0, 1, 0, 0, 0], len(source))[None]
+        around = surroundings_of(model, places)
+        found, unknown = instances_of(model, around)
+        contacts = (source.contacts, source.h) if isinstance(source, WorldTrajectory) else None
+        usual = _usual_force(model, contacts)
+        arrow = max(0.04 * around.size, min(2.0 * around.body, 0.2 * around.size))
+        return cls(model, found, around, arrow / usual, arrow, tolerance, unknown, records)
+
+    def __len__(self) -> int:
+        """How many instants there are."""
+        return (
+            len(self.records) if isinstance(self.records, WorldTrajectory) else int(self.records is not None)
+        )
+
+    @property
+    def centre(self) -> Array:
+        """Middle of the scene [m], shape (3,)."""
+        return self.surroundings.centre
+
+    @property
+    def size(self) -> float:
+        """Diameter of the scene [m]."""
+        return self.surroundings.size
+
+    @property
+    def up(self) -> Array:
+        """Against gravity; +z without it [-], shape (3,)."""
+        return self.surroundings.up
+
+    @property
+    def times(self) -> Array:
+        """Of the instants [s], shape (n,)."""
+        if isinstance(self.records, WorldTrajectory):
+            return self.records.t
+        return np.zeros(len(self)) if self.records is None else np.array([self.records.t])
+
+    def frame(self, k: int) -> Frame:
+        """Instant k; negative k count from the end."""
+        if not -len(self) <= k < len(self):
+            raise IndexError(f"frame {k} of {len(self)}")
+        if isinstance(self.records, WorldTrajectory):
+            return self.frame_of(self.records.at(k))
+        assert self.records is not None
+        return self.frame_of(self.records)
+
+    def frame_of(self, record: WorldRecord) -> Frame:
+        """Any recorded instant of this world, of a run that is over or of one that goes on."""
+        q, v = record.q.reshape(-1, 7), record.v.reshape(-1, 6)
+        x, p, lost = self._placed(q)
+        posed = [group.placed(x, p) for group in self.instances]
+        states = np.array([shown_state(name) for name in record.states], object)
+        forces = _finite(record.contacts.force(np.array([record.h]))[0])
+        points = np.clip(_finite(record.contacts.point, self.centre), *self._bounds())
+        steps = self.force_scale * forces
+        length = np.linalg.norm(steps, axis=1, keepdims=True)
+        limit = LONGEST * self.arrow
+        steps = np.where(length > limit, steps * (limit / np.maximum(length, limit)), steps)
+        palette = np.array([STATE_COLOURS[name] for name in states], np.uint8).reshape(-1, 3)
+        counted = Counter(states.tolist())
+        counts = {name: counted[name] for name in STATE_COLOURS if counted[name]}
+        return Frame(
+            positions=tuple(place for place, _ in posed), quaternions=tuple(turn for _, turn in posed),
+            bodies=x, points=points, arrows=np.stack([points, points + steps], axis=1), colours=palette,
+            states=states, forces=forces, pairs=record.contacts.body,
+            velocity=np.concatenate([v[:, :3], turned(p, v[:, 3:])], axis=1),
+            readout=Readout(
+                record.t, record.penetration, record.natural_scaled, self.tolerance, record.ok, counts, lost
+            ),
+        )  # fmt: skip
+
+    def _bounds(self) -> tuple[Array, Array]:
+        far = self.surroundings.farthest
+        return self.centre - far, self.centre + far
+
+    def _placed(self, q: Array) -> tuple[Array, Array, int]:
+        """Places and unit quaternions that can be drawn, and how many bodies have others."""
+        with np.errstate(all="ignore"):
+            length = np.linalg.norm(q[:, 3:], axis=1)
+            near = (np.abs(q[:, :3] - self.centre) <= self.surroundings.farthest).all(axis=1)
+            good = near & (length > 0.0) & np.isfinite(length)
+        x = np.where(good[:, None], q[:, :3], self.centre)
+        p = np.where(good[:, None], q[:, 3:] / np.where(good, length, 1.0)[:, None], [1.0, 0, 0, 0])
+        return x, p, int((~good).sum())
+
+
+def _start(world: World) -> WorldRecord:
+    none = WorldContacts(
+        offset=np.zeros(2, np.int64), id=np.zeros(0, np.int64), body=np.zeros((0, 2), np.int64),
+        point=np.zeros((0, 3)), frame=np.zeros((0, 3, 3)), gap=np.zeros(0), law=np.zeros((0, 4)),
+        r=np.zeros((0, 6)), u=np.zeros((0, 6)),
+    )  # fmt: skip
+    start = world.start
+    return WorldRecord(
+        t=start.t, h=0.0, q=start.q, v=start.v, ok=True, natural=0.0, natural_scaled=0.0, penetration=0.0,
+        energy=0.0, dissipated=0.0, contacts=none, tell=lambda: np.zeros(0, object),
+    )  # fmt: skip
+
+
+def _usual_force(model: WorldModel, contacts: tuple[WorldContacts, Array] | None) -> float:
+    """The force that gets an arrow of the usual length [N]: larger than 9 of 10 that act; without any, the
+    weight of a body."""
+    if contacts is not None:
+        with np.errstate(all="ignore"):
+            sizes = np.linalg.norm(contacts[0].force(contacts[1])[0], axis=1)
+        sizes = sizes[np.isfinite(sizes)]
+        acting = sizes[sizes > 1e-6 * sizes.max(initial=0.0)]
+        if acting.size:
+            return float(np.quantile(acting, 0.9))
+    masses = model.mass[model.kind == BodyKind.DYNAMIC]
+    weight = float(np.median(masses) if masses.size else 1.0) * float(np.linalg.norm(model.gravity))
+    return 3.0 * weight if 0.0 < weight < math.inf else 1.0
+
+
+def _finite(rows: Array, instead: Array | float = 0.0) -> Array:
+    good = np.isfinite(rows).all(axis=1, keepdims=True)
+    return np.where(good, rows, instead)

@@ -1,0 +1,129 @@
+"""Where a scene is and how large, from the bodies that move and what stands about them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.mechanics.turns import matrices
+from stickslip.mechanics.world import BodyKind
+from stickslip.simulation.world_model import ShapeRecord, WorldModel
+from stickslip.state import Array, IntArray
+from stickslip.view.browser.poses import inverse, product, turned
+
+INSTANTS = 40
+"""How many instants of a run are looked at for its extent."""
+FARTHEST = 1e4
+"""Sizes of the scene away from its middle beyond which a body is not drawn where it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """Middle and size of a scene."""
+
+    centre: Array
+    """Middle of the box about what moves, and about what is near [m], shape (3,)."""
+    size: float
+    """Its diagonal [m]."""
+    body: float
+    """Half the largest width of a usual body that moves [m]."""
+    up: Array
+    """Against gravity; +z without it [-], shape (3,)."""
+    start: Array
+    """(x, p) of all bodies at first [m, -], shape (nb, 7)."""
+
+    @property
+    def farthest(self) -> float:
+        """How far from the middle a body may be [m]."""
+        return FARTHEST * self.size
+
+    @property
+    def sheet(self) -> float:
+        """Half the edge of the squares that stand for planes [m]."""
+        return 1.5 * self.size
+
+    def under(self, model: WorldModel, rows: IntArray) -> Array:
+        """The points of planes nearest to the middle of the scene, in the frames of the planes [m],
+        shape (n, 3)."""
+        body = self.start[model.shape_body[rows]]
+        position = body[:, :3] + turned(body[:, 3:], model.shape_position[rows])
+        back = inverse(product(body[:, 3:], model.shape_quaternion[rows]))
+        return np.asarray(turned(back, self.centre - position) * [1.0, 1.0, 0.0])
+
+
+def surroundings_of(model: WorldModel, places: Array) -> Surroundings:
+    """From the places (x, p) of all bodies over a run [m, -], shape (n, 7 nb).
+
+    What is fixed counts only where it is near to what moves, and of the ways of bodies one in fifty that is
+    farthest out does not count: one that escapes does not make the rest small.
+    """
+    pick = np.unique(np.linspace(0, len(places) - 1, INSTANTS).round().astype(np.int64))
+    q = places[pick].reshape(pick.size, -1, 7)
+    start = np.where(np.isfinite(q[0]).all(axis=1)[:, None], q[0], [0.0, 0, 0, 1, 0, 0, 0])
+    middle, half = _boxes(model, start)
+    moving = model.kind[model.shape_body] != BodyKind.FIXED
+    bounded = np.isfinite(half).all(axis=1)
+    movers, rest = bounded & moving, bounded & ~moving
+    corners = np.concatenate([middle[movers] - half[movers], middle[movers] + half[movers], _ways(model, q)])
+    stands = np.concatenate([middle[rest] - half[rest], middle[rest] + half[rest]])
+    if corners.size and stands.size:
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        margin = float(np.linalg.norm(high - low))
+        stands = np.clip(stands, low - margin, high + margin)
+    corners = np.concatenate([corners, stands]) if corners.size + stands.size else np.zeros((1, 3))
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    size, gravity = float(np.linalg.norm(high - low)), float(np.linalg.norm(model.gravity))
+    size = size if 0.0 < size < np.inf else 1.0
+    widths = half[movers if movers.any() else bounded].max(axis=1)
+    return Surroundings(
+        centre=0.5 * low + 0.5 * high, size=size,
+        body=float(np.median(widths)) if widths.size else 0.1 * size,
+        up=-model.gravity / gravity if 0.0 < gravity < np.inf else np.array([0.0, 0.0, 1.0]), start=start,
+    )  # fmt: skip
+
+
+def _ways(model: WorldModel, q: Array) -> Array:
+    """Two corners of the box that holds where nearly all bodies are nearly always [m], shape (2 or 0, 3)."""
+    way = q[:, model.kind == BodyKind.DYNAMIC, :3].reshape(-1, 3)
+    way = way[np.isfinite(way).all(axis=1)]
+    return np.quantile(way, [0.02, 0.98], axis=0) if way.size else way
+
+
+def _boxes(model: WorldModel, start: Array) -> tuple[Array, Array]:
+    """Middles and half edges of the boxes about all shapes, along inertial axes [m], shape (ns, 3) each;
+    those of planes are inf."""
+    local = {id(shape): _box(shape) for shape in model.shapes}
+    boxes = np.array([local[id(shape)] for shape in model.shapes]).reshape(-1, 2, 3)
+    x, p = start[model.shape_body, :3], start[model.shape_body, 3:]
+    turn = product(p, model.shape_quaternion)
+    middle = x + turned(p, model.shape_position) + turned(turn, boxes[:, 0])
+    with np.errstate(invalid="ignore"):  # 0 times inf
+        half = np.einsum("kij,kj->ki", np.abs(matrices(turn)), boxes[:, 1])
+    return middle, np.where(np.isfinite(half), half, np.inf)
+
+
+def _box(shape: ShapeRecord) -> Array:
+    """Middle and half edges of the box about a shape, in its own frame [m], shape (2, 3)."""
+    numbers, points = shape.numbers, shape.points
+    match shape.kind, len(numbers):
+        case "plane", _:
+            half = [np.inf] * 3
+        case "sphere", 1:
+            half = [numbers[0]] * 3
+        case "cuboid", 3:
+            half = [0.5 * edge for edge in numbers]
+        case "ellipsoid", 3:
+            half = list(numbers)
+        case "capsule", 2:
+            half = [numbers[0], numbers[0], numbers[0] + 0.5 * numbers[1]]
+        case "cylinder", 2:
+            half = [numbers[0], numbers[0], 0.5 * numbers[1]]
+        case "convex-hull", _ if points.size and points.shape[1] == 3:
+            low, high = points.min(axis=0), points.max(axis=0)
+            return np.array([0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low])
+        case "height-field", 2 if points.size:
+            low, high = points.min(), points.max()
+            middle = [0.0, 0.0, 0.5 * low + 0.5 * high]
+            return np.array([middle, [0.5 * numbers[0], 0.5 * numbers[1], 0.5 * high - 0.5 * low]])
+        case _:
+            half = [0.0] * 3
+    return np.array([np.zeros(3), half])

@@ -1,0 +1,226 @@
+"""A run in the browser: play, pause, scrub, look at contacts and forces, click bodies."""
+
+from __future__ import annotations
+
+import threading
+import time
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from stickslip.mechanics.world import World
+from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.state import IntArray
+from stickslip.view.browser.labels import Labels
+from stickslip.view.browser.painter import Painter
+from stickslip.view.browser.panel import body_html, no_body_html, readout_html
+from stickslip.view.browser.player import SPEEDS, Player
+from stickslip.view.browser.server import ViewerError, close_server, open_server, server_url
+from stickslip.view.browser.stage import Frame, Stage
+
+__all__ = ["Viewer", "ViewerError"]
+
+TICK = 1.0 / 30.0
+"""Time between two looks at the clock [s]; frames that fall between are left out."""
+MOST_FRAMES = 20_000
+"""Frames of a run that are played, evenly chosen, unless told otherwise."""
+
+
+class Viewer:
+    """A server that shows a run, or a world where it starts, to browsers; use it in a `with` statement.
+
+    with Viewer(trajectory) as viewer:
+        print(viewer.url)
+        viewer.wait()
+    """
+
+    def __init__(
+        self, source: WorldTrajectory | World, host: str = "127.0.0.1", port: int = 8080, *,
+        frames: int = MOST_FRAMES,
+    ):  # fmt: skip
+        self.stage = Stage.of(source)
+        """What is shown."""
+        self.frames: IntArray = chosen_frames(len(self.stage), frames)
+        """Numbers of the records that are played [-], shape (n,)."""
+        self._server: Any = open_server(host, port)
+        self.url = server_url(self._server)
+        """Where to point a browser."""
+        self._player = Player(self.stage.times[self.frames])
+        self._lock = threading.RLock()
+        self._body: int | None = None
+        self._shown: Frame | None = None
+        self._stale = True
+        self._ended = threading.Event()
+        self._painter = Painter(self._server.scene, self.stage)
+        self._labels = Labels(self._server.scene, self.stage, self._painter)
+        self._set_camera()
+        self._build_panel()
+        self._player.play(time.monotonic())
+        self._show()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="stickslip viewer")
+        self._thread.start()
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def wait(self) -> None:
+        """Return when the viewer is closed, or raise when the user interrupts."""
+        while not self._ended.wait(0.5):
+            pass
+
+    def close(self) -> None:
+        """End the server; once is enough."""
+        if not self._ended.is_set():
+            self._ended.set()
+            self._thread.join()
+            close_server(self._server)
+
+    def _run(self) -> None:
+        """Follow the clock until the viewer is closed."""
+        while not self._ended.wait(TICK):
+            with self._lock:
+                if not self._server.get_clients():
+                    self._player.seek(self._player.index, time.monotonic())  # nobody looks: time stands
+                    continue
+                was = self._player.playing
+                index = self._player.at(time.monotonic())
+                if was != self._player.playing:
+                    self._label_play()
+                if self._stale or index != self._slider.value:
+                    self._show()
+
+    def _show(self) -> None:
+        """Paint the frame at which the player stands."""
+        index = self._player.index
+        frame = self.stage.frame(int(self.frames[index]))
+        with self._server.atomic():
+            self._painter.show(
+                frame, contacts=self._contacts.value, forces=self._forces.value, stretch=self._stretch.value
+            )
+            self._labels.show(frame, self._names.value)
+            self._readout.content = readout_html(frame.readout)
+            self._state.content = (
+                no_body_html() if self._body is None else body_html(self.stage, frame, self._body)
+            )
+            self._slider.value = index
+        self._stale = False
+
+    def _set_camera(self) -> None:
+        view, camera = self._painter.camera(), self._server.initial_camera
+        camera.position, camera.look_at, camera.up = view.position, view.look_at, view.up
+
+    def _build_panel(self) -> None:
+        gui, last = self._server.gui, len(self.frames) - 1
+        self._readout = gui.add_html("")
+        still = last == 0
+        self._play = gui.add_button("Pause", icon="player-pause", disabled=still)
+        self._slider = gui.add_slider("frame", 0, max(last, 1), 1, 0, disabled=still)
+        self._steps = gui.add_button_group("step", ("|<", "<", ">", ">|"), disabled=still)
+        names = [f"{speed:g}x" for speed in SPEEDS]
+        self._speed = gui.add_dropdown(
+            "speed", names, initial_value=f"{self._player.speed:g}x", disabled=still
+        )
+        self._loop = gui.add_checkbox("loop", True, disabled=still)
+        with gui.add_folder("show"):
+            self._bodies = gui.add_checkbox("bodies", True)
+            self._contacts = gui.add_checkbox("contacts", True)
+            self._forces = gui.add_checkbox("forces", True)
+            self._names = gui.add_checkbox("labels", False)
+            self._stretch = gui.add_slider("arrows", 0.1, 5.0, 0.1, 1.0)
+            self._opacity = gui.add_slider("opacity", 0.1, 1.0, 0.05, 1.0)
+            self._reset = gui.add_button("Reset camera", icon="camera")
+        with gui.add_folder("body"):
+            self._state = gui.add_html(no_body_html())
+        self._connect()
+
+    def _connect(self) -> None:
+        """What the controls do. viser calls these from threads of its own."""
+        self._play.on_click(lambda _: self._toggle())
+        self._slider.on_update(self._scrub)
+        self._steps.on_click(lambda event: self._step(event.target.value))
+        self._speed.on_update(lambda _: self._set_speed())
+        self._loop.on_update(lambda _: self._set_loop())
+        for control in (self._contacts, self._forces, self._names, self._stretch):
+            control.on_update(lambda _: self._repaint())
+        self._bodies.on_update(lambda _: self._show_bodies())
+        self._opacity.on_update(lambda _: self._show_bodies())
+        self._reset.on_click(lambda event: self._look_again(event.client))
+        for number, (_, handle) in enumerate(self._painter.bodies):
+            handle.on_click(lambda event, number=number: self._choose(number, event.instance_index))
+
+    def _toggle(self) -> None:
+        with self._lock:
+            if self._player.playing:
+                self._player.pause()
+            else:
+                self._player.play(time.monotonic())
+            self._label_play()
+
+    def _label_play(self) -> None:
+        playing = self._player.playing
+        self._play.label, self._play.icon = ("Pause", "player-pause") if playing else ("Play", "player-play")
+
+    def _scrub(self, event: Any) -> None:
+        if event.client is None:  # the player's own hand on the slider
+            return
+        with self._lock:
+            self._player.pause()
+            self._player.seek(self._slider.value, time.monotonic())
+            self._label_play()
+            self._show()
+
+    def _step(self, name: str) -> None:
+        last = len(self.frames) - 1
+        with self._lock:
+            self._player.step({"|<": -last, "<": -1, ">": 1, ">|": last}[name], time.monotonic())
+            self._label_play()
+            self._show()
+
+    def _set_speed(self) -> None:
+        with self._lock:
+            self._player.set_speed(float(self._speed.value[:-1]), time.monotonic())
+
+    def _set_loop(self) -> None:
+        with self._lock:
+            self._player.loop = self._loop.value
+
+    def _repaint(self) -> None:
+        with self._lock:
+            self._stale = True
+
+    def _show_bodies(self) -> None:
+        with self._lock:
+            for group, handle in self._painter.bodies:
+                handle.visible = self._bodies.value
+                if not group.ground:
+                    handle.opacity = None if self._opacity.value >= 1.0 else self._opacity.value
+
+    def _look_again(self, client: Any) -> None:
+        if client is not None:
+            view = self._painter.camera()
+            with client.atomic():
+                client.camera.up_direction = view.up
+                client.camera.position, client.camera.look_at = view.position, view.look_at
+
+    def _choose(self, number: int, instance: int | None) -> None:
+        """A body was clicked: show its state, and paint it in a colour of its own."""
+        with self._lock:
+            group = self.stage.instances[number]
+            if instance is None or not 0 <= instance < len(group):
+                return
+            self._body = int(group.body[instance])
+            self._painter.mark(self._body)
+            self._stale = True
+
+
+def chosen_frames(count: int, most: int) -> IntArray:
+    """At most so many of `count` frames, evenly, with the first and the last [-], shape (n,)."""
+    if most < 2:
+        raise ValueError(f"frames is {most}; a run has at least 2")
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))

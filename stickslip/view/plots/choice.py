@@ -1,0 +1,95 @@
+"""Which part of a run is drawn: systems, interactions, bodies and instants by name, refused by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from stickslip.simulation.model import InteractionPart
+from stickslip.simulation.trajectory import Trajectory
+from stickslip.simulation.world_trajectory import WorldTrajectory
+
+Run = Trajectory | WorldTrajectory
+"""What a simulation leaves: of equations that were written, or of bodies that were placed."""
+
+NAMED = 8
+"""Most interactions or bodies that get a curve of their own."""
+LONGEST = 32
+"""Letters of a name in a title."""
+LISTED = 12
+"""Most names that a message lists."""
+
+
+class PlotError(ValueError):
+    """What was asked for cannot be drawn; the message says what can."""
+
+
+def known(names: Iterable[str]) -> str:
+    """Names as a message lists them."""
+    every = list(names)
+    return ", ".join(every[:LISTED]) + (", ..." if len(every) > LISTED else "") or "none"
+
+
+def refuse_body(run: Trajectory, body: str | None) -> None:
+    """A body of written equations is a mistake."""
+    if body is not None:
+        names = known(part.name for part in run.model.systems)
+        raise PlotError(f"no body {body!r}: the run is of written equations; its systems: {names}")
+
+
+def refuse_interaction(run: WorldTrajectory, interaction: str | None, what: str = "interaction") -> None:
+    """An interaction or a system of a world is a mistake."""
+    if interaction is not None:
+        names = known(run.model.names)
+        raise PlotError(f"no {what} {interaction!r}: the run is of placed bodies; its bodies: {names}")
+
+
+def body_number(run: WorldTrajectory, name: str) -> int:
+    """Number of a body by name."""
+    if name not in run.model.names:
+        raise PlotError(f"no body {name!r}; known: {known(run.model.names)}")
+    return run.model.names.index(name)
+
+
+def interactions(run: Trajectory, name: str | None, contacts: bool) -> list[tuple[InteractionPart, slice]]:
+    """The interaction of that name, or all, with their components; `contacts`: only those of mechanics."""
+    places = [(part, components) for part, components, _ in run.model.places]
+    if name is not None:
+        found = [place for place in places if place[0].name == name]
+        if not found:
+            raise PlotError(f"no interaction {name!r}; known: {known(part.name for part, _ in places)}")
+        return found
+    if contacts:
+        return [place for place in places if not place[0].first_order and is_contact(place[0]).any()]
+    return places
+
+
+def is_contact(part: InteractionPart) -> np.ndarray:
+    """Which blocks of an interaction are unilateral, with friction or without [-], shape (blocks,), bool."""
+    return np.asarray((part.K.lower == 0.0) & (part.K.upper == np.inf))
+
+
+def block_names(part: InteractionPart) -> list[str]:
+    """A name for each block of an interaction: its own where it has one block."""
+    return [part.name] if len(part.K) == 1 else [f"{part.name} {k}" for k in range(len(part.K))]
+
+
+def record_at(run: Run, at: float) -> int:
+    """Number of the record nearest to the time `at` [s], which must lie within the run."""
+    start, end = float(run.t[0]), float(run.t[-1])
+    slack = 1e-9 * max(abs(start), abs(end))
+    if not start - slack <= at <= end + slack:
+        raise PlotError(f"the time {at:g} s is outside the run, which goes from {start:g} to {end:g} s")
+    return int(np.argmin(np.abs(run.t - at)))
+
+
+def title_of(run: Run, what: str, part: str | None = None) -> str:
+    """A title of one line: what is drawn, and of whom."""
+    if part is None:
+        if isinstance(run, Trajectory):
+            names = [each.name for each in run.model.systems]
+            part = names[0] if len(names) == 1 else f"{len(names)} systems"
+        else:
+            part = f"{len(run.model)} bodies"
+    return f"{what}: {part if len(part) <= LONGEST else part[: LONGEST - 1] + '…'}"

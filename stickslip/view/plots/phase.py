@@ -1,0 +1,68 @@
+"""Phase portraits: velocity against position, impacts as jumps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip.exhibits import Curve, Figure, Panel
+from stickslip.problem.checks import Array, IntArray
+from stickslip.view.plots.choice import Run, title_of
+from stickslip.view.plots.curves import POINTS, finished, guide, orbit
+from stickslip.view.plots.states import Coordinate, Portrait, portrait
+
+JUMPS = POINTS // 3
+"""Most jumps that are drawn, the widest."""
+
+
+def plot_phase(
+    trajectory: Run,
+    path: str | Path | None = None,
+    *,
+    system: str | None = None,
+    body: str | None = None,
+    coordinate: Coordinate | Sequence[Coordinate] | None = None,
+) -> Figure:
+    """Velocity against position of coordinates of a system or body, or one state of first order against
+    another; jumps of the velocity at impacts are thin dashed lines.
+
+    system, body: whose; the first system, or the first dynamic body, unless given.
+    coordinate: number of a coordinate (x, y, z of a body); (i, j) in first order; several in a list.
+    path: draw it there, .svg or .png.
+    """
+    chosen: Sequence[Any] = coordinate if isinstance(coordinate, list) else [coordinate]
+    portraits = [portrait(trajectory, system, body, one) for one in chosen]
+    panels = [_panel(each) for each in portraits]
+    note = "Dashed: impacts, between the records before and after." if _any_jump(portraits) else ""
+    figure = Figure(title_of(trajectory, "Phase portrait", portraits[0].name), panels, note=note)
+    return finished(figure, path)
+
+
+def _any_jump(portraits: Sequence[Portrait]) -> bool:
+    return any(bool(each.jump.any()) for each in portraits)
+
+
+def _panel(of: Portrait) -> Panel:
+    broken = np.flatnonzero(of.jump) + 1
+    x, y = (np.insert(values, broken, np.nan) for values in (of.x, of.y))
+    curves: list[Curve] = [orbit("motion", x, y)]
+    if broken.size:
+        curves.append(guide("impact", *_segments(of, broken - 1), "--"))
+    curves.append(Curve("start", of.x[:1], of.y[:1], "o", colour=1))
+    return Panel("", *of.labels, curves)
+
+
+def _segments(of: Portrait, before: IntArray) -> tuple[Array, Array]:
+    """Lines from each record to the next, with a gap after each."""
+    if before.size > JUMPS:
+        with np.errstate(all="ignore"):
+            size = np.abs(of.y[before + 1] - of.y[before])
+        before = np.sort(before[np.argsort(-size, kind="stable")[:JUMPS]])
+    gap = np.full(before.size, np.nan)
+    x, y = (
+        np.stack([values[before], values[before + 1], gap], axis=1).reshape(-1) for values in (of.x, of.y)
+    )
+    return x, y

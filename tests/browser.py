@@ -1,0 +1,234 @@
+"""Headless Chromium, driven over a pipe by its DevTools protocol; what a test sees is what a reader sees.
+
+The browser ends with the process that started it, because its pipe breaks. No name of a host is resolved but
+the loopback, so that nothing leaves the machine whatever a page asks for.
+"""
+
+import base64
+import contextlib
+import fcntl
+import io
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib.image
+import numpy as np
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine")
+
+FLAGS = (
+    "--headless", "--no-sandbox", "--no-first-run", "--no-default-browser-check", "--disable-quic",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
+    "--disable-breakpad", "--disable-dev-shm-usage", "--hide-scrollbars", "--mute-audio",
+    "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+    "--remote-debugging-pipe",
+)  # fmt: skip
+LONG = 60.0
+"""Seconds after which what has not happened will not happen; software WebGL on a busy machine is slow."""
+KEYS = {
+    " ": ("Space", 32),
+    "Enter": ("Enter", 13),
+    "ArrowLeft": ("ArrowLeft", 37),
+    "ArrowRight": ("ArrowRight", 39),
+}
+
+
+class Chromium:
+    """The browser: a process with its family, and the messages that go to it and come from it."""
+
+    def __init__(self, profile: Path) -> None:
+        """Start it with a new profile, whose folder is made."""
+        assert CHROMIUM is not None
+        theirs_in, self._out = os.pipe()
+        self._in, theirs_out = os.pipe()
+        self._rest, self._count = b"", 0
+        self.events: list[dict[str, Any]] = []
+        high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (theirs_in, theirs_out)]
+
+        def hand_over() -> None:  # its ends of the pipes are numbers 3 and 4
+            for fd, place in zip(high, (3, 4), strict=True):
+                os.dup2(fd, place)
+
+        command = [CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        self._log = (profile.parent / f"{profile.name}.log").open("wb")
+        self._process = subprocess.Popen(
+            command, pass_fds=(3, 4), preexec_fn=hand_over, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._log,
+        )  # fmt: skip
+        for fd in (theirs_in, theirs_out, *high):
+            os.close(fd)
+        self.call("Browser.getVersion")
+
+    def call(self, method: str, session: str | None = None, **params: Any) -> dict[str, Any]:
+        """The browser's answer to one message; events that come meanwhile are kept."""
+        self._count += 1
+        number = self._count
+        message = {"id": number, "method": method, "params": params}
+        if session is not None:
+            message["sessionId"] = session
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            data = data[os.write(self._out, data) :]
+        until = time.monotonic() + LONG
+        while True:
+            for found in self._messages(until - time.monotonic()):
+                if found.get("id") == number:
+                    assert "error" not in found, f"{method}: {found['error']['message']}"
+                    return dict(found["result"])
+            assert time.monotonic() < until, f"Chromium did not answer {method} within {LONG:g} s"
+
+    def _messages(self, seconds: float) -> list[dict[str, Any]]:
+        """Those that have come, at the latest after so many seconds; events go into `events` too."""
+        if select.select([self._in], [], [], max(0.0, seconds))[0]:
+            data = os.read(self._in, 1 << 20)
+            assert data, "Chromium has ended"
+            self._rest += data
+        *whole, self._rest = self._rest.split(b"\0")
+        found = [json.loads(each) for each in whole]
+        self.events += [each for each in found if "method" in each]
+        return found
+
+    @contextlib.contextmanager
+    def page(self, url: str | Path, width: int = 900, height: int = 600) -> Iterator["Page"]:
+        """A new page at an address or of a file, loaded; closed at the end."""
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        page = Page(self, session)
+        try:
+            for domain in ("Page", "Runtime", "Log", "Network"):
+                page.call(f"{domain}.enable")
+            metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+            page.call("Emulation.setDeviceMetricsOverride", **metrics)
+            page.call("Page.navigate", url=url.as_uri() if isinstance(url, Path) else url)
+            page.wait("document.readyState === 'complete' && location.href !== 'about:blank'")
+            yield page
+        finally:
+            self.call("Target.closeTarget", targetId=target)
+
+    def close(self) -> None:
+        """End it with its whole family, which has a session of its own."""
+        for fd in (self._out, self._in):
+            os.close(fd)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(5.0)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        self._log.close()
+
+
+class Page:
+    """A page that is open: looked at, asked, clicked."""
+
+    def __init__(self, browser: Chromium, session: str) -> None:
+        self._browser, self._session = browser, session
+
+    def call(self, method: str, **params: Any) -> dict[str, Any]:
+        """Any message of the protocol to this page."""
+        return self._browser.call(method, self._session, **params)
+
+    def js(self, expression: str) -> Any:
+        """The value of an expression, awaited if it is a promise, as JSON gives it."""
+        options = {"returnByValue": True, "awaitPromise": True, "userGesture": True}
+        found = self.call("Runtime.evaluate", expression=expression, **options)
+        assert "exceptionDetails" not in found, f"{expression}: {found['exceptionDetails']}"
+        return found["result"].get("value")
+
+    def wait(self, condition: str, seconds: float = LONG) -> Any:
+        """The first value of an expression that is true; a failed test after so many seconds."""
+        until = time.monotonic() + seconds
+        while not (value := self.js(condition)):
+            assert time.monotonic() < until, f"not within {seconds:g} s: {condition}\n{self.faults()}"
+            time.sleep(0.05)
+        return value
+
+    def frames(self, count: int = 2) -> None:
+        """Let the page draw so many times."""
+        step = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        for _ in range(count):
+            self.js(f"{step}.then(() => true)")
+
+    def picture(self) -> np.ndarray:
+        """What is seen, as bytes of red, green and blue, shape (height, width, 3)."""
+        data = base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+        pixels = matplotlib.image.imread(io.BytesIO(data), format="png")
+        return np.round(255.0 * pixels[:, :, :3]).astype(np.uint8)
+
+    def place(self, selector: str) -> tuple[float, float, float, float]:
+        """Left, top, width and height of the first element of a selector."""
+        box = "(e => {const r = e.getBoundingClientRect(); return [r.x, r.y, r.width, r.height];})"
+        found = self.js(f"{box}(document.querySelector({json.dumps(selector)}))")
+        return (found[0], found[1], found[2], found[3])
+
+    def click(self, x: float, y: float) -> None:
+        """Press and release at a point of the page."""
+        self.drag((x, y))
+
+    def drag(self, *points: tuple[float, float]) -> None:
+        """Press at the first point, move through the others, release at the last."""
+        self._mouse("mouseMoved", *points[0])
+        self._mouse("mousePressed", *points[0], button="left", clickCount=1)
+        for point in points[1:]:
+            self._mouse("mouseMoved", *point, button="left", buttons=1)
+        self._mouse("mouseReleased", *points[-1], button="left", clickCount=1)
+
+    def _mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
+        self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def press(self, key: str) -> None:
+        """Press and release a key of `KEYS`."""
+        code, number = KEYS[key]
+        text = {"text": key} if len(key) == 1 else {"text": "\r"} if key == "Enter" else {}
+        names = {"key": key, "code": code, "windowsVirtualKeyCode": number}
+        self.call("Input.dispatchKeyEvent", type="keyDown", **names, **text)
+        self.call("Input.dispatchKeyEvent", type="keyUp", **names)
+
+    def write(self, selector: str, text: str) -> None:
+        """Put text in place of what an input has, as if typed."""
+        self.js(
+            f"(e => {{e.focus(); e.select(); return 1;}})(document.querySelector({json.dumps(selector)}))"
+        )
+        self.call("Input.insertText", text=text)
+
+    def faults(self) -> list[str]:
+        """Errors on the console, uncaught exceptions, and what the browser itself complains of."""
+        found = []
+        for params in self._events("Runtime.exceptionThrown"):
+            details = params["exceptionDetails"]
+            found.append(str(details.get("exception", {}).get("description", details["text"])))
+        for params in self._events("Runtime.consoleAPICalled"):
+            if params["type"] in ("error", "assert"):
+                found.append(" ".join(str(a.get("value", a.get("description"))) for a in params["args"]))
+        entries = [params["entry"] for params in self._events("Log.entryAdded")]
+        return found + [f"{e['text']} {e.get('url', '')}" for e in entries if e["level"] == "error"]
+
+    def requests(self) -> list[str]:
+        """Addresses that were asked for, but for those of data within the page."""
+        urls = [params["request"]["url"] for params in self._events("Network.requestWillBeSent")]
+        return [url for url in urls if not url.startswith(("data:", "blob:"))]
+
+    def _events(self, method: str) -> list[dict[str, Any]]:
+        self.js("1")  # so that what came before it has arrived
+        mine = (e for e in self._browser.events if e.get("sessionId") == self._session)
+        return [e["params"] for e in mine if e["method"] == method]
+
+
+@pytest.fixture(scope="module")
+def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Chromium]:
+    """A browser for the tests of one file."""
+    browser = Chromium(tmp_path_factory.mktemp("chromium") / "profile")
+    try:
+        yield browser
+    finally:
+        browser.close()
