@@ -248,7 +248,7 @@ def _assigned_to(node: ast.stmt) -> list[ast.expr]:
 
 def _strings_below(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, str]]:
     """Statements, each with the string that stands below it."""
-    for node, after in zip(body, [*body[1:], None], strict=True):
+    for node, after in zip(body, [*body, None][1:], strict=True):
         string = after.value if isinstance(after, ast.Expr) else None
         text = string.value if isinstance(string, ast.Constant) and isinstance(string.value, str) else ""
         yield node, inspect.cleandoc(text)
