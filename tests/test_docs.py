@@ -1,4 +1,4 @@
-"""What the README and the docs show runs as it stands, and links lead somewhere."""
+"""What the README and the docs show runs as it stands."""
 
 import re
 import shlex
@@ -124,12 +124,6 @@ def test_the_commands_of_the_bench_docs_parse():
         for name in argument.names
     }
     assert set(re.findall(r"`(--[a-z-]+)", text)) <= known
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([\w./-]+\.\w+)(?:#[^)]*)?\)", page.read_text()):
-        assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
