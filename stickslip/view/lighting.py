@@ -42,7 +42,7 @@ def shaded(
     light += AMBIENT * _sky(hits, camera, casters, up)[seen]
     image = np.ones((*hits.solid.shape, 3), np.float32)
     given = colours.astype(np.float32)[hits.solid[seen]]
-    image[seen] = np.minimum(given * light.astype(np.float32)[:, None], 1.0)
+    image[seen] = np.clip(given * light.astype(np.float32)[:, None], 0.0, 1.0)
     image[_edges(hits, lined)] *= LINE
     return image
 
