@@ -211,4 +211,4 @@ solver  another
 def test_the_code_of_the_first_page_runs(capsys):
     (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "index.md").read_text(), re.DOTALL)
     exec(compile(code, "index.md", "exec"), {})
-    assert "100 steps" in capsys.readouterr().out
+    assert "dissipated 500 J" in capsys.readouterr().out
