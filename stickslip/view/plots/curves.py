@@ -13,6 +13,8 @@ from stickslip.problem.checks import Array, IntArray
 
 POINTS = 2000
 """Most points of a curve, about."""
+DOTS = 1000
+"""Most points of a cloud, about; an SVG file has a line for each."""
 PER_PIXEL = 5
 """Points kept of what falls on one pixel of a history: first, least, largest, last, and a gap."""
 FINEST, COARSEST = 1e-3, 3e-3
@@ -45,7 +47,7 @@ def part_to_draw(x: Any, y: Any, points: int = POINTS) -> int:
     return start
 
 
-def cloud(name: str, x: Any, y: Any, colour: int | None = None, points: int = POINTS) -> Curve:
+def cloud(name: str, x: Any, y: Any, colour: int | None = None, points: int = DOTS) -> Curve:
     """Points in the plane, at most about `points`: of those that would hide each other one is kept."""
     x, y = _finite(x), _finite(y)
     kept = _apart(x, y, points)
