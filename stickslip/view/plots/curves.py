@@ -39,7 +39,7 @@ def orbit(name: str, x: Any, y: Any, points: int = POINTS) -> Curve:
 
 
 def part_to_draw(x: Any, y: Any, points: int = POINTS) -> int:
-    """Where the last part of a curve begins that `points` can draw without corners; 0 if they can draw all."""
+    """Where the last part of a curve begins that `points` can draw without corners; 0 if that is all."""
     x, y = _finite(x), _finite(y)
     start = 0
     while _bends(x[start:], y[start:], points, COARSEST).size > points:
