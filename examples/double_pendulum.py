@@ -2,7 +2,7 @@
 
 Purpose: joints. Two equal rods of length l have the normal modes a of K a = w² M a (Lagrange's equations,
 linearised) with M = [[4/3, 1/2], [1/2, 1/3]] and K = (g / l) [[3/2, 0], [0, 1/2]]. Let go in one of them, the
-rods are back where they began, at rest, after 2 pi / w. From high up the motion is chaotic and keeps its energy.
+rods are back where they began, at rest, after 2 pi / w. From high up the motion is chaotic; energy is kept.
 """
 
 import math

@@ -67,12 +67,10 @@ def picture(runs, path):
 
 
 if __name__ == "__main__":
-    runs = main()
-    check(runs)
-    for name, run in runs.items():
-        y, creep = run.system("block").q[:, 1], run.system("block").v[-1, 0]
-        print(
-            f"{name}: rises {1e3 * y.max():.2f} mm, drops {-1e6 * y.min():.1f} µm, creeps {1e6 * creep:.1f} µm/s"
-        )
+    found = main()
+    check(found)
+    for name, run in found.items():
+        block = run.system("block")
+        print(f"{name}: rises {1e3 * block.q[:, 1].max():.2f} mm, creeps {1e6 * block.v[-1, 0]:.1f} µm/s")
     if len(sys.argv) > 1:
-        picture(runs, f"{sys.argv[1]}/three_contact_models.png")
+        picture(found, f"{sys.argv[1]}/three_contact_models.png")
