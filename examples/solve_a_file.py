@@ -49,10 +49,11 @@ def check(solution):
 
 
 if __name__ == "__main__":
-    files = [argument for argument in sys.argv[1:] if Path(argument).is_file()]
+    files = [argument for argument in sys.argv[1:] if not Path(argument).is_dir()]
     answer = main(*files[:1])
     print(answer)
-    if set(answer.problem.K.census) <= {"coulomb2d", "coulomb3d"}:
+    law = {} if isinstance(answer.problem, ss.BoxProblem) else answer.problem.K.census
+    if law and set(law) <= {"coulomb2d", "coulomb3d"}:
         print("by hand:", ", ".join(f"{name} {value:.1e}" for name, value in by_hand(answer).items()))
     if not files:
         check(answer)
