@@ -1,7 +1,7 @@
 """Solve the contact problem of a file, and judge the answer by hand.
 
 Purpose: files in, certified answers out. `python solve_a_file.py problem.hdf5` takes an FCLIB file of yours;
-without one, a packing of 100 spheres is written first. The answer is then held against Coulomb's law in plain
+without one, a packing of 200 spheres is written first. The answer is then held against Coulomb's law in plain
 NumPy: |r_T| <= mu r_N, u_N >= 0, r_N u_N = 0, and r_T opposes u_T with all of mu r_N: r_T·u_T = -mu r_N |u_T|.
 """
 
@@ -20,7 +20,7 @@ def main(path=None):
     with tempfile.TemporaryDirectory() as folder:
         if path is None:
             path = Path(folder) / "packing.hdf5"
-            ss.write(path, scenes.make("packing", spheres=100))
+            ss.write(path, scenes.make("packing", spheres=200, velocity=0.1))
         return ss.solve(ss.read(path), tolerance=1e-10)
 
 

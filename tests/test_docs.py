@@ -1,4 +1,4 @@
-"""What the README and the docs show runs as it stands, and links lead somewhere."""
+"""What the README and the docs show runs as it stands."""
 
 import re
 import shlex
@@ -28,6 +28,10 @@ def test_examples_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
     assert names["solution"].ok
     if page.name == "start.md":
         assert names["jammed"].status.name == "INFEASIBLE"
+        assert names["run"].ok.all()
+        assert names["boxes"].ok.all()
+        assert "<html" in (tmp_path / "dominoes.html").read_text()[:2000].lower()
+        assert all((tmp_path / name).stat().st_size > 10_000 for name in ("energy.svg", "cones.png"))
     if page.name == "README.md":
         printed = capsys.readouterr().out
         shown = re.search(r"```\n(auto: SOLVED.*?)```", page.read_text(), re.DOTALL).group(1)
@@ -120,12 +124,6 @@ def test_the_commands_of_the_bench_docs_parse():
         for name in argument.names
     }
     assert set(re.findall(r"`(--[a-z-]+)", text)) <= known
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
-def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([\w./-]+\.\w+)(?:#[^)]*)?\)", page.read_text()):
-        assert (page.parent / target).exists(), f"{page.name}: {target}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

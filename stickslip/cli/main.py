@@ -16,7 +16,7 @@ from stickslip import __version__
 from stickslip.cli.bench import bench
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
 
-VERBS = ("info", "solve", "convert", "solvers", "schemes", "run", "view", "demo", "study")
+VERBS = ("info", "solve", "convert", "solvers", "schemes", "run", "view", "plot", "demo", "study")
 """One module of this room each, with a function of that name."""
 
 NARROWEST = 20

@@ -148,10 +148,10 @@ def draw(outcomes: list[Outcome], plot: Path, quiet: bool) -> None:
     named = [(o.path.name, o.solution) for o in outcomes if o.solution is not None]
     if not named:
         return
-    from stickslip.view.convergence import plot_convergence
+    from stickslip.view.plots.residuals import plot_residuals
 
     try:
-        plot_convergence(named, plot)
+        plot_residuals(named, plot)
     except OSError as error:
         raise InputError(os_sentence(error, plot)) from None
     if not quiet:

@@ -136,6 +136,13 @@ class World:
             if value.shape != (size,):
                 raise ModelError(f"state.{key} has shape {value.shape}, expected ({size},): {n} bodies")
 
+    def _repr_html_(self) -> str:
+        """How notebooks show it."""
+        from importlib import import_module
+
+        # The room that draws is above this one, and is looked at only when there is something to be seen.
+        return str(import_module("stickslip.view.notebook").world_html(self))
+
     def __str__(self) -> str:
         """What is in it, by kinds."""
         bodies = _counted(BodyKind(kind).name.lower() for kind in self.kind)

@@ -199,6 +199,13 @@ class Trajectory:
         # Files look at trajectories, and a trajectory at files only when it is asked to.
         import_module("stickslip.files.trajectories").write_trajectory(path, self)
 
+    def _repr_html_(self) -> str:
+        """How notebooks show it."""
+        from importlib import import_module
+
+        # The room that draws is above this one, and is looked at only when there is something to be seen.
+        return str(import_module("stickslip.view.notebook").curves_html(self))
+
     def __str__(self) -> str:
         from stickslip.simulation.summary import summary
 

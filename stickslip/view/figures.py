@@ -30,9 +30,11 @@ MANY = 4.0
 """Decades above which an axis has no ticks between them."""
 LEGEND_ROW = 0.14
 """Height of one row of the legend [in]."""
+TICKS = (1.0, 2.0, 2.5, 5.0, 10.0)
+"""Distances of ticks, up to powers of ten."""
 ACROSS = 5
 """Most entries in a row of the legend."""
-LETTER, KEY = 0.055, 0.45
+LETTER, KEY = 0.06, 0.38
 """Width of a letter and of the key of an entry, about [in]."""
 NOTE_ROW, NOTE_LETTER, NOTE_FONT = 0.12, 0.05, 6.5
 """Height of a line of the note, width of its letters, about [in], and their size [pt]."""
@@ -107,11 +109,10 @@ def _said(figure: Figure) -> dict[str, str]:
 
 
 def _columns(entries: Sequence[str], wide: float) -> int:
-    """Columns of the legend: as many as fit into `wide` [in]; it is filled column by column."""
+    """Columns of the legend, filled one after another: as many as fit into `wide` [in]."""
+    lengths = np.array([KEY + LETTER * len(entry) for entry in entries])
     for columns in range(min(len(entries), ACROSS), 1, -1):
-        rows = math.ceil(len(entries) / columns)
-        groups = [entries[k : k + rows] for k in range(0, len(entries), rows)]
-        if sum(KEY + LETTER * max(map(len, group)) for group in groups) <= wide:
+        if sum(column.max() for column in np.array_split(lengths, columns)) <= wide:
             return columns
     return 1
 
@@ -152,9 +153,10 @@ def _compose(figure: Figure, colours: Mapping[str, str]) -> Canvas:
             0.1 / wide, 0.06 / high, "\n".join(note), fontsize=NOTE_FONT, color=FAINT, va="bottom",
             parse_math=False,
         )  # fmt: skip
+    top = 0.55 if any(panel.title for panel in figure.panels) else 0.4
     # Margins in inches; a layout that Matplotlib finds by itself takes a second for every figure.
     canvas.subplots_adjust(
-        left=0.68 / wide, right=1.0 - 0.15 / wide, bottom=(0.78 + more) / high, top=1.0 - 0.55 / high,
+        left=0.68 / wide, right=1.0 - 0.15 / wide, bottom=(0.78 + more) / high, top=1.0 - top / high,
         wspace=0.68 / (WIDTH - 0.68), hspace=0.72 / (HEIGHT - 0.72),
     )  # fmt: skip
     return canvas
@@ -177,13 +179,21 @@ def _line(axes: Any, panel: Panel, curve: Curve, colour: str) -> Any:
     if style == "x":
         return axes.plot(x, y, "x", color=colour, markersize=4.0, zorder=3.0)[0]
     if curve.colour == GUIDE:
-        return axes.plot(x, y, style, color=colour, linewidth=FINE, zorder=1.5)[0]
+        return axes.plot(x, y, style, color=colour, linewidth=FINE, zorder=1.8)[0]
     few = len(x) <= 60 and not panel.steps and not panel.equal and style in ("-", "--", "-.", ":")
     mark: dict[str, Any] = {"marker": "."} if few else {}
+    if not few and (alone := _alone(x, y)).size:
+        mark = {"marker": ".", "markevery": alone.tolist()}
     if panel.equal:
         mark["linewidth"] = FINE
     drawn = "steps-post" if panel.steps else "default"
     return axes.plot(x, y, style, color=colour, drawstyle=drawn, **mark)[0]
+
+
+def _alone(x: Any, y: Any) -> Any:
+    """Points between two gaps, of which a line shows nothing."""
+    seen = np.concatenate([[False], np.isfinite(x) & np.isfinite(y), [False]])
+    return np.flatnonzero(seen[1:-1] & ~seen[:-2] & ~seen[2:])
 
 
 def _dress(axes: Any, panel: Panel) -> None:
@@ -194,7 +204,7 @@ def _dress(axes: Any, panel: Panel) -> None:
     axes.set_xscale("log" if log_x else "linear")
     axes.set_yscale("log" if log_y else "linear")
     if not log_x:
-        axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=4))
+        axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True, min_n_ticks=4, steps=TICKS))
     if panel.equal:
         axes.set_aspect("equal", adjustable="datalim")
     if panel.y_range is not None:

@@ -23,6 +23,9 @@ COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#0
 STYLE: Any = {
     "font.size": 8.0,
     "legend.fontsize": 7.0,
+    "legend.handlelength": 1.6,
+    "legend.columnspacing": 1.2,
+    "axes.formatter.limits": (-3, 5),  # longer numbers would reach into the label of the axis
     "lines.linewidth": 1.2,
     "lines.markersize": 3.0,
     "axes.spines.top": False,

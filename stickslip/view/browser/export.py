@@ -20,9 +20,8 @@ from stickslip.view.browser.stage import Frame, Readout, Stage
 
 FRAMES, FEWEST = 300, 60
 """Instants that are shown of a long run unless told otherwise; of very many bodies, at least so many."""
-PLACES, CONTACTS = 600_000, 500_000
-"""Places of moving bodies, and contacts, in all frames together above which there are fewer of them: either
-makes about five megabytes."""
+PLACES, CONTACTS = 120_000, 100_000
+"""Places of moving bodies, and contacts, that take about a megabyte."""
 FINE = 2.0**-11
 """To what the places of bodies are rounded, where a scene is 10 wide as drawn: a tenth of a pixel."""
 HOLD = 0.7
@@ -32,6 +31,7 @@ HOLD = 0.7
 def export_html(
     source: WorldTrajectory | World, path: str | os.PathLike[str], *, frames: int | None = None,
     contacts: bool = True, forces: bool = True, speed: float = 1.0, title: str | None = None,
+    megabytes: float = 5.0,
 ) -> Path:  # fmt: skip
     """Write what `page_of` gives to a file, whole or not at all, and say where it is."""
     path = Path(path)
@@ -41,7 +41,9 @@ def export_html(
         raise ViewerError(
             f"{path} cannot be written: there is no folder {path.absolute().parent}; make it first"
         )
-    page = page_of(source, frames=frames, contacts=contacts, forces=forces, speed=speed, title=title)
+    page = page_of(
+        source, frames=frames, contacts=contacts, forces=forces, speed=speed, title=title, megabytes=megabytes
+    )  # fmt: skip
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         part.write_text(page, encoding="utf-8", newline="\n")
@@ -54,13 +56,18 @@ def export_html(
 
 def page_of(
     source: WorldTrajectory | World, *, frames: int | None = None, contacts: bool = True, forces: bool = True,
-    speed: float = 1.0, title: str | None = None,
+    speed: float = 1.0, title: str | None = None, megabytes: float = 5.0,
 ) -> str:  # fmt: skip
     """A run, or a world where it starts, as the text of an HTML page that needs no other file and no network;
     the same run, the same text.
 
-    `frames`: how many instants at most, evenly in time; without it as many as make a page of a few
-    megabytes. `contacts`, `forces`: whether they are in it. `speed`: seconds of the run in a second.
+    frames      how many instants at most, evenly in time; 300 unless given, or fewer of very many bodies
+    contacts    whether contact points are in it, coloured by what they do
+    forces      whether the forces of contacts are, as arrows
+    speed       seconds of the run in a second
+    title       of the page
+    megabytes   about how much bodies may take, and how much contacts; of more contacts those with the
+                largest forces are drawn, and the page says so
     """
     if not isinstance(source, WorldTrajectory | World):
         kind = type(source).__name__
@@ -70,8 +77,8 @@ def page_of(
     if not 0.0 < speed < math.inf:
         raise ViewerError(f"a run cannot be played at {speed:g} times its speed; give a positive number")
     stage = Stage.of(source)
-    rows = _chosen(stage, frames)
-    most = max(1, CONTACTS // rows.size)
+    rows = _chosen(stage, frames, megabytes)
+    most = max(1, int(megabytes * CONTACTS / rows.size))
     waits = np.append(np.diff(stage.times[rows]) / speed, HOLD if rows.size > 1 else 0.0)
     readouts = []
     server = open_server(port=0)  # viser builds scenes for servers only
@@ -96,11 +103,11 @@ def page_of(
     return framed(player, Overlay.of(title or f"{len(stage.model)} bodies", readouts, notes))
 
 
-def _chosen(stage: Stage, frames: int | None) -> IntArray:
+def _chosen(stage: Stage, frames: int | None, megabytes: float) -> IntArray:
     """Which instants are shown: all, or so many evenly in time, with the first and the last."""
     if frames is None:
         moving = sum(len(group) for group in stage.instances if group.moving)
-        frames = min(FRAMES, max(FEWEST, PLACES // max(1, moving)))
+        frames = min(FRAMES, max(FEWEST, int(megabytes * PLACES / max(1, moving))))
     times = stage.times
     if len(stage) <= frames:
         return np.arange(len(stage))

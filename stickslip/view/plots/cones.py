@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stickslip.exhibits import Curve, Figure, Panel
+from stickslip.exhibits import GUIDE, Curve, Figure, Panel
 from stickslip.problem.checks import Array
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -60,14 +60,14 @@ def plot_cones(
     panels: list[Panel] = []
     for group in groups:
         drawn, open_ = drawable(group)
-        panels += _panels(drawn, along)
+        panels += _panels(drawn, along, _capital(group.resists) if len(groups) > 1 else "")
         notes += _notes(drawn, open_)
-    if not any(panel.curves for panel in panels):
+    if all(curve.colour == GUIDE for panel in panels for curve in panel.curves):
         raise PlotError("no reaction to draw: every contact separates")
     return finished(Figure(title, panels, note=" ".join(dict.fromkeys(notes))), path)
 
 
-def _panels(of: Reactions, along: str) -> list[Panel]:
+def _panels(of: Reactions, along: str, title: str) -> list[Panel]:
     mu, r = SYMBOLS.get(of.resists, ("mu", "r"))
     length, limit = np.linalg.norm(of.held, axis=1), of.mu * of.normal
     ratio = of.held / limit[:, None]
@@ -79,13 +79,13 @@ def _panels(of: Reactions, along: str) -> list[Panel]:
         shown = ratio / far[:, None]
         axes = tuple(f"{r}{k} / ({mu} r_N)" for k in (1, 2))
         curves = [edge, *_clouds(of.state, shown[:, 0], shown[:, 1])]
-        panels.append(Panel(_capital(of.resists), axes[0], axes[1], curves, equal=True))
+        panels.append(Panel(title, axes[0], axes[1], curves, equal=True))
     elif of.size == 1:
         ends = _ends(of.place)
         edges = [guide("edge of the cone", ends, [side, side]) for side in (1.0, -1.0)]
         shown = np.clip(ratio, -FURTHEST, FURTHEST)
         curves = [*edges, *_clouds(of.state, of.place, shown[:, 0])]
-        panels.append(Panel(_capital(of.resists), along, f"{r} / ({mu} r_N)", curves))
+        panels.append(Panel(title, along, f"{r} / ({mu} r_N)", curves))
     values = np.unique(of.mu)
     many = values.size > EDGES
     x = limit if many else of.normal
@@ -97,7 +97,7 @@ def _panels(of: Reactions, along: str) -> list[Panel]:
     unit = UNITS.get(of.resists, "N s")
     x_label = f"{mu} r_N [{unit}]" if many else "r_N [N s]"
     curves = [*edges, *_clouds(of.state, x, length)]
-    return [*panels, Panel(_capital(of.resists), x_label, f"|{r}| [{unit}]", curves)]
+    return [*panels, Panel(title, x_label, f"|{r}| [{unit}]", curves)]
 
 
 def _clouds(state: np.ndarray, x: Array, y: Array) -> list[Curve]:

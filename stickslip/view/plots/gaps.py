@@ -25,7 +25,9 @@ from stickslip.view.plots.choice import (
 from stickslip.view.plots.curves import finished, guide, history
 from stickslip.view.plots.pairs import Pairs
 
-NO_GAP = "No contact, no penetration: a gap in the curve."
+NO_GAP = "No penetration: a gap in the curve."
+ROUNDING = 1e-12
+"""Penetrations below this are none, relative to the deepest [-]."""
 
 
 def plot_gaps(
@@ -77,21 +79,22 @@ def _world(run: WorldTrajectory, log: bool) -> Figure:
     least = np.full(n, np.inf)
     np.minimum.at(least, contacts.record, contacts.gap)
     least = np.where(np.isinf(least), np.nan, least)
-    curves = [history("deepest penetration", run.t, _logged(run.penetration) if log else run.penetration)]
-    if not log:
-        curves.append(history("least gap", run.t, least))
+    if log:
+        curves = [history("deepest penetration", run.t, _logged(run.penetration))]
+    else:
+        deepest = np.where(run.penetration > 0.0, -run.penetration, 0.0)
+        curves = [history("least gap", run.t, least), history("deepest penetration", run.t, deepest, "--")]
     pressed = np.bincount(contacts.record[contacts.r[:, 0] > 0.0], minlength=n)
     count = [
         history("contacts", run.t, np.diff(contacts.offset)),
         history("with an impulse", run.t, pressed),
     ]
-    label = "penetration [m]" if log else "length [m]"
+    label = "penetration [m]" if log else "gap [m]"
     panels = [
         Panel("Penetration" if log else "Gaps", "t [s]", label, curves, log_y=log),
         Panel("Contacts", "t [s]", "number", count),
     ]
-    # The start has no contacts of its own: nothing was solved there.
-    note = "Gaps are those at the start of each recorded step, penetration the deepest at the end of any."
+    note = "Gaps as the recorded steps found them; penetration, negative, the deepest at the end of a step."
     return Figure(title_of(run, "Contacts"), panels, across=1, note=_joined("" if log else note, log))
 
 
@@ -111,8 +114,9 @@ def _panel(t: Array, gaps: list[tuple[str, Array]], log: bool, unit: str = "gap 
 
 
 def _logged(penetration: Array) -> Array:
-    """What a logarithmic axis can show: nothing where there is no penetration."""
-    return np.where(penetration > 0.0, penetration, np.nan)
+    """What a logarithmic axis can show: nothing where there is no penetration, or one of rounding."""
+    least = ROUNDING * float(np.max(penetration, initial=0.0, where=np.isfinite(penetration)))
+    return np.where(penetration > least, penetration, np.nan)
 
 
 def _joined(note: str, log: bool) -> str:

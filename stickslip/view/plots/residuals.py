@@ -57,7 +57,7 @@ def _of_run(run: Run) -> Figure:
     relaxed = isinstance(run, Trajectory) and run.relaxed
     note = "Springs in place of the laws: the residuals certify nothing." if relaxed else ""
     if not (worst > 0.0).any():
-        note = f"{note} Nothing was solved.".strip()
+        note = f"{note} All residuals are zero, which a logarithm does not show.".strip()
     return Figure(title_of(run, "Residuals"), panels, across=1, note=note)
 
 

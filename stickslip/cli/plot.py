@@ -1,0 +1,185 @@
+"""`stickslip plot`: pictures of a run, or of a stored answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+
+from cyclopts import Parameter
+
+from stickslip.cli.errors import ExitCode, InputError, os_sentence, printable
+from stickslip.cli.load import load
+from stickslip.cli.places import PLOTS, check_writable
+from stickslip.cli.tables import table
+
+if TYPE_CHECKING:
+    from stickslip.files import ProblemRecord
+    from stickslip.simulation.trajectory import Trajectory
+    from stickslip.simulation.world_trajectory import WorldTrajectory
+
+    Source = Trajectory | WorldTrajectory | ProblemRecord
+
+What = Literal["energy", "gaps", "impulses", "cones", "phase", "poincare", "residuals"]
+"""What can be drawn; the module of `view.plots` of that name has the function."""
+
+TAKES = {
+    "energy": (),
+    "gaps": ("interaction", "body", "log"),
+    "impulses": ("interaction", "body", "forces"),
+    "cones": ("interaction", "body", "at"),
+    "phase": ("system", "body", "coordinate"),
+    "poincare": ("system", "body", "coordinate", "period", "after"),
+    "residuals": (),
+}
+"""Options that each plot takes."""
+
+
+def plot(
+    file: Annotated[Path, Parameter(name="FILE")],
+    what: Annotated[What | None, Parameter(name="WHAT")] = None,
+    /,
+    *,
+    out: Path | None = None,
+    system: str | None = None,
+    interaction: str | None = None,
+    body: str | None = None,
+    coordinate: list[str] | None = None,
+    at: float | None = None,
+    period: float | None = None,
+    after: float | None = None,
+    log: Annotated[bool, Parameter(show_default=False)] = False,
+    forces: Annotated[bool, Parameter(show_default=False)] = False,
+) -> int:
+    """Draw what a file holds: a trajectory, or a problem with its solution.
+
+    WHAT is one of energy, gaps, impulses, cones, phase, poincare, residuals.
+    Without it, what can be drawn of the file is listed.
+
+    For example:
+      stickslip plot ball.h5
+      stickslip plot ball.h5 energy --out energy.svg
+      stickslip plot ball.h5 phase --system ball --out phase.png
+      stickslip plot pile.h5 cones --at 0.5 --out cones.svg
+      stickslip plot pile.h5 gaps --body box --log --out gaps.svg
+      stickslip plot forced.h5 poincare --period 0.5 --after 10 --out section.svg
+      stickslip plot solved.hdf5 cones --out cones.svg
+
+    Parameters
+    ----------
+    file
+        A trajectory, .h5 or .hdf5, or a problem file with a solution in it.
+    what
+        What is drawn.
+    out
+        Where to, .svg or .png; WHAT.svg here unless given.
+    system
+        Of written equations, draw this system.
+    interaction
+        Of written equations, draw this interaction alone.
+    body
+        Of a world, draw the contacts or the motion of this body.
+    coordinate
+        Number of a coordinate, or x, y, z of a body; i,j in first order; repeat for more portraits.
+    at
+        Cones at this time [s]; all records, or the last of a world, unless given.
+    period
+        Of a Poincaré section [s].
+    after
+        Leave what comes before this time [s] out of a section.
+    log
+        Draw penetrations on a logarithmic axis.
+    forces
+        Draw mean forces in place of impulses.
+    """
+    given: dict[str, Any] = {
+        "system": system, "interaction": interaction, "body": body, "coordinate": coordinate, "at": at,
+        "period": period, "after": after, "log": log, "forces": forces,
+    }  # fmt: skip
+    given = {name: value for name, value in given.items() if value not in (None, False)}
+    if what is None:
+        if given or out is not None:
+            raise InputError(f"WHAT is missing: one of {', '.join(get_args(What))}")
+        return _list(file)
+    for name in given:
+        if name not in TAKES[what]:
+            takers = ", ".join(each for each, options in TAKES.items() if name in options)
+            raise InputError(f"--{name} is not for {what}; it is for {takers}")
+    place = Path(f"{what}.svg") if out is None else out
+    check_writable(place, PLOTS)
+    _draw(_source(file), file, what, given, place)
+    print(f"wrote {printable(str(place))}")
+    return ExitCode.FINE
+
+
+def _source(path: Path) -> Source:
+    """The trajectory, or the problem with what is stored beside it, in a file."""
+    from stickslip.files import FormatError
+    from stickslip.files.trajectories import is_trajectory, read_trajectory
+
+    if not path.exists():
+        raise InputError(f"{path}: no such file")
+    try:
+        return read_trajectory(path) if is_trajectory(path) else load(path)
+    except FormatError as error:
+        raise InputError(str(error)) from None
+    except MemoryError:
+        raise InputError(f"{path}: the trajectory does not fit into memory") from None
+
+
+def _draw(source: Source, path: Path, what: str, given: dict[str, Any], place: Path) -> None:
+    from importlib import import_module
+
+    from stickslip.files import ProblemRecord
+
+    if isinstance(source, ProblemRecord) and what != "cones":
+        if what == "residuals":
+            advice = f"`stickslip solve {path} --plot {place}` draws the residuals of a solve"
+            raise InputError(f"{path}: a problem stores no history; {advice}")
+        raise InputError(f"{path}: {what} is drawn of a trajectory; of a problem only cones can be")
+    coordinates = given.pop("coordinate", None)
+    if coordinates is not None:
+        if what == "poincare" and len(coordinates) > 1:
+            raise InputError("--coordinate: a section shows one; phase takes several")
+        given["coordinate"] = coordinates if len(coordinates) > 1 else coordinates[0]
+    draws = getattr(import_module(f"stickslip.view.plots.{what}"), f"plot_{what}")
+    try:
+        draws(source, place, **given)
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+    except OSError as error:
+        raise InputError(os_sentence(error, place)) from None
+
+
+def _list(path: Path) -> int:
+    """What can be drawn of a file, and the names it knows."""
+    from stickslip.files import ProblemRecord
+    from stickslip.simulation.trajectory import Trajectory
+    from stickslip.view.plots.choice import known
+
+    source = _source(path)
+    if isinstance(source, ProblemRecord):
+        stored = "its stored solution" if source.solution is not None else "none: it stores no solution"
+        rows = [("cones", "", stored)]
+    else:
+        if isinstance(source, Trajectory):
+            names = {
+                "system": f"systems: {known(part.name for part in source.model.systems)}",
+                "interaction": f"interactions: {known(part.name for part in source.model.interactions)}",
+            }
+        else:
+            names = {"body": f"bodies: {known(source.model.names)}"}
+        rows = [
+            (
+                what,
+                " ".join(f"--{option}" for option in options if _fits(option, names)),
+                "; ".join(text for option, text in names.items() if option in options),
+            )
+            for what, options in TAKES.items()
+        ]
+    table(("plot", "options", "of"), rows, folds=("of",))
+    return ExitCode.FINE
+
+
+def _fits(option: str, names: dict[str, str]) -> bool:
+    """Whether an option is for this kind of run."""
+    return option in names or option not in ("system", "interaction", "body")

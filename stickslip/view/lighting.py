@@ -1,0 +1,167 @@
+"""Light on what a camera sees: a sun with its shadows, a sky that less of is seen from between bodies, and a
+fine dark line around every body."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from stickslip.state import Array
+from stickslip.view.casting import NOTHING, Camera, Hits, Solid, depths
+
+SKY = 32
+"""Directions from which the sky shines."""
+SUN, AMBIENT = 0.62, 0.56
+"""Shares of the light."""
+MAP = 1400
+"""Pixels along the longer edge of the picture that is taken from the sun; those from the sky have less."""
+COARSE = 5
+"""Every how many rays the sky is looked at."""
+GAMMA = 2.2
+"""Of screens."""
+LINE = 0.5
+"""Brightness of lines around bodies."""
+CREASE = 0.85
+"""Cosine of two neighbouring normals below which there is an edge."""
+
+
+def shaded(
+    hits: Hits, camera: Camera, casters: Sequence[Solid], colours: Array, up: Array, lined: np.ndarray
+) -> Array:
+    """Red, green and blue of every pixel [0 to 1], shape (rows, columns, 3); white where nothing is seen.
+
+    `casters` throw shadows, `colours` are those of pixels under white light, and `lined` says which solids
+    have lines around them.
+    """
+    seen = hits.solid != NOTHING
+    normal = hits.normal[seen].astype(float) @ camera.axes
+    points = _points(hits, camera, seen)
+    right, level = camera.axes[0], np.cross(camera.axes[0], up)
+    sun = 1.2 * up - 0.8 * right + 0.5 * level
+    sun /= np.linalg.norm(sun)
+    light = SUN * np.maximum(normal @ sun, 0.0) * _lit(casters, camera, points, normal, sun, up, MAP)
+    light += AMBIENT * _sky(hits, camera, casters, up)[seen]
+    image = np.ones((*hits.solid.shape, 3))
+    image[seen] = np.clip((colours[seen] ** GAMMA) * light[:, None], 0.0, 1.0) ** (1.0 / GAMMA)
+    image[_edges(hits, lined)] *= LINE
+    return image
+
+
+def _points(hits: Hits, camera: Camera, seen: np.ndarray) -> Array:
+    """Where the rays meet what is seen [m], shape (n, 3)."""
+    up, right = camera.rows_and_columns()
+    row, column = np.nonzero(seen)
+    at = np.stack([right[column], up[row], hits.depth[seen]], axis=1)
+    return np.asarray(camera.centre + at @ camera.axes)
+
+
+def _sky(hits: Hits, camera: Camera, casters: Sequence[Solid], up: Array) -> Array:
+    """Light of the sky on every pixel, 1 where all of it is seen, shape (rows, columns).
+
+    It changes slowly on a face: it is found on some pixels, and the others take it from those near them that
+    show the same face.
+    """
+    some = np.zeros(hits.solid.shape, bool)
+    some[COARSE // 2 :: COARSE, COARSE // 2 :: COARSE] = True
+    light, known = _spread(hits, some & (hits.solid != NOTHING), camera, casters, up)
+    left = (hits.solid != NOTHING) & ~known
+    normal = hits.normal[left].astype(float) @ camera.axes
+    light[left] = _sky_at(_points(hits, camera, left), normal, camera, casters, up)
+    return light
+
+
+def _spread(
+    hits: Hits, some: np.ndarray, camera: Camera, casters: Sequence[Solid], up: Array
+) -> tuple[Array, np.ndarray]:
+    """Light of the sky where it can be told from `some` pixels, and where that is."""
+    rows, columns = hits.solid.shape
+    found = np.zeros(hits.solid.shape)
+    found[some] = _sky_at(
+        _points(hits, camera, some), hits.normal[some].astype(float) @ camera.axes, camera, casters, up
+    )
+    middle = COARSE // 2
+    at_row = (np.arange(rows) - middle) / COARSE
+    at_column = (np.arange(columns) - middle) / COARSE
+    light, weight = np.zeros(hits.solid.shape), np.zeros(hits.solid.shape)
+    for dy, dx in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        i, j = np.floor(at_row).astype(int) + dy, np.floor(at_column).astype(int) + dx
+        share = np.outer(
+            np.maximum(0.0, 1.0 - np.abs(at_row - i)), np.maximum(0.0, 1.0 - np.abs(at_column - j))
+        )
+        i = np.clip(i * COARSE + middle, 0, rows - 1)[:, None]
+        j = np.clip(j * COARSE + middle, 0, columns - 1)[None]
+        same = (hits.solid[i, j] == hits.solid) & some[i, j]
+        same &= np.einsum("ijk,ijk->ij", hits.normal[i, j], hits.normal) > CREASE
+        light += share * same * found[i, j]
+        weight += share * same
+    known = weight > 1e-3
+    return np.where(known, light / np.where(known, weight, 1.0), 0.0), known
+
+
+def _sky_at(points: Array, normal: Array, camera: Camera, casters: Sequence[Solid], up: Array) -> Array:
+    """Light of the sky at points, shape (n,)."""
+    k = np.arange(SKY)
+    height, turn = (k + 0.5) / SKY, k * math.pi * (3.0 - math.sqrt(5.0))  # points of a sunflower
+    right = camera.axes[0]
+    level = np.cross(right, up)
+    directions = height[:, None] * up + np.sqrt(1.0 - height**2)[:, None] * (
+        np.cos(turn)[:, None] * right + np.sin(turn)[:, None] * level
+    )
+    got, all_of_it = np.zeros(len(points)), 0.0
+    for direction in directions:
+        facing = np.maximum(normal @ direction, 0.0)
+        got += facing * _lit(casters, camera, points, normal, direction, up, MAP // 4)
+        all_of_it += max(float(up @ direction), 0.0)
+    # What is turned away from the sky gets light from the ground.
+    return got / all_of_it + 0.25 * (1.0 - normal @ up) / 2.0
+
+
+def _lit(
+    casters: Sequence[Solid],
+    camera: Camera,
+    points: Array,
+    normal: Array,
+    light: Array,
+    up: Array,
+    count: int,
+) -> Array:
+    """Whether light from that direction reaches points, between 0 and 1, shape (n,)."""
+    sideways = np.cross(up if abs(light @ up) < 0.99 else camera.axes[1], light)
+    sideways /= np.linalg.norm(sideways)
+    axes = np.stack([sideways, np.cross(light, sideways), light])
+    wide = camera.pixel * np.array(camera.shape[::-1])
+    reach = 0.75 * float(np.hypot(*wide))
+    middle = np.array(camera.low) + 0.5 * wide
+    centre = camera.centre + middle @ camera.axes[:2]
+    pixel = 2.0 * reach / count
+    view = Camera(centre, axes, (-reach, -reach), pixel, (count, count))
+    depth, _ = depths(casters, view)
+    # A point is lifted off its surface, lest that shadows itself between two pixels.
+    at = view.seen(points + 1.5 * pixel * normal)
+    fine = (at[:, :2] + reach) / pixel - 0.5
+    corner = np.floor(fine)
+    share = fine - corner
+    found = np.zeros(len(points))
+    for dx, dy in ((0, 0), (1, 0), (0, 1), (1, 1)):
+        column, row = (np.clip(corner[:, k] + d, 0, count - 1).astype(int) for k, d in ((0, dx), (1, dy)))
+        weight = np.abs(1 - dx - share[:, 0]) * np.abs(1 - dy - share[:, 1])
+        found += weight * (depth[row, column] <= at[:, 2] + 0.5 * pixel)
+    return found
+
+
+def _edges(hits: Hits, lined: np.ndarray) -> np.ndarray:
+    """Pixels beside another body, nothing, or a face that is turned otherwise."""
+    solid = hits.solid
+    with_line = np.concatenate([lined, [False]])[solid]  # NOTHING is the last
+    found = np.zeros(solid.shape, bool)
+    for here, there in (
+        (np.s_[:, :-1], np.s_[:, 1:]),
+        (np.s_[:-1, :], np.s_[1:, :]),
+    ):
+        other = solid[here] != solid[there]
+        bent = np.einsum("ijk,ijk->ij", hits.normal[here], hits.normal[there]) < CREASE
+        nearer = hits.depth[here] >= hits.depth[there]
+        line = (other | bent) & np.where(nearer, with_line[here], with_line[there])
+        found[here] |= line & nearer
+        found[there] |= line & ~nearer
+    return found

@@ -1,0 +1,150 @@
+"""How notebooks show worlds and runs: a scene to turn or to play, curves, and what is certain in figures.
+
+Whatever goes wrong, something is shown, and nothing is raised.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from base64 import b64encode
+from collections.abc import Callable
+from contextlib import suppress
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip.exhibits import Figure, Panel
+from stickslip.mechanics.world import World
+from stickslip.simulation.trajectory import Trajectory
+from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.view.text import clean
+
+FRAMES, MEGABYTES = 100, 1.0
+"""Instants of a run in a notebook at most, and about how much its bodies, and its contacts, may take."""
+HEIGHT = 460
+"""Of a scene on the screen [px]."""
+CURVES = 8
+"""Coordinates that are drawn at most."""
+WHOLE = "stickslip.view.export_html(trajectory, 'run.html') writes all of it to a file that plays by itself"
+
+
+def world_html(world: World) -> str:
+    """A world where it starts: its scene, to be turned, and what is in it."""
+    return _shown(world, lambda: _scene(world, "") + _text(str(world)))
+
+
+def run_html(trajectory: WorldTrajectory) -> str:
+    """A run of a world: its scene, to be played, what is certain of it, and its summary."""
+
+    def make() -> str:
+        note = f"{min(len(trajectory), FRAMES)} of {len(trajectory)} records at most; {WHOLE}."
+        scene = _scene(trajectory, note if len(trajectory) > FRAMES else "")
+        return scene + _certificate(trajectory) + _folded("summary", _text(str(trajectory)))
+
+    return _shown(trajectory, make)
+
+
+def curves_html(trajectory: Trajectory) -> str:
+    """A run of written equations: its coordinates and energies over time, and its summary."""
+
+    def make() -> str:
+        return _picture(lambda path: _draw_curves(trajectory, path), "svg") + _text(str(trajectory))
+
+    return _shown(trajectory, make)
+
+
+def _shown(what: Any, make: Callable[[], str]) -> str:
+    """What `make` gives, or what can be said without it."""
+    try:
+        return f"<div>{make()}</div>"
+    except Exception as error:
+        try:
+            text = str(what)
+        except Exception:
+            text = object.__repr__(what)
+        return f"<div>{_text(text)}{_note(f'It cannot be drawn: {error}')}</div>"
+
+
+def _scene(source: World | WorldTrajectory, note: str) -> str:
+    """The scene in a frame that reaches nothing outside it; a still picture where viser is missing."""
+    from stickslip.view.browser.server import ViewerError
+
+    try:
+        from stickslip.view.browser.export import page_of
+
+        frames = FRAMES if isinstance(source, WorldTrajectory) else None
+        page = page_of(source, frames=frames, megabytes=MEGABYTES)
+    except ViewerError as error:
+        return _still(source) + _note(f"{error}.")
+    return (
+        f'<iframe sandbox="allow-scripts" srcdoc="{escape(page)}" title="scene" '
+        f'style="width: 100%; height: {HEIGHT}px; border: 1px solid #ddd"></iframe>{_note(note)}'
+    )
+
+
+def _still(source: World | WorldTrajectory) -> str:
+    from stickslip.view.still import draw_world
+
+    return _picture(lambda path: draw_world(source, path), "png")
+
+
+def _picture(draw: Callable[[Path], None], kind: str) -> str:
+    """What `draw` writes, within the text: an image, so that no script in it runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"picture.{kind}"
+        draw(path)
+        data = b64encode(path.read_bytes()).decode("ascii")
+    media = {"svg": "image/svg+xml", "png": "image/png"}[kind]
+    return f'<img alt="picture" style="max-width: 720px; width: 100%" src="data:{media};base64,{data}" />'
+
+
+def _draw_curves(trajectory: Trajectory, path: Path) -> None:
+    from stickslip.view.figures import draw
+    from stickslip.view.plots.choice import PlotError
+    from stickslip.view.plots.curves import history
+    from stickslip.view.plots.energy import plot_energy
+
+    names = [
+        (part.name, k)
+        for part in trajectory.model.systems
+        for k in range(trajectory.system(part.name).q.shape[1])
+    ]
+    drawn = [
+        history(f"{name} {k}", trajectory.t, trajectory.system(name).q[:, k]) for name, k in names[:CURVES]
+    ]
+    title = "Coordinates" if len(names) <= CURVES else f"{CURVES} of {len(names)} coordinates"
+    panels = [Panel(title, "t [s]", "q [m, rad, or any]", drawn)]
+    with suppress(PlotError):  # systems of first order have no energies
+        panels += plot_energy(trajectory).panels[:1]
+    draw(Figure("", panels), path)
+
+
+def _certificate(run: WorldTrajectory) -> str:
+    """What the judge says of a run, as a table."""
+    energy = run.energy
+    held = f"tolerance {run.tolerance:g}, missed by {run.missed} of {run.steps} steps"
+    rows = (
+        ("residual", f"{np.max(run.natural_scaled):.1e}", held),
+        ("penetration", f"{np.max(run.penetration):.2e} m", "deepest overlap"),
+        ("energy", f"{energy[0]:.6g} J to {energy[-1]:.6g} J", f"{run.dissipated[-1]:.6g} J dissipated"),
+        ("balance", f"{np.max(np.abs(run.balance)):.1e} J", "largest error of all energies together"),
+    )  # fmt: skip
+    cells = "".join(
+        "<tr>" + "".join(f'<td style="text-align: left">{escape(cell)}</td>' for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table>{cells}</table>"
+
+
+def _folded(title: str, inner: str) -> str:
+    return f"<details><summary>{title}</summary>{inner}</details>"
+
+
+def _text(text: str) -> str:
+    return f"<pre>{escape(clean(text))}</pre>"
+
+
+def _note(text: str) -> str:
+    return f'<p style="color: #666">{escape(clean(text))}</p>' if text else ""

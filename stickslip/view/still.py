@@ -1,0 +1,296 @@
+"""A still picture of a world: its bodies as they stand at one time, with contacts and forces if asked."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure as Canvas
+
+from stickslip.mechanics.turns import matrices
+from stickslip.mechanics.world import BodyKind, World
+from stickslip.simulation.world_model import ShapeRecord, WorldModel
+from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.state import Array, ModelError
+from stickslip.view.browser.instances import BODIES, FIXED, GROUND, KINEMATIC
+from stickslip.view.browser.meshes import shape_mesh, shape_scale
+from stickslip.view.browser.poses import product, turned
+from stickslip.view.browser.stage import STATE_COLOURS, Frame, Stage
+from stickslip.view.casting import Ball, Camera, Cylinder, Hits, Polyhedron, Sheet, Solid, cast
+from stickslip.view.lighting import shaded
+from stickslip.view.style import save
+
+DPI = 200
+"""Pixels per inch, as `save` writes them."""
+FINE = 2
+"""Rays along the edge of a pixel."""
+SMALLEST, LARGEST = 1.0, 10.0
+"""Of the edges of a picture [in]."""
+MARGIN = 0.06
+"""Of the picture around what moves, as a part of its width."""
+AROUND = 0.3
+"""How much of what does not move is shown beyond what does, as a part of its width."""
+INK = "#333333"
+
+
+def draw_world(
+    source: World | WorldTrajectory, path: str | Path, *, at: float | None = None, contacts: bool = False,
+    forces: bool = False, size: tuple[float, float] = (5.6, 4.0), azimuth: float = -60.0,
+    elevation: float = 18.0,
+) -> None:  # fmt: skip
+    """Draw a world into `path`, a PNG or SVG file by its ending; the same world, the same bytes.
+
+    source      a world, drawn where it starts, or a run of one
+    at          the time whose nearest record is drawn [s]; the last unless given
+    contacts    mark contact points, coloured by what they do
+    forces      draw the forces of contacts as arrows, on the first body of each
+    size        width and height [in], 1 to 10
+    azimuth     from where one looks, about the vertical from the x axis [°]
+    elevation   and how high above the horizon, -90 to 90 [°]
+
+    Lines of sight are parallel, so that the scale is the same everywhere.
+    """
+    _check(source, size, azimuth, elevation)
+    stage = Stage.of(source)
+    number = _number(source, at)
+    frame = stage.frame(number)
+    q = source.q[number] if isinstance(source, WorldTrajectory) else source.start.q
+    timed = isinstance(source, WorldTrajectory)
+    save(
+        lambda: _compose(
+            stage, frame, q, timed, contacts, forces, size, math.radians(azimuth), math.radians(elevation)
+        ),
+        path,
+    )
+
+
+def _check(source: Any, size: Any, azimuth: float, elevation: float) -> None:
+    if not isinstance(source, World | WorldTrajectory):
+        raise TypeError(
+            f"{type(source).__name__} cannot be drawn; a still is of a World or of a WorldTrajectory"
+        )
+    edges = np.asarray(size, float)
+    if edges.shape != (2,) or not ((edges >= SMALLEST) & (edges <= LARGEST)).all():
+        raise ValueError(f"size is {size}; width and height are {SMALLEST:g} to {LARGEST:g} in")
+    if not math.isfinite(azimuth) or not -90.0 <= elevation <= 90.0:
+        raise ValueError(f"azimuth is {azimuth} and elevation {elevation}; the latter is -90 to 90°")
+
+
+def _number(source: World | WorldTrajectory, at: float | None) -> int:
+    """Which record is nearest to a time."""
+    if at is None:
+        return -1
+    times = source.t if isinstance(source, WorldTrajectory) else np.array([source.start.t])
+    slack = 1e-9 * max(1.0, abs(float(times[-1])))
+    if not times[0] - slack <= at <= times[-1] + slack:
+        what = f"from {times[0]:g} to {times[-1]:g} s" if len(times) > 1 else f"at {times[0]:g} s alone"
+        raise ValueError(f"at is {at} s; there are records {what}")
+    return int(np.abs(times - at).argmin())
+
+
+def _compose(
+    stage: Stage, frame: Frame, q: Array, timed: bool, contacts: bool, forces: bool,
+    size: tuple[float, float], azimuth: float, elevation: float,
+) -> Canvas:  # fmt: skip
+    solids, colours = _solids(stage, frame.bodies, _turns(q))
+    axes_ = _axes(stage.up, azimuth, elevation)
+    camera = _camera(stage, solids, axes_, size)
+    canvas = Canvas(figsize=size)
+    FigureCanvasAgg(canvas)
+    axes = canvas.add_axes((0.0, 0.0, 1.0, 1.0))
+    axes.set_axis_off()
+    low, wide = np.array(camera.low), camera.pixel * np.array(camera.shape[::-1])
+    extent = (low[0], low[0] + wide[0], low[1], low[1] + wide[1])
+    image = _image(stage, solids, colours, camera)
+    axes.imshow(image, origin="lower", extent=extent, interpolation="nearest", aspect="auto")
+    if forces:
+        _draw_forces(axes, camera, frame, wide[0])
+    if contacts:
+        _draw_contacts(axes, camera, frame, extent)
+    _draw_scale(axes, extent, frame.readout.t if timed else None)
+    axes.set_xlim(extent[:2])
+    axes.set_ylim(extent[2:])
+    return canvas
+
+
+def _turns(q: Array) -> Array:
+    """Unit quaternions of all bodies [-], shape (nb, 4); of one that is lost that of no turn."""
+    p = q.reshape(-1, 7)[:, 3:]
+    with np.errstate(all="ignore"):
+        length = np.linalg.norm(p, axis=1)
+        good = (length > 0.0) & np.isfinite(length)
+    return np.where(good[:, None], p / np.where(good, length, 1.0)[:, None], [1.0, 0.0, 0.0, 0.0])
+
+
+def _solids(stage: Stage, bodies: Array, turns: Array) -> tuple[list[Solid], Array]:
+    """All shapes where they are, and their colours [0 to 1], shape (ns, 3)."""
+    model = stage.model
+    x, p = bodies[model.shape_body], turns[model.shape_body]
+    position, turn = x + turned(p, model.shape_position), matrices(product(p, model.shape_quaternion))
+    forms: dict[int, tuple[Any, Array | None]] = {}
+    found = []
+    for k, shape in enumerate(model.shapes):
+        if id(shape) not in forms:
+            forms[id(shape)] = _form(shape, stage.surroundings.body)
+        form, triangles = forms[id(shape)]
+        found.append(Solid(form, position[k], turn[k], triangles))
+    return found, np.array([_colour(model, k) for k in range(len(found))], float).reshape(-1, 3) / 255.0
+
+
+def _form(shape: ShapeRecord, usual: float) -> tuple[Any, Array | None]:
+    """What rays meet; a shape that nobody knows is a small ball."""
+    unknown, scale = Ball(np.full(3, 0.5 * usual)), shape_scale(shape)
+    if scale is None:
+        return unknown, None
+    try:
+        match shape.kind:
+            case "plane":
+                return Sheet(), None
+            case "sphere" | "ellipsoid":
+                return Ball(scale), None
+            case "cuboid":
+                return Polyhedron.cuboid(scale), None
+            case "cylinder" | "capsule":
+                radius, length = shape.numbers
+                return Cylinder(radius, 0.5 * length, shape.kind == "capsule"), None
+            case "convex-hull":
+                mesh = shape_mesh(shape)
+                return Polyhedron.hull(mesh.vertices, mesh.triangles), None
+        mesh = shape_mesh(shape)
+        return None, (mesh.vertices * scale)[mesh.triangles]
+    except ModelError:
+        return unknown, None
+
+
+def _colour(model: WorldModel, k: int) -> tuple[int, int, int]:
+    body = int(model.shape_body[k])
+    if model.shapes[k].kind == "plane":
+        return GROUND
+    by_kind = {int(BodyKind.FIXED): FIXED, int(BodyKind.KINEMATIC): KINEMATIC}
+    return by_kind.get(int(model.kind[body]), BODIES[body % len(BODIES)])
+
+
+def _axes(up: Array, azimuth: float, elevation: float) -> Array:
+    """Rows: to the right, upwards and towards the viewer, shape (3, 3)."""
+    first = np.array([1.0, 0.0, 0.0]) if abs(up[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+    first = first - (first @ up) * up
+    first /= np.linalg.norm(first)
+    second = np.cross(up, first)
+    level = math.cos(azimuth) * first + math.sin(azimuth) * second
+    right = np.cross(up, level)
+    towards = math.cos(elevation) * level + math.sin(elevation) * up
+    return np.stack([right, np.cross(towards, right), towards])
+
+
+def _camera(stage: Stage, solids: list[Solid], axes: Array, size: tuple[float, float]) -> Camera:
+    """Shows what moves and has not escaped, and some of what stands about it."""
+    model, centre = stage.model, stage.centre
+    middle = np.array([s.position for s in solids]).reshape(-1, 3)
+    boxes = np.full((len(solids), 2, 3), np.nan)
+    for k, solid in enumerate(solids):
+        box = _box(solid)
+        if box is not None:
+            turn = axes @ solid.turn
+            place, half = axes @ (middle[k] - centre) + turn @ box[0], np.abs(turn) @ box[1]
+            boxes[k] = place - half, place + half
+    moving = model.kind[model.shape_body] != BodyKind.FIXED
+    bounded = np.isfinite(boxes).all(axis=(1, 2))
+    near = np.abs(boxes).max(axis=(1, 2), initial=0.0) <= 2.0 * stage.size
+    main = boxes[moving & bounded & near]
+    if not len(main):
+        main = boxes[bounded] if bounded.any() else np.array([[[-0.5] * 3, [0.5] * 3]]) * stage.size
+    low, high = main[:, 0].min(axis=0)[:2], main[:, 1].max(axis=0)[:2]
+    rest = boxes[bounded & ~moving]
+    if len(rest):
+        more = AROUND * float((high - low).max())
+        low = np.minimum(low, np.maximum(rest[:, 0].min(axis=0)[:2], low - more))
+        high = np.maximum(high, np.minimum(rest[:, 1].max(axis=0)[:2], high + more))
+    columns, rows = (round(FINE * DPI * edge) for edge in size)
+    wide = np.maximum(high - low, 1e-9 * stage.size) * (1.0 + 2.0 * MARGIN)
+    foot = 0.07  # below, for the scale
+    pixel = float(max(wide[0] / columns, wide[1] / ((1.0 - foot) * rows)))
+    middle_ = 0.5 * (low + high)
+    corner = middle_[0] - 0.5 * pixel * columns, middle_[1] - 0.5 * pixel * rows * (1.0 + foot)
+    return Camera(centre, axes, corner, pixel, (rows, columns))
+
+
+def _box(solid: Solid) -> tuple[Array, Array] | None:
+    if solid.form is not None:
+        found: tuple[Array, Array] | None = solid.form.box
+        return found
+    assert solid.triangles is not None
+    low, high = solid.triangles.min(axis=(0, 1)), solid.triangles.max(axis=(0, 1))
+    return 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
+
+
+def _image(stage: Stage, solids: list[Solid], colours: Array, camera: Camera) -> Array:
+    """The picture without marks, its pixels the means of their rays."""
+    hits = cast(solids, camera)
+    planes = np.array([isinstance(solid.form, Sheet) for solid in solids], bool)
+    lined = ~planes & np.array([solid.form is not None for solid in solids], bool)
+    base = np.concatenate([colours, [[1.0, 1.0, 1.0]]])[hits.solid]
+    casters = [solid for solid, plane in zip(solids, planes, strict=True) if not plane]
+    fine = shaded(hits, camera, casters, base, stage.up, lined)
+    _fade(fine, hits, planes, camera)
+    rows, columns = (n // FINE for n in camera.shape)
+    small = fine.reshape(rows, FINE, columns, FINE, 3).mean(axis=(1, 3))
+    return np.round(255.0 * small).astype(np.uint8)
+
+
+def _fade(image: Array, hits: Hits, planes: Any, camera: Camera) -> None:
+    """Planes have no end: they become white towards the edges of the picture."""
+    seen = np.concatenate([planes, [False]])[hits.solid]
+    rows, columns = (np.abs(np.linspace(-1.0, 1.0, n)) for n in camera.shape)
+    out = np.clip((np.hypot(rows[:, None] ** 2, columns[None] ** 2) - 0.35) / 0.6, 0.0, 1.0)
+    share = (out * out * (3.0 - 2.0 * out))[seen][:, None]
+    image[seen] += share * (1.0 - image[seen])
+
+
+def _draw_contacts(axes: Any, camera: Camera, frame: Frame, extent: Any) -> None:
+    at = camera.seen(frame.points)
+    for state, colour in STATE_COLOURS.items():
+        rows = frame.states == state
+        if rows.any():
+            rgb = np.array(colour) / 255.0
+            axes.scatter(
+                *at[rows, :2].T, s=9.0, color=[rgb], edgecolors="white", linewidths=0.4, zorder=4,
+                label=f"{int(rows.sum())} {state}",
+            )  # fmt: skip
+    if len(at):
+        axes.legend(loc="upper left", frameon=False, handletextpad=0.1, labelcolor=INK, borderpad=0.6)
+
+
+def _draw_forces(axes: Any, camera: Camera, frame: Frame, wide: float) -> None:
+    ends = np.stack([camera.seen(frame.arrows[:, k])[:, :2] for k in (0, 1)], axis=1)
+    way = ends[:, 1] - ends[:, 0]
+    length = np.linalg.norm(way, axis=1)
+    keep = length > 2e-3 * wide
+    ends, length = ends[keep], length[keep][:, None]
+    if not len(ends):
+        return
+    way = way[keep] / length
+    across = np.stack([-way[:, 1], way[:, 0]], axis=1)
+    head = np.minimum(0.014 * wide, 0.5 * length)
+    colours = frame.colours[keep] / 255.0
+    neck = ends[:, 1] - head * way
+    shafts = np.stack([ends[:, 0], neck], axis=1)
+    tips = np.stack([ends[:, 1], neck + 0.38 * head * across, neck - 0.38 * head * across], axis=1)
+    axes.add_collection(LineCollection(list(shafts), colors=colours, linewidths=0.9, zorder=3), autolim=False)
+    axes.add_collection(PolyCollection(list(tips), facecolors=colours, zorder=3), autolim=False)
+
+
+def _draw_scale(axes: Any, extent: Any, t: float | None) -> None:
+    """A bar of a round length below on the left, and the time on the right."""
+    left, right, bottom, _ = extent
+    wide = right - left
+    power = 10.0 ** math.floor(math.log10(0.22 * wide))
+    length = max(k * power for k in (1.0, 2.0, 5.0) if k * power <= 0.22 * wide)
+    x, y = left + 0.03 * wide, bottom + 0.03 * wide
+    axes.plot([x, x + length], [y, y], color=INK, linewidth=1.5, solid_capstyle="butt", zorder=5)
+    axes.text(x + 0.5 * length, y + 0.008 * wide, f"{length:g} m", color=INK, ha="center", va="bottom")
+    if t is not None:
+        axes.text(right - 0.03 * wide, y, f"t = {t:.4g} s", color=INK, ha="right", va="bottom")
