@@ -6,7 +6,7 @@ it stands.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 INDENT = "    "
 """What one level of reStructuredText is indented by here."""
@@ -51,7 +51,7 @@ def indented(lines: list[str], levels: int = 1) -> list[str]:
     return [INDENT * levels + line if line else line for line in lines]
 
 
-def list_table(heads: tuple[str, ...], rows: list[tuple[str, ...]], widths: tuple[int, ...]) -> list[str]:
+def list_table(heads: tuple[str, ...], rows: Sequence[tuple[str, ...]], widths: tuple[int, ...]) -> list[str]:
     """A table of cells that are markup already."""
     lines = [".. list-table::", f"{INDENT}:header-rows: 1", f"{INDENT}:widths: {' '.join(map(str, widths))}"]
     lines += [f"{INDENT}:class: options", ""]

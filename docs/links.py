@@ -16,7 +16,9 @@ ROOT = Path(__file__).resolve().parents[1]
 """The repository."""
 
 _CODE = re.compile(r"^(`{3,}).*?^\1$|^( {4,}).*?$|(`+).+?\3", re.DOTALL | re.MULTILINE)
-_LINK = re.compile(r"\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)|(?:src|href)=\"([^\"]+)\"|^\[[^\]]+\]:\s*(\S+)", re.M)
+_LINK = re.compile(
+    r"\]\(<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\)|(?:src|href)=\"([^\"]+)\"|^\[[^\]]+\]:\s*(\S+)", re.M
+)
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*$", re.MULTILINE)
 
 
@@ -64,7 +66,11 @@ def _wrong_on_page(path: Path) -> Iterator[str]:
         target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
         if not target.exists():
             yield f"{link} leads nowhere"
-        elif parts.fragment and target.suffix == ".html" and unquote(parts.fragment) not in _parsed(target).anchors:
+        elif (
+            parts.fragment
+            and target.suffix == ".html"
+            and unquote(parts.fragment) not in _parsed(target).anchors
+        ):
             yield f"{link}: the page has no such anchor"
 
 
@@ -103,9 +109,7 @@ def _parsed(path: Path) -> _Page:
 def _headings(path: Path) -> set[str]:
     """The anchors that git hosts and MyST make of headings."""
     text = re.sub(r"^(`{3,}).*?^\1$", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-    return {
-        re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in _HEADING.findall(text)
-    }
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in _HEADING.findall(text)}
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""What the reference says of a public name: signature, fields and members, from the source and its docstrings.
+"""What the reference says of a public name: signature, fields, members, from the source and its docstrings.
 
 Types are shown as the source spells them (`Array`, `ContactProblem | None`), defaults by their values.
 """
@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -65,15 +66,21 @@ def signature(function: Any, node: ast.FunctionDef, *, bound: bool = False) -> s
     known = inspect.signature(function).parameters
     shown: list[str] = []
     positional = [*spelled.posonlyargs, *spelled.args]
-    texts = {a.arg: ast.unparse(d) for a, d in zip(reversed(positional), reversed(spelled.defaults), strict=False)}
-    texts |= {a.arg: ast.unparse(d) for a, d in zip(spelled.kwonlyargs, spelled.kw_defaults, strict=True) if d}
+    texts = {
+        a.arg: ast.unparse(d) for a, d in zip(reversed(positional), reversed(spelled.defaults), strict=False)
+    }
+    texts |= {
+        a.arg: ast.unparse(d) for a, d in zip(spelled.kwonlyargs, spelled.kw_defaults, strict=True) if d
+    }
 
     def argument(arg: ast.arg, mark: str = "") -> str:
         text = mark + arg.arg + (f": {_type(arg.annotation)}" if arg.annotation else "")
         if arg.arg not in texts:
             return text
         default = known[arg.arg].default if arg.arg in known else None
-        value = repr(default) if isinstance(default, SIMPLE) and not isinstance(default, Enum) else texts[arg.arg]
+        value = (
+            repr(default) if isinstance(default, SIMPLE) and not isinstance(default, Enum) else texts[arg.arg]
+        )
         return f"{text} = {value}" if arg.annotation else f"{text}={value}"
 
     for k, arg in enumerate(positional):
@@ -139,19 +146,27 @@ def members(cls: type, link: Link) -> Iterator[Member]:
 
 
 def _members(base: type, cls: type) -> Iterator[Member]:
+    """What the body of one class defines: fields and methods, and attributes that `__init__` documents."""
     for node, doc in _strings_below(_node(base).body):
         if isinstance(node, ast.FunctionDef):
             yield _method(node, cls)
         for name in _targets(node):
-            shown = (f":type: {_type(node.annotation)}",) if isinstance(node, ast.AnnAssign) else ()
-            yield Member(name, "py:attribute", "", shown, doc)
-        if isinstance(node, ast.FunctionDef) and node.name == "__init__":
-            for inner, said in _strings_below(node.body):
-                target = getattr(inner, "target", None) or (getattr(inner, "targets", None) or [None])[0]
-                if isinstance(target, ast.Attribute) and said:
-                    kind = getattr(inner, "annotation", None)
-                    shown = (f":type: {_type(kind)}",) if kind else ()
-                    yield Member(target.attr, "py:attribute", "", shown, said)
+            yield _attribute(name, node, doc or _sentence(cls, name))
+    for node, doc in _strings_below(own.body if (own := _init(base)) else []):
+        for target in _assigned_to(node):
+            if isinstance(target, ast.Attribute):
+                yield _attribute(target.attr, node, doc)
+
+
+def _attribute(name: str, node: ast.stmt, doc: str) -> Member:
+    shown = (f":type: {_type(node.annotation)}",) if isinstance(node, ast.AnnAssign) else ()
+    return Member(name, "py:attribute", "", shown, doc)
+
+
+def _sentence(cls: type, name: str) -> str:
+    """The value of a member of an enumeration, where that is what users read."""
+    value = cls[name].value if issubclass(cls, Enum) and name in cls.__members__ else None
+    return f"{value}." if isinstance(value, str) else ""
 
 
 def _method(node: ast.FunctionDef, cls: type) -> Member:
@@ -222,13 +237,18 @@ def _type(annotation: ast.expr | None) -> str:
 
 
 def _targets(node: ast.stmt) -> list[str]:
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    return [target.id for target in targets if isinstance(target, ast.Name)]
+    return [target.id for target in _assigned_to(node) if isinstance(target, ast.Name)]
+
+
+def _assigned_to(node: ast.stmt) -> list[ast.expr]:
+    if isinstance(node, ast.AnnAssign):
+        return [node.target]
+    return node.targets if isinstance(node, ast.Assign) else []
 
 
 def _strings_below(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, str]]:
     """Statements, each with the string that stands below it."""
-    for node, after in zip(body, [*body[1:], None], strict=True):
+    for node, after in zip(body, [*body, None][1:], strict=True):
         string = after.value if isinstance(after, ast.Expr) else None
         text = string.value if isinstance(string, ast.Constant) and isinstance(string.value, str) else ""
         yield node, inspect.cleandoc(text)
@@ -237,12 +257,8 @@ def _strings_below(body: list[ast.stmt]) -> Iterator[tuple[ast.stmt, str]]:
 def _function(value: Any) -> ast.FunctionDef:
     """The definition of a function: the last of its name, which follows its overloads."""
     value = inspect.unwrap(value)
-    *found, last = (
-        node
-        for node in ast.walk(_module(value.__module__))
-        if isinstance(node, ast.FunctionDef) and node.name == value.__name__
-    )
-    return last
+    body = _module(value.__module__).body
+    return [node for node in body if isinstance(node, ast.FunctionDef) and node.name == value.__name__][-1]
 
 
 def _node(cls: type) -> ast.ClassDef:
@@ -255,5 +271,4 @@ def _node(cls: type) -> ast.ClassDef:
 
 @cache
 def _module(name: str) -> ast.Module:
-    module = inspect.importlib.import_module(name)  # type: ignore[attr-defined]
-    return ast.parse(inspect.getsource(module))
+    return ast.parse(inspect.getsource(import_module(name)))

@@ -13,14 +13,23 @@ Its directives, for the pages in docs/reference:
 import io
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from inspect import getdoc
 from types import ModuleType
 from typing import Any, ClassVar
 
 from docstrings import indented, list_table, markup
-from docutils import nodes
+from docutils import nodes  # type: ignore[import-untyped]
 from public_names import described, first_line, options_table
+from rich.console import Console
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+
+from stickslip import scenes
+from stickslip.cli.main import build
+from stickslip.problem.sets import KINDS
+from stickslip.scenes import runs
+from stickslip.schemes import registry as schemes
+from stickslip.solvers import registry as solvers
 
 DOORS = ("stickslip", "stickslip.bench", "stickslip.view")
 """Modules whose `__all__` is public."""
@@ -141,43 +150,35 @@ class AllNames(Written):
 
 
 class SolverOptions(Written):
-    """Every solver of the registry."""
+    """Every solver of the solvers."""
 
     def lines(self) -> list[str]:
         """A section for every solver: what it is, what it accepts, its options."""
-        from stickslip.problem.sets import KINDS
-        from stickslip.solvers import registry
-
         lines: list[str] = []
-        for name in registry.names():
-            entry = registry.entry(name)
-            accepted = "everything" if entry.accepts.issuperset(KINDS) else ", ".join(
-                kind for kind in KINDS if kind in entry.accepts
-            )  # fmt: skip
+        for name in solvers.names():
+            entry = solvers.entry(name)
+            kinds = [kind for kind in KINDS if kind in entry.accepts]
+            accepted = "everything" if len(kinds) == len(KINDS) else ", ".join(kinds)
             law = "Coulomb's law" if entry.exact else entry.instead
             said = [f"Accepts {accepted}.", f"Solves {law}."]
             if entry.extra:
-                said.append(f"Needs an extra: ``pip install \"stickslip[{entry.extra}]\"``" + ".")
-            lines += _heading(name) + [markup(entry.summary), "", " ".join(said), ""]
+                said.append(f'Needs an extra: ``pip install "stickslip[{entry.extra}]"``.')
+            lines += [*_heading(name), markup(entry.summary), "", " ".join(said), ""]
             lines += options_table(entry.options)
         return lines
 
 
 class SchemeOptions(Written):
-    """Every time scheme of the registry."""
+    """Every time scheme of the schemes."""
 
     def lines(self) -> list[str]:
         """A section for every scheme: what it is, what it carries, its options."""
-        from stickslip.schemes import registry
-
         lines: list[str] = []
-        for name in registry.names():
-            entry = registry.entry(name)
-            carried = "worlds of bodies" if entry.order == registry.BODIES else f"{entry.order}-order systems"
-            known = f" In Python: {markup(f'`{entry.cls}`')}." if link(entry.cls) is None else (
-                f" In Python: :py:obj:`{entry.cls} <stickslip.{entry.cls}>`."
-            )  # fmt: skip
-            lines += _heading(name) + [markup(entry.summary), "", f"Carries {carried}.{known}", ""]
+        for name in schemes.names():
+            entry = schemes.entry(name)
+            carried = "worlds of bodies" if entry.order == schemes.BODIES else f"{entry.order}-order systems"
+            told = markup(f"Carries {carried}. In Python: `{entry.cls}`.", link)
+            lines += [*_heading(name), markup(entry.summary), "", told, ""]
             lines += options_table(entry.options)
         return lines
 
@@ -187,11 +188,6 @@ class SceneParameters(Written):
 
     def lines(self) -> list[str]:
         """A section for every scene: what it is, its parameters."""
-        from inspect import getdoc
-
-        from stickslip import scenes
-        from stickslip.scenes import runs
-
         lines = _heading("Scenes that run", "=")
         for name in runs.names():
             lines += _heading(name)
@@ -209,8 +205,6 @@ class CommandLine(Written):
 
     def lines(self) -> list[str]:
         """A section for every command: its help, as a terminal shows it."""
-        from stickslip.cli.main import build
-
         app = build()
         lines: list[str] = []
         for words in ((), *_commands(app, ())):
@@ -227,21 +221,27 @@ def _commands(app: Any, before: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _help(app: Any, words: tuple[str, ...]) -> list[str]:
-    from rich.console import Console
-
     out = io.StringIO()
-    app.help_print(list(words), console=Console(file=out, width=WIDTH, color_system=None, force_terminal=False))
+    app.help_print(
+        list(words), console=Console(file=out, width=WIDTH, color_system=None, force_terminal=False)
+    )
     return [line.rstrip() for line in out.getvalue().strip("\n").splitlines()]
 
 
 def _scene(doc: str, parameters: dict[str, Any], meanings: dict[str, str]) -> list[str]:
     """The first paragraph of a scene, its parameters, and what else is said of it."""
-    paragraphs = [part for part in doc.split("\n\n") if part.partition(": ")[0].split(",")[0] not in parameters]
+    paragraphs = [
+        part for part in doc.split("\n\n") if part.partition(": ")[0].split(",")[0] not in parameters
+    ]
     rows = [
         (f"``{key}``", f"``{default!r}``", markup(meanings.get(key, "")))
         for key, default in parameters.items()
     ]
-    lines = [markup(paragraphs[0]), "", *list_table(("parameter", "default", "what it is"), rows, (18, 20, 62))]
+    lines = [
+        markup(paragraphs[0]),
+        "",
+        *list_table(("parameter", "default", "what it is"), rows, (18, 20, 62)),
+    ]
     for part in paragraphs[1:]:
         lines += [markup(part), ""]
     return lines

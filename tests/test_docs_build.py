@@ -110,7 +110,10 @@ def test_what_is_registered_is_in_the_reference(reference):
     for name in (*runs.names(), *(f"{each}-problem" for each in scenes.names())):
         assert name in reference["scenes"].anchors, name
     for key in runs.parameters("stack"):
-        assert f"{key} {runs.parameters('stack')[key]!r} {runs.meanings('stack')[key]}" in reference["scenes"].text
+        assert (
+            f"{key} {runs.parameters('stack')[key]!r} {runs.meanings('stack')[key]}"
+            in reference["scenes"].text
+        )
 
 
 def test_every_command_is_in_the_reference(reference):
@@ -208,4 +211,4 @@ solver  another
 def test_the_code_of_the_first_page_runs(capsys):
     (code,) = re.findall(r"```python\n(.*?)```", (DOCS / "index.md").read_text(), re.DOTALL)
     exec(compile(code, "index.md", "exec"), {})
-    assert "100 steps" in capsys.readouterr().out
+    assert "dissipated 500 J" in capsys.readouterr().out
