@@ -38,7 +38,7 @@ def main():
     level = roll(0.0, SPEED, until=2.2, h=2e-3)
     slope = math.atan(MU_ROLL / (0.5 * (RADII[1] + RADII[2])))
     started = roll(slope, 0.0, until=0.5, h=5e-3)
-    return [np.array([run.body(f"rock {k}").position[-1, 0] for k in range(4)]) for run in (level, started)]
+    return tuple(np.array([run.body(f"rock {k}").position[-1, 0] for k in range(4)]) for run in (level, started))
 
 
 def check(level, slope):

@@ -28,6 +28,10 @@ def test_examples_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
     assert names["solution"].ok
     if page.name == "start.md":
         assert names["jammed"].status.name == "INFEASIBLE"
+        assert names["run"].ok.all()
+        assert names["boxes"].ok.all()
+        assert "<html" in (tmp_path / "dominoes.html").read_text()[:2000].lower()
+        assert all((tmp_path / name).stat().st_size > 10_000 for name in ("energy.svg", "cones.png"))
     if page.name == "README.md":
         printed = capsys.readouterr().out
         shown = re.search(r"```\n(auto: SOLVED.*?)```", page.read_text(), re.DOTALL).group(1)

@@ -1,128 +1,133 @@
-"""`stickslip demo`: two hyperstatic problems, solved, certified and compared with what is known."""
+"""`stickslip demo`: a column of spheres collapses; what is certified about it, and a page that plays it."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from stickslip import DEFAULT_SOLVER
+from cyclopts import Parameter
+
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
-from stickslip.cli.options import make_solver
-from stickslip.cli.progress import watch
-from stickslip.cli.tables import table
+from stickslip.cli.progress import watch, watch_time
+from stickslip.cli.tables import duration, pairs
 
 if TYPE_CHECKING:
-    from stickslip.problem.contact import GlobalProblem
-    from stickslip.problem.solution import Solution
+    from stickslip.simulation.world_trajectory import WorldTrajectory
 
-TOLERANCE = 1e-8
-"""What both problems are solved to [-]."""
-
-STEP = 1e-3
-"""Time step of both scenes; impulses divided by it are forces [s]."""
-
-ANGLE = 25.0
-"""Slope under the box [deg]."""
-
-MASS = 1.0
-"""Mass of the box [kg]."""
-
-Row = tuple[str, float, float]
-"""A resultant: its name, as solved [N], and as known [N]."""
+SOLVER, TOLERANCE = "nsgs", 1e-4
+"""What solves every step, and to what [-]. Sweeps alone: they take the least to compile, and from the last
+step's impulses they come to an end where much slides."""
+STEP, UNTIL, RECORD = 1.0 / 240.0, 1.8, 8
+"""Time step and end of the run [s], and how many steps there are for one that is kept."""
+RADIUS = 0.1
+"""Mean of the spheres' [m]."""
+FEW, SHORT = 8, 0.3
+"""Spheres and end [s] of the run that compiles everything before the one that is timed."""
 
 
-def demo(*, out: Path = Path("out")) -> int:
-    """Solve two built-in hyperstatic problems and compare them with what is known.
+def demo(
+    *,
+    out: Path = Path("out"),
+    bodies: int = 1500,
+    no_html: Annotated[bool, Parameter(show_default=False)] = False,
+) -> int:
+    """Simulate a column of spheres that collapses around boulders, and certify the run.
 
-    A box on a 25 degree incline touches it with four corners, a dry masonry wall
-    stands on hundreds of contacts. Their impulses are not unique, the resultants
-    are: those of the box are known in closed form, the ground carries the weight
-    of the wall. Exit status 1 says that a solve missed its tolerance.
+    Coulomb's exact law in every step, over thousands of contacts at the end. Prints
+    what is certified: residuals, penetration, energy. Leaves demo.html, a page that
+    plays the run in a browser, and demo.h5, the run itself, for `stickslip view`
+    and `stickslip plot`. Exit status 1 says that a certificate was missed.
 
     For example:
       stickslip demo
-      stickslip demo --out figures
+      stickslip demo --bodies 300 --out collapse
 
     Parameters
     ----------
     out
-        Directory for convergence.png; made if it is not there.
+        Directory for demo.html and demo.h5; made if it is not there.
+    bodies
+        How many spheres; time grows a little faster than their number.
+    no_html
+        Write no page.
     """
-    from stickslip import scenes
+    from stickslip.cli.certificate_table import certificates, show_certificates, show_energy
+    from stickslip.cli.places import FCLIB, check_writable, make_folder
 
-    plot = _prepare(out)
-    problems = {
-        f"box on a {ANGLE:g} degree incline": scenes.make("incline", angle=ANGLE, mass=MASS, h=STEP),
-        "dry masonry wall": scenes.make("wall", h=STEP),
-    }
-    solver = make_solver(DEFAULT_SOLVER, TOLERANCE, ())
-    solved: list[tuple[str, Solution]] = []
-    for (name, problem), known in zip(problems.items(), (incline_forces, wall_forces), strict=True):
-        with watch(f"{DEFAULT_SOLVER}: {name}") as progress:
-            solution = solver.solve(problem, progress=progress)
-        print(f"{name}\n{solution}\n")
-        _compare(known(problem, solution))
-        print()
-        solved.append((name, solution))
-    _draw(solved, plot)
-    for name, solution in solved:
-        if not solution.ok:
-            complain(f"{name}: missed its tolerance {TOLERANCE:g}: error {solution.residuals.error:.2e}")
-    return ExitCode.FINE if all(solution.ok for _, solution in solved) else ExitCode.MISSED
-
-
-def incline_forces(problem: GlobalProblem, solution: Solution) -> list[Row]:
-    """Normal and tangential resultant of the box against m g cos and m g sin, as it sticks."""
-    from stickslip.scenes.rigid import GRAVITY
-
-    normal, *tangential = (solution.contact_impulses.sum(axis=0) / STEP).tolist()
-    slope, weight = math.radians(ANGLE), MASS * GRAVITY
-    return [
-        ("normal force", normal, weight * math.cos(slope)),
-        ("tangential force", math.hypot(*tangential), weight * math.sin(slope)),
-    ]
+    if bodies < 1:
+        raise InputError(f"--bodies {bodies}: there must be at least 1")
+    make_folder(out)
+    file, page, title = out / "demo.h5", out / "demo.html", f"{bodies} spheres collapse around boulders"
+    check_writable(file, FCLIB)
+    if not no_html:
+        check_writable(page, (".html",))
+    with watch("compiling, once per installation"):
+        _, first = _simulated(FEW, SHORT)
+    with watch_time(title) as progress:
+        trajectory, seconds = _simulated(bodies, UNTIL, progress)
+    _show_run(title, trajectory, seconds, first)
+    print()
+    held = show_certificates(certificates(trajectory, 2.0 * RADIUS))
+    print()
+    show_energy(trajectory)
+    print()
+    _save(trajectory, file)
+    if not no_html:
+        _export(trajectory, page, title)
+    return ExitCode.FINE if held else ExitCode.MISSED
 
 
-def wall_forces(problem: GlobalProblem, solution: Solution) -> list[Row]:
-    """Normal reaction of the ground against the weight of all blocks."""
-    from stickslip.problem.jacobian import ContactBlocks
+def _simulated(
+    bodies: int, until: float, progress: Callable[[float, float], None] | None = None
+) -> tuple[WorldTrajectory, float]:
+    """A run, and how long it took [s]."""
+    from stickslip import simulate
+    from stickslip.scenes.collapse import column_collapse
 
-    assert isinstance(problem.H, ContactBlocks)
-    ground = (problem.H.bodies < 0).any(axis=1)
-    reaction = float(solution.contact_impulses[ground, 0].sum()) / STEP
-    weight = -float(problem.f.reshape(-1, 6)[:, 2].sum()) / STEP
-    return [("ground reaction", reaction, weight)]
-
-
-def _compare(rows: Sequence[Row]) -> None:
-    lines = [
-        (name, f"{found:.9f} N", f"{known:.9f} N", f"{abs(found - known) / known:.1e}")
-        for name, found, known in rows
-    ]
-    columns = ("resultant", "solved", "known", "relative difference")
-    table(columns, lines, numbers=columns[1:])
+    begun = time.perf_counter()
+    trajectory = simulate(
+        column_collapse(bodies=bodies, radius=RADIUS), h=STEP, until=until, solver=SOLVER,
+        tolerance=TOLERANCE, record=RECORD, on_failure="accept", progress=progress,
+    )  # fmt: skip
+    return trajectory, time.perf_counter() - begun
 
 
-def _prepare(out: Path) -> Path:
-    """The place of the plot, its directory made."""
-    from stickslip.cli.places import PLOTS, check_writable
+def _show_run(title: str, trajectory: WorldTrajectory, seconds: float, first: float) -> None:
+    import numpy as np
+
+    contacts = np.diff(trajectory.contacts.offset)
+    steps = trajectory.steps
+    pairs(
+        title,
+        [
+            ("steps", f"{steps} of {duration(STEP)}, {SOLVER} to {TOLERANCE:g}"),
+            ("sweeps", f"{trajectory.iterations.sum() / steps:.0f} a step"),
+            ("contacts", f"{contacts.max()} at most, {contacts[-1]} at the end"),
+            ("time", f"{duration(seconds)}, {duration(seconds / steps)} a step"),
+            ("before it", f"{duration(first)} to compile, or to load what was compiled"),
+        ],
+    )
+
+
+def _save(trajectory: WorldTrajectory, file: Path) -> None:
+    try:
+        trajectory.save(file)
+    except OSError as error:
+        raise InputError(os_sentence(error, file)) from None
+    name = printable(str(file))
+    print(f"wrote {name}; stickslip view {name} shows it with all that can be clicked")
+
+
+def _export(trajectory: WorldTrajectory, page: Path, title: str) -> None:
+    """Write the page, or say what is missing: all else is done."""
+    from stickslip.view import ViewerError, export_html
 
     try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(os_sentence(error, out)) from None
-    plot = out / "convergence.png"
-    check_writable(plot, PLOTS)
-    return plot
-
-
-def _draw(solved: list[tuple[str, Solution]], plot: Path) -> None:
-    from stickslip.view.convergence import plot_convergence
-
-    try:
-        plot_convergence(solved, plot)
-    except OSError as error:
-        raise InputError(os_sentence(error, plot)) from None
-    print(f"wrote {printable(str(plot))}")
+        with watch("writing the page"):
+            export_html(trajectory, page, title=title)
+    except ViewerError as error:
+        complain(f"{page} was not written: {error}")
+    else:
+        print(f"wrote {printable(str(page))}; open it in a browser")

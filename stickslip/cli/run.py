@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
+from stickslip.cli.live import live_view, show_run
 from stickslip.cli.progress import watch_time
 from stickslip.cli.settings import chosen, read_settings, with_options
 from stickslip.cli.tables import table
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from stickslip.simulation.trajectory import Trajectory
     from stickslip.simulation.world_checkpoint import WorldCheckpoint
     from stickslip.simulation.world_trajectory import WorldTrajectory
+    from stickslip.view.browser.live import LiveView
 
 
 def run(
@@ -34,6 +37,10 @@ def run(
     out: Path | None = None,
     plot: Path | None = None,
     resume: Path | None = None,
+    view: Annotated[bool, Parameter(show_default=False)] = False,
+    host: str = "127.0.0.1",
+    port: int = 8080,
+    no_browser: Annotated[bool, Parameter(show_default=False)] = False,
     parameters: Annotated[bool, Parameter(show_default=False)] = False,
     **given: Annotated[str, Parameter(show=False)],
 ) -> int:
@@ -41,7 +48,8 @@ def run(
 
     Prints what was simulated and how well, and a table of facts: what closed
     forms and conservation laws say, and what was found. Exit status 1 says that
-    a fact was not found, or that a step missed its tolerance.
+    a fact was not found, or that a step missed its tolerance. Ctrl+C ends a run of
+    bodies early: what was done until then is shown, and written if asked.
 
     Every parameter of the scene is an option of its own, such as --mu 0.5, and so
     is every option of the scheme; `stickslip run NAME --parameters` lists them.
@@ -54,6 +62,7 @@ def run(
       stickslip run stack --bodies 5 --mu 0.3 --until 1 --out stack.h5
       stickslip run bouncing-ball --scheme event-driven --out ball.h5
       stickslip run bouncing-ball --resume ball.h5 --until 10
+      stickslip run soup --view
 
     Parameters
     ----------
@@ -81,6 +90,14 @@ def run(
         Draw the figure of the scene into this file, .png or .svg.
     resume
         Go on from the end of this trajectory of the same scene.
+    view
+        Show the run in the browser while it goes on, and play it when it is over, until Ctrl+C.
+    host
+        Address of this machine to serve at; only this machine reaches the default.
+    port
+        Port to serve at; 0 takes any that is free.
+    no_browser
+        Print the address and open no browser.
     parameters
         List the parameters of the scene and the options of the scheme, and simulate nothing.
     """
@@ -102,11 +119,16 @@ def run(
         same = start is not None and scheme is None and not texts
         if h is None and start is None:
             h = scene.h
-        with watch_time(name) as progress:
-            trajectory, failure = _simulated(
-                scene.system, scheme=None if same else made, h=h, solver=solver,
-                until=scene.until if until is None else until, record=record,
-                on_failure=on_failure, start=start, progress=progress,
+        end = scene.until if until is None else until
+        with ExitStack() as opened:
+            watch = None
+            if view:
+                watch = opened.enter_context(live_view(scene, end, host, port, browser=not no_browser))
+                port = watch.port  # to go on at the same address
+            progress = opened.enter_context(watch_time(name))
+            trajectory, failure, code = _simulated(
+                scene.system, scheme=None if same else made, h=h, solver=solver, until=end, record=record,
+                on_failure=on_failure, start=start, progress=progress, watch=watch,
             )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         # The message of a KeyError is quoted when it is shown as text.
@@ -118,7 +140,11 @@ def run(
         print(f"wrote {printable(str(place))}")
     if failure:
         complain(failure)
-    return ExitCode.FINE if held and not failure and not trajectory.missed else ExitCode.MISSED
+    if not held or trajectory.missed:
+        code = max(code, ExitCode.MISSED)
+    if view and code != ExitCode.INTERRUPTED:
+        show_run(trajectory, host, port)
+    return code
 
 
 def printable_lines(text: str) -> str:
@@ -197,15 +223,32 @@ def _start(path: Path) -> Checkpoint | WorldCheckpoint:
         raise InputError(f"{path}: no such file") from None
 
 
-def _simulated(system: Any, **how: Any) -> tuple[Trajectory | WorldTrajectory, str]:
-    """The trajectory, and why it ends early where it does."""
+def _simulated(
+    system: Any, *, watch: LiveView | None, **how: Any
+) -> tuple[Trajectory | WorldTrajectory, str, ExitCode]:
+    """The trajectory, why it ends early where it does, and what the process is to return then."""
     from stickslip import simulate
     from stickslip.simulation.failure import SimulationFailure
 
+    stops: tuple[type[BaseException], ...] = (KeyboardInterrupt,)
+    if watch is not None:
+        from stickslip.view.browser.live import RunStopped
+
+        stops = (KeyboardInterrupt, RunStopped)
     try:
-        return simulate(system, **how), ""
+        return simulate(system, **how, watch=watch), "", ExitCode.FINE
     except SimulationFailure as failure:
-        return failure.trajectory, str(failure).partition("; on_failure=")[0]
+        return failure.trajectory, str(failure).partition("; on_failure=")[0], ExitCode.MISSED
+    except stops as stop:
+        done = getattr(stop, "trajectory", None)
+        if done is None:  # of equations, or not yet begun
+            raise
+        word, code = (
+            ("interrupted", ExitCode.INTERRUPTED)
+            if isinstance(stop, KeyboardInterrupt)
+            else ("stopped", ExitCode.FINE)
+        )
+        return done, f"{word} at t = {done.t[-1]:.6g} s; what was done until then is kept", code
 
 
 def _write(

@@ -21,8 +21,8 @@ from stickslip.view.browser.meshes import shape_mesh, shape_scale
 from stickslip.view.browser.poses import product, turned
 from stickslip.view.browser.stage import STATE_COLOURS, Frame, Stage
 from stickslip.view.casting import Ball, Camera, Cylinder, Hits, Polyhedron, Sheet, Solid, cast
-from stickslip.view.convergence import save
 from stickslip.view.lighting import shaded
+from stickslip.view.style import save
 
 DPI = 200
 """Pixels per inch, as `save` writes them."""

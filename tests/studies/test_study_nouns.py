@@ -5,8 +5,8 @@ import pytest
 
 from stickslip import studies
 from stickslip.exhibits import NOT_RUN, Column, Table, shown
-from stickslip.view.convergence import FORMATS
 from stickslip.view.figures import draw
+from stickslip.view.style import FORMATS
 
 
 def test_cells_as_they_are_shown() -> None:

@@ -7,24 +7,20 @@ import numpy as np
 from stickslip.mechanics.world import BodyKind
 from stickslip.simulation.world_model import WorldModel
 from stickslip.state import Array, IntArray, ModelError
-from stickslip.view.browser.meshes import Mesh, halves, marker, mesh_key, shape_mesh, shape_scale, sheets
+from stickslip.view.browser.meshes import Mesh, halves, marker, mesh_key, shape_mesh, shape_scale
 from stickslip.view.browser.poses import product, turned
+from stickslip.view.browser.sheets import sheets_of
 from stickslip.view.browser.surroundings import Surroundings
 
 MARKED = 1000
 """Most balls that are drawn in two shades, so that one sees them turn: it takes two copies for each."""
-SHADE, PLANE_SHADE = 0.78, 0.93
+SHADE, PLANE_SHADE = 0.7, 0.86
 """Brightness of the darker of two shades of balls, and of the tiles of planes."""
 BODIES = (
-    (222, 203, 164),
-    (168, 190, 209),
-    (214, 170, 150),
-    (176, 199, 168),
-    (201, 184, 212),
-    (225, 215, 190),
-)
-"""Colours of bodies that move, in turn: pale, so that those of contacts stand out [0 to 255]."""
-FIXED, KINEMATIC, GROUND = (158, 162, 168), (120, 128, 140), (178, 182, 188)
+    (191, 148, 71), (96, 132, 168), (178, 102, 76), (110, 143, 96), (140, 112, 163), (180, 160, 118),
+)  # fmt: skip
+"""Colours of bodies that move, in turn: dull, so that those of contacts stand out [0 to 255]."""
+FIXED, KINEMATIC, GROUND = (128, 132, 138), (88, 96, 108), (150, 154, 160)
 """Colours of bodies that do not move, of those moved as prescribed, and of planes [0 to 255]."""
 
 
@@ -80,26 +76,38 @@ def _group(
 ) -> list[Instances]:
     """The copies of one mesh; two groups where it has two shades."""
     first = model.shapes[rows[0]]
-    body, plane = model.shape_body[rows], first.kind == "plane"
-    position, quaternion = model.shape_position[rows], model.shape_quaternion[rows]
+    if first.kind == "plane":
+        return _planes(model, around, rows, number)
+    meshes, scale = _copies(model, around, rows, unknown)
+    body = model.shape_body[rows]
     colour = np.array([_colour(model, int(k)) for k in body], float)
-    if plane:
-        meshes: tuple[Mesh, ...] = sheets()
-        position = position + turned(quaternion, around.under(model, rows))
-        scale = np.tile([around.sheet, around.sheet, 1.0], (rows.size, 1))
-        colour = np.tile(np.array(GROUND, float), (rows.size, 1))
-    else:
-        meshes, scale = _copies(model, around, rows, unknown)
-    shades = (1.0, PLANE_SHADE if plane else SHADE)
     kind = "".join(c if c.isascii() and c.isalnum() else "-" for c in first.kind[:40])
-    moving = bool((model.kind[body] != BodyKind.FIXED).any())
     return [
         Instances(
-            f"{kind}-{number + k}", mesh, body, position, quaternion, scale,
-            (shade * colour).round().astype(np.uint8), moving, plane,
+            f"{kind}-{number + k}", mesh, body, model.shape_position[rows], model.shape_quaternion[rows],
+            scale, (shade * colour).round().astype(np.uint8), _moving(model, body),
         )
-        for k, (mesh, shade) in enumerate(zip(meshes, shades, strict=False))
+        for k, (mesh, shade) in enumerate(zip(meshes, (1.0, SHADE), strict=False))
     ]  # fmt: skip
+
+
+def _planes(model: WorldModel, around: Surroundings, rows: IntArray, number: int) -> list[Instances]:
+    found: list[Instances] = []
+    for sheet in sheets_of(model, around, rows):
+        body, turns = model.shape_body[sheet.rows], model.shape_quaternion[sheet.rows]
+        place = model.shape_position[sheet.rows] + turned(turns, sheet.middle)
+        for mesh, shade in zip(sheet.tiles, (1.0, PLANE_SHADE), strict=True):
+            if len(mesh.triangles):
+                name = f"plane-{number + len(found)}"
+                colour = np.tile(np.round(shade * np.array(GROUND)).astype(np.uint8), (body.size, 1))
+                scale = np.full((body.size, 3), sheet.scale)
+                moving = _moving(model, body)
+                found.append(Instances(name, mesh, body, place, turns, scale, colour, moving, ground=True))
+    return found
+
+
+def _moving(model: WorldModel, body: IntArray) -> bool:
+    return bool((model.kind[body] != BodyKind.FIXED).any())
 
 
 def _copies(

@@ -12,8 +12,6 @@ AROUND, RINGS = 24, 12
 """Meridians and parallels of round shapes."""
 FINEST = 256
 """Most grid points of a height field along an axis; of finer ones some rows are left out."""
-TILES = 16
-"""Squares of a plane along an axis."""
 LENGTHS = {"sphere": 1, "plane": 0, "cuboid": 3, "capsule": 2, "cylinder": 2, "ellipsoid": 3,
            "convex-hull": 0, "height-field": 2}  # fmt: skip
 """Kinds that are drawn as what they are, and how many lengths the record of each has."""
@@ -71,7 +69,7 @@ def mesh_key(shape: ShapeRecord) -> tuple[object, ...]:
 def shape_mesh(shape: ShapeRecord) -> Mesh:
     """The mesh of a shape, which `shape_scale` makes this one; a ModelError if it cannot be drawn.
 
-    Planes need to know where the scene is: `sheets`.
+    Planes need to know where the scene is, and one another: see `sheets`.
     """
     match shape.kind if shape_scale(shape) is not None else "":
         case "sphere" | "ellipsoid":
@@ -100,16 +98,6 @@ def halves(mesh: Mesh) -> tuple[Mesh, Mesh]:
 def marker() -> Mesh:
     """An octahedron of radius 1 [-], for what cannot be drawn."""
     return _revolved(np.array([1.0, 0.0, -1.0]), np.array([0.0, 1.0, 0.0]), 4, flat=True)
-
-
-def sheets() -> tuple[Mesh, Mesh]:
-    """The square from -1 to 1 at z = 0, seen from above, as light and dark tiles [-]."""
-    ticks = np.linspace(-1.0, 1.0, TILES + 1)
-    light = (np.add.outer(np.arange(TILES), np.arange(TILES)) % 2 == 0).reshape(-1)
-    grid = _grid_triangles(TILES + 1, TILES + 1).reshape(TILES * TILES, 2, 3)
-    vertices = np.stack([*np.meshgrid(ticks, ticks, indexing="ij"), np.zeros((TILES + 1,) * 2)], -1)
-    whole = [Mesh(vertices.reshape(-1, 3), grid[pick].reshape(-1, 3)) for pick in (light, ~light)]
-    return _used(whole[0]), _used(whole[1])
 
 
 def _ball() -> Mesh:

@@ -59,7 +59,7 @@ class Painter:
         arrow = self.zoom * stage.arrow
         self.points = scene.add_point_cloud(
             "/contacts", points=NONE.astype(np.float32), colors=np.zeros((1, 3), np.uint8),
-            point_size=0.12 * arrow, point_shape="circle", point_shading="flat", precision="float32",
+            point_size=0.07 * arrow, point_shape="circle", point_shading="flat", precision="float32",
         )  # fmt: skip
         self.arrows = scene.add_arrows(
             "/forces", points=np.stack([NONE, NONE], axis=1).astype(np.float32),

@@ -16,8 +16,3 @@ def product(p: Array, q: Array) -> Array:
     scalar = p[:, :1] * q[:, :1] - np.einsum("ki,ki->k", p[:, 1:], q[:, 1:])[:, None]
     vector = p[:, :1] * q[:, 1:] + q[:, :1] * p[:, 1:] + np.cross(p[:, 1:], q[:, 1:])
     return np.concatenate([scalar, vector], axis=1)
-
-
-def inverse(p: Array) -> Array:
-    """The turns back [-], shape (n, 4)."""
-    return np.asarray(p * [1.0, -1.0, -1.0, -1.0])

@@ -82,7 +82,8 @@ class Frame:
     points: Array
     """Contact points [m], shape (nc, 3)."""
     arrows: Array
-    """Start and end of the arrow of each contact's force on its first body [m], shape (nc, 2, 3)."""
+    """Start and end of the arrow of each contact's force, on the body that can move, and of two on the one
+    that it lifts [m], shape (nc, 2, 3)."""
     colours: np.ndarray
     """Of the contacts, by state [0 to 255], shape (nc, 3), uint8."""
     states: np.ndarray
@@ -181,7 +182,7 @@ class Stage:
         states = np.array([shown_state(name) for name in record.states], object)
         forces = _finite(record.contacts.force(np.array([record.h]))[0])
         points = np.clip(_finite(record.contacts.point, self.centre), *self._bounds())
-        steps = self.force_scale * forces
+        steps = self.force_scale * self._sides(record.contacts.body, forces)[:, None] * forces
         length = np.linalg.norm(steps, axis=1, keepdims=True)
         limit = LONGEST * self.arrow
         steps = np.where(length > limit, steps * (limit / np.maximum(length, limit)), steps)
@@ -197,6 +198,12 @@ class Stage:
                 record.t, record.penetration, record.natural_scaled, self.tolerance, record.ok, counts, lost
             ),
         )  # fmt: skip
+
+    def _sides(self, pairs: IntArray, forces: Array) -> Array:
+        """1 where the arrow is that of the force on the first body, -1 where it is on the second."""
+        movable = (self.model.kind == BodyKind.DYNAMIC)[pairs]
+        lifted = np.where(forces @ self.up >= 0.0, 1.0, -1.0)
+        return np.where(movable[:, 0] == movable[:, 1], lifted, np.where(movable[:, 0], 1.0, -1.0))
 
     def _bounds(self) -> tuple[Array, Array]:
         far = self.surroundings.farthest

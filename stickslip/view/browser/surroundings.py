@@ -7,8 +7,8 @@ import numpy as np
 from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import BodyKind
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
-from stickslip.state import Array, IntArray
-from stickslip.view.browser.poses import inverse, product, turned
+from stickslip.state import Array
+from stickslip.view.browser.poses import product, turned
 
 INSTANTS = 40
 """How many instants of a run are looked at for its extent."""
@@ -35,19 +35,6 @@ class Surroundings:
     def farthest(self) -> float:
         """How far from the middle a body may be [m]."""
         return FARTHEST * self.size
-
-    @property
-    def sheet(self) -> float:
-        """Half the edge of the squares that stand for planes [m]."""
-        return 1.5 * self.size
-
-    def under(self, model: WorldModel, rows: IntArray) -> Array:
-        """The points of planes nearest to the middle of the scene, in the frames of the planes [m],
-        shape (n, 3)."""
-        body = self.start[model.shape_body[rows]]
-        position = body[:, :3] + turned(body[:, 3:], model.shape_position[rows])
-        back = inverse(product(body[:, 3:], model.shape_quaternion[rows]))
-        return np.asarray(turned(back, self.centre - position) * [1.0, 1.0, 0.0])
 
 
 def surroundings_of(model: WorldModel, places: Array) -> Surroundings:

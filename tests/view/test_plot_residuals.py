@@ -6,7 +6,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from stickslip.view.convergence import plot_convergence
+from stickslip.view.plots.residuals import plot_residuals
 
 
 def answer(history, tolerance=1e-8):
@@ -19,10 +19,10 @@ FALLING = answer([[k, 10.0 ** (-k / 10), 3 * 10.0 ** (-k / 9)] for k in range(0,
 
 @pytest.mark.parametrize("ending", ["png", "svg", "SVG"])
 def test_the_same_solutions_give_the_same_bytes(ending, tmp_path, monkeypatch):
-    plot_convergence([("one", FALLING)], tmp_path / f"a.{ending}")
+    plot_residuals([("one", FALLING)], tmp_path / f"a.{ending}")
     with matplotlib.rc_context({"font.size": 20.0, "lines.linewidth": 9.0, "svg.hashsalt": "mine"}):
         before = dict(matplotlib.rcParams)
-        plot_convergence([("one", FALLING)], str(tmp_path / f"b.{ending}"))
+        plot_residuals([("one", FALLING)], str(tmp_path / f"b.{ending}"))
         assert dict(matplotlib.rcParams) == before
     a, b = ((tmp_path / f"{name}.{ending}").read_bytes() for name in "ab")
     assert a == b
@@ -35,17 +35,17 @@ def test_the_same_solutions_give_the_same_bytes(ending, tmp_path, monkeypatch):
     ids=["empty", "one check", "exact", "not finite", "exact at once"],
 )
 def test_any_history_is_drawn(history, tmp_path):
-    plot_convergence([("case", answer(history))], tmp_path / "x.png")
+    plot_residuals([("case", answer(history))], tmp_path / "x.png")
     assert (tmp_path / "x.png").stat().st_size > 1000
 
 
 def test_names_are_text_whatever_they_hold(tmp_path):
     names = ["$x_1^2.dat", "_hidden", "a" * 200, "$\\frac{", "%", "ümlaut", "漢字"]
-    plot_convergence([(name, FALLING) for name in names * 5], tmp_path / "x.svg")
+    plot_residuals([(name, FALLING) for name in names * 5], tmp_path / "x.svg")
     assert (tmp_path / "x.svg").stat().st_size > 1000
 
 
 def test_other_endings_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"x\.pdf.*\.png"):
-        plot_convergence([("one", FALLING)], tmp_path / "x.pdf")
+        plot_residuals([("one", FALLING)], tmp_path / "x.pdf")
     assert not list(tmp_path.iterdir())

@@ -1,0 +1,95 @@
+"""Every example runs, its check holds, it is short, and the docs show it."""
+
+import ast
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
+PAGE = ROOT / "docs" / "examples.md"
+PUBLIC = {"stickslip", "stickslip.bench", "stickslip.exhibits", "stickslip.scenes", "stickslip.view"}
+WIDEST, HEAVIEST = 80, 150_000
+
+
+def loaded(path):
+    spec = importlib.util.spec_from_file_location(f"example_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def modules(tree):
+    """Names of the modules that a file imports; `from stickslip import scenes` is stickslip.scenes."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            inside = node.module == "stickslip"
+            yield from (f"stickslip.{alias.name}" for alias in node.names) if inside else [node.module]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_check_of_every_example_holds(path, capsys):
+    if path.stem == "view_it":
+        pytest.importorskip("viser", reason="the viewer's extra is not installed")
+    example = loaded(path)
+    found = example.main()
+    example.check(*found) if isinstance(found, tuple) else example.check(found)
+    assert capsys.readouterr().out == ""  # only a script prints
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_is_one_short_file_of_public_names(path):
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= WIDEST
+    tree = ast.parse(text)
+    assert re.search(r"^Purpose: ", ast.get_docstring(tree), re.MULTILINE)
+    ours = {name for name in modules(tree) if name.split(".")[0] == "stickslip"}
+    assert ours <= PUBLIC
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    checks = [node for node in ast.walk(functions["check"]) if isinstance(node, ast.Assert)]
+    assert checks or "assert_allclose" in text
+
+
+def test_the_solver_of_ones_own_has_at_most_30_lines():
+    tree = ast.parse((ROOT / "examples" / "own_solver.py").read_text(encoding="utf-8"))
+    solver = next(node for node in tree.body if isinstance(node, ast.ClassDef))
+    assert solver.end_lineno - solver.lineno + 1 <= 30
+
+
+def test_every_example_has_a_row_in_the_docs_and_every_row_an_example():
+    shown = re.findall(r"^\| \[`(\w+\.py)`\]", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(shown) == [path.name for path in EXAMPLES]
+
+
+def test_pictures_of_readme_and_docs_exist_and_are_light():
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
+        text = page.read_text(encoding="utf-8")
+        for place in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", text) + re.findall(r"<img[^>]* src=\"([^\"]+)\"", text):
+            assert (page.parent / place).is_file(), f"{page.name} shows {place}, which is not there"
+    for picture in (ROOT / "docs" / "pictures").iterdir():
+        assert picture.suffix in (".png", ".svg")
+        assert picture.stat().st_size <= HEAVIEST, picture.name
+
+
+def test_every_picture_is_made_by_an_example():
+    """A picture is named after its example, and the example names it."""
+    for picture in (ROOT / "docs" / "pictures").iterdir():
+        makers = [path for path in EXAMPLES if picture.stem.startswith(path.stem)]
+        assert makers, picture.name
+        assert "sys.argv[1]" in makers[0].read_text(encoding="utf-8")
+
+
+def test_a_file_of_ones_own_is_solved(tmp_path):
+    import stickslip as ss
+    from stickslip import scenes
+
+    problem = scenes.make("incline")
+    ss.write(tmp_path / "incline.hdf5", problem)
+    example = loaded(ROOT / "examples" / "solve_a_file.py")
+    solution = example.main(tmp_path / "incline.hdf5")
+    assert ss.fingerprint(solution.problem) == ss.fingerprint(problem)
+    example.check(solution)
