@@ -10,7 +10,9 @@ from stickslip.state import Array, ModelError
 def rotation(axis: ArrayLike, angle: float) -> Array:
     """The unit quaternion of a turn by `angle` [rad] about `axis` [-], scalar first, shape (4,).
 
-    b.body("ramp", ss.Plane(), quaternion=ss.rotation((0, 1, 0), 0.4), fixed=True)
+    A ramp:
+
+        b.body("ramp", ss.Plane(), quaternion=ss.rotation((0, 1, 0), 0.4), fixed=True)
     """
     turn = 0.5 * float(numbers("rotation", "angle", angle, ()))
     return np.array([np.cos(turn), *(np.sin(turn) * direction("rotation", "axis", axis))])
