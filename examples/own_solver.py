@@ -12,8 +12,7 @@ import numpy as np
 
 import stickslip as ss
 from stickslip import scenes
-from stickslip.exhibits import Curve, Figure, Panel
-from stickslip.view import draw
+from stickslip.view import Curve, Figure, Panel, draw
 
 
 class Mine:

@@ -12,8 +12,7 @@ import sys
 import numpy as np
 
 import stickslip as ss
-from stickslip.exhibits import Curve, Figure, Panel
-from stickslip.view import draw
+from stickslip.view import Curve, Figure, Panel, draw
 
 M, G, MU, SPEED, H = 1.0, 9.81, 0.5, 1.0, 1e-3  # kg, m/s², -, m/s, s
 SLOPE = math.radians(20.0)
