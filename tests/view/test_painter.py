@@ -119,6 +119,8 @@ def test_the_camera_looks_down_a_little(gravity):
 
 def test_a_chosen_body_has_a_colour_of_its_own(stage):
     _, painter = painted(stage)
+    painter.mark(0)
+    assert not any((handle.batched_colors == CHOSEN).all(axis=1).any() for _, handle in painter.bodies)
     painter.mark(2)
     for group, handle in painter.bodies:
         for body, colour, own in zip(group.body, handle.batched_colors, group.colour, strict=True):

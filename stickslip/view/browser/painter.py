@@ -99,8 +99,10 @@ class Painter:
         self._show_forces(frame, forces, stretch)
 
     def mark(self, body: int | None) -> None:
-        """Paint one body in a colour of its own, and all others in theirs."""
+        """Paint one body in a colour of its own, and all others in theirs; planes keep theirs."""
         for group, handle in self.bodies:
+            if group.ground:
+                continue
             chosen = (group.body == body)[:, None]
             handle.batched_colors = np.where(chosen, np.array(CHOSEN, np.uint8), group.colour)
 
