@@ -11,6 +11,7 @@ _WHERE = {
     "Collection": "collections.collection",
     "Contestant": "campaigns.contestants",
     "Features": "collections.features",
+    "Grid": "analysis.costs",
     "Limits": "jobs",
     "Mixed": "results",
     "Outcome": "records",
@@ -32,7 +33,7 @@ _WHERE = {
 __all__ = sorted(_WHERE)
 
 if TYPE_CHECKING:
-    from stickslip.bench.analysis.costs import costs
+    from stickslip.bench.analysis.costs import Grid, costs
     from stickslip.bench.analysis.profiles import data_profile, performance_profile
     from stickslip.bench.campaigns.campaign import run_campaign
     from stickslip.bench.campaigns.contestants import Contestant, contestants

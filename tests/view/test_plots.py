@@ -10,6 +10,7 @@ from stickslip.problem.sets import coulomb, rolling
 from stickslip.problem.solution import Solution, Status
 from stickslip.view.plots.choice import PlotError
 from stickslip.view.plots.cones import plot_cones
+from stickslip.view.plots.curves import part_to_draw
 from stickslip.view.plots.energy import plot_energy
 from stickslip.view.plots.gaps import plot_gaps
 from stickslip.view.plots.impulses import plot_impulses
@@ -253,6 +254,22 @@ def test_the_portrait_of_a_body_jumps_where_it_lands(world):
     assert impact.y[0] == pytest.approx(-np.sqrt(2.0 * 9.81 * 0.2), rel=1e-2)
     assert impact.y[1] == 0.0
     assert len(plot_phase(world, coordinate=["x", "z"]).panels) == 2
+
+
+def test_a_portrait_of_part_of_the_run(ball):
+    motion = drawn(plot_phase(ball, after=0.25, until=0.35), "motion")
+    # The flight between the two impacts, v from 1 m/s at 0.2 s.
+    np.testing.assert_allclose([motion.y[0], motion.y[-1]], [0.5, -0.5], atol=0.02)
+    with pytest.raises(PlotError, match=r"no record from after = 3\.0 s .* 0 to 0\.48 s"):
+        plot_phase(ball, after=3.0)
+
+
+def test_turns_that_would_cover_each_other_are_left_out_and_said():
+    angle = np.linspace(0.0, 3000.0, 200_000)
+    radius = 1.0 + 0.3 * np.sin(0.37 * angle)
+    start = part_to_draw(radius * np.cos(angle), radius * np.sin(angle))
+    assert 100_000 <= start < 200_000
+    assert part_to_draw(np.cos(angle[:600]), np.sin(angle[:600])) == 0
 
 
 def test_smooth_motion_has_no_jumps(swing):

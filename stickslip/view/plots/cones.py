@@ -11,7 +11,7 @@ from stickslip.problem.checks import Array
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.view.plots.choice import PlotError, refuse_body, refuse_interaction, title_of
-from stickslip.view.plots.curves import POINTS, cloud, finished, guide
+from stickslip.view.plots.curves import DOTS, cloud, finished, guide
 from stickslip.view.plots.reactions import Answer, Reactions, drawable, of_answer, of_trajectory, of_world
 
 COLOURS = {"sticking": 0, "slipping": 1, "sliding": 1, "rolling": 2, "spinning": 4, "sliding and rolling": 3}
@@ -118,7 +118,7 @@ def _notes(of: Reactions, open_: int) -> list[str]:
                 f"{int(outside.sum())} of {of.normal.size} outside their cone ({of.resists}),"
                 f" by up to {100.0 * float(over.max()):.2g} %."
             )
-    if of.normal.size > POINTS:
+    if of.normal.size > DOTS:
         notes.append("Points that would hide each other are drawn once.")
     return notes
 
