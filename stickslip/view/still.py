@@ -16,7 +16,7 @@ from stickslip.mechanics.world import BodyKind, World
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, BoolArray, ModelError
-from stickslip.view.browser.instances import BODIES, FIXED, GROUND, KINEMATIC
+from stickslip.view.browser.instances import BODIES, KINEMATIC
 from stickslip.view.browser.meshes import shape_mesh, shape_scale
 from stickslip.view.browser.poses import product, turned
 from stickslip.view.browser.stage import STATE_COLOURS, Frame, Stage
@@ -36,6 +36,8 @@ AROUND = 0.3
 """How much of what does not move is shown beyond what does, as a part of its width."""
 FLAT = 0.25
 """Cosine of the steepest plane that is drawn to the ground."""
+FIXED, GROUND = (206, 208, 213), (240, 241, 244)
+"""Colours of bodies that do not move and of planes: light, so that shadows are seen on them [0 to 255]."""
 GAMMA = 2.2
 """Of screens: light is a colour to the power of this."""
 INK = "#333333"
@@ -51,7 +53,7 @@ def draw_world(
     source      a world, drawn where it starts, or a run of one
     at          the time whose nearest record is drawn [s]; the last unless given
     contacts    mark contact points, coloured by what they do
-    forces      draw the forces of contacts as arrows, on the first body of each
+    forces      draw the forces of contacts as arrows, on the body that can move, and of two on the one lifted
     size        width and height [in], 1 to 10
     azimuth     from where one looks, about the vertical from the x axis [°]
     elevation   and how high above the horizon, -90 to 90 [°]
@@ -103,7 +105,8 @@ def _compose(
 ) -> Canvas:  # fmt: skip
     solids, colours, moving = _solids(stage, frame.bodies, _turns(q))
     axes_ = _axes(stage.up, azimuth, elevation)
-    camera = _camera(stage, solids, moving, axes_, size)
+    tips = frame.arrows[:, 1] if forces else np.zeros((0, 3))
+    camera = _camera(stage, solids, moving, tips, axes_, size)
     canvas = Canvas(figsize=size)
     FigureCanvasAgg(canvas)
     axes = canvas.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -197,9 +200,9 @@ def _axes(up: Array, azimuth: float, elevation: float) -> Array:
 
 
 def _camera(
-    stage: Stage, solids: list[Solid], moving: BoolArray, axes: Array, size: tuple[float, float]
+    stage: Stage, solids: list[Solid], moving: BoolArray, tips: Array, axes: Array, size: tuple[float, float]
 ) -> Camera:
-    """Shows what moves and has not escaped, and some of what stands about it."""
+    """Shows what moves and has not escaped, some of what stands about it, and tips of arrows."""
     centre = stage.centre
     middle = np.array([s.position for s in solids]).reshape(-1, 3)
     boxes = np.full((len(solids), 2, 3), np.nan)
@@ -215,7 +218,8 @@ def _camera(
     if not len(main):
         main = boxes[bounded] if bounded.any() else np.array([[[-0.5] * 3, [0.5] * 3]]) * stage.size
     low, high = main[:, 0].min(axis=0)[:2], main[:, 1].max(axis=0)[:2]
-    rest = boxes[bounded & ~moving]
+    ends = (tips - centre) @ axes.T
+    rest = np.concatenate([boxes[bounded & ~moving], np.stack([ends, ends], axis=1)])
     if len(rest):
         more = AROUND * float((high - low).max())
         low = np.minimum(low, np.maximum(rest[:, 0].min(axis=0)[:2], low - more))
@@ -300,7 +304,9 @@ def _draw_scale(axes: Any, extent: Any, t: float | None) -> None:
     power = 10.0 ** math.floor(math.log10(0.22 * wide))
     length = max(k * power for k in (1.0, 2.0, 5.0) if k * power <= 0.22 * wide)
     x, y = left + 0.03 * wide, bottom + 0.03 * wide
+    paper = {"facecolor": "white", "alpha": 0.7, "linewidth": 0.0, "pad": 1.0}
+    words: dict[str, Any] = {"color": INK, "bbox": paper, "zorder": 5}
     axes.plot([x, x + length], [y, y], color=INK, linewidth=1.5, solid_capstyle="butt", zorder=5)
-    axes.text(x + 0.5 * length, y + 0.008 * wide, f"{length:g} m", color=INK, ha="center", va="bottom")
+    axes.text(x + 0.5 * length, y + 0.008 * wide, f"{length:g} m", ha="center", va="bottom", **words)
     if t is not None:
-        axes.text(right - 0.03 * wide, y, f"t = {t:.4g} s", color=INK, ha="right", va="bottom")
+        axes.text(right - 0.03 * wide, y, f"t = {t:.4g} s", ha="right", va="bottom", **words)
