@@ -68,7 +68,9 @@ def test_every_example_has_a_row_in_the_docs_and_every_row_an_example():
 def test_pictures_of_readme_and_docs_exist_and_are_light():
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))):
         text = page.read_text(encoding="utf-8")
-        for place in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", text) + re.findall(r"<img[^>]* src=\"([^\"]+)\"", text):
+        for place in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", text) + re.findall(
+            r"<img[^>]* src=\"([^\"]+)\"", text
+        ):
             assert (page.parent / place).is_file(), f"{page.name} shows {place}, which is not there"
     for picture in (ROOT / "docs" / "pictures").iterdir():
         assert picture.suffix in (".png", ".svg")
