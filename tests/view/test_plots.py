@@ -407,6 +407,7 @@ def test_a_run_that_blew_up_is_drawn(ball, world, value, tmp_path):
             assert not np.isinf(curve.y).any()
     plot_poincare(run, period=0.1)
     plot_phase(run, tmp_path / "x.svg")
-    contacts = replace(world.contacts, r=world.contacts.r * value, gap=world.contacts.gap + value)
+    given = world.contacts
+    contacts = replace(given, r=np.full_like(given.r, value), gap=np.full_like(given.gap, value))
     for call in (plot_gaps, plot_impulses):
         call(replace(world, contacts=contacts))
