@@ -14,13 +14,11 @@ SKY = 32
 SUN, AMBIENT = 0.62, 0.56
 """Shares of the light."""
 MAP = 1400
-"""Pixels along the longer edge of the picture that is taken from the sun; those from the sky have less."""
+"""Most pixels along an edge of the picture that is taken from the sun; those from the sky have fewer."""
 COARSE = 5
 """Every how many rays the sky is looked at."""
-GAMMA = 2.2
-"""Of screens."""
-LINE = 0.5
-"""Brightness of lines around bodies."""
+LINE = 0.22
+"""Light of lines around bodies."""
 CREASE = 0.85
 """Cosine of two neighbouring normals below which there is an edge."""
 
@@ -28,10 +26,10 @@ CREASE = 0.85
 def shaded(
     hits: Hits, camera: Camera, casters: Sequence[Solid], colours: Array, up: Array, lined: np.ndarray
 ) -> Array:
-    """Red, green and blue of every pixel [0 to 1], shape (rows, columns, 3); white where nothing is seen.
+    """Red, green and blue light from every pixel [0 to 1], shape (rows, columns, 3); white where nothing is.
 
-    `casters` throw shadows, `colours` are those of pixels under white light, and `lined` says which solids
-    have lines around them.
+    `casters` throw shadows, `colours` are how much of the light each solid gives back, shape (n, 3), and
+    `lined` says which have lines around them.
     """
     seen = hits.solid != NOTHING
     normal = hits.normal[seen].astype(float) @ camera.axes
@@ -39,10 +37,12 @@ def shaded(
     right, level = camera.axes[0], np.cross(camera.axes[0], up)
     sun = 1.2 * up - 0.8 * right + 0.5 * level
     sun /= np.linalg.norm(sun)
-    light = SUN * np.maximum(normal @ sun, 0.0) * _lit(casters, camera, points, normal, sun, up, MAP)
+    most = min(MAP, max(camera.shape))
+    light = SUN * np.maximum(normal @ sun, 0.0) * _lit(casters, camera, points, normal, sun, up, most)
     light += AMBIENT * _sky(hits, camera, casters, up)[seen]
-    image = np.ones((*hits.solid.shape, 3))
-    image[seen] = np.clip((colours[seen] ** GAMMA) * light[:, None], 0.0, 1.0) ** (1.0 / GAMMA)
+    image = np.ones((*hits.solid.shape, 3), np.float32)
+    given = colours.astype(np.float32)[hits.solid[seen]]
+    image[seen] = np.clip(given * light.astype(np.float32)[:, None], 0.0, 1.0)
     image[_edges(hits, lined)] *= LINE
     return image
 
@@ -107,10 +107,11 @@ def _sky_at(points: Array, normal: Array, camera: Camera, casters: Sequence[Soli
     directions = height[:, None] * up + np.sqrt(1.0 - height**2)[:, None] * (
         np.cos(turn)[:, None] * right + np.sin(turn)[:, None] * level
     )
+    count = min(MAP, max(camera.shape)) // 4
     got, all_of_it = np.zeros(len(points)), 0.0
     for direction in directions:
         facing = np.maximum(normal @ direction, 0.0)
-        got += facing * _lit(casters, camera, points, normal, direction, up, MAP // 4)
+        got += facing * _lit(casters, camera, points, normal, direction, up, count)
         all_of_it += max(float(up @ direction), 0.0)
     # What is turned away from the sky gets light from the ground.
     return got / all_of_it + 0.25 * (1.0 - normal @ up) / 2.0

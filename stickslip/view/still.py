@@ -15,7 +15,7 @@ from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
 from stickslip.simulation.world_trajectory import WorldTrajectory
-from stickslip.state import Array, ModelError
+from stickslip.state import Array, BoolArray, ModelError
 from stickslip.view.browser.instances import BODIES, FIXED, GROUND, KINEMATIC
 from stickslip.view.browser.meshes import shape_mesh, shape_scale
 from stickslip.view.browser.poses import product, turned
@@ -34,6 +34,10 @@ MARGIN = 0.06
 """Of the picture around what moves, as a part of its width."""
 AROUND = 0.3
 """How much of what does not move is shown beyond what does, as a part of its width."""
+FLAT = 0.25
+"""Cosine of the steepest plane that is drawn to the ground."""
+GAMMA = 2.2
+"""Of screens: light is a colour to the power of this."""
 INK = "#333333"
 
 
@@ -52,7 +56,8 @@ def draw_world(
     azimuth     from where one looks, about the vertical from the x axis [°]
     elevation   and how high above the horizon, -90 to 90 [°]
 
-    Lines of sight are parallel, so that the scale is the same everywhere.
+    Lines of sight are parallel, so that the scale is the same everywhere. Planes that stand upright, such as
+    the walls of a box, are left out.
     """
     _check(source, size, azimuth, elevation)
     stage = Stage.of(source)
@@ -96,9 +101,9 @@ def _compose(
     stage: Stage, frame: Frame, q: Array, timed: bool, contacts: bool, forces: bool,
     size: tuple[float, float], azimuth: float, elevation: float,
 ) -> Canvas:  # fmt: skip
-    solids, colours = _solids(stage, frame.bodies, _turns(q))
+    solids, colours, moving = _solids(stage, frame.bodies, _turns(q))
     axes_ = _axes(stage.up, azimuth, elevation)
-    camera = _camera(stage, solids, axes_, size)
+    camera = _camera(stage, solids, moving, axes_, size)
     canvas = Canvas(figsize=size)
     FigureCanvasAgg(canvas)
     axes = canvas.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -110,7 +115,7 @@ def _compose(
     if forces:
         _draw_forces(axes, camera, frame, wide[0])
     if contacts:
-        _draw_contacts(axes, camera, frame, extent)
+        _draw_contacts(axes, camera, frame)
     _draw_scale(axes, extent, frame.readout.t if timed else None)
     axes.set_xlim(extent[:2])
     axes.set_ylim(extent[2:])
@@ -126,23 +131,28 @@ def _turns(q: Array) -> Array:
     return np.where(good[:, None], p / np.where(good, length, 1.0)[:, None], [1.0, 0.0, 0.0, 0.0])
 
 
-def _solids(stage: Stage, bodies: Array, turns: Array) -> tuple[list[Solid], Array]:
-    """All shapes where they are, and their colours [0 to 1], shape (ns, 3)."""
+def _solids(stage: Stage, bodies: Array, turns: Array) -> tuple[list[Solid], Array, BoolArray]:
+    """The shapes where they are, their colours [0 to 1], shape (n, 3), and whether they may move."""
     model = stage.model
     x, p = bodies[model.shape_body], turns[model.shape_body]
     position, turn = x + turned(p, model.shape_position), matrices(product(p, model.shape_quaternion))
     forms: dict[int, tuple[Any, Array | None]] = {}
     found = []
-    for k, shape in enumerate(model.shapes):
+    shown = [
+        k for k, shape in enumerate(model.shapes) if shape.kind != "plane" or turn[k, :, 2] @ stage.up > FLAT
+    ]
+    for k in shown:
+        shape = model.shapes[k]
         if id(shape) not in forms:
             forms[id(shape)] = _form(shape, stage.surroundings.body)
         form, triangles = forms[id(shape)]
         found.append(Solid(form, position[k], turn[k], triangles))
-    return found, np.array([_colour(model, k) for k in range(len(found))], float).reshape(-1, 3) / 255.0
+    colours = np.array([_colour(model, k) for k in shown], float).reshape(-1, 3) / 255.0
+    return found, colours, model.kind[model.shape_body[shown]] != BodyKind.FIXED
 
 
 def _form(shape: ShapeRecord, usual: float) -> tuple[Any, Array | None]:
-    """What rays meet; a shape that nobody knows is a small ball."""
+    """What rays meet; a shape that nobody knows is a ball of half the usual size."""
     unknown, scale = Ball(np.full(3, 0.5 * usual)), shape_scale(shape)
     if scale is None:
         return unknown, None
@@ -186,9 +196,11 @@ def _axes(up: Array, azimuth: float, elevation: float) -> Array:
     return np.stack([right, np.cross(towards, right), towards])
 
 
-def _camera(stage: Stage, solids: list[Solid], axes: Array, size: tuple[float, float]) -> Camera:
+def _camera(
+    stage: Stage, solids: list[Solid], moving: BoolArray, axes: Array, size: tuple[float, float]
+) -> Camera:
     """Shows what moves and has not escaped, and some of what stands about it."""
-    model, centre = stage.model, stage.centre
+    centre = stage.centre
     middle = np.array([s.position for s in solids]).reshape(-1, 3)
     boxes = np.full((len(solids), 2, 3), np.nan)
     for k, solid in enumerate(solids):
@@ -197,7 +209,6 @@ def _camera(stage: Stage, solids: list[Solid], axes: Array, size: tuple[float, f
             turn = axes @ solid.turn
             place, half = axes @ (middle[k] - centre) + turn @ box[0], np.abs(turn) @ box[1]
             boxes[k] = place - half, place + half
-    moving = model.kind[model.shape_body] != BodyKind.FIXED
     bounded = np.isfinite(boxes).all(axis=(1, 2))
     near = np.abs(boxes).max(axis=(1, 2), initial=0.0) <= 2.0 * stage.size
     main = boxes[moving & bounded & near]
@@ -232,13 +243,12 @@ def _image(stage: Stage, solids: list[Solid], colours: Array, camera: Camera) ->
     hits = cast(solids, camera)
     planes = np.array([isinstance(solid.form, Sheet) for solid in solids], bool)
     lined = ~planes & np.array([solid.form is not None for solid in solids], bool)
-    base = np.concatenate([colours, [[1.0, 1.0, 1.0]]])[hits.solid]
     casters = [solid for solid, plane in zip(solids, planes, strict=True) if not plane]
-    fine = shaded(hits, camera, casters, base, stage.up, lined)
+    fine = shaded(hits, camera, casters, colours**GAMMA, stage.up, lined)
     _fade(fine, hits, planes, camera)
     rows, columns = (n // FINE for n in camera.shape)
     small = fine.reshape(rows, FINE, columns, FINE, 3).mean(axis=(1, 3))
-    return np.round(255.0 * small).astype(np.uint8)
+    return np.round(255.0 * small ** (1.0 / GAMMA)).astype(np.uint8)
 
 
 def _fade(image: Array, hits: Hits, planes: Any, camera: Camera) -> None:
@@ -250,7 +260,7 @@ def _fade(image: Array, hits: Hits, planes: Any, camera: Camera) -> None:
     image[seen] += share * (1.0 - image[seen])
 
 
-def _draw_contacts(axes: Any, camera: Camera, frame: Frame, extent: Any) -> None:
+def _draw_contacts(axes: Any, camera: Camera, frame: Frame) -> None:
     at = camera.seen(frame.points)
     for state, colour in STATE_COLOURS.items():
         rows = frame.states == state
