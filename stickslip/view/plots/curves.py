@@ -15,6 +15,8 @@ POINTS = 2000
 """Most points of a curve, about."""
 DOTS = 1000
 """Most points of a cloud, about; an SVG file has a line for each."""
+LARGEST = 1e100
+"""Numbers from here on are gaps: a run that blew up."""
 PER_PIXEL = 5
 """Points kept of what falls on one pixel of a history: first, least, largest, last, and a gap."""
 FINEST, COARSEST = 1e-3, 3e-3
@@ -26,21 +28,21 @@ def history(
     name: str, t: Array, y: Any, style: str = "-", colour: int | None = None, points: int = POINTS
 ) -> Curve:
     """y over time t as a curve of at most `points`; infinite values are gaps, as NaN is."""
-    t, y = np.asarray(t, float), _finite(y)
+    t, y = np.asarray(t, float), drawable(y)
     kept = _envelope(t, y, points)
     return Curve(name, t[kept], y[kept], style, colour)
 
 
 def orbit(name: str, x: Any, y: Any, points: int = POINTS) -> Curve:
     """A curve in the plane of at most about `points`: straight parts lose points, bends and ends do not."""
-    x, y = _finite(x), _finite(y)
+    x, y = drawable(x), drawable(y)
     kept = _bends(x, y, points)
     return Curve(name, x[kept], y[kept])
 
 
 def part_to_draw(x: Any, y: Any, points: int = POINTS) -> int:
     """Where the last part of a curve begins that `points` can draw without corners; 0 if that is all."""
-    x, y = _finite(x), _finite(y)
+    x, y = drawable(x), drawable(y)
     start = 0
     while _bends(x[start:], y[start:], points, COARSEST).size > points:
         start += (x.size - start) // 2
@@ -49,7 +51,7 @@ def part_to_draw(x: Any, y: Any, points: int = POINTS) -> int:
 
 def cloud(name: str, x: Any, y: Any, colour: int | None = None, points: int = DOTS) -> Curve:
     """Points in the plane, at most about `points`: of those that would hide each other one is kept."""
-    x, y = _finite(x), _finite(y)
+    x, y = drawable(x), drawable(y)
     kept = _apart(x, y, points)
     return Curve(name, x[kept], y[kept], "o", colour)
 
@@ -57,6 +59,12 @@ def cloud(name: str, x: Any, y: Any, colour: int | None = None, points: int = DO
 def guide(name: str, x: Any, y: Any, style: str = "-") -> Curve:
     """A line that is no data: thin and grey."""
     return Curve(name, np.asarray(x, float), np.asarray(y, float), style, GUIDE)
+
+
+def drawable(y: Any) -> Array:
+    """y with gaps in the place of numbers that no axis shows."""
+    y = np.asarray(y, float)
+    return np.where(np.abs(y) < LARGEST, y, np.nan)
 
 
 def finished(figure: Figure, path: str | Path | None, *notes: str) -> Figure:
@@ -67,11 +75,6 @@ def finished(figure: Figure, path: str | Path | None, *notes: str) -> Figure:
 
         draw(figure, path)
     return figure
-
-
-def _finite(y: Any) -> Array:
-    y = np.asarray(y, float)
-    return np.where(np.isfinite(y), y, np.nan)
 
 
 def _envelope(t: Array, y: Array, points: int) -> IntArray:

@@ -11,13 +11,14 @@ import numpy as np
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.problem.checks import Array, IntArray
 from stickslip.view.plots.choice import PlotError, Run, title_of
-from stickslip.view.plots.curves import POINTS, finished, guide, orbit, part_to_draw
+from stickslip.view.plots.curves import POINTS, drawable, finished, guide, orbit, part_to_draw
 from stickslip.view.plots.states import Coordinate, Portrait, portrait
 
 JUMPS = POINTS // 3
 """Most jumps that are drawn, the widest."""
 
 
+@np.errstate(all="ignore")  # a run that blew up is drawn all the same
 def plot_phase(
     trajectory: Run,
     path: str | Path | None = None,
@@ -67,18 +68,18 @@ def _panel(of: Portrait) -> Panel:
     curves: list[Curve] = [orbit("motion", x, y)]
     if broken.size:
         curves.append(guide("impact", *_segments(of, broken - 1), "--"))
-    curves.append(Curve("start", of.x[:1], of.y[:1], "o", colour=1))
+    curves.append(Curve("start", drawable(of.x[:1]), drawable(of.y[:1]), "o", colour=1))
     return Panel("", *of.labels, curves)
 
 
 def _segments(of: Portrait, before: IntArray) -> tuple[Array, Array]:
     """Lines from each record to the next, with a gap after each."""
     if before.size > JUMPS:
-        with np.errstate(all="ignore"):
-            size = np.abs(of.y[before + 1] - of.y[before])
+        size = np.abs(of.y[before + 1] - of.y[before])
         before = np.sort(before[np.argsort(-size, kind="stable")[:JUMPS]])
     gap = np.full(before.size, np.nan)
     x, y = (
-        np.stack([values[before], values[before + 1], gap], axis=1).reshape(-1) for values in (of.x, of.y)
+        np.stack([drawable(values[before]), drawable(values[before + 1]), gap], axis=1).reshape(-1)
+        for values in (of.x, of.y)
     )
     return x, y
