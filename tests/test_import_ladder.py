@@ -44,6 +44,12 @@ BELOW = {
     },
     "view": {"mechanics", "simulation", "files", "problem"},
 }
+LOOKS_UP = {
+    "mechanics/world.py": {"view"},
+    "simulation/trajectory.py": {"files", "view"},
+    "simulation/world_trajectory.py": {"files", "view"},
+}
+"""Files that import rooms above them by name, when asked to: to be saved, and to be shown in notebooks."""
 ABOVE_ALL = {"cli", "__init__"}
 """The command line, and the public verbs that turn names into solvers, may use every room."""
 
@@ -62,6 +68,17 @@ def imported_rooms(source: str, where: str) -> set[str]:
     return rooms
 
 
+def rooms_by_name(source: str) -> set[str]:
+    """Rooms in the names that are given to `import_module`, as far as they are there to be read."""
+    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    names = (
+        ast.unparse(call.args[0]).lstrip("f").strip("'\"")
+        for call in calls
+        if call.args and ast.unparse(call.func).endswith("import_module")
+    )
+    return {name.split(".")[1] for name in names if name.startswith("stickslip.")}
+
+
 def room_of(path: Path) -> str:
     parts = path.relative_to(ROOT).parts
     return parts[0] if len(parts) > 1 else path.stem
@@ -77,6 +94,8 @@ def test_every_file_looks_only_down(path):
     assert room in BELOW, f"{room} is not a room of this house"
     strangers = rooms - BELOW[room] - {room, "options", "exhibits", "state"}
     assert not strangers, f"{path.relative_to(ROOT)} looks into {strangers}"
+    by_name = rooms_by_name(path.read_text()) - BELOW[room] - {room}
+    assert by_name == LOOKS_UP.get(path.relative_to(ROOT).as_posix(), set())
 
 
 @pytest.mark.parametrize(
@@ -96,7 +115,17 @@ def test_import_stickslip_loads_nothing_heavy():
     code = "import sys, stickslip; print(' '.join(sorted(m.split('.')[0] for m in sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
-    assert not loaded & {"numba", "numpy", "scipy", "h5py", "matplotlib", "rich", "cyclopts", "qdldl"}
+    assert not loaded & {
+        "numba",
+        "numpy",
+        "scipy",
+        "h5py",
+        "matplotlib",
+        "rich",
+        "cyclopts",
+        "qdldl",
+        "viser",
+    }
 
 
 DOORS = ("stickslip", "stickslip.bench", "stickslip.view")

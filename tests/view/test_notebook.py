@@ -4,15 +4,14 @@ import re
 import sys
 from base64 import b64decode
 from html import unescape
+from importlib.util import find_spec
 
 import pytest
 from scenery import HOSTILE, world
 
 import stickslip as ss
 
-VISER = pytest.mark.skipif(
-    not __import__("importlib.util").util.find_spec("viser"), reason="the extra stickslip[view] is not installed"
-)
+VISER = pytest.mark.skipif(find_spec("viser") is None, reason="the extra stickslip[view] is not installed")
 
 
 def scene(shown):
@@ -40,13 +39,16 @@ def test_a_run_is_a_player_and_its_certificate(run):
     assert "trajectory of 41 records" in rest
 
 
-@pytest.mark.parametrize("order", [1, 2])
-def test_a_run_of_written_equations_is_curves_and_its_text(order):
-    if order == 1:
-        system = ss.NonsmoothSystem([ss.FirstOrder("<b>tank", x0=[1.0], A=[[-1.0]])])
-    else:
-        system = ss.NonsmoothSystem([ss.Lagrangian("<b>mass", q0=[1.0], v0=[0.0], M=[[1.0]], K=[[4.0]])])
-    shown = ss.simulate(system, until=0.1, h=0.01)._repr_html_()
+@pytest.mark.parametrize(
+    ("part", "scheme"),
+    [
+        (ss.FirstOrderLinear("<b>tank", A=[[-1.0]], x0=[1.0]), "euler-moreau"),
+        (ss.LagrangianLinear("<b>mass", M=[[1.0]], K=[[4.0]], q0=[1.0]), "moreau-jean"),
+    ],
+    ids=["first order", "mechanics"],
+)
+def test_a_run_of_written_equations_is_curves_and_its_text(part, scheme):
+    shown = ss.simulate(ss.NonsmoothSystem([part]), until=0.1, h=0.01, scheme=scheme)._repr_html_()
     picture = b64decode(re.search(r"data:image/svg\+xml;base64,([^\"]*)", shown)[1]).decode()
     assert picture.startswith("<?xml")
     assert "<pre>trajectory of 11 records" in shown
@@ -55,6 +57,7 @@ def test_a_run_of_written_equations_is_curves_and_its_text(order):
 
 def test_without_the_extra_there_is_a_still_picture_and_how_to_get_it(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
+    monkeypatch.setattr("stickslip.view.notebook.STILL", (1.0, 1.0))
     for shown in (run._repr_html_(), world()._repr_html_()):
         assert "data:image/png;base64," in shown
         assert "install stickslip with its extra, stickslip[view]" in shown

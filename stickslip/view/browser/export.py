@@ -20,9 +20,8 @@ from stickslip.view.browser.stage import Frame, Readout, Stage
 
 FRAMES, FEWEST = 300, 60
 """Instants that are shown of a long run unless told otherwise; of very many bodies, at least so many."""
-PLAYER, PLACE, CONTACT = 0.85e6, 17, 18
-"""What the player takes [bytes], and at most about the place of a body and a contact with its force in a
-frame."""
+PLACE, CONTACT = 17, 18
+"""What the place of a body in a frame takes at most, about, and a contact with its force [bytes]."""
 FINE, MEDIUM, COARSE = 2.0**-10, 2.0**-8, 2.0**-6
 """To what bodies, contact points and arrows are rounded where a scene is 10 wide as drawn: on a screen about
 a tenth of a pixel, half of one, and two."""
@@ -86,15 +85,18 @@ def page_of(
     run = source if isinstance(source, WorldTrajectory) else None
     readouts = [] if run is None else [_worst(stage, run, rows, k) for k in range(rows.size)]
     waits = np.append(np.diff(stage.times[rows]) / speed, HOLD if rows.size > 1 else 0.0)
-    most = max((each.contacts for each in readouts), default=0)
-    player = _player(stage, rows, waits, most, contacts, forces)
-    excess = len(player) - max(1e6 * megabytes, PLAYER)
-    drawn = sum(each.contacts for each in readouts) if contacts or forces else 0
-    if excess > 0.0 and drawn:
-        most = _cap([each.contacts for each in readouts], max(0, drawn - math.ceil(excess / CONTACT)))
+    title = title or f"{len(stage.model)} bodies"
+
+    def page_with(most: int) -> str:
         player = _player(stage, rows, waits, most, contacts, forces)
-    notes = _notes(stage, rows, most, readouts, speed)
-    return framed(player, Overlay.of(title or f"{len(stage.model)} bodies", readouts, notes))
+        return framed(player, Overlay.of(title, readouts, _notes(stage, rows, most, readouts, speed)))
+
+    counts = [each.contacts for each in readouts] if contacts or forces else []
+    page = page_with(max(counts, default=0))
+    excess = len(page) - 1e6 * megabytes
+    if excess > 0.0 and any(counts):
+        page = page_with(_cap(counts, max(0, sum(counts) - math.ceil(excess / CONTACT))))
+    return page
 
 
 def _player(stage: Stage, rows: IntArray, waits: Array, most: int, contacts: bool, forces: bool) -> str:
@@ -162,7 +164,7 @@ def _notes(stage: Stage, rows: IntArray, most: int, readouts: list[Readout], spe
             f"{rows.size} of {len(stage)} records are shown; penetration and residual are the worst since "
             "the one shown before"
         )
-    if any(each.contacts > most for each in readouts):
+    if 0 < most < max((each.contacts for each in readouts), default=0):
         notes.append(f"of more than {most} contacts, those with the largest forces are drawn")
     if speed != 1.0:
         notes.append(f"played at {speed:g} times the speed of the run")
