@@ -53,9 +53,10 @@ clean:
 	@touch $@
 
 # The build tool is pinned like everything else, so it is installed first and no build environment is made.
+# Modules are compiled when they are imported: most of those installed never are, and that takes half the time.
 .venv/run.stamp: .venv/made.stamp pyproject.toml constraints.txt
-	$(PIP) install -c constraints.txt hatchling editables
-	$(PIP) install -c constraints.txt --no-build-isolation -e .
+	$(PIP) install --no-compile -c constraints.txt hatchling editables
+	$(PIP) install --no-compile -c constraints.txt --no-build-isolation -e ".[view]"
 	@touch $@
 
 .venv/docs.stamp: .venv/run.stamp

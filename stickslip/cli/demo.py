@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
-from stickslip.cli.progress import watch, watch_time
+from stickslip.cli.progress import Time, watch, watch_time
 from stickslip.cli.tables import duration, pairs
 
 if TYPE_CHECKING:
@@ -64,10 +63,11 @@ def demo(
     if not no_html:
         check_writable(page, (".html",))
     with watch("compiling, once per installation"):
-        _, first = _simulated(FEW, SHORT)
+        first = _simulated(FEW, SHORT).seconds
     with watch_time(title) as progress:
-        trajectory, seconds = _simulated(bodies, UNTIL, progress)
-    _show_run(title, trajectory, seconds, first)
+        run = _simulated(bodies, UNTIL, progress)
+    trajectory = run.trajectory
+    _show_run(title, run, first)
     print()
     held = show_certificates(certificates(trajectory, 2.0 * RADIUS))
     print()
@@ -76,33 +76,47 @@ def demo(
     _save(trajectory, file)
     if not no_html:
         _export(trajectory, page, title)
-    return ExitCode.FINE if held else ExitCode.MISSED
+    if run.failure:
+        complain(run.failure)
+    return ExitCode.FINE if held and not run.failure else ExitCode.MISSED
 
 
-def _simulated(
-    bodies: int, until: float, progress: Callable[[float, float], None] | None = None
-) -> tuple[WorldTrajectory, float]:
-    """A run, and how long it took [s]."""
+class _Run(NamedTuple):
+    """A run as far as it went."""
+
+    trajectory: WorldTrajectory
+    seconds: float
+    """How long it took [s]."""
+    failure: str
+    """Why it ended early, if it did."""
+
+
+def _simulated(bodies: int, until: float, progress: Time | None = None) -> _Run:
     from stickslip import simulate
     from stickslip.scenes.collapse import column_collapse
+    from stickslip.simulation.failure import SimulationFailure
 
-    begun = time.perf_counter()
-    trajectory = simulate(
-        column_collapse(bodies=bodies, radius=RADIUS), h=STEP, until=until, solver=SOLVER,
-        tolerance=TOLERANCE, record=RECORD, on_failure="accept", progress=progress,
-    )  # fmt: skip
-    return trajectory, time.perf_counter() - begun
+    world, failure, begun = column_collapse(bodies=bodies, radius=RADIUS), "", time.perf_counter()
+    try:
+        trajectory = simulate(
+            world, h=STEP, until=until, solver=SOLVER, tolerance=TOLERANCE, record=RECORD,
+            on_failure="halve", progress=progress,
+        )  # fmt: skip
+    except SimulationFailure as missed:
+        trajectory, failure = missed.trajectory, str(missed).partition("; on_failure=")[0]
+    return _Run(trajectory, time.perf_counter() - begun, failure)
 
 
-def _show_run(title: str, trajectory: WorldTrajectory, seconds: float, first: float) -> None:
+def _show_run(title: str, run: _Run, first: float) -> None:
+    """What was simulated, and how long that took; `first`: what came before it [s]."""
     import numpy as np
 
-    contacts = np.diff(trajectory.contacts.offset)
-    steps = trajectory.steps
+    trajectory, seconds = run.trajectory, run.seconds
+    contacts, steps = np.diff(trajectory.contacts.offset), max(trajectory.steps, 1)
     pairs(
         title,
         [
-            ("steps", f"{steps} of {duration(STEP)}, {SOLVER} to {TOLERANCE:g}"),
+            ("steps", f"{trajectory.steps} of {duration(STEP)}, {SOLVER} to {TOLERANCE:g}"),
             ("sweeps", f"{trajectory.iterations.sum() / steps:.0f} a step"),
             ("contacts", f"{contacts.max()} at most, {contacts[-1]} at the end"),
             ("time", f"{duration(seconds)}, {duration(seconds / steps)} a step"),

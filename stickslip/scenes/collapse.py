@@ -8,9 +8,11 @@ from stickslip.mechanics.world import World
 from stickslip.scenes.containers import add_floor, add_walls, lattice
 from stickslip.scenes.parameters import number, whole
 
-LENGTH = 3.0
+LENGTH = 2.5
 """Length of the box [of its width]: the column stands at one end and is as long as it is wide."""
-BOULDERS = ((0.15, -0.24, 0.20), (0.30, 0.26, 0.26))
+HEIGHT = 0.6
+"""Height of the column, about [of its width]."""
+BOULDERS = ((0.10, -0.24, 0.16), (0.40, 0.22, 0.22))
 """Along the box and across it from its middle, and radius [of its width]; half sunk into the floor."""
 
 
@@ -29,7 +31,7 @@ def column_collapse(
     mu, radius = number("mu", mu, "", least=0.0), number("radius", radius, "m", above=0.0)
     spread = number("spread", spread, "", least=0.0, below=1.0)
     rng = np.random.default_rng(seed)
-    across = max(2, round(bodies ** (1.0 / 3.0)))
+    across = max(2, round((bodies / HEIGHT) ** (1.0 / 3.0)))
     centres, (_, width) = lattice(rng, bodies, (across, across), (1.0 + spread) * radius)
     centres[:, 0] -= 0.5 * (LENGTH - 1.0) * width
     b = WorldBuilder()

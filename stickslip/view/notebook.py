@@ -21,8 +21,8 @@ from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.view.text import clean
 
-FRAMES, MEGABYTES = 100, 1.0
-"""Instants of a run in a notebook at most, and about how much its bodies, and its contacts, may take."""
+FRAMES, MEGABYTES = 100, 3.0
+"""Instants of a run in a notebook at most, and about how large it may be there."""
 HEIGHT = 460
 """Of a scene on the screen [px]."""
 CURVES = 8

@@ -23,6 +23,8 @@ __all__ = ["Viewer", "ViewerError"]
 
 TICK = 1.0 / 30.0
 """Time between two looks at the clock [s]; frames that fall between are left out."""
+ASIDE = 0.12
+"""How far the scene stands to the left, because the panel is on the right, in sizes of the scene."""
 MOST_FRAMES = 20_000
 """Frames of a run that are played, evenly chosen, unless told otherwise."""
 
@@ -112,7 +114,7 @@ class Viewer:
         self._stale = False
 
     def _set_camera(self) -> None:
-        view, camera = self._painter.camera(), self._server.initial_camera
+        view, camera = self._painter.camera(ASIDE), self._server.initial_camera
         camera.position, camera.look_at, camera.up = view.position, view.look_at, view.up
 
     def _build_panel(self) -> None:
@@ -127,6 +129,8 @@ class Viewer:
             "speed", names, initial_value=f"{self._player.speed:g}x", disabled=still
         )
         self._loop = gui.add_checkbox("loop", True, disabled=still)
+        with gui.add_folder("body"):
+            self._state = gui.add_html(no_body_html())
         with gui.add_folder("show"):
             self._bodies = gui.add_checkbox("bodies", True)
             self._contacts = gui.add_checkbox("contacts", True)
@@ -135,8 +139,6 @@ class Viewer:
             self._stretch = gui.add_slider("arrows", 0.1, 5.0, 0.1, 1.0)
             self._opacity = gui.add_slider("opacity", 0.1, 1.0, 0.05, 1.0)
             self._reset = gui.add_button("Reset camera", icon="camera")
-        with gui.add_folder("body"):
-            self._state = gui.add_html(no_body_html())
         self._connect()
 
     def _connect(self) -> None:
@@ -203,7 +205,7 @@ class Viewer:
 
     def _look_again(self, client: Any) -> None:
         if client is not None:
-            view = self._painter.camera()
+            view = self._painter.camera(ASIDE)
             with client.atomic():
                 client.camera.up_direction = view.up
                 client.camera.position, client.camera.look_at = view.position, view.look_at
