@@ -217,3 +217,8 @@ def test_an_empty_world_has_a_stage():
     assert stage.instances == ()
     assert stage.size == 1.0
     assert stage.frame(0).readout.contacts == 0
+
+
+def test_what_has_no_bodies_is_refused():
+    with pytest.raises(TypeError, match="a dict has no bodies to draw"):
+        Stage.of({})

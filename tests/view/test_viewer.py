@@ -154,8 +154,10 @@ def test_controls_change_what_is_shown(run):
         assert "ball 1" in viewer._state.content
         viewer._choose(spheres, 7)  # a message of a client may say anything
         assert viewer._body == 2
+        viewer._step(">|")
         viewer._toggle()
         assert viewer._play.label == "Pause"
+        assert "0.0000 s" in viewer._readout.content
 
 
 def test_a_world_is_shown_where_it_starts():

@@ -126,6 +126,9 @@ class Stage:
         elif isinstance(source, World):
             model, tolerance, places = WorldModel.of(source), math.nan, source.start.q[None]
             records = _start(source)
+        elif not isinstance(source, WorldModel):
+            kind = type(source).__name__
+            raise TypeError(f"a {kind} has no bodies to draw; give a World, or the trajectory of one")
         else:
             model, tolerance, records = source, math.nan, None
             places = np.tile([0.0, 0, 0, 1, 0, 0, 0], len(source))[None]
