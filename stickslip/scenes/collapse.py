@@ -8,16 +8,16 @@ from stickslip.mechanics.world import World
 from stickslip.scenes.containers import add_floor, add_walls, lattice
 from stickslip.scenes.parameters import number, whole
 
-LENGTH = 2.5
+LENGTH = 2.2
 """Length of the box [of its width]: the column stands at one end and is as long as it is wide."""
-HEIGHT = 0.6
+HEIGHT = 0.75
 """Height of the column, about [of its width]."""
-BOULDERS = ((0.10, -0.24, 0.16), (0.40, 0.22, 0.22))
+BOULDERS = ((0.14, -0.24, 0.15), (0.38, 0.22, 0.21))
 """Along the box and across it from its middle, and radius [of its width]; half sunk into the floor."""
 
 
 def column_collapse(
-    *, bodies: int = 1500, mu: float = 0.5, radius: float = 0.1, spread: float = 0.2, seed: int = 0
+    *, bodies: int = 1500, mu: float = 0.3, radius: float = 0.1, spread: float = 0.2, seed: int = 0
 ) -> World:
     """Spheres stacked loosely at one end of a box with nothing to hold them.
 
