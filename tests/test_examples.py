@@ -79,7 +79,7 @@ def test_pictures_of_readme_and_docs_exist_and_are_light():
 
 
 def test_every_picture_is_made_by_an_example():
-    """A picture is named after its example, and the example names it; plot-... are made in the page on plots."""
+    """A picture is named after its example, which names it; plot-... are made in the page on plots."""
     page = (ROOT / "docs" / "plots.md").read_text(encoding="utf-8")
     for picture in (ROOT / "docs" / "pictures").iterdir():
         if picture.name.startswith("plot-"):
