@@ -14,6 +14,7 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,6 +35,14 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
     "--remote-debugging-pipe",
 )  # fmt: skip
+HAND_OVER = """
+import os, sys
+for k, fd in enumerate(sys.argv[1:3]):
+    os.dup2(int(fd), 3 + k)
+    os.close(int(fd))
+os.execv(sys.argv[3], sys.argv[3:])
+"""
+"""Chromium reads from descriptor 3 and writes to 4, which are free in a new process only."""
 LONG = 60.0
 """Seconds after which what has not happened will not happen; software WebGL on a busy machine is slow."""
 KEYS = {
@@ -55,15 +64,11 @@ class Chromium:
         self._rest, self._count = b"", 0
         self.events: list[dict[str, Any]] = []
         high = [fcntl.fcntl(fd, fcntl.F_DUPFD, 10) for fd in (theirs_in, theirs_out)]
-
-        def hand_over() -> None:  # its ends of the pipes are numbers 3 and 4
-            for fd, place in zip(high, (3, 4), strict=True):
-                os.dup2(fd, place)
-
-        command = [CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
+        hand_over = [sys.executable, "-I", "-S", "-c", HAND_OVER, *map(str, high)]
+        command = [*hand_over, CHROMIUM, *FLAGS, f"--user-data-dir={profile}", "about:blank"]
         self._log = (profile.parent / f"{profile.name}.log").open("wb")
         self._process = subprocess.Popen(
-            command, pass_fds=(3, 4), preexec_fn=hand_over, start_new_session=True,
+            command, pass_fds=high, start_new_session=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._log,
         )  # fmt: skip
         for fd in (theirs_in, theirs_out, *high):

@@ -41,7 +41,7 @@ def run_html(trajectory: WorldTrajectory) -> str:
     """A run of a world: its scene, to be played, what is certain of it, and its summary."""
 
     def make() -> str:
-        note = f"{min(len(trajectory), FRAMES)} of {len(trajectory)} records at most; {WHOLE}."
+        note = f"At most {FRAMES} records are shown here; {WHOLE}."
         scene = _scene(trajectory, note if len(trajectory) > FRAMES else "")
         return scene + _certificate(trajectory) + _folded("summary", _text(str(trajectory)))
 
