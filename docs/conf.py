@@ -20,6 +20,7 @@ language = "en"
 # Headings are link targets as on a git host; `(11.71)` and `x'` are mathematics, not quotations.
 myst_heading_anchors = 4
 smartquotes = False
+highlight_language = "text"  # blocks that name no language are commands and formulas
 
 python_use_unqualified_type_names = True
 python_maximum_signature_line_length = 72

@@ -1,10 +1,11 @@
 """Docstrings of the house as reStructuredText.
 
-They are plain text: paragraphs, single backticks for names, indented code, and tables of arguments with a
-name, two spaces or more, and what it is. Whatever else looks like markup (`K*`, `|u_T|`, `u_`) is meant as
+They are plain text: paragraphs, single backticks for names, code, and tables of arguments with a name, two
+spaces or more, and what it is. Whatever else looks like markup (`K*`, `|u_T|`, `u_`) is meant as
 it stands.
 """
 
+import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 
@@ -108,7 +109,14 @@ def _table(block: list[str], link: Link) -> list[str]:
 
 
 def _is_code(block: list[str]) -> bool:
-    return all(line.startswith("  ") for line in block if line)
+    """Whether a block is indented, or is Python that does something: prose does not parse."""
+    if all(line.startswith("  ") for line in block if line):
+        return True
+    try:
+        tree = ast.parse("\n".join(block))
+    except SyntaxError:
+        return False
+    return any(isinstance(node, ast.Call) for node in ast.walk(tree))
 
 
 def _dedented(block: list[str]) -> list[str]:

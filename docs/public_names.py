@@ -53,7 +53,7 @@ def described(name: str, value: Any, home: ModuleType, link: Link) -> list[str]:
 
 
 def first_line(value: Any, home: ModuleType, name: str) -> str:
-    """The first paragraph of a docstring, up to its first full stop or colon."""
+    """The first sentence of a docstring."""
     called = isinstance(value, type) or inspect.isfunction(value)
     doc = (inspect.getdoc(value) or "") if called else assigned(home, name)
     paragraph = " ".join(doc.partition("\n\n")[0].split())
@@ -62,41 +62,19 @@ def first_line(value: Any, home: ModuleType, name: str) -> str:
 
 def signature(function: Any, node: ast.FunctionDef, *, bound: bool = False) -> str:
     """Arguments and result as the source spells them, defaults by value; `bound` leaves the first one out."""
-    spelled = node.args
-    known = inspect.signature(function).parameters
-    shown: list[str] = []
-    positional = [*spelled.posonlyargs, *spelled.args]
-    texts = {
-        a.arg: ast.unparse(d) for a, d in zip(reversed(positional), reversed(spelled.defaults), strict=False)
-    }
-    texts |= {
-        a.arg: ast.unparse(d) for a, d in zip(spelled.kwonlyargs, spelled.kw_defaults, strict=True) if d
-    }
-
-    def argument(arg: ast.arg, mark: str = "") -> str:
-        text = mark + arg.arg + (f": {_type(arg.annotation)}" if arg.annotation else "")
-        if arg.arg not in texts:
-            return text
-        default = known[arg.arg].default if arg.arg in known else None
-        value = (
-            repr(default) if isinstance(default, SIMPLE) and not isinstance(default, Enum) else texts[arg.arg]
-        )
-        return f"{text} = {value}" if arg.annotation else f"{text}={value}"
-
-    for k, arg in enumerate(positional):
-        if not (bound and k == 0):
-            shown.append(argument(arg))
-        if spelled.posonlyargs and k + 1 == len(spelled.posonlyargs) and len(positional) > bound:
-            shown.append("/")
-    if spelled.vararg:
-        shown.append(argument(spelled.vararg, "*"))
-    elif spelled.kwonlyargs:
-        shown.append("*")
-    shown += [argument(arg) for arg in spelled.kwonlyargs]
-    if spelled.kwarg:
-        shown.append(argument(spelled.kwarg, "**"))
-    result = _type(node.returns) if node.returns and node.name != "__init__" else ""
-    return f"({', '.join(shown)})" + (f" -> {result}" if result else "")
+    given, known = node.args, inspect.signature(function)
+    places = [*given.posonlyargs, *given.args]
+    named = [*places, *given.kwonlyargs, *filter(None, (given.vararg, given.kwarg))]
+    pairs = zip(
+        [*reversed(places), *given.kwonlyargs],
+        [*_padded(given.defaults, places), *given.kw_defaults],
+        strict=True,
+    )
+    types = {one.arg: _type(one.annotation) for one in named}
+    defaults = {one.arg: ast.unparse(default) for one, default in pairs if default is not None}
+    arguments = list(known.parameters.values())[bound:]
+    result = _type(node.returns) if node.name != "__init__" else ""
+    return _spelled(arguments, types, defaults, result)
 
 
 def options_table(specs: tuple[Any, ...]) -> list[str]:
@@ -175,12 +153,11 @@ def _method(node: ast.FunctionDef, cls: type) -> Member:
     if marks & {"property", "cached_property"}:
         shown = (f":type: {_type(node.returns)}",) if node.returns else ()
         return Member(node.name, "py:property", "", shown, doc)
-    static = "staticmethod" in marks
     options = tuple(f":{mark}:" for mark in ("staticmethod", "classmethod") if mark in marks)
-    function = inspect.unwrap(getattr(cls, node.name))
-    return Member(
-        node.name, "py:method", signature(function, node, bound=not static), options, doc
-    )  # fmt: skip
+    static = inspect.getattr_static(cls, node.name)
+    function = inspect.unwrap(getattr(static, "__func__", static))
+    arguments = signature(function, node, bound="staticmethod" not in marks)
+    return Member(node.name, "py:method", arguments, options, doc)
 
 
 def _constructor(cls: type) -> str:
@@ -192,7 +169,7 @@ def _constructor(cls: type) -> str:
         return signature(written.__init__, own, bound=True)  # type: ignore[misc]
     if not is_dataclass(cls):
         return ""
-    kinds = {
+    types = {
         name: _type(node.annotation)
         for base in reversed(cls.__mro__)
         if base.__module__.startswith(HOUSE)
@@ -200,20 +177,45 @@ def _constructor(cls: type) -> str:
         if isinstance(node, ast.AnnAssign)
         for name in _targets(node)
     }
-    known = inspect.signature(cls).parameters
-    shown, keyword = [], False
-    for spec in fields(cls):
-        if not spec.init:
-            continue
-        if spec.kw_only and not keyword:
-            keyword = True
-            shown.append("*")
-        default = known[spec.name].default
-        text = f"{spec.name}: {kinds[spec.name]}"
-        if default is not inspect.Parameter.empty:
-            text += f" = {_value(default)}" if isinstance(default, SIMPLE) else " = ..."
-        shown.append(text)
-    return f"({', '.join(shown)})"
+    return _spelled(list(inspect.signature(cls).parameters.values()), types, {}, "")
+
+
+def _spelled(
+    arguments: list[inspect.Parameter], types: dict[str, str], defaults: dict[str, str], result: str
+) -> str:
+    """A signature whose types are these texts; defaults that have no short value are, too, or dots."""
+    nothing = inspect.Parameter.empty
+    shown = [
+        one.replace(
+            annotation=_Text(types[one.name]) if types.get(one.name) else nothing,
+            default=_Text(_default(one.default, defaults.get(one.name, "...")))
+            if one.default is not nothing
+            else nothing,
+        )
+        for one in arguments
+    ]
+    return str(inspect.Signature(shown, return_annotation=_Text(result) if result else nothing))
+
+
+class _Text:
+    """Something that is shown as it is, for `inspect` to put into a signature."""
+
+    def __init__(self, text: str):
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def _default(value: Any, spelled: str) -> str:
+    if isinstance(value, Enum):
+        return f"{type(value).__name__}.{value.name}"
+    return repr(value) if isinstance(value, SIMPLE) else spelled
+
+
+def _padded(defaults: list[ast.expr], places: list[ast.arg]) -> list[ast.expr | None]:
+    """Defaults of the last places, backwards, None for those that have none."""
+    return [*reversed(defaults), *[None] * (len(places) - len(defaults))]
 
 
 def _init(cls: type) -> ast.FunctionDef | None:
@@ -222,8 +224,6 @@ def _init(cls: type) -> ast.FunctionDef | None:
 
 
 def _value(value: Any) -> str:
-    if isinstance(value, Enum):
-        return str(value)
     return f"{value:g}" if isinstance(value, float) else repr(value)
 
 
@@ -231,6 +231,8 @@ def _type(annotation: ast.expr | None) -> str:
     """An annotation as it is spelt, without the quotes of names that come later."""
     if annotation is None:
         return ""
+    if isinstance(annotation, ast.Subscript) and ast.unparse(annotation.value) == "InitVar":
+        annotation = annotation.slice
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return annotation.value
     return ast.unparse(annotation)

@@ -53,6 +53,7 @@ PAGE_OF = {
     "stickslip.mechanics": "worlds",
     "stickslip.detection": "worlds",
     "stickslip.bench": "bench",
+    "stickslip.exhibits": "view",
     "stickslip.view": "view",
 }
 """The page of a name, or of all names of a module and what is below it; the longest one counts."""
@@ -69,10 +70,9 @@ def public_names() -> Iterator[tuple[str, str, ModuleType]]:
     for door in DOORS:
         module = import_module(door)
         where: dict[str, str] = getattr(module, "_WHERE", {})
-        prefix = "" if door == "stickslip" else f"{door}."
         known = getattr(module, "__all__", ())
         for name in (*(each for each in known if each not in where), *where):
-            yield door, name, import_module(prefix + where[name]) if name in where else module
+            yield door, name, import_module(where[name]) if name in where else module
 
 
 def page_of(name: str, home: str) -> str:

@@ -1,8 +1,8 @@
 """Record the contact problems that a run meets, as FCLIB files with their answers.
 
 Purpose: share problems. A solver is anything with `solve`, so one that hands every problem on and keeps some
-sees what a simulation asks for. Each file holds the problem, a line about it and the answer found; read back,
-its numbers are the same bit for bit, which one hash says, and the stored answer satisfies the judge.
+sees what a simulation asks for. Each file holds the problem, a line about it and the answer found; read
+back, its numbers are the same bit for bit, which one hash says, and the stored answer satisfies the judge.
 """
 
 import tempfile
@@ -40,8 +40,8 @@ def main():
     b = ss.WorldBuilder()
     b.body("floor", ss.Plane(), fixed=True)
     for k in range(3):
-        push = 1.0 if k == 0 else 0.0  # rad/s about y, around the centre
-        b.body(f"domino {k}", ss.Cuboid((0.02, 0.1, 0.2)), position=(0.08 * k, 0.0, 0.1), spin=(0.0, push, 0.0))
+        push = (0.0, 1.0, 0.0) if k == 0 else (0.0, 0.0, 0.0)  # rad/s
+        b.body(f"domino {k}", ss.Cuboid((0.02, 0.1, 0.2)), position=(0.08 * k, 0.0, 0.1), spin=push)
     with tempfile.TemporaryDirectory() as folder:
         recorder = Recorder(Path(folder), every=40)
         ss.simulate(b.build(), until=0.4, h=2e-3, solver=recorder)

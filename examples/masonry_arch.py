@@ -1,9 +1,9 @@
 """An arch of stones without mortar stands or falls, as limit analysis says.
 
-Purpose: statics in a simulation that knows nothing of it but Coulomb's law. A semicircular arch stands if a line
-of thrust fits into it: at each joint |M| <= N t / 2 and |T| <= mu N for some reactions, a linear program (Heyman
-1966; for very many stones Milankovitch 1907 has t = 0.1075 R). Just above this thickness the arch stands still
-to the tolerance of the solver, just below it falls by itself.
+Purpose: statics in a simulation that knows nothing of it but Coulomb's law. A semicircular arch stands if a
+line of thrust fits into it: at each joint |M| <= N t / 2 and |T| <= mu N for some reactions, a linear
+program (Heyman 1966; for very many stones Milankovitch 1907 has t = 0.1075 R). Just above this thickness the
+arch stands still to the tolerance of the solver, just below it falls by itself.
 """
 
 import sys

@@ -1,9 +1,9 @@
 """Write a solver in 30 lines, and race it.
 
 Purpose: your method against those of the house on the same problems, before the same judge. `Mine` is ADMM
-(Boyd et al. 2011) on min r'W r / 2 + (u_free + s)'r over the cone K, with De Saxcé's shift s = mu |u_T| e_N anew
-in every iteration. On a wall that stands it beats Gauss-Seidel tenfold; where much slides it loses. For times:
-stickslip bench run --problems FOLDER --own mine=examples/own_solver.py:Mine --solvers mine,nsgs --out race.h5
+(Boyd et al. 2011) on min r'W r / 2 + (u_free + s)'r over the cone K, with De Saxcé's shift s = mu |u_T| e_N
+anew in every iteration. On a wall that stands it beats Gauss-Seidel tenfold, where much slides it loses.
+Times: stickslip bench run --problems FOLDER --own mine=examples/own_solver.py:Mine --out race.h5
 """
 
 import sys
@@ -12,8 +12,7 @@ import numpy as np
 
 import stickslip as ss
 from stickslip import scenes
-from stickslip.exhibits import Curve, Figure, Panel
-from stickslip.view import draw
+from stickslip.view import Curve, Figure, Panel, draw
 
 
 class Mine:
@@ -46,7 +45,7 @@ class Mine:
 
 
 def main():
-    """By problem and solver: the judge's last word, and what it said on the way (iteration and two residuals)."""
+    """By problem and solver: the judge's last word, and its residuals on the way."""
     wall, spheres = scenes.make("wall", rows=4, columns=5), scenes.make("packing", spheres=20, velocity=0.1)
     found = {}
     for name, problem in (("A wall that stands", wall), ("Spheres that slide", spheres)):
@@ -75,4 +74,5 @@ if __name__ == "__main__":
     if len(sys.argv) > 1:
         axes = ("iterations", "residual (natural_scaled)")
         drawn = [Panel(title, *axes, curves, True, True, level=1e-8) for title, curves in panels.items()]
-        draw(Figure("A solver of 30 lines beside Gauss-Seidel and auto", drawn), f"{sys.argv[1]}/own_solver.png")
+        figure = Figure("A solver of 30 lines beside Gauss-Seidel and auto", drawn)
+        draw(figure, f"{sys.argv[1]}/own_solver.png")

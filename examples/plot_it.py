@@ -1,9 +1,9 @@
 """A block on a spring rubs itself to rest: phase portrait, energies, and the reaction in its cone.
 
-Purpose: plots of a run, one call each, .svg or .png by the name. Dry friction mu m g shifts the middle of every
-half swing by d = mu m g / k against the motion, so that the turning points come closer to zero by 2 d each:
-x0, -(x0 - 2 d), x0 - 4 d, ..., in half periods of pi sqrt(m / k), until one lies within d, where the block sticks for
-ever. What is lost is mu m g times the way. With a folder as argument the pictures are written there.
+Purpose: plots of a run, one call each, .svg or .png by the name. Dry friction mu m g shifts the middle of
+every half swing by d = mu m g / k against the motion, so that the turning points come closer to zero by 2 d
+each: x0, -(x0 - 2 d), x0 - 4 d, ..., in half periods of pi sqrt(m / k), until one lies within d, where the
+block sticks for ever. What is lost is mu m g times the way. A folder as argument gets the pictures.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Round rocks roll out on level ground: the larger, the farther.
 
 Purpose: rolling friction, a torque of at most mu_roll N against the turning. A sphere that rolls without
-slipping has 7/5 of its mass to stop, so it slows down by (5/7) mu_roll g / R and comes to rest after
+slipping has 7/5 of its mass to stop: it slows down by (5/7) mu_roll g / R and rests after
 7 R v² / (10 mu_roll g), whatever it is made of. On a slope it stays where it is up to tan a = mu_roll / R.
 """
 
@@ -38,7 +38,8 @@ def main():
     level = roll(0.0, SPEED, until=2.2, h=2e-3)
     slope = math.atan(MU_ROLL / (0.5 * (RADII[1] + RADII[2])))
     started = roll(slope, 0.0, until=0.5, h=5e-3)
-    return tuple(np.array([run.body(f"rock {k}").position[-1, 0] for k in range(4)]) for run in (level, started))
+    names = [f"rock {k}" for k in range(len(RADII))]
+    return tuple(np.array([run.body(name).position[-1, 0] for name in names]) for run in (level, started))
 
 
 def check(level, slope):

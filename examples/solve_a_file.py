@@ -1,8 +1,8 @@
 """Solve the contact problem of a file, and judge the answer by hand.
 
 Purpose: files in, certified answers out. `python solve_a_file.py problem.hdf5` takes an FCLIB file of yours;
-without one, a packing of 200 spheres is written first. The answer is then held against Coulomb's law in plain
-NumPy: |r_T| <= mu r_N, u_N >= 0, r_N u_N = 0, and r_T opposes u_T with all of mu r_N: r_T·u_T = -mu r_N |u_T|.
+without one, a packing of 200 spheres is written first. The answer is then held against Coulomb's law in
+plain NumPy: |r_T| <= mu r_N, u_N >= 0, r_N u_N = 0, and friction takes all it can: -r_T·u_T = mu r_N |u_T|.
 """
 
 import sys
@@ -49,10 +49,11 @@ def check(solution):
 
 
 if __name__ == "__main__":
-    files = [argument for argument in sys.argv[1:] if Path(argument).is_file()]
+    files = [argument for argument in sys.argv[1:] if not Path(argument).is_dir()]
     answer = main(*files[:1])
     print(answer)
-    if set(answer.problem.K.census) <= {"coulomb2d", "coulomb3d"}:
+    law = {} if isinstance(answer.problem, ss.BoxProblem) else answer.problem.K.census
+    if law and set(law) <= {"coulomb2d", "coulomb3d"}:
         print("by hand:", ", ".join(f"{name} {value:.1e}" for name, value in by_hand(answer).items()))
     if not files:
         check(answer)

@@ -1,9 +1,9 @@
 """One block under three contact models: exact, relaxed and compliant.
 
 Purpose: what the law of a code does to a motion. A block is thrown up a slope on which friction can hold it.
-Coulomb's law lets it slide s = v² / (2 g (sin a + mu cos a)) and stay. The convex relaxation (Anitescu 2006) wants
-u_N >= mu |u_T|: a block that slides jumps (it floats at mu |u_T| h in codes that add gap / h). Springs, and friction
-that is viscous at low velocity, let it sink by m g cos a / k and creep for ever.
+Coulomb's law lets it slide s = v² / (2 g (sin a + mu cos a)) and stay. The convex relaxation (Anitescu 2006)
+wants u_N >= mu |u_T|: a block that slides jumps (it floats at mu |u_T| h in codes that add gap / h).
+Springs, and friction that is viscous at low velocity, let it sink by m g cos a / k and creep for ever.
 """
 
 import math
@@ -12,8 +12,7 @@ import sys
 import numpy as np
 
 import stickslip as ss
-from stickslip.exhibits import Curve, Figure, Panel
-from stickslip.view import draw
+from stickslip.view import Curve, Figure, Panel, draw
 
 M, G, MU, SPEED, H = 1.0, 9.81, 0.5, 1.0, 1e-3  # kg, m/s², -, m/s, s
 SLOPE = math.radians(20.0)
@@ -37,7 +36,7 @@ def main():
 
 
 def check(runs):
-    """What each model does, in closed form; only the first is Coulomb's law, and only its steps are certified."""
+    """What each model does, in closed form; only the first is Coulomb's law."""
     (x, y), (v, _) = (runs["exact"].system("block").q.T, runs["exact"].system("block").v.T)
     assert runs["exact"].ok.all()
     assert abs(x[-1] - STOP) < 1e-5
@@ -67,10 +66,10 @@ def picture(runs, path):
 
 
 if __name__ == "__main__":
-    runs = main()
-    check(runs)
-    for name, run in runs.items():
-        (x, y), creep = run.system("block").q.T, run.system("block").v[-1, 0]
-        print(f"{name}: rises {1e3 * y.max():.2f} mm, sinks {-1e6 * y.min():.1f} µm, creeps {1e6 * creep:.1f} µm/s")
+    found = main()
+    check(found)
+    for name, run in found.items():
+        block = run.system("block")
+        print(f"{name}: rises {1e3 * block.q[:, 1].max():.2f} mm, creeps {1e6 * block.v[-1, 0]:.1f} µm/s")
     if len(sys.argv) > 1:
-        picture(runs, f"{sys.argv[1]}/three_contact_models.png")
+        picture(found, f"{sys.argv[1]}/three_contact_models.png")

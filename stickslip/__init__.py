@@ -112,7 +112,28 @@ _HOME = {
 }  # fmt: skip
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
-__all__ = ["simulate", "solve", *sorted(_WHERE)]
+__all__ = [
+    "Actuator", "BallJoint", "BodyContact", "BodyForce", "BodyKind", "BodyScheme", "BodyStep", "Box",
+    "BoxProblem", "Capsule", "Certificate", "Checkpoint", "Complementarity", "Compliant",
+    "CompliantRelation", "Compound", "ConeProgram", "ContactBlocks", "ContactProblem", "ContactSet",
+    "ContactTable", "ConvexHull", "Cuboid", "Cylinder", "Damper", "Detector", "DistanceJoint",
+    "DistanceSensor", "Ellipsoid", "Equality", "EulerMoreau", "Event", "EventDriven", "Existence",
+    "FirstOrder", "FirstOrderLinear", "FirstOrderLinearRelation", "FirstOrderRelation", "FirstOrderType1",
+    "FirstOrderType2", "FixedJoint", "FormatError", "GlobalProblem", "HeightField", "HingeJoint",
+    "Interaction", "JointKind", "JointSensor", "Lagrangian", "LagrangianLinear",
+    "LagrangianLinearRelation", "LagrangianNonlinear", "Law", "Level", "Mesh", "Mixed", "ModelError",
+    "MoreauJean", "MoreauJeanBodies", "NewtonEuler", "NewtonImpact", "NonlinearProblem",
+    "NonsmoothSystem", "Overlap", "Plane", "PointOnPlane", "PoissonImpact", "PositionSensor",
+    "ProblemError", "ProblemRecord", "ProductSet", "Relay", "Residuals", "Rheonomous", "SchatzmanPaoli",
+    "Scheme", "Scleronomous", "Sensor", "Shape", "SimulationFailure", "SliderJoint", "Solution",
+    "SolverFailure", "Sphere", "SpherePlane", "SphereSphere", "Spring", "State", "Status", "Step",
+    "StoredSolution", "Touch", "Trajectory", "VelocitySensor", "World", "WorldBuilder", "WorldCheckpoint",
+    "WorldRecord", "WorldTrajectory", "check_certificate", "contact_blocks", "coulomb", "dual_program",
+    "existence", "fingerprint", "first_order", "free", "friction", "interval", "judge", "judge_program",
+    "lcp", "mlcp", "motion_mcp", "nonnegative", "overlaps", "primal_program", "pyramid_lcp", "read",
+    "read_mesh", "read_record", "read_trajectory", "reduce_to_contacts", "relative_degree", "relay",
+    "rolling", "rotation", "simulate", "solve", "torsional", "velocity_step", "write",
+]  # fmt: skip
 
 if TYPE_CHECKING:
     from stickslip.detection.contacts import ContactSet

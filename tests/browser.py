@@ -148,7 +148,8 @@ class Page:
     def wait(self, condition: str, seconds: float = LONG) -> Any:
         """The first value of an expression that is true; a failed test after so many seconds."""
         until = time.monotonic() + seconds
-        while not (value := self.js(condition)):
+        plain = f"(found => found instanceof Node ? true : found)({condition})"
+        while not (value := self.js(plain)):
             assert time.monotonic() < until, f"not within {seconds:g} s: {condition}\n{self.faults()}"
             time.sleep(0.05)
         return value

@@ -40,6 +40,13 @@ def test_examples_run_one_after_the_other(page, tmp_path, monkeypatch, capsys):
         assert names["run"].ok.all()
 
 
+def test_start_begins_with_five_lines_and_choose_with_ten_sentences():
+    first = blocks(ROOT / "docs" / "start.md")[0]
+    assert len([line for line in first.splitlines() if line.strip()]) == 5
+    top = (ROOT / "docs" / "choose.md").read_text().split("\n## ")[0]
+    assert len(re.findall(r"^\d+\. ", top, re.MULTILINE)) == 10
+
+
 def test_every_solver_has_a_line_in_choose():
     shown = re.findall(r"^\| `([\w-]+)` \|", (ROOT / "docs" / "choose.md").read_text(), re.MULTILINE)
     assert sorted(shown) == registry.names()

@@ -206,6 +206,7 @@ solver  another
         "",
     ]
     assert docstrings.markup("-") == "\\-"
+    assert docstrings.rst("Do it:\n\nwith a(b) as c:\n    c()")[2] == ".. code-block:: python"
 
 
 def test_the_code_of_the_first_page_runs(capsys):

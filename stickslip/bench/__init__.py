@@ -8,31 +8,36 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _WHERE = {
-    "Collection": "collections.collection",
-    "Contestant": "campaigns.contestants",
-    "Features": "collections.features",
-    "Limits": "jobs",
-    "Mixed": "results",
-    "Outcome": "records",
-    "Results": "results",
-    "RunRecord": "records",
-    "collect": "collections.standard",
-    "combine": "results",
-    "contestants": "campaigns.contestants",
-    "costs": "analysis.costs",
-    "data_profile": "analysis.profiles",
-    "executor": "running.executors",
-    "performance_profile": "analysis.profiles",
-    "read_results": "campaigns.results_file",
-    "record": "collections.recording",
-    "report": "reports.report",
-    "run_campaign": "campaigns.campaign",
+    "Collection": "stickslip.bench.collections.collection",
+    "Contestant": "stickslip.bench.campaigns.contestants",
+    "Features": "stickslip.bench.collections.features",
+    "Grid": "stickslip.bench.analysis.costs",
+    "Limits": "stickslip.bench.jobs",
+    "Mixed": "stickslip.bench.results",
+    "Outcome": "stickslip.bench.records",
+    "Results": "stickslip.bench.results",
+    "RunRecord": "stickslip.bench.records",
+    "collect": "stickslip.bench.collections.standard",
+    "combine": "stickslip.bench.results",
+    "contestants": "stickslip.bench.campaigns.contestants",
+    "costs": "stickslip.bench.analysis.costs",
+    "data_profile": "stickslip.bench.analysis.profiles",
+    "executor": "stickslip.bench.running.executors",
+    "performance_profile": "stickslip.bench.analysis.profiles",
+    "read_results": "stickslip.bench.campaigns.results_file",
+    "record": "stickslip.bench.collections.recording",
+    "report": "stickslip.bench.reports.report",
+    "run_campaign": "stickslip.bench.campaigns.campaign",
 }
 
-__all__ = sorted(_WHERE)
+__all__ = [
+    "Collection", "Contestant", "Features", "Grid", "Limits", "Mixed", "Outcome", "Results", "RunRecord",
+    "collect", "combine", "contestants", "costs", "data_profile", "executor", "performance_profile",
+    "read_results", "record", "report", "run_campaign",
+]  # fmt: skip
 
 if TYPE_CHECKING:
-    from stickslip.bench.analysis.costs import costs
+    from stickslip.bench.analysis.costs import Grid, costs
     from stickslip.bench.analysis.profiles import data_profile, performance_profile
     from stickslip.bench.campaigns.campaign import run_campaign
     from stickslip.bench.campaigns.contestants import Contestant, contestants
@@ -50,5 +55,5 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
-        return getattr(import_module(f"stickslip.bench.{_WHERE[name]}"), name)
+        return getattr(import_module(_WHERE[name]), name)
     raise AttributeError(f"module 'stickslip.bench' has no attribute {name!r}")

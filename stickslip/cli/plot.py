@@ -27,7 +27,7 @@ TAKES = {
     "gaps": ("interaction", "body", "log"),
     "impulses": ("interaction", "body", "forces"),
     "cones": ("interaction", "body", "at"),
-    "phase": ("system", "body", "coordinate"),
+    "phase": ("system", "body", "coordinate", "after", "until"),
     "poincare": ("system", "body", "coordinate", "period", "after"),
     "residuals": (),
 }
@@ -47,6 +47,7 @@ def plot(
     at: float | None = None,
     period: float | None = None,
     after: float | None = None,
+    until: float | None = None,
     log: Annotated[bool, Parameter(show_default=False)] = False,
     forces: Annotated[bool, Parameter(show_default=False)] = False,
 ) -> int:
@@ -85,7 +86,9 @@ def plot(
     period
         Of a Poincaré section [s].
     after
-        Leave what comes before this time [s] out of a section.
+        Leave what comes before this time [s] out of a portrait or section.
+    until
+        Leave what comes after this time [s] out of a portrait.
     log
         Draw penetrations on a logarithmic axis.
     forces
@@ -93,7 +96,7 @@ def plot(
     """
     given: dict[str, Any] = {
         "system": system, "interaction": interaction, "body": body, "coordinate": coordinate, "at": at,
-        "period": period, "after": after, "log": log, "forces": forces,
+        "period": period, "after": after, "until": until, "log": log, "forces": forces,
     }  # fmt: skip
     given = {name: value for name, value in given.items() if value not in (None, False)}
     if what is None:

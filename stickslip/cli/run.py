@@ -111,6 +111,8 @@ def run(
         return ExitCode.FINE
     if parameters:
         return _show_parameters(name, scheme)
+    if not view and (host != "127.0.0.1" or port != 8080 or no_browser):
+        raise InputError("--host, --port and --no-browser say how a run is shown: add --view")
     _check_places(out, plot, resume)
     try:
         texts = with_options(read_settings(settings or []), given)

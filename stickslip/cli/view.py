@@ -32,7 +32,6 @@ def view(
     plays by itself.
 
     For example:
-      stickslip run stack --bodies 5 --until 1 --out stack.h5
       stickslip view stack.h5
       stickslip view stack.h5 --port 0 --no-browser
       stickslip view stack.h5 --export stack.html

@@ -89,13 +89,26 @@ def simulate_world(
 def _kept(so_far: Callable[[], WorldTrajectory]) -> Iterator[None]:
     """Whatever ends a run within it carries what was done, as `.trajectory`."""
     try:
-        yield
+        try:
+            yield
+        except SystemError as error:
+            # Numba makes this of an interrupt that comes while it loads a kernel.
+            if _caused_by_interrupt(error):
+                raise KeyboardInterrupt from None
+            raise
     except (Exception, KeyboardInterrupt) as error:
         if not hasattr(error, "trajectory"):
             done = so_far()
             with suppress(AttributeError):  # of an exception that cannot be written to
                 error.trajectory = done  # type: ignore[union-attr]
         raise
+
+
+def _caused_by_interrupt(error: BaseException) -> bool:
+    cause: BaseException | None = error
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__ or cause.__context__
+    return cause is not None
 
 
 class _Missed(Exception):  # noqa: N818

@@ -10,25 +10,34 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 _WHERE = {
-    "LiveView": "browser.live",
-    "Viewer": "browser.viewer",
-    "ViewerError": "browser.server",
-    "draw": "figures",
-    "draw_world": "still",
-    "export_html": "browser.export",
-    "plot_cones": "plots.cones",
-    "plot_energy": "plots.energy",
-    "plot_gaps": "plots.gaps",
-    "plot_impulses": "plots.impulses",
-    "plot_phase": "plots.phase",
-    "plot_poincare": "plots.poincare",
-    "plot_residuals": "plots.residuals",
+    "Curve": "stickslip.exhibits",
+    "Figure": "stickslip.exhibits",
+    "LiveView": "stickslip.view.browser.live",
+    "Panel": "stickslip.exhibits",
+    "Viewer": "stickslip.view.browser.viewer",
+    "ViewerError": "stickslip.view.browser.server",
+    "draw": "stickslip.view.figures",
+    "draw_world": "stickslip.view.still",
+    "export_html": "stickslip.view.browser.export",
+    "plot_cones": "stickslip.view.plots.cones",
+    "plot_energy": "stickslip.view.plots.energy",
+    "plot_gaps": "stickslip.view.plots.gaps",
+    "plot_impulses": "stickslip.view.plots.impulses",
+    "plot_phase": "stickslip.view.plots.phase",
+    "plot_poincare": "stickslip.view.plots.poincare",
+    "plot_residuals": "stickslip.view.plots.residuals",
 }
 
-__all__ = sorted(_WHERE)
+__all__ = [
+    "Curve", "Figure", "LiveView", "Panel", "Viewer", "ViewerError", "draw", "draw_world", "export_html",
+    "plot_cones", "plot_energy", "plot_gaps", "plot_impulses", "plot_phase", "plot_poincare",
+    "plot_residuals",
+]  # fmt: skip
 
 if TYPE_CHECKING:
+    from stickslip.exhibits import Curve, Figure, Panel
     from stickslip.view.browser.export import export_html
+    from stickslip.view.browser.live import LiveView
     from stickslip.view.browser.server import ViewerError
     from stickslip.view.browser.viewer import Viewer
     from stickslip.view.figures import draw
@@ -39,9 +48,10 @@ if TYPE_CHECKING:
     from stickslip.view.plots.phase import plot_phase
     from stickslip.view.plots.poincare import plot_poincare
     from stickslip.view.plots.residuals import plot_residuals
+    from stickslip.view.still import draw_world
 
 
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
-        return getattr(import_module(f"stickslip.view.{_WHERE[name]}"), name)
+        return getattr(import_module(_WHERE[name]), name)
     raise AttributeError(f"module 'stickslip.view' has no attribute {name!r}")

@@ -26,6 +26,8 @@ FINE = 0.7
 """Width of the lines of bodies [pt]."""
 INLINE_FONT = 8.5
 """Size of letters in a panel inside a page, which may be shown smaller than on paper [pt]."""
+FEW = 200
+"""Points of a panel up to which each is drawn larger."""
 MANY = 4.0
 """Decades above which an axis has no ticks between them."""
 LEGEND_ROW = 0.14
@@ -175,7 +177,8 @@ def _line(axes: Any, panel: Panel, curve: Curve, colour: str) -> Any:
     if panel.log_y:
         y = np.where(np.isfinite(y), np.maximum(y, ZERO), np.nan)
     if style == "o":
-        return axes.plot(x, y, "o", color=colour, markersize=2.0)[0]
+        dots = sum(len(each.x) for each in panel.curves if each.style == "o")
+        return axes.plot(x, y, "o", color=colour, markersize=3.0 if dots <= FEW else 2.0)[0]
     if style == "x":
         return axes.plot(x, y, "x", color=colour, markersize=4.0, zorder=3.0)[0]
     if curve.colour == GUIDE:

@@ -14,24 +14,25 @@ SKY = 32
 SUN, AMBIENT = 0.62, 0.56
 """Shares of the light."""
 MAP = 1400
-"""Pixels along the longer edge of the picture that is taken from the sun; those from the sky have less."""
+"""Most pixels along an edge of the picture that is taken from the sun; those from the sky have fewer."""
 COARSE = 5
 """Every how many rays the sky is looked at."""
-GAMMA = 2.2
-"""Of screens."""
-LINE = 0.5
-"""Brightness of lines around bodies."""
+LINE = 0.22
+"""Light of lines around bodies."""
 CREASE = 0.85
 """Cosine of two neighbouring normals below which there is an edge."""
+
+LightMap = tuple[Camera, Array]
+"""A camera that looks from where light comes, and the depth of what it sees."""
 
 
 def shaded(
     hits: Hits, camera: Camera, casters: Sequence[Solid], colours: Array, up: Array, lined: np.ndarray
 ) -> Array:
-    """Red, green and blue of every pixel [0 to 1], shape (rows, columns, 3); white where nothing is seen.
+    """Red, green and blue light from every pixel [0 to 1], shape (rows, columns, 3); white where nothing is.
 
-    `casters` throw shadows, `colours` are those of pixels under white light, and `lined` says which solids
-    have lines around them.
+    `casters` throw shadows, `colours` are how much of the light each solid gives back, shape (n, 3), and
+    `lined` says which have lines around them.
     """
     seen = hits.solid != NOTHING
     normal = hits.normal[seen].astype(float) @ camera.axes
@@ -39,10 +40,12 @@ def shaded(
     right, level = camera.axes[0], np.cross(camera.axes[0], up)
     sun = 1.2 * up - 0.8 * right + 0.5 * level
     sun /= np.linalg.norm(sun)
-    light = SUN * np.maximum(normal @ sun, 0.0) * _lit(casters, camera, points, normal, sun, up, MAP)
+    most = min(MAP, max(camera.shape))
+    light = SUN * np.maximum(normal @ sun, 0.0) * _lit(_map(casters, camera, sun, up, most), points, normal)
     light += AMBIENT * _sky(hits, camera, casters, up)[seen]
-    image = np.ones((*hits.solid.shape, 3))
-    image[seen] = np.clip((colours[seen] ** GAMMA) * light[:, None], 0.0, 1.0) ** (1.0 / GAMMA)
+    image = np.ones((*hits.solid.shape, 3), np.float32)
+    given = colours.astype(np.float32)[hits.solid[seen]]
+    image[seen] = np.clip(given * light.astype(np.float32)[:, None], 0.0, 1.0)
     image[_edges(hits, lined)] *= LINE
     return image
 
@@ -63,22 +66,23 @@ def _sky(hits: Hits, camera: Camera, casters: Sequence[Solid], up: Array) -> Arr
     """
     some = np.zeros(hits.solid.shape, bool)
     some[COARSE // 2 :: COARSE, COARSE // 2 :: COARSE] = True
-    light, known = _spread(hits, some & (hits.solid != NOTHING), camera, casters, up)
+    count = min(MAP, max(camera.shape)) // 4
+    maps = [_map(casters, camera, direction, up, count) for direction in _directions(camera, up)]
+    light, known = _spread(hits, some & (hits.solid != NOTHING), camera, maps, up)
     left = (hits.solid != NOTHING) & ~known
     normal = hits.normal[left].astype(float) @ camera.axes
-    light[left] = _sky_at(_points(hits, camera, left), normal, camera, casters, up)
+    light[left] = _sky_at(_points(hits, camera, left), normal, maps, up)
     return light
 
 
 def _spread(
-    hits: Hits, some: np.ndarray, camera: Camera, casters: Sequence[Solid], up: Array
+    hits: Hits, some: np.ndarray, camera: Camera, maps: Sequence[LightMap], up: Array
 ) -> tuple[Array, np.ndarray]:
     """Light of the sky where it can be told from `some` pixels, and where that is."""
     rows, columns = hits.solid.shape
     found = np.zeros(hits.solid.shape)
-    found[some] = _sky_at(
-        _points(hits, camera, some), hits.normal[some].astype(float) @ camera.axes, camera, casters, up
-    )
+    normal = hits.normal[some].astype(float) @ camera.axes
+    found[some] = _sky_at(_points(hits, camera, some), normal, maps, up)
     middle = COARSE // 2
     at_row = (np.arange(rows) - middle) / COARSE
     at_column = (np.arange(columns) - middle) / COARSE
@@ -98,34 +102,29 @@ def _spread(
     return np.where(known, light / np.where(known, weight, 1.0), 0.0), known
 
 
-def _sky_at(points: Array, normal: Array, camera: Camera, casters: Sequence[Solid], up: Array) -> Array:
-    """Light of the sky at points, shape (n,)."""
+def _directions(camera: Camera, up: Array) -> Array:
+    """Where the sky is, evenly [-], shape (SKY, 3)."""
     k = np.arange(SKY)
     height, turn = (k + 0.5) / SKY, k * math.pi * (3.0 - math.sqrt(5.0))  # points of a sunflower
     right = camera.axes[0]
     level = np.cross(right, up)
-    directions = height[:, None] * up + np.sqrt(1.0 - height**2)[:, None] * (
-        np.cos(turn)[:, None] * right + np.sin(turn)[:, None] * level
-    )
+    across = np.cos(turn)[:, None] * right + np.sin(turn)[:, None] * level
+    return np.asarray(height[:, None] * up + np.sqrt(1.0 - height**2)[:, None] * across)
+
+
+def _sky_at(points: Array, normal: Array, maps: Sequence[LightMap], up: Array) -> Array:
+    """Light of the sky at points, shape (n,)."""
     got, all_of_it = np.zeros(len(points)), 0.0
-    for direction in directions:
-        facing = np.maximum(normal @ direction, 0.0)
-        got += facing * _lit(casters, camera, points, normal, direction, up, MAP // 4)
+    for one in maps:
+        direction = one[0].axes[2]
+        got += np.maximum(normal @ direction, 0.0) * _lit(one, points, normal)
         all_of_it += max(float(up @ direction), 0.0)
     # What is turned away from the sky gets light from the ground.
     return got / all_of_it + 0.25 * (1.0 - normal @ up) / 2.0
 
 
-def _lit(
-    casters: Sequence[Solid],
-    camera: Camera,
-    points: Array,
-    normal: Array,
-    light: Array,
-    up: Array,
-    count: int,
-) -> Array:
-    """Whether light from that direction reaches points, between 0 and 1, shape (n,)."""
+def _map(casters: Sequence[Solid], camera: Camera, light: Array, up: Array, count: int) -> LightMap:
+    """What is met first by light from a direction."""
     sideways = np.cross(up if abs(light @ up) < 0.99 else camera.axes[1], light)
     sideways /= np.linalg.norm(sideways)
     axes = np.stack([sideways, np.cross(light, sideways), light])
@@ -133,12 +132,17 @@ def _lit(
     reach = 0.75 * float(np.hypot(*wide))
     middle = np.array(camera.low) + 0.5 * wide
     centre = camera.centre + middle @ camera.axes[:2]
-    pixel = 2.0 * reach / count
-    view = Camera(centre, axes, (-reach, -reach), pixel, (count, count))
-    depth, _ = depths(casters, view)
+    view = Camera(centre, axes, (-reach, -reach), 2.0 * reach / count, (count, count))
+    return view, depths(casters, view)[0]
+
+
+def _lit(one: LightMap, points: Array, normal: Array) -> Array:
+    """Whether light of a map reaches points, between 0 and 1, shape (n,)."""
+    view, depth = one
+    pixel, count = view.pixel, view.shape[0]
     # A point is lifted off its surface, lest that shadows itself between two pixels.
     at = view.seen(points + 1.5 * pixel * normal)
-    fine = (at[:, :2] + reach) / pixel - 0.5
+    fine = (at[:, :2] - view.low) / pixel - 0.5
     corner = np.floor(fine)
     share = fine - corner
     found = np.zeros(len(points))

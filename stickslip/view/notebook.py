@@ -21,10 +21,12 @@ from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.view.text import clean
 
-FRAMES, MEGABYTES = 100, 1.0
-"""Instants of a run in a notebook at most, and about how much its bodies, and its contacts, may take."""
+FRAMES, MEGABYTES = 100, 3.0
+"""Instants of a run in a notebook at most, and about how large it may be there."""
 HEIGHT = 460
 """Of a scene on the screen [px]."""
+STILL = (3.2, 2.4)
+"""Width and height of a still picture [in]."""
 CURVES = 8
 """Coordinates that are drawn at most."""
 WHOLE = "stickslip.view.export_html(trajectory, 'run.html') writes all of it to a file that plays by itself"
@@ -87,7 +89,7 @@ def _scene(source: World | WorldTrajectory, note: str) -> str:
 def _still(source: World | WorldTrajectory) -> str:
     from stickslip.view.still import draw_world
 
-    return _picture(lambda path: draw_world(source, path), "png")
+    return _picture(lambda path: draw_world(source, path, size=STILL), "png")
 
 
 def _picture(draw: Callable[[Path], None], kind: str) -> str:

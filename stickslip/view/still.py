@@ -15,8 +15,8 @@ from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
 from stickslip.simulation.world_trajectory import WorldTrajectory
-from stickslip.state import Array, ModelError
-from stickslip.view.browser.instances import BODIES, FIXED, GROUND, KINEMATIC
+from stickslip.state import Array, BoolArray, ModelError
+from stickslip.view.browser.instances import BODIES, KINEMATIC
 from stickslip.view.browser.meshes import shape_mesh, shape_scale
 from stickslip.view.browser.poses import product, turned
 from stickslip.view.browser.stage import STATE_COLOURS, Frame, Stage
@@ -34,6 +34,12 @@ MARGIN = 0.06
 """Of the picture around what moves, as a part of its width."""
 AROUND = 0.3
 """How much of what does not move is shown beyond what does, as a part of its width."""
+FLAT = 0.25
+"""Cosine of the steepest plane that is drawn to the ground."""
+FIXED, GROUND = (206, 208, 213), (240, 241, 244)
+"""Colours of bodies that do not move and of planes: light, so that shadows are seen on them [0 to 255]."""
+GAMMA = 2.2
+"""Of screens: light is a colour to the power of this."""
 INK = "#333333"
 
 
@@ -47,12 +53,13 @@ def draw_world(
     source      a world, drawn where it starts, or a run of one
     at          the time whose nearest record is drawn [s]; the last unless given
     contacts    mark contact points, coloured by what they do
-    forces      draw the forces of contacts as arrows, on the first body of each
+    forces      draw the forces of contacts as arrows, on the body that can move, and of two on the one lifted
     size        width and height [in], 1 to 10
     azimuth     from where one looks, about the vertical from the x axis [°]
     elevation   and how high above the horizon, -90 to 90 [°]
 
-    Lines of sight are parallel, so that the scale is the same everywhere.
+    Lines of sight are parallel, so that the scale is the same everywhere. Planes that stand upright, such as
+    the walls of a box, are left out.
     """
     _check(source, size, azimuth, elevation)
     stage = Stage.of(source)
@@ -96,9 +103,10 @@ def _compose(
     stage: Stage, frame: Frame, q: Array, timed: bool, contacts: bool, forces: bool,
     size: tuple[float, float], azimuth: float, elevation: float,
 ) -> Canvas:  # fmt: skip
-    solids, colours = _solids(stage, frame.bodies, _turns(q))
+    solids, colours, moving = _solids(stage, frame.bodies, _turns(q))
     axes_ = _axes(stage.up, azimuth, elevation)
-    camera = _camera(stage, solids, axes_, size)
+    tips = frame.arrows[:, 1] if forces else np.zeros((0, 3))
+    camera = _camera(stage, solids, moving, tips, axes_, size)
     canvas = Canvas(figsize=size)
     FigureCanvasAgg(canvas)
     axes = canvas.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -110,7 +118,7 @@ def _compose(
     if forces:
         _draw_forces(axes, camera, frame, wide[0])
     if contacts:
-        _draw_contacts(axes, camera, frame, extent)
+        _draw_contacts(axes, camera, frame)
     _draw_scale(axes, extent, frame.readout.t if timed else None)
     axes.set_xlim(extent[:2])
     axes.set_ylim(extent[2:])
@@ -126,23 +134,28 @@ def _turns(q: Array) -> Array:
     return np.where(good[:, None], p / np.where(good, length, 1.0)[:, None], [1.0, 0.0, 0.0, 0.0])
 
 
-def _solids(stage: Stage, bodies: Array, turns: Array) -> tuple[list[Solid], Array]:
-    """All shapes where they are, and their colours [0 to 1], shape (ns, 3)."""
+def _solids(stage: Stage, bodies: Array, turns: Array) -> tuple[list[Solid], Array, BoolArray]:
+    """The shapes where they are, their colours [0 to 1], shape (n, 3), and whether they may move."""
     model = stage.model
     x, p = bodies[model.shape_body], turns[model.shape_body]
     position, turn = x + turned(p, model.shape_position), matrices(product(p, model.shape_quaternion))
     forms: dict[int, tuple[Any, Array | None]] = {}
     found = []
-    for k, shape in enumerate(model.shapes):
+    shown = [
+        k for k, shape in enumerate(model.shapes) if shape.kind != "plane" or turn[k, :, 2] @ stage.up > FLAT
+    ]
+    for k in shown:
+        shape = model.shapes[k]
         if id(shape) not in forms:
             forms[id(shape)] = _form(shape, stage.surroundings.body)
         form, triangles = forms[id(shape)]
         found.append(Solid(form, position[k], turn[k], triangles))
-    return found, np.array([_colour(model, k) for k in range(len(found))], float).reshape(-1, 3) / 255.0
+    colours = np.array([_colour(model, k) for k in shown], float).reshape(-1, 3) / 255.0
+    return found, colours, model.kind[model.shape_body[shown]] != BodyKind.FIXED
 
 
 def _form(shape: ShapeRecord, usual: float) -> tuple[Any, Array | None]:
-    """What rays meet; a shape that nobody knows is a small ball."""
+    """What rays meet; a shape that nobody knows is a ball of half the usual size."""
     unknown, scale = Ball(np.full(3, 0.5 * usual)), shape_scale(shape)
     if scale is None:
         return unknown, None
@@ -186,9 +199,11 @@ def _axes(up: Array, azimuth: float, elevation: float) -> Array:
     return np.stack([right, np.cross(towards, right), towards])
 
 
-def _camera(stage: Stage, solids: list[Solid], axes: Array, size: tuple[float, float]) -> Camera:
-    """Shows what moves and has not escaped, and some of what stands about it."""
-    model, centre = stage.model, stage.centre
+def _camera(
+    stage: Stage, solids: list[Solid], moving: BoolArray, tips: Array, axes: Array, size: tuple[float, float]
+) -> Camera:
+    """Shows what moves and has not escaped, some of what stands about it, and tips of arrows."""
+    centre = stage.centre
     middle = np.array([s.position for s in solids]).reshape(-1, 3)
     boxes = np.full((len(solids), 2, 3), np.nan)
     for k, solid in enumerate(solids):
@@ -197,14 +212,14 @@ def _camera(stage: Stage, solids: list[Solid], axes: Array, size: tuple[float, f
             turn = axes @ solid.turn
             place, half = axes @ (middle[k] - centre) + turn @ box[0], np.abs(turn) @ box[1]
             boxes[k] = place - half, place + half
-    moving = model.kind[model.shape_body] != BodyKind.FIXED
     bounded = np.isfinite(boxes).all(axis=(1, 2))
     near = np.abs(boxes).max(axis=(1, 2), initial=0.0) <= 2.0 * stage.size
     main = boxes[moving & bounded & near]
     if not len(main):
         main = boxes[bounded] if bounded.any() else np.array([[[-0.5] * 3, [0.5] * 3]]) * stage.size
     low, high = main[:, 0].min(axis=0)[:2], main[:, 1].max(axis=0)[:2]
-    rest = boxes[bounded & ~moving]
+    ends = (tips - centre) @ axes.T
+    rest = np.concatenate([boxes[bounded & ~moving], np.stack([ends, ends], axis=1)])
     if len(rest):
         more = AROUND * float((high - low).max())
         low = np.minimum(low, np.maximum(rest[:, 0].min(axis=0)[:2], low - more))
@@ -232,13 +247,12 @@ def _image(stage: Stage, solids: list[Solid], colours: Array, camera: Camera) ->
     hits = cast(solids, camera)
     planes = np.array([isinstance(solid.form, Sheet) for solid in solids], bool)
     lined = ~planes & np.array([solid.form is not None for solid in solids], bool)
-    base = np.concatenate([colours, [[1.0, 1.0, 1.0]]])[hits.solid]
     casters = [solid for solid, plane in zip(solids, planes, strict=True) if not plane]
-    fine = shaded(hits, camera, casters, base, stage.up, lined)
+    fine = shaded(hits, camera, casters, colours**GAMMA, stage.up, lined)
     _fade(fine, hits, planes, camera)
     rows, columns = (n // FINE for n in camera.shape)
     small = fine.reshape(rows, FINE, columns, FINE, 3).mean(axis=(1, 3))
-    return np.round(255.0 * small).astype(np.uint8)
+    return np.round(255.0 * small ** (1.0 / GAMMA)).astype(np.uint8)
 
 
 def _fade(image: Array, hits: Hits, planes: Any, camera: Camera) -> None:
@@ -250,7 +264,7 @@ def _fade(image: Array, hits: Hits, planes: Any, camera: Camera) -> None:
     image[seen] += share * (1.0 - image[seen])
 
 
-def _draw_contacts(axes: Any, camera: Camera, frame: Frame, extent: Any) -> None:
+def _draw_contacts(axes: Any, camera: Camera, frame: Frame) -> None:
     at = camera.seen(frame.points)
     for state, colour in STATE_COLOURS.items():
         rows = frame.states == state
@@ -290,7 +304,9 @@ def _draw_scale(axes: Any, extent: Any, t: float | None) -> None:
     power = 10.0 ** math.floor(math.log10(0.22 * wide))
     length = max(k * power for k in (1.0, 2.0, 5.0) if k * power <= 0.22 * wide)
     x, y = left + 0.03 * wide, bottom + 0.03 * wide
+    paper = {"facecolor": "white", "alpha": 0.7, "linewidth": 0.0, "pad": 1.0}
+    words: dict[str, Any] = {"color": INK, "bbox": paper, "zorder": 5}
     axes.plot([x, x + length], [y, y], color=INK, linewidth=1.5, solid_capstyle="butt", zorder=5)
-    axes.text(x + 0.5 * length, y + 0.008 * wide, f"{length:g} m", color=INK, ha="center", va="bottom")
+    axes.text(x + 0.5 * length, y + 0.008 * wide, f"{length:g} m", ha="center", va="bottom", **words)
     if t is not None:
-        axes.text(right - 0.03 * wide, y, f"t = {t:.4g} s", color=INK, ha="right", va="bottom")
+        axes.text(right - 0.03 * wide, y, f"t = {t:.4g} s", ha="right", va="bottom", **words)

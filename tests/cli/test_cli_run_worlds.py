@@ -107,3 +107,62 @@ def test_info_tells_what_a_trajectory_of_a_world_holds(run, tmp_path):
         assert words in shown.out
     report = json.loads(run("info", path, "--json").out)
     assert (report["bodies"], report["joints"], report["records"]) == (3, ["rope"], 41)
+
+
+def test_an_interrupt_keeps_what_was_done(run, tmp_path, monkeypatch):
+    out = tmp_path / "fall.h5"
+    whole = Drop.step
+
+    def step(self, world, state, *rest):
+        if state.t > 0.195:
+            raise KeyboardInterrupt
+        return whole(self, world, state, *rest)
+
+    monkeypatch.setattr(Drop, "step", step)
+    result = run("run", "fall", "--out", out)
+    assert result.code == 130
+    result.says("interrupted at t = 0.2 s", "kept")
+    assert f"wrote {out}" in result.out
+    assert len(ss.read_trajectory(out)) == 21
+
+
+def test_a_run_is_shown_while_it_goes_on_and_then_played(run, tmp_path, monkeypatch):
+    pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
+    from stickslip.view.browser.viewer import Viewer
+
+    asked, out = [], tmp_path / "fall.h5"
+
+    def wait(viewer):
+        assert out.exists()
+        asked.append(viewer.url)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Viewer, "wait", wait)
+    monkeypatch.setattr("webbrowser.open", lambda url: asked.append(url) or True)
+    result = run("run", "fall", "--view", "--port", 0, "--out", out)
+    assert (result.code, result.err) == (0, "")
+    assert asked == [asked[0]] * 2
+    lines = result.out.splitlines()
+    assert lines[0] == f"showing the run at {asked[0]} (Ctrl+C ends it)"
+    assert lines[-3:] == [f"wrote {out}", f"showing 41 records at {asked[0]} (Ctrl+C ends)", "ended"]
+    assert any("height of the first ball" in line for line in lines[1:-3])
+
+
+def test_an_interrupt_of_a_shown_run_ends_it_all(run, monkeypatch):
+    pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
+    from stickslip.view.browser.live import LiveView
+
+    def stop(view, record):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LiveView, "__call__", stop)
+    result = run("run", "fall", "--view", "--port", 0, "--no-browser")
+    assert result.code == 130
+    result.says("interrupted at t = 0 s")
+    assert "records at" not in result.out
+
+
+def test_what_cannot_be_shown_is_said_in_a_sentence(run, monkeypatch):
+    run("run", "fall", "--view", "--port", 70000, "--no-browser").refuses("70000")
+    monkeypatch.setattr(runs, "RUNS", {"bouncing-ball": "stickslip.scenes.balls:bouncing_ball"})
+    run("run", "bouncing-ball", "--view").refuses("bouncing-ball is written as equations", "--plot FILE")

@@ -95,6 +95,23 @@ def test_an_interrupt_within_a_record_leaves_the_records_before():
     assert (len(kept), len(kept.contacts.offset), kept.memory["count"][0]) == (20, 21, 19.0)
 
 
+def test_an_interrupt_that_comes_out_as_something_else_is_one(world):
+    def watch(record):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as interrupt:
+            raise SystemError("a kernel returned a result with an exception set") from interrupt
+
+    def broken(record):
+        raise SystemError("broken")
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        run(world, watch=watch)
+    assert len(caught.value.trajectory) == 1
+    with pytest.raises(SystemError, match="broken"):
+        run(world, watch=broken)
+
+
 def test_only_worlds_are_watched(world):
     with pytest.raises(ss.ModelError, match="watch is 3; expected a function"):
         run(world, watch=3)

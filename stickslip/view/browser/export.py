@@ -20,10 +20,14 @@ from stickslip.view.browser.stage import Frame, Readout, Stage
 
 FRAMES, FEWEST = 300, 60
 """Instants that are shown of a long run unless told otherwise; of very many bodies, at least so many."""
-PLACES, CONTACTS = 120_000, 100_000
-"""Places of moving bodies, and contacts, that take about a megabyte."""
-FINE = 2.0**-11
-"""To what the places of bodies are rounded, where a scene is 10 wide as drawn: a tenth of a pixel."""
+PLACE, CONTACT = 17, 18
+"""What the place of a body in a frame takes at most, about, and a contact with its force [bytes]."""
+FINE, MEDIUM, COARSE = 2.0**-10, 2.0**-8, 2.0**-6
+"""To what bodies, contact points and arrows are rounded where a scene is 10 wide as drawn: on a screen about
+a tenth of a pixel, half of one, and two."""
+AWAY = 24.0
+"""Everything is written so far from the origin, and moved back as a whole: numbers from 16 to 32 share sign
+and exponent, which then take no room."""
 HOLD = 0.7
 """How long the last frame stays before the player begins anew [s]."""
 
@@ -31,7 +35,7 @@ HOLD = 0.7
 def export_html(
     source: WorldTrajectory | World, path: str | os.PathLike[str], *, frames: int | None = None,
     contacts: bool = True, forces: bool = True, speed: float = 1.0, title: str | None = None,
-    megabytes: float = 5.0,
+    megabytes: float = 8.0,
 ) -> Path:  # fmt: skip
     """Write what `page_of` gives to a file, whole or not at all, and say where it is."""
     path = Path(path)
@@ -56,7 +60,7 @@ def export_html(
 
 def page_of(
     source: WorldTrajectory | World, *, frames: int | None = None, contacts: bool = True, forces: bool = True,
-    speed: float = 1.0, title: str | None = None, megabytes: float = 5.0,
+    speed: float = 1.0, title: str | None = None, megabytes: float = 8.0,
 ) -> str:  # fmt: skip
     """A run, or a world where it starts, as the text of an HTML page that needs no other file and no network;
     the same run, the same text.
@@ -66,8 +70,8 @@ def page_of(
     forces      whether the forces of contacts are, as arrows
     speed       seconds of the run in a second
     title       of the page
-    megabytes   about how much bodies may take, and how much contacts; of more contacts those with the
-                largest forces are drawn, and the page says so
+    megabytes   about how large the page may be; of more contacts than fit those with the largest forces are
+                drawn, and the page says so
     """
     if not isinstance(source, WorldTrajectory | World):
         kind = type(source).__name__
@@ -78,9 +82,26 @@ def page_of(
         raise ViewerError(f"a run cannot be played at {speed:g} times its speed; give a positive number")
     stage = Stage.of(source)
     rows = _chosen(stage, frames, megabytes)
-    most = max(1, int(megabytes * CONTACTS / rows.size))
+    run = source if isinstance(source, WorldTrajectory) else None
+    readouts = [] if run is None else [_worst(stage, run, rows, k) for k in range(rows.size)]
     waits = np.append(np.diff(stage.times[rows]) / speed, HOLD if rows.size > 1 else 0.0)
-    readouts = []
+    title = title or f"{len(stage.model)} bodies"
+
+    def page_with(most: int) -> str:
+        player = _player(stage, rows, waits, most, contacts, forces)
+        return framed(player, Overlay.of(title, readouts, _notes(stage, rows, most, readouts, speed)))
+
+    counts = [each.contacts for each in readouts] if contacts or forces else []
+    page = page_with(max(counts, default=0))
+    excess = len(page) - 1e6 * megabytes
+    if excess > 0.0 and any(counts):
+        page = page_with(_cap(counts, max(0, sum(counts) - math.ceil(excess / CONTACT))))
+    return page
+
+
+def _player(stage: Stage, rows: IntArray, waits: Array, most: int, contacts: bool, forces: bool) -> str:
+    """viser's player with the recorded scene: those instants, each for so long [s], with so many contacts at
+    most."""
     server = open_server(port=0)  # viser builds scenes for servers only
     try:
         recorder = server.get_scene_serializer()
@@ -90,24 +111,19 @@ def page_of(
         server.initial_camera.look_at = tuple(camera.look_at.tolist())
         server.initial_camera.up = tuple(camera.up.tolist())
         for k, row in enumerate(rows):
-            frame = stage.frame(int(row))
-            painter.show(painter.rounded(_strongest(frame, most)), contacts, forces)
-            if isinstance(source, WorldTrajectory):
-                readouts.append(_worst(frame.readout, source, rows[max(0, k - 1) : k + 1]))
-                _run_in_page(server, f"stickslip.show({k})")
+            painter.show(painter.rounded(_strongest(stage.frame(int(row)), most)), contacts, forces)
+            _run_in_page(server, f"stickslip.show({k})")
             recorder.insert_sleep(float(waits[k]))
-        player = recorder.as_html()
+        return str(recorder.as_html())
     finally:
         close_server(server)
-    notes = _notes(stage, rows, most, readouts, speed)
-    return framed(player, Overlay.of(title or f"{len(stage.model)} bodies", readouts, notes))
 
 
 def _chosen(stage: Stage, frames: int | None, megabytes: float) -> IntArray:
     """Which instants are shown: all, or so many evenly in time, with the first and the last."""
     if frames is None:
         moving = sum(len(group) for group in stage.instances if group.moving)
-        frames = min(FRAMES, max(FEWEST, int(megabytes * PLACES / max(1, moving))))
+        frames = min(FRAMES, max(FEWEST, int(0.5e6 * megabytes / (PLACE * max(1, moving)))))
     times = stage.times
     if len(stage) <= frames:
         return np.arange(len(stage))
@@ -119,14 +135,25 @@ def _chosen(stage: Stage, frames: int | None, megabytes: float) -> IntArray:
     return np.unique(np.concatenate([[0], nearer, [len(stage) - 1]]))
 
 
-def _worst(shown: Readout, run: WorldTrajectory, rows: IntArray) -> Readout:
-    """The numbers of a frame, the worst since the frame before, as a record has them since the record before;
-    `rows` are the instants of both."""
-    since = slice(rows[0] + 1, rows[-1] + 1) if rows.size > 1 else slice(rows[0], rows[0] + 1)
+def _worst(stage: Stage, run: WorldTrajectory, rows: IntArray, k: int) -> Readout:
+    """The numbers of frame k: the worst since the frame before, as a record has since the record before."""
+    since = slice(rows[k - 1] + 1 if k else rows[0], rows[k] + 1)
     return replace(
-        shown, penetration=float(np.max(run.penetration[since])), ok=bool(run.ok[since].all()),
-        residual=float(np.max(run.natural_scaled[since])),
+        stage.frame(int(rows[k])).readout, penetration=float(np.max(run.penetration[since])),
+        ok=bool(run.ok[since].all()), residual=float(np.max(run.natural_scaled[since])),
     )  # fmt: skip
+
+
+def _cap(counts: list[int], room: int) -> int:
+    """How many contacts a frame may have so that all frames together have no more than there is room for."""
+    low, high = 1, max(counts)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if sum(min(count, middle) for count in counts) <= room:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _notes(stage: Stage, rows: IntArray, most: int, readouts: list[Readout], speed: float) -> list[str]:
@@ -137,7 +164,7 @@ def _notes(stage: Stage, rows: IntArray, most: int, readouts: list[Readout], spe
             f"{rows.size} of {len(stage)} records are shown; penetration and residual are the worst since "
             "the one shown before"
         )
-    if any(each.contacts > most for each in readouts):
+    if 0 < most < max((each.contacts for each in readouts), default=0):
         notes.append(f"of more than {most} contacts, those with the largest forces are drawn")
     if speed != 1.0:
         notes.append(f"played at {speed:g} times the speed of the run")
@@ -163,27 +190,34 @@ class _Rounded(Painter):
     """Draws to a precision that is not seen, so that what is sent compresses: low bits are zero, and what
     rests is the same from frame to frame."""
 
+    def __init__(self, scene: Any, stage: Stage):
+        super().__init__(scene, stage)
+        for handle in (*(handle for _, handle in self.bodies), self.points, self.arrows):
+            handle.position = (-AWAY, -AWAY, -AWAY)
+
     def drawn(self, x: Array) -> Array:
-        return _round(super().drawn(x), FINE)
+        """Places [m] as they are drawn, shape (..., 3), float32."""
+        return np.asarray(_round((x - self.stage.centre) * self.zoom, FINE) + AWAY, np.float32)
 
     def rounded(self, frame: Frame) -> Frame:
         """The frame with orientations as fine as the surfaces of bodies need, and coarser contacts."""
         turns = []
         for group, turn in zip(self.stage.instances, frame.quaternions, strict=True):
-            reach = self.zoom * float(
-                np.abs(group.scale).max(initial=0.0) * np.abs(group.mesh.vertices).max(initial=1.0)
-            )
-            turns.append(_round(turn, 2.0 ** -np.clip(np.ceil(np.log2(max(reach, 1e-9) / FINE)), 8, 14)))
-        coarse = 4.0 * FINE / self.zoom
+            widest = np.abs(group.scale).max(initial=0.0) * np.abs(group.mesh.vertices).max(initial=0.0)
+            bits = math.ceil(math.log2(max(self.zoom * float(widest), FINE) / FINE))
+            turns.append(_round(turn, 2.0 ** -min(max(bits, 7), 14)))
+        start, end = frame.arrows[:, 0], frame.arrows[:, 1]
+        points, start = self._near(frame.points, MEDIUM), self._near(start, MEDIUM)
+        arrows = np.stack([start, start + _round((end - start) * self.zoom, COARSE) / self.zoom], axis=1)
+        return replace(frame, quaternions=tuple(turns), points=points, arrows=arrows)
+
+    def _near(self, x: Array, step: float) -> Array:
         centre = self.stage.centre
-        return replace(
-            frame, quaternions=tuple(turns), points=centre + _round(frame.points - centre, coarse),
-            arrows=centre + _round(frame.arrows - centre, coarse),
-        )  # fmt: skip
+        return centre + _round((x - centre) * self.zoom, step) / self.zoom
 
 
 def _round(x: Array, step: float) -> Array:
-    return np.asarray(np.round(x / step) * step, x.dtype) + 0.0  # no negative zeros
+    return np.asarray(np.round(x / step) * step) + 0.0  # no negative zeros
 
 
 def _run_in_page(server: Any, script: str) -> None:

@@ -4,6 +4,7 @@ window.stickslip = {
   show(k) {
     const rows = JSON.parse(document.getElementById("stickslip-rows").textContent);
     this.show = (number) => {
+      if (number >= rows.length) return;  // a world alone has no numbers
       rows[number].forEach((text, column) => {
         document.getElementById("stickslip-" + column).textContent = text;
       });

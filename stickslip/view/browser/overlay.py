@@ -46,10 +46,6 @@ class Overlay:
         rows = tuple(_row(each, digits) for each in readouts)
         return cls(line(title), rows, tuple(line(note) for note in notes))
 
-    def call(self, k: int) -> str:
-        """The script that shows the numbers of frame k."""
-        return f"stickslip.show({k})"
-
 
 def framed(player: str, overlay: Overlay) -> str:
     """The page: viser's player with its recording as HTML, and about it the overlay, a title and a policy."""

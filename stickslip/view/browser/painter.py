@@ -71,8 +71,9 @@ class Painter:
         """Places [m] as they are drawn, shape (..., 3), float32."""
         return np.asarray((x - self.stage.centre) * self.zoom, np.float32)
 
-    def camera(self) -> Camera:
-        """From where all of the scene is seen, a little from above."""
+    def camera(self, aside: float = 0.0) -> Camera:
+        """From where all of the scene is seen, a little from above; `aside` moves it to the left of the
+        picture, by parts of its size."""
         up = self.stage.up
         least = np.eye(3)[int(np.argmin(np.abs(up)))]
         if np.allclose(up, [0.0, 0.0, 1.0]):
@@ -81,7 +82,10 @@ class Painter:
         front /= np.linalg.norm(front)
         side = np.cross(front, up)
         way = 0.85 * front - 0.45 * side + 0.42 * up
-        return Camera(1.25 * WIDE * way / np.linalg.norm(way), np.zeros(3), up)
+        way /= np.linalg.norm(way)
+        right = np.cross(up, way)
+        shift = aside * WIDE * right / np.linalg.norm(right)
+        return Camera(1.15 * WIDE * way + shift, shift, up)
 
     def show(self, frame: Frame, contacts: bool = True, forces: bool = True, stretch: float = 1.0) -> None:
         """Move everything to where it is in a frame; `stretch` makes the arrows longer."""
@@ -95,8 +99,10 @@ class Painter:
         self._show_forces(frame, forces, stretch)
 
     def mark(self, body: int | None) -> None:
-        """Paint one body in a colour of its own, and all others in theirs."""
+        """Paint one body in a colour of its own, and all others in theirs; planes keep theirs."""
         for group, handle in self.bodies:
+            if group.ground:
+                continue
             chosen = (group.body == body)[:, None]
             handle.batched_colors = np.where(chosen, np.array(CHOSEN, np.uint8), group.colour)
 

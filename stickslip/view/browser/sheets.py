@@ -38,7 +38,7 @@ class Sheet:
 
 
 def sheets_of(model: WorldModel, around: Surroundings, rows: IntArray) -> list[Sheet]:
-    """The sheets of the shapes `rows`, which are planes; each about its point nearest to the scene's middle."""
+    """The sheets of the shapes `rows`, planes; each about its point nearest to the scene's middle."""
     start = around.start[model.shape_body[rows]]
     place = start[:, :3] + turned(start[:, 3:], model.shape_position[rows])
     turns = matrices(product(start[:, 3:], model.shape_quaternion[rows]))

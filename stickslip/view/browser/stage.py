@@ -6,7 +6,6 @@ Everything is in metres and inertial axes, as in the records; the painter fits i
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -127,6 +126,9 @@ class Stage:
         elif isinstance(source, World):
             model, tolerance, places = WorldModel.of(source), math.nan, source.start.q[None]
             records = _start(source)
+        elif not isinstance(source, WorldModel):
+            kind = type(source).__name__
+            raise TypeError(f"a {kind} has no bodies to draw; give a World, or the trajectory of one")
         else:
             model, tolerance, records = source, math.nan, None
             places = np.tile([0.0, 0, 0, 1, 0, 0, 0], len(source))[None]
@@ -179,16 +181,13 @@ class Stage:
         q, v = record.q.reshape(-1, 7), record.v.reshape(-1, 6)
         x, p, lost = self._placed(q)
         posed = [group.placed(x, p) for group in self.instances]
-        states = np.array([shown_state(name) for name in record.states], object)
+        states, palette, counts = _shown_states(record.states)
         forces = _finite(record.contacts.force(np.array([record.h]))[0])
         points = np.clip(_finite(record.contacts.point, self.centre), *self._bounds())
         steps = self.force_scale * self._sides(record.contacts.body, forces)[:, None] * forces
         length = np.linalg.norm(steps, axis=1, keepdims=True)
         limit = LONGEST * self.arrow
         steps = np.where(length > limit, steps * (limit / np.maximum(length, limit)), steps)
-        palette = np.array([STATE_COLOURS[name] for name in states], np.uint8).reshape(-1, 3)
-        counted = Counter(states.tolist())
-        counts = {name: counted[name] for name in STATE_COLOURS if counted[name]}
         return Frame(
             positions=tuple(place for place, _ in posed), quaternions=tuple(turn for _, turn in posed),
             bodies=x, points=points, arrows=np.stack([points, points + steps], axis=1), colours=palette,
@@ -218,6 +217,20 @@ class Stage:
         x = np.where(good[:, None], q[:, :3], self.centre)
         p = np.where(good[:, None], q[:, 3:] / np.where(good, length, 1.0)[:, None], [1.0, 0, 0, 0])
         return x, p, int((~good).sum())
+
+
+def _shown_states(names: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
+    """States of contacts as they are shown, their colours, and how many are in each; each name is looked at
+    once, because there may be thousands of contacts."""
+    order = list(STATE_COLOURS)
+    number = {name: order.index(shown_state(name)) for name in set(names.tolist())}
+    code = np.array([number[name] for name in names.tolist()], np.int64)
+    counts = np.bincount(code, minlength=len(order)).tolist()
+    return (
+        np.array(order, object)[code],
+        np.array(list(STATE_COLOURS.values()), np.uint8)[code],
+        {name: count for name, count in zip(order, counts, strict=True) if count},
+    )
 
 
 def _start(world: World) -> WorldRecord:

@@ -17,12 +17,14 @@ from stickslip.view.browser.painter import Painter
 from stickslip.view.browser.panel import body_html, no_body_html, readout_html
 from stickslip.view.browser.player import SPEEDS, Player
 from stickslip.view.browser.server import ViewerError, close_server, open_server, server_url
-from stickslip.view.browser.stage import Frame, Stage
+from stickslip.view.browser.stage import Stage
 
 __all__ = ["Viewer", "ViewerError"]
 
 TICK = 1.0 / 30.0
 """Time between two looks at the clock [s]; frames that fall between are left out."""
+ASIDE = 0.12
+"""How far the scene stands to the left, because the panel is on the right, in sizes of the scene."""
 MOST_FRAMES = 20_000
 """Frames of a run that are played, evenly chosen, unless told otherwise."""
 
@@ -49,7 +51,7 @@ class Viewer:
         self._player = Player(self.stage.times[self.frames])
         self._lock = threading.RLock()
         self._body: int | None = None
-        self._shown: Frame | None = None
+        self._wanted: int | None = None
         self._stale = True
         self._ended = threading.Event()
         self._painter = Painter(self._server.scene, self.stage)
@@ -88,15 +90,19 @@ class Viewer:
                 if not self._server.get_clients():
                     self._player.seek(self._player.index, time.monotonic())  # nobody looks: time stands
                     continue
-                was = self._player.playing
+                was, shown = self._player.playing, self._player.index
+                wanted, self._wanted = self._wanted, None
+                if wanted is not None:
+                    self._player.pause()
+                    self._player.seek(wanted, time.monotonic())
                 index = self._player.at(time.monotonic())
                 if was != self._player.playing:
                     self._label_play()
-                if self._stale or index != self._slider.value:
-                    self._show()
+                if self._stale or index != shown:
+                    self._show(slider=was and wanted is None)
 
-    def _show(self) -> None:
-        """Paint the frame at which the player stands."""
+    def _show(self, slider: bool = True) -> None:
+        """Paint the frame at which the player stands; without `slider` that stays in the user's hand."""
         index = self._player.index
         frame = self.stage.frame(int(self.frames[index]))
         with self._server.atomic():
@@ -108,11 +114,12 @@ class Viewer:
             self._state.content = (
                 no_body_html() if self._body is None else body_html(self.stage, frame, self._body)
             )
-            self._slider.value = index
+            if slider:
+                self._slider.value = index
         self._stale = False
 
     def _set_camera(self) -> None:
-        view, camera = self._painter.camera(), self._server.initial_camera
+        view, camera = self._painter.camera(ASIDE), self._server.initial_camera
         camera.position, camera.look_at, camera.up = view.position, view.look_at, view.up
 
     def _build_panel(self) -> None:
@@ -127,6 +134,8 @@ class Viewer:
             "speed", names, initial_value=f"{self._player.speed:g}x", disabled=still
         )
         self._loop = gui.add_checkbox("loop", True, disabled=still)
+        with gui.add_folder("body"):
+            self._state = gui.add_html(no_body_html())
         with gui.add_folder("show"):
             self._bodies = gui.add_checkbox("bodies", True)
             self._contacts = gui.add_checkbox("contacts", True)
@@ -135,8 +144,6 @@ class Viewer:
             self._stretch = gui.add_slider("arrows", 0.1, 5.0, 0.1, 1.0)
             self._opacity = gui.add_slider("opacity", 0.1, 1.0, 0.05, 1.0)
             self._reset = gui.add_button("Reset camera", icon="camera")
-        with gui.add_folder("body"):
-            self._state = gui.add_html(no_body_html())
         self._connect()
 
     def _connect(self) -> None:
@@ -160,20 +167,18 @@ class Viewer:
                 self._player.pause()
             else:
                 self._player.play(time.monotonic())
+                self._show()  # from the first frame, if it stood at the last
             self._label_play()
 
     def _label_play(self) -> None:
         playing = self._player.playing
         self._play.label, self._play.icon = ("Pause", "player-pause") if playing else ("Play", "player-play")
 
-    def _scrub(self, event: Any) -> None:
-        if event.client is None:  # the player's own hand on the slider
-            return
-        with self._lock:
-            self._player.pause()
-            self._player.seek(self._slider.value, time.monotonic())
-            self._label_play()
-            self._show()
+    async def _scrub(self, event: Any) -> None:
+        """The user's hand on the slider; the player's own has no client. Only noted here, at once, lest the
+        player moves the slider before it is read."""
+        if event.client is not None:
+            self._wanted = int(event.target.value)
 
     def _step(self, name: str) -> None:
         last = len(self.frames) - 1
@@ -203,7 +208,7 @@ class Viewer:
 
     def _look_again(self, client: Any) -> None:
         if client is not None:
-            view = self._painter.camera()
+            view = self._painter.camera(ASIDE)
             with client.atomic():
                 client.camera.up_direction = view.up
                 client.camera.position, client.camera.look_at = view.position, view.look_at

@@ -11,8 +11,8 @@ from stickslip.problem.checks import Array
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.view.plots.choice import PlotError, refuse_body, refuse_interaction, title_of
-from stickslip.view.plots.curves import POINTS, cloud, finished, guide
-from stickslip.view.plots.reactions import Answer, Reactions, drawable, of_answer, of_trajectory, of_world
+from stickslip.view.plots.curves import DOTS, cloud, finished, guide
+from stickslip.view.plots.reactions import Answer, Reactions, of_answer, of_trajectory, of_world, pressing
 
 COLOURS = {"sticking": 0, "slipping": 1, "sliding": 1, "rolling": 2, "spinning": 4, "sliding and rolling": 3}
 """Colours of states, by their numbers in the palette; other states share what is left."""
@@ -26,6 +26,7 @@ SYMBOLS = {"sliding": ("mu", "r_T"), "rolling": ("mu_R", "r_R"), "torsion": ("mu
 UNITS = {"rolling": "N m s", "torsion": "N m s"}
 
 
+@np.errstate(all="ignore")  # a run that blew up is drawn all the same
 def plot_cones(
     source: Trajectory | WorldTrajectory | Answer,
     path: str | Path | None = None,
@@ -59,11 +60,11 @@ def plot_cones(
     notes = [] if when is None else [f"At {when:g} s."]
     panels: list[Panel] = []
     for group in groups:
-        drawn, open_ = drawable(group)
+        drawn, open_ = pressing(group)
         panels += _panels(drawn, along, _capital(group.resists) if len(groups) > 1 else "")
         notes += _notes(drawn, open_)
     if all(curve.colour == GUIDE for panel in panels for curve in panel.curves):
-        raise PlotError("no reaction to draw: every contact separates")
+        raise PlotError("no reaction to draw: no contact presses")
     return finished(Figure(title, panels, note=" ".join(dict.fromkeys(notes))), path)
 
 
@@ -118,7 +119,7 @@ def _notes(of: Reactions, open_: int) -> list[str]:
                 f"{int(outside.sum())} of {of.normal.size} outside their cone ({of.resists}),"
                 f" by up to {100.0 * float(over.max()):.2g} %."
             )
-    if of.normal.size > POINTS:
+    if of.normal.size > DOTS:
         notes.append("Points that would hide each other are drawn once.")
     return notes
 

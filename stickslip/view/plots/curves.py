@@ -13,31 +13,45 @@ from stickslip.problem.checks import Array, IntArray
 
 POINTS = 2000
 """Most points of a curve, about."""
+DOTS = 1000
+"""Most points of a cloud, about; an SVG file has a line for each."""
+LARGEST = 1e100
+"""Numbers from here on are gaps: a run that blew up."""
 PER_PIXEL = 5
 """Points kept of what falls on one pixel of a history: first, least, largest, last, and a gap."""
-FINEST = 1e-3
-"""What a phase portrait may leave out at least, relative to its size [-]: half a pixel."""
+FINEST, COARSEST = 1e-3, 3e-3
+"""How far from a curve its chords may run, relative to its size [-]: half a pixel, and what is not yet seen
+as corners."""
 
 
 def history(
     name: str, t: Array, y: Any, style: str = "-", colour: int | None = None, points: int = POINTS
 ) -> Curve:
     """y over time t as a curve of at most `points`; infinite values are gaps, as NaN is."""
-    t, y = np.asarray(t, float), _finite(y)
+    t, y = np.asarray(t, float), drawable(y)
     kept = _envelope(t, y, points)
     return Curve(name, t[kept], y[kept], style, colour)
 
 
 def orbit(name: str, x: Any, y: Any, points: int = POINTS) -> Curve:
     """A curve in the plane of at most about `points`: straight parts lose points, bends and ends do not."""
-    x, y = _finite(x), _finite(y)
+    x, y = drawable(x), drawable(y)
     kept = _bends(x, y, points)
     return Curve(name, x[kept], y[kept])
 
 
-def cloud(name: str, x: Any, y: Any, colour: int | None = None, points: int = POINTS) -> Curve:
+def part_to_draw(x: Any, y: Any, points: int = POINTS) -> int:
+    """Where the last part of a curve begins that `points` can draw without corners; 0 if that is all."""
+    x, y = drawable(x), drawable(y)
+    start = 0
+    while _bends(x[start:], y[start:], points, COARSEST).size > points:
+        start += (x.size - start) // 2
+    return start
+
+
+def cloud(name: str, x: Any, y: Any, colour: int | None = None, points: int = DOTS) -> Curve:
     """Points in the plane, at most about `points`: of those that would hide each other one is kept."""
-    x, y = _finite(x), _finite(y)
+    x, y = drawable(x), drawable(y)
     kept = _apart(x, y, points)
     return Curve(name, x[kept], y[kept], "o", colour)
 
@@ -45,6 +59,12 @@ def cloud(name: str, x: Any, y: Any, colour: int | None = None, points: int = PO
 def guide(name: str, x: Any, y: Any, style: str = "-") -> Curve:
     """A line that is no data: thin and grey."""
     return Curve(name, np.asarray(x, float), np.asarray(y, float), style, GUIDE)
+
+
+def drawable(y: Any) -> Array:
+    """y with gaps in the place of numbers that no axis shows."""
+    y = np.asarray(y, float)
+    return np.where(np.abs(y) < LARGEST, y, np.nan)
 
 
 def finished(figure: Figure, path: str | Path | None, *notes: str) -> Figure:
@@ -55,11 +75,6 @@ def finished(figure: Figure, path: str | Path | None, *notes: str) -> Figure:
 
         draw(figure, path)
     return figure
-
-
-def _finite(y: Any) -> Array:
-    y = np.asarray(y, float)
-    return np.where(np.isfinite(y), y, np.nan)
 
 
 def _envelope(t: Array, y: Array, points: int) -> IntArray:
@@ -85,10 +100,10 @@ def _first(group: Any) -> IntArray:
     return np.unique(group, return_index=True)[1]
 
 
-def _bends(x: Array, y: Array, points: int) -> IntArray:
+def _bends(x: Array, y: Array, points: int, coarsest: float = np.inf) -> IntArray:
     """Points without which the curve would be another: every second one goes where it is near its chord.
 
-    The distance below which they go grows until few enough are left.
+    The distance below which they go grows until few enough are left, or to `coarsest`.
     """
     kept = np.arange(x.size)
     if x.size <= points:
@@ -103,7 +118,7 @@ def _bends(x: Array, y: Array, points: int) -> IntArray:
     fixed |= gap & ~np.concatenate([[False], gap[:-1]])
     kept = kept[~gap | fixed]
     near = FINEST
-    while kept.size > max(points, 2 * int(fixed.sum())):
+    while kept.size > max(points, 2 * int(fixed.sum())) and near <= coarsest:
         before = kept.size
         for start in (1, 2):
             kept = _without(kept, start, unit_x, unit_y, fixed, near)

@@ -13,6 +13,7 @@ from stickslip.view.plots.choice import PlotError, Run, known, title_of
 from stickslip.view.plots.curves import finished, history
 
 
+@np.errstate(all="ignore")  # a run that blew up is drawn all the same
 def plot_energy(trajectory: Run, path: str | Path | None = None) -> Figure:
     """Kinetic, potential and total energy, what was dissipated, work, and the error of their balance.
 

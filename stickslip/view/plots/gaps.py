@@ -30,6 +30,7 @@ ROUNDING = 1e-12
 """Penetrations below this are none, relative to the deepest [-]."""
 
 
+@np.errstate(all="ignore")  # a run that blew up is drawn all the same
 def plot_gaps(
     trajectory: Run,
     path: str | Path | None = None,

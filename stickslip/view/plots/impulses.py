@@ -27,6 +27,7 @@ from stickslip.view.plots.pairs import Pairs
 Drawn = list[tuple[str, Array]]
 
 
+@np.errstate(all="ignore")  # a run that blew up is drawn all the same
 def plot_impulses(
     trajectory: Run,
     path: str | Path | None = None,

@@ -22,6 +22,7 @@ AT_RECORD = 1e-6
 """An instant so near to a record, relative to the interval, is that record [-]."""
 
 
+@np.errstate(all="ignore")  # a run that blew up is drawn all the same
 def plot_poincare(
     trajectory: Run,
     path: str | Path | None = None,

@@ -20,6 +20,7 @@ from stickslip.problem.states import SEPARATING, contact_states
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.view.plots.choice import PlotError, body_number, interactions, known, record_at
+from stickslip.view.plots.curves import LARGEST
 
 Answer = Solution | ProblemRecord | tuple[AnyProblem, Array]
 """A solution, a file with a stored one, or a problem and impulses r."""
@@ -138,10 +139,10 @@ def grouped(parts: Iterable[Reactions]) -> list[Reactions]:
     ]
 
 
-def drawable(of: Reactions) -> tuple[Reactions, int]:
+def pressing(of: Reactions) -> tuple[Reactions, int]:
     """Those that press, so that there is a cone about them, and how many do not."""
     presses = (of.state != SEPARATING) & (of.normal > 0.0) & (of.mu > 0.0)
-    presses &= np.isfinite(of.normal) & np.isfinite(of.held).all(axis=1)
+    presses &= (of.normal < LARGEST) & (np.abs(of.held) < LARGEST).all(axis=1)
     return of.of(presses), int((~presses).sum())
 
 

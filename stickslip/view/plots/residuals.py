@@ -23,6 +23,7 @@ WIDE = 20.0
 HOW = "Solid: natural. Dashed: natural_scaled. Dotted: tolerance."
 
 
+@np.errstate(all="ignore")  # a run that blew up is drawn all the same
 def plot_residuals(
     source: Run | Solution | Sequence[tuple[str, Solution]], path: str | Path | None = None
 ) -> Figure:

@@ -49,6 +49,12 @@ class Portrait:
     jump: np.ndarray
     """Whether y jumps between a record and the next: an impact [-], shape (n - 1,), bool."""
 
+    def within(self, rows: slice) -> Portrait:
+        """Some records, one after another."""
+        jump = self.jump[rows.start : max(rows.start, rows.stop - 1)]
+        columns = (self.t[rows], self.x[rows], self.y[rows])
+        return Portrait(self.name, *columns, self.labels, self.moves, jump)
+
 
 def portrait(
     run: Run, system: str | None = None, body: str | None = None, coordinate: Coordinate | None = None

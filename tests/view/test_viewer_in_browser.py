@@ -1,0 +1,74 @@
+"""The live viewer in headless Chromium: scrubbed, and a body clicked."""
+
+import numpy as np
+import pytest
+from browser import needs_chromium
+from scenery import on_screen
+
+pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
+
+from stickslip.view.browser.viewer import Viewer
+
+pytestmark = needs_chromium
+
+WIDE, HIGH = 800, 500
+
+
+@pytest.fixture(scope="module")
+def viewer(run):
+    with Viewer(run, port=0) as viewer:
+        yield viewer
+
+
+@pytest.fixture(scope="module")
+def page(viewer, chromium):
+    with chromium.page(viewer.url, WIDE, HIGH) as page:
+        page.wait("document.querySelector('canvas') && document.body.innerText.includes('penetration')")
+        page.js("[...document.querySelectorAll('button')].find(b => b.innerText.includes('Pause')).click()")
+        page.wait("document.body.innerText.includes('Play')")
+        yield page
+
+
+def scrub(page, part):
+    """Click the slider of frames there; the number of the frame, when it has arrived."""
+    slider = "[...document.querySelectorAll('[role=slider]')].find(s => s.ariaValueMax === '40')"
+    track = f"{slider}.closest('.mantine-Slider-root').getBoundingClientRect()"
+    left, top, width, height = page.js(f"(r => [r.x, r.y, r.width, r.height])({track})")
+    before = page.js(f"{slider}.ariaValueNow")
+    page.click(left + part * width, top + 0.5 * height)
+    return int(page.wait(f"(now => now !== '{before}' && now)({slider}.ariaValueNow)"))
+
+
+def picture(page):
+    page.js(
+        "document.querySelectorAll('.mantine-Notifications-root').forEach(e => {e.style.display = 'none';})"
+    )
+    page.frames(1)
+    return page.picture().astype(int)
+
+
+def test_scrubbing_shows_bodies_and_numbers_of_that_time(page, run, viewer):
+    frame = scrub(page, 0.2)
+    page.wait(f"document.body.innerText.includes('{run.t[frame]:.2f}')")
+    first = picture(page)
+    later = scrub(page, 0.8)
+    page.wait(f"document.body.innerText.includes('{run.t[later]:.2f}')")
+    second = picture(page)
+    assert frame < later
+    place = page.place("canvas")
+    x, y = np.round(on_screen(viewer._painter, place, run.body("ball").position[frame])).astype(int)
+    assert np.abs(first - second)[y, x].max() > 15, "the ball is where it was"
+    assert page.faults() == []
+
+
+def test_a_body_that_is_clicked_shows_its_name_and_state(page, run, viewer):
+    frame = scrub(page, 0.4)
+    x, y = on_screen(viewer._painter, page.place("canvas"), run.body("slider").position[frame])
+    assert "slider" not in page.js("document.body.innerText")
+    page.frames(1)
+    page.click(float(x), float(y))
+    page.wait("document.body.innerText.includes('slider')")
+
+
+def test_only_this_machine_is_asked(page, viewer):
+    assert all(url.startswith((viewer.url, viewer.url.replace("http", "ws", 1))) for url in page.requests())
