@@ -136,7 +136,8 @@ def _save(trajectory: WorldTrajectory, file: Path) -> None:
 
 def _export(trajectory: WorldTrajectory, page: Path, title: str) -> None:
     """Write the page, or say what is missing: all else is done."""
-    from stickslip.view import ViewerError, export_html
+    from stickslip.view.browser.export import export_html
+    from stickslip.view.browser.server import ViewerError
 
     try:
         with watch("writing the page"):
