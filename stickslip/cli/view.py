@@ -23,6 +23,8 @@ def view(
     no_browser: Annotated[bool, Parameter(show_default=False)] = False,
     export: Path | None = None,
     frames: int | None = None,
+    still: Path | None = None,
+    at: float | None = None,
 ) -> int:
     """Show a recorded run of bodies in the browser, until Ctrl+C.
 
@@ -35,6 +37,7 @@ def view(
       stickslip view stack.h5
       stickslip view stack.h5 --port 0 --no-browser
       stickslip view stack.h5 --export stack.html
+      stickslip view stack.h5 --still stack.png --at 0.5
 
     Parameters
     ----------
@@ -50,12 +53,22 @@ def view(
         Write the run to this file, .html, and serve nothing.
     frames
         Show at most so many records, evenly chosen.
+    still
+        Draw one instant into this file, .png or .svg, and serve nothing.
+    at
+        Time of that instant [s]; the end by default.
     """
+    if at is not None and still is None:
+        raise InputError("--at is the time of a still picture: add --still FILE")
     if frames is not None and frames < 2:
         raise InputError(f"--frames {frames}: at least 2, the start and the end")
     trajectory = _read(file)
+    if still is not None:
+        _draw(trajectory, still, at)
     if export is not None:
-        return _export(trajectory, export, frames)
+        _export(trajectory, export, frames)
+    if still is not None or export is not None:
+        return ExitCode.FINE
     return _serve(trajectory, host, port, frames, browser=not no_browser)
 
 
@@ -107,7 +120,21 @@ def _say_what_is_left_out(shown: int, recorded: int, unknown: tuple[str, ...]) -
         print(f"shapes that cannot be drawn are only marked: {names}{', ...' if len(unknown) > 5 else ''}")
 
 
-def _export(trajectory: WorldTrajectory, out: Path, frames: int | None) -> int:
+def _draw(trajectory: WorldTrajectory, out: Path, at: float | None) -> None:
+    from stickslip.cli.places import PLOTS, check_writable
+    from stickslip.view.still import draw_world
+
+    check_writable(out, PLOTS)
+    try:
+        draw_world(trajectory, out, at=at, contacts=True)
+    except ValueError as error:
+        raise InputError(f"--still: {error}") from None
+    except OSError as error:
+        raise InputError(os_sentence(error, error.filename or out)) from None
+    print(f"wrote {printable(str(out))}")
+
+
+def _export(trajectory: WorldTrajectory, out: Path, frames: int | None) -> None:
     from stickslip.cli.places import check_writable
     from stickslip.view.browser.viewer import ViewerError
 
@@ -121,4 +148,3 @@ def _export(trajectory: WorldTrajectory, out: Path, frames: int | None) -> int:
     except OSError as error:
         raise InputError(os_sentence(error, error.filename or out)) from None
     print(f"wrote {printable(str(out))} ({out.stat().st_size / 1e6:.1f} MB)")
-    return ExitCode.FINE

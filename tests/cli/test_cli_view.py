@@ -144,3 +144,10 @@ def test_an_interrupt_ends_it_well(file):
         process.kill()
         process.wait()
     assert (process.returncode, out, err) == (0, "ended\n", "")
+
+
+def test_a_still_is_a_picture(run, file, tmp_path):
+    run("view", file, "--at", 0.1).refuses("--at", "--still")
+    run("view", file, "--still", tmp_path / "still.jpg").refuses("still.jpg", ".png")
+    run("view", file, "--still", tmp_path / "still.png", "--at", 1e9).refuses("--still", "there are records")
+    assert not list(tmp_path.iterdir())
