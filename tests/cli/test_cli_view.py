@@ -150,4 +150,4 @@ def test_a_still_is_a_picture(run, file, tmp_path):
     run("view", file, "--at", 0.1).refuses("--at", "--still")
     run("view", file, "--still", tmp_path / "still.jpg").refuses("still.jpg", ".png")
     run("view", file, "--still", tmp_path / "still.png", "--at", 1e9).refuses("--still", "there are records")
-    assert not list(tmp_path.iterdir())
+    assert not list(tmp_path.glob("still*"))
