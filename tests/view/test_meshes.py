@@ -55,7 +55,6 @@ def test_volume_is_that_of_the_shape(shape, monkeypatch):
         assert coarse < 1e-12
         return
     monkeypatch.setattr(meshes, "AROUND", 4 * meshes.AROUND)
-    monkeypatch.setattr(meshes, "RINGS", 4 * meshes.RINGS)
     fine = abs(drawn(shape).volume / shape.volume - 1.0)
     assert coarse < 0.05
     assert fine < coarse / 14.0  # second order: 16 times
@@ -128,3 +127,12 @@ def test_tiles_fill_what_cuts_leave():
     assert sum(map(area, tiles([(1.0, 1.0, 0.0)]))) == pytest.approx(2.0)
     assert sum(map(area, tiles([(0.0, 1.0, 0.0), (1.0, 0.0, -0.35)]))) == pytest.approx(1.35)
     assert sum(map(area, tiles([(1.0, 0.0, 2.0)]))) == 0.0
+
+
+def test_very_many_round_shapes_are_coarse_and_few_are_fine():
+    ball = ShapeRecord.of(ss.Sphere(1.0))
+    sizes = [len(shape_mesh(ball, copies).triangles) for copies in (1, 200, 600, 1500, 100_000)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] == sizes[1] == 528
+    assert all(count * size <= 150_000 for count, size in zip((200, 600, 1500), sizes[1:4], strict=True))
+    assert sizes[-1] == 80

@@ -63,7 +63,9 @@ def instances_of(model: WorldModel, around: Surroundings) -> tuple[tuple[Instanc
     for k, shape in enumerate(model.shapes):
         if id(shape) not in keys:
             keys[id(shape)] = mesh_key(shape)
-        groups.setdefault(keys[id(shape)], []).append(k)
+        # What does not move is sent once, and few such shapes are fine beside many that move.
+        rests = model.kind[model.shape_body[k]] == BodyKind.FIXED
+        groups.setdefault((rests and keys[id(shape)] != ("plane",), *keys[id(shape)]), []).append(k)
     found: list[Instances] = []
     unknown: dict[str, None] = {}
     for rows in groups.values():
@@ -116,7 +118,7 @@ def _copies(
     """The mesh of shapes that share one, or its two halves, and the scales of the shapes."""
     first = model.shapes[rows[0]]
     try:
-        mesh = shape_mesh(first)
+        mesh = shape_mesh(first, rows.size)
     except ModelError:
         unknown[first.kind] = None
         return (marker(),), np.full((rows.size, 3), 0.5 * around.body)

@@ -8,8 +8,10 @@ from stickslip.mechanics.hulls import ConvexHull
 from stickslip.simulation.world_model import ShapeRecord
 from stickslip.state import Array, IntArray, ModelError
 
-AROUND, RINGS = 24, 12
-"""Meridians and parallels of round shapes."""
+AROUND, FEWEST = 24, 10
+"""Meridians of round shapes, and the fewest where there are very many; there are half as many parallels."""
+TRIANGLES = 150_000
+"""Of all copies of a round shape, about: a computer without a graphics card draws so many."""
 FINEST = 256
 """Most grid points of a height field along an axis; of finer ones some rows are left out."""
 LENGTHS = {"sphere": 1, "plane": 0, "cuboid": 3, "capsule": 2, "cylinder": 2, "ellipsoid": 3,
@@ -66,20 +68,24 @@ def mesh_key(shape: ShapeRecord) -> tuple[object, ...]:
     return (shape.kind, shape.numbers, shape.points.shape, shape.points.tobytes())
 
 
-def shape_mesh(shape: ShapeRecord) -> Mesh:
+def shape_mesh(shape: ShapeRecord, copies: int = 1) -> Mesh:
     """The mesh of a shape, which `shape_scale` makes this one; a ModelError if it cannot be drawn.
 
-    Planes need to know where the scene is, and one another: see `sheets`.
+    Of very many `copies` round ones are coarser. Planes need to know where the scene is, and one another: see
+    `sheets`.
     """
+    around = AROUND
+    while around > FEWEST and copies * around * (around - 2) > TRIANGLES:
+        around -= 2
     match shape.kind if shape_scale(shape) is not None else "":
         case "sphere" | "ellipsoid":
-            return _ball()
+            return _ball(around)
         case "cuboid":
             return _cube()
         case "cylinder":
-            return _cylinder()
+            return _cylinder(around)
         case "capsule":
-            return _capsule(shape.numbers[1] / shape.numbers[0])
+            return _capsule(shape.numbers[1] / shape.numbers[0], around)
         case "convex-hull":
             hull = ConvexHull(shape.points)
             return Mesh(hull.vertices, hull.triangles, flat=True)
@@ -100,22 +106,22 @@ def marker() -> Mesh:
     return _revolved(np.array([1.0, 0.0, -1.0]), np.array([0.0, 1.0, 0.0]), 4, flat=True)
 
 
-def _ball() -> Mesh:
-    angle = np.linspace(0.0, np.pi, RINGS + 1)
-    return _revolved(np.cos(angle), np.sin(angle), AROUND)
+def _ball(around: int) -> Mesh:
+    angle = np.linspace(0.0, np.pi, around // 2 + 1)
+    return _revolved(np.cos(angle), np.sin(angle), around)
 
 
-def _capsule(length: float) -> Mesh:
+def _capsule(length: float, around: int) -> Mesh:
     """Of radius 1, with a straight part of `length` along z."""
-    angle = np.linspace(0.0, 0.5 * np.pi, RINGS // 2 + 1)
+    angle = np.linspace(0.0, 0.5 * np.pi, around // 4 + 1)
     z = np.concatenate([0.5 * length + np.cos(angle), -0.5 * length - np.cos(angle[::-1])])
-    return _revolved(z, np.concatenate([np.sin(angle), np.sin(angle[::-1])]), AROUND)
+    return _revolved(z, np.concatenate([np.sin(angle), np.sin(angle[::-1])]), around)
 
 
-def _cylinder() -> Mesh:
+def _cylinder(around: int) -> Mesh:
     """Of radius 1 and length 1; each rim is there twice, for the normals of the side and of the end."""
     return _revolved(
-        np.array([0.5, 0.5, 0.5, -0.5, -0.5, -0.5]), np.array([0.0, 1, 1, 1, 1, 0]), AROUND, cut=True
+        np.array([0.5, 0.5, 0.5, -0.5, -0.5, -0.5]), np.array([0.0, 1, 1, 1, 1, 0]), around, cut=True
     )
 
 
