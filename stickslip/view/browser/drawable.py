@@ -1,4 +1,4 @@
-"""A world as far as it can be drawn: files of strangers, and runs that blew up, have numbers that are none."""
+"""A world as far as it can be drawn: strangers' files, and runs that blew up, have numbers that are none."""
 
 from dataclasses import replace
 
