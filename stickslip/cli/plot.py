@@ -98,7 +98,7 @@ def plot(
         "system": system, "interaction": interaction, "body": body, "coordinate": coordinate, "at": at,
         "period": period, "after": after, "until": until, "log": log, "forces": forces,
     }  # fmt: skip
-    given = {name: value for name, value in given.items() if value not in (None, False)}
+    given = {name: value for name, value in given.items() if value is not None and value is not False}
     if what is None:
         if given or out is not None:
             raise InputError(f"WHAT is missing: one of {', '.join(get_args(What))}")

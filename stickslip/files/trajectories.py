@@ -23,7 +23,7 @@ from stickslip.files.hdf5_write import hdf5_content, put_array, put_text
 from stickslip.files.own_set import read_set, write_set
 from stickslip.files.problems import SIGNATURE, file_content, replace_file
 from stickslip.files.trajectory_about import About, about_text, read_about
-from stickslip.files.world_trajectories import WORLD_ROOT, read_world, world_content
+from stickslip.files.world_trajectories import WORLD_ROOT, read_times, read_world, world_content
 from stickslip.schemes.step import Event
 from stickslip.simulation.clock import Clock
 from stickslip.simulation.model import InteractionPart, Model
@@ -125,10 +125,8 @@ def _read(source: Source, group: Any) -> Trajectory:
     about = read_about(source, group)
     model = _read_model(source, group, about)
     columns = source.group(group, "columns")
-    t = source.reals(columns, "t")
+    t = read_times(source, columns)
     n = t.size
-    if not n or not np.isfinite(t).all():
-        source.fail(f"{columns.name}/t", "at least one time, all finite", "others" if n else "none")
     found: dict[str, Any] = {"t": t}
     for name in REALS[1:]:
         found[name] = source.shaped(columns, name, source.reals(columns, name), (n,))

@@ -40,6 +40,8 @@ BODY_WIDTHS = {"mass": (), "inertia": (3, 3), "origin": (3,)}
 SHAPE_WIDTHS = {"shape_position": (3,), "shape_quaternion": (4,)}
 MOST_INDEX = 2**53
 """More steps than this have no time of their own."""
+LATEST = 1e300
+"""Times beyond this have no differences [s]."""
 
 
 def world_content(trajectory: WorldTrajectory) -> bytes:
@@ -126,10 +128,8 @@ def read_world(source: Source, group: Any) -> WorldTrajectory:
     reader, top = read_json(source, group, "about")
     model = _read_model(source, group, reader, top)
     columns = source.group(group, "columns")
-    t = source.reals(columns, "t")
+    t = read_times(source, columns)
     n = t.size
-    if not n or not np.isfinite(t).all():
-        source.fail(f"{columns.name}/t", "at least one time, all finite", "others" if n else "none")
     found: dict[str, Any] = {"t": t}
     for name in REALS[1:]:
         found[name] = source.shaped(columns, name, source.reals(columns, name), (n,))
@@ -159,6 +159,18 @@ def read_world(source: Source, group: Any) -> WorldTrajectory:
         clock=Clock(reader.number(top, "origin"), h, -1 if reader.flag(top, "off_clock") else index),
         steps=reader.count(top, "steps"), missed=reader.count(top, "missed"),
     )  # fmt: skip
+
+
+def read_times(source: Source, columns: Any) -> Any:
+    """The times of the records."""
+    t = source.reals(columns, "t")
+    if not t.size or not (np.abs(t) <= LATEST).all():
+        found = "others" if t.size else "none"
+        source.fail(f"{columns.name}/t", "at least one time, all finite", found)
+    if (np.diff(t) < 0.0).any():
+        k = int(np.argmax(np.diff(t) < 0.0))
+        source.fail(f"{columns.name}/t", "times that do not go back", f"{t[k + 1]:g} s after {t[k]:g} s")
+    return t
 
 
 def _read_model(source: Source, group: Any, reader: JsonReader, top: dict[str, Any]) -> WorldModel:

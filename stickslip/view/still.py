@@ -18,7 +18,7 @@ from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, BoolArray, ModelError
 from stickslip.view.browser.instances import BODIES, KINEMATIC
 from stickslip.view.browser.meshes import shape_mesh, shape_scale
-from stickslip.view.browser.poses import product, turned
+from stickslip.view.browser.poses import product, turned, unit_turns
 from stickslip.view.browser.stage import STATE_COLOURS, Frame, Stage
 from stickslip.view.casting import Ball, Camera, Cylinder, Hits, Polyhedron, Sheet, Solid, cast
 from stickslip.view.lighting import shaded
@@ -103,7 +103,7 @@ def _compose(
     stage: Stage, frame: Frame, q: Array, timed: bool, contacts: bool, forces: bool,
     size: tuple[float, float], azimuth: float, elevation: float,
 ) -> Canvas:  # fmt: skip
-    solids, colours, moving = _solids(stage, frame.bodies, _turns(q))
+    solids, colours, moving = _solids(stage, frame.bodies, unit_turns(q.reshape(-1, 7)[:, 3:])[0])
     axes_ = _axes(stage.up, azimuth, elevation)
     tips = frame.arrows[:, 1] if forces else np.zeros((0, 3))
     camera = _camera(stage, solids, moving, tips, axes_, size)
@@ -123,15 +123,6 @@ def _compose(
     axes.set_xlim(extent[:2])
     axes.set_ylim(extent[2:])
     return canvas
-
-
-def _turns(q: Array) -> Array:
-    """Unit quaternions of all bodies [-], shape (nb, 4); of one that is lost that of no turn."""
-    p = q.reshape(-1, 7)[:, 3:]
-    with np.errstate(all="ignore"):
-        length = np.linalg.norm(p, axis=1)
-        good = (length > 0.0) & np.isfinite(length)
-    return np.where(good[:, None], p / np.where(good, length, 1.0)[:, None], [1.0, 0.0, 0.0, 0.0])
 
 
 def _solids(stage: Stage, bodies: Array, turns: Array) -> tuple[list[Solid], Array, BoolArray]:

@@ -87,6 +87,9 @@ def test_cones_of_a_stored_solution(run, local_file, tmp_path):
         (["energy", "--body", "ball"], ["--body is not for energy", "gaps"]),
         (["poincare"], ["needs a period"]),
         (["poincare", "--period", "-1"], ["must be positive"]),
+        (["poincare", "--period", "0"], ["must be positive"]),
+        (["phase", "--until", "nan"], ["no record", "until = nan s"]),
+        (["phase", "--coordinate", "9" * 5000], ["no coordinate"]),
         (["poincare", "--period", "1", "--coordinate", "0", "--coordinate", "0"], ["--coordinate"]),
         (["cones"], ["no friction"]),
         (["--log"], ["WHAT is missing", "residuals"]),
@@ -103,6 +106,7 @@ def test_bad_files_and_places_are_said_in_a_sentence(run, ball, world, tmp_path)
     run("plot", ball, "energy", "--out", tmp_path / "x.pdf").refuses("x.pdf", ".png or .svg")
     run("plot", ball, "energy", "--out", tmp_path / "no" / "x.svg").refuses("no directory")
     run("plot", world, "cones", "--at", "9", "--out", tmp_path / "x.svg").refuses("0 to 0.3 s")
+    run("plot", world, "cones", "--at", "0", "--out", tmp_path / "x.svg").refuses("0 s")  # 0 is a time, too
     broken = tmp_path / "broken.h5"
     broken.write_bytes(ball.read_bytes()[:3000])
     run("plot", broken, "energy", "--out", tmp_path / "x.svg").refuses("broken.h5")

@@ -114,6 +114,7 @@ def spoil(path, name, **made):
         ("columns/t", {}, "columns/t: expected a dataset, found nothing"),
         ("columns/t", {"data": np.zeros(0)}, "at least one time"),
         ("columns/t", {"data": np.full(121, np.nan)}, "all finite"),
+        ("columns/t", {"data": -np.arange(121)}, "times that do not go back, found -1 s after 0 s"),
         ("columns/q", {"data": np.zeros((121, 4))}, r"shape \(121, 3\), found shape \(121, 4\)"),
         ("columns/q", {"data": np.zeros((120, 3))}, r"shape \(121, 3\), found shape \(120, 3\)"),
         ("columns/q", {"shape": (10**9, 3), "dtype": "f8"}, "a file that holds no more than"),

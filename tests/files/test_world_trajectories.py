@@ -112,6 +112,8 @@ N = 42
         ("version", {"data": [2]}, "expected 1, the version that this program knows, found 2"),
         ("columns/t", {"data": np.zeros(0)}, "at least one time"),
         ("columns/t", {"data": np.full(N, np.inf)}, "all finite"),
+        ("columns/t", {"data": 1.7e308 * np.linspace(-1.0, 1.0, N)}, "all finite"),
+        ("columns/t", {"data": -np.arange(N)}, "times that do not go back, found -1 s after 0 s"),
         ("columns/q", {"data": np.zeros((N, 20))}, rf"shape \({N}, 21\), found shape \({N}, 20\)"),
         ("columns/v", {"shape": (10**9, 3), "dtype": "f8"}, "a file that holds no more than"),
         ("columns/ok", {"data": np.full(N, 2, np.int8)}, "ones and zeros"),

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.files.errors import FormatError
+from stickslip.files.problems import replace_file
 from stickslip.mechanics.world import World
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray
@@ -48,12 +50,11 @@ def export_html(
     page = page_of(
         source, frames=frames, contacts=contacts, forces=forces, speed=speed, title=title, megabytes=megabytes
     )  # fmt: skip
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_text(page, encoding="utf-8", newline="\n")
-        os.replace(part, path)
+        replace_file(path, page.encode())
+    except FormatError as error:
+        raise ViewerError(str(error)) from None
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise ViewerError(f"{path} cannot be written: {error.strerror or error}") from error
     return path
 

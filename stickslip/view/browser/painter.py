@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.state import Array
+from stickslip.view.browser.drawable import LARGEST
 from stickslip.view.browser.instances import Instances
 from stickslip.view.browser.stage import Frame, Stage
 
@@ -52,8 +53,8 @@ class Painter:
                 f"/bodies/{group.name}",
                 vertices=group.mesh.vertices.astype(np.float32), faces=group.mesh.triangles,
                 batched_wxyzs=turns.astype(np.float32), batched_positions=self.drawn(places),
-                batched_scales=(self.zoom * group.scale).astype(np.float32), batched_colors=group.colour,
-                flat_shading=group.mesh.flat, lod="off",
+                batched_scales=np.minimum(self.zoom * group.scale, LARGEST).astype(np.float32),
+                batched_colors=group.colour, flat_shading=group.mesh.flat, lod="off",
             )  # fmt: skip
             self.bodies.append((group, handle))
         arrow = self.zoom * stage.arrow

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stickslip.state import Array
+from stickslip.state import Array, BoolArray
 
 
 def turned(p: Array, a: Array) -> Array:
@@ -16,3 +16,11 @@ def product(p: Array, q: Array) -> Array:
     scalar = p[:, :1] * q[:, :1] - np.einsum("ki,ki->k", p[:, 1:], q[:, 1:])[:, None]
     vector = p[:, :1] * q[:, 1:] + q[:, :1] * p[:, 1:] + np.cross(p[:, 1:], q[:, 1:])
     return np.concatenate([scalar, vector], axis=1)
+
+
+def unit_turns(p: Array) -> tuple[Array, BoolArray]:
+    """Quaternions made unit ones [-], shape (n, 4), and which could be, shape (n,); others do not turn."""
+    with np.errstate(all="ignore"):
+        length = np.linalg.norm(p, axis=1)
+        good = (length > 0.0) & np.isfinite(length)
+    return np.where(good[:, None], p / np.where(good, length, 1.0)[:, None], [1.0, 0.0, 0.0, 0.0]), good

@@ -16,8 +16,9 @@ from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_record import WorldRecord
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray
+from stickslip.view.browser.drawable import drawable
 from stickslip.view.browser.instances import Instances, instances_of
-from stickslip.view.browser.poses import turned
+from stickslip.view.browser.poses import turned, unit_turns
 from stickslip.view.browser.surroundings import Surroundings, surroundings_of
 
 STATE_COLOURS: dict[str, tuple[int, int, int]] = {
@@ -132,6 +133,7 @@ class Stage:
         else:
             model, tolerance, records = source, math.nan, None
             places = np.tile([0.0, 0, 0, 1, 0, 0, 0], len(source))[None]
+        model = drawable(model)
         around = surroundings_of(model, places)
         found, unknown = instances_of(model, around)
         contacts = (source.contacts, source.h) if isinstance(source, WorldTrajectory) else None
@@ -176,6 +178,7 @@ class Stage:
         assert self.records is not None
         return self.frame_of(self.records)
 
+    @np.errstate(all="ignore")  # a run that blew up is drawn all the same
     def frame_of(self, record: WorldRecord) -> Frame:
         """Any recorded instant of this world, of a run that is over or of one that goes on."""
         q, v = record.q.reshape(-1, 7), record.v.reshape(-1, 6)
@@ -187,7 +190,7 @@ class Stage:
         steps = self.force_scale * self._sides(record.contacts.body, forces)[:, None] * forces
         length = np.linalg.norm(steps, axis=1, keepdims=True)
         limit = LONGEST * self.arrow
-        steps = np.where(length > limit, steps * (limit / np.maximum(length, limit)), steps)
+        steps = _finite(np.where(length > limit, steps * (limit / np.maximum(length, limit)), steps))
         return Frame(
             positions=tuple(place for place, _ in posed), quaternions=tuple(turn for _, turn in posed),
             bodies=x, points=points, arrows=np.stack([points, points + steps], axis=1), colours=palette,
@@ -210,13 +213,11 @@ class Stage:
 
     def _placed(self, q: Array) -> tuple[Array, Array, int]:
         """Places and unit quaternions that can be drawn, and how many bodies have others."""
-        with np.errstate(all="ignore"):
-            length = np.linalg.norm(q[:, 3:], axis=1)
-            near = (np.abs(q[:, :3] - self.centre) <= self.surroundings.farthest).all(axis=1)
-            good = near & (length > 0.0) & np.isfinite(length)
+        near = (np.abs(q[:, :3] - self.centre) <= self.surroundings.farthest).all(axis=1)
+        turns, turned_ = unit_turns(q[:, 3:])
+        good = near & turned_
         x = np.where(good[:, None], q[:, :3], self.centre)
-        p = np.where(good[:, None], q[:, 3:] / np.where(good, length, 1.0)[:, None], [1.0, 0, 0, 0])
-        return x, p, int((~good).sum())
+        return x, np.where(good[:, None], turns, [1.0, 0, 0, 0]), int((~good).sum())
 
 
 def _shown_states(names: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:

@@ -8,7 +8,8 @@ from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import BodyKind
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
 from stickslip.state import Array
-from stickslip.view.browser.poses import product, turned
+from stickslip.view.browser.drawable import is_length, is_place
+from stickslip.view.browser.poses import product, turned, unit_turns
 
 INSTANTS = 40
 """How many instants of a run are looked at for its extent."""
@@ -38,14 +39,15 @@ class Surroundings:
 
 
 def surroundings_of(model: WorldModel, places: Array) -> Surroundings:
-    """From the places (x, p) of all bodies over a run [m, -], shape (n, 7 nb).
+    """From the places (x, p) of all bodies over a run [m, -], shape (n, 7 nb), of a `drawable` model.
 
     What is fixed counts only where it is near to what moves, and of the ways of bodies one in fifty that is
     farthest out does not count: one that escapes does not make the rest small.
     """
     pick = np.unique(np.linspace(0, len(places) - 1, INSTANTS).round().astype(np.int64))
     q = places[pick].reshape(pick.size, -1, 7)
-    start = np.where(np.isfinite(q[0]).all(axis=1)[:, None], q[0], [0.0, 0, 0, 1, 0, 0, 0])
+    start = np.where(is_place(q[0])[:, None], q[0], [0.0, 0, 0, 1, 0, 0, 0])
+    start = np.concatenate([start[:, :3], unit_turns(start[:, 3:])[0]], axis=1)
     middle, half = _boxes(model, start)
     moving = model.kind[model.shape_body] != BodyKind.FIXED
     bounded = np.isfinite(half).all(axis=1)
@@ -59,8 +61,9 @@ def surroundings_of(model: WorldModel, places: Array) -> Surroundings:
     corners = np.concatenate([corners, stands]) if corners.size + stands.size else np.zeros((1, 3))
     low, high = corners.min(axis=0), corners.max(axis=0)
     size, gravity = float(np.linalg.norm(high - low)), float(np.linalg.norm(model.gravity))
-    size = size if 0.0 < size < np.inf else 1.0
+    size = size if is_length(np.array(size)) else 1.0
     widths = half[movers if movers.any() else bounded].max(axis=1)
+    widths = widths[widths > 0.0]  # what has no known looks has no width
     return Surroundings(
         centre=0.5 * low + 0.5 * high, size=size,
         body=float(np.median(widths)) if widths.size else 0.1 * size,
@@ -71,7 +74,7 @@ def surroundings_of(model: WorldModel, places: Array) -> Surroundings:
 def _ways(model: WorldModel, q: Array) -> Array:
     """Two corners of the box that holds where nearly all bodies are nearly always [m], shape (2 or 0, 3)."""
     way = q[:, model.kind == BodyKind.DYNAMIC, :3].reshape(-1, 3)
-    way = way[np.isfinite(way).all(axis=1)]
+    way = way[is_place(way)]
     return np.quantile(way, [0.02, 0.98], axis=0) if way.size else way
 
 

@@ -56,7 +56,7 @@ def _rows(run: Run, after: float | None, until: float | None) -> slice:
     """The records from `after` to `until` [s]."""
     start = 0 if after is None else int(np.searchsorted(run.t, after, "left"))
     stop = len(run) if until is None else int(np.searchsorted(run.t, until, "right"))
-    if start >= stop:
+    if start >= stop or until != until:
         span = f"{run.t[0]:g} to {run.t[-1]:g} s"
         raise PlotError(f"no record from after = {after} s to until = {until} s; the run goes from {span}")
     return slice(start, stop)

@@ -151,7 +151,7 @@ def _number(whose: str, coordinate: Coordinate | None, count: int, names: tuple[
     if isinstance(coordinate, str) and coordinate in names:
         return names.index(coordinate)
     text = str(coordinate)
-    if not text.isdecimal() or not int(text) < count:
+    if not _is_below(text, count):
         said = f" ({', '.join(names)})" if names else ""
         raise PlotError(f"no coordinate {coordinate!r} of {whose}; known: 0 to {count - 1}{said}")
     return int(text)
@@ -165,7 +165,12 @@ def _two(name: str, count: int, coordinate: Coordinate | None) -> tuple[int, int
         return 0, 1
     parts = coordinate.split(",") if isinstance(coordinate, str) else coordinate
     texts = [str(part).strip() for part in parts] if not isinstance(parts, int) else []
-    if len(texts) != 2 or not all(text.isdecimal() and int(text) < count for text in texts):
+    if len(texts) != 2 or not all(_is_below(text, count) for text in texts):
         wanted = f"two of 0 to {count - 1}, such as 0,1"
         raise PlotError(f"coordinate {coordinate!r}: system {name!r} is of first order; give {wanted}")
     return int(texts[0]), int(texts[1])
+
+
+def _is_below(text: str, count: int) -> bool:
+    """Whether a text is a number from 0 on, and less than so many."""
+    return text.isdecimal() and len(text) < 10 and int(text) < count
