@@ -124,3 +124,17 @@ def test_only_worlds_and_their_runs_are_drawn():
 def test_a_slow_motion_says_so(run):
     page = page_of(run, frames=3, speed=0.25)
     assert "played at 0.25 times the speed of the run" in page
+
+
+@pytest.mark.parametrize(("last", "text"), [(4e-12, "4e-12 s"), (1e300, "1e+300 s"), (0.04, "0.04 s")])
+def test_times_of_any_size_are_told_apart(run, last, text):
+    times = last * np.linspace(0.0, 1.0, len(run))
+    assert f'"{text}"' in page_of(replace(run, t=times), frames=5)
+
+
+def test_a_link_to_a_page_stays_a_link(run, tmp_path):
+    link, page = tmp_path / "link.html", tmp_path / "page.html"
+    link.symlink_to(page)
+    export_html(run, link, frames=2)
+    assert link.is_symlink()
+    assert [path.name for path in sorted(tmp_path.iterdir())] == ["link.html", "page.html"]

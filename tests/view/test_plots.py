@@ -231,7 +231,7 @@ def test_what_has_no_cone_is_refused(ball):
         plot_cones(ball)
     with pytest.raises(PlotError, match=r"r has 3 components, expected 12"):
         plot_cones((CASES, np.zeros(3)))
-    with pytest.raises(PlotError, match="no contact presses"):
+    with pytest.raises(PlotError, match="no contact with friction presses"):
         plot_cones((CASES, np.zeros(12)))
 
 

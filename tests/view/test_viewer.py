@@ -4,6 +4,7 @@ import socket
 import sys
 import urllib.request
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from world_runs import Drop, balls
 import stickslip as ss
 from stickslip.view.browser.panel import body_html, readout_html, shown_name
 from stickslip.view.browser.player import SPEEDS, Player
-from stickslip.view.browser.server import is_local, open_server
+from stickslip.view.browser.server import close_server, is_local, open_server
 from stickslip.view.browser.stage import Readout, Stage
 from stickslip.view.browser.viewer import Viewer, ViewerError, chosen_frames
 
@@ -200,3 +201,27 @@ def test_without_viser_one_sentence_says_what_to_install(run, monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(ViewerError, match=r"needs viser.*stickslip\[view\]"):
         Viewer(run)
+
+
+@pytest.mark.parametrize(
+    ("t", "text"), [(0.0, "0.0000 s"), (0.25, "0.2500 s"), (2.5e-6, "2.5e-06 s"), (1e300, "1e+300 s")]
+)
+def test_times_of_any_size_are_told_apart(t, text):
+    assert f">{text}<" in readout_html(Readout(t))
+
+
+@pytest.mark.parametrize("room", ["viewer", "live"])
+def test_a_view_that_cannot_be_built_leaves_no_server(run, room, monkeypatch):
+    module = import_module(f"stickslip.view.browser.{room}")
+    opened, closed = [], []
+
+    def no_scene(scene, stage):
+        raise MemoryError
+
+    monkeypatch.setattr(module, "open_server", lambda *at: opened.append(open_server(*at)) or opened[0])
+    monkeypatch.setattr(module, "close_server", lambda server: closed.append(server) or close_server(server))
+    monkeypatch.setattr(module, "Painter", no_scene)
+    make = (lambda: Viewer(run, port=0)) if room == "viewer" else (lambda: module.LiveView(balls(2), port=0))
+    with pytest.raises(MemoryError):
+        make()
+    assert closed == opened != []

@@ -11,7 +11,7 @@ from typing import Any
 from stickslip.mechanics.world import World
 from stickslip.simulation.world_record import WorldRecord
 from stickslip.view.browser.painter import Painter
-from stickslip.view.browser.panel import readout_html
+from stickslip.view.browser.panel import readout_html, shown_time
 from stickslip.view.browser.server import close_server, open_server, server_url
 from stickslip.view.browser.stage import Stage
 
@@ -56,6 +56,14 @@ class LiveView:
         self._pace = _Pace()
         self._record: WorldRecord | None = None
         self._next = -math.inf
+        try:
+            self._open()
+        except BaseException:  # nobody would be left to end the server
+            close_server(self._server)
+            raise
+
+    def _open(self) -> None:
+        """Build the scene and the panel."""
         self._painter = Painter(self._server.scene, self.stage)
         view, camera = self._painter.camera(), self._server.initial_camera
         camera.position, camera.look_at, camera.up = view.position, view.look_at, view.up
@@ -185,7 +193,7 @@ def _progress_html(t: float, until: float | None, pace: _Pace) -> str:
     )
     return (
         '<div style="font-size:0.8em;line-height:1.5;padding:0.4em 0.8em 0">'
-        f"<div>t = {t:.4f} s{end}</div>"
+        f"<div>t = {shown_time(t)}{end}</div>"
         '<div style="height:0.4em;background:#ddd">'
         f'<div style="height:100%;background:#0072b2;width:{100.0 * share:.1f}%"></div></div>'
         f"<div>{fast}</div></div>"

@@ -42,8 +42,8 @@ class Overlay:
     @classmethod
     def of(cls, title: str, readouts: Sequence[Readout], notes: Sequence[str]) -> Overlay:
         """From the numbers of all frames."""
-        digits = _digits(np.array([each.t for each in readouts]))
-        rows = tuple(_row(each, digits) for each in readouts)
+        spec = _time_spec(np.array([each.t for each in readouts]))
+        rows = tuple(_row(each, spec) for each in readouts)
         return cls(line(title), rows, tuple(line(note) for note in notes))
 
 
@@ -82,22 +82,24 @@ def _aside(overlay: Overlay, title: str) -> str:
     )
 
 
-def _row(readout: Readout, digits: int) -> tuple[str, ...]:
+def _row(readout: Readout, spec: str) -> tuple[str, ...]:
     judged = f"{readout.residual:.1e}"
     if not readout.ok:
         judged += ", missed its tolerance"
         if math.isfinite(readout.tolerance):
             judged += f" of {readout.tolerance:.0e}"
     counts = (str(readout.counts.get(state, 0)) for state in STATE_COLOURS)
-    return (f"{readout.t:.{digits}f} s", f"{readout.penetration:.2e} m", judged, *counts)
+    return (f"{readout.t:{spec}} s", f"{readout.penetration:.2e} m", judged, *counts)
 
 
-def _digits(times: Array) -> int:
-    """How many decimals tell the times apart."""
+def _time_spec(times: Array) -> str:
+    """How times are written: with as many decimals as tell them apart, or, where that is too long, without
+    a fixed number."""
     steps = np.diff(times)
     steps = steps[steps > 0.0]
     smallest = float(steps.min()) if steps.size else 1e-3
-    return int(np.clip(math.ceil(-math.log10(smallest) - 1e-9), 2, 9))
+    digits = max(math.ceil(-math.log10(smallest) - 1e-9), 2)
+    return f".{digits}f" if digits <= 9 and np.abs(times).max(initial=0.0) < 1e7 else ".9g"
 
 
 def _text(name: str) -> str:

@@ -23,9 +23,14 @@ def shown_name(name: str, longest: int = LONGEST_NAME) -> str:
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
+def shown_time(t: float) -> str:
+    """A time with its unit; very short and very long ones are not written out."""
+    return f"{t:.4f} s" if t == 0.0 or 0.01 <= abs(t) < 1e7 else f"{t:.4g} s"
+
+
 def readout_html(readout: Readout) -> str:
     """Time, residual, penetration and contacts by state, each state in its colour."""
-    rows = [("time", f"{readout.t:.4f} s"), ("penetration", f"{readout.penetration:.2e} m")]
+    rows = [("time", shown_time(readout.t)), ("penetration", f"{readout.penetration:.2e} m")]
     bound = "" if math.isnan(readout.tolerance) else f" (tolerance {readout.tolerance:.0e})"
     if readout.ok:
         verdict = "" if math.isnan(readout.tolerance) else ' <b style="color:#00795a">met</b>'

@@ -48,6 +48,14 @@ class Viewer:
         self._server: Any = open_server(host, port)
         self.url = server_url(self._server)
         """Where to point a browser."""
+        try:
+            self._open()
+        except BaseException:  # nobody would be left to end the server
+            close_server(self._server)
+            raise
+
+    def _open(self) -> None:
+        """Build the scene and the panel, and begin to play."""
         self._player = Player(self.stage.times[self.frames])
         self._lock = threading.RLock()
         self._body: int | None = None

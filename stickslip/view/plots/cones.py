@@ -64,7 +64,7 @@ def plot_cones(
         panels += _panels(drawn, along, _capital(group.resists) if len(groups) > 1 else "")
         notes += _notes(drawn, open_)
     if all(curve.colour == GUIDE for panel in panels for curve in panel.curves):
-        raise PlotError("no reaction to draw: no contact presses")
+        raise PlotError("no reaction to draw: no contact with friction presses")
     return finished(Figure(title, panels, note=" ".join(dict.fromkeys(notes))), path)
 
 
