@@ -7,7 +7,7 @@ from scenery import on_screen
 
 pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
 
-from stickslip.view.browser.viewer import Viewer
+from stickslip.view.browser.viewer import ASIDE, Viewer
 
 pytestmark = needs_chromium
 
@@ -56,14 +56,14 @@ def test_scrubbing_shows_bodies_and_numbers_of_that_time(page, run, viewer):
     second = picture(page)
     assert frame < later
     place = page.place("canvas")
-    x, y = np.round(on_screen(viewer._painter, place, run.body("ball").position[frame])).astype(int)
+    x, y = np.round(on_screen(viewer._painter, place, run.body("ball").position[frame], ASIDE)).astype(int)
     assert np.abs(first - second)[y, x].max() > 15, "the ball is where it was"
     assert page.faults() == []
 
 
 def test_a_body_that_is_clicked_shows_its_name_and_state(page, run, viewer):
     frame = scrub(page, 0.4)
-    x, y = on_screen(viewer._painter, page.place("canvas"), run.body("slider").position[frame])
+    x, y = on_screen(viewer._painter, page.place("canvas"), run.body("slider").position[frame], ASIDE)
     assert "slider" not in page.js("document.body.innerText")
     page.frames(1)
     page.click(float(x), float(y))
