@@ -8,7 +8,7 @@ import pytest
 from browser import needs_chromium
 from scenery import HOSTILE, on_screen
 
-from stickslip.view.browser.export import export_html
+from stickslip.view.browser.export import ASIDE, export_html
 from stickslip.view.browser.painter import Painter
 from stickslip.view.browser.stage import STATE_COLOURS, Stage
 
@@ -84,7 +84,7 @@ def test_scrubbing_forth_and_back_shows_bodies_and_numbers_of_that_time(page, ru
     assert page.js(CELLS)[1] == f"{run.penetration[early]:.2e} m"
     canvas = page.place("canvas")
     ball = run.body("ball").position
-    x, y = np.round(on_screen(painter, canvas, ball[early])).astype(int)
+    x, y = np.round(on_screen(painter, canvas, ball[early], -ASIDE)).astype(int)
     assert np.abs(first - second)[y, x].max() > 15, "the ball is where it was"
     assert np.abs(first - again).mean() < 1.0, "scrubbing back shows something else"
     assert np.abs(first - second).mean() > 1.0

@@ -4,11 +4,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scenery import on_screen
 from world_runs import Drop, balls
 
 import stickslip as ss
 from stickslip.view.browser.labels import Labels
-from stickslip.view.browser.painter import CHOSEN, WIDE, Painter
+from stickslip.view.browser.painter import ASPECT, CHOSEN, FILLED, WIDE, Painter, linear
 from stickslip.view.browser.stage import STATE_COLOURS, Stage
 
 
@@ -30,6 +31,9 @@ class Scene:
 
     def set_up_direction(self, up):
         self.up = up
+
+    def configure_default_lights(self, enabled):
+        assert not enabled, "two suns"
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +83,7 @@ def test_contacts_and_forces_come_and_go(stage):
     np.testing.assert_allclose(metres(stage, arrows.points), touching.arrows, atol=1e-5)
     for colour, state in zip(points.colors, touching.states, strict=True):
         assert tuple(colour.tolist()) == STATE_COLOURS[state]
+    np.testing.assert_array_equal(arrows.colors, linear(touching.colours))
     painter.show(touching, contacts=False, forces=False)
     assert not points.visible
     assert not arrows.visible
@@ -105,7 +110,7 @@ def test_every_scene_is_drawn_as_wide_and_about_the_origin(size, shift):
     places = scene.nodes["/bodies/sphere-0"].batched_positions
     np.testing.assert_allclose(places[1], 0.0, atol=1e-5 * WIDE)
     assert np.linalg.norm(places[2] - places[0]) == pytest.approx(WIDE * 8.0 / np.sqrt(100.0 + 8.0), rel=1e-5)
-    assert WIDE < np.linalg.norm(painter.camera().position) < 2 * WIDE
+    assert 0.5 * WIDE < np.linalg.norm(painter.camera().position) < 2 * WIDE
 
 
 @pytest.mark.parametrize("gravity", [(0, 0, -9.81), (0, 0, 0), (0, -9.81, 0), (9.81, 0, 0), (3, 4, 5)])
@@ -120,14 +125,37 @@ def test_the_camera_looks_down_a_little(gravity):
 def test_a_chosen_body_has_a_colour_of_its_own(stage):
     _, painter = painted(stage)
     painter.mark(0)
-    assert not any((handle.batched_colors == CHOSEN).all(axis=1).any() for _, handle in painter.bodies)
+    assert not any(
+        (handle.batched_colors == linear(np.array(CHOSEN))).all(axis=1).any() for _, handle in painter.bodies
+    )
     painter.mark(2)
     for group, handle in painter.bodies:
         for body, colour, own in zip(group.body, handle.batched_colors, group.colour, strict=True):
-            assert colour.tolist() == (list(CHOSEN) if body == 2 else own.tolist())
+            assert colour.tolist() == linear(np.array(CHOSEN) if body == 2 else own).tolist()
     painter.mark(None)
     for group, handle in painter.bodies:
-        np.testing.assert_array_equal(handle.batched_colors, group.colour)
+        np.testing.assert_array_equal(handle.batched_colors, linear(group.colour))
+
+
+def test_colours_of_screens_become_light_as_the_standard_of_srgb_says():
+    np.testing.assert_array_equal(linear(np.array([0, 10, 128, 188, 255])), [0, 1, 55, 128, 255])
+
+
+@pytest.mark.parametrize("aside", [0.0, 0.12, -0.09])
+@pytest.mark.parametrize("edges", [(1, 1, 9), (9, 1, 1), (1, 9, 1), (3, 3, 3)])
+def test_the_scene_fills_its_part_of_the_picture_and_no_more(edges, aside):
+    builder = ss.WorldBuilder()
+    builder.body("box", ss.Cuboid(edges), position=(5.0, 6.0, 7.0))
+    painter = painted(Stage.of(builder.build()))[1]
+    signs = np.array(np.meshgrid(*[(-0.5, 0.5)] * 3)).reshape(3, 8).T
+    corners = np.array([5.0, 6.0, 7.0]) + signs * edges
+    picture = (0.0, 0.0, 300.0 * ASPECT, 300.0)
+    x, y = np.array([on_screen(painter, picture, corner, aside) for corner in corners]).T
+    middle = (0.5 - aside) * 300.0 * ASPECT
+    wide = np.abs(x - middle).max() / (0.5 * (1.0 - 2.0 * abs(aside)) * 300.0 * ASPECT)
+    high = np.abs(y - 150.0).max() / 150.0
+    # Moved aside, what is nearer moves farther.
+    assert max(wide, high) == pytest.approx(FILLED, rel=0.2 if aside else 1e-3)
 
 
 def test_labels_are_made_when_they_are_asked_for_and_follow_their_bodies(stage):

@@ -30,6 +30,8 @@ a tenth of a pixel, half of one, and two."""
 AWAY = 24.0
 """Everything is written so far from the origin, and moved back as a whole: numbers from 16 to 32 share sign
 and exponent, which then take no room."""
+ASIDE = 0.09
+"""How far the scene stands to the right, because the numbers are on the left, in widths of the picture."""
 HOLD = 0.7
 """How long the last frame stays before the player begins anew [s]."""
 
@@ -107,10 +109,11 @@ def _player(stage: Stage, rows: IntArray, waits: Array, most: int, contacts: boo
     try:
         recorder = server.get_scene_serializer()
         painter = _Rounded(server.scene, stage)
-        camera = painter.camera()
+        camera = painter.camera(-ASIDE)
         server.initial_camera.position = tuple(camera.position.tolist())
         server.initial_camera.look_at = tuple(camera.look_at.tolist())
         server.initial_camera.up = tuple(camera.up.tolist())
+        server.initial_camera.fov = camera.angle
         for k, row in enumerate(rows):
             painter.show(painter.rounded(_strongest(stage.frame(int(row)), most)), contacts, forces)
             _run_in_page(server, f"stickslip.show({k})")

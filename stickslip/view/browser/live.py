@@ -67,6 +67,7 @@ class LiveView:
         self._painter = Painter(self._server.scene, self.stage)
         view, camera = self._painter.camera(), self._server.initial_camera
         camera.position, camera.look_at, camera.up = view.position, view.look_at, view.up
+        camera.fov = view.angle
         self._build_panel()
 
     def __enter__(self) -> LiveView:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +20,14 @@ NONE = np.full((1, 3), -1e4)
 """Where a point or an arrow of no length waits while there are none: empty arrays are not drawn anew."""
 CHOSEN = (240, 228, 66)
 """Colour of a body that was chosen [0 to 255]."""
+ANGLE = math.radians(40.0)
+"""Height of the picture as the camera sees it [rad]: narrow, so that what is upright looks upright."""
+FILLED, ASPECT = 0.74, 1.5
+"""How much of the picture the scene fills at most, and the width over the height that is counted on."""
+NEAREST = 0.6
+"""Least distance of the camera from the middle, in sizes of the scene."""
+SUN = 1.9
+"""Light of the sun, which comes over the left shoulder; the rest is from all around."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +40,8 @@ class Camera:
     """[drawn units], shape (3,)."""
     up: Array
     """[-], shape (3,)."""
+    angle: float = ANGLE
+    """Height of the picture [rad]."""
 
 
 class Painter:
@@ -44,6 +56,7 @@ class Painter:
         """Drawn units per metre."""
         self._scene = scene
         scene.set_up_direction(tuple(stage.up.tolist()))
+        self._light()
         self.bodies: list[tuple[Instances, Any]] = []
         """Groups of copies, each with the handle that draws it."""
         x, p = stage.surroundings.start[:, :3], stage.surroundings.start[:, 3:]
@@ -54,7 +67,7 @@ class Painter:
                 vertices=group.mesh.vertices.astype(np.float32), faces=group.mesh.triangles,
                 batched_wxyzs=turns.astype(np.float32), batched_positions=self.drawn(places),
                 batched_scales=np.minimum(self.zoom * group.scale, LARGEST).astype(np.float32),
-                batched_colors=group.colour, flat_shading=group.mesh.flat, lod="off",
+                batched_colors=linear(group.colour), flat_shading=group.mesh.flat, lod="off",
             )  # fmt: skip
             self.bodies.append((group, handle))
         arrow = self.zoom * stage.arrow
@@ -73,8 +86,21 @@ class Painter:
         return np.asarray((x - self.stage.centre) * self.zoom, np.float32)
 
     def camera(self, aside: float = 0.0) -> Camera:
-        """From where all of the scene is seen, a little from above; `aside` moves it to the left of the
-        picture, by parts of its size."""
+        """From where all of the scene is seen, a little from above; `aside` moves it to the left, by parts of
+        the width of the picture; to the right, if negative."""
+        way, right = self._axes()
+        above = np.cross(way, right)
+        half = self.zoom * self.stage.surroundings.half
+        corners = half * np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+        high = FILLED * math.tan(0.5 * ANGLE)
+        wide = high * ASPECT * (1.0 - 2.0 * abs(aside))
+        needed = np.maximum(np.abs(corners @ above) / high, np.abs(corners @ right) / wide) + corners @ way
+        distance = max(float(needed.max()), NEAREST * WIDE)
+        shift = 2.0 * aside * ASPECT * math.tan(0.5 * ANGLE) * distance * right
+        return Camera(distance * way + shift, shift, self.stage.up)
+
+    def _axes(self) -> tuple[Array, Array]:
+        """Where the camera is from the middle, and what is to its right [-], shape (3,) each."""
         up = self.stage.up
         least = np.eye(3)[int(np.argmin(np.abs(up)))]
         if np.allclose(up, [0.0, 0.0, 1.0]):
@@ -85,8 +111,16 @@ class Painter:
         way = 0.85 * front - 0.45 * side + 0.42 * up
         way /= np.linalg.norm(way)
         right = np.cross(up, way)
-        shift = aside * WIDE * right / np.linalg.norm(right)
-        return Camera(1.15 * WIDE * way + shift, shift, up)
+        return way, right / np.linalg.norm(right)
+
+    def _light(self) -> None:
+        """A sun to the left of the camera, with shadows."""
+        _, right = self._axes()
+        sun = 1.2 * self.stage.up - 0.8 * right + 0.5 * np.cross(right, self.stage.up)
+        self._scene.configure_default_lights(enabled=False)
+        self._scene.add_light_directional(
+            "/sun", intensity=SUN, cast_shadow=True, position=tuple((WIDE * sun).tolist())
+        )
 
     def show(self, frame: Frame, contacts: bool = True, forces: bool = True, stretch: float = 1.0) -> None:
         """Move everything to where it is in a frame; `stretch` makes the arrows longer."""
@@ -105,7 +139,7 @@ class Painter:
             if group.ground:
                 continue
             chosen = (group.body == body)[:, None]
-            handle.batched_colors = np.where(chosen, np.array(CHOSEN, np.uint8), group.colour)
+            handle.batched_colors = linear(np.where(chosen, np.array(CHOSEN, np.uint8), group.colour))
 
     def _show_contacts(self, frame: Frame, shown: bool) -> None:
         shown = shown and len(frame.points) > 0
@@ -121,5 +155,13 @@ class Painter:
         if shown:
             tips = start + stretch * (end - start)
             self.arrows.points = self.drawn(np.stack([start, tips], axis=1)[acting])
-            self.arrows.colors = frame.colours[acting]
+            self.arrows.colors = linear(frame.colours[acting])
         self.arrows.visible = shown
+
+
+def linear(colours: np.ndarray) -> np.ndarray:
+    """Colours as screens have them, sRGB, as light: viser takes those of copies and arrows so, and without
+    this they are pale; of points it takes them as they are [0 to 255], shape (n, 3), uint8."""
+    part = colours / 255.0
+    light = np.where(part <= 0.04045, part / 12.92, ((part + 0.055) / 1.055) ** 2.4)  # IEC 61966-2-1
+    return np.asarray(np.round(255.0 * light), np.uint8)

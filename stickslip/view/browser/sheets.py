@@ -17,8 +17,10 @@ from stickslip.view.browser.surroundings import Surroundings
 
 TILES = 16
 """Squares of a sheet along an axis."""
-FLOOR, WALL = 1.5, 0.6
+FLOOR, WALL = 1.5, 0.75
 """Half the edge of a sheet that lies, and of one that stands, in sizes of the scene."""
+RIM = 0.05
+"""How far a sheet that stands reaches above the scene, in sizes of it."""
 MOST_CUT = 32
 """Most planes that are cut at each other."""
 
@@ -43,10 +45,16 @@ def sheets_of(model: WorldModel, around: Surroundings, rows: IntArray) -> list[S
     place = start[:, :3] + turned(start[:, 3:], model.shape_position[rows])
     turns = matrices(product(start[:, 3:], model.shape_quaternion[rows]))
     middle = np.einsum("kji,kj->ki", turns, around.centre - place) * [1.0, 1.0, 0.0]
-    half = np.where(np.abs(turns[:, :, 2] @ around.up) > 0.6, FLOOR, WALL) * around.size
+    lies = np.abs(turns[:, :, 2] @ around.up) > 0.6
+    half = np.where(lies, FLOOR, WALL) * around.size
+    top = float(np.abs(around.up) @ around.half) + RIM * around.size
     groups: dict[tuple[float, tuple[tuple[float, float, float], ...]], list[int]] = {}
     for k in range(rows.size):
         cuts = _cuts(model, rows, k, place, turns, middle[k], half[k]) if rows.size <= MOST_CUT else ()
+        if not lies[k]:
+            x, y, _ = (-turns[k].T @ around.up).tolist()
+            high = around.up @ (place[k] + turns[k] @ middle[k] - around.centre)
+            cuts = (*cuts, (x, y, float((high - top) / half[k])))
         groups.setdefault((float(half[k]), cuts), []).append(k)
     return [
         Sheet(rows[picks], middle[picks], scale, tiles(cuts))

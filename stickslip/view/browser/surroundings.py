@@ -23,6 +23,8 @@ class Surroundings:
 
     centre: Array
     """Middle of the box about what moves, and about what is near [m], shape (3,)."""
+    half: Array
+    """Half its edges, along inertial axes [m], shape (3,)."""
     size: float
     """Its diagonal [m]."""
     body: float
@@ -65,7 +67,8 @@ def surroundings_of(model: WorldModel, places: Array) -> Surroundings:
     widths = half[movers if movers.any() else bounded].max(axis=1)
     widths = widths[widths > 0.0]  # what has no known looks has no width
     return Surroundings(
-        centre=0.5 * low + 0.5 * high, size=size,
+        centre=0.5 * low + 0.5 * high, half=np.minimum(0.5 * high - 0.5 * low, 0.5 * size),
+        size=size,
         body=float(np.median(widths)) if widths.size else 0.1 * size,
         up=-model.gravity / gravity if 0.0 < gravity < np.inf else np.array([0.0, 0.0, 1.0]), start=start,
     )  # fmt: skip

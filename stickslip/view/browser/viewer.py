@@ -24,7 +24,7 @@ __all__ = ["Viewer", "ViewerError"]
 TICK = 1.0 / 30.0
 """Time between two looks at the clock [s]; frames that fall between are left out."""
 ASIDE = 0.12
-"""How far the scene stands to the left, because the panel is on the right, in sizes of the scene."""
+"""How far the scene stands to the left, because the panel is on the right, in widths of the picture."""
 MOST_FRAMES = 20_000
 """Frames of a run that are played, evenly chosen, unless told otherwise."""
 
@@ -129,6 +129,7 @@ class Viewer:
     def _set_camera(self) -> None:
         view, camera = self._painter.camera(ASIDE), self._server.initial_camera
         camera.position, camera.look_at, camera.up = view.position, view.look_at, view.up
+        camera.fov = view.angle
 
     def _build_panel(self) -> None:
         gui, last = self._server.gui, len(self.frames) - 1
@@ -219,6 +220,7 @@ class Viewer:
             view = self._painter.camera(ASIDE)
             with client.atomic():
                 client.camera.up_direction = view.up
+                client.camera.fov = view.angle
                 client.camera.position, client.camera.look_at = view.position, view.look_at
 
     def _choose(self, number: int, instance: int | None) -> None:
