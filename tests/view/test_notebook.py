@@ -72,3 +72,19 @@ def test_what_cannot_be_drawn_is_said(run, monkeypatch):
     shown = run._repr_html_()
     assert "trajectory of 41 records" in shown
     assert "It cannot be drawn: &lt;b&gt;no" in shown
+
+
+def test_the_viewer_says_nothing_into_a_notebook(monkeypatch):
+    pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
+    import rich
+
+    from stickslip.view.browser.server import close_server, open_server
+
+    said = []
+    console = rich.get_console()
+    monkeypatch.setattr(
+        console, "_write_buffer", lambda: said.extend(console._buffer if not console.quiet else ())
+    )
+    close_server(open_server(port=0))
+    assert not said
+    assert not console.quiet

@@ -6,7 +6,8 @@ import errno
 import io
 import ipaddress
 import socket
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def open_server(host: str = "127.0.0.1", port: int = 8080) -> ViserServer:
             return None
 
     address = _address(host, port)
-    with redirect_stdout(io.StringIO()):  # viser greets on stdout
+    with _silence():
         server = LocalServer(host=address, port=port, label="stickslip", verbose=False)
     if port not in (0, server.get_port()):  # somebody took it meanwhile
         close_server(server)
@@ -50,8 +51,8 @@ def open_server(host: str = "127.0.0.1", port: int = 8080) -> ViserServer:
 
 
 def close_server(server: ViserServer) -> None:
-    """End a server and the connections to it; without a word on stdout."""
-    with redirect_stdout(io.StringIO()):
+    """End a server and the connections to it; without a word."""
+    with _silence():
         server.stop()
 
 
@@ -69,6 +70,20 @@ def is_local(host: str) -> bool:
         return ipaddress.ip_address(_address(host, 0)).is_loopback
     except ViewerError:
         return False
+
+
+@contextmanager
+def _silence() -> Iterator[None]:
+    """viser greets and takes its leave on stdout; in notebooks its console displays that past stdout."""
+    import rich
+
+    console = rich.get_console()
+    quiet, console.quiet = console.quiet, True
+    try:
+        with redirect_stdout(io.StringIO()):
+            yield
+    finally:
+        console.quiet = quiet
 
 
 def _address(host: str, port: int) -> str:
