@@ -66,7 +66,7 @@ def view(
     if still is not None:
         _draw(trajectory, still, at)
     if export is not None:
-        _export(trajectory, export, frames)
+        _export(trajectory, export, frames, file.stem)
     if still is not None or export is not None:
         return ExitCode.FINE
     return _serve(trajectory, host, port, frames, browser=not no_browser)
@@ -134,7 +134,7 @@ def _draw(trajectory: WorldTrajectory, out: Path, at: float | None) -> None:
     print(f"wrote {printable(str(out))}")
 
 
-def _export(trajectory: WorldTrajectory, out: Path, frames: int | None) -> None:
+def _export(trajectory: WorldTrajectory, out: Path, frames: int | None, title: str) -> None:
     from stickslip.cli.places import check_writable
     from stickslip.view.browser.viewer import ViewerError
 
@@ -142,7 +142,7 @@ def _export(trajectory: WorldTrajectory, out: Path, frames: int | None) -> None:
     try:
         from stickslip.view.browser.export import export_html
 
-        export_html(trajectory, out, frames=frames)
+        export_html(trajectory, out, frames=frames, title=f"{title}: {len(trajectory.model)} bodies")
     except (ViewerError, ValueError) as error:
         raise InputError(str(error)) from None
     except OSError as error:

@@ -85,15 +85,18 @@ def chain(
         carried = (trajectory.h[1:, None] * pull(trajectory)).sum(axis=0) - (momentum[-1] - momentum[0])
         drop = weight * length * swing**2  # the energy of the swing
         order = (h * omega) ** 2 + swing**2
+        means = [
+            Fact("mean force of the top joint [N], the weight", float(carried[2] / trajectory.t[-1]), weight,
+                 1e-6 * weight),
+            Fact("its mean pull to the side [N], none", float(np.hypot(*carried[:2]) / trajectory.t[-1]), 0.0,
+                 1e-6 * weight),
+        ]  # fmt: skip
         return [
             Fact("half swings [-], of the slowest mode", crossings.size,
                  math.floor(trajectory.t[-1] / (0.5 * period) + 0.5), 0),
             Fact("passages through the middle less those of the small motion [s], of second order in step"
                  " and swing", late, 0.0, order * trajectory.t[-1]),
-            Fact("mean force of the top joint [N], the weight", float(carried[2] / trajectory.t[-1]), weight,
-                 1e-6 * weight),
-            Fact("its mean pull to the side [N], none", float(np.hypot(*carried[:2]) / trajectory.t[-1]), 0.0,
-                 1e-6 * weight),
+            *(means if len(trajectory) == trajectory.steps + 1 else ()),  # impulses of every step add up
             Fact("largest opening of a joint over the length of a rod [-]",
                  float(trajectory.opening.max()) / rod, 0.0, 1e-6),
             Fact("energy that joints take, over that of the swing [-], of second order in the step",

@@ -50,7 +50,7 @@ def plot_poincare(
     if not start <= of.t[-1]:
         raise PlotError(f"after = {start:g} s is later than the end of the run, {of.t[-1]:g} s")
     if (period is None) == (surface is None):
-        raise PlotError("a section needs a period [s] (or, in Python, a surface instead)")
+        raise PlotError("a section needs a period [s], --period T (or, in Python, a surface instead)")
     if period is not None:
         when = _strobe(of, start, float(period))
         how = f"Every {period:g} s from {max(start, float(of.t[0])):g} s."
