@@ -35,6 +35,9 @@ class Scene:
     def configure_default_lights(self, enabled):
         assert not enabled, "two suns"
 
+    def configure_environment_map(self, hdri):
+        assert hdri is None, "slow without a graphics card"
+
 
 @pytest.fixture(scope="module")
 def stage():

@@ -26,8 +26,8 @@ FILLED, ASPECT = 0.74, 1.5
 """How much of the picture the scene fills at most, and the width over the height that is counted on."""
 NEAREST = 0.6
 """Least distance of the camera from the middle, in sizes of the scene."""
-SUN = 1.9
-"""Light of the sun, which comes over the left shoulder; the rest is from all around."""
+SUN, SKY, GLOW = 2.6, 2.2, (130, 125, 120)
+"""Light of the sun, over the left shoulder, and of the sky, and the colour of what the ground gives back."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +68,7 @@ class Painter:
                 batched_wxyzs=turns.astype(np.float32), batched_positions=self.drawn(places),
                 batched_scales=np.minimum(self.zoom * group.scale, LARGEST).astype(np.float32),
                 batched_colors=linear(group.colour), flat_shading=group.mesh.flat, lod="off",
+                cast_shadow=False, receive_shadow=False,
             )  # fmt: skip
             self.bodies.append((group, handle))
         arrow = self.zoom * stage.arrow
@@ -114,13 +115,20 @@ class Painter:
         return way, right / np.linalg.norm(right)
 
     def _light(self) -> None:
-        """A sun to the left of the camera, with shadows."""
+        """A sun to the left of the camera, and a sky.
+
+        No shadows, and no surroundings that are mirrored: with either a computer without a graphics card
+        draws one picture a second, without them tens.
+        """
         _, right = self._axes()
         sun = 1.2 * self.stage.up - 0.8 * right + 0.5 * np.cross(right, self.stage.up)
         self._scene.configure_default_lights(enabled=False)
-        self._scene.add_light_directional(
-            "/sun", intensity=SUN, cast_shadow=True, position=tuple((WIDE * sun).tolist())
-        )
+        self._scene.configure_environment_map(None)
+        self._scene.add_light_directional("/sun", intensity=SUN, position=tuple((WIDE * sun).tolist()))
+        self._scene.add_light_hemisphere(
+            "/sky", sky_color=(255, 255, 255), ground_color=GLOW, intensity=SKY,
+            position=tuple((WIDE * self.stage.up).tolist()),
+        )  # fmt: skip
 
     def show(self, frame: Frame, contacts: bool = True, forces: bool = True, stretch: float = 1.0) -> None:
         """Move everything to where it is in a frame; `stretch` makes the arrows longer."""

@@ -15,8 +15,6 @@ LONGEST_NAME = 60
 """Letters of a name that are shown."""
 MOST_FORCES = 8
 """Contacts of a body that are listed."""
-AT_ONCE = "<style>canvas { opacity: 1 !important; }</style>"
-"""viser fades a scene in over five pictures, which takes many seconds without a graphics card."""
 
 
 def shown_name(name: str, longest: int = LONGEST_NAME) -> str:
@@ -48,7 +46,7 @@ def readout_html(readout: Readout) -> str:
         for name, colour in STATE_COLOURS.items()
     )
     grid = f'<div style="display:grid;grid-template-columns:1fr 1fr;margin-top:0.3em">{states}</div>'
-    return AT_ONCE + _box(_table(rows) + grid)
+    return _box(_table(rows) + grid)
 
 
 @np.errstate(all="ignore")  # forces of a run that blew up have sums all the same
