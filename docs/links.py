@@ -6,7 +6,7 @@ pictures and headings. Addresses elsewhere are not fetched, only looked at: http
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -59,35 +59,29 @@ def markdown_files() -> list[Path]:
 
 def _wrong_on_page(path: Path) -> Iterator[str]:
     for link in sorted(set(_parsed(path).links)):
-        parts = urlsplit(link)
-        if parts.scheme or parts.netloc:
-            yield from _wrong_elsewhere(link)
-            continue
-        target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-        if not target.exists():
-            yield f"{link} leads nowhere"
-        elif (
-            parts.fragment
-            and target.suffix == ".html"
-            and unquote(parts.fragment) not in _parsed(target).anchors
-        ):
-            yield f"{link}: the page has no such anchor"
+        yield from _wrong_link(path, link, ".html", lambda target: _parsed(target).anchors)
 
 
 def _wrong_in_text(path: Path) -> Iterator[str]:
     for found in _LINK.finditer(_CODE.sub("", path.read_text(encoding="utf-8"))):
-        link = found[1] or found[2] or found[3]
-        parts = urlsplit(link)
-        if parts.scheme or parts.netloc:
-            yield from _wrong_elsewhere(link)
-            continue
-        target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-        if not target.exists():
-            yield f"{link} leads nowhere"
-        elif not target.is_relative_to(ROOT):
-            yield f"{link} leads out of the repository"
-        elif parts.fragment and target.suffix == ".md" and parts.fragment not in _headings(target):
-            yield f"{link}: the page has no such heading"
+        yield from _wrong_link(path, found[1] or found[2] or found[3], ".md", _headings, within=ROOT)
+
+
+def _wrong_link(
+    path: Path, link: str, pages: str, anchors: Callable[[Path], Container[str]], within: Path | None = None
+) -> Iterator[str]:
+    """What is wrong with a link of the file at `path`; files that end in `pages` have anchors."""
+    parts = urlsplit(link)
+    if parts.scheme or parts.netloc:
+        yield from _wrong_elsewhere(link)
+        return
+    target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+    if not target.exists():
+        yield f"{link} leads nowhere"
+    elif within is not None and not target.is_relative_to(within):
+        yield f"{link} leads out of the repository"
+    elif parts.fragment and target.suffix == pages and unquote(parts.fragment) not in anchors(target):
+        yield f"{link}: the page has no such anchor"
 
 
 def _wrong_elsewhere(link: str) -> Iterator[str]:

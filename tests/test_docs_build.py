@@ -147,7 +147,7 @@ def test_links_in_markdown_lead_somewhere():
         ("[a](gone.md)", "gone.md leads nowhere"),
         ("![a](pictures/gone.png)", "pictures/gone.png leads nowhere"),
         ('<img src="gone.png">', "gone.png leads nowhere"),
-        ("[a](#no-such)", "no such heading"),
+        ("[a](#no-such)", "no such anchor"),
         ("[a](https://nowhere)", "not a whole address"),
         ("[a](http://example.org/x)", "with https"),
         ("# One `two`, three\n[a](#one-two-three) [b](https://example.org/x) `[c](gone.md)`", ""),

@@ -15,7 +15,7 @@ ROUNDING = 1e-12
 """Error of the balance of energy that rounding may leave in a thousand steps [of the largest energy]."""
 
 
-class Certificate(NamedTuple):
+class Bound(NamedTuple):
     """A line of the table: something that must not be more than it may be."""
 
     claim: str
@@ -35,29 +35,29 @@ class Certificate(NamedTuple):
         return self.measured <= self.allowed
 
 
-def certificates(trajectory: WorldTrajectory, size: float) -> list[Certificate]:
+def certificates(trajectory: WorldTrajectory, size: float) -> list[Bound]:
     """Of a run whose bodies are about `size` [m] wide; all steps count, recorded or not."""
     run, depth = trajectory, float(trajectory.penetration.max())
     speed = np.linalg.norm(run.v.reshape(len(run), -1, 6)[:, :, :3], axis=2).max()
     balance = float(np.abs(run.balance).max()) / _largest_energy(run)
     return [
-        Certificate("steps above the tolerance", float(run.missed), 0.0, note=f"of {run.steps}"),
-        Certificate("natural residual, worst step", float(run.natural.max()), run.tolerance),
-        Certificate(
+        Bound("steps above the tolerance", float(run.missed), 0.0, note=f"of {run.steps}"),
+        Bound("natural residual, worst step", float(run.natural.max()), run.tolerance),
+        Bound(
             "the same, independent of units", float(run.natural_scaled.max()), run.tolerance,
         ),
-        Certificate(
+        Bound(
             "deepest penetration", depth, 2.0 * float(speed * run.h.max()), "m",
             f"{depth / size:.3f} diameters; allowed: two of the fastest meet within a step",
         ),
-        Certificate(
+        Bound(
             "error of the energy balance", balance, ROUNDING * max(1.0, run.steps / 1000.0),
             note="of the largest energy; allowed: rounding",
         ),
     ]  # fmt: skip
 
 
-def show_certificates(found: list[Certificate]) -> bool:
+def show_certificates(found: list[Bound]) -> bool:
     """Print them; whether all hold."""
     rows = [
         (

@@ -14,6 +14,7 @@ _WHERE = {
     "Figure": "stickslip.exhibits",
     "LiveView": "stickslip.view.browser.live",
     "Panel": "stickslip.exhibits",
+    "RunStopped": "stickslip.view.browser.live",
     "Viewer": "stickslip.view.browser.viewer",
     "ViewerError": "stickslip.view.browser.server",
     "draw": "stickslip.view.figures",
@@ -29,15 +30,15 @@ _WHERE = {
 }
 
 __all__ = [
-    "Curve", "Figure", "LiveView", "Panel", "Viewer", "ViewerError", "draw", "draw_world", "export_html",
-    "plot_cones", "plot_energy", "plot_gaps", "plot_impulses", "plot_phase", "plot_poincare",
+    "Curve", "Figure", "LiveView", "Panel", "RunStopped", "Viewer", "ViewerError", "draw", "draw_world",
+    "export_html", "plot_cones", "plot_energy", "plot_gaps", "plot_impulses", "plot_phase", "plot_poincare",
     "plot_residuals",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from stickslip.exhibits import Curve, Figure, Panel
     from stickslip.view.browser.export import export_html
-    from stickslip.view.browser.live import LiveView
+    from stickslip.view.browser.live import LiveView, RunStopped
     from stickslip.view.browser.server import ViewerError
     from stickslip.view.browser.viewer import Viewer
     from stickslip.view.figures import draw

@@ -218,8 +218,9 @@ def test_a_view_that_cannot_be_built_leaves_no_server(run, room, monkeypatch):
     def no_scene(scene, stage):
         raise MemoryError
 
-    monkeypatch.setattr(module, "open_server", lambda *at: opened.append(open_server(*at)) or opened[0])
-    monkeypatch.setattr(module, "close_server", lambda server: closed.append(server) or close_server(server))
+    server = import_module("stickslip.view.browser.server")
+    monkeypatch.setattr(server, "open_server", lambda *at: opened.append(open_server(*at)) or opened[0])
+    monkeypatch.setattr(server, "close_server", lambda one: closed.append(one) or close_server(one))
     monkeypatch.setattr(module, "Painter", no_scene)
     make = (lambda: Viewer(run, port=0)) if room == "viewer" else (lambda: module.LiveView(balls(2), port=0))
     with pytest.raises(MemoryError):

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 import threading
 import time
-from types import TracebackType
-from typing import Any
 
 from stickslip.mechanics.world import World
 from stickslip.simulation.world_record import WorldRecord
 from stickslip.view.browser.painter import Painter
 from stickslip.view.browser.panel import readout_html, shown_time
-from stickslip.view.browser.server import close_server, open_server, server_url
+from stickslip.view.browser.server import Served, close_server
 from stickslip.view.browser.stage import Stage
 
 OFTEN = 1.0 / 30.0
@@ -28,7 +26,7 @@ class RunStopped(Exception):  # noqa: N818
     """The run was stopped by the button of a `LiveView`; `.trajectory` is what was done until then."""
 
 
-class LiveView:
+class LiveView(Served):
     """A server that shows a world to browsers while `simulate` carries it on: it is a `watch`.
 
     with LiveView(world) as view:
@@ -45,22 +43,13 @@ class LiveView:
         self.stage = Stage.of(world)
         """What is shown."""
         self._until = until
-        self._server: Any = open_server(host, port)
-        self.url = server_url(self._server)
-        """Where to point a browser."""
-        self.port = int(self._server.get_port())
-        """The port at which it serves."""
         self._lock = threading.Lock()
         self._held, self._stopped = threading.Event(), threading.Event()
         self._closed = False
         self._pace = _Pace()
         self._record: WorldRecord | None = None
         self._next = -math.inf
-        try:
-            self._open()
-        except BaseException:  # nobody would be left to end the server
-            close_server(self._server)
-            raise
+        super().__init__(host, port)
 
     def _open(self) -> None:
         """Build the scene and the panel."""
@@ -69,14 +58,6 @@ class LiveView:
         camera.position, camera.look_at, camera.up = view.position, view.look_at, view.up
         camera.fov = view.angle
         self._build_panel()
-
-    def __enter__(self) -> LiveView:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the server; once is enough."""

@@ -6,9 +6,11 @@ import errno
 import io
 import ipaddress
 import socket
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from viser import ViserServer
@@ -48,6 +50,38 @@ def open_server(host: str = "127.0.0.1", port: int = 8080) -> ViserServer:
         raise _in_use(host, port)
     server.gui.configure_theme(show_logo=False, show_share_button=False)
     return server
+
+
+class Served(ABC):
+    """What a server shows until it is closed; use it in a `with` statement."""
+
+    def __init__(self, host: str, port: int):
+        self._server: Any = open_server(host, port)
+        self.url = server_url(self._server)
+        """Where to point a browser."""
+        self.port = int(self._server.get_port())
+        """The port at which it serves."""
+        try:
+            self._open()
+        except BaseException:  # nobody would be left to end the server
+            close_server(self._server)
+            raise
+
+    @abstractmethod
+    def _open(self) -> None:
+        """Build the scene and the panel."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End the server; once is enough."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
 
 
 def close_server(server: ViserServer) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from stickslip.view.browser.labels import Labels
 from stickslip.view.browser.painter import Painter
 from stickslip.view.browser.panel import body_html, no_body_html, readout_html
 from stickslip.view.browser.player import SPEEDS, Player
-from stickslip.view.browser.server import ViewerError, close_server, open_server, server_url
+from stickslip.view.browser.server import Served, ViewerError, close_server
 from stickslip.view.browser.stage import Stage
 
 __all__ = ["Viewer", "ViewerError"]
@@ -29,7 +28,7 @@ MOST_FRAMES = 20_000
 """Frames of a run that are played, evenly chosen, unless told otherwise."""
 
 
-class Viewer:
+class Viewer(Served):
     """A server that shows a run, or a world where it starts, to browsers; use it in a `with` statement.
 
     with Viewer(trajectory) as viewer:
@@ -45,14 +44,7 @@ class Viewer:
         """What is shown."""
         self.frames: IntArray = chosen_frames(len(self.stage), frames)
         """Numbers of the records that are played [-], shape (n,)."""
-        self._server: Any = open_server(host, port)
-        self.url = server_url(self._server)
-        """Where to point a browser."""
-        try:
-            self._open()
-        except BaseException:  # nobody would be left to end the server
-            close_server(self._server)
-            raise
+        super().__init__(host, port)
 
     def _open(self) -> None:
         """Build the scene and the panel, and begin to play."""
@@ -70,14 +62,6 @@ class Viewer:
         self._show()
         self._thread = threading.Thread(target=self._run, daemon=True, name="stickslip viewer")
         self._thread.start()
-
-    def __enter__(self) -> Viewer:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def wait(self) -> None:
         """Return when the viewer is closed, or raise when the user interrupts."""
