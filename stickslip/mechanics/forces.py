@@ -149,6 +149,9 @@ class Forces:
     """Actuators and users' functions."""
     bodies: tuple[str, ...] = field(default=(), repr=False)
     """Names of the bodies of the world, for errors."""
+    wrench: Array | None = None
+    """Constant force on the centre of mass and moment of each body, both inertial [N, N m], shape (n, 6);
+    `Parameters` set it."""
 
     def add(self, t: float, q: Array, v: Array, F: Array) -> None:
         """Add forces (inertial frame [N]) and moments (body frame [N m]) to F, shape (3, n, 6).
@@ -171,6 +174,10 @@ class Forces:
                 raise self._not_finite("damper", d.names[bad], d.body[bad], t)
         for one in self.written:
             one.add(t, q, v, F[WORKING])
+        if self.wrench is not None:
+            R = matrices(q.reshape(-1, 7)[:, 3:])
+            F[WORKING, :, :3] += self.wrench[:, :3]
+            F[WORKING, :, 3:] += np.einsum("nji,nj->ni", R, self.wrench[:, 3:])
 
     def potential(self, t: float, q: Array) -> float:
         """Of all springs [J]; without gravity's."""
@@ -183,7 +190,8 @@ class Forces:
 
     def __len__(self) -> int:
         compiled = (table for table in (self.springs, self.dampers) if table is not None)
-        return sum(len(table.names) for table in compiled) + len(self.written)
+        pushed = 0 if self.wrench is None else int(self.wrench.any(axis=1).sum())
+        return sum(len(table.names) for table in compiled) + len(self.written) + pushed
 
     def __str__(self) -> str:
         kinds = {
@@ -191,6 +199,7 @@ class Forces:
             "dampers": 0 if self.dampers is None else len(self.dampers.names),
             "actuators": sum(isinstance(one, JointEffort) for one in self.written),
             "body forces": sum(isinstance(one, WrittenForce) for one in self.written),
+            "wrenches": 0 if self.wrench is None else int(self.wrench.any(axis=1).sum()),
         }
         return ", ".join(f"{count} {kind}" for kind, count in kinds.items() if count)
 

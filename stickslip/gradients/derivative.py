@@ -1,0 +1,92 @@
+"""A derivative: a linear map between named arrays, forwards, backwards, or as one matrix."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from stickslip.state import Array, ModelError
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+class Derivative(ABC):
+    """How some arrays change with others, to first order.
+
+    `by` are the arrays that may be changed and `of` those that change with them, both with their shapes.
+    A map that does not exist where it was asked for, or is one of several, is still a finite one and says so.
+    """
+
+    by: Shapes
+    """What may be changed: names and shapes."""
+    of: Shapes
+    """What changes: names and shapes."""
+    exists: bool = True
+    """False at a kink: the map is that of one of the sides."""
+    unique: bool = True
+    """False where impulses are not: the change of least norm is taken for them."""
+    kappa: float = 0.0
+    """Smoothing that it has; 0 for none."""
+    notes: tuple[str, ...] = ()
+    """Sentences about what is not unique, and where and why it does not exist."""
+
+    @abstractmethod
+    def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
+        """Changes of all of `of`, each of shape (size, k), from those of some of `by`, each (size, k)."""
+
+    @abstractmethod
+    def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
+        """The transpose: from weights of some of `of`, each (size, k), those of `by`, each (size, k)."""
+
+    def jvp(self, **tangents: Any) -> dict[str, Array]:
+        """How everything in `of` changes when these of `by` change so; shapes as `by` and `of` have them."""
+        out = self.forward({name: _flat("by", self.by, name, value) for name, value in tangents.items()})
+        return {name: out[name].reshape(shape) for name, shape in self.of.items()}
+
+    def vjp(self, *, by: Iterable[str] | None = None, **cotangents: Any) -> dict[str, Array]:
+        """Gradient of the sum of these weights times `of` with respect to everything in `by`, or to some."""
+        wanted = tuple(self.by) if by is None else tuple(by)
+        for name in wanted:
+            _known("by", self.by, name)
+        out = self.backward(
+            {name: _flat("of", self.of, name, value) for name, value in cotangents.items()}, wanted
+        )
+        return {name: out[name].reshape(self.by[name]) for name in wanted}
+
+    def jacobian(self, of: str, by: str) -> Array:
+        """The whole matrix, shape (size of `of`, size of `by`), both flat."""
+        _known("of", self.of, of)
+        _known("by", self.by, by)
+        rows, columns = _size(self.of[of]), _size(self.by[by])
+        if columns <= rows:
+            return self.forward({by: np.eye(columns)})[of]
+        return self.backward({of: np.eye(rows)}, (by,))[by].T.copy()
+
+    def __repr__(self) -> str:
+        kind = f"smoothed, kappa {self.kappa:g}" if self.kappa else "exact"
+        lines = [f"{type(self).__name__} of {', '.join(self.of)} by {', '.join(self.by)} ({kind})"]
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    return int(np.prod(shape, dtype=int))
+
+
+def _known(side: str, shapes: Shapes, name: str) -> tuple[int, ...]:
+    if name not in shapes:
+        raise ModelError(f"no derivative {side} {name!r}; known: {', '.join(shapes)}")
+    return shapes[name]
+
+
+def _flat(side: str, shapes: Shapes, name: str, value: Any) -> Array:
+    shape = _known(side, shapes, name)
+    try:
+        given = np.array(value, float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{name} is {type(value).__name__}; expected numbers, shape {shape}") from None
+    if given.size != _size(shape):
+        raise ModelError(f"{name} has shape {given.shape}, expected {shape}")
+    if not np.isfinite(given).all():
+        raise ModelError(f"{name} is not finite")
+    return given.reshape(-1, 1)

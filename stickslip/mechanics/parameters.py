@@ -1,0 +1,215 @@
+"""The numbers of a world that one may fit or differentiate by: masses, friction, sizes, efforts, ...
+
+    p = Parameters.of(world)
+    world = p.with_(mu=[0.3]).applied(world)
+
+They are independent of each other: a new size changes no mass, a new place of a shape no centre of mass.
+"""
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any, TypeGuard
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.mechanics.shapes import Capsule, Cuboid, Shape, Sphere
+from stickslip.mechanics.world import BodyKind, Materials, World
+from stickslip.mechanics.written_forces import JointEffort, Written
+from stickslip.state import Array, IntArray, ModelError
+
+SIZES: dict[type, tuple[str, ...]] = {Sphere: ("radius",), Capsule: ("radius", "length"), Cuboid: ("size",)}
+"""Shapes whose gaps have derivatives in closed form, and the fields with their lengths."""
+SYMMETRIC = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
+"""Which entries of an inertia the six numbers of `Parameters.inertia` are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """Numbers of a world, each array flat or by rows as its line says. `pairs` (i, j), i <= j, of materials
+    are in the order of `material_pairs`."""
+
+    gravity: Array
+    """[m/s²], shape (3,)."""
+    mass: Array
+    """Of each body; 0 where it is not dynamic [kg], shape (n,)."""
+    inertia: Array
+    """xx, yy, zz, xy, xz, yz about the centre of mass in the frame of each body; 0 where it is not dynamic
+    [kg m²], shape (n, 6)."""
+    mu: Array
+    """Friction of each pair of materials [-], shape (pairs,)."""
+    mu_roll: Array
+    """Rolling friction of each pair [m], shape (pairs,)."""
+    mu_spin: Array
+    """Torsional friction of each pair [m], shape (pairs,)."""
+    e: Array
+    """Restitution of each pair [-], shape (pairs,)."""
+    size: Array
+    """Lengths of all spheres (radius), capsules (radius, length) and cuboids (three edges), shape after shape
+    [m], shape (k,)."""
+    place: Array
+    """Of the origin of each shape in the frame of its body [m], shape (ns, 3)."""
+    effort: Array
+    """Of the actuators with a constant effort, in their order in the world [N, N m], shape (na,)."""
+    wrench: Array
+    """Force on the centre of mass and moment of each body beside all others, both inertial [N, N m], shape
+    (n, 6)."""
+
+    @classmethod
+    def of(cls, world: World) -> "Parameters":
+        """Those that a world has."""
+        m, n = world.materials, len(world.names)
+        i, j = material_pairs(m).T
+        sizes = [lengths(shape) for shape in world.shapes.shape]
+        efforts = [float(one.effort.constant) for one in actuators(world)]  # type: ignore[arg-type]
+        wrench = world.forces.wrench
+        rows, columns = np.array(SYMMETRIC).T
+        return cls(
+            world.gravity.copy(), world.mass.copy(), world.inertia[:, rows, columns], m.mu[i, j],
+            m.mu_roll[i, j], m.mu_spin[i, j], m.e[i, j], np.concatenate([np.zeros(0), *sizes]),
+            world.shapes.position.copy(), np.array(efforts, float),
+            np.zeros((n, 6)) if wrench is None else wrench.copy(),
+        )  # fmt: skip
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Of all of them."""
+        return tuple(spec.name for spec in fields(cls))
+
+    def with_(self, **changes: ArrayLike) -> "Parameters":
+        """A copy with some of them changed; each must have its shape and be finite."""
+        taken: dict[str, Any] = {}
+        for name, given in changes.items():
+            if name not in self.names():
+                raise ModelError(f"no parameter {name!r}; known: {', '.join(self.names())}")
+            shape = getattr(self, name).shape
+            try:
+                value = np.array(given, float)
+            except (TypeError, ValueError):
+                raise ModelError(f"parameter {name} is {given!r}; expected numbers, shape {shape}") from None
+            if value.size != np.prod(shape, dtype=int):
+                raise ModelError(f"parameter {name} has shape {value.shape}, expected {shape}")
+            if not np.isfinite(value).all():
+                raise ModelError(f"parameter {name} is not finite: {value}")
+            taken[name] = value.reshape(shape)
+        return replace(self, **taken)
+
+    def applied(self, world: World) -> World:
+        """`world` with these numbers; a ModelError where one cannot be (a mass <= 0, a mu < 0, ...)."""
+        self._check(world)
+        n, shapes = len(world.names), world.shapes
+        dynamic = world.kind == BodyKind.DYNAMIC
+        inertia = np.zeros((n, 3, 3))
+        for k, (i, j) in enumerate(SYMMETRIC):
+            inertia[:, i, j] = inertia[:, j, i] = self.inertia[:, k]
+        M = np.zeros((int(dynamic.sum()), 6, 6))
+        M[:, range(3), range(3)] = self.mass[dynamic, None]
+        M[:, 3:, 3:] = inertia[dynamic]
+        return replace(
+            world, mass=_frozen(self.mass), inertia=_frozen(inertia), M=_frozen(M),
+            gravity=_frozen(self.gravity), materials=self._materials(world.materials),
+            shapes=replace(shapes, shape=self._shapes(shapes.shape), position=_frozen(self.place)),
+            forces=replace(world.forces, written=self._written(world), wrench=self._wrench(world)),
+        )  # fmt: skip
+
+    def _check(self, world: World) -> None:
+        mine, dynamic = Parameters.of(world), world.kind == BodyKind.DYNAMIC
+        for name in self.names():
+            ours, theirs = getattr(self, name).shape, getattr(mine, name).shape
+            if ours != theirs:
+                raise ModelError(f"parameter {name} has shape {ours}; this world has {theirs}")
+        for k in np.flatnonzero(dynamic).tolist():
+            if not self.mass[k] > 0.0:
+                raise ModelError(f"body {world.names[k]!r}: mass is {self.mass[k]} kg; it must be above 0")
+            J = np.zeros((3, 3))
+            for c, (i, j) in enumerate(SYMMETRIC):
+                J[i, j] = J[j, i] = self.inertia[k, c]
+            if not np.linalg.eigvalsh(J)[0] > 0.0:
+                raise ModelError(f"body {world.names[k]!r}: its inertia is not positive definite: {J}")
+        for k in np.flatnonzero(~dynamic).tolist():
+            if self.mass[k] or self.inertia[k].any() or self.wrench[k].any():
+                raise ModelError(
+                    f"body {world.names[k]!r} is not dynamic: no mass, inertia or wrench moves it"
+                )
+        for name in ("mu", "mu_roll", "mu_spin", "e"):
+            value = getattr(self, name)
+            if (value < 0.0).any() or (name == "e" and (value > 1.0).any()):
+                most = " and at most 1" if name == "e" else ""
+                raise ModelError(f"parameter {name} is {value}; it must be at least 0{most}")
+        if not (self.size > 0.0).all():
+            raise ModelError(f"parameter size is {self.size}; all lengths must be above 0")
+
+    def _materials(self, m: Materials) -> Materials:
+        tables: dict[str, Any] = {}
+        i, j = material_pairs(m).T
+        for name in ("mu", "mu_roll", "mu_spin", "e"):
+            table = getattr(m, name).copy()
+            table[i, j] = table[j, i] = getattr(self, name)
+            tables[name] = _frozen(table)
+        return replace(m, **tables)
+
+    def _shapes(self, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+        made: list[Shape] = []
+        at = 0
+        for shape in shapes:
+            k = lengths(shape).size
+            made.append(_resized(shape, self.size[at : at + k]))
+            at += k
+        return tuple(made)
+
+    def _written(self, world: World) -> tuple[Any, ...]:
+        efforts = iter(self.effort)
+        return tuple(
+            replace(one, effort=_constant(one.effort, next(efforts))) if _is_input(one) else one
+            for one in world.forces.written
+        )
+
+    def _wrench(self, world: World) -> Array | None:
+        return _frozen(self.wrench) if self.wrench.any() or world.forces.wrench is not None else None
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """How many numbers each has."""
+        return {name: getattr(self, name).size for name in self.names()}
+
+
+def material_pairs(materials: Materials) -> IntArray:
+    """Pairs (i, j), i <= j, of materials, row by row [-], shape (pairs, 2)."""
+    return np.stack(np.triu_indices(len(materials.names)), axis=1).astype(np.int64)
+
+
+def actuators(world: World) -> tuple[JointEffort, ...]:
+    """Those with a constant effort, which are inputs."""
+    return tuple(one for one in world.forces.written if _is_input(one))
+
+
+def lengths(shape: Shape) -> Array:
+    """The lengths of a sphere, capsule or cuboid [m], shape (1,), (2,) or (3,); none of another shape."""
+    parts = [np.atleast_1d(np.asarray(getattr(shape, key), float)) for key in SIZES.get(type(shape), ())]
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _is_input(one: Any) -> TypeGuard[JointEffort]:
+    return isinstance(one, JointEffort) and one.effort.constant is not None
+
+
+def _constant(effort: Written, value: float) -> Written:
+    return replace(effort, constant=np.array(value))
+
+
+def _resized(shape: Shape, size: Array) -> Shape:
+    given = size.tolist()
+    if np.array_equal(size, lengths(shape)):
+        return shape
+    if isinstance(shape, Sphere):
+        return Sphere(given[0])
+    if isinstance(shape, Capsule):
+        return Capsule(given[0], given[1])
+    assert isinstance(shape, Cuboid)
+    return Cuboid((given[0], given[1], given[2]))
+
+
+def _frozen(array: Array) -> Array:
+    copy = np.array(array, float)
+    copy.flags.writeable = False
+    return copy

@@ -1,0 +1,108 @@
+"""StepProblem: one step of rigid bodies as a nonlinear cone complementarity problem in its velocities.
+
+With z the configuration at the start, v the velocities over the step, constant in it, and z₊ = z ⊕ h v
+(straight motion, and Cayley's map of h Ω), find v and impulses r = (γ, b) with
+
+    P(v) = p + H(z) r + G(z) lam                      P: momentum that leaves the start of the step
+    0 <= γ ⟂ s = φ(z₊) - bounce >= 0                  gaps of the new configuration
+    b opposes u_T = H_T(z)' v, |b| <= mu γ            Coulomb's law; groups of rolling and torsion alike
+    g(z₊) = 0                                         joints; their stops as gaps, dry friction as intervals
+
+where P(v) = (m ẋ, J Ω + (h/2) Ω × J Ω + (h²/4)(Ω·J Ω) Ω): the discrete Euler-Lagrange equations of a body
+with Cayley's map (Bou-Rabee & Marsden 2009), which with p = P₋(v of the step before) + h F(z) are of second
+order and keep momentum. The law with smoothing kappa: γ s = κ, (mu γ, b) ∘ (η, u_T) = κ (1, 0, 0) with the
+product of the second-order cone.
+"""
+
+from dataclasses import dataclass
+
+from stickslip.problem.checks import Array, IntArray
+
+POINT_PLANE, SPHERES, LINEARISED = 0, 1, 2
+"""Kinds of contacts: a point or ball of the first body above a plane of the second; two balls; and one whose
+gap is given at the start and is forecast by its rows."""
+MODELS = ("cone", "pyramid", "impact")
+"""Contact models by name: the nonlinear friction cone, four facets in its place, and no friction at all."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StepContacts:
+    """Places that may touch at the end of a step. Normals point from the second body to the first."""
+
+    kind: IntArray
+    """POINT_PLANE, SPHERES or LINEARISED [-], shape (nc,)."""
+    body: IntArray
+    """First and second body; -1 is the inertial frame [-], shape (nc, 2)."""
+    point: Array
+    """In the frame of either body: centre of the ball (or the point) and, of a plane, a point of it, else the
+    centre of the other ball; of LINEARISED ones where they touch [m], shape (nc, 2, 3)."""
+    normal: Array
+    """Of the plane, in the frame of the second body; inertial for LINEARISED; unused for SPHERES [-], shape
+    (nc, 3)."""
+    radius: Array
+    """Of the balls, 0 for points and planes [m], shape (nc, 2)."""
+    gap: Array
+    """At the start [m], shape (nc,)."""
+    frame: Array
+    """Rows n, t1, t2 at the start, right-handed, inertial [-], shape (nc, 3, 3)."""
+    law: Array
+    """mu, mu_roll, mu_spin, e [-, m, m, -], shape (nc, 4)."""
+    bounce: Array
+    """Least gap at the end, by restitution [m], shape (nc,)."""
+
+    def __len__(self) -> int:
+        return self.kind.shape[0]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StepJoints:
+    """The joints of a step, columns as `mechanics.joints.Joints` has them."""
+
+    kind: IntArray
+    """[-], shape (nj,)."""
+    body: IntArray
+    """[-], shape (nj, 2)."""
+    point: Array
+    """[m], shape (nj, 2, 3)."""
+    frame: Array
+    """[-], shape (nj, 2, 3, 3)."""
+    length: Array
+    """[m], shape (nj,)."""
+    lower: Array
+    """[m, rad], shape (nj, 2)."""
+    upper: Array
+    """[m, rad], shape (nj, 2)."""
+    friction: Array
+    """Largest impulse of dry friction in the step [N s, N m s], shape (nj, 2)."""
+    bounce: Array
+    """How far from its lower and upper stops (last axis) of sliding and turning a joint must end, by
+    restitution [m, rad], shape (nj, 2, 2)."""
+
+    def __len__(self) -> int:
+        return self.kind.shape[0]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StepProblem:
+    """One step of bodies as a nonlinear cone complementarity problem."""
+
+    h: float
+    """Length of the step [s]."""
+    row: IntArray
+    """Number of a body among those that move by forces, -1 for the others [-], shape (n,)."""
+    q: Array
+    """At the start: place and unit quaternion [m, -], shape (n, 7)."""
+    v: Array
+    """Of bodies with row -1 prescribed over the step, of the others those before it [m/s, rad/s], shape
+    (n, 6)."""
+    mass: Array
+    """[kg], shape (n,)."""
+    J: Array
+    """In the frames of the bodies [kg m²], shape (n, 3, 3)."""
+    p: Array
+    """Momentum with the forces of the step, moments in the frames of the bodies at the start [N s, N m s],
+    shape (n, 6)."""
+    contacts: StepContacts
+    joints: StepJoints
+    model: str = "cone"
+    """One of MODELS."""
