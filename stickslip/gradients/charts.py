@@ -37,7 +37,7 @@ def to_coordinates(q: Array, displacement: Array) -> Array:
 
 
 def weights_of_displacements(q: Array, weights: Array) -> Array:
-    """The transpose of `to_coordinates`: weights of displacements, shape (6 n, k), from those of q, (7 n, k)."""
+    """The transpose of `to_coordinates`: weights of displacements, (6 n, k), from those of q, (7 n, k)."""
     n, k = q.size // 7, weights.shape[1]
     given = weights.reshape(n, 7, k)
     turned = np.einsum("nij,nik->njk", quaternion_columns(q.reshape(n, 7)[:, 3:]), given[:, 3:])
@@ -45,7 +45,7 @@ def weights_of_displacements(q: Array, weights: Array) -> Array:
 
 
 def weights_of_coordinates(q: Array, weights: Array) -> Array:
-    """The transpose of `to_displacements`: weights of q, shape (7 n, k), from those of displacements, (6 n, k)."""
+    """The transpose of `to_displacements`: weights of q, (7 n, k), from those of displacements, (6 n, k)."""
     n, k = q.size // 7, weights.shape[1]
     given, p = weights.reshape(n, 6, k), q.reshape(n, 7)[:, 3:]
     length = np.linalg.norm(p, axis=1)[:, None, None]
