@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from stickslip.schemes.step import Memory
 
 TOLERANCE = 1e-10
-"""Of the steps that are differentiated, unless given [-]: derivatives are as good as the answers they are of."""
+"""Of the steps that are differentiated, unless given [-]: a derivative is as good as the answer it is of."""
 
 
 @overload
@@ -38,10 +38,10 @@ def differentiate(
     kappa: float = 0.0,
     **more: Any,
 ) -> "Derivative":
-    """How a solution changes with its problem, or the end of a step with its start and the world's parameters.
+    """How a solution changes with its problem, or the end of a step with its start and its world's numbers.
 
-    thing   a certified `Solution` of a contact problem, or a `World`, of which the step of length `h` [s] from
-            `state` (`world.start` unless given) is made and differentiated
+    thing   a certified `Solution` of a contact problem, or a `World`, of which the step of length `h` [s]
+            from `state` (`world.start` unless given) is made and differentiated
     scheme  `moreau-jean` (unless given) or `variational`, or a scheme for worlds
     solver  a name or a solver; a named one is made with `tolerance`
     memory  what the step before left (`BodyStep.memory`), for the middle of a run
