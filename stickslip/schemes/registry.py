@@ -38,6 +38,7 @@ _TABLE = {
         Entry("moreau-jean", _SCHEMES + "moreau_jean", "MoreauJean", "second"),
         Entry("euler-moreau", _SCHEMES + "euler_moreau", "EulerMoreau", "first"),
         Entry("schatzman-paoli", _SCHEMES + "schatzman_paoli", "SchatzmanPaoli", "second"),
+        Entry("variational", _SCHEMES + "variational_written", "VariationalWritten", "second"),
         Entry("event-driven", _SCHEMES + "event_driven", "EventDriven", "second"),
         Entry("moreau-jean-bodies", _SCHEMES + "bodies", "MoreauJeanBodies", BODIES),
         Entry("compliant", _SCHEMES + "compliant", "Compliant", "second", relaxed=True),
@@ -83,6 +84,8 @@ def is_relaxed(name: str, options: Mapping[str, Any]) -> bool:
     """Whether the scheme that `described` told of puts other laws in the place of those given."""
     if name == "composite":
         return any(is_relaxed(one["scheme"], one["options"]) for one in options.values())
+    if options.get("contact", "cone") != "cone":
+        return True
     return name in _TABLE and _TABLE[name].relaxed
 
 
