@@ -97,6 +97,19 @@ def fastest_point(row, radius, q, v, i):
 
 
 @jit
+def two_fastest(row, radius, q, v):
+    """The two largest speeds of points of bodies [m/s].   q (n, 7), v (n, 6)."""
+    first = second = 0.0
+    for i in range(row.shape[0]):
+        s = fastest_point(row, radius, q, v[i], i)
+        if s > first:
+            first, second = s, first
+        elif s > second:
+            second = s
+    return first, second
+
+
+@jit
 def solve3(A, x, y, z):
     """Solution of A s = (x, y, z) by Cramer's rule.   A (3, 3)."""
     a, b, c, d, e, f, g, h, i = (
