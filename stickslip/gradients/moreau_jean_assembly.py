@@ -80,24 +80,30 @@ class Changed:
     upper: Array
     """[N s]."""
 
+    def dotted(self, weights: "Changed") -> Array:
+        """Products of all columns with those of weights of the same things, shape (k, m)."""
+        total: Array = self.momentum.T @ weights.momentum + self.velocity.T @ weights.velocity
+        total += self.coefficient.T @ weights.coefficient
+        return total + self.lower.T @ weights.lower + self.upper.T @ weights.upper
+
 
 class Assembly:
     """One step of a world, whose active contacts and joint blocks are known."""
 
     def __init__(
         self, world: World, state: State, h: float, theta: float, newton: bool, contacts: ContactSet,
-        bears: BoolArray, joints: JointBlocks, v: Array, r: Array,
+        bears: BoolArray, joints: JointBlocks,
     ):  # fmt: skip
-        """v: velocities of the dynamic bodies after the impulses r, shape (6 nd,); bears: which contacts
-        do, shape (nc,)."""
+        """bears: which contacts must have a closed form, shape (nc,)."""
         self.world, self.state, self.h, self.theta, self.newton = world, state, h, theta, newton
         self.bodies = Bodies.of(world)
         self.given = Parameters.of(world)
         self.contacts, self.joints = contacts, joints
-        self.v, self.r = v.reshape(-1, 6), r
         self.slot, self.group = _layout(contacts.law)
-        q = self.middle(self.inputs({})).q[0].real
-        self.features = touch.features_of(world, contacts, bears, q)
+        at = self.middle(self.inputs({}))
+        self.features = touch.features_of(world, contacts, bears, at.q[0].real)
+        found = touch.contacts_along(world, contacts, self.features, at.given, at.q)
+        touch.check_agreement(world, contacts, self.features, found)
 
     def inputs(self, tangents: Mapping[str, Array]) -> Inputs:
         """All inputs along the columns of `tangents`."""
@@ -190,49 +196,45 @@ class Assembly:
             np.concatenate([approach, held.approach]),
         )
 
-    def changed(self, at: Middle, k: int) -> Changed:
-        """How the problem changes along k directions, at v and r."""
+    def changed(self, at: Middle, f: Complex, v: Array, r: Array, k: int) -> Changed:
+        """How the problem with momenta f, shape (k, nd, 6), changes along k directions at v, shape (6 nd,),
+        and r, shape (p,)."""
         posed, dynamic = self.posed(at), self.bodies.dynamic
-        momentum = at.f.copy() if at.f.shape[0] == k else np.array(np.broadcast_to(at.f, (k, *at.f.shape[1:])))
-        momentum[..., :3] -= at.given.mass[:, dynamic, None] * self.v[:, :3]
-        momentum[..., 3:] -= times(at.J, self.v[:, 3:])
+        v = v.reshape(-1, 6)
+        momentum = np.array(np.broadcast_to(f, (k, *f.shape[1:])))
+        momentum[..., :3] -= at.given.mass[:, dynamic, None] * v[:, :3]
+        momentum[..., 3:] -= times(at.J, v[:, 3:])
         drows = changes(posed.rows, k)
-        pushed = (drows * self.r[:, None, None]).transpose(1, 2, 0, 3).reshape(2 * self.r.size, 6 * k)
+        pushed = (drows * r[:, None, None]).transpose(1, 2, 0, 3).reshape(2 * r.size, 6 * k)
         pushed = (self._scatter @ pushed).reshape(dynamic.size, k, 6)
         dp = changes(momentum, k).transpose(1, 2, 0).reshape(-1, k) + pushed.transpose(0, 2, 1).reshape(-1, k)
-        turned = np.einsum("kpsi,psi->pk", drows, self._moving)
+        row = np.where(self.sides >= 0, self.bodies.row[self.sides], -1)
+        moving = np.concatenate([v, np.zeros((1, 6))])[row]
+        turned = np.einsum("kpsi,psi->pk", drows, moving)
         return Changed(
             dp, turned + changes(posed.u_bias, k).T, changes(posed.coefficient, k).T,
             changes(posed.lower, k).T, changes(posed.upper, k).T,
         )  # fmt: skip
 
-    def arrival(self, at: Middle, k: int, dv: Array | None = None) -> tuple[Array, Array]:
-        """Changes of q (displacements) and v at the end, each (6 n, k); those of v after the impulses are
-        dv, shape (6 nd, k), 0 unless given."""
+    def arrival(self, at: Middle, v_after: Array, k: int, dv: Array | None = None) -> tuple[Array, Array]:
+        """Changes of q (displacements) and v at the end, each (6 n, k), from v after the impulses, shape
+        (6 nd,), which changes by dv, shape (6 nd, k), 0 unless given."""
         dynamic, n = self.bodies.dynamic, self.bodies.count
         v = np.array(np.broadcast_to(at.v_free, (k, *at.v_free.shape[1:])))
-        v[:, dynamic] = self.v
+        v[:, dynamic] = v_after.reshape(-1, 6)
         if dv is not None:
             v[:, dynamic] += 1j * EPSILON * dv.T.reshape(k, dynamic.size, 6)
         q_end, v_end = freely(at.q, v, self.theta * at.given.h, at.J, at.J_inverse, dynamic)
         moved_q = changes(q_end, k).reshape(k, 7 * n).T
         return to_displacements(q_end[0].real, moved_q), changes(v_end, k).reshape(k, 6 * n).T
 
-    def arrival_by_v(self) -> tuple[Array, Array]:
+    def arrival_by_v(self, v_after: Array) -> tuple[Array, Array]:
         """Blocks of the derivatives of q and v of each dynamic body at the end by its v after the impulses,
         each (nd, 6, 6): bodies do not see each other on the way."""
         nd, dynamic = self.bodies.dynamic.size, self.bodies.dynamic
         dv = np.tile(np.eye(6), (nd, 1))
-        q, v = self.arrival(self.middle(self.inputs({})), 6, dv)
+        q, v = self.arrival(self.middle(self.inputs({})), v_after, 6, dv)
         return q.reshape(-1, 6, 6)[dynamic], v.reshape(-1, 6, 6)[dynamic]
-
-    @cached_property
-    def _moving(self) -> Array:
-        """Velocities of both sides of every row after the impulses; 0 where one is not dynamic [m/s, rad/s],
-        shape (p, 2, 6)."""
-        row = np.where(self.sides >= 0, self.bodies.row[self.sides], -1)
-        v = np.concatenate([self.v, np.zeros((1, 6))])
-        return v[row]
 
     def _bias(self, rows: Complex, sides: IntArray, at: Middle) -> Complex:
         """What sides that are not dynamic do to rows."""
