@@ -160,9 +160,7 @@ class Assembly:
         """The rows of the joints, in their own units."""
         dynamic = self.bodies.dynamic
         _, ahead = freely(at.q, at.v_start, self.theta * at.given.h, at.J, at.J_inverse, dynamic)
-        return joints_along(
-            self.world.joints, self.joints, at.q, at.v_start, ahead, at.given.h, self.theta
-        )
+        return joints_along(self.world.joints, self.joints, at.q, at.v_start, ahead, at.given.h, self.theta)
 
     def posed(self, at: Middle) -> Posed:
         """The problem, contacts first."""

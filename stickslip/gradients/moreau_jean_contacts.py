@@ -122,7 +122,9 @@ def _places(
     for side in (0, 1):
         s, b = contacts.shape[:, side], contacts.body[:, side]
         turn = rotations(shapes.quaternion[s].astype(complex))
-        local = given.place[:, s] + times(turn, features.fraction[:, side] * _sized(given, features.edge[:, side]))
+        local = given.place[:, s] + times(
+            turn, features.fraction[:, side] * _sized(given, features.edge[:, side])
+        )
         centre.append(x[:, b] + times(R[:, b], local))
         ball = features.round[:, side]
         radius.append(np.where(ball >= 0, _sized(given, np.maximum(ball, 0)), 0.0))

@@ -148,7 +148,9 @@ def _fill_place(
         rows[:, first[placed] + c] = scene.point_rows(joint[placed], d, False)
     along = np.flatnonzero(hold & np.isin(kind, ALONG))
     for c in range(2):
-        rows[:, first[along] + c] = scene.point_rows(joint[along], scene.axes[:, joint[along], 1, 1 + c], True)
+        rows[:, first[along] + c] = scene.point_rows(
+            joint[along], scene.axes[:, joint[along], 1, 1 + c], True
+        )
     length = np.flatnonzero(hold & (kind == JointKind.DISTANCE))
     rows[:, first[length]] = _slide_rows(joints, scene, joint[length])
 
