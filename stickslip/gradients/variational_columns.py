@@ -212,14 +212,16 @@ class Linear:
         e = self._summed(value, line, column, (6 * self.nd, 6 * self.n))
         more = self._other_forces("v")
         if more is not None:
-            fixed = np.repeat(self.row < 0, 6)
-            more[:, fixed] = 0.0  # what is prescribed is not given by the state
+            more[:, np.repeat(self.row < 0, 6)] = 0.0  # of these the velocities over the step, below
             e = e + more
         rows = self.joints.rows.transpose(0, 2, 3, 1).reshape(-1, 12, self.joints.rows.shape[1])
         approach, joint_approach = self._came(self.contacts.rows[:, 0], rows)
         out = Columns(e, None, None, None, None, approach, joint_approach)
         moved = self._driven("v")
-        return out if moved is None else self._with_driven(out, moved)
+        if moved is None:
+            rests = np.repeat(self.row < 0, 6).astype(float)
+            moved = np.diag(rests) if self._is_dense else sparse.diags(rests).tocsr()
+        return self._with_driven(out, moved)
 
     def _end(self, turning: Array, straight: float) -> Any:
         """Displacements at the end by blocks (n, 3, 3) of turning and a factor of straight motion."""
@@ -442,7 +444,8 @@ class Linear:
     # bodies that move as prescribed
 
     def _driven(self, by: str) -> Array | None:
-        """How prescribed velocities change with q, v or h, by central differences, shape (6 n, k)."""
+        """How velocities of bodies that are not dynamic change with q, v or h, shape (6 n, k), by central
+        differences; fixed bodies keep those of the state. None where nothing is prescribed."""
         world, n = self.world, self.n
         if not len(world.motions):
             return None
@@ -459,6 +462,8 @@ class Linear:
             return ((velocities(q, v, self.h + step) - velocities(q, v, self.h - step)) / (2.0 * step))[:, None]
         out, step = np.zeros((6 * n, 6 * n)), KINEMATIC_STEP
         fixed = np.repeat(self.row < 0, 6)
+        if by == "v":
+            out[np.ix_(fixed, fixed)] = np.eye(int(fixed.sum()))
         for body in world.motions.body:
             for k in range(6):
                 ways = []
@@ -474,9 +479,9 @@ class Linear:
                 out[fixed, 6 * body + k] = ((ways[0] - ways[1]) / (2.0 * step))[fixed]
         return out
 
-    def _with_driven(self, given: Columns, moved: Array) -> Columns:
+    def _with_driven(self, given: Columns, moved: Any) -> Columns:
         """`given` with what follows from prescribed velocities that change."""
-        C = spread(self.moves, self.body, self.n)
+        C = self._spread(self.moves, self.body)
         F = self._other_forces("v")
         e = given.e if F is None else given.e + F @ moved
         c = -C @ moved if given.c is None else given.c - C @ moved
