@@ -46,8 +46,8 @@ class SolutionDerivative(Derivative):
     (bodies, k, k), f (nv,), H (nv, n), u_bias (n,), G (nv, p), g_bias (p,); of a BoxProblem: A, b. Of all:
     `coefficient` (ng,), one for each group of friction, and the same one per block, mu, mu_roll, mu_spin
     (nb,), where there are such groups; lower and upper (nb,) where intervals have finite bounds; e (nb,)
-    where `u_before` was given. `of`: r (n,), u (n,), of a GlobalProblem also v (nv,) and lam (p,); of a BoxProblem
-    z and w.
+    where `u_before` was given. `of`: r (n,), u (n,), of a GlobalProblem also v (nv,) and lam (p,); of a
+    BoxProblem z and w.
     """
 
     solution: Solution
@@ -134,7 +134,7 @@ class SolutionDerivative(Derivative):
         return out
 
 
-class _Local(SolutionDerivative):
+class ContactSolutionDerivative(SolutionDerivative):
     """Of u = W r + u_free; of a box problem under its own names."""
 
     def __init__(
@@ -158,6 +158,7 @@ class _Local(SolutionDerivative):
         self.of = {names[2]: (n,), names[3]: (n,)}
 
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
+        """Changes of r and u, each (n, k), from those of the data."""
         velocity = self._velocity(tangents)
         dr = self._core.forward(velocity, **self._law_changes(tangents))
         return {self._names[2]: dr, self._names[3]: self._core.W @ dr + velocity}
@@ -178,6 +179,7 @@ class _Local(SolutionDerivative):
         return velocity
 
     def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
+        """Weights of the data, each (size, k), from those of r and u."""
         matrix, constant, impulse, result = self._names
         wanted = tuple(by)
         none = np.zeros((self._K.size, _columns(cotangents)))
@@ -192,7 +194,7 @@ class _Local(SolutionDerivative):
         return out
 
 
-class _Global(SolutionDerivative):
+class GlobalSolutionDerivative(SolutionDerivative):
     """Of M v = f + H r + G lam, u = H'v + u_bias, G'v + g_bias = 0."""
 
     def __init__(self, solution: Solution, kappa: float, tolerance: float, u_before: Array | None):
@@ -212,6 +214,7 @@ class _Global(SolutionDerivative):
         self.of = {"r": (n,), "u": (n,), "v": (nv,), **({"lam": (p,)} if p else {})}
 
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
+        """Changes of r, u, v and lam, each (size, k), from those of the data."""
         change = self.linearisation.forward(*self._causes(tangents), **self._law_changes(tangents))
         out = {"r": change.r, "u": change.u, "v": change.v, "lam": change.lam}
         return {name: out[name] for name in self.of}
@@ -243,6 +246,7 @@ class _Global(SolutionDerivative):
         return momentum, velocity, joint
 
     def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
+        """Weights of the data, each (size, k), from those of r, u, v and lam."""
         wanted = tuple(by)
         cause = self.linearisation.backward(**cotangents)
         made: dict[str, Callable[[], Array]] = {
@@ -310,13 +314,15 @@ def solution_derivative(
             raise ModelError("u_before belongs to contacts, and a BoxProblem has none")
         A = problem.A if isinstance(problem.A, np.ndarray) or problem.size > DENSE else problem.A.toarray()
         K = interval(problem.lower, problem.upper)
-        return _Local(solution, K, A, problem.b, ("A", "b", "z", "w"), kappa, accuracy, None)
+        return ContactSolutionDerivative(
+            solution, K, A, problem.b, ("A", "b", "z", "w"), kappa, accuracy, None
+        )
     before = None if u_before is None else _velocities_before(problem.K, u_before)
     if isinstance(problem, GlobalProblem):
-        return _Global(solution, kappa, accuracy, before)
+        return GlobalSolutionDerivative(solution, kappa, accuracy, before)
     W = problem.W.dense() if problem.size <= DENSE else problem.W.blocks(problem.K).sparse()
     names = ("W", "u_free", "r", "u")
-    return _Local(solution, problem.K, W, problem.u_free, names, kappa, accuracy, before)
+    return ContactSolutionDerivative(solution, problem.K, W, problem.u_free, names, kappa, accuracy, before)
 
 
 def _velocities_before(K: ProductSet, given: ArrayLike) -> Array:

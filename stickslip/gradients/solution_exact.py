@@ -83,7 +83,9 @@ class _Problem:
         """A solution with the cases that the end of the central path has, if that is one."""
         scales, u = self.scales, self.W @ point.r + self.u_free
         size = self._size(point.r, u) / np.sqrt(max(1, len(self.K)))
-        kappa = MIDDLE * size * size / max(float(np.median(scales.push)), 1e-300)
+        kappa = MIDDLE * size * size / float(np.median(scales.push))
+        if not kappa > 0.0:
+            return None
         try:
             r, _ = central_point(self.K, scales, self.W, self.u_free, point.r, kappa)
         except ModelError:
@@ -128,7 +130,9 @@ def _nearest_case(K: ProductSet, scales: LawScales, r: Array, u: Array) -> tuple
         closed = impulse[:, 0] > velocity[:, 0]
         velocity[closed, 0] = 0.0
         for g, part in enumerate(slices):
-            margin = scales.coefficient[group[:, g]] * impulse[:, 0] - np.linalg.norm(impulse[:, part], axis=1)
+            margin = scales.coefficient[group[:, g]] * impulse[:, 0] - np.linalg.norm(
+                impulse[:, part], axis=1
+            )
             velocity[closed & (np.linalg.norm(velocity[:, part], axis=1) <= margin), part] = 0.0
         impulse[~closed] = 0.0
         z[rows], y[rows] = impulse, velocity

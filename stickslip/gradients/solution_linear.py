@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from stickslip.gradients.solution_factor import DENSE, RANK, Factor
 from stickslip.gradients.solution_exact import exact_point
+from stickslip.gradients.solution_factor import DENSE, RANK, Factor
 from stickslip.gradients.solution_laws import LawScales
 from stickslip.gradients.solution_smooth import central_point
 from stickslip.problem.contact import GlobalProblem
@@ -23,8 +23,8 @@ from stickslip.problem.sets import ProductSet, free
 from stickslip.state import Array
 
 NOT_UNIQUE = (
-    "impulses are not unique: of their changes the one of least norm is taken, and changes of the data that no"
-    " impulses can follow have no derivative (mismatch tells)"
+    "impulses are not unique: of their changes the one of least norm is taken, and changes of the data that"
+    " no impulses can follow have no derivative (mismatch tells)"
 )
 NOR_VELOCITIES = "nor are velocities unique: they change with the impulses"
 
@@ -171,12 +171,11 @@ class GlobalLinearisation:
         upper: Array | None = None,
     ) -> Changes:
         """Changes that follow from these, each (size, k); what is not given is zero."""
-        given = self._given(momentum, velocity, joint, coefficient, lower, upper)
-        start, pulled, velocity = given
-        dr = self._core.forward(pulled, coefficient, lower, upper)
+        start, pulled, apart = self._given(momentum, velocity, joint, coefficient, lower, upper)
+        dr = self._core.forward(pulled, coefficient, self._of_all(lower), self._of_all(upper))
         dv = start + self.problem.M.solve(self._H @ dr)
         n = self.problem.size
-        return Changes(dv, dr[n:], dr[:n], self._H.T[:n] @ dv + velocity[:n])
+        return Changes(dv, dr[n:], dr[:n], self._H.T[:n] @ dv + apart[:n])
 
     def backward(
         self,
@@ -217,7 +216,12 @@ class GlobalLinearisation:
     ) -> Array:
         """How much of these changes no impulses can follow, 0 to 1, shape (k,): there is no derivative."""
         _, pulled, _ = self._given(momentum, velocity, joint, coefficient, lower, upper)
-        return self._core.mismatch(pulled, coefficient, lower, upper)
+        return self._core.mismatch(pulled, coefficient, self._of_all(lower), self._of_all(upper))
+
+    def _of_all(self, bound: Array | None) -> Array | None:
+        """Changes of bounds with those of the bilateral rows, which have none."""
+        p = self.problem.g_bias.size
+        return bound if bound is None or not p else np.concatenate([bound, np.zeros((p, bound.shape[1]))])
 
     def _given(
         self, momentum: Array | None, velocity: Array | None, joint: Array | None, *law: Array | None
