@@ -48,7 +48,9 @@ class Smooth(Options):
 
     def step(self, world, state, memory, h, solver, detector):
         made = int(memory["count"][0])
-        q, v, approach = carried(world, state.q, state.v, memory["approach"], h, memory["h"][0], made)
+        q, v, approach = carried(
+            numbers_of(world), state.q, state.v, memory["approach"], h, memory["h"][0], made
+        )
         memory = {"approach": approach, "h": np.array([h]), "count": np.array([made + 1.0])}
         zero = EnergyTerms(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
         return BodyStep(
@@ -57,17 +59,20 @@ class Smooth(Options):
         )  # fmt: skip
 
 
-def carried(world, q, v, approach, h, before, made):
+def numbers_of(world):
+    """What of a world the map of a step knows."""
+    own = Parameters.of(world)
+    return {name: getattr(own, name) for name in ("gravity", "mass", "effort", "wrench")}
+
+
+def carried(numbers, q, v, approach, h, before, made):
     """The map of a step: q, v and how many numbers as the step's number says go on."""
-    parameters = Parameters.of(world)
+    gravity, mass, effort, wrench = numbers.values()
     q, v = q.reshape(-1, 7).copy(), v.reshape(-1, 6).copy()
     weak = 1.0 / (1.0 + (approach**2).sum())
-    F = (
-        0.5
-        * (h + before)
-        * (parameters.wrench + np.outer(np.arange(len(q)) == 0, [1, 0, 0, 0, 0, 0]) * parameters.effort)
-    )
-    v[:, :3] += (F[:, :3] / parameters.mass[:, None]) + h * weak * (parameters.gravity - np.sin(3 * q[:, :3]))
+    F = 0.5 * (h + before) * wrench
+    F[0, 0] += 0.5 * (h + before) * effort[0]
+    v[:, :3] += (F[:, :3] / mass[:, None]) + h * weak * (gravity - np.sin(3 * q[:, :3]))
     v[:, 3:] += F[:, 3:] + h * weak * np.cos(q[:, 4:])
     q[:, :3] += h * v[:, :3]
     half = 0.5 * h * v[:, 3:]
@@ -75,7 +80,7 @@ def carried(world, q, v, approach, h, before, made):
     q[:, 3:4] = w - (x * half).sum(axis=1, keepdims=True)
     q[:, 4:] = x + w * half + np.cross(x, half)
     q[:, 3:] /= np.linalg.norm(q[:, 3:], axis=1, keepdims=True)
-    return q.reshape(-1), v.reshape(-1), v.reshape(-1)[: made % 3] * parameters.gravity[2]
+    return q.reshape(-1), v.reshape(-1), v.reshape(-1)[: made % 3] * gravity[2]
 
 
 class SmoothDerivative(StepDerivative):
@@ -83,9 +88,8 @@ class SmoothDerivative(StepDerivative):
 
     def __init__(self, scheme, world, state, memory, h, solver, detector, *, kappa=0.0):
         self.step = scheme.step(world, state, memory, h, solver, detector)
-        made, parameters = int(memory["count"][0]), Parameters.of(world)
+        made, numbers = int(memory["count"][0]), numbers_of(world)
         end, n = self.step.state, len(world.names)
-        names = ("gravity", "mass", "effort", "wrench")
         self.by = {
             "q": (6 * n,),
             "v": (6 * n,),
@@ -93,7 +97,7 @@ class SmoothDerivative(StepDerivative):
             "h_before": (1,),
             "approach": memory["approach"].shape,
         }
-        self.by |= {name: getattr(parameters, name).shape for name in names}
+        self.by |= {name: value.shape for name, value in numbers.items()}
         self.of = {"q": (6 * n,), "v": (6 * n,), "r": (0, 6), "approach": self.step.memory["approach"].shape}
         if made == 4:
             self.exists, self.notes = False, ("a kink by order",)
@@ -103,13 +107,14 @@ class SmoothDerivative(StepDerivative):
         def outcome(by, change):
             at = {"q": state.q, "v": state.v, "h": np.array([h]), "h_before": memory["h"]}
             at["approach"] = memory["approach"]
-            w = world
-            if by in names:
-                value = getattr(parameters, by)
-                w = parameters.with_(**{by: value + change.reshape(value.shape)}).applied(world)
+            given = dict(numbers)
+            if by in given:
+                given[by] = given[by] + change.reshape(given[by].shape)
             else:
                 at[by] = moved(state.q, change) if by == "q" else at[by] + change
-            q, v, approach = carried(w, at["q"], at["v"], at["approach"], at["h"][0], at["h_before"][0], made)
+            q, v, approach = carried(
+                given, at["q"], at["v"], at["approach"], at["h"][0], at["h_before"][0], made
+            )
             gone = to_displacements(end.q, (q - end.q)[:, None])[:, 0]
             return {"q": gone, "v": v, "r": np.zeros(0), "approach": approach}
 
