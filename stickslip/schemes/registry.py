@@ -29,6 +29,8 @@ BODIES = "bodies"
 """What schemes for worlds carry."""
 DEFAULT_BODIES = "moreau-jean-bodies"
 """The scheme for worlds when none is named."""
+FOR_BODIES = {"moreau-jean": DEFAULT_BODIES, "variational": "variational-bodies"}
+"""Schemes for worlds that have the name of one for systems."""
 COMPOSITE = (_SCHEMES + "composite", "Composite")
 """The scheme that a choice of one scheme per system becomes."""
 
@@ -41,6 +43,7 @@ _TABLE = {
         Entry("variational", _SCHEMES + "variational_written", "VariationalWritten", "second"),
         Entry("event-driven", _SCHEMES + "event_driven", "EventDriven", "second"),
         Entry("moreau-jean-bodies", _SCHEMES + "bodies", "MoreauJeanBodies", BODIES),
+        Entry("variational-bodies", _SCHEMES + "variational", "Variational", BODIES),
         Entry("compliant", _SCHEMES + "compliant", "Compliant", "second", relaxed=True),
     )
 }
@@ -123,11 +126,13 @@ def chosen(scheme: str | Scheme | Mapping[str, str | Scheme]) -> Scheme:
 
 
 def chosen_for_bodies(scheme: "str | BodyScheme | None") -> BodyScheme:
-    """The scheme for worlds that a name or a scheme stands for; `moreau-jean` means the one for bodies."""
-    if scheme is None or scheme == "moreau-jean":
+    """The scheme for worlds that a name or a scheme stands for; of `FOR_BODIES` the one for bodies."""
+    if scheme is None:
         scheme = DEFAULT_BODIES
+    elif isinstance(scheme, str):
+        scheme = FOR_BODIES.get(scheme, scheme)
     known = [one.name for one in _TABLE.values() if one.order == BODIES]
-    carries = f"worlds are carried by {', '.join(('moreau-jean', *known))}"
+    carries = f"worlds are carried by {', '.join((*FOR_BODIES, *known))}"
     if isinstance(scheme, str):
         if entry(scheme).order != BODIES:
             raise ModelError(f"the scheme {scheme} carries systems, not worlds of bodies; {carries}")

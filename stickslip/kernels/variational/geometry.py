@@ -1,0 +1,228 @@
+"""Where bodies are at the end of a step, and rows and values of its blocks.
+
+bodies: (row, q, v, mass, J, p) as `StepProblem` has them; blocks: what `layout.lay_out` gives. Values are in
+units of velocity: of what is held and of gaps (φ(z₊) - bounce) / h, of everything else rows times velocities.
+Rows of the end are derivatives of values by v: rows of the geometry at z₊ times the derivative of Cayley's
+map, δθ₊ = h (δΩ - a × δΩ) / (1 + a·a) with a = h Ω / 2 in the frame of the body at z₊.
+
+Rows at the start of a ball or point above a plane, and of two balls, are taken at c₁ - radius₁ n, the point of
+the first body; of LINEARISED contacts at the point of either body.
+"""
+
+import math
+
+import numpy as np
+
+from stickslip.kernels.bodies.joint_geometry import (
+    coordinate_row,
+    dot,
+    held,
+    hold_rows,
+    place_body,
+    place_joint,
+    point_row,
+    scene,
+    turn_row,
+    within_turn,
+)
+from stickslip.kernels.bodies.rotation import turn
+from stickslip.kernels.variational.compiled import jit
+from stickslip.kernels.variational.layout import DRY, HOLD, LOWER
+
+POINT_PLANE, SPHERES, LINEARISED = 0, 1, 2
+"""Kinds of contacts, as `problem.step_problem` has them."""
+
+
+@jit
+def move(q, v, h, q_end):
+    """q_end <- q ⊕ h v of all bodies.   q, q_end (n, 7), v (n, 6)."""
+    for i in range(q.shape[0]):
+        turn(q[i], v[i], h, q_end[i])
+
+
+@jit
+def rotations(q, x, R):
+    """x (n + 1, 3), R (n + 1, 3, 3) <- places and rotations; the last is the inertial frame, body -1."""
+    flat, n = q.reshape(-1), q.shape[0]
+    for i in range(n):
+        place_body(flat, i, R[i], x[i])
+    place_body(flat, -1, R[n], x[n])
+
+
+@jit
+def world_point(x, R, b, local, out):
+    """out <- a point of body b in the inertial frame.   local, out (3,)."""
+    for k in range(3):
+        out[k] = x[b, k] + dot(R[b, k], local)
+
+
+@jit
+def gap_row(contacts, i, x, R, n, c, row):
+    """Gap of a contact [m] and its row (2, 6) at bodies in x, R; n (3,) <- its normal, c (2, 3) its points."""
+    kind, body, point, normal, radius = contacts[0], contacts[1], contacts[2], contacts[3], contacts[4]
+    first, second = body[i, 0], body[i, 1]
+    world_point(x, R, first, point[i, 0], c[0])
+    world_point(x, R, second, point[i, 1], c[1])
+    if kind[i] == POINT_PLANE:
+        for k in range(3):
+            n[k] = dot(R[second, k], normal[i])
+        gap = n[0] * (c[0, 0] - c[1, 0]) + n[1] * (c[0, 1] - c[1, 1]) + n[2] * (c[0, 2] - c[1, 2])
+    else:
+        for k in range(3):
+            n[k] = c[0, k] - c[1, k]
+        gap = math.sqrt(dot(n, n))
+        for k in range(3):
+            n[k] /= gap
+    # a plane turns with the second body, and the centres of balls are both on the line of n: one arm for all
+    point_row(n, R[first], x[first], c[0], 1.0, row[0])
+    point_row(n, R[second], x[second], c[0], -1.0, row[1])
+    return gap - radius[i, 0] - radius[i, 1]
+
+
+@jit
+def contact_rows(contacts, blocks, q, rows):
+    """rows <- H' of all contacts at q (n, 7): normal, tangents, rolling about t1, t2, torsion about n."""
+    kind, body, point, radius, frame, law = (
+        contacts[0], contacts[1], contacts[2], contacts[4], contacts[6], contacts[7],
+    )  # fmt: skip
+    offset, n = blocks[1], q.shape[0]
+    x, R, c = np.empty((n + 1, 3)), np.empty((n + 1, 3, 3)), np.empty((2, 3))
+    rotations(q, x, R)
+    for i in range(kind.shape[0]):
+        at = offset[i]
+        world_point(x, R, body[i, 0], point[i, 0], c[0])
+        world_point(x, R, body[i, 1], point[i, 1], c[1])
+        if kind[i] != LINEARISED:
+            for k in range(3):
+                c[0, k] -= radius[i, 0] * frame[i, 0, k]
+                c[1, k] = c[0, k]
+        for side in range(2):
+            b, sign = body[i, side], (1.0 if side == 0 else -1.0)
+            for k in range(3):
+                point_row(frame[i, k], R[b], x[b], c[side], sign, rows[at + k, side])
+            k = at + 3
+            if law[i, 1] > 0.0:
+                turn_row(frame[i, 1], R[b], sign, rows[k, side])
+                turn_row(frame[i, 2], R[b], sign, rows[k + 1, side])
+                k += 2
+            if law[i, 2] > 0.0:
+                turn_row(frame[i, 0], R[b], sign, rows[k, side])
+    clear_fixed(0, kind.shape[0], blocks, rows)
+
+
+@jit
+def clear_fixed(first, last, blocks, rows):
+    """Rows of the inertial frame are 0."""
+    offset, sides = blocks[1], blocks[8]
+    for i in range(first, last):
+        for side in range(2):
+            if sides[i, side] < 0:
+                for k in range(offset[i], offset[i + 1]):
+                    for m in range(6):
+                        rows[k, side, m] = 0.0
+
+
+@jit
+def joint_blocks(joints, blocks, q, first, friction, value, rows):
+    """value, rows <- errors and gaps [m, rad] and rows of all blocks of joints at q (n, 7).
+
+    first: number of contacts. Rows of dry friction, which stand at the start, only where `friction` is true;
+    values of it never.
+    """
+    kinds, body, point, frame, length, lower, upper, bounce = (
+        joints[0], joints[1], joints[2], joints[3], joints[4], joints[5], joints[6], joints[8],
+    )  # fmt: skip
+    offset, joint, part = blocks[1], blocks[9], blocks[10]
+    flat, at, row, last, y = q.reshape(-1), scene(), np.empty((2, 6)), -1, 0.0
+    for i in range(first, joint.shape[0]):
+        j, k = joint[i], offset[i]
+        if j != last:
+            place_joint(body[j], point[j], frame[j], flat, at)
+            last = j
+        if part[i] == HOLD:
+            place, turned = held(kinds[j], lower[j, 0], upper[j, 0])
+            hold_rows(kinds[j], length[j], frame[j], at, place, turned, rows[k:], value[k:])
+            continue
+        c, what = (part[i] - LOWER) // 3, LOWER + (part[i] - LOWER) % 3
+        if what == DRY and not friction:
+            continue
+        y = coordinate_row(c, kinds[j], at, row)
+        if c == 1:
+            y = within_turn(y, lower[j, 1], upper[j, 1])
+        sign = 1.0
+        if what == LOWER:
+            value[k] = y - lower[j, c] - bounce[j, c, 0]
+        elif what == LOWER + 1:
+            value[k], sign = upper[j, c] - y - bounce[j, c, 1], -1.0
+        for side in range(2):
+            for m in range(6):
+                rows[k, side, m] = sign * row[side, m]
+    clear_fixed(first, joint.shape[0], blocks, rows)
+
+
+@jit
+def start_rows(contacts, joints, blocks, q, rows):
+    """rows (n, 2, 6) <- H' of all blocks at q (n, 7)."""
+    contact_rows(contacts, blocks, q, rows)
+    joint_blocks(joints, blocks, q, contacts[0].shape[0], True, np.empty(rows.shape[0]), rows)
+
+
+@jit
+def velocity_of(rows, k, sides, i, v):
+    """Row k of block i times the velocities v (n, 6) of its bodies."""
+    u = 0.0
+    for side in range(2):
+        b = sides[i, side]
+        if b >= 0:
+            for m in range(6):
+                u += rows[k, side, m] * v[b, m]
+    return u
+
+
+@jit
+def through_cayley(h, v, b, row):
+    """row (6,) at the end <- row times the derivative of Cayley's map at h Ω of body b."""
+    a0, a1, a2 = 0.5 * h * v[b, 3], 0.5 * h * v[b, 4], 0.5 * h * v[b, 5]
+    scale = 1.0 / (1.0 + a0 * a0 + a1 * a1 + a2 * a2)
+    r0, r1, r2 = row[3], row[4], row[5]
+    row[3] = scale * (r0 - (r1 * a2 - r2 * a1))
+    row[4] = scale * (r1 - (r2 * a0 - r0 * a2))
+    row[5] = scale * (r2 - (r0 * a1 - r1 * a0))
+
+
+@jit
+def end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, value, end_rows):
+    """q_end, value, end_rows <- where bodies are after v (n, 6), values of all blocks and their derivatives.
+
+    rows: those of the start; end_rows must hold a copy of them at the first call: only what the end changes
+    is written.
+    """
+    kinds, gap, bounce = contacts[0], contacts[5], contacts[8]
+    kind, offset, sides = blocks[0], blocks[1], blocks[8]
+    n, nc = q_end.shape[0], kinds.shape[0]
+    move(bodies[1], v, h, q_end)
+    x, R = np.empty((n + 1, 3)), np.empty((n + 1, 3, 3))
+    rotations(q_end, x, R)
+    normal, c = np.empty(3), np.empty((2, 3))
+    joint_blocks(joints, blocks, q_end, nc, False, value, end_rows)
+    for i in range(kind.shape[0]):
+        at, end = offset[i], offset[i + 1]
+        moves = at  # components whose rows are those of the end
+        if i >= nc:
+            moves = end if blocks[10][i] == HOLD or kind[i] == 1 else at
+        elif kinds[i] == LINEARISED:
+            value[at] = (gap[i] - bounce[i]) / h + velocity_of(rows, at, sides, i, v)
+        else:
+            value[at] = gap_row(contacts, i, x, R, normal, c, end_rows[at]) - bounce[i]
+            moves = at + 1
+        for k in range(at, moves):
+            value[k] /= h
+            for side in range(2):
+                if sides[i, side] >= 0:
+                    through_cayley(h, v, sides[i, side], end_rows[k, side])
+                else:
+                    for m in range(6):
+                        end_rows[k, side, m] = 0.0
+        for k in range(moves, end):
+            if k > at or i >= nc:
+                value[k] = velocity_of(rows, k, sides, i, v)

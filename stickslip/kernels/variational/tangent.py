@@ -1,0 +1,111 @@
+"""A step at given velocities as an ordinary global problem: what the judge sees, and other solvers solve."""
+
+import math
+
+import numpy as np
+
+from stickslip.kernels.variational.compiled import jit
+from stickslip.kernels.variational.geometry import end_values, start_rows, velocity_of
+from stickslip.kernels.variational.layout import FRICTION, NONNEGATIVE
+from stickslip.kernels.variational.momentum import momentum
+
+FAR = 10.0
+"""A gap is no wider, in units of velocity, than so many times the largest velocity of any block: residuals are
+relative to velocities, and what is far away would make every error small."""
+
+
+@jit
+def mass_blocks(row, mass, J, M, root):
+    """M, root (nd, 6, 6) <- diag(m, J) and F with M^-1 = F F', of the bodies that have a row."""
+    for b in range(row.shape[0]):
+        i = row[b]
+        if i < 0:
+            continue
+        M[i], root[i] = 0.0, 0.0
+        for k in range(3):
+            M[i, k, k], root[i, k, k] = mass[b], 1.0 / math.sqrt(mass[b])
+            for m in range(3):
+                M[i, 3 + k, 3 + m] = J[b, k, m]
+        # J = L L', F = L^-T
+        l00 = math.sqrt(J[b, 0, 0])
+        l10, l20 = J[b, 1, 0] / l00, J[b, 2, 0] / l00
+        l11 = math.sqrt(J[b, 1, 1] - l10 * l10)
+        l21 = (J[b, 2, 1] - l20 * l10) / l11
+        l22 = math.sqrt(J[b, 2, 2] - l20 * l20 - l21 * l21)
+        root[i, 3, 3], root[i, 4, 4], root[i, 5, 5] = 1.0 / l00, 1.0 / l11, 1.0 / l22
+        root[i, 3, 4] = -l10 / (l00 * l11)
+        root[i, 4, 5] = -l21 / (l11 * l22)
+        root[i, 3, 5] = (l10 * l21 - l20 * l11) / (l00 * l11 * l22)
+
+
+@jit
+def free_velocities(bodies, momenta, root, v):
+    """v (n, 6) <- root root' momenta of bodies with a row, prescribed velocities of the others."""
+    row, given, scaled = bodies[0], bodies[2], np.empty(6)
+    for b in range(row.shape[0]):
+        i = row[b]
+        for k in range(6):
+            if i < 0:
+                v[b, k] = given[b, k]
+                continue
+            scaled[k] = 0.0
+            for m in range(6):
+                scaled[k] += root[i, m, k] * momenta[i, m]
+        if i >= 0:
+            for k in range(6):
+                v[b, k] = 0.0
+                for m in range(6):
+                    v[b, k] += root[i, k, m] * scaled[m]
+
+
+@jit
+def tangent_parts(h, bodies, blocks, rows, value, v, M, root):
+    """(f, u_bias) of the tangent problem at velocities v (n, 6) with these values of the blocks.
+
+    M v - f is P(v) - p, and H'v + u_bias is `value`, of gaps at most FAR times the largest velocity.
+    """
+    row, mass, J, p = bodies[0], bodies[3], bodies[4], bodies[5]
+    kind, offset, pairs, sides = blocks[0], blocks[1], blocks[7], blocks[8]
+    nd, n = M.shape[0], value.shape[0]
+    f, u_bias, left = np.empty((nd, 6)), np.empty(n), np.empty(6)
+    for b in range(row.shape[0]):
+        i = row[b]
+        if i >= 0:
+            momentum(mass[b], J[b], h, v[b], left)
+            for k in range(6):
+                f[i, k] = p[b, k] - left[k]
+                for m in range(6):
+                    f[i, k] += M[i, k, m] * v[b, m]
+    free, largest = np.empty(v.shape), 0.0
+    free_velocities(bodies, f, root, free)
+    for i in range(kind.shape[0]):
+        for k in range(offset[i], offset[i + 1]):
+            u, w = velocity_of(rows, k, sides, i, v), velocity_of(rows, k, sides, i, free)
+            largest = max(largest, abs(u), abs(w))
+    for i in range(kind.shape[0]):
+        for k in range(offset[i], offset[i + 1]):
+            moved = 0.0
+            for side in range(2):
+                if pairs[i, side] >= 0:
+                    for m in range(6):
+                        moved += rows[k, side, m] * v[sides[i, side], m]
+            wide = k == offset[i] and (kind[i] == FRICTION or kind[i] == NONNEGATIVE)
+            at = min(value[k], FAR * largest) if wide and largest > 0.0 else value[k]
+            u_bias[k] = at - moved
+    return f, u_bias
+
+
+@jit
+def tangent(h, bodies, contacts, joints, blocks, v):
+    """(rows, M, root, f, u_bias, q_end, value) of the tangent problem at velocities v (n, 6) of all bodies."""
+    row, n = bodies[0], blocks[1][-1]
+    nd = 0
+    for b in range(row.shape[0]):
+        nd = max(nd, row[b] + 1)
+    rows, M, root = np.zeros((n, 2, 6)), np.empty((nd, 6, 6)), np.empty((nd, 6, 6))
+    start_rows(contacts, joints, blocks, bodies[1], rows)
+    end_rows, value, q_end = rows.copy(), np.empty(n), np.empty(bodies[1].shape)
+    end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, value, end_rows)
+    mass_blocks(row, bodies[3], bodies[4], M, root)
+    f, u_bias = tangent_parts(h, bodies, blocks, rows, value, v, M, root)
+    return rows, M, root, f, u_bias, q_end, value

@@ -1,0 +1,48 @@
+"""A step of the variational scheme by a solver of global problems: one tangent problem after another."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from stickslip.problem.residuals import examine
+from stickslip.problem.solution import Solution, Status
+from stickslip.problem.step_problem import StepProblem
+from stickslip.problem.step_tangent import step_tangent
+from stickslip.schemes.step import Solver
+from stickslip.state import ModelError
+
+MOST = 50
+"""Most tangent problems of a step."""
+
+
+def solve_by_tangents(problem: StepProblem, solver: Solver) -> Solution:
+    """The answer of the step, judged on the tangent problem there."""
+    if problem.model == "pyramid":
+        raise ModelError(
+            f"contact='pyramid' is solved by auto and ipm-step; {type(solver).__name__} takes cones only"
+        )
+    moving = problem.row >= 0
+    v: Any = problem.v[moving][np.argsort(problem.row[moving])].reshape(-1)
+    tangent, guess, iterations, seconds, compiling = step_tangent(problem, v), None, 0, 0.0, 0.0
+    for k in range(1, MOST + 1):
+        found = solver.solve(tangent, guess=guess)
+        iterations, seconds = iterations + found.iterations, seconds + found.seconds
+        compiling += found.compile_seconds
+        if found.v is None or not np.isfinite(found.v).all():
+            return found
+        tangent = step_tangent(problem, found.v)
+        residuals, u = examine(tangent, found.r, found.v, None)
+        solved = residuals.solved(found.tolerance)
+        if solved or not found.ok:
+            break
+        v, guess = found.v, found.r if found.r.any() else None
+    return replace(
+        found, problem=tangent, u=u, residuals=residuals, iterations=iterations, seconds=seconds,
+        compile_seconds=compiling, status=Status.SOLVED if solved else _missed(found),
+        reason="" if solved else found.reason or f"{k} tangent problems did not lead to the step's answer",
+    )  # fmt: skip
+
+
+def _missed(found: Solution) -> Status:
+    return Status.STALLED if found.ok else found.status
