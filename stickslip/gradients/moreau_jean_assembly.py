@@ -166,7 +166,7 @@ class Assembly:
 
     def posed(self, at: Middle) -> Posed:
         """The problem, contacts first."""
-        contacts, nc, k = self.contacts, len(self.contacts), max(len(at.q), len(at.v_free), len(at.given.h))
+        contacts, nc = self.contacts, len(self.contacts)
         found = touch.contacts_along(self.world, contacts, self.features, at.given, at.q)
         rows = found.rows.reshape(len(found.rows), 6 * nc, 2, 6)[:, self.slot]
         bias = self._bias(rows, contacts.body[self.slot // 6], at)
@@ -187,11 +187,11 @@ class Assembly:
         unit, first = self.unit, self.unit[self.joints.start[:-1]]
         more = held.bias + self._bias(held.rows, self.sides[self.slot.size :], at)
         return Posed(
-            _joined(k, rows, held.rows * unit[:, None, None]),
-            _joined(k, bias, more * unit),
+            _joined(rows, held.rows * unit[:, None, None]),
+            _joined(bias, more * unit),
             coefficient,
-            _joined(k, none, held.lower / first),
-            _joined(k, none, held.upper / first),
+            _joined(none, held.lower / first),
+            _joined(none, held.upper / first),
             found.gap,
             np.concatenate([approach, held.approach]),
         )
@@ -256,7 +256,8 @@ def _over_sides(rows: Complex, sides: IntArray, v: Complex) -> Complex:
     return dot(rows[:, :, 0], v[:, sides[:, 0]]) + dot(rows[:, :, 1], v[:, sides[:, 1]])
 
 
-def _joined(k: int, first: Complex, second: Complex) -> Complex:
+def _joined(first: Complex, second: Complex) -> Complex:
+    k = max(len(first), len(second))
     return np.concatenate([np.broadcast_to(x, (k, *x.shape[1:])) for x in (first, second)], axis=1)
 
 
