@@ -25,7 +25,7 @@ from stickslip.mechanics.world import World
 from stickslip.schemes.bodies import Finder, MoreauJeanBodies
 from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Memory, Solver
-from stickslip.state import Array, ModelError, State
+from stickslip.state import Array, BoolArray, ModelError, State
 
 ENTRIES = 2_000_000
 """Numbers of rows that are held at once: as many directions are taken together as fit."""
@@ -59,11 +59,10 @@ class MoreauJeanDerivative(StepDerivative):
         self.step, self.kappa = step, kappa
         self._assembly, self._response = assembly, response
         n, given = assembly.bodies.count, assembly.given
-        self._nothing = given
         parameters = {name: getattr(given, name).shape for name in Parameters.names()}
         self.by = {"q": (6 * n,), "v": (6 * n,), "h": (1,), **parameters}
         self.of = {"q": (6 * n,), "v": (6 * n,), "r": step.r.shape}
-        notes = kinks_of(scheme, step, assembly, detector)
+        notes = kinks_of(scheme, step, assembly, response.r, detector)
         self.exists = response.exists and not notes
         self.unique = response.unique
         self.notes = (*response.notes, *notes)
@@ -138,9 +137,9 @@ class MoreauJeanDerivative(StepDerivative):
                 raise ModelError(f"no derivative with {name!r}; known: {', '.join(known)}")
 
 
-def _bearing(step: BodyStep) -> Array:
+def _bearing(step: BodyStep) -> BoolArray:
     """Contacts that bear, or would if anything changed: all but those that open freely, shape (nc,)."""
     size = float(np.abs(step.r).max(initial=0.0))
     small = 1e-9 * size if step.solves else 0.0
     free = (np.abs(step.r).max(axis=1, initial=0.0) <= small) & (step.u[:, 0] > 0.0)
-    return ~free
+    return np.logical_not(free)

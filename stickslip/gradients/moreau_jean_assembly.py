@@ -16,7 +16,7 @@ from stickslip.gradients import moreau_jean_contacts as touch
 from stickslip.gradients.charts import to_displacements
 from stickslip.gradients.moreau_jean_forces import central, forces_along
 from stickslip.gradients.moreau_jean_inputs import EPSILON, Complex, Inputs, changes, inputs_along
-from stickslip.gradients.moreau_jean_joints import JointBlocks, Jointed, joints_along
+from stickslip.gradients.moreau_jean_joints import LOWER, UPPER, JointBlocks, Jointed, joints_along
 from stickslip.gradients.moreau_jean_motion import dot, freely, inverses, moved, rotations, times, times_back
 from stickslip.mechanics.motions import velocities
 from stickslip.mechanics.parameters import Parameters
@@ -117,6 +117,14 @@ class Assembly:
         return np.concatenate([self.contacts.body[self.slot // 6], rows])
 
     @cached_property
+    def restitution(self) -> Array:
+        """Of each row; 0 where it has no part [-], shape (p,)."""
+        e = np.where(self.slot % 6 == 0, self.contacts.law[self.slot // 6, 3] * self.newton, 0.0)
+        joint = np.repeat(self.world.joints.e[self.joints.joint], np.diff(self.joints.start))
+        part = np.repeat(self.joints.part, np.diff(self.joints.start))
+        return np.concatenate([e, np.where(np.isin(part % 3, (LOWER, UPPER)), joint, 0.0)])
+
+    @cached_property
     def unit(self) -> Array:
         """What rows of joints are multiplied by, as `Blocks.unit` [-, m], shape (p - pc,)."""
         kind = self.joints_along(self.middle(self.inputs({}))).rows[0].real
@@ -151,7 +159,8 @@ class Assembly:
         if bodies.driven:
             end = moved(q, given.v, theta * h)
             R = rotations(end[..., 3:])
-            for name, body, motion in zip(*(getattr(world.motions, key) for key in ("names", "body", "motions")), strict=True):  # fmt: skip
+            driven = world.motions
+            for name, body, motion in zip(driven.names, driven.body, driven.motions, strict=True):
                 shift, turn = _prescribed(name, motion, self.state.t + h)
                 v_free[:, body, :3], v_free[:, body, 3:] = shift, times_back(R[:, body], turn)
         return Middle(given, J, J_inverse, q, v, v_free, f)
@@ -160,9 +169,7 @@ class Assembly:
         """The rows of the joints, in their own units."""
         dynamic = self.bodies.dynamic
         _, ahead = freely(at.q, at.v_start, self.theta * at.given.h, at.J, at.J_inverse, dynamic)
-        return joints_along(
-            self.world.joints, self.joints, at.q, at.v_start, ahead, at.given.h, self.theta
-        )
+        return joints_along(self.world.joints, self.joints, at.q, at.v_start, ahead, at.given.h, self.theta)
 
     def posed(self, at: Middle) -> Posed:
         """The problem, contacts first."""
@@ -243,7 +250,7 @@ class Assembly:
 
 
 def _layout(law: Array) -> tuple[IntArray, IntArray]:
-    """Which of the six numbers of all contacts are components, and which of their four coefficients groups."""
+    """Which of the six numbers of contacts are components, and which of their four coefficients groups."""
     used = np.ones((len(law), 6), bool)
     used[:, 3:5], used[:, 5] = law[:, 1:2] > 0.0, law[:, 2] > 0.0
     groups = np.zeros((len(law), 4), bool)

@@ -93,7 +93,23 @@ def contacts_along(
     x, R = q[..., :3], rotations(q[..., 3:])
     gap, point, n = _places(world, contacts, features, given, x, R)
     frame = _frames(n)
-    return Touching(gap, point, frame, _rows(contacts, point, frame, x, R), given.law[:, features.pair])
+    return Touching(
+        gap, point, frame, contact_rows(contacts, point, frame, x, R), given.law[:, features.pair]
+    )
+
+
+def contact_rows(contacts: ContactSet, point: Complex, frame: Complex, x: Complex, R: Complex) -> Complex:
+    """Rows along n, t1, t2 and about t1, t2, n over both sides [-, m], shape (k, nc, 6, 2, 6); x and R of all
+    bodies, shape (k, n, 3) and (k, n, 3, 3)."""
+    k, nc = max(len(point), len(R)), len(contacts)
+    rows = np.zeros((k, nc, 6, 2, 6), complex)
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        b = contacts.body[:, side]
+        arm, turn = (point - x[:, b])[:, :, None], R[:, b, None]
+        rows[:, :, :3, side, :3] = sign * frame
+        rows[:, :, :3, side, 3:] = sign * times_back(turn, cross(arm, frame))
+        rows[:, :, 3:, side, 3:] = sign * times_back(turn, frame[:, :, [1, 2, 0]])
+    return rows
 
 
 def check_agreement(world: World, contacts: ContactSet, features: Features, found: Touching) -> None:
@@ -122,7 +138,8 @@ def _places(
     for side in (0, 1):
         s, b = contacts.shape[:, side], contacts.body[:, side]
         turn = rotations(shapes.quaternion[s].astype(complex))
-        local = given.place[:, s] + times(turn, features.fraction[:, side] * _sized(given, features.edge[:, side]))
+        own = features.fraction[:, side] * _sized(given, features.edge[:, side])
+        local = given.place[:, s] + times(turn, own)
         centre.append(x[:, b] + times(R[:, b], local))
         ball = features.round[:, side]
         radius.append(np.where(ball >= 0, _sized(given, np.maximum(ball, 0)), 0.0))
@@ -161,18 +178,6 @@ def _frames(n: Complex) -> Complex:
     t1 = np.stack([1.0 + sign * x * x * a, sign * b, -sign * x], axis=-1)
     t2 = np.stack([b, sign + y * y * a, -y], axis=-1)
     return np.stack([n, t1, t2], axis=-2)
-
-
-def _rows(contacts: ContactSet, point: Complex, frame: Complex, x: Complex, R: Complex) -> Complex:
-    k, nc = max(len(point), len(R)), len(contacts)
-    rows = np.zeros((k, nc, 6, 2, 6), complex)
-    for side, sign in ((0, 1.0), (1, -1.0)):
-        b = contacts.body[:, side]
-        arm, turn = (point - x[:, b])[:, :, None], R[:, b, None]
-        rows[:, :, :3, side, :3] = sign * frame
-        rows[:, :, :3, side, 3:] = sign * times_back(turn, cross(arm, frame))
-        rows[:, :, 3:, side, 3:] = sign * times_back(turn, frame[:, :, [1, 2, 0]])
-    return rows
 
 
 def _has_points(shape: Shape) -> bool:

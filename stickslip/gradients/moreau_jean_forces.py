@@ -115,7 +115,10 @@ def _add_dampers(d: Dampers, poses: Poses, F: Complex) -> None:
 def _add_effort(one: JointEffort, t: Complex, poses: Poses, constant: Complex | None, F: Complex) -> None:
     joints, j = one.joints, one.joint
     first, second = joints.body[j, :1], joints.body[j, 1:]
-    axes = [times(poses.R[:, body, None], joints.frame[j, side][None]) for side, body in enumerate((first, second))]
+    axes = [
+        times(poses.R[:, body, None], joints.frame[j, side][None])
+        for side, body in enumerate((first, second))
+    ]
     arms = poses.arm(first, joints.point[j, 0]), poses.arm(second, joints.point[j, 1])
     between = poses.x[:, first] + arms[0] - poses.x[:, second] - arms[1]
     if joints.kind[j] == JointKind.DISTANCE:
@@ -206,5 +209,5 @@ def central(function: Callable[[Array], Array], x: Array, way: Array) -> Array:
 
 
 def _call(given: Written, arguments: list[Array]) -> Array:
-    plain = [float(x) if x.ndim == 0 else x for x in arguments]
-    return np.asarray(given(*plain), float)
+    t, *others = (float(x) if x.ndim == 0 else x for x in arguments)
+    return np.asarray(given(float(t), *others), np.float64)

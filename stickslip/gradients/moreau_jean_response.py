@@ -44,13 +44,16 @@ class Untouched(Response):
         self.v, self.r = at.v_free[0, assembly.bodies.dynamic].real.reshape(-1), np.zeros(0)
 
     def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
+        """How the one problem changes."""
         return (self._assembly.changed(at, at.f, self.v, self.r, k),)
 
     def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
+        """Changes of v and r."""
         momentum = changed[0].momentum
         return (self._M.solve(momentum) if momentum.size else momentum), np.zeros((0, momentum.shape[1]))
 
     def backward(self, on_v: Array, on_r: Array) -> tuple[Changed, ...]:
+        """Weights of the changes of the problem."""
         none = np.zeros((0, on_v.shape[1]))
         return (Changed(self._M.solve(on_v) if on_v.size else on_v, none, none, none, none),)
 
@@ -71,9 +74,11 @@ class Solved(Response):
         self.notes = self._linear.notes
 
     def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
+        """How the one problem changes."""
         return (self._assembly.changed(at, at.f, self.v, self.r, k),)
 
     def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
+        """Changes of v and r."""
         (one,) = changed
         found = self._linear.forward(
             momentum=one.momentum, velocity=one.velocity, coefficient=one.coefficient, lower=one.lower,
@@ -82,6 +87,7 @@ class Solved(Response):
         return found.v, found.r
 
     def backward(self, on_v: Array, on_r: Array) -> tuple[Changed, ...]:
+        """Weights of the changes of the problem."""
         found = self._linear.backward(v=on_v, r=on_r)
         return (Changed(found.momentum, found.velocity, found.coefficient, found.lower, found.upper),)
 
