@@ -196,7 +196,7 @@ def _edges(shape: Shape) -> IntArray:
 def _candidates(shape: Shape) -> Array:
     """Points of a shape that touch planes, as fractions of its edges, shape (m, 3)."""
     if isinstance(shape, Cuboid):
-        return np.indices((2, 2, 2)).reshape(3, 8).T - 0.5
+        return np.array(np.indices((2, 2, 2)).reshape(3, 8).T - 0.5)
     return np.array([[0.0, 0.0, 0.5], [0.0, 0.0, -0.5]]) if isinstance(shape, Capsule) else np.zeros((1, 3))
 
 
@@ -214,7 +214,8 @@ def _nearest(world: World, contacts: ContactSet, c: int, side: int, shape: Shape
     radius = float(all_of[0]) if isinstance(shape, Capsule) else 0.0
     there = contacts.point[c] + sign * (radius + 0.5 * contacts.gap[c]) * contacts.frame[c, 0]
     away = q[b, :3] + local @ R.T - there
-    return choices[int(np.argmin((away * away).sum(axis=1)))]
+    nearest: Array = choices[int(np.argmin((away * away).sum(axis=1)))]
+    return nearest
 
 
 def _refusal(world: World, contacts: ContactSet, c: int, sides: list[Shape]) -> ModelError:

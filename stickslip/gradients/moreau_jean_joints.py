@@ -44,13 +44,9 @@ class Jointed:
     rows: Complex
     """[-, m], shape (k, p, 2, 6)."""
     bias: Complex
-    """What the rows turn by until the end of the step, and restitution [m/s, rad/s], shape (k, p)."""
-    lower: Complex
-    """Of each block, 0 where there is no bound that depends on anything [N s, N m s], shape (k, m)."""
-    upper: Complex
-    """As `lower`, shape (k, m)."""
-    approach: Array
-    """Rate of each stop that restitution acts on, nan for other rows [m/s, rad/s], shape (p,)."""
+    """What the rows turn by until the end of the step [m/s, rad/s], shape (k, p)."""
+    bound: Complex
+    """Largest impulse of each block of friction, 0 of others [N s, N m s], shape (k, m)."""
 
 
 class _Scene:
@@ -94,23 +90,15 @@ def joints_along(
     k = max(len(q), len(v), len(h))
     q, v, v_ahead = (np.broadcast_to(x, (k, *x.shape[1:])) for x in (q, v, v_ahead))
     reach = np.broadcast_to(theta * h, (k,))
-    size = int(blocks.start[-1])
     here = rows_of_joints(joints, blocks, q)
     there = rows_of_joints(joints, blocks, moved(q, v, reach))
     bodies = _bodies(joints, blocks)
-    before = _rates(here, bodies, v)
-    bias = _rates(there, bodies, v_ahead) - before
-    stops = np.isin(blocks.part % 3, (LOWER, UPPER))
-    at = blocks.start[:-1][stops]
-    approach = np.full(size, np.nan)
-    approach[at] = before[0, at].real
-    e = joints.e[blocks.joint[stops]]
-    bias[:, at] += np.where(approach[at] < 0.0, e * before[:, at], 0.0)
+    bias = _rates(there, bodies, v_ahead) - _rates(here, bodies, v)
     bound = np.zeros((k, len(blocks.part)), complex)
-    dry = np.flatnonzero((blocks.part > 0) & ~stops)
+    dry = np.flatnonzero((blocks.part > 0) & (blocks.part % 3 == 0))
     column = (blocks.part[dry] > FRICTION).astype(int)
     bound[:, dry] = h[:, None] * joints.friction[blocks.joint[dry], column]
-    return Jointed(here, bias, -bound, bound, approach)
+    return Jointed(here, bias, bound)
 
 
 def _rates(rows: Complex, bodies: IntArray, v: Complex) -> Complex:

@@ -7,7 +7,7 @@ kink. The laws of contact have kinks of their own, which their linearisation tel
 
 import numpy as np
 
-from stickslip.gradients.moreau_jean_assembly import Assembly
+from stickslip.gradients.moreau_jean_assembly import NEAR, Assembly
 from stickslip.gradients.moreau_jean_contacts import contact_rows
 from stickslip.gradients.moreau_jean_joints import FRICTION, LOWER, UPPER, JointBlocks, rows_of_joints
 from stickslip.gradients.moreau_jean_motion import rotations
@@ -18,9 +18,6 @@ from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_step import BodyStep
 from stickslip.state import Array, IntArray
 
-NEAR = 1e-9
-"""Share of the size of things below which a gap or velocity is on the border."""
-
 
 def kinks_of(
     scheme: MoreauJeanBodies, step: BodyStep, assembly: Assembly, r: Array, detector: Finder
@@ -28,7 +25,7 @@ def kinks_of(
     """A sentence for each thing that has no derivative; r: impulses of the step, shape (p,)."""
     start = Start.of(scheme.theta, assembly.world, assembly.state, assembly.h)
     notes = _forecasts(start, scheme.theta, detector) + _stops(start, scheme.theta)
-    notes += _unapproached(assembly, start, r)
+    notes += _unapproached(assembly, r)
     if step.correction > 0.0:
         notes.append(
             f"the position correction moved bodies by {step.correction:.2g} m, which is not differentiated:"
@@ -37,7 +34,7 @@ def kinks_of(
     if step.reason or not all(solution.ok for solution in step.solves):
         why = step.reason or next(s.reason or s.status.value for s in step.solves if not s.ok)
         notes.append(f"the step itself is not good: {why}")
-    return tuple(notes)
+    return tuple(dict.fromkeys(notes))
 
 
 def _forecasts(start: Start, theta: float, detector: Finder) -> list[str]:
@@ -92,20 +89,15 @@ def _closing(rows: Array, sides: IntArray, start: Start) -> Array:
     return total
 
 
-def _unapproached(assembly: Assembly, start: Start, r: Array) -> list[str]:
+def _unapproached(assembly: Assembly, r: Array) -> list[str]:
     """Contacts and stops with restitution that bear and are not approached."""
     if not r.size:
         return []
-    posed, world = assembly.posed(assembly.middle(assembly.inputs({}))), assembly.world
-    rows = np.abs(posed.rows[0].real)
-    sides, approach = assembly.sides, posed.approach
-    speed = sum(np.einsum("psi,psi->p", rows, np.abs(v[sides])) for v in (start.v_start, start.v_free))
+    notes, contacts, world = [], assembly.slot.size, assembly.world
     bears = np.abs(r) > NEAR * np.abs(r).max()
-    near = bears & (assembly.restitution > 0.0) & (np.abs(approach) <= NEAR * speed)
-    notes, contacts = [], assembly.slot.size
-    for p in np.flatnonzero(near).tolist():
+    for p in np.flatnonzero(bears & assembly.grazes).tolist():
         if p < contacts:
-            a, b = (world.names[side] for side in sides[p])
+            a, b = (world.names[side] for side in assembly.sides[p])
             name = f"a contact of bodies {a!r} and {b!r}"
         else:
             block = int(np.searchsorted(assembly.joints.start, p - contacts, side="right")) - 1
