@@ -89,7 +89,7 @@ class MoreauJeanDerivative(StepDerivative):
             slot = self._assembly.slot
             on_r[: slot.size] = cotangents["r"].reshape(6 * nc, k)[slot]
         causes = self._response.backward(self._on_middle(on_q, on_v), on_r)
-        return {name: self._backward(name, on_q, on_v, causes) for name in wanted}
+        return self._backward(wanted, on_q, on_v, causes)
 
     def _forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
         assembly, response = self._assembly, self._response
@@ -109,20 +109,28 @@ class MoreauJeanDerivative(StepDerivative):
         both = np.einsum("nij,nik->njk", by_q, q) + np.einsum("nij,nik->njk", by_v, v)
         return both.reshape(-1, k)
 
-    def _backward(self, name: str, on_q: Array, on_v: Array, causes: tuple[Changed, ...]) -> Array:
-        """One array of weights, from those of what it changes in the problem and on the way to the end."""
-        size = int(np.prod(self.by[name], dtype=int))
-        out = np.zeros((size, on_q.shape[1]))
+    def _backward(
+        self, wanted: tuple[str, ...], on_q: Array, on_v: Array, causes: tuple[Changed, ...]
+    ) -> dict[str, Array]:
+        """Weights of all that is wanted, from those of what it changes in the problem and on the way to the
+        end: directions are taken together, one number after the other."""
         assembly, response = self._assembly, self._response
-        for part in self._parts(size):
-            k = part.stop - part.start
-            at = assembly.middle(assembly.inputs({name: np.eye(size)[:, part]}))
+        sizes = [int(np.prod(self.by[name], dtype=int)) for name in wanted]
+        ends = np.cumsum([0, *sizes])
+        out = np.zeros((int(ends[-1]), on_q.shape[1]))
+        for part in self._parts(int(ends[-1])):
+            k, tangents = part.stop - part.start, {}
+            for name, first, size in zip(wanted, ends[:-1].tolist(), sizes, strict=True):
+                own = np.eye(size, k, part.start - first)
+                if own.any():
+                    tangents[name] = own
+            at = assembly.middle(assembly.inputs(tangents))
             q, v = assembly.arrival(at, response.v, k)
             found = q.T @ on_q + v.T @ on_v
             for change, weight in zip(response.changed(at, k), causes, strict=True):
                 found = found + change.dotted(weight)
             out[part] = found
-        return out
+        return dict(zip(wanted, np.split(out, ends[1:-1]), strict=True))
 
     def _parts(self, k: int) -> Iterator[slice]:
         """All columns in parts that fit into memory."""

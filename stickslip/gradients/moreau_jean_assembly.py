@@ -100,10 +100,10 @@ class Assembly:
         self.given = Parameters.of(world)
         self.contacts, self.joints = contacts, joints
         self.slot, self.group = _layout(contacts.law)
-        at = self.middle(self.inputs({}))
-        self.features = touch.features_of(world, contacts, bears, at.q[0].real)
-        found = touch.contacts_along(world, contacts, self.features, at.given, at.q)
-        touch.check_agreement(world, contacts, self.features, found)
+        self.base = self.middle(self.inputs({}))
+        self.features = touch.features_of(world, contacts, bears, self.base.q[0].real)
+        self.touching = touch.contacts_along(world, contacts, self.features, self.base.given, self.base.q)
+        touch.check_agreement(world, contacts, self.features, self.touching)
 
     def inputs(self, tangents: Mapping[str, Array]) -> Inputs:
         """All inputs along the columns of `tangents`."""
@@ -141,9 +141,8 @@ class Assembly:
     @cached_property
     def _at_rest(self) -> tuple[Array, Array, Array, BoolArray]:
         """Where nothing changes: rows, restitution, rates before the impulses, and whether these are 0."""
-        at = self.middle(self.inputs({}))
-        found = touch.contacts_along(self.world, self.contacts, self.features, at.given, at.q)
-        rows, _, e, _ = self._raw(at, found)
+        at = self.base
+        rows, _, e, _ = self._raw(at, self.touching)
         approach = _over_sides(rows, self.sides, at.v_start)[0].real
         size = sum(_over_sides(abs(rows.real), self.sides, abs(v.real))[0] for v in (at.v_start, at.v_free))
         return rows[0].real, e[0].real, approach, np.abs(approach) <= NEAR * size
@@ -254,7 +253,7 @@ class Assembly:
         each (nd, 6, 6): bodies do not see each other on the way."""
         nd, dynamic = self.bodies.dynamic.size, self.bodies.dynamic
         dv = np.tile(np.eye(6), (nd, 1))
-        q, v = self.arrival(self.middle(self.inputs({})), v_after, 6, dv)
+        q, v = self.arrival(self.base, v_after, 6, dv)
         return q.reshape(-1, 6, 6)[dynamic], v.reshape(-1, 6, 6)[dynamic]
 
 

@@ -40,8 +40,7 @@ class Untouched(Response):
 
     def __init__(self, assembly: Assembly):
         self._assembly, self._M = assembly, assembly.bodies.M
-        at = assembly.middle(assembly.inputs({}))
-        self.v, self.r = at.v_free[0, assembly.bodies.dynamic].real.reshape(-1), np.zeros(0)
+        self.v, self.r = assembly.base.v_free[0, assembly.bodies.dynamic].real.reshape(-1), np.zeros(0)
 
     def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
         """How the one problem changes."""
