@@ -18,7 +18,8 @@ import numpy as np
 from stickslip.gradients.moreau_jean_assembly import Assembly, Changed
 from stickslip.gradients.moreau_jean_joints import JointBlocks
 from stickslip.gradients.moreau_jean_kinks import kinks_of
-from stickslip.gradients.moreau_jean_response import Response, response_of
+from stickslip.gradients.moreau_jean_poisson import TwoPhases
+from stickslip.gradients.moreau_jean_response import Response, Solved, Untouched
 from stickslip.gradients.step import StepDerivative
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
@@ -45,7 +46,7 @@ def moreau_jean_derivative(
     assembly = Assembly(
         world, state, h, scheme.theta, scheme.impact == "newton", step.contacts, _bearing(step), joints
     )
-    response = response_of(assembly, step, kappa)
+    response = _answer(assembly, step, kappa)
     return MoreauJeanDerivative(scheme, step, assembly, response, detector, kappa)
 
 
@@ -143,6 +144,13 @@ class MoreauJeanDerivative(StepDerivative):
         for name in given:
             if name not in known:
                 raise ModelError(f"no derivative with {name!r}; known: {', '.join(known)}")
+
+
+def _answer(assembly: Assembly, step: BodyStep, kappa: float) -> Response:
+    """What bodies answer in a step, whatever it rests on."""
+    if not step.solves:
+        return Untouched(assembly)
+    return Solved(assembly, step, kappa) if len(step.solves) == 1 else TwoPhases(assembly, step, kappa)
 
 
 def _bearing(step: BodyStep) -> BoolArray:

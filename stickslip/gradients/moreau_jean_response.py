@@ -89,10 +89,3 @@ class Solved(Response):
         """Weights of the changes of the problem."""
         found = self._linear.backward(v=on_v, r=on_r)
         return (Changed(found.momentum, found.velocity, found.coefficient, found.lower, found.upper),)
-
-
-def response_of(assembly: Assembly, step: BodyStep, kappa: float) -> Response:
-    """The answer of a step, whatever it rests on."""
-    if not step.solves:
-        return Untouched(assembly)
-    return Solved(assembly, step, kappa)
