@@ -90,8 +90,8 @@ class StepFunction:
         checked_kept(self.checkpoints, self.steps)
         scheme: BodyScheme = registry.chosen_for_bodies(self.scheme)
         memory = dict(scheme.begin(self.world, self.world.start, length("h", self.h)))
-        if self.continues and "h_before" in memory:
-            memory["h_before"] = np.full_like(memory["h_before"], self.h)
+        if self.continues and "h" in memory:  # the length of the step before
+            memory["h"] = np.array([self.h])
         for key, value in (
             ("inputs", names), ("scheme", scheme), ("kappa", checked_kappa(self.kappa)), ("_memory", memory),
             ("_detector", Detector(self.world)),
@@ -162,8 +162,8 @@ class StepFunction:
         state.v.flags.writeable = False
         return Steps(
             world, self.scheme, self.solver, detector, Point(state, self._memory),
-            np.array([t + k * self.h for k in range(self.steps + 1)]), np.full(self.steps, self.h), np.ones(self.steps),
-            checked_controls(world, controls, self.steps), self.kappa,
+            np.array([t + k * self.h for k in range(self.steps + 1)]), np.full(self.steps, self.h),
+            np.ones(self.steps), checked_controls(world, controls, self.steps), self.kappa,
         )  # fmt: skip
 
     def _normalised(self, q: Array) -> Array:

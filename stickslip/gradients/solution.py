@@ -11,7 +11,9 @@ times a velocity] it is the derivative of the smoothed solution, the point of th
 tends to the exact one.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,9 +45,9 @@ class SolutionDerivative(Derivative):
     `by` of a ContactProblem: W (n, n), u_free (n,); of a GlobalProblem: M as it is held, (nv, nv) or
     (bodies, k, k), f (nv,), H (nv, n), u_bias (n,), G (nv, p), g_bias (p,); of a BoxProblem: A, b. Of all:
     `coefficient` (ng,), one for each group of friction, and the same one per block, mu, mu_roll, mu_spin
-    (nb,), where there are such groups; lower and upper (nb,) where blocks have finite bounds; e (nb,) where
-    `u_before` was given. `of`: r (n,), u (n,), of a GlobalProblem also v (nv,) and lam (p,); of a BoxProblem
-    z and w.
+    (nb,), where there are such groups; lower and upper (nb,) where intervals have finite bounds; e (nb,)
+    where `u_before` was given. `of`: r (n,), u (n,), of a GlobalProblem also v (nv,) and lam (p,); of a
+    BoxProblem z and w.
     """
 
     solution: Solution
@@ -59,17 +61,36 @@ class SolutionDerivative(Derivative):
     def __init__(self, solution: Solution, K: ProductSet, kappa: float, u_before: Array | None):
         self.solution, self.kappa, self._K = solution, kappa, K
         self._groups = _named_groups(K)
+        limited = K.kind == cones.INTERVAL
+        self._bounded = {
+            name: (limited & np.isfinite(bound))[:, None]
+            for name, bound in (("lower", K.lower), ("upper", K.upper))
+        }
         self._approach = None if u_before is None else _approach(K, u_before)
+
+    def mismatch(self, **tangents: Any) -> float:
+        """How much of these changes no change of impulses can follow, 0 to 1.
+
+        0 wherever impulses are unique. Where they are not, contacts hold each other: a change that would
+        make one of them open has no derivative, `jvp` is the nearest one that keeps all closed, and this is
+        not 0.
+        """
+        given = {}
+        for name, value in tangents.items():
+            if np.size(value) != int(np.prod(self.by.get(name, (-1,)))):
+                raise ModelError(f"{name} has shape {np.shape(value)}; may be changed: {dict(self.by)}")
+            given[name] = np.asarray(value, float).reshape(-1, 1)
+        return float(self._mismatch(given).max(initial=0.0))
+
+    @abstractmethod
+    def _mismatch(self, tangents: Mapping[str, Array]) -> Array: ...
 
     def _law_shapes(self) -> dict[str, tuple[int, ...]]:
         K = self._K
         shapes: dict[str, tuple[int, ...]] = {name: (len(K),) for name in self._groups}
         if K.coefficient.size:
             shapes["coefficient"] = K.coefficient.shape
-        limited = K.kind == cones.INTERVAL
-        for name, bound in (("lower", K.lower), ("upper", K.upper)):
-            if np.isfinite(bound[limited]).any():
-                shapes[name] = (len(K),)
+        shapes |= {name: (len(K),) for name, has in self._bounded.items() if has.any()}
         if self._approach is not None:
             shapes["e"] = (len(K),)
         return shapes
@@ -83,7 +104,8 @@ class SolutionDerivative(Derivative):
                 change = np.zeros((self._K.coefficient.size, given.shape[1])) if change is None else change
                 change = change.copy()
                 change[group] += given[block]
-        return {"coefficient": change, "lower": tangents.get("lower"), "upper": tangents.get("upper")}
+        bounds = {name: tangents[name] * has for name, has in self._bounded.items() if name in tangents}
+        return {"coefficient": change, "lower": bounds.get("lower"), "upper": bounds.get("upper")}
 
     def _bounce(self, e: Array) -> Array:
         """Changes of the prescribed part of u from those of e, shape (n, k)."""
@@ -106,13 +128,13 @@ class SolutionDerivative(Derivative):
             elif name == "e":
                 assert self._approach is not None
                 out[name] = self._approach[:, None] * velocity[self._K.offset[:-1]]
-        for name, bound, weights in (("lower", self._K.lower, lower), ("upper", self._K.upper, upper)):
+        for name, weights in (("lower", lower), ("upper", upper)):
             if name in wanted:
-                out[name] = np.where(np.isfinite(bound)[:, None], weights, 0.0)
+                out[name] = weights * self._bounded[name]
         return out
 
 
-class _Local(SolutionDerivative):
+class ContactSolutionDerivative(SolutionDerivative):
     """Of u = W r + u_free; of a box problem under its own names."""
 
     def __init__(
@@ -136,7 +158,17 @@ class _Local(SolutionDerivative):
         self.of = {names[2]: (n,), names[3]: (n,)}
 
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
-        matrix, constant, impulse, result = self._names
+        """Changes of r and u, each (n, k), from those of the data."""
+        velocity = self._velocity(tangents)
+        dr = self._core.forward(velocity, **self._law_changes(tangents))
+        return {self._names[2]: dr, self._names[3]: self._core.W @ dr + velocity}
+
+    def _mismatch(self, tangents: Mapping[str, Array]) -> Array:
+        return self._core.mismatch(self._velocity(tangents), **self._law_changes(tangents))
+
+    def _velocity(self, tangents: Mapping[str, Array]) -> Array:
+        """Change of u with r held, shape (n, k)."""
+        matrix, constant = self._names[:2]
         velocity = np.zeros((self._K.size, _columns(tangents)))
         if constant in tangents:
             velocity += tangents[constant]
@@ -144,10 +176,10 @@ class _Local(SolutionDerivative):
             velocity += _times(tangents[matrix], self.r)
         if "e" in tangents:
             velocity += self._bounce(tangents["e"])
-        dr = self._core.forward(velocity, **self._law_changes(tangents))
-        return {impulse: dr, result: self._core.W @ dr + velocity}
+        return velocity
 
     def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
+        """Weights of the data, each (size, k), from those of r and u."""
         matrix, constant, impulse, result = self._names
         wanted = tuple(by)
         none = np.zeros((self._K.size, _columns(cotangents)))
@@ -162,7 +194,7 @@ class _Local(SolutionDerivative):
         return out
 
 
-class _Global(SolutionDerivative):
+class GlobalSolutionDerivative(SolutionDerivative):
     """Of M v = f + H r + G lam, u = H'v + u_bias, G'v + g_bias = 0."""
 
     def __init__(self, solution: Solution, kappa: float, tolerance: float, u_before: Array | None):
@@ -182,6 +214,16 @@ class _Global(SolutionDerivative):
         self.of = {"r": (n,), "u": (n,), "v": (nv,), **({"lam": (p,)} if p else {})}
 
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
+        """Changes of r, u, v and lam, each (size, k), from those of the data."""
+        change = self.linearisation.forward(*self._causes(tangents), **self._law_changes(tangents))
+        out = {"r": change.r, "u": change.u, "v": change.v, "lam": change.lam}
+        return {name: out[name] for name in self.of}
+
+    def _mismatch(self, tangents: Mapping[str, Array]) -> Array:
+        return self.linearisation.mismatch(*self._causes(tangents), **self._law_changes(tangents))
+
+    def _causes(self, tangents: Mapping[str, Array]) -> tuple[Array, Array, Array]:
+        """Momentum, velocity and joint that the changes amount to at the solution, each (size, k)."""
         k = _columns(tangents)
         momentum, velocity = np.zeros((self.v.size, k)), np.zeros((self.r.size, k))
         joint = np.zeros((self.lam.size, k))
@@ -201,11 +243,10 @@ class _Global(SolutionDerivative):
             joint += tangents["g_bias"]
         if "e" in tangents:
             velocity += self._bounce(tangents["e"])
-        change = self.linearisation.forward(momentum, velocity, joint, **self._law_changes(tangents))
-        out = {"r": change.r, "u": change.u, "v": change.v, "lam": change.lam}
-        return {name: out[name] for name in self.of}
+        return momentum, velocity, joint
 
     def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
+        """Weights of the data, each (size, k), from those of r, u, v and lam."""
         wanted = tuple(by)
         cause = self.linearisation.backward(**cotangents)
         made: dict[str, Callable[[], Array]] = {
@@ -273,13 +314,15 @@ def solution_derivative(
             raise ModelError("u_before belongs to contacts, and a BoxProblem has none")
         A = problem.A if isinstance(problem.A, np.ndarray) or problem.size > DENSE else problem.A.toarray()
         K = interval(problem.lower, problem.upper)
-        return _Local(solution, K, A, problem.b, ("A", "b", "z", "w"), kappa, accuracy, None)
+        return ContactSolutionDerivative(
+            solution, K, A, problem.b, ("A", "b", "z", "w"), kappa, accuracy, None
+        )
     before = None if u_before is None else _velocities_before(problem.K, u_before)
     if isinstance(problem, GlobalProblem):
-        return _Global(solution, kappa, accuracy, before)
+        return GlobalSolutionDerivative(solution, kappa, accuracy, before)
     W = problem.W.dense() if problem.size <= DENSE else problem.W.blocks(problem.K).sparse()
     names = ("W", "u_free", "r", "u")
-    return _Local(solution, problem.K, W, problem.u_free, names, kappa, accuracy, before)
+    return ContactSolutionDerivative(solution, problem.K, W, problem.u_free, names, kappa, accuracy, before)
 
 
 def _velocities_before(K: ProductSet, given: ArrayLike) -> Array:

@@ -61,6 +61,13 @@ class Factor:
         out[self.passive] = g[self.passive] - self.coupling.T @ out[self.active]
         return out
 
+    def null_space(self) -> Array:
+        """Directions z with K z = 0, orthonormal, shape (n, deficiency); none of a large sparse K."""
+        inner = self._solver.null_space
+        out = np.zeros((self.active.size + self.passive.size, inner.shape[1]))
+        out[self.active] = inner
+        return out
+
     def mismatch(self, c: Array) -> Array:
         """|K z - c| / |c| of every column, 0 where a solution exists, shape (k,)."""
         z = self.solve(c)
@@ -74,6 +81,7 @@ class _Dense:
 
     def __init__(self, K: Array, rank: float):
         self.full_rank = True
+        self.null_space: Array = np.zeros((K.shape[0], 0))
         self._lu: Any = None
         if K.size == 0:
             return
@@ -86,7 +94,7 @@ class _Dense:
         count = int((s > rank * s[0]).sum()) if s[0] > 0.0 else 0
         self.full_rank = count == s.size
         self._left, self._right = U[:, :count], Vt[:count].T
-        self._values = s[:count, None]
+        self._values, self.null_space = s[:count, None], Vt[count:].T
 
     def solve(self, c: Array, transposed: bool) -> Array:
         if c.size == 0:
@@ -103,6 +111,7 @@ class _Sparse:
     def __init__(self, K: sp.csc_array):
         self._K = K
         self.full_rank = True
+        self.null_space: Array = np.zeros((K.shape[0], 0))
         try:
             lu = spla.splu(sp.csc_matrix(K))
             pivots = np.abs(lu.U.diagonal())

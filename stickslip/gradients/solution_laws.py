@@ -97,6 +97,14 @@ class Law:
             out[part.rows] = part.residual
         return out
 
+    def applied(self, dz: Array, dy: Array) -> Array:
+        """A dz + B dy, shape (n,)."""
+        out = np.empty(self.passive.shape[0])
+        for part in self.parts:
+            out[part.rows] = np.einsum("cij,cj->ci", part.A, dz[part.rows])
+            out[part.rows] += np.einsum("cij,cj->ci", part.B, dy[part.rows])
+        return out
+
     def matrix(self, W: Array | sp.csr_array) -> Array | sp.csr_array:
         """A + B push W length, the matrix of dz; dense or sparse as W is."""
         if sp.issparse(W):

@@ -13,17 +13,20 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from stickslip.gradients.solution_exact import exact_point
 from stickslip.gradients.solution_factor import DENSE, RANK, Factor
-from stickslip.gradients.solution_laws import Law, LawScales, exact_law
+from stickslip.gradients.solution_laws import LawScales
 from stickslip.gradients.solution_smooth import central_point
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.mass import MassMatrix
 from stickslip.problem.sets import ProductSet, free
 from stickslip.state import Array
 
-POLISH = 4
-"""Newton steps, at most, that take a solution to rounding before it is differentiated."""
-NOT_UNIQUE = "impulses are not unique: of their changes the one of least norm is taken"
+NOT_UNIQUE = (
+    "impulses are not unique: of their changes the one of least norm is taken, and changes of the data that"
+    " no impulses can follow have no derivative (mismatch tells)"
+)
+NOR_VELOCITIES = "nor are velocities unique: they change with the impulses"
 
 
 class Changes(NamedTuple):
@@ -74,13 +77,20 @@ class ReducedLinearisation:
         if kappa > 0.0:
             self.r, law = central_point(K, scales, W, u_free, r, kappa)
         else:
-            self.r, law, rank = _polished(K, scales, W, u_free, r, tolerance)
+            self.r, law, rank = exact_point(K, scales, W, u_free, r, tolerance)
         self.u = W @ self.r + u_free
         self.law = law
         self._factor = Factor(law.matrix(W), law.passive, rank)
         self.exists = not law.kinks
         self.unique = self._factor.full_rank
-        self.notes = (*law.kinks, *(() if self.unique else (NOT_UNIQUE,)), *law.notes)
+        self.notes = (*law.kinks, *self._ambiguities(), *law.notes)
+
+    def _ambiguities(self) -> tuple[str, ...]:
+        if self.unique:
+            return ()
+        scales = self.law.scales
+        moved = scales.push[:, None] * (self.W @ (scales.length[:, None] * self._factor.null_space()))
+        return (NOT_UNIQUE,) if np.abs(moved).max(initial=0.0) < 1e-8 else (NOT_UNIQUE, NOR_VELOCITIES)
 
     def forward(
         self,
@@ -161,12 +171,11 @@ class GlobalLinearisation:
         upper: Array | None = None,
     ) -> Changes:
         """Changes that follow from these, each (size, k); what is not given is zero."""
-        given = self._given(momentum, velocity, joint, coefficient, lower, upper)
-        start, pulled, velocity = given
-        dr = self._core.forward(pulled, coefficient, lower, upper)
+        start, pulled, apart = self._given(momentum, velocity, joint, coefficient, lower, upper)
+        dr = self._core.forward(pulled, coefficient, self._of_all(lower), self._of_all(upper))
         dv = start + self.problem.M.solve(self._H @ dr)
         n = self.problem.size
-        return Changes(dv, dr[n:], dr[:n], self._H.T[:n] @ dv + velocity[:n])
+        return Changes(dv, dr[n:], dr[:n], self._H.T[:n] @ dv + apart[:n])
 
     def backward(
         self,
@@ -207,7 +216,12 @@ class GlobalLinearisation:
     ) -> Array:
         """How much of these changes no impulses can follow, 0 to 1, shape (k,): there is no derivative."""
         _, pulled, _ = self._given(momentum, velocity, joint, coefficient, lower, upper)
-        return self._core.mismatch(pulled, coefficient, lower, upper)
+        return self._core.mismatch(pulled, coefficient, self._of_all(lower), self._of_all(upper))
+
+    def _of_all(self, bound: Array | None) -> Array | None:
+        """Changes of bounds with those of the bilateral rows, which have none."""
+        p = self.problem.g_bias.size
+        return bound if bound is None or not p else np.concatenate([bound, np.zeros((p, bound.shape[1]))])
 
     def _given(
         self, momentum: Array | None, velocity: Array | None, joint: Array | None, *law: Array | None
@@ -224,35 +238,6 @@ class GlobalLinearisation:
             return np.zeros((problem.M.size, k)), bias, bias
         start = problem.M.solve(momentum)
         return start, self._H.T @ start + bias, bias
-
-
-def _polished(
-    K: ProductSet, scales: LawScales, W: Array | sp.csr_array, u_free: Array, r: Array, tolerance: float
-) -> tuple[Array, Law, float]:
-    """r with its states, by Newton's method as far as rounding lets it; and what singular values are zero."""
-
-    def law_at(r: Array) -> tuple[Law, float]:
-        u = W @ r + u_free
-        law = exact_law(K, scales, r, u, tolerance)
-        size = max(float(np.linalg.norm(r / scales.length)), float(np.linalg.norm(scales.push * u)))
-        return law, float(np.linalg.norm(law.residual())) / size if size else 0.0
-
-    law, error = law_at(r)
-    for _ in range(POLISH):
-        if error <= 1e-15:
-            break
-        step = Factor(law.matrix(W), law.passive, _rank(law, error)).solve(law.residual()[:, None])[:, 0]
-        better = r - scales.length * step
-        now, left = law_at(better)
-        if not left < error or now.cases != law.cases:
-            break
-        r, law, error = better, now, left
-    return r, law, _rank(law, error)
-
-
-def _rank(law: Law, error: float) -> float:
-    """Singular values that are smaller than what the matrix is known to are zero [-]."""
-    return float(min(max(RANK, 30.0 * max(error, 1e-16) / law.slowest), 1e-6))
 
 
 def _skew(M: MassMatrix) -> bool:

@@ -85,10 +85,12 @@ def make(name: str, **given: Any) -> Scenario:
 
 def scheme_name(scene: Scenario, scheme: str | None = None) -> str:
     """Name of the scheme that runs a scene: its own, or `scheme` if that can; a ValueError where not."""
-    chosen = scene.scheme if scheme is None else scheme
-    if isinstance(scene.system, World) and chosen == "moreau-jean":
-        chosen = registry.DEFAULT_BODIES
-    registry.entry(chosen)
+    chosen, world = scene.scheme if scheme is None else scheme, isinstance(scene.system, World)
+    if world:
+        chosen = registry.FOR_BODIES.get(chosen, chosen)
+    carries = registry.entry(chosen).order == registry.BODIES
+    if world and carries:  # whether it can carry this world, the scheme says itself
+        return chosen
     if scene.schemes and chosen not in scene.schemes:
         raise ValueError(f"{scene.name} cannot be run by {chosen}; it can by {', '.join(scene.schemes)}")
     return chosen
