@@ -58,12 +58,18 @@ def check(runs):
 
 
 def picture(runs, path):
-    """The paths, seen from above."""
-    paths = [(name, run.system("block").q) for name, run in runs.items()]
-    curves = [Curve(name, q[:, 0], q[:, 1]) for name, q in paths if name != "impact"]
+    """The paths, seen from above, and the direction of motion."""
+    place = {name: run.system("block").q for name, run in runs.items() if name != "impact"}
+    curves = [Curve(name, q[:, 0], q[:, 1]) for name, q in place.items()]
     curves.append(Curve("stops", *np.array([STOP, bent()[1]]).T, "o"))
-    panel = Panel("Paths on the floor", "x [m]", "y [m]", curves, equal=True)
-    draw(Figure("A block thrown at 30° to the axes of a four-sided pyramid", [panel]), path)
+    panels = [Panel("Seen from above", "x [m]", "y [m]", curves, equal=True)]
+    t = H * np.arange(150)  # until both have stopped
+    turned = [
+        Curve(name, t[1:], np.degrees(np.arctan2(*np.diff(q[:150, 1::-1], axis=0).T)))
+        for name, q in place.items()
+    ]
+    panels.append(Panel("Direction of motion", "t [s]", "from x [°]", turned))
+    draw(Figure("A block thrown at 30° to the axes of the pyramid", panels), path)
 
 
 if __name__ == "__main__":
