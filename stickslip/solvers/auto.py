@@ -42,6 +42,7 @@ from stickslip.problem.exhaustion import count_bases
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Problem, Solution, Stage, Status
+from stickslip.problem.step_problem import StepProblem
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.certify import Attempt, certified, judged, only_closes, proved, without_closing
 from stickslip.solvers.effort import (
@@ -57,7 +58,7 @@ from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.interior_point import SHIFTABLE, InteriorPoint
 from stickslip.solvers.lemke import Lemke
 from stickslip.solvers.prox import COMPILED, ProximalNewton
-from stickslip.solvers.registry import Progress
+from stickslip.solvers.registry import Progress, Solver, make
 from stickslip.solvers.two_sided import one_sided
 
 DIMENSION: dict[tuple[int, ...] | None, int] = {(1,): 2, (2,): 3}
@@ -98,7 +99,14 @@ class Auto(Options):
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
-        """Solve `problem` from `guess` (zero if none); any problem, through its contact form."""
+        """Solve `problem` from `guess` (zero if none); any problem, through its contact form.
+
+        A StepProblem goes to `ipm-step`.
+        """
+        if isinstance(problem, StepProblem):
+            limit = min(self.max_iterations, 100)
+            step: Solver = make("ipm-step", tolerance=self.tolerance, max_iterations=limit)
+            return step.solve(problem, guess=guess)
         if not _may_pivot(problem):
             return self._certified(problem, guess, progress, (*FIRST, *LAST))
         solution = self._certified(problem, guess, progress, FIRST)
