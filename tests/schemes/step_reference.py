@@ -92,7 +92,9 @@ class Reference:
         """Groups of friction of a contact: coefficient, and rows (k, n, 6) at the start."""
         c, model = self.problem.contacts, self.problem.model
         a, b = c.body[i]
-        point = np.array([self.places[s][0] + self.places[s][1] @ c.point[i, k] for k, s in enumerate((a, b))])
+        point = np.array(
+            [self.places[s][0] + self.places[s][1] @ c.point[i, k] for k, s in enumerate((a, b))]
+        )
         if c.kind[i] != LINEARISED:
             point[:] = point[0] - c.radius[i, 0] * c.frame[i, 0]
         slides, turns = (np.zeros((3, len(self.places), 6)) for _ in range(2))
@@ -153,7 +155,9 @@ class Reference:
         if kind in (HINGE, CYLINDRICAL):
             return np.concatenate([place, [-S[2, 0], S[1, 0]]])
         w = np.sqrt(1.0 + np.trace(S))  # twice the scalar part of the quaternion
-        return np.concatenate([place, np.array([S[2, 1] - S[1, 2], S[0, 2] - S[2, 0], S[1, 0] - S[0, 1]]) / w])
+        return np.concatenate(
+            [place, np.array([S[2, 1] - S[1, 2], S[0, 2] - S[2, 0], S[1, 0] - S[0, 1]]) / w]
+        )
 
     def left(self, z, k, c):
         """Slide or angle that a joint leaves free."""

