@@ -13,6 +13,7 @@ judge refuses it, the reason saying which; otherwise the best iterate with what 
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,6 +47,8 @@ STATUS = {
 class InteriorPointStep(Options):
     """Interior point over the graph of bodies, joints and contacts; for steps of the variational scheme."""
 
+    takes_steps: ClassVar[bool] = True
+    """Whether `solve` takes a StepProblem whole."""
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(100)
     kappa: float = option(
