@@ -122,7 +122,7 @@ class MoreauJeanDerivative(StepDerivative):
         for part in self._parts(int(ends[-1])):
             k, tangents = part.stop - part.start, {}
             for name, first, size in zip(wanted, ends[:-1].tolist(), sizes, strict=True):
-                own = np.eye(size, k, part.start - first)
+                own = np.eye(size, k, first - part.start)
                 if own.any():
                     tangents[name] = own
             at = assembly.middle(assembly.inputs(tangents))
