@@ -67,7 +67,10 @@ def forces_along(
 
     t [s], shape (k,); effort of the actuators with a constant one, shape (k, na); wrench, shape (k, n, 6).
     """
-    forces, k = world.forces, max(len(x) for x in (t, q, v, effort, wrench))
+    forces = world.forces
+    if not (len(forces) or wrench.any()):
+        return np.zeros((1, *wrench.shape[1:]))
+    k = max(len(x) for x in (t, q, v, effort, wrench))
     poses = Poses(np.broadcast_to(q, (k, *q.shape[1:])), v)
     F: Complex = np.zeros((k, q.shape[1], 6), complex)
     if forces.springs is not None:
@@ -209,5 +212,5 @@ def central(function: Callable[[Array], Array], x: Array, way: Array) -> Array:
 
 
 def _call(given: Written, arguments: list[Array]) -> Array:
-    plain = [float(x) if x.ndim == 0 else x for x in arguments]
-    return np.asarray(given(*plain), float)
+    t, *others = (float(x) if x.ndim == 0 else x for x in arguments)
+    return np.asarray(given(float(t), *others), np.float64)

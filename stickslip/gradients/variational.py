@@ -40,7 +40,8 @@ MOST_NOTES = 8
 
 class VariationalDerivative(StepDerivative):
     """The derivative of a step of the variational scheme: by and of `approach` and `joint_approach` as well,
-    the speeds [m/s, rad/s] of contacts and stops that closed, as the memory before and after has them."""
+    the speeds [m/s, rad/s] of contacts and stops that closed, as the memory before and after has them, and by
+    `h_before`, the length of the step before [s]."""
 
     def __init__(self, linear: Linear, kappa: float):
         step, memory = linear.step, linear.memory
@@ -49,7 +50,8 @@ class VariationalDerivative(StepDerivative):
         self._linear = linear
         n, kept = linear.n, ("approach", "joint_approach")
         self.by = {
-            "q": (6 * n,), "v": (6 * n,), "h": (1,), **{name: memory[name].shape for name in kept},
+            "q": (6 * n,), "v": (6 * n,), "h": (1,), "h_before": (1,),
+            **{name: memory[name].shape for name in kept},
             **_shapes(linear.world),
         }  # fmt: skip
         self.of = {

@@ -117,7 +117,8 @@ class Linear:
     def columns(self, name: str) -> Columns:
         """Of one input."""
         table: dict[str, Callable[[], Columns]] = {
-            "q": self._by_q, "v": self._by_v, "h": self._by_h, "approach": self._by_approach,
+            "q": self._by_q, "v": self._by_v, "h": self._by_h, "h_before": self._by_h_before,
+            "approach": self._by_approach,
             "joint_approach": self._by_joint_approach, "gravity": self._by_gravity, "mass": self._by_mass,
             "inertia": self._by_inertia, "size": self._by_size, "place": self._by_place, "e": self._by_e,
             "effort": self._by_effort, "wrench": self._by_wrench,
@@ -270,6 +271,13 @@ class Linear:
         out = Columns(e, c, None, None, s.end.by_h.reshape(-1, 1))
         moved = self._driven("h")
         return out if moved is None else self._with_driven(out, moved)
+
+    def _by_h_before(self) -> Columns:
+        """By the length of the step before: the node's share of the forces, and the momentum that arrives."""
+        momentum = momentum_by_h(self.solved.problem.J, self.solved.v_before, -self.before)
+        e = (0.5 * self._forces() - momentum)[self.row >= 0].reshape(-1, 1)
+        dry = -self.joints.L_most * 0.5 * self._dry()
+        return Columns(e, np.concatenate([np.zeros(self.nk), dry])[:, None])
 
     def _forces(self) -> Array:
         """All forces at the node, gravity's too [N, N m], shape (n, 6)."""
