@@ -25,6 +25,7 @@ from stickslip.kernels import cones
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import flat
 from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.operator import DenseDelassus
 from stickslip.problem.sets import ProductSet, interval
 from stickslip.problem.solution import Solution
 from stickslip.state import Array, ModelError
@@ -320,7 +321,8 @@ def solution_derivative(
     before = None if u_before is None else _velocities_before(problem.K, u_before)
     if isinstance(problem, GlobalProblem):
         return GlobalSolutionDerivative(solution, kappa, accuracy, before)
-    W = problem.W.dense() if problem.size <= DENSE else problem.W.blocks(problem.K).sparse()
+    dense = isinstance(problem.W, DenseDelassus) or problem.size <= DENSE
+    W = problem.W.dense() if dense else problem.W.blocks(problem.K).sparse()
     names = ("W", "u_free", "r", "u")
     return ContactSolutionDerivative(solution, problem.K, W, problem.u_free, names, kappa, accuracy, before)
 
