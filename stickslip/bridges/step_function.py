@@ -29,8 +29,8 @@ from stickslip.state import Array, ModelError, State
 
 ON_KINK = ("accept", "raise")
 """What may be done where a step has no derivative."""
-GEOMETRY = ("size", "place")
-"""Parameters that change where bodies touch."""
+BEYOND_CONTACTS = ("gravity", "mass", "inertia", *CONTROLS)
+"""Parameters that change nothing of what a detector tells: where bodies touch, and of what materials."""
 
 
 class MissingPackage(ImportError):  # noqa: N818 (a package that is not there is not an error of ours)
@@ -90,8 +90,8 @@ class StepFunction:
         checked_kept(self.checkpoints, self.steps)
         scheme: BodyScheme = registry.chosen_for_bodies(self.scheme)
         memory = dict(scheme.begin(self.world, self.world.start, length("h", self.h)))
-        if self.continues and "h_before" in memory:
-            memory["h_before"] = np.full_like(memory["h_before"], self.h)
+        if self.continues and "h" in memory:  # the length of the step before
+            memory["h"] = np.array([self.h])
         for key, value in (
             ("inputs", names), ("scheme", scheme), ("kappa", checked_kappa(self.kappa)), ("_memory", memory),
             ("_detector", Detector(self.world)),
@@ -156,14 +156,14 @@ class StepFunction:
         controls = {k: one for k, one in given.items() if one.ndim > getattr(base, k).ndim}
         fixed = {k: one for k, one in given.items() if k not in controls}
         world = base.with_(**fixed).applied(self.world) if fixed else self.world
-        detector = Detector(world) if any(name in fixed for name in GEOMETRY) else self._detector
+        detector = self._detector if set(fixed) <= set(BEYOND_CONTACTS) else Detector(world)
         t = self.world.start.t
         state = State(t, self._normalised(q), np.array(v, float))
         state.v.flags.writeable = False
         return Steps(
             world, self.scheme, self.solver, detector, Point(state, self._memory),
-            np.array([t + k * self.h for k in range(self.steps + 1)]), np.full(self.steps, self.h), np.ones(self.steps),
-            checked_controls(world, controls, self.steps), self.kappa,
+            np.array([t + k * self.h for k in range(self.steps + 1)]), np.full(self.steps, self.h),
+            np.ones(self.steps), checked_controls(world, controls, self.steps), self.kappa,
         )  # fmt: skip
 
     def _normalised(self, q: Array) -> Array:

@@ -8,7 +8,7 @@ differences of the function alone.
 The position correction is not differentiated: it is swept until it is good enough, which is no function of
 its own. Where it moved bodies the map is that of the step without it, and says so: differentiate with
 `correction=False`. Parts of the law that are not there have derivatives of 0: by mu_roll and mu_spin where
-they are 0, by restitution where nothing approaches.
+they are 0, and with Poisson's impact by e where it is 0.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,14 +18,15 @@ import numpy as np
 from stickslip.gradients.moreau_jean_assembly import Assembly, Changed
 from stickslip.gradients.moreau_jean_joints import JointBlocks
 from stickslip.gradients.moreau_jean_kinks import kinks_of
-from stickslip.gradients.moreau_jean_response import Response, response_of
+from stickslip.gradients.moreau_jean_poisson import TwoPhases
+from stickslip.gradients.moreau_jean_response import Response, Solved, Untouched
 from stickslip.gradients.step import StepDerivative
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
 from stickslip.schemes.bodies import Finder, MoreauJeanBodies
 from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Memory, Solver
-from stickslip.state import Array, ModelError, State
+from stickslip.state import Array, BoolArray, ModelError, State
 
 ENTRIES = 2_000_000
 """Numbers of rows that are held at once: as many directions are taken together as fit."""
@@ -45,7 +46,7 @@ def moreau_jean_derivative(
     assembly = Assembly(
         world, state, h, scheme.theta, scheme.impact == "newton", step.contacts, _bearing(step), joints
     )
-    response = response_of(assembly, step, kappa)
+    response = _answer(assembly, step, kappa)
     return MoreauJeanDerivative(scheme, step, assembly, response, detector, kappa)
 
 
@@ -59,11 +60,10 @@ class MoreauJeanDerivative(StepDerivative):
         self.step, self.kappa = step, kappa
         self._assembly, self._response = assembly, response
         n, given = assembly.bodies.count, assembly.given
-        self._nothing = given
         parameters = {name: getattr(given, name).shape for name in Parameters.names()}
         self.by = {"q": (6 * n,), "v": (6 * n,), "h": (1,), **parameters}
         self.of = {"q": (6 * n,), "v": (6 * n,), "r": step.r.shape}
-        notes = kinks_of(scheme, step, assembly, detector)
+        notes = kinks_of(scheme, step, assembly, response.r, detector)
         self.exists = response.exists and not notes
         self.unique = response.unique
         self.notes = (*response.notes, *notes)
@@ -90,7 +90,7 @@ class MoreauJeanDerivative(StepDerivative):
             slot = self._assembly.slot
             on_r[: slot.size] = cotangents["r"].reshape(6 * nc, k)[slot]
         causes = self._response.backward(self._on_middle(on_q, on_v), on_r)
-        return {name: self._backward(name, on_q, on_v, causes) for name in wanted}
+        return self._backward(wanted, on_q, on_v, causes)
 
     def _forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
         assembly, response = self._assembly, self._response
@@ -110,20 +110,28 @@ class MoreauJeanDerivative(StepDerivative):
         both = np.einsum("nij,nik->njk", by_q, q) + np.einsum("nij,nik->njk", by_v, v)
         return both.reshape(-1, k)
 
-    def _backward(self, name: str, on_q: Array, on_v: Array, causes: tuple[Changed, ...]) -> Array:
-        """One array of weights, from those of what it changes in the problem and on the way to the end."""
-        size = int(np.prod(self.by[name], dtype=int))
-        out = np.zeros((size, on_q.shape[1]))
+    def _backward(
+        self, wanted: tuple[str, ...], on_q: Array, on_v: Array, causes: tuple[Changed, ...]
+    ) -> dict[str, Array]:
+        """Weights of all that is wanted, from those of what it changes in the problem and on the way to the
+        end: directions are taken together, one number after the other."""
         assembly, response = self._assembly, self._response
-        for part in self._parts(size):
-            k = part.stop - part.start
-            at = assembly.middle(assembly.inputs({name: np.eye(size)[:, part]}))
+        sizes = [int(np.prod(self.by[name], dtype=int)) for name in wanted]
+        ends = np.cumsum([0, *sizes])
+        out = np.zeros((int(ends[-1]), on_q.shape[1]))
+        for part in self._parts(int(ends[-1])):
+            k, tangents = part.stop - part.start, {}
+            for name, first, size in zip(wanted, ends[:-1].tolist(), sizes, strict=True):
+                own = np.eye(size, k, first - part.start)
+                if own.any():
+                    tangents[name] = own
+            at = assembly.middle(assembly.inputs(tangents))
             q, v = assembly.arrival(at, response.v, k)
             found = q.T @ on_q + v.T @ on_v
             for change, weight in zip(response.changed(at, k), causes, strict=True):
                 found = found + change.dotted(weight)
             out[part] = found
-        return out
+        return dict(zip(wanted, np.split(out, ends[1:-1]), strict=True))
 
     def _parts(self, k: int) -> Iterator[slice]:
         """All columns in parts that fit into memory."""
@@ -138,9 +146,16 @@ class MoreauJeanDerivative(StepDerivative):
                 raise ModelError(f"no derivative with {name!r}; known: {', '.join(known)}")
 
 
-def _bearing(step: BodyStep) -> Array:
+def _answer(assembly: Assembly, step: BodyStep, kappa: float) -> Response:
+    """What bodies answer in a step, whatever it rests on."""
+    if not step.solves:
+        return Untouched(assembly)
+    return Solved(assembly, step, kappa) if len(step.solves) == 1 else TwoPhases(assembly, step, kappa)
+
+
+def _bearing(step: BodyStep) -> BoolArray:
     """Contacts that bear, or would if anything changed: all but those that open freely, shape (nc,)."""
     size = float(np.abs(step.r).max(initial=0.0))
     small = 1e-9 * size if step.solves else 0.0
     free = (np.abs(step.r).max(axis=1, initial=0.0) <= small) & (step.u[:, 0] > 0.0)
-    return ~free
+    return np.logical_not(free)

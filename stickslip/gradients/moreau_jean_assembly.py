@@ -16,13 +16,16 @@ from stickslip.gradients import moreau_jean_contacts as touch
 from stickslip.gradients.charts import to_displacements
 from stickslip.gradients.moreau_jean_forces import central, forces_along
 from stickslip.gradients.moreau_jean_inputs import EPSILON, Complex, Inputs, changes, inputs_along
-from stickslip.gradients.moreau_jean_joints import JointBlocks, Jointed, joints_along
+from stickslip.gradients.moreau_jean_joints import LOWER, UPPER, JointBlocks, Jointed, joints_along
 from stickslip.gradients.moreau_jean_motion import dot, freely, inverses, moved, rotations, times, times_back
 from stickslip.mechanics.motions import velocities
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
 from stickslip.schemes.body_world import Bodies
 from stickslip.state import Array, BoolArray, IntArray, State
+
+NEAR = 1e-9
+"""Share of the size of things below which a gap or velocity is on the border."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -57,28 +60,25 @@ class Posed:
     lower: Complex
     """Of each block, where it is finite and not 0 [N s], shape (k, nb)."""
     upper: Complex
-    """As `lower`, shape (k, nb)."""
+    """As `lower` [N s], shape (k, nb)."""
     gap: Complex
     """Of the contacts [m], shape (k, nc)."""
-    approach: Array
-    """Velocities that restitution acts on, normal ones of contacts and those of stops; nan in other rows
-    [m/s, rad/s], shape (p,)."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Changed:
-    """How a problem changes at fixed v and r; each shape (size, k)."""
+    """How a problem changes at fixed v and r, or weights of such changes."""
 
     momentum: Array
-    """f - M v + H r [N s]."""
+    """f - M v + H r [N s, N m s], shape (6 nd, k)."""
     velocity: Array
-    """H' v + u_bias [m/s]."""
+    """H' v + u_bias [m/s, rad/s], shape (p, k)."""
     coefficient: Array
-    """[-, m]."""
+    """Of the groups of friction [-, m], shape (ng, k)."""
     lower: Array
-    """[N s]."""
+    """Bounds of the blocks [N s, N m s], shape (nb, k)."""
     upper: Array
-    """[N s]."""
+    """As `lower` [N s, N m s], shape (nb, k)."""
 
     def dotted(self, weights: "Changed") -> Array:
         """Products of all columns with those of weights of the same things, shape (k, m)."""
@@ -100,10 +100,10 @@ class Assembly:
         self.given = Parameters.of(world)
         self.contacts, self.joints = contacts, joints
         self.slot, self.group = _layout(contacts.law)
-        at = self.middle(self.inputs({}))
-        self.features = touch.features_of(world, contacts, bears, at.q[0].real)
-        found = touch.contacts_along(world, contacts, self.features, at.given, at.q)
-        touch.check_agreement(world, contacts, self.features, found)
+        self.base = self.middle(self.inputs({}))
+        self.features = touch.features_of(world, contacts, bears, self.base.q[0].real)
+        self.touching = touch.contacts_along(world, contacts, self.features, self.base.given, self.base.q)
+        touch.check_agreement(world, contacts, self.features, self.touching)
 
     def inputs(self, tangents: Mapping[str, Array]) -> Inputs:
         """All inputs along the columns of `tangents`."""
@@ -118,11 +118,35 @@ class Assembly:
 
     @cached_property
     def unit(self) -> Array:
-        """What rows of joints are multiplied by, as `Blocks.unit` [-, m], shape (p - pc,)."""
-        kind = self.joints_along(self.middle(self.inputs({}))).rows[0].real
-        turns = ~kind[:, :, :3].any(axis=(1, 2))
+        """What rows are multiplied by, 1 for contacts and `Blocks.unit` for joints [-, m], shape (p,)."""
+        turns = np.logical_not(self._at_rest[0][:, :, :3].any(axis=(1, 2)))
         length = np.repeat(self.bodies.joint_length[self.joints.joint], np.diff(self.joints.start))
-        return np.where(turns, length, 1.0)
+        unit = np.ones(turns.size)
+        unit[self.slot.size :] = length
+        unit[~turns] = 1.0
+        return unit
+
+    @cached_property
+    def bounces(self) -> BoolArray:
+        """Rows that restitution acts on, if there is any: normals and stops that are approached [-],
+        shape (p,)."""
+        _, _, approach, near = self._at_rest
+        return (approach < 0.0) & ~near
+
+    @cached_property
+    def grazes(self) -> BoolArray:
+        """Rows with restitution whose approach is 0, so that it has a kink there [-], shape (p,)."""
+        _, e, _, near = self._at_rest
+        return (e > 0.0) & near
+
+    @cached_property
+    def _at_rest(self) -> tuple[Array, Array, Array, BoolArray]:
+        """Where nothing changes: rows, restitution, rates before the impulses, and whether these are 0."""
+        at = self.base
+        rows, _, e, _ = self._raw(at, self.touching)
+        approach = _over_sides(rows, self.sides, at.v_start)[0].real
+        size = sum(_over_sides(abs(rows.real), self.sides, abs(v.real))[0] for v in (at.v_start, at.v_free))
+        return rows[0].real, e[0].real, approach, np.abs(approach) <= NEAR * size
 
     @cached_property
     def _scatter(self) -> sp.csr_array:
@@ -151,7 +175,8 @@ class Assembly:
         if bodies.driven:
             end = moved(q, given.v, theta * h)
             R = rotations(end[..., 3:])
-            for name, body, motion in zip(*(getattr(world.motions, key) for key in ("names", "body", "motions")), strict=True):  # fmt: skip
+            driven = world.motions
+            for name, body, motion in zip(driven.names, driven.body, driven.motions, strict=True):
                 shift, turn = _prescribed(name, motion, self.state.t + h)
                 v_free[:, body, :3], v_free[:, body, 3:] = shift, times_back(R[:, body], turn)
         return Middle(given, J, J_inverse, q, v, v_free, f)
@@ -160,41 +185,37 @@ class Assembly:
         """The rows of the joints, in their own units."""
         dynamic = self.bodies.dynamic
         _, ahead = freely(at.q, at.v_start, self.theta * at.given.h, at.J, at.J_inverse, dynamic)
-        return joints_along(
-            self.world.joints, self.joints, at.q, at.v_start, ahead, at.given.h, self.theta
-        )
+        return joints_along(self.world.joints, self.joints, at.q, at.v_start, ahead, at.given.h, self.theta)
 
     def posed(self, at: Middle) -> Posed:
         """The problem, contacts first."""
-        contacts, nc, k = self.contacts, len(self.contacts), max(len(at.q), len(at.v_free), len(at.given.h))
-        found = touch.contacts_along(self.world, contacts, self.features, at.given, at.q)
-        rows = found.rows.reshape(len(found.rows), 6 * nc, 2, 6)[:, self.slot]
-        bias = self._bias(rows, contacts.body[self.slot // 6], at)
-        law = np.broadcast_to(found.law, (len(found.law), nc, 4))
-        normal = np.flatnonzero(self.slot % 6 == 0)
-        before = _over_sides(rows[:, normal], contacts.body, at.v_start)
-        approach = np.full(self.slot.size, np.nan)
-        if self.newton:
-            approach[normal] = before[0].real
-            bounced = law[..., 3] * np.where(before[:1].real < 0.0, before, 0.0)
-            bias = np.array(np.broadcast_to(bias, (max(len(bias), len(bounced)), *bias.shape[1:])))
-            bias[:, normal] += bounced
-        coefficient = law.reshape(len(law), 4 * nc)[:, self.group]
-        none = np.zeros((1, nc), complex)
+        nc = len(self.contacts)
+        found = touch.contacts_along(self.world, self.contacts, self.features, at.given, at.q)
+        rows, bias, e, bound = self._raw(at, found)
+        before = _over_sides(rows, self.sides, at.v_start)
+        bias = bias + e * np.where(self.bounces, before, 0.0)
+        coefficient = found.law.reshape(len(found.law), 4 * nc)[:, self.group]
         if not self.joints.joint.size:
-            return Posed(rows, bias, coefficient, none, none, found.gap, approach)
-        held = self.joints_along(at)
-        unit, first = self.unit, self.unit[self.joints.start[:-1]]
-        more = held.bias + self._bias(held.rows, self.sides[self.slot.size :], at)
-        return Posed(
-            _joined(k, rows, held.rows * unit[:, None, None]),
-            _joined(k, bias, more * unit),
-            coefficient,
-            _joined(k, none, held.lower / first),
-            _joined(k, none, held.upper / first),
-            found.gap,
-            np.concatenate([approach, held.approach]),
-        )
+            return Posed(rows, bias, coefficient, bound, bound, found.gap)
+        unit = self.unit
+        bound = _joined(np.zeros((1, nc)), bound / unit[self.slot.size :][self.joints.start[:-1]])
+        return Posed(rows * unit[:, None, None], bias * unit, coefficient, -bound, bound, found.gap)
+
+    def _raw(self, at: Middle, found: touch.Touching) -> tuple[Complex, Complex, Complex, Complex]:
+        """Rows without units, biases without restitution, restitution, and bounds of joints' friction."""
+        nc = len(self.contacts)
+        rows = found.rows.reshape(len(found.rows), 6 * nc, 2, 6)[:, self.slot]
+        e = np.where(self.slot % 6 == 0, found.law[:, self.slot // 6, 3] * self.newton, 0.0)
+        bias: Complex = np.zeros((1, self.slot.size))
+        bound: Complex = np.zeros((1, nc))
+        if self.joints.joint.size:
+            held = self.joints_along(at)
+            part, size = self.joints.part, np.diff(self.joints.start)
+            stops = np.where(np.isin(part % 3, (LOWER, UPPER)), self.world.joints.e[self.joints.joint], 0.0)
+            rows, bias = _joined(rows, held.rows), _joined(bias, held.bias)
+            e, bound = _joined(e, np.repeat(stops, size)[None]), held.bound
+        still = (self.sides >= 0) & (self.bodies.row[self.sides] < 0)
+        return rows, bias + _over_sides(rows * still[:, :, None], self.sides, at.v_free), e, bound
 
     def changed(self, at: Middle, f: Complex, v: Array, r: Array, k: int) -> Changed:
         """How the problem with momenta f, shape (k, nd, 6), changes along k directions at v, shape (6 nd,),
@@ -233,17 +254,12 @@ class Assembly:
         each (nd, 6, 6): bodies do not see each other on the way."""
         nd, dynamic = self.bodies.dynamic.size, self.bodies.dynamic
         dv = np.tile(np.eye(6), (nd, 1))
-        q, v = self.arrival(self.middle(self.inputs({})), v_after, 6, dv)
+        q, v = self.arrival(self.base, v_after, 6, dv)
         return q.reshape(-1, 6, 6)[dynamic], v.reshape(-1, 6, 6)[dynamic]
-
-    def _bias(self, rows: Complex, sides: IntArray, at: Middle) -> Complex:
-        """What sides that are not dynamic do to rows."""
-        still = (sides >= 0) & (self.bodies.row[sides] < 0)
-        return _over_sides(rows * still[:, :, None], sides, at.v_free)
 
 
 def _layout(law: Array) -> tuple[IntArray, IntArray]:
-    """Which of the six numbers of all contacts are components, and which of their four coefficients groups."""
+    """Which of the six numbers of contacts are components, and which of their four coefficients groups."""
     used = np.ones((len(law), 6), bool)
     used[:, 3:5], used[:, 5] = law[:, 1:2] > 0.0, law[:, 2] > 0.0
     groups = np.zeros((len(law), 4), bool)
@@ -256,7 +272,8 @@ def _over_sides(rows: Complex, sides: IntArray, v: Complex) -> Complex:
     return dot(rows[:, :, 0], v[:, sides[:, 0]]) + dot(rows[:, :, 1], v[:, sides[:, 1]])
 
 
-def _joined(k: int, first: Complex, second: Complex) -> Complex:
+def _joined(first: Complex, second: Complex) -> Complex:
+    k = max(len(first), len(second))
     return np.concatenate([np.broadcast_to(x, (k, *x.shape[1:])) for x in (first, second)], axis=1)
 
 

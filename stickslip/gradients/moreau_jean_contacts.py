@@ -93,7 +93,23 @@ def contacts_along(
     x, R = q[..., :3], rotations(q[..., 3:])
     gap, point, n = _places(world, contacts, features, given, x, R)
     frame = _frames(n)
-    return Touching(gap, point, frame, _rows(contacts, point, frame, x, R), given.law[:, features.pair])
+    return Touching(
+        gap, point, frame, contact_rows(contacts, point, frame, x, R), given.law[:, features.pair]
+    )
+
+
+def contact_rows(contacts: ContactSet, point: Complex, frame: Complex, x: Complex, R: Complex) -> Complex:
+    """Rows along n, t1, t2 and about t1, t2, n over both sides [-, m], shape (k, nc, 6, 2, 6); x and R of all
+    bodies, shape (k, n, 3) and (k, n, 3, 3)."""
+    k, nc = max(len(point), len(R)), len(contacts)
+    rows = np.zeros((k, nc, 6, 2, 6), complex)
+    for side, sign in ((0, 1.0), (1, -1.0)):
+        b = contacts.body[:, side]
+        arm, turn = (point - x[:, b])[:, :, None], R[:, b, None]
+        rows[:, :, :3, side, :3] = sign * frame
+        rows[:, :, :3, side, 3:] = sign * times_back(turn, cross(arm, frame))
+        rows[:, :, 3:, side, 3:] = sign * times_back(turn, frame[:, :, [1, 2, 0]])
+    return rows
 
 
 def check_agreement(world: World, contacts: ContactSet, features: Features, found: Touching) -> None:
@@ -122,7 +138,8 @@ def _places(
     for side in (0, 1):
         s, b = contacts.shape[:, side], contacts.body[:, side]
         turn = rotations(shapes.quaternion[s].astype(complex))
-        local = given.place[:, s] + times(turn, features.fraction[:, side] * _sized(given, features.edge[:, side]))
+        own = features.fraction[:, side] * _sized(given, features.edge[:, side])
+        local = given.place[:, s] + times(turn, own)
         centre.append(x[:, b] + times(R[:, b], local))
         ball = features.round[:, side]
         radius.append(np.where(ball >= 0, _sized(given, np.maximum(ball, 0)), 0.0))
@@ -163,18 +180,6 @@ def _frames(n: Complex) -> Complex:
     return np.stack([n, t1, t2], axis=-2)
 
 
-def _rows(contacts: ContactSet, point: Complex, frame: Complex, x: Complex, R: Complex) -> Complex:
-    k, nc = max(len(point), len(R)), len(contacts)
-    rows = np.zeros((k, nc, 6, 2, 6), complex)
-    for side, sign in ((0, 1.0), (1, -1.0)):
-        b = contacts.body[:, side]
-        arm, turn = (point - x[:, b])[:, :, None], R[:, b, None]
-        rows[:, :, :3, side, :3] = sign * frame
-        rows[:, :, :3, side, 3:] = sign * times_back(turn, cross(arm, frame))
-        rows[:, :, 3:, side, 3:] = sign * times_back(turn, frame[:, :, [1, 2, 0]])
-    return rows
-
-
 def _has_points(shape: Shape) -> bool:
     return isinstance(shape, Sphere | Capsule | Cuboid)
 
@@ -191,7 +196,7 @@ def _edges(shape: Shape) -> IntArray:
 def _candidates(shape: Shape) -> Array:
     """Points of a shape that touch planes, as fractions of its edges, shape (m, 3)."""
     if isinstance(shape, Cuboid):
-        return np.indices((2, 2, 2)).reshape(3, 8).T - 0.5
+        return np.array(np.indices((2, 2, 2)).reshape(3, 8).T - 0.5)
     return np.array([[0.0, 0.0, 0.5], [0.0, 0.0, -0.5]]) if isinstance(shape, Capsule) else np.zeros((1, 3))
 
 
@@ -209,7 +214,8 @@ def _nearest(world: World, contacts: ContactSet, c: int, side: int, shape: Shape
     radius = float(all_of[0]) if isinstance(shape, Capsule) else 0.0
     there = contacts.point[c] + sign * (radius + 0.5 * contacts.gap[c]) * contacts.frame[c, 0]
     away = q[b, :3] + local @ R.T - there
-    return choices[int(np.argmin((away * away).sum(axis=1)))]
+    nearest: Array = choices[int(np.argmin((away * away).sum(axis=1)))]
+    return nearest
 
 
 def _refusal(world: World, contacts: ContactSet, c: int, sides: list[Shape]) -> ModelError:

@@ -67,7 +67,10 @@ def forces_along(
 
     t [s], shape (k,); effort of the actuators with a constant one, shape (k, na); wrench, shape (k, n, 6).
     """
-    forces, k = world.forces, max(len(x) for x in (t, q, v, effort, wrench))
+    forces = world.forces
+    if not (len(forces) or wrench.any()):
+        return np.zeros((1, *wrench.shape[1:]))
+    k = max(len(x) for x in (t, q, v, effort, wrench))
     poses = Poses(np.broadcast_to(q, (k, *q.shape[1:])), v)
     F: Complex = np.zeros((k, q.shape[1], 6), complex)
     if forces.springs is not None:
@@ -115,7 +118,10 @@ def _add_dampers(d: Dampers, poses: Poses, F: Complex) -> None:
 def _add_effort(one: JointEffort, t: Complex, poses: Poses, constant: Complex | None, F: Complex) -> None:
     joints, j = one.joints, one.joint
     first, second = joints.body[j, :1], joints.body[j, 1:]
-    axes = [times(poses.R[:, body, None], joints.frame[j, side][None]) for side, body in enumerate((first, second))]
+    axes = [
+        times(poses.R[:, body, None], joints.frame[j, side][None])
+        for side, body in enumerate((first, second))
+    ]
     arms = poses.arm(first, joints.point[j, 0]), poses.arm(second, joints.point[j, 1])
     between = poses.x[:, first] + arms[0] - poses.x[:, second] - arms[1]
     if joints.kind[j] == JointKind.DISTANCE:
@@ -206,5 +212,5 @@ def central(function: Callable[[Array], Array], x: Array, way: Array) -> Array:
 
 
 def _call(given: Written, arguments: list[Array]) -> Array:
-    plain = [float(x) if x.ndim == 0 else x for x in arguments]
-    return np.asarray(given(*plain), float)
+    t, *others = (float(x) if x.ndim == 0 else x for x in arguments)
+    return np.asarray(given(float(t), *others), np.float64)

@@ -8,6 +8,7 @@ has length 1 where nothing changes.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,8 @@ from stickslip.gradients.charts import quaternion_columns
 from stickslip.mechanics.parameters import SYMMETRIC, Parameters
 from stickslip.state import Array, State
 
-Complex = NDArray[np.complex128]
+Complex = NDArray[Any]
+"""Complex numbers, or real ones where nothing changes."""
 EPSILON = 1e-30
 """Imaginary part of a change by 1."""
 

@@ -8,7 +8,7 @@ from stickslip.gradients.moreau_jean_inputs import Complex
 from stickslip.gradients.moreau_jean_motion import cross, dot, moved, rotations, times, times_back
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.schemes.body_joints import PARTS
-from stickslip.state import Array, IntArray
+from stickslip.state import Array, BoolArray, IntArray
 
 HOLD, LOWER, UPPER, FRICTION = 0, 1, 2, 3
 """Parts of a joint, as `PARTS`; those of turning are 3 more."""
@@ -44,13 +44,9 @@ class Jointed:
     rows: Complex
     """[-, m], shape (k, p, 2, 6)."""
     bias: Complex
-    """What the rows turn by until the end of the step, and restitution [m/s, rad/s], shape (k, p)."""
-    lower: Complex
-    """Of each block, 0 where there is no bound that depends on anything [N s, N m s], shape (k, m)."""
-    upper: Complex
-    """As `lower`, shape (k, m)."""
-    approach: Array
-    """Rate of each stop that restitution acts on, nan for other rows [m/s, rad/s], shape (p,)."""
+    """What the rows turn by until the end of the step [m/s, rad/s], shape (k, p)."""
+    bound: Complex
+    """Largest impulse of each block of friction, 0 of others [N s, N m s], shape (k, m)."""
 
 
 class _Scene:
@@ -94,25 +90,15 @@ def joints_along(
     k = max(len(q), len(v), len(h))
     q, v, v_ahead = (np.broadcast_to(x, (k, *x.shape[1:])) for x in (q, v, v_ahead))
     reach = np.broadcast_to(theta * h, (k,))
-    size = int(blocks.start[-1])
-    here = _filled(joints, blocks, _Scene(joints, q), size)
-    there = _filled(joints, blocks, _Scene(joints, moved(q, v, reach)), size)
-    bodies = np.repeat(joints.body[blocks.joint], np.diff(blocks.start), axis=0)
-    for rows in (here, there):
-        rows[:, bodies < 0] = 0.0
-    before = _rates(here, bodies, v)
-    bias = _rates(there, bodies, v_ahead) - before
-    stops = np.isin(blocks.part % 3, (LOWER, UPPER))
-    at = blocks.start[:-1][stops]
-    approach = np.full(size, np.nan)
-    approach[at] = before[0, at].real
-    e = joints.e[blocks.joint[stops]]
-    bias[:, at] += np.where(approach[at] < 0.0, e * before[:, at], 0.0)
+    here = rows_of_joints(joints, blocks, q)
+    there = rows_of_joints(joints, blocks, moved(q, v, reach))
+    bodies = _bodies(joints, blocks)
+    bias = _rates(there, bodies, v_ahead) - _rates(here, bodies, v)
     bound = np.zeros((k, len(blocks.part)), complex)
-    dry = np.flatnonzero((blocks.part > 0) & ~stops)
+    dry = np.flatnonzero((blocks.part > 0) & (blocks.part % 3 == 0))
     column = (blocks.part[dry] > FRICTION).astype(int)
     bound[:, dry] = h[:, None] * joints.friction[blocks.joint[dry], column]
-    return Jointed(here, bias, -bound, bound, approach)
+    return Jointed(here, bias, bound)
 
 
 def _rates(rows: Complex, bodies: IntArray, v: Complex) -> Complex:
@@ -120,9 +106,15 @@ def _rates(rows: Complex, bodies: IntArray, v: Complex) -> Complex:
     return dot(rows[:, :, 0], v[:, bodies[:, 0]]) + dot(rows[:, :, 1], v[:, bodies[:, 1]])
 
 
-def _filled(joints: Joints, blocks: JointBlocks, scene: _Scene, size: int) -> Complex:
-    """Rows of all blocks, shape (k, size, 2, 6)."""
-    rows = np.zeros((scene.x.shape[0], size, 2, 6), complex)
+def _bodies(joints: Joints, blocks: JointBlocks) -> IntArray:
+    """Of the two sides of each row, shape (p, 2)."""
+    return np.repeat(joints.body[blocks.joint], np.diff(blocks.start), axis=0)
+
+
+def rows_of_joints(joints: Joints, blocks: JointBlocks, q: Complex) -> Complex:
+    """Rows of blocks at q, shape (k, p, 2, 6); 0 for the inertial frame."""
+    scene = _Scene(joints, q)
+    rows = np.zeros((len(q), int(blocks.start[-1]), 2, 6), complex)
     kind, first = joints.kind[blocks.joint], blocks.start[:-1]
     hold = blocks.part == HOLD
     _fill_place(joints, scene, rows, blocks.joint, first, kind, hold)
@@ -132,12 +124,13 @@ def _filled(joints: Joints, blocks: JointBlocks, scene: _Scene, size: int) -> Co
         j = blocks.joint[chosen]
         one = _angle_rows(scene, j) if turning else _slide_rows(joints, scene, j)
         rows[:, first[chosen]] = np.where(blocks.part[chosen] % 3 == UPPER, -1.0, 1.0)[:, None, None] * one
+    rows[:, _bodies(joints, blocks) < 0] = 0.0
     return rows
 
 
 def _fill_place(
     joints: Joints, scene: _Scene, rows: Complex, joint: IntArray, first: IntArray, kind: IntArray,
-    hold: Array,
+    hold: BoolArray,
 ) -> None:  # fmt: skip
     """What joints hold in place: all, across the axis of the second body, or a length."""
     k = rows.shape[0]
@@ -148,14 +141,16 @@ def _fill_place(
         rows[:, first[placed] + c] = scene.point_rows(joint[placed], d, False)
     along = np.flatnonzero(hold & np.isin(kind, ALONG))
     for c in range(2):
-        rows[:, first[along] + c] = scene.point_rows(joint[along], scene.axes[:, joint[along], 1, 1 + c], True)
+        rows[:, first[along] + c] = scene.point_rows(
+            joint[along], scene.axes[:, joint[along], 1, 1 + c], True
+        )
     length = np.flatnonzero(hold & (kind == JointKind.DISTANCE))
     rows[:, first[length]] = _slide_rows(joints, scene, joint[length])
 
 
 def _fill_turn(
     joints: Joints, scene: _Scene, rows: Complex, joint: IntArray, first: IntArray, kind: IntArray,
-    hold: Array,
+    hold: BoolArray,
 ) -> None:  # fmt: skip
     """What joints hold of turning: about two axes, or about all."""
     at = first + np.where(np.isin(kind, ALONG), 2, 3)

@@ -10,13 +10,18 @@ from stickslip.state import IntArray
 
 NEWTON = 40
 """Most Newton iterations of a free rotation, as its kernel."""
+NEXT, LAST = [1, 2, 0], [2, 0, 1]
+"""Axes in turn."""
+HAT = np.zeros((3, 3, 3))
+"""a × = HAT a."""
+HAT[0, 2, 1] = HAT[1, 0, 2] = HAT[2, 1, 0] = 1.0
+HAT[0, 1, 2] = HAT[1, 2, 0] = HAT[2, 0, 1] = -1.0
 
 
 def cross(a: Complex, b: Complex) -> Complex:
     """a × b over the last axis."""
-    a0, a1, a2 = a[..., 0], a[..., 1], a[..., 2]
-    b0, b1, b2 = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)
+    product: Complex = a[..., NEXT] * b[..., LAST] - a[..., LAST] * b[..., NEXT]
+    return product
 
 
 def dot(a: Complex, b: Complex) -> Complex:
@@ -40,12 +45,17 @@ def times_back(A: Complex, x: Complex) -> Complex:
 def rotations(p: Complex) -> Complex:
     """R of unit quaternions, shape (..., 3, 3)."""
     a, b, c, d = p[..., 0], p[..., 1], p[..., 2], p[..., 3]
-    rows = [
-        [1.0 - 2.0 * (c * c + d * d), 2.0 * (b * c - d * a), 2.0 * (b * d + c * a)],
-        [2.0 * (b * c + d * a), 1.0 - 2.0 * (b * b + d * d), 2.0 * (c * d - b * a)],
-        [2.0 * (b * d - c * a), 2.0 * (c * d + b * a), 1.0 - 2.0 * (b * b + c * c)],
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+    R = np.empty((*p.shape[:-1], 3, 3), p.dtype)
+    R[..., 0, 0], R[..., 0, 1], R[..., 0, 2] = (
+        1.0 - 2.0 * (c * c + d * d), 2.0 * (b * c - d * a), 2.0 * (b * d + c * a)
+    )  # fmt: skip
+    R[..., 1, 0], R[..., 1, 1], R[..., 1, 2] = (
+        2.0 * (b * c + d * a), 1.0 - 2.0 * (b * b + d * d), 2.0 * (c * d - b * a)
+    )  # fmt: skip
+    R[..., 2, 0], R[..., 2, 1], R[..., 2, 2] = (
+        2.0 * (b * d - c * a), 2.0 * (c * d + b * a), 1.0 - 2.0 * (b * b + c * c)
+    )  # fmt: skip
+    return R
 
 
 def moved(q: Complex, v: Complex, h: Complex) -> Complex:
@@ -66,9 +76,8 @@ def spun(J: Complex, J_inverse: Complex, spin: Complex, h: Complex) -> Complex:
     """Ω after a time h of free rotation, shape (k, n, 3); h of shape (k,)."""
     half = 0.5 * h[:, None, None]
     P = times(J, spin)
-    mean = _mean_momentum(J[:1].real, J_inverse[:1].real, P[:1].real, half[:1].real).astype(complex)
-    for _ in range(2):  # the first gives all imaginary parts, the second their rounding
-        mean = mean - _newton_step(J_inverse, P, half, mean)
+    mean = _mean_momentum(J_inverse[:1].real, P[:1].real, half[:1].real)
+    mean = mean - _newton_step(J_inverse, P, half, mean)  # from a root: one step has all imaginary parts
     xi = half * times(J_inverse, mean)
     turned = cross(P, xi)
     gain = 2.0 / (1.0 + dot(xi, xi))[..., None]
@@ -101,7 +110,7 @@ def inverses(J: Complex) -> Complex:
     return 0.5 * (inverse + np.swapaxes(inverse, -1, -2))
 
 
-def _mean_momentum(J: Complex, J_inverse: Complex, P: Complex, half: Complex) -> Complex:
+def _mean_momentum(J_inverse: Complex, P: Complex, half: Complex) -> Complex:
     """Π̄ with Π̄ - Π = (h/2) Π̄ × J⁻¹ Π̄, in real numbers."""
     mean, last = P, np.inf
     for _ in range(NEWTON):
@@ -117,14 +126,10 @@ def _mean_momentum(J: Complex, J_inverse: Complex, P: Complex, half: Complex) ->
 def _newton_step(J_inverse: Complex, P: Complex, half: Complex, mean: Complex) -> Complex:
     w = times(J_inverse, mean)
     left = mean - P - half * cross(mean, w)
-    tangent = np.eye(3) + half[..., None] * (_hat(w) - _hat(mean) @ J_inverse)
+    # d(Π̄ × J⁻¹ Π̄) = -(ω ×) dΠ̄ + (Π̄ ×) J⁻¹ dΠ̄
+    turning = (HAT * w[..., None, None, :]).sum(axis=-1) - (HAT * mean[..., None, None, :]).sum(
+        axis=-1
+    ) @ J_inverse
+    tangent = np.eye(3) + half[..., None] * turning
     step: Complex = np.linalg.solve(tangent, left[..., None])[..., 0]
     return step
-
-
-def _hat(a: Complex) -> Complex:
-    """The matrix of a ×, shape (..., 3, 3)."""
-    zero = np.zeros_like(a[..., 0])
-    x, y, z = a[..., 0], a[..., 1], a[..., 2]
-    rows = [[zero, -z, y], [z, zero, -x], [-y, x, zero]]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)

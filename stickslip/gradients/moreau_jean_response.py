@@ -40,17 +40,19 @@ class Untouched(Response):
 
     def __init__(self, assembly: Assembly):
         self._assembly, self._M = assembly, assembly.bodies.M
-        at = assembly.middle(assembly.inputs({}))
-        self.v, self.r = at.v_free[0, assembly.bodies.dynamic].real.reshape(-1), np.zeros(0)
+        self.v, self.r = assembly.base.v_free[0, assembly.bodies.dynamic].real.reshape(-1), np.zeros(0)
 
     def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
+        """How the one problem changes."""
         return (self._assembly.changed(at, at.f, self.v, self.r, k),)
 
     def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
+        """Changes of v and r."""
         momentum = changed[0].momentum
         return (self._M.solve(momentum) if momentum.size else momentum), np.zeros((0, momentum.shape[1]))
 
     def backward(self, on_v: Array, on_r: Array) -> tuple[Changed, ...]:
+        """Weights of the changes of the problem."""
         none = np.zeros((0, on_v.shape[1]))
         return (Changed(self._M.solve(on_v) if on_v.size else on_v, none, none, none, none),)
 
@@ -71,9 +73,11 @@ class Solved(Response):
         self.notes = self._linear.notes
 
     def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
+        """How the one problem changes."""
         return (self._assembly.changed(at, at.f, self.v, self.r, k),)
 
     def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
+        """Changes of v and r."""
         (one,) = changed
         found = self._linear.forward(
             momentum=one.momentum, velocity=one.velocity, coefficient=one.coefficient, lower=one.lower,
@@ -82,12 +86,6 @@ class Solved(Response):
         return found.v, found.r
 
     def backward(self, on_v: Array, on_r: Array) -> tuple[Changed, ...]:
+        """Weights of the changes of the problem."""
         found = self._linear.backward(v=on_v, r=on_r)
         return (Changed(found.momentum, found.velocity, found.coefficient, found.lower, found.upper),)
-
-
-def response_of(assembly: Assembly, step: BodyStep, kappa: float) -> Response:
-    """The answer of a step, whatever it rests on."""
-    if not step.solves:
-        return Untouched(assembly)
-    return Solved(assembly, step, kappa)

@@ -22,6 +22,8 @@ class Entry(Listed):
     """Order of the systems that it carries: `first`, `second`, or `bodies` for worlds."""
     relaxed: bool = False
     """Whether it puts other laws in the place of those given, and so certifies nothing."""
+    exact_if: tuple[str, str] | None = None
+    """Option and the value of it with which alone it does not; None where that depends on no option."""
 
 
 _SCHEMES = "stickslip.schemes."
@@ -40,10 +42,19 @@ _TABLE = {
         Entry("moreau-jean", _SCHEMES + "moreau_jean", "MoreauJean", "second"),
         Entry("euler-moreau", _SCHEMES + "euler_moreau", "EulerMoreau", "first"),
         Entry("schatzman-paoli", _SCHEMES + "schatzman_paoli", "SchatzmanPaoli", "second"),
-        Entry("variational", _SCHEMES + "variational_written", "VariationalWritten", "second"),
+        Entry(
+            "variational", _SCHEMES + "variational_written", "VariationalWritten", "second",
+            exact_if=("contact", "cone"),
+        ),  # fmt: skip
         Entry("event-driven", _SCHEMES + "event_driven", "EventDriven", "second"),
         Entry("moreau-jean-bodies", _SCHEMES + "bodies", "MoreauJeanBodies", BODIES),
-        Entry("variational-bodies", _SCHEMES + "variational", "Variational", BODIES),
+        Entry(
+            "variational-bodies",
+            _SCHEMES + "variational",
+            "Variational",
+            BODIES,
+            exact_if=("contact", "cone"),
+        ),  # fmt: skip
         Entry("compliant", _SCHEMES + "compliant", "Compliant", "second", relaxed=True),
     )
 }
@@ -87,9 +98,13 @@ def is_relaxed(name: str, options: Mapping[str, Any]) -> bool:
     """Whether the scheme that `described` told of puts other laws in the place of those given."""
     if name == "composite":
         return any(is_relaxed(one["scheme"], one["options"]) for one in options.values())
-    if options.get("contact", "cone") != "cone":
-        return True
-    return name in _TABLE and _TABLE[name].relaxed
+    if name not in _TABLE:
+        return False
+    line = _TABLE[name]
+    if line.exact_if is not None:
+        option, value = line.exact_if
+        return bool(options.get(option, value) != value)
+    return line.relaxed
 
 
 def remade(name: str, options: Mapping[str, Any]) -> Scheme:

@@ -1,9 +1,9 @@
 """What the variational scheme remembers from step to step.
 
-    h                              length of the step before [s], shape (1,); 0 at the beginning
-    id, approach                   contacts that closed in it, and how fast they had come [-, m/s], shape (k,)
-    joint_id, joint_approach       stops of joints that were reached in it, likewise [-, m/s, rad/s]
-    potential                      of the step before, as its energy has it, and at its end [J], shape (2,)
+h                              length of the step before [s], shape (1,); 0 at the beginning
+id, approach                   contacts that closed in it, and how fast they had come [-, m/s], shape (k,)
+joint_id, joint_approach       stops of joints that were reached in it, likewise [-, m/s, rad/s]
+potential                      of the step before, as its energy has it, and at its end [J], shape (2,)
 """
 
 import numpy as np

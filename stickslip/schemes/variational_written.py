@@ -2,11 +2,11 @@
 
     R(v) = H(q_k) r,   q_{k+1} = q_k + h v,   0 <= y(q_{k+1}) - bounce ⟂ r_N >= 0,   y(q_{k+1}) = 0 of joints,
 
-with Coulomb's law between r_T and H_T(q_k)' v. R are the discrete Euler-Lagrange equations of the trapezoidal
-discrete Lagrangian (`variational_motion`, which says what becomes of N): with constant M the method of
-Störmer and Verlet. `variational_ties` says what the laws are stated on. State.v is the velocity over the
-step that led to State.q, so it lies half a step before it; a start (q, v) is given half a kick, which makes
-positions of second order. Forces are explicit in q: stable for h ω < 2.
+with Coulomb's law between r_T and H_T(q_k)' v. R are the discrete Euler-Lagrange equations of the
+trapezoidal discrete Lagrangian (`variational_written_motion`, which says what becomes of N): with constant M
+the method of Störmer and Verlet. `variational_written_ties` says what the laws are stated on. State.v is the
+velocity over the step that led to State.q, so it lies half a step before it; a start (q, v) is given half a
+kick, which makes positions of second order. Forces are explicit in q: stable for h ω < 2.
 
 A step is solved by Newton's method on tangent problems: at an iterate v momentum and laws are those of a
 GlobalProblem  S v' = f + H r,  u = H'v' + u_bias  with S the symmetric part of dR/dv, and f and u_bias such
@@ -37,8 +37,8 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution, Status
 from stickslip.problem.step_problem import MODELS
 from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
-from stickslip.schemes.variational_motion import FORMS, Central, Node, depends_on_velocity, node_of
-from stickslip.schemes.variational_ties import Output, Tie, components_of, joined, refuse
+from stickslip.schemes.variational_written_motion import FORMS, Central, Node, depends_on_velocity, node_of
+from stickslip.schemes.variational_written_ties import Output, Tie, components_of, joined, refuse
 from stickslip.state import ModelError, State
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.system import NonsmoothSystem, Place
