@@ -37,7 +37,8 @@ GROUP_NAMES: dict[tuple[int, ...], tuple[str, ...]] = {
     (2, 1): ("mu", "mu_spin"),
     (2, 2, 1): ("mu", "mu_roll", "mu_spin"),
 }
-"""Coefficients of the groups of a friction cone by name; those of any other only as `coefficient`."""
+"""Coefficients of the groups of a friction cone by name; of any other the first is mu, and all of them are
+`coefficient`."""
 
 
 class SolutionDerivative(Derivative):
@@ -344,7 +345,7 @@ def _named_groups(K: ProductSet) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """For each name of a coefficient the blocks that have it, and the groups it is of."""
     found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for groups, blocks in K.families().items():
-        for place, name in enumerate(GROUP_NAMES.get(groups, ())):
+        for place, name in enumerate(GROUP_NAMES.get(groups, ("mu",)) if groups else ()):
             found.setdefault(name, []).append((blocks, K.group_offset[blocks] + place))
     return {
         name: (np.concatenate([b for b, _ in parts]), np.concatenate([g for _, g in parts]))
