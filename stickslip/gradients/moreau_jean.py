@@ -8,7 +8,7 @@ differences of the function alone.
 The position correction is not differentiated: it is swept until it is good enough, which is no function of
 its own. Where it moved bodies the map is that of the step without it, and says so: differentiate with
 `correction=False`. Parts of the law that are not there have derivatives of 0: by mu_roll and mu_spin where
-they are 0, by restitution where nothing approaches.
+they are 0, and with Poisson's impact by e where it is 0.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

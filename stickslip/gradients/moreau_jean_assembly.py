@@ -60,25 +60,25 @@ class Posed:
     lower: Complex
     """Of each block, where it is finite and not 0 [N s], shape (k, nb)."""
     upper: Complex
-    """As `lower`, shape (k, nb)."""
+    """As `lower` [N s], shape (k, nb)."""
     gap: Complex
     """Of the contacts [m], shape (k, nc)."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Changed:
-    """How a problem changes at fixed v and r; each shape (size, k)."""
+    """How a problem changes at fixed v and r, or weights of such changes."""
 
     momentum: Array
-    """f - M v + H r [N s]."""
+    """f - M v + H r [N s, N m s], shape (6 nd, k)."""
     velocity: Array
-    """H' v + u_bias [m/s]."""
+    """H' v + u_bias [m/s, rad/s], shape (p, k)."""
     coefficient: Array
-    """[-, m]."""
+    """Of the groups of friction [-, m], shape (ng, k)."""
     lower: Array
-    """[N s]."""
+    """Bounds of the blocks [N s, N m s], shape (nb, k)."""
     upper: Array
-    """[N s]."""
+    """As `lower` [N s, N m s], shape (nb, k)."""
 
     def dotted(self, weights: "Changed") -> Array:
         """Products of all columns with those of weights of the same things, shape (k, m)."""
@@ -128,9 +128,10 @@ class Assembly:
 
     @cached_property
     def bounces(self) -> BoolArray:
-        """Rows with restitution that are approached [-], shape (p,)."""
-        _, e, approach, near = self._at_rest
-        return (e > 0.0) & (approach < 0.0) & ~near
+        """Rows that restitution acts on, if there is any: normals and stops that are approached [-],
+        shape (p,)."""
+        _, _, approach, near = self._at_rest
+        return (approach < 0.0) & ~near
 
     @cached_property
     def grazes(self) -> BoolArray:
