@@ -17,11 +17,10 @@ class StepGraph:
 
     plan: BlockPlan
     """Order and fill; nodes are the moving bodies by their `row`, then the joints that hold something."""
-    node: IntArray
-    """Node of each `free` block that acts on a moving body, -1 for the others [-], shape (nb,)."""
-    places: IntArray
-    """Blocks of the matrix: of a `free` block (first, node), (node, first), (second, node), (node, second);
-    of others (first, second), (second, first); -1 where there is none [-], shape (nb, 4)."""
+    wires: IntArray
+    """Of each block its two moving bodies by their `row`, -1 for none; its node, -1 unless it is `free` and acts
+    on a moving body; and blocks of the matrix: of a `free` block (first, node), (node, first), (second, node),
+    (node, second), of others (first, second), (second, first); -1 where there is none [-], shape (nb, 7)."""
 
 
 def step_graph(blocks: StepBlocks, moving: int) -> StepGraph:
@@ -32,7 +31,8 @@ def step_graph(blocks: StepBlocks, moving: int) -> StepGraph:
 @lru_cache(maxsize=64)
 def _graph(moving: int, kinds: bytes, rows: bytes) -> StepGraph:
     kind, pairs = np.frombuffer(kinds, np.int64), np.frombuffer(rows, np.int64).reshape(-1, 2)
-    node, places = np.full(len(kind), -1), np.full((len(kind), 4), -1)
+    wires = np.full((len(kind), 7), -1)
+    wires[:, :2] = pairs
     joined: list[tuple[int, int]] = []
     slots: list[tuple[int, int]] = []
     count = moving
@@ -41,16 +41,16 @@ def _graph(moving: int, kinds: bytes, rows: bytes) -> StepGraph:
         a, b = (int(k) for k in pairs[i])
         if kind[i] != FREE:
             joined.append((a, b))
-            slots.append((int(i), 0))
+            slots.append((int(i), 3))
             continue
-        node[i] = count
+        wires[i, 2] = count
         for side, body in enumerate((a, b)):
             if body >= 0:
                 joined.append((body, count))
-                slots.append((int(i), 2 * side))
+                slots.append((int(i), 3 + 2 * side))
         count += 1
     waits = np.arange(count) >= moving
     plan = block_plan(count, np.array(joined, np.int64).reshape(-1, 2), waits)
     for (i, at), place in zip(slots, plan.places, strict=True):
-        places[i, at : at + 2] = place
-    return StepGraph(plan, node, places)
+        wires[i, at : at + 2] = place
+    return StepGraph(plan, wires)

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels.jit import timed
 from stickslip.kernels.variational import interior_point as kernels
+from stickslip.kernels.variational import law
 from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.checks import Array, ProblemError, frozen
 from stickslip.problem.residuals import Residuals, examine
@@ -31,6 +32,9 @@ from stickslip.problem.step_tangent import StepBlocks, step_blocks, step_tables,
 from stickslip.solvers.registry import Progress
 
 NOTHING: Array = frozen(np.zeros(0))
+NO_START = np.zeros((0, 6)), np.zeros((0, 8)), np.zeros((0, 30))
+TIGHTER = (1.0, 0.1, 0.01)
+"""Shares of the tolerance asked of the iteration, whose natural maps are not quite the judge's, until he accepts."""
 STATUS = {
     kernels.SOLVED: Status.SOLVED,
     kernels.LIMIT: Status.MAX_ITERATIONS,
@@ -70,33 +74,42 @@ class InteriorPointStep(Options):
         blocks = step_blocks(problem)
         moving = problem.row >= 0
         graph = step_graph(blocks, int(np.count_nonzero(moving)))
-        found, seconds, compiling = timed(
-            kernels.solve_step, float(problem.h), MODELS.index(problem.model), *step_tables(problem),
-            blocks.arrays, graph.plan.arrays, graph.plan.blocks, (graph.node, graph.places),
-            float(self.kappa), float(self.tolerance), int(self.max_iterations),
+        relaxed = _relaxed(problem, self.kappa)
+        given = (
+            float(problem.h), MODELS.index(problem.model), *step_tables(problem), blocks.arrays,
+            graph.plan.arrays, graph.plan.blocks, graph.wires, float(self.kappa),
         )  # fmt: skip
-        v_all, r, w, facets, rows, _, M, root, f, u_bias, control, history = found
-        v = np.empty((M.shape[0], 6))
-        v[problem.row[moving]] = v_all[moving]
-        v = v.reshape(-1)
-        tangent = tangent_problem(blocks, rows, M, root, f, u_bias)
-        frozen(r)
-        frozen(v)
-        residuals, u = examine(tangent, r, v, NOTHING)
-        state, iterations, own = int(control[0]), int(control[1]), float(control[2])
-        status, reason = self._verdict(problem, residuals, state, own)
+        start, left, seconds, compiling = (*NO_START, False), self.max_iterations, 0.0, 0.0
+        iterations, v = 0, np.empty((int(np.count_nonzero(moving)), 6))
+        for share in TIGHTER:
+            found, took, compiled = timed(
+                kernels.solve_step, *given, share * self.tolerance, int(left), start[:3], start[3]
+            )
+            v_all, X, F, rows, _, M, root, f, u_bias, control, history = found
+            seconds, compiling = seconds + took, compiling + compiled
+            iterations += int(control[kernels.ITERATIONS])
+            left -= int(control[kernels.ITERATIONS])
+            v[problem.row[moving]] = v_all[moving]
+            r, flat_v = frozen(X[:, law.R].copy()), frozen(v.reshape(-1).copy())
+            tangent = tangent_problem(blocks, rows, M, root, f, u_bias)
+            residuals, u = examine(tangent, r, flat_v, NOTHING)
+            state = int(control[kernels.STATE])
+            if relaxed or state != kernels.SOLVED or residuals.solved(self.tolerance) or left <= 0:
+                break
+            start = v_all, X, F, True
+        status, reason = self._verdict(problem, relaxed, residuals, state, float(control[kernels.ERROR]))
         solution = Solution.unchecked(
             problem=tangent, r=r, u=u, status=status, residuals=residuals, solver="ipm-step",
             tolerance=self.tolerance, iterations=iterations, seconds=seconds, compile_seconds=compiling,
-            history=history, v=v, lam=NOTHING, reason=reason, tried=(), operations=0.0, certificate=None,
+            history=history, v=flat_v, lam=NOTHING, reason=reason, tried=(), operations=0.0, certificate=None,
         )  # fmt: skip
-        return solution, StepPoint(v, r, _slack(blocks, w, problem.h), facets, float(self.kappa))
+        slack = _slack(blocks, X[:, law.W], problem.h)
+        return solution, StepPoint(flat_v, r, slack, F[:, :10], float(self.kappa))
 
     def _verdict(
-        self, problem: StepProblem, residuals: Residuals, state: int, own: float
+        self, problem: StepProblem, relaxed: str, residuals: Residuals, state: int, own: float
     ) -> tuple[Status, str]:
         """What to call the answer: the judge's word, and for other laws than Coulomb's their own."""
-        relaxed = _relaxed(problem, self.kappa)
         solved = residuals.solved(self.tolerance)
         if solved and not (relaxed and problem.model == "impact"):
             return Status.SOLVED, ""

@@ -1,213 +1,212 @@
-"""The smoothed law of one block, and its linearisation solved for the block alone.
+"""The smoothed law of the blocks of a step, and its linearisation solved block by block.
 
-r, w (n,): impulses, and at normal components the gaps s, at the first component of a group its η, all in units of
-velocity. With y the values of the block (gap, slip velocities):
+X (n, 8), a line per component: impulse r, slack w, value y, their changes, and right-hand sides. The slack of a
+gap is s, that of the first component of a group of friction its η, all in units of velocity:
 
     s = y_N,   γ s = τ;   (mu γ, b) ∘ (η, y_T) = τ (1, 0, ..)      groups of friction, with the cone's product
     (f, b) ∘ (η, y) = τ (1, 0)                                      dry friction, a group of fixed radius f
 
-Pyramid, in `facets` (n, 10) at the first component of a group of two: β (4), σ (4), ψ, ζ with
-β σ = τ, σ = ψ + d·y_T; ψ ζ = τ, ζ = mu γ - Σβ and facets d = t1, -t1, t2, -t2.
+Groups with facets have theirs in F (n, 30), at their first component: β (4), σ (4), ψ, ζ, then their changes and
+right-hand sides, with β σ = τ, σ = ψ + d·y_T; ψ ζ = τ, ζ = mu γ - Σβ and facets d = t1, -t1, t2, -t2.
 
-Right-hand sides (`rhs`, `rhs_w`, `rhs_facets`) stand where the unknowns do; rhs[normal] = y_N - s.
+B (nb, 3): kind, first component and number of components of every block; L (nb, 8): radius of dry friction, number
+of groups, and size and coefficient of each group. A product aims at τ, for gaps, or τ_slip.
 """
 
 import math
 
+import numpy as np
+
 from stickslip.kernels.variational.compiled import jit
-from stickslip.kernels.variational.layout import FRICTION, INTERVAL, PYRAMID
+from stickslip.kernels.variational.layout import FREE, FRICTION, INTERVAL, PYRAMID
 
+R, W, Y, DR, DW, DY, C, CW = 0, 1, 2, 3, 4, 5, 6, 7
+"""Columns of X; C holds right-hand sides of components (y - s of gaps), CW of products."""
 BETA, SIGMA, PSI, ZETA = 0, 4, 8, 9
-"""Where unknowns of a pyramid stand in `facets`."""
+"""Unknowns of a group with facets; changes are CHANGE further on, right-hand sides AIM."""
+CHANGE, AIM = 10, 20
 
 
 @jit
-def is_pyramid(model, size):
-    """Whether a group of this size has facets."""
-    return model == PYRAMID and size == 2
+def tables(blocks):
+    """(B, L) from the arrays of `layout.lay_out`."""
+    kind, offset, upper, group_offset, group_size, coefficient = (
+        blocks[0], blocks[1], blocks[3], blocks[4], blocks[5], blocks[6],
+    )  # fmt: skip
+    nb = kind.shape[0]
+    B, L = np.empty((nb, 3), np.int64), np.zeros((nb, 8))
+    for i in range(nb):
+        B[i, 0], B[i, 1], B[i, 2] = kind[i], offset[i], offset[i + 1] - offset[i]
+        if kind[i] == INTERVAL:
+            L[i, 0] = upper[i]
+        if kind[i] == FRICTION:
+            L[i, 1] = group_offset[i + 1] - group_offset[i]
+            for g in range(group_offset[i], group_offset[i + 1]):
+                m = 2 + 2 * (g - group_offset[i])
+                L[i, m], L[i, m + 1] = group_size[g], coefficient[g]
+    return B, L
 
 
 @jit
-def respond_group(at, size, mu, radius, dradius, r, w, y, dy, rhs, rhs_w, dr, dw):
-    """dr, dw of a group of a cone from its radius (mu γ), the change of it, and dy of its slip velocities."""
-    eta = w[at]
+def respond_group(at, size, radius, change, X):
+    """Changes of a group in a cone from its radius (mu γ), the change of that, and those of slip velocities."""
+    eta = X[at, W]
     uu = ub = uc = pu = 0.0
     for k in range(at, at + size):
-        uu += y[k] * y[k]
-        ub += y[k] * r[k]
-        uc += y[k] * rhs[k]
-        pu += (radius * y[k] / eta - r[k]) * dy[k]
-    D = radius - ub / eta
-    d = (rhs_w[at] - uc / eta - (eta - uu / eta) * dradius + pu) / D
-    dw[at] = d
+        u, b = X[k, Y], X[k, R]
+        uu += u * u
+        ub += u * b
+        uc += u * X[k, C]
+        pu += (radius * u / eta - b) * X[k, DY]
+    d = (X[at, CW] - uc / eta - (eta - uu / eta) * change + pu) / (radius - ub / eta)
+    X[at, DW] = d
     for k in range(at, at + size):
-        dr[k] = (rhs[k] - y[k] * dradius - radius * dy[k] - r[k] * d) / eta
+        X[k, DR] = (X[k, C] - X[k, Y] * change - radius * X[k, DY] - X[k, R] * d) / eta
 
 
 @jit
-def respond_facets(at, dradius, dy, facets, rhs_facets, dr, d_facets):
+def respond_facets(at, change, X, F):
     """The same of a group with facets."""
-    F, c, d = facets[at], rhs_facets[at], d_facets[at]
-    psi, zeta = F[PSI], F[ZETA]
+    psi, zeta = F[at, PSI], F[at, ZETA]
     weight = total = 0.0
     for i in range(4):
-        slip = dy[at + i // 2] if i % 2 == 0 else -dy[at + i // 2]
-        slope = F[BETA + i] / F[SIGMA + i]
+        slip = X[at + i // 2, DY] if i % 2 == 0 else -X[at + i // 2, DY]
+        slope = F[at, BETA + i] / F[at, SIGMA + i]
+        without = F[at, AIM + BETA + i] / F[at, SIGMA + i] - slope * (slip + F[at, AIM + SIGMA + i])
         weight += slope
-        d[BETA + i] = c[BETA + i] / F[SIGMA + i] - slope * (slip + c[SIGMA + i])  # without dψ
-        total += d[BETA + i]
-    d[PSI] = (c[PSI] - psi * (dradius + c[ZETA] - total)) / (zeta + psi * weight)
+        F[at, CHANGE + BETA + i] = without  # of dψ
+        total += without
+    d = (F[at, AIM + PSI] - psi * (change + F[at, AIM + ZETA] - total)) / (zeta + psi * weight)
     total = 0.0
     for i in range(4):
-        slip = dy[at + i // 2] if i % 2 == 0 else -dy[at + i // 2]
-        d[BETA + i] -= F[BETA + i] / F[SIGMA + i] * d[PSI]
-        d[SIGMA + i] = d[PSI] + slip + c[SIGMA + i]
-        total += d[BETA + i]
-    d[ZETA] = dradius - total + c[ZETA]
-    dr[at], dr[at + 1] = d[BETA] - d[BETA + 1], d[BETA + 2] - d[BETA + 3]
+        slip = X[at + i // 2, DY] if i % 2 == 0 else -X[at + i // 2, DY]
+        F[at, CHANGE + BETA + i] -= F[at, BETA + i] / F[at, SIGMA + i] * d
+        F[at, CHANGE + SIGMA + i] = d + slip + F[at, AIM + SIGMA + i]
+        total += F[at, CHANGE + BETA + i]
+    F[at, CHANGE + PSI], F[at, CHANGE + ZETA] = d, change - total + F[at, AIM + ZETA]
+    X[at, DR] = F[at, CHANGE + BETA] - F[at, CHANGE + BETA + 1]
+    X[at + 1, DR] = F[at, CHANGE + BETA + 2] - F[at, CHANGE + BETA + 3]
 
 
 @jit
-def respond(i, model, blocks, r, w, facets, y, dy, rhs, rhs_w, rhs_facets, dr, dw, d_facets):
-    """dr, dw, d_facets of block i that solve its linearised law for the change dy of its values."""
-    kind, offset, upper, group_offset, group_size, coefficient = (
-        blocks[0], blocks[1], blocks[3], blocks[4], blocks[5], blocks[6],
-    )  # fmt: skip
-    at = offset[i]
-    if kind[i] == INTERVAL:
-        respond_group(at, 1, 1.0, upper[i], 0.0, r, w, y, dy, rhs, rhs_w, dr, dw)
+def respond(i, model, B, L, X, F):
+    """Changes of impulses and slacks of block i that solve its linearised law for the changes of its values."""
+    at = B[i, 1]
+    if B[i, 0] == INTERVAL:
+        respond_group(at, 1, L[i, 0], 0.0, X)
         return
-    dw[at] = dy[at] + rhs[at]
-    dr[at] = (rhs_w[at] - r[at] * dw[at]) / w[at]
-    if kind[i] != FRICTION:
-        return
+    X[at, DW] = X[at, DY] + X[at, C]
+    X[at, DR] = (X[at, CW] - X[at, R] * X[at, DW]) / X[at, W]
     k = at + 1
-    for g in range(group_offset[i], group_offset[i + 1]):
-        mu, size = coefficient[g], group_size[g]
+    for g in range(int(L[i, 1])):
+        size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
         if mu == 0.0:
             for m in range(k, k + size):
-                dr[m], dw[m] = 0.0, 0.0
-        elif is_pyramid(model, size):
-            respond_facets(k, mu * dr[at], dy, facets, rhs_facets, dr, d_facets)
+                X[m, DR], X[m, DW] = 0.0, 0.0
+        elif model == PYRAMID and size == 2:
+            respond_facets(k, mu * X[at, DR], X, F)
         else:
-            respond_group(k, size, mu, mu * r[at], mu * dr[at], r, w, y, dy, rhs, rhs_w, dr, dw)
+            respond_group(k, size, mu * X[at, R], mu * X[at, DR], X)
         k += size
 
 
 @jit
-def aim_group(at, size, radius, dradius, tau, r, w, y, dr, dw, dy, second, rhs, rhs_w):
-    """rhs, rhs_w <- τ e - β∘η - second (Δβ ∘ Δη) of a group."""
-    first = radius * w[at] + second * dradius * dw[at]
+def aim_group(at, size, radius, change, tau, second, X):
+    """Right-hand sides τ e - β ∘ η - second Δβ ∘ Δη of a group."""
+    eta, d = X[at, W], second * X[at, DW]
+    first = radius * eta + d * change
     for k in range(at, at + size):
-        first += r[k] * y[k] + second * dr[k] * dy[k]
-        rhs[k] = -radius * y[k] - w[at] * r[k] - second * (dradius * dy[k] + dw[at] * dr[k])
-    rhs_w[at] = tau - first
+        first += X[k, R] * X[k, Y] + second * X[k, DR] * X[k, DY]
+        X[k, C] = -radius * X[k, Y] - eta * X[k, R] - second * change * X[k, DY] - d * X[k, DR]
+    X[at, CW] = tau - first
 
 
 @jit
-def aim_facets(at, radius, tau, y, facets, d_facets, second, rhs_facets):
+def aim_facets(at, radius, tau, second, X, F):
     """The same of a group with facets."""
-    F, d, c = facets[at], d_facets[at], rhs_facets[at]
     total = 0.0
     for i in range(4):
-        slip = y[at + i // 2] if i % 2 == 0 else -y[at + i // 2]
-        c[BETA + i] = tau - F[BETA + i] * F[SIGMA + i] - second * d[BETA + i] * d[SIGMA + i]
-        c[SIGMA + i] = F[PSI] + slip - F[SIGMA + i]
-        total += F[BETA + i]
-    c[PSI] = tau - F[PSI] * F[ZETA] - second * d[PSI] * d[ZETA]
-    c[ZETA] = radius - total - F[ZETA]
+        slip = X[at + i // 2, Y] if i % 2 == 0 else -X[at + i // 2, Y]
+        beta, sigma = F[at, BETA + i], F[at, SIGMA + i]
+        F[at, AIM + BETA + i] = (
+            tau - beta * sigma - second * F[at, CHANGE + BETA + i] * F[at, CHANGE + SIGMA + i]
+        )
+        F[at, AIM + SIGMA + i] = F[at, PSI] + slip - sigma
+        total += beta
+    F[at, AIM + PSI] = tau - F[at, PSI] * F[at, ZETA] - second * F[at, CHANGE + PSI] * F[at, CHANGE + ZETA]
+    F[at, AIM + ZETA] = radius - total - F[at, ZETA]
 
 
 @jit
-def aim(
-    i, model, blocks, tau, tau_slip, r, w, facets, y, dr, dw, d_facets, dy, second, rhs, rhs_w, rhs_facets
-):
-    """Right-hand sides of block i: τ for gaps, τ_slip for groups; `second` (0 or 1) times second-order terms."""
-    kind, offset, upper, group_offset, group_size, coefficient = (
-        blocks[0], blocks[1], blocks[3], blocks[4], blocks[5], blocks[6],
-    )  # fmt: skip
-    at = offset[i]
-    if kind[i] == INTERVAL:
-        aim_group(at, 1, upper[i], 0.0, tau_slip, r, w, y, dr, dw, dy, second, rhs, rhs_w)
+def aim(i, model, B, L, tau, tau_slip, second, X, F):
+    """Right-hand sides of block i; `second` (0 or 1) times second-order terms of the changes there are."""
+    at = B[i, 1]
+    if B[i, 0] == INTERVAL:
+        aim_group(at, 1, L[i, 0], 0.0, tau_slip, second, X)
         return
-    rhs[at] = y[at] - w[at]
-    rhs_w[at] = tau - r[at] * w[at] - second * dr[at] * dw[at]
-    if kind[i] != FRICTION:
-        return
+    X[at, C] = X[at, Y] - X[at, W]
+    X[at, CW] = tau - X[at, R] * X[at, W] - second * X[at, DR] * X[at, DW]
     k = at + 1
-    for g in range(group_offset[i], group_offset[i + 1]):
-        mu, size = coefficient[g], group_size[g]
+    for g in range(int(L[i, 1])):
+        size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
         if mu > 0.0:
-            if is_pyramid(model, size):
-                aim_facets(k, mu * r[at], tau_slip, y, facets, d_facets, second, rhs_facets)
+            if model == PYRAMID and size == 2:
+                aim_facets(k, mu * X[at, R], tau_slip, second, X, F)
             else:
-                aim_group(k, size, mu * r[at], mu * dr[at], tau_slip, r, w, y, dr, dw, dy, second, rhs, rhs_w)
+                aim_group(k, size, mu * X[at, R], mu * X[at, DR], tau_slip, second, X)
         k += size
 
 
 @jit
-def begin_group(at, size, radius, tau, y, r, w):
+def begin_group(at, size, radius, tau, X):
     """b and η of a group on the central path at τ, from its radius and slip velocities."""
     uu = 0.0
     for k in range(at, at + size):
-        uu += y[k] * y[k]
+        uu += X[k, Y] * X[k, Y]
     ratio = tau / radius
-    w[at] = 0.5 * (ratio + math.sqrt(ratio * ratio + 4.0 * uu))
+    X[at, W] = 0.5 * (ratio + math.sqrt(ratio * ratio + 4.0 * uu))
     for k in range(at, at + size):
-        r[k] = -radius * y[k] / w[at]
+        X[k, R] = -radius * X[k, Y] / X[at, W]
 
 
 @jit
-def begin_facets(at, radius, tau, y, r, facets):
+def begin_facets(at, radius, tau, X, F):
     """Unknowns of a group with facets to begin with: ψ beyond every slip velocity, β shares of the radius."""
-    F = facets[at]
-    slip = max(abs(y[at]), abs(y[at + 1]))
-    F[ZETA] = 0.5 * radius
-    F[PSI] = max(tau / F[ZETA], 2.0 * slip)
+    slip = max(abs(X[at, Y]), abs(X[at + 1, Y]))
+    F[at, ZETA] = 0.5 * radius
+    F[at, PSI] = max(tau / F[at, ZETA], 2.0 * slip)
     for i in range(4):
-        F[BETA + i] = 0.125 * radius
-        F[SIGMA + i] = F[PSI] + (y[at + i // 2] if i % 2 == 0 else -y[at + i // 2])
-    r[at] = r[at + 1] = 0.0
+        F[at, BETA + i] = 0.125 * radius
+        F[at, SIGMA + i] = F[at, PSI] + (X[at + i // 2, Y] if i % 2 == 0 else -X[at + i // 2, Y])
+    X[at, R], X[at + 1, R] = 0.0, 0.0
 
 
 @jit
-def begin(i, model, blocks, tau_slip, y, r, w, facets):
-    """Groups of block i, to begin with from its γ."""
-    kind, offset, upper, group_offset, group_size, coefficient = (
-        blocks[0], blocks[1], blocks[3], blocks[4], blocks[5], blocks[6],
-    )  # fmt: skip
-    at = offset[i]
-    if kind[i] == INTERVAL:
-        begin_group(at, 1, upper[i], tau_slip, y, r, w)
-    if kind[i] != FRICTION:
+def begin(i, model, B, L, tau_slip, X, F):
+    """Groups of block i to begin with, from its γ and values."""
+    at = B[i, 1]
+    if B[i, 0] == INTERVAL:
+        begin_group(at, 1, L[i, 0], tau_slip, X)
         return
     k = at + 1
-    for g in range(group_offset[i], group_offset[i + 1]):
-        mu, size = coefficient[g], group_size[g]
-        if mu == 0.0:
-            for m in range(k, k + size):
-                r[m], w[m] = 0.0, 0.0
-        elif is_pyramid(model, size):
-            begin_facets(k, mu * r[at], tau_slip, y, r, facets)
-        else:
-            begin_group(k, size, mu * r[at], tau_slip, y, r, w)
+    for g in range(int(L[i, 1])):
+        size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
+        if mu > 0.0:
+            if model == PYRAMID and size == 2:
+                begin_facets(k, mu * X[at, R], tau_slip, X, F)
+            else:
+                begin_group(k, size, mu * X[at, R], tau_slip, X)
         k += size
 
 
 @jit
-def to_boundary(x, dx, limit):
-    """The largest step, at most `limit`, with x + step dx >= 0."""
-    return min(limit, -x / dx) if dx < 0.0 else limit
-
-
-@jit
-def cone_to_boundary(at, size, head, dhead, x, dx, limit):
-    """The largest step, at most `limit`, that keeps (head, x) in the second-order cone."""
-    a, b, c = dhead * dhead, head * dhead, head * head
+def cone_to_boundary(at, size, head, change, x, dx, X, limit):
+    """The largest step, at most `limit`, that keeps (head, column x of X) in the second-order cone."""
+    a, b, c = change * change, head * change, head * head
     for k in range(at, at + size):
-        a -= dx[k] * dx[k]
-        b -= x[k] * dx[k]
-        c -= x[k] * x[k]
+        a -= X[k, dx] * X[k, dx]
+        b -= X[k, x] * X[k, dx]
+        c -= X[k, x] * X[k, x]
     square = b * b - a * c
     if (a < 0.0 or b < 0.0) and square >= 0.0:
         below = math.sqrt(square) - b
@@ -217,70 +216,93 @@ def cone_to_boundary(at, size, head, dhead, x, dx, limit):
 
 
 @jit
-def longest(i, model, blocks, r, w, facets, y, dr, dw, d_facets, dy, limit):
-    """The largest step, at most `limit`, that keeps all of block i in its cones."""
-    kind, offset, upper, group_offset, group_size, coefficient = (
-        blocks[0], blocks[1], blocks[3], blocks[4], blocks[5], blocks[6],
-    )  # fmt: skip
-    at = offset[i]
-    if kind[i] == INTERVAL:
-        limit = cone_to_boundary(at, 1, upper[i], 0.0, r, dr, limit)
-        return cone_to_boundary(at, 1, w[at], dw[at], y, dy, limit)
-    limit = to_boundary(w[at], dw[at], to_boundary(r[at], dr[at], limit))
-    if kind[i] != FRICTION:
-        return limit
-    k = at + 1
-    for g in range(group_offset[i], group_offset[i + 1]):
-        mu, size = coefficient[g], group_size[g]
-        if mu > 0.0 and is_pyramid(model, size):
-            for m in range(10):
-                limit = to_boundary(facets[k, m], d_facets[k, m], limit)
-        elif mu > 0.0:
-            limit = cone_to_boundary(k, size, mu * r[at], mu * dr[at], r, dr, limit)
-            limit = cone_to_boundary(k, size, w[k], dw[k], y, dy, limit)
-        k += size
+def longest(model, B, L, X, F, limit):
+    """The largest step, at most `limit`, that keeps all blocks in their cones."""
+    for i in range(B.shape[0]):
+        at = B[i, 1]
+        if B[i, 0] == FREE:
+            continue
+        if B[i, 0] == INTERVAL:
+            limit = cone_to_boundary(at, 1, L[i, 0], 0.0, R, DR, X, limit)
+            limit = cone_to_boundary(at, 1, X[at, W], X[at, DW], Y, DY, X, limit)
+            continue
+        if X[at, DR] < 0.0:
+            limit = min(limit, -X[at, R] / X[at, DR])
+        if X[at, DW] < 0.0:
+            limit = min(limit, -X[at, W] / X[at, DW])
+        k = at + 1
+        for g in range(int(L[i, 1])):
+            size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
+            if mu > 0.0 and model == PYRAMID and size == 2:
+                for m in range(10):
+                    if F[k, CHANGE + m] < 0.0:
+                        limit = min(limit, -F[k, m] / F[k, CHANGE + m])
+            elif mu > 0.0:
+                limit = cone_to_boundary(k, size, mu * X[at, R], mu * X[at, DR], R, DR, X, limit)
+                limit = cone_to_boundary(k, size, X[k, W], X[k, DW], Y, DY, X, limit)
+            k += size
     return limit
 
 
 @jit
-def products(i, model, blocks, r, w, facets, y, dr, dw, d_facets, dy, step, sums):
-    """Adds products of block i after a step to sums: of all, their number, the largest, and the least."""
-    kind, offset, upper, group_offset, group_size, coefficient = (
-        blocks[0], blocks[1], blocks[3], blocks[4], blocks[5], blocks[6],
-    )  # fmt: skip
-    at = offset[i]
-    if kind[i] == INTERVAL:
-        add(upper[i] * (w[at] + step * dw[at]) + (r[at] + step * dr[at]) * (y[at] + step * dy[at]), sums)
-        return
-    gamma = r[at] + step * dr[at]
-    add(gamma * (w[at] + step * dw[at]), sums)
-    if kind[i] != FRICTION:
-        return
-    k = at + 1
-    for g in range(group_offset[i], group_offset[i + 1]):
-        mu, size = coefficient[g], group_size[g]
-        if mu > 0.0 and is_pyramid(model, size):
-            for m in range(4):
-                add(
-                    (facets[k, m] + step * d_facets[k, m]) * (facets[k, 4 + m] + step * d_facets[k, 4 + m]),
-                    sums,
-                )
-            add(
-                (facets[k, PSI] + step * d_facets[k, PSI]) * (facets[k, ZETA] + step * d_facets[k, ZETA]),
-                sums,
-            )
-        elif mu > 0.0:
-            total = mu * gamma * (w[k] + step * dw[k])
-            for m in range(k, k + size):
-                total += (r[m] + step * dr[m]) * (y[m] + step * dy[m])
-            add(total, sums)
-        k += size
+def excess(model, B, L, tau, tau_slip, step, X, F):
+    """(mean distance of products from τ and τ_slip after a step, number of products)."""
+    total, count = 0.0, 0
+    for i in range(B.shape[0]):
+        at = B[i, 1]
+        if B[i, 0] == FREE:
+            continue
+        if B[i, 0] == INTERVAL:
+            product = L[i, 0] * (X[at, W] + step * X[at, DW])
+            product += (X[at, R] + step * X[at, DR]) * (X[at, Y] + step * X[at, DY])
+            total += abs(product - tau_slip)
+            count += 1
+            continue
+        gamma = X[at, R] + step * X[at, DR]
+        total += abs(gamma * (X[at, W] + step * X[at, DW]) - tau)
+        count += 1
+        k = at + 1
+        for g in range(int(L[i, 1])):
+            size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
+            if mu > 0.0 and model == PYRAMID and size == 2:
+                for m in range(5):
+                    a, b = (m, m + 4) if m < 4 else (PSI, ZETA)
+                    product = (F[k, a] + step * F[k, CHANGE + a]) * (F[k, b] + step * F[k, CHANGE + b])
+                    total += abs(product - tau_slip)
+                count += 5
+            elif mu > 0.0:
+                product = mu * gamma * (X[k, W] + step * X[k, DW])
+                for m in range(k, k + size):
+                    product += (X[m, R] + step * X[m, DR]) * (X[m, Y] + step * X[m, DY])
+                total += abs(product - tau_slip)
+                count += 1
+            k += size
+    return (total / count if count > 0 else 0.0), count
 
 
 @jit
-def add(product, sums):
-    """One more product."""
-    sums[0] += product
-    sums[1] += 1.0
-    sums[2] = max(sums[2], product)
-    sums[3] = min(sums[3], product)
+def off_path(model, B, L, kappa, h, X, F):
+    """How far products and slips are from the central path at kappa, over it: kappa / h for gaps."""
+    worst = 0.0
+    for i in range(B.shape[0]):
+        at = B[i, 1]
+        if B[i, 0] == FREE:
+            continue
+        aim(i, model, B, L, kappa / h, kappa, 0.0, X, F)
+        if B[i, 0] == INTERVAL:
+            worst = max(worst, abs(X[at, CW]) / kappa, abs(X[at, C]) / kappa)
+            continue
+        worst = max(worst, abs(X[at, CW]) * h / kappa, abs(X[at, R] * X[at, C]) * h / kappa)
+        k = at + 1
+        for g in range(int(L[i, 1])):
+            size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
+            if mu > 0.0 and model == PYRAMID and size == 2:
+                for m in range(4):
+                    worst = max(worst, abs(F[k, AIM + m]) / kappa, abs(F[k, AIM + 4 + m]) * F[k, m] / kappa)
+                worst = max(worst, abs(F[k, AIM + PSI]) / kappa, abs(F[k, AIM + ZETA]) * F[k, PSI] / kappa)
+            elif mu > 0.0:
+                worst = max(worst, abs(X[k, CW]) / kappa)
+                for m in range(k, k + size):
+                    worst = max(worst, abs(X[m, C]) / kappa)
+            k += size
+    return worst

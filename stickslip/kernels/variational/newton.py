@@ -1,15 +1,16 @@
-"""One Newton system of a step: values and residuals at an iterate, blocks of the matrix, and a direction.
+"""One Newton system of a step: residuals at an iterate, blocks of the matrix, right-hand sides and directions.
 
-Unknowns are v of the moving bodies and λ of what joints hold, one node of the graph each; what contacts, stops
-and dry friction add is put onto the nodes of their bodies. wiring: (node, places) of every block (nb,), (nb, 4):
-node of a `free` block, else -1; blocks of the matrix (first, node), (node, first), (second, node), (node, second)
-of a `free` block and (first, second), (second, first) of the others, -1 where there is none.
+Unknowns are v of the moving bodies and λ of what joints hold, one node of the graph each; what contacts, stops and
+dry friction add is put onto the nodes of their bodies. wires (nb, 7): the two moving bodies of every block, -1 for
+none; the node of a `free` block, else -1; and blocks of the matrix, (first, node), (node, first), (second, node),
+(node, second) of a `free` block, (first, second), (second, first) of the others.
+B, L, X, F: as in `law.py`; rows, end_rows (n, 2, 6): of impulses at the start, of values at the end.
 """
 
 import numpy as np
 
 from stickslip.kernels.variational.compiled import jit
-from stickslip.kernels.variational.law import aim, respond
+from stickslip.kernels.variational.law import C, CW, DR, DY, R, Y, aim, respond
 from stickslip.kernels.variational.layout import FREE
 from stickslip.kernels.variational.momentum import momentum, momentum_slope
 
@@ -18,149 +19,128 @@ SOFT = 1e-11
 
 
 @jit
-def imbalance(h, bodies, blocks, rows, v, r, out):
+def imbalance(h, row, mass, J, p, v, B, wires, rows, X, out):
     """out (nd, 6) <- P(v) - p - H r."""
-    row, mass, J, p = bodies[0], bodies[3], bodies[4], bodies[5]
-    kind, offset, pairs = blocks[0], blocks[1], blocks[7]
     for b in range(row.shape[0]):
         i = row[b]
         if i >= 0:
             momentum(mass[b], J[b], h, v[b], out[i])
             for k in range(6):
                 out[i, k] -= p[b, k]
-    for i in range(kind.shape[0]):
+    for i in range(B.shape[0]):
         for side in range(2):
-            b = pairs[i, side]
+            b = wires[i, side]
             if b >= 0:
-                for k in range(offset[i], offset[i + 1]):
+                for k in range(B[i, 1], B[i, 1] + B[i, 2]):
+                    impulse = X[k, R]
                     for m in range(6):
-                        out[b, m] -= rows[k, side, m] * r[k]
+                        out[b, m] -= rows[k, side, m] * impulse
 
 
 @jit
-def assemble(h, model, bodies, blocks, wiring, rows, end_rows, v, r, w, facets, y, soft, matrix, room, C):
-    """matrix <- blocks of the Newton matrix; C (n, 6) <- dr/dy of every block that is not free."""
-    row, mass, J = bodies[0], bodies[3], bodies[4]
-    kind, offset, pairs = blocks[0], blocks[1], blocks[7]
-    node, places = wiring
-    dr, dw, d_facets, dy, rhs, rhs_w, rhs_facets = room
+def assemble(h, model, row, mass, J, v, B, L, wires, rows, end_rows, soft, X, F, matrix):
+    """matrix <- blocks of the Newton matrix."""
     matrix[:] = 0.0
     for b in range(row.shape[0]):
         if row[b] >= 0:
             momentum_slope(mass[b], J[b], h, v[b], matrix[row[b]])
-    part = np.empty((6, 6))
-    for i in range(kind.shape[0]):
-        at, size = offset[i], offset[i + 1] - offset[i]
-        if kind[i] == FREE:
-            if node[i] < 0:
+    part, slope = np.empty((6, 6)), np.empty((6, 6))
+    for i in range(B.shape[0]):
+        at, size, node = B[i, 1], B[i, 2], wires[i, 2]
+        if B[i, 0] == FREE:
+            if node < 0:
                 continue
-            D = matrix[node[i]]
             for k in range(6):
-                D[k, k] = -soft[at + k] if k < size else 1.0
+                matrix[node, k, k] = -soft[at + k] if k < size else 1.0
             for side in range(2):
-                if pairs[i, side] >= 0:
-                    U, L = matrix[places[i, 2 * side]], matrix[places[i, 2 * side + 1]]
+                if wires[i, side] >= 0:
+                    upper, lower = wires[i, 3 + 2 * side], wires[i, 4 + 2 * side]
                     for k in range(size):
                         for m in range(6):
-                            U[m, k] = -rows[at + k, side, m]
-                            L[k, m] = end_rows[at + k, side, m]
+                            matrix[upper, m, k] = -rows[at + k, side, m]
+                            matrix[lower, k, m] = end_rows[at + k, side, m]
             continue
-        if pairs[i, 0] < 0 and pairs[i, 1] < 0:
+        if wires[i, 0] < 0 and wires[i, 1] < 0:
             continue
-        for k in range(at, at + size):
-            dy[k], rhs[k], rhs_w[k] = 0.0, 0.0, 0.0
-            if rhs_facets.shape[0] > 0:
-                rhs_facets[k] = 0.0
+        clear(at, size, X, F)
         for k in range(size):
-            dy[at + k] = 1.0
-            respond(i, model, blocks, r, w, facets, y, dy, rhs, rhs_w, rhs_facets, dr, dw, d_facets)
-            dy[at + k] = 0.0
+            X[at + k, DY] = 1.0
+            respond(i, model, B, L, X, F)
+            X[at + k, DY] = 0.0
             for m in range(size):
-                C[at + m, k] = dr[at + m]
+                slope[m, k] = X[at + m, DR]
         for right in range(2):
-            if pairs[i, right] < 0:
+            if wires[i, right] < 0:
                 continue
             for k in range(size):
                 for m in range(6):
                     s = 0.0
                     for o in range(size):
-                        s += C[at + k, o] * end_rows[at + o, right, m]
+                        s += slope[k, o] * end_rows[at + o, right, m]
                     part[k, m] = s
             for left in range(2):
-                if pairs[i, left] < 0:
+                if wires[i, left] < 0:
                     continue
-                T = matrix[pairs[i, left] if left == right else places[i, left]]
+                place = wires[i, left] if left == right else wires[i, 3 + left]
                 for k in range(size):
                     for a in range(6):
                         weight = rows[at + k, left, a]
-                        if weight != 0.0:
-                            for m in range(6):
-                                T[a, m] -= weight * part[k, m]
+                        for m in range(6):
+                            matrix[place, a, m] -= weight * part[k, m]
 
 
 @jit
-def load(model, blocks, wiring, rows, uneven, tau, tau_slip, second, r, w, facets, y, room, step, x):
-    """x (N, 6) <- right-hand side of the Newton system that aims at τ; `room` holds the step before, for
-    second-order terms, and is filled with the right-hand sides of the blocks."""
-    kind, offset, pairs = blocks[0], blocks[1], blocks[7]
-    dr, dw, d_facets, dy, rhs, rhs_w, rhs_facets = room
-    constant, slack, slack_facets = step
+def clear(at, size, X, F):
+    """No right-hand sides and no changes of values, of one block."""
+    for k in range(at, at + size):
+        X[k, DY], X[k, C], X[k, CW] = 0.0, 0.0, 0.0
+        if F.shape[0] > 0:
+            for m in range(20, 30):
+                F[k, m] = 0.0
+
+
+@jit
+def load(model, B, L, wires, rows, uneven, tau, tau_slip, second, X, F, x):
+    """x (N, 6) <- right-hand side of the Newton system that aims at τ, and those of the blocks into X, F."""
     x[:] = 0.0
     for b in range(uneven.shape[0]):
         for m in range(6):
             x[b, m] = -uneven[b, m]
-    for i in range(kind.shape[0]):
-        if kind[i] == FREE:
-            if wiring[0][i] >= 0:
-                for k in range(offset[i], offset[i + 1]):
-                    x[wiring[0][i], k - offset[i]] = -y[k]
+    for i in range(B.shape[0]):
+        at, size = B[i, 1], B[i, 2]
+        if B[i, 0] == FREE:
+            if wires[i, 2] >= 0:
+                for k in range(size):
+                    x[wires[i, 2], k] = -X[at + k, Y]
             continue
-        aim(
-            i,
-            model,
-            blocks,
-            tau,
-            tau_slip,
-            r,
-            w,
-            facets,
-            y,
-            dr,
-            dw,
-            d_facets,
-            dy,
-            second,
-            rhs,
-            rhs_w,
-            rhs_facets,
-        )
-        for k in range(offset[i], offset[i + 1]):
-            dy[k] = 0.0
-        respond(i, model, blocks, r, w, facets, y, dy, rhs, rhs_w, rhs_facets, constant, slack, slack_facets)
+        aim(i, model, B, L, tau, tau_slip, second, X, F)
+        for k in range(at, at + size):
+            X[k, DY] = 0.0
+        respond(i, model, B, L, X, F)
         for side in range(2):
-            b = pairs[i, side]
+            b = wires[i, side]
             if b >= 0:
-                for k in range(offset[i], offset[i + 1]):
+                for k in range(at, at + size):
+                    impulse = X[k, DR]
                     for m in range(6):
-                        x[b, m] += rows[k, side, m] * constant[k]
+                        x[b, m] += rows[k, side, m] * impulse
 
 
 @jit
-def spread(model, blocks, wiring, end_rows, r, w, facets, y, x, room):
-    """Direction of all unknowns into `room`, from the solution x (N, 6) of the Newton system."""
-    kind, offset, pairs = blocks[0], blocks[1], blocks[7]
-    dr, dw, d_facets, dy, rhs, rhs_w, rhs_facets = room
-    for i in range(kind.shape[0]):
-        if kind[i] == FREE:
-            for k in range(offset[i], offset[i + 1]):
-                dr[k] = x[wiring[0][i], k - offset[i]] if wiring[0][i] >= 0 else 0.0
+def spread(model, B, L, wires, end_rows, x, X, F):
+    """Changes of all unknowns into X and F, from the solution x (N, 6) of the Newton system."""
+    for i in range(B.shape[0]):
+        at, size = B[i, 1], B[i, 2]
+        if B[i, 0] == FREE:
+            for k in range(size):
+                X[at + k, DR] = x[wires[i, 2], k] if wires[i, 2] >= 0 else 0.0
             continue
-        for k in range(offset[i], offset[i + 1]):
+        for k in range(at, at + size):
             s = 0.0
             for side in range(2):
-                b = pairs[i, side]
+                b = wires[i, side]
                 if b >= 0:
                     for m in range(6):
                         s += end_rows[k, side, m] * x[b, m]
-            dy[k] = s
-        respond(i, model, blocks, r, w, facets, y, dy, rhs, rhs_w, rhs_facets, dr, dw, d_facets)
+            X[k, DY] = s
+        respond(i, model, B, L, X, F)
