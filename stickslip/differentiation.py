@@ -1,5 +1,7 @@
 """The verbs that differentiate: here names of solvers become solvers, as `solve` and `simulate` have it."""
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, overload
 
 from stickslip.mechanics.world import World
@@ -10,11 +12,16 @@ if TYPE_CHECKING:
     from stickslip.gradients.derivative import Derivative
     from stickslip.gradients.solution import SolutionDerivative
     from stickslip.gradients.step import StepDerivative
+    from stickslip.gradients.trajectory import AtEnd, Loss, TrajectoryGradient
+    from stickslip.gradients.trajectory_sensitivity import TrajectorySensitivity
     from stickslip.schemes.body_step import BodyScheme
     from stickslip.schemes.step import Memory
 
 TOLERANCE = 1e-10
 """Of the steps that are differentiated, unless given [-]: a derivative is as good as the answer it is of."""
+
+FRAMEWORKS = ("jax", "torch")
+"""Whose functions steps can be."""
 
 
 @overload
@@ -64,6 +71,74 @@ def differentiate(
     return step_derivative(
         thing, state, h=h, solver=made_solver(solver, tolerance), scheme=scheme, memory=memory, kappa=kappa
     )
+
+
+def gradient(
+    world: World,
+    loss: "Loss | AtEnd",
+    *,
+    until: float,
+    h: float | None = None,
+    solver: Any = "auto",
+    tolerance: float = TOLERANCE,
+    **how: Any,
+) -> "TrajectoryGradient":
+    """A loss over the run that `simulate` would make of `world`, and its gradient, by the adjoint.
+
+    loss  `loss(k, state)` gives (value, dq, dv) of the state after k steps, or None where it does not count;
+          or `AtEnd(f)` with f(state) of the last state alone
+    how   scheme; by: names such as `q`, `v`, `h`, `mu`, `mass` (`q` and `v` of the start unless given);
+          kappa; checkpoints: most states to keep at once; start; controls: inputs of every step; on_failure
+    """
+    from stickslip.gradients.trajectory import trajectory_gradient
+
+    made = made_solver(solver, tolerance)
+    return trajectory_gradient(_world(world), loss, until=until, h=h, solver=made, **how)
+
+
+def sensitivity(
+    world: World,
+    *,
+    until: float,
+    h: float | None = None,
+    by: Any,
+    solver: Any = "auto",
+    tolerance: float = TOLERANCE,
+    **how: Any,
+) -> "TrajectorySensitivity":
+    """How all states of the run that `simulate` would make of `world` change with few numbers.
+
+    by   names as for `gradient`, or directions: {"mu": array of shape (size, columns)}
+    how  scheme, kappa, record, start, controls, on_failure
+    """
+    from stickslip.gradients.trajectory_sensitivity import trajectory_sensitivity
+
+    made = made_solver(solver, tolerance)
+    return trajectory_sensitivity(_world(world), until=until, h=h, by=by, solver=made, **how)
+
+
+def step_function(
+    world: World, h: float, framework: str, *, solver: Any = "auto", tolerance: float = TOLERANCE, **how: Any
+) -> "Callable[..., tuple[Any, Any]]":
+    """A step of `world` as a function (q, v, *inputs) -> (q, v) that `jax` or `torch` differentiates.
+
+    how  scheme; inputs: names of `Parameters` that come after q and v; steps: how many are made; path: give
+         the states after each of them; continues; kappa; on_kink: `accept` or `raise`; checkpoints
+    """
+    if framework not in FRAMEWORKS:
+        raise ModelError(f"no framework {framework!r}; known: {', '.join(FRAMEWORKS)}")
+    module = import_module(f"stickslip.bridges.{framework}_step")
+    made = made_solver(solver, tolerance)
+    function: Callable[..., tuple[Any, Any]] = getattr(module, f"{framework}_step")(
+        _world(world), h, solver=made, **how
+    )
+    return function
+
+
+def _world(given: Any) -> World:
+    if not isinstance(given, World):
+        raise ModelError(f"world is {type(given).__name__}; expected a World of bodies")
+    return given
 
 
 def made_solver(solver: Any, tolerance: float) -> Any:

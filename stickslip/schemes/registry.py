@@ -42,6 +42,10 @@ _TABLE = {
         Entry("moreau-jean", _SCHEMES + "moreau_jean", "MoreauJean", "second"),
         Entry("euler-moreau", _SCHEMES + "euler_moreau", "EulerMoreau", "first"),
         Entry("schatzman-paoli", _SCHEMES + "schatzman_paoli", "SchatzmanPaoli", "second"),
+        Entry(
+            "variational", _SCHEMES + "variational_written", "VariationalWritten", "second",
+            exact_if=("contact", "cone"),
+        ),  # fmt: skip
         Entry("event-driven", _SCHEMES + "event_driven", "EventDriven", "second"),
         Entry("moreau-jean-bodies", _SCHEMES + "bodies", "MoreauJeanBodies", BODIES),
         Entry(
