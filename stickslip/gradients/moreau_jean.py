@@ -12,6 +12,7 @@ they are 0, and with Poisson's impact by e where it is 0.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -91,6 +92,20 @@ class MoreauJeanDerivative(StepDerivative):
             on_r[: slot.size] = cotangents["r"].reshape(6 * nc, k)[slot]
         causes = self._response.backward(self._on_middle(on_q, on_v), on_r)
         return self._backward(wanted, on_q, on_v, causes)
+
+    def mismatch(self, **tangents: Any) -> float:
+        """How much of these changes no change of impulses can follow, 0 to 1.
+
+        0 wherever impulses are unique. Where they are not, contacts and joints hold each other: a change that
+        would make one of them open has no derivative, and `jvp` is the nearest one that keeps all closed.
+        """
+        given = {}
+        for name, value in tangents.items():
+            if name not in self.by or np.size(value) != np.prod(self.by[name], dtype=int):
+                raise ModelError(f"{name} has shape {np.shape(value)}; may be changed: {dict(self.by)}")
+            given[name] = np.asarray(value, float).reshape(-1, 1)
+        at = self._assembly.middle(self._assembly.inputs(given))
+        return float(self._response.mismatch(self._response.changed(at, 1)).max(initial=0.0))
 
     def _forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
         assembly, response = self._assembly, self._response

@@ -128,6 +128,13 @@ class TwoPhases(Response):
         dr = base + self._expansion.forward(velocity, whole.coefficient, lower, upper)[self._at]
         return free + self._M.solve(self._H @ dr), dr
 
+    def mismatch(self, changed: tuple[Changed, ...]) -> Array:
+        """Of the compression, whose impulses the expansion takes over."""
+        first = changed[0]
+        return self._compression.mismatch(
+            momentum=first.momentum, velocity=first.velocity, coefficient=first.coefficient
+        )
+
     def backward(self, on_v: Array, on_r: Array) -> tuple[Changed, ...]:
         """Weights of the changes of both phases and of restitution."""
         k, normals, split = on_v.shape[1], self._normals, self._split

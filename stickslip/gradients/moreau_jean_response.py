@@ -34,6 +34,10 @@ class Response(ABC):
     def backward(self, on_v: Array, on_r: Array) -> tuple[Changed, ...]:
         """The transpose: weights of the changes of the problems."""
 
+    def mismatch(self, changed: tuple[Changed, ...]) -> Array:
+        """How much of these changes no impulses can follow, 0 to 1, shape (k,)."""
+        return np.zeros(changed[0].momentum.shape[1])
+
 
 class Untouched(Response):
     """A step in which nothing acts but forces: M v = f."""
@@ -84,6 +88,14 @@ class Solved(Response):
             upper=one.upper,
         )  # fmt: skip
         return found.v, found.r
+
+    def mismatch(self, changed: tuple[Changed, ...]) -> Array:
+        """Where impulses are not unique, what they cannot follow."""
+        (one,) = changed
+        return self._linear.mismatch(
+            momentum=one.momentum, velocity=one.velocity, coefficient=one.coefficient, lower=one.lower,
+            upper=one.upper,
+        )  # fmt: skip
 
     def backward(self, on_v: Array, on_r: Array) -> tuple[Changed, ...]:
         """Weights of the changes of the problem."""

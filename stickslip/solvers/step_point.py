@@ -49,6 +49,8 @@ class InteriorPointStep(Options):
 
     takes_steps: ClassVar[bool] = True
     """Whether `solve` takes a StepProblem whole."""
+    takes_tangents: ClassVar[bool] = False
+    """Whether it takes the tangent problems of one, too."""
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(100)
     kappa: float = option(

@@ -29,7 +29,7 @@ def momenta(world, trajectory):
 
 
 def run(world, until, h, **how):
-    return ss.simulate(world, until=until, h=h, scheme="variational", tolerance=1e-10, **how)
+    return ss.simulate(world, until=until, h=h, scheme="variational", **how)
 
 
 def bar(builder, name, position=(0.0, 0.0, 0.0), **more):
@@ -115,7 +115,7 @@ def pairs(springs):
     """Two bodies on a joint of each kind, free in space, far from each other."""
     builder = ss.WorldBuilder(gravity=NO_GRAVITY)
     for k, kind in enumerate(KINDS):
-        at = np.array([10.0 * k, 0.0, 0.0])
+        at = np.array([2.0 * k, 0.0, 0.0])
         spin = np.array([1.0, 0.3, 0.5])
         for side, offset in (("a", (0.0, 0.0, 0.0)), ("b", (0.3, 0.1, 0.2))):
             bar(builder, kind + side, at + offset, velocity=np.cross(spin, offset), spin=spin)
@@ -144,7 +144,7 @@ def floating(request):
 def test_joints_of_every_kind_keep_momenta(floating):
     world, trajectory = floating
     linear, angular = momenta(world, trajectory)
-    size = 0.7 * 60.0 * 0.3  # the arms of the momenta are up to 50 m
+    size = 10.0  # of the arms of the momenta [m]
     assert np.abs(linear[1:] - linear[1]).max() < 1e-9
     assert np.abs(angular[1:] - angular[1]).max() < 1e-9 * size
 
@@ -153,8 +153,8 @@ def test_joints_of_every_kind_keep_energy_without_drift(floating):
     _, trajectory = floating
     energy, n = trajectory.energy[1:], len(trajectory) // 5
     swing = np.ptp(energy)
-    assert swing < 1e-2 * trajectory.kinetic.max()
-    assert abs(energy[-n:].mean() - energy[:n].mean()) < 0.1 * swing + 1e-6 * energy[0]
+    assert swing < 1e-4 * trajectory.kinetic.max()
+    assert abs(energy[-n:].mean() - energy[:n].mean()) < 0.5 * swing  # a drift would make 0.8 of it
 
 
 def test_joints_of_every_kind_stay_closed(floating):
