@@ -28,6 +28,8 @@ ON_FAILURE = ("raise", "accept")
 """What may be done about a step that misses its tolerance."""
 
 
+KEPT_WITH_WORLDS = ("_bodies", "_step_shapes")
+"""What schemes make of a world once and keep with it."""
 NOTED = 20
 """Most sentences about steps that are kept."""
 
@@ -174,7 +176,11 @@ def with_inputs(world: World, inputs: Mapping[str, Array]) -> World:
         forces = replace(forces, written=written)
     if "wrench" in inputs:
         forces = replace(forces, wrench=inputs["wrench"])
-    return replace(world, forces=forces)
+    found = replace(world, forces=forces)
+    # What schemes keep with a world knows of its forces only whether there are any.
+    if (len(forces) > 0) == (len(world.forces) > 0):
+        found.__dict__.update({key: world.__dict__[key] for key in KEPT_WITH_WORLDS if key in world.__dict__})
+    return found
 
 
 def _driven(one: JointEffort, effort: float) -> JointEffort:
