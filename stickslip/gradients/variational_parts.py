@@ -167,11 +167,13 @@ def contacts_of(solved: Solved, directions: int = parts.POSES) -> tuple[Contacts
         gap = np.where(forecast, c.gap + h * u[:, 0], gap)
     flat = rows.reshape(-1, 2, 6)
     w, scale = solved.weights(flat, np.repeat(body, 6, axis=0))
+    scale = scale.reshape(nc, 6)
+    scale[:, 0] = scale[:, :3].max(axis=1)  # what slides along a plane has no normal velocity to measure by
     L_u, L_r, L_mu = np.empty((nc, 6, 6)), np.empty((nc, 6, 6)), np.empty((nc, 6, 3))
     state, mark = np.empty((nc, 4), np.int64), np.empty(nc, np.int64)
     laws.contact_laws(
         MODELS.index(problem.model), solved.kappa, *_own(c.law, r, gap - c.bounce, u), h,
-        w.reshape(nc, 6), scale.reshape(nc, 6), L_u, L_r, L_mu, state, mark,
+        w.reshape(nc, 6), scale, L_u, L_r, L_mu, state, mark,
     )  # fmt: skip
     found = Contacts(
         body, component, rows, by_v, by_q, by_h, wrench[:, : parts.POSES], before[:, : parts.POSES, 0], r, L_u,
