@@ -29,8 +29,8 @@ from stickslip.state import Array, ModelError, State
 
 ON_KINK = ("accept", "raise")
 """What may be done where a step has no derivative."""
-GEOMETRY = ("size", "place")
-"""Parameters that change where bodies touch."""
+BEYOND_CONTACTS = ("gravity", "mass", "inertia", *CONTROLS)
+"""Parameters that change nothing of what a detector tells: where bodies touch, and of what materials."""
 
 
 class MissingPackage(ImportError):  # noqa: N818 (a package that is not there is not an error of ours)
@@ -156,7 +156,7 @@ class StepFunction:
         controls = {k: one for k, one in given.items() if one.ndim > getattr(base, k).ndim}
         fixed = {k: one for k, one in given.items() if k not in controls}
         world = base.with_(**fixed).applied(self.world) if fixed else self.world
-        detector = Detector(world) if any(name in fixed for name in GEOMETRY) else self._detector
+        detector = self._detector if set(fixed) <= set(BEYOND_CONTACTS) else Detector(world)
         t = self.world.start.t
         state = State(t, self._normalised(q), np.array(v, float))
         state.v.flags.writeable = False

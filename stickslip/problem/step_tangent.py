@@ -104,11 +104,11 @@ def step_tangent(problem: StepProblem, v: ArrayLike, r: ArrayLike | None = None)
     blocks = step_blocks(problem)
     bodies, contacts, joints = step_tables(problem)
     whole = _own(step_velocities(problem, v))[0]
-    found = tangent.tangent(float(problem.h), bodies, contacts, joints, blocks.arrays, whole)
-    rows, M, root, f, u_bias = found[:5]
     if r is not None:
         flat("r", r, blocks.K.size)
-    return tangent_problem(blocks, rows, M, root, f, u_bias)
+    return tangent_problem(
+        blocks, *tangent.tangent(float(problem.h), bodies, contacts, joints, blocks.arrays, whole)
+    )
 
 
 def tangent_problem(

@@ -33,6 +33,7 @@ RUNS: dict[str, str] = {
     "masonry-wall": "stickslip.scenes.masonry:masonry_wall",
     "moving-wall": "stickslip.scenes.moving_wall:moving_wall",
     "painleve": "stickslip.scenes.painleve:painleve",
+    "quadruped": "stickslip.scenes.quadruped:quadruped",
     "relay": "stickslip.scenes.relays:relay",
     "ring-chain": "stickslip.scenes.chains:ring_chain",
     "rlc-diode": "stickslip.scenes.circuits:rlc_diode",

@@ -49,7 +49,10 @@ _TABLE = {
         Entry("event-driven", _SCHEMES + "event_driven", "EventDriven", "second"),
         Entry("moreau-jean-bodies", _SCHEMES + "bodies", "MoreauJeanBodies", BODIES),
         Entry(
-            "variational-bodies", _SCHEMES + "variational", "Variational", BODIES,
+            "variational-bodies",
+            _SCHEMES + "variational",
+            "Variational",
+            BODIES,
             exact_if=("contact", "cone"),
         ),  # fmt: skip
         Entry("compliant", _SCHEMES + "compliant", "Compliant", "second", relaxed=True),

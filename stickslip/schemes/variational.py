@@ -48,7 +48,7 @@ NOTHING = 1e-100
 """Velocities and impulses below this are zero: rounding that shrinks would end below what can be squared."""
 MOST_LOOKS = 10
 """Most times that a step is solved because its answer reaches contacts that were not in it."""
-INTERIOR = (Status.APPROXIMATE, Status.RELAXED)
+OTHER_LAW = (Status.APPROXIMATE, Status.RELAXED)
 """What a solver says of an answer to another law than Coulomb's."""
 
 
@@ -126,10 +126,16 @@ def carried(
 
 
 def _solution(problem: StepProblem, solver: Solver) -> Solution:
-    """By a solver of steps at once, by any other from tangent to tangent."""
-    if getattr(solver, "takes_steps", False):
-        return solver.solve(problem)
-    return solve_by_tangents(problem, solver)
+    """By a solver of steps at once; by any other, and where that did not do, from tangent to tangent."""
+    if not getattr(solver, "takes_steps", False):
+        return solve_by_tangents(problem, solver)
+    solution = solver.solve(problem)
+    if solution.ok or solution.status in OTHER_LAW or problem.model == "pyramid":
+        return solution
+    if not getattr(solver, "takes_tangents", True):
+        return solution
+    again = solve_by_tangents(problem, solver, solution)
+    return again if again.ok else solution
 
 
 def _fly(node: Node, v: Array) -> str:
@@ -183,7 +189,7 @@ def _arrived(
     reason = lost
     if bodies.forced and not reason:
         reason = too_stiff(h, bodies.rates, told, springs[0] + springs[1], terms.balance)
-    relaxed = solution is not None and _is_relaxed(scheme, contacts.law) and solution.status in INTERIOR
+    relaxed = solution is not None and _is_relaxed(scheme, contacts.law) and solution.status in OTHER_LAW
     measures = {"iterations [-]": float(solution.iterations)} if relaxed and solution is not None else {}
     after = {
         "h": np.array([h]), "potential": np.array([potential, at_end]),

@@ -27,6 +27,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -42,6 +43,7 @@ from stickslip.problem.exhaustion import count_bases
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Problem, Solution, Stage, Status
+from stickslip.problem.step_problem import StepProblem
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.certify import Attempt, certified, judged, only_closes, proved, without_closing
 from stickslip.solvers.effort import (
@@ -57,7 +59,7 @@ from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.interior_point import SHIFTABLE, InteriorPoint
 from stickslip.solvers.lemke import Lemke
 from stickslip.solvers.prox import COMPILED, ProximalNewton
-from stickslip.solvers.registry import Progress
+from stickslip.solvers.registry import Progress, Solver, make
 from stickslip.solvers.two_sided import one_sided
 
 DIMENSION: dict[tuple[int, ...] | None, int] = {(1,): 2, (2,): 3}
@@ -92,13 +94,22 @@ PIVOTED, FEW_BASES = 500, 1 << 14
 class Auto(Options):
     """Looks at the problem, starts with what fits, goes on with what is left; for every kind of block."""
 
+    takes_steps: ClassVar[bool] = True
+    """Whether `solve` takes a StepProblem whole."""
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(5000, "Newton and interior-point steps")
 
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
     ) -> Solution:
-        """Solve `problem` from `guess` (zero if none); any problem, through its contact form."""
+        """Solve `problem` from `guess` (zero if none); any problem, through its contact form.
+
+        A StepProblem goes to `ipm-step`.
+        """
+        if isinstance(problem, StepProblem):
+            limit = min(self.max_iterations, 100)
+            step: Solver = make("ipm-step", tolerance=self.tolerance, max_iterations=limit)
+            return step.solve(problem, guess=guess)
         if not _may_pivot(problem):
             return self._certified(problem, guess, progress, (*FIRST, *LAST))
         solution = self._certified(problem, guess, progress, FIRST)

@@ -21,6 +21,7 @@ from stickslip.problem.nonlinear import NonlinearProblem
 from stickslip.problem.operator import DenseDelassus
 from stickslip.problem.residuals import CLOSING, Residuals, delassus_diagonal, examine
 from stickslip.problem.solution import AnyProblem, Problem, Solution, Stage, Status
+from stickslip.problem.step_problem import StepProblem
 from stickslip.solvers.registry import accepted, names
 
 PROBLEMS = (ContactProblem, GlobalProblem, BoxProblem)
@@ -175,6 +176,7 @@ def certified_as_given(
     name: str, method: GivenMethod, problem: AnyProblem, guess: ArrayLike | None, tolerance: float
 ) -> Solution:
     """Solve any problem, a NonlinearProblem too, in its own unknowns by `method`; the judge says how well."""
+    _refuse_steps(name, problem)
     if not isinstance(problem, (*PROBLEMS, NonlinearProblem)):
         raise TypeError(f"a problem is needed, not {type(problem).__name__}")
     if isinstance(problem, ContactProblem | GlobalProblem):
@@ -187,10 +189,20 @@ def certified_as_given(
 
 def _refuse_strangers(name: str, problem: object) -> None:
     """An error that says what is no problem at all, or none for this solver."""
+    _refuse_steps(name, problem)
     if isinstance(problem, NonlinearProblem):
         raise ProblemError(f"{name} does not take a NonlinearProblem; mcp does")
     if not isinstance(problem, PROBLEMS):
         raise TypeError(f"a problem is needed, not {type(problem).__name__}")
+
+
+def _refuse_steps(name: str, problem: object) -> None:
+    """A whole step is no contact problem; the tangent problems of it are."""
+    if isinstance(problem, StepProblem):
+        raise ProblemError(
+            f"{name} does not take a StepProblem; ipm-step and auto do, and {name} takes its tangent problems"
+            " (problem.step_tangent)"
+        )
 
 
 def _start(guess: ArrayLike, size: int) -> Array:

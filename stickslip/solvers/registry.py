@@ -97,6 +97,7 @@ _TABLE = {
         Entry("newton-min", _SOLVERS + "newton_box", "MinFunction", _BOX),
         Entry("ipm-lcp", _SOLVERS + "monotone_point", "MonotonePoint", _BOX),
         Entry("enumerate", _SOLVERS + "enumeration", "Enumeration", _BOX),
+        Entry("ipm-step", _SOLVERS + "step_point", "InteriorPointStep", frozenset()),
         Entry("mcp", _SOLVERS + "mcp", "MixedComplementarity", _ALL),
         Entry("admm", _SOLVERS + "admm", "Admm", _ALL),
         _external("clarabel", "Clarabel", "clarabel", extra="", reach=1e-8),

@@ -27,7 +27,8 @@ from stickslip.kernels.bodies.joint_geometry import (
 )
 from stickslip.kernels.bodies.rotation import turn
 from stickslip.kernels.variational.compiled import jit
-from stickslip.kernels.variational.layout import DRY, HOLD, LOWER
+from stickslip.kernels.variational.law import Y
+from stickslip.kernels.variational.layout import DRY, HOLD, LOWER, NONNEGATIVE
 
 POINT_PLANE, SPHERES, LINEARISED = 0, 1, 2
 """Kinds of contacts, as `problem.step_problem` has them."""
@@ -123,8 +124,8 @@ def clear_fixed(first, last, blocks, rows):
 
 
 @jit
-def joint_blocks(joints, blocks, q, first, friction, value, rows):
-    """value, rows <- errors and gaps [m, rad] and rows of all blocks of joints at q (n, 7).
+def joint_blocks(joints, blocks, q, first, friction, X, rows):
+    """Column Y of X (n, 8), rows <- errors and gaps [m, rad] and rows of all blocks of joints at q (n, 7).
 
     first: number of contacts. Rows of dry friction, which stand at the start, only where `friction` is true;
     values of it never.
@@ -133,7 +134,7 @@ def joint_blocks(joints, blocks, q, first, friction, value, rows):
         joints[0], joints[1], joints[2], joints[3], joints[4], joints[5], joints[6], joints[8],
     )  # fmt: skip
     offset, joint, part = blocks[1], blocks[9], blocks[10]
-    flat, at, row, last, y = q.reshape(-1), scene(), np.empty((2, 6)), -1, 0.0
+    flat, at, row, error, last = q.reshape(-1), scene(), np.empty((2, 6)), np.empty(6), -1
     for i in range(first, joint.shape[0]):
         j, k = joint[i], offset[i]
         if j != last:
@@ -141,7 +142,9 @@ def joint_blocks(joints, blocks, q, first, friction, value, rows):
             last = j
         if part[i] == HOLD:
             place, turned = held(kinds[j], lower[j, 0], upper[j, 0])
-            hold_rows(kinds[j], length[j], frame[j], at, place, turned, rows[k:], value[k:])
+            hold_rows(kinds[j], length[j], frame[j], at, place, turned, rows[k:], error)
+            for m in range(place + turned):
+                X[k + m, Y] = error[m]
             continue
         c, what = (part[i] - LOWER) // 3, LOWER + (part[i] - LOWER) % 3
         if what == DRY and not friction:
@@ -151,9 +154,9 @@ def joint_blocks(joints, blocks, q, first, friction, value, rows):
             y = within_turn(y, lower[j, 1], upper[j, 1])
         sign = 1.0
         if what == LOWER:
-            value[k] = y - lower[j, c] - bounce[j, c, 0]
+            X[k, Y] = y - lower[j, c] - bounce[j, c, 0]
         elif what == LOWER + 1:
-            value[k], sign = upper[j, c] - y - bounce[j, c, 1], -1.0
+            X[k, Y], sign = upper[j, c] - y - bounce[j, c, 1], -1.0
         for side in range(2):
             for m in range(6):
                 rows[k, side, m] = sign * row[side, m]
@@ -164,7 +167,7 @@ def joint_blocks(joints, blocks, q, first, friction, value, rows):
 def start_rows(contacts, joints, blocks, q, rows):
     """rows (n, 2, 6) <- H' of all blocks at q (n, 7)."""
     contact_rows(contacts, blocks, q, rows)
-    joint_blocks(joints, blocks, q, contacts[0].shape[0], True, np.empty(rows.shape[0]), rows)
+    joint_blocks(joints, blocks, q, contacts[0].shape[0], True, np.empty((rows.shape[0], 8)), rows)
 
 
 @jit
@@ -191,8 +194,8 @@ def through_cayley(h, v, b, row):
 
 
 @jit
-def end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, value, end_rows):
-    """q_end, value, end_rows <- where bodies are after v (n, 6), values of all blocks and their derivatives.
+def end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, X, end_rows):
+    """q_end, column Y of X (n, 8), end_rows <- where bodies are after v (n, 6), values of all blocks and their derivatives.
 
     rows: those of the start; end_rows must hold a copy of them at the first call: only what the end changes
     is written.
@@ -204,19 +207,19 @@ def end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, value, end_r
     x, R = np.empty((n + 1, 3)), np.empty((n + 1, 3, 3))
     rotations(q_end, x, R)
     normal, c = np.empty(3), np.empty((2, 3))
-    joint_blocks(joints, blocks, q_end, nc, False, value, end_rows)
+    joint_blocks(joints, blocks, q_end, nc, False, X, end_rows)
     for i in range(kind.shape[0]):
         at, end = offset[i], offset[i + 1]
         moves = at  # components whose rows are those of the end
         if i >= nc:
-            moves = end if blocks[10][i] == HOLD or kind[i] == 1 else at
+            moves = end if blocks[10][i] == HOLD or kind[i] == NONNEGATIVE else at
         elif kinds[i] == LINEARISED:
-            value[at] = (gap[i] - bounce[i]) / h + velocity_of(rows, at, sides, i, v)
+            X[at, Y] = (gap[i] - bounce[i]) / h + velocity_of(rows, at, sides, i, v)
         else:
-            value[at] = gap_row(contacts, i, x, R, normal, c, end_rows[at]) - bounce[i]
+            X[at, Y] = gap_row(contacts, i, x, R, normal, c, end_rows[at]) - bounce[i]
             moves = at + 1
         for k in range(at, moves):
-            value[k] /= h
+            X[k, Y] /= h
             for side in range(2):
                 if sides[i, side] >= 0:
                     through_cayley(h, v, sides[i, side], end_rows[k, side])
@@ -225,4 +228,4 @@ def end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, value, end_r
                         end_rows[k, side, m] = 0.0
         for k in range(moves, end):
             if k > at or i >= nc:
-                value[k] = velocity_of(rows, k, sides, i, v)
+                X[k, Y] = velocity_of(rows, k, sides, i, v)

@@ -6,6 +6,7 @@ import numpy as np
 
 from stickslip.kernels.variational.compiled import jit
 from stickslip.kernels.variational.geometry import end_values, start_rows, velocity_of
+from stickslip.kernels.variational.law import Y
 from stickslip.kernels.variational.layout import FRICTION, NONNEGATIVE
 from stickslip.kernels.variational.momentum import momentum
 
@@ -59,14 +60,14 @@ def free_velocities(bodies, momenta, root, v):
 
 
 @jit
-def tangent_parts(h, bodies, blocks, rows, value, v, M, root):
+def tangent_parts(h, bodies, blocks, rows, X, v, M, root):
     """(f, u_bias) of the tangent problem at velocities v (n, 6) with these values of the blocks.
 
-    M v - f is P(v) - p, and H'v + u_bias is `value`, of gaps at most FAR times the largest velocity.
+    M v - f is P(v) - p, and H'v + u_bias is column Y of X (n, 8), of gaps at most FAR times the largest velocity.
     """
     row, mass, J, p = bodies[0], bodies[3], bodies[4], bodies[5]
     kind, offset, pairs, sides = blocks[0], blocks[1], blocks[7], blocks[8]
-    nd, n = M.shape[0], value.shape[0]
+    nd, n = M.shape[0], X.shape[0]
     f, u_bias, left = np.empty((nd, 6)), np.empty(n), np.empty(6)
     for b in range(row.shape[0]):
         i = row[b]
@@ -90,22 +91,22 @@ def tangent_parts(h, bodies, blocks, rows, value, v, M, root):
                     for m in range(6):
                         moved += rows[k, side, m] * v[sides[i, side], m]
             wide = k == offset[i] and (kind[i] == FRICTION or kind[i] == NONNEGATIVE)
-            at = min(value[k], FAR * largest) if wide and largest > 0.0 else value[k]
+            at = min(X[k, Y], FAR * largest) if wide and largest > 0.0 else X[k, Y]
             u_bias[k] = at - moved
     return f, u_bias
 
 
 @jit
 def tangent(h, bodies, contacts, joints, blocks, v):
-    """(rows, M, root, f, u_bias, q_end, value) of the tangent problem at velocities v (n, 6) of all bodies."""
+    """(rows, M, root, f, u_bias) of the tangent problem at velocities v (n, 6) of all bodies."""
     row, n = bodies[0], blocks[1][-1]
     nd = 0
     for b in range(row.shape[0]):
         nd = max(nd, row[b] + 1)
     rows, M, root = np.zeros((n, 2, 6)), np.empty((nd, 6, 6)), np.empty((nd, 6, 6))
     start_rows(contacts, joints, blocks, bodies[1], rows)
-    end_rows, value, q_end = rows.copy(), np.empty(n), np.empty(bodies[1].shape)
-    end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, value, end_rows)
+    end_rows, X, q_end = rows.copy(), np.empty((n, 8)), np.empty(bodies[1].shape)
+    end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, X, end_rows)
     mass_blocks(row, bodies[3], bodies[4], M, root)
-    f, u_bias = tangent_parts(h, bodies, blocks, rows, value, v, M, root)
-    return rows, M, root, f, u_bias, q_end, value
+    f, u_bias = tangent_parts(h, bodies, blocks, rows, X, v, M, root)
+    return rows, M, root, f, u_bias

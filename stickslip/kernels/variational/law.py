@@ -1,0 +1,308 @@
+"""The smoothed law of the blocks of a step, and its linearisation solved block by block.
+
+X (n, 8), a line per component: impulse r, slack w, value y, their changes, and right-hand sides. The slack of a
+gap is s, that of the first component of a group of friction its η, all in units of velocity:
+
+    s = y_N,   γ s = τ;   (mu γ, b) ∘ (η, y_T) = τ (1, 0, ..)      groups of friction, with the cone's product
+    (f, b) ∘ (η, y) = τ (1, 0)                                      dry friction, a group of fixed radius f
+
+Groups with facets have theirs in F (n, 30), at their first component: β (4), σ (4), ψ, ζ, then their changes and
+right-hand sides, with β σ = τ, σ = ψ + d·y_T; ψ ζ = τ, ζ = mu γ - Σβ and facets d = t1, -t1, t2, -t2.
+
+B (nb, 3): kind, first component and number of components of every block; L (nb, 8): radius of dry friction, number
+of groups, and size and coefficient of each group. A product aims at τ, for gaps, or τ_slip.
+"""
+
+import math
+
+import numpy as np
+
+from stickslip.kernels.variational.compiled import jit
+from stickslip.kernels.variational.layout import FREE, FRICTION, INTERVAL, PYRAMID
+
+R, W, Y, DR, DW, DY, C, CW = 0, 1, 2, 3, 4, 5, 6, 7
+"""Columns of X; C holds right-hand sides of components (y - s of gaps), CW of products."""
+BETA, SIGMA, PSI, ZETA = 0, 4, 8, 9
+"""Unknowns of a group with facets; changes are CHANGE further on, right-hand sides AIM."""
+CHANGE, AIM = 10, 20
+
+
+@jit
+def tables(blocks):
+    """(B, L) from the arrays of `layout.lay_out`."""
+    kind, offset, upper, group_offset, group_size, coefficient = (
+        blocks[0], blocks[1], blocks[3], blocks[4], blocks[5], blocks[6],
+    )  # fmt: skip
+    nb = kind.shape[0]
+    B, L = np.empty((nb, 3), np.int64), np.zeros((nb, 8))
+    for i in range(nb):
+        B[i, 0], B[i, 1], B[i, 2] = kind[i], offset[i], offset[i + 1] - offset[i]
+        if kind[i] == INTERVAL:
+            L[i, 0] = upper[i]
+        if kind[i] == FRICTION:
+            L[i, 1] = group_offset[i + 1] - group_offset[i]
+            for g in range(group_offset[i], group_offset[i + 1]):
+                m = 2 + 2 * (g - group_offset[i])
+                L[i, m], L[i, m + 1] = group_size[g], coefficient[g]
+    return B, L
+
+
+@jit
+def respond_group(at, size, radius, change, X):
+    """Changes of a group in a cone from its radius (mu γ), the change of that, and those of slip velocities."""
+    eta = X[at, W]
+    uu = ub = uc = pu = 0.0
+    for k in range(at, at + size):
+        u, b = X[k, Y], X[k, R]
+        uu += u * u
+        ub += u * b
+        uc += u * X[k, C]
+        pu += (radius * u / eta - b) * X[k, DY]
+    d = (X[at, CW] - uc / eta - (eta - uu / eta) * change + pu) / (radius - ub / eta)
+    X[at, DW] = d
+    for k in range(at, at + size):
+        X[k, DR] = (X[k, C] - X[k, Y] * change - radius * X[k, DY] - X[k, R] * d) / eta
+
+
+@jit
+def respond_facets(at, change, X, F):
+    """The same of a group with facets."""
+    psi, zeta = F[at, PSI], F[at, ZETA]
+    weight = total = 0.0
+    for i in range(4):
+        slip = X[at + i // 2, DY] if i % 2 == 0 else -X[at + i // 2, DY]
+        slope = F[at, BETA + i] / F[at, SIGMA + i]
+        without = F[at, AIM + BETA + i] / F[at, SIGMA + i] - slope * (slip + F[at, AIM + SIGMA + i])
+        weight += slope
+        F[at, CHANGE + BETA + i] = without  # of dψ
+        total += without
+    d = (F[at, AIM + PSI] - psi * (change + F[at, AIM + ZETA] - total)) / (zeta + psi * weight)
+    total = 0.0
+    for i in range(4):
+        slip = X[at + i // 2, DY] if i % 2 == 0 else -X[at + i // 2, DY]
+        F[at, CHANGE + BETA + i] -= F[at, BETA + i] / F[at, SIGMA + i] * d
+        F[at, CHANGE + SIGMA + i] = d + slip + F[at, AIM + SIGMA + i]
+        total += F[at, CHANGE + BETA + i]
+    F[at, CHANGE + PSI], F[at, CHANGE + ZETA] = d, change - total + F[at, AIM + ZETA]
+    X[at, DR] = F[at, CHANGE + BETA] - F[at, CHANGE + BETA + 1]
+    X[at + 1, DR] = F[at, CHANGE + BETA + 2] - F[at, CHANGE + BETA + 3]
+
+
+@jit
+def respond(i, model, B, L, X, F):
+    """Changes of impulses and slacks of block i that solve its linearised law for the changes of its values."""
+    at = B[i, 1]
+    if B[i, 0] == INTERVAL:
+        respond_group(at, 1, L[i, 0], 0.0, X)
+        return
+    X[at, DW] = X[at, DY] + X[at, C]
+    X[at, DR] = (X[at, CW] - X[at, R] * X[at, DW]) / X[at, W]
+    k = at + 1
+    for g in range(int(L[i, 1])):
+        size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
+        if mu == 0.0:
+            for m in range(k, k + size):
+                X[m, DR], X[m, DW] = 0.0, 0.0
+        elif model == PYRAMID and size == 2:
+            respond_facets(k, mu * X[at, DR], X, F)
+        else:
+            respond_group(k, size, mu * X[at, R], mu * X[at, DR], X)
+        k += size
+
+
+@jit
+def aim_group(at, size, radius, change, tau, second, X):
+    """Right-hand sides τ e - β ∘ η - second Δβ ∘ Δη of a group."""
+    eta, d = X[at, W], second * X[at, DW]
+    first = radius * eta + d * change
+    for k in range(at, at + size):
+        first += X[k, R] * X[k, Y] + second * X[k, DR] * X[k, DY]
+        X[k, C] = -radius * X[k, Y] - eta * X[k, R] - second * change * X[k, DY] - d * X[k, DR]
+    X[at, CW] = tau - first
+
+
+@jit
+def aim_facets(at, radius, tau, second, X, F):
+    """The same of a group with facets."""
+    total = 0.0
+    for i in range(4):
+        slip = X[at + i // 2, Y] if i % 2 == 0 else -X[at + i // 2, Y]
+        beta, sigma = F[at, BETA + i], F[at, SIGMA + i]
+        F[at, AIM + BETA + i] = (
+            tau - beta * sigma - second * F[at, CHANGE + BETA + i] * F[at, CHANGE + SIGMA + i]
+        )
+        F[at, AIM + SIGMA + i] = F[at, PSI] + slip - sigma
+        total += beta
+    F[at, AIM + PSI] = tau - F[at, PSI] * F[at, ZETA] - second * F[at, CHANGE + PSI] * F[at, CHANGE + ZETA]
+    F[at, AIM + ZETA] = radius - total - F[at, ZETA]
+
+
+@jit
+def aim(i, model, B, L, tau, tau_slip, second, X, F):
+    """Right-hand sides of block i; `second` (0 or 1) times second-order terms of the changes there are."""
+    at = B[i, 1]
+    if B[i, 0] == INTERVAL:
+        aim_group(at, 1, L[i, 0], 0.0, tau_slip, second, X)
+        return
+    X[at, C] = X[at, Y] - X[at, W]
+    X[at, CW] = tau - X[at, R] * X[at, W] - second * X[at, DR] * X[at, DW]
+    k = at + 1
+    for g in range(int(L[i, 1])):
+        size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
+        if mu > 0.0:
+            if model == PYRAMID and size == 2:
+                aim_facets(k, mu * X[at, R], tau_slip, second, X, F)
+            else:
+                aim_group(k, size, mu * X[at, R], mu * X[at, DR], tau_slip, second, X)
+        k += size
+
+
+@jit
+def begin_group(at, size, radius, tau, X):
+    """b and η of a group on the central path at τ, from its radius and slip velocities."""
+    uu = 0.0
+    for k in range(at, at + size):
+        uu += X[k, Y] * X[k, Y]
+    ratio = tau / radius
+    X[at, W] = 0.5 * (ratio + math.sqrt(ratio * ratio + 4.0 * uu))
+    for k in range(at, at + size):
+        X[k, R] = -radius * X[k, Y] / X[at, W]
+
+
+@jit
+def begin_facets(at, radius, tau, X, F):
+    """Unknowns of a group with facets to begin with: ψ beyond every slip velocity, β shares of the radius."""
+    slip = max(abs(X[at, Y]), abs(X[at + 1, Y]))
+    F[at, ZETA] = 0.5 * radius
+    F[at, PSI] = max(tau / F[at, ZETA], 2.0 * slip)
+    for i in range(4):
+        F[at, BETA + i] = 0.125 * radius
+        F[at, SIGMA + i] = F[at, PSI] + (X[at + i // 2, Y] if i % 2 == 0 else -X[at + i // 2, Y])
+    X[at, R], X[at + 1, R] = 0.0, 0.0
+
+
+@jit
+def begin(i, model, B, L, tau_slip, X, F):
+    """Groups of block i to begin with, from its γ and values."""
+    at = B[i, 1]
+    if B[i, 0] == INTERVAL:
+        begin_group(at, 1, L[i, 0], tau_slip, X)
+        return
+    k = at + 1
+    for g in range(int(L[i, 1])):
+        size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
+        if mu > 0.0:
+            if model == PYRAMID and size == 2:
+                begin_facets(k, mu * X[at, R], tau_slip, X, F)
+            else:
+                begin_group(k, size, mu * X[at, R], tau_slip, X)
+        k += size
+
+
+@jit
+def cone_to_boundary(at, size, head, change, x, dx, X, limit):
+    """The largest step, at most `limit`, that keeps (head, column x of X) in the second-order cone."""
+    a, b, c = change * change, head * change, head * head
+    for k in range(at, at + size):
+        a -= X[k, dx] * X[k, dx]
+        b -= X[k, x] * X[k, dx]
+        c -= X[k, x] * X[k, x]
+    square = b * b - a * c
+    if (a < 0.0 or b < 0.0) and square >= 0.0:
+        below = math.sqrt(square) - b
+        if below > 0.0:
+            return min(limit, max(c, 0.0) / below)
+    return limit
+
+
+@jit
+def longest(model, B, L, X, F, limit):
+    """The largest step, at most `limit`, that keeps all blocks in their cones."""
+    for i in range(B.shape[0]):
+        at = B[i, 1]
+        if B[i, 0] == FREE:
+            continue
+        if B[i, 0] == INTERVAL:
+            limit = cone_to_boundary(at, 1, L[i, 0], 0.0, R, DR, X, limit)
+            limit = cone_to_boundary(at, 1, X[at, W], X[at, DW], Y, DY, X, limit)
+            continue
+        if X[at, DR] < 0.0:
+            limit = min(limit, -X[at, R] / X[at, DR])
+        if X[at, DW] < 0.0:
+            limit = min(limit, -X[at, W] / X[at, DW])
+        k = at + 1
+        for g in range(int(L[i, 1])):
+            size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
+            if mu > 0.0 and model == PYRAMID and size == 2:
+                for m in range(10):
+                    if F[k, CHANGE + m] < 0.0:
+                        limit = min(limit, -F[k, m] / F[k, CHANGE + m])
+            elif mu > 0.0:
+                limit = cone_to_boundary(k, size, mu * X[at, R], mu * X[at, DR], R, DR, X, limit)
+                limit = cone_to_boundary(k, size, X[k, W], X[k, DW], Y, DY, X, limit)
+            k += size
+    return limit
+
+
+@jit
+def excess(model, B, L, tau, tau_slip, step, X, F):
+    """(mean distance of products from τ and τ_slip after a step, number of products)."""
+    total, count = 0.0, 0
+    for i in range(B.shape[0]):
+        at = B[i, 1]
+        if B[i, 0] == FREE:
+            continue
+        if B[i, 0] == INTERVAL:
+            product = L[i, 0] * (X[at, W] + step * X[at, DW])
+            product += (X[at, R] + step * X[at, DR]) * (X[at, Y] + step * X[at, DY])
+            total += abs(product - tau_slip)
+            count += 1
+            continue
+        gamma = X[at, R] + step * X[at, DR]
+        total += abs(gamma * (X[at, W] + step * X[at, DW]) - tau)
+        count += 1
+        k = at + 1
+        for g in range(int(L[i, 1])):
+            size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
+            if mu > 0.0 and model == PYRAMID and size == 2:
+                for m in range(5):
+                    a, b = (m, m + 4) if m < 4 else (PSI, ZETA)
+                    product = (F[k, a] + step * F[k, CHANGE + a]) * (F[k, b] + step * F[k, CHANGE + b])
+                    total += abs(product - tau_slip)
+                count += 5
+            elif mu > 0.0:
+                product = mu * gamma * (X[k, W] + step * X[k, DW])
+                for m in range(k, k + size):
+                    product += (X[m, R] + step * X[m, DR]) * (X[m, Y] + step * X[m, DY])
+                total += abs(product - tau_slip)
+                count += 1
+            k += size
+    return (total / count if count > 0 else 0.0), count
+
+
+@jit
+def off_path(model, B, L, kappa, h, X, F):
+    """How far products and slips are from the central path at kappa, over it: kappa / h for gaps."""
+    worst = 0.0
+    for i in range(B.shape[0]):
+        at = B[i, 1]
+        if B[i, 0] == FREE:
+            continue
+        aim(i, model, B, L, kappa / h, kappa, 0.0, X, F)
+        if B[i, 0] == INTERVAL:
+            worst = max(worst, abs(X[at, CW]) / kappa, abs(X[at, C]) / kappa)
+            continue
+        worst = max(worst, abs(X[at, CW]) * h / kappa, abs(X[at, R] * X[at, C]) * h / kappa)
+        k = at + 1
+        for g in range(int(L[i, 1])):
+            size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
+            if mu > 0.0 and model == PYRAMID and size == 2:
+                for m in range(4):
+                    worst = max(worst, abs(F[k, AIM + m]) / kappa, abs(F[k, AIM + 4 + m]) * F[k, m] / kappa)
+                worst = max(worst, abs(F[k, AIM + PSI]) / kappa, abs(F[k, AIM + ZETA]) * F[k, PSI] / kappa)
+            elif mu > 0.0:
+                worst = max(worst, abs(X[k, CW]) / kappa)
+                for m in range(k, k + size):
+                    worst = max(worst, abs(X[m, C]) / kappa)
+            k += size
+    return worst

@@ -1,0 +1,82 @@
+"""Natural maps of a step's laws, by which its iteration stops, and of pyramids, by which those are judged.
+
+Given γ, friction of a group lies in a disc of radius mu γ, or in the square with corners ±mu γ t1, ±mu γ t2 of a
+pyramid, and dissipates most: r solves the law where r = P(r - rho u), P on γ >= 0 and on that set at the γ of r.
+"""
+
+import math
+
+from stickslip.kernels.variational.compiled import jit
+from stickslip.kernels.variational.law import R, Y
+from stickslip.kernels.variational.layout import FREE, INTERVAL, PYRAMID
+
+
+@jit
+def nearest(a, b, radius, square):
+    """The point of a square |a| + |b| <= radius, or of a disc, that is nearest to (a, b)."""
+    if square:
+        if abs(a) + abs(b) <= radius:
+            return a, b
+        shift = 0.5 * (abs(a) + abs(b) - radius)
+        x, y = abs(a) - shift, abs(b) - shift
+        if x < 0.0:
+            x, y = 0.0, radius
+        elif y < 0.0:
+            x, y = radius, 0.0
+        return math.copysign(x, a), math.copysign(y, b)
+    size = math.sqrt(a * a + b * b)
+    if size <= radius:
+        return a, b
+    return a * radius / size, b * radius / size
+
+
+@jit
+def natural_errors(model, B, L, compliance, X, speed):
+    """(natural, natural_scaled): |r - P(r - rho u)| with rho = 1 over max(|r|, |u|, speed), and with rho =
+    1 / compliance over the same sizes, components weighed as energies. Gaps count up to ten times the speed."""
+    gap = size_r = size_u = gap_s = size_rs = size_us = 0.0
+    for i in range(B.shape[0]):
+        at, size = B[i, 1], B[i, 2]
+        for k in range(at, at + size):
+            wide = k == at and B[i, 0] != FREE and B[i, 0] != INTERVAL
+            r, u, c = X[k, R], (min(X[k, Y], 10.0 * speed) if wide else X[k, Y]), compliance[k]
+            size_r += r * r
+            size_u += u * u
+            if not c > 0.0:
+                continue
+            size_rs += r * r * c
+            size_us += u * u / c
+            d = ds = 0.0
+            if B[i, 0] == FREE:
+                d, ds = u, u / c
+            elif B[i, 0] == INTERVAL:
+                d = r - min(max(r - u, -L[i, 0]), L[i, 0])
+                ds = r - min(max(r - u / c, -L[i, 0]), L[i, 0])
+            elif k == at:
+                d, ds = r - max(r - u, 0.0), r - max(r - u / c, 0.0)
+            gap += d * d
+            gap_s += ds * ds * c
+        k = at + 1
+        for g in range(int(L[i, 1])):
+            m, radius = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g] * max(X[at, R], 0.0)
+            for scaled in range(2):
+                c = compliance[k] if scaled == 1 else 1.0
+                if not c > 0.0:
+                    continue
+                a = X[k, R] - X[k, Y] / c
+                b = X[k + 1, R] - X[k + 1, Y] / c if m == 2 else 0.0
+                x, y = nearest(a, b, radius, model == PYRAMID)
+                d = (X[k, R] - x) * (X[k, R] - x)
+                if m == 2:
+                    d += (X[k + 1, R] - y) * (X[k + 1, R] - y)
+                if scaled == 1:
+                    gap_s += d * c
+                else:
+                    gap += d
+            k += m
+    size = max(size_r, size_u, speed * speed)
+    size_s = max(size_rs, size_us)
+    return (
+        math.sqrt(gap / size) if size > 0.0 else 0.0,
+        math.sqrt(gap_s / size_s) if size_s > 0.0 else 0.0,
+    )

@@ -1,0 +1,56 @@
+"""The graph of a step: a node per moving body and per joint that holds something, edges where blocks join them."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from stickslip.kernels.variational.layout import FREE
+from stickslip.linalg.block_lu import BlockPlan, block_plan
+from stickslip.problem.checks import IntArray
+from stickslip.problem.step_tangent import StepBlocks
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class StepGraph:
+    """Where the blocks of a step stand in the matrix of its Newton systems."""
+
+    plan: BlockPlan
+    """Order and fill; nodes are the moving bodies by their `row`, then the joints that hold something."""
+    wires: IntArray
+    """Of each block its two moving bodies by their `row`, -1 for none; its node, -1 unless it is `free` and acts
+    on a moving body; and blocks of the matrix: of a `free` block (first, node), (node, first), (second, node),
+    (node, second), of others (first, second), (second, first); -1 where there is none [-], shape (nb, 7)."""
+
+
+def step_graph(blocks: StepBlocks, moving: int) -> StepGraph:
+    """The graph of a step over so many moving bodies; kept for the next one that has the same."""
+    return _graph(moving, blocks.K.kind.tobytes(), blocks.pairs.tobytes())
+
+
+@lru_cache(maxsize=64)
+def _graph(moving: int, kinds: bytes, rows: bytes) -> StepGraph:
+    kind, pairs = np.frombuffer(kinds, np.int64), np.frombuffer(rows, np.int64).reshape(-1, 2)
+    wires = np.full((len(kind), 7), -1)
+    wires[:, :2] = pairs
+    joined: list[tuple[int, int]] = []
+    slots: list[tuple[int, int]] = []
+    count = moving
+    moves = pairs >= 0
+    for i in np.flatnonzero(np.where(kind == FREE, moves.any(axis=1), moves.all(axis=1))):
+        a, b = (int(k) for k in pairs[i])
+        if kind[i] != FREE:
+            joined.append((a, b))
+            slots.append((int(i), 3))
+            continue
+        wires[i, 2] = count
+        for side, body in enumerate((a, b)):
+            if body >= 0:
+                joined.append((body, count))
+                slots.append((int(i), 3 + 2 * side))
+        count += 1
+    waits = np.arange(count) >= moving
+    plan = block_plan(count, np.array(joined, np.int64).reshape(-1, 2), waits)
+    for (i, at), place in zip(slots, plan.places, strict=True):
+        wires[i, at : at + 2] = place
+    return StepGraph(plan, wires)
