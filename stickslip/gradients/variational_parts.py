@@ -237,15 +237,14 @@ class JointLayout:
 
 def joints_of(world: World, solved: Solved, effort: Array) -> JointParts:
     """The joints; effort (nj, 2): impulses of actuators along their two coordinates."""
-    problem, j, layout = solved.problem, solved.problem.joints, JointLayout.of(world, solved)
-    nj, joint, line, sign = len(j), layout.joint, layout.line, layout.sign
-    if not nj:
-        layout = JointLayout.made(solved)
-        joint, line, sign = layout.joint, layout.line, layout.sign
+    problem, j = solved.problem, solved.problem.joints
+    nj = len(j)
+    layout = JointLayout.of(world, solved) if nj else JointLayout.made(solved)
+    joint, line, sign = layout.joint, layout.line, layout.sign
     first = int(solved.blocks.K.offset[len(problem.contacts)]) if nj else 0
     r = solved.r[first : first + joint.size]
-    flat = np.bincount(joint * JOINT_ROWS + line, sign * r, nj * JOINT_ROWS)
-    coefficient = flat.reshape(nj, JOINT_ROWS)
+    coefficient = np.zeros((nj, JOINT_ROWS))
+    np.add.at(coefficient, (joint, line), sign * r)
     coefficient[:, SLIDE] += effort[:, 0]
     coefficient[:, AXIS] += effort[:, 1]
     rows, end_rows, value = np.empty((nj, JOINT_ROWS, 2, 6)), np.empty((nj, JOINT_ROWS, 2, 6)), np.empty((nj, 8))
