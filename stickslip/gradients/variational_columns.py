@@ -139,7 +139,7 @@ class Linear:
         value, line, column = value[there], line[there], column[there]
         if self._is_dense:
             flat = np.bincount(line * shape[1] + column, value, shape[0] * shape[1])
-            return flat.reshape(shape)
+            return flat.astype(float, copy=False).reshape(shape)
         return sparse.csr_matrix((value, (line, column)), shape=shape)
 
     def _pairs(self, wrench: Array, body: IntArray) -> tuple[Array, IntArray, IntArray]:
