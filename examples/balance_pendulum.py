@@ -1,4 +1,4 @@
-"""An inverted pendulum on a base that slides with dry friction is balanced by a gain from the step's derivative.
+"""A pole is balanced on a base that slides with dry friction, by a gain from the derivative of a step.
 
 Purpose: what smoothed derivatives are for. At rest friction holds the base against any small push: the exact
 derivative of a step by the push is zero, and no gain follows from it. The derivative smoothed by kappa sees
@@ -14,22 +14,20 @@ from scipy.linalg import solve_discrete_are
 import stickslip as ss
 from stickslip.view import Curve, Figure, Panel, draw
 
-L, H, STEPS, KAPPA = 1.0, 0.02, 150, 1e-3  # m, s, -, -
+L, H, STEPS, KAPPA = 1.0, 0.02, 125, 1e-3  # m, s, -, -
 FRICTION, LEAN = 0.3, 0.08  # N, rad
 COST, PRICE = np.diag([1.0, 10.0, 0.1, 0.1]), np.array([[0.05]])
 INTO = np.zeros((12, 2))  # place s and angle of the pole to displacements of base and pole, 6 each
 INTO[[0, 6, 6, 10], [0, 0, 1, 1]] = 1.0, 1.0, 0.5 * L, 1.0
-OUT = np.zeros((2, 12))
-OUT[[0, 1], [0, 10]] = 1.0
+OUT = np.eye(12)[[0, 10]]  # and back
 
 
 def pendulum(lean):
     """A pole that leans [rad] on a base on a rail, with a motor that pushes the base."""
     b = ss.WorldBuilder()
     b.body("base", ss.Cuboid((0.3, 0.2, 0.1)), mass=1.0)
-    top = (0.5 * L * math.sin(lean), 0.0, 0.5 * L * math.cos(lean))
-    turned = ss.rotation((0, 1, 0), lean)
-    b.body("pole", ss.Cuboid((0.04, 0.04, L)), position=top, quaternion=turned, mass=0.2)
+    middle, turned = 0.5 * L * np.array([math.sin(lean), 0.0, math.cos(lean)]), ss.rotation((0, 1, 0), lean)
+    b.body("pole", ss.Cuboid((0.04, 0.04, L)), position=middle, quaternion=turned, mass=0.2)
     b.joint("rail", "slider", "base", None, point=(0, 0, 0), axis=(1, 0, 0), friction=FRICTION)
     b.joint("hinge", "hinge", "pole", "base", point=(0, 0, 0), axis=(0, 1, 0))
     b.force(ss.Actuator("motor", "rail", 0.0))
@@ -40,8 +38,8 @@ def pendulum(lean):
 def linear(kappa):
     """A and B of the state (s, angle, and their rates) after a step upright, smoothed by kappa."""
     d = ss.differentiate(pendulum(0.0), h=H, kappa=kappa)
-    A = [[OUT @ d.jacobian(of, by) @ INTO for by in ("q", "v")] for of in ("q", "v")]
-    return np.block(A), np.concatenate([OUT @ d.jacobian(of, "effort") for of in ("q", "v")])
+    A = np.block([[OUT @ d.jacobian(of, by) @ INTO for by in ("q", "v")] for of in ("q", "v")])
+    return A, np.concatenate([OUT @ d.jacobian(of, "effort") for of in ("q", "v")])
 
 
 def main():
@@ -70,12 +68,14 @@ def check(states, pushes, exact):
 
 
 if __name__ == "__main__":
-    path, efforts, _ = found = main()
+    path, _, _ = found = main()
     check(*found)
-    print(f"after {H * STEPS:g} s the pole leans {math.degrees(path[-1, 1]):.3f}°, base at {path[-1, 0]:.4f} m")
+    lean = math.degrees(path[-1, 1])
+    print(f"after {H * STEPS:g} s the pole leans {lean:.3f}°, its base is at {path[-1, 0]:.4f} m")
     if len(sys.argv) > 1:
         t, angle = H * np.arange(STEPS + 1), np.degrees(path[:, 1])
-        panels = [Panel("Pole", "t [s]", "lean [°]", [Curve("pole", t, angle)])]
-        panels.append(Panel("Base", "t [s]", "place [m]", [Curve("base", t, path[:, 0])]))
-        panels.append(Panel("Motor", "t [s]", "push [N]", [Curve("motor", t[1:], efforts)]))
+        panels = [
+            Panel("Pole", "t [s]", "lean [°]", [Curve("pole", t, angle)]),
+            Panel("Base", "t [s]", "place [m]", [Curve("base", t, path[:, 0])]),
+        ]
         draw(Figure("A pole on a base with dry friction", panels), f"{sys.argv[1]}/balance_pendulum.png")

@@ -34,8 +34,7 @@ def main():
 
 def bent():
     """Where the pyramid lets the block turn, and where it stops [m], [m]."""
-    (fast, slow), brake = V, MU * G
-    turn = (fast - slow) / brake
+    (fast, slow), brake, turn = V, MU * G, (V[0] - V[1]) / (MU * G)
     corner = np.array([fast * turn - 0.5 * brake * turn**2, slow * turn])
     return corner, corner + slow**2 / brake  # half of the brake for either component from there on
 
@@ -48,8 +47,7 @@ def check(runs):
     np.testing.assert_allclose(place["cone"][-1, :2], STOP, atol=1e-5)
     corner, end = bent()
     np.testing.assert_allclose(place["pyramid"][-1, :2], end, atol=1e-3)
-    path = place["pyramid"][:, :2]
-    assert np.linalg.norm(path - corner, axis=1).min() < 2e-3
+    assert np.linalg.norm(place["pyramid"][:, :2] - corner, axis=1).min() < 2e-3
     np.testing.assert_allclose(place["impact"][-1, :2], UNTIL * V, atol=1e-9)
     assert [run.relaxed for run in runs.values()] == [False, True, True]
     for run in runs.values():

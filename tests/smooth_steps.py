@@ -33,6 +33,7 @@ def cart(effort=0.3):
         spin=(0.4, -0.7, 0.3),
     )
     builder.joint("rail", "slider", "cart", None, point=(0, 0, 1), axis=(1, 0, 0))
+    builder.apart("cart", "ball")
     builder.force(ss.Actuator("motor", "rail", effort))
     return builder.build()
 

@@ -1,11 +1,16 @@
-"""Small worlds whose steps have derivatives: shapes over planes, pairs of spheres, every joint, every force."""
+"""Small worlds whose steps have derivatives: shapes on planes, pairs of spheres, every joint, every force."""
 
 import numpy as np
 
 import stickslip as ss
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.turns import matrices
+from stickslip.solvers import registry
 from stickslip.state import State
+
+SOLVER = registry.make("auto", tolerance=1e-13)
+NOTHING = {"joint_id": np.zeros(0), "joint_size": np.zeros(0), "joint_r": np.zeros(0), "reserve": np.zeros(1)}
+"""The memory of a first step, from overlapping bodies too."""
 
 
 def turned(p, way):
@@ -62,7 +67,7 @@ def random_turn(rng, most=3.0):
 
 STEPS = {
     "q": 1e-6, "v": 1e-6, "h": 1e-8, "gravity": 1e-3, "mu": 1e-6, "mu_roll": 1e-7, "mu_spin": 1e-7, "e": 1e-6,
-    "size": 1e-7, "place": 1e-7, "effort": 1e-2, "wrench": 1e-2,
+    "size": 1e-7, "place": 1e-7, "effort": 1e-3, "wrench": 1e-3,
 }  # fmt: skip
 """Lengths of central differences, about the cube root of rounding of what they change."""
 
@@ -127,14 +132,27 @@ def tumbling(seed, mu_spin=0.003):
     b.body("low", ss.Sphere(0.1), position=put(1, 0, 0.1005), material="soft", **thrown(0.5))
     b.body("high", ss.Sphere(0.12), position=put(1, 0.05, 0.1 + 0.215), material="soft", **thrown(2.0, 0.2))
     b.body("slow", ss.Sphere(0.1), position=put(2, 0, 0.1002), velocity=(0.002, 0, -0.3), material="soft")
-    b.body("spun", ss.Sphere(0.1), position=put(3, 0, 0.1002), velocity=(3, 0, -0.2), spin=(9, -7, 30),
+    b.body("spun", ss.Sphere(0.1), position=put(3, 0, 0.1002), velocity=(0, 3, -0.2), spin=(9, -7, 30),
            material="soft")  # fmt: skip
-    b.body("capsule", ss.Capsule(0.05, 0.3), position=put(-1, 0, 0.095), material="hard",
-           quaternion=ss.rotation((0, 1, 0), np.pi / 2 + 0.3), **thrown(1.5, 0.1))  # fmt: skip
+    lying = ss.rotation((0, 1, 0), np.pi / 2 + 0.3)
+    low = 0.05 + 0.15 * abs(R[:, 2] @ matrices(lying)[:, 2])
+    b.body("capsule", ss.Capsule(0.05, 0.3), position=put(-1, 0, low + 0.001), material="hard",
+           quaternion=lying, **thrown(1.5, 0.1))  # fmt: skip
+    turn = ss.rotation((0.3, 1, 0.1), 0.4)
+    up = R[:, 2] @ matrices(turn)
+    low = max(0.05 - 0.1 * up[0], 0.1 * up[0] + 0.05 * np.abs(up).sum())
     pair = ss.Compound((ss.Sphere(0.05), (0.1, 0, 0)), (ss.Cuboid((0.1, 0.1, 0.1)), (-0.1, 0, 0)))
-    b.body("compound", pair, position=put(-2, 0, 0.12), material="hard",
-           quaternion=ss.rotation((0.3, 1, 0.1), 0.4), **thrown(1.5, 0.2))  # fmt: skip
+    b.body("compound", pair, position=put(-2, 0, low + 0.001), material="hard", quaternion=turn,
+           **thrown(1.5, 0.2))  # fmt: skip
     return b.build()
+
+
+def control(position, velocity, t):
+    return np.sin(t) - 3.0 * position - velocity
+
+
+def wind(t, x, p, v, omega):
+    return [x[0] * v[1], p[1] * t, omega[2] * p[0]]
 
 
 def jointed(kind, seed=0):
@@ -157,16 +175,39 @@ def jointed(kind, seed=0):
         how |= {"limits": (0.3, np.linalg.norm([0.1, 0.3, 0.05])), "e": 0.4}
     b.joint("joint", "distance" if kind == "rope" else kind, "one", "two", point=(0, 0.2, 0.05), **how)
     b.joint("hung", "ball", "two", None, point=(0, 0.6, 0.3))
-    b.force(ss.Spring("spring", "one", "two", stiffness=30.0, length=0.2, damping=0.2, first_point=(0, 0.1, 0)))
+    b.force(
+        ss.Spring("spring", "one", "two", stiffness=30.0, length=0.2, damping=0.2, first_point=(0, 0.1, 0))
+    )
     b.force(ss.Spring("soft", "one", stiffness=5.0, length=0.0, second_point=(1, 1, 1)))
     b.force(ss.Damper("drag", "one", "two", linear=0.4, angular=0.3, point=(0, 0.1, 0.1)))
     b.force(ss.Damper("air", "two", linear=0.1, angular=0.2))
     if kind not in ("fixed", "ball"):
         b.force(ss.Actuator("motor", "joint", 2.0))
-        b.force(ss.Actuator("control", "joint", lambda position, velocity, t: np.sin(t) - 3 * position - velocity))
+        b.force(ss.Actuator("control", "joint", control))
     if kind == "cylindrical":
         b.force(ss.Actuator("turn", "joint", 1.5, turn=True))
         b.force(ss.Actuator("hold", "joint", lambda position, velocity: -position - velocity, turn=True))
-    b.force(ss.BodyForce("wind", "one", force=lambda t, x, p, v, omega: [x[0] * v[1], p[1] * t, omega[2] * p[0]],
-                         moment=(0.1, 0.2, 0.3), point=(0.1, 0, 0.2)))  # fmt: skip
+    push = {"moment": (0.1, 0.2, 0.3), "point": (0.1, 0, 0.2)}
+    b.force(ss.BodyForce("wind", "one", force=wind, **push))
+    return b.build()
+
+
+def linked(count):
+    """A chain of balls over a floor that some of them touch, with springs past one link, dampers, motors."""
+    rng = np.random.default_rng(7)
+    b = ss.WorldBuilder()
+    b.material("default", mu=0.4, e=0.2)
+    b.body("floor", ss.Plane(), fixed=True)
+    for i in range(count):
+        name, place = f"ball {i}", (0.3 * i, 0.02 * i, 0.1003 + 0.1 * (i % 2))
+        b.body(name, ss.Sphere(0.1), position=place, velocity=0.3 * rng.normal(size=3) - [0, 0, 0.6],
+               spin=rng.normal(size=3))  # fmt: skip
+        if i:
+            b.joint(
+                f"hinge {i}", "hinge", name, f"ball {i - 1}", point=(0.3 * i - 0.15, 0, 0.15), axis=(0, 1, 0)
+            )
+            b.force(ss.Actuator(f"motor {i}", f"hinge {i}", 0.5 - 0.1 * i))
+            b.force(ss.Damper(f"drag {i}", name, f"ball {i - 1}", linear=0.2, angular=0.1))
+        if i > 1:
+            b.force(ss.Spring(f"spring {i}", name, f"ball {i - 2}", stiffness=20.0, length=0.5))
     return b.build()

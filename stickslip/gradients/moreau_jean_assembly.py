@@ -220,22 +220,44 @@ class Assembly:
     def changed(self, at: Middle, f: Complex, v: Array, r: Array, k: int) -> Changed:
         """How the problem with momenta f, shape (k, nd, 6), changes along k directions at v, shape (6 nd,),
         and r, shape (p,)."""
-        posed, dynamic = self.posed(at), self.bodies.dynamic
-        v = v.reshape(-1, 6)
-        momentum = np.array(np.broadcast_to(f, (k, *f.shape[1:])))
-        momentum[..., :3] -= at.given.mass[:, dynamic, None] * v[:, :3]
-        momentum[..., 3:] -= times(at.J, v[:, 3:])
+        posed, nd = self.posed(at), self.bodies.dynamic.size
         drows = changes(posed.rows, k)
         pushed = (drows * r[:, None, None]).transpose(1, 2, 0, 3).reshape(2 * r.size, 6 * k)
-        pushed = (self._scatter @ pushed).reshape(dynamic.size, k, 6)
-        dp = changes(momentum, k).transpose(1, 2, 0).reshape(-1, k) + pushed.transpose(0, 2, 1).reshape(-1, k)
-        row = np.where(self.sides >= 0, self.bodies.row[self.sides], -1)
-        moving = np.concatenate([v, np.zeros((1, 6))])[row]
-        turned = np.einsum("kpsi,psi->pk", drows, moving)
+        pushed = (self._scatter @ pushed).reshape(nd, k, 6)
+        own = self._own_momentum(at, f, v, k)
+        turned = np.einsum("kpsi,psi->pk", drows, self._of_sides(v.reshape(-1, 6)))
         return Changed(
-            dp, turned + changes(posed.u_bias, k).T, changes(posed.coefficient, k).T,
+            own.transpose(1, 2, 0).reshape(-1, k) + pushed.transpose(0, 2, 1).reshape(-1, k),
+            turned + changes(posed.u_bias, k).T, changes(posed.coefficient, k).T,
             changes(posed.lower, k).T, changes(posed.upper, k).T,
         )  # fmt: skip
+
+    def weighed(
+        self, at: Middle, f: Complex, v: Array, r: Array, weights: Changed, k: int
+    ) -> tuple[Array, Array]:
+        """`changed` times weights with m columns, by where it is: of rows, shape (p, k, m), and of dynamic
+        bodies, shape (nd, k, m); without coefficients and bounds, which belong to no body."""
+        posed, p, m = self.posed(at), r.size, weights.momentum.shape[1]
+        on_momentum = weights.momentum.reshape(-1, 6, m)
+        on_rows = r[:, None, None, None] * self._of_sides(on_momentum)
+        on_rows += self._of_sides(v.reshape(-1, 6))[..., None] * weights.velocity[:, None, None]
+        drows = changes(posed.rows, k).transpose(1, 0, 2, 3).reshape(p, k, 12)
+        of_rows: Array = drows @ on_rows.reshape(p, 12, m)
+        of_rows += changes(posed.u_bias, k).T[:, :, None] * weights.velocity[:, None]
+        return of_rows, np.einsum("kni,nim->nkm", self._own_momentum(at, f, v, k), on_momentum)
+
+    def _own_momentum(self, at: Middle, f: Complex, v: Array, k: int) -> Array:
+        """How f - M v changes [N s, N m s], shape (k, nd, 6)."""
+        dynamic, own = self.bodies.dynamic, v.reshape(-1, 6)
+        momentum = np.array(np.broadcast_to(f, (k, *f.shape[1:])))
+        momentum[..., :3] -= at.given.mass[:, dynamic, None] * own[:, :3]
+        momentum[..., 3:] -= times(at.J, own[:, 3:])
+        return changes(momentum, k)
+
+    def _of_sides(self, x: Array) -> Array:
+        """Numbers of dynamic bodies, (nd, ...), at both sides of every row; 0 where one is not dynamic."""
+        row = np.where(self.sides >= 0, self.bodies.row[self.sides], -1)
+        return np.concatenate([x, np.zeros((1, *x.shape[1:]))])[row]
 
     def arrival(self, at: Middle, v_after: Array, k: int, dv: Array | None = None) -> tuple[Array, Array]:
         """Changes of q (displacements) and v at the end, each (6 n, k), from v after the impulses, shape

@@ -8,7 +8,8 @@ known radius; W and the law of x are those of its last pass.
 import numpy as np
 
 from stickslip.gradients.moreau_jean_assembly import Assembly, Changed, Middle
-from stickslip.gradients.moreau_jean_inputs import changes
+from stickslip.gradients.moreau_jean_inputs import Complex, changes
+from stickslip.gradients.moreau_jean_motion import times
 from stickslip.gradients.moreau_jean_response import Response
 from stickslip.gradients.solution_linear import GlobalLinearisation, ReducedLinearisation
 from stickslip.kernels import cones
@@ -96,18 +97,19 @@ class TwoPhases(Response):
         self.r = base + self._expansion.r[at]
         self.v = self._M.solve(f + self._H @ self.r)
 
+    def phases(self, at: Middle) -> tuple[tuple[Complex, Array, Array], ...]:
+        """Compression, whose momenta are those before the forces, and the whole step."""
+        dynamic = self._assembly.bodies.dynamic
+        before, mass = at.v_start[:, dynamic], at.given.mass[:, dynamic, None]
+        both = np.broadcast_arrays(mass * before[..., :3], times(at.J, before[..., 3:]))
+        f = np.concatenate(both, axis=-1)
+        return (f, self._compression.v, self._compression.r), (at.f, self.v, self.r)
+
     def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
         """How compression and whole step change, and restitution, as coefficients of a third."""
-        assembly, dynamic = self._assembly, self._assembly.bodies.dynamic
-        before = at.v_start[:, dynamic]
-        mass = at.given.mass[:, dynamic, None]
-        linear, turning = mass * before[..., :3], (at.J * before[..., None, 3:]).sum(axis=-1)
-        f = np.concatenate(np.broadcast_arrays(linear, turning), axis=-1)
-        first = assembly.changed(at, f, self._compression.v, self._compression.r, k)
-        whole = assembly.changed(at, at.f, self.v, self.r, k)
-        e = changes(at.given.law[:, assembly.features.pair, 3], k).T
+        e = changes(at.given.law[:, self._assembly.features.pair, 3], k).T
         none = np.zeros((0, k))
-        return first, whole, Changed(none, none, e, none, none)
+        return *super().changed(at, k), Changed(none, none, e, none, none)
 
     def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
         """Changes of v and r."""
@@ -127,6 +129,13 @@ class TwoPhases(Response):
         lower, upper = (self._wide_bounds(x) for x in (whole.lower, whole.upper))
         dr = base + self._expansion.forward(velocity, whole.coefficient, lower, upper)[self._at]
         return free + self._M.solve(self._H @ dr), dr
+
+    def mismatch(self, changed: tuple[Changed, ...]) -> Array:
+        """Of the compression, whose impulses the expansion takes over."""
+        first = changed[0]
+        return self._compression.mismatch(
+            momentum=first.momentum, velocity=first.velocity, coefficient=first.coefficient
+        )
 
     def backward(self, on_v: Array, on_r: Array) -> tuple[Changed, ...]:
         """Weights of the changes of both phases and of restitution."""

@@ -5,6 +5,7 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from stickslip.gradients.moreau_jean_assembly import Assembly, Changed, Middle
+from stickslip.gradients.moreau_jean_inputs import Complex
 from stickslip.gradients.solution_linear import GlobalLinearisation
 from stickslip.problem.contact import GlobalProblem
 from stickslip.schemes.body_step import BodyStep
@@ -22,9 +23,15 @@ class Response(ABC):
     unique: bool = True
     notes: tuple[str, ...] = ()
 
-    @abstractmethod
+    _assembly: Assembly
+
+    def phases(self, at: Middle) -> tuple[tuple[Complex, Array, Array], ...]:
+        """Momenta f, shape (k, nd, 6), velocities and impulses of the problems that it rests on."""
+        return ((at.f, self.v, self.r),)
+
     def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
         """How its problems change along k directions."""
+        return tuple(self._assembly.changed(at, *phase, k) for phase in self.phases(at))
 
     @abstractmethod
     def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
@@ -34,6 +41,10 @@ class Response(ABC):
     def backward(self, on_v: Array, on_r: Array) -> tuple[Changed, ...]:
         """The transpose: weights of the changes of the problems."""
 
+    def mismatch(self, changed: tuple[Changed, ...]) -> Array:
+        """How much of these changes no impulses can follow, 0 to 1, shape (k,)."""
+        return np.zeros(changed[0].momentum.shape[1])
+
 
 class Untouched(Response):
     """A step in which nothing acts but forces: M v = f."""
@@ -41,10 +52,6 @@ class Untouched(Response):
     def __init__(self, assembly: Assembly):
         self._assembly, self._M = assembly, assembly.bodies.M
         self.v, self.r = assembly.base.v_free[0, assembly.bodies.dynamic].real.reshape(-1), np.zeros(0)
-
-    def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
-        """How the one problem changes."""
-        return (self._assembly.changed(at, at.f, self.v, self.r, k),)
 
     def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
         """Changes of v and r."""
@@ -72,10 +79,6 @@ class Solved(Response):
         self.exists, self.unique = self._linear.exists, self._linear.unique
         self.notes = self._linear.notes
 
-    def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
-        """How the one problem changes."""
-        return (self._assembly.changed(at, at.f, self.v, self.r, k),)
-
     def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
         """Changes of v and r."""
         (one,) = changed
@@ -84,6 +87,14 @@ class Solved(Response):
             upper=one.upper,
         )  # fmt: skip
         return found.v, found.r
+
+    def mismatch(self, changed: tuple[Changed, ...]) -> Array:
+        """Where impulses are not unique, what they cannot follow."""
+        (one,) = changed
+        return self._linear.mismatch(
+            momentum=one.momentum, velocity=one.velocity, coefficient=one.coefficient, lower=one.lower,
+            upper=one.upper,
+        )  # fmt: skip
 
     def backward(self, on_v: Array, on_r: Array) -> tuple[Changed, ...]:
         """Weights of the changes of the problem."""

@@ -25,6 +25,7 @@ from stickslip.kernels import cones
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import flat
 from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.operator import DenseDelassus
 from stickslip.problem.sets import ProductSet, interval
 from stickslip.problem.solution import Solution
 from stickslip.state import Array, ModelError
@@ -36,7 +37,8 @@ GROUP_NAMES: dict[tuple[int, ...], tuple[str, ...]] = {
     (2, 1): ("mu", "mu_spin"),
     (2, 2, 1): ("mu", "mu_roll", "mu_spin"),
 }
-"""Coefficients of the groups of a friction cone by name; those of any other only as `coefficient`."""
+"""Coefficients of the groups of a friction cone by name; of any other the first is mu, and all of them are
+`coefficient`."""
 
 
 class SolutionDerivative(Derivative):
@@ -320,7 +322,8 @@ def solution_derivative(
     before = None if u_before is None else _velocities_before(problem.K, u_before)
     if isinstance(problem, GlobalProblem):
         return GlobalSolutionDerivative(solution, kappa, accuracy, before)
-    W = problem.W.dense() if problem.size <= DENSE else problem.W.blocks(problem.K).sparse()
+    dense = isinstance(problem.W, DenseDelassus) or problem.size <= DENSE
+    W = problem.W.dense() if dense else problem.W.blocks(problem.K).sparse()
     names = ("W", "u_free", "r", "u")
     return ContactSolutionDerivative(solution, problem.K, W, problem.u_free, names, kappa, accuracy, before)
 
@@ -342,7 +345,7 @@ def _named_groups(K: ProductSet) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """For each name of a coefficient the blocks that have it, and the groups it is of."""
     found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for groups, blocks in K.families().items():
-        for place, name in enumerate(GROUP_NAMES.get(groups, ())):
+        for place, name in enumerate(GROUP_NAMES.get(groups, ("mu",)) if groups else ()):
             found.setdefault(name, []).append((blocks, K.group_offset[blocks] + place))
     return {
         name: (np.concatenate([b for b, _ in parts]), np.concatenate([g for _, g in parts]))

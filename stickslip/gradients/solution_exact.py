@@ -80,7 +80,7 @@ class _Problem:
         return point
 
     def middle(self, point: _Point) -> _Point | None:
-        """A solution with the cases that the end of the central path has, if that is one."""
+        """A solution of the same velocities with the cases that the end of the central path has, if any."""
         scales, u = self.scales, self.W @ point.r + self.u_free
         size = self._size(point.r, u) / np.sqrt(max(1, len(self.K)))
         kappa = MIDDLE * size * size / float(np.median(scales.push))
@@ -99,7 +99,9 @@ class _Problem:
                 break
             r = self._step(r, law, 1e-9, residual)
         found = self.at(r)
-        return found if found.error <= ROUNDING else None
+        moved = float(np.linalg.norm(scales.push * (self.W @ (r - point.r))))
+        same = moved <= max(1e3 * self.tolerance, 1e-7) * self._size(point.r, u)
+        return found if found.error <= ROUNDING and same else None
 
     def _step(self, r: Array, law: Law, rank: float, residual: Array) -> Array:
         factor = Factor(law.matrix(self.W), law.passive, rank)

@@ -16,8 +16,8 @@ from stickslip.state import Array, BoolArray
 
 RANK = 1e-12
 """Singular values below this share of the largest are zero [-]."""
-DENSE = 1500
-"""Unknowns up to which K is factored as one array."""
+DENSE = 400
+"""Unknowns up to which a sparse K is factored as one array: singular values are dear beyond."""
 SHIFT = 1e-11
 """Share of |K|² by which the normal equations of large singular systems are shifted, taken back by
 refinement [-]."""
@@ -62,8 +62,8 @@ class Factor:
         return out
 
     def null_space(self) -> Array:
-        """Directions z with K z = 0, orthonormal, shape (n, deficiency); none of a large sparse K."""
-        inner = self._solver.null_space
+        """Directions z with K z = 0, shape (n, count): all there are, or some of a large sparse K."""
+        inner = self._solver.null_space()
         out = np.zeros((self.active.size + self.passive.size, inner.shape[1]))
         out[self.active] = inner
         return out
@@ -81,7 +81,7 @@ class _Dense:
 
     def __init__(self, K: Array, rank: float):
         self.full_rank = True
-        self.null_space: Array = np.zeros((K.shape[0], 0))
+        self._null: Array = np.zeros((K.shape[0], 0))
         self._lu: Any = None
         if K.size == 0:
             return
@@ -94,7 +94,7 @@ class _Dense:
         count = int((s > rank * s[0]).sum()) if s[0] > 0.0 else 0
         self.full_rank = count == s.size
         self._left, self._right = U[:, :count], Vt[:count].T
-        self._values, self.null_space = s[:count, None], Vt[count:].T
+        self._values, self._null = s[:count, None], Vt[count:].T
 
     def solve(self, c: Array, transposed: bool) -> Array:
         if c.size == 0:
@@ -104,6 +104,9 @@ class _Dense:
         left, right = (self._right, self._left) if transposed else (self._left, self._right)
         return np.asarray(right @ ((left.T @ c) / self._values))
 
+    def null_space(self) -> Array:
+        return self._null
+
 
 class _Sparse:
     """Sparse LU, or the shifted normal equations (quasi-definite, with refinement) where it fails."""
@@ -111,7 +114,6 @@ class _Sparse:
     def __init__(self, K: sp.csc_array):
         self._K = K
         self.full_rank = True
-        self.null_space: Array = np.zeros((K.shape[0], 0))
         try:
             lu = spla.splu(sp.csc_matrix(K))
             pivots = np.abs(lu.U.diagonal())
@@ -133,10 +135,19 @@ class _Sparse:
         n, K, zero = c.shape[0], self._K, np.zeros_like(c)
         a, b = (c, zero) if transposed else (zero, c)
         x, y = zero.copy(), zero.copy()
+        before = np.inf
         for _ in range(REFINEMENTS):
             step = self._lu.solve(np.concatenate([a - x - K.T @ y, b - K @ x]))
-            x, y = x + step[:n], y + step[n:]
-            now = y if transposed else x
-            if np.linalg.norm(step[n:] if transposed else step[:n]) <= 1e-13 * np.linalg.norm(now):
+            moved = float(np.linalg.norm(step[n:] if transposed else step[:n]))
+            if not moved < 0.5 * before:  # rounding
+                break
+            x, y, before = x + step[:n], y + step[n:], moved
+            if moved <= 1e-13 * np.linalg.norm(y if transposed else x):
                 break
         return y if transposed else x
+
+    def null_space(self) -> Array:
+        """What is left of some directions without their part that K sees."""
+        tried = np.random.default_rng(0).normal(size=(self._K.shape[0], 0 if self.full_rank else 3))
+        left = tried - self.solve(self._K @ tried, False) if tried.size else tried
+        return np.asarray(left / np.maximum(np.linalg.norm(left, axis=0), 1e-300))

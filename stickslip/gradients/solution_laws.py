@@ -14,7 +14,7 @@ group, and for intervals bounded on both sides the inside.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
@@ -85,6 +85,10 @@ class Law:
     """One sentence for each block that is on a border."""
     notes: tuple[str, ...] = ()
     """Sentences about what else is to be known."""
+    sliding: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Normal components of contacts of which a group of several components moves [-], shape (count,)."""
+    weight: Array = field(default_factory=lambda: np.ones(1))
+    """What the rows were multiplied by, to keep them in scale [-], shape (n,), or (1,) where it is 1."""
     cases: bytes = b""
     """What every block does, to compare two laws by."""
     slowest: float = 1.0
@@ -166,6 +170,7 @@ def exact_law(K: ProductSet, scales: LawScales, r: Array, u: Array, tolerance: f
     kinks: list[tuple[int, str]] = []
     notes: list[str] = []
     cases: list[bytes] = []
+    sliding: list[IntArray] = [np.zeros(0, np.int64)]
     slowest = np.inf
     if (K.kind != cones.FRICTION).any():
         parts.append(_scalar_part(K, scales, z, y, cut, passive, kinks))
@@ -178,10 +183,14 @@ def exact_law(K: ProductSet, scales: LawScales, r: Array, u: Array, tolerance: f
             cases += [cone.closed.tobytes(), cone.moving.tobytes()]
             kinks += cone.kinks()
             notes += cone.notes()
+            sliding.append(cone.rows[cone.moving[:, np.array(groups) > 1].any(axis=1), 0])
             slowest = min(slowest, cone.slowest())
     sentences = tuple(f"contact {i} {why}" for i, why in sorted(kinks))
     relative = slowest / size if slowest < np.inf else 1.0
-    return Law(parts, scales, passive, sentences, tuple(notes), b"".join(cases), relative)
+    return Law(
+        parts, scales, passive, sentences, tuple(notes), np.concatenate(sliding),
+        cases=b"".join(cases), slowest=relative,
+    )  # fmt: skip
 
 
 def _scalar_part(

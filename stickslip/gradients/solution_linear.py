@@ -27,6 +27,7 @@ NOT_UNIQUE = (
     " no impulses can follow have no derivative (mismatch tells)"
 )
 NOR_VELOCITIES = "nor are velocities unique: they change with the impulses"
+NOR_THEIR_CHANGES = "nor are changes of velocities: how a slip turns depends on the impulses that are taken"
 
 
 class Changes(NamedTuple):
@@ -88,9 +89,13 @@ class ReducedLinearisation:
     def _ambiguities(self) -> tuple[str, ...]:
         if self.unique:
             return ()
-        scales = self.law.scales
-        moved = scales.push[:, None] * (self.W @ (scales.length[:, None] * self._factor.null_space()))
-        return (NOT_UNIQUE,) if np.abs(moved).max(initial=0.0) < 1e-8 else (NOT_UNIQUE, NOR_VELOCITIES)
+        scales, other = self.law.scales, self._factor.null_space()
+        moved = scales.push[:, None] * (self.W @ (scales.length[:, None] * other))
+        if np.abs(moved).max(initial=0.0) > 1e-8:
+            return NOT_UNIQUE, NOR_VELOCITIES
+        if np.abs(other[self.law.sliding]).max(initial=0.0) > 1e-8:
+            return NOT_UNIQUE, NOR_THEIR_CHANGES
+        return (NOT_UNIQUE,)
 
     def forward(
         self,
@@ -132,9 +137,8 @@ class GlobalLinearisation:
         M, p = problem.M, problem.g_bias.size
         self._symmetric = M.is_body_blocks or not _skew(M)
         self._transposed = M if self._symmetric else MassMatrix(M.matrix.T)
-        H = sp.csr_array(sp.hstack([problem.H_sparse(), problem.G_sparse()])) if p else problem.H_sparse()
-        small = H.shape[1] <= DENSE
-        self._H = H.toarray() if small else H
+        H = problem.H_matrix if p == 0 else sp.csr_array(sp.hstack([problem.H_sparse(), problem.G_sparse()]))
+        self._H = H.toarray() if sp.issparse(H) and H.shape[1] <= DENSE else H
         W = self._H.T @ M.solve(self._H)
         bias = np.concatenate([problem.u_bias, problem.g_bias])
         u_free = self._H.T @ M.solve(problem.f) + bias

@@ -33,9 +33,8 @@ from stickslip.state import Array, IntArray, ModelError
 
 ITERATIONS = 60
 """Newton steps at one kappa."""
-DESCENT = 0.25
-"""Factor from one kappa to the next where the path has to be followed from far."""
-STAGES = 60
+STAGES = 12
+"""Values of kappa, each four times the one before, where the path is followed from the solution."""
 CLOSE = 1e-13
 """Residual at which a point counts as found, over the size of impulses and velocities [-]."""
 
@@ -44,12 +43,13 @@ def smoothed_law(K: ProductSet, scales: LawScales, r: Array, u: Array, kappa: fl
     """The smoothed law at any r and u, linearised; its residual is zero on the central path."""
     z, y = r / scales.length, scales.push * u
     parts: list[LawPart] = []
+    weight = np.ones(K.size)
     if (K.kind != cones.FRICTION).any():
-        parts.append(_scalars(K, scales, z, y, kappa))
+        parts.append(_scalars(K, scales, z, y, kappa, weight))
     for groups, blocks in K.families().items():
         if groups:
-            parts.append(_family(K, scales, groups, blocks, z, y, kappa))
-    return Law(parts, scales, np.zeros(K.size, bool))
+            parts.append(_family(K, scales, groups, blocks, z, y, kappa, weight))
+    return Law(parts, scales, np.zeros(K.size, bool), weight=weight)
 
 
 def central_point(
@@ -63,20 +63,22 @@ def central_point(
 
     start = r / scales.length
     size = max(float(np.linalg.norm(start)), float(np.linalg.norm(scales.push * u_free)), 1e-300)
-    found = _newton(law_at, W, start, kappa, size)
-    if found is not None:
-        return scales.length * found[0], found[1]
-    # From far above, where the path is nearly straight, down to kappa.
-    energy = max(float(np.abs(scales.push * u_free * u_free).max(initial=0.0)), kappa)
-    stage, z = max(energy, 16.0 * kappa), start
-    for _ in range(STAGES):
-        found = _newton(law_at, W, z, stage, size)
-        if found is None:
-            break
-        if stage == kappa:
+    # At once; along the path from the solution; or, from among many solutions, down from far above.
+    top = max(float(np.abs(scales.push * u_free * u_free).max(initial=0.0)), kappa)
+    count = int(np.ceil(np.log(top / kappa) / np.log(4.0)))
+    for powers in (range(1), range(STAGES, -1, -1), range(-count, 1)):
+        z, found = start, None
+        for power in powers:
+            found = _newton(law_at, W, z, kappa * 0.25**power, size)
+            if found is None:
+                break
+            z = found[0]
+        if found is not None:
             return scales.length * found[0], found[1]
-        z, stage = found[0], max(DESCENT * stage, kappa)
-    raise ModelError(f"no point of the central path was found at kappa = {kappa:g}; choose another kappa")
+    raise ModelError(
+        f"the central path of this solution has no point at kappa = {kappa:g} J; choose a smaller one"
+        " (where bodies are wedged between contacts there is none at all)"
+    )
 
 
 def _newton(
@@ -94,17 +96,18 @@ def _newton(
         share = 1.0
         while True:
             trial = law_at(z - share * step, kappa)
-            now = float(np.linalg.norm(trial.residual()))
+            # Of both in the weights of the first: only so is the step one of descent.
+            now = float(np.linalg.norm(trial.residual() * (law.weight / trial.weight)))
             if now <= (1.0 - 1e-4 * share) * error or share < 1e-8:
                 break
             share *= 0.5
         if not now < error:  # rounding, or no way down
             return (z, law) if error <= 1e3 * CLOSE * size else None
-        z, law, error = z - share * step, trial, now
+        z, law, error = z - share * step, trial, float(np.linalg.norm(trial.residual()))
     return None
 
 
-def _scalars(K: ProductSet, scales: LawScales, z: Array, y: Array, kappa: float) -> LawPart:
+def _scalars(K: ProductSet, scales: LawScales, z: Array, y: Array, kappa: float, weights: Array) -> LawPart:
     rows, block, low, high = scalar_components(K)
     low, high = low / scales.length[rows], high / scales.length[rows]
     z, y, k = z[rows], y[rows], kappa * scales.push[rows] / scales.length[rows]
@@ -120,6 +123,7 @@ def _scalars(K: ProductSet, scales: LawScales, z: Array, y: Array, kappa: float)
     middle, radius = 0.5 * (low[both] + high[both]), 0.5 * (high[both] - low[both])
     force, by_radius, by_velocity = _friction(y[both, None], radius, k[both])
     weight = 1.0 / (1.0 + by_velocity[:, 0, 0])
+    weights[rows[both]] = weight
     A[both], B[both] = weight, weight * by_velocity[:, 0, 0]
     residual[both] = weight * (z[both] - middle + force[:, 0])
     bound[both, 0] = weight * 0.5 * (1.0 + by_radius[:, 0])
@@ -135,6 +139,7 @@ def _family(
     z: Array,
     y: Array,
     kappa: float,
+    weights: Array,
 ) -> LawPart:
     rows, group, slices = family_rows(K, groups, blocks)
     mu, z, y = scales.coefficient[group], z[rows], y[rows]
@@ -146,6 +151,7 @@ def _family(
     for g, part in enumerate(slices):
         force, by_radius, by_velocity = _friction(y[:, part], mu[:, g] * z[:, 0], k)
         weight = 1.0 / (1.0 + np.abs(by_velocity).max(axis=(1, 2)))
+        weights[rows[:, part]] = weight[:, None]
         A[:, part, part] = weight[:, None, None] * np.eye(part.stop - part.start)
         A[:, part, 0] = (weight * mu[:, g])[:, None] * by_radius
         B[:, part, part] = weight[:, None, None] * by_velocity

@@ -43,7 +43,7 @@ class VariationalDerivative(StepDerivative):
     the speeds [m/s, rad/s] of contacts and stops that closed, as the memory before and after has them, and by
     `h_before`, the length of the step before [s]."""
 
-    def __init__(self, linear: Linear, parameters: Parameters, kappa: float):
+    def __init__(self, linear: Linear, kappa: float):
         step, memory = linear.step, linear.memory
         self.step: BodyStep = step
         self.kappa = kappa
@@ -52,7 +52,7 @@ class VariationalDerivative(StepDerivative):
         self.by = {
             "q": (6 * n,), "v": (6 * n,), "h": (1,), "h_before": (1,),
             **{name: memory[name].shape for name in kept},
-            **{name: getattr(parameters, name).shape for name in Parameters.names()},
+            **_shapes(linear.world),
         }  # fmt: skip
         self.of = {
             "q": (6 * n,), "v": (6 * n,), "r": step.r.shape, **{name: step.memory[name].shape for name in kept}
@@ -62,13 +62,20 @@ class VariationalDerivative(StepDerivative):
         self.exists = not notes
         if step.reason:
             self.exists, notes = False, (step.reason, *notes)
-        if not self.unique:
-            notes += ("impulses are not unique: their change is the one of least norm",)
         if (linear.solved.problem.contacts.kind == LINEARISED).any():
             notes += ("linearised contacts count as fixed to their bodies, with normals that do not turn",)
-        self.notes = notes
         self._columns: dict[str, Columns] = {}
         self._whole: dict[str, dict[str, Array]] = {}
+        if not self.unique:
+            notes += ("impulses are not unique: their change is the one of least norm",)
+            by_q = self._of_input("q")
+            if linear.system.torn(_plain(by_q.e), _plain(by_q.c)):
+                self.exists = False
+                notes += ("what is held more than once is pulled apart by some displacements: no derivative",)
+            struck = self._of_input("approach").c
+            if linear.system.torn(np.zeros((6 * linear.nd, struck.shape[1])), struck):
+                notes += ("contacts of one body bounce together: no derivative by `approach` of one alone",)
+        self.notes = notes
 
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
         """Changes of all of `of`, each of shape (size, k), from those of some of `by`, each (size, k)."""
@@ -125,13 +132,13 @@ class VariationalDerivative(StepDerivative):
         dv, dr = linear.system.solve(e, c)
         v = _total(parts, "v", 6 * n, count)
         q = _total(parts, "q", 6 * n, count)
-        moved = np.zeros((6 * n, count))
-        moved[np.repeat(linear.row >= 0, 6)] = dv
-        q += linear.end_by_v @ moved
+        moves = linear.row >= 0
+        v.reshape(n, 6, count)[moves] += dv.reshape(-1, 6, count)
+        q.reshape(n, 6, count)[moves] += linear.displacements(dv).reshape(-1, 6, count)
         r = _total(parts, "r", 6 * len(linear.contacts.body), count)
         r.reshape(-1, 6, count)[linear.contact, linear.component] += dr[: linear.nk]
         return {
-            "q": q, "v": v + moved, "r": r,
+            "q": q, "v": v, "r": r,
             "approach": _total(parts, "approach", self.of["approach"][0], count),
             "joint_approach": _total(parts, "joint_approach", self.of["joint_approach"][0], count),
         }  # fmt: skip
@@ -163,7 +170,17 @@ def variational_derivative(
         problem = replace(problem, contacts=_none_of(problem.contacts), joints=_none_of(problem.joints))
     solved = Solved.of(problem, np.array(v), state.v.reshape(-1, 6), r, kappa)
     linear = Linear(world, state, memory, done.step, solved)
-    return VariationalDerivative(linear, Parameters.of(world), kappa)
+    return VariationalDerivative(linear, kappa)
+
+
+def _shapes(world: World) -> dict[str, tuple[int, ...]]:
+    """Of the parameters of a world, found once."""
+    found: dict[str, tuple[int, ...]] | None = world.__dict__.get("_parameter_shapes")
+    if found is None:
+        given = Parameters.of(world)
+        found = {name: getattr(given, name).shape for name in Parameters.names()}
+        world.__dict__["_parameter_shapes"] = found
+    return found
 
 
 def _on_path(problem: StepProblem, solver: Solver, kappa: float) -> tuple[Array, Array]:
@@ -193,9 +210,14 @@ def _total(parts: list[tuple[Columns, Array | None]], name: str, size: int, coun
         if tangent is not None:
             more = matrix @ tangent
         else:
-            more = np.array(matrix) if isinstance(matrix, np.ndarray) else matrix.toarray()
+            more = np.array(_plain(matrix), order="C")
         total = more if total is None else total + more
     return np.zeros((size, count)) if total is None else np.asarray(total)
+
+
+def _plain(matrix: Any) -> Array:
+    """A matrix, dense or sparse, as an array."""
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
 def _kinks(linear: Linear) -> Iterable[str]:

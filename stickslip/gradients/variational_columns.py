@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,6 @@ from stickslip.gradients.variational_motion import (
 )
 from stickslip.gradients.variational_parts import (
     DRY,
-    HOLD,
     LOWER,
     UPPER,
     Contacts,
@@ -79,10 +78,12 @@ class Linear:
         v_node = problem.v.reshape(-1)
         self.efforts = efforts_of(world, state.t, state.q, v_node)
         self.contacts = contacts_of(solved)[0]
-        self.joints = joints_of(solved, self.share * self.efforts.per_joint(len(problem.joints)))
+        self.joints = joints_of(world, solved, self.share * self.efforts.per_joint(len(problem.joints)))
         self._v_node = v_node
         self._number()
-        self.system = System(solved.A, Rows(self.row_of[self.body], self.acts, self.moves, self.D))
+        self.system = System(
+            solved.A, solved.inverse, Rows(self.row_of[self.body], self.acts, self.moves, self.D)
+        )
 
     def _number(self) -> None:
         """Number the unknown impulses: those of contacts whose equations say more than a value, then joints."""
@@ -95,20 +96,21 @@ class Linear:
         at[kept] = np.arange(nk)
         self.at = at
         self.given = ~kept
-        mine = self.contact, self.component
         self.body = np.concatenate([c.body[self.contact], j.body])
-        self.acts = np.concatenate([c.rows[mine], j.acts])
-        moves = np.einsum("ckl,clsi->cksi", c.L_u, c.by_v)[mine]
-        by_q = np.einsum("ckl,clsi->cksi", c.L_u, c.by_q)[mine]
+        self.acts = np.concatenate([c.rows[kept], j.acts])
+        L_u = c.L_u[kept][:, None, :]
+        moves = np.matmul(L_u, c.by_v.reshape(-1, 6, 12)[self.contact]).reshape(-1, 2, 6)
+        by_q = np.matmul(L_u, c.by_q.reshape(-1, 6, 12)[self.contact]).reshape(-1, 2, 6)
         self.moves = np.concatenate([moves, j.L_u[:, None, None] * j.by_v])
         self.by_q = np.concatenate([by_q, j.L_u[:, None, None] * j.by_q])
         i, k, m = np.nonzero(kept[:, :, None] & kept[:, None, :] & (c.L_r != 0.0))
-        own = nk + np.arange(j.component.size)
-        entries = np.concatenate([c.L_r[i, k, m], j.L_r])
-        lines, columns = np.concatenate([at[i, k], own]), np.concatenate([at[i, m], own])
-        count = nk + own.size
-        self.nk, self.m = nk, count
-        self.D = sparse.csr_matrix((entries, (lines, columns)), shape=(count, count))
+        slack = np.flatnonzero(j.L_r)
+        self.nk, self.m = nk, nk + j.component.size
+        self.D = (
+            np.concatenate([c.L_r[i, k, m], j.L_r[slack]]),
+            np.concatenate([at[i, k], nk + slack]),
+            np.concatenate([at[i, m], nk + slack]),
+        )
 
     # what the inputs change
 
@@ -137,7 +139,7 @@ class Linear:
         value, line, column = value[there], line[there], column[there]
         if self._is_dense:
             flat = np.bincount(line * shape[1] + column, value, shape[0] * shape[1])
-            return flat.reshape(shape)
+            return flat.astype(float, copy=False).reshape(shape)
         return sparse.csr_matrix((value, (line, column)), shape=shape)
 
     def _pairs(self, wrench: Array, body: IntArray) -> tuple[Array, IntArray, IntArray]:
@@ -219,10 +221,20 @@ class Linear:
         approach, joint_approach = self._came(self.contacts.rows[:, 0], rows)
         out = Columns(e, None, None, None, None, approach, joint_approach)
         moved = self._driven("v")
-        if moved is None:
-            rests = np.repeat(self.row < 0, 6).astype(float)
-            moved = np.diag(rests) if self._is_dense else sparse.diags(rests).tocsr()
-        return self._with_driven(out, moved)
+        if moved is not None:
+            return self._with_driven(out, moved)
+        return out if (self.row >= 0).all() else self._with_rest(out)
+
+    def _with_rest(self, given: Columns) -> Columns:
+        """`given` with what follows from velocities of fixed bodies, which go through a step as they are."""
+        rests = np.repeat(self.row < 0, 6).astype(float)
+        c, F = -self._spread(self.moves, self.body), self._other_forces("v")
+        if not self._is_dense:
+            keep = sparse.diags(rests).tocsr()
+            e = given.e if F is None else given.e + F * rests
+            return replace(given, e=e, c=c @ keep, v=keep, q=self.end_by_v @ keep)
+        e = given.e if F is None else given.e + F * rests
+        return replace(given, e=e, c=c * rests, v=np.diag(rests), q=self.end_by_v * rests)
 
     def _end(self, turning: Array, straight: float) -> Any:
         """Displacements at the end by blocks (n, 3, 3) of turning and a factor of straight motion."""
@@ -238,6 +250,14 @@ class Linear:
     def end_by_v(self) -> Any:
         """∂(displacements at the end)/∂v, shape (6 n, 6 n)."""
         return self._end(self.solved.end.by_spin, self.h)
+
+    def displacements(self, dv: Array) -> Array:
+        """What changes dv (6 nd, k) of velocities of the dynamic bodies do to those at the end, (6 nd, k)."""
+        change = dv.reshape(self.nd, 2, 3, -1)
+        out = np.empty_like(change)
+        out[:, 0] = self.h * change[:, 0]
+        np.matmul(self.solved.end.by_spin[self.row >= 0], change[:, 1], out=out[:, 1])
+        return out.reshape(dv.shape)
 
     def _by_h(self) -> Columns:
         s, problem, j = self.solved, self.solved.problem, self.joints
@@ -272,21 +292,15 @@ class Linear:
 
     def _stop_bounces(self) -> Array:
         """Of the unknowns of joints [m, rad], shape (mj,)."""
-        column, what = self._columns_of_parts()
+        column, what = self.joints.column, self.joints.what
         bounce = self.solved.problem.joints.bounce
         stop = (what == LOWER) | (what == UPPER)
         return np.where(stop, bounce[self.joints.joint, column, np.where(stop, what - LOWER, 0)], 0.0)
 
     def _dry(self) -> Array:
         """Dry friction of the unknowns of joints [N, N m], shape (mj,)."""
-        column, what = self._columns_of_parts()
+        column, what = self.joints.column, self.joints.what
         return np.where(what == DRY, self.world.joints.friction[self.joints.joint, column], 0.0)
-
-    def _columns_of_parts(self) -> tuple[IntArray, IntArray]:
-        """Sliding or turning, and what the unknowns of joints do."""
-        part = self.joints.part
-        what = np.where(part == HOLD, HOLD, LOWER + (part - LOWER) % 3)
-        return (part >= LOWER + 3).astype(np.int64), what
 
     def _by_gravity(self) -> Columns:
         moves = self.row >= 0
@@ -387,7 +401,7 @@ class Linear:
         c, j = self.contacts, self.joints
         _, here = _matched(self.step.memory["id"], self.step.contacts.id)
         approach = -self._spread(contact[here], c.body[here])
-        column, what = self._columns_of_parts()
+        column, what = j.column, j.what
         _, stop = _matched(self.step.memory["joint_id"], j.joint * len(PARTS) + j.part)
         sign = np.where(what[stop] == UPPER, 1.0, -1.0)
         rows = joint[j.joint[stop], :, 6 + column[stop]].reshape(-1, 2, 6)

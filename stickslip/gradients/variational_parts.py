@@ -7,6 +7,7 @@ import numpy as np
 from stickslip.gradients.variational_motion import End, momentum_by_v
 from stickslip.kernels.variational_derivatives import laws, parts
 from stickslip.kernels.variational_derivatives.rows import ANGLE, AXIS, JOINT_ROWS, SLIDE
+from stickslip.mechanics.world import World
 from stickslip.problem.step_problem import LINEARISED, MODELS, StepProblem
 from stickslip.problem.step_tangent import StepBlocks, step_blocks, step_end
 from stickslip.state import Array, BoolArray, IntArray
@@ -60,6 +61,10 @@ class JointParts:
     """What impulses and efforts do to both bodies, by displacements of both, shape (nj, 12, 12)."""
     came: Array
     """Rows times velocities before the step, by displacements, shape (nj, 12, 9)."""
+    column: IntArray
+    """Sliding or turning, of the unknowns [-], shape (m,)."""
+    what: IntArray
+    """HOLD, LOWER, UPPER or DRY, of the unknowns [-], shape (m,)."""
     body: IntArray
     """Of the unknowns [-], shape (m, 2)."""
     component: IntArray
@@ -104,6 +109,8 @@ class Solved:
     end: End
     A: Array
     """∂P/∂v of the dynamic bodies [kg, kg m²], shape (nd, 6, 6)."""
+    inverse: Array
+    """A⁻¹ [1/kg, 1/(kg m²)], shape (nd, 6, 6)."""
     light: Array
     """M⁻¹ of all bodies, 0 of those that do not answer, shape (n + 1, 6, 6)."""
     fast: Array
@@ -114,19 +121,20 @@ class Solved:
         """The step at velocities v of all bodies, (n, 6)."""
         n, moves = v.shape[0], problem.row >= 0
         A = momentum_by_v(problem.mass[moves], problem.J[moves], v[moves], problem.h)
-        light = np.zeros((n + 1, 6, 6))
-        light[np.flatnonzero(moves)] = np.linalg.inv(A) if A.size else A
-        fast = np.zeros((n + 1, 6))
-        fast[:n] = np.abs(v) + np.abs(np.einsum("nij,nj->ni", light[:n], problem.p))
+        inverse = np.linalg.inv(A) if A.size else A
+        light, fast = np.zeros((n + 1, 6, 6)), np.zeros((n + 1, 6))
+        light[np.flatnonzero(moves)] = inverse
+        fast[:n] = np.abs(v) + np.abs(np.matmul(light[:n], problem.p[:, :, None])[:, :, 0])
         return cls(
             problem, step_blocks(problem), v, v_before, r, kappa, step_end(problem, v),
-            End.of(v, problem.h), A, light, fast,
+            End.of(v, problem.h), A, inverse, light, fast,
         )  # fmt: skip
 
     def weights(self, rows: Array, body: IntArray) -> tuple[Array, Array]:
         """Velocity of a unit impulse, and velocities that move them, of rows (m, 2, 6), shape (m,) each."""
-        w = np.einsum("msi,msij,msj->m", rows, self.light[body], rows)
-        return np.maximum(w, 1e-300), np.einsum("msi,msi->m", np.abs(rows), self.fast[body])
+        answer = np.matmul(self.light[body], rows[..., None])[..., 0]
+        w = (answer * rows).sum(axis=(1, 2))
+        return np.maximum(w, 1e-300), (np.abs(rows) * self.fast[body]).sum(axis=(1, 2))
 
 
 def contacts_of(solved: Solved, directions: int = parts.POSES) -> tuple[Contacts, Array, Array, Array, Array]:
@@ -145,12 +153,12 @@ def contacts_of(solved: Solved, directions: int = parts.POSES) -> tuple[Contacts
               solved.v_before),
         directions, rows, end_rows, gap, wrench, rate, before, opening,
     )  # fmt: skip
-    u = np.einsum("cksi,csi->ck", rows, _at(solved.v, body))
+    u = (rows * _at(solved.v, body)[:, None]).sum(axis=(2, 3))
     by_v, by_q = rows.copy(), rate[:, : parts.POSES].transpose(0, 2, 1).reshape(nc, 6, 2, 6).copy()
     by_v[:, 0] = solved.end.rows_by_v(end_rows, body)
     turned = by_q[:, 0].copy()
     by_q[:, 0] = solved.end.rows_by_q(end_rows, body)
-    by_h = np.einsum("csi,csi->c", end_rows, _at(solved.end.by_h, body))
+    by_h = (end_rows * _at(solved.end.by_h, body)).sum(axis=(1, 2))
     forecast = c.kind == LINEARISED
     if forecast.any():
         by_v[forecast, 0] = h * rows[forecast, 0]
@@ -159,11 +167,13 @@ def contacts_of(solved: Solved, directions: int = parts.POSES) -> tuple[Contacts
         gap = np.where(forecast, c.gap + h * u[:, 0], gap)
     flat = rows.reshape(-1, 2, 6)
     w, scale = solved.weights(flat, np.repeat(body, 6, axis=0))
+    scale = scale.reshape(nc, 6)
+    scale[:, 0] = scale[:, :3].max(axis=1)  # what slides along a plane has no normal velocity to measure by
     L_u, L_r, L_mu = np.empty((nc, 6, 6)), np.empty((nc, 6, 6)), np.empty((nc, 6, 3))
     state, mark = np.empty((nc, 4), np.int64), np.empty(nc, np.int64)
     laws.contact_laws(
         MODELS.index(problem.model), solved.kappa, *_own(c.law, r, gap - c.bounce, u), h,
-        w.reshape(nc, 6), scale.reshape(nc, 6), L_u, L_r, L_mu, state, mark,
+        w.reshape(nc, 6), scale, L_u, L_r, L_mu, state, mark,
     )  # fmt: skip
     found = Contacts(
         body, component, rows, by_v, by_q, by_h, wrench[:, : parts.POSES], before[:, : parts.POSES, 0], r, L_u,
@@ -173,68 +183,109 @@ def contacts_of(solved: Solved, directions: int = parts.POSES) -> tuple[Contacts
     return found, wrench[:, more], rate[:, more], before[:, more, 0], opening
 
 
-def joints_of(solved: Solved, effort: Array) -> JointParts:
+@dataclass(frozen=True, eq=False, slots=True)
+class JointLayout:
+    """Which unknowns the joints of a world have; the same in all its steps, but for the contacts before."""
+
+    joint: IntArray
+    """[-], shape (m,)."""
+    part: IntArray
+    """[-], shape (m,)."""
+    column: IntArray
+    """[-], shape (m,)."""
+    what: IntArray
+    """[-], shape (m,)."""
+    line: IntArray
+    """Row of the joint, as kernels number them [-], shape (m,)."""
+    sign: Array
+    """-1 of upper stops, else 1 [-], shape (m,)."""
+    count: IntArray
+    """Components of place and turn that joints hold [-], shape (nj, 2)."""
+    body: IntArray
+    """Of the joints [-], shape (nj, 2)."""
+    stop: IntArray
+    """Unknowns that are stops [-], shape (k,)."""
+    dry: IntArray
+    """Unknowns that are dry friction [-], shape (k,)."""
+
+    @classmethod
+    def of(cls, world: World, solved: Solved) -> "JointLayout":
+        """Those of `world`, made on first use and kept with it."""
+        found: JointLayout | None = world.__dict__.get("_joint_layout")
+        if found is None:
+            found = cls.made(solved)
+            world.__dict__["_joint_layout"] = found
+        return found
+
+    @classmethod
+    def made(cls, solved: Solved) -> "JointLayout":
+        """From the blocks of a step."""
+        j, nc, blocks = solved.problem.joints, len(solved.problem.contacts), solved.blocks
+        block = np.arange(nc, len(blocks.K.kind))
+        size = np.diff(blocks.K.offset)[block]
+        joint, part = np.repeat(blocks.joint[block], size), np.repeat(blocks.part[block], size)
+        within = np.arange(size.sum()) - np.repeat(np.cumsum(size) - size, size)
+        turning = part >= LOWER + 3
+        what = np.where(part == HOLD, HOLD, LOWER + (part - LOWER) % 3)
+        line = np.where(what == HOLD, within, np.where(turning, ANGLE, SLIDE))
+        return cls(
+            joint, part, turning.astype(np.int64), what, line, np.where(what == UPPER, -1.0, 1.0),
+            _held(j.kind, j.lower, j.upper), np.array(j.body, np.int64),
+            np.flatnonzero((what == LOWER) | (what == UPPER)), np.flatnonzero(what == DRY),
+        )  # fmt: skip
+
+
+def joints_of(world: World, solved: Solved, effort: Array) -> JointParts:
     """The joints; effort (nj, 2): impulses of actuators along their two coordinates."""
-    problem, j, h = solved.problem, solved.problem.joints, solved.problem.h
-    nj, nc, blocks = len(j), len(problem.contacts), solved.blocks
-    block = np.arange(nc, len(blocks.K.kind))
-    size = np.diff(blocks.K.offset)[block]
-    joint, part = np.repeat(blocks.joint[block], size), np.repeat(blocks.part[block], size)
-    first = blocks.K.offset[nc] if len(blocks.K.kind) else 0
-    component = first + np.arange(size.sum())
-    within = component - np.repeat(blocks.K.offset[block], size)
-    turning = part >= LOWER + 3
-    what = np.where(part == HOLD, HOLD, LOWER + (part - LOWER) % 3)
-    line = np.where(what == HOLD, within, np.where(turning, ANGLE, SLIDE))
-    sign = np.where(what == UPPER, -1.0, 1.0)
-    r = solved.r[component]
+    problem, j = solved.problem, solved.problem.joints
+    nj = len(j)
+    layout = JointLayout.of(world, solved) if nj else JointLayout.made(solved)
+    joint, line, sign = layout.joint, layout.line, layout.sign
+    first = int(solved.blocks.K.offset[len(problem.contacts)]) if nj else 0
+    r = solved.r[first : first + joint.size]
     coefficient = np.zeros((nj, JOINT_ROWS))
     np.add.at(coefficient, (joint, line), sign * r)
     coefficient[:, SLIDE] += effort[:, 0]
     coefficient[:, AXIS] += effort[:, 1]
-    body = np.array(j.body, np.int64)
     rows, end_rows, value = np.empty((nj, JOINT_ROWS, 2, 6)), np.empty((nj, JOINT_ROWS, 2, 6)), np.empty((nj, 8))
     wrench, rate = np.zeros((nj, 12, 12)), np.zeros((nj, 12, JOINT_ROWS))
     before = np.zeros((nj, 12, JOINT_ROWS))
     parts.joint_parts(
-        *_own(j.kind, body, j.point, j.frame, j.length, _held(j.kind, j.lower, j.upper), coefficient, problem.q,
+        *_own(j.kind, layout.body, j.point, j.frame, j.length, layout.count, coefficient, problem.q,
               solved.q_end, solved.v, solved.v_before),
         rows, end_rows, value, wrench, rate, before,
     )  # fmt: skip
-    sides, s3 = body[joint], sign[:, None, None]
-    acts = s3 * rows[joint, line]
-    ends = s3 * end_rows[joint, line]
-    dry = what == DRY
-    by_v = np.where(dry[:, None, None], acts, solved.end.rows_by_v(ends, sides))
-    rates = rate[joint, :, line].reshape(-1, 2, 6)
-    by_q = np.where(dry[:, None, None], rates, solved.end.rows_by_q(ends, sides))
-    by_h = np.where(dry, 0.0, np.einsum("msi,msi->m", ends, _at(solved.end.by_h, sides)))
+    sides, s3 = layout.body[joint], sign[:, None, None]
+    acts, ends = s3 * rows[joint, line], s3 * end_rows[joint, line]
+    by_v, by_q = solved.end.rows_by_v(ends, sides), solved.end.rows_by_q(ends, sides)
+    by_h = (ends * _at(solved.end.by_h, sides)).sum(axis=(1, 2))
     L_u, L_r, L_most = np.ones(line.size), np.zeros(line.size), np.zeros(line.size)
     mark = np.zeros(line.size, np.int64)
-    w, scale = solved.weights(acts, sides)
-    stop = (what == LOWER) | (what == UPPER)
-    for which in (np.flatnonzero(stop), np.flatnonzero(dry)):
+    for which in (layout.stop, layout.dry):
         if not which.size:
             continue
-        n, c = which.size, turning[which].astype(np.int64)
+        n, at, k = which.size, (joint[which], layout.column[which]), sides[which]
         on, slack, most, did = np.empty(n), np.empty(n), np.zeros(n), np.empty(n, np.int64)
         marked = np.empty(n, np.int64)
-        at = joint[which], c
-        if stop[which[0]]:
-            y = value[joint[which], np.where(turning[which], ANGLE, SLIDE)]
-            y = np.where(turning[which], _within_turn(y, j.lower[at], j.upper[at]), y)
-            limit = np.where(what[which] == LOWER, j.lower[at], j.upper[at])
-            s = sign[which] * (y - limit) - j.bounce[joint[which], c, what[which] - LOWER]
-            laws.stop_laws(solved.kappa, r[which], s, h, w[which], scale[which], on, slack, did, marked)
+        w, scale = solved.weights(acts[which], k)
+        if which is layout.stop:
+            y = value[joint[which], line[which]]
+            y = np.where(layout.column[which] == 1, _within_turn(y, j.lower[at], j.upper[at]), y)
+            limit = np.where(layout.what[which] == LOWER, j.lower[at], j.upper[at])
+            s = sign[which] * (y - limit) - j.bounce[(*at, layout.what[which] - LOWER)]
+            laws.stop_laws(solved.kappa, r[which], s, problem.h, w, scale, on, slack, did, marked)
         else:
-            u = np.einsum("msi,msi->m", acts[which], _at(solved.v, sides[which]))
+            by_v[which], by_h[which] = acts[which], 0.0
+            by_q[which] = rate[joint[which], :, line[which]].reshape(-1, 2, 6)
+            u = (acts[which] * _at(solved.v, k)).sum(axis=(1, 2))
             laws.dry_laws(
-                solved.kappa, j.friction[at], r[which], u, w[which], scale[which], on, slack, most, did, marked
+                solved.kappa, j.friction[at], r[which], u, w, scale, on, slack, most, did, marked
             )
         L_u[which], L_r[which], L_most[which], mark[which] = on, slack, most, marked
     return JointParts(
-        rows, wrench, before, sides, component, acts, by_v, by_q, by_h, L_u, L_r, L_most, joint, part, mark
-    )
+        rows, wrench, before, layout.column, layout.what, sides, first + np.arange(joint.size), acts, by_v, by_q,
+        by_h, L_u, L_r, L_most, joint, layout.part, mark,
+    )  # fmt: skip
 
 
 def _held(kind: IntArray, lower: Array, upper: Array) -> IntArray:

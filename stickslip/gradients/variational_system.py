@@ -25,6 +25,8 @@ SINGULAR = 1e-11
 """Reciprocal condition below which S counts as singular."""
 RANK = 1e-9
 """Singular values below this share of the largest are zero."""
+TORN = 1e-6
+"""Share of a right-hand side that may lie where no change of velocities leads."""
 TINY = 1e-9
 """Share of the rows' own velocities by which very many rows that are not independent are loosened."""
 
@@ -39,18 +41,24 @@ class Rows:
     """Of B': what a unit impulse does to the bodies, shape (m, 2, 6)."""
     moves: Array
     """Of C, shape (m, 2, 6)."""
-    D: Any
-    """Sparse, shape (m, m)."""
+    D: tuple[Array, IntArray, IntArray]
+    """Entries of D, their lines and columns [-], shape (k,) each."""
+
+    def square(self) -> Any:
+        """D, sparse."""
+        entries, lines, columns = self.D
+        m = self.body.shape[0]
+        return sparse.csc_matrix((entries, (lines, columns)), shape=(m, m))
 
 
 class System:
     """The system, factored once."""
 
-    def __init__(self, A: Array, rows: Rows):
+    def __init__(self, A: Array, inverse: Array, rows: Rows):
+        """A and A⁻¹ of the dynamic bodies, (nd, 6, 6)."""
         self._count, self._rows = 6 * A.shape[0], rows
         self._m = rows.body.shape[0]
-        self._inverse = np.linalg.inv(A) if A.size else A
-        self._A = A
+        self._inverse, self._A = inverse, A
         self.unique = True
         """Whether impulses are."""
         self._lu: Any = None
@@ -60,12 +68,18 @@ class System:
         elif self._m:
             self._sparse()
 
-    def _dense(self) -> None:
-        self._B = spread(self._rows.acts, self._rows.body, self._count // 6).T
+    def _complement(self) -> Array:
+        """S, and with it C and A⁻¹ B, all dense."""
+        B = spread(self._rows.acts, self._rows.body, self._count // 6).T
         self._C = spread(self._rows.moves, self._rows.body, self._count // 6)
-        self._X = self._times(self._B, transposed=False)
+        self._X = self._times(B, transposed=False)
         S = self._C @ self._X
-        S += self._rows.D.toarray()
+        entries, lines, columns = self._rows.D
+        S[lines, columns] += entries
+        return np.asarray(S)
+
+    def _dense(self) -> None:
+        S = self._complement()
         lu, pivots, failed = lapack.dgetrf(S)
         condition = 0.0 if failed else lapack.dgecon(lu, np.abs(S).sum(axis=0).max())[0]
         if condition > SINGULAR:
@@ -80,12 +94,13 @@ class System:
         keep = values > RANK * values[0] if values.size else np.zeros(0, bool)
         self.unique = bool(keep.all())
         self._pinv = (V[keep].T / values[keep]) @ (U[:, keep].T * weight)
+        self._said_twice, self._weight = U[:, ~keep].T * weight, weight
 
     def _sparse(self) -> None:
         B = spread_sparse(self._rows.acts, self._rows.body, self._count // 6).T
         C = spread_sparse(self._rows.moves, self._rows.body, self._count // 6)
         A = sparse.block_diag(list(self._A), format="csc")
-        K = sparse.bmat([[A, -B], [C, self._rows.D]], format="csc")
+        K = sparse.bmat([[A, -B], [C, self._rows.square()]], format="csc")
         try:
             self._lu = splu(K)
             probe = np.ones(K.shape[0])
@@ -97,17 +112,11 @@ class System:
             return
         self._lu = None
         if self._m <= MOST_DENSE:
-            self._dense_of_many()
+            self._unique_no_more(self._complement())
             return
         self.unique = False
         own = np.abs(C @ self._times(B.toarray(), transposed=False)).diagonal() + 1e-300
         self._lu = splu(K + sparse.block_diag([0.0 * A, sparse.diags(TINY * own)], format="csc"))
-
-    def _dense_of_many(self) -> None:
-        self._B = spread(self._rows.acts, self._rows.body, self._count // 6).T
-        self._C = spread(self._rows.moves, self._rows.body, self._count // 6)
-        self._X = self._times(self._B, transposed=False)
-        self._unique_no_more(self._C @ self._X + self._rows.D.toarray())
 
     def _times(self, e: Array, *, transposed: bool) -> Array:
         """A⁻¹ e or A⁻ᵀ e."""
@@ -128,6 +137,15 @@ class System:
         a = self._times(e, transposed=False)
         dr = self._small(c - self._C @ a, transposed=False)
         return a + self._X @ dr, dr
+
+    def torn(self, e: Array, c: Array) -> bool:
+        """Whether some columns of e, c want apart what is held more than once, so that no dv follows them."""
+        if self._pinv is None or self.unique:
+            return False
+        wanted = c - self._C @ self._times(e, transposed=False)
+        return bool(
+            (np.abs(self._said_twice @ wanted) > TORN * np.abs(self._weight[:, None] * wanted).max()).any()
+        )
 
     def solve_transposed(self, g_v: Array, g_r: Array) -> tuple[Array, Array]:
         """Weights of e and c from weights of dv (6 nd, k) and dr (m, k)."""

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from solution_differences import solved
 
+import stickslip as ss
 from stickslip import ContactProblem, GlobalProblem, coulomb, interval, nonnegative, rolling, torsional
 from stickslip.gradients import solution_factor, solution_linear
 from stickslip.gradients.solution import solution_derivative
+from stickslip.scenes import wall
 
 CORNERS = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
 
@@ -34,6 +36,7 @@ def test_velocities_have_their_derivative_where_impulses_are_not_unique(motion):
     assert derivative.exists
     assert not derivative.unique
     assert "not unique" in derivative.notes[0]
+    assert (motion == "slides") == ("how a slip turns" in derivative.notes[-1])
     np.testing.assert_allclose(derivative.jacobian("v", "f"), by_differences(f), atol=1e-8)
     weight = derivative.jvp(f=[0, 0, -1, 0, 0, 0])["r"][::3]
     np.testing.assert_allclose(weight.sum(), 1.0)
@@ -87,11 +90,23 @@ def test_large_singular_systems(monkeypatch, motion):
     for module in (solution_factor, solution_linear):
         monkeypatch.setattr(module, "DENSE", 0)
     sparse = solution_derivative(solution)
+    assert sparse.notes == dense.notes
     assert not sparse.unique
     for of in ("v", "r"):
         np.testing.assert_allclose(sparse.jacobian(of, "f"), dense.jacobian(of, "f"), atol=1e-8)
     weights = np.arange(12.0)
     np.testing.assert_allclose(sparse.vjp(r=weights)["f"], dense.vjp(r=weights)["f"], atol=1e-7)
+
+
+def test_a_large_wall_is_carried_and_stays_where_it_is():
+    """Far more contacts than it needs: every change of the loads is carried, no block moves."""
+    problem = wall(rows=4, columns=5)
+    derivative = solution_derivative(ss.solve(problem, tolerance=1e-10).or_raise())
+    load = np.random.default_rng(0).normal(size=problem.f.size)
+    change = derivative.jvp(f=load)
+    assert derivative.exists
+    np.testing.assert_allclose(change["v"], 0.0, atol=1e-10)
+    np.testing.assert_allclose(problem.H_sparse() @ change["r"], -load, atol=1e-9)
 
 
 def test_two_normals_that_do_one_job():

@@ -5,7 +5,7 @@ import pytest
 from random_problems import MIXED, bodies_in_a_row
 from solution_differences import random_global, random_local, solved, worst_difference
 
-from stickslip import ContactProblem, coulomb, free, interval, nonnegative, rolling, torsional
+from stickslip import ContactProblem, ModelError, coulomb, free, interval, nonnegative, rolling, torsional
 from stickslip.gradients.solution import solution_derivative
 
 WHOLE = MIXED + torsional([0.5], [0.1]) + interval([-0.2, 0.1, -np.inf], [0.3, np.inf, 0.2])
@@ -90,6 +90,14 @@ def test_redundant_contacts_share_equally():
     derivative = solution_derivative(solution, kappa=1e-6)
     assert derivative.unique
     np.testing.assert_allclose(derivative.r, 0.5, atol=1e-5)
+
+
+def test_what_is_wedged_has_no_central_path():
+    """Between two walls u_1 = -u_2, so that both cannot be positive."""
+    solution = solved(ContactProblem(np.array([[1.0, -1.0], [-1.0, 1.0]]), [0.5, -0.5], nonnegative(2)))
+    assert not solution_derivative(solution).unique
+    with pytest.raises(ModelError, match=r"no point at kappa = 0.001 J; .* wedged"):
+        solution_derivative(solution, kappa=1e-3)
 
 
 @pytest.mark.parametrize("kappa", [1e-12, 1.0, 1e3])
