@@ -201,6 +201,22 @@ class Assembly:
         bound = _joined(np.zeros((1, nc)), bound / unit[self.slot.size :][self.joints.start[:-1]])
         return Posed(rows * unit[:, None, None], bias * unit, coefficient, -bound, bound, found.gap)
 
+    def momenta_before(self, at: Middle) -> Complex:
+        """Momenta of the dynamic bodies before forces and impulses [N s, N m s], shape (k, nd, 6)."""
+        v, dynamic = at.v_start[:, self.bodies.dynamic], self.bodies.dynamic
+        linear, turning = at.given.mass[:, dynamic, None] * v[..., :3], times(at.J, v[..., 3:])
+        return np.concatenate(np.broadcast_arrays(linear, turning), axis=-1)
+
+    def turned_back(self, at: Middle) -> Complex:
+        """What Newton's law changes normal velocities by, (1 + e) u_N⁻ where contacts are approached [m/s],
+        shape (k, p)."""
+        found = touch.contacts_along(self.world, self.contacts, self.features, at.given, at.q)
+        rows, _, e, _ = self._raw(at, found)
+        normal = np.zeros(e.shape[1], bool)
+        normal[: self.slot.size] = self.slot % 6 == 0
+        before = _over_sides(rows, self.sides, at.v_start)
+        return (1.0 + e) * np.where(normal & self.bounces, before, 0.0)
+
     def _raw(self, at: Middle, found: touch.Touching) -> tuple[Complex, Complex, Complex, Complex]:
         """Rows without units, biases without restitution, restitution, and bounds of joints' friction."""
         nc = len(self.contacts)

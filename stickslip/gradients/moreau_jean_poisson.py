@@ -98,12 +98,8 @@ class TwoPhases(Response):
 
     def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
         """How compression and whole step change, and restitution, as coefficients of a third."""
-        assembly, dynamic = self._assembly, self._assembly.bodies.dynamic
-        before = at.v_start[:, dynamic]
-        mass = at.given.mass[:, dynamic, None]
-        linear, turning = mass * before[..., :3], (at.J * before[..., None, 3:]).sum(axis=-1)
-        f = np.concatenate(np.broadcast_arrays(linear, turning), axis=-1)
-        first = assembly.changed(at, f, self._compression.v, self._compression.r, k)
+        assembly = self._assembly
+        first = assembly.changed(at, assembly.momenta_before(at), self._compression.v, self._compression.r, k)
         whole = assembly.changed(at, at.f, self.v, self.r, k)
         e = changes(at.given.law[:, assembly.features.pair, 3], k).T
         none = np.zeros((0, k))

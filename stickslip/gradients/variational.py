@@ -223,5 +223,9 @@ def _kinks(linear: Linear) -> Iterable[str]:
 
 
 def _what(mark: int) -> str:
-    said = [text for bit, text in ((GRAZES, "touches without pressing"), (YIELDS, "is about to slip")) if mark & bit]
+    said = [
+        text
+        for bit, text in ((GRAZES, "touches without pressing"), (YIELDS, "is about to slip"))
+        if mark & bit
+    ]
     return " and ".join(said)

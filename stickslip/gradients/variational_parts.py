@@ -246,7 +246,11 @@ def joints_of(world: World, solved: Solved, effort: Array) -> JointParts:
     coefficient = flat.reshape(nj, JOINT_ROWS)
     coefficient[:, SLIDE] += effort[:, 0]
     coefficient[:, AXIS] += effort[:, 1]
-    rows, end_rows, value = np.empty((nj, JOINT_ROWS, 2, 6)), np.empty((nj, JOINT_ROWS, 2, 6)), np.empty((nj, 8))
+    rows, end_rows, value = (
+        np.empty((nj, JOINT_ROWS, 2, 6)),
+        np.empty((nj, JOINT_ROWS, 2, 6)),
+        np.empty((nj, 8)),
+    )
     wrench, rate = np.zeros((nj, 12, 12)), np.zeros((nj, 12, JOINT_ROWS))
     before = np.zeros((nj, 12, JOINT_ROWS))
     parts.joint_parts(
@@ -277,9 +281,7 @@ def joints_of(world: World, solved: Solved, effort: Array) -> JointParts:
             by_v[which], by_h[which] = acts[which], 0.0
             by_q[which] = rate[joint[which], :, line[which]].reshape(-1, 2, 6)
             u = (acts[which] * _at(solved.v, k)).sum(axis=(1, 2))
-            laws.dry_laws(
-                solved.kappa, j.friction[at], r[which], u, w, scale, on, slack, most, did, marked
-            )
+            laws.dry_laws(solved.kappa, j.friction[at], r[which], u, w, scale, on, slack, most, did, marked)
         L_u[which], L_r[which], L_most[which], mark[which] = on, slack, most, marked
     return JointParts(
         rows, wrench, before, layout.column, layout.what, sides, first + np.arange(joint.size), acts, by_v, by_q,
@@ -328,6 +330,4 @@ def kept_rows(L_u: Array, L_r: Array) -> BoolArray:
 
 def _own(*arrays: Array | IntArray) -> tuple[Array | IntArray, ...]:
     """Arrays as kernels are compiled for: writable and in one piece."""
-    return tuple(
-        x if x.flags.writeable and x.flags.c_contiguous else np.array(x, order="C") for x in arrays
-    )
+    return tuple(x if x.flags.writeable and x.flags.c_contiguous else np.array(x, order="C") for x in arrays)

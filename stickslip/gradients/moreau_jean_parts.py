@@ -1,0 +1,78 @@
+"""The answer of a step whose impact is made in parts (`schemes/body_parts.py`), to first order.
+
+The impulses of a part change the momenta with which the next ones begin; they are chained, and the transpose
+goes through them from the last to the first.
+"""
+
+import numpy as np
+
+from stickslip.gradients.moreau_jean_assembly import Assembly, Changed, Middle
+from stickslip.gradients.moreau_jean_inputs import changes
+from stickslip.gradients.moreau_jean_response import Response
+from stickslip.gradients.solution_linear import GlobalLinearisation
+from stickslip.problem.contact import GlobalProblem
+from stickslip.schemes.body_step import BodyStep
+from stickslip.state import Array
+
+
+class Parts(Response):
+    """A step with an impact in several parts."""
+
+    def __init__(self, assembly: Assembly, step: BodyStep, kappa: float):
+        self._assembly = assembly
+        self._linear: list[GlobalLinearisation] = []
+        for solution in step.solves:
+            problem = solution.problem
+            assert isinstance(problem, GlobalProblem)
+            self._linear.append(
+                GlobalLinearisation.of(
+                    problem, solution.v, None, solution.r, solution.u, solution.tolerance, kappa
+                )
+            )
+        self._H = problem.H_sparse().toarray()
+        self._sums = np.cumsum([one.r for one in self._linear], axis=0)
+        self.v, self.r = self._linear[-1].v, self._sums[-1]
+        self.exists = all(one.exists for one in self._linear)
+        self.unique = all(one.unique for one in self._linear)
+        self.notes = tuple(
+            f"in part {j} of the impact: {note}"
+            for j, one in enumerate(self._linear, start=1)
+            for note in one.notes
+        )
+
+    def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
+        """How the problems change, each with the impulses of those before it held."""
+        assembly, parts = self._assembly, len(self._linear)
+        before = assembly.momenta_before(at)
+        turn = changes(assembly.turned_back(at), k).T
+        found = []
+        for j, (linear, r) in enumerate(zip(self._linear, self._sums, strict=True), start=1):
+            one = assembly.changed(at, at.f if j == parts else before, linear.v, r, k)
+            bound = np.zeros_like(one.lower)
+            velocity = one.velocity - (1.0 - j / parts) * turn
+            lower, upper = (one.lower, one.upper) if j == parts else (bound, bound)
+            found.append(Changed(one.momentum, velocity, one.coefficient, lower, upper))
+        return tuple(found)
+
+    def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
+        """Changes of v and r."""
+        dr = np.zeros((self.r.size, changed[0].momentum.shape[1]))
+        for linear, one in zip(self._linear, changed, strict=True):
+            found = linear.forward(
+                momentum=one.momentum + self._H @ dr, velocity=one.velocity, coefficient=one.coefficient,
+                lower=one.lower, upper=one.upper,
+            )  # fmt: skip
+            dr = dr + found.r
+        return found.v, dr
+
+    def backward(self, on_v: Array, on_r: Array) -> tuple[Changed, ...]:
+        """Weights of the changes of the problems."""
+        causes: list[Changed] = []
+        weights: Array | None = on_v
+        for linear in reversed(self._linear):
+            found = linear.backward(v=weights, r=on_r)
+            bound = np.zeros_like(found.lower)
+            lower, upper = (bound, bound) if causes else (found.lower, found.upper)
+            causes.insert(0, Changed(found.momentum, found.velocity, found.coefficient, lower, upper))
+            on_r, weights = on_r + self._H.T @ found.momentum, None
+        return tuple(causes)
