@@ -24,12 +24,11 @@ class Parts(Response):
         for solution in step.solves:
             problem = solution.problem
             assert isinstance(problem, GlobalProblem)
-            self._linear.append(
-                GlobalLinearisation.of(
-                    problem, solution.v, None, solution.r, solution.u, solution.tolerance, kappa
-                )
+            linear = GlobalLinearisation.of(
+                problem, solution.v, None, solution.r, solution.u, solution.tolerance, kappa
             )
-        self._H = problem.H_sparse().toarray()
+            self._linear.append(linear)
+        self._H = self._linear[-1].problem.H_sparse().toarray()
         self._sums = np.cumsum([one.r for one in self._linear], axis=0)
         self.v, self.r = self._linear[-1].v, self._sums[-1]
         self.exists = all(one.exists for one in self._linear)

@@ -62,13 +62,20 @@ class VariationalDerivative(StepDerivative):
         self.exists = not notes
         if step.reason:
             self.exists, notes = False, (step.reason, *notes)
-        if not self.unique:
-            notes += ("impulses are not unique: their change is the one of least norm",)
         if (linear.solved.problem.contacts.kind == LINEARISED).any():
             notes += ("linearised contacts count as fixed to their bodies, with normals that do not turn",)
-        self.notes = notes
         self._columns: dict[str, Columns] = {}
         self._whole: dict[str, dict[str, Array]] = {}
+        if not self.unique:
+            notes += ("impulses are not unique: their change is the one of least norm",)
+            by_q = self._of_input("q")
+            if linear.system.torn(_plain(by_q.e), _plain(by_q.c)):
+                self.exists = False
+                notes += ("what is held more than once is pulled apart by some displacements: no derivative",)
+            struck = self._of_input("approach").c
+            if linear.system.torn(np.zeros((6 * linear.nd, struck.shape[1])), struck):
+                notes += ("contacts of one body bounce together: no derivative by `approach` of one alone",)
+        self.notes = notes
 
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
         """Changes of all of `of`, each of shape (size, k), from those of some of `by`, each (size, k)."""
@@ -203,9 +210,14 @@ def _total(parts: list[tuple[Columns, Array | None]], name: str, size: int, coun
         if tangent is not None:
             more = matrix @ tangent
         else:
-            more = np.array(matrix, order="C") if isinstance(matrix, np.ndarray) else matrix.toarray()
+            more = np.array(_plain(matrix), order="C")
         total = more if total is None else total + more
     return np.zeros((size, count)) if total is None else np.asarray(total)
+
+
+def _plain(matrix: Any) -> Array:
+    """A matrix, dense or sparse, as an array."""
+    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
 
 
 def _kinks(linear: Linear) -> Iterable[str]:
@@ -223,9 +235,5 @@ def _kinks(linear: Linear) -> Iterable[str]:
 
 
 def _what(mark: int) -> str:
-    said = [
-        text
-        for bit, text in ((GRAZES, "touches without pressing"), (YIELDS, "is about to slip"))
-        if mark & bit
-    ]
+    said = [text for bit, text in ((GRAZES, "touches without pressing"), (YIELDS, "is about to slip")) if mark & bit]
     return " and ".join(said)

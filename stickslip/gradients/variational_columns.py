@@ -1,6 +1,6 @@
 """Right-hand sides of a step's derivative: what each input changes while v and the impulses stand still.
 
-A dv - B dr = e,    C dv + D dr = c,    and what changes in the step's results beside dv and dr.
+    A dv - B dr = e,    C dv + D dr = c,    and what changes in the step's results beside dv and dr.
 """
 
 from collections.abc import Callable
@@ -139,7 +139,7 @@ class Linear:
         value, line, column = value[there], line[there], column[there]
         if self._is_dense:
             flat = np.bincount(line * shape[1] + column, value, shape[0] * shape[1])
-            return flat.reshape(shape)
+            return flat.astype(float, copy=False).reshape(shape)
         return sparse.csr_matrix((value, (line, column)), shape=shape)
 
     def _pairs(self, wrench: Array, body: IntArray) -> tuple[Array, IntArray, IntArray]:
@@ -181,11 +181,7 @@ class Linear:
     def _other_forces(self, by: str) -> Any:
         """Of springs, dampers and users' forces on bodies, times the share of the step; dense."""
         F = other_forces(self.world, self.state.t, self.state.q, self._v_node, by=by)
-        return (
-            None
-            if F is None
-            else self.share * F.reshape(self.n, 6, -1)[self.row >= 0].reshape(6 * self.nd, -1)
-        )
+        return None if F is None else self.share * F.reshape(self.n, 6, -1)[self.row >= 0].reshape(6 * self.nd, -1)
 
     def _by_q(self) -> Columns:
         parts = [
@@ -485,9 +481,7 @@ class Linear:
 
         if by == "h":
             step = KINEMATIC_STEP * self.h
-            return ((velocities(q, v, self.h + step) - velocities(q, v, self.h - step)) / (2.0 * step))[
-                :, None
-            ]
+            return ((velocities(q, v, self.h + step) - velocities(q, v, self.h - step)) / (2.0 * step))[:, None]
         out, step = np.zeros((6 * n, 6 * n)), KINEMATIC_STEP
         fixed = np.repeat(self.row < 0, 6)
         if by == "v":

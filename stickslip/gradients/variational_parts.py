@@ -167,11 +167,13 @@ def contacts_of(solved: Solved, directions: int = parts.POSES) -> tuple[Contacts
         gap = np.where(forecast, c.gap + h * u[:, 0], gap)
     flat = rows.reshape(-1, 2, 6)
     w, scale = solved.weights(flat, np.repeat(body, 6, axis=0))
+    scale = scale.reshape(nc, 6)
+    scale[:, 0] = scale[:, :3].max(axis=1)  # what slides along a plane has no normal velocity to measure by
     L_u, L_r, L_mu = np.empty((nc, 6, 6)), np.empty((nc, 6, 6)), np.empty((nc, 6, 3))
     state, mark = np.empty((nc, 4), np.int64), np.empty(nc, np.int64)
     laws.contact_laws(
         MODELS.index(problem.model), solved.kappa, *_own(c.law, r, gap - c.bounce, u), h,
-        w.reshape(nc, 6), scale.reshape(nc, 6), L_u, L_r, L_mu, state, mark,
+        w.reshape(nc, 6), scale, L_u, L_r, L_mu, state, mark,
     )  # fmt: skip
     found = Contacts(
         body, component, rows, by_v, by_q, by_h, wrench[:, : parts.POSES], before[:, : parts.POSES, 0], r, L_u,
@@ -235,22 +237,17 @@ class JointLayout:
 
 def joints_of(world: World, solved: Solved, effort: Array) -> JointParts:
     """The joints; effort (nj, 2): impulses of actuators along their two coordinates."""
-    problem, j, layout = solved.problem, solved.problem.joints, JointLayout.of(world, solved)
-    nj, joint, line, sign = len(j), layout.joint, layout.line, layout.sign
-    if not nj:
-        layout = JointLayout.made(solved)
-        joint, line, sign = layout.joint, layout.line, layout.sign
+    problem, j = solved.problem, solved.problem.joints
+    nj = len(j)
+    layout = JointLayout.of(world, solved) if nj else JointLayout.made(solved)
+    joint, line, sign = layout.joint, layout.line, layout.sign
     first = int(solved.blocks.K.offset[len(problem.contacts)]) if nj else 0
     r = solved.r[first : first + joint.size]
-    flat = np.bincount(joint * JOINT_ROWS + line, sign * r, nj * JOINT_ROWS)
-    coefficient = flat.reshape(nj, JOINT_ROWS)
+    coefficient = np.zeros((nj, JOINT_ROWS))
+    np.add.at(coefficient, (joint, line), sign * r)
     coefficient[:, SLIDE] += effort[:, 0]
     coefficient[:, AXIS] += effort[:, 1]
-    rows, end_rows, value = (
-        np.empty((nj, JOINT_ROWS, 2, 6)),
-        np.empty((nj, JOINT_ROWS, 2, 6)),
-        np.empty((nj, 8)),
-    )
+    rows, end_rows, value = np.empty((nj, JOINT_ROWS, 2, 6)), np.empty((nj, JOINT_ROWS, 2, 6)), np.empty((nj, 8))
     wrench, rate = np.zeros((nj, 12, 12)), np.zeros((nj, 12, JOINT_ROWS))
     before = np.zeros((nj, 12, JOINT_ROWS))
     parts.joint_parts(
@@ -281,7 +278,9 @@ def joints_of(world: World, solved: Solved, effort: Array) -> JointParts:
             by_v[which], by_h[which] = acts[which], 0.0
             by_q[which] = rate[joint[which], :, line[which]].reshape(-1, 2, 6)
             u = (acts[which] * _at(solved.v, k)).sum(axis=(1, 2))
-            laws.dry_laws(solved.kappa, j.friction[at], r[which], u, w, scale, on, slack, most, did, marked)
+            laws.dry_laws(
+                solved.kappa, j.friction[at], r[which], u, w, scale, on, slack, most, did, marked
+            )
         L_u[which], L_r[which], L_most[which], mark[which] = on, slack, most, marked
     return JointParts(
         rows, wrench, before, layout.column, layout.what, sides, first + np.arange(joint.size), acts, by_v, by_q,
@@ -330,4 +329,6 @@ def kept_rows(L_u: Array, L_r: Array) -> BoolArray:
 
 def _own(*arrays: Array | IntArray) -> tuple[Array | IntArray, ...]:
     """Arrays as kernels are compiled for: writable and in one piece."""
-    return tuple(x if x.flags.writeable and x.flags.c_contiguous else np.array(x, order="C") for x in arrays)
+    return tuple(
+        x if x.flags.writeable and x.flags.c_contiguous else np.array(x, order="C") for x in arrays
+    )

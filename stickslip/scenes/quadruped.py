@@ -84,21 +84,13 @@ def quadruped(
         ]  # fmt: skip
         if len(trajectory) == trajectory.steps + 1:  # impulses of every step add up
             found.append(
-                Fact(
-                    "impulse of the ground less weight and momentum [N s], of at most one step",
-                    float(np.abs(missing).max()),
-                    0.0,
-                    load * h,
-                )  # fmt: skip
+                Fact("impulse of the ground less weight and momentum [N s], of at most one step",
+                     float(np.abs(missing).max()), 0.0, load * h)  # fmt: skip
             )
         if gait != "trot":
             found.append(
-                Fact(
-                    "way of the trunk to the side [m], by symmetry none",
-                    float(np.abs(trunk[:, 1]).max()),
-                    0.0,
-                    1e-6,
-                )  # fmt: skip
+                Fact("way of the trunk to the side [m], by symmetry none", float(np.abs(trunk[:, 1]).max()), 0.0,
+                     1e-6)  # fmt: skip
             )
         return found
 

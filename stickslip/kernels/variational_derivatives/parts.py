@@ -65,11 +65,7 @@ def contact_parts(
     radii, gaps at the end (nc, d - 12) change along d directions."""
     R0, x0 = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128)
     R1, x1 = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128)
-    R, x, P = (
-        np.empty((2, 3, 3), np.complex128),
-        np.empty((2, 3), np.complex128),
-        np.empty((2, 3), np.complex128),
-    )
+    R, x, P = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128), np.empty((2, 3), np.complex128)
     axes, local = np.empty((3, 3), np.complex128), np.empty((6, 2, 6), np.complex128)
     c, a = np.empty((2, 3), np.complex128), np.empty(2, np.complex128)
     for i in range(kind.shape[0]):
@@ -123,11 +119,7 @@ def joint_parts(
     coefficient (nj, 9) times rows on both bodies (nj, 12, 12), rows times v and v_before (nj, 12, 9) change with
     poses.   count (nj, 2): components of place and of turn that joints hold."""
     R0, x0 = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128)
-    R, x, P = (
-        np.empty((2, 3, 3), np.complex128),
-        np.empty((2, 3), np.complex128),
-        np.empty((2, 3), np.complex128),
-    )
+    R, x, P = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128), np.empty((2, 3), np.complex128)
     axes, y = np.empty((2, 3, 3), np.complex128), np.zeros(8, np.complex128)
     local = np.zeros((JOINT_ROWS, 2, 6), np.complex128)
     for j in range(kind.shape[0]):

@@ -108,7 +108,9 @@ def contact_rows(kind, point, normal, radius, given, R, x, frame, P, rows):
         for k in range(3):
             gap += frame[0, k] * (P[0, k] - P[1, k])
     elif kind == SPHERES:
-        distance = np.sqrt((P[0, 0] - P[1, 0]) ** 2 + (P[0, 1] - P[1, 1]) ** 2 + (P[0, 2] - P[1, 2]) ** 2)
+        distance = np.sqrt(
+            (P[0, 0] - P[1, 0]) ** 2 + (P[0, 1] - P[1, 1]) ** 2 + (P[0, 2] - P[1, 2]) ** 2
+        )
         gap = distance - radius[0] - radius[1]
         for k in range(3):
             frame[0, k] = (P[0, k] - P[1, k]) / distance
@@ -242,5 +244,9 @@ def hold_turn(frame, axes, rows, values):
         values[k] = 2.0 * p[1 + k]
         for m in range(3):
             rows[k, 0, m], rows[k, 1, m] = 0.0, 0.0
-            rows[k, 0, 3 + m] = p[0] * frame[0, k, m] + p[1 + i] * frame[0, j, m] - p[1 + j] * frame[0, i, m]
-            rows[k, 1, 3 + m] = -p[0] * frame[1, k, m] + p[1 + i] * frame[1, j, m] - p[1 + j] * frame[1, i, m]
+            rows[k, 0, 3 + m] = (
+                p[0] * frame[0, k, m] + p[1 + i] * frame[0, j, m] - p[1 + j] * frame[0, i, m]
+            )
+            rows[k, 1, 3 + m] = (
+                -p[0] * frame[1, k, m] + p[1 + i] * frame[1, j, m] - p[1 + j] * frame[1, i, m]
+            )
