@@ -4,11 +4,12 @@ The impulses of a part change the momenta with which the next ones begin; they a
 goes through them from the last to the first.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from stickslip.gradients.moreau_jean_assembly import Assembly, Changed, Middle
-from stickslip.gradients.moreau_jean_inputs import changes
-from stickslip.gradients.moreau_jean_response import Response
+from stickslip.gradients.moreau_jean_response import Phase, Response
 from stickslip.gradients.solution_linear import GlobalLinearisation
 from stickslip.problem.contact import GlobalProblem
 from stickslip.schemes.body_step import BodyStep
@@ -39,19 +40,20 @@ class Parts(Response):
             for note in one.notes
         )
 
+    def phases(self, at: Middle) -> tuple[Phase, ...]:
+        """The parts, each with the impulses of those before it held."""
+        before, parts = self._assembly.momenta_before(at), len(self._linear)
+        on_the_way = [
+            (before, linear.v, r, 1.0 - j / parts)
+            for j, (linear, r) in enumerate(zip(self._linear, self._sums, strict=True), start=1)
+        ]
+        return *on_the_way[:-1], (at.f, self.v, self.r, 0.0)
+
     def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
-        """How the problems change, each with the impulses of those before it held."""
-        assembly, parts = self._assembly, len(self._linear)
-        before = assembly.momenta_before(at)
-        turn = changes(assembly.turned_back(at), k).T
-        found = []
-        for j, (linear, r) in enumerate(zip(self._linear, self._sums, strict=True), start=1):
-            one = assembly.changed(at, at.f if j == parts else before, linear.v, r, k)
-            bound = np.zeros_like(one.lower)
-            velocity = one.velocity - (1.0 - j / parts) * turn
-            lower, upper = (one.lower, one.upper) if j == parts else (bound, bound)
-            found.append(Changed(one.momentum, velocity, one.coefficient, lower, upper))
-        return tuple(found)
+        """How the problems change; only the last has bounds of forces."""
+        *parts, last = super().changed(at, k)
+        none = np.zeros_like(last.lower)
+        return *(replace(one, lower=none, upper=none) for one in parts), last
 
     def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
         """Changes of v and r."""

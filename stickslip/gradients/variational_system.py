@@ -25,6 +25,8 @@ SINGULAR = 1e-11
 """Reciprocal condition below which S counts as singular."""
 RANK = 1e-9
 """Singular values below this share of the largest are zero."""
+TORN = 1e-6
+"""Share of a right-hand side that may lie where no change of velocities leads."""
 TINY = 1e-9
 """Share of the rows' own velocities by which very many rows that are not independent are loosened."""
 
@@ -92,6 +94,7 @@ class System:
         keep = values > RANK * values[0] if values.size else np.zeros(0, bool)
         self.unique = bool(keep.all())
         self._pinv = (V[keep].T / values[keep]) @ (U[:, keep].T * weight)
+        self._said_twice, self._weight = U[:, ~keep].T * weight, weight
 
     def _sparse(self) -> None:
         B = spread_sparse(self._rows.acts, self._rows.body, self._count // 6).T
@@ -134,6 +137,15 @@ class System:
         a = self._times(e, transposed=False)
         dr = self._small(c - self._C @ a, transposed=False)
         return a + self._X @ dr, dr
+
+    def torn(self, e: Array, c: Array) -> bool:
+        """Whether some columns of e, c want apart what is held more than once, so that no dv follows them."""
+        if self._pinv is None or self.unique:
+            return False
+        wanted = c - self._C @ self._times(e, transposed=False)
+        return bool(
+            (np.abs(self._said_twice @ wanted) > TORN * np.abs(self._weight[:, None] * wanted).max()).any()
+        )
 
     def solve_transposed(self, g_v: Array, g_r: Array) -> tuple[Array, Array]:
         """Weights of e and c from weights of dv (6 nd, k) and dr (m, k)."""
