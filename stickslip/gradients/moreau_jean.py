@@ -21,6 +21,7 @@ from stickslip.gradients.moreau_jean_assembly import Assembly, Changed
 from stickslip.gradients.moreau_jean_columns import BODYWISE, BodyColumns
 from stickslip.gradients.moreau_jean_joints import JointBlocks
 from stickslip.gradients.moreau_jean_kinks import kinks_of
+from stickslip.gradients.moreau_jean_parts import Parts
 from stickslip.gradients.moreau_jean_poisson import TwoPhases
 from stickslip.gradients.moreau_jean_response import Response, Solved, Untouched
 from stickslip.gradients.step import StepDerivative
@@ -190,7 +191,9 @@ def _answer(assembly: Assembly, step: BodyStep, kappa: float) -> Response:
     """What bodies answer in a step, whatever it rests on."""
     if not step.solves:
         return Untouched(assembly)
-    return Solved(assembly, step, kappa) if len(step.solves) == 1 else TwoPhases(assembly, step, kappa)
+    if len(step.solves) == 1:
+        return Solved(assembly, step, kappa)
+    return Parts(assembly, step, kappa) if assembly.newton else TwoPhases(assembly, step, kappa)
 
 
 def _bearing(step: BodyStep) -> BoolArray:

@@ -8,9 +8,8 @@ known radius; W and the law of x are those of its last pass.
 import numpy as np
 
 from stickslip.gradients.moreau_jean_assembly import Assembly, Changed, Middle
-from stickslip.gradients.moreau_jean_inputs import Complex, changes
-from stickslip.gradients.moreau_jean_motion import times
-from stickslip.gradients.moreau_jean_response import Response
+from stickslip.gradients.moreau_jean_inputs import changes
+from stickslip.gradients.moreau_jean_response import Phase, Response
 from stickslip.gradients.solution_linear import GlobalLinearisation, ReducedLinearisation
 from stickslip.kernels import cones
 from stickslip.problem.contact import ContactProblem, GlobalProblem
@@ -97,13 +96,10 @@ class TwoPhases(Response):
         self.r = base + self._expansion.r[at]
         self.v = self._M.solve(f + self._H @ self.r)
 
-    def phases(self, at: Middle) -> tuple[tuple[Complex, Array, Array], ...]:
+    def phases(self, at: Middle) -> tuple[Phase, ...]:
         """Compression, whose momenta are those before the forces, and the whole step."""
-        dynamic = self._assembly.bodies.dynamic
-        before, mass = at.v_start[:, dynamic], at.given.mass[:, dynamic, None]
-        both = np.broadcast_arrays(mass * before[..., :3], times(at.J, before[..., 3:]))
-        f = np.concatenate(both, axis=-1)
-        return (f, self._compression.v, self._compression.r), (at.f, self.v, self.r)
+        f = self._assembly.momenta_before(at)
+        return (f, self._compression.v, self._compression.r, 0.0), (at.f, self.v, self.r, 0.0)
 
     def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
         """How compression and whole step change, and restitution, as coefficients of a third."""

@@ -11,6 +11,9 @@ from stickslip.problem.contact import GlobalProblem
 from stickslip.schemes.body_step import BodyStep
 from stickslip.state import Array
 
+Phase = tuple[Complex, Array, Array, float]
+"""A problem: momenta f, shape (k, nd, 6), velocities, impulses so far, and what is left of an impact."""
+
 
 class Response(ABC):
     """The answer of a step to first order."""
@@ -25,9 +28,9 @@ class Response(ABC):
 
     _assembly: Assembly
 
-    def phases(self, at: Middle) -> tuple[tuple[Complex, Array, Array], ...]:
-        """Momenta f, shape (k, nd, 6), velocities and impulses of the problems that it rests on."""
-        return ((at.f, self.v, self.r),)
+    def phases(self, at: Middle) -> tuple[Phase, ...]:
+        """The problems that it rests on."""
+        return ((at.f, self.v, self.r, 0.0),)
 
     def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
         """How its problems change along k directions."""

@@ -79,6 +79,15 @@ def test_poisson():
     assert moved == len(NAMES) - 1
 
 
+def test_impact_in_parts():
+    """Newton's law in four parts: they are chained, forwards and backwards."""
+    world = tumbling(2)
+    scheme = MoreauJeanBodies(parts=4, correction=False)
+    derivative, moved = compare(scheme, world, world.start)
+    assert len(derivative.step.solves) == 4
+    assert moved == len(NAMES) - 1
+
+
 @pytest.mark.parametrize("kind", ["fixed", "ball", "hinge", "slider", "cylindrical", "distance", "rope"])
 def test_joints_and_forces(kind):
     """Every joint with its stops and friction, springs, dampers, actuators and users' forces."""
