@@ -63,9 +63,8 @@ def check(tried, found):
 if __name__ == "__main__":
     throws, gradients = main()
     check(throws, gradients)
-    print(
-        f"{len(throws)} throws, the last misses by {1e3 * math.sqrt(gradients[-1].value):.1f} mm: {throws[-1]}"
-    )
+    off = 1e3 * math.sqrt(gradients[-1].value)
+    print(f"{len(throws)} throws, the last with {throws[-1]} m/s misses by {off:.1f} mm")
     if len(sys.argv) > 1:
         curves, misses = [], [1e3 * math.sqrt(g.value) for g in gradients]
         for k in sorted({0, 1, len(throws) - 1}):

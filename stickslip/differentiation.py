@@ -25,11 +25,13 @@ FRAMEWORKS = ("jax", "torch")
 
 
 @overload
-def differentiate(thing: Solution, *, kappa: float = 0.0, **more: Any) -> "SolutionDerivative": ...
+def differentiate(
+    thing: Solution, *, kappa: float = 0.0, tolerance: float | None = None, u_before: Any = None
+) -> "SolutionDerivative": ...
 @overload
 def differentiate(
     thing: World, state: State | None = None, *, h: float, scheme: "str | BodyScheme | None" = None,
-    solver: Any = "auto", tolerance: float = TOLERANCE, memory: "Memory | None" = None, kappa: float = 0.0,
+    solver: Any = "auto", tolerance: float | None = None, memory: "Memory | None" = None, kappa: float = 0.0,
 ) -> "StepDerivative": ...  # fmt: skip
 
 
@@ -40,37 +42,38 @@ def differentiate(
     h: float | None = None,
     scheme: Any = None,
     solver: Any = "auto",
-    tolerance: float = TOLERANCE,
+    tolerance: float | None = None,
     memory: Any = None,
     kappa: float = 0.0,
-    **more: Any,
+    u_before: Any = None,
 ) -> "Derivative":
     """How a solution changes with its problem, or the end of a step with its start and its world's numbers.
 
     thing   a certified `Solution` of a contact problem, or a `World`, of which the step of length `h` [s]
             from `state` (`world.start` unless given) is made and differentiated
     scheme  `moreau-jean` (unless given) or `variational`, or a scheme for worlds
-    solver  a name or a solver; a named one is made with `tolerance`
+    solver  a name or a solver; a named one is made with `tolerance`, 1e-10 unless given. Of a solution,
+            `tolerance` is what it is accurate to, the solver's unless given
     memory  what the step before left (`BodyStep.memory`), for the middle of a run
-    kappa   smoothing of the laws of contact and friction; 0 for the exact derivative
+    kappa   smoothing of the laws of contact and friction [J]; 0 for the exact derivative
+    u_before  of a solution: normal velocities before the impact, for derivatives by restitution
 
     The answer has `jvp`, `vjp` and `jacobian`, and says where it does not exist or is not unique.
     """
     if isinstance(thing, Solution):
         from stickslip.gradients.solution import solution_derivative
 
-        return solution_derivative(thing, kappa=kappa, **more)
+        return solution_derivative(thing, kappa=kappa, tolerance=tolerance, u_before=u_before)
     if not isinstance(thing, World):
         raise ModelError(f"cannot differentiate {type(thing).__name__}; expected a Solution or a World")
-    if more:
-        raise ModelError(f"no argument {', '.join(more)} for a step of a world")
+    if u_before is not None:
+        raise ModelError("u_before is for solutions; a step of a world has its own velocities before")
     if h is None:
         raise ModelError("h is missing: differentiate(world, state, h=...)")
     from stickslip.gradients.step import step_derivative
 
-    return step_derivative(
-        thing, state, h=h, solver=made_solver(solver, tolerance), scheme=scheme, memory=memory, kappa=kappa
-    )
+    made = made_solver(solver, TOLERANCE if tolerance is None else tolerance)
+    return step_derivative(thing, state, h=h, solver=made, scheme=scheme, memory=memory, kappa=kappa)
 
 
 def gradient(

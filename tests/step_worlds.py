@@ -190,3 +190,24 @@ def jointed(kind, seed=0):
     push = {"moment": (0.1, 0.2, 0.3), "point": (0.1, 0, 0.2)}
     b.force(ss.BodyForce("wind", "one", force=wind, **push))
     return b.build()
+
+
+def linked(count):
+    """A chain of balls over a floor that some of them touch, with springs past one link, dampers, motors."""
+    rng = np.random.default_rng(7)
+    b = ss.WorldBuilder()
+    b.material("default", mu=0.4, e=0.2)
+    b.body("floor", ss.Plane(), fixed=True)
+    for i in range(count):
+        name, place = f"ball {i}", (0.3 * i, 0.02 * i, 0.1003 + 0.1 * (i % 2))
+        b.body(name, ss.Sphere(0.1), position=place, velocity=0.3 * rng.normal(size=3) - [0, 0, 0.6],
+               spin=rng.normal(size=3))  # fmt: skip
+        if i:
+            b.joint(
+                f"hinge {i}", "hinge", name, f"ball {i - 1}", point=(0.3 * i - 0.15, 0, 0.15), axis=(0, 1, 0)
+            )
+            b.force(ss.Actuator(f"motor {i}", f"hinge {i}", 0.5 - 0.1 * i))
+            b.force(ss.Damper(f"drag {i}", name, f"ball {i - 1}", linear=0.2, angular=0.1))
+        if i > 1:
+            b.force(ss.Spring(f"spring {i}", name, f"ball {i - 2}", stiffness=20.0, length=0.5))
+    return b.build()

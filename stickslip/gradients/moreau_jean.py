@@ -12,13 +12,16 @@ they are 0, and with Poisson's impact by e where it is 0.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from stickslip.gradients.moreau_jean_assembly import Assembly, Changed
+from stickslip.gradients.moreau_jean_columns import BODYWISE, BodyColumns
 from stickslip.gradients.moreau_jean_joints import JointBlocks
 from stickslip.gradients.moreau_jean_kinks import kinks_of
+from stickslip.gradients.moreau_jean_parts import Parts
 from stickslip.gradients.moreau_jean_poisson import TwoPhases
 from stickslip.gradients.moreau_jean_response import Response, Solved, Untouched
 from stickslip.gradients.step import StepDerivative
@@ -31,6 +34,8 @@ from stickslip.state import Array, BoolArray, ModelError, State
 
 ENTRIES = 2_000_000
 """Numbers of rows that are held at once: as many directions are taken together as fit."""
+MANY = 8
+"""Bodies from which on matrices by what belongs to bodies are made row by row."""
 
 
 def moreau_jean_derivative(
@@ -91,7 +96,20 @@ class MoreauJeanDerivative(StepDerivative):
             slot = self._assembly.slot
             on_r[: slot.size] = cotangents["r"].reshape(6 * nc, k)[slot]
         causes = self._response.backward(self._on_middle(on_q, on_v), on_r)
-        return self._backward(wanted, on_q, on_v, causes)
+        own = tuple(name for name in wanted if name in BODYWISE)
+        others = tuple(name for name in wanted if name not in own)
+        found = self._backward(others, on_q, on_v, causes) if others else {}
+        if own:
+            most = max(1, self._most // max(k, 1))
+            found |= self._columns.gradients(own, on_q, on_v, self._response, causes, most)
+        return found
+
+    def jacobian(self, of: str, by: str) -> Array:
+        """The whole matrix, shape (size of `of`, size of `by`), both flat."""
+        if of not in self.of or by not in BODYWISE or self._assembly.bodies.count < MANY:
+            return super().jacobian(of, by)
+        rows = int(np.prod(self.of[of], dtype=int))
+        return self.backward({of: np.eye(rows)}, (by,))[by].T.copy()
 
     def mismatch(self, **tangents: Any) -> float:
         """How much of these changes no change of impulses can follow, 0 to 1.
@@ -148,11 +166,19 @@ class MoreauJeanDerivative(StepDerivative):
             out[part] = found
         return dict(zip(wanted, np.split(out, ends[1:-1]), strict=True))
 
+    @cached_property
+    def _columns(self) -> BodyColumns:
+        return BodyColumns(self._assembly)
+
+    @property
+    def _most(self) -> int:
+        """Directions that fit into memory together."""
+        rows = 12 * self._response.r.size + 100 * self._assembly.bodies.count
+        return max(1, ENTRIES // max(rows, 1))
+
     def _parts(self, k: int) -> Iterator[slice]:
         """All columns in parts that fit into memory."""
-        rows = 12 * self._response.r.size + 100 * self._assembly.bodies.count
-        many = max(1, ENTRIES // max(rows, 1))
-        return (slice(at, min(at + many, k)) for at in range(0, k, many))
+        return (slice(at, min(at + self._most, k)) for at in range(0, k, self._most))
 
     @staticmethod
     def _check(given: Mapping[str, object], known: Mapping[str, object]) -> None:
@@ -165,7 +191,9 @@ def _answer(assembly: Assembly, step: BodyStep, kappa: float) -> Response:
     """What bodies answer in a step, whatever it rests on."""
     if not step.solves:
         return Untouched(assembly)
-    return Solved(assembly, step, kappa) if len(step.solves) == 1 else TwoPhases(assembly, step, kappa)
+    if len(step.solves) == 1:
+        return Solved(assembly, step, kappa)
+    return Parts(assembly, step, kappa) if assembly.newton else TwoPhases(assembly, step, kappa)
 
 
 def _bearing(step: BodyStep) -> BoolArray:

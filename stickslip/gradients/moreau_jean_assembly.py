@@ -134,6 +134,13 @@ class Assembly:
         return (approach < 0.0) & ~near
 
     @cached_property
+    def _normals(self) -> BoolArray:
+        """Rows that are normals of contacts [-], shape (p,)."""
+        normal = np.zeros(len(self.sides), bool)
+        normal[: self.slot.size] = self.slot % 6 == 0
+        return normal
+
+    @cached_property
     def grazes(self) -> BoolArray:
         """Rows with restitution whose approach is 0, so that it has a kink there [-], shape (p,)."""
         _, e, _, near = self._at_rest
@@ -187,19 +194,28 @@ class Assembly:
         _, ahead = freely(at.q, at.v_start, self.theta * at.given.h, at.J, at.J_inverse, dynamic)
         return joints_along(self.world.joints, self.joints, at.q, at.v_start, ahead, at.given.h, self.theta)
 
-    def posed(self, at: Middle) -> Posed:
-        """The problem, contacts first."""
+    def posed(self, at: Middle, left: float = 0.0) -> Posed:
+        """The problem, contacts first; left: share of the change of approached normal velocities that is not
+        yet made, where an impact is made in parts."""
         nc = len(self.contacts)
         found = touch.contacts_along(self.world, self.contacts, self.features, at.given, at.q)
         rows, bias, e, bound = self._raw(at, found)
         before = _over_sides(rows, self.sides, at.v_start)
         bias = bias + e * np.where(self.bounces, before, 0.0)
+        if left:
+            bias = bias - left * (1.0 + e) * np.where(self.bounces & self._normals, before, 0.0)
         coefficient = found.law.reshape(len(found.law), 4 * nc)[:, self.group]
         if not self.joints.joint.size:
             return Posed(rows, bias, coefficient, bound, bound, found.gap)
         unit = self.unit
         bound = _joined(np.zeros((1, nc)), bound / unit[self.slot.size :][self.joints.start[:-1]])
         return Posed(rows * unit[:, None, None], bias * unit, coefficient, -bound, bound, found.gap)
+
+    def momenta_before(self, at: Middle) -> Complex:
+        """Momenta of the dynamic bodies before forces and impulses [N s, N m s], shape (k, nd, 6)."""
+        v, dynamic = at.v_start[:, self.bodies.dynamic], self.bodies.dynamic
+        linear, turning = at.given.mass[:, dynamic, None] * v[..., :3], times(at.J, v[..., 3:])
+        return np.concatenate(np.broadcast_arrays(linear, turning), axis=-1)
 
     def _raw(self, at: Middle, found: touch.Touching) -> tuple[Complex, Complex, Complex, Complex]:
         """Rows without units, biases without restitution, restitution, and bounds of joints' friction."""
@@ -217,25 +233,47 @@ class Assembly:
         still = (self.sides >= 0) & (self.bodies.row[self.sides] < 0)
         return rows, bias + _over_sides(rows * still[:, :, None], self.sides, at.v_free), e, bound
 
-    def changed(self, at: Middle, f: Complex, v: Array, r: Array, k: int) -> Changed:
+    def changed(self, at: Middle, f: Complex, v: Array, r: Array, left: float, k: int) -> Changed:
         """How the problem with momenta f, shape (k, nd, 6), changes along k directions at v, shape (6 nd,),
         and r, shape (p,)."""
-        posed, dynamic = self.posed(at), self.bodies.dynamic
-        v = v.reshape(-1, 6)
-        momentum = np.array(np.broadcast_to(f, (k, *f.shape[1:])))
-        momentum[..., :3] -= at.given.mass[:, dynamic, None] * v[:, :3]
-        momentum[..., 3:] -= times(at.J, v[:, 3:])
+        posed, nd = self.posed(at, left), self.bodies.dynamic.size
         drows = changes(posed.rows, k)
         pushed = (drows * r[:, None, None]).transpose(1, 2, 0, 3).reshape(2 * r.size, 6 * k)
-        pushed = (self._scatter @ pushed).reshape(dynamic.size, k, 6)
-        dp = changes(momentum, k).transpose(1, 2, 0).reshape(-1, k) + pushed.transpose(0, 2, 1).reshape(-1, k)
-        row = np.where(self.sides >= 0, self.bodies.row[self.sides], -1)
-        moving = np.concatenate([v, np.zeros((1, 6))])[row]
-        turned = np.einsum("kpsi,psi->pk", drows, moving)
+        pushed = (self._scatter @ pushed).reshape(nd, k, 6)
+        own = self._own_momentum(at, f, v, k)
+        turned = np.einsum("kpsi,psi->pk", drows, self._of_sides(v.reshape(-1, 6)))
         return Changed(
-            dp, turned + changes(posed.u_bias, k).T, changes(posed.coefficient, k).T,
+            own.transpose(1, 2, 0).reshape(-1, k) + pushed.transpose(0, 2, 1).reshape(-1, k),
+            turned + changes(posed.u_bias, k).T, changes(posed.coefficient, k).T,
             changes(posed.lower, k).T, changes(posed.upper, k).T,
         )  # fmt: skip
+
+    def weighed(
+        self, at: Middle, f: Complex, v: Array, r: Array, left: float, weights: Changed, k: int
+    ) -> tuple[Array, Array]:
+        """`changed` times weights with m columns, by where it is: of rows, shape (p, k, m), and of dynamic
+        bodies, shape (nd, k, m); without coefficients and bounds, which belong to no body."""
+        posed, p, m = self.posed(at, left), r.size, weights.momentum.shape[1]
+        on_momentum = weights.momentum.reshape(-1, 6, m)
+        on_rows = r[:, None, None, None] * self._of_sides(on_momentum)
+        on_rows += self._of_sides(v.reshape(-1, 6))[..., None] * weights.velocity[:, None, None]
+        drows = changes(posed.rows, k).transpose(1, 0, 2, 3).reshape(p, k, 12)
+        of_rows: Array = drows @ on_rows.reshape(p, 12, m)
+        of_rows += changes(posed.u_bias, k).T[:, :, None] * weights.velocity[:, None]
+        return of_rows, np.einsum("kni,nim->nkm", self._own_momentum(at, f, v, k), on_momentum)
+
+    def _own_momentum(self, at: Middle, f: Complex, v: Array, k: int) -> Array:
+        """How f - M v changes [N s, N m s], shape (k, nd, 6)."""
+        dynamic, own = self.bodies.dynamic, v.reshape(-1, 6)
+        momentum = np.array(np.broadcast_to(f, (k, *f.shape[1:])))
+        momentum[..., :3] -= at.given.mass[:, dynamic, None] * own[:, :3]
+        momentum[..., 3:] -= times(at.J, own[:, 3:])
+        return changes(momentum, k)
+
+    def _of_sides(self, x: Array) -> Array:
+        """Numbers of dynamic bodies, (nd, ...), at both sides of every row; 0 where one is not dynamic."""
+        row = np.where(self.sides >= 0, self.bodies.row[self.sides], -1)
+        return np.concatenate([x, np.zeros((1, *x.shape[1:]))])[row]
 
     def arrival(self, at: Middle, v_after: Array, k: int, dv: Array | None = None) -> tuple[Array, Array]:
         """Changes of q (displacements) and v at the end, each (6 n, k), from v after the impulses, shape

@@ -9,7 +9,7 @@ import numpy as np
 
 from stickslip.gradients.moreau_jean_assembly import Assembly, Changed, Middle
 from stickslip.gradients.moreau_jean_inputs import changes
-from stickslip.gradients.moreau_jean_response import Response
+from stickslip.gradients.moreau_jean_response import Phase, Response
 from stickslip.gradients.solution_linear import GlobalLinearisation, ReducedLinearisation
 from stickslip.kernels import cones
 from stickslip.problem.contact import ContactProblem, GlobalProblem
@@ -96,18 +96,16 @@ class TwoPhases(Response):
         self.r = base + self._expansion.r[at]
         self.v = self._M.solve(f + self._H @ self.r)
 
+    def phases(self, at: Middle) -> tuple[Phase, ...]:
+        """Compression, whose momenta are those before the forces, and the whole step."""
+        f = self._assembly.momenta_before(at)
+        return (f, self._compression.v, self._compression.r, 0.0), (at.f, self.v, self.r, 0.0)
+
     def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
         """How compression and whole step change, and restitution, as coefficients of a third."""
-        assembly, dynamic = self._assembly, self._assembly.bodies.dynamic
-        before = at.v_start[:, dynamic]
-        mass = at.given.mass[:, dynamic, None]
-        linear, turning = mass * before[..., :3], (at.J * before[..., None, 3:]).sum(axis=-1)
-        f = np.concatenate(np.broadcast_arrays(linear, turning), axis=-1)
-        first = assembly.changed(at, f, self._compression.v, self._compression.r, k)
-        whole = assembly.changed(at, at.f, self.v, self.r, k)
-        e = changes(at.given.law[:, assembly.features.pair, 3], k).T
+        e = changes(at.given.law[:, self._assembly.features.pair, 3], k).T
         none = np.zeros((0, k))
-        return first, whole, Changed(none, none, e, none, none)
+        return *super().changed(at, k), Changed(none, none, e, none, none)
 
     def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
         """Changes of v and r."""

@@ -5,10 +5,14 @@ from abc import ABC, abstractmethod
 import numpy as np
 
 from stickslip.gradients.moreau_jean_assembly import Assembly, Changed, Middle
+from stickslip.gradients.moreau_jean_inputs import Complex
 from stickslip.gradients.solution_linear import GlobalLinearisation
 from stickslip.problem.contact import GlobalProblem
 from stickslip.schemes.body_step import BodyStep
 from stickslip.state import Array
+
+Phase = tuple[Complex, Array, Array, float]
+"""A problem: momenta f, shape (k, nd, 6), velocities, impulses so far, and what is left of an impact."""
 
 
 class Response(ABC):
@@ -22,9 +26,15 @@ class Response(ABC):
     unique: bool = True
     notes: tuple[str, ...] = ()
 
-    @abstractmethod
+    _assembly: Assembly
+
+    def phases(self, at: Middle) -> tuple[Phase, ...]:
+        """The problems that it rests on."""
+        return ((at.f, self.v, self.r, 0.0),)
+
     def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
         """How its problems change along k directions."""
+        return tuple(self._assembly.changed(at, *phase, k) for phase in self.phases(at))
 
     @abstractmethod
     def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
@@ -45,10 +55,6 @@ class Untouched(Response):
     def __init__(self, assembly: Assembly):
         self._assembly, self._M = assembly, assembly.bodies.M
         self.v, self.r = assembly.base.v_free[0, assembly.bodies.dynamic].real.reshape(-1), np.zeros(0)
-
-    def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
-        """How the one problem changes."""
-        return (self._assembly.changed(at, at.f, self.v, self.r, k),)
 
     def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
         """Changes of v and r."""
@@ -75,10 +81,6 @@ class Solved(Response):
         self.v, self.r = self._linear.v, self._linear.r
         self.exists, self.unique = self._linear.exists, self._linear.unique
         self.notes = self._linear.notes
-
-    def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
-        """How the one problem changes."""
-        return (self._assembly.changed(at, at.f, self.v, self.r, k),)
 
     def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
         """Changes of v and r."""

@@ -97,6 +97,11 @@ class StepShapes:
             world.__dict__["_step_shapes"] = found
         return found
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether `table` has all that can ever touch."""
+        return self._grid is None and self.stranger is None
+
     def candidates(self, q: Array, margin: float) -> Candidates:
         """All whose gap may be at most `margin` at q (7 n,)."""
         if self._grid is None:
@@ -147,7 +152,10 @@ class StepShapes:
         """Shape, slot, place in the frame of the body and radius of all points that planes may meet."""
         shapes = self._world.shapes
         R = matrices(shapes.quaternion)
-        owner, slot, point, radius = [], [], [], []
+        owner: list[int] = []
+        slot: list[int] = []
+        point: list[Array] = []
+        radius: list[float] = []
         for s in np.flatnonzero((self._kind == SPHERE) | (self._kind == POINTED)).tolist():
             local = _own_points(shapes.shape[s])
             owner += [s] * len(local)

@@ -32,7 +32,6 @@ from stickslip.problem.step_tangent import StepBlocks, step_blocks, step_tables,
 from stickslip.solvers.registry import Progress
 
 NOTHING: Array = frozen(np.zeros(0))
-NO_START = np.zeros((0, 6)), np.zeros((0, 8)), np.zeros((0, 30))
 TIGHTER = (1.0, 0.1, 0.01)
 """Shares of the tolerance asked of the iteration, whose natural maps are not quite the judge's, until he accepts."""
 STATUS = {
@@ -81,12 +80,10 @@ class InteriorPointStep(Options):
             float(problem.h), MODELS.index(problem.model), *step_tables(problem), blocks.arrays,
             graph.plan.arrays, graph.plan.blocks, graph.wires, float(self.kappa),
         )  # fmt: skip
-        start, left, seconds, compiling = (*NO_START, False), self.max_iterations, 0.0, 0.0
+        left, seconds, compiling = self.max_iterations, 0.0, 0.0
         iterations, v = 0, np.empty((int(np.count_nonzero(moving)), 6))
         for share in TIGHTER:
-            found, took, compiled = timed(
-                kernels.solve_step, *given, share * self.tolerance, int(left), start[:3], start[3]
-            )
+            found, took, compiled = timed(kernels.solve_step, *given, share * self.tolerance, int(left))
             v_all, X, F, rows, _, M, root, f, u_bias, control, history = found
             seconds, compiling = seconds + took, compiling + compiled
             iterations += int(control[kernels.ITERATIONS])
@@ -98,7 +95,6 @@ class InteriorPointStep(Options):
             state = int(control[kernels.STATE])
             if relaxed or state != kernels.SOLVED or residuals.solved(self.tolerance) or left <= 0:
                 break
-            start = v_all, X, F, True
         status, reason = self._verdict(problem, relaxed, residuals, state, float(control[kernels.ERROR]))
         solution = Solution.unchecked(
             problem=tangent, r=r, u=u, status=status, residuals=residuals, solver="ipm-step",

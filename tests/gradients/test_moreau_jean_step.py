@@ -2,7 +2,17 @@
 
 import numpy as np
 import pytest
-from step_worlds import NOTHING, SOLVER, STEPS, differences, disagreement, jointed, random_way, tumbling
+from step_worlds import (
+    NOTHING,
+    SOLVER,
+    STEPS,
+    differences,
+    disagreement,
+    jointed,
+    linked,
+    random_way,
+    tumbling,
+)
 
 import stickslip as ss
 from stickslip.detection.detector import Detector
@@ -69,6 +79,15 @@ def test_poisson():
     assert moved == len(NAMES) - 1
 
 
+def test_impact_in_parts():
+    """Newton's law in four parts: they are chained, forwards and backwards."""
+    world = tumbling(2)
+    scheme = MoreauJeanBodies(parts=4, correction=False)
+    derivative, moved = compare(scheme, world, world.start)
+    assert len(derivative.step.solves) == 4
+    assert moved == len(NAMES) - 1
+
+
 @pytest.mark.parametrize("kind", ["fixed", "ball", "hinge", "slider", "cylindrical", "distance", "rope"])
 def test_joints_and_forces(kind):
     """Every joint with its stops and friction, springs, dampers, actuators and users' forces."""
@@ -78,6 +97,20 @@ def test_joints_and_forces(kind):
     derivative, _ = compare(scheme, world, world.start, names=names)
     if kind in ("hinge", "slider", "cylindrical", "rope"):
         assert (derivative.step.memory["joint_id"] % 3 > 0).any()  # a stop has a part in the step
+
+
+def test_many_bodies():
+    """Bodies that are changed together are told apart: rows, forces and motors that share bodies."""
+    world = linked(6)
+    derivative, _ = compare(MoreauJeanBodies(correction=False), world, world.start)
+    assert len(derivative.step.contacts) == 3
+    columns = derivative.forward({"q": np.eye(42)})
+    for of, rows in columns.items():
+        weights = np.eye(rows.shape[0])
+        assert (
+            np.abs(derivative.backward({of: weights}, ("q",))["q"].T - rows).max()
+            < 1e-10 * np.abs(rows).max()
+        )
 
 
 def run(scheme, world, steps):

@@ -9,7 +9,6 @@ from stickslip.differentiation import made_solver
 from stickslip.gradients.charts import weights_of_displacements
 from stickslip.gradients.trajectory_steps import Steps
 from stickslip.mechanics.parameters import Parameters
-from stickslip.solvers.step_point import InteriorPointStep
 
 H, STEPS = 0.01, 14
 BY = ("q", "v", "h", "gravity", "mass", "inertia", "mu", "e", "size", "place", "wrench")
@@ -187,7 +186,7 @@ def test_a_ball_that_touches_without_weight_is_at_a_kink(scheme):
 
 def test_smoothing_takes_the_kink_away():
     world = thrown(height=0.1, gravity=0.0, velocity=(0, 0, 0))
-    how = {"until": H, "h": H, "scheme": "variational", "solver": InteriorPointStep(tolerance=1e-10)}
+    how = {"until": H, "h": H, "scheme": "variational", "solver": "ipm-step"}
     height = ss.AtEnd(lambda state: (state.q[9], np.eye(14)[9], None))
     found = ss.gradient(world, height, by=("v",), kappa=1e-4, **how)
     assert found.exists

@@ -27,7 +27,7 @@ from stickslip.kernels.bodies.joint_geometry import (
 )
 from stickslip.kernels.bodies.rotation import turn
 from stickslip.kernels.variational.compiled import jit
-from stickslip.kernels.variational.law import Y
+from stickslip.kernels.variational.law import COLUMNS, Y
 from stickslip.kernels.variational.layout import DRY, HOLD, LOWER, NONNEGATIVE
 
 POINT_PLANE, SPHERES, LINEARISED = 0, 1, 2
@@ -125,7 +125,7 @@ def clear_fixed(first, last, blocks, rows):
 
 @jit
 def joint_blocks(joints, blocks, q, first, friction, X, rows):
-    """Column Y of X (n, 8), rows <- errors and gaps [m, rad] and rows of all blocks of joints at q (n, 7).
+    """Column Y of X (n, 9), rows <- errors and gaps [m, rad] and rows of all blocks of joints at q (n, 7).
 
     first: number of contacts. Rows of dry friction, which stand at the start, only where `friction` is true;
     values of it never.
@@ -167,7 +167,7 @@ def joint_blocks(joints, blocks, q, first, friction, X, rows):
 def start_rows(contacts, joints, blocks, q, rows):
     """rows (n, 2, 6) <- H' of all blocks at q (n, 7)."""
     contact_rows(contacts, blocks, q, rows)
-    joint_blocks(joints, blocks, q, contacts[0].shape[0], True, np.empty((rows.shape[0], 8)), rows)
+    joint_blocks(joints, blocks, q, contacts[0].shape[0], True, np.empty((rows.shape[0], COLUMNS)), rows)
 
 
 @jit
@@ -195,7 +195,7 @@ def through_cayley(h, v, b, row):
 
 @jit
 def end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, X, end_rows):
-    """q_end, column Y of X (n, 8), end_rows <- where bodies are after v (n, 6), values of all blocks and their derivatives.
+    """q_end, column Y of X (n, 9), end_rows <- where bodies are after v (n, 6), values of all blocks and their derivatives.
 
     rows: those of the start; end_rows must hold a copy of them at the first call: only what the end changes
     is written.

@@ -14,8 +14,11 @@ from stickslip.kernels.variational.compiled import jit
 from stickslip.kernels.variational.geometry import end_values, start_rows, velocity_of
 from stickslip.kernels.variational.law import (
     CHANGE,
+    COLUMNS,
     DR,
     DW,
+    EXACT,
+    OWN,
     R,
     W,
     Y,
@@ -25,9 +28,17 @@ from stickslip.kernels.variational.law import (
     off_path,
     tables,
 )
-from stickslip.kernels.variational.layout import FREE, FRICTION, INTERVAL, NONNEGATIVE, PYRAMID
+from stickslip.kernels.variational.layout import CONE, FREE, FRICTION, INTERVAL, NONNEGATIVE, PYRAMID
 from stickslip.kernels.variational.natural import natural_errors
-from stickslip.kernels.variational.newton import SOFT, assemble, imbalance, load, spread
+from stickslip.kernels.variational.newton import (
+    SOFT,
+    add_correction,
+    assemble,
+    imbalance,
+    leftover,
+    load,
+    spread,
+)
 from stickslip.kernels.variational.tangent import free_velocities, mass_blocks, tangent_parts
 
 SOLVED, LIMIT, STALLED, NOT_FINITE = 0, 1, 2, 3
@@ -37,18 +48,28 @@ STATE, ITERATIONS, ERROR, EXCESS, NORM, CONTROLS = 0, 1, 2, 3, 4, 5
 and distance to the central path), and of the last iterate the mean product and the residual of the equations."""
 NEAR = 0.995
 """Least share of the way to the boundary that a step goes."""
-HALVINGS, GROWTH = 5, 2.0
-"""Most halvings of a step after which the residual of the equations has grown by more than GROWTH."""
+HALVINGS, GROWTH, SLIGHT = 5, 2.0, 0.3
+"""Most halvings of a step after which the residual of the equations has grown by more than GROWTH, and is not
+SLIGHT."""
 PATIENCE = 15
 """Iterations without progress after which it ends."""
-EXACT = 1e-9
+ON_PATH = 1e-9
 """How near to the central path products are to be where it is asked for, over kappa."""
+GIVE = 1e-13
+"""Least compliance of gaps, over that of their bodies; on the way it is that of the mean product."""
+POOR, CENTRED = 0.1, 0.3
+"""Share of a step below which it is tried again towards the central path alone, and where on it."""
+REFINED = 2
+"""Most corrections of a direction."""
+FIRST_NEWTON, GATE, NEWTON_STEPS = 1e-4, 0.03, 4
+"""Error from which Newton steps on Coulomb's law as it is are tried, how much smaller it must be to try again, and
+most of them at a time."""
 TINY = 1e-300
 
 
 @jit
-def compliances(B, wires, rows, root, out):
-    """out (n,) <- diagonal of H' M^-1 H [1/kg, 1/(kg m²)]."""
+def compliances(B, wires, rows, root, X):
+    """Column OWN of X <- diagonal of H' M^-1 H [1/kg, 1/(kg m²)]; 1 where nothing answers."""
     for i in range(B.shape[0]):
         for k in range(B[i, 1], B[i, 1] + B[i, 2]):
             total = 0.0
@@ -60,7 +81,15 @@ def compliances(B, wires, rows, root, out):
                         for o in range(6):
                             s += rows[k, side, o] * root[b, o, m]
                         total += s * s
-            out[k] = total
+            X[k, OWN] = total if total > 0.0 else 1.0
+
+
+@jit
+def soften(give, B, L, X):
+    """ε of all gaps: so much of the compliance of their bodies."""
+    for i in range(B.shape[0]):
+        if B[i, 0] == FRICTION or B[i, 0] == NONNEGATIVE:
+            L[i, 0] = give * X[B[i, 1], OWN]
 
 
 @jit
@@ -83,21 +112,28 @@ def speed_scale(bodies, B, sides, rows, root, X):
 
 
 @jit
-def set_out(model, B, L, compliance, speed, kappa, h, X, F):
-    """Impulses and slacks to begin with: of gaps mass times speed, less for far ones, groups on their path."""
+def set_out(model, B, L, speed, kappa, h, X, F):
+    """Impulses and slacks to begin with: of gaps mass times speed, less for far ones, groups on their path.
+
+    Gives the largest mass times speed² of any block, TINY where there is none that can slip or open.
+    """
+    energy = TINY
     for i in range(B.shape[0]):
         at = B[i, 1]
+        if B[i, 0] == FREE:
+            continue
+        energy = max(energy, speed * speed / X[at, OWN])
         if B[i, 0] == INTERVAL:
             begin(i, model, B, L, max(L[i, 0] * speed, kappa), X, F)
-        elif B[i, 0] != FREE:
-            m = 1.0 / compliance[at] if compliance[at] > 0.0 else 1.0
-            X[at, W] = max(X[at, Y], speed)
-            X[at, R] = max(m * speed * speed, kappa / h) / X[at, W]
-            begin(i, model, B, L, max(X[at, R] * X[at, W], kappa), X, F)
+            continue
+        X[at, W] = max(X[at, Y], speed)
+        X[at, R] = max(speed * speed / X[at, OWN], kappa / h) / X[at, W]
+        begin(i, model, B, L, max(X[at, R] * X[at, W], kappa), X, F)
+    return energy
 
 
 @jit
-def residual_norm(B, uneven, root, X, speed):
+def residual_norm(B, L, uneven, root, X, speed):
     """Largest imbalance as a velocity, opening of joints and y - s of gaps, all over the speed."""
     worst = 0.0
     for b in range(uneven.shape[0]):
@@ -112,7 +148,7 @@ def residual_norm(B, uneven, root, X, speed):
             for k in range(at, at + B[i, 2]):
                 worst = max(worst, abs(X[k, Y]))
         elif B[i, 0] != INTERVAL:
-            worst = max(worst, abs(X[at, Y] - X[at, W]))
+            worst = max(worst, abs(X[at, Y] + L[i, 0] * X[at, R] - X[at, W]))
     return worst / speed
 
 
@@ -132,58 +168,136 @@ def go(row, alpha, x, v_old, X_old, F_old, v, X, F):
 
 
 @jit
-def solve_step(
-    h, model, bodies, contacts, joints, blocks, plan, count, wires, kappa, tolerance, limit, start, warm
+def evaluate(step, speed, v, X, q_end, end_rows, uneven):
+    """Values and rows at v, imbalance of momenta, and the norm of both."""
+    h, bodies, contacts, joints, blocks, wires, rows, root, _, B, L = step
+    end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, X, end_rows)
+    imbalance(h, bodies[0], bodies[3], bodies[4], bodies[5], v, B, wires, rows, X, uneven)
+    return residual_norm(B, L, uneven, root, X, speed)
+
+
+@jit
+def balance(step, model, plan, matrix, pivots, tolerance, speed, v, end_rows, uneven, left, x, X, F):
+    """Corrects a direction whose impulses do not balance its momenta, by rounding."""
+    h, bodies, _, _, _, wires, rows, root, soft, B, L = step
+    for _ in range(REFINED):
+        leftover(h, bodies[0], bodies[3], bodies[4], v, B, wires, rows, end_rows, soft, uneven, X, x, left)
+        if residual_norm(B[:0], L, left[: uneven.shape[0]], root, X, speed) <= 0.01 * tolerance:
+            break
+        solve(plan, matrix, pivots, left)
+        add_correction(model, B, L, wires, end_rows, left, x, X, F)
+
+
+@jit
+def newton_steps(
+    step, plan, matrix, pivots, tolerance, speed, error, v, q_end, end_rows, uneven, left, x, X, F
 ):
+    """(error, steps, residual): Newton on Coulomb's law as it is, from an iterate with this error."""
+    h, bodies, _, _, _, wires, rows, _, soft, B, L = step
+    row, mass, J = bodies[0], bodies[3], bodies[4]
+    norm, steps = 0.0, 0
+    while steps < NEWTON_STEPS:
+        steps += 1
+        assemble(h, EXACT, row, mass, J, v, B, L, wires, rows, end_rows, soft, X, F, matrix)
+        factor(plan, matrix, pivots)
+        load(EXACT, B, L, wires, rows, uneven, 0.0, 0.0, 0.0, X, F, x)
+        solve(plan, matrix, pivots, x)
+        spread(EXACT, B, L, wires, end_rows, x, X, F)
+        balance(step, EXACT, plan, matrix, pivots, tolerance, speed, v, end_rows, uneven, left, x, X, F)
+        go(row, 1.0, x, v, X, F, v, X, F)
+        norm = evaluate(step, speed, v, X, q_end, end_rows, uneven)
+        for i in range(B.shape[0]):  # gaps are what they are: no residual of theirs
+            at = B[i, 1]
+            if B[i, 0] == FRICTION or B[i, 0] == NONNEGATIVE:
+                X[at, W] = X[at, Y] + L[i, 0] * X[at, R]
+        norm = residual_norm(B, L, uneven, step[7], X, speed)
+        natural, scaled = natural_errors(CONE, B, L, X, speed)
+        better = max(natural, scaled, 10.0 * norm)
+        if not better < 0.5 * error:
+            break
+        error = better
+        if error <= tolerance:
+            break
+    return error, steps, norm
+
+
+@jit
+def close_slacks(B, L, X):
+    """Slacks at the end of the central path: gaps, and η the size of slip velocities."""
+    for i in range(B.shape[0]):
+        at = B[i, 1]
+        if B[i, 0] == INTERVAL:
+            X[at, W] = abs(X[at, Y])
+        elif B[i, 0] != FREE:
+            X[at, W] = max(X[at, Y], 0.0)
+            k = at + 1
+            for g in range(int(L[i, 1])):
+                size = int(L[i, 2 + 2 * g])
+                X[k, W] = math.hypot(X[k, Y], X[k + 1, Y]) if size == 2 else abs(X[k, Y])
+                k += size
+
+
+@jit
+def solve_step(h, model, bodies, contacts, joints, blocks, plan, count, wires, kappa, tolerance, limit):
     """(v, X, F, rows, q_end, M, root, f, u_bias, control, history): answer and tangent problem of a step.
 
-    start: v, X, F to begin with where `warm`. v (n, 6); X and F as in `law.py`.
+    v (n, 6) of all bodies; X and F as in `law.py`, gaps in units of velocity.
     """
-    row, q, given, mass, J, p = bodies
-    n, nd = blocks[1][-1], 0
+    row, q, given, mass, J = bodies[0], bodies[1], bodies[2], bodies[3], bodies[4]
+    n, nd, N = blocks[1][-1], 0, plan[0].shape[0]
     for b in range(row.shape[0]):
         nd = max(nd, row[b] + 1)
-    N = plan[0].shape[0]
     B, L = tables(blocks)
     rows, M, root = np.zeros((n, 2, 6)), np.empty((nd, 6, 6)), np.empty((nd, 6, 6))
     mass_blocks(row, mass, J, M, root)
     start_rows(contacts, joints, blocks, q, rows)
-    compliance = np.empty(n)
-    compliances(B, wires, rows, root, compliance)
-    soft = SOFT * compliance
-    v, X, F = given.copy(), np.zeros((n, 8)), np.zeros((n if model == PYRAMID else 0, 30))
-    if warm:
-        v[:], X[:], F[:] = start
-    end_rows, q_end = rows.copy(), np.empty(q.shape)
-    end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, X, end_rows)
+    v, X, F = given.copy(), np.zeros((n, COLUMNS)), np.zeros((n if model == PYRAMID else 0, 30))
+    compliances(B, wires, rows, root, X)
+    soft = SOFT * X[:, OWN]
+    step = h, bodies, contacts, joints, blocks, wires, rows, root, soft, B, L
+    end_rows, q_end, uneven = rows.copy(), np.empty(q.shape), np.empty((nd, 6))
+    evaluate(step, 1.0, v, X, q_end, end_rows, uneven)
     speed = speed_scale(bodies, B, blocks[8], rows, root, X)
-    if not warm:
-        set_out(model, B, L, compliance, speed, kappa, h, X, F)
-    energy = TINY
-    for i in range(B.shape[0]):
-        if B[i, 0] != FREE and compliance[B[i, 1]] > 0.0:
-            energy = max(energy, speed * speed / compliance[B[i, 1]])
-    matrix, pivots, x = np.empty((count, 6, 6)), np.empty((N, 6), np.int64), np.empty((N, 6))
-    uneven, control, history = np.empty((nd, 6)), np.zeros(CONTROLS), np.zeros((limit + 1, 3))
+    energy = set_out(model, B, L, speed, kappa, h, X, F)
+    norm = evaluate(step, speed, v, X, q_end, end_rows, uneven)
+    matrix, pivots = np.empty((count, 6, 6)), np.empty((N, 6), np.int64)
+    x, left = np.empty((N, 6)), np.empty((N, 6))
+    control, history = np.zeros(CONTROLS), np.zeros((limit + 1, 3))
     v_old, X_old, F_old = v.copy(), X.copy(), F.copy()
     v_best, X_best, F_best, best = v.copy(), X.copy(), F.copy(), math.inf
-    imbalance(h, row, mass, J, p, v, B, wires, rows, X, uneven)
-    norm = residual_norm(B, uneven, root, X, speed)
-    state, iterations, since, least = LIMIT, 0, 0, math.inf
-    mean = 0.0
-    for it in range(limit + 1):
+    state, iterations, checks, since, least, gate, mean = LIMIT, 0, 0, 0, math.inf, FIRST_NEWTON, 0.0
+    while True:
         mean, pairs = excess(model, B, L, kappa / h, kappa, 0.0, X, F)
         if not (norm < math.inf and mean < math.inf):
             state = NOT_FINITE
             break
-        natural, scaled = natural_errors(model, B, L, compliance, X, speed)
+        soften(max(GIVE, min(mean / energy, 1.0)), B, L, X)
+        natural, scaled = natural_errors(model, B, L, X, speed)
         if kappa > 0.0:
-            natural = scaled = tolerance / EXACT * off_path(model, B, L, kappa, h, X, F)
-        history[it, 0], history[it, 1], history[it, 2] = it, natural, scaled
+            natural = scaled = tolerance / ON_PATH * off_path(model, B, L, kappa, h, X, F)
+        history[checks, 0], history[checks, 1], history[checks, 2] = iterations, natural, scaled
+        checks += 1
         error = max(natural, scaled, 10.0 * norm)
         if error < best:
             best = error
             v_best[:], X_best[:], F_best[:] = v, X, F
+        if (
+            tolerance < error <= gate
+            and pairs > 0
+            and kappa == 0.0
+            and model != PYRAMID
+            and iterations < limit
+        ):
+            v_old[:], X_old[:], gate = v, X, GATE * error
+            error, steps, norm = newton_steps(
+                step, plan, matrix, pivots, tolerance, speed, error, v, q_end, end_rows, uneven, left, x, X, F
+            )
+            iterations += steps
+            if error < best and error <= tolerance:
+                best = error
+            else:
+                v[:], X[:] = v_old, X_old
+                norm, error = evaluate(step, speed, v, X, q_end, end_rows, uneven), math.inf
         if error <= tolerance:
             state = SOLVED
             break
@@ -193,7 +307,7 @@ def solve_step(
         if since > PATIENCE:
             state = STALLED
             break
-        if it == limit:
+        if iterations >= limit:
             break
         iterations += 1
         assemble(h, model, row, mass, J, v, B, L, wires, rows, end_rows, soft, X, F, matrix)
@@ -201,31 +315,38 @@ def solve_step(
         load(model, B, L, wires, rows, uneven, kappa / h, kappa, 0.0, X, F, x)
         solve(plan, matrix, pivots, x)
         spread(model, B, L, wires, end_rows, x, X, F)
-        alpha = 1.0
+        alpha, share = 1.0, NEAR
         if pairs > 0:
             ahead = excess(model, B, L, kappa / h, kappa, longest(model, B, L, X, F, 1.0), X, F)[0]
-            sigma = (ahead / mean) ** 3 if mean > 0.0 else 0.0
-            more = min(sigma, 1.0) * mean
-            load(model, B, L, wires, rows, uneven, kappa / h + more, kappa + more, 1.0, X, F, x)
-            solve(plan, matrix, pivots, x)
-            spread(model, B, L, wires, end_rows, x, X, F)
-            share = max(NEAR, 1.0 - mean / energy)
-            alpha = min(1.0, share * longest(model, B, L, X, F, math.inf))
+            sigma = min((ahead / mean) ** 3, 1.0) if mean > 0.0 else 0.0
+            share, second = max(NEAR, 1.0 - mean / energy), 1.0
+            for _ in range(2):
+                more = sigma * mean
+                load(model, B, L, wires, rows, uneven, kappa / h + more, kappa + more, second, X, F, x)
+                solve(plan, matrix, pivots, x)
+                spread(model, B, L, wires, end_rows, x, X, F)
+                balance(
+                    step, model, plan, matrix, pivots, tolerance, speed, v, end_rows, uneven, left, x, X, F
+                )
+                alpha = min(1.0, share * longest(model, B, L, X, F, math.inf))
+                if alpha >= POOR:
+                    break
+                sigma, share, second = CENTRED, NEAR, 0.0
         v_old[:], X_old[:], F_old[:] = v, X, F
         before = norm
         for halving in range(HALVINGS + 1):
             go(row, alpha, x, v_old, X_old, F_old, v, X, F)
-            end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, X, end_rows)
-            imbalance(h, row, mass, J, p, v, B, wires, rows, X, uneven)
-            norm = residual_norm(B, uneven, root, X, speed)
-            if norm <= GROWTH * before + 1e-3 or halving == HALVINGS:
+            norm = evaluate(step, speed, v, X, q_end, end_rows, uneven)
+            if norm <= GROWTH * before + SLIGHT or halving == HALVINGS:
                 break
             alpha *= 0.5
     if state != SOLVED:
         v[:], X[:], F[:] = v_best, X_best, F_best
-    end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, X, end_rows)
+        evaluate(step, speed, v, X, q_end, end_rows, uneven)
+    if kappa == 0.0:
+        close_slacks(B, L, X)
     f, u_bias = tangent_parts(h, bodies, blocks, rows, X, v, M, root)
     control[STATE], control[ITERATIONS], control[ERROR], control[EXCESS], control[NORM] = (
         state, iterations, best, mean, norm,
     )  # fmt: skip
-    return v, X, F, rows, q_end, M, root, f, u_bias, control, history[: iterations + 1].copy()
+    return v, X, F, rows, q_end, M, root, f, u_bias, control, history[:checks].copy()

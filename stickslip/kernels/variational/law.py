@@ -1,16 +1,21 @@
 """The smoothed law of the blocks of a step, and its linearisation solved block by block.
 
-X (n, 8), a line per component: impulse r, slack w, value y, their changes, and right-hand sides. The slack of a
-gap is s, that of the first component of a group of friction its η, all in units of velocity:
+X (n, 9), a line per component: impulse r, slack w, value y, their changes, right-hand sides, and the compliance of
+the bodies. The slack of a gap is s, that of the first component of a group of friction its η, all in units of velocity:
 
-    s = y_N,   γ s = τ;   (mu γ, b) ∘ (η, y_T) = τ (1, 0, ..)      groups of friction, with the cone's product
+    s = y_N + ε γ,   γ s = τ;   (mu γ, b) ∘ (η, y_T) = τ (1, 0, ..)      groups of friction, with the cone's product
     (f, b) ∘ (η, y) = τ (1, 0)                                      dry friction, a group of fixed radius f
 
 Groups with facets have theirs in F (n, 30), at their first component: β (4), σ (4), ψ, ζ, then their changes and
 right-hand sides, with β σ = τ, σ = ψ + d·y_T; ψ ζ = τ, ζ = mu γ - Σβ and facets d = t1, -t1, t2, -t2.
 
-B (nb, 3): kind, first component and number of components of every block; L (nb, 8): radius of dry friction, number
-of groups, and size and coefficient of each group. A product aims at τ, for gaps, or τ_slip.
+B (nb, 3): kind, first component and number of components of every block; L (nb, 8): radius of dry friction or ε of
+a gap, number of groups, and size and coefficient of each group. A product aims at τ, for gaps, or τ_slip. ε is far
+below any tolerance: it keeps γ bounded where joints alone already hold a gap at 0.
+
+The model EXACT is Coulomb's law without smoothing, for Newton steps near an answer: natural maps with rho =
+1 / compliance say which gaps are closed and which groups stick; what is held is held by springs so stiff (STIFF over
+the compliance) that their stretch is gone with the next step.
 """
 
 import math
@@ -20,11 +25,15 @@ import numpy as np
 from stickslip.kernels.variational.compiled import jit
 from stickslip.kernels.variational.layout import FREE, FRICTION, INTERVAL, PYRAMID
 
-R, W, Y, DR, DW, DY, C, CW = 0, 1, 2, 3, 4, 5, 6, 7
-"""Columns of X; C holds right-hand sides of components (y - s of gaps), CW of products."""
+R, W, Y, DR, DW, DY, C, CW, OWN, COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+"""Columns of X; C holds right-hand sides of components (y - s of gaps), CW of products, OWN compliances."""
 BETA, SIGMA, PSI, ZETA = 0, 4, 8, 9
 """Unknowns of a group with facets; changes are CHANGE further on, right-hand sides AIM."""
 CHANGE, AIM = 10, 20
+EXACT = 3
+"""Model of `respond` and `aim` for Newton steps on Coulomb's law as it is."""
+STIFF = 1e9
+"""Stiffness of what is held in such steps, times the compliance of the bodies."""
 
 
 @jit
@@ -89,14 +98,93 @@ def respond_facets(at, change, X, F):
 
 
 @jit
+def slips(at, size, radius, X):
+    """(length of b - rho u where it is beyond the radius, else 0; its direction) of a group of one or two."""
+    a = X[at, R] - X[at, Y] / X[at, OWN]
+    b = X[at + 1, R] - X[at + 1, Y] / X[at + 1, OWN] if size == 2 else 0.0
+    length = math.sqrt(a * a + b * b)
+    if length <= radius:
+        return 0.0, 0.0, 0.0
+    return length, a / length, b / length
+
+
+@jit
+def respond_exactly(i, B, L, X):
+    """`respond` for the model EXACT."""
+    at = B[i, 1]
+    if B[i, 0] == INTERVAL:
+        held_or_slipping(at, 1, L[i, 0], 0.0, X)
+        return
+    if X[at, R] * X[at, OWN] > X[at, Y]:
+        X[at, DR] = -(X[at, C] + X[at, DY]) * STIFF / X[at, OWN]
+    else:
+        X[at, DR] = X[at, C]
+    k = at + 1
+    for g in range(int(L[i, 1])):
+        size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
+        held_or_slipping(k, size, mu * max(X[at, R], 0.0), mu * X[at, DR], X)
+        k += size
+
+
+@jit
+def held_or_slipping(at, size, radius, change, X):
+    """Changes of a group that sticks, or slips on its disc."""
+    length, a, b = slips(at, size, radius, X)
+    if length == 0.0 and radius > 0.0:
+        for k in range(at, at + size):
+            X[k, DR] = -(X[k, C] + X[k, DY]) * STIFF / X[k, OWN]
+        return
+    slope = radius / ((length - radius) * X[at, OWN]) if length > 0.0 else 0.0
+    along = a * X[at, DY] + (b * X[at + 1, DY] if size == 2 else 0.0)
+    X[at, DR] = X[at, C] + a * change - slope * (X[at, DY] - a * along)
+    if size == 2:
+        X[at + 1, DR] = X[at + 1, C] + b * change - slope * (X[at + 1, DY] - b * along)
+
+
+@jit
+def aim_exactly(i, B, L, X):
+    """`aim` for the model EXACT: values of what is held, changes that what slips or opens needs."""
+    at = B[i, 1]
+    if B[i, 0] == INTERVAL:
+        aim_held_or_slipping(at, 1, L[i, 0], X)
+        return
+    closed = X[at, R] * X[at, OWN] > X[at, Y]
+    X[at, C] = X[at, Y] if closed else -X[at, R]
+    k = at + 1
+    for g in range(int(L[i, 1])):
+        size = int(L[i, 2 + 2 * g])
+        aim_held_or_slipping(k, size, L[i, 3 + 2 * g] * max(X[at, R], 0.0), X)
+        k += size
+
+
+@jit
+def aim_held_or_slipping(at, size, radius, X):
+    """Right-hand sides of a group."""
+    length, a, b = slips(at, size, radius, X)
+    if length == 0.0 and radius > 0.0:
+        for k in range(at, at + size):
+            X[k, C] = X[k, Y]
+        return
+    along = a * X[at, R] + (b * X[at + 1, R] if size == 2 else 0.0)
+    more = length / (length - radius) if length > 0.0 else 1.0
+    X[at, C] = a * (radius - along) - more * (X[at, R] - a * along)
+    if size == 2:
+        X[at + 1, C] = b * (radius - along) - more * (X[at + 1, R] - b * along)
+
+
+@jit
 def respond(i, model, B, L, X, F):
     """Changes of impulses and slacks of block i that solve its linearised law for the changes of its values."""
     at = B[i, 1]
+    if model == EXACT:
+        respond_exactly(i, B, L, X)
+        return
     if B[i, 0] == INTERVAL:
         respond_group(at, 1, L[i, 0], 0.0, X)
         return
-    X[at, DW] = X[at, DY] + X[at, C]
-    X[at, DR] = (X[at, CW] - X[at, R] * X[at, DW]) / X[at, W]
+    change = X[at, DY] + X[at, C]
+    X[at, DR] = (X[at, CW] - X[at, R] * change) / (X[at, W] + L[i, 0] * X[at, R])
+    X[at, DW] = change + L[i, 0] * X[at, DR]
     k = at + 1
     for g in range(int(L[i, 1])):
         size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
@@ -141,10 +229,13 @@ def aim_facets(at, radius, tau, second, X, F):
 def aim(i, model, B, L, tau, tau_slip, second, X, F):
     """Right-hand sides of block i; `second` (0 or 1) times second-order terms of the changes there are."""
     at = B[i, 1]
+    if model == EXACT:
+        aim_exactly(i, B, L, X)
+        return
     if B[i, 0] == INTERVAL:
         aim_group(at, 1, L[i, 0], 0.0, tau_slip, second, X)
         return
-    X[at, C] = X[at, Y] - X[at, W]
+    X[at, C] = X[at, Y] + L[i, 0] * X[at, R] - X[at, W]
     X[at, CW] = tau - X[at, R] * X[at, W] - second * X[at, DR] * X[at, DW]
     k = at + 1
     for g in range(int(L[i, 1])):

@@ -7,7 +7,7 @@ pyramid, and dissipates most: r solves the law where r = P(r - rho u), P on γ >
 import math
 
 from stickslip.kernels.variational.compiled import jit
-from stickslip.kernels.variational.law import R, Y
+from stickslip.kernels.variational.law import OWN, R, Y
 from stickslip.kernels.variational.layout import FREE, INTERVAL, PYRAMID
 
 
@@ -31,7 +31,7 @@ def nearest(a, b, radius, square):
 
 
 @jit
-def natural_errors(model, B, L, compliance, X, speed):
+def natural_errors(model, B, L, X, speed):
     """(natural, natural_scaled): |r - P(r - rho u)| with rho = 1 over max(|r|, |u|, speed), and with rho =
     1 / compliance over the same sizes, components weighed as energies. Gaps count up to ten times the speed."""
     gap = size_r = size_u = gap_s = size_rs = size_us = 0.0
@@ -39,11 +39,9 @@ def natural_errors(model, B, L, compliance, X, speed):
         at, size = B[i, 1], B[i, 2]
         for k in range(at, at + size):
             wide = k == at and B[i, 0] != FREE and B[i, 0] != INTERVAL
-            r, u, c = X[k, R], (min(X[k, Y], 10.0 * speed) if wide else X[k, Y]), compliance[k]
+            r, u, c = X[k, R], (min(X[k, Y], 10.0 * speed) if wide else X[k, Y]), X[k, OWN]
             size_r += r * r
             size_u += u * u
-            if not c > 0.0:
-                continue
             size_rs += r * r * c
             size_us += u * u / c
             d = ds = 0.0
@@ -60,9 +58,7 @@ def natural_errors(model, B, L, compliance, X, speed):
         for g in range(int(L[i, 1])):
             m, radius = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g] * max(X[at, R], 0.0)
             for scaled in range(2):
-                c = compliance[k] if scaled == 1 else 1.0
-                if not c > 0.0:
-                    continue
+                c = X[k, OWN] if scaled == 1 else 1.0
                 a = X[k, R] - X[k, Y] / c
                 b = X[k + 1, R] - X[k + 1, Y] / c if m == 2 else 0.0
                 x, y = nearest(a, b, radius, model == PYRAMID)

@@ -10,11 +10,11 @@ B, L, X, F: as in `law.py`; rows, end_rows (n, 2, 6): of impulses at the start, 
 import numpy as np
 
 from stickslip.kernels.variational.compiled import jit
-from stickslip.kernels.variational.law import C, CW, DR, DY, R, Y, aim, respond
+from stickslip.kernels.variational.law import CW, DR, DW, DY, C, R, Y, aim, respond
 from stickslip.kernels.variational.layout import FREE
 from stickslip.kernels.variational.momentum import momentum, momentum_slope
 
-SOFT = 1e-11
+SOFT = 1e-12
 """Compliance of joints, over that of their bodies, that keeps redundant ones from being singular."""
 
 
@@ -144,3 +144,73 @@ def spread(model, B, L, wires, end_rows, x, X, F):
                         s += end_rows[k, side, m] * x[b, m]
             X[k, DY] = s
         respond(i, model, B, L, X, F)
+
+
+@jit
+def leftover(h, row, mass, J, v, B, wires, rows, end_rows, soft, uneven, X, x, out):
+    """out (N, 6) <- what a direction leaves of the linear equations, of momenta with the impulses in X as they
+    are, not as the matrix has them."""
+    out[:] = 0.0
+    slope = np.empty((6, 6))
+    for b in range(row.shape[0]):
+        i = row[b]
+        if i >= 0:
+            momentum_slope(mass[b], J[b], h, v[b], slope)
+            for k in range(6):
+                s = -uneven[i, k]
+                for m in range(6):
+                    s -= slope[k, m] * x[i, m]
+                out[i, k] = s
+    for i in range(B.shape[0]):
+        at, size, node = B[i, 1], B[i, 2], wires[i, 2]
+        for side in range(2):
+            b = wires[i, side]
+            if b >= 0:
+                for k in range(at, at + size):
+                    impulse = X[k, DR]
+                    for m in range(6):
+                        out[b, m] += rows[k, side, m] * impulse
+        if node >= 0:
+            for k in range(size):
+                s = soft[at + k] * x[node, k] - X[at + k, Y]
+                for side in range(2):
+                    b = wires[i, side]
+                    if b >= 0:
+                        for m in range(6):
+                            s -= end_rows[at + k, side, m] * x[b, m]
+                out[node, k] = s
+
+
+@jit
+def add_correction(model, B, L, wires, end_rows, more, x, X, F):
+    """x, X, F <- the direction with a correction `more` (N, 6) of it, changes added as small as they are."""
+    for i in range(B.shape[0]):
+        at, size = B[i, 1], B[i, 2]
+        if B[i, 0] == FREE:
+            for k in range(size):
+                X[at + k, DR] += more[wires[i, 2], k] if wires[i, 2] >= 0 else 0.0
+            continue
+        kept, kept_facets = X[at : at + size].copy(), F[at : at + size].copy()
+        clear(at, size, X, F)
+        for k in range(at, at + size):
+            s = 0.0
+            for side in range(2):
+                b = wires[i, side]
+                if b >= 0:
+                    for m in range(6):
+                        s += end_rows[k, side, m] * more[b, m]
+            X[k, DY] = s
+        respond(i, model, B, L, X, F)
+        for k in range(size):
+            for m in (DR, DW, DY):
+                X[at + k, m] += kept[k, m]
+            for m in (C, CW):
+                X[at + k, m] = kept[k, m]
+            if F.shape[0] > 0:
+                for m in range(10, 20):
+                    F[at + k, m] += kept_facets[k, m]
+                for m in range(20, 30):
+                    F[at + k, m] = kept_facets[k, m]
+    for i in range(x.shape[0]):
+        for k in range(6):
+            x[i, k] += more[i, k]

@@ -6,7 +6,7 @@ import numpy as np
 
 from stickslip.kernels.variational.compiled import jit
 from stickslip.kernels.variational.geometry import end_values, start_rows, velocity_of
-from stickslip.kernels.variational.law import Y
+from stickslip.kernels.variational.law import COLUMNS, Y
 from stickslip.kernels.variational.layout import FRICTION, NONNEGATIVE
 from stickslip.kernels.variational.momentum import momentum
 
@@ -63,7 +63,7 @@ def free_velocities(bodies, momenta, root, v):
 def tangent_parts(h, bodies, blocks, rows, X, v, M, root):
     """(f, u_bias) of the tangent problem at velocities v (n, 6) with these values of the blocks.
 
-    M v - f is P(v) - p, and H'v + u_bias is column Y of X (n, 8), of gaps at most FAR times the largest velocity.
+    M v - f is P(v) - p, and H'v + u_bias is column Y of X (n, 9), of gaps at most FAR times the largest velocity.
     """
     row, mass, J, p = bodies[0], bodies[3], bodies[4], bodies[5]
     kind, offset, pairs, sides = blocks[0], blocks[1], blocks[7], blocks[8]
@@ -105,7 +105,7 @@ def tangent(h, bodies, contacts, joints, blocks, v):
         nd = max(nd, row[b] + 1)
     rows, M, root = np.zeros((n, 2, 6)), np.empty((nd, 6, 6)), np.empty((nd, 6, 6))
     start_rows(contacts, joints, blocks, bodies[1], rows)
-    end_rows, X, q_end = rows.copy(), np.empty((n, 8)), np.empty(bodies[1].shape)
+    end_rows, X, q_end = rows.copy(), np.empty((n, COLUMNS)), np.empty(bodies[1].shape)
     end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, X, end_rows)
     mass_blocks(row, bodies[3], bodies[4], M, root)
     f, u_bias = tangent_parts(h, bodies, blocks, rows, X, v, M, root)
