@@ -109,39 +109,57 @@ _HOME = {
     "stickslip.simulation.checkpoint": ("Checkpoint",),
     "stickslip.simulation.failure": ("SimulationFailure",),
     "stickslip.simulation.trajectory": ("Trajectory",),
+    "stickslip.differentiation": ("differentiate", "gradient", "sensitivity", "step_function"),
+    "stickslip.gradients.derivative": ("Derivative",),
+    "stickslip.gradients.solution": ("SolutionDerivative",),
+    "stickslip.gradients.step": ("StepDerivative",),
+    "stickslip.gradients.trajectory": ("AtEnd", "TrajectoryGradient"),
+    "stickslip.gradients.trajectory_sensitivity": ("TrajectorySensitivity",),
+    "stickslip.mechanics.parameters": ("Parameters",),
+    "stickslip.schemes.variational": ("Variational",),
+    "stickslip.schemes.variational_written": ("VariationalWritten",),
 }  # fmt: skip
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
-    "Actuator", "BallJoint", "BodyContact", "BodyForce", "BodyKind", "BodyScheme", "BodyStep", "Box",
-    "BoxProblem", "Capsule", "Certificate", "Checkpoint", "Complementarity", "Compliant",
+    "Actuator", "AtEnd", "BallJoint", "BodyContact", "BodyForce", "BodyKind", "BodyScheme", "BodyStep",
+    "Box", "BoxProblem", "Capsule", "Certificate", "Checkpoint", "Complementarity", "Compliant",
     "CompliantRelation", "Compound", "ConeProgram", "ContactBlocks", "ContactProblem", "ContactSet",
-    "ContactTable", "ConvexHull", "Cuboid", "Cylinder", "Damper", "Detector", "DistanceJoint",
-    "DistanceSensor", "Ellipsoid", "Equality", "EulerMoreau", "Event", "EventDriven", "Existence",
-    "FirstOrder", "FirstOrderLinear", "FirstOrderLinearRelation", "FirstOrderRelation", "FirstOrderType1",
-    "FirstOrderType2", "FixedJoint", "FormatError", "GlobalProblem", "HeightField", "HingeJoint",
-    "Interaction", "JointKind", "JointSensor", "Lagrangian", "LagrangianLinear",
+    "ContactTable", "ConvexHull", "Cuboid", "Cylinder", "Damper", "Derivative", "Detector",
+    "DistanceJoint", "DistanceSensor", "Ellipsoid", "Equality", "EulerMoreau", "Event", "EventDriven",
+    "Existence", "FirstOrder", "FirstOrderLinear", "FirstOrderLinearRelation", "FirstOrderRelation",
+    "FirstOrderType1", "FirstOrderType2", "FixedJoint", "FormatError", "GlobalProblem", "HeightField",
+    "HingeJoint", "Interaction", "JointKind", "JointSensor", "Lagrangian", "LagrangianLinear",
     "LagrangianLinearRelation", "LagrangianNonlinear", "Law", "Level", "Mesh", "Mixed", "ModelError",
     "MoreauJean", "MoreauJeanBodies", "NewtonEuler", "NewtonImpact", "NonlinearProblem",
-    "NonsmoothSystem", "Overlap", "Plane", "PointOnPlane", "PoissonImpact", "PositionSensor",
-    "ProblemError", "ProblemRecord", "ProductSet", "Relay", "Residuals", "Rheonomous", "SchatzmanPaoli",
-    "Scheme", "Scleronomous", "Sensor", "Shape", "SimulationFailure", "SliderJoint", "Solution",
-    "SolverFailure", "Sphere", "SpherePlane", "SphereSphere", "Spring", "State", "Status", "Step",
-    "StoredSolution", "Touch", "Trajectory", "VelocitySensor", "World", "WorldBuilder", "WorldCheckpoint",
-    "WorldRecord", "WorldTrajectory", "check_certificate", "contact_blocks", "coulomb", "dual_program",
-    "existence", "fingerprint", "first_order", "free", "friction", "interval", "judge", "judge_program",
-    "lcp", "mlcp", "motion_mcp", "nonnegative", "overlaps", "primal_program", "pyramid_lcp", "read",
-    "read_mesh", "read_record", "read_trajectory", "reduce_to_contacts", "relative_degree", "relay",
-    "rolling", "rotation", "simulate", "solve", "torsional", "velocity_step", "write",
+    "NonsmoothSystem", "Overlap", "Parameters", "Plane", "PointOnPlane", "PoissonImpact",
+    "PositionSensor", "ProblemError", "ProblemRecord", "ProductSet", "Relay", "Residuals", "Rheonomous",
+    "SchatzmanPaoli", "Scheme", "Scleronomous", "Sensor", "Shape", "SimulationFailure", "SliderJoint",
+    "Solution", "SolutionDerivative", "SolverFailure", "Sphere", "SpherePlane", "SphereSphere", "Spring",
+    "State", "Status", "Step", "StepDerivative", "StoredSolution", "Touch", "Trajectory",
+    "TrajectoryGradient", "TrajectorySensitivity", "Variational", "VariationalWritten", "VelocitySensor",
+    "World", "WorldBuilder", "WorldCheckpoint", "WorldRecord", "WorldTrajectory", "check_certificate",
+    "contact_blocks", "coulomb", "differentiate", "dual_program", "existence", "fingerprint",
+    "first_order", "free", "friction", "gradient", "interval", "judge", "judge_program", "lcp", "mlcp",
+    "motion_mcp", "nonnegative", "overlaps", "primal_program", "pyramid_lcp", "read", "read_mesh",
+    "read_record", "read_trajectory", "reduce_to_contacts", "relative_degree", "relay", "rolling",
+    "rotation", "sensitivity", "simulate", "solve", "step_function", "torsional", "velocity_step",
+    "write",
 ]  # fmt: skip
 
 if TYPE_CHECKING:
     from stickslip.detection.contacts import ContactSet
     from stickslip.detection.detector import Detector
     from stickslip.detection.overlaps import Overlap, overlaps
+    from stickslip.differentiation import differentiate, gradient, sensitivity, step_function
     from stickslip.files import FormatError, ProblemRecord, StoredSolution, read, read_record, write
     from stickslip.files.meshes import Mesh, read_mesh
     from stickslip.files.trajectories import read_trajectory
+    from stickslip.gradients.derivative import Derivative
+    from stickslip.gradients.solution import SolutionDerivative
+    from stickslip.gradients.step import StepDerivative
+    from stickslip.gradients.trajectory import AtEnd, TrajectoryGradient
+    from stickslip.gradients.trajectory_sensitivity import TrajectorySensitivity
     from stickslip.laws import Box, Complementarity, Equality, Law, Mixed, NewtonImpact, PoissonImpact, Relay
     from stickslip.mechanics.builder import WorldBuilder
     from stickslip.mechanics.compounds import Compound
@@ -149,6 +167,7 @@ if TYPE_CHECKING:
     from stickslip.mechanics.height_fields import HeightField
     from stickslip.mechanics.hulls import ConvexHull
     from stickslip.mechanics.joints import JointKind
+    from stickslip.mechanics.parameters import Parameters
     from stickslip.mechanics.sensors import (
         DistanceSensor,
         JointSensor,
@@ -196,6 +215,8 @@ if TYPE_CHECKING:
     from stickslip.schemes.moreau_jean import MoreauJean
     from stickslip.schemes.schatzman_paoli import SchatzmanPaoli
     from stickslip.schemes.step import Event, Scheme, Step
+    from stickslip.schemes.variational import Variational
+    from stickslip.schemes.variational_written import VariationalWritten
     from stickslip.simulation.checkpoint import Checkpoint
     from stickslip.simulation.failure import SimulationFailure
     from stickslip.simulation.trajectory import Trajectory

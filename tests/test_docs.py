@@ -140,3 +140,12 @@ def test_commands_shown_exist(page):
     for text in blocks(page, "") + re.findall(r"`([^`\n]+)`", page.read_text()):
         for verb in re.findall(r"^(?:\$ )?stickslip ([a-z]+)", text, re.MULTILINE):
             assert verb in (*VERBS, "bench"), f"{page.name}: stickslip {verb}"
+
+
+def test_the_derivatives_of_the_docs(capsys):
+    names: dict = {}
+    for code in blocks(ROOT / "docs" / "derivatives.md"):
+        exec(compile(code, "derivatives.md", "exec"), names)
+    assert names["g"].kept <= 5
+    assert names["g"].gradient["mu"].shape == (1,)
+    assert ss.Parameters.of(names["slippery"]).size.tolist() == [0.11]

@@ -13,6 +13,7 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.mechanics.inertia import check_inertia
 from stickslip.mechanics.shapes import Capsule, Cuboid, Shape, Sphere
 from stickslip.mechanics.world import BodyKind, Materials, World
 from stickslip.mechanics.written_forces import JointEffort, Written
@@ -97,11 +98,8 @@ class Parameters:
     def applied(self, world: World) -> World:
         """`world` with these numbers; a ModelError where one cannot be (a mass <= 0, a mu < 0, ...)."""
         self._check(world)
-        n, shapes = len(world.names), world.shapes
-        dynamic = world.kind == BodyKind.DYNAMIC
-        inertia = np.zeros((n, 3, 3))
-        for k, (i, j) in enumerate(SYMMETRIC):
-            inertia[:, i, j] = inertia[:, j, i] = self.inertia[:, k]
+        shapes, dynamic = world.shapes, world.kind == BodyKind.DYNAMIC
+        inertia = matrix_of(self.inertia)
         M = np.zeros((int(dynamic.sum()), 6, 6))
         M[:, range(3), range(3)] = self.mass[dynamic, None]
         M[:, 3:, 3:] = inertia[dynamic]
@@ -121,11 +119,7 @@ class Parameters:
         for k in np.flatnonzero(dynamic).tolist():
             if not self.mass[k] > 0.0:
                 raise ModelError(f"body {world.names[k]!r}: mass is {self.mass[k]} kg; it must be above 0")
-            J = np.zeros((3, 3))
-            for c, (i, j) in enumerate(SYMMETRIC):
-                J[i, j] = J[j, i] = self.inertia[k, c]
-            if not np.linalg.eigvalsh(J)[0] > 0.0:
-                raise ModelError(f"body {world.names[k]!r}: its inertia is not positive definite: {J}")
+            check_inertia(f"body {world.names[k]!r}", matrix_of(self.inertia[k]))
         for k in np.flatnonzero(~dynamic).tolist():
             if self.mass[k] or self.inertia[k].any() or self.wrench[k].any():
                 raise ModelError(
@@ -176,6 +170,14 @@ class Parameters:
 def material_pairs(materials: Materials) -> IntArray:
     """Pairs (i, j), i <= j, of materials, row by row [-], shape (pairs, 2)."""
     return np.stack(np.triu_indices(len(materials.names)), axis=1).astype(np.int64)
+
+
+def matrix_of(six: Array) -> Array:
+    """Symmetric matrices from their six numbers as `Parameters.inertia` has them, shape (..., 3, 3)."""
+    matrix = np.empty((*six.shape[:-1], 3, 3))
+    for k, (i, j) in enumerate(SYMMETRIC):
+        matrix[..., i, j] = matrix[..., j, i] = six[..., k]
+    return matrix
 
 
 def actuators(world: World) -> tuple[JointEffort, ...]:

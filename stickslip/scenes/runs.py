@@ -33,6 +33,7 @@ RUNS: dict[str, str] = {
     "masonry-wall": "stickslip.scenes.masonry:masonry_wall",
     "moving-wall": "stickslip.scenes.moving_wall:moving_wall",
     "painleve": "stickslip.scenes.painleve:painleve",
+    "quadruped": "stickslip.scenes.quadruped:quadruped",
     "relay": "stickslip.scenes.relays:relay",
     "ring-chain": "stickslip.scenes.chains:ring_chain",
     "rlc-diode": "stickslip.scenes.circuits:rlc_diode",
@@ -85,10 +86,12 @@ def make(name: str, **given: Any) -> Scenario:
 
 def scheme_name(scene: Scenario, scheme: str | None = None) -> str:
     """Name of the scheme that runs a scene: its own, or `scheme` if that can; a ValueError where not."""
-    chosen = scene.scheme if scheme is None else scheme
-    if isinstance(scene.system, World) and chosen == "moreau-jean":
-        chosen = registry.DEFAULT_BODIES
-    registry.entry(chosen)
+    chosen, world = scene.scheme if scheme is None else scheme, isinstance(scene.system, World)
+    if world:
+        chosen = registry.FOR_BODIES.get(chosen, chosen)
+    carries = registry.entry(chosen).order == registry.BODIES
+    if world and carries:  # whether it can carry this world, the scheme says itself
+        return chosen
     if scene.schemes and chosen not in scene.schemes:
         raise ValueError(f"{scene.name} cannot be run by {chosen}; it can by {', '.join(scene.schemes)}")
     return chosen

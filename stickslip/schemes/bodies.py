@@ -32,6 +32,7 @@ from stickslip.problem.solution import Solution
 from stickslip.schemes.body_blocks import Blocks, contact_blocks, with_joints
 from stickslip.schemes.body_correction import corrected
 from stickslip.schemes.body_joints import check_joints, joint_rows
+from stickslip.schemes.body_parts import in_parts, strikes
 from stickslip.schemes.body_poisson import compresses, in_two_phases
 from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_step import BodyStep, EnergyTerms
@@ -58,6 +59,10 @@ class MoreauJeanBodies(Options):
     impact: str = option(
         "newton", "law of restitution: on velocities, or on impulses in two phases",
         choices=("newton", "poisson"),
+    )  # fmt: skip
+    parts: int = option(
+        1, "parts that an impact is made in with Newton's law, between which friction follows the slip as it"
+        " turns; a contact problem each", low=1, high=1000,
     )  # fmt: skip
     correction: bool = option(
         True, "move bodies apart that overlap after a step, never giving energy that contacts did not take"
@@ -96,6 +101,9 @@ class MoreauJeanBodies(Options):
         if self.impact == "poisson" and compresses(blocks):
             r, solves, reason = in_two_phases(blocks, start.bodies, start.v_start, start.f, solver)
             return self._arrive(start, blocks, r, solves, memory, reason)
+        if self.impact == "newton" and self.parts > 1 and strikes(blocks, start):
+            r, solves = in_parts(blocks, start, solver, self.parts)
+            return self._arrive(start, blocks, r, solves, memory)
         problem = blocks.problem(start.bodies, start.f.reshape(-1))
         solution = solver.solve(problem, guess=blocks.guess if blocks.guess.any() else None)
         return self._arrive(start, blocks, solution.r, (solution,), memory)

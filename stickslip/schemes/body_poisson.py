@@ -47,7 +47,7 @@ def in_two_phases(
     v_start: before the step, shape (n, 6); f: momenta of the free motion, shape (nd, 6).
     """
     momenta = np.einsum("bij,bj->bi", bodies.M.matrix, v_start[bodies.dynamic])
-    first = replace(blocks, K=_impulsive(blocks.K)).problem(bodies, momenta.reshape(-1))
+    first = replace(blocks, K=impulsive(blocks.K)).problem(bodies, momenta.reshape(-1))
     guess = blocks.guess if blocks.guess.any() else None
     compression = solver.solve(first, guess=guess)
     normals = blocks.K.offset[: blocks.count]
@@ -62,7 +62,7 @@ def in_two_phases(
     return given + r, (compression, expansion), reason
 
 
-def _impulsive(K: ProductSet) -> ProductSet:
+def impulsive(K: ProductSet) -> ProductSet:
     """K with the bounds of intervals at zero."""
     bounded = K.kind == cones.INTERVAL
     if not bounded.any():

@@ -71,12 +71,12 @@ class Start:
         )  # fmt: skip
         bad, fastest, second = told.tolist()
         if bad >= 0.0:
-            raise _not_finite(world, state, F, int(bad))
+            raise not_finite(world, state, F, int(bad))
         margin = theta * h * (fastest + second) + bodies.touch
         return cls(world, bodies, state, h, q, v, q_m, F, v_start, v_free, f, margin)
 
 
-def _not_finite(world: World, state: State, F: Array, i: int) -> ModelError:
+def not_finite(world: World, state: State, F: Array, i: int) -> ModelError:
     """Which number of body i is not one."""
     name = f"body {world.names[i]!r} at t = {state.t:.9g} s"
     if not np.isfinite(state.q[7 * i : 7 * i + 7]).all():

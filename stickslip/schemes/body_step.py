@@ -50,7 +50,8 @@ class BodyStep(Certified):
     joint_r: Array
     """Impulses of the joints [N s, N m s], shape (p,), in the order of the scheme's joint rows."""
     solves: tuple[Solution, ...]
-    """The problems that the answer rests on, with the judge's word; two with Poisson's law."""
+    """The problems that the answer rests on, with the judge's word; two with Poisson's law,
+    one for each part of an impact made in parts."""
     energy: EnergyTerms
     penetration: float
     """Deepest overlap of contacts at the end of the step, >= 0 [m]."""

@@ -45,6 +45,8 @@ class Quick:
 
     def __init__(self, solver: Solver, tolerance: float, name: str = "auto"):
         self.solver, self.tolerance, self.name = solver, tolerance, name
+        self.takes_steps = bool(getattr(solver, "takes_steps", False))
+        """Whether the solver takes steps of bodies whole."""
 
     def solve(self, problem: AnyProblem, *, guess: ArrayLike | None = None) -> Solution:
         """The certified answer, from `guess` if there is one."""

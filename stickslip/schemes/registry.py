@@ -22,6 +22,8 @@ class Entry(Listed):
     """Order of the systems that it carries: `first`, `second`, or `bodies` for worlds."""
     relaxed: bool = False
     """Whether it puts other laws in the place of those given, and so certifies nothing."""
+    exact_if: tuple[str, str] | None = None
+    """Option and the value of it with which alone it does not; None where that depends on no option."""
 
 
 _SCHEMES = "stickslip.schemes."
@@ -29,6 +31,8 @@ BODIES = "bodies"
 """What schemes for worlds carry."""
 DEFAULT_BODIES = "moreau-jean-bodies"
 """The scheme for worlds when none is named."""
+FOR_BODIES = {"moreau-jean": DEFAULT_BODIES, "variational": "variational-bodies"}
+"""Schemes for worlds that have the name of one for systems."""
 COMPOSITE = (_SCHEMES + "composite", "Composite")
 """The scheme that a choice of one scheme per system becomes."""
 
@@ -38,8 +42,19 @@ _TABLE = {
         Entry("moreau-jean", _SCHEMES + "moreau_jean", "MoreauJean", "second"),
         Entry("euler-moreau", _SCHEMES + "euler_moreau", "EulerMoreau", "first"),
         Entry("schatzman-paoli", _SCHEMES + "schatzman_paoli", "SchatzmanPaoli", "second"),
+        Entry(
+            "variational", _SCHEMES + "variational_written", "VariationalWritten", "second",
+            exact_if=("contact", "cone"),
+        ),  # fmt: skip
         Entry("event-driven", _SCHEMES + "event_driven", "EventDriven", "second"),
         Entry("moreau-jean-bodies", _SCHEMES + "bodies", "MoreauJeanBodies", BODIES),
+        Entry(
+            "variational-bodies",
+            _SCHEMES + "variational",
+            "Variational",
+            BODIES,
+            exact_if=("contact", "cone"),
+        ),  # fmt: skip
         Entry("compliant", _SCHEMES + "compliant", "Compliant", "second", relaxed=True),
     )
 }
@@ -83,7 +98,13 @@ def is_relaxed(name: str, options: Mapping[str, Any]) -> bool:
     """Whether the scheme that `described` told of puts other laws in the place of those given."""
     if name == "composite":
         return any(is_relaxed(one["scheme"], one["options"]) for one in options.values())
-    return name in _TABLE and _TABLE[name].relaxed
+    if name not in _TABLE:
+        return False
+    line = _TABLE[name]
+    if line.exact_if is not None:
+        option, value = line.exact_if
+        return bool(options.get(option, value) != value)
+    return line.relaxed
 
 
 def remade(name: str, options: Mapping[str, Any]) -> Scheme:
@@ -120,11 +141,13 @@ def chosen(scheme: str | Scheme | Mapping[str, str | Scheme]) -> Scheme:
 
 
 def chosen_for_bodies(scheme: "str | BodyScheme | None") -> BodyScheme:
-    """The scheme for worlds that a name or a scheme stands for; `moreau-jean` means the one for bodies."""
-    if scheme is None or scheme == "moreau-jean":
+    """The scheme for worlds that a name or a scheme stands for; of `FOR_BODIES` the one for bodies."""
+    if scheme is None:
         scheme = DEFAULT_BODIES
+    elif isinstance(scheme, str):
+        scheme = FOR_BODIES.get(scheme, scheme)
     known = [one.name for one in _TABLE.values() if one.order == BODIES]
-    carries = f"worlds are carried by {', '.join(('moreau-jean', *known))}"
+    carries = f"worlds are carried by {', '.join((*FOR_BODIES, *known))}"
     if isinstance(scheme, str):
         if entry(scheme).order != BODIES:
             raise ModelError(f"the scheme {scheme} carries systems, not worlds of bodies; {carries}")

@@ -19,7 +19,9 @@ class SimulationFailure(RuntimeError):  # noqa: N818 (a failure is not an error 
             f" natural_scaled {one.residuals.natural_scaled:.2e}, tolerance {one.tolerance:.0e})"
             for one in bad[:1]
         )
+        kept = '"accept" or "halve" goes on, and .trajectory holds what was done'
+        goes_on = '"accept" goes on' if trajectory is None else kept
         super().__init__(
             f"the step of h = {step.h:.6g} s from t = {t:.9g} s missed its tolerance{more}: {reason};"
-            ' on_failure="accept" or "halve" goes on, and .trajectory holds what was done'
+            f" on_failure={goes_on}"
         )

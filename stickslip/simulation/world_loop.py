@@ -50,7 +50,7 @@ def simulate_world(
     if watch is not None and not callable(watch):
         raise ModelError(f"watch is {watch!r}; expected a function of a WorldRecord")
     model = WorldModel.of(world)
-    begun = _begun(world, model, h, scheme, start)
+    begun = begun_run(world, model, h, scheme, start)
     last, rest = ends(begun.clock, begun.state.t, until)
     run = _Run(
         world, begun.scheme, solver, Detector(world), on_failure_choice(on_failure),
@@ -186,7 +186,7 @@ class _Run:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Begun:
+class BegunRun:
     """Where a run begins, and with what."""
 
     scheme: BodyScheme
@@ -196,17 +196,17 @@ class _Begun:
     sums: EnergySums
 
 
-def _begun(
+def begun_run(
     world: World, model: WorldModel, h: float | None, scheme: str | BodyScheme | None,
     start: WorldCheckpoint | State | None,
-) -> _Begun:  # fmt: skip
+) -> BegunRun:  # fmt: skip
     """The scheme, and the state, memory and clock that it begins with."""
     if start is None or isinstance(start, State):
         if h is None:
             raise ModelError("h is missing: simulate(world, until=..., h=...)")
         h, found = length("h", h), registry.chosen_for_bodies(scheme)
         state = world.start if start is None else _checked(world, start)
-        return _Begun(found, state, found.begin(world, state, h), Clock(state.t, h), EnergySums())
+        return BegunRun(found, state, found.begin(world, state, h), Clock(state.t, h), EnergySums())
     if not isinstance(start, WorldCheckpoint):
         raise ModelError(
             f"start is {type(start).__name__}; expected a checkpoint of a world, such as"
@@ -225,9 +225,9 @@ def _begun(
         for name, value in start.memory.items():
             if not np.isfinite(value).all():
                 raise ModelError(f"the memory of the start: {name!r} is not finite")
-        return _Begun(found, state, start.memory, start.clock, start.sums)
+        return BegunRun(found, state, start.memory, start.clock, start.sums)
     # Another scheme or step has no use for the memory, and counts from here.
-    return _Begun(found, state, found.begin(world, state, step), Clock(state.t, step), start.sums)
+    return BegunRun(found, state, found.begin(world, state, step), Clock(state.t, step), start.sums)
 
 
 def _where(world: World, step: BodyStep) -> str:

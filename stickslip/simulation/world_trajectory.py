@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.schemes import registry
 from stickslip.schemes.step import Memory
 from stickslip.simulation.clock import OFF_CLOCK, Clock
 from stickslip.simulation.world_checkpoint import EnergySums, WorldCheckpoint
@@ -113,6 +114,11 @@ class WorldTrajectory:
     def energy(self) -> Array:
         """Kinetic and potential energy [J], shape (n,)."""
         return self.kinetic + self.potential
+
+    @property
+    def relaxed(self) -> bool:
+        """Whether the scheme put another law in the place of Coulomb's, so that residuals certify nothing."""
+        return registry.is_relaxed(self.scheme, self.scheme_options)
 
     def body(self, name: str) -> BodyView:
         """One body by name: .position, .quaternion, .velocity, .spin, .centre, .centre_velocity."""

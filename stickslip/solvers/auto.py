@@ -27,6 +27,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -96,6 +97,8 @@ PIVOTED, FEW_BASES = 500, 1 << 14
 class Auto(Options):
     """Looks at the problem, starts with what fits, goes on with what is left; for every kind of block."""
 
+    takes_steps: ClassVar[bool] = True
+    """Whether `solve` takes a StepProblem whole."""
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(5000, "Newton and interior-point steps")
 

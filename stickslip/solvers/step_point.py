@@ -14,7 +14,7 @@ judge refuses it, the reason saying which; otherwise the best iterate with what 
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,6 +49,10 @@ STATUS = {
 class InteriorPointStep(Options):
     """Interior point over the graph of bodies, joints and contacts; for steps of the variational scheme."""
 
+    takes_steps: ClassVar[bool] = True
+    """Whether `solve` takes a StepProblem whole."""
+    takes_tangents: ClassVar[bool] = False
+    """Whether it takes the tangent problems of one, too."""
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(200)
     kappa: float = option(

@@ -55,8 +55,8 @@ def _of_run(run: Run) -> Figure:
         Panel("Residuals", "t [s]", "residual [-]", curves, log_y=True),
         Panel("Iterations", "t [s]", "iterations", [history("iterations", t, run.iterations)]),
     ]
-    relaxed = isinstance(run, Trajectory) and run.relaxed
-    note = "Springs in place of the laws: the residuals certify nothing." if relaxed else ""
+    instead = "Springs in place of the laws" if isinstance(run, Trajectory) else "Another law than Coulomb's"
+    note = f"{instead}: the residuals certify nothing." if run.relaxed else ""
     if not (worst > 0.0).any():
         note = f"{note} All residuals are zero, which a logarithm does not show.".strip()
     return Figure(title_of(run, "Residuals"), panels, across=1, note=note)

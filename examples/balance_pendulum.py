@@ -1,0 +1,80 @@
+"""A pole is balanced on a base that slides with dry friction, by a gain from the derivative of a step.
+
+Purpose: what smoothed derivatives are for. At rest friction holds the base against any small push: the exact
+derivative of a step by the push is zero, and no gain follows from it. The derivative smoothed by kappa sees
+the motion behind the friction; linear-quadratic regulation of it balances the pole, with friction as it is.
+"""
+
+import math
+import sys
+
+import numpy as np
+from scipy.linalg import solve_discrete_are
+
+import stickslip as ss
+from stickslip.view import Curve, Figure, Panel, draw
+
+L, H, STEPS, KAPPA = 1.0, 0.02, 125, 1e-3  # m, s, -, -
+FRICTION, LEAN = 0.3, 0.08  # N, rad
+COST, PRICE = np.diag([1.0, 10.0, 0.1, 0.1]), np.array([[0.05]])
+INTO = np.zeros((12, 2))  # place s and angle of the pole to displacements of base and pole, 6 each
+INTO[[0, 6, 6, 10], [0, 0, 1, 1]] = 1.0, 1.0, 0.5 * L, 1.0
+OUT = np.eye(12)[[0, 10]]  # and back
+
+
+def pendulum(lean):
+    """A pole that leans [rad] on a base on a rail, with a motor that pushes the base."""
+    b = ss.WorldBuilder()
+    b.body("base", ss.Cuboid((0.3, 0.2, 0.1)), mass=1.0)
+    middle, turned = 0.5 * L * np.array([math.sin(lean), 0.0, math.cos(lean)]), ss.rotation((0, 1, 0), lean)
+    b.body("pole", ss.Cuboid((0.04, 0.04, L)), position=middle, quaternion=turned, mass=0.2)
+    b.joint("rail", "slider", "base", None, point=(0, 0, 0), axis=(1, 0, 0), friction=FRICTION)
+    b.joint("hinge", "hinge", "pole", "base", point=(0, 0, 0), axis=(0, 1, 0))
+    b.force(ss.Actuator("motor", "rail", 0.0))
+    b.apart_groups("default", "default")
+    return b.build()
+
+
+def linear(kappa):
+    """A and B of the state (s, angle, and their rates) after a step upright, smoothed by kappa."""
+    d = ss.differentiate(pendulum(0.0), h=H, kappa=kappa)
+    A = np.block([[OUT @ d.jacobian(of, by) @ INTO for by in ("q", "v")] for of in ("q", "v")])
+    return A, np.concatenate([OUT @ d.jacobian(of, "effort") for of in ("q", "v")])
+
+
+def main():
+    """States (s, angle, and their rates) over the run, shape (STEPS + 1, 4), the pushes [N], and B."""
+    A, B = linear(KAPPA)
+    X = solve_discrete_are(A, B, COST, PRICE)
+    gain = np.linalg.solve(PRICE + B.T @ X @ B, B.T @ X @ A)[0]
+    world, states, pushes = pendulum(LEAN), [np.array([0.0, LEAN, 0.0, 0.0])], []
+    state, memory, numbers = world.start, None, ss.Parameters.of(world)
+    for _ in range(STEPS):
+        pushes.append(float(-gain @ states[-1]))
+        pushed = numbers.with_(effort=pushes[-1:]).applied(world)
+        step = ss.differentiate(pushed, state, h=H, memory=memory).step
+        state, memory = step.state, step.memory
+        lean = 2.0 * math.atan2(state.q[12], state.q[10])
+        states.append(np.array([state.q[0], lean, *(OUT @ state.v)]))
+    return np.array(states), np.array(pushes), linear(0.0)[1]
+
+
+def check(states, pushes, exact):
+    """Friction hides the motor from the exact derivative; the smoothed one balances the pole."""
+    assert np.abs(exact).max() < 1e-9
+    assert np.abs(states[:, 1]).max() < 2.0 * LEAN
+    assert np.abs(states[-50:, 1]).max() < 0.2 * LEAN
+    assert np.abs(pushes).max() > FRICTION
+
+
+if __name__ == "__main__":
+    path, _, _ = found = main()
+    check(*found)
+    print(f"after {H * STEPS:g} s the pole leans {path[-1, 1]:.4f} rad, its base is at {path[-1, 0]:.4f} m")
+    if len(sys.argv) > 1:
+        t, angle = H * np.arange(STEPS + 1), np.degrees(path[:, 1])
+        panels = [
+            Panel("Pole", "t [s]", "lean [°]", [Curve("pole", t, angle)]),
+            Panel("Base", "t [s]", "place [m]", [Curve("base", t, path[:, 0])]),
+        ]
+        draw(Figure("A pole on a base with dry friction", panels), f"{sys.argv[1]}/balance_pendulum.png")

@@ -1,0 +1,102 @@
+"""A step as a function of torch, with its own backward pass.
+
+step = torch_step(world, 1e-3, solver=solver, inputs=("effort", "mu"))
+q, v = step(q, v, effort, mu)
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from stickslip.bridges.step_function import StepFunction, needed
+from stickslip.mechanics.world import World
+from stickslip.schemes.step import Solver
+from stickslip.state import Array, ModelError
+
+TorchStep = Callable[..., tuple[Any, Any]]
+"""(q, v, *inputs) -> (q, v), tensors."""
+
+
+def torch_step(world: World, h: float, *, solver: Solver, **how: Any) -> TorchStep:
+    """`steps` steps of `world` of length h [s] as a function (q, v, *inputs) -> (q, v) of tensors.
+
+    `how` are the fields of `StepFunction`: scheme, inputs, steps, path, continues, kappa, on_kink,
+    checkpoints. Tensors live on the processor. Everything is in double precision: tensors of less are taken
+    as doubles, what comes back is double, and gradients are of the type of what they belong to. It is
+    differentiated backwards, once; under `torch.func.vmap` steps are made one after the other.
+    """
+    torch = needed("torch")
+    function = StepFunction(world=world, h=h, solver=solver, **how)
+    autograd = _autograd_function()
+
+    def step(q: Any, v: Any, *inputs: Any) -> tuple[Any, Any]:
+        tensors = [torch.as_tensor(one) for one in (q, v, *inputs)]
+        function.check([tuple(one.shape) for one in tensors])
+        for name, one in zip(("q", "v", *function.inputs), tensors, strict=True):
+            if one.device.type != "cpu":
+                raise ModelError(
+                    f"{name} is on {one.device}; steps are made on the processor: give {name}.cpu()"
+                )
+        found: tuple[Any, Any] = autograd.apply(function, *(one.to(torch.float64) for one in tensors))
+        return found
+
+    return step
+
+
+@cache
+def _autograd_function() -> Any:
+    """The class that torch wants; it is made where torch is there."""
+    torch = needed("torch")
+
+    class _Mapped(torch.autograd.Function):  # type: ignore[misc,name-defined,unused-ignore]
+        @classmethod
+        def vmap(cls, info: Any, in_dims: Any, function: StepFunction, *tensors: Any) -> Any:
+            rows = [
+                cls.apply(
+                    function,
+                    *(
+                        one if dim is None else one.select(dim, i)
+                        for one, dim in zip(tensors, in_dims[1:], strict=True)
+                    ),
+                )
+                for i in range(info.batch_size)
+            ]
+            columns = zip(*rows, strict=True)
+            return tuple(torch.stack(column) for column in columns), (0,) * len(rows[0])
+
+    class _Transposed(_Mapped):
+        @staticmethod
+        def forward(function: StepFunction, dq: Any, dv: Any, *arguments: Any) -> tuple[Any, ...]:
+            q, v, *inputs = map(_plain, arguments)
+            found = function.transposed(q, v, inputs, _plain(dq), _plain(dv))
+            return tuple(torch.from_numpy(one) for one in found)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            pass
+
+        @staticmethod
+        def backward(ctx: Any, *weights: Any) -> Any:
+            raise ModelError("steps have first derivatives only")
+
+    class _Step(_Mapped):
+        @staticmethod
+        def forward(function: StepFunction, *arguments: Any) -> tuple[Any, Any]:
+            q, v = function.value(*map(_plain, arguments))
+            return torch.from_numpy(q), torch.from_numpy(v)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.function = inputs[0]
+            ctx.save_for_backward(*inputs[1:])
+
+        @staticmethod
+        def backward(ctx: Any, dq: Any, dv: Any) -> tuple[Any, ...]:
+            return None, *_Transposed.apply(ctx.function, dq, dv, *ctx.saved_tensors)
+
+    return _Step
+
+
+def _plain(tensor: Any) -> Array:
+    array: Array = tensor.detach().numpy()
+    return array

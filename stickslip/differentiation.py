@@ -1,0 +1,155 @@
+"""The verbs that differentiate: here names of solvers become solvers, as `solve` and `simulate` have it."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, overload
+
+from stickslip.mechanics.world import World
+from stickslip.problem.solution import Solution
+from stickslip.state import ModelError, State
+
+if TYPE_CHECKING:
+    from stickslip.gradients.derivative import Derivative
+    from stickslip.gradients.solution import SolutionDerivative
+    from stickslip.gradients.step import StepDerivative
+    from stickslip.gradients.trajectory import AtEnd, Loss, TrajectoryGradient
+    from stickslip.gradients.trajectory_sensitivity import TrajectorySensitivity
+    from stickslip.schemes.body_step import BodyScheme
+    from stickslip.schemes.step import Memory
+
+TOLERANCE = 1e-10
+"""Of the steps that are differentiated, unless given [-]: a derivative is as good as the answer it is of."""
+
+FRAMEWORKS = ("jax", "torch")
+"""Whose functions steps can be."""
+
+
+@overload
+def differentiate(
+    thing: Solution, *, kappa: float = 0.0, tolerance: float | None = None, u_before: Any = None
+) -> "SolutionDerivative": ...
+@overload
+def differentiate(
+    thing: World, state: State | None = None, *, h: float, scheme: "str | BodyScheme | None" = None,
+    solver: Any = "auto", tolerance: float | None = None, memory: "Memory | None" = None, kappa: float = 0.0,
+) -> "StepDerivative": ...  # fmt: skip
+
+
+def differentiate(
+    thing: Solution | World,
+    state: State | None = None,
+    *,
+    h: float | None = None,
+    scheme: Any = None,
+    solver: Any = "auto",
+    tolerance: float | None = None,
+    memory: Any = None,
+    kappa: float = 0.0,
+    u_before: Any = None,
+) -> "Derivative":
+    """How a solution changes with its problem, or the end of a step with its start and its world's numbers.
+
+    thing   a certified `Solution` of a contact problem, or a `World`, of which the step of length `h` [s]
+            from `state` (`world.start` unless given) is made and differentiated
+    scheme  `moreau-jean` (unless given) or `variational`, or a scheme for worlds
+    solver  a name or a solver; a named one is made with `tolerance`, 1e-10 unless given. Of a solution,
+            `tolerance` is what it is accurate to, the solver's unless given
+    memory  what the step before left (`BodyStep.memory`), for the middle of a run
+    kappa   smoothing of the laws of contact and friction [J]; 0 for the exact derivative
+    u_before  of a solution: normal velocities before the impact, for derivatives by restitution
+
+    The answer has `jvp`, `vjp` and `jacobian`, and says where it does not exist or is not unique.
+    """
+    if isinstance(thing, Solution):
+        from stickslip.gradients.solution import solution_derivative
+
+        return solution_derivative(thing, kappa=kappa, tolerance=tolerance, u_before=u_before)
+    if not isinstance(thing, World):
+        raise ModelError(f"cannot differentiate {type(thing).__name__}; expected a Solution or a World")
+    if u_before is not None:
+        raise ModelError("u_before is for solutions; a step of a world has its own velocities before")
+    if h is None:
+        raise ModelError("h is missing: differentiate(world, state, h=...)")
+    from stickslip.gradients.step import step_derivative
+
+    made = made_solver(solver, TOLERANCE if tolerance is None else tolerance)
+    return step_derivative(thing, state, h=h, solver=made, scheme=scheme, memory=memory, kappa=kappa)
+
+
+def gradient(
+    world: World,
+    loss: "Loss | AtEnd",
+    *,
+    until: float,
+    h: float | None = None,
+    solver: Any = "auto",
+    tolerance: float = TOLERANCE,
+    **how: Any,
+) -> "TrajectoryGradient":
+    """A loss over the run that `simulate` would make of `world`, and its gradient, by the adjoint.
+
+    loss  `loss(k, state)` gives (value, dq, dv) of the state after k steps, or None where it does not count;
+          or `AtEnd(f)` with f(state) of the last state alone
+    how   scheme; by: names such as `q`, `v`, `h`, `mu`, `mass` (`q` and `v` of the start unless given);
+          kappa; checkpoints: most states to keep at once; start; controls: inputs of every step; on_failure
+    """
+    from stickslip.gradients.trajectory import trajectory_gradient
+
+    made = made_solver(solver, tolerance)
+    return trajectory_gradient(_world(world), loss, until=until, h=h, solver=made, **how)
+
+
+def sensitivity(
+    world: World,
+    *,
+    until: float,
+    h: float | None = None,
+    by: Any,
+    solver: Any = "auto",
+    tolerance: float = TOLERANCE,
+    **how: Any,
+) -> "TrajectorySensitivity":
+    """How all states of the run that `simulate` would make of `world` change with few numbers.
+
+    by   names as for `gradient`, or directions: {"mu": array of shape (size, columns)}
+    how  scheme, kappa, record, start, controls, on_failure
+    """
+    from stickslip.gradients.trajectory_sensitivity import trajectory_sensitivity
+
+    made = made_solver(solver, tolerance)
+    return trajectory_sensitivity(_world(world), until=until, h=h, by=by, solver=made, **how)
+
+
+def step_function(
+    world: World, h: float, framework: str, *, solver: Any = "auto", tolerance: float = TOLERANCE, **how: Any
+) -> "Callable[..., tuple[Any, Any]]":
+    """A step of `world` as a function (q, v, *inputs) -> (q, v) that `jax` or `torch` differentiates.
+
+    how  scheme; inputs: names of `Parameters` that come after q and v; steps: how many are made; path: give
+         the states after each of them; continues; kappa; on_kink: `accept` or `raise`; checkpoints
+    """
+    if framework not in FRAMEWORKS:
+        raise ModelError(f"no framework {framework!r}; known: {', '.join(FRAMEWORKS)}")
+    module = import_module(f"stickslip.bridges.{framework}_step")
+    made = made_solver(solver, tolerance)
+    function: Callable[..., tuple[Any, Any]] = getattr(module, f"{framework}_step")(
+        _world(world), h, solver=made, **how
+    )
+    return function
+
+
+def _world(given: Any) -> World:
+    if not isinstance(given, World):
+        raise ModelError(f"world is {type(given).__name__}; expected a World of bodies")
+    return given
+
+
+def made_solver(solver: Any, tolerance: float) -> Any:
+    """The solver that a name stands for, made with `tolerance`; a solver as it is."""
+    from stickslip.schemes.quick import Quick
+    from stickslip.solvers import registry
+
+    if not isinstance(solver, str):
+        return solver
+    made = registry.make(solver, tolerance=tolerance)
+    return Quick(made, tolerance) if solver == "auto" else made

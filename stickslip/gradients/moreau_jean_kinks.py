@@ -1,0 +1,107 @@
+"""Where a step of Moreau-Jean has no derivative: contacts and stops about to switch, and corrections.
+
+Contacts and stops take part in a step if their gap, forecast to its end, is not positive: where it is 0 the
+step jumps. Restitution acts on what approaches: where nothing approaches and the contact bears there is a
+kink. The laws of contact have kinks of their own, which their linearisation tells.
+"""
+
+import numpy as np
+
+from stickslip.gradients.moreau_jean_assembly import NEAR, Assembly
+from stickslip.gradients.moreau_jean_contacts import contact_rows
+from stickslip.gradients.moreau_jean_joints import FRICTION, LOWER, UPPER, JointBlocks, rows_of_joints
+from stickslip.gradients.moreau_jean_motion import rotations
+from stickslip.kernels.bodies.joint_geometry import within_turn
+from stickslip.schemes.bodies import Finder, MoreauJeanBodies
+from stickslip.schemes.body_joints import PARTS, joint_coordinates
+from stickslip.schemes.body_start import Start
+from stickslip.schemes.body_step import BodyStep
+from stickslip.state import Array, IntArray
+
+
+def kinks_of(
+    scheme: MoreauJeanBodies, step: BodyStep, assembly: Assembly, r: Array, detector: Finder
+) -> tuple[str, ...]:
+    """A sentence for each thing that has no derivative; r: impulses of the step, shape (p,)."""
+    start = Start.of(scheme.theta, assembly.world, assembly.state, assembly.h)
+    notes = _forecasts(start, scheme.theta, detector) + _stops(start, scheme.theta)
+    notes += _unapproached(assembly, r)
+    if step.correction > 0.0:
+        notes.append(
+            f"the position correction moved bodies by {step.correction:.2g} m, which is not differentiated:"
+            " differentiate with correction=False"
+        )
+    if step.reason or not all(solution.ok for solution in step.solves):
+        why = step.reason or next(s.reason or s.status.value for s in step.solves if not s.ok)
+        notes.append(f"the step itself is not good: {why}")
+    return tuple(dict.fromkeys(notes))
+
+
+def _forecasts(start: Start, theta: float, detector: Finder) -> list[str]:
+    """Contacts whose forecast gap is 0."""
+    found, bodies, world = detector.find(start.q_m.reshape(-1), start.margin), start.bodies, start.world
+    if not len(found):
+        return []
+    x, R = start.q_m[None, :, :3].astype(complex), rotations(start.q_m[None, :, 3:].astype(complex))
+    rows = contact_rows(found, found.point[None].astype(complex), found.frame[None].astype(complex), x, R)
+    forecast = found.gap + theta * start.h * _closing(rows[0, :, 0].real, found.body, start)
+    answers = (bodies.row[found.body] >= 0).any(axis=1)
+    near = answers & (np.abs(forecast) <= NEAR * bodies.size)
+    return [
+        f"bodies {world.names[a]!r} and {world.names[b]!r}: a contact is about to take part in the step, or"
+        " to leave it: its forecast gap is 0"
+        for a, b in found.body[near].tolist()
+    ]
+
+
+def _stops(start: Start, theta: float) -> list[str]:
+    """Stops of joints whose forecast gap is 0."""
+    joints, world = start.world.joints, start.world
+    bounds = np.stack([joints.lower, joints.upper], axis=-1).reshape(
+        -1, 4
+    )  # by joint: slide, slide, angle, angle
+    joint, which = np.nonzero(np.isfinite(bounds))
+    if not joint.size:
+        return []
+    part = np.array([LOWER, UPPER, LOWER + FRICTION, UPPER + FRICTION])[which]
+    blocks = JointBlocks(joint, part, np.arange(joint.size + 1))
+    rows = rows_of_joints(joints, blocks, start.q_m[None].astype(complex))[0].real
+    slide, angle, _ = joint_coordinates(world, start.q_m.reshape(-1), start.v_start.reshape(-1))
+    notes = []
+    rates = _closing(rows, joints.body[joint], start)
+    for j, p, bound, rate in zip(joint, part, bounds[joint, which], rates, strict=True):
+        turning = p > FRICTION
+        y = float(within_turn(angle[j], *joints.lower[j, 1:], *joints.upper[j, 1:])) if turning else slide[j]
+        gap = bound - y if p % 3 == UPPER else y - bound
+        if abs(gap + theta * start.h * rate) <= NEAR * (1.0 if turning else start.bodies.size):
+            name = f"joint {joints.names[j]!r}: its {PARTS[p]}"
+            notes.append(f"{name} is about to take part in the step, or to leave it: its forecast gap is 0")
+    return notes
+
+
+def _closing(rows: Array, sides: IntArray, start: Start) -> Array:
+    """Least velocities of rows if either side moves freely or is held from that, shape (m,)."""
+    held, moves = (
+        np.where(sides >= 0, np.einsum("msi,msi->ms", rows, v[sides]), 0.0)
+        for v in (start.v_start, start.v_free)
+    )
+    total: Array = np.minimum(held, moves).sum(axis=1)
+    return total
+
+
+def _unapproached(assembly: Assembly, r: Array) -> list[str]:
+    """Contacts and stops with restitution that bear and are not approached."""
+    if not r.size:
+        return []
+    notes, contacts, world = [], assembly.slot.size, assembly.world
+    bears = np.abs(r) > NEAR * np.abs(r).max()
+    for p in np.flatnonzero(bears & assembly.grazes).tolist():
+        if p < contacts:
+            a, b = (world.names[side] for side in assembly.sides[p])
+            name = f"a contact of bodies {a!r} and {b!r}"
+        else:
+            block = int(np.searchsorted(assembly.joints.start, p - contacts, side="right")) - 1
+            whose = world.joints.names[assembly.joints.joint[block]]
+            name = f"the {PARTS[assembly.joints.part[block]]} of joint {whose!r}"
+        notes.append(f"{name} has restitution and bears without being approached (taken: it does not bounce)")
+    return notes

@@ -1,0 +1,354 @@
+"""The laws of contact to first order at a solution: A dz + B dy = (changes of coefficients and bounds).
+
+z = r / length and y = push u are the impulses and velocities of the judge's metric (`problem/residuals.py`):
+both in units of impulse, moments of rolling and torsion divided by a length. What a block does is read off
+the solution:
+
+- open (r_N = 0 < u_N): dz = 0;  closed (r_N > 0): dy_N = 0;
+- each group of a closed friction cone by itself: held (u_k = 0, |r_k| < mu_k r_N): dy_k = 0; moving:
+  r_k = -mu_k r_N t with t = u_k / |u_k| is differentiated;
+- one component in [lower, upper]: dz follows the bound it is at, and inside dy = 0; free: dy = 0.
+
+On a border between two cases there is no derivative, but one for each side: taken are an open contact, a held
+group, and for intervals bounded on both sides the inside.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse as sp
+
+from stickslip.kernels import cones
+from stickslip.problem.residuals import metric
+from stickslip.problem.sets import ProductSet
+from stickslip.state import Array, BoolArray, IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class LawScales:
+    """The judge's units of a product set with a certain W."""
+
+    length: Array
+    """Length of each component: r = length z [-, m], shape (n,)."""
+    push: Array
+    """Of each component: y = push u [kg, kg m], shape (n,)."""
+    coefficient: Array
+    """Friction coefficients in these units [-], shape (ng,)."""
+    group_length: Array
+    """Coefficients are this many times those [-, m], shape (ng,)."""
+
+    @classmethod
+    def of(cls, K: ProductSet, diagonal: Array) -> "LawScales":
+        """From the diagonal of W [1/kg]."""
+        found = metric(K, np.abs(diagonal))
+        push = np.repeat(found.rho, np.diff(K.offset)) * found.length
+        # Rows of one bilateral block may have different units: each has its own scale.
+        own = np.repeat(K.kind == cones.FREE, np.diff(K.offset)) & (np.abs(diagonal) > 0.0)
+        push[own] = 1.0 / np.abs(diagonal[own])
+        first = _first_components(K)
+        return cls(found.length, push, found.coefficient, found.length[first])
+
+
+@dataclass(frozen=True, eq=False)
+class LawPart:
+    """Blocks of one family, or all components that are blocks of their own."""
+
+    rows: IntArray
+    """Components [-], shape (count, d)."""
+    A: Array
+    """Of dz [-], shape (count, d, d)."""
+    B: Array
+    """Of dy [-], shape (count, d, d)."""
+    residual: Array
+    """What the law is not fulfilled by, with A and B its derivative [kg m/s], shape (count, d)."""
+    group: IntArray
+    """Groups of each block [-], shape (count, g)."""
+    C: Array
+    """Of changes of the coefficients, on the right-hand side [kg m/s], shape (count, d, g)."""
+    block: IntArray
+    """Blocks of one component [-], shape (count,), or none."""
+    bound: Array
+    """Of changes of lower and upper bounds, on the right-hand side [-], shape (count, 2), or none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """The law of a whole product set, linearised."""
+
+    parts: Sequence[LawPart]
+    scales: LawScales
+    passive: BoolArray
+    """Components whose change is given by that of their bounds alone [-], shape (n,)."""
+    kinks: tuple[str, ...] = ()
+    """One sentence for each block that is on a border."""
+    notes: tuple[str, ...] = ()
+    """Sentences about what else is to be known."""
+    sliding: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """Normal components of contacts of which a group of several components moves [-], shape (count,)."""
+    weight: Array = field(default_factory=lambda: np.ones(1))
+    """What the rows were multiplied by, to keep them in scale [-], shape (n,), or (1,) where it is 1."""
+    cases: bytes = b""
+    """What every block does, to compare two laws by."""
+    slowest: float = 1.0
+    """Smallest |y| of a moving group over the size of all [-]; what its direction is known to."""
+
+    def residual(self) -> Array:
+        """What the law is not fulfilled by, shape (n,)."""
+        out = np.empty(self.passive.shape[0])
+        for part in self.parts:
+            out[part.rows] = part.residual
+        return out
+
+    def applied(self, dz: Array, dy: Array) -> Array:
+        """A dz + B dy, shape (n,)."""
+        out = np.empty(self.passive.shape[0])
+        for part in self.parts:
+            out[part.rows] = np.einsum("cij,cj->ci", part.A, dz[part.rows])
+            out[part.rows] += np.einsum("cij,cj->ci", part.B, dy[part.rows])
+        return out
+
+    def matrix(self, W: Array | sp.csr_array) -> Array | sp.csr_array:
+        """A + B push W length, the matrix of dz; dense or sparse as W is."""
+        if sp.issparse(W):
+            n = self.passive.shape[0]
+            A, B = (_sparse_blocks([(p.rows, getattr(p, name)) for p in self.parts], n) for name in "AB")
+            scaled = sp.diags_array(self.scales.push) @ W @ sp.diags_array(self.scales.length)
+            return sp.csr_array(A + B @ scaled)
+        scaled = self.scales.push[:, None] * W * self.scales.length
+        out = np.empty_like(scaled)
+        for part in self.parts:
+            out[part.rows] = np.einsum("cij,cjn->cin", part.B, scaled[part.rows])
+            out[part.rows[:, :, None], part.rows[:, None, :]] += part.A
+        return out
+
+    def right_hand_side(
+        self, velocity: Array, coefficient: Array | None, lower: Array | None, upper: Array | None
+    ) -> Array:
+        """Of A dz + B dy = ..., where u changes by `velocity` besides W dr; all of shape (..., k)."""
+        out = np.zeros(velocity.shape)
+        y = self.scales.push[:, None] * velocity
+        for part in self.parts:
+            value = -np.einsum("cij,cjk->cik", part.B, y[part.rows])
+            if coefficient is not None and part.group.size:
+                change = coefficient / self.scales.group_length[:, None]
+                value += np.einsum("cig,cgk->cik", part.C, change[part.group])
+            for side, bound in enumerate((lower, upper)):
+                if bound is not None and part.block.size:
+                    factor = part.bound[:, side, None] / self.scales.length[part.rows]
+                    value += (factor * bound[part.block])[:, None, :]
+            out[part.rows] = value
+        return out
+
+    def right_hand_side_transposed(self, weights: Array, blocks: int) -> tuple[Array, Array, Array, Array]:
+        """The transpose: weights of velocity, coefficient, lower and upper, each of shape (..., k)."""
+        k = weights.shape[1]
+        velocity = np.zeros(weights.shape)
+        coefficient = np.zeros((self.scales.coefficient.shape[0], k))
+        bounds = np.zeros((2, blocks, k))
+        for part in self.parts:
+            given = weights[part.rows]
+            velocity[part.rows] = -np.einsum("cij,cik->cjk", part.B, given)
+            if part.group.size:
+                coefficient[part.group] = np.einsum("cig,cik->cgk", part.C, given)
+            if part.block.size:
+                factor = part.bound / self.scales.length[part.rows]
+                for side in range(2):
+                    np.add.at(bounds[side], part.block, factor[:, side, None] * given[:, 0])
+        coefficient /= self.scales.group_length[:, None]
+        return self.scales.push[:, None] * velocity, coefficient, bounds[0], bounds[1]
+
+
+def exact_law(K: ProductSet, scales: LawScales, r: Array, u: Array, tolerance: float) -> Law:
+    """The law at r and u, its cases decided as `Solution.states` does: zero is below ten tolerances."""
+    z, y = r / scales.length, scales.push * u
+    size = max(float(np.linalg.norm(z)), float(np.linalg.norm(y))) / np.sqrt(max(1, len(K)))
+    cut = 10.0 * tolerance * size
+    passive = np.zeros(K.size, bool)
+    parts: list[LawPart] = []
+    kinks: list[tuple[int, str]] = []
+    notes: list[str] = []
+    cases: list[bytes] = []
+    sliding: list[IntArray] = [np.zeros(0, np.int64)]
+    slowest = np.inf
+    if (K.kind != cones.FRICTION).any():
+        parts.append(_scalar_part(K, scales, z, y, cut, passive, kinks))
+        cases.append(parts[0].bound.tobytes())
+    for groups, blocks in K.families().items():
+        if groups:
+            cone = _Cones(K, scales, groups, blocks, z, y, cut)
+            parts.append(cone.part())
+            passive[cone.rows[~cone.closed]] = True
+            cases += [cone.closed.tobytes(), cone.moving.tobytes()]
+            kinks += cone.kinks()
+            notes += cone.notes()
+            sliding.append(cone.rows[cone.moving[:, np.array(groups) > 1].any(axis=1), 0])
+            slowest = min(slowest, cone.slowest())
+    sentences = tuple(f"contact {i} {why}" for i, why in sorted(kinks))
+    relative = slowest / size if slowest < np.inf else 1.0
+    return Law(
+        parts, scales, passive, sentences, tuple(notes), np.concatenate(sliding),
+        cases=b"".join(cases), slowest=relative,
+    )  # fmt: skip
+
+
+def _scalar_part(
+    K: ProductSet,
+    scales: LawScales,
+    z: Array,
+    y: Array,
+    cut: float,
+    passive: BoolArray,
+    kinks: list[tuple[int, str]],
+) -> LawPart:
+    rows, block, low, high = scalar_components(K)
+    low, high = low / scales.length[rows], high / scales.length[rows]
+    z, y = z[rows], y[rows]
+    at_low, at_high = z <= low + cut, z >= high - cut
+    at_low &= ~(at_high & (y < 0.0))
+    at_high &= ~at_low
+    weak = (at_low | at_high) & (np.abs(y) <= cut) & (low < high)
+    inside = ~(at_low | at_high) | (weak & np.isfinite(low) & np.isfinite(high))
+    for k in np.flatnonzero(weak):
+        taken = "moves inside them" if inside[k] else "stays there"
+        kinks.append((int(block[k]), f"is at a bound with no velocity (taken: it {taken})"))
+    passive[rows[~inside]] = True
+    held = inside.astype(float)
+    bound = np.stack([~inside & at_low, ~inside & at_high], axis=1).astype(float)
+    with np.errstate(invalid="ignore"):
+        away = np.where(at_low, z - low, z - high)
+    residual = np.where(inside, y, away)
+    return scalar_law(rows, block, 1.0 - held, held, residual, bound)
+
+
+def scalar_law(rows: IntArray, block: IntArray, A: Array, B: Array, residual: Array, bound: Array) -> LawPart:
+    """Blocks of one component, from one number each."""
+    count = rows.shape[0]
+    return LawPart(
+        rows[:, None], A[:, None, None], B[:, None, None], residual[:, None],
+        np.zeros((count, 0), np.int64), np.zeros((count, 1, 0)), block, bound,
+    )  # fmt: skip
+
+
+def scalar_components(K: ProductSet) -> tuple[IntArray, IntArray, Array, Array]:
+    """Components that are no friction cone's: where they are, their blocks and bounds; shape (count,)."""
+    sizes = np.diff(K.offset)
+    block = np.repeat(np.arange(len(K)), sizes)
+    rows = np.flatnonzero(np.repeat(K.kind != cones.FRICTION, sizes))
+    block = block[rows]
+    return rows, block, K.lower[block], K.upper[block]
+
+
+class _Cones:
+    """Friction cones of one family, and what they do."""
+
+    def __init__(
+        self,
+        K: ProductSet,
+        scales: LawScales,
+        groups: tuple[int, ...],
+        blocks: IntArray,
+        z: Array,
+        y: Array,
+        cut: float,
+    ):
+        self.blocks, self.cut = blocks, cut
+        self.rows, self.group, self.slices = family_rows(K, groups, blocks)
+        self.mu = scales.coefficient[self.group]
+        self.z, self.y = z[self.rows], y[self.rows]
+        speed = [np.linalg.norm(self.y[:, part], axis=1) for part in self.slices]
+        force = [np.linalg.norm(self.z[:, part], axis=1) for part in self.slices]
+        self.speed, self.force = np.stack(speed, axis=1), np.stack(force, axis=1)
+        self.closed = self.z[:, 0] > cut
+        self.moving = (self.speed > cut) & self.closed[:, None]
+        self.idle = (self.mu == 0.0) & ~self.moving & self.closed[:, None]
+        self.held = self.closed[:, None] & ~self.moving & ~self.idle
+        self.full = self.force >= self.mu * self.z[:, :1] - cut
+
+    def slowest(self) -> float:
+        return float(self.speed[self.moving].min(initial=np.inf))
+
+    def kinks(self) -> list[tuple[int, str]]:
+        grazing = ~self.closed & (self.y[:, 0] <= self.cut)
+        found = [(int(i), "touches without impulse (taken: it is open)") for i in self.blocks[grazing]]
+        for c, g in zip(*np.nonzero(self.held & self.full), strict=True):
+            which = "" if len(self.slices) == 1 else f" in group {g}"
+            found.append(
+                (int(self.blocks[c]), f"holds with all its friction{which}, about to slip (taken: it sticks)")
+            )
+        return found
+
+    def notes(self) -> list[str]:
+        return [
+            f"contact {i} has a coefficient 0 and does not move there: the derivative by it is for no other"
+            " change at the same time"
+            for i in self.blocks[self.idle.any(axis=1)]
+        ]
+
+    def part(self) -> LawPart:
+        count, d = self.rows.shape
+        A, B = np.zeros((count, d, d)), np.zeros((count, d, d))
+        residual = self.z.copy()
+        C = np.zeros((count, d, len(self.slices)))
+        A[~self.closed] = np.eye(d)
+        B[self.closed, 0, 0] = 1.0
+        residual[self.closed, 0] = self.y[self.closed, 0]
+        for g, part in enumerate(self.slices):
+            m = part.stop - part.start
+            held, idle, moving = self.held[:, g], self.idle[:, g], self.moving[:, g]
+            B[held, part, part] = np.eye(m)
+            residual[held, part] = self.y[held, part]
+            A[idle, part, part] = np.eye(m)
+            self._slip(moving, g, part, A, B, residual, C)
+        none = np.zeros(0, np.int64)
+        return LawPart(self.rows, A, B, residual, self.group, C, none, np.zeros((0, 2)))
+
+    def _slip(
+        self, moving: BoolArray, g: int, part: slice, A: Array, B: Array, residual: Array, C: Array
+    ) -> None:
+        """r = -mu r_N t, across t multiplied by |y| / (|y| + mu r_N), which keeps slow slip in scale."""
+        if not moving.any():
+            return
+        normal, mu, speed = self.z[moving, 0], self.mu[moving, g], self.speed[moving, g]
+        t = self.y[moving, part] / speed[:, None]
+        along = t[:, :, None] * t[:, None, :]
+        across = np.eye(t.shape[1]) - along
+        weight = speed / (speed + mu * normal)
+        rows = along + weight[:, None, None] * across
+        A[moving, part, part] = rows
+        A[moving, part, 0] = mu[:, None] * t
+        B[moving, part, part] = (1.0 - weight)[:, None, None] * across
+        C[moving, part, g] = -normal[:, None] * t
+        law = self.z[moving, part] + (mu * normal)[:, None] * t
+        residual[moving, part] = np.einsum("cij,cj->ci", rows, law)
+
+
+def family_rows(
+    K: ProductSet, groups: tuple[int, ...], blocks: IntArray
+) -> tuple[IntArray, IntArray, list[slice]]:
+    """Components (count, d) and groups (count, g) of friction cones of one family, and the group's parts."""
+    ends = np.cumsum((1, *groups))
+    rows = K.offset[blocks][:, None] + np.arange(ends[-1])
+    group = K.group_offset[blocks][:, None] + np.arange(len(groups))
+    return rows, group, [slice(int(a), int(b)) for a, b in pairwise(ends)]
+
+
+def _first_components(K: ProductSet) -> IntArray:
+    """First component of each group, shape (ng,)."""
+    first = np.zeros(K.group_size.shape[0], np.int64)
+    for groups, blocks in K.families().items():
+        if groups:
+            rows, group, parts = family_rows(K, groups, blocks)
+            first[group] = rows[:, [part.start for part in parts]]
+    return first
+
+
+def _sparse_blocks(parts: Sequence[tuple[IntArray, Array]], n: int) -> sp.csr_array:
+    row = [np.repeat(rows, rows.shape[1], axis=1).reshape(-1) for rows, _ in parts]
+    column = [np.tile(rows, (1, rows.shape[1])).reshape(-1) for rows, _ in parts]
+    value = [blocks.reshape(-1) for _, blocks in parts]
+    if not parts:
+        return sp.csr_array((n, n))
+    entries = (np.concatenate(value), (np.concatenate(row), np.concatenate(column)))
+    return sp.coo_array(entries, shape=(n, n)).tocsr()

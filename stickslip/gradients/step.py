@@ -1,0 +1,65 @@
+"""The derivative of one step of a world, whatever scheme makes it."""
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from stickslip.detection.detector import Detector
+from stickslip.gradients.derivative import Derivative
+from stickslip.mechanics.world import World
+from stickslip.schemes import registry
+from stickslip.schemes.body_step import BodyScheme, BodyStep
+from stickslip.schemes.step import Memory, Solver
+from stickslip.state import ModelError, State
+
+if TYPE_CHECKING:
+    from stickslip.schemes.bodies import Finder
+
+_GRADIENTS = "stickslip.gradients."
+_TABLE = {
+    "moreau-jean-bodies": (_GRADIENTS + "moreau_jean", "moreau_jean_derivative"),
+    "variational-bodies": (_GRADIENTS + "variational", "variational_derivative"),
+}
+"""Schemes whose steps have derivatives, and where these are."""
+
+
+class StepDerivative(Derivative):
+    """The derivative of one step of a world.
+
+    By: `q`, displacements of the bodies at the start, 6 each (δx [m] inertial, δθ [rad] in the frame of the
+    body), `v` [m/s, rad/s], `h` [s], and every field of `Parameters`. Of: `q` and `v` at the end, likewise,
+    and the impulses `r` as `BodyStep.r` has them. Schemes that carry more from step to step have it in both.
+    """
+
+    step: BodyStep
+    """The step itself."""
+
+
+def step_derivative(
+    world: World, state: State | None = None, *, h: float, solver: Solver,
+    scheme: str | BodyScheme | None = None, memory: Memory | None = None,
+    detector: "Finder | None" = None, kappa: float = 0.0,
+) -> StepDerivative:  # fmt: skip
+    """Make the step of length `h` [s] from `state` (`world.start` unless given), and differentiate it.
+
+    memory: what the step before left, as `BodyStep.memory` has it; that of a first step unless given.
+    kappa: smoothing of the laws of contact and friction; 0 for the exact derivative.
+    """
+    made = registry.chosen_for_bodies(scheme)
+    begin = world.start if state is None else state
+    world.check_state(begin)
+    if not (h > 0.0 and kappa >= 0.0):
+        raise ModelError(f"h is {h} s and kappa is {kappa}; expected h > 0 and kappa >= 0")
+    kept = made.begin(world, begin, h) if memory is None else memory
+    derivative = differentiated(made)
+    return derivative(made, world, begin, kept, h, solver, detector or Detector(world), kappa=kappa)
+
+
+def differentiated(scheme: BodyScheme) -> Callable[..., StepDerivative]:
+    """The function that differentiates a step of that scheme; a ModelError where there is none."""
+    name, _ = registry.described(scheme)
+    if name not in _TABLE:
+        raise ModelError(f"steps of {name} have no derivative; those of {', '.join(_TABLE)} have")
+    module, function = _TABLE[name]
+    found: Any = getattr(import_module(module), function)
+    return found  # type: ignore[no-any-return]

@@ -1,0 +1,241 @@
+"""The gradient of a whole run: its steps backwards, each transposed, with few states kept.
+
+def off_target(state):
+    miss = state.q[7:10] - target
+    dq = np.zeros(state.q.size)
+    dq[7:10] = 2 * miss
+    return miss @ miss, dq, None
+
+g = trajectory_gradient(world, AtEnd(off_target), until=1.0, h=1e-3, solver=solver, by=("v", "mu"))
+g.value, g.gradient["mu"]
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.gradients.charts import weights_of_coordinates, weights_of_displacements
+from stickslip.gradients.step import StepDerivative
+from stickslip.gradients.trajectory_schedule import Backwards, checked_kept
+from stickslip.gradients.trajectory_steps import Flagged, Flags, Steps
+from stickslip.mechanics.parameters import Parameters
+from stickslip.mechanics.world import World
+from stickslip.schemes.body_step import BodyScheme
+from stickslip.schemes.step import Solver
+from stickslip.simulation.world_checkpoint import WorldCheckpoint
+from stickslip.state import Array, ModelError, State
+
+Loss = Callable[[int, State], "tuple[Any, Any, Any] | None"]
+"""What is to be differentiated: the sum over k = 0, 1, ..., steps of what it says of the state after k steps:
+(value, dq, dv), or None where that state does not count. dq are derivatives by q, shape (7 n,), or by
+displacements, shape (6 n,); dv by v, shape (6 n,); None for zeros."""
+
+CARRIED = ("q", "v")
+"""What every scheme carries from step to step."""
+
+
+@dataclass(frozen=True)
+class AtEnd:
+    """A loss of the last state alone: a function of it that gives (value, dq, dv)."""
+
+    function: Callable[[State], tuple[Any, Any, Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectoryGradient(Flagged):
+    """The value of a loss over a run, and its gradient."""
+
+    value: float
+    """Sum of the loss over the states of the run."""
+    gradient: dict[str, Array]
+    """By name: `q`, by displacements of the start (δx [1/m], δθ [1/rad]), shape (6 n,); `v`, shape (6 n,);
+    `h`, shape (); parameters in the shapes of `Parameters` [1/unit], and with a row for each step, shape
+    (steps, ...), where they were given as controls."""
+    start: State
+    end: State
+    steps: int
+    """Of the run."""
+    kinks: tuple[int, ...]
+    """Steps that have no derivative; that of one side was taken."""
+    not_unique: tuple[int, ...]
+    """Steps in which impulses are not unique; their change of least norm was taken."""
+    notes: tuple[str, ...]
+    """Sentences about the first of these steps."""
+    kept: int
+    """Most states that were kept at once."""
+    made: int
+    """Steps that were made to be differentiated, or to get to those."""
+
+    @property
+    def coordinates(self) -> Array:
+        """The gradient by the numbers of q of the start, shape (7 n,); none of it stretches quaternions."""
+        if "q" not in self.gradient:
+            raise ModelError("this gradient is not by q; ask for by=('q', ...)")
+        return weights_of_coordinates(self.start.q, self.gradient["q"][:, None])[:, 0]
+
+    def __repr__(self) -> str:
+        names = ", ".join(self.gradient)
+        line = f"TrajectoryGradient over {self.steps} steps by {names}: value {self.value:.6g}"
+        return "\n".join([line, *(f"  {note}" for note in self.notes)])
+
+
+def trajectory_gradient(
+    world: World, loss: Loss | AtEnd, *, until: float, h: float | None = None, solver: Solver,
+    scheme: str | BodyScheme | None = None, by: Iterable[str] = ("q", "v"), kappa: float = 0.0,
+    checkpoints: int | None = None, start: WorldCheckpoint | State | None = None,
+    controls: Mapping[str, ArrayLike] | None = None, detector: Any = None, on_failure: str = "raise",
+) -> TrajectoryGradient:  # fmt: skip
+    """Differentiate a loss over the run that `simulate` would make of `world`.
+
+    loss         `loss(k, state)` of the state after k steps, or `AtEnd(f)`; see `Loss`. It is asked once for
+                 every state, the last first
+    by           `q`, `v` of the start, `h`, and fields of `Parameters`
+    kappa        smoothing of contact and friction in the derivatives; 0 for the exact ones
+    checkpoints  most states to keep at once; unless given, so many that no step is made more than twice
+                 beside the one that is differentiated, about √(2 steps)
+    controls     inputs that differ from step to step: `effort`, shape (steps, na), and `wrench`, shape
+                 (steps, n, 6), in the place of those of the world; see `Parameters`
+    detector     of this world, where one is there already
+    on_failure   `raise` a SimulationFailure where a step misses its tolerance, or `accept` it
+
+    `h` counts where it is the length of a step: their number, and the times at which users' functions are
+    asked, stay.
+    """
+    steps = Steps.of(
+        world, until=until, h=h, scheme=scheme, solver=solver, detector=detector, start=start,
+        controls=controls, kappa=kappa, on_failure=on_failure,
+    )  # fmt: skip
+    return gradient_along(steps, loss, checked_names(by), checkpoints)
+
+
+def gradient_along(
+    steps: Steps, loss: Loss | AtEnd, by: tuple[str, ...], checkpoints: int | None = None
+) -> TrajectoryGradient:
+    """The gradient over a run whose steps are given."""
+    asked = _checked_loss(loss, len(steps))
+    run = Backwards(
+        steps.start, len(steps), checked_kept(checkpoints, len(steps)), steps.make, steps.differentiate
+    )
+    account = _Account(steps, by)
+    value, end = 0.0, steps.start.state
+    for k, (derivative, after) in run:
+        if k == len(steps) - 1:
+            end = after.state
+        value += account.weigh(k + 1, after.state, asked)
+        account.transpose(k, derivative)
+    value += account.weigh(0, steps.start.state, asked)
+    return TrajectoryGradient(
+        value, account.gradient(), steps.start.state, end, len(steps), *account.flags.told(), run.most,
+        run.made + len(steps),
+    )  # fmt: skip
+
+
+class _Account:
+    """Weights on the way back: of what the steps carry, and sums for what is the same in all of them."""
+
+    def __init__(self, steps: Steps, by: tuple[str, ...]):
+        n, self.steps, self.by = len(steps.world.names), steps, by
+        self.weights: dict[str, Array] = {"q": np.zeros((6 * n, 1)), "v": np.zeros((6 * n, 1))}
+        self._parameters = Parameters.of(steps.world)
+        self.inputs = [name for name in by if name not in (*CARRIED, "h")]
+        self.sums: dict[str, Array] = {name: np.zeros(self._shape(name)) for name in self.inputs}
+        self.h, self.before = 0.0, 0.0
+        self.flags = Flags()
+
+    def weigh(self, k: int, state: State, loss: Loss) -> float:
+        """The loss of the state after k steps, whose derivatives are added to the weights."""
+        said = loss(k, state)
+        if said is None:
+            return 0.0
+        value, dq, dv = _three(k, said)
+        n = len(self.steps.world.names)
+        by_q = _vector(k, "dq", dq, (7 * n, 6 * n))
+        if by_q is not None:
+            if by_q.size == 7 * n:
+                by_q = weights_of_displacements(state.q, by_q[:, None])[:, 0]
+            self.weights["q"] = self.weights["q"] + by_q[:, None]
+        by_v = _vector(k, "dv", dv, (6 * n,))
+        if by_v is not None:
+            self.weights["v"] = self.weights["v"] + by_v[:, None]
+        return value
+
+    def transpose(self, k: int, derivative: StepDerivative) -> None:
+        """Carry the weights back over step k."""
+        memory = [name for name in derivative.by if name in derivative.of and name not in CARRIED]
+        asked = [*CARRIED, *memory, *self.inputs]
+        if "h" in self.by:
+            asked += [name for name in ("h", "h_before") if name in derivative.by]
+        found = derivative.backward(self.weights, asked)
+        self.weights = {name: found[name] for name in (*CARRIED, *memory)}
+        for name in self.inputs:
+            if name in self.steps.controls:
+                self.sums[name][k] = found[name].reshape(self.sums[name].shape[1:])
+            else:
+                self.sums[name] = self.sums[name] + found[name].reshape(self.sums[name].shape)
+        if "h" in self.by:
+            own = float(found["h"][0, 0]) + self.before
+            self.h += own * float(self.steps.shares[k])
+            self.before = float(found["h_before"][0, 0]) if "h_before" in found else 0.0
+        self.flags.add(k, derivative)
+
+    def gradient(self) -> dict[str, Array]:
+        """What was asked for, in that order."""
+        found = {
+            "q": self.weights["q"][:, 0],
+            "v": self.weights["v"][:, 0],
+            "h": np.array(self.h),
+            **self.sums,
+        }
+        return {name: found[name] for name in self.by}
+
+    def _shape(self, name: str) -> tuple[int, ...]:
+        own: tuple[int, ...] = getattr(self._parameters, name).shape
+        return (len(self.steps), *own) if name in self.steps.controls else own
+
+
+def checked_names(by: Iterable[str]) -> tuple[str, ...]:
+    """What to differentiate by, each once."""
+    names = (by,) if isinstance(by, str) else tuple(dict.fromkeys(by))
+    known = (*CARRIED, "h", *Parameters.names())
+    for name in names:
+        if name not in known:
+            raise ModelError(f"no derivative by {name!r}; known: {', '.join(known)}")
+    return names
+
+
+def _checked_loss(loss: Loss | AtEnd, steps: int) -> Loss:
+    if isinstance(loss, AtEnd):
+        function = loss.function
+        return lambda k, state: function(state) if k == steps else None
+    if not callable(loss):
+        raise ModelError(f"loss is {loss!r}; expected a function of (k, state), or AtEnd(f)")
+    return loss
+
+
+def _three(k: int, said: Any) -> tuple[float, Any, Any]:
+    try:
+        value, dq, dv = said
+        given = float(value)
+    except (TypeError, ValueError):
+        raise ModelError(f"loss after {k} steps: expected (value, dq, dv) or None, not {said!r}") from None
+    if not np.isfinite(given):
+        raise ModelError(f"loss after {k} steps: its value is {given}")
+    return given, dq, dv
+
+
+def _vector(k: int, name: str, given: Any, sizes: tuple[int, ...]) -> Array | None:
+    if given is None:
+        return None
+    try:
+        value = np.array(given, float).reshape(-1)
+    except (TypeError, ValueError):
+        raise ModelError(f"loss after {k} steps: {name} is {given!r}; expected numbers") from None
+    if value.size not in sizes:
+        expected = " or ".join(f"({size},)" for size in sizes)
+        raise ModelError(f"loss after {k} steps: {name} has {value.size} numbers, expected shape {expected}")
+    if not np.isfinite(value).all():
+        raise ModelError(f"loss after {k} steps: {name} is not finite")
+    return value

@@ -1,0 +1,143 @@
+"""How the states of a run change with few numbers: its steps forwards, each with its derivative.
+
+    s = trajectory_sensitivity(world, until=0.5, h=1e-3, solver=solver, by=("mu", "e"))
+    s.dq[-1] @ change     # displacements of the end, 6 for each body
+
+One column for each number: cheaper than a gradient for each state, as long as the columns are few.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.gradients.step import StepDerivative
+from stickslip.gradients.trajectory import CARRIED, checked_names
+from stickslip.gradients.trajectory_steps import Flagged, Flags, Steps
+from stickslip.mechanics.parameters import Parameters
+from stickslip.mechanics.world import World
+from stickslip.schemes.body_step import BodyScheme
+from stickslip.schemes.step import Solver
+from stickslip.simulation.clock import every
+from stickslip.simulation.world_checkpoint import WorldCheckpoint
+from stickslip.state import Array, ModelError, State
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectorySensitivity(Flagged):
+    """The recorded states of a run, and how they change with what was asked for."""
+
+    t: Array
+    """Of the states [s], shape (k,)."""
+    q: Array
+    """As `State.q` [m, -], shape (k, 7 n)."""
+    v: Array
+    """As `State.v` [m/s, rad/s], shape (k, 6 n)."""
+    dq: Array
+    """Displacements of the bodies, (δx [m] inertial, δθ [rad] in their frames), by each of the p directions,
+    shape (k, 6 n, p)."""
+    dv: Array
+    """Changes of v by each of the directions [m/s, rad/s], shape (k, 6 n, p)."""
+    columns: dict[str, slice]
+    """Which of the p directions are those of each name; all of them where directions were given."""
+    kinks: tuple[int, ...]
+    """Steps that have no derivative; that of one side was taken."""
+    not_unique: tuple[int, ...]
+    """Steps in which impulses are not unique; their change of least norm was taken."""
+    notes: tuple[str, ...]
+    """Sentences about the first of these steps."""
+
+
+def trajectory_sensitivity(
+    world: World, *, until: float, h: float | None = None, solver: Solver,
+    by: Iterable[str] | Mapping[str, ArrayLike], scheme: str | BodyScheme | None = None, kappa: float = 0.0,
+    record: int = 1, start: WorldCheckpoint | State | None = None,
+    controls: Mapping[str, ArrayLike] | None = None, detector: Any = None, on_failure: str = "raise",
+) -> TrajectorySensitivity:  # fmt: skip
+    """Differentiate every `record`-th state of the run that `simulate` would make of `world`, and its last.
+
+    by   names, each of whose numbers is a direction: `q` (displacements of the start), `v`, `h`, fields of
+         `Parameters`; or the directions themselves: {"mu": [[1.0], [0.5]], ...}, each of shape
+         (numbers, p) or (numbers,), whose columns go together
+
+    All else is as `trajectory_gradient` has it; what is given as a control changes in all steps alike.
+    """
+    steps = Steps.of(
+        world, until=until, h=h, scheme=scheme, solver=solver, detector=detector, start=start,
+        controls=controls, kappa=kappa, on_failure=on_failure,
+    )  # fmt: skip
+    return sensitivity_along(steps, by, every(record))
+
+
+def sensitivity_along(
+    steps: Steps, by: Iterable[str] | Mapping[str, ArrayLike], record: int = 1
+) -> TrajectorySensitivity:
+    """The sensitivities along a run whose steps are given."""
+    given, columns = _directions(steps, by)
+    p = next(iter(given.values())).shape[1]
+    n = len(steps.world.names)
+    changes = {name: given.get(name, np.zeros((6 * n, p))) for name in CARRIED}
+    inputs = {name: value for name, value in given.items() if name not in (*CARRIED, "h")}
+    longer = given.get("h")
+    point, rows = steps.start, [(steps.start.state, changes["q"], changes["v"])]
+    flags = Flags()
+    for k in range(len(steps)):
+        derivative, point = steps.differentiate(k, point)
+        tangents = {name: value for name, value in changes.items() if name in derivative.by} | inputs
+        if longer is not None:
+            tangents |= _lengths(steps, k, longer, derivative)
+        found = derivative.forward(tangents)
+        memory = [name for name in derivative.of if name in derivative.by and name not in CARRIED]
+        changes = {name: found[name] for name in (*CARRIED, *memory)}
+        if (k + 1) % record == 0 or k + 1 == len(steps):
+            rows.append((point.state, changes["q"], changes["v"]))
+        flags.add(k, derivative)
+    states = [state for state, _, _ in rows]
+    return TrajectorySensitivity(
+        np.array([state.t for state in states]), np.array([state.q for state in states]),
+        np.array([state.v for state in states]), np.array([dq for _, dq, _ in rows]),
+        np.array([dv for _, _, dv in rows]), columns, *flags.told(),
+    )  # fmt: skip
+
+
+def _lengths(steps: Steps, k: int, longer: Array, derivative: StepDerivative) -> dict[str, Array]:
+    """Changes of the length of step k, and of the one before it where the scheme remembers it."""
+    found = {"h": longer * steps.shares[k]}
+    if "h_before" in derivative.by and k:
+        found["h_before"] = longer * steps.shares[k - 1]
+    return found
+
+
+def _directions(
+    steps: Steps, by: Iterable[str] | Mapping[str, ArrayLike]
+) -> tuple[dict[str, Array], dict[str, slice]]:
+    """The directions, shape (numbers, p) of each name, and the columns of each name."""
+    names = checked_names(by)
+    if not names:
+        raise ModelError("by is empty; name at least one of q, v, h and the fields of Parameters")
+    n, parameters = len(steps.world.names), Parameters.of(steps.world)
+    own = {"q": 6 * n, "v": 6 * n, "h": 1}
+    sizes = {name: own[name] if name in own else parameters.sizes[name] for name in names}
+    if isinstance(by, Mapping):
+        found = {name: _columns(name, by[name], sizes[name]) for name in names}
+        widths = {name: value.shape[1] for name, value in found.items()}
+        if len(set(widths.values())) > 1:
+            raise ModelError(f"by has different numbers of directions: {widths}")
+        return found, dict.fromkeys(names, slice(0, next(iter(widths.values()))))
+    ends = np.cumsum([0, *sizes.values()]).tolist()
+    columns = {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(names)}
+    unit = np.eye(ends[-1])
+    return {name: unit[columns[name]] for name in names}, columns
+
+
+def _columns(name: str, given: ArrayLike, size: int) -> Array:
+    try:
+        value = np.array(given, float)
+    except (TypeError, ValueError):
+        raise ModelError(f"directions of {name} are {given!r}; expected numbers") from None
+    value = value.reshape(-1, 1) if value.ndim < 2 else value
+    if value.ndim != 2 or value.shape[0] != size or not np.isfinite(value).all():
+        raise ModelError(f"directions of {name} have shape {value.shape}, expected ({size}, p), all finite")
+    return value

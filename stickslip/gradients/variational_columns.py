@@ -1,0 +1,538 @@
+"""Right-hand sides of a step's derivative: what each input changes while v and the impulses stand still.
+
+    A dv - B dr = e,    C dv + D dr = c,    and what changes in the step's results beside dv and dr.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from stickslip.gradients.variational_forces import efforts_of, other_forces, wrench_turned
+from stickslip.gradients.variational_motion import (
+    momentum_by_h,
+    momentum_by_inertia,
+    momentum_by_v,
+)
+from stickslip.gradients.variational_parts import (
+    DRY,
+    LOWER,
+    UPPER,
+    Contacts,
+    Solved,
+    contacts_of,
+    joints_of,
+    kept_rows,
+)
+from stickslip.gradients.variational_system import Rows, System, spread, spread_sparse
+from stickslip.kernels.bodies import motion
+from stickslip.kernels.variational_derivatives.parts import SHAPES
+from stickslip.mechanics.parameters import lengths
+from stickslip.mechanics.shapes import Capsule, Cuboid, Sphere
+from stickslip.mechanics.turns import matrices
+from stickslip.mechanics.world import World
+from stickslip.schemes.body_joints import PARTS
+from stickslip.schemes.body_step import BodyStep
+from stickslip.schemes.step import Memory
+from stickslip.state import Array, IntArray, State
+
+DENSE = 900
+"""Most columns of dense matrices."""
+KINEMATIC_STEP = 6e-6
+"""Step of central differences of prescribed motions."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Columns:
+    """What one input changes; matrices dense or sparse, None for nothing."""
+
+    e: Any = None
+    """Shape (6 nd, k)."""
+    c: Any = None
+    """Shape (m, k)."""
+    r: Any = None
+    """Of impulses that are no unknowns, shape (6 nc, k)."""
+    v: Any = None
+    """Of velocities of bodies that are not dynamic, shape (6 n, k)."""
+    q: Any = None
+    """Of displacements at the end, shape (6 n, k)."""
+    approach: Any = None
+    """Shape (k of the memory after, k)."""
+    joint_approach: Any = None
+    """Likewise."""
+
+
+class Linear:
+    """One solved step as a linear system, with its right-hand sides on demand."""
+
+    def __init__(self, world: World, state: State, memory: Memory, step: BodyStep, solved: Solved):
+        self.world, self.state, self.memory, self.step, self.solved = world, state, memory, step, solved
+        problem = solved.problem
+        self.h, self.row = problem.h, problem.row
+        self.n, self.nd = problem.row.size, int((problem.row >= 0).sum())
+        self.before = float(memory["h"][0])
+        self.share = 0.5 * (self.before + self.h)
+        v_node = problem.v.reshape(-1)
+        self.efforts = efforts_of(world, state.t, state.q, v_node)
+        self.contacts = contacts_of(solved)[0]
+        self.joints = joints_of(world, solved, self.share * self.efforts.per_joint(len(problem.joints)))
+        self._v_node = v_node
+        self._number()
+        self.system = System(
+            solved.A, solved.inverse, Rows(self.row_of[self.body], self.acts, self.moves, self.D)
+        )
+
+    def _number(self) -> None:
+        """Number the unknown impulses: those of contacts whose equations say more than a value, then joints."""
+        c, j = self.contacts, self.joints
+        self.row_of = np.append(self.row, -1)
+        kept = kept_rows(c.L_u, c.L_r)
+        self.contact, self.component = np.nonzero(kept)
+        nk = self.contact.size
+        at = np.full((len(c.body), 6), -1, np.int64)
+        at[kept] = np.arange(nk)
+        self.at = at
+        self.given = ~kept
+        self.body = np.concatenate([c.body[self.contact], j.body])
+        self.acts = np.concatenate([c.rows[kept], j.acts])
+        L_u = c.L_u[kept][:, None, :]
+        moves = np.matmul(L_u, c.by_v.reshape(-1, 6, 12)[self.contact]).reshape(-1, 2, 6)
+        by_q = np.matmul(L_u, c.by_q.reshape(-1, 6, 12)[self.contact]).reshape(-1, 2, 6)
+        self.moves = np.concatenate([moves, j.L_u[:, None, None] * j.by_v])
+        self.by_q = np.concatenate([by_q, j.L_u[:, None, None] * j.by_q])
+        i, k, m = np.nonzero(kept[:, :, None] & kept[:, None, :] & (c.L_r != 0.0))
+        slack = np.flatnonzero(j.L_r)
+        self.nk, self.m = nk, nk + j.component.size
+        self.D = (
+            np.concatenate([c.L_r[i, k, m], j.L_r[slack]]),
+            np.concatenate([at[i, k], nk + slack]),
+            np.concatenate([at[i, m], nk + slack]),
+        )
+
+    # what the inputs change
+
+    def columns(self, name: str) -> Columns:
+        """Of one input."""
+        table: dict[str, Callable[[], Columns]] = {
+            "q": self._by_q, "v": self._by_v, "h": self._by_h, "h_before": self._by_h_before,
+            "approach": self._by_approach,
+            "joint_approach": self._by_joint_approach, "gravity": self._by_gravity, "mass": self._by_mass,
+            "inertia": self._by_inertia, "size": self._by_size, "place": self._by_place, "e": self._by_e,
+            "effort": self._by_effort, "wrench": self._by_wrench,
+            "mu": lambda: self._by_mu(0), "mu_roll": lambda: self._by_mu(1), "mu_spin": lambda: self._by_mu(2),
+        }  # fmt: skip
+        return table[name]()
+
+    @cached_property
+    def _is_dense(self) -> bool:
+        return 6 * self.n <= DENSE
+
+    def _spread(self, rows: Array, body: IntArray) -> Any:
+        return (spread if self._is_dense else spread_sparse)(rows, body, self.n)
+
+    def _summed(self, value: Array, line: IntArray, column: IntArray, shape: tuple[int, int]) -> Any:
+        """A matrix of entries, equal places added, those with a negative place left out."""
+        there = (line >= 0) & (column >= 0)
+        value, line, column = value[there], line[there], column[there]
+        if self._is_dense:
+            flat = np.bincount(line * shape[1] + column, value, shape[0] * shape[1])
+            return flat.astype(float, copy=False).reshape(shape)
+        return sparse.csr_matrix((value, (line, column)), shape=shape)
+
+    def _pairs(self, wrench: Array, body: IntArray) -> tuple[Array, IntArray, IntArray]:
+        """Entries of ∂(wrenches on both bodies)/∂(their displacements), from (k, 12, 12)."""
+        row = self.row_of[body]
+        line = np.where(row[:, :, None] >= 0, 6 * row[:, :, None] + np.arange(6), -1).reshape(-1, 1, 12)
+        column = np.where(body[:, :, None] >= 0, 6 * body[:, :, None] + np.arange(6), -1).reshape(-1, 12, 1)
+        shape = wrench.shape
+        return (
+            wrench.reshape(-1),
+            np.broadcast_to(line, shape).reshape(-1),
+            np.broadcast_to(column, shape).reshape(-1),
+        )
+
+    def _own_blocks(self, blocks: Array, of: int = 0, by: int = 0) -> tuple[Array, IntArray, IntArray]:
+        """Entries of blocks (n, a, b) of the dynamic bodies on the diagonal, from component `of`, `by` on."""
+        moves = np.flatnonzero(self.row >= 0)
+        a, b = blocks.shape[1:]
+        line = 6 * self.row[moves][:, None, None] + of + np.arange(a)[:, None]
+        column = 6 * moves[:, None, None] + by + np.arange(b)
+        shape = (moves.size, a, b)
+        return (
+            blocks[moves].reshape(-1),
+            np.broadcast_to(line, shape).reshape(-1),
+            np.broadcast_to(column, shape).reshape(-1),
+        )
+
+    def _actuated(self) -> tuple[Array, Array]:
+        """What actuators do to both bodies, by displacements and by velocities of both, (k, 12, 12) each,
+        beside what the turning of their axes does, which the joints have."""
+        f, rows, came = self.efforts, self.joints.rows, self.joints.came
+        act = self.share * rows[f.joint, f.line].reshape(-1, 12)
+        place = rows[f.joint, f.coordinate].reshape(-1, 12)
+        rate = came[f.joint, :, f.line].reshape(-1, 12)
+        by_q = f.slope[:, :1] * place + f.slope[:, 1:] * rate
+        by_v = f.slope[:, 1:] * rows[f.joint, f.line].reshape(-1, 12)
+        return by_q[:, :, None] * act[:, None, :], by_v[:, :, None] * act[:, None, :]
+
+    def _other_forces(self, by: str) -> Any:
+        """Of springs, dampers and users' forces on bodies, times the share of the step; dense."""
+        F = other_forces(self.world, self.state.t, self.state.q, self._v_node, by=by)
+        return None if F is None else self.share * F.reshape(self.n, 6, -1)[self.row >= 0].reshape(6 * self.nd, -1)
+
+    def _by_q(self) -> Columns:
+        parts = [
+            self._pairs(self.contacts.wrench, self.contacts.body),
+            self._pairs(self.joints.wrench, np.asarray(self.solved.problem.joints.body)),
+        ]
+        if self.efforts.slope.any():
+            parts.append(self._pairs(self._actuated()[0], self.world.joints.body[self.efforts.joint]))
+        turned = wrench_turned(self.world, self.state.q)
+        if turned is not None:
+            parts.append(self._own_blocks(self.share * turned, 3, 3))
+        value, line, column = (np.concatenate(x) for x in zip(*parts, strict=True))
+        e = self._summed(value, line, column, (6 * self.nd, 6 * self.n))
+        more = self._other_forces("q")
+        e = e if more is None else e + more
+        c = -self._spread(self.by_q, self.body)
+        q = self._end(self.solved.end.by_turn, 1.0)
+        approach, joint_approach = self._came(self.contacts.came.reshape(-1, 2, 6), self.joints.came)
+        moved = self._driven("q")
+        if moved is None:
+            return Columns(e, c, None, None, q, approach, joint_approach)
+        return self._with_driven(Columns(e, c, None, None, q, approach, joint_approach), moved)
+
+    def _by_v(self) -> Columns:
+        problem = self.solved.problem
+        blocks = momentum_by_v(problem.mass, problem.J, self.solved.v_before, -self.before)
+        parts = [self._own_blocks(blocks)]
+        if self.efforts.slope.any():
+            parts.append(self._pairs(self._actuated()[1], self.world.joints.body[self.efforts.joint]))
+        value, line, column = (np.concatenate(x) for x in zip(*parts, strict=True))
+        e = self._summed(value, line, column, (6 * self.nd, 6 * self.n))
+        more = self._other_forces("v")
+        if more is not None:
+            more[:, np.repeat(self.row < 0, 6)] = 0.0  # of these the velocities over the step, below
+            e = e + more
+        rows = self.joints.rows.transpose(0, 2, 3, 1).reshape(-1, 12, self.joints.rows.shape[1])
+        approach, joint_approach = self._came(self.contacts.rows[:, 0], rows)
+        out = Columns(e, None, None, None, None, approach, joint_approach)
+        moved = self._driven("v")
+        if moved is not None:
+            return self._with_driven(out, moved)
+        return out if (self.row >= 0).all() else self._with_rest(out)
+
+    def _with_rest(self, given: Columns) -> Columns:
+        """`given` with what follows from velocities of fixed bodies, which go through a step as they are."""
+        rests = np.repeat(self.row < 0, 6).astype(float)
+        c, F = -self._spread(self.moves, self.body), self._other_forces("v")
+        if not self._is_dense:
+            keep = sparse.diags(rests).tocsr()
+            e = given.e if F is None else given.e + F * rests
+            return replace(given, e=e, c=c @ keep, v=keep, q=self.end_by_v @ keep)
+        e = given.e if F is None else given.e + F * rests
+        return replace(given, e=e, c=c * rests, v=np.diag(rests), q=self.end_by_v * rests)
+
+    def _end(self, turning: Array, straight: float) -> Any:
+        """Displacements at the end by blocks (n, 3, 3) of turning and a factor of straight motion."""
+        blocks = np.zeros((self.n, 6, 6))
+        blocks[:, range(3), range(3)] = straight
+        blocks[:, 3:, 3:] = turning
+        index = 6 * np.arange(self.n)[:, None, None]
+        line = np.broadcast_to(index + np.arange(6)[:, None], blocks.shape).reshape(-1)
+        column = np.broadcast_to(index + np.arange(6), blocks.shape).reshape(-1)
+        return self._summed(blocks.reshape(-1), line, column, (6 * self.n, 6 * self.n))
+
+    @cached_property
+    def end_by_v(self) -> Any:
+        """∂(displacements at the end)/∂v, shape (6 n, 6 n)."""
+        return self._end(self.solved.end.by_spin, self.h)
+
+    def displacements(self, dv: Array) -> Array:
+        """What changes dv (6 nd, k) of velocities of the dynamic bodies do to those at the end, (6 nd, k)."""
+        change = dv.reshape(self.nd, 2, 3, -1)
+        out = np.empty_like(change)
+        out[:, 0] = self.h * change[:, 0]
+        np.matmul(self.solved.end.by_spin[self.row >= 0], change[:, 1], out=out[:, 1])
+        return out.reshape(dv.shape)
+
+    def _by_h(self) -> Columns:
+        s, problem, j = self.solved, self.solved.problem, self.joints
+        force = self._forces()
+        e = (0.5 * force - momentum_by_h(problem.J, s.v, self.h))[self.row >= 0].reshape(-1, 1)
+        speeds = self._bounces() / self.h if self.h else self._bounces()
+        at_gap = self.contacts.by_h - speeds
+        by_contact = -np.einsum("ck,c->ck", self.contacts.L_u[:, :, 0], at_gap)[self.contact, self.component]
+        by_joint = -j.L_u * (j.by_h - self._stop_bounces() / self.h) - j.L_most * 0.5 * self._dry()
+        c = np.concatenate([by_contact, by_joint])[:, None]
+        out = Columns(e, c, None, None, s.end.by_h.reshape(-1, 1))
+        moved = self._driven("h")
+        return out if moved is None else self._with_driven(out, moved)
+
+    def _by_h_before(self) -> Columns:
+        """By the length of the step before: the node's share of the forces, and the momentum that arrives."""
+        momentum = momentum_by_h(self.solved.problem.J, self.solved.v_before, -self.before)
+        e = (0.5 * self._forces() - momentum)[self.row >= 0].reshape(-1, 1)
+        dry = -self.joints.L_most * 0.5 * self._dry()
+        return Columns(e, np.concatenate([np.zeros(self.nk), dry])[:, None])
+
+    def _forces(self) -> Array:
+        """All forces at the node, gravity's too [N, N m], shape (n, 6)."""
+        F = np.zeros((3, self.n, 6))
+        self.world.forces.add(self.state.t, self.state.q, self._v_node, F)
+        total = F.sum(axis=0)
+        total[:, :3] += self.world.mass[:, None] * self.world.gravity
+        return np.asarray(total)
+
+    def _bounces(self) -> Array:
+        return self.solved.problem.contacts.bounce
+
+    def _stop_bounces(self) -> Array:
+        """Of the unknowns of joints [m, rad], shape (mj,)."""
+        column, what = self.joints.column, self.joints.what
+        bounce = self.solved.problem.joints.bounce
+        stop = (what == LOWER) | (what == UPPER)
+        return np.where(stop, bounce[self.joints.joint, column, np.where(stop, what - LOWER, 0)], 0.0)
+
+    def _dry(self) -> Array:
+        """Dry friction of the unknowns of joints [N, N m], shape (mj,)."""
+        column, what = self.joints.column, self.joints.what
+        return np.where(what == DRY, self.world.joints.friction[self.joints.joint, column], 0.0)
+
+    def _by_gravity(self) -> Columns:
+        moves = self.row >= 0
+        e = np.zeros((self.nd, 6, 3))
+        e[:, range(3), range(3)] = self.share * self.world.mass[moves, None]
+        return Columns(e.reshape(-1, 3))
+
+    def _by_mass(self) -> Columns:
+        change = self.solved.v_before[:, :3] - self.solved.v[:, :3] + self.share * self.world.gravity
+        blocks = np.concatenate([change, np.zeros_like(change)], axis=1)
+        e = np.zeros((self.nd, 6, self.n))
+        moves = np.flatnonzero(self.row >= 0)
+        e[self.row[moves], :, moves] = blocks[moves]
+        return Columns(e.reshape(-1, self.n))
+
+    def _by_inertia(self) -> Columns:
+        s = self.solved
+        blocks = momentum_by_inertia(s.v_before, -self.before) - momentum_by_inertia(s.v, self.h)
+        value, line, column = self._own_blocks(blocks)
+        return Columns(self._summed(value, line, column, (6 * self.nd, 6 * self.n)))
+
+    def _by_effort(self) -> Columns:
+        f = self.efforts
+        joint, line = f.joint[f.inputs], f.line[f.inputs]
+        body = np.asarray(self.world.joints.body)[joint].reshape(-1, 2)
+        rows = self.share * self.joints.rows[joint, line]
+        return Columns(spread(rows, self.row_of[body], self.nd).T)
+
+    def _by_wrench(self) -> Columns:
+        blocks = np.zeros((self.n, 6, 6))
+        blocks[:, range(3), range(3)] = self.share
+        blocks[:, 3:, 3:] = self.share * matrices(self.state.q.reshape(-1, 7)[:, 3:]).transpose(0, 2, 1)
+        value, line, column = self._own_blocks(blocks)
+        return Columns(self._summed(value, line, column, (6 * self.nd, 6 * self.n)))
+
+    @cached_property
+    def _pair(self) -> IntArray:
+        """Which pair of materials contacts are of [-], shape (nc,)."""
+        material = np.sort(self.world.shapes.material[self.step.contacts.shape], axis=1)
+        count = len(self.world.materials.names)
+        i, j = material[:, 0], material[:, 1]
+        return np.asarray(i * count - i * (i - 1) // 2 + j - i)
+
+    @cached_property
+    def _pair_count(self) -> int:
+        count = len(self.world.materials.names)
+        return count * (count + 1) // 2
+
+    def _by_mu(self, g: int) -> Columns:
+        c, nc = self.contacts, len(self.contacts.body)
+        law = c.L_mu[:, :, g]
+        right = np.zeros((self.m, self._pair_count))
+        right[np.arange(self.nk), self._pair[self.contact]] = -law[self.contact, self.component]
+        known = np.where(self.given, -law, 0.0)
+        if not known.any():
+            return Columns(None, right)
+        r = np.zeros((nc, 6, self._pair_count))
+        r[np.arange(nc), :, self._pair] = known
+        wrench = np.einsum("ck,cksi->csi", known, c.rows)
+        e = spread(wrench, self.row_of[c.body], self.nd)
+        by_pair = np.zeros((self._pair_count, nc))
+        by_pair[self._pair, np.arange(nc)] = 1.0
+        return Columns((by_pair @ e).T, right, r.reshape(6 * nc, -1))
+
+    def _by_e(self) -> Columns:
+        law, right = self.solved.problem.contacts.law, np.zeros((self.m, self._pair_count))
+        approach = self._approaches()
+        gap = np.flatnonzero(self.component == 0)
+        i = self.contact[gap]
+        right[gap, self._pair[i]] = self.contacts.L_u[i, 0, 0] * self.h * approach[i]
+        assert law.shape[0] == len(self.contacts.body)
+        return Columns(None, right)
+
+    def _approaches(self) -> Array:
+        """How fast contacts had come that closed in the step before [m/s], shape (nc,)."""
+        out = np.zeros(len(self.contacts.body))
+        here, there = _matched(self.step.contacts.id, self.memory["id"])
+        out[here] = self.memory["approach"][there]
+        return out
+
+    def _by_approach(self) -> Columns:
+        right = np.zeros((self.m, self.memory["approach"].size))
+        here, there = _matched(self.step.contacts.id, self.memory["id"])
+        e = self.solved.problem.contacts.law[:, 3]
+        for i, k in zip(here.tolist(), there.tolist(), strict=True):
+            if self.at[i, 0] >= 0:
+                right[self.at[i, 0], k] = self.contacts.L_u[i, 0, 0] * self.h * e[i]
+        return Columns(None, right)
+
+    def _by_joint_approach(self) -> Columns:
+        right, j = np.zeros((self.m, self.memory["joint_approach"].size)), self.joints
+        here, there = _matched(j.joint * len(PARTS) + j.part, self.memory["joint_id"])
+        right[self.nk + here, there] = j.L_u[here] * self.h * self.world.joints.e[j.joint[here]]
+        return Columns(None, right)
+
+    def _came(self, contact: Array, joint: Array) -> tuple[Any, Any]:
+        """Rows of the speeds that the step remembers: of contacts by rows (nc, 2, 6), of stops by (nj, 12, 9)."""
+        c, j = self.contacts, self.joints
+        _, here = _matched(self.step.memory["id"], self.step.contacts.id)
+        approach = -self._spread(contact[here], c.body[here])
+        column, what = j.column, j.what
+        _, stop = _matched(self.step.memory["joint_id"], j.joint * len(PARTS) + j.part)
+        sign = np.where(what[stop] == UPPER, 1.0, -1.0)
+        rows = joint[j.joint[stop], :, 6 + column[stop]].reshape(-1, 2, 6)
+        return approach, self._spread(sign[:, None, None] * rows, j.body[stop])
+
+    # shapes
+
+    def _by_size(self) -> Columns:
+        shapes, at, count = self.world.shapes, 0, 0
+        first: list[int] = []
+        for shape in shapes.shape:
+            first.append(at)
+            at += lengths(shape).size
+        count = at
+        R, contacts = matrices(shapes.quaternion), self.solved.problem.contacts
+        ways: list[tuple[int, int, Array]] = []
+        for i, pair in enumerate(self.step.contacts.shape.tolist()):
+            for side, s in enumerate(pair):
+                shape = shapes.shape[s]
+                local = R[s].T @ (contacts.point[i, side] - shapes.position[s])
+                for k, way in enumerate(_growth(shape, local, side, R[s])):
+                    ways.append((i, first[s] + k, way))
+        return self._by_shapes(ways, count)
+
+    def _by_place(self) -> Columns:
+        ways: list[tuple[int, int, Array]] = []
+        for i, pair in enumerate(self.step.contacts.shape.tolist()):
+            for side, s in enumerate(pair):
+                for k in range(3):
+                    way = np.zeros(8)
+                    way[3 * side + k] = 1.0
+                    ways.append((i, 3 * s + k, way))
+        return self._by_shapes(ways, 3 * len(self.world.shapes.shape))
+
+    @cached_property
+    def _shaped(self) -> tuple[Contacts, Array, Array, Array, Array]:
+        return contacts_of(self.solved, SHAPES)
+
+    def _by_shapes(self, ways: list[tuple[int, int, Array]], count: int) -> Columns:
+        """Of changes of points and radii: (contact, column, direction of eight numbers)."""
+        _, wrench, rate, came, opening = self._shaped
+        c, nc = self.contacts, len(self.contacts.body)
+        e, right = np.zeros((nc, 2, 6, count)), np.zeros((nc, 6, count))
+        speed = np.zeros((nc, count))
+        closed = self.solved.problem.contacts.kind != 2
+        for i, k, way in ways:
+            if not closed[i]:
+                continue
+            e[i, :, :, k] += (way @ wrench[i]).reshape(2, 6)
+            u = way @ rate[i]
+            u[0] = way @ opening[i]
+            right[i, :, k] -= c.L_u[i] @ u
+            speed[i, k] += way @ came[i]
+        on = np.zeros((self.nd + 1, 6, count))
+        for side in (0, 1):
+            np.add.at(on, self.row_of[c.body[:, side]], e[:, side])
+        lines = np.zeros((self.m, count))
+        lines[: self.nk] = right[self.contact, self.component]
+        _, here = _matched(self.step.memory["id"], self.step.contacts.id)
+        return Columns(on[: self.nd].reshape(-1, count), lines, approach=-speed[here])
+
+    # bodies that move as prescribed
+
+    def _driven(self, by: str) -> Array | None:
+        """How velocities of bodies that are not dynamic change with q, v or h, shape (6 n, k), by central
+        differences; fixed bodies keep those of the state. None where nothing is prescribed."""
+        world, n = self.world, self.n
+        if not len(world.motions):
+            return None
+        q, v = self.state.q.reshape(n, 7), self.state.v.reshape(n, 6)
+
+        def velocities(q: Array, v: Array, h: float) -> Array:
+            middle, out = np.empty((n, 7)), v.copy()
+            motion.move_along(q, v, 0.5 * h, middle)
+            world.motions.prescribe(self.state.t + 0.5 * h, middle.reshape(-1), out.reshape(-1))
+            return out.reshape(-1)
+
+        if by == "h":
+            step = KINEMATIC_STEP * self.h
+            return ((velocities(q, v, self.h + step) - velocities(q, v, self.h - step)) / (2.0 * step))[:, None]
+        out, step = np.zeros((6 * n, 6 * n)), KINEMATIC_STEP
+        fixed = np.repeat(self.row < 0, 6)
+        if by == "v":
+            out[np.ix_(fixed, fixed)] = np.eye(int(fixed.sum()))
+        for body in world.motions.body:
+            for k in range(6):
+                ways = []
+                for side in (1.0, -1.0):
+                    q_side, v_side = q.copy(), v.copy()
+                    if by == "v":
+                        v_side[body, k] += side * step
+                    else:
+                        push = np.zeros((n, 6))
+                        push[body, k] = side * step
+                        motion.move_along(q, push, 1.0, q_side)
+                    ways.append(velocities(q_side, v_side, self.h))
+                out[fixed, 6 * body + k] = ((ways[0] - ways[1]) / (2.0 * step))[fixed]
+        return out
+
+    def _with_driven(self, given: Columns, moved: Any) -> Columns:
+        """`given` with what follows from prescribed velocities that change."""
+        C = self._spread(self.moves, self.body)
+        F = self._other_forces("v")
+        e = given.e if F is None else given.e + F @ moved
+        c = -C @ moved if given.c is None else given.c - C @ moved
+        end = self.end_by_v @ moved
+        return Columns(
+            e, c, given.r, moved, end if given.q is None else given.q + end, given.approach,
+            given.joint_approach,
+        )  # fmt: skip
+
+
+def _growth(shape: Any, local: Array, side: int, R: Array) -> list[Array]:
+    """How the point and radius of a contact change with the lengths of its shape, eight numbers each."""
+    ways = [np.zeros(8) for _ in range(lengths(shape).size)]
+    if isinstance(shape, Sphere | Capsule):
+        ways[0][6 + side] = 1.0
+    if isinstance(shape, Capsule):
+        ways[1][3 * side : 3 * side + 3] = 0.5 * np.sign(local[2]) * R[:, 2]
+    if isinstance(shape, Cuboid):
+        for k in range(3):
+            ways[k][3 * side : 3 * side + 3] = 0.5 * np.sign(local[k]) * R[:, k]
+    return ways
+
+
+def _matched(ids: Array | IntArray, known: Array | IntArray) -> tuple[IntArray, IntArray]:
+    """Places of the ids that both have, in either."""
+    if not len(ids) or not len(known):
+        none = np.zeros(0, np.int64)
+        return none, none
+    _, here, there = np.intersect1d(
+        np.asarray(ids, np.int64), np.asarray(known, np.int64), return_indices=True
+    )
+    return here, there

@@ -1,0 +1,101 @@
+"""Bodies over a step of the variational scheme, to first order: momenta and where Cayley's map takes them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from stickslip.mechanics.parameters import SYMMETRIC
+from stickslip.state import Array
+
+EYE: Array = np.eye(3)
+AXES: Array = np.zeros((3, 3, 3))
+"""[e_k]×, one matrix per axis."""
+for _k in range(3):
+    AXES[_k, (_k + 2) % 3, (_k + 1) % 3], AXES[_k, (_k + 1) % 3, (_k + 2) % 3] = 1.0, -1.0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class End:
+    """How the displacements of bodies at the end of a step depend on those at the start, on v and on h."""
+
+    by_turn: Array
+    """∂δθ₊/∂δθ [-], shape (n, 3, 3); displacements of centres go through as they are."""
+    by_spin: Array
+    """∂δθ₊/∂Ω [s], shape (n, 3, 3); ∂δx₊/∂ẋ is h."""
+    by_h: Array
+    """∂(δx₊, δθ₊)/∂h [m/s, rad/s], shape (n, 6)."""
+    h: float
+
+    @classmethod
+    def of(cls, v: Array, h: float) -> "End":
+        """Of velocities v (n, 6) over a step h."""
+        a = 0.5 * h * v[:, 3:]
+        square = np.einsum("ni,ni->n", a, a)
+        scale = 1.0 / (1.0 + square)
+        skewed = skew(a)
+        outer = a[:, :, None] * a[:, None, :] - square[:, None, None] * EYE
+        by_turn = EYE + 2.0 * scale[:, None, None] * (outer - skewed)
+        by_spin = h * scale[:, None, None] * (EYE - skewed)
+        return cls(by_turn, by_spin, np.hstack([v[:, :3], scale[:, None] * v[:, 3:]]), h)
+
+    def rows_by_v(self, rows: Array, body: Array) -> Array:
+        """Rows (m, 2, 6) of displacements at the end as rows of velocities; body (m, 2), -1 allowed."""
+        return np.concatenate(
+            [self.h * rows[..., :3], np.matmul(rows[..., None, 3:], self.by_spin[body])[..., 0, :]], axis=-1
+        )
+
+    def rows_by_q(self, rows: Array, body: Array) -> Array:
+        """Rows (m, 2, 6) of displacements at the end as rows of those at the start."""
+        return np.concatenate(
+            [rows[..., :3], np.matmul(rows[..., None, 3:], self.by_turn[body])[..., 0, :]], axis=-1
+        )
+
+
+def skew(a: Array) -> Array:
+    """[a]× of vectors (n, 3), shape (n, 3, 3)."""
+    out = np.zeros((a.shape[0], 3, 3))
+    out[:, 2, 1], out[:, 0, 2], out[:, 1, 0] = a.T
+    out[:, 1, 2], out[:, 2, 0], out[:, 0, 1] = -a.T
+    return out
+
+
+def momentum(mass: Array, J: Array, v: Array, h: float) -> Array:
+    """P(v) = (m ẋ, J Ω + (h/2) Ω × J Ω + (h²/4)(Ω·J Ω) Ω), with -h what arrives at the end of a step [N s,
+    N m s], shape (n, 6)."""
+    spin = v[:, 3:]
+    L = np.einsum("nij,nj->ni", J, spin)
+    energy = np.einsum("ni,ni->n", spin, L)[:, None]
+    turning = L + 0.5 * h * np.cross(spin, L) + 0.25 * h * h * energy * spin
+    return np.hstack([mass[:, None] * v[:, :3], turning])
+
+
+def momentum_by_v(mass: Array, J: Array, v: Array, h: float) -> Array:
+    """∂P/∂v [kg, kg m²], shape (n, 6, 6)."""
+    n, spin = v.shape[0], v[:, 3:]
+    L = np.matmul(J, spin[:, :, None])[:, :, 0]
+    energy = np.einsum("ni,ni->n", spin, L)[:, None, None]
+    out = np.zeros((n, 6, 6))
+    out[:, range(3), range(3)] = mass[:, None]
+    out[:, 3:, 3:] = (
+        J + 0.5 * h * (np.matmul(skew(spin), J) - skew(L))
+        + 0.25 * h * h * (energy * EYE + 2.0 * spin[:, :, None] * L[:, None, :])
+    )  # fmt: skip
+    return out
+
+
+def momentum_by_h(J: Array, v: Array, h: float) -> Array:
+    """∂P/∂h [N, N m], shape (n, 6)."""
+    spin = v[:, 3:]
+    L = np.einsum("nij,nj->ni", J, spin)
+    energy = np.einsum("ni,ni->n", spin, L)[:, None]
+    return np.hstack([np.zeros_like(spin), 0.5 * np.cross(spin, L) + 0.5 * h * energy * spin])
+
+
+def momentum_by_inertia(v: Array, h: float) -> Array:
+    """∂P/∂(xx, yy, zz, xy, xz, yz) [rad/s], shape (n, 6, 6): P is linear in J."""
+    out, none = np.zeros((v.shape[0], 6, 6)), np.zeros(v.shape[0])
+    for k, (i, j) in enumerate(SYMMETRIC):
+        unit = np.zeros((v.shape[0], 3, 3))
+        unit[:, i, j] = unit[:, j, i] = 1.0
+        out[:, :, k] = momentum(none, unit, v, h)
+    return out

@@ -1,0 +1,223 @@
+"""Laws of contacts and stops to first order at a solution.
+
+Of every contact six equations  L_u d(s, u) + L_r dr + L_mu d(mu, mu_roll, mu_spin) = 0  in its gap s, its five
+tangential velocities and spins u, and its impulses r; of a stop and of dry friction one. Where a law has no
+derivative the side is taken that the larger of two small numbers speaks for, and the contact is marked.
+Equations are scaled so that L_u and L_r / w, with w the velocity of a unit impulse, are of order one.
+"""
+
+import math
+
+import numpy as np
+
+from stickslip.kernels.jit import jit
+
+CONE, PYRAMID, IMPACT = 0, 1, 2
+"""Contact models, as `MODELS` has them."""
+OPEN, STICK, SLIP = 0, 1, 2
+"""What a contact or a group of its friction does."""
+GRAZES, YIELDS = 1, 2
+"""Marks: it touches without pressing, or is about to slip."""
+KINK = 1e-6
+"""Velocities, over those that move the contact, below which nothing is decided [-]."""
+NEWTON = 100
+
+
+@jit
+def normal_law(kappa, r, s, h, w, scale):
+    """(coefficient of ds, of dr, closed, mark) of 0 <= r ⟂ s >= 0, or of r s = kappa.
+
+    h: time that makes gaps velocities; scale: velocity that small ones are measured by.
+    """
+    if kappa > 0.0:
+        ratio = kappa / (r * r)
+        size = 1.0 / (1.0 + ratio / (h * w))
+        return size / h, ratio * size / h, True, 0
+    push, away = w * r, s / h
+    mark = GRAZES if max(push, away) <= KINK * scale else 0
+    if push > away:
+        return 1.0 / h, 0.0, True, mark
+    return 0.0, 1.0, False, mark
+
+
+@jit
+def ball_law(kappa, most, b, u, w, scale, L_u, L_b, L_most):
+    """(state, mark); L_u, L_b (k, k), L_most (k,) <- L_u du + L_b db + L_most dmost = 0 for friction b that
+    opposes u and is at most `most`: (most, b) ∘ (η, u) = kappa (1, 0).   b, u (k,)."""
+    k = b.shape[0]
+    speed = force = 0.0
+    for i in range(k):
+        speed += u[i] * u[i]
+        force += b[i] * b[i]
+    speed, force = math.sqrt(speed), math.sqrt(force)
+    mark = 0
+    for i in range(k):
+        for j in range(k):
+            L_u[i, j], L_b[i, j] = 0.0, 1.0 if i == j else 0.0
+        L_most[i] = 0.0
+    if kappa <= 0.0:
+        spare = w * (most - force)
+        if most > 0.0 and max(spare, speed) <= KINK * scale:
+            mark = YIELDS
+        if spare > speed and most > 0.0:
+            for i in range(k):
+                L_u[i, i], L_b[i, i] = 1.0, 0.0
+            return STICK, mark
+        if speed <= 0.0:
+            return SLIP, mark
+    ratio = kappa / most if kappa > 0.0 else 0.0
+    root = math.sqrt(ratio * ratio + 4.0 * speed * speed)
+    eta = 0.5 * (ratio + root)
+    size = 1.0 / (1.0 + w * most / eta)
+    for i in range(k):
+        L_most[i] = size * u[i] / eta * (1.0 + ratio / root)
+        for j in range(k):
+            own = 1.0 if i == j else 0.0
+            L_u[i, j] = size * most / eta * (own - 2.0 * u[i] * u[j] / (eta * root))
+            L_b[i, j] = size * own
+    return SLIP, mark
+
+
+@jit
+def facet_law(kappa, most, b, u, w, scale, L_u, L_b, L_most):
+    """The same for facets ±t1, ±t2 (±t1 for one direction) in place of the ball: |b1| + |b2| <= most.   b, u
+    (k,), k one or two."""
+    k = b.shape[0]
+    mark = 0
+    for i in range(k):
+        for j in range(k):
+            L_u[i, j], L_b[i, j] = 0.0, 1.0 if i == j else 0.0
+        L_most[i] = 0.0
+    if kappa > 0.0:
+        smooth_facets(kappa, most, u, w, L_u, L_b, L_most)
+        return SLIP, mark
+    fastest, force, first = 0.0, 0.0, 0
+    for i in range(k):
+        force += abs(b[i])
+        if abs(u[i]) > fastest:
+            fastest, first = abs(u[i]), i
+    spare = w * (most - force)
+    if most > 0.0 and max(spare, fastest) <= KINK * scale:
+        mark = YIELDS
+    if spare > fastest and most > 0.0:
+        for i in range(k):
+            L_u[i, i], L_b[i, i] = 1.0, 0.0
+        return STICK, mark
+    if fastest <= 0.0:
+        return SLIP, mark
+    L_most[first] = math.copysign(1.0, u[first])
+    if k == 2:
+        other = 1 - first
+        lag, share = fastest - abs(u[other]), w * abs(b[other])
+        if max(lag, share) <= KINK * scale:
+            mark = YIELDS
+        if share > lag:  # both facets of an edge: their velocities stay alike
+            a, c = math.copysign(1.0, u[first]), math.copysign(1.0, u[other])
+            L_b[first, other] = a * c
+            L_b[other, other] = 0.0
+            L_u[other, first], L_u[other, other] = a, -c
+    return SLIP, mark
+
+
+@jit
+def smooth_facets(kappa, most, u, w, L_u, L_b, L_most):
+    """β_i (ψ + d_i·u) = kappa, ψ (most - Σ β_i) = kappa, b = Σ β_i d_i to first order."""
+    k = u.shape[0]
+    least = 0.0
+    for i in range(k):
+        least = max(least, abs(u[i]))
+    # Σ kappa / (ψ + d_i·u) + kappa / ψ - most falls from ∞ to below 0 on (least, ∞): by bisection in
+    # ψ - least, then Newton's steps, which rounding ends
+    low, high = 0.0, (2.0 * k + 1.0) * kappa / most
+    x = high
+    for _ in range(NEWTON):
+        f, slope = kappa / (least + x) - most, -kappa / (least + x) ** 2
+        for i in range(k):
+            for sign in (-1.0, 1.0):
+                y = x + (least + sign * u[i])
+                f += kappa / y
+                slope -= kappa / (y * y)
+        if f > 0.0:
+            low = x
+        else:
+            high = x
+        new = x - f / slope
+        if not low <= new <= high:
+            new = 0.5 * (low + high)
+        if abs(new - x) <= 1e-16 * x:
+            break
+        x = new
+    psi = least + x
+    total = kappa / (psi * psi)
+    mean, spread = np.zeros(k), np.zeros(k)
+    for i in range(k):
+        for sign in (-1.0, 1.0):
+            y = x + (least + sign * u[i])
+            g = kappa / (y * y)
+            total += g
+            mean[i] += sign * g
+            spread[i] += g
+    # dψ = -(dmost + Σ g_i d_i·du) / total, db = -Σ g_i d_i (dψ + d_i·du)
+    largest = 0.0
+    for i in range(k):
+        largest = max(largest, spread[i])
+    size = 1.0 / (1.0 + w * largest)
+    for i in range(k):
+        L_most[i] = -size * mean[i] / total
+        for j in range(k):
+            own = spread[i] if i == j else 0.0
+            L_u[i, j] = size * (own - mean[i] * mean[j] / total)
+            L_b[i, j] = size if i == j else 0.0
+
+
+@jit
+def contact_laws(model, kappa, law, r, s, u, h, w, scale, L_u, L_r, L_mu, state, mark):
+    """L_u, L_r (nc, 6, 6), L_mu (nc, 6, 3), state (nc, 4) of gap, friction, rolling and torsion, mark (nc,) <-
+    laws of all contacts.   law (nc, 4), r, u, w, scale (nc, 6), u[:, 0] unused, s (nc,)."""
+    c = np.empty(2)
+    for i in range(r.shape[0]):
+        L_u[i], L_r[i], L_mu[i], state[i] = 0.0, 0.0, 0.0, OPEN
+        on, slack, closed, mark[i] = normal_law(kappa, r[i, 0], s[i], h, w[i, 0], scale[i, 0])
+        L_u[i, 0, 0], L_r[i, 0, 0] = on, slack
+        state[i, 0] = STICK if closed else OPEN
+        at = 1
+        for g in range(3):
+            size = 1 if g == 2 else 2
+            mu = 0.0 if model == IMPACT else law[i, g]
+            most = mu * r[i, 0]
+            if not closed or (kappa > 0.0 and mu == 0.0):
+                for k in range(size):
+                    L_r[i, at + k, at + k] = 1.0
+                at += size
+                continue
+            b, rate = r[i, at : at + size], u[i, at : at + size]
+            A, B = np.empty((size, size)), np.empty((size, size))
+            if model == PYRAMID:
+                did, found = facet_law(kappa, most, b, rate, w[i, at], scale[i, at], A, B, c)
+            else:
+                did, found = ball_law(kappa, most, b, rate, w[i, at], scale[i, at], A, B, c)
+            state[i, 1 + g] = did
+            mark[i] |= found
+            for k in range(size):
+                for m in range(size):
+                    L_u[i, at + k, at + m], L_r[i, at + k, at + m] = A[k, m], B[k, m]
+                L_r[i, at + k, 0] = mu * c[k]
+                L_mu[i, at + k, g] = 0.0 if model == IMPACT else r[i, 0] * c[k]
+            at += size
+
+
+@jit
+def stop_laws(kappa, r, s, h, w, scale, L_u, L_r, state, mark):
+    """L_u, L_r, state, mark (k,) <- laws of stops 0 <= r ⟂ s >= 0, all (k,)."""
+    for i in range(r.shape[0]):
+        L_u[i], L_r[i], closed, mark[i] = normal_law(kappa, r[i], s[i], h, w[i], scale[i])
+        state[i] = STICK if closed else OPEN
+
+
+@jit
+def dry_laws(kappa, most, r, u, w, scale, L_u, L_r, L_most, state, mark):
+    """L_u, L_r, L_most, state, mark (k,) <- laws of dry friction |r| <= most against u, all (k,)."""
+    A, B, c = np.empty((1, 1)), np.empty((1, 1)), np.empty(1)
+    for i in range(r.shape[0]):
+        did, found = ball_law(kappa, most[i], r[i : i + 1], u[i : i + 1], w[i], scale[i], A, B, c)
+        L_u[i], L_r[i], L_most[i], state[i], mark[i] = A[0, 0], B[0, 0], c[0], did, found

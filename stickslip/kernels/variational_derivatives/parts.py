@@ -1,0 +1,144 @@
+"""What all contacts and joints of a step are, and how they change with the poses of their two bodies.
+
+Directions are numbered (δx, δθ) of the first body, then of the second, δθ in its own frame; further ones of
+contacts are its two points (3 + 3) and its two radii.
+"""
+
+import numpy as np
+
+from stickslip.kernels.jit import jit
+from stickslip.kernels.variational_derivatives.rows import (
+    DISTANCE,
+    JOINT_ROWS,
+    LINEARISED,
+    contact_rows,
+    displace,
+    joint_rows,
+    place,
+)
+
+SMALL = 1e-30
+"""Step in the imaginary direction."""
+POSES, SHAPES = 12, 20
+"""Directions of poses, and these with points and radii."""
+
+
+@jit
+def tell(coefficient, rows, body, v, v_before, wrench, rate, before):
+    """wrench (12,), rate, before (k,) <- imaginary parts of Σ coefficient rows, rows v and rows v_before.
+
+    coefficient (k,), rows (k, 2, 6) complex.
+    """
+    for k in range(coefficient.shape[0]):
+        rate[k], before[k] = 0.0, 0.0
+    for side in range(2):
+        i = body[side]
+        for m in range(6):
+            total = 0.0
+            for k in range(coefficient.shape[0]):
+                slope = rows[k, side, m].imag / SMALL
+                total += coefficient[k] * slope
+                if i >= 0:
+                    rate[k] += slope * v[i, m]
+                    before[k] += slope * v_before[i, m]
+            wrench[6 * side + m] = total
+
+
+@jit
+def moved(R0, x0, side, d, R, x):
+    """R, x <- R0, x0 with one of the bodies displaced in the imaginary direction."""
+    for s in range(2):
+        for k in range(3):
+            x[s, k] = x0[s, k]
+            for m in range(3):
+                R[s, k, m] = R0[s, k, m]
+    displace(R[side], x[side], d, SMALL * 1j)
+
+
+@jit
+def contact_parts(
+    kind, body, point, normal, radius, frame, r, q, q_end, v, v_before, directions, rows, end_rows, gap,
+    wrench, rate, before, opening,
+):  # fmt: skip
+    """Rows at the start (nc, 6, 2, 6), rows of the gap at the end (nc, 2, 6), gaps there (nc,), and how the
+    impulses r (nc, 6) on both bodies (nc, d, 12), rows times v and times v_before (nc, d, 6) and, of points and
+    radii, gaps at the end (nc, d - 12) change along d directions."""
+    R0, x0 = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128)
+    R1, x1 = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128)
+    R, x, P = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128), np.empty((2, 3), np.complex128)
+    axes, local = np.empty((3, 3), np.complex128), np.empty((6, 2, 6), np.complex128)
+    c, a = np.empty((2, 3), np.complex128), np.empty(2, np.complex128)
+    for i in range(kind.shape[0]):
+        for side in range(2):
+            place(q, body[i, side], R0[side], x0[side])
+            place(q_end, body[i, side], R1[side], x1[side])
+            a[side] = radius[i, side]
+            for k in range(3):
+                c[side, k] = point[i, side, k]
+        contact_rows(kind[i], c, normal[i], a, frame[i], R0, x0, axes, P, local)
+        for k in range(6):
+            for side in range(2):
+                for m in range(6):
+                    rows[i, k, side, m] = local[k, side, m].real
+        if kind[i] != LINEARISED:
+            gap[i] = contact_rows(kind[i], c, normal[i], a, frame[i], R1, x1, axes, P, local).real
+        for side in range(2):
+            for m in range(6):
+                end_rows[i, side, m] = local[0, side, m].real
+        for d in range(directions):
+            if d < POSES:
+                if body[i, d // 6] < 0:
+                    continue
+                moved(R0, x0, d // 6, d % 6, R, x)
+                contact_rows(kind[i], c, normal[i], a, frame[i], R, x, axes, P, local)
+            else:
+                shift(d - POSES, SMALL * 1j, c, a)
+                if kind[i] != LINEARISED:
+                    found = contact_rows(kind[i], c, normal[i], a, frame[i], R1, x1, axes, P, local)
+                    opening[i, d - POSES] = found.imag / SMALL
+                contact_rows(kind[i], c, normal[i], a, frame[i], R0, x0, axes, P, local)
+                shift(d - POSES, -SMALL * 1j, c, a)
+            tell(r[i], local, body[i], v, v_before, wrench[i, d], rate[i, d], before[i, d])
+
+
+@jit
+def shift(d, by, point, radius):
+    """Change one number of points (2, 3) or radii (2,)."""
+    if d < 6:
+        point[d // 3, d % 3] += by
+    else:
+        radius[d - 6] += by
+
+
+@jit
+def joint_parts(
+    kind, body, point, frame, length, count, coefficient, q, q_end, v, v_before, rows, end_rows, value, wrench,
+    rate, before,
+):  # fmt: skip
+    """Rows at the start and at the end (nj, 9, 2, 6), errors and coordinates there (nj, 8), and how
+    coefficient (nj, 9) times rows on both bodies (nj, 12, 12), rows times v and v_before (nj, 12, 9) change with
+    poses.   count (nj, 2): components of place and of turn that joints hold."""
+    R0, x0 = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128)
+    R, x, P = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128), np.empty((2, 3), np.complex128)
+    axes, y = np.empty((2, 3, 3), np.complex128), np.zeros(8, np.complex128)
+    local = np.zeros((JOINT_ROWS, 2, 6), np.complex128)
+    for j in range(kind.shape[0]):
+        local[:] = 0.0
+        y[:] = 0.0
+        many = count[j, 0], count[j, 1]
+        for side in range(2):
+            place(q_end, body[j, side], R0[side], x0[side])
+        joint_rows(kind[j], point[j], frame[j], length[j], many, R0, x0, P, axes, local, y)
+        for k in range(8):
+            value[j, k] = y[k].real
+        end_rows[j] = local.real
+        for side in range(2):
+            place(q, body[j, side], R0[side], x0[side])
+        joint_rows(kind[j], point[j], frame[j], length[j], many, R0, x0, P, axes, local, y)
+        rows[j] = local.real
+        for d in range(POSES):
+            if body[j, d // 6] < 0:
+                continue
+            moved(R0, x0, d // 6, d % 6, R, x)
+            joint_rows(kind[j], point[j], frame[j], length[j], many, R, x, P, axes, local, y)
+            tell(coefficient[j], local, body[j], v, v_before, wrench[j, d], rate[j, d], before[j, d])

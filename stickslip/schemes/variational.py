@@ -1,0 +1,154 @@
+"""The variational scheme for worlds of bodies: each step one nonlinear cone complementarity problem.
+
+Velocities v live on steps, forces at the nodes z_k between them (equations: `problem/step_problem.py`):
+
+    P(v) = P₋(v₋) + ½(h₋ + h) F(t_k, z_k, v₋) + H(z_k) r + G(z_k) lam,   z_{k+1} = z_k ⊕ h v,
+    gaps, stops and joints are those of z_{k+1}, friction opposes the velocities of the rows at z_k.
+
+A discrete Lagrangian has these equations (Bou-Rabee & Marsden 2009; Brüdigam & Manchester 2021): of second
+order where nothing strikes, momenta kept to rounding, energy without drift. The first step has h₋ = 0, so a
+run starts from (q, v) at one time. A `State` has the node, and the velocity over the step that led to it.
+
+Gaps are never negative at the end of a step. A contact that closes does so without bounce, and remembers how
+fast it had come; in the next step it must open by h e times that, so that it leaves with e times its speed.
+Stops of joints do likewise.
+
+Energy of a step: the kinetic one of v, and the mean potential of both ends, which belong to the middle of the
+step. Constant forces keep it to rounding from the second step on; the first is off by O(h²).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.detection.overlaps import check_overlaps
+from stickslip.kernels.bodies import motion
+from stickslip.kernels.variational_step import start
+from stickslip.mechanics import energy as energies
+from stickslip.mechanics.world import World
+from stickslip.options import Options, option
+from stickslip.problem.solution import Solution
+from stickslip.problem.step_problem import MODELS, StepProblem
+from stickslip.schemes.bodies import Finder
+from stickslip.schemes.body_joints import check_joints
+from stickslip.schemes.body_step import BodyStep
+from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.step import Memory, Solver
+from stickslip.schemes.variational_contacts import StepShapes
+from stickslip.schemes.variational_end import NOTHING, OTHER_LAW, Answer, arrived
+from stickslip.schemes.variational_memory import first_memory
+from stickslip.schemes.variational_start import NO_ID, Node, prepared, step_problem
+from stickslip.schemes.variational_tangents import solve_by_tangents
+from stickslip.state import Array, State
+
+__all__ = ["Carried", "Variational", "carried", "step_problem"]
+
+MOST_LOOKS = 10
+"""Most times that a step is solved because its answer reaches contacts that were not in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Variational(Options):
+    """Variational integrator for worlds of bodies: gaps, stops and joints of the end of each step."""
+
+    contact: str = option(
+        "cone", "law of friction: the cone; or, relaxed, four facets in its place, or none at all",
+        choices=MODELS,
+    )  # fmt: skip
+    other_pairs: str = option(
+        "error", "pairs whose gap has no closed form: refused, or forecast from the start of the step",
+        choices=("error", "linearised"),
+    )  # fmt: skip
+
+    def begin(self, world: World, state: State, h: float) -> Memory:
+        """The memory before the first step; a ModelError where the world cannot be carried from `state`."""
+        world.check_state(state)
+        check_overlaps(world, state)
+        check_joints(world, state.q)
+        Bodies.of(world)
+        shapes = StepShapes.of(world)
+        if self.other_pairs == "error":
+            shapes.check_pairs()
+        return first_memory(energies.potential(world, state.t, state.q))
+
+    def step(
+        self, world: World, state: State, memory: Memory, h: float, solver: Solver, detector: Finder
+    ) -> BodyStep:
+        """The step of length h that begins at `state`."""
+        return carried(self, world, state, memory, h, solver, detector).step
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Carried:
+    """A step, the problem that it is the answer of, and what the solver said."""
+
+    step: BodyStep
+    problem: StepProblem
+    solution: Solution | None
+    """None where nothing was to be solved."""
+
+
+def carried(
+    scheme: Variational, world: World, state: State, memory: Memory, h: float, solver: Solver,
+    detector: Finder,
+) -> Carried:  # fmt: skip
+    """A step with the problem behind it."""
+    node, shapes, ids, margin = Node.of(world, state, memory, h), StepShapes.of(world), NO_ID, 0.0
+    for _ in range(MOST_LOOKS):
+        before = prepared(scheme, node, memory, detector, ids, margin)
+        problem, solution, lost = before.problem, None, ""
+        v = problem.v.copy()
+        if len(before.contacts) or len(problem.joints):
+            solution = _solution(problem, solver)
+            assert solution.v is not None
+            v[node.bodies.dynamic] = solution.v.reshape(-1, 6)
+            if not np.isfinite(v).all() or not np.isfinite(solution.r).all():
+                solution, lost = None, "the solver found no finite answer; the step is one without impulses"
+        if solution is None:
+            lost = _fly(node, v) or lost
+        v[np.abs(v) < NOTHING] = 0.0
+        q_end = np.empty_like(node.q)
+        motion.move_along(node.q, v, h, q_end)
+        gaps = before.candidates.gaps(q_end)
+        missed = (gaps < 0.0) & ~before.chosen
+        reach = _reach(node, v)
+        if lost or not (missed.any() or (reach > before.margin and not shapes.is_whole)):
+            break
+        # The answer is faster than what contacts were looked for with, or meets some that are not in it.
+        ids = np.concatenate([before.contacts.id, before.candidates.id[missed]])
+        margin = max(margin, 1.5 * reach)
+    else:
+        lost = f"{MOST_LOOKS} times contacts were met that were not looked for; take a smaller h"
+    step = arrived(before, memory, Answer(v, q_end, gaps, solution, lost), detector)
+    return Carried(step, problem, solution)
+
+
+def _solution(problem: StepProblem, solver: Solver) -> Solution:
+    """By a solver of steps at once; by any other, and where that did not do, from tangent to tangent."""
+    if not getattr(solver, "takes_steps", False):
+        return solve_by_tangents(problem, solver)
+    whole: Any = solver
+    solution: Solution = whole.solve(problem)
+    if solution.ok or solution.status in OTHER_LAW or problem.model == "pyramid":
+        return solution
+    if not getattr(solver, "takes_tangents", True):
+        return solution
+    again = solve_by_tangents(problem, solver, solution)
+    return again if again.ok else solution
+
+
+def _fly(node: Node, v: Array) -> str:
+    """v <- velocities if nothing touches; what is wrong where something is."""
+    bodies = node.bodies
+    bad = start.fly(bodies.row, bodies.mass, bodies.J, bodies.J_inverse, node.p, node.h, v)
+    if bad < 0:
+        return ""
+    return f"body {node.world.names[bad]!r} spins too fast for a step of this length; take a smaller h"
+
+
+def _reach(node: Node, v: Array) -> float:
+    """How far the surfaces of two bodies can come towards each other with v in the step [m]."""
+    bodies = node.bodies
+    fastest, second = start.two_fastest(bodies.row, bodies.radius, node.q, v)
+    return float(node.h * (fastest + second))

@@ -1,0 +1,223 @@
+"""The start of a step of the variational scheme: the node, what may touch, and the problem of the step."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from stickslip.detection.contacts import ContactSet
+from stickslip.kernels import cones
+from stickslip.kernels.bodies import motion
+from stickslip.kernels.bodies.tracking import local_points
+from stickslip.kernels.variational_step import geometry, start
+from stickslip.mechanics.world import World
+from stickslip.problem.checks import frozen
+from stickslip.problem.step_problem import LINEARISED, StepContacts, StepJoints, StepProblem
+from stickslip.problem.step_tangent import step_blocks
+from stickslip.schemes.bodies import Finder
+from stickslip.schemes.body_joints import PARTS
+from stickslip.schemes.body_start import not_finite
+from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.step import Memory
+from stickslip.schemes.variational_contacts import Candidates, StepShapes
+from stickslip.schemes.variational_memory import approaches, length_before
+from stickslip.state import Array, BoolArray, IntArray, State
+
+NO_ID: IntArray = frozen(np.zeros(0, np.int64))
+CONTACT_SHAPES: tuple[tuple[int, ...], ...] = ((2, 3), (3,), (2,), (), (3, 3), (4,), ())
+"""Of the columns of one contact after its bodies."""
+
+
+class Choices(Protocol):
+    """What a problem needs of the options of the scheme."""
+
+    @property
+    def contact(self) -> str:
+        """Contact model."""
+
+    @property
+    def other_pairs(self) -> str:
+        """What to do about pairs without a closed form."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Node:
+    """A node in time between two steps: where all is, the forces there, and momenta with them."""
+
+    world: World
+    bodies: Bodies
+    state: State
+    before: float
+    """Length of the step before [s]."""
+    h: float
+    """Length of the step that begins [s]."""
+    q: Array
+    """[m, -], shape (n, 7)."""
+    v_before: Array
+    """Of the step before [m/s, rad/s], shape (n, 6)."""
+    v: Array
+    """The same, of bodies that are not dynamic over the step that begins [m/s, rad/s], shape (n, 6)."""
+    F: Array
+    """Forces beside gravity by kind [N, N m], shape (3, n, 6); (3, 0, 6) where there are none."""
+    p: Array
+    """Momenta [N s, N m s], shape (n, 6)."""
+    speed: Array
+    """No point of a body is faster, before or after the forces [m/s], shape (n,)."""
+    margin: float
+    """No contact with a larger gap closes in the step at these speeds [m]."""
+
+    @classmethod
+    def of(cls, world: World, state: State, memory: Memory, h: float) -> "Node":
+        """The start of a step of length h from `state`."""
+        bodies, before = Bodies.of(world), length_before(memory)
+        n = bodies.count
+        q, v_before = state.q.reshape(n, 7), state.v.reshape(n, 6)
+        q.flags.writeable = v_before.flags.writeable = False
+        v = v_before.copy()
+        if bodies.driven:  # as in the middle of the step
+            middle = np.empty((n, 7))
+            motion.move_along(q, v_before, 0.5 * h, middle)
+            world.motions.prescribe(state.t + 0.5 * h, middle.reshape(-1), v.reshape(-1))
+        F = bodies.no_forces
+        if bodies.forced:
+            F = np.zeros((3, n, 6))
+            world.forces.add(state.t, state.q, v.reshape(-1), F)
+        p, speed, told = np.empty((n, 6)), np.empty(n), np.empty(start.TOLD)
+        start.leave(
+            bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, bodies.radius, q, v, F,
+            before, h, p, speed, told,
+        )  # fmt: skip
+        bad, fastest, second = told.tolist()
+        if bad >= 0.0:
+            raise not_finite(world, state, F, int(bad))
+        margin = h * (fastest + second) + bodies.touch
+        return cls(world, bodies, state, before, h, q, v_before, v, F, p, speed, margin)
+
+
+class StepStops:
+    """The blocks of the joints of a world in every step, made once."""
+
+    def __init__(self, world: World):
+        bodies, n = Bodies.of(world), len(world.names)
+        nothing = StepContacts(
+            NO_ID, NO_ID.reshape(0, 2), *(np.zeros((0, *shape)) for shape in CONTACT_SHAPES)
+        )
+        joints, none = world.joints, np.zeros((n, 6))
+        table = StepJoints(
+            joints.kind, joints.body, joints.point, joints.frame, joints.length, joints.lower, joints.upper,
+            joints.friction, np.zeros((len(joints), 2, 2)),
+        )  # fmt: skip
+        q = world.start.q.reshape(n, 7)
+        blocks = step_blocks(
+            StepProblem(1.0, bodies.row, q, none, bodies.mass, bodies.J, none, nothing, table)
+        )
+        self.sides = blocks.sides
+        """Bodies of each block [-], shape (m, 2)."""
+        self.stop = np.flatnonzero(blocks.K.kind == cones.NONNEGATIVE)
+        """Numbers of those that are stops [-], shape (k,)."""
+        joint, part = blocks.joint[self.stop], blocks.part[self.stop]
+        self.place = joint, (part - 1) // 3, (part - 1) % 3
+        """Where a stop is in `StepJoints.bounce`: joint, sliding or turning, lower or upper."""
+        self.id: Array = (joint * len(PARTS) + part).astype(float)
+        """As `JointRows.id` [-], shape (k,), increasing."""
+
+    @classmethod
+    def of(cls, world: World) -> "StepStops":
+        """Those of `world`, made on first use and kept with it."""
+        found: StepStops | None = world.__dict__.get("_step_stops")
+        if found is None:
+            found = cls(world)
+            world.__dict__["_step_stops"] = found
+        return found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Prepared:
+    """A step before it is solved."""
+
+    node: Node
+    problem: StepProblem
+    contacts: ContactSet
+    """Those of the problem, in the same order."""
+    candidates: Candidates
+    """All with gaps in closed form that were looked at."""
+    chosen: BoolArray
+    """Which of them are in the problem [-], shape (k,)."""
+    margin: float
+    """Gap up to which contacts were looked for [m]."""
+
+
+def step_problem(
+    scheme: Choices, world: World, state: State, memory: Memory, h: float, detector: Finder,
+    ids: IntArray = NO_ID,
+) -> StepProblem:  # fmt: skip
+    """The step of length h from `state` as a problem; contacts of `ids` are in it however far they are."""
+    return prepared(scheme, Node.of(world, state, memory, h), memory, detector, ids).problem
+
+
+def prepared(
+    scheme: Choices, node: Node, memory: Memory, detector: Finder, ids: IntArray = NO_ID, margin: float = 0.0
+) -> Prepared:
+    """The step from a node, with contacts looked for up to a gap of at least `margin` [m]."""
+    bodies, h, shapes = node.bodies, node.h, StepShapes.of(node.world)
+    margin = max(margin, node.margin)
+    found = shapes.candidates(node.state.q, margin)
+    k = len(found)
+    must = np.isin(found.id, ids) if ids.size else np.zeros(k, bool)
+    chosen, gap, frame, place = np.empty(k, np.int64), np.empty(k), np.empty((k, 3, 3)), np.empty((k, 3))
+    c = geometry.look(
+        found.kind, found.body, found.point, found.normal, found.radius, node.q, node.speed, h,
+        bodies.touch, must, chosen, gap, frame, place,
+    )  # fmt: skip
+    rows, is_chosen = chosen[:c], np.zeros(k, bool)
+    is_chosen[rows] = True
+    contacts = ContactSet(
+        found.id[rows], found.shape[rows], found.body[rows], place[:c], frame[:c], gap[:c], found.law[rows]
+    )
+    kind, point, normal, radius = found.kind[rows], found.point[rows], found.normal[rows], found.radius[rows]
+    if shapes.stranger is not None and scheme.other_pairs == "linearised":
+        more = _others(shapes, node, detector.find(node.state.q, margin), ids)
+        contacts, order = _merged(contacts, more)
+        local = np.empty((len(more), 2, 3))
+        local_points(node.q.reshape(-1), more.body, more.point, local)
+        kind = np.concatenate([kind, np.full(len(more), LINEARISED)])[order]
+        point = np.concatenate([point, local])[order]
+        normal = np.concatenate([normal, more.frame[:, 0]])[order]
+        radius = np.concatenate([radius, np.zeros((len(more), 2))])[order]
+    bounce = h * contacts.law[:, 3] * approaches(memory, contacts.id)
+    rows_of = StepContacts(
+        kind, contacts.body, point, normal, radius, contacts.gap, contacts.frame, contacts.law, bounce
+    )
+    problem = StepProblem(
+        h, bodies.row, node.q, node.v, bodies.mass, bodies.J, node.p, rows_of,
+        _joints(node, memory), scheme.contact,
+    )  # fmt: skip
+    return Prepared(node, problem, contacts, found, is_chosen, margin)
+
+
+def _joints(node: Node, memory: Memory) -> StepJoints:
+    joints = node.world.joints
+    bounce = np.zeros((len(joints), 2, 2))
+    if memory["joint_id"].size:
+        stops = StepStops.of(node.world)
+        bounce[stops.place] = node.h * joints.e[stops.place[0]] * approaches(memory, stops.id, "joint_")
+    return StepJoints(
+        joints.kind, joints.body, joints.point, joints.frame, joints.length, joints.lower, joints.upper,
+        0.5 * (node.before + node.h) * joints.friction, bounce,
+    )  # fmt: skip
+
+
+def _others(shapes: StepShapes, node: Node, found: ContactSet, ids: IntArray) -> ContactSet:
+    """Those contacts of detection that have no closed form and may close."""
+    body = found.body
+    near = found.gap <= node.h * (node.speed[body[:, 0]] + node.speed[body[:, 1]]) + node.bodies.touch
+    moves = (node.bodies.row[body] >= 0).any(axis=1)
+    rows = np.flatnonzero(shapes.others(found) & moves & (near | np.isin(found.id, ids)))
+    return ContactSet(*(getattr(found, name)[rows] for name in ContactSet.__slots__))
+
+
+def _merged(first: ContactSet, second: ContactSet) -> tuple[ContactSet, IntArray]:
+    """Both sorted by id, and the order in which they are then."""
+    order = np.argsort(np.concatenate((first.id, second.id)), kind="stable")
+    both = (np.concatenate((getattr(first, f), getattr(second, f)))[order] for f in ContactSet.__slots__)
+    return ContactSet(*both), order

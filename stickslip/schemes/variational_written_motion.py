@@ -1,0 +1,272 @@
+"""What one system contributes to a step of the variational scheme: momentum before and after a node.
+
+A velocity v lives on the step from q_k to q_{k+1} = q_k + h v, and h₋ is the length of the step before. With
+L_d = h/4 v'(M(q_k) + M(q_{k+1})) v - h/2 (V(q_k) + V(q_{k+1})) the discrete Euler-Lagrange equations at q_k
+are R(v) = 0,
+
+    R(v) = P(v) - P₋(v₋) - (h₋ + h)/2 F(t_k, q_k, v̄),
+    P(v)  = ½ (M(q_k) + M(q_k + h v)) v - h/4 v'∂M(q_k) v,
+    P₋(v) = ½ (M(q_k - h₋ v) + M(q_k)) v + h₋/4 v'∂M(q_k) v
+
+(Marsden & West 2001, sections 1.2 and 3.2), forces at the node, ∂M by central differences. Forces that depend
+on velocities are taken at that of the node, v̄ = (h v₋ + h₋ v) / (h + h₋), which is v₋ at the start.
+
+The inertia forces Ṁ v - ½ ∂(v'M v)/∂q are in P already. A system as it is written, M v̇ + N = ..., has them in
+N too: where N is just that, which is looked at once beside the start, it is left out here. Any other N (or M
+of t or z, or no N where M depends on q) is not of the Lagrangian of M: then the equations as written are
+taken in the central form, P = P₋ = M(q_k) v with N among the forces at v̄, of second order and symmetric in
+time, but not variational. A Newton-Euler body turns by Cayley's map, with
+
+    P(Ω) = J Ω + h/2 Ω × J Ω + h²/4 (Ω·J Ω) Ω,   P₋ the same with -h₋    (Bou-Rabee & Marsden 2009).
+"""
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from stickslip.kernels.bodies.rotation import turn
+from stickslip.problem.checks import Array
+from stickslip.state import ModelError
+from stickslip.systems import quaternions
+from stickslip.systems.derivatives import differences
+from stickslip.systems.dynamics import SecondOrderDynamics
+from stickslip.systems.lagrangian import EMPTY, Lagrangian
+from stickslip.systems.newton_euler import NewtonEuler
+from stickslip.systems.system import Place
+
+AGREEMENT = 1e-6
+"""Largest relative difference between N and the inertia forces of M(q) by differences that passes [-]."""
+ROUNDING = 1e-9
+"""Of difference quotients of M, over M [1/m]."""
+NEARBY = (0.05, -0.03)
+"""Where N and M are compared beside the start, at which both may vanish [rad, m]."""
+FORMS = ("auto", "variational", "central")
+"""How a mass matrix that depends on q is taken."""
+
+
+class Node(ABC):
+    """A system at the node q_k between two steps."""
+
+    def __init__(
+        self, body: SecondOrderDynamics, place: Place, t: float, q: Array, v: Array, z: Array, h: float,
+        h_before: float, follows: bool,
+    ):  # fmt: skip
+        self.body, self.place = body, place
+        self.t, self.h, self.h_before = t, h, h_before
+        self.q, self.v, self.z = q[place.q], v[place.v], z[place.z]
+        self.weight = 0.5 * (h + h_before)
+        self.follows = h_before > 0.0 and follows
+        self.before = self.momentum_before()
+        self.pushed = self.weight * self.applied(self.v)
+
+    @abstractmethod
+    def momentum_before(self) -> Array:
+        """P₋(v₋) [N s], shape (nv,)."""
+
+    @abstractmethod
+    def momentum(self, v: Array) -> Array:
+        """P(v) [N s], shape (nv,)."""
+
+    @abstractmethod
+    def slope(self, v: Array) -> Array:
+        """dP/dv [kg], shape (nv, nv)."""
+
+    @abstractmethod
+    def applied(self, v: Array) -> Array:
+        """Forces at velocity v, without the inertia forces that are in P [N], shape (nv,)."""
+
+    @abstractmethod
+    def applied_slope(self, v: Array) -> Array | None:
+        """Their derivative by v [N s/m], shape (nv, nv); None where it is zero."""
+
+    def end(self, v: Array) -> Array:
+        """q_{k+1} [m, rad], shape (nq,)."""
+        return self.q + self.h * v
+
+    def at_node(self, v: Array) -> Array:
+        """v̄ [m/s], shape (nv,)."""
+        return (self.h * self.v + self.h_before * v) / (self.h + self.h_before)
+
+    def residual(self, v: Array) -> Array:
+        """R(v) [N s], shape (nv,)."""
+        pushed = self.weight * self.applied(self.at_node(v)) if self.follows else self.pushed
+        return self.momentum(v) - self.before - pushed
+
+    def tangent(self, v: Array) -> Array:
+        """dR/dv, about [kg], shape (nv, nv)."""
+        A = self.slope(v)
+        part = self.applied_slope(self.at_node(v)) if self.follows else None
+        return A if part is None else A - 0.5 * self.h_before * part
+
+
+class Central(Node):
+    """M(q_k) (v - v₋) = forces: constant mass, and every system whose N is not that of its M."""
+
+    def momentum_before(self) -> Array:
+        self.M = self.body.mass(self.t, self.q, self.z)
+        return self.M @ self.v
+
+    def momentum(self, v: Array) -> Array:
+        return self.M @ v
+
+    def slope(self, v: Array) -> Array:
+        return self.M
+
+    def applied(self, v: Array) -> Array:
+        return self.body.force(self.t, self.q, v, self.z)
+
+    def applied_slope(self, v: Array) -> Array | None:
+        return self.body.force_dv(self.t, self.q, v, self.z)
+
+
+class Curved(Node):
+    """M(q) with the inertia forces of the discrete Lagrangian."""
+
+    body: Lagrangian
+
+    def momentum_before(self) -> Array:
+        self.M = self._mass(self.q)
+        self.dM = mass_derivative(self.body, self.t, self.q, self.z)
+        if self.h_before == 0.0:
+            return self.M @ self.v
+        M = 0.5 * (self._mass(self.q - self.h_before * self.v) + self.M)
+        return M @ self.v + 0.5 * self.h_before * self._gradient(self.v)
+
+    def _mass(self, q: Array) -> Array:
+        return self.body.mass(self.t, q, self.z)
+
+    def _gradient(self, v: Array) -> Array:
+        """½ ∂(v'M v)/∂q [N], shape (nv,)."""
+        return 0.5 * np.einsum("ijl,i,j->l", self.dM, v, v)
+
+    def momentum(self, v: Array) -> Array:
+        M = 0.5 * (self.M + self._mass(self.end(v)))
+        return M @ v - 0.5 * self.h * self._gradient(v)
+
+    def slope(self, v: Array) -> Array:
+        turned = (
+            0.5 * self.h * np.einsum("ijl,j->il", self.dM, v)
+        )  # ∂M at q_{k+1} is that at q_k but for O(h²)
+        return 0.5 * (self.M + self._mass(self.end(v))) + turned - turned.T
+
+    def applied(self, v: Array) -> Array:
+        F = self.body.force(self.t, self.q, v, self.z)
+        return F if self.body.N is None else F + self.body.N(self.t, self.q, v, self.z)
+
+    def applied_slope(self, v: Array) -> Array | None:
+        slope = self.body.force_dv(self.t, self.q, v, self.z)
+        inertia = self.body.jacobians.get(("N", 2))
+        if slope is None or inertia is None:
+            return slope
+        return slope + inertia(self.t, self.q, v, self.z)
+
+
+class Turning(Node):
+    """A Newton-Euler body, which turns by Cayley's map."""
+
+    body: NewtonEuler
+
+    def momentum_before(self) -> Array:
+        return self._momentum(self.v, -self.h_before)
+
+    def _momentum(self, v: Array, h: float) -> Array:
+        omega = v[3:]
+        spin = self.body.inertia @ omega
+        out = self.body.m * v
+        out[3:] = spin + 0.5 * h * quaternions.cross(omega, spin) + 0.25 * h * h * (omega @ spin) * omega
+        return out
+
+    def momentum(self, v: Array) -> Array:
+        return self._momentum(v, self.h)
+
+    def slope(self, v: Array) -> Array:
+        J, omega, h = self.body.inertia, v[3:], self.h
+        spin = J @ omega
+        A = self.body.m * np.eye(6)
+        A[3:, 3:] = (
+            J + 0.5 * h * (quaternions.skew(omega) @ J - quaternions.skew(spin))
+            + 0.25 * h * h * (2.0 * np.outer(omega, spin) + (omega @ spin) * np.eye(3))
+        )  # fmt: skip
+        return A
+
+    def end(self, v: Array) -> Array:
+        out = np.empty(7)
+        turn(np.array(self.q), np.array(v), self.h, out)
+        return out
+
+    def applied(self, v: Array) -> Array:
+        F = self.body.force(self.t, self.q, v, self.z)
+        F[3:] += quaternions.cross(v[3:], self.body.inertia @ v[3:])
+        return F
+
+    def applied_slope(self, v: Array) -> Array | None:
+        J, omega = self.body.inertia, v[3:]
+        slope = self.body.force_dv(self.t, self.q, v, self.z)
+        out = np.zeros((6, 6)) if slope is None else np.array(slope)
+        out[3:, 3:] += quaternions.skew(omega) @ J - quaternions.skew(J @ omega)
+        return out
+
+
+def depends_on_velocity(body: SecondOrderDynamics, kind: type[Node]) -> bool:
+    """Whether what `applied` gives does, as far as it tells."""
+    if isinstance(body, NewtonEuler):  # the gyroscopic moment is in the momenta
+        given = (body.force_given, body.moment_given)
+        return body.C is not None or any(one is not None and "v" in one.wanted for one in given)
+    if not isinstance(body, Lagrangian):
+        return True
+    inertia = ("N", "dN_dq", "dN_dv") if kind is Curved else ()
+    return any("v" in one.wanted for one in body.quantities if one.name not in ("z_update", *inertia))
+
+
+def mass_derivative(body: SecondOrderDynamics, t: float, q: Array, z: Array) -> Array:
+    """∂M_ij/∂q_l [kg/m], shape (nv, nv, nq)."""
+    n = body.start.v.shape[0]
+    flat = differences(lambda t, q, v, z: body.mass(t, q, z).reshape(-1), 1, n * n)
+    return flat(t, q, EMPTY, z).reshape(n, n, -1)
+
+
+def node_of(body: SecondOrderDynamics, form: str) -> type[Node]:
+    """Which node carries a system; a ModelError that says why none does, or not in the form asked for."""
+    if isinstance(body, NewtonEuler):
+        return Turning
+    if body.kinematics(body.start.q) is not None:
+        raise ModelError(
+            f"system {body.name!r} has q̇ = T(q) v; variational is for q̇ = v and for Newton-Euler bodies"
+            " (worlds of bodies have it too), see moreau-jean"
+        )
+    if body.constant_mass or form == "central":
+        return Central
+    why = _no_lagrangian(body)
+    if not why:
+        return Curved
+    if form == "variational":
+        raise ModelError(f"system {body.name!r}: {why}; take form='central'")
+    return Central
+
+
+def _no_lagrangian(body: SecondOrderDynamics) -> str:
+    """Why M(q) and N are not of one Lagrangian ½ v'M(q) v; nothing where they are."""
+    if not isinstance(body, Lagrangian):
+        return "its inertia forces are not told from its other forces"
+    if set(body.M.wanted) - {"q"}:
+        return "M depends on t or z"
+    if body.N is None:
+        return "M depends on q, but there is no N = Ṁ v - ½ ∂(v'M v)/∂q"
+    start, n = body.start, body.start.v.shape[0]
+    pattern = np.cos(1.0 + np.arange(n))
+    scale = max(1.0, float(np.abs(start.v).max(initial=0.0)))
+    for shift in NEARBY:
+        q = start.q + shift * pattern
+        dM = mass_derivative(body, 0.0, q, start.z)
+        for v in (scale * pattern, scale * pattern[::-1]):
+            inertia = np.einsum("ijl,j,l->i", dM, v, v) - 0.5 * np.einsum("ijl,i,j->l", dM, v, v)
+            N = body.N(0.0, q, v, start.z)
+            size = max(float(np.abs(inertia).max()), float(np.abs(N).max()))
+            noise = ROUNDING * float(np.abs(body.mass(0.0, q, start.z)).max()) * float(v @ v)
+            if not float(np.abs(inertia - N).max()) <= AGREEMENT * size + noise:
+                return (
+                    "N is not Ṁ v - ½ ∂(v'M v)/∂q: beside the start, at v ="
+                    f" {np.array2string(v, precision=3)}, it is {np.array2string(N, precision=6)} and not"
+                    f" {np.array2string(inertia, precision=6)}"
+                )
+    return ""

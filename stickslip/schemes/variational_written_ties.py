@@ -1,0 +1,150 @@
+"""Interactions of systems written as equations in a step of the variational scheme.
+
+Impulses act through the rows H(t_k, q_k) at the node. What laws are stated on is a velocity over the step:
+
+- gaps of the new configuration, (y(t_{k+1}, q_{k+1}) - bounce) / h >= 0,
+- joints at the new configuration, y(t_{k+1}, q_{k+1}) / h = 0,
+- friction and dry joints on H_T(t_k, q_k)' v + ∂y_T/∂t.
+
+Restitution: a contact that closes in a step is plastic in it, ends at y = 0, and remembers the velocity u_N⁻
+with which it was approached; in the next step bounce = h e |u_N⁻|, so it leaves with e times that speed.
+Bounds of dry joints are forces, which count as all forces do for half of the step before and half of this.
+"""
+
+import numpy as np
+
+from stickslip.kernels import cones
+from stickslip.laws import BoolArray
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.sets import ProductSet, nonnegative
+from stickslip.schemes.problems import blocks_of, spans
+from stickslip.state import ModelError
+from stickslip.systems.mechanical_outputs import WithInput
+from stickslip.systems.system import Bound, NonsmoothSystem
+
+APART = 1e-3
+"""A joint further open, or a contact further closed, than this at the start [m, rad] is a mistake in q0."""
+
+
+class Output:
+    """What is known of an interaction for good."""
+
+    def __init__(self, one: Bound):
+        K = one.law.K
+        self.bound, self.law, self.mechanical = one, one.law, one.mechanical
+        self.zero = np.zeros(one.law.size)
+        self.zero.flags.writeable = False
+        self.unilateral = one.law.unilateral
+        self.normals = one.law.normals
+        self.at_end = np.repeat(K.kind == cones.FREE, np.diff(K.offset))
+        """Components whose law is stated on y at the end of the step [-], shape (m,)."""
+        self.at_end[self.normals] = True
+        self.moving = not self.at_end.all()
+
+
+class Tie:
+    """An interaction at the node, over one step."""
+
+    def __init__(self, output: Output, t: float, h: float, q: Array, v: Array, z: Array, approach: Array):
+        one, mechanical = output.bound, output.mechanical
+        self.output, self.t, self.h = output, t, h
+        self.z = z[one.z]
+        at = (q[one.q], output.zero, self.z)
+        self.rows = mechanical.rows(t, *at)
+        self.y = mechanical.y(t, *at)
+        drift = mechanical.drift(t, *at)
+        self.u_before = self.rows @ v[one.v] + (0.0 if drift is None else drift)
+        self.drift = None if drift is None else mechanical.drift(t + 0.5 * h, *at)
+        came = np.zeros(one.law.size)
+        came[output.normals] = -approach[output.unilateral]
+        self.bounce = np.zeros(one.law.size)
+        """What y must reach at the end, by restitution [m], shape (m,)."""
+        self.bounce[output.normals] = np.maximum(-h * one.law.bias(came)[output.normals], 0.0)
+
+    def gaps(self, q: Array) -> Array:
+        """y at the end of the step over what it must reach [m], shape (m,)."""
+        one = self.output.bound
+        return self.output.mechanical.y(self.t + self.h, q[one.q], self.output.zero, self.z) - self.bounce
+
+    def law_variable(self, q: Array, v: Array) -> Array:
+        """What the law is stated on, for the end of the step q and velocities v over it [m/s], shape (m,)."""
+        u = self.gaps(q) / self.h
+        if self.output.moving:
+            u = np.where(self.output.at_end, u, self.velocity(v))
+        return u
+
+    def velocity(self, v: Array) -> Array:
+        """Velocities of the outputs over the step, by the rows at its start [m/s], shape (m,)."""
+        u = self.rows @ v[self.output.bound.v]
+        return u if self.drift is None else u + self.drift
+
+    def remembered(self, r: Array) -> Array:
+        """Speeds at which unilateral blocks that closed in this step were approached [m/s], shape (nb,)."""
+        output = self.output
+        speed = np.zeros(len(output.law.K))
+        closed = (r[output.normals] > 0.0) & (self.bounce[output.normals] == 0.0)
+        speed[output.unilateral] = np.where(closed, np.maximum(-self.u_before[output.normals], 0.0), 0.0)
+        return speed
+
+
+def components_of(one: Bound, on: BoolArray, contact: str, weight: float) -> tuple[IntArray, ProductSet]:
+    """Components of the blocks that are on, in the flat r, and their set; forces count for `weight` [s].
+
+    Without friction (`impact`) a block of friction keeps its normal component alone.
+    """
+    K = one.law.impulses(weight)
+    which = np.flatnonzero(on)
+    if contact != "impact" or not (K.kind[which] == cones.FRICTION).any():
+        return one.components.start + spans(K.offset, which), blocks_of(K, which)
+    parts: list[IntArray] = []
+    sets: list[ProductSet] = []
+    for i in which.tolist():
+        if K.kind[i] == cones.FRICTION:
+            parts.append(K.offset[i : i + 1])
+            sets.append(nonnegative(1))
+        else:
+            parts.append(np.arange(K.offset[i], K.offset[i + 1]))
+            sets.append(blocks_of(K, np.array([i])))
+    return one.components.start + np.concatenate(parts), joined(sets)
+
+
+def joined(sets: list[ProductSet]) -> ProductSet:
+    """Their product."""
+    whole = sets[0]
+    for other in sets[1:]:
+        whole = whole + other
+    return whole
+
+
+def refuse(system: NonsmoothSystem, q: Array, z: Array, t: float) -> None:
+    """A ModelError that names an interaction which the scheme cannot carry, or which the start violates."""
+    for one in system.interactions:
+        who = f"interaction {one.name!r}"
+        if one.mechanical.compliant:
+            raise ModelError(
+                f"{who} is compliant (y depends on lam); variational has rigid contacts and joints, see"
+                " moreau-jean"
+            )
+        if isinstance(one.mechanical, WithInput):
+            raise ModelError(
+                f"{who} has forces g of its own; in variational they are those of ∂y/∂q, see moreau-jean"
+            )
+        if one.law.impact == "poisson":
+            raise ModelError(
+                f"{who}: Poisson's impact has two phases of impulses; variational has Newton's restitution"
+                " only (see moreau-jean)"
+            )
+        y, K = one.mechanical.y(t, q[one.q], np.zeros(one.law.size), z[one.z]), one.law.K
+        for i in np.flatnonzero(K.kind == cones.FREE):
+            opened = float(np.abs(y[K.offset[i] : K.offset[i + 1]]).max())
+            if opened > APART:
+                raise ModelError(
+                    f"{who}: at t = {t:.9g} s, y is {opened:.3g} away from 0, where its law wants it;"
+                    " begin where it holds"
+                )
+        deepest = float(y[one.law.normals].min(initial=0.0))
+        if deepest < -APART:
+            raise ModelError(
+                f"{who}: at t = {t:.9g} s, the gap is {deepest:.3g}; the first step would throw"
+                " it open; begin where gaps are not negative"
+            )

@@ -1,0 +1,77 @@
+"""Steps as functions of JAX, by its own checker of gradients."""
+
+import numpy as np
+import pytest
+from bridge_worlds import MOREAU, arguments, thrown
+
+import stickslip as ss
+
+jax = pytest.importorskip("jax", reason="the extra jax is not installed")
+
+
+@pytest.fixture(autouse=True)
+def _double():
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", False)
+
+
+def made(world, **how):
+    how = {"scheme": MOREAU, "tolerance": 1e-12, "steps": 2, "inputs": ("mu", "e")} | how
+    return ss.step_function(world, 0.01, "jax", **how)
+
+
+def of_ball(step, world):
+    """The same as a function of what of it is the ball's."""
+    q, v = (jax.numpy.array(one) for one in (world.start.q, world.start.v))
+    return lambda x, w, *inputs: step(q.at[7:].set(x), v.at[6:].set(w), *inputs)
+
+
+@pytest.mark.parametrize("scheme", [MOREAU, "variational"])
+def test_gradients_by_its_checker(scheme):
+    from jax.test_util import check_grads
+
+    world = thrown()
+    q, v, mu, e = arguments(world, mu=[0.15], e=[0.6])
+    f = of_ball(made(world, scheme=scheme, path=True), world)
+    check_grads(f, (q[7:], v[6:], mu, e), order=1, modes=["rev"], eps=1e-5, atol=1e-6, rtol=1e-6)
+
+
+def test_compiled_and_mapped():
+    world = thrown()
+    q, v, _, e = arguments(world, mu=[0.15], e=[0.6])
+    step = made(world)
+
+    def far(mu):
+        return step(q, v, mu, e)[0][7]
+
+    some = np.array([[0.1], [0.15], [0.2]])
+    plain = np.array([jax.grad(far)(mu) for mu in some])
+    assert (plain < 0.0).all()
+    np.testing.assert_array_equal(np.array([jax.jit(jax.grad(far))(mu) for mu in some]), plain)
+    np.testing.assert_array_equal(jax.vmap(jax.grad(far))(some), plain)
+    np.testing.assert_array_equal(jax.jit(jax.vmap(far))(some), [far(mu) for mu in some])
+
+
+def test_single_precision_is_refused_and_single_numbers_are_taken_as_doubles():
+    world = thrown()
+    given = arguments(world, mu=[0.15], e=[0.6])
+    step = made(world)
+    singles = [jax.numpy.asarray(one, np.float32) for one in given]
+    assert step(*singles)[0].dtype == np.float64
+    assert jax.grad(lambda mu: step(*given[:2], mu, given[3])[0][7])(singles[2]).dtype == np.float32
+    jax.config.update("jax_enable_x64", False)
+    with pytest.raises(ss.ModelError, match="jax_enable_x64"):
+        step(*given)
+
+
+def test_what_goes_wrong_is_told(caplog):
+    world = thrown()
+    q, v, mu, e = arguments(world, mu=[0.15], e=[0.6])
+    step = made(world)
+    with pytest.raises(ss.ModelError, match=r"q has shape \(13,\)"):
+        jax.jit(step)(q[:-1], v, mu, e)
+    with pytest.raises(Exception, match="parameter mu is"):
+        jax.block_until_ready(step(q, v, -mu, e))
+    with pytest.raises(Exception, match="parameter mu is"):
+        jax.block_until_ready(jax.jit(step)(q, v, -mu, e))

@@ -1,0 +1,166 @@
+"""A smooth scheme without contacts, with a memory of changing length, to try runs on; and its derivative."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+import stickslip as ss
+from stickslip.detection.contacts import ContactSet
+from stickslip.gradients.charts import to_displacements
+from stickslip.gradients.step import StepDerivative
+from stickslip.mechanics.parameters import Parameters
+from stickslip.options import Options, option
+from stickslip.schemes.body_step import BodyStep, EnergyTerms
+from stickslip.state import State
+
+NO_CONTACTS = ContactSet(
+    np.zeros(0, int), np.zeros((0, 2), int), np.zeros((0, 2), int), np.zeros((0, 3)), np.zeros((0, 3, 3)),
+    np.zeros(0), np.zeros((0, 4)),
+)  # fmt: skip
+EPS = 1e-3
+
+
+def cart(effort=0.3):
+    """A cart on a rail that a motor pushes, and a ball that flies free, both spinning."""
+    builder = ss.WorldBuilder()
+    builder.body("cart", ss.Cuboid((0.4, 0.2, 0.1)), position=(0, 0, 1), mass=1.5, velocity=(0.2, 0, 0))
+    builder.body(
+        "ball",
+        ss.Sphere(0.1),
+        position=(0.3, 2, 1),
+        mass=0.5,
+        velocity=(0.5, 0.1, 0.2),
+        spin=(0.4, -0.7, 0.3),
+    )
+    builder.joint("rail", "slider", "cart", None, point=(0, 0, 1), axis=(1, 0, 0))
+    builder.apart("cart", "ball")
+    builder.force(ss.Actuator("motor", "rail", effort))
+    return builder.build()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Smooth(Options):
+    """Bodies in a force field, which it makes weaker the faster they were when they were last looked at."""
+
+    bad: int = option(-1, "the step that is not good")
+
+    def begin(self, world, state, h):
+        return {"approach": np.zeros(0), "h": np.zeros(1), "count": np.zeros(1)}
+
+    def step(self, world, state, memory, h, solver, detector):
+        made = int(memory["count"][0])
+        q, v, approach = carried(
+            numbers_of(world), state.q, state.v, memory["approach"], h, memory["h"][0], made
+        )
+        memory = {"approach": approach, "h": np.array([h]), "count": np.array([made + 1.0])}
+        zero = EnergyTerms(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+        return BodyStep(
+            State(state.t + h, q, v), h, NO_CONTACTS, np.zeros((0, 6)), np.zeros((0, 6)), np.zeros(0), (),
+            zero, 0.0, 0.0, 0.0, memory, "told so" if made == self.bad else "",
+        )  # fmt: skip
+
+
+def numbers_of(world):
+    """What of a world the map of a step knows."""
+    own = Parameters.of(world)
+    return {name: getattr(own, name) for name in ("gravity", "mass", "effort", "wrench")}
+
+
+def carried(numbers, q, v, approach, h, before, made):
+    """The map of a step: q, v and how many numbers as the step's number says go on."""
+    gravity, mass, effort, wrench = numbers.values()
+    q, v = q.reshape(-1, 7).copy(), v.reshape(-1, 6).copy()
+    weak = 1.0 / (1.0 + (approach**2).sum())
+    F = 0.5 * (h + before) * wrench
+    F[0, 0] += 0.5 * (h + before) * effort[0]
+    v[:, :3] += (F[:, :3] / mass[:, None]) + h * weak * (gravity - np.sin(3 * q[:, :3]))
+    v[:, 3:] += F[:, 3:] + h * weak * np.cos(q[:, 4:])
+    q[:, :3] += h * v[:, :3]
+    half = 0.5 * h * v[:, 3:]
+    w, x = q[:, 3:4].copy(), q[:, 4:].copy()
+    q[:, 3:4] = w - (x * half).sum(axis=1, keepdims=True)
+    q[:, 4:] = x + w * half + np.cross(x, half)
+    q[:, 3:] /= np.linalg.norm(q[:, 3:], axis=1, keepdims=True)
+    return q.reshape(-1), v.reshape(-1), v.reshape(-1)[: made % 3] * gravity[2]
+
+
+class SmoothDerivative(StepDerivative):
+    """By differences of fourth order, as matrices."""
+
+    def __init__(self, scheme, world, state, memory, h, solver, detector, *, kappa=0.0):
+        self.step = scheme.step(world, state, memory, h, solver, detector)
+        made, numbers = int(memory["count"][0]), numbers_of(world)
+        end, n = self.step.state, len(world.names)
+        self.by = {
+            "q": (6 * n,),
+            "v": (6 * n,),
+            "h": (1,),
+            "h_before": (1,),
+            "approach": memory["approach"].shape,
+        }
+        self.by |= {name: value.shape for name, value in numbers.items()}
+        self.of = {"q": (6 * n,), "v": (6 * n,), "r": (0, 6), "approach": self.step.memory["approach"].shape}
+        if made == 4:
+            self.exists, self.notes = False, ("a kink by order",)
+        if made in (2, 6):
+            self.unique, self.notes = False, ("two answers by order",)
+
+        def outcome(by, change):
+            at = {"q": state.q, "v": state.v, "h": np.array([h]), "h_before": memory["h"]}
+            at["approach"] = memory["approach"]
+            given = dict(numbers)
+            if by in given:
+                given[by] = given[by] + change.reshape(given[by].shape)
+            else:
+                at[by] = moved(state.q, change) if by == "q" else at[by] + change
+            q, v, approach = carried(
+                given, at["q"], at["v"], at["approach"], at["h"][0], at["h_before"][0], made
+            )
+            gone = to_displacements(end.q, (q - end.q)[:, None])[:, 0]
+            return {"q": gone, "v": v, "r": np.zeros(0), "approach": approach}
+
+        self.outcome, self.matrices = outcome, {}
+
+    def matrix(self, of, by):
+        """Made where it is asked for."""
+        if by not in self.matrices:
+            size = int(np.prod(self.by[by]))
+            found = {name: np.zeros((int(np.prod(s)), size)) for name, s in self.of.items()}
+            for i in range(size):
+                e = EPS * np.eye(size)[i]
+                outs = [self.outcome(by, s * e) for s in (1, -1, 2, -2)]
+                for name in self.of:
+                    a, b, c, d = (out[name] for out in outs)
+                    found[name][:, i] = (8 * (a - b) - (c - d)) / (12 * EPS)
+            self.matrices[by] = found
+        return self.matrices[by][of]
+
+    def forward(self, tangents):
+        k = next(iter(tangents.values())).shape[1]
+        return {
+            of: sum(
+                (self.matrix(of, by) @ t for by, t in tangents.items()), np.zeros((int(np.prod(shape)), k))
+            )
+            for of, shape in self.of.items()
+        }
+
+    def backward(self, cotangents, by):
+        k = next(iter(cotangents.values())).shape[1]
+        return {
+            name: sum(
+                (self.matrix(of, name).T @ w for of, w in cotangents.items()),
+                np.zeros((int(np.prod(self.by[name])), k)),
+            )
+            for name in by
+        }
+
+
+def moved(q, displacement):
+    """q with all bodies displaced, exactly."""
+    q, d = q.reshape(-1, 7).copy(), displacement.reshape(-1, 6)
+    q[:, :3] += d[:, :3]
+    w, x, half = q[:, 3:4].copy(), q[:, 4:].copy(), 0.5 * d[:, 3:]
+    q[:, 3:4] = w - (x * half).sum(axis=1, keepdims=True)
+    q[:, 4:] = x + w * half + np.cross(x, half)
+    q[:, 3:] /= np.linalg.norm(q[:, 3:], axis=1, keepdims=True)
+    return q.reshape(-1)
