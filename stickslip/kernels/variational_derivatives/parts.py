@@ -8,7 +8,6 @@ import numpy as np
 
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational_derivatives.rows import (
-    DISTANCE,
     JOINT_ROWS,
     LINEARISED,
     contact_rows,
@@ -61,11 +60,15 @@ def contact_parts(
     wrench, rate, before, opening,
 ):  # fmt: skip
     """Rows at the start (nc, 6, 2, 6), rows of the gap at the end (nc, 2, 6), gaps there (nc,), and how the
-    impulses r (nc, 6) on both bodies (nc, d, 12), rows times v and times v_before (nc, d, 6) and, of points and
-    radii, gaps at the end (nc, d - 12) change along d directions."""
+    impulses r (nc, 6) on both bodies (nc, d, 12), rows times v and times v_before (nc, d, 6) and, of points
+    and radii, gaps at the end (nc, d - 12) change along d directions."""
     R0, x0 = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128)
     R1, x1 = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128)
-    R, x, P = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128), np.empty((2, 3), np.complex128)
+    R, x, P = (
+        np.empty((2, 3, 3), np.complex128),
+        np.empty((2, 3), np.complex128),
+        np.empty((2, 3), np.complex128),
+    )
     axes, local = np.empty((3, 3), np.complex128), np.empty((6, 2, 6), np.complex128)
     c, a = np.empty((2, 3), np.complex128), np.empty(2, np.complex128)
     for i in range(kind.shape[0]):
@@ -112,14 +115,18 @@ def shift(d, by, point, radius):
 
 @jit
 def joint_parts(
-    kind, body, point, frame, length, count, coefficient, q, q_end, v, v_before, rows, end_rows, value, wrench,
-    rate, before,
+    kind, body, point, frame, length, count, coefficient, q, q_end, v, v_before, rows, end_rows, value,
+    wrench, rate, before,
 ):  # fmt: skip
     """Rows at the start and at the end (nj, 9, 2, 6), errors and coordinates there (nj, 8), and how
-    coefficient (nj, 9) times rows on both bodies (nj, 12, 12), rows times v and v_before (nj, 12, 9) change with
-    poses.   count (nj, 2): components of place and of turn that joints hold."""
+    coefficient (nj, 9) times rows on both bodies (nj, 12, 12), rows times v and v_before (nj, 12, 9) change
+    with poses.   count (nj, 2): components of place and of turn that joints hold."""
     R0, x0 = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128)
-    R, x, P = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128), np.empty((2, 3), np.complex128)
+    R, x, P = (
+        np.empty((2, 3, 3), np.complex128),
+        np.empty((2, 3), np.complex128),
+        np.empty((2, 3), np.complex128),
+    )
     axes, y = np.empty((2, 3, 3), np.complex128), np.zeros(8, np.complex128)
     local = np.zeros((JOINT_ROWS, 2, 6), np.complex128)
     for j in range(kind.shape[0]):
