@@ -262,7 +262,7 @@ def require_stable(body: SecondOrderDynamics, t: float, q: Array, v: Array, z: A
     if h * fastest > 2.0:
         raise ModelError(
             f"system {body.name!r} oscillates at up to {fastest:.3g} rad/s at the start; variational takes"
-            f" forces at the start of a step and needs h < {2.0 / fastest:.3g} s, not {h:g} s (see moreau-jean)"
+            f" forces at its start and needs h < {2.0 / fastest:.3g} s, not {h:g} s (see moreau-jean)"
         )
 
 
