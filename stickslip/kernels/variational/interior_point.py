@@ -55,8 +55,9 @@ HALVINGS, GROWTH, SLIGHT = 5, 2.0, 0.3
 SLIGHT."""
 PATIENCE = 15
 """Iterations without progress after which it ends."""
-ON_PATH = 1e-9
-"""How near to the central path products are to be where it is asked for, over kappa."""
+ON_PATH, ROUNDING = 1e-9, 1e-15
+"""How near to the central path products are to be where it is asked for, over kappa, and what their rounding
+is over the energy of a step."""
 GIVE, SHARE = 1e-13, 0.1
 """Least compliance of gaps, over the least of any block; on the way it is a share of that of the mean
 product."""
@@ -306,7 +307,8 @@ def solve_step(
         soften(max(GIVE, min(SHARE * mean / energy, SHARE)) * speed * speed / energy, B, L)
         natural, scaled = natural_errors(model, B, L, X, speed)
         if kappa > 0.0:
-            natural = scaled = tolerance / ON_PATH * off_path(model, B, L, kappa, h, X, F)
+            near = ON_PATH + ROUNDING * energy / kappa
+            natural = scaled = tolerance / near * off_path(model, B, L, kappa, h, X, F)
         history[checks, 0], history[checks, 1], history[checks, 2] = iterations, natural, scaled
         checks += 1
         error = max(natural, scaled, 10.0 * norm)
