@@ -31,6 +31,7 @@ from stickslip.gradients.variational_parts import (
 from stickslip.gradients.variational_right_sides import Columns
 from stickslip.gradients.variational_shapes import by_place, by_size
 from stickslip.gradients.variational_system import Rows, System, spread, spread_sparse
+from stickslip.kernels.variational_derivatives.parts import add_pairs
 from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import World
 from stickslip.schemes.body_joints import PARTS
@@ -168,35 +169,43 @@ class Linear:
         )
 
     def _by_q(self) -> Columns:
-        parts = [
-            self._pairs(self.contacts.wrench, self.contacts.body),
-            self._pairs(self.joints.wrench, np.asarray(self.solved.problem.joints.body)),
+        wrenches = [
+            (self.contacts.wrench, self.contacts.body),
+            (self.joints.wrench, np.array(self.solved.problem.joints.body, np.int64)),
         ]
         if self.efforts.slope.any():
-            parts.append(self._pairs(self._actuated()[0], self.world.joints.body[self.efforts.joint]))
+            wrenches.append((self._actuated()[0], self.world.joints.body[self.efforts.joint]))
+        e = self._paired(wrenches)
         turned = wrench_turned(self.world, self.state.q)
         if turned is not None:
-            parts.append(self._own_blocks(self.share * turned, 3, 3))
-        value, line, column = (np.concatenate(x) for x in zip(*parts, strict=True))
-        e = self._summed(value, line, column, (6 * self.nd, 6 * self.n))
+            e = e + self._summed(*self._own_blocks(self.share * turned, 3, 3), (6 * self.nd, 6 * self.n))
         more = self.other_forces("q")
         e = e if more is None else e + more
         c = -self.spread(self.by_q, self.body)
         q = self._end(self.solved.end.by_turn, 1.0)
         approach, joint_approach = self._came(self.contacts.came.reshape(-1, 2, 6), self.joints.came)
+        out = Columns(e, c, None, None, q, approach, joint_approach)
         moved = driven(self, "q")
-        if moved is None:
-            return Columns(e, c, None, None, q, approach, joint_approach)
-        return with_driven(self, Columns(e, c, None, None, q, approach, joint_approach), moved)
+        return out if moved is None else with_driven(self, out, moved)
+
+    def _paired(self, wrenches: list[tuple[Array, IntArray]]) -> Any:
+        """The sum of what displacements change in wrenches on pairs of bodies, shape (6 nd, 6 n)."""
+        shape = 6 * self.nd, 6 * self.n
+        if not self._is_dense:
+            parts = [self._pairs(wrench, body) for wrench, body in wrenches]
+            value, line, column = (np.concatenate(x) for x in zip(*parts, strict=True))
+            return self._summed(value, line, column, shape)
+        e, row = np.zeros(shape), np.array(self.row)
+        for wrench, body in wrenches:
+            add_pairs(np.ascontiguousarray(wrench), np.array(body), row, e)
+        return e
 
     def _by_v(self) -> Columns:
         problem = self.solved.problem
         blocks = momentum_by_v(problem.mass, problem.J, self.solved.v_before, -self.before)
-        parts = [self._own_blocks(blocks)]
+        e = self._summed(*self._own_blocks(blocks), (6 * self.nd, 6 * self.n))
         if self.efforts.slope.any():
-            parts.append(self._pairs(self._actuated()[1], self.world.joints.body[self.efforts.joint]))
-        value, line, column = (np.concatenate(x) for x in zip(*parts, strict=True))
-        e = self._summed(value, line, column, (6 * self.nd, 6 * self.n))
+            e = e + self._paired([(self._actuated()[1], self.world.joints.body[self.efforts.joint])])
         more = self.other_forces("v")
         if more is not None:
             more[:, np.repeat(self.row < 0, 6)] = 0.0  # of these the velocities over the step, below
@@ -211,21 +220,30 @@ class Linear:
 
     def _with_rest(self, given: Columns) -> Columns:
         """`given` with what follows from velocities of fixed bodies, which go through a step as they are."""
+        still = np.flatnonzero(self.row < 0)
         rests = np.repeat(self.row < 0, 6).astype(float)
-        c, F = -self.spread(self.moves, self.body), self.other_forces("v")
+        F, q = self.other_forces("v"), self._end(self.solved.end.by_spin, self.h, still)
+        e = given.e if F is None else given.e + F * rests
+        c = -self.spread(self.moves, self.body)
         if not self._is_dense:
             keep = sparse.diags(rests).tocsr()
-            e = given.e if F is None else given.e + F * rests
-            return replace(given, e=e, c=c @ keep, v=keep, q=self.end_by_v @ keep)
-        e = given.e if F is None else given.e + F * rests
-        return replace(given, e=e, c=c * rests, v=np.diag(rests), q=self.end_by_v * rests)
+            return replace(given, e=e, c=c @ keep, v=keep, q=q)
+        return replace(given, e=e, c=c * rests, v=np.diag(rests), q=q)
 
-    def _end(self, turning: Array, straight: float) -> Any:
-        """Displacements at the end by blocks (n, 3, 3) of turning and a factor of straight motion."""
-        blocks = np.zeros((self.n, 6, 6))
+    def _end(self, turning: Array, straight: float, which: IntArray | None = None) -> Any:
+        """Displacements at the end by blocks (n, 3, 3) of turning and a factor of straight motion, of all
+        bodies or of some; (6 n, 6 n)."""
+        body = np.arange(self.n) if which is None else which
+        if self._is_dense:
+            out = np.zeros((self.n, 6, self.n, 6))
+            out[body, 3:, body, 3:] = turning[body]
+            for k in range(3):
+                out[body, k, body, k] = straight
+            return out.reshape(6 * self.n, 6 * self.n)
+        blocks = np.zeros((body.size, 6, 6))
         blocks[:, range(3), range(3)] = straight
-        blocks[:, 3:, 3:] = turning
-        index = 6 * np.arange(self.n)[:, None, None]
+        blocks[:, 3:, 3:] = turning[body]
+        index = 6 * body[:, None, None]
         line = np.broadcast_to(index + np.arange(6)[:, None], blocks.shape).reshape(-1)
         column = np.broadcast_to(index + np.arange(6), blocks.shape).reshape(-1)
         return self._summed(blocks.reshape(-1), line, column, (6 * self.n, 6 * self.n))

@@ -175,9 +175,7 @@ def contacts_of(solved: Solved, directions: int = parts.POSES) -> tuple[Contacts
     flat = rows.reshape(-1, 2, 6)
     w, scale = solved.weights(flat, np.repeat(body, 6, axis=0))
     w, scale = w.reshape(nc, 6), scale.reshape(nc, 6)
-    lever = np.abs(rows[:, 1:3, :, 3:]).max(axis=(1, 2, 3))
-    # what slides along a plane has no normal velocity to measure by
-    scale[:, 0] = np.maximum(scale[:, :3].max(axis=1), NEGLIGIBLE * lever / h)
+    scale[:, 0] = scale[:, :3].max(axis=1)  # what slides along a plane has no normal velocity to measure by
     L_u, L_r, L_mu = np.empty((nc, 6, 6)), np.empty((nc, 6, 6)), np.empty((nc, 6, 3))
     state, mark = np.empty((nc, 4), np.int64), np.empty(nc, np.int64)
     laws.contact_laws(

@@ -149,3 +149,21 @@ def joint_parts(
             moved(R0, x0, d // 6, d % 6, R, x)
             joint_rows(kind[j], point[j], frame[j], length[j], many, R, x, P, axes, local, y)
             tell(coefficient[j], local, body[j], v, v_before, wrench[j, d], rate[j, d], before[j, d])
+
+
+@jit
+def add_pairs(wrench, body, row, out):
+    """out (6 nd, 6 n) += changes of wrenches on both bodies of a pair, (k, 12, 12), with the displacements of
+    both (middle axis).   row (n,): numbers of the dynamic bodies, -1 for others."""
+    for k in range(body.shape[0]):
+        for by in range(2):
+            j = body[k, by]
+            if j < 0:
+                continue
+            for of in range(2):
+                if body[k, of] < 0 or row[body[k, of]] < 0:
+                    continue
+                i = row[body[k, of]]
+                for b in range(6):
+                    for a in range(6):
+                        out[6 * i + a, 6 * j + b] += wrench[k, 6 * by + b, 6 * of + a]
