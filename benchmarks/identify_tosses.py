@@ -36,12 +36,20 @@ NAMES = ("mu", "mu_hit", "e", "Jx", "Jy", "Jz", "cx", "cy", "cz", "half", "radiu
 """Friction, that of impacts, restitution, moments of inertia over mass [m²], centre of mass [m], half-width
 [m], radius of the corners [m], tilt of the table [rad]."""
 SIDE = records.UNIT
-SCALE = np.array([0.02, 0.01, 0.05, *(0.1 * SIDE**2,) * 3, *(0.02 * SIDE,) * 3, 0.01 * SIDE, 0.03 * SIDE, 3e-3, 3e-3])
+SCALE = np.array(
+    [0.02, 0.01, 0.05, *(0.1 * SIDE**2,) * 3, *(0.02 * SIDE,) * 3, 0.01 * SIDE, 0.03 * SIDE, 3e-3, 3e-3]
+)
 """Steps of each that are neither small nor large."""
-NOMINAL = np.array([0.5, 0.5, 0.0, *(2.0 / 3.0 * records.HALF**2,) * 3, 0, 0, 0, records.HALF, 0.002 * SIDE, 0, 0])
+NOMINAL = np.array(
+    [0.5, 0.5, 0.0, *(2.0 / 3.0 * records.HALF**2,) * 3, 0, 0, 0, records.HALF, 0.002 * SIDE, 0, 0]
+)
 """A solid sharp cube of the default material."""
-LOWER = np.array([0.01, 0.01, 0.0, *(0.2 * SIDE**2,) * 3, *(-0.3 * SIDE,) * 3, 0.9 * SIDE, 0.002 * SIDE, -0.05, -0.05])
-UPPER = np.array([1.0, 1.0, 0.9, *(2.0 * SIDE**2,) * 3, *(0.3 * SIDE,) * 3, 1.1 * SIDE, 0.3 * SIDE, 0.05, 0.05])
+LOWER = np.array(
+    [0.01, 0.01, 0.0, *(0.2 * SIDE**2,) * 3, *(-0.3 * SIDE,) * 3, 0.9 * SIDE, 0.002 * SIDE, -0.05, -0.05]
+)
+UPPER = np.array(
+    [1.0, 1.0, 0.9, *(2.0 * SIDE**2,) * 3, *(0.3 * SIDE,) * 3, 1.1 * SIDE, 0.3 * SIDE, 0.05, 0.05]
+)
 GUESS = np.array([0.2, 0.2, 0.3, *(2.0 / 3.0 * SIDE**2,) * 3, 0, 0, 0, records.HALF, 0.02 * SIDE, 0, 0])
 """Where a fit begins."""
 
@@ -76,7 +84,9 @@ class Cube:
         b.body("table", ss.Plane(), fixed=True, material="plastic", quaternion=tilt)
         places = (records.CORNERS * (half - radius)).tolist()
         corners = ss.Compound(*((ss.Sphere(radius), place, (1, 0, 0, 0)) for place in places))
-        b.body("cube", corners, position=(0, 0, 1), mass=1.0, inertia=J, centre=self.centre, material="plastic")
+        b.body(
+            "cube", corners, position=(0, 0, 1), mass=1.0, inertia=J, centre=self.centre, material="plastic"
+        )
         world = b.build()
         pair = ss.Parameters.of(world).mu
         struck = ss.Parameters.of(world).with_(mu=np.where(pair == mu, hit, pair)).applied(world)
@@ -97,7 +107,13 @@ class Cube:
             world, detector = self.worlds[hit]
             if sensitive:
                 derivative = step_derivative(
-                    world, state, h=h, solver=self.solver, scheme=self.scheme, memory=memory, detector=detector
+                    world,
+                    state,
+                    h=h,
+                    solver=self.solver,
+                    scheme=self.scheme,
+                    memory=memory,
+                    detector=detector,
                 )
                 step, inputs = derivative.step, self.columns | {"mu": self.columns["mu_hit" if hit else "mu"]}
                 inputs = {name: value for name, value in inputs.items() if name != "mu_hit"}
@@ -213,7 +229,9 @@ def fit(pool, kind, gravity, tosses, stages, say):
                     break
                 damping *= 4.0
             better = found < loss
-            say(f"  {frames or 'all'} frames: {loss:.4f} -> {found:.4f}, damping {damping:.2g}, {_shown(kind, tried)}")
+            say(
+                f"  {frames or 'all'} frames: {loss:.4f} -> {found:.4f}, damping {damping:.2g}, {_shown(kind, tried)}"
+            )
             if not better:
                 break
             theta, damping = tried, max(damping / 4.0, 1e-4)
@@ -264,7 +282,12 @@ def main():
         for kind in kinds:
             down = np.array([0.0, 0.0, -records.GRAVITY])
             say(f"{kind.__name__}, not fitted")
-            rows.append((f"{kind.__name__}, not fitted", judge(pool, kind, down, kind.nominal, [tosses[i] for i in test])))
+            rows.append(
+                (
+                    f"{kind.__name__}, not fitted",
+                    judge(pool, kind, down, kind.nominal, [tosses[i] for i in test]),
+                )
+            )
             say(_row(*rows[-1]))
             chosen, gravity = [tosses[i] for i in train], down
             some = tuple(name for name in kind.names if not name.startswith("tilt"))
@@ -276,7 +299,9 @@ def main():
             stages = ((10, 4, n, some), (25, 6, n, every), (None, 2, n // 3, ("mu",)))
             theta = fit(pool, kind, gravity, chosen, stages, say)
             say(f"{kind.__name__}: {_shown(kind, theta)}")
-            rows.append((f"{kind.__name__}, fitted", judge(pool, kind, gravity, theta, [tosses[i] for i in test])))
+            rows.append(
+                (f"{kind.__name__}, fitted", judge(pool, kind, gravity, theta, [tosses[i] for i in test]))
+            )
             say(_row(*rows[-1]))
     print()
     for row in rows:

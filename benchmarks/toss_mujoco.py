@@ -27,14 +27,98 @@ CORNER = '<geom type="sphere" size="{radius}" pos="{place}" contype="1" conaffin
 class SoftCube:
     """MuJoCo's cube on a table."""
 
-    names = ("mu", "mu_hit", "time", "damping", "Jx", "Jy", "Jz", "cx", "cy", "cz", "half", "radius", "tilt_x", "tilt_y")
-    scale = np.array([0.02, 0.01, 0.2, 0.2, *(0.1 * SIDE**2,) * 3, *(0.02 * SIDE,) * 3, 0.01 * SIDE, 0.03 * SIDE, 3e-3, 3e-3])
+    names = (
+        "mu",
+        "mu_hit",
+        "time",
+        "damping",
+        "Jx",
+        "Jy",
+        "Jz",
+        "cx",
+        "cy",
+        "cz",
+        "half",
+        "radius",
+        "tilt_x",
+        "tilt_y",
+    )
+    scale = np.array(
+        [
+            0.02,
+            0.01,
+            0.2,
+            0.2,
+            *(0.1 * SIDE**2,) * 3,
+            *(0.02 * SIDE,) * 3,
+            0.01 * SIDE,
+            0.03 * SIDE,
+            3e-3,
+            3e-3,
+        ]
+    )
     """Time constant and damping ratio of contacts are logarithms."""
-    lower = np.array([0.01, 0.01, np.log(1e-3), np.log(0.05), *(0.2 * SIDE**2,) * 3, *(-0.3 * SIDE,) * 3, 0.9 * SIDE, 0.002 * SIDE, -0.05, -0.05])
-    upper = np.array([1.5, 1.5, np.log(0.1), np.log(3.0), *(2.0 * SIDE**2,) * 3, *(0.3 * SIDE,) * 3, 1.1 * SIDE, 0.3 * SIDE, 0.05, 0.05])
-    nominal = np.array([1.0, 1.0, np.log(0.02), 0.0, *(2.0 / 3.0 * records.HALF**2,) * 3, 0, 0, 0, records.HALF, 0.002 * SIDE, 0, 0])
+    lower = np.array(
+        [
+            0.01,
+            0.01,
+            np.log(1e-3),
+            np.log(0.05),
+            *(0.2 * SIDE**2,) * 3,
+            *(-0.3 * SIDE,) * 3,
+            0.9 * SIDE,
+            0.002 * SIDE,
+            -0.05,
+            -0.05,
+        ]
+    )
+    upper = np.array(
+        [
+            1.5,
+            1.5,
+            np.log(0.1),
+            np.log(3.0),
+            *(2.0 * SIDE**2,) * 3,
+            *(0.3 * SIDE,) * 3,
+            1.1 * SIDE,
+            0.3 * SIDE,
+            0.05,
+            0.05,
+        ]
+    )
+    nominal = np.array(
+        [
+            1.0,
+            1.0,
+            np.log(0.02),
+            0.0,
+            *(2.0 / 3.0 * records.HALF**2,) * 3,
+            0,
+            0,
+            0,
+            records.HALF,
+            0.002 * SIDE,
+            0,
+            0,
+        ]
+    )
     """MuJoCo's defaults."""
-    guess = np.array([0.2, 0.2, np.log(0.01), np.log(0.4), *(2.0 / 3.0 * SIDE**2,) * 3, 0, 0, 0, records.HALF, 0.02 * SIDE, 0, 0])
+    guess = np.array(
+        [
+            0.2,
+            0.2,
+            np.log(0.01),
+            np.log(0.4),
+            *(2.0 / 3.0 * SIDE**2,) * 3,
+            0,
+            0,
+            0,
+            records.HALF,
+            0.02 * SIDE,
+            0,
+            0,
+        ]
+    )
 
     def __init__(self, gravity, theta):
         self.gravity, self.theta, self.centre = gravity, theta, theta[7:10]
@@ -60,7 +144,10 @@ class SoftCube:
             for k, step in enumerate(0.02 * self.scale):
                 change = np.zeros(len(self.theta))
                 change[k] = step
-                there, back = (SoftCube(self.gravity, self.theta + s * change)._carried(toss, frames) for s in (1.0, -1.0))
+                there, back = (
+                    SoftCube(self.gravity, self.theta + s * change)._carried(toss, frames)
+                    for s in (1.0, -1.0)
+                )
                 by[:, :3, k] = (there[0] - back[0]) / (2.0 * step)
                 between = records.product(records.conjugate(back[1]), there[1])
                 by[:, 3:, k] = records.logarithm(between) / (2.0 * step)

@@ -86,9 +86,7 @@ def _started(x, p, free):
         q, spin = product(q, exponential(offset)), spin + change
     R = rotation(p[:free])
     by_gravity = -0.5 * lines @ (t * t)
-    return Toss(
-        x[free:], p[free:], lines @ x[:free], np.einsum("lf,fij->lij", lines, R), by_gravity, q, spin
-    )
+    return Toss(x[free:], p[free:], lines @ x[:free], np.einsum("lf,fij->lij", lines, R), by_gravity, q, spin)
 
 
 def gravity_of(flights, centre):
