@@ -1,0 +1,336 @@
+"""What real tosses tell of a cube: friction, restitution, inertia, centre of mass, size, corners and table.
+
+    python benchmarks/identify_tosses.py [--train 64] [--seed 0] [--data cube_tosses.npz] [--only ours]
+
+A model is fitted on some tosses and predicts all others over their whole length, each from a ballistic fit of
+its frames before contact. Ours is a cube with rounded corners (spheres) on a plane, Moreau-Jean with impacts
+made in parts; its numbers follow the gradient of the error through every impact (Gauss-Newton on the steps'
+derivatives, by the implicit function theorem). MuJoCo's is the same cube with its soft contacts, fitted by
+the same loop with central differences: it has a time constant and a damping ratio in the place of
+restitution. Both have one friction for impacts and one for all else. `toss_records.py` has the data.
+"""
+
+import argparse
+import multiprocessing
+import time
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import toss_records as records
+from toss_mujoco import SoftCube
+
+import stickslip as ss
+from stickslip.detection.detector import Detector
+from stickslip.gradients.step import step_derivative
+from stickslip.solvers import registry
+
+AIM = np.array([8.0, 6.5])
+"""What a distance [% of the width] and an angle [degrees] are weighed by."""
+STRIKES = 3.0 * records.UNIT
+"""Speed of approach from which on friction is that of impacts [m/s]."""
+STEPS = 4
+"""Steps in a frame."""
+NAMES = ("mu", "mu_hit", "e", "Jx", "Jy", "Jz", "cx", "cy", "cz", "half", "radius", "tilt_x", "tilt_y")
+"""Friction, that of impacts, restitution, moments of inertia over mass [m²], centre of mass [m], half-width
+[m], radius of the corners [m], tilt of the table [rad]."""
+SIDE = records.UNIT
+SCALE = np.array(
+    [0.02, 0.01, 0.05, *(0.1 * SIDE**2,) * 3, *(0.02 * SIDE,) * 3, 0.01 * SIDE, 0.03 * SIDE, 3e-3, 3e-3]
+)
+"""Steps of each that are neither small nor large."""
+NOMINAL = np.array(
+    [0.5, 0.5, 0.0, *(2.0 / 3.0 * records.HALF**2,) * 3, 0, 0, 0, records.HALF, 0.002 * SIDE, 0, 0]
+)
+"""A solid sharp cube of the default material."""
+LOWER = np.array(
+    [0.01, 0.01, 0.0, *(0.2 * SIDE**2,) * 3, *(-0.3 * SIDE,) * 3, 0.9 * SIDE, 0.002 * SIDE, -0.05, -0.05]
+)
+UPPER = np.array(
+    [1.0, 1.0, 0.9, *(2.0 * SIDE**2,) * 3, *(0.3 * SIDE,) * 3, 1.1 * SIDE, 0.3 * SIDE, 0.05, 0.05]
+)
+GUESS = np.array([0.2, 0.2, 0.3, *(2.0 / 3.0 * SIDE**2,) * 3, 0, 0, 0, records.HALF, 0.02 * SIDE, 0, 0])
+"""Where a fit begins."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ride:
+    """A predicted toss."""
+
+    place: np.ndarray
+    """Of the cube's centre at each frame [m], shape (frames, 3)."""
+    turn: np.ndarray
+    """Quaternions, shape (frames, 4)."""
+    penetration: float
+    """Deepest overlap with the table [m]."""
+    by: np.ndarray | None = None
+    """Changes of place and turn (in the cube's frame) with each number, shape (frames, 6, k)."""
+
+
+class Cube:
+    """Our cube on a table."""
+
+    names, scale, lower, upper, nominal, guess = NAMES, SCALE, LOWER, UPPER, NOMINAL, GUESS
+
+    def __init__(self, gravity, theta, correction=False, parts=8):
+        self.theta, self.gravity = theta, gravity
+        mu, hit, e, *J = theta[:6]
+        self.centre, half, radius = theta[6:9], theta[9], theta[10]
+        self.reach = records.CORNERS * (half - radius) - self.centre
+        b = ss.WorldBuilder(gravity=gravity)
+        b.material("plastic", mu=mu, e=e)
+        tilt = records.exponential(np.array([*theta[11:], 0.0]))
+        b.body("table", ss.Plane(), fixed=True, material="plastic", quaternion=tilt)
+        places = (records.CORNERS * (half - radius)).tolist()
+        corners = ss.Compound(*((ss.Sphere(radius), place, (1, 0, 0, 0)) for place in places))
+        b.body(
+            "cube", corners, position=(0, 0, 1), mass=1.0, inertia=J, centre=self.centre, material="plastic"
+        )
+        world = b.build()
+        pair = ss.Parameters.of(world).mu
+        struck = ss.Parameters.of(world).with_(mu=np.where(pair == mu, hit, pair)).applied(world)
+        self.worlds = [(one, Detector(one)) for one in (world, struck)]
+        self.scheme = ss.MoreauJeanBodies(parts=parts, correction=correction)
+        self.solver = registry.make("auto", tolerance=1e-9)
+        self.normal = records.rotation(tilt)[:, 2]
+        self.radius, self.columns = radius, _columns(world)
+
+    def ride(self, toss, frames=None, sensitive=False):
+        """A toss, predicted."""
+        frames, h = min(frames or len(toss.place), len(toss.place)), 1.0 / (STEPS * records.RATE)
+        state, changes = self._start(toss)
+        memory, rows = self.scheme.begin(self.worlds[0][0], state, h), []
+        deepest = 0.0
+        for k in range(STEPS * frames):
+            hit = self._strikes(state, h)
+            world, detector = self.worlds[hit]
+            if sensitive:
+                derivative = step_derivative(
+                    world,
+                    state,
+                    h=h,
+                    solver=self.solver,
+                    scheme=self.scheme,
+                    memory=memory,
+                    detector=detector,
+                )
+                step, inputs = derivative.step, self.columns | {"mu": self.columns["mu_hit" if hit else "mu"]}
+                inputs = {name: value for name, value in inputs.items() if name != "mu_hit"}
+                found = derivative.forward(changes | inputs)
+                changes = {"q": found["q"], "v": found["v"]}
+            else:
+                step = self.scheme.step(world, state, memory, h, self.solver, detector)
+            state, memory, deepest = step.state, step.memory, max(deepest, step.penetration)
+            if (k + 1) % STEPS == 0:
+                rows.append(self._seen(state, changes["q"]))
+        place, turn, by = (np.array(part) for part in zip(*rows, strict=True))
+        return Ride(place, turn, deepest, by if sensitive else None)
+
+    def _start(self, toss):
+        """The state at the start, and how it changes with the numbers."""
+        world = self.worlds[0][0]
+        (place, velocity), k = toss.start(self.centre, self.gravity), len(self.theta)
+        q, v = world.start.q.copy(), np.zeros(12)
+        q[7:10], q[10:] = place, toss.start_turn
+        v[6:9], v[9:] = velocity, toss.spin
+        dq, dv = np.zeros((12, k)), np.zeros((12, k))
+        dq[3:5, 11:13] = np.eye(2)
+        dq[6:9, 6:9], dv[6:9, 6:9] = toss.by_centre
+        return ss.State(0.0, q, v), {"q": dq, "v": dv}
+
+    def _strikes(self, state, h):
+        """Whether a corner meets the table in this step, and fast."""
+        R = records.rotation(state.q[10:])
+        low = (state.q[7:10] + self.reach @ R.T) @ self.normal - self.radius
+        speed = (state.v[6:9] + np.cross(state.v[9:], self.reach) @ R.T) @ self.normal
+        return bool(((low + h * speed <= 0.0) & (speed < -STRIKES)).any())
+
+    def _seen(self, state, dq):
+        """The cube's centre and orientation, and how they change, shape (6, k)."""
+        R, c = records.rotation(state.q[10:]), self.centre
+        cross = np.array([[0.0, -c[2], c[1]], [c[2], 0.0, -c[0]], [-c[1], c[0], 0.0]])
+        by = dq[6:].copy()
+        by[:3] += R @ cross @ dq[9:]
+        by[:3, 6:9] -= R
+        return state.q[7:10] - R @ c, state.q[10:].copy(), by
+
+
+def _columns(world):
+    """How the world's numbers change with ours, shape (numbers, k) of each."""
+    given, k = ss.Parameters.of(world), len(NAMES)
+    columns = {name: np.zeros((given.sizes[name], k)) for name in ("mu", "e", "inertia", "size", "place")}
+    columns["mu_hit"] = np.zeros((given.mu.size, k))
+    columns["mu"][-1, 0] = columns["mu_hit"][-1, 1] = columns["e"][-1, 2] = 1.0
+    columns["inertia"][6:9, 3:6] = np.eye(3)
+    columns["size"][:, 10] = 1.0
+    place = columns["place"].reshape(-1, 3, k)[1:]  # after that of the table
+    place[:, :, 6:9] = -np.eye(3)
+    place[:, :, 9], place[:, :, 10] = records.CORNERS, -records.CORNERS
+    return columns
+
+
+def weighed(toss, ride):
+    """Distances and angles over what is aimed at, shape (frames, 2, 3), and their derivatives."""
+    n = len(ride.place)
+    width, degrees = 100.0 / (2.0 * records.HALF * AIM[0]), np.degrees(1.0) / AIM[1]
+    turned = records.logarithm(records.product(records.conjugate(toss.turn[:n]), ride.turn))
+    r = np.stack([width * (ride.place - toss.place[:n]), degrees * turned], axis=1)
+    if ride.by is None:
+        return r, None
+    return r, np.stack([width * ride.by[:, :3], degrees * ride.by[:, 3:]], axis=1)
+
+
+@lru_cache(maxsize=1)
+def made(kind, gravity, theta):
+    """A cube, kept for the tosses that come next."""
+    return kind(np.array(gravity), np.array(theta))
+
+
+def task(given):
+    """What a worker does: the loss of a toss, and its normal equations where asked."""
+    kind, gravity, theta, toss, frames, sensitive = given
+    r, J = weighed(toss, made(kind, tuple(gravity), tuple(theta)).ride(toss, frames, sensitive))
+    size = np.linalg.norm(r, axis=2)
+    if J is None:
+        return size.mean(), None, None
+    w = 1.0 / np.maximum(size, 0.05) / size.size  # least squares of these weights: the mean of |r|
+    late = np.linalg.norm(J * kind.scale, axis=(2, 3)) > 50.0  # what is chaotic by then says nothing
+    w[np.logical_or.accumulate(late.any(axis=1))] = 0.0
+    return size.mean(), np.einsum("fs,fsik,fsil->kl", w, J, J), np.einsum("fs,fsik,fsi->k", w, J, r)
+
+
+def total(pool, kind, gravity, theta, tosses, frames, sensitive=False):
+    """Mean loss over tosses, and normal equations."""
+    parts = pool.map(task, [(kind, gravity, theta, toss, frames, sensitive) for toss in tosses], chunksize=2)
+    loss = float(np.mean([part[0] for part in parts]))
+    if not sensitive:
+        return loss, None, None
+    return loss, sum(part[1] for part in parts) / len(parts), sum(part[2] for part in parts) / len(parts)
+
+
+def fit(pool, kind, gravity, tosses, stages, say):
+    """Gauss-Newton over growing lengths; stages: (frames, iterations, tosses, names)."""
+    theta, damping, every = kind.guess.copy(), 0.01, tosses
+    for frames, iterations, count, names in stages:
+        tosses = every[:count]
+        free = np.array([name in names for name in kind.names])
+        for _ in range(iterations):
+            loss, A, b = total(pool, kind, gravity, theta, tosses, frames, True)
+            s = kind.scale[free]
+            for _ in range(4):
+                left = A[np.ix_(free, free)] * np.outer(s, s)
+                left += damping * np.trace(left) / s.size * np.eye(s.size)
+                tried = theta.copy()
+                tried[free] -= s * np.linalg.solve(left, s * b[free])
+                tried = np.clip(tried, kind.lower, kind.upper)
+                found, _, _ = total(pool, kind, gravity, tried, tosses, frames)
+                if found < loss:
+                    break
+                damping *= 4.0
+            better = found < loss
+            say(
+                f"  {frames or 'all'} frames: {loss:.4f} -> {found:.4f}, damping {damping:.2g}, {_shown(kind, tried)}"
+            )
+            if not better:
+                break
+            theta, damping = tried, max(damping / 4.0, 1e-4)
+            if loss - found < 2e-3 * loss:
+                break
+    return theta
+
+
+def _shown(kind, theta):
+    unit = {"J": SIDE**2, "c": SIDE, "half": SIDE, "radius": SIDE}
+    over = [unit.get(name, unit.get(name[0], 1.0) if name[0] in "Jc" else 1.0) for name in kind.names]
+    return ", ".join(f"{name} {value:.4g}" for name, value in zip(kind.names, theta / over, strict=True))
+
+
+def judged(given):
+    kind, gravity, theta, toss = given
+    ride = made(kind, tuple(gravity), tuple(theta)).ride(toss)
+    return *records.errors(toss, ride.place, ride.turn).mean(axis=0), ride.penetration
+
+
+def judge(pool, kind, gravity, theta, tosses):
+    """Mean distance [%], mean angle [degrees] and deepest overlap [m] of each toss, shape (tosses, 3)."""
+    return np.array(pool.map(judged, [(kind, gravity, theta, toss) for toss in tosses], chunksize=4))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--train", type=int, default=64, help="tosses to fit on")
+    parser.add_argument("--test", type=int, default=0, help="others to predict; 0 for all")
+    parser.add_argument("--seed", type=int, default=0, help="which tosses are drawn")
+    parser.add_argument("--data", type=Path, default=records.DATA)
+    parser.add_argument("--only", choices=("ours", "mujoco"), help="one of the two models")
+    parser.add_argument("--processes", type=int, default=2)
+    given = parser.parse_args()
+    tosses, flights = records.read(given.data)
+    order = np.random.default_rng(given.seed).permutation(len(tosses))
+    train, rest = order[: given.train], order[given.train :]
+    test = rest[: given.test] if given.test else rest
+    print(f"{len(tosses)} tosses; {len(train)} to fit on, {len(test)} to predict")
+    began = time.perf_counter()
+
+    def say(line):
+        print(f"[{time.perf_counter() - began:6.0f} s] {line}", flush=True)
+
+    rows = []
+    kinds = [kind for kind, name in ((Cube, "ours"), (SoftCube, "mujoco")) if given.only in (None, name)]
+    with multiprocessing.Pool(given.processes) as pool:
+        for kind in kinds:
+            down = np.array([0.0, 0.0, -records.GRAVITY])
+            say(f"{kind.__name__}, not fitted")
+            rows.append(
+                (
+                    f"{kind.__name__}, not fitted",
+                    judge(pool, kind, down, kind.nominal, [tosses[i] for i in test]),
+                )
+            )
+            say(_row(*rows[-1]))
+            chosen, gravity = [tosses[i] for i in train], down
+            some = tuple(name for name in kind.names if not name.startswith("tilt"))
+            for centre in (np.zeros(3), None):
+                at = _centre(flights, train) if centre is None else centre
+                gravity = records.gravity_of([flights[i] for i in train], at)
+            say(f"gravity {gravity} m/s²")
+            n, every = given.train, kind.names
+            stages = ((10, 4, n, some), (25, 6, n, every), (None, 2, n // 3, ("mu",)))
+            theta = fit(pool, kind, gravity, chosen, stages, say)
+            say(f"{kind.__name__}: {_shown(kind, theta)}")
+            rows.append(
+                (f"{kind.__name__}, fitted", judge(pool, kind, gravity, theta, [tosses[i] for i in test]))
+            )
+            say(_row(*rows[-1]))
+    print()
+    for row in rows:
+        print(_row(*row))
+
+
+def _centre(flights, train):
+    """The centre of mass that flies straightest [m], shape (3,): where a first guess of gravity comes from."""
+    A, b = np.zeros((4, 4)), np.zeros(4)
+    for i in train:
+        x, R = flights[i]
+        t = np.arange(len(x)) / records.RATE
+        line = np.linalg.qr(np.stack([np.ones(len(x)), t], axis=1))[0]
+        straight = lambda y: y - line @ (line.T @ y)  # noqa: E731, B023
+        for axis in range(3):
+            columns = [-straight(R[:, axis, j]) for j in range(3)] + [straight(0.5 * t * t) * (axis == 2)]
+            M = np.stack(columns, axis=1)
+            A, b = A + M.T @ M, b + M.T @ straight(x[:, axis])
+    return np.linalg.solve(A, b)[:3]
+
+
+def _row(name, found):
+    (place, angle, _), (half, turn, _) = found.mean(axis=0), np.median(found, axis=0)
+    deep = 1e3 * found[:, 2]
+    return (
+        f"{name:22s} {place:6.2f} % {angle:6.2f}°   median {half:6.2f} % {turn:6.2f}°"
+        f"   overlap {deep.mean():.3f} mm, at most {deep.max():.3f} mm"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,172 @@
+"""The cube of `identify_tosses.py` in MuJoCo: the same shape and numbers, its own soft contacts."""
+
+from types import SimpleNamespace
+
+import mujoco
+import numpy as np
+import toss_records as records
+
+STEPS = 16
+"""Steps in a frame."""
+SIDE = records.UNIT
+HARD = 4.0
+"""Weights that the table bears from which on friction is that of impacts."""
+MODEL = """
+<mujoco>
+  <option timestep="{h}" gravity="{gx} {gy} {gz}" cone="elliptic" iterations="100" tolerance="1e-10"/>
+  <worldbody>
+    <geom name="table" type="plane" size="0 0 1" quat="{quat}" friction="{mu} 0 0" priority="1"
+          condim="3" solref="{time} {damping}"/>
+    <body name="cube"><freejoint/><inertial pos="{centre}" mass="1" diaginertia="{J}"/>{corners}</body>
+  </worldbody>
+</mujoco>
+"""
+CORNER = '<geom type="sphere" size="{radius}" pos="{place}" contype="1" conaffinity="0"/>'
+
+
+class SoftCube:
+    """MuJoCo's cube on a table."""
+
+    names = (
+        "mu",
+        "mu_hit",
+        "time",
+        "damping",
+        "Jx",
+        "Jy",
+        "Jz",
+        "cx",
+        "cy",
+        "cz",
+        "half",
+        "radius",
+        "tilt_x",
+        "tilt_y",
+    )
+    scale = np.array(
+        [
+            0.02,
+            0.01,
+            0.2,
+            0.2,
+            *(0.1 * SIDE**2,) * 3,
+            *(0.02 * SIDE,) * 3,
+            0.01 * SIDE,
+            0.03 * SIDE,
+            3e-3,
+            3e-3,
+        ]
+    )
+    """Time constant and damping ratio of contacts are logarithms."""
+    lower = np.array(
+        [
+            0.01,
+            0.01,
+            np.log(1e-3),
+            np.log(0.05),
+            *(0.2 * SIDE**2,) * 3,
+            *(-0.3 * SIDE,) * 3,
+            0.9 * SIDE,
+            0.002 * SIDE,
+            -0.05,
+            -0.05,
+        ]
+    )
+    upper = np.array(
+        [
+            1.5,
+            1.5,
+            np.log(0.1),
+            np.log(3.0),
+            *(2.0 * SIDE**2,) * 3,
+            *(0.3 * SIDE,) * 3,
+            1.1 * SIDE,
+            0.3 * SIDE,
+            0.05,
+            0.05,
+        ]
+    )
+    nominal = np.array(
+        [
+            1.0,
+            1.0,
+            np.log(0.02),
+            0.0,
+            *(2.0 / 3.0 * records.HALF**2,) * 3,
+            0,
+            0,
+            0,
+            records.HALF,
+            0.002 * SIDE,
+            0,
+            0,
+        ]
+    )
+    """MuJoCo's defaults."""
+    guess = np.array(
+        [
+            0.2,
+            0.2,
+            np.log(0.01),
+            np.log(0.4),
+            *(2.0 / 3.0 * SIDE**2,) * 3,
+            0,
+            0,
+            0,
+            records.HALF,
+            0.02 * SIDE,
+            0,
+            0,
+        ]
+    )
+
+    def __init__(self, gravity, theta):
+        self.gravity, self.theta, self.centre = gravity, theta, theta[7:10]
+        half, radius = theta[10], theta[11]
+        text = lambda x: " ".join(map(repr, np.asarray(x, float).tolist()))  # noqa: E731
+        places = records.CORNERS * (half - radius)
+        corners = "".join(CORNER.format(radius=radius, place=text(place)) for place in places)
+        gx, gy, gz = gravity
+        xml = MODEL.format(
+            h=1.0 / (STEPS * records.RATE), gx=gx, gy=gy, gz=gz, mu=theta[0], time=np.exp(theta[2]),
+            damping=np.exp(theta[3]), centre=text(self.centre), J=text(theta[4:7]), corners=corners,
+            quat=text(records.exponential(np.array([*theta[12:], 0.0]))),
+        )  # fmt: skip
+        self.model = mujoco.MjModel.from_xml_string(xml)
+
+    def ride(self, toss, frames=None, sensitive=False):
+        """A toss, predicted; derivatives by central differences."""
+        frames = min(frames or len(toss.place), len(toss.place))
+        place, turn, deepest = self._carried(toss, frames)
+        by = None
+        if sensitive:
+            by = np.empty((frames, 6, len(self.theta)))
+            for k, step in enumerate(0.02 * self.scale):
+                change = np.zeros(len(self.theta))
+                change[k] = step
+                there, back = (
+                    SoftCube(self.gravity, self.theta + s * change)._carried(toss, frames)
+                    for s in (1.0, -1.0)
+                )
+                by[:, :3, k] = (there[0] - back[0]) / (2.0 * step)
+                between = records.product(records.conjugate(back[1]), there[1])
+                by[:, 3:, k] = records.logarithm(between) / (2.0 * step)
+        return SimpleNamespace(place=place, turn=turn, penetration=deepest, by=by)
+
+    def _carried(self, toss, frames):
+        model, data = self.model, mujoco.MjData(self.model)
+        mu, hit = self.theta[:2]
+        weight = HARD * np.linalg.norm(self.gravity)
+        place, velocity = toss.start(self.centre, self.gravity)
+        R = records.rotation(toss.start_turn)
+        data.qpos[:] = np.concatenate([place - R @ self.centre, toss.start_turn])
+        data.qvel[:3], data.qvel[3:] = velocity - R @ np.cross(toss.spin, self.centre), toss.spin
+        out, deepest = np.empty((frames, 7)), 0.0
+        for k in range(frames):
+            for _ in range(STEPS):
+                model.geom_friction[0, 0] = hit if data.qfrc_constraint[2] > weight else mu
+                mujoco.mj_step(model, data)
+                if data.ncon:
+                    deepest = max(deepest, -float(data.contact.dist.min()))
+            out[k] = data.qpos
+        return out[:, :3], out[:, 3:], deepest

@@ -1,0 +1,80 @@
+"""A cube's friction, restitution, inertia and centre of mass from how it bounces, by gradients.
+
+Purpose: derivatives of all states of a run by numbers of the world. Gauss-Newton follows them through impacts
+until predicted tosses are the seen ones, made up here; `benchmarks/identify_tosses.py` takes measured ones.
+"""
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+import stickslip as ss
+
+SIZE, RATE, FRAMES, STEPS = (0.1024,) * 3, 148.0, 12, 2  # m, frames per second, frames, steps in a frame
+TRUE = np.array([0.18, 0.3, 2.6e-3, 2.8e-3, 2.4e-3, 0.0, 1e-3, 5e-3])  # mu, e, J/m [m²], centre of mass [m]
+GUESS = np.array([0.25, 0.2, 2.2e-3, 2.2e-3, 2.2e-3, 0.0, 0.0, 0.0])
+UNIT = np.array([0.1, 0.1, 1e-3, 1e-3, 1e-3, 1e-2, 1e-2, 1e-2])
+
+
+def matrix(p):
+    """The rotation matrices of quaternions."""
+    return Rotation.from_quat(np.roll(p, -1, axis=-1)).as_matrix()
+
+
+def predicted(numbers, toss):
+    """Centres, orientations, and how they are displaced by all numbers, shape (FRAMES, 6, 8)."""
+    (place, p, velocity, spin), c = toss, numbers[5:]
+    b = ss.WorldBuilder()
+    b.material("default", mu=numbers[0], e=numbers[1])
+    b.body("table", ss.Plane(), fixed=True)
+    b.body("cube", ss.Cuboid(SIZE), position=(0, 0, 1), mass=1.0, inertia=numbers[2:5], centre=c)
+    world, R = b.build(), matrix(p)
+    by = {"q": np.zeros((12, 8)), "v": np.zeros((12, 8))}
+    by |= {name: np.zeros((size, 8)) for name, size in ss.Parameters.of(world).sizes.items() if size}
+    by["mu"][-1, 0] = by["e"][-1, 1] = 1.0  # the only pair of materials; the cube is the second body
+    by["inertia"][6:9, 2:5], by["place"][3:6, 5:] = np.eye(3), -np.eye(3)
+    by["q"][6:9, 5:], by["v"][6:9, 5:] = R, R @ np.cross(np.eye(3), spin)
+    q, v = np.concatenate([world.start.q[:7], place + R @ c, p]), np.zeros(12)
+    v[6:9], v[9:] = velocity + R @ np.cross(spin, c), spin
+    run = {"until": FRAMES / RATE, "h": 1.0 / (STEPS * RATE), "record": STEPS, "start": ss.State(0.0, q, v)}
+    s = ss.sensitivity(world, by=by, scheme=ss.MoreauJeanBodies(parts=4, correction=False), **run)
+    turns, moved = matrix(s.q[1:, 10:]), s.dq[1:, 6:]
+    moved[:, :3] += turns @ np.cross(np.eye(3), c) @ moved[:, 3:]
+    moved[:, :3, 5:] -= turns
+    return s.q[1:, 7:10] - turns @ c, turns, moved
+
+
+def missed(numbers, toss, seen):
+    """Distances over the width and angles, and their derivatives by numbers over UNIT."""
+    centres, turns, moved = predicted(numbers, toss)
+    off = np.swapaxes(seen[1], 1, 2) @ turns
+    angles = 0.5 * (off - np.swapaxes(off, 1, 2))[:, (2, 0, 1), (1, 2, 0)]
+    moved[:, :3] /= SIZE[0]
+    return np.hstack([(centres - seen[0]) / SIZE[0], angles]).reshape(-1), moved.reshape(6 * FRAMES, 8) * UNIT
+
+
+def main():
+    """The numbers that were tried, shape (k, 8), and the mean miss of each but the last."""
+    rng = np.random.default_rng(2)
+    turns, spins = rng.normal(size=(3, 4)), 8.0 * rng.normal(size=(3, 3))
+    turns /= np.linalg.norm(turns, axis=1, keepdims=True)
+    tosses = [(np.array([0, 0, 0.095]), turns[k], np.array([1.0, 0.1, -0.5]), spins[k]) for k in range(3)]
+    seen = [predicted(TRUE, toss)[:2] for toss in tosses]
+    tried, misses = [GUESS], []
+    while len(misses) < 5:
+        parts = [missed(tried[-1], toss, one) for toss, one in zip(tosses, seen, strict=True)]
+        r, J = (np.concatenate(part) for part in zip(*parts, strict=True))
+        misses.append(np.abs(r).mean())
+        tried.append(tried[-1] + UNIT * np.linalg.solve(J.T @ J + 1e-2 * (r @ r) * np.eye(8), -J.T @ r))
+    return np.array(tried), np.array(misses)
+
+
+def check(tried, misses):
+    """Every number is found."""
+    np.testing.assert_allclose(tried[-1], TRUE, rtol=1e-8, atol=1e-10)
+    assert misses[-1] < misses[-2] ** 1.5 < 1e-3 < misses[0]  # the last steps are Newton's
+
+
+if __name__ == "__main__":
+    tried, misses = main()
+    check(tried, misses)
+    print(f"found {tried[-1].round(5)} in {len(misses)} steps; misses {misses}")
