@@ -36,6 +36,8 @@ from stickslip.schemes.step import Memory, Solver
 from stickslip.schemes.variational import Variational, carried
 from stickslip.state import Array, ModelError, State
 
+TOGETHER = ("q", "v", "effort")
+"""Inputs whose whole matrices are made with one solve: who asks for one of them asks for others."""
 MOST_NOTES = 8
 """Places that notes name one by one."""
 
@@ -89,14 +91,26 @@ class VariationalDerivative(StepDerivative):
         return self._carried(parts, count)
 
     def jacobian(self, of: str, by: str) -> Array:
-        """The whole matrix, shape (size of `of`, size of `by`), both flat; those of one `by` at once."""
+        """The whole matrix, shape (size of `of`, size of `by`), both flat; by state and efforts at once."""
         if of in self.of and by in self.by:
-            size = int(np.prod(self.by[by], dtype=int))
-            if by not in self._whole and size <= 6 * self._linear.n:
-                self._whole[by] = self._carried([(self._of_input(by), None)], size)
+            if by not in self._whole and (by in TOGETHER or self._size(by) <= 6 * self._linear.n):
+                self._make_whole(TOGETHER if by in TOGETHER else (by,))
             if by in self._whole:
                 return self._whole[by][of].copy()
         return super().jacobian(of, by)
+
+    def _size(self, by: str) -> int:
+        return int(np.prod(self.by[by], dtype=int))
+
+    def _make_whole(self, names: tuple[str, ...]) -> None:
+        """All matrices by these inputs, from one solve."""
+        sizes = [self._size(name) for name in names]
+        ends = np.cumsum(sizes)
+        inputs = [self._of_input(name) for name in names]
+        joined = Columns(*(_side_by_side(inputs, sizes, spec.name) for spec in fields(Columns)))
+        out = self._carried([(joined, None)], int(ends[-1]))
+        for name, size, end in zip(names, sizes, ends.tolist(), strict=True):
+            self._whole[name] = {of: matrix[:, end - size : end] for of, matrix in out.items()}
 
     def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
         """The transpose: from weights of some of `of`, each (size, k), those of `by`, each (size, k)."""
@@ -212,9 +226,23 @@ def _total(parts: list[tuple[Columns, Array | None]], name: str, size: int, coun
         matrix = getattr(columns, name)
         if matrix is None:
             continue
-        more = np.array(_plain(matrix), order="C") if tangent is None else matrix @ tangent
+        more = _plain(matrix) if tangent is None else matrix @ tangent
         total = more if total is None else total + more
     return np.zeros((size, count)) if total is None else np.asarray(total)
+
+
+def _side_by_side(inputs: list[Columns], sizes: list[int], name: str) -> Array | None:
+    """One part of several inputs as one matrix; None where none has it."""
+    found = [getattr(columns, name) for columns in inputs]
+    rows = next((matrix.shape[0] for matrix in found if matrix is not None), None)
+    if rows is None:
+        return None
+    out, at = np.zeros((rows, sum(sizes))), 0
+    for matrix, size in zip(found, sizes, strict=True):
+        if matrix is not None:
+            out[:, at : at + size] = _plain(matrix)
+        at += size
+    return out
 
 
 def _plain(matrix: Any) -> Array:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import lapack, lu_solve
+from scipy.linalg import lapack
 from scipy.sparse.linalg import splu
 
 from stickslip.state import Array, IntArray
@@ -163,7 +163,7 @@ class System:
     def _small(self, c: Array, *, transposed: bool) -> Array:
         if self._pinv is not None:
             return (self._pinv.T if transposed else self._pinv) @ c
-        return np.asarray(lu_solve(self._lu, c, trans=1 if transposed else 0, check_finite=False))
+        return np.asarray(lapack.dgetrs(*self._lu, c, trans=1 if transposed else 0)[0])
 
 
 def spread(rows: Array, body: IntArray, count: int) -> Array:

@@ -144,7 +144,8 @@ def joint_parts(
         joint_rows(kind[j], point[j], frame[j], length[j], many, R0, x0, P, axes, local, y)
         rows[j] = local.real
         for d in range(POSES):
-            if body[j, d // 6] < 0:
+            # rows of points that are held together do not change where bodies are only shifted
+            if body[j, d // 6] < 0 or (count[j, 0] == 3 and d % 6 < 3):
                 continue
             moved(R0, x0, d // 6, d % 6, R, x)
             joint_rows(kind[j], point[j], frame[j], length[j], many, R, x, P, axes, local, y)
