@@ -26,6 +26,31 @@ SHORT = 6
 """Frames that say where a throw goes."""
 
 
+SOLID = 2.0 / 3.0 * HALF**2
+"""Moment of inertia over mass of a solid cube [m²]."""
+SHAPE = (
+    ("Jx", SOLID, SOLID, 0.1 * UNIT**2, 0.2 * SOLID, 3.0 * SOLID),
+    ("Jy", SOLID, SOLID, 0.1 * UNIT**2, 0.2 * SOLID, 3.0 * SOLID),
+    ("Jz", SOLID, SOLID, 0.1 * UNIT**2, 0.2 * SOLID, 3.0 * SOLID),
+    ("cx", 0.0, 0.0, 0.02 * UNIT, -0.3 * UNIT, 0.3 * UNIT),
+    ("cy", 0.0, 0.0, 0.02 * UNIT, -0.3 * UNIT, 0.3 * UNIT),
+    ("cz", 0.0, 0.0, 0.02 * UNIT, -0.3 * UNIT, 0.3 * UNIT),
+    ("half", HALF, HALF, 0.01 * UNIT, 0.9 * UNIT, 1.1 * UNIT),
+    ("radius", 0.002 * UNIT, 0.02 * UNIT, 0.03 * UNIT, 0.002 * UNIT, 0.3 * UNIT),
+    ("tilt_x", 0.0, 0.0, 3e-3, -0.05, 0.05),
+    ("tilt_y", 0.0, 0.0, 3e-3, -0.05, 0.05),
+)
+"""Of a cube on a table: moments of inertia over mass [m²], centre of mass [m], half-width [m], radius of the
+corners [m], tilt of the table [rad]; each with its nominal value, where a fit begins, a step that is neither
+small nor large, and bounds."""
+
+
+def table(numbers):
+    """Names, nominal values, first guesses, steps, lower and upper bounds of numbers."""
+    names, *columns = zip(*numbers, strict=True)
+    return names, *(np.array(column) for column in columns)
+
+
 @dataclass(frozen=True, eq=False)
 class Toss:
     """One toss from its last free frame on; what is fitted there depends on centre of mass and gravity."""
@@ -86,9 +111,7 @@ def _started(x, p, free):
         q, spin = product(q, exponential(offset)), spin + change
     R = rotation(p[:free])
     by_gravity = -0.5 * lines @ (t * t)
-    return Toss(
-        x[free:], p[free:], lines @ x[:free], np.einsum("lf,fij->lij", lines, R), by_gravity, q, spin
-    )
+    return Toss(x[free:], p[free:], lines @ x[:free], np.einsum("lf,fij->lij", lines, R), by_gravity, q, spin)
 
 
 def gravity_of(flights, centre):
