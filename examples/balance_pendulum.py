@@ -70,8 +70,7 @@ def check(states, pushes, exact):
 if __name__ == "__main__":
     path, _, _ = found = main()
     check(*found)
-    lean = math.degrees(path[-1, 1])
-    print(f"after {H * STEPS:g} s the pole leans {lean:.3f}°, its base is at {path[-1, 0]:.4f} m")
+    print(f"after {H * STEPS:g} s the pole leans {path[-1, 1]:.4f} rad, its base is at {path[-1, 0]:.4f} m")
     if len(sys.argv) > 1:
         t, angle = H * np.arange(STEPS + 1), np.degrees(path[:, 1])
         panels = [

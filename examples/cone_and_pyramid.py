@@ -14,7 +14,7 @@ import numpy as np
 import stickslip as ss
 from stickslip.view import Curve, Figure, Panel, draw
 
-MU, G, SPEED, H, UNTIL = 0.3, 9.81, 1.0, 2e-3, 0.6  # -, m/s², m/s, s, s
+MU, G, SPEED, H, UNTIL = 0.3, 9.81, 1.0, 5e-3, 0.5  # -, m/s², m/s, s, s
 ANGLE = math.radians(30.0)
 V = SPEED * np.array([math.cos(ANGLE), math.sin(ANGLE)])
 STOP = SPEED / (2.0 * MU * G) * V  # m, under the cone
@@ -44,10 +44,10 @@ def check(runs):
     place = {model: run.system("block").q for model, run in runs.items()}
     x, y, _ = place["cone"].T
     assert np.abs(y * V[0] - x * V[1]).max() < 1e-9  # straight
-    np.testing.assert_allclose(place["cone"][-1, :2], STOP, atol=1e-5)
+    np.testing.assert_allclose(place["cone"][-1, :2], STOP, atol=1e-4)
     corner, end = bent()
-    np.testing.assert_allclose(place["pyramid"][-1, :2], end, atol=1e-3)
-    assert np.linalg.norm(place["pyramid"][:, :2] - corner, axis=1).min() < 2e-3
+    np.testing.assert_allclose(place["pyramid"][-1, :2], end, atol=2e-3)
+    assert np.linalg.norm(place["pyramid"][:, :2] - corner, axis=1).min() < 4e-3
     np.testing.assert_allclose(place["impact"][-1, :2], UNTIL * V, atol=1e-9)
     assert [run.relaxed for run in runs.values()] == [False, True, True]
     for run in runs.values():
@@ -61,9 +61,9 @@ def picture(runs, path):
     curves = [Curve(name, q[:, 0], q[:, 1]) for name, q in place.items()]
     curves.append(Curve("stops", *np.array([STOP, bent()[1]]).T, "o"))
     panels = [Panel("Seen from above", "x [m]", "y [m]", curves, equal=True)]
-    t = H * np.arange(150)  # until both have stopped
+    t = H * np.arange(60)  # until both have stopped
     turned = [
-        Curve(name, t[1:], np.degrees(np.arctan2(*np.diff(q[:150, 1::-1], axis=0).T)))
+        Curve(name, t[1:], np.degrees(np.arctan2(*np.diff(q[:60, 1::-1], axis=0).T)))
         for name, q in place.items()
     ]
     panels.append(Panel("Direction of motion", "t [s]", "from x [°]", turned))

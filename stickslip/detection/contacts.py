@@ -14,6 +14,7 @@ class ContactSet:
 
     id = (s ns + t) SLOTS + slot, with s < t the two shapes (in the order in which `shape` has them, and
     `body` accordingly), ns their number, and a slot that a contact keeps from step to step.
+    In steps of the variational scheme a plane is always the second, whatever its number; ids are the same.
     """
 
     id: IntArray

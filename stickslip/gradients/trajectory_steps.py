@@ -28,6 +28,8 @@ ON_FAILURE = ("raise", "accept")
 """What may be done about a step that misses its tolerance."""
 
 
+KEPT_WITH_WORLDS = ("_bodies", "_step_shapes")
+"""What schemes make of a world once and keep with it."""
 NOTED = 20
 """Most sentences about steps that are kept."""
 
@@ -142,24 +144,29 @@ class Flags:
     def __init__(self) -> None:
         self._kinks: list[int] = []
         self._not_unique: list[int] = []
-        self._notes: dict[int, tuple[str, ...]] = {}
+        self._notes: dict[str, tuple[int, int]] = {}
 
     def add(self, k: int, derivative: Derivative) -> None:
-        """Look at the derivative of step k; of the sentences, those about the first steps are kept."""
+        """Look at the derivative of step k; each sentence is kept once, those of the first steps of many."""
         if derivative.exists and derivative.unique:
             return
         if not derivative.exists:
             self._kinks.append(k)
         if not derivative.unique:
             self._not_unique.append(k)
-        self._notes[k] = derivative.notes
-        if len(self._notes) > NOTED:
-            del self._notes[max(self._notes)]
+        for note in derivative.notes:
+            first, count = self._notes.get(note, (k, 0))
+            self._notes[note] = min(first, k), count + 1
+        while len(self._notes) > NOTED:
+            del self._notes[max(self._notes, key=lambda note: self._notes[note])]
 
     def told(self) -> tuple[tuple[int, ...], tuple[int, ...], tuple[str, ...]]:
         """Steps that have no derivative, steps with impulses that are not unique, and sentences."""
-        notes = tuple(f"step {k}: {note}" for k in sorted(self._notes) for note in self._notes[k])
-        return tuple(sorted(self._kinks)), tuple(sorted(self._not_unique)), notes[:NOTED]
+        notes = []
+        for note, (first, count) in sorted(self._notes.items(), key=lambda one: one[1]):
+            where = f"step {first}" if count == 1 else f"{count} steps, the first {first}"
+            notes.append(f"{where}: {note}")
+        return tuple(sorted(self._kinks)), tuple(sorted(self._not_unique)), tuple(notes)
 
 
 def with_inputs(world: World, inputs: Mapping[str, Array]) -> World:
@@ -174,7 +181,11 @@ def with_inputs(world: World, inputs: Mapping[str, Array]) -> World:
         forces = replace(forces, written=written)
     if "wrench" in inputs:
         forces = replace(forces, wrench=inputs["wrench"])
-    return replace(world, forces=forces)
+    found = replace(world, forces=forces)
+    # What schemes keep with a world knows of its forces only whether there are any.
+    if (len(forces) > 0) == (len(world.forces) > 0):
+        found.__dict__.update({key: world.__dict__[key] for key in KEPT_WITH_WORLDS if key in world.__dict__})
+    return found
 
 
 def _driven(one: JointEffort, effort: float) -> JointEffort:

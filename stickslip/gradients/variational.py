@@ -5,11 +5,12 @@ With v and the impulses r of a step known, its equations to first order are line
     A dv - B dr = e,    A = ∂P/∂v,  B = (H, G) at the start
     C dv + D dr = c,    what holds, presses, sticks or slips at the solution; all of them with smoothing
 
-so one factorisation serves every input and every direction, forwards and backwards. Exact derivatives decide
-from the solution who is open, sticks and slips. Where something touches without pressing, or is about to slip,
-there is none: `exists` is False, `notes` say where, and the map is that of one side. Where more is held than
-can move, impulses are not unique: changes of velocities are, and those of impulses are of least norm. Smoothed
-derivatives are those of the point of the central path at kappa; the step itself stays the exact one.
+so one factorisation serves every input and every direction, forwards and backwards. Exact derivatives
+decide from the solution who is open, sticks and slips. Where something touches without pressing, or is about
+to slip, there is none: `exists` is False, `notes` say where, and the map is that of one side. Where more is
+held than can move, impulses are not unique: changes of velocities are, and those of impulses are of least
+norm. Smoothed derivatives are those of the point of the central path at kappa; the step itself stays the
+exact one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,8 +21,9 @@ from typing import Any
 import numpy as np
 
 from stickslip.gradients.step import StepDerivative
-from stickslip.gradients.variational_columns import Columns, Linear
+from stickslip.gradients.variational_columns import Linear
 from stickslip.gradients.variational_parts import Solved
+from stickslip.gradients.variational_right_sides import Columns
 from stickslip.kernels.variational_derivatives.laws import GRAZES, YIELDS
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
@@ -55,7 +57,8 @@ class VariationalDerivative(StepDerivative):
             **_shapes(linear.world),
         }  # fmt: skip
         self.of = {
-            "q": (6 * n,), "v": (6 * n,), "r": step.r.shape, **{name: step.memory[name].shape for name in kept}
+            "q": (6 * n,), "v": (6 * n,), "r": step.r.shape,
+            **{name: step.memory[name].shape for name in kept},
         }  # fmt: skip
         self.unique = linear.system.unique
         notes = tuple(_kinks(linear)) if not kappa else ()
@@ -79,12 +82,14 @@ class VariationalDerivative(StepDerivative):
 
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
         """Changes of all of `of`, each of shape (size, k), from those of some of `by`, each (size, k)."""
-        parts = [(self._of_input(name), np.asarray(t)) for name, t in tangents.items()]
-        count = max((t.shape[1] for _, t in parts), default=1)
+        parts: list[tuple[Columns, Array | None]] = [
+            (self._of_input(name), t) for name, t in tangents.items()
+        ]
+        count = max((t.shape[1] for t in tangents.values()), default=1)
         return self._carried(parts, count)
 
     def jacobian(self, of: str, by: str) -> Array:
-        """The whole matrix, shape (size of `of`, size of `by`), both flat; all of one `by` are made at once."""
+        """The whole matrix, shape (size of `of`, size of `by`), both flat; those of one `by` at once."""
         if of in self.of and by in self.by:
             size = int(np.prod(self.by[by], dtype=int))
             if by not in self._whole and size <= 6 * self._linear.n:
@@ -207,10 +212,7 @@ def _total(parts: list[tuple[Columns, Array | None]], name: str, size: int, coun
         matrix = getattr(columns, name)
         if matrix is None:
             continue
-        if tangent is not None:
-            more = matrix @ tangent
-        else:
-            more = np.array(_plain(matrix), order="C")
+        more = np.array(_plain(matrix), order="C") if tangent is None else matrix @ tangent
         total = more if total is None else total + more
     return np.zeros((size, count)) if total is None else np.asarray(total)
 
@@ -235,5 +237,9 @@ def _kinks(linear: Linear) -> Iterable[str]:
 
 
 def _what(mark: int) -> str:
-    said = [text for bit, text in ((GRAZES, "touches without pressing"), (YIELDS, "is about to slip")) if mark & bit]
+    said = [
+        text
+        for bit, text in ((GRAZES, "touches without pressing"), (YIELDS, "is about to slip"))
+        if mark & bit
+    ]
     return " and ".join(said)

@@ -1,16 +1,17 @@
 """Right-hand sides of a step's derivative: what each input changes while v and the impulses stand still.
 
-    A dv - B dr = e,    C dv + D dr = c,    and what changes in the step's results beside dv and dr.
+A dv - B dr = e,    C dv + D dr = c,    and what changes in the step's results beside dv and dr.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from stickslip.gradients.variational_driven import driven, with_driven
 from stickslip.gradients.variational_forces import efforts_of, other_forces, wrench_turned
 from stickslip.gradients.variational_motion import (
     momentum_by_h,
@@ -21,17 +22,16 @@ from stickslip.gradients.variational_parts import (
     DRY,
     LOWER,
     UPPER,
-    Contacts,
     Solved,
     contacts_of,
     joints_of,
     kept_rows,
+    matched,
 )
+from stickslip.gradients.variational_right_sides import Columns
+from stickslip.gradients.variational_shapes import by_place, by_size
 from stickslip.gradients.variational_system import Rows, System, spread, spread_sparse
-from stickslip.kernels.bodies import motion
-from stickslip.kernels.variational_derivatives.parts import SHAPES
-from stickslip.mechanics.parameters import lengths
-from stickslip.mechanics.shapes import Capsule, Cuboid, Sphere
+from stickslip.kernels.variational_derivatives.parts import add_pairs
 from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import World
 from stickslip.schemes.body_joints import PARTS
@@ -41,28 +41,6 @@ from stickslip.state import Array, IntArray, State
 
 DENSE = 900
 """Most columns of dense matrices."""
-KINEMATIC_STEP = 6e-6
-"""Step of central differences of prescribed motions."""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Columns:
-    """What one input changes; matrices dense or sparse, None for nothing."""
-
-    e: Any = None
-    """Shape (6 nd, k)."""
-    c: Any = None
-    """Shape (m, k)."""
-    r: Any = None
-    """Of impulses that are no unknowns, shape (6 nc, k)."""
-    v: Any = None
-    """Of velocities of bodies that are not dynamic, shape (6 n, k)."""
-    q: Any = None
-    """Of displacements at the end, shape (6 n, k)."""
-    approach: Any = None
-    """Shape (k of the memory after, k)."""
-    joint_approach: Any = None
-    """Likewise."""
 
 
 class Linear:
@@ -86,7 +64,7 @@ class Linear:
         )
 
     def _number(self) -> None:
-        """Number the unknown impulses: those of contacts whose equations say more than a value, then joints."""
+        """Number the unknown impulses: of contacts whose equations say more than a value, then of joints."""
         c, j = self.contacts, self.joints
         self.row_of = np.append(self.row, -1)
         kept = kept_rows(c.L_u, c.L_r)
@@ -120,9 +98,11 @@ class Linear:
             "q": self._by_q, "v": self._by_v, "h": self._by_h, "h_before": self._by_h_before,
             "approach": self._by_approach,
             "joint_approach": self._by_joint_approach, "gravity": self._by_gravity, "mass": self._by_mass,
-            "inertia": self._by_inertia, "size": self._by_size, "place": self._by_place, "e": self._by_e,
-            "effort": self._by_effort, "wrench": self._by_wrench,
-            "mu": lambda: self._by_mu(0), "mu_roll": lambda: self._by_mu(1), "mu_spin": lambda: self._by_mu(2),
+            "inertia": self._by_inertia, "size": lambda: by_size(self),
+            "place": lambda: by_place(self), "e": self._by_e, "effort": self._by_effort,
+            "wrench": self._by_wrench,
+            "mu": lambda: self._by_mu(0), "mu_roll": lambda: self._by_mu(1),
+            "mu_spin": lambda: self._by_mu(2),
         }  # fmt: skip
         return table[name]()
 
@@ -130,7 +110,8 @@ class Linear:
     def _is_dense(self) -> bool:
         return 6 * self.n <= DENSE
 
-    def _spread(self, rows: Array, body: IntArray) -> Any:
+    def spread(self, rows: Array, body: IntArray) -> Any:
+        """Rows (m, 2, 6) of pairs of bodies as a matrix (m, 6 n), dense or sparse."""
         return (spread if self._is_dense else spread_sparse)(rows, body, self.n)
 
     def _summed(self, value: Array, line: IntArray, column: IntArray, shape: tuple[int, int]) -> Any:
@@ -178,70 +159,91 @@ class Linear:
         by_v = f.slope[:, 1:] * rows[f.joint, f.line].reshape(-1, 12)
         return by_q[:, :, None] * act[:, None, :], by_v[:, :, None] * act[:, None, :]
 
-    def _other_forces(self, by: str) -> Any:
+    def other_forces(self, by: str) -> Any:
         """Of springs, dampers and users' forces on bodies, times the share of the step; dense."""
         F = other_forces(self.world, self.state.t, self.state.q, self._v_node, by=by)
-        return None if F is None else self.share * F.reshape(self.n, 6, -1)[self.row >= 0].reshape(6 * self.nd, -1)
+        return (
+            None
+            if F is None
+            else self.share * F.reshape(self.n, 6, -1)[self.row >= 0].reshape(6 * self.nd, -1)
+        )
 
     def _by_q(self) -> Columns:
-        parts = [
-            self._pairs(self.contacts.wrench, self.contacts.body),
-            self._pairs(self.joints.wrench, np.asarray(self.solved.problem.joints.body)),
+        wrenches = [
+            (self.contacts.wrench, self.contacts.body),
+            (self.joints.wrench, np.array(self.solved.problem.joints.body, np.int64)),
         ]
         if self.efforts.slope.any():
-            parts.append(self._pairs(self._actuated()[0], self.world.joints.body[self.efforts.joint]))
+            wrenches.append((self._actuated()[0], self.world.joints.body[self.efforts.joint]))
+        e = self._paired(wrenches)
         turned = wrench_turned(self.world, self.state.q)
         if turned is not None:
-            parts.append(self._own_blocks(self.share * turned, 3, 3))
-        value, line, column = (np.concatenate(x) for x in zip(*parts, strict=True))
-        e = self._summed(value, line, column, (6 * self.nd, 6 * self.n))
-        more = self._other_forces("q")
+            e = e + self._summed(*self._own_blocks(self.share * turned, 3, 3), (6 * self.nd, 6 * self.n))
+        more = self.other_forces("q")
         e = e if more is None else e + more
-        c = -self._spread(self.by_q, self.body)
+        c = -self.spread(self.by_q, self.body)
         q = self._end(self.solved.end.by_turn, 1.0)
         approach, joint_approach = self._came(self.contacts.came.reshape(-1, 2, 6), self.joints.came)
-        moved = self._driven("q")
-        if moved is None:
-            return Columns(e, c, None, None, q, approach, joint_approach)
-        return self._with_driven(Columns(e, c, None, None, q, approach, joint_approach), moved)
+        out = Columns(e, c, None, None, q, approach, joint_approach)
+        moved = driven(self, "q")
+        return out if moved is None else with_driven(self, out, moved)
+
+    def _paired(self, wrenches: list[tuple[Array, IntArray]]) -> Any:
+        """The sum of what displacements change in wrenches on pairs of bodies, shape (6 nd, 6 n)."""
+        shape = 6 * self.nd, 6 * self.n
+        if not self._is_dense:
+            parts = [self._pairs(wrench, body) for wrench, body in wrenches]
+            value, line, column = (np.concatenate(x) for x in zip(*parts, strict=True))
+            return self._summed(value, line, column, shape)
+        e, row = np.zeros(shape), np.array(self.row)
+        for wrench, body in wrenches:
+            add_pairs(np.ascontiguousarray(wrench), np.array(body), row, e)
+        return e
 
     def _by_v(self) -> Columns:
         problem = self.solved.problem
         blocks = momentum_by_v(problem.mass, problem.J, self.solved.v_before, -self.before)
-        parts = [self._own_blocks(blocks)]
+        e = self._summed(*self._own_blocks(blocks), (6 * self.nd, 6 * self.n))
         if self.efforts.slope.any():
-            parts.append(self._pairs(self._actuated()[1], self.world.joints.body[self.efforts.joint]))
-        value, line, column = (np.concatenate(x) for x in zip(*parts, strict=True))
-        e = self._summed(value, line, column, (6 * self.nd, 6 * self.n))
-        more = self._other_forces("v")
+            e = e + self._paired([(self._actuated()[1], self.world.joints.body[self.efforts.joint])])
+        more = self.other_forces("v")
         if more is not None:
             more[:, np.repeat(self.row < 0, 6)] = 0.0  # of these the velocities over the step, below
             e = e + more
         rows = self.joints.rows.transpose(0, 2, 3, 1).reshape(-1, 12, self.joints.rows.shape[1])
         approach, joint_approach = self._came(self.contacts.rows[:, 0], rows)
         out = Columns(e, None, None, None, None, approach, joint_approach)
-        moved = self._driven("v")
+        moved = driven(self, "v")
         if moved is not None:
-            return self._with_driven(out, moved)
+            return with_driven(self, out, moved)
         return out if (self.row >= 0).all() else self._with_rest(out)
 
     def _with_rest(self, given: Columns) -> Columns:
         """`given` with what follows from velocities of fixed bodies, which go through a step as they are."""
+        still = np.flatnonzero(self.row < 0)
         rests = np.repeat(self.row < 0, 6).astype(float)
-        c, F = -self._spread(self.moves, self.body), self._other_forces("v")
+        F, q = self.other_forces("v"), self._end(self.solved.end.by_spin, self.h, still)
+        e = given.e if F is None else given.e + F * rests
+        c = -self.spread(self.moves, self.body)
         if not self._is_dense:
             keep = sparse.diags(rests).tocsr()
-            e = given.e if F is None else given.e + F * rests
-            return replace(given, e=e, c=c @ keep, v=keep, q=self.end_by_v @ keep)
-        e = given.e if F is None else given.e + F * rests
-        return replace(given, e=e, c=c * rests, v=np.diag(rests), q=self.end_by_v * rests)
+            return replace(given, e=e, c=c @ keep, v=keep, q=q)
+        return replace(given, e=e, c=c * rests, v=np.diag(rests), q=q)
 
-    def _end(self, turning: Array, straight: float) -> Any:
-        """Displacements at the end by blocks (n, 3, 3) of turning and a factor of straight motion."""
-        blocks = np.zeros((self.n, 6, 6))
+    def _end(self, turning: Array, straight: float, which: IntArray | None = None) -> Any:
+        """Displacements at the end by blocks (n, 3, 3) of turning and a factor of straight motion, of all
+        bodies or of some; (6 n, 6 n)."""
+        body = np.arange(self.n) if which is None else which
+        if self._is_dense:
+            out = np.zeros((self.n, 6, self.n, 6))
+            out[body, 3:, body, 3:] = turning[body]
+            for k in range(3):
+                out[body, k, body, k] = straight
+            return out.reshape(6 * self.n, 6 * self.n)
+        blocks = np.zeros((body.size, 6, 6))
         blocks[:, range(3), range(3)] = straight
-        blocks[:, 3:, 3:] = turning
-        index = 6 * np.arange(self.n)[:, None, None]
+        blocks[:, 3:, 3:] = turning[body]
+        index = 6 * body[:, None, None]
         line = np.broadcast_to(index + np.arange(6)[:, None], blocks.shape).reshape(-1)
         column = np.broadcast_to(index + np.arange(6), blocks.shape).reshape(-1)
         return self._summed(blocks.reshape(-1), line, column, (6 * self.n, 6 * self.n))
@@ -269,8 +271,8 @@ class Linear:
         by_joint = -j.L_u * (j.by_h - self._stop_bounces() / self.h) - j.L_most * 0.5 * self._dry()
         c = np.concatenate([by_contact, by_joint])[:, None]
         out = Columns(e, c, None, None, s.end.by_h.reshape(-1, 1))
-        moved = self._driven("h")
-        return out if moved is None else self._with_driven(out, moved)
+        moved = driven(self, "h")
+        return out if moved is None else with_driven(self, out, moved)
 
     def _by_h_before(self) -> Columns:
         """By the length of the step before: the node's share of the forces, and the momentum that arrives."""
@@ -377,13 +379,13 @@ class Linear:
     def _approaches(self) -> Array:
         """How fast contacts had come that closed in the step before [m/s], shape (nc,)."""
         out = np.zeros(len(self.contacts.body))
-        here, there = _matched(self.step.contacts.id, self.memory["id"])
+        here, there = matched(self.step.contacts.id, self.memory["id"])
         out[here] = self.memory["approach"][there]
         return out
 
     def _by_approach(self) -> Columns:
         right = np.zeros((self.m, self.memory["approach"].size))
-        here, there = _matched(self.step.contacts.id, self.memory["id"])
+        here, there = matched(self.step.contacts.id, self.memory["id"])
         e = self.solved.problem.contacts.law[:, 3]
         for i, k in zip(here.tolist(), there.tolist(), strict=True):
             if self.at[i, 0] >= 0:
@@ -392,147 +394,17 @@ class Linear:
 
     def _by_joint_approach(self) -> Columns:
         right, j = np.zeros((self.m, self.memory["joint_approach"].size)), self.joints
-        here, there = _matched(j.joint * len(PARTS) + j.part, self.memory["joint_id"])
+        here, there = matched(j.joint * len(PARTS) + j.part, self.memory["joint_id"])
         right[self.nk + here, there] = j.L_u[here] * self.h * self.world.joints.e[j.joint[here]]
         return Columns(None, right)
 
     def _came(self, contact: Array, joint: Array) -> tuple[Any, Any]:
-        """Rows of the speeds that the step remembers: of contacts by rows (nc, 2, 6), of stops by (nj, 12, 9)."""
+        """Rows of the speeds that the step remembers: of contacts (nc, 2, 6), of stops (nj, 12, 9)."""
         c, j = self.contacts, self.joints
-        _, here = _matched(self.step.memory["id"], self.step.contacts.id)
-        approach = -self._spread(contact[here], c.body[here])
+        _, here = matched(self.step.memory["id"], self.step.contacts.id)
+        approach = -self.spread(contact[here], c.body[here])
         column, what = j.column, j.what
-        _, stop = _matched(self.step.memory["joint_id"], j.joint * len(PARTS) + j.part)
+        _, stop = matched(self.step.memory["joint_id"], j.joint * len(PARTS) + j.part)
         sign = np.where(what[stop] == UPPER, 1.0, -1.0)
         rows = joint[j.joint[stop], :, 6 + column[stop]].reshape(-1, 2, 6)
-        return approach, self._spread(sign[:, None, None] * rows, j.body[stop])
-
-    # shapes
-
-    def _by_size(self) -> Columns:
-        shapes, at, count = self.world.shapes, 0, 0
-        first: list[int] = []
-        for shape in shapes.shape:
-            first.append(at)
-            at += lengths(shape).size
-        count = at
-        R, contacts = matrices(shapes.quaternion), self.solved.problem.contacts
-        ways: list[tuple[int, int, Array]] = []
-        for i, pair in enumerate(self.step.contacts.shape.tolist()):
-            for side, s in enumerate(pair):
-                shape = shapes.shape[s]
-                local = R[s].T @ (contacts.point[i, side] - shapes.position[s])
-                for k, way in enumerate(_growth(shape, local, side, R[s])):
-                    ways.append((i, first[s] + k, way))
-        return self._by_shapes(ways, count)
-
-    def _by_place(self) -> Columns:
-        ways: list[tuple[int, int, Array]] = []
-        for i, pair in enumerate(self.step.contacts.shape.tolist()):
-            for side, s in enumerate(pair):
-                for k in range(3):
-                    way = np.zeros(8)
-                    way[3 * side + k] = 1.0
-                    ways.append((i, 3 * s + k, way))
-        return self._by_shapes(ways, 3 * len(self.world.shapes.shape))
-
-    @cached_property
-    def _shaped(self) -> tuple[Contacts, Array, Array, Array, Array]:
-        return contacts_of(self.solved, SHAPES)
-
-    def _by_shapes(self, ways: list[tuple[int, int, Array]], count: int) -> Columns:
-        """Of changes of points and radii: (contact, column, direction of eight numbers)."""
-        _, wrench, rate, came, opening = self._shaped
-        c, nc = self.contacts, len(self.contacts.body)
-        e, right = np.zeros((nc, 2, 6, count)), np.zeros((nc, 6, count))
-        speed = np.zeros((nc, count))
-        closed = self.solved.problem.contacts.kind != 2
-        for i, k, way in ways:
-            if not closed[i]:
-                continue
-            e[i, :, :, k] += (way @ wrench[i]).reshape(2, 6)
-            u = way @ rate[i]
-            u[0] = way @ opening[i]
-            right[i, :, k] -= c.L_u[i] @ u
-            speed[i, k] += way @ came[i]
-        on = np.zeros((self.nd + 1, 6, count))
-        for side in (0, 1):
-            np.add.at(on, self.row_of[c.body[:, side]], e[:, side])
-        lines = np.zeros((self.m, count))
-        lines[: self.nk] = right[self.contact, self.component]
-        _, here = _matched(self.step.memory["id"], self.step.contacts.id)
-        return Columns(on[: self.nd].reshape(-1, count), lines, approach=-speed[here])
-
-    # bodies that move as prescribed
-
-    def _driven(self, by: str) -> Array | None:
-        """How velocities of bodies that are not dynamic change with q, v or h, shape (6 n, k), by central
-        differences; fixed bodies keep those of the state. None where nothing is prescribed."""
-        world, n = self.world, self.n
-        if not len(world.motions):
-            return None
-        q, v = self.state.q.reshape(n, 7), self.state.v.reshape(n, 6)
-
-        def velocities(q: Array, v: Array, h: float) -> Array:
-            middle, out = np.empty((n, 7)), v.copy()
-            motion.move_along(q, v, 0.5 * h, middle)
-            world.motions.prescribe(self.state.t + 0.5 * h, middle.reshape(-1), out.reshape(-1))
-            return out.reshape(-1)
-
-        if by == "h":
-            step = KINEMATIC_STEP * self.h
-            return ((velocities(q, v, self.h + step) - velocities(q, v, self.h - step)) / (2.0 * step))[:, None]
-        out, step = np.zeros((6 * n, 6 * n)), KINEMATIC_STEP
-        fixed = np.repeat(self.row < 0, 6)
-        if by == "v":
-            out[np.ix_(fixed, fixed)] = np.eye(int(fixed.sum()))
-        for body in world.motions.body:
-            for k in range(6):
-                ways = []
-                for side in (1.0, -1.0):
-                    q_side, v_side = q.copy(), v.copy()
-                    if by == "v":
-                        v_side[body, k] += side * step
-                    else:
-                        push = np.zeros((n, 6))
-                        push[body, k] = side * step
-                        motion.move_along(q, push, 1.0, q_side)
-                    ways.append(velocities(q_side, v_side, self.h))
-                out[fixed, 6 * body + k] = ((ways[0] - ways[1]) / (2.0 * step))[fixed]
-        return out
-
-    def _with_driven(self, given: Columns, moved: Any) -> Columns:
-        """`given` with what follows from prescribed velocities that change."""
-        C = self._spread(self.moves, self.body)
-        F = self._other_forces("v")
-        e = given.e if F is None else given.e + F @ moved
-        c = -C @ moved if given.c is None else given.c - C @ moved
-        end = self.end_by_v @ moved
-        return Columns(
-            e, c, given.r, moved, end if given.q is None else given.q + end, given.approach,
-            given.joint_approach,
-        )  # fmt: skip
-
-
-def _growth(shape: Any, local: Array, side: int, R: Array) -> list[Array]:
-    """How the point and radius of a contact change with the lengths of its shape, eight numbers each."""
-    ways = [np.zeros(8) for _ in range(lengths(shape).size)]
-    if isinstance(shape, Sphere | Capsule):
-        ways[0][6 + side] = 1.0
-    if isinstance(shape, Capsule):
-        ways[1][3 * side : 3 * side + 3] = 0.5 * np.sign(local[2]) * R[:, 2]
-    if isinstance(shape, Cuboid):
-        for k in range(3):
-            ways[k][3 * side : 3 * side + 3] = 0.5 * np.sign(local[k]) * R[:, k]
-    return ways
-
-
-def _matched(ids: Array | IntArray, known: Array | IntArray) -> tuple[IntArray, IntArray]:
-    """Places of the ids that both have, in either."""
-    if not len(ids) or not len(known):
-        none = np.zeros(0, np.int64)
-        return none, none
-    _, here, there = np.intersect1d(
-        np.asarray(ids, np.int64), np.asarray(known, np.int64), return_indices=True
-    )
-    return here, there
+        return approach, self.spread(sign[:, None, None] * rows, j.body[stop])

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.gradients.charts import to_coordinates
 from stickslip.gradients.moreau_jean_forces import central, forces_along
 from stickslip.gradients.variational_motion import skew
 from stickslip.kernels.variational_derivatives.rows import ANGLE, AXIS, SLIDE
@@ -47,7 +48,12 @@ class Efforts:
 
 def efforts_of(world: World, t: float, q: Array, v: Array) -> Efforts:
     """Of all actuators; q (7 n,), v (6 n,)."""
-    joint, line, where, value, slope, inputs = [], [], [], [], [], []
+    joint: list[int] = []
+    line: list[int] = []
+    where: list[int] = []
+    inputs: list[int] = []
+    value: list[float] = []
+    slope: list[list[float]] = []
     for one in world.forces.written:
         if not isinstance(one, JointEffort):
             continue
@@ -55,18 +61,19 @@ def efforts_of(world: World, t: float, q: Array, v: Array) -> Efforts:
         if one.effort.constant is not None:
             inputs.append(len(joint))
             value.append(float(one.effort.constant))
-            slope.append((0.0, 0.0))
+            slope.append([0.0, 0.0])
         else:
             place = np.array(coordinate(one.joints, one.joint, one.column, q, v))
             value.append(float(one.effort(t, *place.tolist())))
-            slope.append(tuple(_slope(one, t, place, way) for way in np.eye(2)))
+            slope.append([_slope(one, t, place, way) for way in np.eye(2)])
         joint.append(one.joint)
         line.append(AXIS if turning else SLIDE)
         where.append(ANGLE if turning else SLIDE)
-    whole = (np.array(x, np.int64) for x in (joint, line, where))
+    at, along, place_of = (np.array(x, np.int64) for x in (joint, line, where))
     return Efforts(
-        *whole, np.array(value, float), np.array(slope, float).reshape(-1, 2), np.array(inputs, np.int64)
-    )
+        at, along, place_of, np.array(value, float), np.array(slope, float).reshape(-1, 2),
+        np.array(inputs, np.int64),
+    )  # fmt: skip
 
 
 def _slope(one: JointEffort, t: float, place: Array, way: Array) -> float:
@@ -75,10 +82,8 @@ def _slope(one: JointEffort, t: float, place: Array, way: Array) -> float:
 
 
 def other_forces(world: World, t: float, q: Array, v: Array, *, by: str) -> Array | None:
-    """∂F/∂(displacements or velocities) of springs, dampers and users' forces on bodies, moments in the frames
-    of the bodies, shape (6 n, 6 n); None where there are none.   q (7 n,), v (6 n,), by "q" or "v"."""
-    from stickslip.gradients.charts import to_coordinates
-
+    """∂F/∂(displacements or velocities) of springs, dampers and users' forces on bodies, moments in the
+    frames of the bodies, shape (6 n, 6 n); None where there are none.   q (7 n,), v (6 n,), by "q" or "v"."""
     forces = world.forces
     written = tuple(one for one in forces.written if not isinstance(one, JointEffort))
     if forces.springs is None and forces.dampers is None and not written:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.mechanics.parameters import SYMMETRIC
-from stickslip.state import Array
+from stickslip.state import Array, IntArray
 
 EYE: Array = np.eye(3)
 AXES: Array = np.zeros((3, 3, 3))
@@ -38,13 +38,13 @@ class End:
         by_spin = h * scale[:, None, None] * (EYE - skewed)
         return cls(by_turn, by_spin, np.hstack([v[:, :3], scale[:, None] * v[:, 3:]]), h)
 
-    def rows_by_v(self, rows: Array, body: Array) -> Array:
+    def rows_by_v(self, rows: Array, body: IntArray) -> Array:
         """Rows (m, 2, 6) of displacements at the end as rows of velocities; body (m, 2), -1 allowed."""
         return np.concatenate(
             [self.h * rows[..., :3], np.matmul(rows[..., None, 3:], self.by_spin[body])[..., 0, :]], axis=-1
         )
 
-    def rows_by_q(self, rows: Array, body: Array) -> Array:
+    def rows_by_q(self, rows: Array, body: IntArray) -> Array:
         """Rows (m, 2, 6) of displacements at the end as rows of those at the start."""
         return np.concatenate(
             [rows[..., :3], np.matmul(rows[..., None, 3:], self.by_turn[body])[..., 0, :]], axis=-1

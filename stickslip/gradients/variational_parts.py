@@ -1,6 +1,7 @@
 """A solved step of the variational scheme, taken apart: rows, laws and their change with poses."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from stickslip.problem.step_tangent import StepBlocks, step_blocks, step_end
 from stickslip.state import Array, BoolArray, IntArray
 
 TURN = 2.0 * np.pi
+NEGLIGIBLE = 1e-5
+"""Share of the arm of a row, per step, that velocities are always measured by [-]."""
 HOLD, LOWER, UPPER, DRY = 0, 1, 2, 3
 """Parts of a joint; those of the angle are three further on."""
 
@@ -28,23 +31,24 @@ class Contacts:
     rows: Array
     """At the start [-, m], shape (nc, 6, 2, 6)."""
     by_v: Array
-    """Of gaps at the end and of slip velocities by v, shape (nc, 6, 2, 6)."""
+    """Of gaps at the end and of slip velocities by v [s, m s, -, m], shape (nc, 6, 2, 6)."""
     by_q: Array
-    """The same by displacements at the start, shape (nc, 6, 2, 6)."""
+    """The same by displacements at the start [-, m, 1/s, m/s], shape (nc, 6, 2, 6)."""
     by_h: Array
     """Of gaps at the end by h [m/s], shape (nc,)."""
     wrench: Array
-    """What impulses do to both bodies, by displacements of both (middle axis), shape (nc, 12, 12)."""
+    """What impulses do to both bodies, by displacements of both (middle axis) [N s/m, N s,
+    N m s], shape (nc, 12, 12)."""
     came: Array
-    """Speed of approach before the step, by displacements, shape (nc, 12)."""
+    """Speed of approach before the step, by displacements [1/s, m/s], shape (nc, 12)."""
     r: Array
     """[N s, N m s], shape (nc, 6)."""
     L_u: Array
-    """Shape (nc, 6, 6)."""
+    """The laws by gaps and slip velocities, scaled [1/s, -], shape (nc, 6, 6)."""
     L_r: Array
-    """Shape (nc, 6, 6)."""
+    """By impulses [m/(N s s), -], shape (nc, 6, 6)."""
     L_mu: Array
-    """Shape (nc, 6, 3)."""
+    """By mu, mu_roll, mu_spin [N s], shape (nc, 6, 3)."""
     state: IntArray
     """What gap, friction, rolling and torsion do, as `laws` numbers it [-], shape (nc, 4)."""
     mark: IntArray
@@ -56,11 +60,12 @@ class JointParts:
     """Joints at a solution; rows are numbered as in the kernels: six held, slide, angle, axis."""
 
     rows: Array
-    """At the start, shape (nj, 9, 2, 6)."""
+    """At the start [-, m], shape (nj, 9, 2, 6)."""
     wrench: Array
-    """What impulses and efforts do to both bodies, by displacements of both, shape (nj, 12, 12)."""
+    """What impulses and efforts do to both bodies, by displacements of both [N s/m, N s, N m s], shape
+    (nj, 12, 12)."""
     came: Array
-    """Rows times velocities before the step, by displacements, shape (nj, 12, 9)."""
+    """Rows times velocities before the step, by displacements [1/s, m/s], shape (nj, 12, 9)."""
     column: IntArray
     """Sliding or turning, of the unknowns [-], shape (m,)."""
     what: IntArray
@@ -70,19 +75,19 @@ class JointParts:
     component: IntArray
     """Of the unknowns in r [-], shape (m,)."""
     acts: Array
-    """Of the unknowns: what a unit impulse does, shape (m, 2, 6)."""
+    """Of the unknowns: what a unit impulse does [-, m], shape (m, 2, 6)."""
     by_v: Array
-    """Of errors and gaps at the end and of rates, shape (m, 2, 6)."""
+    """Of errors and gaps at the end and of rates, by v [s, m s, -, m], shape (m, 2, 6)."""
     by_q: Array
-    """The same by displacements, shape (m, 2, 6)."""
+    """The same by displacements [-, m, 1/s, m/s], shape (m, 2, 6)."""
     by_h: Array
-    """The same by h, shape (m,)."""
+    """The same by h [m/s, rad/s], shape (m,)."""
     L_u: Array
-    """Shape (m,)."""
+    """Their laws by errors, gaps and rates, scaled [1/s, -], shape (m,)."""
     L_r: Array
-    """Shape (m,)."""
+    """By impulses [m/(N s s), -], shape (m,)."""
     L_most: Array
-    """Of the largest friction, shape (m,)."""
+    """By the largest friction [-], shape (m,)."""
     joint: IntArray
     """Whose they are [-], shape (m,)."""
     part: IntArray
@@ -112,7 +117,7 @@ class Solved:
     inverse: Array
     """A⁻¹ [1/kg, 1/(kg m²)], shape (nd, 6, 6)."""
     light: Array
-    """M⁻¹ of all bodies, 0 of those that do not answer, shape (n + 1, 6, 6)."""
+    """M⁻¹ of all bodies, 0 of those that do not answer [1/kg, 1/(kg m²)], shape (n + 1, 6, 6)."""
     fast: Array
     """Velocities that move them: |v| + |M⁻¹ p| [m/s, rad/s], shape (n + 1, 6)."""
 
@@ -121,7 +126,7 @@ class Solved:
         """The step at velocities v of all bodies, (n, 6)."""
         n, moves = v.shape[0], problem.row >= 0
         A = momentum_by_v(problem.mass[moves], problem.J[moves], v[moves], problem.h)
-        inverse = np.linalg.inv(A) if A.size else A
+        inverse: Array = np.asarray(np.linalg.inv(A), float)
         light, fast = np.zeros((n + 1, 6, 6)), np.zeros((n + 1, 6))
         light[np.flatnonzero(moves)] = inverse
         fast[:n] = np.abs(v) + np.abs(np.matmul(light[:n], problem.p[:, :, None])[:, :, 0])
@@ -134,7 +139,9 @@ class Solved:
         """Velocity of a unit impulse, and velocities that move them, of rows (m, 2, 6), shape (m,) each."""
         answer = np.matmul(self.light[body], rows[..., None])[..., 0]
         w = (answer * rows).sum(axis=(1, 2))
-        return np.maximum(w, 1e-300), (np.abs(rows) * self.fast[body]).sum(axis=(1, 2))
+        # nothing that moves bodies less than this share of their arms in a step says anything
+        least = NEGLIGIBLE * np.sqrt((rows[..., 3:] ** 2).sum(axis=(1, 2))) / self.problem.h
+        return np.maximum(w, 1e-300), (np.abs(rows) * self.fast[body]).sum(axis=(1, 2)) + least
 
 
 def contacts_of(solved: Solved, directions: int = parts.POSES) -> tuple[Contacts, Array, Array, Array, Array]:
@@ -167,17 +174,17 @@ def contacts_of(solved: Solved, directions: int = parts.POSES) -> tuple[Contacts
         gap = np.where(forecast, c.gap + h * u[:, 0], gap)
     flat = rows.reshape(-1, 2, 6)
     w, scale = solved.weights(flat, np.repeat(body, 6, axis=0))
-    scale = scale.reshape(nc, 6)
+    w, scale = w.reshape(nc, 6), scale.reshape(nc, 6)
     scale[:, 0] = scale[:, :3].max(axis=1)  # what slides along a plane has no normal velocity to measure by
     L_u, L_r, L_mu = np.empty((nc, 6, 6)), np.empty((nc, 6, 6)), np.empty((nc, 6, 3))
     state, mark = np.empty((nc, 4), np.int64), np.empty(nc, np.int64)
     laws.contact_laws(
         MODELS.index(problem.model), solved.kappa, *_own(c.law, r, gap - c.bounce, u), h,
-        w.reshape(nc, 6), scale, L_u, L_r, L_mu, state, mark,
+        w, scale, L_u, L_r, L_mu, state, mark,
     )  # fmt: skip
     found = Contacts(
-        body, component, rows, by_v, by_q, by_h, wrench[:, : parts.POSES], before[:, : parts.POSES, 0], r, L_u,
-        L_r, L_mu, state, mark,
+        body, component, rows, by_v, by_q, by_h, wrench[:, : parts.POSES], before[:, : parts.POSES, 0], r,
+        L_u, L_r, L_mu, state, mark,
     )  # fmt: skip
     more = slice(parts.POSES, None)
     return found, wrench[:, more], rate[:, more], before[:, more, 0], opening
@@ -247,7 +254,11 @@ def joints_of(world: World, solved: Solved, effort: Array) -> JointParts:
     np.add.at(coefficient, (joint, line), sign * r)
     coefficient[:, SLIDE] += effort[:, 0]
     coefficient[:, AXIS] += effort[:, 1]
-    rows, end_rows, value = np.empty((nj, JOINT_ROWS, 2, 6)), np.empty((nj, JOINT_ROWS, 2, 6)), np.empty((nj, 8))
+    rows, end_rows, value = (
+        np.empty((nj, JOINT_ROWS, 2, 6)),
+        np.empty((nj, JOINT_ROWS, 2, 6)),
+        np.empty((nj, 8)),
+    )
     wrench, rate = np.zeros((nj, 12, 12)), np.zeros((nj, 12, JOINT_ROWS))
     before = np.zeros((nj, 12, JOINT_ROWS))
     parts.joint_parts(
@@ -278,13 +289,11 @@ def joints_of(world: World, solved: Solved, effort: Array) -> JointParts:
             by_v[which], by_h[which] = acts[which], 0.0
             by_q[which] = rate[joint[which], :, line[which]].reshape(-1, 2, 6)
             u = (acts[which] * _at(solved.v, k)).sum(axis=(1, 2))
-            laws.dry_laws(
-                solved.kappa, j.friction[at], r[which], u, w, scale, on, slack, most, did, marked
-            )
+            laws.dry_laws(solved.kappa, j.friction[at], r[which], u, w, scale, on, slack, most, did, marked)
         L_u[which], L_r[which], L_most[which], mark[which] = on, slack, most, marked
     return JointParts(
-        rows, wrench, before, layout.column, layout.what, sides, first + np.arange(joint.size), acts, by_v, by_q,
-        by_h, L_u, L_r, L_most, joint, layout.part, mark,
+        rows, wrench, before, layout.column, layout.what, sides, first + np.arange(joint.size), acts, by_v,
+        by_q, by_h, L_u, L_r, L_most, joint, layout.part, mark,
     )  # fmt: skip
 
 
@@ -327,8 +336,17 @@ def kept_rows(L_u: Array, L_r: Array) -> BoolArray:
     return np.asarray((L_u != 0.0).any(axis=-1) | (off != 0.0).any(axis=-1))
 
 
-def _own(*arrays: Array | IntArray) -> tuple[Array | IntArray, ...]:
-    """Arrays as kernels are compiled for: writable and in one piece."""
-    return tuple(
-        x if x.flags.writeable and x.flags.c_contiguous else np.array(x, order="C") for x in arrays
+def matched(ids: Array | IntArray, known: Array | IntArray) -> tuple[IntArray, IntArray]:
+    """Places of the ids that both have, in either."""
+    if not len(ids) or not len(known):
+        none = np.zeros(0, np.int64)
+        return none, none
+    _, here, there = np.intersect1d(
+        np.asarray(ids, np.int64), np.asarray(known, np.int64), return_indices=True
     )
+    return here, there
+
+
+def _own(*arrays: Any) -> tuple[Any, ...]:
+    """Arrays as kernels are compiled for: writable and in one piece."""
+    return tuple(x if x.flags.writeable and x.flags.c_contiguous else np.array(x, order="C") for x in arrays)

@@ -1,9 +1,9 @@
 """The linear system of a step's derivative:  A dv - B dr = e,  C dv + D dr = c.
 
-A, one 6 × 6 block per dynamic body, is regular; rows of B', C and D are those of what holds, presses or rubs at
-the solution, each on two bodies. Few rows are solved for by their Schur complement S = D + C A⁻¹ B, dense;
-many by a sparse LU of the whole. Where S is singular, because impulses are not unique, dr is the one of least
-norm [N s, N m s], and where no dv can follow c the nearest is taken.
+A, one 6 × 6 block per dynamic body, is regular; rows of B', C and D are those of what holds, presses or rubs
+at the solution, each on two bodies. Few rows are solved for by their Schur complement S = D + C A⁻¹ B,
+dense; many by a sparse LU of the whole. Where S is singular, because impulses are not unique, dr is the one
+of least norm [N s, N m s], and where no dv can follow c the nearest is taken.
 """
 
 from dataclasses import dataclass
@@ -38,9 +38,9 @@ class Rows:
     body: IntArray
     """Rows of the dynamic bodies, -1 for what does not move by forces [-], shape (m, 2)."""
     acts: Array
-    """Of B': what a unit impulse does to the bodies, shape (m, 2, 6)."""
+    """Of B': what a unit impulse does to the bodies [-, m], shape (m, 2, 6)."""
     moves: Array
-    """Of C, shape (m, 2, 6)."""
+    """Of C [s, m s, -, m], shape (m, 2, 6)."""
     D: tuple[Array, IntArray, IntArray]
     """Entries of D, their lines and columns [-], shape (k,) each."""
 
@@ -121,7 +121,7 @@ class System:
     def _times(self, e: Array, *, transposed: bool) -> Array:
         """A⁻¹ e or A⁻ᵀ e."""
         blocks = self._inverse.transpose(0, 2, 1) if transposed else self._inverse
-        return np.matmul(blocks, e.reshape(-1, 6, e.shape[1])).reshape(e.shape)
+        return np.matmul(blocks, e.reshape(blocks.shape[0], 6, e.shape[1])).reshape(e.shape)
 
     @cached_property
     def _schur(self) -> bool:
@@ -144,7 +144,10 @@ class System:
             return False
         wanted = c - self._C @ self._times(e, transposed=False)
         return bool(
-            (np.abs(self._said_twice @ wanted) > TORN * np.abs(self._weight[:, None] * wanted).max()).any()
+            (
+                np.abs(self._said_twice @ wanted)
+                > TORN * np.abs(self._weight[:, None] * wanted).max(initial=0.0)
+            ).any()
         )
 
     def solve_transposed(self, g_v: Array, g_r: Array) -> tuple[Array, Array]:

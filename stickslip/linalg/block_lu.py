@@ -33,7 +33,8 @@ class BlockPlan:
     pairs: IntArray
     """Nodes joined, as they were given [-], shape (m, 2)."""
     places: IntArray
-    """Blocks (a, b) and (b, a) of each pair [-], shape (m, 2); blocks 0 to N - 1 are those of the diagonal."""
+    """Blocks (a, b) and (b, a) of each pair [-], shape (m, 2); blocks 0 to N - 1 are those of the
+    diagonal."""
     once: IntArray
     """The same, -1 where an earlier pair has joined the nodes already [-], shape (m, 2)."""
     blocks: int
@@ -47,7 +48,8 @@ class BlockPlan:
 
 
 def block_plan(count: int, pairs: ArrayLike, waits: ArrayLike | Sequence[bool]) -> BlockPlan:
-    """The plan for `count` nodes joined by `pairs` (m, 2), of which some wait (count,); kept for the next time."""
+    """The plan for `count` nodes joined by `pairs` (m, 2), of which some wait (count,); kept for the next
+    time."""
     joined = np.ascontiguousarray(pairs, np.int64).reshape(-1, 2)
     waiting = np.ascontiguousarray(waits, np.bool_).reshape(-1)
     if waiting.size != count:
@@ -99,7 +101,8 @@ class BlockLU:
 
 
 def factor(plan: BlockPlan, blocks: Array, shift: Array | None = None) -> BlockLU:
-    """Factor the matrix of these blocks (plan.blocks, 6, 6); `shift` (N, 6) is added to the diagonal factored.
+    """Factor the matrix of these blocks (plan.blocks, 6, 6); `shift` (N, 6) is added to the diagonal
+    factored.
 
     Blocks that only fill has made must be 0.
     """

@@ -1,4 +1,5 @@
-"""The graph of a step: a node per moving body and per joint that holds something, edges where blocks join them."""
+"""The graph of a step: a node per moving body and per joint that holds something, edges where blocks join
+them."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -18,9 +19,10 @@ class StepGraph:
     plan: BlockPlan
     """Order and fill; nodes are the moving bodies by their `row`, then the joints that hold something."""
     wires: IntArray
-    """Of each block its two moving bodies by their `row`, -1 for none; its node, -1 unless it is `free` and acts
-    on a moving body; and blocks of the matrix: of a `free` block (first, node), (node, first), (second, node),
-    (node, second), of others (first, second), (second, first); -1 where there is none [-], shape (nb, 7)."""
+    """Of each block its two moving bodies by their `row`, -1 for none; its node, -1 unless it is `free` and
+    acts on a moving body; and blocks of the matrix: of a `free` block (first, node), (node, first), (second,
+    node), (node, second), of others (first, second), (second, first); -1 where there is none [-], shape
+    (nb, 7)."""
 
 
 def step_graph(blocks: StepBlocks, moving: int) -> StepGraph:
@@ -51,6 +53,6 @@ def _graph(moving: int, kinds: bytes, rows: bytes) -> StepGraph:
         count += 1
     waits = np.arange(count) >= moving
     plan = block_plan(count, np.array(joined, np.int64).reshape(-1, 2), waits)
-    for (i, at), place in zip(slots, plan.places, strict=True):
-        wires[i, at : at + 2] = place
+    for (block, at), place in zip(slots, plan.places, strict=True):
+        wires[block, at : at + 2] = place
     return StepGraph(plan, wires)

@@ -1,4 +1,5 @@
-"""StepPoint: an answer of a step with everything that its equations speak of, for those who differentiate it."""
+"""StepPoint: an answer of a step with everything that its equations speak of, for those who differentiate
+it."""
 
 from dataclasses import dataclass
 
@@ -21,8 +22,8 @@ class StepPoint:
     """Impulses: γ of contacts and stops, b of their groups and of dry friction, λ of what joints hold
     [N s, N m s], shape (n,)."""
     slack: Array
-    """At the component of γ its gap s = φ(z₊) - bounce [m, rad]; at the first component of a group of friction,
-    and of dry friction, its η [m/s, rad/s]; elsewhere 0. Shape (n,)."""
+    """At the component of γ its gap s = φ(z₊) - bounce [m, rad]; at the first component of a group of
+    friction, and of dry friction, its η [m/s, rad/s]; elsewhere 0. Shape (n,)."""
     facets: Array
     """Of the model `pyramid`, at the first component of a group of two: β (4) [N s], their slacks ψ + d·u (4)
     [m/s], ψ [m/s] and mu γ - Σβ [N s]; otherwise of no rows. Shape (n, 10) or (0, 10)."""

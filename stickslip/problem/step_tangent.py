@@ -72,7 +72,8 @@ def blocks_of(arrays: Table) -> StepBlocks:
         frozen(array)
     K = object.__new__(ProductSet)
     K.__dict__.update(zip(ProductSet.__dataclass_fields__, sets, strict=True))
-    return StepBlocks(K, *arrays[7:], arrays)
+    pairs, sides, joint, part = arrays[7:]
+    return StepBlocks(K, pairs, sides, joint, part, arrays)
 
 
 def step_velocities(problem: StepProblem, v: ArrayLike) -> Array:

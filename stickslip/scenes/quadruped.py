@@ -19,8 +19,8 @@ from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
 GAITS = ("stand", "trot", "hold")
-"""What the motors do: hold the angles of the start, move legs in diagonal pairs, or give constant moments that
-balance the weight of the trunk."""
+"""What the motors do: hold the angles of the start, move legs in diagonal pairs, or give constant moments
+that balance the weight."""
 LEGS = {"front left": (1, 1), "front right": (1, -1), "hind left": (-1, 1), "hind right": (-1, -1)}
 """Forwards and to the left."""
 TRUNK = (0.4, 0.2, 0.08)
@@ -83,29 +83,25 @@ def quadruped(
             Fact("deepest overlap with the ground [m]", float(trajectory.penetration.max()), 0.0, deep),
         ]  # fmt: skip
         if len(trajectory) == trajectory.steps + 1:  # impulses of every step add up
-            found.append(
-                Fact("impulse of the ground less weight and momentum [N s], of at most one step",
-                     float(np.abs(missing).max()), 0.0, load * h)  # fmt: skip
-            )
+            claim = "impulse of the ground less weight and momentum [N s], of at most one step"
+            found.append(Fact(claim, float(np.abs(missing).max()), 0.0, load * h))
         if gait != "trot":
-            found.append(
-                Fact("way of the trunk to the side [m], by symmetry none", float(np.abs(trunk[:, 1]).max()), 0.0,
-                     1e-6)  # fmt: skip
-            )
+            claim = "way of the trunk to the side [m], by symmetry none"
+            found.append(Fact(claim, float(np.abs(trunk[:, 1]).max()), 0.0, 1e-6))
         return found
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, trunk = trajectory.t, trajectory.body("trunk").centre
         feet = {leg: _foot(trajectory, leg) for leg in LEGS}
-        forces = {leg: -trajectory.forces_on(f"{leg} shin") for leg in LEGS}
+        forces = {leg: trajectory.forces_on(f"{leg} shin")[1:, 2] / weight(trajectory) for leg in LEGS}
         return Figure(
             f"A robot on four legs: {gait}",
             [
                 Panel("Trunk", "t [s]", "height [m]", [Curve("centre", t, trunk[:, 2])]),
                 Panel("Feet", "t [s]", "height above the ground [m]",
                       [Curve(leg, t, foot[:, 2] - FOOT) for leg, foot in feet.items()]),
-                Panel("Forces on the ground", "t [s]", "over the weight [-]",
-                      [Curve(leg, t[1:], -force[1:, 2] / weight(trajectory)) for leg, force in forces.items()]),
+                Panel("Forces of the ground", "t [s]", "over the weight [-]",
+                      [Curve(leg, t[1:], force) for leg, force in forces.items()]),
                 Panel("From the side", "x [m]", "z [m]",
                       [Curve("trunk", trunk[:, 0], trunk[:, 2]),
                        *(Curve(leg, foot[:, 0], foot[:, 2]) for leg, foot in feet.items())]),
@@ -121,10 +117,10 @@ def quadruped(
 def _leg(builder: WorldBuilder, leg: str, ahead: int, left: int, height: float, gait: str) -> None:
     """Hip, thigh and shin of a leg, their hinges and motors."""
     hip = np.array([0.5 * ahead * TRUNK[0], 0.5 * left * TRUNK[1], height])
-    root = hip + [0.0, left * OUT, 0.0]
+    root = hip + np.array([0.0, left * OUT, 0.0])
     lean, rise = LINK * math.sin(BEND), LINK * math.cos(BEND)
-    knee = root + [-lean, 0.0, -rise]
-    foot = knee + [lean, 0.0, -rise]
+    knee = root + np.array([-lean, 0.0, -rise])
+    foot = knee + np.array([lean, 0.0, -rise])
     thin = Capsule(0.015, LINK - 0.08)
     shin = Compound((thin, (0.0, 0.0, 0.02)), (Sphere(FOOT), (0.0, 0.0, -0.5 * LINK)))
     across, along = (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)

@@ -43,9 +43,12 @@ _TABLE = {
         Entry("euler-moreau", _SCHEMES + "euler_moreau", "EulerMoreau", "first"),
         Entry("schatzman-paoli", _SCHEMES + "schatzman_paoli", "SchatzmanPaoli", "second"),
         Entry(
-            "variational", _SCHEMES + "variational_written", "VariationalWritten", "second",
+            "variational",
+            _SCHEMES + "variational_written",
+            "VariationalWritten",
+            "second",
             exact_if=("contact", "cone"),
-        ),  # fmt: skip
+        ),
         Entry("event-driven", _SCHEMES + "event_driven", "EventDriven", "second"),
         Entry("moreau-jean-bodies", _SCHEMES + "bodies", "MoreauJeanBodies", BODIES),
         Entry(
@@ -54,7 +57,7 @@ _TABLE = {
             "Variational",
             BODIES,
             exact_if=("contact", "cone"),
-        ),  # fmt: skip
+        ),
         Entry("compliant", _SCHEMES + "compliant", "Compliant", "second", relaxed=True),
     )
 }

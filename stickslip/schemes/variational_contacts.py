@@ -97,6 +97,11 @@ class StepShapes:
             world.__dict__["_step_shapes"] = found
         return found
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether `table` has all that can ever touch."""
+        return self._grid is None and self.stranger is None
+
     def candidates(self, q: Array, margin: float) -> Candidates:
         """All whose gap may be at most `margin` at q (7 n,)."""
         if self._grid is None:
@@ -122,8 +127,8 @@ class StepShapes:
         raise ModelError(
             f"the {first} and the {second} may meet, and the gap between such shapes has no closed form: the"
             " variational scheme has those of spheres, capsules and boxes to planes, and of spheres to"
-            " spheres. Say other_pairs='linearised', take scheme='moreau-jean', or let them through each"
-            " other: apart(first, second)"
+            " spheres. Take Variational(other_pairs='linearised'), scheme='moreau-jean', or let them through"
+            " each other: apart(first, second)"
         )
 
     def _point_plane(self) -> Candidates:
@@ -147,7 +152,10 @@ class StepShapes:
         """Shape, slot, place in the frame of the body and radius of all points that planes may meet."""
         shapes = self._world.shapes
         R = matrices(shapes.quaternion)
-        owner, slot, point, radius = [], [], [], []
+        owner: list[int] = []
+        slot: list[int] = []
+        point: list[Array] = []
+        radius: list[float] = []
         for s in np.flatnonzero((self._kind == SPHERE) | (self._kind == POINTED)).tolist():
             local = _own_points(shapes.shape[s])
             owner += [s] * len(local)

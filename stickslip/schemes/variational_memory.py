@@ -31,7 +31,7 @@ def length_before(memory: Memory) -> float:
     return float(h[0])
 
 
-def approaches(memory: Memory, ids: IntArray, of: str = "") -> Array:
+def approaches(memory: Memory, ids: IntArray | Array, of: str = "") -> Array:
     """How fast contacts (`of` joint_: stops) of these ids had come when they closed in the step before, 0 for
     the others [m/s, rad/s], shape (k,)."""
     known, speed = memory[f"{of}id"], memory[f"{of}approach"]
@@ -40,7 +40,8 @@ def approaches(memory: Memory, ids: IntArray, of: str = "") -> Array:
             f"the memory of the start: {speed.shape} of '{of}approach' and {known.shape} of '{of}id'"
         )
     found = np.zeros(ids.size)
-    if known.size:
-        _, here, there = np.intersect1d(ids, known, return_indices=True)
-        found[here] = speed[there]
+    if known.size and ids.size:
+        at = np.minimum(np.searchsorted(ids, known), ids.size - 1)  # both are sorted
+        same = ids[at] == known
+        found[at[same]] = speed[same]
     return found

@@ -6,12 +6,14 @@ from typing import Protocol
 import numpy as np
 
 from stickslip.detection.contacts import ContactSet
+from stickslip.kernels import cones
 from stickslip.kernels.bodies import motion
 from stickslip.kernels.bodies.tracking import local_points
 from stickslip.kernels.variational_step import geometry, start
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
 from stickslip.problem.step_problem import LINEARISED, StepContacts, StepJoints, StepProblem
+from stickslip.problem.step_tangent import step_blocks
 from stickslip.schemes.bodies import Finder
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_start import not_finite
@@ -22,11 +24,8 @@ from stickslip.schemes.variational_memory import approaches, length_before
 from stickslip.state import Array, BoolArray, IntArray, State
 
 NO_ID: IntArray = frozen(np.zeros(0, np.int64))
-STOPS = np.array(
-    [[PARTS.index("lower stop"), PARTS.index("upper stop")],
-     [PARTS.index("lower turning stop"), PARTS.index("upper turning stop")]]
-)  # fmt: skip
-"""Numbers of the stops of sliding and of turning (first axis), lower and upper, shape (2, 2)."""
+CONTACT_SHAPES: tuple[tuple[int, ...], ...] = ((2, 3), (3,), (2,), (), (3, 3), (4,), ())
+"""Of the columns of one contact after its bodies."""
 
 
 class Choices(Protocol):
@@ -95,6 +94,43 @@ class Node:
         return cls(world, bodies, state, before, h, q, v_before, v, F, p, speed, margin)
 
 
+class StepStops:
+    """The blocks of the joints of a world in every step, made once."""
+
+    def __init__(self, world: World):
+        bodies, n = Bodies.of(world), len(world.names)
+        nothing = StepContacts(
+            NO_ID, NO_ID.reshape(0, 2), *(np.zeros((0, *shape)) for shape in CONTACT_SHAPES)
+        )
+        joints, none = world.joints, np.zeros((n, 6))
+        table = StepJoints(
+            joints.kind, joints.body, joints.point, joints.frame, joints.length, joints.lower, joints.upper,
+            joints.friction, np.zeros((len(joints), 2, 2)),
+        )  # fmt: skip
+        q = world.start.q.reshape(n, 7)
+        blocks = step_blocks(
+            StepProblem(1.0, bodies.row, q, none, bodies.mass, bodies.J, none, nothing, table)
+        )
+        self.sides = blocks.sides
+        """Bodies of each block [-], shape (m, 2)."""
+        self.stop = np.flatnonzero(blocks.K.kind == cones.NONNEGATIVE)
+        """Numbers of those that are stops [-], shape (k,)."""
+        joint, part = blocks.joint[self.stop], blocks.part[self.stop]
+        self.place = joint, (part - 1) // 3, (part - 1) % 3
+        """Where a stop is in `StepJoints.bounce`: joint, sliding or turning, lower or upper."""
+        self.id: Array = (joint * len(PARTS) + part).astype(float)
+        """As `JointRows.id` [-], shape (k,), increasing."""
+
+    @classmethod
+    def of(cls, world: World) -> "StepStops":
+        """Those of `world`, made on first use and kept with it."""
+        found: StepStops | None = world.__dict__.get("_step_stops")
+        if found is None:
+            found = cls(world)
+            world.__dict__["_step_stops"] = found
+        return found
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Prepared:
     """A step before it is solved."""
@@ -148,8 +184,6 @@ def prepared(
         point = np.concatenate([point, local])[order]
         normal = np.concatenate([normal, more.frame[:, 0]])[order]
         radius = np.concatenate([radius, np.zeros((len(more), 2))])[order]
-    for array in (contacts.point, contacts.frame, contacts.gap):
-        array.flags.writeable = False
     bounce = h * contacts.law[:, 3] * approaches(memory, contacts.id)
     rows_of = StepContacts(
         kind, contacts.body, point, normal, radius, contacts.gap, contacts.frame, contacts.law, bounce
@@ -161,18 +195,12 @@ def prepared(
     return Prepared(node, problem, contacts, found, is_chosen, margin)
 
 
-def stop_ids(count: int) -> IntArray:
-    """Of the stops of so many joints, as `JointRows.id`: lower and upper (last axis) of sliding and of
-    turning [-], shape (nj, 2, 2)."""
-    return np.asarray(len(PARTS) * np.arange(count)[:, None, None] + STOPS)
-
-
 def _joints(node: Node, memory: Memory) -> StepJoints:
     joints = node.world.joints
     bounce = np.zeros((len(joints), 2, 2))
     if memory["joint_id"].size:
-        speed = approaches(memory, stop_ids(len(joints)).reshape(-1), "joint_").reshape(-1, 2, 2)
-        bounce = node.h * joints.e[:, None, None] * speed
+        stops = StepStops.of(node.world)
+        bounce[stops.place] = node.h * joints.e[stops.place[0]] * approaches(memory, stops.id, "joint_")
     return StepJoints(
         joints.kind, joints.body, joints.point, joints.frame, joints.length, joints.lower, joints.upper,
         0.5 * (node.before + node.h) * joints.friction, bounce,

@@ -35,7 +35,7 @@ def solve_by_tangents(problem: StepProblem, solver: Solver, start: Solution | No
         if start.v is not None and np.isfinite(start.v).all() and np.isfinite(start.r).all():
             v, guess = start.v, start.r
     tangent = step_tangent(problem, v)
-    for k in range(1, MOST + 1):
+    for _ in range(MOST):
         found = solver.solve(tangent, guess=guess)
         iterations, seconds = iterations + found.iterations, seconds + found.seconds
         compiling += found.compile_seconds
@@ -52,5 +52,5 @@ def solve_by_tangents(problem: StepProblem, solver: Solver, start: Solution | No
         found, problem=tangent, u=u, tolerance=tolerance, residuals=residuals, iterations=iterations,
         seconds=seconds, compile_seconds=compiling,
         status=Status.SOLVED if solved else Status.STALLED if found.ok else found.status,
-        reason="" if solved else found.reason or f"{k} tangent problems did not lead to the step's answer",
+        reason="" if solved else found.reason or f"{MOST} tangent problems did not lead to the step's answer",
     )  # fmt: skip

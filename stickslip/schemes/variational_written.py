@@ -37,7 +37,14 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution, Status
 from stickslip.problem.step_problem import MODELS
 from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
-from stickslip.schemes.variational_written_motion import FORMS, Central, Node, depends_on_velocity, node_of
+from stickslip.schemes.variational_written_motion import (
+    FORMS,
+    Central,
+    Node,
+    depends_on_velocity,
+    node_of,
+    require_stable,
+)
 from stickslip.schemes.variational_written_ties import Output, Tie, components_of, joined, refuse
 from stickslip.state import ModelError, State
 from stickslip.systems.dynamics import SecondOrderDynamics
@@ -75,6 +82,8 @@ class VariationalWritten(Options, Scheme):
             raise ModelError(f"system {flow.name!r} is of first order; variational is for second order")
         prepared(system, self.form)
         refuse(system, state.q, state.z, state.t)
+        for body, place in system.mechanical:
+            require_stable(body, state.t, state.q[place.q], state.v[place.v], state.z[place.z], h)
         return arrays(h=[0.0], approach=np.zeros(system.blocks), r=np.zeros(system.size))
 
     def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:

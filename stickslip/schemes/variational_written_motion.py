@@ -20,6 +20,7 @@ time, but not variational. A Newton-Euler body turns by Cayley's map, with
     P(Ω) = J Ω + h/2 Ω × J Ω + h²/4 (Ω·J Ω) Ω,   P₋ the same with -h₋    (Bou-Rabee & Marsden 2009).
 """
 
+import math
 from abc import ABC, abstractmethod
 
 import numpy as np
@@ -242,6 +243,27 @@ def node_of(body: SecondOrderDynamics, form: str) -> type[Node]:
     if form == "variational":
         raise ModelError(f"system {body.name!r}: {why}; take form='central'")
     return Central
+
+
+def require_stable(body: SecondOrderDynamics, t: float, q: Array, v: Array, z: Array, h: float) -> None:
+    """A ModelError where springs of a system are faster than explicit steps of h can follow at the start."""
+    slope, T = body.force_dq(t, q, v, z), body.kinematics(q)
+    if slope is None:
+        return
+    K = -slope if T is None else -slope @ T
+    if not np.isfinite(K).all():
+        return  # named when the step is made
+    try:
+        squares = np.linalg.eigvals(np.linalg.solve(body.mass(t, q, z), 0.5 * (K + K.T)))
+    except np.linalg.LinAlgError:
+        body.explain(t, q, v, z)
+        raise
+    fastest = math.sqrt(max(float(squares.real.max(initial=0.0)), 0.0))
+    if h * fastest > 2.0:
+        raise ModelError(
+            f"system {body.name!r} oscillates at up to {fastest:.3g} rad/s at the start; variational takes"
+            f" forces at its start and needs h < {2.0 / fastest:.3g} s, not {h:g} s (see moreau-jean)"
+        )
 
 
 def _no_lagrangian(body: SecondOrderDynamics) -> str:

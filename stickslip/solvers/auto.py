@@ -44,6 +44,7 @@ from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.problem.step_problem import StepProblem
+from stickslip.problem.step_tangent import step_tangent
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.certify import Attempt, certified, judged, only_closes, proved, without_closing
 from stickslip.solvers.effort import (
@@ -86,6 +87,8 @@ FEW_DIGITS = 1e-6
 """Error at which the interior point is near enough for Newton to end it in few steps."""
 POINTED = SHIFTABLE.union(("interval",))
 """Blocks that the interior point takes once intervals are pairs of bounds."""
+TANGENTS = 12
+"""Most tangent problems of a step that the interior point does not solve."""
 PIVOTED, FEW_BASES = 500, 1 << 14
 """Most unknowns of problems that are given to pivots, and most bases that are examined, at the end."""
 
@@ -104,12 +107,11 @@ class Auto(Options):
     ) -> Solution:
         """Solve `problem` from `guess` (zero if none); any problem, through its contact form.
 
-        A StepProblem goes to `ipm-step`.
+        A StepProblem goes to `ipm-step`; where that does not come to an end, one tangent problem after the
+        other through the stages above.
         """
         if isinstance(problem, StepProblem):
-            limit = min(self.max_iterations, 100)
-            step: Solver = make("ipm-step", tolerance=self.tolerance, max_iterations=limit)
-            return step.solve(problem, guess=guess)
+            return self._step(problem)
         if not _may_pivot(problem):
             return self._certified(problem, guess, progress, (*FIRST, *LAST))
         solution = self._certified(problem, guess, progress, FIRST)
@@ -120,6 +122,34 @@ class Auto(Options):
             last = self._certified(problem, best, progress, LAST)
             solution = _after(solution, last)
         return solution
+
+    def _step(self, problem: StepProblem) -> Solution:
+        """A whole step; the answer is one of its tangent problem."""
+        step: Solver = make(
+            "ipm-step", tolerance=self.tolerance, max_iterations=min(self.max_iterations, 200)
+        )
+        first = step.solve(problem)  # type: ignore[arg-type]
+        if first.ok or first.status is Status.APPROXIMATE or problem.model == "pyramid":
+            return first.with_(solver="auto")
+        best, v, r = first, first.v, first.r
+        tried = [Stage("ipm-step", first.iterations, 0.0, first.residuals.error)]
+        for _ in range(TANGENTS):
+            found = self.solve(step_tangent(problem, v), guess=r)  # type: ignore[arg-type]
+            v, r = found.v, found.r
+            if v is None or not np.isfinite(v).all():
+                break
+            at_v = step_tangent(problem, v)
+            residuals, u = examine(at_v, r, v, None)
+            tried.append(Stage("tangent", found.iterations, found.operations, residuals.error))
+            if residuals.error < best.residuals.error:
+                solved = residuals.solved(self.tolerance)
+                status = Status.SOLVED if solved else Status.STALLED
+                best = first.with_(problem=at_v, r=r, v=v, u=u, residuals=residuals, status=status)
+            if best.ok:
+                break
+        reason = "" if best.ok else "tried " + ", ".join(map(str, tried))
+        seconds = first.seconds
+        return best.with_(solver="auto", tried=tuple(tried), reason=reason, seconds=seconds)
 
     def _certified(
         self, problem: Problem, guess: ArrayLike | None, progress: Progress | None, stages: "Stages"

@@ -74,7 +74,7 @@ def test_a_kink_is_accepted_or_raised():
     weights = np.ones(14), np.ones(12)
     found = function(world).transposed(world.start.q, world.start.v, (), *weights)
     assert all(np.isfinite(one).all() for one in found)
-    with pytest.raises(NoDerivative, match="2 of 2 steps have no derivative: step 0: "):
+    with pytest.raises(NoDerivative, match="2 of 2 steps have no derivative: 2 steps, the first 0: "):
         function(world, on_kink="raise").transposed(world.start.q, world.start.v, (), *weights)
 
 

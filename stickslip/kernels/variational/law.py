@@ -1,21 +1,24 @@
 """The smoothed law of the blocks of a step, and its linearisation solved block by block.
 
-X (n, 9), a line per component: impulse r, slack w, value y, their changes, right-hand sides, and the compliance of
-the bodies. The slack of a gap is s, that of the first component of a group of friction its η, all in units of velocity:
+X (n, 9), a line per component: impulse r, slack w, value y, their changes, right-hand sides, and the
+compliance of the bodies. The slack of a gap is s, that of the first component of a group of friction its η,
+all in units of velocity:
 
-    s = y_N + ε γ,   γ s = τ;   (mu γ, b) ∘ (η, y_T) = τ (1, 0, ..)      groups of friction, with the cone's product
-    (f, b) ∘ (η, y) = τ (1, 0)                                      dry friction, a group of fixed radius f
+    s = y_N + ε γ,   γ s = τ                              gaps
+    (mu γ, b) ∘ (η, y_T) = τ (1, 0, ..)                   groups of friction, with the cone's product
+    (f, b) ∘ (η, y) = τ (1, 0)                            dry friction, a group of fixed radius f
 
-Groups with facets have theirs in F (n, 30), at their first component: β (4), σ (4), ψ, ζ, then their changes and
-right-hand sides, with β σ = τ, σ = ψ + d·y_T; ψ ζ = τ, ζ = mu γ - Σβ and facets d = t1, -t1, t2, -t2.
+Groups with facets have theirs in F (n, 30), at their first component: β (4), σ (4), ψ, ζ, then their
+changes and right-hand sides, with β σ = τ, σ = ψ + d·y_T; ψ ζ = τ, ζ = mu γ - Σβ and facets d = t1, -t1,
+t2, -t2.
 
-B (nb, 3): kind, first component and number of components of every block; L (nb, 8): radius of dry friction or ε of
-a gap, number of groups, and size and coefficient of each group. A product aims at τ, for gaps, or τ_slip. ε is far
-below any tolerance: it keeps γ bounded where joints alone already hold a gap at 0.
+B (nb, 3): kind, first component and number of components of every block; L (nb, 8): radius of dry friction
+or ε of a gap, number of groups, and size and coefficient of each group. A product aims at τ, for gaps, or
+τ_slip. ε is far below any tolerance: it keeps γ bounded where joints alone already hold a gap at 0.
 
 The model EXACT is Coulomb's law without smoothing, for Newton steps near an answer: natural maps with rho =
-1 / compliance say which gaps are closed and which groups stick; what is held is held by springs so stiff (STIFF over
-the compliance) that their stretch is gone with the next step.
+1 / compliance say which gaps are closed and which groups stick; what is held is held by springs so stiff
+(STIFF over the compliance) that their stretch is gone with the next step.
 """
 
 import math
@@ -58,7 +61,8 @@ def tables(blocks):
 
 @jit
 def respond_group(at, size, radius, change, X):
-    """Changes of a group in a cone from its radius (mu γ), the change of that, and those of slip velocities."""
+    """Changes of a group in a cone from its radius (mu γ), the change of that, and those of slip
+    velocities."""
     eta = X[at, W]
     uu = ub = uc = pu = 0.0
     for k in range(at, at + size):
@@ -174,7 +178,8 @@ def aim_held_or_slipping(at, size, radius, X):
 
 @jit
 def respond(i, model, B, L, X, F):
-    """Changes of impulses and slacks of block i that solve its linearised law for the changes of its values."""
+    """Changes of impulses and slacks of block i that solve its linearised law for the changes of its
+    values."""
     at = B[i, 1]
     if model == EXACT:
         respond_exactly(i, B, L, X)

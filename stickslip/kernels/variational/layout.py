@@ -21,7 +21,8 @@ CONE, PYRAMID, IMPACT = 0, 1, 2
 
 @jit
 def lay_out(model, row, contacts, joints):
-    """(kind, offset, lower, upper, group_offset, group_size, coefficient, pairs, sides, joint, part) of a step.
+    """(kind, offset, lower, upper, group_offset, group_size, coefficient, pairs, sides, joint, part) of a
+    step.
 
     pairs: rows of the mass matrix that blocks act on, sides the bodies (nb, 2); joint, part (nb,) of blocks
     of joints, -1 for contacts. A stop that is not finite and friction of 0 have no block.

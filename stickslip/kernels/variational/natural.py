@@ -1,7 +1,8 @@
 """Natural maps of a step's laws, by which its iteration stops, and of pyramids, by which those are judged.
 
-Given γ, friction of a group lies in a disc of radius mu γ, or in the square with corners ±mu γ t1, ±mu γ t2 of a
-pyramid, and dissipates most: r solves the law where r = P(r - rho u), P on γ >= 0 and on that set at the γ of r.
+Given γ, friction of a group lies in a disc of radius mu γ, or in the square with corners ±mu γ t1, ±mu γ t2
+of a pyramid, and dissipates most: r solves the law where r = P(r - rho u), P on γ >= 0 and on that set at
+the γ of r.
 """
 
 import math
@@ -33,7 +34,8 @@ def nearest(a, b, radius, square):
 @jit
 def natural_errors(model, B, L, X, speed):
     """(natural, natural_scaled): |r - P(r - rho u)| with rho = 1 over max(|r|, |u|, speed), and with rho =
-    1 / compliance over the same sizes, components weighed as energies. Gaps count up to ten times the speed."""
+    1 / compliance over the same sizes, components weighed as energies. Gaps count up to ten times the
+    speed."""
     gap = size_r = size_u = gap_s = size_rs = size_us = 0.0
     for i in range(B.shape[0]):
         at, size = B[i, 1], B[i, 2]

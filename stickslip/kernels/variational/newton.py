@@ -1,16 +1,17 @@
-"""One Newton system of a step: residuals at an iterate, blocks of the matrix, right-hand sides and directions.
+"""One Newton system of a step: residuals at an iterate, blocks of the matrix, right-hand sides and
+directions.
 
-Unknowns are v of the moving bodies and λ of what joints hold, one node of the graph each; what contacts, stops and
-dry friction add is put onto the nodes of their bodies. wires (nb, 7): the two moving bodies of every block, -1 for
-none; the node of a `free` block, else -1; and blocks of the matrix, (first, node), (node, first), (second, node),
-(node, second) of a `free` block, (first, second), (second, first) of the others.
-B, L, X, F: as in `law.py`; rows, end_rows (n, 2, 6): of impulses at the start, of values at the end.
+Unknowns are v of the moving bodies and λ of what joints hold, one node of the graph each; what contacts,
+stops and dry friction add is put onto the nodes of their bodies. wires (nb, 7): the two moving bodies of
+every block, -1 for none; the node of a `free` block, else -1; and blocks of the matrix, (first, node),
+(node, first), (second, node), (node, second) of a `free` block, (first, second), (second, first) of the
+others. B, L, X, F: as in `law.py`; rows, end_rows (n, 2, 6): of impulses at the start, of values at the end.
 """
 
 import numpy as np
 
 from stickslip.kernels.variational.compiled import jit
-from stickslip.kernels.variational.law import CW, DR, DW, DY, C, R, Y, aim, respond
+from stickslip.kernels.variational.law import COLUMNS, CW, DR, DW, DY, C, R, Y, aim, respond
 from stickslip.kernels.variational.layout import FREE
 from stickslip.kernels.variational.momentum import momentum, momentum_slope
 
@@ -148,8 +149,8 @@ def spread(model, B, L, wires, end_rows, x, X, F):
 
 @jit
 def leftover(h, row, mass, J, v, B, wires, rows, end_rows, soft, uneven, X, x, out):
-    """out (N, 6) <- what a direction leaves of the linear equations, of momenta with the impulses in X as they
-    are, not as the matrix has them."""
+    """out (N, 6) <- what a direction leaves of the linear equations, of momenta with the impulses in X as
+    they are, not as the matrix has them."""
     out[:] = 0.0
     slope = np.empty((6, 6))
     for b in range(row.shape[0]):
@@ -184,13 +185,19 @@ def leftover(h, row, mass, J, v, B, wires, rows, end_rows, soft, uneven, X, x, o
 @jit
 def add_correction(model, B, L, wires, end_rows, more, x, X, F):
     """x, X, F <- the direction with a correction `more` (N, 6) of it, changes added as small as they are."""
+    kept, kept_facets = np.empty((6, COLUMNS)), np.empty((6, 30))
     for i in range(B.shape[0]):
         at, size = B[i, 1], B[i, 2]
         if B[i, 0] == FREE:
             for k in range(size):
                 X[at + k, DR] += more[wires[i, 2], k] if wires[i, 2] >= 0 else 0.0
             continue
-        kept, kept_facets = X[at : at + size].copy(), F[at : at + size].copy()
+        for k in range(size):
+            for m in range(COLUMNS):
+                kept[k, m] = X[at + k, m]
+            if F.shape[0] > 0:
+                for m in range(10, 30):
+                    kept_facets[k, m] = F[at + k, m]
         clear(at, size, X, F)
         for k in range(at, at + size):
             s = 0.0

@@ -11,8 +11,8 @@ from stickslip.kernels.variational.layout import FRICTION, NONNEGATIVE
 from stickslip.kernels.variational.momentum import momentum
 
 FAR = 10.0
-"""A gap is no wider, in units of velocity, than so many times the largest velocity of any block: residuals are
-relative to velocities, and what is far away would make every error small."""
+"""A gap is no wider, in units of velocity, than so many times the largest velocity of any block: residuals
+are relative to velocities, and what is far away would make every error small."""
 
 
 @jit
@@ -63,7 +63,8 @@ def free_velocities(bodies, momenta, root, v):
 def tangent_parts(h, bodies, blocks, rows, X, v, M, root):
     """(f, u_bias) of the tangent problem at velocities v (n, 6) with these values of the blocks.
 
-    M v - f is P(v) - p, and H'v + u_bias is column Y of X (n, 9), of gaps at most FAR times the largest velocity.
+    M v - f is P(v) - p, and H'v + u_bias is column Y of X (n, 9), of gaps at most FAR times the largest
+    velocity.
     """
     row, mass, J, p = bodies[0], bodies[3], bodies[4], bodies[5]
     kind, offset, pairs, sides = blocks[0], blocks[1], blocks[7], blocks[8]

@@ -1,8 +1,8 @@
 """Laws of contacts and stops to first order at a solution.
 
-Of every contact six equations  L_u d(s, u) + L_r dr + L_mu d(mu, mu_roll, mu_spin) = 0  in its gap s, its five
-tangential velocities and spins u, and its impulses r; of a stop and of dry friction one. Where a law has no
-derivative the side is taken that the larger of two small numbers speaks for, and the contact is marked.
+Of every contact six equations  L_u d(s, u) + L_r dr + L_mu d(mu, mu_roll, mu_spin) = 0  in its gap s, its
+five tangential velocities and spins u, and its impulses r; of a stop and of dry friction one. Where a law has
+no derivative the side is taken that the larger of two small numbers speaks for, and the contact is marked.
 Equations are scaled so that L_u and L_r / w, with w the velocity of a unit impulse, are of order one.
 """
 
@@ -80,8 +80,7 @@ def ball_law(kappa, most, b, u, w, scale, L_u, L_b, L_most):
 
 @jit
 def facet_law(kappa, most, b, u, w, scale, L_u, L_b, L_most):
-    """The same for facets ±t1, ±t2 (±t1 for one direction) in place of the ball: |b1| + |b2| <= most.   b, u
-    (k,), k one or two."""
+    """The same for facets ±t1, ±t2 in place of the ball: |b1| + |b2| <= most.   b, u (2,)."""
     k = b.shape[0]
     mark = 0
     for i in range(k):
@@ -106,16 +105,15 @@ def facet_law(kappa, most, b, u, w, scale, L_u, L_b, L_most):
     if fastest <= 0.0:
         return SLIP, mark
     L_most[first] = math.copysign(1.0, u[first])
-    if k == 2:
-        other = 1 - first
-        lag, share = fastest - abs(u[other]), w * abs(b[other])
-        if max(lag, share) <= KINK * scale:
-            mark = YIELDS
-        if share > lag:  # both facets of an edge: their velocities stay alike
-            a, c = math.copysign(1.0, u[first]), math.copysign(1.0, u[other])
-            L_b[first, other] = a * c
-            L_b[other, other] = 0.0
-            L_u[other, first], L_u[other, other] = a, -c
+    other = 1 - first
+    lag, share = fastest - abs(u[other]), w * abs(b[other])
+    if max(lag, share) <= KINK * scale:
+        mark = YIELDS
+    if share > lag:  # both facets of an edge: their velocities stay alike
+        a, c = math.copysign(1.0, u[first]), math.copysign(1.0, u[other])
+        L_b[first, other] = a * c
+        L_b[other, other] = 0.0
+        L_u[other, first], L_u[other, other] = a, -c
     return SLIP, mark
 
 
@@ -172,8 +170,8 @@ def smooth_facets(kappa, most, u, w, L_u, L_b, L_most):
 
 @jit
 def contact_laws(model, kappa, law, r, s, u, h, w, scale, L_u, L_r, L_mu, state, mark):
-    """L_u, L_r (nc, 6, 6), L_mu (nc, 6, 3), state (nc, 4) of gap, friction, rolling and torsion, mark (nc,) <-
-    laws of all contacts.   law (nc, 4), r, u, w, scale (nc, 6), u[:, 0] unused, s (nc,)."""
+    """L_u, L_r (nc, 6, 6), L_mu (nc, 6, 3), state (nc, 4) of gap, friction, rolling and torsion, mark (nc,)
+    <- laws of all contacts.   law (nc, 4), r, u, w, scale (nc, 6), u[:, 0] unused, s (nc,)."""
     c = np.empty(2)
     for i in range(r.shape[0]):
         L_u[i], L_r[i], L_mu[i], state[i] = 0.0, 0.0, 0.0, OPEN
@@ -192,7 +190,7 @@ def contact_laws(model, kappa, law, r, s, u, h, w, scale, L_u, L_r, L_mu, state,
                 continue
             b, rate = r[i, at : at + size], u[i, at : at + size]
             A, B = np.empty((size, size)), np.empty((size, size))
-            if model == PYRAMID:
+            if model == PYRAMID and size == 2:
                 did, found = facet_law(kappa, most, b, rate, w[i, at], scale[i, at], A, B, c)
             else:
                 did, found = ball_law(kappa, most, b, rate, w[i, at], scale[i, at], A, B, c)

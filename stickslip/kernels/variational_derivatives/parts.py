@@ -8,7 +8,6 @@ import numpy as np
 
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational_derivatives.rows import (
-    DISTANCE,
     JOINT_ROWS,
     LINEARISED,
     contact_rows,
@@ -61,11 +60,15 @@ def contact_parts(
     wrench, rate, before, opening,
 ):  # fmt: skip
     """Rows at the start (nc, 6, 2, 6), rows of the gap at the end (nc, 2, 6), gaps there (nc,), and how the
-    impulses r (nc, 6) on both bodies (nc, d, 12), rows times v and times v_before (nc, d, 6) and, of points and
-    radii, gaps at the end (nc, d - 12) change along d directions."""
+    impulses r (nc, 6) on both bodies (nc, d, 12), rows times v and times v_before (nc, d, 6) and, of points
+    and radii, gaps at the end (nc, d - 12) change along d directions."""
     R0, x0 = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128)
     R1, x1 = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128)
-    R, x, P = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128), np.empty((2, 3), np.complex128)
+    R, x, P = (
+        np.empty((2, 3, 3), np.complex128),
+        np.empty((2, 3), np.complex128),
+        np.empty((2, 3), np.complex128),
+    )
     axes, local = np.empty((3, 3), np.complex128), np.empty((6, 2, 6), np.complex128)
     c, a = np.empty((2, 3), np.complex128), np.empty(2, np.complex128)
     for i in range(kind.shape[0]):
@@ -112,14 +115,18 @@ def shift(d, by, point, radius):
 
 @jit
 def joint_parts(
-    kind, body, point, frame, length, count, coefficient, q, q_end, v, v_before, rows, end_rows, value, wrench,
-    rate, before,
+    kind, body, point, frame, length, count, coefficient, q, q_end, v, v_before, rows, end_rows, value,
+    wrench, rate, before,
 ):  # fmt: skip
     """Rows at the start and at the end (nj, 9, 2, 6), errors and coordinates there (nj, 8), and how
-    coefficient (nj, 9) times rows on both bodies (nj, 12, 12), rows times v and v_before (nj, 12, 9) change with
-    poses.   count (nj, 2): components of place and of turn that joints hold."""
+    coefficient (nj, 9) times rows on both bodies (nj, 12, 12), rows times v and v_before (nj, 12, 9) change
+    with poses.   count (nj, 2): components of place and of turn that joints hold."""
     R0, x0 = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128)
-    R, x, P = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128), np.empty((2, 3), np.complex128)
+    R, x, P = (
+        np.empty((2, 3, 3), np.complex128),
+        np.empty((2, 3), np.complex128),
+        np.empty((2, 3), np.complex128),
+    )
     axes, y = np.empty((2, 3, 3), np.complex128), np.zeros(8, np.complex128)
     local = np.zeros((JOINT_ROWS, 2, 6), np.complex128)
     for j in range(kind.shape[0]):
@@ -142,3 +149,21 @@ def joint_parts(
             moved(R0, x0, d // 6, d % 6, R, x)
             joint_rows(kind[j], point[j], frame[j], length[j], many, R, x, P, axes, local, y)
             tell(coefficient[j], local, body[j], v, v_before, wrench[j, d], rate[j, d], before[j, d])
+
+
+@jit
+def add_pairs(wrench, body, row, out):
+    """out (6 nd, 6 n) += changes of wrenches on both bodies of a pair, (k, 12, 12), with the displacements of
+    both (middle axis).   row (n,): numbers of the dynamic bodies, -1 for others."""
+    for k in range(body.shape[0]):
+        for by in range(2):
+            j = body[k, by]
+            if j < 0:
+                continue
+            for of in range(2):
+                if body[k, of] < 0 or row[body[k, of]] < 0:
+                    continue
+                i = row[body[k, of]]
+                for b in range(6):
+                    for a in range(6):
+                        out[6 * i + a, 6 * j + b] += wrench[k, 6 * by + b, 6 * of + a]

@@ -1,8 +1,9 @@
 """Rows of one contact and of one joint as functions of complex poses, so that they have derivatives.
 
-A function that is evaluated at x + i ε d has its derivative along d in its imaginary part, over ε, to rounding
-(Squire & Trapp 1998). So these kernels hold no absolute values and decide by real parts alone. R (2, 3, 3) and
-x (2, 3) place the two bodies of a contact or joint; R need not stay orthogonal beyond first order in ε.
+A function that is evaluated at x + i ε d has its derivative along d in its imaginary part, over ε, to
+rounding (Squire & Trapp 1998). So these kernels hold no absolute values and decide by real parts alone.
+R (2, 3, 3) and x (2, 3) place the two bodies of a contact or joint; R need not stay orthogonal beyond first
+order in ε.
 """
 
 import numpy as np
@@ -108,9 +109,7 @@ def contact_rows(kind, point, normal, radius, given, R, x, frame, P, rows):
         for k in range(3):
             gap += frame[0, k] * (P[0, k] - P[1, k])
     elif kind == SPHERES:
-        distance = np.sqrt(
-            (P[0, 0] - P[1, 0]) ** 2 + (P[0, 1] - P[1, 1]) ** 2 + (P[0, 2] - P[1, 2]) ** 2
-        )
+        distance = np.sqrt((P[0, 0] - P[1, 0]) ** 2 + (P[0, 1] - P[1, 1]) ** 2 + (P[0, 2] - P[1, 2]) ** 2)
         gap = distance - radius[0] - radius[1]
         for k in range(3):
             frame[0, k] = (P[0, k] - P[1, k]) / distance
@@ -138,8 +137,8 @@ def contact_rows(kind, point, normal, radius, given, R, x, frame, P, rows):
 
 @jit
 def relative_turn(axes, p):
-    """p (4,): unit quaternion with p0 >= 0 of the turn from the frame of the second side to that of the first,
-    by the largest of the four squares (Shepperd 1978)."""
+    """p (4,): unit quaternion with p0 >= 0 of the turn from the frame of the second side to that of the
+    first, by the largest of the four squares (Shepperd 1978)."""
     S = np.empty((3, 3), np.complex128)
     for k in range(3):
         for m in range(3):
@@ -214,13 +213,13 @@ def joint_rows(kind, point, frame, length, count, R, x, P, axes, rows, values):
             turn_row(w, R[1], -1.0, rows[held + k, 1])
     elif turned == 3:
         hold_turn(frame, axes, rows[held:], values[held:])
-    if kind == SLIDER or kind == CYLINDRICAL:
+    if kind in (SLIDER, CYLINDRICAL):
         for k in range(3):
             d[k] = axes[1, 0, k]
         values[SLIDE] = dot(d, between)
         point_row(d, R[0], x[0], P[0], 1.0, rows[SLIDE, 0])
         point_row(d, R[1], x[1], P[0], -1.0, rows[SLIDE, 1])
-    if kind == HINGE or kind == CYLINDRICAL:
+    if kind in (HINGE, CYLINDRICAL):
         turn_row(axes[1, 0], R[0], 1.0, rows[AXIS, 0])
         turn_row(axes[1, 0], R[1], -1.0, rows[AXIS, 1])
         cosine, sine = dot(axes[1, 1], axes[0, 1]), dot(axes[1, 2], axes[0, 1])
@@ -244,9 +243,5 @@ def hold_turn(frame, axes, rows, values):
         values[k] = 2.0 * p[1 + k]
         for m in range(3):
             rows[k, 0, m], rows[k, 1, m] = 0.0, 0.0
-            rows[k, 0, 3 + m] = (
-                p[0] * frame[0, k, m] + p[1 + i] * frame[0, j, m] - p[1 + j] * frame[0, i, m]
-            )
-            rows[k, 1, 3 + m] = (
-                -p[0] * frame[1, k, m] + p[1 + i] * frame[1, j, m] - p[1 + j] * frame[1, i, m]
-            )
+            rows[k, 0, 3 + m] = p[0] * frame[0, k, m] + p[1 + i] * frame[0, j, m] - p[1 + j] * frame[0, i, m]
+            rows[k, 1, 3 + m] = -p[0] * frame[1, k, m] + p[1 + i] * frame[1, j, m] - p[1 + j] * frame[1, i, m]

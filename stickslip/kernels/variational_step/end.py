@@ -1,15 +1,15 @@
 """The end of a step: what blocks did, where energy went, and which contacts and stops have closed.
 
-Blocks: sides (nb, 2) bodies, -1 for the inertial frame; offset (nb + 1,), rows (p, 2, 6) of H' at the start of
-the step over both sides, r (p,). v_before and v (n, 6) over the step before and over this one.
+Blocks: sides (nb, 2) bodies, -1 for the inertial frame; offset (nb + 1,), rows (p, 2, 6) of H' at the start
+of the step over both sides, r (p,). v_before and v (n, 6) over the step before and over this one.
 """
 
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational_step.start import times
 
 KINETIC_BEFORE, KINETIC, WEIGHT_BEFORE, WEIGHT, LOST, DRIVEN, DAMPED, WORKED = range(8)
-"""What `account` tells [J]: kinetic energies of both steps, the potential of gravity at both ends of this one;
-what blocks took, what bodies that are not dynamic gave, what dampers took, what other forces gave."""
+"""What `account` tells [J]: kinetic energies of both steps, the potential of gravity at both ends of this
+one; what blocks took, what bodies that are not dynamic gave, what dampers took, what other forces gave."""
 ENERGIES = 8
 
 
@@ -22,7 +22,7 @@ def kinetic(m, J, v):
 
 @jit
 def account(row, mass, J, gravity, q, q_end, v_before, v, F, share, sides, offset, rows, r, u, came, energy):
-    """u, came (p,), energy (ENERGIES,) <- rows times velocities of this step and of that before, and energies.
+    """u, came (p,), energy (ENERGIES,) <- rows times velocities of this step and that before, and energies.
 
     share: of the forces F (3, n, 6), half of both steps. Impulses at the node change the kinetic energy by
     themselves times the mean of the velocities before and after it.
@@ -86,7 +86,7 @@ def closed(row, mass, J_inverse, sides, offset, rows, r, value, came, out):
 
 @jit
 def by_contact(offset, law, x, out):
-    """out (nc, 6) <- x of contacts as N, T1, T2, rolling about t1, t2, torsion about n; 0 where there is none.
+    """out (nc, 6) <- x of contacts as N, T1, T2, rolling about t1, t2, torsion about n; 0 where none is.
 
     law (nc, 4): mu, mu_roll, mu_spin, e.
     """

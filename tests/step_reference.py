@@ -1,4 +1,4 @@
-"""A second reading of the equations of a step (`problem/step_problem.py`), dense and slow, to check the first.
+"""A second reading of the equations of a step (`problem/step_problem.py`), dense and slow, to check it.
 
 Nothing is shared with it but the nouns: rotations are matrices, gaps and errors of joints are written anew,
 every derivative is a complex step (Squire & Trapp 1998), and the solver is a plain interior point: Newton on
@@ -233,9 +233,9 @@ class Reference:
             out += [*(momentum(p.J[b], v[b, 3:], p.h) - p.p[b, 3:] - push[b, 3:])]
         return np.array(out), [(np.real(a), np.real(b)) for a, b in inside]
 
-    def solve(self, kappa=1e-13, factor=0.2):
+    def solve(self, kappa=1e-13, factor=0.1):
         """x with the equations at `kappa` met to rounding or nearly so."""
-        x, k = self.guess(), 1.0
+        x, k = self.guess(), 0.1
         while True:
             for _ in range(50):
                 F, inside = self.equations(x, k)
@@ -258,6 +258,20 @@ class Reference:
             if k == kappa:
                 return x
             k = max(factor * k, kappa)
+
+    def unknowns(self, v, r, slack):
+        """x from velocities, impulses and slacks as a `StepPoint` has them."""
+        x, at = [*v], 0
+        for groups in self.slips:
+            x += [r[at], slack[at]]
+            at += 1
+            for mu, rows in groups:
+                x += [*r[at : at + len(rows)], slack[at]] if mu > 0.0 else []
+                at += len(rows)
+        for (what, _, _), rows in zip(self.parts, self.part_rows, strict=True):
+            x += [*r[at : at + len(rows)]] if what == "hold" else [r[at], slack[at]]
+            at += len(rows)
+        return np.array(x)
 
     def impulses(self, x):
         """r of `step_tangent` from x: normal, then groups; joints likewise."""

@@ -1,0 +1,98 @@
+"""The variational scheme: a step of a robot on four feet, its derivative, and chains of 10 and 100 links.
+
+    python benchmarks/variational.py [--json]
+
+Times are processor times once compiled, the least of many calls, with one thread. Steps are solved to 1e-6 by
+`ipm-step`. The derivative is that of positions and velocities at the end by those at the start and by the
+twelve moments of the motors, as whole matrices, without the step itself.
+"""
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from stickslip.detection.detector import Detector
+from stickslip.gradients.variational import VariationalDerivative, variational_derivative
+from stickslip.scenes import runs
+from stickslip.schemes.variational import Variational
+from stickslip.solvers.step_point import InteriorPointStep
+
+TOLERANCE = 1e-6
+CALLS = 200
+FIRST = 5
+"""Steps before the one that is timed."""
+
+
+def least(call: Callable[[], Any]) -> float:
+    """Processor time of a call, the least of many [s]."""
+    call()
+    found = []
+    for _ in range(CALLS):
+        start = time.process_time()
+        call()
+        found.append(time.process_time() - start)
+    return min(found)
+
+
+def prepared(name: str, **options: Any) -> tuple[Any, ...]:
+    """Scheme, world, state, memory, step, solver and detector after a few steps of a scene."""
+    scene = runs.make(name, **options)
+    scheme, world, solver = Variational(), scene.system, InteriorPointStep(tolerance=TOLERANCE)
+    detector, state = Detector(world), world.start
+    memory = scheme.begin(world, state, scene.h)
+    for _ in range(FIRST):
+        step = scheme.step(world, state, memory, scene.h, solver, detector)
+        state, memory = step.state, step.memory
+    return scheme, world, state, memory, scene.h, solver, detector
+
+
+def whole(arguments: tuple[Any, ...]) -> VariationalDerivative:
+    """The step and all matrices of its derivative by state and input."""
+    found = variational_derivative(*arguments)
+    for by in ("q", "v", "effort"):
+        for of in ("q", "v"):
+            found.jacobian(of, by)
+    return found
+
+
+def measured() -> dict[str, float]:
+    """All figures, times in milliseconds."""
+    robot = prepared("quadruped", gait="hold")
+    step = 1e3 * least(lambda: robot[0].step(*robot[1:]))
+    both = 1e3 * least(lambda: whole(robot))
+    found = whole(robot)
+    chains = {n: prepared("chain", bodies=n, kind="hinge") for n in (10, 100)}
+    times = {n: 1e3 * least(lambda one=one: one[0].step(*one[1:])) for n, one in chains.items()}  # type: ignore[misc]
+    return {
+        "robot: contacts [-]": len(found.step.contacts),
+        "robot: a step [ms]": step,
+        "robot: its derivative [ms]": both - step,
+        "robot: derivative over step [-]": (both - step) / step,
+        "chain of 10 links: a step [ms]": times[10],
+        "chain of 100 links: a step [ms]": times[100],
+        "chain of 100 links over one of 10 [-]": times[100] / times[10],
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", action="store_true", help="one object instead of lines")
+    given = parser.parse_args()
+    with threadpool_limits(1):
+        found = measured()
+    if given.json:
+        print(json.dumps(found, indent=2))
+        return
+    for name, value in found.items():
+        print(f"{name:<42}{value:9.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,155 @@
+"""The end of a step of the variational scheme: where energy went, what has closed, and what is told of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.kernels.variational_step import end
+from stickslip.problem.checks import frozen
+from stickslip.problem.solution import Solution, Status
+from stickslip.schemes.bodies import Finder
+from stickslip.schemes.body_joints import joint_errors
+from stickslip.schemes.body_step import BodyStep, EnergyTerms
+from stickslip.schemes.body_stiffness import too_stiff
+from stickslip.schemes.step import Memory, frozen_state
+from stickslip.schemes.variational_contacts import StepShapes
+from stickslip.schemes.variational_memory import NONE
+from stickslip.schemes.variational_start import Prepared, StepStops
+from stickslip.state import Array, IntArray
+
+NOTHING = 1e-100
+"""Velocities and impulses below this are zero: rounding that shrinks would end below what can be squared."""
+OTHER_LAW = (Status.APPROXIMATE, Status.RELAXED)
+"""What a solver says of an answer to another law than Coulomb's."""
+NO_SIDES: IntArray = np.zeros((0, 2), np.int64)
+NO_ROWS: Array = np.zeros((0, 2, 6))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Answer:
+    """What was found for a step."""
+
+    v: Array
+    """Velocities of all bodies over the step [m/s, rad/s], shape (n, 6)."""
+    q: Array
+    """Where it ends [m, -], shape (n, 7)."""
+    gaps: Array
+    """There, of all contacts in closed form that were looked at [m], shape (k,)."""
+    solution: Solution | None
+    """None where nothing was to be solved, or no finite answer was found."""
+    lost: str
+    """What is wrong, where something is."""
+
+
+class Blocks:
+    """Rows at the start of the step, impulses and velocities of the blocks of an answer."""
+
+    def __init__(self, before: Prepared, answer: Answer):
+        node, contacts = before.node, before.contacts
+        bodies, solution = node.bodies, answer.solution
+        self.sides, self.rows, self.r, self.value = NO_SIDES, NO_ROWS, NONE, NONE
+        """Bodies (nb, 2), rows (p, 2, 6), impulses (p,), and gaps over h and velocities as the law has them
+        (p,)."""
+        self.offset: IntArray = np.zeros(1, np.int64)
+        """First component of each block, and the total [-], shape (nb + 1,)."""
+        if solution is not None:
+            tangent: Any = solution.problem
+            self.sides, self.rows, self.offset = contacts.body, tangent.H.rows, tangent.K.offset
+            self.r, self.value = solution.r, solution.u
+            if bodies.jointed:
+                self.sides = np.concatenate([self.sides, StepStops.of(node.world).sides])
+        size = self.r.size
+        self.u, self.came, told = np.empty(size), np.empty(size), np.empty(end.ENERGIES)
+        """Rows times velocities of this step and of that before [m/s, rad/s], shape (p,)."""
+        end.account(
+            bodies.row, bodies.mass, bodies.J, bodies.gravity, node.q, answer.q, node.v_before, answer.v,
+            node.F, 0.5 * (node.before + node.h), self.sides, self.offset, self.rows, self.r, self.u,
+            self.came, told,
+        )  # fmt: skip
+        self.told: list[float] = told.tolist()
+        """Energies, as `end.account` tells them [J]."""
+
+    def by_contact(self, x: Array, law: Array) -> Array:
+        """x of contacts as N, T1, T2, rolling about t1, t2, torsion about n, shape (nc, 6)."""
+        out = np.zeros((law.shape[0], 6))
+        if x.size:
+            end.by_contact(self.offset, law, x, out)
+        out[np.abs(out) < NOTHING] = 0.0
+        return frozen(out)
+
+    def closed(self, before: Prepared) -> Memory:
+        """What the next step must know of contacts and stops that closed in this one, unless they bounced."""
+        bodies, world, contacts = before.node.bodies, before.node.world, before.contacts
+        nothing = {"id": NONE, "approach": NONE, "joint_id": NONE, "joint_approach": NONE}
+        nb, nc = self.sides.shape[0], len(contacts)
+        if not nb:
+            return nothing
+        speed = np.empty(nb)
+        end.closed(
+            bodies.row, bodies.mass, bodies.J_inverse, self.sides, self.offset, self.rows, self.r, self.value,
+            self.came, speed,
+        )  # fmt: skip
+        struck = np.flatnonzero((speed[:nc] > 0.0) & (before.problem.contacts.bounce == 0.0))
+        if struck.size:
+            nothing |= {"id": contacts.id[struck].astype(float), "approach": speed[struck]}
+        stops = StepStops.of(world) if bodies.jointed else None
+        if stops is None or not stops.stop.size:
+            return nothing
+        reached = speed[nc + stops.stop]
+        struck = np.flatnonzero((reached > 0.0) & (before.problem.joints.bounce[stops.place] == 0.0))
+        return nothing | {"joint_id": stops.id[struck], "joint_approach": reached[struck]}
+
+
+def arrived(before: Prepared, memory: Memory, answer: Answer, detector: Finder) -> BodyStep:
+    """The step that an answer makes."""
+    node, contacts, solution = before.node, before.contacts, answer.solution
+    world, bodies, state, h = node.world, node.bodies, node.state, node.h
+    blocks, q, t, told_springs = Blocks(before, answer), answer.q.reshape(-1), state.t + h, (0.0, 0.0)
+    told = blocks.told
+    if bodies.forced:
+        told_springs = world.forces.potential(state.t, state.q), world.forces.potential(t, q)
+    at_end = told[end.WEIGHT] + told_springs[1]
+    potential = 0.5 * (told[end.WEIGHT_BEFORE] + told_springs[0] + at_end)
+    terms = _terms(told, potential, float(memory["potential"][0]))
+    reason = answer.lost
+    if bodies.forced and not reason:
+        reason = too_stiff(h, bodies.rates, told, sum(told_springs), terms.balance)
+    solves, measures = () if solution is None else (solution,), {}
+    if solution is not None and _is_relaxed(before) and solution.status in OTHER_LAW:
+        solves, measures = (), {"iterations [-]": float(solution.iterations)}
+    after = {"h": np.array([h]), "potential": np.array([potential, at_end]), **blocks.closed(before)}
+    for array in (contacts.point, contacts.frame, contacts.gap):
+        array.flags.writeable = False
+    joint_r = blocks.r[blocks.offset[len(contacts)] :] if solution is not None else NONE
+    return BodyStep(
+        frozen_state(t, q, answer.v.reshape(-1), state.z), h, contacts,
+        blocks.by_contact(blocks.r, contacts.law), blocks.by_contact(blocks.u, contacts.law),
+        frozen(joint_r.copy()), solves, terms, _penetration(before, answer, detector),
+        float(joint_errors(world, q).max(initial=0.0)) if bodies.jointed else 0.0, 0.0, after,
+        f"at t = {state.t:.9g} s {reason}" if reason else "", measures,
+    )  # fmt: skip
+
+
+def _terms(told: list[float], potential: float, before: float) -> EnergyTerms:
+    """The account of energy of a step; potential: of its middle and of that of the step before [J]."""
+    kinetic = told[end.KINETIC]
+    change = kinetic - told[end.KINETIC_BEFORE] + potential - before
+    dissipated, work = told[end.LOST] + told[end.DAMPED], told[end.DRIVEN] + told[end.WORKED]
+    return EnergyTerms(kinetic, potential, dissipated, work, 0.0, change + dissipated - work)
+
+
+def _is_relaxed(before: Prepared) -> bool:
+    """Whether another law than that of the contacts is solved."""
+    return before.problem.model != "cone" and bool((before.contacts.law[:, :3] > 0.0).any())
+
+
+def _penetration(before: Prepared, answer: Answer, detector: Finder) -> float:
+    """Deepest overlap at the end [m], of pairs without a closed form as detection finds it."""
+    deepest = float(answer.gaps.min(initial=0.0))
+    shapes, row = StepShapes.of(before.node.world), before.node.bodies.row
+    if shapes.stranger is not None:
+        found = detector.find(answer.q.reshape(-1), 0.0)
+        mine = shapes.others(found) & (row[found.body] >= 0).any(axis=1)
+        deepest = min(deepest, float(found.gap[mine].min(initial=0.0)))
+    return max(0.0, -deepest)

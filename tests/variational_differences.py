@@ -1,0 +1,172 @@
+"""Steps of the variational scheme beside their derivatives, and worlds that they are compared on."""
+
+import numpy as np
+
+import stickslip as ss
+from stickslip.detection.detector import Detector
+from stickslip.gradients.charts import quaternion_columns
+from stickslip.gradients.variational import variational_derivative
+from stickslip.kernels.bodies import motion
+from stickslip.mechanics.parameters import Parameters
+from stickslip.schemes.variational import Variational
+from stickslip.solvers.step_point import InteriorPointStep
+from stickslip.state import State
+
+H = 0.01
+SOLVER = InteriorPointStep(tolerance=1e-12)
+CONE = Variational()
+SCALE = {
+    "q": 3e-5, "v": 1e-3, "h": 1e-3 * H, "h_before": 1e-3 * H, "approach": 1e-3, "joint_approach": 1e-3,
+    "gravity": 1e-2, "mass": 1e-3, "inertia": 1e-3, "mu": 1e-3, "mu_roll": 2e-5, "mu_spin": 2e-5, "e": 1e-3,
+    "size": 3e-5, "place": 3e-5, "effort": 1e-2, "wrench": 1e-2,
+}  # fmt: skip
+"""How far inputs are moved; masses and inertias as shares of themselves."""
+
+
+def state_after(world, steps=0, scheme=CONE, solver=SOLVER):
+    """State and memory after so many steps from the start."""
+    state, memory, detector = world.start, scheme.begin(world, world.start, H), Detector(world)
+    for _ in range(steps):
+        step = scheme.step(world, state, memory, H, solver, detector)
+        state, memory = step.state, step.memory
+    return state, memory
+
+
+def derivative(world, steps=0, scheme=CONE, kappa=0.0):
+    state, memory = state_after(world, steps, scheme)
+    return variational_derivative(scheme, world, state, memory, H, SOLVER, Detector(world), kappa=kappa)
+
+
+def moved(world, state, memory, h, name, change):
+    """World, state, memory and h with one input changed."""
+    if name == "q":
+        q = np.empty((len(world.names), 7))
+        motion.move_along(state.q.reshape(-1, 7).copy(), change.reshape(-1, 6), 1.0, q)
+        state = State(state.t, q.reshape(-1), state.v)
+    elif name == "v":
+        state = State(state.t, state.q, state.v + change)
+    elif name == "h":
+        h = h + float(change[0])
+    elif name in ("h_before", "approach", "joint_approach"):
+        key = "h" if name == "h_before" else name
+        memory = memory | {key: memory[key] + change}
+    else:
+        given = Parameters.of(world)
+        world = given.with_(**{name: getattr(given, name) + change}).applied(world)
+    return world, state, memory, h
+
+
+def change_of(after, before):
+    """Results of two steps, one less the other; of q displacements."""
+    a, b = after.state.q.reshape(-1, 7), before.state.q.reshape(-1, 7)
+    p, r = a[:, 3:], b[:, 3:]
+    turned = 4.0 * np.einsum("nij,ni->nj", quaternion_columns(0.5 * (p + r)), p - r)
+    q = np.concatenate([a[:, :3] - b[:, :3], turned], axis=1).reshape(-1)
+    kept = {name: _less(after.memory[name], before.memory[name]) for name in ("approach", "joint_approach")}
+    return {"q": q, "v": after.state.v - before.state.v, "r": after.r - before.r, **kept}
+
+
+def _less(a, b):
+    return a - b if a.shape == b.shape else np.full(max(a.size, b.size) + 1, np.nan)
+
+
+def directions(world, shapes, rng, names):
+    """A random direction for each input that has numbers and may move both ways."""
+    given = Parameters.of(world)
+    moves = world.row >= 0
+    for name in names:
+        way = SCALE[name] * rng.normal(size=shapes[name])
+        if name in ("mass", "inertia"):
+            own = given.mass if name == "mass" else np.trace(world.inertia, axis1=1, axis2=2)[:, None] / 3.0
+            way = way * own
+        if name == "wrench":
+            way[~moves] = 0.0
+        value = getattr(given, name, None)
+        both = value is None or name not in ("mu_roll", "mu_spin", "e") or (value > 0.0).all()
+        if way.size and both and not (name == "h_before" and not shapes["approach"]):
+            yield name, way
+
+
+def compare(world, steps=0, scheme=CONE, kappa=0.0, seed=0, of=("q", "v", "r"), names=None, share=1e-6):
+    """Every derivative along a random direction, beside a central difference of fourth order of whole steps;
+    and the transpose. The derivative."""
+    rng = np.random.default_rng(seed)
+    state, memory = state_after(world, steps, scheme)
+    found = variational_derivative(scheme, world, state, memory, H, SOLVER, Detector(world), kappa=kappa)
+    solver = InteriorPointStep(tolerance=1e-12, kappa=kappa)
+    of = tuple(of) if kappa else (*of, "approach", "joint_approach")
+    for name, way in directions(world, found.by, rng, names or tuple(found.by)):
+        if name == "h_before" and not memory["h"][0]:
+            continue
+        ends = []
+        for side in (1.0, -1.0, 2.0, -2.0):
+            w, s, m, h = moved(world, state, memory, H, name, side * way)
+            ends.append(scheme.step(w, s, m, h, solver, Detector(w)))
+        near, far = change_of(ends[0], ends[1]), change_of(ends[2], ends[3])
+        told = found.jvp(**{name: way})
+        for result in of:
+            if told[result].shape != near[result].shape or near[result].shape != far[result].shape:
+                continue  # at rest rounding says who came to a contact
+            expected = (8.0 * near[result] - far[result]) / 12.0
+            error = np.abs(told[result] - expected).max(initial=0.0)
+            size = np.abs(expected).max(initial=0.0)
+            assert error <= share * size + 1e-10, f"{result} by {name}: {error:.2e} of {size:.2e}"
+    check_transpose(found, rng)
+    return found
+
+
+def check_transpose(found, rng):
+    """Weights of results times changes of them are weights of inputs times changes of those."""
+    tangents = {name: SCALE[name] * rng.normal(size=shape) for name, shape in found.by.items()}
+    weights = {name: rng.normal(size=shape) for name, shape in found.of.items()}
+    changes, gradient = found.jvp(**tangents), found.vjp(**weights)
+    one = sum(float((changes[name] * weights[name]).sum()) for name in found.of)
+    other = sum(float((gradient[name] * tangents[name]).sum()) for name in found.by)
+    size = sum(float(np.abs(changes[name] * weights[name]).sum()) for name in found.of)
+    assert abs(one - other) <= 1e-10 * max(size, 1e-6)
+
+
+def built(*bodies, ground=(1.0, 0.0, 0.0, 0.0), **material):
+    """A builder with a plane and bodies (name, shape, placement)."""
+    b = ss.WorldBuilder()
+    b.material("default", **{"mu": 0.3, **material})
+    if ground is not None:
+        b.body("ground", ss.Plane(), fixed=True, quaternion=ground)
+    for name, shape, how in bodies:
+        b.body(name, shape, **how)
+    return b
+
+
+def ball(velocity=(0.0, 0.0, -1.0), spin=(0.0, 0.0, 0.0), height=0.0, **material):
+    """A ball on the ground."""
+    how = {"mass": 1.3, "position": (0, 0, 0.2 + height), "velocity": velocity, "spin": spin}
+    return built(("ball", ss.Sphere(0.2), how), **material).build()
+
+
+def thrown(shape, seed, **material):
+    """A body in a random pose that strikes a tilted ground with its lowest point in the next step."""
+    rng = np.random.default_rng(seed)
+    turn, tilt = rng.normal(size=4), 0.1 * rng.normal(size=4) + [1.0, 0.0, 0.0, 0.0]
+    ground = tilt / np.linalg.norm(tilt)
+    how = {"quaternion": turn / np.linalg.norm(turn), "spin": 2.0 * rng.normal(size=3)}
+    far = built(("body", shape, {**how, "position": (0, 0, 2.0)}), ground=ground, **material).build()
+    gap = float(min(c.gap.min() for c in [Detector(far).find(far.start.q, 3.0)]))
+    normal = ss.mechanics.turns.matrices(ground)[:, 2]
+    place = np.array([0.0, 0.0, 2.0]) - (gap - 1e-4) * normal
+    velocity = rng.normal(size=3) - 1.5 * normal
+    return built(
+        ("body", shape, {**how, "position": place, "velocity": velocity}), ground=ground, **material
+    ).build()
+
+
+def jointed(kind, **how):
+    """Two boxes, one hung up, with a joint between them."""
+    b = built(ground=None)
+    b.body("a", ss.Cuboid((0.2, 0.3, 0.4)), density=1000.0)
+    b.body("b", ss.Cuboid((0.2, 0.1, 0.2)), density=1000.0, position=(0.3, 0.1, 0.4))
+    b.joint("hung", "ball", "a", None, point=(-0.1, 0, -0.2))
+    place = {"point": (0.1, 0.05, 0.2)} | (
+        {"axis": (0.2, 1, 0.3)} if kind not in ("fixed", "ball", "distance") else {}
+    )
+    b.joint("joint", kind, "a", "b", **(place | how))
+    return b.build()
