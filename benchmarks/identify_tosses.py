@@ -259,7 +259,7 @@ def main():
         for kind in kinds:
             down = np.array([0.0, 0.0, -records.GRAVITY])
             chosen = [tosses[i] for i in train]
-            gravity = records.gravity_of([flights[i] for i in train], _centre(flights, train))
+            _, gravity = records.flown([flights[i] for i in train])
             say(f"{kind.__name__}: gravity {gravity} m/s², of the flights")
             n = given.train
             every = tuple(name for name in kind.names if name != "half")  # which cubes at rest tell
@@ -275,21 +275,6 @@ def main():
     print()
     for row in rows:
         print(_row(*row))
-
-
-def _centre(flights, train):
-    """The centre of mass that flies straightest [m], shape (3,): where a first guess of gravity comes from."""
-    A, b = np.zeros((4, 4)), np.zeros(4)
-    for i in train:
-        x, R = flights[i]
-        t = np.arange(len(x)) / records.RATE
-        line = np.linalg.qr(np.stack([np.ones(len(x)), t], axis=1))[0]
-        straight = lambda y: y - line @ (line.T @ y)  # noqa: E731, B023
-        for axis in range(3):
-            columns = [-straight(R[:, axis, j]) for j in range(3)] + [straight(0.5 * t * t) * (axis == 2)]
-            M = np.stack(columns, axis=1)
-            A, b = A + M.T @ M, b + M.T @ straight(x[:, axis])
-    return np.linalg.solve(A, b)[:3]
 
 
 def _row(name, found):

@@ -76,7 +76,7 @@ class Toss:
 
 
 def read(path=DATA):
-    """All tosses that fly long enough before contact, and how they fly, for `gravity_of`."""
+    """All tosses that fly long enough before contact, and how they fly, for `flown`."""
     data = np.load(path)
     tosses, flights = [], []
     for first, last in zip(data["start"][:-1], data["start"][1:], strict=True):
@@ -114,15 +114,20 @@ def _started(x, p, free):
     return Toss(x[free:], p[free:], lines @ x[:free], np.einsum("lf,fij->lij", lines, R), by_gravity, q, spin)
 
 
-def gravity_of(flights, centre):
-    """Gravity from flights of the centre of mass [m/s²], shape (3,)."""
-    top, bottom = np.zeros(3), 0.0
+def flown(flights):
+    """The centre of mass [m] and gravity [m/s²] with which flights are straight but for falling."""
+    A, b = np.zeros((6, 6)), np.zeros(6)
     for x, R in flights:
         t = np.arange(len(x)) / RATE
-        line = np.stack([np.ones(len(x)), t], axis=1)
-        curve = 0.5 * t * t - line @ np.linalg.lstsq(line, 0.5 * t * t, rcond=None)[0]
-        top, bottom = top + curve @ (x + R @ centre), bottom + curve @ curve
-    return top / bottom
+        line = np.linalg.qr(np.stack([np.ones(len(x)), t], axis=1))[0]
+        bend = 0.5 * t * t - line @ (line.T @ (0.5 * t * t))
+        for axis in range(3):
+            columns = np.zeros((len(x), 6))
+            columns[:, :3] = R[:, axis] - line @ (line.T @ R[:, axis])
+            columns[:, 3 + axis] = -bend
+            A, b = A + columns.T @ columns, b - columns.T @ x[:, axis]
+    found = np.linalg.solve(A, b)
+    return found[:3], found[3:]
 
 
 def errors(toss, place, turn):
