@@ -32,26 +32,13 @@ STRIKES = 3.0 * records.UNIT
 """Speed of approach from which on friction is that of impacts [m/s]."""
 STEPS = 4
 """Steps in a frame."""
-NAMES = ("mu", "mu_hit", "e", "Jx", "Jy", "Jz", "cx", "cy", "cz", "half", "radius", "tilt_x", "tilt_y")
-"""Friction, that of impacts, restitution, moments of inertia over mass [m²], centre of mass [m], half-width
-[m], radius of the corners [m], tilt of the table [rad]."""
-SIDE = records.UNIT
-SCALE = np.array(
-    [0.02, 0.01, 0.05, *(0.1 * SIDE**2,) * 3, *(0.02 * SIDE,) * 3, 0.01 * SIDE, 0.03 * SIDE, 3e-3, 3e-3]
+NUMBERS = (
+    ("mu", 0.5, 0.2, 0.02, 0.01, 1.0),
+    ("mu_hit", 0.5, 0.2, 0.01, 0.01, 1.0),
+    ("e", 0.0, 0.3, 0.05, 0.0, 0.9),
+    *records.SHAPE,
 )
-"""Steps of each that are neither small nor large."""
-NOMINAL = np.array(
-    [0.5, 0.5, 0.0, *(2.0 / 3.0 * records.HALF**2,) * 3, 0, 0, 0, records.HALF, 0.002 * SIDE, 0, 0]
-)
-"""A solid sharp cube of the default material."""
-LOWER = np.array(
-    [0.01, 0.01, 0.0, *(0.2 * SIDE**2,) * 3, *(-0.3 * SIDE,) * 3, 0.9 * SIDE, 0.002 * SIDE, -0.05, -0.05]
-)
-UPPER = np.array(
-    [1.0, 1.0, 0.9, *(2.0 * SIDE**2,) * 3, *(0.3 * SIDE,) * 3, 1.1 * SIDE, 0.3 * SIDE, 0.05, 0.05]
-)
-GUESS = np.array([0.2, 0.2, 0.3, *(2.0 / 3.0 * SIDE**2,) * 3, 0, 0, 0, records.HALF, 0.02 * SIDE, 0, 0])
-"""Where a fit begins."""
+"""Friction, that of impacts, restitution, and what the cube is like."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +58,7 @@ class Ride:
 class Cube:
     """Our cube on a table."""
 
-    names, scale, lower, upper, nominal, guess = NAMES, SCALE, LOWER, UPPER, NOMINAL, GUESS
+    names, nominal, guess, scale, lower, upper = records.table(NUMBERS)
 
     def __init__(self, gravity, theta, correction=False, parts=8):
         self.theta, self.gravity = theta, gravity
@@ -84,9 +71,8 @@ class Cube:
         b.body("table", ss.Plane(), fixed=True, material="plastic", quaternion=tilt)
         places = (records.CORNERS * (half - radius)).tolist()
         corners = ss.Compound(*((ss.Sphere(radius), place, (1, 0, 0, 0)) for place in places))
-        b.body(
-            "cube", corners, position=(0, 0, 1), mass=1.0, inertia=J, centre=self.centre, material="plastic"
-        )
+        given = {"mass": 1.0, "inertia": J, "centre": self.centre, "material": "plastic"}
+        b.body("cube", corners, position=(0, 0, 1), **given)
         world = b.build()
         pair = ss.Parameters.of(world).mu
         struck = ss.Parameters.of(world).with_(mu=np.where(pair == mu, hit, pair)).applied(world)
@@ -94,30 +80,22 @@ class Cube:
         self.scheme = ss.MoreauJeanBodies(parts=parts, correction=correction)
         self.solver = registry.make("auto", tolerance=1e-9)
         self.normal = records.rotation(tilt)[:, 2]
-        self.radius, self.columns = radius, _columns(world)
+        self.radius = radius
+        self.columns = _columns(world), _columns(world, struck=True)
 
     def ride(self, toss, frames=None, sensitive=False):
         """A toss, predicted."""
         frames, h = min(frames or len(toss.place), len(toss.place)), 1.0 / (STEPS * records.RATE)
         state, changes = self._start(toss)
         memory, rows = self.scheme.begin(self.worlds[0][0], state, h), []
+        how = {"h": h, "solver": self.solver, "scheme": self.scheme}
         deepest = 0.0
         for k in range(STEPS * frames):
             hit = self._strikes(state, h)
             world, detector = self.worlds[hit]
             if sensitive:
-                derivative = step_derivative(
-                    world,
-                    state,
-                    h=h,
-                    solver=self.solver,
-                    scheme=self.scheme,
-                    memory=memory,
-                    detector=detector,
-                )
-                step, inputs = derivative.step, self.columns | {"mu": self.columns["mu_hit" if hit else "mu"]}
-                inputs = {name: value for name, value in inputs.items() if name != "mu_hit"}
-                found = derivative.forward(changes | inputs)
+                derivative = step_derivative(world, state, memory=memory, detector=detector, **how)
+                step, found = derivative.step, derivative.forward(changes | self.columns[hit])
                 changes = {"q": found["q"], "v": found["v"]}
             else:
                 step = self.scheme.step(world, state, memory, h, self.solver, detector)
@@ -156,12 +134,11 @@ class Cube:
         return state.q[7:10] - R @ c, state.q[10:].copy(), by
 
 
-def _columns(world):
+def _columns(world, struck=False):
     """How the world's numbers change with ours, shape (numbers, k) of each."""
-    given, k = ss.Parameters.of(world), len(NAMES)
+    given, k = ss.Parameters.of(world), len(NUMBERS)
     columns = {name: np.zeros((given.sizes[name], k)) for name in ("mu", "e", "inertia", "size", "place")}
-    columns["mu_hit"] = np.zeros((given.mu.size, k))
-    columns["mu"][-1, 0] = columns["mu_hit"][-1, 1] = columns["e"][-1, 2] = 1.0
+    columns["mu"][-1, int(struck)] = columns["e"][-1, 2] = 1.0  # of plastic on plastic
     columns["inertia"][6:9, 3:6] = np.eye(3)
     columns["size"][:, 10] = 1.0
     place = columns["place"].reshape(-1, 3, k)[1:]  # after that of the table
@@ -229,9 +206,7 @@ def fit(pool, kind, gravity, tosses, stages, say):
                     break
                 damping *= 4.0
             better = found < loss
-            say(
-                f"  {frames or 'all'} frames: {loss:.4f} -> {found:.4f}, damping {damping:.2g}, {_shown(kind, tried)}"
-            )
+            say(f"  {frames or 'all'} frames: {loss:.4f} -> {found:.4f}, {_shown(kind, tried)}")
             if not better:
                 break
             theta, damping = tried, max(damping / 4.0, 1e-4)
@@ -241,8 +216,10 @@ def fit(pool, kind, gravity, tosses, stages, say):
 
 
 def _shown(kind, theta):
-    unit = {"J": SIDE**2, "c": SIDE, "half": SIDE, "radius": SIDE}
-    over = [unit.get(name, unit.get(name[0], 1.0) if name[0] in "Jc" else 1.0) for name in kind.names]
+    """The numbers, lengths in mm and moments of inertia as parts of the solid cube's."""
+    solid = 2.0 / 3.0 * records.HALF**2
+    units = {"J": solid, "c": 1e-3, "h": 1e-3, "r": 1e-3}
+    over = [units.get(name[0], 1.0) for name in kind.names]
     return ", ".join(f"{name} {value:.4g}" for name, value in zip(kind.names, theta / over, strict=True))
 
 
@@ -281,46 +258,23 @@ def main():
     with multiprocessing.Pool(given.processes) as pool:
         for kind in kinds:
             down = np.array([0.0, 0.0, -records.GRAVITY])
-            say(f"{kind.__name__}, not fitted")
-            rows.append(
-                (
-                    f"{kind.__name__}, not fitted",
-                    judge(pool, kind, down, kind.nominal, [tosses[i] for i in test]),
-                )
-            )
-            say(_row(*rows[-1]))
-            chosen, gravity = [tosses[i] for i in train], down
-            some = tuple(name for name in kind.names if not name.startswith("tilt"))
-            for centre in (np.zeros(3), None):
-                at = _centre(flights, train) if centre is None else centre
-                gravity = records.gravity_of([flights[i] for i in train], at)
-            say(f"gravity {gravity} m/s²")
-            n, every = given.train, kind.names
+            chosen = [tosses[i] for i in train]
+            _, gravity = records.flown([flights[i] for i in train])
+            say(f"{kind.__name__}: gravity {gravity} m/s², of the flights")
+            n = given.train
+            every = tuple(name for name in kind.names if name != "half")  # which cubes at rest tell
+            some = tuple(name for name in every if not name.startswith("tilt"))
             stages = ((10, 4, n, some), (25, 6, n, every), (None, 2, n // 3, ("mu",)))
             theta = fit(pool, kind, gravity, chosen, stages, say)
             say(f"{kind.__name__}: {_shown(kind, theta)}")
-            rows.append(
-                (f"{kind.__name__}, fitted", judge(pool, kind, gravity, theta, [tosses[i] for i in test]))
-            )
+            asked = [tosses[i] for i in test]
+            rows.append((f"{kind.__name__}, fitted", judge(pool, kind, gravity, theta, asked)))
+            say(_row(*rows[-1]))
+            rows.append((f"{kind.__name__}, not fitted", judge(pool, kind, down, kind.nominal, asked)))
             say(_row(*rows[-1]))
     print()
     for row in rows:
         print(_row(*row))
-
-
-def _centre(flights, train):
-    """The centre of mass that flies straightest [m], shape (3,): where a first guess of gravity comes from."""
-    A, b = np.zeros((4, 4)), np.zeros(4)
-    for i in train:
-        x, R = flights[i]
-        t = np.arange(len(x)) / records.RATE
-        line = np.linalg.qr(np.stack([np.ones(len(x)), t], axis=1))[0]
-        straight = lambda y: y - line @ (line.T @ y)  # noqa: E731, B023
-        for axis in range(3):
-            columns = [-straight(R[:, axis, j]) for j in range(3)] + [straight(0.5 * t * t) * (axis == 2)]
-            M = np.stack(columns, axis=1)
-            A, b = A + M.T @ M, b + M.T @ straight(x[:, axis])
-    return np.linalg.solve(A, b)[:3]
 
 
 def _row(name, found):

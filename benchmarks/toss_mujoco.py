@@ -8,7 +8,6 @@ import toss_records as records
 
 STEPS = 16
 """Steps in a frame."""
-SIDE = records.UNIT
 HARD = 4.0
 """Weights that the table bears from which on friction is that of impacts."""
 MODEL = """
@@ -24,101 +23,21 @@ MODEL = """
 CORNER = '<geom type="sphere" size="{radius}" pos="{place}" contype="1" conaffinity="0"/>'
 
 
+NUMBERS = (
+    ("mu", 1.0, 0.2, 0.02, 0.01, 1.5),
+    ("mu_hit", 1.0, 0.2, 0.01, 0.01, 1.5),
+    ("time", np.log(0.02), np.log(0.01), 0.2, np.log(1e-3), np.log(0.1)),
+    ("damping", 0.0, np.log(0.4), 0.2, np.log(0.05), np.log(3.0)),
+    *records.SHAPE,
+)
+"""Friction, that of impacts, logarithms of time constant [s] and damping ratio of contacts, and what the cube
+is like. Not fitted: MuJoCo's defaults."""
+
+
 class SoftCube:
     """MuJoCo's cube on a table."""
 
-    names = (
-        "mu",
-        "mu_hit",
-        "time",
-        "damping",
-        "Jx",
-        "Jy",
-        "Jz",
-        "cx",
-        "cy",
-        "cz",
-        "half",
-        "radius",
-        "tilt_x",
-        "tilt_y",
-    )
-    scale = np.array(
-        [
-            0.02,
-            0.01,
-            0.2,
-            0.2,
-            *(0.1 * SIDE**2,) * 3,
-            *(0.02 * SIDE,) * 3,
-            0.01 * SIDE,
-            0.03 * SIDE,
-            3e-3,
-            3e-3,
-        ]
-    )
-    """Time constant and damping ratio of contacts are logarithms."""
-    lower = np.array(
-        [
-            0.01,
-            0.01,
-            np.log(1e-3),
-            np.log(0.05),
-            *(0.2 * SIDE**2,) * 3,
-            *(-0.3 * SIDE,) * 3,
-            0.9 * SIDE,
-            0.002 * SIDE,
-            -0.05,
-            -0.05,
-        ]
-    )
-    upper = np.array(
-        [
-            1.5,
-            1.5,
-            np.log(0.1),
-            np.log(3.0),
-            *(2.0 * SIDE**2,) * 3,
-            *(0.3 * SIDE,) * 3,
-            1.1 * SIDE,
-            0.3 * SIDE,
-            0.05,
-            0.05,
-        ]
-    )
-    nominal = np.array(
-        [
-            1.0,
-            1.0,
-            np.log(0.02),
-            0.0,
-            *(2.0 / 3.0 * records.HALF**2,) * 3,
-            0,
-            0,
-            0,
-            records.HALF,
-            0.002 * SIDE,
-            0,
-            0,
-        ]
-    )
-    """MuJoCo's defaults."""
-    guess = np.array(
-        [
-            0.2,
-            0.2,
-            np.log(0.01),
-            np.log(0.4),
-            *(2.0 / 3.0 * SIDE**2,) * 3,
-            0,
-            0,
-            0,
-            records.HALF,
-            0.02 * SIDE,
-            0,
-            0,
-        ]
-    )
+    names, nominal, guess, scale, lower, upper = records.table(NUMBERS)
 
     def __init__(self, gravity, theta):
         self.gravity, self.theta, self.centre = gravity, theta, theta[7:10]
@@ -144,10 +63,8 @@ class SoftCube:
             for k, step in enumerate(0.02 * self.scale):
                 change = np.zeros(len(self.theta))
                 change[k] = step
-                there, back = (
-                    SoftCube(self.gravity, self.theta + s * change)._carried(toss, frames)
-                    for s in (1.0, -1.0)
-                )
+                ends = [SoftCube(self.gravity, self.theta + s * change) for s in (1.0, -1.0)]
+                there, back = (one._carried(toss, frames) for one in ends)
                 by[:, :3, k] = (there[0] - back[0]) / (2.0 * step)
                 between = records.product(records.conjugate(back[1]), there[1])
                 by[:, 3:, k] = records.logarithm(between) / (2.0 * step)

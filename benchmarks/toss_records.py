@@ -26,6 +26,31 @@ SHORT = 6
 """Frames that say where a throw goes."""
 
 
+SOLID = 2.0 / 3.0 * HALF**2
+"""Moment of inertia over mass of a solid cube [m²]."""
+SHAPE = (
+    ("Jx", SOLID, SOLID, 0.1 * UNIT**2, 0.2 * SOLID, 3.0 * SOLID),
+    ("Jy", SOLID, SOLID, 0.1 * UNIT**2, 0.2 * SOLID, 3.0 * SOLID),
+    ("Jz", SOLID, SOLID, 0.1 * UNIT**2, 0.2 * SOLID, 3.0 * SOLID),
+    ("cx", 0.0, 0.0, 0.02 * UNIT, -0.3 * UNIT, 0.3 * UNIT),
+    ("cy", 0.0, 0.0, 0.02 * UNIT, -0.3 * UNIT, 0.3 * UNIT),
+    ("cz", 0.0, 0.0, 0.02 * UNIT, -0.3 * UNIT, 0.3 * UNIT),
+    ("half", HALF, HALF, 0.01 * UNIT, 0.9 * UNIT, 1.1 * UNIT),
+    ("radius", 0.002 * UNIT, 0.02 * UNIT, 0.03 * UNIT, 0.002 * UNIT, 0.3 * UNIT),
+    ("tilt_x", 0.0, 0.0, 3e-3, -0.05, 0.05),
+    ("tilt_y", 0.0, 0.0, 3e-3, -0.05, 0.05),
+)
+"""Of a cube on a table: moments of inertia over mass [m²], centre of mass [m], half-width [m], radius of the
+corners [m], tilt of the table [rad]; each with its nominal value, where a fit begins, a step that is neither
+small nor large, and bounds."""
+
+
+def table(numbers):
+    """Names, nominal values, first guesses, steps, lower and upper bounds of numbers."""
+    names, *columns = zip(*numbers, strict=True)
+    return names, *(np.array(column) for column in columns)
+
+
 @dataclass(frozen=True, eq=False)
 class Toss:
     """One toss from its last free frame on; what is fitted there depends on centre of mass and gravity."""
@@ -51,7 +76,7 @@ class Toss:
 
 
 def read(path=DATA):
-    """All tosses that fly long enough before contact, and how they fly, for `gravity_of`."""
+    """All tosses that fly long enough before contact, and how they fly, for `flown`."""
     data = np.load(path)
     tosses, flights = [], []
     for first, last in zip(data["start"][:-1], data["start"][1:], strict=True):
@@ -89,15 +114,20 @@ def _started(x, p, free):
     return Toss(x[free:], p[free:], lines @ x[:free], np.einsum("lf,fij->lij", lines, R), by_gravity, q, spin)
 
 
-def gravity_of(flights, centre):
-    """Gravity from flights of the centre of mass [m/s²], shape (3,)."""
-    top, bottom = np.zeros(3), 0.0
+def flown(flights):
+    """The centre of mass [m] and gravity [m/s²] with which flights are straight but for falling."""
+    A, b = np.zeros((6, 6)), np.zeros(6)
     for x, R in flights:
         t = np.arange(len(x)) / RATE
-        line = np.stack([np.ones(len(x)), t], axis=1)
-        curve = 0.5 * t * t - line @ np.linalg.lstsq(line, 0.5 * t * t, rcond=None)[0]
-        top, bottom = top + curve @ (x + R @ centre), bottom + curve @ curve
-    return top / bottom
+        line = np.linalg.qr(np.stack([np.ones(len(x)), t], axis=1))[0]
+        bend = 0.5 * t * t - line @ (line.T @ (0.5 * t * t))
+        for axis in range(3):
+            columns = np.zeros((len(x), 6))
+            columns[:, :3] = R[:, axis] - line @ (line.T @ R[:, axis])
+            columns[:, 3 + axis] = -bend
+            A, b = A + columns.T @ columns, b - columns.T @ x[:, axis]
+    found = np.linalg.solve(A, b)
+    return found[:3], found[3:]
 
 
 def errors(toss, place, turn):

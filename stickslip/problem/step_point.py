@@ -23,9 +23,9 @@ class StepPoint:
     [N s, N m s], shape (n,)."""
     slack: Array
     """At the component of γ its gap s = φ(z₊) - bounce [m, rad]; at the first component of a group of
-    friction, and of dry friction, its η [m/s, rad/s]; elsewhere 0. Shape (n,)."""
+    friction, and of dry friction, its η [m/s, rad/s]; elsewhere 0; shape (n,)."""
     facets: Array
     """Of the model `pyramid`, at the first component of a group of two: β (4) [N s], their slacks ψ + d·u (4)
-    [m/s], ψ [m/s] and mu γ - Σβ [N s]; otherwise of no rows. Shape (n, 10) or (0, 10)."""
+    [m/s], ψ [m/s] and mu γ - Σβ [N s]; otherwise of no rows; shape (n, 10) or (0, 10)."""
     kappa: float
     """On the central path [N s m, N s m/s]; 0 at its end."""

@@ -37,6 +37,8 @@ NOTHING: Array = frozen(np.zeros(0))
 LEAST, MOST_CAREFUL = 0.005, 2
 """Least share of the tolerance asked of the iteration, whose natural maps are not quite the judge's, until he
 accepts; and how often one that came to a halt is begun anew, with smaller steps from further inside."""
+MOST = 10_000
+"""Most iterations of one call, which keeps room for all of its history."""
 STATUS = {
     kernels.SOLVED: Status.SOLVED,
     kernels.LIMIT: Status.MAX_ITERATIONS,
@@ -83,7 +85,7 @@ class InteriorPointStep(Options):
         share, careful, iterations, seconds, compiling = 1.0, 0, 0, 0.0, 0.0
         best: _Found | None = None
         while True:
-            left = self.max_iterations - iterations
+            left = min(self.max_iterations - iterations, MOST)
             result, took, compiled = timed(
                 kernels.solve_step, *given, share * self.tolerance, int(left), careful
             )

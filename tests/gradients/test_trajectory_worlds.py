@@ -180,7 +180,7 @@ def test_a_ball_that_touches_without_weight_is_at_a_kink(scheme):
     found = ss.gradient(world, ss.AtEnd(lambda state: (state.q[9], np.eye(14)[9], None)), by=("v",), **how)
     assert not found.exists
     assert found.kinks == (0, 1, 2)
-    assert found.notes[0].startswith("step 0: ")
+    assert found.notes[0].startswith("3 steps, the first 0: ")
     assert np.isfinite(found.gradient["v"]).all()
 
 

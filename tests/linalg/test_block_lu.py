@@ -42,12 +42,11 @@ def made(seed):
     return plan, blocks, dense, rng.normal(size=(count, 6, 3))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [s for s in range(13) if s != 9])  # 9 holds more than it can move
 def test_solves_agree_with_dense_ones(seed):
     plan, blocks, dense, b = made(seed)
     condition = np.linalg.cond(dense)
-    if condition > 1e9:  # joints of more rows than bodies have freedoms
-        pytest.skip("singular as drawn")
+    assert condition < 1e9
     lu, flat = factor(plan, blocks), b.reshape(-1, 3)
     assert lu.singular == 0
     bound = 1e-13 * condition
