@@ -5,9 +5,10 @@
 A model is fitted on some tosses and predicts all others over their whole length, each from a ballistic fit of
 its frames before contact. Ours is a cube with rounded corners (spheres) on a plane, Moreau-Jean with impacts
 made in parts; its numbers follow the gradient of the error through every impact (Gauss-Newton on the steps'
-derivatives, by the implicit function theorem). MuJoCo's is the same cube with its soft contacts, fitted by
-the same loop with central differences, and further by Nelder and Mead's search: it has a time constant and a
-damping ratio in the place of restitution. Both have one friction for impacts and one for all else. `toss_records.py` has the data.
+derivatives, by the implicit function theorem). MuJoCo's is the same cube with its soft contacts, a time
+constant and a damping ratio in the place of restitution, fitted by the same loop with central differences and
+further by Nelder and Mead's search. Both have one friction for impacts and one for all else.
+`toss_records.py` has the data.
 """
 
 import argparse
