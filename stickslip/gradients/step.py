@@ -1,8 +1,11 @@
 """The derivative of one step of a world, whatever scheme makes it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
+from numbers import Real
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from stickslip.detection.detector import Detector
 from stickslip.gradients.derivative import Derivative
@@ -47,9 +50,16 @@ def step_derivative(
     """
     made = registry.chosen_for_bodies(scheme)
     begin = world.start if state is None else state
+    if not isinstance(begin, State):
+        raise ModelError(f"state is {type(begin).__name__}; expected a State")
     world.check_state(begin)
-    if not (h > 0.0 and kappa >= 0.0):
-        raise ModelError(f"h is {h} s and kappa is {kappa}; expected h > 0 and kappa >= 0")
+    for name, value in (("h", h), ("kappa", kappa)):
+        if np.ndim(value) or not isinstance(value, Real):
+            raise ModelError(f"{name} is {value!r}; expected one number")
+    if not (0.0 < h < np.inf and 0.0 <= kappa < np.inf):
+        raise ModelError(f"h is {h} s and kappa is {kappa}; expected h > 0 and kappa >= 0, both finite")
+    if not (memory is None or isinstance(memory, Mapping)):
+        raise ModelError(f"memory is {type(memory).__name__}; expected what a step left: BodyStep.memory")
     kept = made.begin(world, begin, h) if memory is None else memory
     derivative = differentiated(made)
     return derivative(made, world, begin, kept, h, solver, detector or Detector(world), kappa=kappa)
