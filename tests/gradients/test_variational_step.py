@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from variational_differences import CONE, H, PATH, SOLVER, ball, built, compare, jointed, state_after, thrown
+from variational_differences import CONE, PATH, SOLVER, H, ball, built, compare, jointed, state_after, thrown
 
 import stickslip as ss
 from stickslip.detection.detector import Detector
