@@ -63,6 +63,8 @@ class Derivative(ABC):
         _known("of", self.of, of)
         _known("by", self.by, by)
         rows, columns = _size(self.of[of]), _size(self.by[by])
+        if not rows or not columns:
+            return np.zeros((rows, columns))
         if columns <= rows:
             return self.forward({by: np.eye(columns)})[of]
         return self.backward({of: np.eye(rows)}, (by,))[by].T.copy()

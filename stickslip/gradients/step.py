@@ -1,6 +1,6 @@
 """The derivative of one step of a world, whatever scheme makes it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +55,8 @@ def step_derivative(
     world.check_state(begin)
     checked_solver(solver)
     h, kappa = length("h", h), checked_kappa(kappa)
+    if not (memory is None or isinstance(memory, Mapping)):
+        raise ModelError(f"memory is {type(memory).__name__}; expected what a step left: BodyStep.memory")
     kept = made.begin(world, begin, h) if memory is None else memory
     derivative = differentiated(made)
     return derivative(made, world, begin, kept, h, solver, detector or Detector(world), kappa=kappa)

@@ -194,6 +194,8 @@ def _driven(one: JointEffort, effort: float) -> JointEffort:
 
 def checked_controls(world: World, controls: Mapping[str, ArrayLike], steps: int) -> dict[str, Array]:
     """Inputs for every step, as arrays that cannot be written to."""
+    if not isinstance(controls, Mapping):
+        raise ModelError(f"controls is {controls!r}; expected names and arrays, one row for each step")
     taken: dict[str, Array] = {}
     base = Parameters.of(world) if controls else None
     for name, given in controls.items():
