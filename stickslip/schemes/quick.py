@@ -49,7 +49,7 @@ class Quick:
         """Whether the solver takes steps of bodies whole."""
 
     def on_path(self, kappa: float) -> Solver:
-        """The solver that stops on the central path of steps at `kappa`; an AttributeError if there is none."""
+        """The solver that stops on the central path of steps at `kappa`; AttributeError if there is none."""
         made: Solver = self.solver.on_path(kappa)  # type: ignore[attr-defined]
         return made
 
