@@ -38,6 +38,8 @@ class SoftCube:
     """MuJoCo's cube on a table."""
 
     names, nominal, guess, scale, lower, upper = records.table(NUMBERS)
+    rough = True
+    """Derivatives are differences."""
 
     def __init__(self, gravity, theta):
         self.gravity, self.theta, self.centre = gravity, theta, theta[7:10]

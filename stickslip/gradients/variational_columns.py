@@ -162,11 +162,10 @@ class Linear:
     def other_forces(self, by: str) -> Any:
         """Of springs, dampers and users' forces on bodies, times the share of the step; dense."""
         F = other_forces(self.world, self.state.t, self.state.q, self._v_node, by=by)
-        return (
-            None
-            if F is None
-            else self.share * F.reshape(self.n, 6, -1)[self.row >= 0].reshape(6 * self.nd, -1)
-        )
+        if F is None:
+            return None
+        moved = F.reshape(self.n, 6, F.shape[1])[self.row >= 0]
+        return self.share * moved.reshape(6 * self.nd, F.shape[1])
 
     def _by_q(self) -> Columns:
         wrenches = [
@@ -263,7 +262,7 @@ class Linear:
 
     def displacements(self, dv: Array) -> Array:
         """What changes dv (6 nd, k) of velocities of the dynamic bodies do to those at the end, (6 nd, k)."""
-        change = dv.reshape(self.nd, 2, 3, -1)
+        change = dv.reshape(self.nd, 2, 3, dv.shape[1])
         out = np.empty_like(change)
         out[:, 0] = self.h * change[:, 0]
         np.matmul(self.solved.end.by_spin[self.row >= 0], change[:, 1], out=out[:, 1])
@@ -324,7 +323,7 @@ class Linear:
         e = np.zeros((self.nd, 6, self.n))
         moves = np.flatnonzero(self.row >= 0)
         e[self.row[moves], :, moves] = blocks[moves]
-        return Columns(e.reshape(-1, self.n))
+        return Columns(e.reshape(6 * self.nd, self.n))
 
     def _by_inertia(self) -> Columns:
         s = self.solved
@@ -371,7 +370,7 @@ class Linear:
         e = spread(wrench, self.row_of[c.body], self.nd)
         by_pair = np.zeros((self._pair_count, nc))
         by_pair[self._pair, np.arange(nc)] = 1.0
-        return Columns((by_pair @ e).T, right, r.reshape(6 * nc, -1))
+        return Columns((by_pair @ e).T, right, r.reshape(6 * nc, self._pair_count))
 
     def _by_e(self) -> Columns:
         law, right = self.solved.problem.contacts.law, np.zeros((self.m, self._pair_count))
