@@ -2,9 +2,9 @@
 
     python benchmarks/variational.py [--json]
 
-Times are processor times once compiled, the least of many calls that take turns, with one thread. Steps are solved to 1e-6 by
-`ipm-step`. The derivative is that of positions and velocities at the end by those at the start and by the
-twelve moments of the motors, as whole matrices, without the step itself.
+Times are processor times once compiled, the least of many calls that take turns, with one thread. Steps are
+solved to 1e-6 by `ipm-step`. The derivative is that of positions and velocities at the end by those at the
+start and by the twelve moments of the motors, as whole matrices, without the step itself.
 """
 
 import argparse
