@@ -51,7 +51,8 @@ def differentiate(
 
     thing   a certified `Solution` of a contact problem, or a `World`, of which the step of length `h` [s]
             from `state` (`world.start` unless given) is made and differentiated
-    scheme  `moreau-jean` (unless given) or `variational`, or a scheme for worlds
+    scheme  `moreau-jean` (unless given) or `variational`, or a scheme for worlds. By name, Moreau-Jean is
+            without position correction, which has no derivative
     solver  a name or a solver; a named one is made with `tolerance`, 1e-10 unless given. Of a solution,
             `tolerance` is what it is accurate to, the solver's unless given
     memory  what the step before left (`BodyStep.memory`), for the middle of a run

@@ -9,7 +9,7 @@ import numpy as np
 
 from stickslip.detection.detector import Detector
 from stickslip.gradients.charts import weights_of_coordinates
-from stickslip.gradients.step import checked_kappa, checked_solver
+from stickslip.gradients.step import checked_kappa, checked_solver, scheme_to_differentiate
 from stickslip.gradients.trajectory import TrajectoryGradient, gradient_along
 from stickslip.gradients.trajectory_schedule import checked_kept
 from stickslip.gradients.trajectory_steps import (
@@ -20,7 +20,6 @@ from stickslip.gradients.trajectory_steps import (
 )
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
-from stickslip.schemes import registry
 from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.step import Memory, Solver
 from stickslip.simulation.clock import length
@@ -53,7 +52,8 @@ class StepFunction:
     """[s]."""
     solver: Solver
     scheme: Any = None
-    """A name, a scheme such as `MoreauJeanBodies()`, or None for `moreau-jean`."""
+    """A name, a scheme such as `MoreauJeanBodies()`, or None for `moreau-jean`; by name without position
+    correction, which has no derivative."""
     inputs: Sequence[str] = ()
     """Fields of `Parameters` that come after q and v, in their shapes there; `effort` and `wrench` may have a
     row for each step."""
@@ -87,7 +87,7 @@ class StepFunction:
         if len(set(names)) < len(names):
             raise ModelError(f"inputs are named twice: {', '.join(names)}")
         checked_kept(self.checkpoints, self.steps)
-        scheme: BodyScheme = registry.chosen_for_bodies(self.scheme)
+        scheme: BodyScheme = scheme_to_differentiate(self.scheme)
         memory = dict(scheme.begin(self.world, self.world.start, length("h", self.h)))
         if self.continues and "h" in memory:  # the length of the step before
             memory["h"] = np.array([self.h])

@@ -31,6 +31,11 @@ def kinks_of(
             f"the position correction moved bodies by {step.correction:.2g} m, which is not differentiated:"
             " differentiate with correction=False"
         )
+    elif scheme.correction and (len(assembly.world.joints) or len(step.contacts)):
+        notes.append(
+            "the position correction would answer displacements that open joints or close contacts, which is"
+            " not differentiated: differentiate with correction=False"
+        )
     if step.reason or not all(solution.ok for solution in step.solves):
         why = step.reason or next(s.reason or s.status.value for s in step.solves if not s.ok)
         notes.append(f"the step itself is not good: {why}")

@@ -1,6 +1,7 @@
 """The derivative of one step of a world, whatever scheme makes it."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,7 @@ def step_derivative(
     memory: what the step before left, as `BodyStep.memory` has it; that of a first step unless given.
     kappa: smoothing of the laws of contact and friction; 0 for the exact derivative.
     """
-    made = registry.chosen_for_bodies(scheme)
+    made = scheme_to_differentiate(scheme)
     begin = world.start if state is None else state
     if not isinstance(begin, State):
         raise ModelError(f"state is {type(begin).__name__}; expected a State, such as world.start")
@@ -60,6 +61,15 @@ def step_derivative(
     kept = made.begin(world, begin, h) if memory is None else memory
     derivative = differentiated(made)
     return derivative(made, world, begin, kept, h, solver, detector or Detector(world), kappa=kappa)
+
+
+def scheme_to_differentiate(scheme: str | BodyScheme | None) -> BodyScheme:
+    """The scheme that a name or a scheme stands for; Moreau-Jean by name is without position correction,
+    which is swept and has no derivative."""
+    made = registry.chosen_for_bodies(scheme)
+    if (scheme is None or isinstance(scheme, str)) and hasattr(made, "correction"):
+        return replace(made, correction=False)  # type: ignore[type-var]
+    return made
 
 
 def differentiated(scheme: BodyScheme) -> Callable[..., StepDerivative]:

@@ -9,7 +9,13 @@ from numpy.typing import ArrayLike
 
 from stickslip.detection.detector import Detector
 from stickslip.gradients.derivative import Derivative
-from stickslip.gradients.step import StepDerivative, checked_kappa, checked_solver, differentiated
+from stickslip.gradients.step import (
+    StepDerivative,
+    checked_kappa,
+    checked_solver,
+    differentiated,
+    scheme_to_differentiate,
+)
 from stickslip.mechanics.parameters import Parameters, actuators
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.mechanics.written_forces import JointEffort
@@ -67,10 +73,12 @@ class Steps:
         detector: Any = None, start: WorldCheckpoint | State | None = None,
         controls: Mapping[str, ArrayLike] | None = None, kappa: float = 0.0, on_failure: str = "raise",
     ) -> "Steps":  # fmt: skip
-        """Those that `simulate` would make."""
+        """Those that `simulate` would make, without position correction where the scheme is named."""
         if not isinstance(world, World):
             raise ModelError(f"world is {type(world).__name__}; expected a World, as WorldBuilder makes it")
         checked_solver(solver)
+        if scheme is not None or not isinstance(start, WorldCheckpoint):
+            scheme = scheme_to_differentiate(scheme)
         begun = begun_run(world, WorldModel.of(world), h, scheme, start)
         clock, state = begun.clock, begun.state
         last, rest = ends(clock, state.t, until)

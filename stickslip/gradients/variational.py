@@ -29,7 +29,7 @@ from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
 from stickslip.problem.solution import Solution
 from stickslip.problem.step_problem import LINEARISED, StepProblem
-from stickslip.problem.step_tangent import step_velocities
+from stickslip.problem.step_tangent import step_blocks, step_velocities
 from stickslip.schemes.bodies import Finder
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_step import BodyStep
@@ -192,7 +192,8 @@ def variational_derivative(
         v, r, missed_path = _on_path(problem, solver, kappa)
         missed = missed or missed_path
     if done.solution is None:
-        problem = replace(problem, contacts=_none_of(problem.contacts), joints=_none_of(problem.joints))
+        problem = replace(problem, contacts=_none_of(problem.contacts))
+        r = np.zeros(step_blocks(problem).K.size)
     solved = Solved.of(problem, np.array(v), state.v.reshape(-1, 6), r, kappa)
     linear = Linear(world, state, memory, done.step, solved)
     return VariationalDerivative(linear, kappa, missed)

@@ -31,7 +31,7 @@ from stickslip.options import Options, option
 from stickslip.problem.solution import Solution
 from stickslip.problem.step_problem import MODELS, StepProblem
 from stickslip.schemes.bodies import Finder
-from stickslip.schemes.body_joints import check_joints
+from stickslip.schemes.body_joints import check_joints, joint_errors
 from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.body_world import Bodies
 from stickslip.schemes.step import Memory, Solver
@@ -44,6 +44,8 @@ from stickslip.state import Array, State
 
 __all__ = ["Carried", "Variational", "carried", "step_problem"]
 
+CLOSED = 2.0**-48
+"""Opening of a joint, over the size of places, that is rounding."""
 MOST_LOOKS = 10
 """Most times that a step is solved because its answer reaches contacts that were not in it."""
 
@@ -99,7 +101,7 @@ def carried(
         before = prepared(scheme, node, memory, detector, ids, margin)
         problem, solution, lost = before.problem, None, ""
         v = problem.v.copy()
-        if len(before.contacts) or len(problem.joints):
+        if len(before.contacts) or not _flies_jointed(node, problem):
             solution = _solution(problem, solver)
             assert solution.v is not None
             v[node.bodies.dynamic] = solution.v.reshape(-1, 6)
@@ -136,6 +138,25 @@ def _solution(problem: StepProblem, solver: Solver) -> Solution:
         return solution
     again = solve_by_tangents(problem, solver, solution)
     return again if again.ok else solution
+
+
+def _flies_jointed(node: Node, problem: StepProblem) -> bool:
+    """Whether free motion keeps all joints closed to rounding, so that nothing is to be solved.
+
+    All that residuals of such a problem could be relative to is rounding.
+    """
+    joints = problem.joints
+    if not len(joints):
+        return True
+    if joints.friction.any() or joints.bounce.any():
+        return False
+    v = problem.v.copy()
+    if _fly(node, v):
+        return False
+    q_end = np.empty_like(node.q)
+    motion.move_along(node.q, v, node.h, q_end)
+    size = 1.0 + float(np.abs(q_end[:, :3]).max(initial=0.0))
+    return bool((joint_errors(node.world, q_end.reshape(-1)) <= CLOSED * size).all())
 
 
 def _fly(node: Node, v: Array) -> str:
