@@ -2,9 +2,9 @@
 
     python benchmarks/variational.py [--json]
 
-Times are processor times once compiled, the least of many calls, with one thread. Steps are solved to 1e-6 by
-`ipm-step`. The derivative is that of positions and velocities at the end by those at the start and by the
-twelve moments of the motors, as whole matrices, without the step itself.
+Times are processor times once compiled, the least of many calls that take turns, with one thread. Steps are
+solved to 1e-6 by `ipm-step`. The derivative is that of positions and velocities at the end by those at the
+start and by the twelve moments of the motors, as whole matrices, without the step itself.
 """
 
 import argparse
@@ -27,15 +27,16 @@ FIRST = 5
 """Steps before the one that is timed."""
 
 
-def least(call: Callable[[], Any]) -> float:
-    """Processor time of a call, the least of many [s]."""
-    call()
-    found = []
-    for _ in range(CALLS):
-        start = time.process_time()
-        call()
-        found.append(time.process_time() - start)
-    return min(found)
+def least(*calls: Callable[[], Any]) -> list[float]:
+    """Processor time of calls that take turns, of each the least of many [ms]."""
+    found: list[list[float]] = [[] for _ in calls]
+    for k in range(CALLS):
+        for call, times in zip(calls, found, strict=True):
+            start = time.process_time()
+            call()
+            if k:
+                times.append(1e3 * (time.process_time() - start))
+    return [min(times) for times in found]
 
 
 def prepared(name: str, **options: Any) -> tuple[Any, ...]:
@@ -62,19 +63,18 @@ def whole(arguments: tuple[Any, ...]) -> VariationalDerivative:
 def measured() -> dict[str, float]:
     """All figures, times in milliseconds."""
     robot = prepared("quadruped", gait="hold")
-    step = 1e3 * least(lambda: robot[0].step(*robot[1:]))
-    both = 1e3 * least(lambda: whole(robot))
+    step, both = least(lambda: robot[0].step(*robot[1:]), lambda: whole(robot))
     found = whole(robot)
-    chains = {n: prepared("chain", bodies=n, kind="hinge") for n in (10, 100)}
-    times = {n: 1e3 * least(lambda one=one: one[0].step(*one[1:])) for n, one in chains.items()}  # type: ignore[misc]
+    few, many = (prepared("chain", bodies=n, kind="hinge") for n in (10, 100))
+    short, long = least(lambda: few[0].step(*few[1:]), lambda: many[0].step(*many[1:]))
     return {
         "robot: contacts [-]": len(found.step.contacts),
         "robot: a step [ms]": step,
         "robot: its derivative [ms]": both - step,
         "robot: derivative over step [-]": (both - step) / step,
-        "chain of 10 links: a step [ms]": times[10],
-        "chain of 100 links: a step [ms]": times[100],
-        "chain of 100 links over one of 10 [-]": times[100] / times[10],
+        "chain of 10 links: a step [ms]": short,
+        "chain of 100 links: a step [ms]": long,
+        "chain of 100 links over one of 10 [-]": long / short,
     }
 
 

@@ -106,6 +106,7 @@ def compare(world, steps=0, scheme=CONE, kappa=0.0, seed=0, of=("q", "v", "r"), 
     state, memory = state_after(world, steps, scheme)
     own, solver = PATH if kappa else solver_of(scheme), solver_of(scheme, kappa)
     found = variational_derivative(scheme, world, state, memory, H, own, Detector(world), kappa=kappa)
+    detector = Detector(world)
     of = tuple(of) if kappa else (*of, "approach", "joint_approach")
     for name, way in directions(world, found.by, rng, names or tuple(found.by)):
         if name == "h_before" and not memory["h"][0]:
@@ -113,7 +114,7 @@ def compare(world, steps=0, scheme=CONE, kappa=0.0, seed=0, of=("q", "v", "r"), 
         ends = []
         for side in (1.0, -1.0, 2.0, -2.0):
             w, s, m, h = moved(world, state, memory, H, name, side * way)
-            ends.append(scheme.step(w, s, m, h, solver, Detector(w)))
+            ends.append(scheme.step(w, s, m, h, solver, detector))  # which closed forms need not
         near, far = change_of(ends[0], ends[1]), change_of(ends[2], ends[3])
         told = found.jvp(**{name: way})
         for result in of:

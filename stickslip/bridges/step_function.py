@@ -9,6 +9,7 @@ import numpy as np
 
 from stickslip.detection.detector import Detector
 from stickslip.gradients.charts import weights_of_coordinates
+from stickslip.gradients.step import checked_kappa, checked_solver
 from stickslip.gradients.trajectory import TrajectoryGradient, gradient_along
 from stickslip.gradients.trajectory_schedule import checked_kept
 from stickslip.gradients.trajectory_steps import (
@@ -16,8 +17,6 @@ from stickslip.gradients.trajectory_steps import (
     Point,
     Steps,
     checked_controls,
-    checked_kappa,
-    checked_solver,
 )
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World

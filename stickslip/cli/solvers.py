@@ -110,9 +110,11 @@ def _default(value: Any) -> str:
 
 
 def _accepted(name: str) -> str:
-    """The kinds of block in the order of the house, `everything` when none is missing."""
+    """The kinds of block in the order of the house, `everything` when none is missing, else what it takes."""
     from stickslip.problem.sets import KINDS
     from stickslip.solvers import registry
 
     accepts = registry.entry(name).accepts
+    if not accepts:
+        return "StepProblem"
     return "everything" if accepts.issuperset(KINDS) else ", ".join(k for k in KINDS if k in accepts)

@@ -41,12 +41,16 @@ class Derivative(ABC):
 
     def jvp(self, **tangents: Any) -> dict[str, Array]:
         """How everything in `of` changes when these of `by` change so; shapes as `by` and `of` have them."""
+        if not tangents:
+            raise ModelError(f"jvp of no change; give that of one of {', '.join(self.by)}")
         out = self.forward({name: _flat("by", self.by, name, value) for name, value in tangents.items()})
         return {name: out[name].reshape(shape) for name, shape in self.of.items()}
 
     def vjp(self, *, by: Iterable[str] | None = None, **cotangents: Any) -> dict[str, Array]:
         """Gradient of the sum of these weights times `of` with respect to everything in `by`, or to some."""
-        wanted = tuple(self.by) if by is None else tuple(by)
+        if not cotangents:
+            raise ModelError(f"vjp without weights; give those of one of {', '.join(self.of)}")
+        wanted = tuple(self.by) if by is None else (by,) if isinstance(by, str) else tuple(by)
         for name in wanted:
             _known("by", self.by, name)
         out = self.backward(
@@ -59,6 +63,8 @@ class Derivative(ABC):
         _known("of", self.of, of)
         _known("by", self.by, by)
         rows, columns = _size(self.of[of]), _size(self.by[by])
+        if not rows or not columns:
+            return np.zeros((rows, columns))
         if columns <= rows:
             return self.forward({by: np.eye(columns)})[of]
         return self.backward({of: np.eye(rows)}, (by,))[by].T.copy()

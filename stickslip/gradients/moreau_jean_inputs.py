@@ -87,13 +87,13 @@ def _complex(value: Array, change: Array | None) -> Complex:
     """value + i ε change, shape (k, ...)."""
     if change is None:
         return value[None].astype(complex)
-    return value + 1j * EPSILON * change.T.reshape(-1, *value.shape)
+    return value + 1j * EPSILON * change.T.reshape(change.shape[1], *value.shape)
 
 
 def _displaced(q: Array, change: Array | None) -> Complex:
     """q moved along displacements, (6 n, k), shape (k, n, 7)."""
     if change is None:
         return q[None].astype(complex)
-    moved = change.T.reshape(-1, q.shape[0], 6)
+    moved = change.T.reshape(change.shape[1], q.shape[0], 6)
     turned = np.einsum("nij,knj->kni", quaternion_columns(q[:, 3:]), moved[:, :, 3:])
     return q + 1j * EPSILON * np.concatenate([moved[:, :, :3], turned], axis=2)

@@ -1,8 +1,10 @@
 """The derivative of one step of a world, whatever scheme makes it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from stickslip.detection.detector import Detector
 from stickslip.gradients.derivative import Derivative
@@ -10,6 +12,7 @@ from stickslip.mechanics.world import World
 from stickslip.schemes import registry
 from stickslip.schemes.body_step import BodyScheme, BodyStep
 from stickslip.schemes.step import Memory, Solver
+from stickslip.simulation.clock import length
 from stickslip.state import ModelError, State
 
 if TYPE_CHECKING:
@@ -47,9 +50,13 @@ def step_derivative(
     """
     made = registry.chosen_for_bodies(scheme)
     begin = world.start if state is None else state
+    if not isinstance(begin, State):
+        raise ModelError(f"state is {type(begin).__name__}; expected a State, such as world.start")
     world.check_state(begin)
-    if not (h > 0.0 and kappa >= 0.0):
-        raise ModelError(f"h is {h} s and kappa is {kappa}; expected h > 0 and kappa >= 0")
+    checked_solver(solver)
+    h, kappa = length("h", h), checked_kappa(kappa)
+    if not (memory is None or isinstance(memory, Mapping)):
+        raise ModelError(f"memory is {type(memory).__name__}; expected what a step left: BodyStep.memory")
     kept = made.begin(world, begin, h) if memory is None else memory
     derivative = differentiated(made)
     return derivative(made, world, begin, kept, h, solver, detector or Detector(world), kappa=kappa)
@@ -63,3 +70,20 @@ def differentiated(scheme: BodyScheme) -> Callable[..., StepDerivative]:
     module, function = _TABLE[name]
     found: Any = getattr(import_module(module), function)
     return found  # type: ignore[no-any-return]
+
+
+def checked_solver(solver: Any) -> None:
+    """Refuse what is not a solver."""
+    if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
+        raise ModelError(f"solver is {solver!r}; expected a solver, an object with a verb solve")
+
+
+def checked_kappa(kappa: float) -> float:
+    """The smoothing, as a number from 0."""
+    try:
+        given = float(kappa)
+    except (TypeError, ValueError):
+        given = -1.0
+    if not 0.0 <= given < np.inf:
+        raise ModelError(f"kappa is {kappa!r}; smoothing is a number from 0, which is none")
+    return given

@@ -198,6 +198,8 @@ class _Account:
 
 def checked_names(by: Iterable[str]) -> tuple[str, ...]:
     """What to differentiate by, each once."""
+    if not isinstance(by, Iterable):
+        raise ModelError(f"by is {by!r}; expected names, such as ('q', 'mu')")
     names = (by,) if isinstance(by, str) else tuple(dict.fromkeys(by))
     known = (*CARRIED, "h", *Parameters.names())
     for name in names:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from stickslip.detection.detector import Detector
 from stickslip.gradients.derivative import Derivative
-from stickslip.gradients.step import StepDerivative, differentiated
+from stickslip.gradients.step import StepDerivative, checked_kappa, checked_solver, differentiated
 from stickslip.mechanics.parameters import Parameters, actuators
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.mechanics.written_forces import JointEffort
@@ -194,6 +194,8 @@ def _driven(one: JointEffort, effort: float) -> JointEffort:
 
 def checked_controls(world: World, controls: Mapping[str, ArrayLike], steps: int) -> dict[str, Array]:
     """Inputs for every step, as arrays that cannot be written to."""
+    if not isinstance(controls, Mapping):
+        raise ModelError(f"controls is {controls!r}; expected names and arrays, one row for each step")
     taken: dict[str, Array] = {}
     base = Parameters.of(world) if controls else None
     for name, given in controls.items():
@@ -218,23 +220,6 @@ def checked_controls(world: World, controls: Mapping[str, ArrayLike], steps: int
         value.flags.writeable = False
         taken[name] = value
     return taken
-
-
-def checked_solver(solver: Any) -> None:
-    """Refuse what is not a solver."""
-    if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
-        raise ModelError(f"solver is {solver!r}; expected a solver, an object with a verb solve")
-
-
-def checked_kappa(kappa: float) -> float:
-    """The smoothing, as a number from 0."""
-    try:
-        given = float(kappa)
-    except (TypeError, ValueError):
-        given = -1.0
-    if not 0.0 <= given < np.inf:
-        raise ModelError(f"kappa is {kappa!r}; smoothing is a number from 0, which is none")
-    return given
 
 
 def checked_on_failure(on_failure: str) -> str:

@@ -14,7 +14,7 @@ exact one.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -27,6 +27,7 @@ from stickslip.gradients.variational_right_sides import Columns
 from stickslip.kernels.variational_derivatives.laws import GRAZES, YIELDS
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
+from stickslip.problem.solution import Solution
 from stickslip.problem.step_problem import LINEARISED, StepProblem
 from stickslip.problem.step_tangent import step_velocities
 from stickslip.schemes.bodies import Finder
@@ -34,6 +35,7 @@ from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Memory, Solver
 from stickslip.schemes.variational import Variational, carried
+from stickslip.schemes.variational_end import OTHER_LAW
 from stickslip.state import Array, ModelError, State
 
 TOGETHER = ("q", "v", "effort")
@@ -47,7 +49,7 @@ class VariationalDerivative(StepDerivative):
     the speeds [m/s, rad/s] of contacts and stops that closed, as the memory before and after has them, and by
     `h_before`, the length of the step before [s]."""
 
-    def __init__(self, linear: Linear, kappa: float):
+    def __init__(self, linear: Linear, kappa: float, missed: str = ""):
         step, memory = linear.step, linear.memory
         self.step: BodyStep = step
         self.kappa = kappa
@@ -65,8 +67,8 @@ class VariationalDerivative(StepDerivative):
         self.unique = linear.system.unique
         notes = tuple(_kinks(linear)) if not kappa else ()
         self.exists = not notes
-        if step.reason:
-            self.exists, notes = False, (step.reason, *notes)
+        if step.reason or missed:
+            self.exists, notes = False, (step.reason or missed, *notes)
         if (linear.solved.problem.contacts.kind == LINEARISED).any():
             notes += ("linearised contacts count as fixed to their bodies, with normals that do not turn",)
         self._columns: dict[str, Columns] = {}
@@ -152,10 +154,10 @@ class VariationalDerivative(StepDerivative):
         v = _total(parts, "v", 6 * n, count)
         q = _total(parts, "q", 6 * n, count)
         moves = linear.row >= 0
-        v.reshape(n, 6, count)[moves] += dv.reshape(-1, 6, count)
-        q.reshape(n, 6, count)[moves] += linear.displacements(dv).reshape(-1, 6, count)
+        v.reshape(n, 6, count)[moves] += dv.reshape(nd, 6, count)
+        q.reshape(n, 6, count)[moves] += linear.displacements(dv).reshape(nd, 6, count)
         r = _total(parts, "r", 6 * len(linear.contacts.body), count)
-        r.reshape(-1, 6, count)[linear.contact, linear.component] += dr[: linear.nk]
+        r.reshape(len(linear.contacts.body), 6, count)[linear.contact, linear.component] += dr[: linear.nk]
         return {
             "q": q, "v": v, "r": r,
             "approach": _total(parts, "approach", self.of["approach"][0], count),
@@ -166,7 +168,9 @@ class VariationalDerivative(StepDerivative):
         """Weights of the unknown impulses from those of all of contacts, (6 nc, k)."""
         linear = self._linear
         out = np.zeros((linear.m, weights.shape[1]))
-        out[: linear.nk] = weights.reshape(-1, 6, weights.shape[1])[linear.contact, linear.component]
+        out[: linear.nk] = weights.reshape(len(linear.contacts.body), 6, weights.shape[1])[
+            linear.contact, linear.component
+        ]
         return out
 
     @cached_property
@@ -183,13 +187,19 @@ def variational_derivative(
     done = carried(scheme, world, state, memory, h, solver, detector)
     problem = done.problem
     v, r = done.step.state.v.reshape(-1, 6), np.zeros(0) if done.solution is None else done.solution.r
+    missed = next((_missed("the step", one) for one in done.step.solves if not one.ok), "")
     if kappa > 0.0 and done.solution is not None:
-        v, r = _on_path(problem, solver, kappa)
+        v, r, missed_path = _on_path(problem, solver, kappa)
+        missed = missed or missed_path
     if done.solution is None:
         problem = replace(problem, contacts=_none_of(problem.contacts), joints=_none_of(problem.joints))
     solved = Solved.of(problem, np.array(v), state.v.reshape(-1, 6), r, kappa)
     linear = Linear(world, state, memory, done.step, solved)
-    return VariationalDerivative(linear, kappa)
+    return VariationalDerivative(linear, kappa, missed)
+
+
+def _missed(what: str, solution: Solution) -> str:
+    return f"{what} missed its tolerance: {solution.reason or solution.status.value}"
 
 
 def _shapes(world: World) -> dict[str, tuple[int, ...]]:
@@ -202,16 +212,19 @@ def _shapes(world: World) -> dict[str, tuple[int, ...]]:
     return found
 
 
-def _on_path(problem: StepProblem, solver: Solver, kappa: float) -> tuple[Array, Array]:
-    """Velocities (n, 6) and impulses on the central path of a step."""
-    if not is_dataclass(solver) or "kappa" not in {spec.name for spec in fields(solver)}:
+def _on_path(problem: StepProblem, solver: Solver, kappa: float) -> tuple[Array, Array, str]:
+    """Velocities (n, 6) and impulses on the central path of a step, and what was missed there."""
+    try:
+        smoothed: Solver = solver.on_path(kappa)  # type: ignore[attr-defined]
+    except AttributeError:
         raise ModelError(
-            f"smoothed derivatives need a solver of steps that stops on its central path (ipm-step), not"
-            f" {type(solver).__name__}"
-        )
-    smoothed: Any = replace(solver, kappa=kappa)
-    found = smoothed.solve(problem)
-    return step_velocities(problem, found.v), np.asarray(found.r)
+            "smoothed derivatives need a solver that stops on the central path of steps: 'auto' or"
+            f" 'ipm-step', not {type(solver).__name__}"
+        ) from None
+    found: Any = smoothed.solve(problem)  # type: ignore[arg-type]
+    there = found.ok or found.status in OTHER_LAW
+    missed = "" if there else _missed(f"the smoothed step of kappa = {kappa:g}", found)
+    return step_velocities(problem, found.v), np.asarray(found.r), missed
 
 
 def _none_of(table: Any) -> Any:

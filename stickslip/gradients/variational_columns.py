@@ -162,11 +162,10 @@ class Linear:
     def other_forces(self, by: str) -> Any:
         """Of springs, dampers and users' forces on bodies, times the share of the step; dense."""
         F = other_forces(self.world, self.state.t, self.state.q, self._v_node, by=by)
-        return (
-            None
-            if F is None
-            else self.share * F.reshape(self.n, 6, -1)[self.row >= 0].reshape(6 * self.nd, -1)
-        )
+        if F is None:
+            return None
+        moved = F.reshape(self.n, 6, F.shape[1])[self.row >= 0]
+        return self.share * moved.reshape(6 * self.nd, F.shape[1])
 
     def _by_q(self) -> Columns:
         wrenches = [
@@ -203,7 +202,7 @@ class Linear:
     def _by_v(self) -> Columns:
         problem = self.solved.problem
         blocks = momentum_by_v(problem.mass, problem.J, self.solved.v_before, -self.before)
-        e = self._summed(*self._own_blocks(blocks), (6 * self.nd, 6 * self.n))
+        e = self._on_diagonal(blocks)
         if self.efforts.slope.any():
             e = e + self._paired([(self._actuated()[1], self.world.joints.body[self.efforts.joint])])
         more = self.other_forces("v")
@@ -224,11 +223,19 @@ class Linear:
         rests = np.repeat(self.row < 0, 6).astype(float)
         F, q = self.other_forces("v"), self._end(self.solved.end.by_spin, self.h, still)
         e = given.e if F is None else given.e + F * rests
-        c = -self.spread(self.moves, self.body)
+        # of the rows those sides alone that rest
+        c = -self.spread(self.moves, np.where(self.row_of[self.body] < 0, self.body, -1))
+        return replace(
+            given, e=e, c=c, v=np.diag(rests) if self._is_dense else sparse.diags(rests).tocsr(), q=q
+        )
+
+    def _on_diagonal(self, blocks: Array) -> Any:
+        """Blocks (n, 6, 6) of the dynamic bodies as a matrix (6 nd, 6 n)."""
         if not self._is_dense:
-            keep = sparse.diags(rests).tocsr()
-            return replace(given, e=e, c=c @ keep, v=keep, q=q)
-        return replace(given, e=e, c=c * rests, v=np.diag(rests), q=q)
+            return self._summed(*self._own_blocks(blocks), (6 * self.nd, 6 * self.n))
+        out, moves = np.zeros((self.nd, 6, self.n, 6)), np.flatnonzero(self.row >= 0)
+        out[self.row[moves], :, moves] = blocks[moves]
+        return out.reshape(6 * self.nd, 6 * self.n)
 
     def _end(self, turning: Array, straight: float, which: IntArray | None = None) -> Any:
         """Displacements at the end by blocks (n, 3, 3) of turning and a factor of straight motion, of all
@@ -255,7 +262,7 @@ class Linear:
 
     def displacements(self, dv: Array) -> Array:
         """What changes dv (6 nd, k) of velocities of the dynamic bodies do to those at the end, (6 nd, k)."""
-        change = dv.reshape(self.nd, 2, 3, -1)
+        change = dv.reshape(self.nd, 2, 3, dv.shape[1])
         out = np.empty_like(change)
         out[:, 0] = self.h * change[:, 0]
         np.matmul(self.solved.end.by_spin[self.row >= 0], change[:, 1], out=out[:, 1])
@@ -316,13 +323,12 @@ class Linear:
         e = np.zeros((self.nd, 6, self.n))
         moves = np.flatnonzero(self.row >= 0)
         e[self.row[moves], :, moves] = blocks[moves]
-        return Columns(e.reshape(-1, self.n))
+        return Columns(e.reshape(6 * self.nd, self.n))
 
     def _by_inertia(self) -> Columns:
         s = self.solved
         blocks = momentum_by_inertia(s.v_before, -self.before) - momentum_by_inertia(s.v, self.h)
-        value, line, column = self._own_blocks(blocks)
-        return Columns(self._summed(value, line, column, (6 * self.nd, 6 * self.n)))
+        return Columns(self._on_diagonal(blocks))
 
     def _by_effort(self) -> Columns:
         f = self.efforts
@@ -335,8 +341,7 @@ class Linear:
         blocks = np.zeros((self.n, 6, 6))
         blocks[:, range(3), range(3)] = self.share
         blocks[:, 3:, 3:] = self.share * matrices(self.state.q.reshape(-1, 7)[:, 3:]).transpose(0, 2, 1)
-        value, line, column = self._own_blocks(blocks)
-        return Columns(self._summed(value, line, column, (6 * self.nd, 6 * self.n)))
+        return Columns(self._on_diagonal(blocks))
 
     @cached_property
     def _pair(self) -> IntArray:
@@ -365,7 +370,7 @@ class Linear:
         e = spread(wrench, self.row_of[c.body], self.nd)
         by_pair = np.zeros((self._pair_count, nc))
         by_pair[self._pair, np.arange(nc)] = 1.0
-        return Columns((by_pair @ e).T, right, r.reshape(6 * nc, -1))
+        return Columns((by_pair @ e).T, right, r.reshape(6 * nc, self._pair_count))
 
     def _by_e(self) -> Columns:
         law, right = self.solved.problem.contacts.law, np.zeros((self.m, self._pair_count))

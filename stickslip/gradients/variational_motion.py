@@ -4,14 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.kernels.variational_derivatives.motion import end_slopes, momentum_slopes
 from stickslip.mechanics.parameters import SYMMETRIC
 from stickslip.state import Array, IntArray
-
-EYE: Array = np.eye(3)
-AXES: Array = np.zeros((3, 3, 3))
-"""[e_k]×, one matrix per axis."""
-for _k in range(3):
-    AXES[_k, (_k + 2) % 3, (_k + 1) % 3], AXES[_k, (_k + 1) % 3, (_k + 2) % 3] = 1.0, -1.0
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -29,14 +24,10 @@ class End:
     @classmethod
     def of(cls, v: Array, h: float) -> "End":
         """Of velocities v (n, 6) over a step h."""
-        a = 0.5 * h * v[:, 3:]
-        square = np.einsum("ni,ni->n", a, a)
-        scale = 1.0 / (1.0 + square)
-        skewed = skew(a)
-        outer = a[:, :, None] * a[:, None, :] - square[:, None, None] * EYE
-        by_turn = EYE + 2.0 * scale[:, None, None] * (outer - skewed)
-        by_spin = h * scale[:, None, None] * (EYE - skewed)
-        return cls(by_turn, by_spin, np.hstack([v[:, :3], scale[:, None] * v[:, 3:]]), h)
+        n = v.shape[0]
+        by_turn, by_spin, by_h = np.empty((n, 3, 3)), np.empty((n, 3, 3)), np.empty((n, 6))
+        end_slopes(np.array(v), h, by_turn, by_spin, by_h)
+        return cls(by_turn, by_spin, by_h, h)
 
     def rows_by_v(self, rows: Array, body: IntArray) -> Array:
         """Rows (m, 2, 6) of displacements at the end as rows of velocities; body (m, 2), -1 allowed."""
@@ -71,15 +62,8 @@ def momentum(mass: Array, J: Array, v: Array, h: float) -> Array:
 
 def momentum_by_v(mass: Array, J: Array, v: Array, h: float) -> Array:
     """∂P/∂v [kg, kg m²], shape (n, 6, 6)."""
-    n, spin = v.shape[0], v[:, 3:]
-    L = np.matmul(J, spin[:, :, None])[:, :, 0]
-    energy = np.einsum("ni,ni->n", spin, L)[:, None, None]
-    out = np.zeros((n, 6, 6))
-    out[:, range(3), range(3)] = mass[:, None]
-    out[:, 3:, 3:] = (
-        J + 0.5 * h * (np.matmul(skew(spin), J) - skew(L))
-        + 0.25 * h * h * (energy * EYE + 2.0 * spin[:, :, None] * L[:, None, :])
-    )  # fmt: skip
+    out = np.empty((v.shape[0], 6, 6))
+    momentum_slopes(np.array(mass), np.array(J), np.array(v), h, out)
     return out
 
 

@@ -68,7 +68,7 @@ def _by_shapes(linear: "Linear", ways: list[tuple[int, int, Array]], count: int)
     lines = np.zeros((linear.m, count))
     lines[: linear.nk] = right[linear.contact, linear.component]
     _, here = matched(linear.step.memory["id"], linear.step.contacts.id)
-    return Columns(on[: linear.nd].reshape(-1, count), lines, approach=-speed[here])
+    return Columns(on[: linear.nd].reshape(6 * linear.nd, count), lines, approach=-speed[here])
 
 
 def _growth(shape: Any, local: Array, side: int, R: Array) -> list[Array]:

@@ -105,7 +105,7 @@ def bouncing_ball(
     return Scenario(
         "bouncing-ball", "A ball dropped on a floor bounces to rest in finite time.",
         NonsmoothSystem([ball], [floor]), 1.25 * rest, h, "moreau-jean", {}, facts, figure,
-        ("moreau-jean", "schatzman-paoli", "event-driven", "compliant"),
+        ("moreau-jean", "schatzman-paoli", "variational", "event-driven", "compliant"),
     )  # fmt: skip
 
 

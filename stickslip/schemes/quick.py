@@ -48,6 +48,11 @@ class Quick:
         self.takes_steps = bool(getattr(solver, "takes_steps", False))
         """Whether the solver takes steps of bodies whole."""
 
+    def on_path(self, kappa: float) -> Solver:
+        """The solver that stops on the central path of steps at `kappa`; AttributeError if there is none."""
+        made: Solver = self.solver.on_path(kappa)  # type: ignore[attr-defined]
+        return made
+
     def solve(self, problem: AnyProblem, *, guess: ArrayLike | None = None) -> Solution:
         """The certified answer, from `guess` if there is one."""
         found: Solution | None = None

@@ -136,6 +136,9 @@ def chosen(scheme: str | Scheme | Mapping[str, str | Scheme]) -> Scheme:
         return composite
     verbs = (getattr(scheme, verb, None) for verb in ("begin", "step", "levels"))
     if isinstance(scheme, type) or not all(map(callable, verbs)):
+        name, _ = described(scheme)
+        if not isinstance(scheme, type) and name in _TABLE and entry(name).order == BODIES:
+            raise ModelError(f"the scheme {name} carries worlds of bodies, not systems")
         raise ModelError(
             f"scheme is {scheme!r}; expected a name ({', '.join(names())}), a scheme such as MoreauJean(),"
             " or one of them per system: {'ball': 'moreau-jean'}"

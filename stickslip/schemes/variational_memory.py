@@ -25,6 +25,8 @@ def first_memory(potential: float) -> Memory:
 
 def length_before(memory: Memory) -> float:
     """Of the step before [s]."""
+    if "h" not in memory:
+        raise ModelError("the memory of the start has no 'h': no step of the variational scheme left it")
     h = memory["h"]
     if h.shape != (1,) or not 0.0 <= h[0] < np.inf:
         raise ModelError(f"the memory of the start: 'h' is {h}; expected one length of time")

@@ -123,12 +123,16 @@ class Auto(Options):
             solution = _after(solution, last)
         return solution
 
+    def on_path(self, kappa: float) -> Solver:
+        """The solver of steps that stops on their central path at `kappa`."""
+        made: Solver = make(
+            "ipm-step", tolerance=self.tolerance, max_iterations=min(self.max_iterations, 200), kappa=kappa
+        )
+        return made
+
     def _step(self, problem: StepProblem) -> Solution:
         """A whole step; the answer is one of its tangent problem."""
-        step: Solver = make(
-            "ipm-step", tolerance=self.tolerance, max_iterations=min(self.max_iterations, 200)
-        )
-        first = step.solve(problem)  # type: ignore[arg-type]
+        first = self.on_path(0.0).solve(problem)  # type: ignore[arg-type]
         if first.ok or first.status is Status.APPROXIMATE or problem.model == "pyramid":
             return first.with_(solver="auto")
         best, v, r = first, first.v, first.r

@@ -13,7 +13,7 @@ Status: SOLVED where the judge accepts; APPROXIMATE where another law than Coulo
 judge refuses it, the reason saying which; otherwise the best iterate with what was seen.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -68,11 +68,15 @@ class InteriorPointStep(Options):
         """Solve a StepProblem; the answer is one of its tangent problem. A guess is not used."""
         return self.solve_point(problem)[0]
 
+    def on_path(self, kappa: float) -> "InteriorPointStep":
+        """The same, stopping on the central path at `kappa`."""
+        return replace(self, kappa=kappa)
+
     def solve_point(self, problem: StepProblem) -> tuple[Solution, StepPoint]:
         """The same, with gaps, η and facets beside velocities and impulses, for those who differentiate."""
         if not isinstance(problem, StepProblem):
             raise ProblemError(
-                "ipm-step takes a StepProblem, which the variational scheme makes, not a"
+                "ipm-step takes a StepProblem, which the variational scheme makes of worlds, not a"
                 f" {type(problem).__name__}; ipm takes contact problems"
             )
         blocks = step_blocks(problem)

@@ -9,6 +9,7 @@ from stickslip.detection.detector import Detector
 from stickslip.gradients.variational import variational_derivative
 from stickslip.schemes.variational import Variational
 from stickslip.solvers import registry
+from stickslip.solvers.step_point import InteriorPointStep
 from stickslip.state import ModelError
 
 BOX = ss.Cuboid((0.2, 0.3, 0.4))
@@ -114,3 +115,56 @@ def test_unknown_names_and_shapes_are_refused():
         found.jacobian("colour", "q")
     with pytest.raises(ModelError, match="q has shape"):
         found.jvp(q=[1.0])
+
+
+def heavy_on_light():
+    """A ball of 100 kg beside the top of one of 10 g: too much for the interior point alone."""
+    light = ("light", ss.Sphere(0.1), {"mass": 1e-2, "position": (0, 0, 0.1)})
+    heavy = ("heavy", ss.Sphere(0.1), {"mass": 1e2, "position": (0.02, 0, 0.2991)})
+    return built(light, heavy, mu=0.5).build()
+
+
+@pytest.mark.parametrize("kappa", [0.0, 1e-9])
+def test_a_step_that_missed_its_tolerance_has_no_derivative(kappa):
+    few = InteriorPointStep(tolerance=1e-10, max_iterations=3)
+    found = ss.differentiate(heavy_on_light(), h=H, scheme="variational", solver=few, kappa=kappa)
+    assert not found.step.ok
+    assert not found.exists
+    assert "missed its tolerance" in found.notes[0]
+
+
+@pytest.mark.parametrize("scheme", ["variational", "moreau-jean"])
+@pytest.mark.parametrize("name", ["nothing", "floor", "ball"])
+def test_inputs_and_results_without_numbers(scheme, name):
+    b = ss.WorldBuilder()
+    if name != "nothing":
+        b.body("floor", ss.Plane(), fixed=True)
+    if name == "ball":
+        b.body("ball", ss.Sphere(0.1), position=(0, 0, 1))
+    found = ss.differentiate(b.build(), h=H, scheme=scheme)
+    assert 0 in {int(np.prod(shape)) for shape in found.by.values()}
+    changes = found.jvp(**{key: np.ones(shape) for key, shape in found.by.items()})
+    weights = found.vjp(**{key: np.ones(shape) for key, shape in found.of.items()})
+    assert {key: value.shape for key, value in changes.items()} == dict(found.of)
+    assert {key: value.shape for key, value in weights.items()} == dict(found.by)
+    for of, rows in found.of.items():
+        for by, columns in found.by.items():
+            assert found.jacobian(of, by).shape == (int(np.prod(rows)), int(np.prod(columns)))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"h": "long"}, "h is 'long'"),
+        ({"h": np.array([H])}, "h is array"),
+        ({"h": np.inf}, "both finite"),
+        ({"kappa": "much"}, "kappa is 'much'"),
+        ({"kappa": np.inf}, "both finite"),
+        ({"memory": 5}, "memory is int"),
+        ({"memory": {}}, "no 'h'"),
+        ({"state": "start"}, "state is str"),
+    ],
+)
+def test_what_is_not_a_step_is_refused(wrong, words):
+    with pytest.raises(ModelError, match=words):
+        ss.differentiate(ball(), **{"h": H, "scheme": "variational", **wrong})

@@ -1,0 +1,50 @@
+"""Bodies over a step to first order: momenta by velocities, displacements at the end by Cayley's map."""
+
+from stickslip.kernels.jit import jit
+
+
+@jit
+def momentum_slopes(mass, J, v, h, out):
+    """out (n, 6, 6) <- ∂P/∂v of P(v) = (m ẋ, J Ω + (h/2) Ω × J Ω + (h²/4)(Ω·J Ω) Ω).   J (n, 3, 3),
+    v (n, 6)."""
+    for n in range(v.shape[0]):
+        for i in range(6):
+            for j in range(6):
+                out[n, i, j] = 0.0
+        w, A, K = v[n, 3:], J[n], out[n, 3:, 3:]
+        energy = 0.0
+        for i in range(3):
+            out[n, i, i] = mass[n]
+            for j in range(3):
+                energy += w[i] * A[i, j] * w[j]
+        for i in range(3):
+            a, b = (i + 1) % 3, (i + 2) % 3
+            La = A[a, 0] * w[0] + A[a, 1] * w[1] + A[a, 2] * w[2]
+            Lb = A[b, 0] * w[0] + A[b, 1] * w[1] + A[b, 2] * w[2]
+            for j in range(3):
+                Lj = A[j, 0] * w[0] + A[j, 1] * w[1] + A[j, 2] * w[2]
+                K[i, j] = A[i, j] + 0.5 * h * (w[a] * A[b, j] - w[b] * A[a, j]) + 0.5 * h * h * w[i] * Lj
+            K[i, i] += 0.25 * h * h * energy
+            K[i, a] += 0.5 * h * Lb  # - J Ω × dΩ
+            K[i, b] -= 0.5 * h * La
+
+
+@jit
+def end_slopes(v, h, by_turn, by_spin, by_h):
+    """Of displacements at the end: by_turn ∂δθ₊/∂δθ, by_spin ∂δθ₊/∂Ω (n, 3, 3), by_h (n, 6) <- those of v
+    (n, 6) over a step h: with a = h Ω / 2, δθ₊ = Q'δθ and h (δΩ - a × δΩ) / (1 + a·a)."""
+    for n in range(v.shape[0]):
+        a = 0.5 * h * v[n, 3:]
+        square = a[0] * a[0] + a[1] * a[1] + a[2] * a[2]
+        scale = 1.0 / (1.0 + square)
+        for i in range(3):
+            for j in range(3):
+                own = 1.0 if i == j else 0.0
+                turned = 0.0  # [a]×
+                if j == (i + 1) % 3:
+                    turned = -a[(i + 2) % 3]
+                elif j == (i + 2) % 3:
+                    turned = a[(i + 1) % 3]
+                by_turn[n, i, j] = own + 2.0 * scale * (a[i] * a[j] - square * own - turned)
+                by_spin[n, i, j] = h * scale * (own - turned)
+            by_h[n, i], by_h[n, 3 + i] = v[n, i], scale * v[n, 3 + i]
