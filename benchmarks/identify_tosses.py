@@ -193,9 +193,9 @@ def total(pool, kind, gravity, theta, tosses, frames, sensitive=False):
 
 def fit(pool, kind, gravity, tosses, stages, say):
     """Gauss-Newton over growing lengths; stages: (frames, iterations, tosses, names)."""
-    theta, damping, every = kind.guess.copy(), 0.01, tosses
+    theta, every = kind.guess.copy(), tosses
     for frames, iterations, count, names in stages:
-        tosses = every[:count]
+        tosses, damping = every[:count], 0.01
         free = np.array([name in names for name in kind.names])
         for _ in range(iterations):
             loss, A, b = total(pool, kind, gravity, theta, tosses, frames, True)
