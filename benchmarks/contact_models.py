@@ -92,7 +92,7 @@ def row(world: ss.World, until: float, h: float, model: str) -> dict[str, float]
     """Means over the steps with contacts of one run; the time is the least of several."""
     best: list[tuple[int, int, int, float]] = []
     for _ in range(RUNS):
-        solver, scheme = Counted(), ss.Variational(contact=model)
+        solver, scheme = Counted(), ss.VariationalBodies(contact=model)
         run = ss.simulate(world, until=until, h=h, scheme=scheme, solver=solver, on_failure="accept")
         if not best or sum(t[3] for t in solver.took) < sum(t[3] for t in best):
             best = solver.took

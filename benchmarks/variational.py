@@ -18,7 +18,7 @@ from threadpoolctl import threadpool_limits
 from stickslip.detection.detector import Detector
 from stickslip.gradients.variational import VariationalDerivative, variational_derivative
 from stickslip.scenes import runs
-from stickslip.schemes.variational import Variational
+from stickslip.schemes.variational import VariationalBodies
 from stickslip.solvers.step_point import InteriorPointStep
 
 TOLERANCE = 1e-6
@@ -42,7 +42,7 @@ def least(*calls: Callable[[], Any]) -> list[float]:
 def prepared(name: str, **options: Any) -> tuple[Any, ...]:
     """Scheme, world, state, memory, step, solver and detector after a few steps of a scene."""
     scene = runs.make(name, **options)
-    scheme, world, solver = Variational(), scene.system, InteriorPointStep(tolerance=TOLERANCE)
+    scheme, world, solver = VariationalBodies(), scene.system, InteriorPointStep(tolerance=TOLERANCE)
     detector, state = Detector(world), world.start
     memory = scheme.begin(world, state, scene.h)
     for _ in range(FIRST):

@@ -116,8 +116,8 @@ _HOME = {
     "stickslip.gradients.trajectory": ("AtEnd", "TrajectoryGradient"),
     "stickslip.gradients.trajectory_sensitivity": ("TrajectorySensitivity",),
     "stickslip.mechanics.parameters": ("Parameters",),
-    "stickslip.schemes.variational": ("Variational",),
-    "stickslip.schemes.variational_written": ("VariationalWritten",),
+    "stickslip.schemes.variational": ("VariationalBodies",),
+    "stickslip.schemes.variational_written": ("Variational",),
 }  # fmt: skip
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 
@@ -137,7 +137,7 @@ __all__ = [
     "SchatzmanPaoli", "Scheme", "Scleronomous", "Sensor", "Shape", "SimulationFailure", "SliderJoint",
     "Solution", "SolutionDerivative", "SolverFailure", "Sphere", "SpherePlane", "SphereSphere", "Spring",
     "State", "Status", "Step", "StepDerivative", "StoredSolution", "Touch", "Trajectory",
-    "TrajectoryGradient", "TrajectorySensitivity", "Variational", "VariationalWritten", "VelocitySensor",
+    "TrajectoryGradient", "TrajectorySensitivity", "Variational", "VariationalBodies", "VelocitySensor",
     "World", "WorldBuilder", "WorldCheckpoint", "WorldRecord", "WorldTrajectory", "check_certificate",
     "contact_blocks", "coulomb", "differentiate", "dual_program", "existence", "fingerprint",
     "first_order", "free", "friction", "gradient", "interval", "judge", "judge_program", "lcp", "mlcp",
@@ -215,8 +215,8 @@ if TYPE_CHECKING:
     from stickslip.schemes.moreau_jean import MoreauJean
     from stickslip.schemes.schatzman_paoli import SchatzmanPaoli
     from stickslip.schemes.step import Event, Scheme, Step
-    from stickslip.schemes.variational import Variational
-    from stickslip.schemes.variational_written import VariationalWritten
+    from stickslip.schemes.variational import VariationalBodies
+    from stickslip.schemes.variational_written import Variational
     from stickslip.simulation.checkpoint import Checkpoint
     from stickslip.simulation.failure import SimulationFailure
     from stickslip.simulation.trajectory import Trajectory

@@ -10,7 +10,7 @@ from stickslip.gradients.charts import quaternion_columns
 from stickslip.gradients.variational import variational_derivative
 from stickslip.kernels.bodies import motion
 from stickslip.mechanics.parameters import Parameters
-from stickslip.schemes.variational import Variational
+from stickslip.schemes.variational import VariationalBodies
 from stickslip.solvers import registry
 from stickslip.solvers.step_point import InteriorPointStep
 from stickslip.state import State
@@ -19,7 +19,7 @@ H = 0.01
 SOLVER = registry.make("newton-ac", tolerance=1e-13)
 """From tangent to tangent: its answers are closer than those of an interior point can be."""
 PATH = InteriorPointStep(tolerance=1e-12)
-CONE = Variational()
+CONE = VariationalBodies()
 SCALE = {
     "q": 3e-5, "v": 1e-3, "h": 1e-3 * H, "h_before": 1e-3 * H, "approach": 1e-3, "joint_approach": 1e-3,
     "gravity": 1e-2, "mass": 1e-3, "inertia": 1e-3, "mu": 1e-3, "mu_roll": 2e-5, "mu_spin": 2e-5, "e": 1e-3,

@@ -34,7 +34,7 @@ from stickslip.schemes.bodies import Finder
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Memory, Solver
-from stickslip.schemes.variational import Variational, carried
+from stickslip.schemes.variational import VariationalBodies, carried
 from stickslip.schemes.variational_end import OTHER_LAW
 from stickslip.state import Array, ModelError, State
 
@@ -180,7 +180,7 @@ class VariationalDerivative(StepDerivative):
 
 
 def variational_derivative(
-    scheme: Variational, world: World, state: State, memory: Memory, h: float, solver: Solver,
+    scheme: VariationalBodies, world: World, state: State, memory: Memory, h: float, solver: Solver,
     detector: Finder, *, kappa: float = 0.0,
 ) -> VariationalDerivative:  # fmt: skip
     """Make the step of length h from `state` and differentiate it: exactly, or smoothed at kappa > 0."""

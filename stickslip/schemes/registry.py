@@ -45,7 +45,7 @@ _TABLE = {
         Entry(
             "variational",
             _SCHEMES + "variational_written",
-            "VariationalWritten",
+            "Variational",
             "second",
             exact_if=("contact", "cone"),
         ),
@@ -54,7 +54,7 @@ _TABLE = {
         Entry(
             "variational-bodies",
             _SCHEMES + "variational",
-            "Variational",
+            "VariationalBodies",
             BODIES,
             exact_if=("contact", "cone"),
         ),

@@ -42,7 +42,7 @@ from stickslip.schemes.variational_start import NO_ID, Node, prepared, step_prob
 from stickslip.schemes.variational_tangents import solve_by_tangents
 from stickslip.state import Array, State
 
-__all__ = ["Carried", "Variational", "carried", "step_problem"]
+__all__ = ["Carried", "VariationalBodies", "carried", "step_problem"]
 
 CLOSED = 2.0**-48
 """Opening of a joint, over the size of places, that is rounding."""
@@ -51,7 +51,7 @@ MOST_LOOKS = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variational(Options):
+class VariationalBodies(Options):
     """Variational integrator for worlds of bodies: gaps, stops and joints of the end of each step."""
 
     contact: str = option(
@@ -92,7 +92,7 @@ class Carried:
 
 
 def carried(
-    scheme: Variational, world: World, state: State, memory: Memory, h: float, solver: Solver,
+    scheme: VariationalBodies, world: World, state: State, memory: Memory, h: float, solver: Solver,
     detector: Finder,
 ) -> Carried:  # fmt: skip
     """A step with the problem behind it."""

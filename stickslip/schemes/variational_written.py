@@ -59,7 +59,7 @@ ENERGY = "energy over the step [J]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VariationalWritten(Options, Scheme):
+class Variational(Options, Scheme):
     """Variational time-stepping for second-order systems, with laws on the configuration at the end."""
 
     contact: str = option("cone", "law of friction; all but cone are relaxed models", choices=MODELS)
@@ -221,7 +221,7 @@ def _renewed(
 class _Passage:
     """Systems tied together, and their interactions, from the start of a step to its end."""
 
-    scheme: VariationalWritten
+    scheme: Variational
     now: _Now
     part: tuple[tuple[int, ...], tuple[int, ...]]
     nodes: list[Node] = field(init=False)

@@ -123,3 +123,14 @@ def test_names_and_shapes():
         derivative.mismatch(q=np.zeros(3))
     assert derivative.mismatch(q=np.ones(12)) == 0.0
     assert derivative.forward({})["v"].shape == (12, 0)
+
+
+def test_position_correction_is_left_out_by_name_and_flagged_where_it_would_act():
+    b = ss.WorldBuilder()
+    b.body("a", ss.Cuboid((0.1, 0.1, 0.5)))
+    b.joint("h", "ball", "a", None, point=(0.0, 0.0, 0.25))
+    world = b.build()
+    assert ss.differentiate(world, h=0.01).exists
+    corrected = ss.differentiate(world, h=0.01, scheme=ss.MoreauJeanBodies())
+    assert not corrected.exists
+    assert "correction=False" in corrected.notes[0]

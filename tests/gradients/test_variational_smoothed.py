@@ -7,7 +7,7 @@ from variational_differences import CONE, H, ball, built, compare, derivative, j
 import stickslip as ss
 from stickslip.detection.detector import Detector
 from stickslip.gradients.variational import variational_derivative
-from stickslip.schemes.variational import Variational
+from stickslip.schemes.variational import VariationalBodies
 from stickslip.solvers import registry
 from stickslip.solvers.step_point import InteriorPointStep
 from stickslip.state import ModelError
@@ -19,7 +19,7 @@ BOX = ss.Cuboid((0.2, 0.3, 0.4))
 @pytest.mark.parametrize("kappa", [1e-3, 1e-6])
 def test_smoothed_derivatives_are_those_of_the_central_path(contact, kappa):
     world = thrown(BOX, 2, mu=0.4, mu_roll=0.01, mu_spin=0.01)
-    found = compare(world, scheme=Variational(contact=contact), kappa=kappa, share=1e-5)
+    found = compare(world, scheme=VariationalBodies(contact=contact), kappa=kappa, share=1e-5)
     assert found.kappa == kappa
     assert f"kappa {kappa:g}" in repr(found)
 
@@ -32,7 +32,7 @@ def test_smoothed_joints():
 @pytest.mark.parametrize("contact", ["cone", "pyramid"])
 def test_smoothed_derivatives_become_exact(contact):
     world = thrown(BOX, 1, mu=0.4)
-    scheme = Variational(contact=contact)
+    scheme = VariationalBodies(contact=contact)
     exact = derivative(world, scheme=scheme)
     errors = []
     for kappa in (1e-4, 1e-6, 1e-9):
@@ -157,9 +157,9 @@ def test_inputs_and_results_without_numbers(scheme, name):
     [
         ({"h": "long"}, "h is 'long'"),
         ({"h": np.array([H])}, "h is array"),
-        ({"h": np.inf}, "both finite"),
+        ({"h": np.inf}, "positive and finite"),
         ({"kappa": "much"}, "kappa is 'much'"),
-        ({"kappa": np.inf}, "both finite"),
+        ({"kappa": np.inf}, "a number from 0"),
         ({"memory": 5}, "memory is int"),
         ({"memory": {}}, "no 'h'"),
         ({"state": "start"}, "state is str"),

@@ -9,7 +9,7 @@ from stickslip.detection.detector import Detector
 from stickslip.gradients.variational import variational_derivative
 from stickslip.kernels.variational_derivatives.laws import OPEN, SLIP, STICK
 from stickslip.scenes import runs
-from stickslip.schemes.variational import Variational
+from stickslip.schemes.variational import VariationalBodies
 
 BOX, ROD, BALL = ss.Cuboid((0.2, 0.3, 0.4)), ss.Capsule(0.1, 0.3), ss.Sphere(0.15)
 
@@ -148,7 +148,7 @@ def test_other_contact_models(contact, velocity):
     """Facets: at a corner, sticking, and along an edge, where both velocities stay alike."""
     how = {"density": 1000.0, "position": (0, 0, 0.15), "velocity": velocity, "spin": (0, 0, 4)}
     world = built(("ball", BALL, how), mu=0.4).build()
-    assert compare(world, scheme=Variational(contact=contact)).exists
+    assert compare(world, scheme=VariationalBodies(contact=contact)).exists
 
 
 def test_many_rows_go_through_a_sparse_factor(monkeypatch):

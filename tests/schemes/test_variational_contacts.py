@@ -6,7 +6,7 @@ import pytest
 import stickslip as ss
 from stickslip.detection.detector import Detector
 from stickslip.schemes import registry
-from stickslip.schemes.variational import Variational, step_problem
+from stickslip.schemes.variational import VariationalBodies, step_problem
 from stickslip.simulation.world_checkpoint import WorldCheckpoint
 
 G = 9.81
@@ -179,7 +179,7 @@ def skates():
             "block", ss.Cuboid((0.2, 0.2, 0.1)), mass=1.0, position=(0.0, 0.0, 0.05),
             velocity=(np.cos(np.pi / 6), np.sin(np.pi / 6), 0.0),
         )  # fmt: skip
-        found[contact] = run(builder.build(), 0.25, 0.01, scheme=Variational(contact=contact))
+        found[contact] = run(builder.build(), 0.25, 0.01, scheme=VariationalBodies(contact=contact))
     return found
 
 
@@ -277,7 +277,7 @@ def test_pairs_without_a_closed_form_are_an_error_that_names_them():
 
 
 def test_or_are_linearised_where_asked():
-    trajectory = run(boxes(), 0.2, 0.01, scheme=Variational(other_pairs="linearised"))
+    trajectory = run(boxes(), 0.2, 0.01, scheme=VariationalBodies(other_pairs="linearised"))
     assert trajectory.ok.all()
     assert trajectory.penetration.max() < 1e-8
     assert trajectory.body("upper").position[-1, 2] == pytest.approx(0.3, abs=1e-8)
@@ -291,17 +291,17 @@ def test_filters_are_considered():
     builder.body("b", ss.Capsule(0.1, 0.2), position=(0.0, 0.0, 0.2), group="crowd")
     builder.apart_groups("crowd", "crowd")
     world = builder.build()
-    memory = Variational().begin(world, world.start, 0.01)
-    problem = step_problem(Variational(), world, world.start, memory, 0.01, Detector(world))
+    memory = VariationalBodies().begin(world, world.start, 0.01)
+    problem = step_problem(VariationalBodies(), world, world.start, memory, 0.01, Detector(world))
     assert len(problem.contacts) == 5  # four corners below and the lower end
     assert sorted(problem.contacts.radius[:, 0]) == [0.0] * 4 + [0.1]
 
 
 def test_options_that_are_none_are_refused():
     with pytest.raises(ValueError, match="contact must be one of cone, pyramid, impact"):
-        Variational(contact="circle")
+        VariationalBodies(contact="circle")
     with pytest.raises(ValueError, match="other_pairs must be one of"):
-        Variational(other_pairs="maybe")
+        VariationalBodies(other_pairs="maybe")
 
 
 def test_an_overlap_and_an_open_joint_are_refused():

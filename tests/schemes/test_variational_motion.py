@@ -5,7 +5,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.mechanics.turns import matrices
-from stickslip.schemes.variational import Variational
+from stickslip.schemes.variational import VariationalBodies
 
 KINDS = ("fixed", "ball", "hinge", "slider", "cylindrical", "distance")
 NO_GRAVITY = (0.0, 0.0, 0.0)
@@ -202,4 +202,15 @@ def test_a_step_that_is_shorter_than_the_one_before_keeps_free_fall_exact():
     t, fall = trajectory.t[-1], -9.81
     error = trajectory.body("stone").position[-1, 2] - (3.0 * t + 0.5 * fall * t * t)
     assert abs(error) < 0.5 * 9.81 * 0.02 * 0.005 + 1e-12
-    assert Variational().contact == "cone"
+    assert VariationalBodies().contact == "cone"
+
+
+def test_a_chain_that_falls_freely_needs_nothing_solved():
+    b = ss.WorldBuilder()
+    for k in range(3):
+        b.body(f"c{k}", ss.Sphere(0.1), position=(0.3 * k, 0.0, 3.0))
+    for k in range(2):
+        b.joint(f"j{k}", "ball", f"c{k}", f"c{k + 1}", point=(0.3 * k + 0.15, 0.0, 3.0))
+    run = ss.simulate(b.build(), until=0.1, h=0.01, scheme="variational")
+    assert run.ok.all()
+    np.testing.assert_allclose(run.q[-1].reshape(-1, 7)[:, 2], 3.0 - 0.5 * 9.81 * 0.01, atol=1e-12)

@@ -6,7 +6,7 @@ from step_reference import Reference
 
 import stickslip as ss
 from stickslip.detection.detector import Detector
-from stickslip.schemes.variational import Variational, carried
+from stickslip.schemes.variational import VariationalBodies, carried
 from stickslip.solvers.registry import make
 from stickslip.solvers.step_point import InteriorPointStep
 
@@ -66,7 +66,7 @@ def linkage():
 
 def steps(world, count, h=0.01):
     """Steps that had something to solve."""
-    scheme, detector, solver = Variational(), Detector(world), make("auto", tolerance=1e-9)
+    scheme, detector, solver = VariationalBodies(), Detector(world), make("auto", tolerance=1e-9)
     state, memory = world.start, scheme.begin(world, world.start, h)
     for _ in range(count):
         done = carried(scheme, world, state, memory, h, solver, detector)

@@ -8,7 +8,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.scenes.slider_crank import slider_crank
-from stickslip.schemes.variational_written import ENERGY, VariationalWritten
+from stickslip.schemes.variational_written import ENERGY, Variational
 from stickslip.schemes.variational_written_motion import Central, Curved, Turning, node_of
 
 G = 9.81
@@ -17,7 +17,7 @@ PLANE = ss.Scleronomous(lambda q: q[2:], dy_dq=[[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]
 
 
 def run(system, until, h, solver="auto", tolerance=1e-11, **options):
-    scheme = VariationalWritten(**options)
+    scheme = Variational(**options)
     return ss.simulate(system, until=until, h=h, scheme=scheme, solver=solver, tolerance=tolerance)
 
 
@@ -316,7 +316,7 @@ def test_what_is_not_finite_is_named():
     with pytest.raises(ss.ModelError, match=r"system 'ball': at t = 0\.06 s, F_ext is not finite"):
         ss.simulate(ss.NonsmoothSystem([body]), until=0.1, h=0.01, scheme="variational")
     with pytest.raises(ValueError, match="contact must be one of cone, pyramid, impact"):
-        VariationalWritten(contact="square")
+        Variational(contact="square")
 
 
 def test_a_law_with_a_bias_of_its_own_bounces_by_it():
