@@ -46,6 +46,8 @@ __all__ = ["Carried", "VariationalBodies", "carried", "step_problem"]
 
 CLOSED = 2.0**-48
 """Opening of a joint, over the size of places, that is rounding."""
+FARTHEST = 1.0
+"""Largest h |Ω| of a step: momenta differ from J Ω by a quarter of its square."""
 MOST_LOOKS = 10
 """Most times that a step is solved because its answer reaches contacts that were not in it."""
 
@@ -122,6 +124,7 @@ def carried(
         margin = max(margin, 1.5 * reach)
     else:
         lost = f"{MOST_LOOKS} times contacts were met that were not looked for; take a smaller h"
+    lost = lost or _turns_far(node, v)
     step = arrived(before, memory, Answer(v, q_end, gaps, solution, lost), detector)
     return Carried(step, problem, solution)
 
@@ -166,6 +169,17 @@ def _fly(node: Node, v: Array) -> str:
     if bad < 0:
         return ""
     return f"body {node.world.names[bad]!r} spins too fast for a step of this length; take a smaller h"
+
+
+def _turns_far(node: Node, v: Array) -> str:
+    """What is wrong where a body turns so far in a step that momentum and velocity are no longer alike."""
+    turn = node.h * np.sqrt((v[node.bodies.dynamic, 3:] ** 2).sum(axis=1))
+    if not (turn > FARTHEST).any():
+        return ""
+    k = int(np.argmax(turn))
+    degrees = 2.0 * np.degrees(np.arctan(0.5 * turn[k]))
+    name = node.world.names[int(node.bodies.dynamic[k])]
+    return f"body {name!r} turns by {degrees:.0f}° in one step; take a smaller h"
 
 
 def _reach(node: Node, v: Array) -> float:

@@ -214,3 +214,10 @@ def test_a_chain_that_falls_freely_needs_nothing_solved():
     run = ss.simulate(b.build(), until=0.1, h=0.01, scheme="variational")
     assert run.ok.all()
     np.testing.assert_allclose(run.q[-1].reshape(-1, 7)[:, 2], 3.0 - 0.5 * 9.81 * 0.01, atol=1e-12)
+
+
+def test_a_body_that_turns_too_far_in_a_step_is_named():
+    b = ss.WorldBuilder()
+    b.body("top", ss.Cuboid((0.1, 0.2, 0.3)), spin=(0.0, 0.0, 150.0))
+    with pytest.raises(ss.SimulationFailure, match=r"body 'top' turns by .*° in one step; take a smaller h"):
+        ss.simulate(b.build(), until=0.02, h=0.01, scheme="variational")
