@@ -64,5 +64,5 @@ clean:
 	@touch $@
 
 .venv/test.stamp: .venv/run.stamp
-	$(PIP) install -c constraints.txt --no-build-isolation -e ".[test]"
+	$(PIP) install --no-compile -c constraints.txt --no-build-isolation -e ".[test]"
 	@touch $@
