@@ -405,11 +405,14 @@ class Linear:
 
     def _came(self, contact: Array, joint: Array) -> tuple[Any, Any]:
         """Rows of the speeds that the step remembers: of contacts (nc, 2, 6), of stops (nj, 12, 9)."""
-        c, j = self.contacts, self.joints
-        _, here = matched(self.step.memory["id"], self.step.contacts.id)
+        c, j, memory = self.contacts, self.joints, self.step.memory
+        if not (memory["id"].size or memory["joint_id"].size):
+            none = np.zeros((0, 6 * self.n))
+            return none, none
+        _, here = matched(memory["id"], self.step.contacts.id)
         approach = -self.spread(contact[here], c.body[here])
         column, what = j.column, j.what
-        _, stop = matched(self.step.memory["joint_id"], j.joint * len(PARTS) + j.part)
+        _, stop = matched(memory["joint_id"], j.joint * len(PARTS) + j.part)
         sign = np.where(what[stop] == UPPER, 1.0, -1.0)
         rows = joint[j.joint[stop], :, 6 + column[stop]].reshape(-1, 2, 6)
         return approach, self.spread(sign[:, None, None] * rows, j.body[stop])

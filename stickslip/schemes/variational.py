@@ -173,6 +173,8 @@ def _fly(node: Node, v: Array) -> str:
 
 def _turns_far(node: Node, v: Array) -> str:
     """What is wrong where a body turns so far in a step that momentum and velocity are no longer alike."""
+    if 2.0 * node.h * float(np.abs(v[:, 3:]).max(initial=0.0)) <= FARTHEST:  # |Ω| is at most √3 of that
+        return ""
     turn = node.h * np.sqrt((v[node.bodies.dynamic, 3:] ** 2).sum(axis=1))
     if not (turn > FARTHEST).any():
         return ""
