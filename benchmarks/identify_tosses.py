@@ -35,7 +35,7 @@ STRIKES = 3.0 * records.UNIT
 EVALUATIONS = 600
 """Of the loss, most that a search without derivatives makes."""
 FITTED, PREDICTED = (4, 8), (8, 12)
-"""Steps in a frame, and parts of an impact: coarse where numbers are fitted, fine where tosses are predicted."""
+"""Steps in a frame, and parts of an impact, where numbers are fitted and where tosses are predicted."""
 NUMBERS = (
     ("mu", 0.5, 0.2, 0.02, 0.01, 1.0),
     ("mu_hit", 0.5, 0.2, 0.01, 0.01, 1.0),
