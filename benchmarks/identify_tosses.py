@@ -34,8 +34,8 @@ STRIKES = 3.0 * records.UNIT
 """Speed of approach from which on friction is that of impacts [m/s]."""
 EVALUATIONS = 600
 """Of the loss, most that a search without derivatives makes."""
-STEPS = 4
-"""Steps in a frame."""
+FITTED, PREDICTED = (4, 8), (8, 12)
+"""Steps in a frame, and parts of an impact, where numbers are fitted and where tosses are predicted."""
 NUMBERS = (
     ("mu", 0.5, 0.2, 0.02, 0.01, 1.0),
     ("mu_hit", 0.5, 0.2, 0.01, 0.01, 1.0),
@@ -63,9 +63,10 @@ class Cube:
     """Our cube on a table."""
 
     names, nominal, guess, scale, lower, upper = records.table(NUMBERS)
-    rough = False
+    rough, late = False, ("mu",)
+    """Whether derivatives are differences; what is fitted over the whole length."""
 
-    def __init__(self, gravity, theta, correction=False, parts=8):
+    def __init__(self, gravity, theta, fine=False):
         self.theta, self.gravity = theta, gravity
         mu, hit, e, *J = theta[:6]
         self.centre, half, radius = theta[6:9], theta[9], theta[10]
@@ -82,7 +83,8 @@ class Cube:
         pair = ss.Parameters.of(world).mu
         struck = ss.Parameters.of(world).with_(mu=np.where(pair == mu, hit, pair)).applied(world)
         self.worlds = [(one, Detector(one)) for one in (world, struck)]
-        self.scheme = ss.MoreauJeanBodies(parts=parts, correction=correction)
+        self.steps, parts = PREDICTED if fine else FITTED
+        self.scheme = ss.MoreauJeanBodies(parts=parts, correction=False)
         self.solver = registry.make("auto", tolerance=1e-9)
         self.normal = records.rotation(tilt)[:, 2]
         self.radius = radius
@@ -90,12 +92,12 @@ class Cube:
 
     def ride(self, toss, frames=None, sensitive=False):
         """A toss, predicted."""
-        frames, h = min(frames or len(toss.place), len(toss.place)), 1.0 / (STEPS * records.RATE)
+        frames, h = min(frames or len(toss.place), len(toss.place)), 1.0 / (self.steps * records.RATE)
         state, changes = self._start(toss)
         memory, rows = self.scheme.begin(self.worlds[0][0], state, h), []
         how = {"h": h, "solver": self.solver, "scheme": self.scheme}
         deepest = 0.0
-        for k in range(STEPS * frames):
+        for k in range(self.steps * frames):
             hit = self._strikes(state, h)
             world, detector = self.worlds[hit]
             if sensitive:
@@ -105,7 +107,7 @@ class Cube:
             else:
                 step = self.scheme.step(world, state, memory, h, self.solver, detector)
             state, memory, deepest = step.state, step.memory, max(deepest, step.penetration)
-            if (k + 1) % STEPS == 0:
+            if (k + 1) % self.steps == 0:
                 rows.append(self._seen(state, changes["q"]))
         place, turn, by = (np.array(part) for part in zip(*rows, strict=True))
         return Ride(place, turn, deepest, by if sensitive else None)
@@ -164,9 +166,9 @@ def weighed(toss, ride):
 
 
 @lru_cache(maxsize=1)
-def made(kind, gravity, theta):
+def made(kind, gravity, theta, fine=False):
     """A cube, kept for the tosses that come next."""
-    return kind(np.array(gravity), np.array(theta))
+    return kind(np.array(gravity), np.array(theta), fine)
 
 
 def task(given):
@@ -217,7 +219,7 @@ def fit(pool, kind, gravity, tosses, stages, say):
             theta, damping = tried, max(damping / 4.0, 1e-4)
             if loss - found < 3e-3 * loss:
                 break
-        if kind.rough and frames:
+        if kind.rough:
             theta = polish(pool, kind, gravity, theta, tosses, frames, names, say)
     return theta
 
@@ -238,7 +240,7 @@ def polish(pool, kind, gravity, theta, tosses, frames, names, say):
     theta = theta.copy()
     theta[free] += kind.scale[free] * found.x
     theta = np.clip(theta, kind.lower, kind.upper)
-    say(f"  {frames} frames, without derivatives: {found.fun:.4f}, {_shown(kind, theta)}")
+    say(f"  {frames or 'all'} frames, without derivatives: {found.fun:.4f}, {_shown(kind, theta)}")
     return theta
 
 
@@ -252,7 +254,7 @@ def _shown(kind, theta):
 
 def judged(given):
     kind, gravity, theta, toss = given
-    ride = made(kind, tuple(gravity), tuple(theta)).ride(toss)
+    ride = made(kind, tuple(gravity), tuple(theta), fine=True).ride(toss)
     return *records.errors(toss, ride.place, ride.turn).mean(axis=0), ride.penetration
 
 
@@ -291,7 +293,7 @@ def main():
             n = given.train
             every = tuple(name for name in kind.names if name != "half")  # which cubes at rest tell
             some = tuple(name for name in every if not name.startswith("tilt"))
-            stages = ((10, 3, n, some), (25, 4, n, every), (None, 2, n // 3, ("mu",)))
+            stages = ((10, 3, n, some), (25, 4, n, every), (None, 3, n // 3, kind.late))
             theta = fit(pool, kind, gravity, chosen, stages, say)
             say(f"{kind.__name__}: {_shown(kind, theta)}")
             asked = [tosses[i] for i in test]

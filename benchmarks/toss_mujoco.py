@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 import toss_records as records
 
-STEPS = 16
-"""Steps in a frame."""
+STEPS = 16, 32
+"""Steps in a frame where numbers are fitted, and where tosses are predicted."""
 HARD = 4.0
 """Weights that the table bears from which on friction is that of impacts."""
 MODEL = """
@@ -38,18 +38,18 @@ class SoftCube:
     """MuJoCo's cube on a table."""
 
     names, nominal, guess, scale, lower, upper = records.table(NUMBERS)
-    rough = True
-    """Derivatives are differences."""
+    rough, late = True, ("mu", "mu_hit", "time", "damping")
 
-    def __init__(self, gravity, theta):
+    def __init__(self, gravity, theta, fine=False):
         self.gravity, self.theta, self.centre = gravity, theta, theta[7:10]
         half, radius = theta[10], theta[11]
         text = lambda x: " ".join(map(repr, np.asarray(x, float).tolist()))  # noqa: E731
         places = records.CORNERS * (half - radius)
         corners = "".join(CORNER.format(radius=radius, place=text(place)) for place in places)
         gx, gy, gz = gravity
+        self.steps = STEPS[int(fine)]
         xml = MODEL.format(
-            h=1.0 / (STEPS * records.RATE), gx=gx, gy=gy, gz=gz, mu=theta[0], time=np.exp(theta[2]),
+            h=1.0 / (self.steps * records.RATE), gx=gx, gy=gy, gz=gz, mu=theta[0], time=np.exp(theta[2]),
             damping=np.exp(theta[3]), centre=text(self.centre), J=text(theta[4:7]), corners=corners,
             quat=text(records.exponential(np.array([*theta[12:], 0.0]))),
         )  # fmt: skip
@@ -82,7 +82,7 @@ class SoftCube:
         data.qvel[:3], data.qvel[3:] = velocity - R @ np.cross(toss.spin, self.centre), toss.spin
         out, deepest = np.empty((frames, 7)), 0.0
         for k in range(frames):
-            for _ in range(STEPS):
+            for _ in range(self.steps):
                 model.geom_friction[0, 0] = hit if data.qfrc_constraint[2] > weight else mu
                 mujoco.mj_step(model, data)
                 if data.ncon:
