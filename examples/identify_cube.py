@@ -1,7 +1,7 @@
 """A cube's friction, restitution, inertia and centre of mass from how it bounces, by gradients.
 
 Purpose: derivatives of all states of a run by numbers of the world. Gauss-Newton follows them through impacts
-until predicted tosses are the seen ones, made up here; `benchmarks/identify_tosses.py` takes measured ones.
+until predicted tosses are the seen ones, made up here; `identify_tosses.py` takes measured ones.
 """
 
 import numpy as np

@@ -10,7 +10,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 PAGE = ROOT / "docs" / "examples.md"
-PUBLIC = {"stickslip", "stickslip.bench", "stickslip.exhibits", "stickslip.scenes", "stickslip.view"}
+PUBLIC = {
+    "stickslip", "stickslip.bench", "stickslip.exhibits", "stickslip.scenes", "stickslip.studies", "stickslip.view"
+}  # fmt: skip
 LONGEST, HEAVIEST = 80, 150_000
 
 

@@ -53,6 +53,8 @@ BELOW = {
     "bench": {"problem", "solvers", "files", "scenes", "simulation", "schemes"},
     "studies": {
         "bench",
+        "gradients",
+        "detection",
         "scenes",
         "files",
         "simulation",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -28,17 +28,24 @@ def study(
     out: Path | None = None,
     quick: Annotated[bool, Parameter(show_default=False)] = False,
     plot: Literal["png", "svg"] = "png",
+    data: Path | None = None,
+    train: int | None = None,
+    seed: int | None = None,
+    predict: Path | None = None,
+    processes: int | None = None,
 ) -> int:
     """List the studies, or run one of them and print its tables.
 
     A study repeats an experiment of the literature on problems that it makes
-    itself, and sets what was printed there beside what is found here.
+    itself, and sets what was printed there beside what is found here. The study of
+    tosses takes measured ones: --data and all options after it are for this study.
 
     For example:
       stickslip study
       stickslip study rolling --quick
       stickslip study rolling --out figures
       stickslip study rolling --out figures --plot svg
+      stickslip study tosses --data cube_tosses.npz --train 64 --seed 0
 
     Parameters
     ----------
@@ -51,8 +58,20 @@ def study(
         Run a small part of the study, in seconds.
     plot
         Format of the figures.
+    data
+        Measured tosses, an .npz with rows and start (docs/tosses.md); made up ones without it.
+    train
+        Fit on so many tosses of them; 64 by default.
+    seed
+        Which tosses are drawn to be fitted on; 0 by default.
+    predict
+        Predict all tosses of this file, in the place of those of --data that are not fitted on.
+    processes
+        Share the work among so many processes; as many as there are processors by default.
     """
     from stickslip import studies
+    from stickslip.files.errors import FormatError
+    from stickslip.studies.study import StudyInputError
 
     if name is None:
         rows = [(each, studies.load(each).SUMMARY) for each in studies.names()]
@@ -60,10 +79,16 @@ def study(
         return ExitCode.FINE
     if name not in studies.names():
         raise InputError(f"no study {name!r}; known: {', '.join(studies.names())}")
+    asked = {"data": data, "train": train, "seed": seed, "predict": predict, "processes": processes}
+    given = {option: value for option, value in asked.items() if value is not None}
+    _check_options(name, given)
     if out is not None:
         make_folder(out)
-    with watch_parts(f"study {name}") as progress:
-        found = studies.load(name).run(quick=quick, progress=progress)
+    try:
+        with watch_parts(f"study {name}") as progress:
+            found = studies.load(name).run(quick=quick, progress=progress, **given)
+    except (FormatError, StudyInputError) as error:
+        raise InputError(str(error)) from None
     # Written before anything is printed: a reader of the tables that goes away takes no files along.
     written = [] if out is None else list(_write(found, out, plot))
     for k, each in enumerate(found.tables):
@@ -72,6 +97,16 @@ def study(
     for place in written:
         print(f"wrote {printable(str(place))}")
     return ExitCode.FINE
+
+
+def _check_options(name: str, given: Iterable[str]) -> None:
+    """Refuse options of other studies."""
+    from stickslip import studies
+
+    for option in given:
+        if option not in studies.options(name):
+            takers = [each for each in studies.names() if option in studies.options(each)]
+            raise InputError(f"study {name} takes no --{option}; it is for {', '.join(takers)}")
 
 
 def _show(shown: Table) -> None:

@@ -1,6 +1,10 @@
-"""Experiments of the literature, reproduced: each gives tables and figure data. One line per study here."""
+"""Experiments of the literature, reproduced, and one of measurements: each gives tables and figure data.
+
+One line per study here.
+"""
 
 from importlib import import_module
+from inspect import signature
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -12,8 +16,9 @@ STUDIES: dict[str, str] = {
     "incline": "stickslip.studies.incline",
     "rolling": "stickslip.studies.rolling",
     "tilt": "stickslip.studies.tilt",
+    "tosses": "stickslip.studies.tosses",
 }
-"""The studies and their modules; each offers NAME, SUMMARY and run(quick, progress)."""
+"""The studies and their modules; each offers NAME, SUMMARY and run(quick, progress, ...)."""
 
 
 def names() -> list[str]:
@@ -26,3 +31,8 @@ def load(name: str) -> "StudyModule":
     if name not in STUDIES:
         raise KeyError(f"no study {name!r}; known: {', '.join(names())}")
     return cast("StudyModule", import_module(STUDIES[name]))
+
+
+def options(name: str) -> list[str]:
+    """What the study `name` takes beside `quick` and `progress`: the keywords of its `run`."""
+    return [each for each in signature(load(name).run).parameters if each not in ("quick", "progress")]

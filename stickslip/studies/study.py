@@ -1,7 +1,8 @@
 """What a study gives: tables and figures, for the command line to print, write and draw.
 
 A study is a module with `NAME`, `SUMMARY` (one line) and `run(quick, progress) -> Study`, listed in
-`stickslip.studies.STUDIES`. It prints nothing and draws nothing.
+`stickslip.studies.STUDIES`. It prints nothing and draws nothing. What else a study can be asked for are
+further arguments of its `run`, by keyword; the command line has an option for each.
 """
 
 from __future__ import annotations
@@ -30,11 +31,15 @@ class Study:
     """Further results as JSON holds them: numbers, text, lists and mappings."""
 
 
+class StudyInputError(ValueError):
+    """What a study was given cannot be used; the message is one sentence that says why."""
+
+
 class StudyModule(Protocol):
     """What a module in `stickslip.studies.STUDIES` offers."""
 
     NAME: str
     SUMMARY: str
 
-    def run(self, quick: bool = False, progress: Progress | None = None) -> Study:
-        """Run the study; `quick` is a small part of it, in seconds."""
+    def run(self, quick: bool = False, progress: Progress | None = None, **given: Any) -> Study:
+        """Run the study; `quick` is a small part of it, in seconds. given: what this study takes."""

@@ -107,3 +107,34 @@ def test_rolling_in_short(run, tmp_path):
     assert all(row[1] + row[2] == problems for row in totals["rows"])
     for figure in ("2.1", "2.2", "2.3", "2.4", "2.5-2.8", "2.5-2.8-judge", "2.9-2.11"):
         assert (tmp_path / f"rolling-fig-{figure}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_options_are_for_studies_that_take_them(run, tiny, tmp_path):
+    run("study", "tiny", "--data", tmp_path / "x.npz").refuses("tiny takes no --data", "tosses")
+    run("study", "rolling", "--train", "3").refuses("rolling takes no --train", "tosses")
+    run("study", "tosses", "--trian", "3").refuses("--trian")
+    run("study", "tosses", "--train", "few").refuses("few", "--train")
+    assert tiny == []
+
+
+def test_tosses_that_cannot_be_used(run, tmp_path):
+    run("study", "tosses", "--data", tmp_path / "none.npz").refuses(
+        str(tmp_path / "none.npz"), "no such file"
+    )
+    run("study", "tosses", "--data", tmp_path).refuses(str(tmp_path), "directory")
+    (tmp_path / "text.npz").write_text("rows")
+    run("study", "tosses", "--data", tmp_path / "text.npz").refuses("archive of arrays")
+    np.savez(tmp_path / "pickled.npz", rows=np.array([{}], dtype=object), start=np.array([0, 1]))
+    run("study", "tosses", "--data", tmp_path / "pickled.npz").refuses("pickle")
+    np.savez(tmp_path / "few.npz", rows=np.tile(np.eye(1, 13, 3), (9, 1)), start=np.array([0, 9]))
+    run("study", "tosses", "--data", tmp_path / "few.npz").refuses("0 different tosses", "64")
+    run("study", "tosses", "--predict", tmp_path / "few.npz").refuses("needs data", "rows")
+    run("study", "tosses", "--quick", "--train", "1").refuses("train is 1")
+
+
+def test_tosses_in_short(run, tmp_path):
+    result = run("study", "tosses", "--quick", "--out", tmp_path)
+    assert (result.code, result.err) == (0, "")
+    for text in ("2 tosses, predicted", "stickslip", "MuJoCo", "restitution", "Made with known numbers"):
+        assert text in result.out
+    assert (tmp_path / "tosses-errors.png").read_bytes().startswith(b"\x89PNG")
