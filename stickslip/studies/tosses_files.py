@@ -31,8 +31,9 @@ def read_arrays(path: str | PathLike[str]) -> tuple[Array, IntArray]:
         with path.open("rb") as file:
             if not zipfile.is_zipfile(file):
                 raise FormatError.at(path, "the file", "an archive of arrays (.npz)", "something else")
-        with np.load(path, allow_pickle=False) as held:
-            found = {name: _array(path, held, name) for name in ("rows", "start")}
+            file.seek(0)
+            with np.load(file, allow_pickle=False) as held:
+                found = {name: _array(path, held, name) for name in ("rows", "start")}
     except FormatError:
         raise
     except _BROKEN as error:

@@ -1,5 +1,7 @@
 """The study of tosses: what flights tell, derivatives of predictions, fits, and what is refused."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,8 @@ from stickslip.studies.tosses_made import KNOWN, SITE, made
 from stickslip.studies.tosses_models import SHAPE, column
 from stickslip.studies.tosses_mujoco import SoftCube
 from stickslip.studies.tosses_turns import between, conjugate, exponential, logarithm, product
+
+MEASURED = Path(__file__).resolve().parents[3] / "shared" / "data" / "cube_tosses.npz"
 
 
 @pytest.fixture(scope="module")
@@ -157,34 +161,30 @@ def test_what_is_refused(given, words):
         tosses.run(quick=True, **given)
 
 
-class TestMeasured:
-    """On the tosses beside this checkout."""
+@pytest.fixture(scope="module")
+def measured():
+    if not MEASURED.is_file():
+        pytest.skip("the cube tosses are not beside this checkout (../shared/data)")
+    return records.read(MEASURED)
 
-    @pytest.fixture(scope="class")
-    def measured(self):
-        from pathlib import Path
 
-        place = Path(__file__).resolve().parents[3] / "shared" / "data" / "cube_tosses.npz"
-        if not place.is_file():
-            pytest.skip("the cube tosses are not beside this checkout (../shared/data)")
-        return records.read(place)
+def test_all_measured_tosses_are_read_and_six_are_copies(measured):
+    assert len(measured) == 190
+    assert len(records.without_copies(measured)) == 184
 
-    def test_all_are_read_and_six_are_copies(self, measured):
-        assert len(measured) == 190
-        assert len(records.without_copies(measured)) == 184
 
-    def test_what_flights_and_resting_cubes_tell(self, measured):
-        centre, gravity = records.flown(measured)
-        np.testing.assert_allclose(centre / records.UNIT, (0.0, 0.0, 0.105), atol=0.015)
-        np.testing.assert_allclose(gravity[2], -records.GRAVITY, rtol=1e-3)
-        assert 1.0 < np.hypot(*gravity[:2]) / records.UNIT < 4.0  # the tracker's axis is not vertical
-        np.testing.assert_allclose(np.degrees(records.Site.of(measured).tilt), (0.49, -0.22), atol=0.1)
+def test_what_measured_flights_and_resting_cubes_tell(measured):
+    centre, gravity = records.flown(measured)
+    np.testing.assert_allclose(centre / records.UNIT, (0.0, 0.0, 0.105), atol=0.015)
+    np.testing.assert_allclose(gravity[2], -records.GRAVITY, rtol=1e-3)
+    assert 1.0 < np.hypot(*gravity[:2]) / records.UNIT < 4.0  # the tracker's axis is not vertical
+    np.testing.assert_allclose(np.degrees(records.Site.of(measured).tilt), (0.49, -0.22), atol=0.1)
 
-    def test_first_impacts_are_predicted(self, measured):
-        cube, nominal = Cube(records.Site.of(measured), KNOWN), column(Cube.numbers, "nominal")
-        far = Cube(records.Site.nominal(), nominal)
-        means = []
-        for one in (cube, far):
-            rides = [(toss, one.ride(toss, 12)) for toss in measured[:4]]
-            means.append(np.mean([records.errors(toss, r.place, r.turn).mean() for toss, r in rides]))
-        assert means[0] < 2.0 < means[1]
+
+def test_first_impacts_of_measured_tosses_are_predicted(measured):
+    cube, nominal = Cube(records.Site.of(measured), KNOWN), column(Cube.numbers, "nominal")
+    means = []
+    for one in (cube, Cube(records.Site.nominal(), nominal)):
+        rides = [(toss, one.ride(toss, 12)) for toss in measured[:4]]
+        means.append(np.mean([records.errors(toss, r.place, r.turn).mean() for toss, r in rides]))
+    assert means[0] < 2.0 < means[1]
