@@ -1,9 +1,9 @@
 """Our cube on a table: rounded corners, Moreau-Jean in steps with their exact derivatives.
 
 The cube is eight spheres in its corners. Impacts are made in parts, between which friction follows the slip
-(`MoreauJeanBodies.parts`). Friction has two values, for fits find about 0.16 where corners strike and 0.21
-where the cube slides. Which of the two holds is decided step by step, by how fast the fastest corner strikes: two worlds that differ in friction
-alone take turns.
+(`MoreauJeanBodies.parts`). Friction has two values, for fits find about 0.16 where corners strike and 0.2
+where the cube slides. Which of the two holds is decided step by step, by how fast the fastest corner strikes:
+two worlds that differ in friction alone take turns.
 """
 
 from typing import Any, ClassVar
