@@ -11,13 +11,9 @@ from stickslip.detection.detector import Detector
 from stickslip.gradients.charts import weights_of_coordinates
 from stickslip.gradients.step import checked_kappa, checked_solver, scheme_to_differentiate
 from stickslip.gradients.trajectory import TrajectoryGradient, gradient_along
+from stickslip.gradients.trajectory_run import Point
 from stickslip.gradients.trajectory_schedule import checked_kept
-from stickslip.gradients.trajectory_steps import (
-    CONTROLS,
-    Point,
-    Steps,
-    checked_controls,
-)
+from stickslip.gradients.trajectory_steps import CONTROLS, Steps, checked_controls
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
 from stickslip.schemes.body_step import BodyScheme

@@ -62,7 +62,7 @@ class SolutionDerivative(Derivative):
 
     def __init__(self, solution: Solution, K: ProductSet, kappa: float, u_before: Array | None):
         self.solution, self.kappa, self._K = solution, kappa, K
-        self._groups = _named_groups(K)
+        self._groups = named_groups(K)
         limited = K.kind == cones.INTERVAL
         self._bounded = {
             name: (limited & np.isfinite(bound))[:, None]
@@ -341,7 +341,7 @@ def _approach(K: ProductSet, before: Array) -> Array:
     return np.where(contact, np.minimum(before, 0.0), 0.0)
 
 
-def _named_groups(K: ProductSet) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def named_groups(K: ProductSet) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """For each name of a coefficient the blocks that have it, and the groups it is of."""
     found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for groups, blocks in K.families().items():
