@@ -22,6 +22,7 @@ from stickslip.gradients.step import checked_kappa, checked_solver
 from stickslip.gradients.system_equations import StepEquations, Written
 from stickslip.gradients.system_moreau_jean import MoreauJeanEquations
 from stickslip.gradients.system_variational import VariationalEquations
+from stickslip.linalg.threads import single_threaded
 from stickslip.schemes import registry
 from stickslip.schemes.moreau_jean import MoreauJean
 from stickslip.schemes.step import Memory, Scheme, Solver, Step, first_state
@@ -75,6 +76,7 @@ class SystemStepDerivative(Derivative):
         self.notes = (*(() if core is None else core.notes), *notes)
         self._matrices: dict[str, Array] = {}
 
+    @single_threaded
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
         """Changes of all of `of`, each of shape (size, k), from those of some of `by`, each (size, k)."""
         tangent = self._tangent
@@ -87,6 +89,7 @@ class SystemStepDerivative(Derivative):
         out = {"q": part["q"] + tangent.end @ dv, "v": dv, "r": r}
         return out | {name: part[name] for name in self._carried}
 
+    @single_threaded
     def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
         """The transpose: from weights of some of `of`, each (size, k), those of `by`, each (size, k)."""
         tangent = self._tangent
@@ -243,6 +246,7 @@ def system_derivative(
     return differentiated_step(made, system, begin, kept, h, solver, kappa)
 
 
+@single_threaded
 def differentiated_step(
     scheme: Scheme, system: NonsmoothSystem | Family, state: State, memory: Memory, h: float, solver: Solver,
     kappa: float,
