@@ -20,7 +20,10 @@ def single_threaded(function: Callable[Given, Found]) -> Callable[Given, Found]:
 
     @wraps(function)
     def limited(*arguments: Given.args, **named: Given.kwargs) -> Found:
-        with _controller().limit(limits=1):
+        controller = _controller()
+        if all(library.num_threads == 1 for library in controller.lib_controllers):
+            return function(*arguments, **named)
+        with controller.limit(limits=1):
             return function(*arguments, **named)
 
     return limited
