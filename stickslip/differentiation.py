@@ -143,19 +143,26 @@ def sensitivity(
 
 
 def step_function(
-    world: World, h: float, framework: str, *, solver: Any = "auto", tolerance: float = TOLERANCE, **how: Any
+    world: World | NonsmoothSystem | Family,
+    h: float,
+    framework: str,
+    *,
+    solver: Any = "auto",
+    tolerance: float = TOLERANCE,
+    **how: Any,
 ) -> "Callable[..., tuple[Any, Any]]":
-    """A step of `world` as a function (q, v, *inputs) -> (q, v) that `jax` or `torch` differentiates.
+    """A step of a world or a system as a function (q, v, *inputs) -> (q, v) of `jax` or `torch`.
 
-    how  scheme; inputs: names of `Parameters` that come after q and v; steps: how many are made; path: give
-         the states after each of them; continues; kappa; on_kink: `accept` or `raise`; checkpoints
+    how  scheme; inputs: names of `Parameters`, or of numbers of a Family, that come after q and v; steps: how
+         many are made; path: give the states after each of them; continues; kappa; on_kink: `accept` or
+         `raise`; checkpoints
     """
     if framework not in FRAMEWORKS:
         raise ModelError(f"no framework {framework!r}; known: {', '.join(FRAMEWORKS)}")
     module = import_module(f"stickslip.bridges.{framework}_step")
     made = made_solver(solver, tolerance)
     function: Callable[..., tuple[Any, Any]] = getattr(module, f"{framework}_step")(
-        _world(world), h, solver=made, **how
+        _moving(world), h, solver=made, **how
     )
     return function
 
@@ -165,12 +172,6 @@ def _moving(given: Any) -> Any:
         raise ModelError(
             f"world is {type(given).__name__}; expected a World of bodies, a NonsmoothSystem or a Family"
         )
-    return given
-
-
-def _world(given: Any) -> World:
-    if not isinstance(given, World):
-        raise ModelError(f"world is {type(given).__name__}; expected a World of bodies")
     return given
 
 

@@ -193,7 +193,7 @@ class _Account:
             "h": np.array(self.h),
             **self.sums,
         }
-        return {name: found[name] for name in self.by}
+        return {name: np.asarray(found[name]) for name in self.by}
 
     def _shape(self, name: str) -> tuple[int, ...]:
         own = self.steps.shape(name)
