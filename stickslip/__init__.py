@@ -113,6 +113,8 @@ _HOME = {
     "stickslip.gradients.derivative": ("Derivative",),
     "stickslip.gradients.solution": ("SolutionDerivative",),
     "stickslip.gradients.step": ("StepDerivative",),
+    "stickslip.gradients.system_step": ("SystemStepDerivative",),
+    "stickslip.systems.family": ("Family",),
     "stickslip.gradients.trajectory": ("AtEnd", "TrajectoryGradient"),
     "stickslip.gradients.trajectory_sensitivity": ("TrajectorySensitivity",),
     "stickslip.mechanics.parameters": ("Parameters",),
@@ -127,7 +129,7 @@ __all__ = [
     "CompliantRelation", "Compound", "ConeProgram", "ContactBlocks", "ContactProblem", "ContactSet",
     "ContactTable", "ConvexHull", "Cuboid", "Cylinder", "Damper", "Derivative", "Detector",
     "DistanceJoint", "DistanceSensor", "Ellipsoid", "Equality", "EulerMoreau", "Event", "EventDriven",
-    "Existence", "FirstOrder", "FirstOrderLinear", "FirstOrderLinearRelation", "FirstOrderRelation",
+    "Existence", "Family", "FirstOrder", "FirstOrderLinear", "FirstOrderLinearRelation", "FirstOrderRelation",
     "FirstOrderType1", "FirstOrderType2", "FixedJoint", "FormatError", "GlobalProblem", "HeightField",
     "HingeJoint", "Interaction", "JointKind", "JointSensor", "Lagrangian", "LagrangianLinear",
     "LagrangianLinearRelation", "LagrangianNonlinear", "Law", "Level", "Mesh", "Mixed", "ModelError",
@@ -136,8 +138,9 @@ __all__ = [
     "PositionSensor", "ProblemError", "ProblemRecord", "ProductSet", "Relay", "Residuals", "Rheonomous",
     "SchatzmanPaoli", "Scheme", "Scleronomous", "Sensor", "Shape", "SimulationFailure", "SliderJoint",
     "Solution", "SolutionDerivative", "SolverFailure", "Sphere", "SpherePlane", "SphereSphere", "Spring",
-    "State", "Status", "Step", "StepDerivative", "StoredSolution", "Touch", "Trajectory",
-    "TrajectoryGradient", "TrajectorySensitivity", "Variational", "VariationalBodies", "VelocitySensor",
+    "State", "Status", "Step", "StepDerivative", "StoredSolution", "SystemStepDerivative", "Touch",
+    "Trajectory", "TrajectoryGradient", "TrajectorySensitivity", "Variational", "VariationalBodies",
+    "VelocitySensor",
     "World", "WorldBuilder", "WorldCheckpoint", "WorldRecord", "WorldTrajectory", "check_certificate",
     "contact_blocks", "coulomb", "differentiate", "dual_program", "existence", "fingerprint",
     "first_order", "free", "friction", "gradient", "interval", "judge", "judge_program", "lcp", "mlcp",
@@ -158,6 +161,7 @@ if TYPE_CHECKING:
     from stickslip.gradients.derivative import Derivative
     from stickslip.gradients.solution import SolutionDerivative
     from stickslip.gradients.step import StepDerivative
+    from stickslip.gradients.system_step import SystemStepDerivative
     from stickslip.gradients.trajectory import AtEnd, TrajectoryGradient
     from stickslip.gradients.trajectory_sensitivity import TrajectorySensitivity
     from stickslip.laws import Box, Complementarity, Equality, Law, Mixed, NewtonImpact, PoissonImpact, Relay
@@ -226,6 +230,7 @@ if TYPE_CHECKING:
     from stickslip.simulation.world_trajectory import WorldTrajectory
     from stickslip.solvers.existence import existence
     from stickslip.state import ModelError, State
+    from stickslip.systems.family import Family
     from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
     from stickslip.systems.first_order_relations import (
         FirstOrderLinearRelation,

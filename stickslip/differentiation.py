@@ -7,19 +7,24 @@ from typing import TYPE_CHECKING, Any, overload
 from stickslip.mechanics.world import World
 from stickslip.problem.solution import Solution
 from stickslip.state import ModelError, State
+from stickslip.systems.family import Family
+from stickslip.systems.system import NonsmoothSystem
 
 if TYPE_CHECKING:
     from stickslip.gradients.derivative import Derivative
     from stickslip.gradients.solution import SolutionDerivative
     from stickslip.gradients.step import StepDerivative
+    from stickslip.gradients.system_step import SystemStepDerivative
     from stickslip.gradients.trajectory import AtEnd, Loss, TrajectoryGradient
     from stickslip.gradients.trajectory_sensitivity import TrajectorySensitivity
     from stickslip.schemes.body_step import BodyScheme
-    from stickslip.schemes.step import Memory
+    from stickslip.schemes.step import Memory, Scheme
 
 TOLERANCE = 1e-10
 """Of the steps that are differentiated, unless given [-]: a derivative is as good as the answer it is of."""
 
+MOVING = (World, NonsmoothSystem, Family)
+"""What has steps."""
 FRAMEWORKS = ("jax", "torch")
 """Whose functions steps can be."""
 
@@ -33,10 +38,16 @@ def differentiate(
     thing: World, state: State | None = None, *, h: float, scheme: "str | BodyScheme | None" = None,
     solver: Any = "auto", tolerance: float | None = None, memory: "Memory | None" = None, kappa: float = 0.0,
 ) -> "StepDerivative": ...  # fmt: skip
+@overload
+def differentiate(
+    thing: NonsmoothSystem | Family, state: State | None = None, *, h: float,
+    scheme: "str | Scheme | None" = None, solver: Any = "auto", tolerance: float | None = None,
+    memory: "Memory | None" = None, kappa: float = 0.0,
+) -> "SystemStepDerivative": ...  # fmt: skip
 
 
 def differentiate(
-    thing: Solution | World,
+    thing: Solution | World | NonsmoothSystem | Family,
     state: State | None = None,
     *,
     h: float | None = None,
@@ -49,13 +60,14 @@ def differentiate(
 ) -> "Derivative":
     """How a solution changes with its problem, or the end of a step with its start and its world's numbers.
 
-    thing   a certified `Solution` of a contact problem, or a `World`, of which the step of length `h` [s]
-            from `state` (`world.start` unless given) is made and differentiated
-    scheme  `moreau-jean` (unless given) or `variational`, or a scheme for worlds. By name, Moreau-Jean is
+    thing   a certified `Solution` of a contact problem; or a `World`, a `NonsmoothSystem` or a `Family` of
+            systems, of which the step of length `h` [s] from `state` (where it starts unless given) is made
+            and differentiated
+    scheme  `moreau-jean` (unless given) or `variational`, or a scheme. Of worlds, Moreau-Jean by name is
             without position correction, which has no derivative
     solver  a name or a solver; a named one is made with `tolerance`, 1e-10 unless given. Of a solution,
             `tolerance` is what it is accurate to, the solver's unless given
-    memory  what the step before left (`BodyStep.memory`), for the middle of a run
+    memory  what the step before left (`BodyStep.memory`, `Step.memory`), for the middle of a run
     kappa   smoothing of the laws of contact and friction [J]; 0 for the exact derivative
     u_before  of a solution: normal velocities before the impact, for derivatives by restitution
 
@@ -65,20 +77,27 @@ def differentiate(
         from stickslip.gradients.solution import solution_derivative
 
         return solution_derivative(thing, kappa=kappa, tolerance=tolerance, u_before=u_before)
-    if not isinstance(thing, World):
-        raise ModelError(f"cannot differentiate {type(thing).__name__}; expected a Solution or a World")
+    if not isinstance(thing, MOVING):
+        raise ModelError(
+            f"cannot differentiate {type(thing).__name__}; expected a Solution, a World, a NonsmoothSystem"
+            " or a Family"
+        )
     if u_before is not None:
-        raise ModelError("u_before is for solutions; a step of a world has its own velocities before")
+        raise ModelError("u_before is for solutions; a step has its own velocities before")
     if h is None:
         raise ModelError("h is missing: differentiate(world, state, h=...)")
+    made = made_solver(solver, TOLERANCE if tolerance is None else tolerance)
+    if not isinstance(thing, World):
+        from stickslip.gradients.system_step import system_derivative
+
+        return system_derivative(thing, state, h=h, solver=made, scheme=scheme, memory=memory, kappa=kappa)
     from stickslip.gradients.step import step_derivative
 
-    made = made_solver(solver, TOLERANCE if tolerance is None else tolerance)
     return step_derivative(thing, state, h=h, solver=made, scheme=scheme, memory=memory, kappa=kappa)
 
 
 def gradient(
-    world: World,
+    world: World | NonsmoothSystem | Family,
     loss: "Loss | AtEnd",
     *,
     until: float,
@@ -87,21 +106,23 @@ def gradient(
     tolerance: float = TOLERANCE,
     **how: Any,
 ) -> "TrajectoryGradient":
-    """A loss over the run that `simulate` would make of `world`, and its gradient, by the adjoint.
+    """A loss over the run that `simulate` would make of a world, or of a system, and its gradient, by the
+    adjoint.
 
     loss  `loss(k, state)` gives (value, dq, dv) of the state after k steps, or None where it does not count;
           or `AtEnd(f)` with f(state) of the last state alone
     how   scheme; by: names such as `q`, `v`, `h`, `mu`, `mass` (`q` and `v` of the start unless given);
-          kappa; checkpoints: most states to keep at once; start; controls: inputs of every step; on_failure
+          kappa; checkpoints: most states to keep at once; start; controls: inputs of every step of a world;
+          on_failure
     """
     from stickslip.gradients.trajectory import trajectory_gradient
 
     made = made_solver(solver, tolerance)
-    return trajectory_gradient(_world(world), loss, until=until, h=h, solver=made, **how)
+    return trajectory_gradient(_moving(world), loss, until=until, h=h, solver=made, **how)
 
 
 def sensitivity(
-    world: World,
+    world: World | NonsmoothSystem | Family,
     *,
     until: float,
     h: float | None = None,
@@ -110,7 +131,7 @@ def sensitivity(
     tolerance: float = TOLERANCE,
     **how: Any,
 ) -> "TrajectorySensitivity":
-    """How all states of the run that `simulate` would make of `world` change with few numbers.
+    """How all states of the run that `simulate` would make of a world or a system change with few numbers.
 
     by   names as for `gradient`, or directions: {"mu": array of shape (size, columns)}
     how  scheme, kappa, record, start, controls, on_failure
@@ -118,30 +139,39 @@ def sensitivity(
     from stickslip.gradients.trajectory_sensitivity import trajectory_sensitivity
 
     made = made_solver(solver, tolerance)
-    return trajectory_sensitivity(_world(world), until=until, h=h, by=by, solver=made, **how)
+    return trajectory_sensitivity(_moving(world), until=until, h=h, by=by, solver=made, **how)
 
 
 def step_function(
-    world: World, h: float, framework: str, *, solver: Any = "auto", tolerance: float = TOLERANCE, **how: Any
+    world: World | NonsmoothSystem | Family,
+    h: float,
+    framework: str,
+    *,
+    solver: Any = "auto",
+    tolerance: float = TOLERANCE,
+    **how: Any,
 ) -> "Callable[..., tuple[Any, Any]]":
-    """A step of `world` as a function (q, v, *inputs) -> (q, v) that `jax` or `torch` differentiates.
+    """A step of a world or a system as a function (q, v, *inputs) -> (q, v) of `jax` or `torch`.
 
-    how  scheme; inputs: names of `Parameters` that come after q and v; steps: how many are made; path: give
-         the states after each of them; continues; kappa; on_kink: `accept` or `raise`; checkpoints
+    how  scheme; inputs: names of `Parameters`, or of numbers of a Family, that come after q and v; steps: how
+         many are made; path: give the states after each of them; continues; kappa; on_kink: `accept` or
+         `raise`; checkpoints
     """
     if framework not in FRAMEWORKS:
         raise ModelError(f"no framework {framework!r}; known: {', '.join(FRAMEWORKS)}")
     module = import_module(f"stickslip.bridges.{framework}_step")
     made = made_solver(solver, tolerance)
     function: Callable[..., tuple[Any, Any]] = getattr(module, f"{framework}_step")(
-        _world(world), h, solver=made, **how
+        _moving(world), h, solver=made, **how
     )
     return function
 
 
-def _world(given: Any) -> World:
-    if not isinstance(given, World):
-        raise ModelError(f"world is {type(given).__name__}; expected a World of bodies")
+def _moving(given: Any) -> Any:
+    if not isinstance(given, MOVING):
+        raise ModelError(
+            f"world is {type(given).__name__}; expected a World of bodies, a NonsmoothSystem or a Family"
+        )
     return given
 
 

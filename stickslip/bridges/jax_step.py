@@ -10,26 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.bridges.step_function import StepFunction, needed
+from stickslip.bridges.arrays_function import needed
+from stickslip.bridges.step_function import function_of
 from stickslip.mechanics.world import World
 from stickslip.schemes.step import Solver
 from stickslip.state import Array, ModelError
+from stickslip.systems.family import Family
+from stickslip.systems.system import NonsmoothSystem
 
 JaxStep = Callable[..., tuple[Any, Any]]
 """(q, v, *inputs) -> (q, v), arrays of JAX."""
 
 
-def jax_step(world: World, h: float, *, solver: Solver, **how: Any) -> JaxStep:
-    """`steps` steps of `world` of length h [s] as a function (q, v, *inputs) -> (q, v) of JAX arrays.
+def jax_step(world: World | NonsmoothSystem | Family, h: float, *, solver: Solver, **how: Any) -> JaxStep:
+    """Steps of length h [s] of a world or a system as a function (q, v, *inputs) -> (q, v) of JAX arrays.
 
-    `how` are the fields of `StepFunction`: scheme, inputs, steps, path, continues, kappa, on_kink,
+    `how` are the fields of `ArraysFunction`: scheme, inputs, steps, path, continues, kappa, on_kink,
     checkpoints. The steps themselves are made outside of JAX, on the processor, one after the other under
     `vmap`; it is differentiated backwards (`grad`, `vjp`). Everything is in double precision: JAX must be
     told so (`jax_enable_x64`), and arrays of less are taken as doubles.
     """
     jax = needed("jax")
     jnp = needed("jax.numpy")
-    function = StepFunction(world=world, h=h, solver=solver, **how)
+    function = function_of(world, h, solver, how)
     q_shape, v_shape = function.results
     results = (jax.ShapeDtypeStruct(q_shape, np.float64), jax.ShapeDtypeStruct(v_shape, np.float64))
 

@@ -8,25 +8,28 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from stickslip.bridges.step_function import StepFunction, needed
+from stickslip.bridges.arrays_function import ArraysFunction, needed
+from stickslip.bridges.step_function import function_of
 from stickslip.mechanics.world import World
 from stickslip.schemes.step import Solver
 from stickslip.state import Array, ModelError
+from stickslip.systems.family import Family
+from stickslip.systems.system import NonsmoothSystem
 
 TorchStep = Callable[..., tuple[Any, Any]]
 """(q, v, *inputs) -> (q, v), tensors."""
 
 
-def torch_step(world: World, h: float, *, solver: Solver, **how: Any) -> TorchStep:
-    """`steps` steps of `world` of length h [s] as a function (q, v, *inputs) -> (q, v) of tensors.
+def torch_step(world: World | NonsmoothSystem | Family, h: float, *, solver: Solver, **how: Any) -> TorchStep:
+    """Steps of length h [s] of a world or a system as a function (q, v, *inputs) -> (q, v) of tensors.
 
-    `how` are the fields of `StepFunction`: scheme, inputs, steps, path, continues, kappa, on_kink,
+    `how` are the fields of `ArraysFunction`: scheme, inputs, steps, path, continues, kappa, on_kink,
     checkpoints. Tensors live on the processor. Everything is in double precision: tensors of less are taken
     as doubles, what comes back is double, and gradients are of the type of what they belong to. It is
     differentiated backwards, once; under `torch.func.vmap` steps are made one after the other.
     """
     torch = needed("torch")
-    function = StepFunction(world=world, h=h, solver=solver, **how)
+    function = function_of(world, h, solver, how)
     autograd = _autograd_function()
 
     def step(q: Any, v: Any, *inputs: Any) -> tuple[Any, Any]:
@@ -50,7 +53,7 @@ def _autograd_function() -> Any:
 
     class _Mapped(torch.autograd.Function):  # type: ignore[misc,name-defined,unused-ignore]
         @classmethod
-        def vmap(cls, info: Any, in_dims: Any, function: StepFunction, *tensors: Any) -> Any:
+        def vmap(cls, info: Any, in_dims: Any, function: ArraysFunction, *tensors: Any) -> Any:
             rows = [
                 cls.apply(
                     function,
@@ -66,7 +69,7 @@ def _autograd_function() -> Any:
 
     class _Transposed(_Mapped):
         @staticmethod
-        def forward(function: StepFunction, dq: Any, dv: Any, *arguments: Any) -> tuple[Any, ...]:
+        def forward(function: ArraysFunction, dq: Any, dv: Any, *arguments: Any) -> tuple[Any, ...]:
             q, v, *inputs = map(_plain, arguments)
             found = function.transposed(q, v, inputs, _plain(dq), _plain(dv))
             return tuple(torch.from_numpy(one) for one in found)
@@ -81,7 +84,7 @@ def _autograd_function() -> Any:
 
     class _Step(_Mapped):
         @staticmethod
-        def forward(function: StepFunction, *arguments: Any) -> tuple[Any, Any]:
+        def forward(function: ArraysFunction, *arguments: Any) -> tuple[Any, Any]:
             q, v = function.value(*map(_plain, arguments))
             return torch.from_numpy(q), torch.from_numpy(v)
 

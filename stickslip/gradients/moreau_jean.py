@@ -25,6 +25,7 @@ from stickslip.gradients.moreau_jean_parts import Parts
 from stickslip.gradients.moreau_jean_poisson import TwoPhases
 from stickslip.gradients.moreau_jean_response import Response, Solved, Untouched
 from stickslip.gradients.step import StepDerivative
+from stickslip.linalg.threads import single_threaded
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
 from stickslip.schemes.bodies import Finder, MoreauJeanBodies
@@ -38,6 +39,7 @@ MANY = 8
 """Bodies from which on matrices by what belongs to bodies are made row by row."""
 
 
+@single_threaded
 def moreau_jean_derivative(
     scheme: MoreauJeanBodies, world: World, state: State, memory: Memory, h: float, solver: Solver,
     detector: Finder, *, kappa: float = 0.0,
@@ -74,6 +76,7 @@ class MoreauJeanDerivative(StepDerivative):
         self.unique = response.unique
         self.notes = (*response.notes, *notes)
 
+    @single_threaded
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
         """Changes of q, v and r, each of shape (size, k)."""
         self._check(tangents, self.by)
@@ -83,6 +86,7 @@ class MoreauJeanDerivative(StepDerivative):
             return {name: np.zeros((int(np.prod(shape)), 0)) for name, shape in self.of.items()}
         return {name: np.concatenate([part[name] for part in parts], axis=1) for name in self.of}
 
+    @single_threaded
     def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
         """Weights of `by`, each of shape (size, k)."""
         wanted = tuple(by)

@@ -22,6 +22,7 @@ from stickslip.gradients.derivative import Derivative
 from stickslip.gradients.solution_factor import DENSE
 from stickslip.gradients.solution_linear import GlobalLinearisation, ReducedLinearisation
 from stickslip.kernels import cones
+from stickslip.linalg.threads import single_threaded
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import flat
 from stickslip.problem.contact import ContactProblem, GlobalProblem
@@ -62,7 +63,7 @@ class SolutionDerivative(Derivative):
 
     def __init__(self, solution: Solution, K: ProductSet, kappa: float, u_before: Array | None):
         self.solution, self.kappa, self._K = solution, kappa, K
-        self._groups = _named_groups(K)
+        self._groups = named_groups(K)
         limited = K.kind == cones.INTERVAL
         self._bounded = {
             name: (limited & np.isfinite(bound))[:, None]
@@ -159,6 +160,7 @@ class ContactSolutionDerivative(SolutionDerivative):
         self.by = {names[0]: (n, n), names[1]: (n,), **self._law_shapes()}
         self.of = {names[2]: (n,), names[3]: (n,)}
 
+    @single_threaded
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
         """Changes of r and u, each (n, k), from those of the data."""
         velocity = self._velocity(tangents)
@@ -180,6 +182,7 @@ class ContactSolutionDerivative(SolutionDerivative):
             velocity += self._bounce(tangents["e"])
         return velocity
 
+    @single_threaded
     def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
         """Weights of the data, each (size, k), from those of r and u."""
         matrix, constant, impulse, result = self._names
@@ -215,6 +218,7 @@ class GlobalSolutionDerivative(SolutionDerivative):
         self.by = {**data, **joints, **self._law_shapes()}
         self.of = {"r": (n,), "u": (n,), "v": (nv,), **({"lam": (p,)} if p else {})}
 
+    @single_threaded
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
         """Changes of r, u, v and lam, each (size, k), from those of the data."""
         change = self.linearisation.forward(*self._causes(tangents), **self._law_changes(tangents))
@@ -247,6 +251,7 @@ class GlobalSolutionDerivative(SolutionDerivative):
             velocity += self._bounce(tangents["e"])
         return momentum, velocity, joint
 
+    @single_threaded
     def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
         """Weights of the data, each (size, k), from those of r, u, v and lam."""
         wanted = tuple(by)
@@ -281,6 +286,7 @@ class GlobalSolutionDerivative(SolutionDerivative):
         return out.reshape(bodies * m * m, -1)
 
 
+@single_threaded
 def solution_derivative(
     solution: Solution,
     *,
@@ -341,7 +347,7 @@ def _approach(K: ProductSet, before: Array) -> Array:
     return np.where(contact, np.minimum(before, 0.0), 0.0)
 
 
-def _named_groups(K: ProductSet) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+def named_groups(K: ProductSet) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """For each name of a coefficient the blocks that have it, and the groups it is of."""
     found: dict[str, list[tuple[np.ndarray, np.ndarray]]] = {}
     for groups, blocks in K.families().items():

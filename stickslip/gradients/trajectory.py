@@ -17,24 +17,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.gradients.charts import weights_of_coordinates, weights_of_displacements
-from stickslip.gradients.step import StepDerivative
+from stickslip.gradients.charts import weights_of_coordinates
+from stickslip.gradients.derivative import Derivative
+from stickslip.gradients.trajectory_run import CARRIED, Flagged, Flags, Run
 from stickslip.gradients.trajectory_schedule import Backwards, checked_kept
-from stickslip.gradients.trajectory_steps import Flagged, Flags, Steps
-from stickslip.mechanics.parameters import Parameters
+from stickslip.gradients.trajectory_steps import Steps
+from stickslip.gradients.trajectory_system import SystemSteps
 from stickslip.mechanics.world import World
-from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.step import Solver
-from stickslip.simulation.world_checkpoint import WorldCheckpoint
 from stickslip.state import Array, ModelError, State
+from stickslip.systems.family import Family
+from stickslip.systems.system import NonsmoothSystem
 
 Loss = Callable[[int, State], "tuple[Any, Any, Any] | None"]
 """What is to be differentiated: the sum over k = 0, 1, ..., steps of what it says of the state after k steps:
 (value, dq, dv), or None where that state does not count. dq are derivatives by q, shape (7 n,), or by
-displacements, shape (6 n,); dv by v, shape (6 n,); None for zeros."""
-
-CARRIED = ("q", "v")
-"""What every scheme carries from step to step."""
+displacements, shape (6 n,), of a system by q, shape (nq,); dv by v; None for zeros."""
 
 
 @dataclass(frozen=True)
@@ -51,9 +49,9 @@ class TrajectoryGradient(Flagged):
     value: float
     """Sum of the loss over the states of the run."""
     gradient: dict[str, Array]
-    """By name: `q`, by displacements of the start (δx [1/m], δθ [1/rad]), shape (6 n,); `v`, shape (6 n,);
-    `h`, shape (); parameters in the shapes of `Parameters` [1/unit], and with a row for each step, shape
-    (steps, ...), where they were given as controls."""
+    """By name: `q`, by displacements of the start (δx [1/m], δθ [1/rad]), shape (6 n,), of a system by the
+    numbers of q; `v`, shape (6 n,) or (nv,); `h`, shape (); parameters in their
+    shapes [1/unit], and with a row for each step, shape (steps, ...), where they were given as controls."""
     start: State
     end: State
     steps: int
@@ -74,6 +72,8 @@ class TrajectoryGradient(Flagged):
         """The gradient by the numbers of q of the start, shape (7 n,); none of it stretches quaternions."""
         if "q" not in self.gradient:
             raise ModelError("this gradient is not by q; ask for by=('q', ...)")
+        if self.gradient["q"].size == self.start.q.size:  # of a system: they are the numbers of q
+            return self.gradient["q"]
         return weights_of_coordinates(self.start.q, self.gradient["q"][:, None])[:, 0]
 
     def __repr__(self) -> str:
@@ -83,16 +83,16 @@ class TrajectoryGradient(Flagged):
 
 
 def trajectory_gradient(
-    world: World, loss: Loss | AtEnd, *, until: float, h: float | None = None, solver: Solver,
-    scheme: str | BodyScheme | None = None, by: Iterable[str] = ("q", "v"), kappa: float = 0.0,
-    checkpoints: int | None = None, start: WorldCheckpoint | State | None = None,
+    thing: World | NonsmoothSystem | Family, loss: Loss | AtEnd, *, until: float, h: float | None = None,
+    solver: Solver, scheme: Any = None, by: Iterable[str] = ("q", "v"), kappa: float = 0.0,
+    checkpoints: int | None = None, start: Any = None,
     controls: Mapping[str, ArrayLike] | None = None, detector: Any = None, on_failure: str = "raise",
 ) -> TrajectoryGradient:  # fmt: skip
-    """Differentiate a loss over the run that `simulate` would make of `world`.
+    """Differentiate a loss over the run that `simulate` would make of a world or a system.
 
     loss         `loss(k, state)` of the state after k steps, or `AtEnd(f)`; see `Loss`. It is asked once for
                  every state, the last first
-    by           `q`, `v` of the start, `h`, and fields of `Parameters`
+    by           `q`, `v` of the start, `h`, and fields of `Parameters`; of a system what its steps have
     kappa        smoothing of contact and friction in the derivatives; 0 for the exact ones
     checkpoints  most states to keep at once; unless given, so many that no step is made more than twice
                  beside the one that is differentiated, about √(2 steps)
@@ -104,15 +104,22 @@ def trajectory_gradient(
     `h` counts where it is the length of a step: their number, and the times at which users' functions are
     asked, stay.
     """
-    steps = Steps.of(
-        world, until=until, h=h, scheme=scheme, solver=solver, detector=detector, start=start,
+    steps = run_of(
+        thing, until=until, h=h, scheme=scheme, solver=solver, detector=detector, start=start,
         controls=controls, kappa=kappa, on_failure=on_failure,
     )  # fmt: skip
-    return gradient_along(steps, loss, checked_names(by), checkpoints)
+    return gradient_along(steps, loss, checked_names(by, steps), checkpoints)
+
+
+def run_of(thing: World | NonsmoothSystem | Family, **how: Any) -> Run:
+    """The steps that `simulate` would make of a world, a system or a family at its numbers."""
+    if isinstance(thing, NonsmoothSystem | Family):
+        return SystemSteps.of(thing, **how)
+    return Steps.of(thing, **how)
 
 
 def gradient_along(
-    steps: Steps, loss: Loss | AtEnd, by: tuple[str, ...], checkpoints: int | None = None
+    steps: Run, loss: Loss | AtEnd, by: tuple[str, ...], checkpoints: int | None = None
 ) -> TrajectoryGradient:
     """The gradient over a run whose steps are given."""
     asked = _checked_loss(loss, len(steps))
@@ -136,10 +143,9 @@ def gradient_along(
 class _Account:
     """Weights on the way back: of what the steps carry, and sums for what is the same in all of them."""
 
-    def __init__(self, steps: Steps, by: tuple[str, ...]):
-        n, self.steps, self.by = len(steps.world.names), steps, by
-        self.weights: dict[str, Array] = {"q": np.zeros((6 * n, 1)), "v": np.zeros((6 * n, 1))}
-        self._parameters = Parameters.of(steps.world)
+    def __init__(self, steps: Run, by: tuple[str, ...]):
+        self.steps, self.by = steps, by
+        self.weights: dict[str, Array] = {name: np.zeros((steps.size(name), 1)) for name in CARRIED}
         self.inputs = [name for name in by if name not in (*CARRIED, "h")]
         self.sums: dict[str, Array] = {name: np.zeros(self._shape(name)) for name in self.inputs}
         self.h, self.before = 0.0, 0.0
@@ -151,18 +157,16 @@ class _Account:
         if said is None:
             return 0.0
         value, dq, dv = _three(k, said)
-        n = len(self.steps.world.names)
-        by_q = _vector(k, "dq", dq, (7 * n, 6 * n))
+        steps = self.steps
+        by_q = _vector(k, "dq", dq, tuple(dict.fromkeys((state.q.size, steps.size("q")))))
         if by_q is not None:
-            if by_q.size == 7 * n:
-                by_q = weights_of_displacements(state.q, by_q[:, None])[:, 0]
-            self.weights["q"] = self.weights["q"] + by_q[:, None]
-        by_v = _vector(k, "dv", dv, (6 * n,))
+            self.weights["q"] = self.weights["q"] + steps.displacements(state, by_q)[:, None]
+        by_v = _vector(k, "dv", dv, (steps.size("v"),))
         if by_v is not None:
             self.weights["v"] = self.weights["v"] + by_v[:, None]
         return value
 
-    def transpose(self, k: int, derivative: StepDerivative) -> None:
+    def transpose(self, k: int, derivative: Derivative) -> None:
         """Carry the weights back over step k."""
         memory = [name for name in derivative.by if name in derivative.of and name not in CARRIED]
         asked = [*CARRIED, *memory, *self.inputs]
@@ -189,22 +193,21 @@ class _Account:
             "h": np.array(self.h),
             **self.sums,
         }
-        return {name: found[name] for name in self.by}
+        return {name: np.asarray(found[name]) for name in self.by}
 
     def _shape(self, name: str) -> tuple[int, ...]:
-        own: tuple[int, ...] = getattr(self._parameters, name).shape
+        own = self.steps.shape(name)
         return (len(self.steps), *own) if name in self.steps.controls else own
 
 
-def checked_names(by: Iterable[str]) -> tuple[str, ...]:
+def checked_names(by: Iterable[str], steps: Run) -> tuple[str, ...]:
     """What to differentiate by, each once."""
     if not isinstance(by, Iterable):
         raise ModelError(f"by is {by!r}; expected names, such as ('q', 'mu')")
     names = (by,) if isinstance(by, str) else tuple(dict.fromkeys(by))
-    known = (*CARRIED, "h", *Parameters.names())
     for name in names:
-        if name not in known:
-            raise ModelError(f"no derivative by {name!r}; known: {', '.join(known)}")
+        if name not in steps.known:
+            raise ModelError(f"no derivative by {name!r}; known: {', '.join(steps.known)}")
     return names
 
 

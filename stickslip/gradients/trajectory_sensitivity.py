@@ -13,16 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.gradients.step import StepDerivative
-from stickslip.gradients.trajectory import CARRIED, checked_names
-from stickslip.gradients.trajectory_steps import Flagged, Flags, Steps
-from stickslip.mechanics.parameters import Parameters
+from stickslip.gradients.derivative import Derivative
+from stickslip.gradients.trajectory import checked_names, run_of
+from stickslip.gradients.trajectory_run import CARRIED, Flagged, Flags, Run
 from stickslip.mechanics.world import World
-from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.step import Solver
 from stickslip.simulation.clock import every
-from stickslip.simulation.world_checkpoint import WorldCheckpoint
-from stickslip.state import Array, ModelError, State
+from stickslip.state import Array, ModelError
+from stickslip.systems.family import Family
+from stickslip.systems.system import NonsmoothSystem
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +31,12 @@ class TrajectorySensitivity(Flagged):
     t: Array
     """Of the states [s], shape (k,)."""
     q: Array
-    """As `State.q` [m, -], shape (k, 7 n)."""
+    """As `State.q` [m, -], shape (k, 7 n); of a system (k, nq)."""
     v: Array
-    """As `State.v` [m/s, rad/s], shape (k, 6 n)."""
+    """As `State.v` [m/s, rad/s], shape (k, 6 n); of a system (k, nv)."""
     dq: Array
     """Displacements of the bodies, (δx [m] inertial, δθ [rad] in their frames), by each of the p directions,
-    shape (k, 6 n, p)."""
+    shape (k, 6 n, p); of a system changes of q, shape (k, nq, p)."""
     dv: Array
     """Changes of v by each of the directions [m/s, rad/s], shape (k, 6 n, p)."""
     columns: dict[str, slice]
@@ -51,12 +50,12 @@ class TrajectorySensitivity(Flagged):
 
 
 def trajectory_sensitivity(
-    world: World, *, until: float, h: float | None = None, solver: Solver,
-    by: Iterable[str] | Mapping[str, ArrayLike], scheme: str | BodyScheme | None = None, kappa: float = 0.0,
-    record: int = 1, start: WorldCheckpoint | State | None = None,
-    controls: Mapping[str, ArrayLike] | None = None, detector: Any = None, on_failure: str = "raise",
+    thing: World | NonsmoothSystem | Family, *, until: float, h: float | None = None, solver: Solver,
+    by: Iterable[str] | Mapping[str, ArrayLike], scheme: Any = None, kappa: float = 0.0,
+    record: int = 1, start: Any = None, controls: Mapping[str, ArrayLike] | None = None, detector: Any = None,
+    on_failure: str = "raise",
 ) -> TrajectorySensitivity:  # fmt: skip
-    """Differentiate every `record`-th state of the run that `simulate` would make of `world`, and its last.
+    """Differentiate every `record`-th state of the run that `simulate` would make, and its last.
 
     by   names, each of whose numbers is a direction: `q` (displacements of the start), `v`, `h`, fields of
          `Parameters`; or the directions themselves: {"mu": [[1.0], [0.5]], ...}, each of shape
@@ -64,21 +63,20 @@ def trajectory_sensitivity(
 
     All else is as `trajectory_gradient` has it; what is given as a control changes in all steps alike.
     """
-    steps = Steps.of(
-        world, until=until, h=h, scheme=scheme, solver=solver, detector=detector, start=start,
+    steps = run_of(
+        thing, until=until, h=h, scheme=scheme, solver=solver, detector=detector, start=start,
         controls=controls, kappa=kappa, on_failure=on_failure,
     )  # fmt: skip
     return sensitivity_along(steps, by, every(record))
 
 
 def sensitivity_along(
-    steps: Steps, by: Iterable[str] | Mapping[str, ArrayLike], record: int = 1
+    steps: Run, by: Iterable[str] | Mapping[str, ArrayLike], record: int = 1
 ) -> TrajectorySensitivity:
     """The sensitivities along a run whose steps are given."""
     given, columns = _directions(steps, by)
     p = next(iter(given.values())).shape[1]
-    n = len(steps.world.names)
-    changes = {name: given.get(name, np.zeros((6 * n, p))) for name in CARRIED}
+    changes = {name: given.get(name, np.zeros((steps.size(name), p))) for name in CARRIED}
     inputs = {name: value for name, value in given.items() if name not in (*CARRIED, "h")}
     longer = given.get("h")
     point, rows = steps.start, [(steps.start.state, changes["q"], changes["v"])]
@@ -102,7 +100,7 @@ def sensitivity_along(
     )  # fmt: skip
 
 
-def _lengths(steps: Steps, k: int, longer: Array, derivative: StepDerivative) -> dict[str, Array]:
+def _lengths(steps: Run, k: int, longer: Array, derivative: Derivative) -> dict[str, Array]:
     """Changes of the length of step k, and of the one before it where the scheme remembers it."""
     found = {"h": longer * steps.shares[k]}
     if "h_before" in derivative.by and k:
@@ -111,15 +109,13 @@ def _lengths(steps: Steps, k: int, longer: Array, derivative: StepDerivative) ->
 
 
 def _directions(
-    steps: Steps, by: Iterable[str] | Mapping[str, ArrayLike]
+    steps: Run, by: Iterable[str] | Mapping[str, ArrayLike]
 ) -> tuple[dict[str, Array], dict[str, slice]]:
     """The directions, shape (numbers, p) of each name, and the columns of each name."""
-    names = checked_names(by)
+    names = checked_names(by, steps)
     if not names:
-        raise ModelError("by is empty; name at least one of q, v, h and the fields of Parameters")
-    n, parameters = len(steps.world.names), Parameters.of(steps.world)
-    own = {"q": 6 * n, "v": 6 * n, "h": 1}
-    sizes = {name: own[name] if name in own else parameters.sizes[name] for name in names}
+        raise ModelError(f"by is empty; name at least one of {', '.join(steps.known)}")
+    sizes = {name: steps.size(name) for name in names}
     if isinstance(by, Mapping):
         found = {name: _columns(name, by[name], sizes[name]) for name in names}
         widths = {name: value.shape[1] for name, value in found.items()}

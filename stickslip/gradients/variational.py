@@ -25,6 +25,7 @@ from stickslip.gradients.variational_columns import Linear
 from stickslip.gradients.variational_parts import Solved
 from stickslip.gradients.variational_right_sides import Columns
 from stickslip.kernels.variational_derivatives.laws import GRAZES, YIELDS
+from stickslip.linalg.threads import single_threaded
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
 from stickslip.problem.solution import Solution
@@ -84,6 +85,7 @@ class VariationalDerivative(StepDerivative):
                 notes += ("contacts of one body bounce together: no derivative by `approach` of one alone",)
         self.notes = notes
 
+    @single_threaded
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
         """Changes of all of `of`, each of shape (size, k), from those of some of `by`, each (size, k)."""
         parts: list[tuple[Columns, Array | None]] = [
@@ -104,6 +106,7 @@ class VariationalDerivative(StepDerivative):
     def _size(self, by: str) -> int:
         return int(np.prod(self.by[by], dtype=int))
 
+    @single_threaded
     def _make_whole(self, names: tuple[str, ...]) -> None:
         """All matrices by these inputs, from one solve."""
         sizes = [self._size(name) for name in names]
@@ -114,6 +117,7 @@ class VariationalDerivative(StepDerivative):
         for name, size, end in zip(names, sizes, ends.tolist(), strict=True):
             self._whole[name] = {of: matrix[:, end - size : end] for of, matrix in out.items()}
 
+    @single_threaded
     def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
         """The transpose: from weights of some of `of`, each (size, k), those of `by`, each (size, k)."""
         linear = self._linear
@@ -179,6 +183,7 @@ class VariationalDerivative(StepDerivative):
         return self._linear.solved.problem
 
 
+@single_threaded
 def variational_derivative(
     scheme: VariationalBodies, world: World, state: State, memory: Memory, h: float, solver: Solver,
     detector: Finder, *, kappa: float = 0.0,

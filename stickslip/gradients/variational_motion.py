@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.kernels.variational_derivatives.motion import end_slopes, momentum_slopes
+from stickslip.kernels.variational_derivatives.motion import end_slopes, momentum_slopes, rows_from_end
 from stickslip.mechanics.parameters import SYMMETRIC
 from stickslip.state import Array, IntArray
 
@@ -29,17 +29,12 @@ class End:
         end_slopes(np.array(v), h, by_turn, by_spin, by_h)
         return cls(by_turn, by_spin, by_h, h)
 
-    def rows_by_v(self, rows: Array, body: IntArray) -> Array:
-        """Rows (m, 2, 6) of displacements at the end as rows of velocities; body (m, 2), -1 allowed."""
-        return np.concatenate(
-            [self.h * rows[..., :3], np.matmul(rows[..., None, 3:], self.by_spin[body])[..., 0, :]], axis=-1
-        )
-
-    def rows_by_q(self, rows: Array, body: IntArray) -> Array:
-        """Rows (m, 2, 6) of displacements at the end as rows of those at the start."""
-        return np.concatenate(
-            [rows[..., :3], np.matmul(rows[..., None, 3:], self.by_turn[body])[..., 0, :]], axis=-1
-        )
+    def rows_from_end(self, rows: Array, body: IntArray) -> tuple[Array, Array, Array]:
+        """Rows (m, 2, 6) of displacements at the end as rows of velocities and of displacements at the start,
+        and their sums by h, shape (m,); body (m, 2), -1 allowed."""
+        on_v, on_q, on_h = np.empty_like(rows), np.empty_like(rows), np.empty(rows.shape[0])
+        rows_from_end(rows, body, self.by_turn, self.by_spin, self.by_h, self.h, on_v, on_q, on_h)
+        return on_v, on_q, on_h
 
 
 def skew(a: Array) -> Array:

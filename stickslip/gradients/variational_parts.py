@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.gradients.variational_motion import End, momentum_by_v
-from stickslip.kernels.variational_derivatives import laws, parts
+from stickslip.kernels.variational_derivatives import laws, motion, parts
 from stickslip.kernels.variational_derivatives.rows import ANGLE, AXIS, JOINT_ROWS, SLIDE
 from stickslip.mechanics.world import World
 from stickslip.problem.step_problem import LINEARISED, MODELS, StepProblem
@@ -126,7 +126,8 @@ class Solved:
         """The step at velocities v of all bodies, (n, 6)."""
         n, moves = v.shape[0], problem.row >= 0
         A = momentum_by_v(problem.mass[moves], problem.J[moves], v[moves], problem.h)
-        inverse: Array = np.asarray(np.linalg.inv(A), float)
+        inverse = np.empty_like(A)
+        motion.slope_inverses(A, inverse)
         light, fast = np.zeros((n + 1, 6, 6)), np.zeros((n + 1, 6))
         light[np.flatnonzero(moves)] = inverse
         fast[:n] = np.abs(v) + np.abs(np.matmul(light[:n], problem.p[:, :, None])[:, :, 0])
@@ -137,11 +138,11 @@ class Solved:
 
     def weights(self, rows: Array, body: IntArray) -> tuple[Array, Array]:
         """Velocity of a unit impulse, and velocities that move them, of rows (m, 2, 6), shape (m,) each."""
-        answer = np.matmul(self.light[body], rows[..., None])[..., 0]
-        w = (answer * rows).sum(axis=(1, 2))
+        w, scale = np.empty(rows.shape[0]), np.empty(rows.shape[0])
         # nothing that moves bodies less than this share of their arms in a step says anything
-        least = NEGLIGIBLE * np.sqrt((rows[..., 3:] ** 2).sum(axis=(1, 2))) / self.problem.h
-        return np.maximum(w, 1e-300), (np.abs(rows) * self.fast[body]).sum(axis=(1, 2)) + least
+        least = NEGLIGIBLE / self.problem.h
+        motion.row_weights(rows, body, self.light, self.fast, least, w, scale)
+        return w, scale
 
 
 def contacts_of(solved: Solved, directions: int = parts.POSES) -> tuple[Contacts, Array, Array, Array, Array]:
@@ -162,10 +163,8 @@ def contacts_of(solved: Solved, directions: int = parts.POSES) -> tuple[Contacts
     )  # fmt: skip
     u = (rows * _at(solved.v, body)[:, None]).sum(axis=(2, 3))
     by_v, by_q = rows.copy(), rate[:, : parts.POSES].transpose(0, 2, 1).reshape(nc, 6, 2, 6).copy()
-    by_v[:, 0] = solved.end.rows_by_v(end_rows, body)
     turned = by_q[:, 0].copy()
-    by_q[:, 0] = solved.end.rows_by_q(end_rows, body)
-    by_h = (end_rows * _at(solved.end.by_h, body)).sum(axis=(1, 2))
+    by_v[:, 0], by_q[:, 0], by_h = solved.end.rows_from_end(end_rows, body)
     forecast = c.kind == LINEARISED
     if forecast.any():
         by_v[forecast, 0] = h * rows[forecast, 0]
@@ -268,8 +267,7 @@ def joints_of(world: World, solved: Solved, effort: Array) -> JointParts:
     )  # fmt: skip
     sides, s3 = layout.body[joint], sign[:, None, None]
     acts, ends = s3 * rows[joint, line], s3 * end_rows[joint, line]
-    by_v, by_q = solved.end.rows_by_v(ends, sides), solved.end.rows_by_q(ends, sides)
-    by_h = (ends * _at(solved.end.by_h, sides)).sum(axis=(1, 2))
+    by_v, by_q, by_h = solved.end.rows_from_end(ends, sides)
     L_u, L_r, L_most = np.ones(line.size), np.zeros(line.size), np.zeros(line.size)
     mark = np.zeros(line.size, np.int64)
     for which in (layout.stop, layout.dry):

@@ -15,6 +15,7 @@ from scipy import sparse
 from scipy.linalg import lapack
 from scipy.sparse.linalg import splu
 
+from stickslip.kernels.variational_derivatives import system as kernels
 from stickslip.state import Array, IntArray
 
 FEW = 400
@@ -69,14 +70,24 @@ class System:
             self._sparse()
 
     def _complement(self) -> Array:
-        """S, and with it C and A⁻¹ B, all dense."""
-        B = spread(self._rows.acts, self._rows.body, self._count // 6).T
-        self._C = spread(self._rows.moves, self._rows.body, self._count // 6)
-        self._X = self._times(B, transposed=False)
-        S = self._C @ self._X
-        entries, lines, columns = self._rows.D
+        """S, dense; of C and B the rows are enough."""
+        rows, S = self._rows, np.empty((self._m, self._m))
+        kernels.complement(rows.moves, rows.acts, rows.body, self._inverse, np.empty_like(rows.acts), S)
+        entries, lines, columns = rows.D
         S[lines, columns] += entries
-        return np.asarray(S)
+        return S
+
+    def _of_bodies(self, rows: Array, x: Array) -> Array:
+        """Rows times x (6 nd, k), shape (m, k)."""
+        out = np.empty((self._m, x.shape[1]))
+        kernels.rows_times(rows, self._rows.body, x, out)
+        return out
+
+    def _on_bodies(self, rows: Array, x: Array) -> Array:
+        """Their transpose times x (m, k), shape (6 nd, k)."""
+        out = np.zeros((self._count, x.shape[1]))
+        kernels.add_transposed(rows, self._rows.body, x, out)
+        return out
 
     def _dense(self) -> None:
         S = self._complement()
@@ -135,14 +146,14 @@ class System:
             out = self._lu.solve(np.vstack([e, c]))
             return out[: self._count], out[self._count :]
         a = self._times(e, transposed=False)
-        dr = self._small(c - self._C @ a, transposed=False)
-        return a + self._X @ dr, dr
+        dr = self._small(c - self._of_bodies(self._rows.moves, a), transposed=False)
+        return a + self._times(self._on_bodies(self._rows.acts, dr), transposed=False), dr
 
     def torn(self, e: Array, c: Array) -> bool:
         """Whether some columns of e, c want apart what is held more than once, so that no dv follows them."""
         if self._pinv is None or self.unique:
             return False
-        wanted = c - self._C @ self._times(e, transposed=False)
+        wanted = c - self._of_bodies(self._rows.moves, self._times(e, transposed=False))
         return bool(
             (
                 np.abs(self._said_twice @ wanted)
@@ -157,13 +168,15 @@ class System:
         if not self._schur:
             out = self._lu.solve(np.vstack([g_v, g_r]), "T")
             return out[: self._count], out[self._count :]
-        y = self._small(g_r + self._X.T @ g_v, transposed=True)
-        return self._times(g_v - self._C.T @ y, transposed=True), y
+        back = self._times(g_v, transposed=True)
+        y = self._small(g_r + self._of_bodies(self._rows.acts, back), transposed=True)
+        return back - self._times(self._on_bodies(self._rows.moves, y), transposed=True), y
 
     def _small(self, c: Array, *, transposed: bool) -> Array:
         if self._pinv is not None:
             return (self._pinv.T if transposed else self._pinv) @ c
-        return np.asarray(lapack.dgetrs(*self._lu, c, trans=1 if transposed else 0)[0])
+        found = lapack.dgetrs(*self._lu, c, trans=1 if transposed else 0)[0]
+        return np.ascontiguousarray(found)  # rows are what kernels go along
 
 
 def spread(rows: Array, body: IntArray, count: int) -> Array:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.kernels.bodies import efforts
 from stickslip.mechanics.joint_motion import TURNING
 from stickslip.mechanics.joints import JointKind
-from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.written_forces import JointEffort, WrittenForce
 from stickslip.state import Array, IntArray
 
@@ -27,31 +27,7 @@ class ConstantEfforts:
 
     def add(self, q: Array, F: Array) -> None:
         """Add wrenches to F, shape (n, 6), at q, shape (7 n,)."""
-        n = F.shape[0]
-        R, x = np.empty((n + 1, 3, 3)), np.zeros((n + 1, 3))
-        R[:n], R[n] = matrices(q.reshape(n, 7)[:, 3:]), np.eye(3)
-        x[:n] = q.reshape(n, 7)[:, :3]
-        first, second = self.body[:, 0], self.body[:, 1]
-        frame = R[second]
-        f = np.matmul(frame, self.force[:, :, None])[:, :, 0]
-        moment = np.matmul(frame, self.moment[:, :, None])[:, :, 0]
-        at = x[first] + np.matmul(R[first], self.point[:, :, None])[:, :, 0]
-        total = np.zeros((n + 1, 6))
-        for body, sign in ((first, 1.0), (second, -1.0)):
-            wrench = np.empty((f.shape[0], 6))
-            wrench[:, :3] = sign * f
-            arm = at - x[body]
-            turned = moment + np.stack(
-                [
-                    arm[:, 1] * f[:, 2] - arm[:, 2] * f[:, 1],
-                    arm[:, 2] * f[:, 0] - arm[:, 0] * f[:, 2],
-                    arm[:, 0] * f[:, 1] - arm[:, 1] * f[:, 0],
-                ],
-                axis=1,
-            )
-            wrench[:, 3:] = sign * np.matmul(turned[:, None, :], R[body])[:, 0]
-            np.add.at(total, body, wrench)
-        F += total[:n]
+        efforts.add_efforts(self.body, self.point, self.force, self.moment, q.reshape(-1, 7), F)
 
 
 def split(

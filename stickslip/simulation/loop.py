@@ -48,7 +48,7 @@ def simulate(
         raise ModelError(f"solver is {solver!r}; expected a name, such as 'auto', or a solver")
     if progress is not None and not callable(progress):
         raise ModelError(f"progress is {progress!r}; expected a function of the time reached and the end")
-    begun = _begun(system, h, scheme, start)
+    begun = begun_run(system, h, scheme, start)
     last, rest = ends(begun.clock, begun.state.t, until)
     plan = _Plan(
         until, last, rest, every(record), on_failure_choice(on_failure), solver_name == "auto", tolerance
@@ -73,7 +73,7 @@ def simulate(
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class _Begun:
+class Begun:
     """Where a run begins, and with what."""
 
     scheme: Scheme
@@ -117,7 +117,7 @@ class _Now:
 
 
 def _steps(
-    now: _Now, system: NonsmoothSystem, begun: _Begun, plan: _Plan, solver: Solver, recorder: Recorder,
+    now: _Now, system: NonsmoothSystem, begun: Begun, plan: _Plan, solver: Solver, recorder: Recorder,
     progress: Progress | None,
 ) -> None:  # fmt: skip
     scheme, clock, record, last = begun.scheme, begun.clock, plan.record, plan.last
@@ -233,9 +233,9 @@ def _blamed(system: NonsmoothSystem, state: State) -> str:
     return ""
 
 
-def _begun(
+def begun_run(
     system: NonsmoothSystem, h: float | None, scheme: SchemeChoice | None, start: Checkpoint | None
-) -> _Begun:
+) -> Begun:
     """The scheme, and the state, memory and clock that it begins with."""
     if not isinstance(system, NonsmoothSystem):
         raise ModelError(f"system is {type(system).__name__}, expected a NonsmoothSystem")
@@ -244,7 +244,7 @@ def _begun(
             raise ModelError("h is missing: simulate(system, until=..., h=...)")
         h = length("h", h)
         found, state = registry.chosen(DEFAULT_SCHEME if scheme is None else scheme), first_state(system)
-        return _Begun(found, state, found.begin(system, state, h), Clock(0.0, h), 0.0)
+        return Begun(found, state, found.begin(system, state, h), Clock(0.0, h), 0.0)
     if not isinstance(start, Checkpoint):
         raise ModelError(
             f"start is {type(start).__name__}; expected a checkpoint, such as trajectory.checkpoint(-1)"
@@ -255,14 +255,14 @@ def _begun(
     step = start.clock.h if h is None else length("h", h)
     same = registry.described(found) == (start.scheme, start.scheme_options)
     if same and step == start.clock.h:
-        return _Begun(found, start.state, start.memory, start.clock, start.contact_work)
+        return Begun(found, start.state, start.memory, start.clock, start.contact_work)
     # Another scheme or step has no use for the memory, and counts from here.
     memory = found.begin(system, start.state, step)
-    return _Begun(found, start.state, memory, Clock(start.state.t, step), start.contact_work)
+    return Begun(found, start.state, memory, Clock(start.state.t, step), start.contact_work)
 
 
 def _trajectory(
-    recorder: Recorder, begun: _Begun, scheme: str, options: dict[str, Any], solver: str, tolerance: float
+    recorder: Recorder, begun: Begun, scheme: str, options: dict[str, Any], solver: str, tolerance: float
 ) -> Trajectory:
     columns = recorder.arrays()
     named: dict[str, dict[str, Any]] = {"memory": {}, "measures": {}}

@@ -20,7 +20,7 @@ from stickslip.studies.tosses_cube import Cube
 from stickslip.studies.tosses_files import FORMAT
 from stickslip.studies.tosses_fit import Stage, Tell, Workers, fit, predict
 from stickslip.studies.tosses_made import KNOWN, SITE, made
-from stickslip.studies.tosses_models import SHAPE, Model, column
+from stickslip.studies.tosses_models import SHAPE, TILT, Model, column
 from stickslip.studies.tosses_mujoco import SoftCube
 from stickslip.studies.tosses_records import LEAST, RATE, Site, Toss, read, tosses_of, without_copies
 
@@ -175,8 +175,9 @@ def fitted(
     theta = column(kind.numbers, "guess")
     theta[-len(SHAPE) :] = shape
     few, more, rest = plan.iterations
+    first = tuple(name for name in every if not name.startswith(TILT))  # few frames tell little of it
     stages = [
-        Stage(plan.short[0], few, n, every, plan.evaluations),
+        Stage(plan.short[0], few, n, first, plan.evaluations),
         Stage(plan.short[1], more, n, every, plan.evaluations),
         Stage(None, rest, max(2, n // 2), kind.late, plan.evaluations if rest else 0),
     ]

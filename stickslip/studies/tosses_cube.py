@@ -28,7 +28,7 @@ STRIKES = 3.0 * UNIT
 """Speed of approach from which on friction is that of impacts [m/s]."""
 FITTED, PREDICTED = (4, 8), (8, 12)
 """Steps in a frame, and parts of an impact, where numbers are fitted and where tosses are predicted."""
-MU, HIT, E, J, CENTRE, RADIUS = 0, 1, 2, slice(3, 6), slice(6, 9), 9
+MU, HIT, E, J, CENTRE, RADIUS, TILT = 0, 1, 2, slice(3, 6), slice(6, 9), 9, slice(10, 12)
 """Places of the numbers."""
 
 
@@ -56,13 +56,13 @@ class Cube:
         self.steps, parts = PREDICTED if fine else FITTED
         self.scheme = MoreauJeanBodies(parts=parts, correction=False)
         self.solver = registry.make("auto", tolerance=1e-9)
-        self.normal = matrices(site.turn)[:, 2]
+        self.normal = matrices(site.turn(theta[TILT]))[:, 2]
         self.columns = _columns(world, MU), _columns(world, HIT)
 
     def _built(self, site: Site) -> World:
         b, theta = WorldBuilder(gravity=self.gravity), self.theta
         b.material("plastic", mu=float(theta[MU]), e=float(theta[E]))
-        b.body("table", Plane(), fixed=True, material="plastic", quaternion=site.turn)
+        b.body("table", Plane(), fixed=True, material="plastic", quaternion=site.turn(theta[TILT]))
         places = (CORNERS * (HALF - self.radius)).tolist()
         corners = Compound(*((Sphere(self.radius), place, (1, 0, 0, 0)) for place in places))
         b.body(
@@ -75,6 +75,7 @@ class Cube:
         """A toss, predicted."""
         (place, velocity), k = toss.start(self.centre, self.gravity), len(self.theta)
         changes = {"q": np.zeros((12, k)), "v": np.zeros((12, k))}
+        changes["q"][3:5, TILT] = np.eye(2)  # of the table, the first body
         changes["q"][6:9, CENTRE], changes["v"][6:9, CENTRE] = toss.by_centre
         start = self.state(place, toss.start_turn, velocity, toss.spin)
         return self.carried(

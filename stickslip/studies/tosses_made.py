@@ -7,8 +7,8 @@ from stickslip.studies.tosses_cube import Cube
 from stickslip.studies.tosses_models import SOLID
 from stickslip.studies.tosses_records import GRAVITY, HALF, RATE, UNIT, Site
 
-KNOWN = np.array([0.2, 0.16, 0.26, 1.5 * SOLID, 1.46 * SOLID, 1.4 * SOLID, 0.0, 0.3e-3, 5.6e-3, 3.8e-3])
-"""What the tosses are made with: the numbers of `Cube`, in their units, shape (10,)."""
+KNOWN = np.array([0.2, 0.16, 0.26, 1.5 * SOLID, 1.46 * SOLID, 1.4 * SOLID, 0.0, 0.3e-3, 5.6e-3, 3.8e-3, 0, 0])
+"""What the tosses are made with: the numbers of `Cube`, in their units, shape (12,)."""
 SITE = Site(np.array([-0.07, 0.13, -GRAVITY]), np.array([8e-3, -4e-3]))
 """Where they are made: as crooked as where the measured ones were."""
 NOISE = 3e-5, 7e-4

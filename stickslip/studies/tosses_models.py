@@ -9,6 +9,8 @@ import numpy as np
 from stickslip.state import Array
 from stickslip.studies.tosses_records import HALF, UNIT, Site, Toss
 
+TILT = "more tilt about"
+"""What numbers of the table's tilt are called."""
 SOLID = 2.0 / 3.0 * HALF**2
 """Moment of inertia over mass of a solid cube [m²]."""
 
@@ -52,9 +54,11 @@ SHAPE = (
     *(_moment(axis) for axis in "xyz"),
     *(_centre(axis) for axis in "xyz"),
     Number("radius of corners", 0.002 * UNIT, 0.02 * UNIT, 0.03 * UNIT, 0.002 * UNIT, 0.3 * UNIT, "mm", 1e-3),
+    *(Number(f"{TILT} {axis}", 0.0, 0.0, 3e-3, -0.05, 0.05, "deg", np.pi / 180.0) for axis in "xy"),
 )
-"""What the cube is like: moments of inertia over mass [m²], centre of mass [m], radius of the corners [m].
-Its half-width is not among them: cubes at rest tell it."""
+"""What the cube is like: moments of inertia over mass [m²], centre of mass [m], radius of the corners [m]; and
+how much more the table is tilted for impacts than for cubes at rest [rad]. The half-width is not among them:
+cubes at rest tell it."""
 
 
 @dataclass(frozen=True, eq=False)

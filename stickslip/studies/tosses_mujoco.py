@@ -31,7 +31,9 @@ MODEL = """
 </mujoco>
 """
 CORNER = '<geom type="sphere" size="{radius}" pos="{place}" contype="1" conaffinity="0"/>'
-MU, HIT, TIME, DAMPING, SLACK, J, CENTRE, RADIUS = 0, 1, 2, 3, 4, slice(5, 8), slice(8, 11), 11
+MU, HIT, TIME, DAMPING, SLACK, J, CENTRE, RADIUS, TILT = (
+    0, 1, 2, 3, 4, slice(5, 8), slice(8, 11), 11, slice(12, 14)
+)  # fmt: skip
 """Places of the numbers."""
 
 
@@ -62,7 +64,7 @@ class SoftCube:
             h=1.0 / (self.steps * RATE), gravity=_text(site.gravity), mu=float(theta[MU]),
             time=float(np.exp(theta[TIME])), damping=float(np.exp(theta[DAMPING])),
             least=1.0 - 2.0 * slack, most=1.0 - slack, centre=_text(self.centre), J=_text(theta[J]),
-            corners=corners, quat=_text(site.turn),
+            corners=corners, quat=_text(site.turn(theta[TILT])),
         )  # fmt: skip
         self.model = mujoco.MjModel.from_xml_string(xml)
 

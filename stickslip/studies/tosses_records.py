@@ -104,10 +104,9 @@ class Site:
         normal = np.median(upright * np.sign(upright[:, 2:]), axis=0)
         return cls(flown(tosses)[1], np.array([-normal[1], normal[0]]))
 
-    @property
-    def turn(self) -> Array:
-        """The table's quaternion [-], shape (4,)."""
-        return exponential(np.array([*self.tilt, 0.0]))
+    def turn(self, more: Array) -> Array:
+        """The table's quaternion [-], shape (4,), where it is tilted by so much more [rad], shape (2,)."""
+        return exponential(np.array([*(self.tilt + more), 0.0]))
 
 
 def read(path: str | PathLike[str]) -> list[Toss]:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from bridge_worlds import MOREAU, arguments, thrown
+from system_families import swing
 
 import stickslip as ss
 
@@ -35,6 +36,21 @@ def test_gradients_by_its_checker(scheme):
     q, v, mu, e = arguments(world, mu=[0.15], e=[0.6])
     f = of_ball(made(world, scheme=scheme, path=True), world)
     check_grads(f, (q[7:], v[6:], mu, e), order=1, modes=["rev"], eps=1e-5, atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scheme", [ss.MoreauJean(newton_tolerance=1e-13), "variational"])
+def test_systems_written_as_equations_by_its_checker(scheme):
+    from jax.test_util import check_grads
+
+    family = ss.Family(swing, length=0.7, mu=0.3)
+    how = {"scheme": scheme, "tolerance": 1e-12, "steps": 2, "inputs": ("length", "mu"), "path": True}
+    step = ss.step_function(family, 1e-3, "jax", **how)
+    given = (np.array(family.system.q0), np.array(family.system.v0), np.array(0.7), np.array(0.3))
+    check_grads(step, given, order=1, modes=["rev"], eps=1e-6, atol=1e-6, rtol=1e-6)
+    with pytest.raises(ss.ModelError, match="no input 'mass'; known: length, mu"):
+        ss.step_function(family, 1e-3, "jax", inputs="mass")
+    with pytest.raises(ss.ModelError, match="no input 'mu'; known: none"):
+        ss.step_function(family.system, 1e-3, "jax", inputs="mu")
 
 
 def test_compiled_and_mapped():

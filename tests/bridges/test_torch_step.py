@@ -1,7 +1,9 @@
 """Steps as functions of torch, by its own checker of gradients."""
 
+import numpy as np
 import pytest
 from bridge_worlds import MOREAU, arguments, thrown
+from system_families import swing
 
 import stickslip as ss
 
@@ -28,6 +30,18 @@ def test_gradients_by_its_checker(scheme):
 
     given = [one.clone().requires_grad_() for one in (q[7:], v[6:], mu, e)]
     assert torch.autograd.gradcheck(of_ball, given, eps=1e-5, atol=1e-7, rtol=1e-6, fast_mode=True)
+
+
+@pytest.mark.parametrize("scheme", [ss.MoreauJean(newton_tolerance=1e-13), "variational"])
+def test_systems_written_as_equations_by_its_checker(scheme):
+    family = ss.Family(swing, length=0.7, mu=0.3)
+    how = {"scheme": scheme, "tolerance": 1e-12, "steps": 2, "inputs": ("length", "mu"), "path": True}
+    step = ss.step_function(family, 1e-3, "torch", **how)
+    system = family.system
+    given = [torch.tensor(np.array(one), dtype=torch.float64, requires_grad=True)
+             for one in (system.q0, system.v0, 0.7, 0.3)]  # fmt: skip
+    assert step(*given)[0].shape == (2, 2)
+    assert torch.autograd.gradcheck(step, given, eps=1e-6, atol=1e-6, rtol=1e-6, fast_mode=True)
 
 
 def test_under_its_transforms():

@@ -73,7 +73,7 @@ def test_resting_cubes_tell_the_tilt(some):
     lying = []
     for k, toss in enumerate(some):
         up = exponential(0.5 * np.pi * np.eye(3)[k % 3])
-        turn = np.tile(product(SITE.turn, up), (8, 1))
+        turn = np.tile(product(SITE.turn(np.zeros(2)), up), (8, 1))
         place = np.tile(toss.place[-1], (8, 1))
         lying.append(records.Toss(place, turn, toss.flight, toss.flight_turn, *(np.zeros(1),) * 5))
     np.testing.assert_allclose(records.Site.of(lying).tilt, SITE.tilt, atol=1e-4)

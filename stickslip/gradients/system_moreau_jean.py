@@ -1,0 +1,149 @@
+"""The equations of a step of Moreau-Jean on systems written as equations (`schemes/moreau_jean.py`).
+
+    M (v⁺ - v) - h F_θ - H(q̄) r = 0,    the law on C(q̄) v⁺ + e u⁻ (on y of the end where it is compliant)
+
+Contacts that take part are those of the step; where one is about to, or to leave, there is no derivative. Nor
+is there one of projections and of Poisson's two phases here.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from stickslip.gradients.system_equations import NEAR, Inputs, StepEquations, Written
+from stickslip.laws import BoolArray
+from stickslip.problem.checks import IntArray
+from stickslip.schemes.moreau_jean import MoreauJean, Prepared
+from stickslip.schemes.moreau_jean_contacts import Tie
+from stickslip.schemes.moreau_jean_motion import Motion
+from stickslip.schemes.moreau_jean_newton import Flat
+from stickslip.state import Array, ModelError
+from stickslip.systems.system import NonsmoothSystem
+
+
+class MoreauJeanEquations(StepEquations):
+    """Those of one step."""
+
+    def __init__(self, scheme: MoreauJean, made: Written):
+        super().__init__(made)
+        self.scheme = scheme
+        self.delta = scheme.delta if scheme.activation == "distance" else None
+        if scheme.projection != "none":
+            raise ModelError(
+                "a step with a projection has no derivative: it stops where it is good enough; differentiate"
+                ' with projection="none"'
+            )
+        for one in made.system.interactions:
+            if one.law.impact == "poisson":
+                raise ModelError(
+                    f"interaction {one.name!r}: Poisson's impact has no derivative in systems written as"
+                    " equations; take NewtonImpact, or a world with impact='poisson'"
+                )
+
+    @cached_property
+    def on(self) -> IntArray:
+        return np.flatnonzero(self.made.step.active)
+
+    def weight(self, x: Inputs) -> float:
+        return float(x["h"][0])
+
+    def remembered(self) -> dict[str, Array]:
+        return {}
+
+    @cached_property
+    def _cases(self) -> dict[str, tuple[BoolArray, BoolArray, Array]]:
+        """Of each interaction: which normals were approached, which of those take restitution in place of a
+        gap over h, and their velocities before [m/s], each of shape (normals,)."""
+        state, h = self.made.state, self.made.h
+        z = self.system.update(state.t, state.q, state.v, state.z)
+        found = {}
+        for output in Prepared.of(self.system).outputs:
+            tie = Tie(output, state.t, state.q, state.v, z, None)
+            before = tie.u_before[output.normals]
+            bias = output.law.bias(tie.u_before)[output.normals]
+            takes: BoolArray = np.ones(before.size, bool)
+            if self.delta is not None:
+                rate = tie.y[output.normals] / h
+                takes = (bias < 0.0) & (rate + before <= 0.0) & (bias <= rate)
+            found[output.bound.name] = before < 0.0, takes, before
+        return found
+
+    def _prescribed(self, tie: Tie, x: Inputs) -> Array:
+        """As `Tie.prescribe`, each normal by the rule that it had in the step."""
+        output, h = tie.output, float(x["h"][0])
+        came, takes, _ = self._cases[output.bound.name]
+        law = output.law
+        known = came if output.normals.size == law.normals.size else np.zeros(law.normals.size, bool)
+        bias = self.bounced(output.bound, x, tie.u_before, known)
+        if self.delta is not None and not output.compliant:
+            bias[output.free] += tie.y[output.free] / h
+            normals = output.normals
+            bias[normals] = np.where(takes, bias[normals], tie.y[normals] / h)
+        return bias
+
+    def outputs(self, x: Inputs, v: Array, r: Array) -> dict[str, Array]:
+        system, t, h = self.system_at(x), self.made.state.t, float(x["h"][0])
+        q, v_start = x["q"], x["v"]
+        z = system.update(t, q, v_start, x.get("z", self.made.state.z))
+        flat = Flat(t + h, q, q.copy(), v.copy(), z)
+        balance = -h * x["force"]
+        for motion in self._motions(system, h, q, v_start, z):
+            motion.move(v[motion.place.v])
+            flat.take(motion)
+            balance[motion.place.v] += motion.residual
+        impulses, law = self.all_components(r), np.zeros(system.size)
+        outputs = {output.bound.name: output for output in Prepared.of(system).outputs}
+        for mine in self.taking_part():
+            output = outputs[mine.name]
+            one, tie = output.bound, Tie(output, t, q, v_start, z, None)
+            moves = self._moving or output.compliant or output.has_input
+            P = impulses[one.components]
+            theta = self.scheme.weight(system.systems[one.systems[0]].name)
+            tie.linearise(flat.t, h, theta, flat.q if moves else q, flat.v, z, P, self._prescribed(tie, x))
+            law[one.components] = tie.law_variable(flat.v[one.v], P)
+            balance[one.v] -= tie.pushed(P)
+        return {"balance": balance, "law": law[self.keep], "q": flat.q, "z": z}
+
+    @property
+    def _moving(self) -> bool:
+        """Whether rows are those of the end of the step."""
+        scheme = self.scheme
+        return scheme.variant == "complete" or (
+            scheme.variant == "nearly-implicit" and scheme.frame == "current"
+        )
+
+    def _motions(self, system: NonsmoothSystem, h: float, q: Array, v: Array, z: Array) -> list[Motion]:
+        scheme = self.scheme
+        return [
+            Motion(
+                body, place, known, scheme.weight(body.name), scheme.variant, self._moving,
+                self.made.state.t, h, q, v, z,
+            )
+            for body, place, known in Prepared.of(system).bodies
+        ]  # fmt: skip
+
+    def kinks(self, law: Array) -> list[str]:
+        step, notes = self.made.step, []
+        forecast = step.forecast
+        size = NEAR * max(1.0, float(np.abs(step.y).max(initial=0.0)))
+        for k in np.flatnonzero(np.abs(forecast) <= size).tolist():
+            what = "gap" if self.delta is None else "gap less delta"
+            notes.append(
+                f"{self.name_of(k)} is about to take part in the step, or to leave it: its forecast {what}"
+                " is 0"
+            )
+        largest = float(np.abs(step.r).max(initial=0.0))
+        for one in self.system.interactions:
+            _, takes, before = self._cases[one.name]
+            e = one.law.restitution[one.law.unilateral]
+            if one.law.impact != "newton" or e.size != before.size:
+                continue
+            bears = np.abs(step.r[one.components][one.law.normals]) > NEAR * largest
+            fast = max(1.0, float(np.abs(self.made.state.v).max(initial=0.0)))
+            blocks = one.blocks.start + np.flatnonzero(one.law.unilateral)
+            for k in blocks[bears & takes & (e > 0.0) & (np.abs(before) <= NEAR * fast)].tolist():
+                notes.append(
+                    f"{self.name_of(k)} has restitution and bears without being approached (taken: it does"
+                    " not bounce)"
+                )
+        return notes

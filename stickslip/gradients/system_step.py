@@ -1,0 +1,290 @@
+"""The derivative of one step of a system written as equations, by the implicit function theorem.
+
+At the end of a step its equations (`system_equations.py`) are linear in small changes,
+
+    A dv - B dr = m,    du = C dv + D dr + w,    and the law between u and r to first order,
+
+with m and w what the inputs change by themselves. With dv eliminated that is a contact problem to first
+order, W = C A⁻¹ B + D, and `solution_linear.py` knows what follows. A to D, m and w are differences of users'
+functions, extrapolated; no step is made twice, and no iteration is differentiated.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from stickslip.gradients import extrapolation
+from stickslip.gradients.derivative import Derivative
+from stickslip.gradients.solution_linear import ReducedLinearisation
+from stickslip.gradients.step import checked_kappa, checked_solver
+from stickslip.gradients.system_equations import StepEquations, Written
+from stickslip.gradients.system_moreau_jean import MoreauJeanEquations
+from stickslip.gradients.system_variational import VariationalEquations
+from stickslip.linalg.threads import single_threaded
+from stickslip.schemes import registry
+from stickslip.schemes.moreau_jean import MoreauJean
+from stickslip.schemes.step import Memory, Scheme, Solver, Step, first_state
+from stickslip.schemes.variational_written import Variational
+from stickslip.simulation.clock import length
+from stickslip.simulation.loop import DEFAULT_SCHEME
+from stickslip.state import Array, ModelError, State
+from stickslip.systems.family import Family
+from stickslip.systems.system import NonsmoothSystem
+
+SETTLED = 1e-11
+"""Change of velocities and impulses, relative, at which a smoothed step is found [-]."""
+MOST = 40
+"""Most iterations to a smoothed step."""
+SETS = ("coefficient", "lower", "upper")
+"""What of the set of the impulses changes with inputs."""
+
+
+class SystemStepDerivative(Derivative):
+    """The derivative of one step of a `NonsmoothSystem`.
+
+    By: `q`, `v` (and `z` where there are discrete parameters) at the start, `h` [s], `force`, a force on each
+    velocity beside all others [N, N m], `mu`, `mu_roll`, `mu_spin` of the blocks that have them, `e` of every
+    block, `lower` and `upper`, forces that bound it, and the numbers of a `Family`. Of: `q`, `v` at the end,
+    all numbers of q by themselves, and the impulses `r`. The variational scheme carries `approach`, the
+    speeds of blocks that closed, and has `h_before`, the length of the step before.
+    """
+
+    step: Step
+    """The step itself."""
+
+    def __init__(self, equations: StepEquations, step: Step, tolerance: float, kappa: float):
+        self._equations, self.step, self.kappa = equations, step, kappa
+        self._tangent = _tangent(equations, step, tolerance, kappa)
+        family = equations.made.family
+        shapes = {name: value.shape for name, value in equations.inputs.items()}
+        if family is not None:
+            shapes |= {name: value.shape for name, value in family.numbers.items()}
+        self.by = shapes
+        self._carried = tuple(name for name in ("z", "approach") if name in shapes)
+        state = equations.made.state
+        self.of = {"q": state.q.shape, "v": state.v.shape, "r": step.r.shape,
+                   **{name: shapes[name] for name in self._carried}}  # fmt: skip
+        core, notes = self._tangent.core, equations.kinks(self._tangent.law) if not kappa else []
+        if not step.ok:
+            notes.append(f"the step itself is not good: {_reason(step)}")
+        if self._tangent.missed:
+            notes.append(self._tangent.missed)
+        self.exists = (core is None or core.exists) and not notes
+        self.unique = core is None or core.unique
+        self.notes = (*(() if core is None else core.notes), *notes)
+        self._matrices: dict[str, Array] = {}
+
+    @single_threaded
+    def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
+        """Changes of all of `of`, each of shape (size, k), from those of some of `by`, each (size, k)."""
+        tangent = self._tangent
+        change = sum((self._matrix(name) @ t for name, t in tangents.items()), start=np.zeros((1, 1)))
+        part = {name: change[where] for name, where in tangent.rows.items()}
+        dr, dv = tangent.answered(-part["balance"], part["law"], *(part[name] for name in SETS))
+        k = dv.shape[1]
+        r = np.zeros((self.step.r.size, k))
+        r[self._equations.keep] = dr
+        out = {"q": part["q"] + tangent.end @ dv, "v": dv, "r": r}
+        return out | {name: part[name] for name in self._carried}
+
+    @single_threaded
+    def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
+        """The transpose: from weights of some of `of`, each (size, k), those of `by`, each (size, k)."""
+        tangent = self._tangent
+        k = max((w.shape[1] for w in cotangents.values()), default=1)
+
+        def weight(name: str) -> Array:
+            return cotangents.get(name, np.zeros((int(np.prod(self.of[name], dtype=int)), k)))
+
+        on_v = weight("v") + tangent.end.T @ weight("q")
+        momentum, *rest = tangent.weighed(on_v, weight("r")[self._equations.keep])
+        weights = np.zeros((tangent.size, k))
+        weights[tangent.rows["balance"]] = -momentum
+        for name, found in zip(("law", *SETS), rest, strict=True):
+            weights[tangent.rows[name]] = found
+        for name in ("q", *self._carried):
+            weights[tangent.rows[name]] += weight(name)
+        return {name: self._matrix(name).T @ weights for name in by}
+
+    def mismatch(self, **tangents: Any) -> float:
+        """How much of these changes no change of impulses can follow, 0 to 1; 0 where impulses are unique."""
+        tangent = self._tangent
+        if tangent.core is None or tangent.core.unique:
+            return 0.0
+        change = sum(
+            (self._matrix(name) @ np.asarray(t, float).reshape(-1, 1) for name, t in tangents.items()),
+            start=np.zeros((1, 1)),
+        )
+        part = {name: change[where] for name, where in tangent.rows.items()}
+        pulled = part["law"] - tangent.C @ np.linalg.solve(tangent.A, part["balance"])
+        return float(tangent.core.mismatch(pulled, *(part[name] for name in SETS)).max(initial=0.0))
+
+    def _matrix(self, name: str) -> Array:
+        """How the equations change with an input, rows as `_Tangent.rows` has them."""
+        if name not in self._matrices:
+            equations, tangent = self._equations, self._tangent
+            x = equations.inputs
+
+            def changed(value: Array) -> Array:
+                return _flat(equations, {**x, name: value}, tangent.v, tangent.r)[0]
+
+            self._matrices[name] = extrapolation.jacobian(changed, x[name], equations.size(name))
+            if not np.isfinite(self._matrices[name]).all():
+                raise ModelError(f"the equations of the step are not finite beside this {name}")
+        return self._matrices[name]
+
+
+@dataclass(frozen=True, eq=False)
+class _Tangent:
+    """The equations of a step to first order in v⁺ and r."""
+
+    v: Array
+    r: Array
+    law: Array
+    """What the laws are stated on [m/s], shape (n,)."""
+    A: Array
+    B: Array
+    C: Array
+    end: Array
+    """How q⁺ changes with v⁺, shape (nq, nv)."""
+    core: ReducedLinearisation | None
+    """None where no block takes part."""
+    rows: dict[str, slice]
+    """Where the parts of the equations stand among their rows."""
+    missed: str = ""
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return max(where.stop for where in self.rows.values())
+
+    def answered(self, m: Array, w: Array, *sets: Array) -> tuple[Array, Array]:
+        """dr and dv."""
+        start = np.asarray(np.linalg.solve(self.A, m), float)
+        if self.core is None:
+            return np.zeros((0, m.shape[1])), start
+        dr = self.core.forward(self.C @ start + w, *sets)
+        return dr, np.asarray(start + np.linalg.solve(self.A, self.B @ dr), float)
+
+    def weighed(self, on_v: Array, on_r: Array) -> tuple[Array, ...]:
+        """Weights of m, w and the parts of the set."""
+        direct = np.asarray(np.linalg.solve(self.A.T, on_v), float)
+        if self.core is None:
+            none = np.zeros((0, on_v.shape[1]))
+            return direct, none, none, none, none
+        on_law, *sets = self.core.backward(on_r + self.B.T @ direct)
+        momentum = np.asarray(direct + np.linalg.solve(self.A.T, self.C.T @ on_law), float)
+        return momentum, on_law, *sets
+
+
+def _tangent(equations: StepEquations, step: Step, tolerance: float, kappa: float) -> _Tangent:
+    """At the step, or, smoothed, at the point of its central path: Newton's method on tangents."""
+    x, v, r = equations.inputs, np.array(step.state.v), step.r[equations.keep]
+    K, missed = (
+        equations.bounds(x),
+        "the smoothed step was not found: choose another kappa, or a shorter step",
+    )
+    for _ in range(MOST if kappa else 1):
+        flat, rows = _flat(equations, x, v, r)
+        nv = v.size
+
+        def both(vr: Array) -> Array:
+            return _flat(equations, x, vr[:nv], vr[nv:])[0]  # noqa: B023
+
+        impulses = np.full(r.size, max(float(np.abs(r).max(initial=0.0)), float(x["h"][0])))
+        size = np.concatenate([np.maximum(np.abs(v), 1.0), impulses])
+        J = extrapolation.jacobian(both, np.concatenate([v, r]), size)
+        balance, law = flat[rows["balance"]], flat[rows["law"]]
+        A, B = J[rows["balance"], :nv], -J[rows["balance"], nv:]
+        C, D = J[rows["law"], :nv], J[rows["law"], nv:]
+        end, core = J[rows["q"], :nv], None
+        off = np.linalg.solve(A, balance)
+        if r.size:
+            W = C @ np.linalg.solve(A, B) + D
+            core = ReducedLinearisation(K, W, law - C @ off - W @ r, r, tolerance, kappa)
+        found = _Tangent(v, r, law, A, B, C, end, core, rows, missed if kappa and r.size else "")
+        if core is None or not kappa:
+            return found
+        moved = np.linalg.solve(A, B @ (core.r - r)) - off
+        change = max(_relative(moved, v), _relative(core.r - r, core.r))
+        v, r = v + moved, core.r
+        if change <= SETTLED:
+            return _Tangent(v, r, law, A, B, C, end, core, rows)
+    return found
+
+
+def _relative(change: Array, x: Array) -> float:
+    size = float(np.abs(change).max(initial=0.0))
+    return size / max(float(np.abs(x).max(initial=0.0)), 1e-300) if size else 0.0
+
+
+def _flat(
+    equations: StepEquations, x: Mapping[str, Array], v: Array, r: Array
+) -> tuple[Array, dict[str, slice]]:
+    """All parts of the equations one after the other, and where they stand."""
+    with np.errstate(all="ignore"):  # what is not finite is not used, or named
+        parts, K = equations.outputs(x, v, r), equations.bounds(x)
+    parts |= {name: np.where(np.isfinite(bound := getattr(K, name)), bound, 0.0) for name in SETS}
+    ends = np.cumsum([0, *(part.size for part in parts.values())]).tolist()
+    where = {name: slice(ends[i], ends[i + 1]) for i, name in enumerate(parts)}
+    return np.concatenate(list(parts.values())), where
+
+
+def system_derivative(
+    system: NonsmoothSystem | Family, state: State | None = None, *, h: float, solver: Solver,
+    scheme: str | Scheme | None = None, memory: Memory | None = None, kappa: float = 0.0,
+) -> SystemStepDerivative:  # fmt: skip
+    """Make the step of length h [s] from `state` (that of the system unless given), and differentiate it."""
+    made = scheme_of_system(scheme)
+    whole = system.system if isinstance(system, Family) else system
+    begin = first_state(whole) if state is None else checked_state(whole, state)
+    checked_solver(solver)
+    h, kappa = length("h", h), checked_kappa(kappa)
+    kept = made.begin(whole, begin, h) if memory is None else memory
+    return differentiated_step(made, system, begin, kept, h, solver, kappa)
+
+
+@single_threaded
+def differentiated_step(
+    scheme: Scheme, system: NonsmoothSystem | Family, state: State, memory: Memory, h: float, solver: Solver,
+    kappa: float,
+) -> SystemStepDerivative:  # fmt: skip
+    """The step, made and differentiated; all that is given was checked."""
+    family = system if isinstance(system, Family) else None
+    whole = system.system if isinstance(system, Family) else system
+    step = scheme.step(whole, state, memory, h, solver)
+    made = Written(whole, family, state, memory, h, step)
+    tolerance = max((one.tolerance for one in step.solves), default=1e-10)
+    equations: StepEquations
+    if isinstance(scheme, MoreauJean):
+        equations = MoreauJeanEquations(scheme, made)
+    else:
+        assert isinstance(scheme, Variational)
+        equations = VariationalEquations(scheme, made, every=kappa > 0.0)
+    return SystemStepDerivative(equations, step, tolerance, kappa)
+
+
+def scheme_of_system(scheme: Any) -> Scheme:
+    """The scheme that a name or a scheme stands for; a ModelError where its steps have no derivative."""
+    made = registry.chosen(DEFAULT_SCHEME if scheme is None else scheme)
+    if not isinstance(made, MoreauJean | Variational):
+        name, _ = registry.described(made)
+        raise ModelError(f"steps of {name} have no derivative; those of moreau-jean and variational have")
+    return made
+
+
+def checked_state(system: NonsmoothSystem, state: Any) -> State:
+    """A state of that system."""
+    if not isinstance(state, State):
+        raise ModelError(f"state is {type(state).__name__}; expected a State, such as run.state(-1)")
+    for name, own in (("q", system.q0), ("v", system.v0), ("z", system.z0)):
+        given = getattr(state, name)
+        if given.shape != own.shape or not np.isfinite(given).all():
+            raise ModelError(f"state: {name} has shape {given.shape}, expected {own.shape}, all finite")
+    return state
+
+
+def _reason(step: Step) -> str:
+    return step.reason or next((one.reason or one.status.value for one in step.solves if not one.ok), "")

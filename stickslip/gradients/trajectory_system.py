@@ -1,0 +1,95 @@
+"""The steps of a run of a system written as equations, to be made again and differentiated."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from stickslip.gradients.step import checked_kappa, checked_solver
+from stickslip.gradients.system_step import (
+    SystemStepDerivative,
+    checked_state,
+    differentiated_step,
+    scheme_of_system,
+)
+from stickslip.gradients.trajectory_run import Point, Run, checked_on_failure, divided
+from stickslip.schemes.step import Scheme, Solver
+from stickslip.simulation.checkpoint import Checkpoint
+from stickslip.simulation.clock import Clock, length
+from stickslip.simulation.loop import begun_run
+from stickslip.state import Array, ModelError, State
+from stickslip.systems.family import Family
+from stickslip.systems.system import NonsmoothSystem
+
+
+@dataclass(frozen=True, eq=False)
+class SystemSteps(Run):
+    """The steps of a run of a system, or of a family at its numbers."""
+
+    given: NonsmoothSystem | Family
+    scheme: Scheme
+    solver: Solver
+    start: Point
+    times: Array
+    """As `Run` has it [s], shape (steps + 1,)."""
+    lengths: Array
+    """As `Run` has it [s], shape (steps,)."""
+    shares: Array
+    """As `Run` has it [-], shape (steps,)."""
+    controls: dict[str, Array]
+    """None: what differs from step to step are functions of t and numbers of a family [any], shape (0,)."""
+    shapes: dict[str, tuple[int, ...]]
+    """Of all that it can be differentiated by."""
+    kappa: float = 0.0
+    on_failure: str = "raise"
+
+    @classmethod
+    def of(
+        cls, system: NonsmoothSystem | Family, *, until: float, h: float | None, scheme: Any, solver: Solver,
+        start: Checkpoint | State | None = None, controls: Any = None, kappa: float = 0.0,
+        on_failure: str = "raise", detector: Any = None,
+    ) -> "SystemSteps":  # fmt: skip
+        """Those that `simulate` would make."""
+        if controls or detector is not None:
+            raise ModelError(
+                "controls and detector are for worlds; inputs of a system that differ from step to step are"
+                " functions of t, and numbers of a Family"
+            )
+        checked_solver(solver)
+        whole = system.system if isinstance(system, Family) else system
+        if isinstance(start, State):
+            made, step = scheme_of_system(scheme), length("h", h)  # type: ignore[arg-type]
+            begin = checked_state(whole, start)
+            point, clock = Point(begin, made.begin(whole, begin, step)), Clock(begin.t, step)
+        else:
+            begun = begun_run(whole, h, scheme, start)
+            made = scheme_of_system(begun.scheme)
+            point, clock = Point(begun.state, begun.memory), begun.clock
+        parts = divided(clock, point.state.t, until)
+        kappa = checked_kappa(kappa)
+        first = differentiated_step(made, system, point.state, point.memory, float(parts[1][0]), solver, 0.0)
+        names = [name for name in first.by if name not in ("h_before", "approach")]
+        return cls(
+            system, made, solver, point, *parts, {}, {name: first.by[name] for name in names}, kappa,
+            checked_on_failure(on_failure),
+        )  # fmt: skip
+
+    @property
+    def known(self) -> tuple[str, ...]:
+        return tuple(self.shapes)
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        return self.shapes[name]
+
+    def displacements(self, state: State, dq: Array) -> Array:
+        return dq
+
+    def make(self, k: int, point: Point) -> Point:
+        whole = self.given.system if isinstance(self.given, Family) else self.given
+        step = self.scheme.step(whole, point.state, point.memory, float(self.lengths[k]), self.solver)
+        return self.arrived(k, point, step)
+
+    def differentiate(self, k: int, point: Point) -> tuple[SystemStepDerivative, Point]:
+        h = float(self.lengths[k])
+        found = differentiated_step(
+            self.scheme, self.given, point.state, point.memory, h, self.solver, self.kappa
+        )
+        return found, self.arrived(k, point, found.step)

@@ -1,0 +1,83 @@
+"""Systems that differ in some numbers: masses, lengths, stiffnesses, whatever their functions are made of."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from stickslip.problem.checks import Array
+from stickslip.state import ModelError
+from stickslip.systems.system import NonsmoothSystem
+
+KEPT = 512
+"""Most systems that a family keeps at once."""
+
+
+class Family:
+    """`Family(make, length=1.0, masses=[1.0, 2.0])`: the systems make(length=..., masses=...).
+
+    `make` is given numbers as they were given here, floats or arrays, and returns a `NonsmoothSystem`, always
+    with the same systems and interactions. What is differentiated by these numbers is the step; where a run
+    starts is its own input.
+    """
+
+    def __init__(self, make: Callable[..., NonsmoothSystem], **numbers: ArrayLike):
+        if not callable(make):
+            raise ModelError(f"make is {make!r}; expected a function that makes a NonsmoothSystem of numbers")
+        if not numbers:
+            raise ModelError("a family has at least one number: Family(make, length=1.0)")
+        self.make = make
+        self.numbers: dict[str, Array] = {name: _numbers(name, value) for name, value in numbers.items()}
+        """The numbers at which it is differentiated, by name [any]."""
+        self._made: dict[bytes, NonsmoothSystem] = {}
+        self.system = self._make(self.numbers)
+        """Its system at those numbers."""
+
+    def at(self, numbers: Mapping[str, Array]) -> NonsmoothSystem:
+        """Its system at these numbers, those of the family where they are not given; shapes are kept."""
+        if all(np.array_equal(value, self.numbers[name].ravel()) for name, value in numbers.items()):
+            return self.system
+        given = {
+            name: np.asarray(numbers[name], float).reshape(own.shape) if name in numbers else own
+            for name, own in self.numbers.items()
+        }
+        key = b"".join(value.tobytes() for value in given.values())
+        if key not in self._made:
+            if len(self._made) >= KEPT:
+                self._made.clear()
+            self._made[key] = self._checked(self._make(given))
+        return self._made[key]
+
+    def _make(self, numbers: Mapping[str, Array]) -> NonsmoothSystem:
+        given = {name: value if value.ndim else float(value) for name, value in numbers.items()}
+        found = self.make(**given)
+        if not isinstance(found, NonsmoothSystem):
+            raise ModelError(f"make gives {type(found).__name__}; a family is of NonsmoothSystems")
+        return found
+
+    def _checked(self, system: NonsmoothSystem) -> NonsmoothSystem:
+        if _layout(system) != _layout(self.system):
+            raise ModelError(
+                "make gives systems or interactions whose names or sizes change with the numbers"
+            )
+        return system
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value.tolist()}" for name, value in self.numbers.items())
+        return f"Family({getattr(self.make, '__name__', 'make')}, {given})"
+
+
+def _layout(system: NonsmoothSystem) -> list[tuple[object, ...]]:
+    sizes = [(one.name, one.start.q.size, one.start.v.size, one.start.z.size) for one in system.systems]
+    return [*sizes, *((one.name, one.systems, one.law.size, len(one.law.K)) for one in system.interactions)]
+
+
+def _numbers(name: str, value: ArrayLike) -> Array:
+    try:
+        found = np.array(value, float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{name} is {value!r}; expected a number or an array of numbers") from None
+    if not np.isfinite(found).all():
+        raise ModelError(f"{name} is not finite: {found}")
+    found.flags.writeable = False
+    return found
