@@ -214,28 +214,30 @@ def results(found: Sequence[Predicted], about: str = "") -> Table:
 
 def _numbers(found: Sequence[Predicted], site: Site, known: bool) -> Table:
     rows: list[list[Cell]] = []
-    names = list(dict.fromkeys((n.name, n.unit) for one in found for n in one.model.numbers))
-    for name, unit in names:
+    fits = [one for one in found if one.fitted]
+    names = dict.fromkeys((n.name, n.unit) for one in found for n in one.model.numbers)
+    for name, unit in (each for each in names if not each[0].startswith(TILT)):
         cells: list[Cell] = [name, unit]
-        for one in (each for each in found if each.fitted):
+        for one in fits:
             values = (n.shown(v) for n, v in zip(one.model.numbers, one.theta, strict=True) if n.name == name)
             cells.append(next(values, None))
         if known:
             values = (n.shown(v) for n, v in zip(Cube.numbers, KNOWN, strict=True) if n.name == name)
             cells.append(next(values, None))
         rows.append(cells)
-    for name, unit, value, true in (
-        *((f"gravity, {axis}", "m/s²", site.gravity[k], SITE.gravity[k]) for k, axis in enumerate("xyz")),
-        *((f"tilt of the table about {axis}", "deg", np.degrees(site.tilt[k]), np.degrees(SITE.tilt[k]))
-          for k, axis in enumerate("xy")),
-    ):  # fmt: skip
-        rows.append([name, unit, float(value), float(value), *([float(true)] if known else [])])
-    titles = [one.model.title for one in found if one.fitted]
+    for k, axis in enumerate("xyz"):
+        same = [float(site.gravity[k])] * len(fits)
+        rows.append([f"gravity, {axis}", "m/s²", *same, *([float(SITE.gravity[k])] if known else [])])
+    for k, axis in enumerate("xy"):
+        own = [float(np.degrees(site.tilt[k] + one.theta[k - 2])) for one in fits]
+        true = [float(np.degrees(SITE.tilt[k]))] if known else []
+        rows.append([f"tilt of the table about {axis}", "deg", *own, *true])
+    titles = [one.model.title for one in fits]
     return Table(
         "Numbers that were found",
         ["number", "unit", *titles, *(["known"] if known else [])],
         rows,
-        "Gravity is that of the flights, the tilt that of cubes at rest, of the tosses fitted on.",
+        "Gravity is that of the flights of the tosses fitted on; the tilt is fitted from that of cubes at rest.",
     )
 
 

@@ -56,9 +56,9 @@ SHAPE = (
     Number("radius of corners", 0.002 * UNIT, 0.02 * UNIT, 0.03 * UNIT, 0.002 * UNIT, 0.3 * UNIT, "mm", 1e-3),
     *(Number(f"{TILT} {axis}", 0.0, 0.0, 3e-3, -0.05, 0.05, "deg", np.pi / 180.0) for axis in "xy"),
 )
-"""What the cube is like: moments of inertia over mass [m²], centre of mass [m], radius of the corners [m]; and
-how much more the table is tilted for impacts than for cubes at rest [rad]. The half-width is not among them:
-cubes at rest tell it."""
+"""What the cube is like: moments of inertia over mass [m²], centre of mass [m], radius of the corners [m];
+last, how much more the table is tilted for impacts than for cubes at rest [rad]. The half-width is not among
+them: cubes at rest tell it."""
 
 
 @dataclass(frozen=True, eq=False)
