@@ -237,7 +237,7 @@ def _numbers(found: Sequence[Predicted], site: Site, known: bool) -> Table:
         "Numbers that were found",
         ["number", "unit", *titles, *(["known"] if known else [])],
         rows,
-        "Gravity is that of the flights of the tosses fitted on; the tilt is fitted from that of cubes at rest.",
+        "Gravity is that of the flights; the tilt is fitted, beginning with that of cubes at rest.",
     )
 
 

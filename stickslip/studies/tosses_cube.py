@@ -23,6 +23,7 @@ from stickslip.solvers import registry
 from stickslip.state import Array, State
 from stickslip.studies.tosses_models import SHAPE, Number, Ride
 from stickslip.studies.tosses_records import CORNERS, HALF, RATE, UNIT, Site, Toss
+from stickslip.studies.tosses_turns import turning
 
 STRIKES = 3.0 * UNIT
 """Speed of approach from which on friction is that of impacts [m/s]."""
@@ -57,6 +58,7 @@ class Cube:
         self.scheme = MoreauJeanBodies(parts=parts, correction=False)
         self.solver = registry.make("auto", tolerance=1e-9)
         self.normal = matrices(site.turn(theta[TILT]))[:, 2]
+        self.tilting = turning(np.array([*(site.tilt + theta[TILT]), 0.0]))[:, :2]
         self.columns = _columns(world, MU), _columns(world, HIT)
 
     def _built(self, site: Site) -> World:
@@ -75,7 +77,7 @@ class Cube:
         """A toss, predicted."""
         (place, velocity), k = toss.start(self.centre, self.gravity), len(self.theta)
         changes = {"q": np.zeros((12, k)), "v": np.zeros((12, k))}
-        changes["q"][3:5, TILT] = np.eye(2)  # of the table, the first body
+        changes["q"][3:6, TILT] = self.tilting  # of the table, the first body
         changes["q"][6:9, CENTRE], changes["v"][6:9, CENTRE] = toss.by_centre
         start = self.state(place, toss.start_turn, velocity, toss.spin)
         return self.carried(

@@ -35,3 +35,13 @@ def logarithm(p: Array) -> Array:
 def between(p: Array, q: Array) -> Array:
     """Rotation vectors from p to q in the frame of p [rad], shape (..., 3)."""
     return logarithm(product(conjugate(p), q))
+
+
+def turning(r: Array) -> Array:
+    """Rotation in the frame of `exponential(r)` by a change of r, shape (3, 3): I - b [r]× + c [r]×²."""
+    x = np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
+    angle = float(np.linalg.norm(r))
+    half = np.sinc(0.5 * angle / np.pi)
+    b = 0.5 * half**2  # (1 - cos) / angle²
+    c = (1.0 - np.sinc(angle / np.pi)) / angle**2 if angle > 1e-3 else 1.0 / 6.0
+    return np.asarray(np.eye(3) - b * x + c * x @ x)

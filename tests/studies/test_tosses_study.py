@@ -14,7 +14,7 @@ from stickslip.studies.tosses_cube import CENTRE, Cube
 from stickslip.studies.tosses_made import KNOWN, SITE, made
 from stickslip.studies.tosses_models import SHAPE, column
 from stickslip.studies.tosses_mujoco import SoftCube
-from stickslip.studies.tosses_turns import between, conjugate, exponential, logarithm, product
+from stickslip.studies.tosses_turns import between, conjugate, exponential, logarithm, product, turning
 
 MEASURED = Path(__file__).resolve().parents[3] / "shared" / "data" / "cube_tosses.npz"
 
@@ -42,6 +42,13 @@ def test_turns():
     np.testing.assert_allclose(matrices(product(p, p)), matrices(p) @ matrices(p), atol=1e-12)
     np.testing.assert_allclose(product(p, conjugate(p))[:, 1:], 0.0, atol=1e-12)
     np.testing.assert_allclose(between(p[:1], product(p[:1], p)), r, atol=1e-12)
+
+
+@pytest.mark.parametrize("r", [(0.3, -0.2, 0.5), (2e-4, 1e-4, 0.0), (0.0, 0.0, 0.0)])
+def test_turning(r):
+    r, d = np.array(r), 1e-6
+    ends = [between(exponential(r - d * e), exponential(r + d * e)) for e in np.eye(3)]
+    np.testing.assert_allclose(turning(r).T, np.array(ends) / (2.0 * d), atol=1e-8)
 
 
 def test_a_flight_is_fitted_whatever_the_direction_of_the_throw(rows, some):
