@@ -43,7 +43,9 @@ class Derivative(ABC):
         """How everything in `of` changes when these of `by` change so; shapes as `by` and `of` have them."""
         if not tangents:
             raise ModelError(f"jvp of no change; give that of one of {', '.join(self.by)}")
-        out = self.forward({name: _flat("by", self.by, name, value) for name, value in tangents.items()})
+        out = self.forward(
+            {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
+        )
         return {name: out[name].reshape(shape) for name, shape in self.of.items()}
 
     def vjp(self, *, by: Iterable[str] | None = None, **cotangents: Any) -> dict[str, Array]:
@@ -54,7 +56,7 @@ class Derivative(ABC):
         for name in wanted:
             _known("by", self.by, name)
         out = self.backward(
-            {name: _flat("of", self.of, name, value) for name, value in cotangents.items()}, wanted
+            {name: flat_change("of", self.of, name, value) for name, value in cotangents.items()}, wanted
         )
         return {name: out[name].reshape(self.by[name]) for name in wanted}
 
@@ -85,9 +87,12 @@ def _known(side: str, shapes: Shapes, name: str) -> tuple[int, ...]:
     return shapes[name]
 
 
-def _flat(side: str, shapes: Shapes, name: str, value: Any) -> Array:
+def flat_change(side: str, shapes: Shapes, name: str, value: Any) -> Array:
+    """A change or a weight that a user gave, as one column, shape (size, 1)."""
     shape = _known(side, shapes, name)
     try:
+        if np.iscomplexobj(value):
+            raise TypeError
         given = np.array(value, float)
     except (TypeError, ValueError):
         raise ModelError(f"{name} is {type(value).__name__}; expected numbers, shape {shape}") from None

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.gradients.derivative import flat_change
 from stickslip.gradients.moreau_jean_assembly import Assembly, Changed
 from stickslip.gradients.moreau_jean_columns import BODYWISE, BodyColumns
 from stickslip.gradients.moreau_jean_joints import JointBlocks
@@ -121,11 +122,7 @@ class MoreauJeanDerivative(StepDerivative):
         0 wherever impulses are unique. Where they are not, contacts and joints hold each other: a change that
         would make one of them open has no derivative, and `jvp` is the nearest one that keeps all closed.
         """
-        given = {}
-        for name, value in tangents.items():
-            if name not in self.by or np.size(value) != np.prod(self.by[name], dtype=int):
-                raise ModelError(f"{name} has shape {np.shape(value)}; may be changed: {dict(self.by)}")
-            given[name] = np.asarray(value, float).reshape(-1, 1)
+        given = {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
         at = self._assembly.middle(self._assembly.inputs(given))
         return float(self._response.mismatch(self._response.changed(at, 1)).max(initial=0.0))
 

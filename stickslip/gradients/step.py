@@ -1,6 +1,6 @@
 """The derivative of one step of a world, whatever scheme makes it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,13 @@ _TABLE = {
     "variational-bodies": (_GRADIENTS + "variational", "variational_derivative"),
 }
 """Schemes whose steps have derivatives, and where these are."""
+
+
+_REMEMBERED = {
+    "moreau-jean-bodies": ("joint_id", "joint_size", "joint_r", "reserve"),
+    "variational-bodies": ("h", "id", "approach", "joint_id", "joint_approach", "potential"),
+}
+"""What their memory has, whatever the world."""
 
 
 class StepDerivative(Derivative):
@@ -56,10 +63,9 @@ def step_derivative(
     world.check_state(begin)
     checked_solver(solver)
     h, kappa = length("h", h), checked_kappa(kappa)
-    if not (memory is None or isinstance(memory, Mapping)):
-        raise ModelError(f"memory is {type(memory).__name__}; expected what a step left: BodyStep.memory")
-    kept = made.begin(world, begin, h) if memory is None else memory
     derivative = differentiated(made)
+    name, _ = registry.described(made)
+    kept = made.begin(world, begin, h) if memory is None else checked_memory(memory, _REMEMBERED[name])
     return derivative(made, world, begin, kept, h, solver, detector or Detector(world), kappa=kappa)
 
 
@@ -86,6 +92,25 @@ def checked_solver(solver: Any) -> None:
     """Refuse what is not a solver."""
     if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
         raise ModelError(f"solver is {solver!r}; expected a solver, an object with a verb solve")
+
+
+def checked_memory(memory: Any, names: Iterable[str]) -> Memory:
+    """What a step left, with arrays of finite numbers under these names."""
+    if not isinstance(memory, Mapping):
+        raise ModelError(f"memory is {type(memory).__name__}; expected what a step left: its `memory`")
+    for name in names:
+        if name not in memory:
+            raise ModelError(
+                f"memory has no {name!r}; expected what a step of this scheme left: its `memory`"
+            )
+        value = memory[name]
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu":
+            raise ModelError(f"memory: {name} is {type(value).__name__}; expected an array of numbers")
+        if not np.isfinite(value).all():
+            raise ModelError(f"memory: {name} is not finite")
+        if name.endswith("approach") and (value < 0.0).any():
+            raise ModelError(f"memory: {name} has speeds below 0")
+    return dict(memory)
 
 
 def checked_kappa(kappa: float) -> float:

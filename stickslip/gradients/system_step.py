@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from stickslip.gradients import extrapolation
-from stickslip.gradients.derivative import Derivative
+from stickslip.gradients.derivative import Derivative, flat_change
 from stickslip.gradients.solution_linear import ReducedLinearisation
-from stickslip.gradients.step import checked_kappa, checked_solver
+from stickslip.gradients.step import checked_kappa, checked_memory, checked_solver
 from stickslip.gradients.system_equations import StepEquations, Written
 from stickslip.gradients.system_moreau_jean import MoreauJeanEquations
 from stickslip.gradients.system_variational import VariationalEquations
@@ -114,7 +114,7 @@ class SystemStepDerivative(Derivative):
         if tangent.core is None or tangent.core.unique:
             return 0.0
         change = sum(
-            (self._matrix(name) @ np.asarray(t, float).reshape(-1, 1) for name, t in tangents.items()),
+            (self._matrix(name) @ flat_change("by", self.by, name, t) for name, t in tangents.items()),
             start=np.zeros((1, 1)),
         )
         part = {name: change[where] for name, where in tangent.rows.items()}
@@ -242,7 +242,7 @@ def system_derivative(
     begin = first_state(whole) if state is None else checked_state(whole, state)
     checked_solver(solver)
     h, kappa = length("h", h), checked_kappa(kappa)
-    kept = made.begin(whole, begin, h) if memory is None else memory
+    kept = made.begin(whole, begin, h) if memory is None else _checked_memory(made, whole, memory)
     return differentiated_step(made, system, begin, kept, h, solver, kappa)
 
 
@@ -275,14 +275,27 @@ def scheme_of_system(scheme: Any) -> Scheme:
     return made
 
 
+def _checked_memory(scheme: Scheme, system: NonsmoothSystem, memory: Any) -> Memory:
+    sizes = {"r": system.size, "y": system.size}
+    if isinstance(scheme, Variational):
+        sizes = {"r": system.size, "h": 1, "approach": system.blocks}
+    kept = checked_memory(memory, sizes)
+    for name, size in sizes.items():
+        if kept[name].shape != (size,):
+            raise ModelError(f"memory: {name} has shape {kept[name].shape}, expected ({size},)")
+    return kept
+
+
 def checked_state(system: NonsmoothSystem, state: Any) -> State:
     """A state of that system."""
     if not isinstance(state, State):
         raise ModelError(f"state is {type(state).__name__}; expected a State, such as run.state(-1)")
     for name, own in (("q", system.q0), ("v", system.v0), ("z", system.z0)):
         given = getattr(state, name)
-        if given.shape != own.shape or not np.isfinite(given).all():
-            raise ModelError(f"state: {name} has shape {given.shape}, expected {own.shape}, all finite")
+        if np.shape(given) != own.shape or np.asarray(given).dtype.kind not in "fiu":
+            raise ModelError(f"state: {name} has shape {np.shape(given)}, expected {own.shape}, numbers")
+        if not np.isfinite(given).all():
+            raise ModelError(f"state: {name} is not finite: {given}")
     return state
 
 

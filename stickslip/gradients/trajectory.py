@@ -214,7 +214,16 @@ def checked_names(by: Iterable[str], steps: Run) -> tuple[str, ...]:
 def _checked_loss(loss: Loss | AtEnd, steps: int) -> Loss:
     if isinstance(loss, AtEnd):
         function = loss.function
-        return lambda k, state: function(state) if k == steps else None
+
+        def at_end(k: int, state: State) -> tuple[Any, Any, Any] | None:
+            if k < steps:
+                return None
+            said = function(state)
+            if said is None:
+                raise ModelError("the loss at the end gives None; expected (value, dq, dv)")
+            return said
+
+        return at_end
     if not callable(loss):
         raise ModelError(f"loss is {loss!r}; expected a function of (k, state), or AtEnd(f)")
     return loss

@@ -14,7 +14,7 @@ exact one.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cached_property
 from typing import Any
 
@@ -80,6 +80,9 @@ class VariationalDerivative(StepDerivative):
             if linear.system.torn(_plain(by_q.e), _plain(by_q.c)):
                 self.exists = False
                 notes += ("what is held more than once is pulled apart by some displacements: no derivative",)
+            if linear.system.moves_alone:
+                self.exists = False
+                notes += ("nor are velocities unique: they change with the impulses, and have no derivative",)
             struck = self._of_input("approach").c
             if linear.system.torn(np.zeros((6 * linear.nd, struck.shape[1])), struck):
                 notes += ("contacts of one body bounce together: no derivative by `approach` of one alone",)
@@ -193,11 +196,11 @@ def variational_derivative(
     problem = done.problem
     v, r = done.step.state.v.reshape(-1, 6), np.zeros(0) if done.solution is None else done.solution.r
     missed = next((_missed("the step", one) for one in done.step.solves if not one.ok), "")
-    if kappa > 0.0 and done.solution is not None:
+    touches = done.solution is not None or (kappa > 0.0 and len(problem.contacts) > 0)
+    if kappa > 0.0 and touches:  # contacts that stay open push, too
         v, r, missed_path = _on_path(problem, solver, kappa)
         missed = missed or missed_path
-    if done.solution is None:
-        problem = replace(problem, contacts=_none_of(problem.contacts))
+    if not touches:
         r = np.zeros(step_blocks(problem).K.size)
     solved = Solved.of(problem, np.array(v), state.v.reshape(-1, 6), r, kappa)
     linear = Linear(world, state, memory, done.step, solved)
@@ -231,11 +234,6 @@ def _on_path(problem: StepProblem, solver: Solver, kappa: float) -> tuple[Array,
     there = found.ok or found.status in OTHER_LAW
     missed = "" if there else _missed(f"the smoothed step of kappa = {kappa:g}", found)
     return step_velocities(problem, found.v), np.asarray(found.r), missed
-
-
-def _none_of(table: Any) -> Any:
-    """The same noun without rows."""
-    return type(table)(*(getattr(table, spec.name)[:0] for spec in fields(table)))
 
 
 def _total(parts: list[tuple[Columns, Array | None]], name: str, size: int, count: int) -> Array:

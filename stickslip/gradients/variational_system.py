@@ -26,6 +26,8 @@ SINGULAR = 1e-11
 """Reciprocal condition below which S counts as singular."""
 RANK = 1e-9
 """Singular values below this share of the largest are zero."""
+ALONE = 1e-6
+"""Velocities by impulses that are not unique, over those of their parts, that are rounding."""
 TORN = 1e-6
 """Share of a right-hand side that may lie where no change of velocities leads."""
 TINY = 1e-9
@@ -62,6 +64,8 @@ class System:
         self._inverse, self._A = inverse, A
         self.unique = True
         """Whether impulses are."""
+        self.moves_alone = False
+        """Whether changes of impulses that no law minds move bodies."""
         self._lu: Any = None
         self._pinv: Array | None = None
         if self._m and self._m <= FEW:
@@ -106,6 +110,12 @@ class System:
         self.unique = bool(keep.all())
         self._pinv = (V[keep].T / values[keep]) @ (U[:, keep].T * weight)
         self._said_twice, self._weight = U[:, ~keep].T * weight, weight
+        free = np.ascontiguousarray(V[~keep].T)
+        moved = self._times(self._on_bodies(self._rows.acts, free), transposed=False)
+        answers = np.abs(
+            self._times(self._on_bodies(np.abs(self._rows.acts), np.abs(free)), transposed=False)
+        )
+        self.moves_alone = bool((np.abs(moved) > ALONE * answers.max(initial=0.0)).any())
 
     def _sparse(self) -> None:
         B = spread_sparse(self._rows.acts, self._rows.body, self._count // 6).T

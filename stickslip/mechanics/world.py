@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import cached_property
 
+import numpy as np
+
 from stickslip.mechanics.forces import Forces
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.mechanics.motions import Motions
@@ -133,6 +135,8 @@ class World:
         """Refuse a state whose arrays are not of this world."""
         n = len(self.names)
         for key, value, size in (("q", state.q, 7 * n), ("v", state.v, 6 * n)):
+            if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu":
+                raise ModelError(f"state.{key} is {type(value).__name__}; expected an array of numbers")
             if value.shape != (size,):
                 raise ModelError(f"state.{key} has shape {value.shape}, expected ({size},): {n} bodies")
 

@@ -125,7 +125,7 @@ class MoreauJeanBodies(Options):
         )  # fmt: skip
         assembly.tell(offset, contacts.law, contacts.gap, reach, r, u, need, impulses, velocities, energy)
         t, told = state.t + h, energy.tolist()
-        if not math.isfinite(sum(told)):
+        if not reason and not math.isfinite(sum(told)):
             lost = "the impulses that the solver found are not finite; the step is one without any"
             return self._arrive(start, blocks, np.zeros(r.size), solves, memory, lost)
         reserve = float(memory["reserve"][0]) + told[motion.LOST]

@@ -29,7 +29,7 @@ from stickslip.mechanics import energy as energies
 from stickslip.mechanics.world import World
 from stickslip.options import Options, option
 from stickslip.problem.solution import Solution
-from stickslip.problem.step_problem import MODELS, StepProblem
+from stickslip.problem.step_problem import LINEARISED, MODELS, StepProblem
 from stickslip.schemes.bodies import Finder
 from stickslip.schemes.body_joints import check_joints, joint_errors
 from stickslip.schemes.body_step import BodyStep
@@ -38,7 +38,7 @@ from stickslip.schemes.step import Memory, Solver
 from stickslip.schemes.variational_contacts import StepShapes
 from stickslip.schemes.variational_end import NOTHING, OTHER_LAW, Answer, arrived
 from stickslip.schemes.variational_memory import first_memory
-from stickslip.schemes.variational_start import NO_ID, Node, prepared, step_problem
+from stickslip.schemes.variational_start import NO_ID, Node, Prepared, prepared, step_problem
 from stickslip.schemes.variational_tangents import solve_by_tangents
 from stickslip.state import Array, State
 
@@ -48,6 +48,11 @@ CLOSED = 2.0**-48
 """Opening of a joint, over the size of places, that is rounding."""
 FARTHEST = 1.0
 """Largest h |Ω| of a step: momenta differ from J Ω by a quarter of its square."""
+CLEAR = 1e-4
+"""Gap at the end of free motion, over the way of a step, from which on a contact surely stays open."""
+SINKS, ROUNDING = 100.0, 1e-9
+"""Overlap at the end of a step that is the solver's: over its tolerance times the way of a step, and over the
+size of bodies."""
 MOST_LOOKS = 10
 """Most times that a step is solved because its answer reaches contacts that were not in it."""
 
@@ -103,7 +108,7 @@ def carried(
         before = prepared(scheme, node, memory, detector, ids, margin)
         problem, solution, lost = before.problem, None, ""
         v = problem.v.copy()
-        if len(before.contacts) or not _flies_jointed(node, problem):
+        if not (_clears(node, before) and _flies_jointed(node, problem)):
             solution = _solution(problem, solver)
             assert solution.v is not None
             v[node.bodies.dynamic] = solution.v.reshape(-1, 6)
@@ -124,7 +129,7 @@ def carried(
         margin = max(margin, 1.5 * reach)
     else:
         lost = f"{MOST_LOOKS} times contacts were met that were not looked for; take a smaller h"
-    lost = lost or _turns_far(node, v)
+    lost = lost or _turns_far(node, v) or _sinks(node, before, solution, gaps, reach)
     step = arrived(before, memory, Answer(v, q_end, gaps, solution, lost), detector)
     return Carried(step, problem, solution)
 
@@ -141,6 +146,40 @@ def _solution(problem: StepProblem, solver: Solver) -> Solution:
         return solution
     again = solve_by_tangents(problem, solver, solution)
     return again if again.ok else solution
+
+
+def _clears(node: Node, before: Prepared) -> bool:
+    """Whether free motion surely closes no contact, so that none has an impulse.
+
+    Velocities of bodies that fall alike differ by rounding alone, which no residual should be relative to.
+    """
+    if not len(before.contacts):
+        return True
+    contacts = before.problem.contacts
+    if contacts.bounce.any() or (contacts.kind == LINEARISED).any():
+        return False
+    v = before.problem.v.copy()
+    if _fly(node, v):
+        return False
+    q_end = np.empty_like(node.q)
+    motion.move_along(node.q, v, node.h, q_end)
+    margin = CLEAR * node.h * float(np.abs(v).max(initial=0.0))
+    return bool(before.candidates.gaps(q_end).min(initial=np.inf) > margin)
+
+
+def _sinks(node: Node, before: Prepared, solution: Solution | None, gaps: Array, reach: float) -> str:
+    """What is wrong where an answer, however good its residuals, leaves gaps closed further than it may."""
+    if solution is None or not solution.ok:
+        return ""
+    told = gaps[before.chosen]
+    deep = -float(told.min(initial=0.0))
+    if deep <= SINKS * solution.tolerance * reach + ROUNDING * node.bodies.size:
+        return ""
+    own = np.flatnonzero(before.problem.contacts.kind != LINEARISED)  # those that have gaps in closed form
+    first, second = (node.world.names[b] for b in before.contacts.body[own[int(np.argmin(told))]])
+    bounces = bool(before.problem.contacts.bounce.any())
+    why = "; what bounces has no room for it in a step" if bounces else ""
+    return f"bodies {first!r} and {second!r} end {deep:.2g} m inside each other{why}; take a smaller h"
 
 
 def _flies_jointed(node: Node, problem: StepProblem) -> bool:

@@ -203,6 +203,9 @@ def test_discrete_parameters_are_carried():
         ({"state": ss.State(0.0, np.zeros(3), np.zeros(2))}, r"q has shape \(3,\), expected \(2,\)"),
         ({"state": 3}, "state is int"),
         ({"u_before": [1.0]}, "u_before is for solutions"),
+        ({"memory": 3}, "memory is int"),
+        ({"memory": {}}, "memory has no 'r'"),
+        ({"memory": {"r": np.zeros(1), "y": np.zeros(2)}}, r"r has shape \(1,\), expected \(2,\)"),
     ],
 )
 def test_what_has_none_gets_a_sentence(given, words):

@@ -97,6 +97,11 @@ def test_what_cannot_be_gets_a_sentence(given, words):
         ss.gradient(swing(), ss.AtEnd(off), until=0.01, h=1e-3, **given)
 
 
+def test_a_loss_at_the_end_that_says_nothing():
+    with pytest.raises(ss.ModelError, match="the loss at the end gives None"):
+        ss.gradient(swing(), ss.AtEnd(lambda state: None), until=0.01, h=1e-3)
+
+
 def test_only_what_moves_has_a_gradient():
     with pytest.raises(ss.ModelError, match="world is int"):
         ss.gradient(3, ss.AtEnd(off), until=0.1, h=0.01)

@@ -182,3 +182,31 @@ def test_solvers_give_the_same_derivative():
     for by in ("q", "v", "mu"):
         found, expected = one.jacobian("v", by), other.jacobian("v", by)
         assert np.abs(found - expected).max() < 1e-6 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize(("spin", "exists"), [(0.0, True), (6.0, False)])
+def test_velocities_that_are_not_unique_have_no_derivative(spin, exists):
+    """Loads of four corners may shift; where corners slide in different directions that turns the box."""
+    how = {"mass": 1.0, "position": (0, 0, 0.05), "velocity": (1, 0.4, 0), "spin": (0, 0, spin)}
+    world = built(("box", ss.Cuboid((0.3, 0.2, 0.1)), how)).build()
+    found = ss.differentiate(world, h=H, scheme="variational")
+    assert not found.unique
+    assert found.exists == exists
+    assert any("nor are velocities unique" in note for note in found.notes) != exists
+
+
+@pytest.mark.parametrize("scheme", ["moreau-jean", "variational"])
+def test_a_memory_that_is_none_is_refused(scheme):
+    world = ball()
+    memory = dict(ss.differentiate(world, h=H, scheme=scheme).step.memory)
+    name = "reserve" if scheme == "moreau-jean" else "potential"
+    for bad, words in (
+        (3, "memory is int"), ({}, "memory has no"), (memory | {name: [1.0]}, f"{name} is list"),
+        (memory | {name: memory[name] * np.nan}, f"{name} is not finite"),
+    ):  # fmt: skip
+        with pytest.raises(ss.ModelError, match=words):
+            ss.differentiate(world, h=H, scheme=scheme, memory=bad)
+    with pytest.raises(ss.ModelError, match=r"state\.q is list"):
+        ss.differentiate(world, ss.State(0.0, list(world.start.q), world.start.v), h=H, scheme=scheme)
+    with pytest.raises(ss.ModelError, match="expected numbers"):
+        ss.differentiate(world, h=H, scheme=scheme).jvp(h=1j)

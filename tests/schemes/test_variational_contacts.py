@@ -309,3 +309,46 @@ def test_an_overlap_and_an_open_joint_are_refused():
     builder.body("sunk", ss.Sphere(0.1), position=(0.0, 0.0, 0.05))
     with pytest.raises(ss.ModelError, match="overlap"):
         run(builder.build(), 0.1, 0.01)
+
+
+def slot(e, speed):
+    """A ball between two planes with 1 cm to spare."""
+    b = ss.WorldBuilder(gravity=(0, 0, 0))
+    b.material("default", mu=0.0, e=e)
+    b.body("floor", ss.Plane(), fixed=True)
+    b.body(
+        "lid",
+        ss.Plane(),
+        position=(0, 0, 0.21),
+        quaternion=ss.rotation((1, 0, 0), np.pi),
+        fixed=True,
+    )
+    b.body("ball", ss.Sphere(0.1), position=(0, 0, 0.105), velocity=(0, 0, -speed), mass=1.0)
+    return b.build()
+
+
+def test_a_bounce_without_room_is_a_failure_and_shorter_steps_have_it():
+    """In a step of 5 ms it would have to rise by 12.5 mm."""
+    with pytest.raises(ss.SimulationFailure, match=r"'ball' and 'lid' end .* what bounces has no room"):
+        run(slot(0.5, 5.0), 0.05, 5e-3)
+    trajectory = run(slot(0.5, 5.0), 0.05, 1e-3)
+    assert trajectory.ok.all()
+    assert trajectory.penetration.max() < 1e-8
+
+
+def test_balls_that_fall_alike_need_nothing_solved():
+    """Their velocities differ by rounding alone; gaps of millimetres are far beyond that."""
+    places = [
+        [0.000251, -0.000264, 0.111281], [-0.002531, 0.208753, 0.110083], [0.20535, 0.209562, 0.107508],
+        [0.212733, 0.41867, 0.110703], [0.421807, 0.420188, 0.108513], [0.213603, 0.42263, 0.320715],
+    ]  # fmt: skip
+    b = ss.WorldBuilder()
+    b.material("default", mu=0.5)
+    b.body("floor", ss.Plane(), fixed=True)
+    for k, place in enumerate(places):
+        b.body(f"ball {k}", ss.Sphere(0.1), position=place, velocity=(0, 0, -1.0))
+    world = b.build()
+    trajectory = run(world, 0.1, 5e-3)
+    assert trajectory.ok.all()
+    assert trajectory.penetration.max() < 1e-8
+    assert ss.differentiate(world, h=5e-3, scheme="variational").exists
