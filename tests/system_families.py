@@ -4,7 +4,7 @@ import numpy as np
 
 import stickslip as ss
 from stickslip.differentiation import made_solver
-from stickslip.gradients.system_step import scheme_of_system, system_derivative
+from stickslip.gradients.system_step import system_derivative
 from stickslip.schemes.step import first_state
 from stickslip.state import State
 
@@ -151,7 +151,3 @@ def matrix(found, name):
     """The same by the derivative."""
     parts = [of for of in ("q", "v", "r", "approach") if of in found.of]
     return np.concatenate([found.jacobian(of, name) for of in parts])
-
-
-__all__ = ["FAMILIES", "MOREAU_JEAN", "SCHEMES", "SOLVER", "VARIATIONAL", "derivative", "differences", "dry",
-           "matrix", "moved", "scheme_of_system", "soft", "swing"]  # fmt: skip

@@ -69,14 +69,7 @@ class StepEquations(ABC):
 
     @cached_property
     def _law_sizes(self) -> dict[str, int]:
-        """How many numbers of laws may be changed, by name; those that a family has are its own."""
-        found = {name: groups.size for name, groups in self.coefficients.items()}
-        if any(one.law.impact == "newton" for one in self.system.interactions):
-            found["e"] = self.system.blocks
-        if (self.whole.kind == cones.INTERVAL).any():
-            found["lower"] = found["upper"] = self.system.blocks
-        theirs = () if self.made.family is None else self.made.family.numbers
-        return {name: size for name, size in found.items() if name not in theirs}
+        return law_sizes(self.system, self.made.family)
 
     def size(self, name: str) -> Array:
         """What a change of that input is small beside, shape (numbers,)."""
@@ -91,7 +84,7 @@ class StepEquations(ABC):
     @cached_property
     def coefficients(self) -> dict[str, IntArray]:
         """Groups of all blocks by the name of their coefficient: those that `mu` changes, and so on."""
-        return {name: np.sort(groups) for name, (_, groups) in named_groups(self.whole).items()}
+        return coefficients_of(self.whole)
 
     @property
     @abstractmethod
@@ -116,7 +109,7 @@ class StepEquations(ABC):
         """`balance` (nv,), `law` (n,), `q` (nq,), `z` (nz,) and what is remembered, for v⁺ and r (n,)."""
 
     @abstractmethod
-    def kinks(self, law: Array) -> list[str]:
+    def kinks(self) -> list[str]:
         """Sentences about where the step has no derivative, beside what its laws say."""
 
     def system_at(self, x: Inputs) -> NonsmoothSystem:
@@ -187,3 +180,30 @@ def whole_set(system: NonsmoothSystem) -> ProductSet:
     for K in sets[1:]:
         total = total + K
     return total
+
+
+def coefficients_of(K: ProductSet) -> dict[str, IntArray]:
+    """Groups of K by the name of their coefficient, in order."""
+    return {name: np.sort(groups) for name, (_, groups) in named_groups(K).items()}
+
+
+def law_sizes(system: NonsmoothSystem, family: Family | None) -> dict[str, int]:
+    """How many numbers of laws may be changed, by name; those that a family has are its own."""
+    K = whole_set(system)
+    found = {name: groups.size for name, groups in coefficients_of(K).items()}
+    if any(one.law.impact == "newton" for one in system.interactions):
+        found["e"] = system.blocks
+    if (K.kind == cones.INTERVAL).any():
+        found["lower"] = found["upper"] = system.blocks
+    theirs = () if family is None else family.numbers
+    return {name: size for name, size in found.items() if name not in theirs}
+
+
+def input_shapes(system: NonsmoothSystem, family: Family | None) -> dict[str, tuple[int, ...]]:
+    """What steps of a system can be differentiated by, whatever the scheme: names and shapes."""
+    own = {"q": system.q0.shape, "v": system.v0.shape, "h": (1,), "force": system.v0.shape}
+    if system.z0.size:
+        own["z"] = system.z0.shape
+    laws = {name: (size,) for name, size in law_sizes(system, family).items()}
+    theirs = {} if family is None else {name: one.shape for name, one in family.numbers.items()}
+    return {**own, **laws, **theirs}

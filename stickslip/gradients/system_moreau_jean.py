@@ -122,7 +122,7 @@ class MoreauJeanEquations(StepEquations):
             for body, place, known in Prepared.of(system).bodies
         ]  # fmt: skip
 
-    def kinks(self, law: Array) -> list[str]:
+    def kinks(self) -> list[str]:
         step, notes = self.made.step, []
         forecast = step.forecast
         size = NEAR * max(1.0, float(np.abs(step.y).max(initial=0.0)))

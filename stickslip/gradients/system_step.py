@@ -66,7 +66,7 @@ class SystemStepDerivative(Derivative):
         state = equations.made.state
         self.of = {"q": state.q.shape, "v": state.v.shape, "r": step.r.shape,
                    **{name: shapes[name] for name in self._carried}}  # fmt: skip
-        core, notes = self._tangent.core, equations.kinks(self._tangent.law) if not kappa else []
+        core, notes = self._tangent.core, equations.kinks() if not kappa else []
         if not step.ok:
             notes.append(f"the step itself is not good: {_reason(step)}")
         if self._tangent.missed:
@@ -142,8 +142,6 @@ class _Tangent:
 
     v: Array
     r: Array
-    law: Array
-    """What the laws are stated on [m/s], shape (n,)."""
     A: Array
     B: Array
     C: Array
@@ -204,14 +202,14 @@ def _tangent(equations: StepEquations, step: Step, tolerance: float, kappa: floa
         if r.size:
             W = C @ np.linalg.solve(A, B) + D
             core = ReducedLinearisation(K, W, law - C @ off - W @ r, r, tolerance, kappa)
-        found = _Tangent(v, r, law, A, B, C, end, core, rows, missed if kappa and r.size else "")
+        found = _Tangent(v, r, A, B, C, end, core, rows, missed if kappa and r.size else "")
         if core is None or not kappa:
             return found
         moved = np.linalg.solve(A, B @ (core.r - r)) - off
         change = max(_relative(moved, v), _relative(core.r - r, core.r))
         v, r = v + moved, core.r
         if change <= SETTLED:
-            return _Tangent(v, r, law, A, B, C, end, core, rows)
+            return _Tangent(v, r, A, B, C, end, core, rows)
     return found
 
 

@@ -103,7 +103,7 @@ class VariationalEquations(StepEquations):
         """Speed below which nothing comes: what rests has that of rounding [m/s]."""
         return NEAR * max(1.0, float(np.abs(self.made.state.v).max(initial=0.0)))
 
-    def kinks(self, law: Array) -> list[str]:
+    def kinks(self) -> list[str]:
         step, notes = self.made.step, []
         size = NEAR * max(1.0, float(np.abs(step.y).max(initial=0.0)))
         first = self.whole.offset[:-1]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stickslip.gradients.step import checked_kappa, checked_solver
+from stickslip.gradients.system_equations import input_shapes
 from stickslip.gradients.system_step import (
     SystemStepDerivative,
     checked_state,
@@ -65,10 +66,9 @@ class SystemSteps(Run):
             point, clock = Point(begun.state, begun.memory), begun.clock
         parts = divided(clock, point.state.t, until)
         kappa = checked_kappa(kappa)
-        first = differentiated_step(made, system, point.state, point.memory, float(parts[1][0]), solver, 0.0)
-        names = [name for name in first.by if name not in ("h_before", "approach")]
+        family = system if isinstance(system, Family) else None
         return cls(
-            system, made, solver, point, *parts, {}, {name: first.by[name] for name in names}, kappa,
+            system, made, solver, point, *parts, {}, input_shapes(whole, family), kappa,
             checked_on_failure(on_failure),
         )  # fmt: skip
 

@@ -158,18 +158,17 @@ def _clears(node: Node, before: Prepared) -> bool:
     contacts = before.problem.contacts
     if contacts.bounce.any() or (contacts.kind == LINEARISED).any():
         return False
-    v = before.problem.v.copy()
-    if _fly(node, v):
+    free = _freely(node, before.problem)
+    if free is None:
         return False
-    q_end = np.empty_like(node.q)
-    motion.move_along(node.q, v, node.h, q_end)
+    v, q_end = free
     margin = CLEAR * node.h * float(np.abs(v).max(initial=0.0))
     return bool(before.candidates.gaps(q_end).min(initial=np.inf) > margin)
 
 
 def _sinks(node: Node, before: Prepared, solution: Solution | None, gaps: Array, reach: float) -> str:
     """What is wrong where an answer, however good its residuals, leaves gaps closed further than it may."""
-    if solution is None or not solution.ok:
+    if solution is None or not (solution.ok or solution.status in OTHER_LAW):
         return ""
     told = gaps[before.chosen]
     deep = -float(told.min(initial=0.0))
@@ -192,13 +191,22 @@ def _flies_jointed(node: Node, problem: StepProblem) -> bool:
         return True
     if joints.friction.any() or joints.bounce.any():
         return False
-    v = problem.v.copy()
-    if _fly(node, v):
+    free = _freely(node, problem)
+    if free is None:
         return False
-    q_end = np.empty_like(node.q)
-    motion.move_along(node.q, v, node.h, q_end)
+    _, q_end = free
     size = 1.0 + float(np.abs(q_end[:, :3]).max(initial=0.0))
     return bool((joint_errors(node.world, q_end.reshape(-1)) <= CLOSED * size).all())
+
+
+def _freely(node: Node, problem: StepProblem) -> tuple[Array, Array] | None:
+    """Velocities and the end of the step if nothing touches; None where a body spins too fast."""
+    v = problem.v.copy()
+    if _fly(node, v):
+        return None
+    q_end = np.empty_like(node.q)
+    motion.move_along(node.q, v, node.h, q_end)
+    return v, q_end
 
 
 def _fly(node: Node, v: Array) -> str:
