@@ -32,7 +32,6 @@ from stickslip.problem.residuals import Residuals, judge
 from stickslip.scenes.packing import deposit
 from stickslip.schemes.body_blocks import contact_blocks
 from stickslip.schemes.body_world import Bodies
-from stickslip.schemes.quick import Quick
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.solvers import registry
 from stickslip.state import State
@@ -238,7 +237,7 @@ def theirs(
 def packing(spheres: int, steps: int, h: float, tolerance: float) -> Row:
     """So many spheres from their first step on, by sweeps alone; per contact and sweep, and memory."""
     world = resting(spheres)
-    sweeps = Quick(registry.make("nsgs", tolerance=tolerance, max_iterations=2000), tolerance, "sweeps")
+    sweeps = registry.make("auto", tolerance=tolerance)
     row, _ = ours(f"packing of {spheres}", world, h, tolerance, 1, steps, 1, sweeps)
     each = row.timing.cpu / (max(row.iterations, 1.0) * row.contacts)
     memory = 1024.0 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -346,18 +346,15 @@ def simulate(
     WorldTrajectory.
     """
     from stickslip.mechanics.world import World
-    from stickslip.schemes.quick import Quick
     from stickslip.solvers import registry
 
     world = isinstance(system, World)
     if tolerance is None:
         tolerance = float(getattr(start, "tolerance", WORLD_TOLERANCE if world else SYSTEM_TOLERANCE))
     if solver is None:
-        solver = getattr(start, "solver", DEFAULT_SOLVER)
-    name = solver if isinstance(solver, str) else type(solver).__name__
+        solver = registry.remade_name(getattr(start, "solver", DEFAULT_SOLVER))
     made = registry.make(solver, tolerance=tolerance) if isinstance(solver, str) else solver
-    if solver == DEFAULT_SOLVER:  # small problems in one call, the others by the solver
-        made = Quick(made, tolerance)
+    name = registry.described(made)
     how: dict[str, Any] = {
         "until": until, "h": h, "scheme": scheme, "solver": made, "solver_name": name,
         "tolerance": getattr(made, "tolerance", tolerance), "record": record, "on_failure": on_failure,

@@ -177,10 +177,6 @@ def _moving(given: Any) -> Any:
 
 def made_solver(solver: Any, tolerance: float) -> Any:
     """The solver that a name stands for, made with `tolerance`; a solver as it is."""
-    from stickslip.schemes.quick import Quick
     from stickslip.solvers import registry
 
-    if not isinstance(solver, str):
-        return solver
-    made = registry.make(solver, tolerance=tolerance)
-    return Quick(made, tolerance) if solver == "auto" else made
+    return registry.make(solver, tolerance=tolerance) if isinstance(solver, str) else solver

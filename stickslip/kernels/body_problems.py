@@ -27,8 +27,6 @@ MIXED = 8
 """Sweeps that an accelerated one starts from a mix of."""
 MOST_MIXED, MIXED_TRIAL = 300.0, 40.0
 """Most accelerated sweeps, and those before they may be called too slow."""
-CLOSING = 0.1
-"""Share of the largest free velocity at which contacts of an answer may close, as the judge has it."""
 
 
 @jit
@@ -148,7 +146,9 @@ def solve_coulomb3(
         bodies, rows, root, f, u_bias, target, budget, control, r.copy(),
     )  # fmt: skip
     if good:
-        return _better(K, bodies, rows, M, root, f, u_bias, r, v, u, told, r_new, v_new, control, history)
+        return _better(
+            K, bodies, rows, M, root, f, u_bias, tolerance, r, v, u, told, r_new, v_new, control, history
+        )
     if control[schedule.STATE] == schedule.SOLVED:
         u = _told(K, bodies, rows, M, root, f, u_bias, r_new, v_new, told)
     return r_new, v_new, u, told, control, history
@@ -175,7 +175,9 @@ def solve_blocks(
         bodies, rows, root, f, u_bias, target, budget, control, r.copy(),
     )  # fmt: skip
     if good:
-        return _better(K, bodies, rows, M, root, f, u_bias, r, v, u, told, r_new, v_new, control, history)
+        return _better(
+            K, bodies, rows, M, root, f, u_bias, tolerance, r, v, u, told, r_new, v_new, control, history
+        )
     if control[schedule.STATE] == schedule.SOLVED:
         u = _told(K, bodies, rows, M, root, f, u_bias, r_new, v_new, told)
     return r_new, v_new, u, told, control, history
@@ -189,8 +191,7 @@ def _asked(K, bodies, rows, M, root, f, u_bias, tolerance, guess):
     cones.project(kind, offset, lower, upper, group_offset, group_size, coefficient, guess, r)
     v = velocities(bodies, offset, rows, root, f, r)
     u = _told(K, bodies, rows, M, root, f, u_bias, r, v, told)
-    loose = max(told[residuals.APPROACH], told[residuals.CLOSING])
-    if _worst(told) <= tolerance and loose <= CLOSING:
+    if residuals.is_solved(told, tolerance) and told[residuals.MEASURES] <= tolerance:
         control[schedule.STATE] = schedule.SOLVED
     return r, v, u, told, control
 
@@ -217,12 +218,11 @@ def _controls(good, budget):
 
 
 @jit
-def _better(K, bodies, rows, M, root, f, u_bias, r, v, u, told, r_new, v_new, control, history):
+def _better(K, bodies, rows, M, root, f, u_bias, tolerance, r, v, u, told, r_new, v_new, control, history):
     """What a solve gives back: the guess, which is an answer, or what sweeps made of it if that is better."""
     control[schedule.STATE], told_new = schedule.SOLVED, np.empty(told.shape[0])
     u_new = _told(K, bodies, rows, M, root, f, u_bias, r_new, v_new, told_new)
-    loose = max(told_new[residuals.APPROACH], told_new[residuals.CLOSING])
-    if _worst(told_new) < _worst(told) and loose <= CLOSING:
+    if _worst(told_new) < _worst(told) and residuals.is_solved(told_new, tolerance):
         return r_new, v_new, u_new, told_new, control, history
     return r, v, u, told, control, history
 

@@ -77,7 +77,7 @@ def measure(kind, offset, lower, upper, group_offset, group_size, coefficient, d
     out[residuals.NATURAL] = residuals.ratio(plain, size.max(), big)
     out[residuals.SCALED] = residuals.ratio(scaled, size_s.max(), big_s)
     out[residuals.WORST] = where
-    out[residuals.APPROACH], out[residuals.CLOSING] = residuals.approach(
+    out[residuals.APPROACH] = residuals.approach(
         kind, offset, lower, upper, group_offset, group_size, diagonal, r, u, u_free
     )
     return out

@@ -10,10 +10,21 @@ import numpy as np
 from stickslip.kernels import blocks, cones
 from stickslip.kernels.jit import jit
 
-NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST, APPROACH, CLOSING = range(8)
+NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST, APPROACH, LOCAL = range(8)
 MEASURES = 8
-ROUNDING = 1e-13
-"""Closing speeds below this share of the impulses, as impulses, are rounding of W r."""
+ROUNDING = 1e-14
+"""Velocities below this share of the impulses, as impulses, are rounding of W r: some 50 units in the last
+place, for sums of a few hundred terms."""
+MOST_ROUNDING = 1e-4
+"""Share of the largest free velocity beyond which closing is never taken for rounding."""
+LOST = 1e-11
+"""Beside impulses that alone make velocities of 1/LOST times the free ones, rounding of W r is a tenth of
+MOST_ROUNDING of them, and W r + u_free says too little of them."""
+CLOSING_SHARE = 0.1
+"""Largest share of the free velocity at which a contact of a solved problem may close, at any tolerance."""
+SINGLE = 100.0
+"""Error of a single contact over the tolerance of the norms. Answers at tolerance 1e-8 of the recorded
+problems of others (`bench collect`) have at most 5; a norm over n contacts allows one of them sqrt(n)."""
 SMALLEST, LARGEST = 1e-140, 1e140
 """Outside these, squares of numbers may vanish or overflow, and nothing can be certified."""
 
@@ -198,15 +209,15 @@ def ratio(square, scale, big):
 
 @jit
 def approach(kind, offset, lower, upper, group_offset, group_size, diagonal, r, u, u_free):
-    """(APPROACH, CLOSING): largest speed that no impulse may leave, over the largest free velocity.
+    """Largest speed that no impulse may leave, over the largest free velocity.
 
     That is -u_N of contacts, |u| of free blocks, and u against the bounds that an interval has not;
     normal and sliding velocities make the scale, and what finite bounds of intervals may add to them.
-    Impulses enter as rounding alone (ROUNDING): where they grow without bound, as between closing
-    walls, the natural maps fall but this does not. Velocities that impulses have made do not count as
-    a scale. The second has no such excuse.
+    Impulses enter as rounding alone (ROUNDING), and only up to MOST_ROUNDING: where they grow without bound,
+    as between closing walls, the natural maps fall but this does not. Velocities that impulses have made do
+    not count as a scale. Infinite where u_free is LOST beside impulses: then u says nothing.
     """
-    closing, any_closing, scale, big = 0.0, 0.0, 0.0, 0.0
+    closing, scale, big, alone = 0.0, 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         a, end = offset[i], offset[i + 1]
         if kind[i] == cones.FRICTION:
@@ -219,6 +230,7 @@ def approach(kind, offset, lower, upper, group_offset, group_size, diagonal, r, 
                         scale = max(scale, abs(diagonal[k] * bound))
             if k == a or kind[i] == cones.FREE:
                 big = max(big, abs(r[k]))
+                alone = max(alone, abs(diagonal[k] * r[k]))
     for i in range(kind.shape[0]):
         end = offset[i + 1] if kind[i] == cones.FREE else offset[i] + 1
         for k in range(offset[i], end):
@@ -227,14 +239,76 @@ def approach(kind, offset, lower, upper, group_offset, group_size, diagonal, r, 
                 speed = -u[k]
             if kind[i] != cones.FRICTION and lower[i] == -math.inf:
                 speed = max(speed, u[k])
-            any_closing = max(any_closing, speed)
-            if speed > ROUNDING * abs(diagonal[k]) * big:
+            if speed > min(ROUNDING * abs(diagonal[k]) * big, MOST_ROUNDING * scale):
                 closing = max(closing, speed)
-    if any_closing == 0.0:
-        return 0.0, 0.0
-    if scale == 0.0:
-        return (math.inf if closing > 0.0 else 0.0), math.inf
-    return closing / scale, any_closing / scale
+    if 0.0 < scale < LOST * alone:
+        return math.inf
+    if closing == 0.0:
+        return 0.0
+    return closing / scale if scale > 0.0 else math.inf
+
+
+@jit
+def local_error(
+    kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length, diagonal,
+    r, u, u_free, x, y,
+):  # fmt: skip
+    """Largest |r - P_K(r - rho u_hat)| of one contact over max(|r_i|, rho_i V), V the largest free velocity.
+
+    In the lengths of `metric`, with `coefficient` scaled by them. Beside impulses that are large elsewhere
+    a small one counts as much as any other. V has what finite bounds of intervals can add. Maps below the
+    ROUNDING of the largest impulse count as 0. x, y (n,) work.
+    """
+    speed, big, worst = 0.0, 0.0, 0.0
+    for i in range(kind.shape[0]):
+        square = 0.0
+        for k in range(offset[i], offset[i + 1]):
+            square += (length[k] * u_free[k]) ** 2
+            big = max(big, abs(r[k] / length[k]))
+        speed = max(speed, math.sqrt(square))
+        if kind[i] == cones.INTERVAL:
+            for bound in (lower[i], upper[i]):
+                if abs(bound) < math.inf:
+                    speed = max(speed, abs(diagonal[offset[i]] * bound))
+    for i in range(kind.shape[0]):
+        a, b, g = offset[i], offset[i + 1], group_offset[i]
+        if kind[i] == cones.FRICTION and b - a <= 3 and group_offset[i + 1] - g == 1:
+            r2, u2 = (r[a + 2], u[a + 2]) if b - a == 3 else (0.0, 0.0)
+            slide = math.sqrt(u[a + 1] * u[a + 1] + u2 * u2)
+            square = map_coulomb(coefficient[g], rho[i], r[a], r[a + 1], r2, u[a], u[a + 1], u2, slide)
+        else:
+            square = natural_map(
+                i, kind, offset, lower, upper, group_offset, group_size, coefficient,
+                rho[i], length, r, u, x, y,
+            )  # fmt: skip
+        error = math.sqrt(square)
+        if error > ROUNDING * big:
+            size = 0.0
+            for k in range(offset[i], offset[i + 1]):
+                size += (r[k] / length[k]) ** 2
+            scale = max(math.sqrt(size), rho[i] * speed)
+            worst = max(worst, error / scale if scale > 0.0 else math.inf)
+        elif error != error:
+            return math.nan
+    return worst
+
+
+@jit
+def single_bound(tolerance):
+    """What APPROACH and LOCAL of a solved problem may be at this tolerance."""
+    return max(tolerance, min(CLOSING_SHARE, SINGLE * tolerance))
+
+
+@jit
+def is_solved(measures, tolerance):
+    """Whether norms and single contacts are within the tolerance, as the judge has it."""
+    single = single_bound(tolerance)
+    return (
+        measures[NATURAL] <= tolerance
+        and measures[SCALED] <= tolerance
+        and measures[APPROACH] <= single
+        and measures[LOCAL] <= single
+    )
 
 
 @jit
@@ -310,7 +384,9 @@ def measure(kind, offset, lower, upper, group_offset, group_size, coefficient, d
     unit_measures(
         kind, offset, lower, upper, group_offset, group_size, coefficient, own, u, work[0], work[1], out
     )
-    out[APPROACH], out[CLOSING] = approach(
-        kind, offset, lower, upper, group_offset, group_size, diagonal, r, u, u_free
-    )
+    out[APPROACH] = approach(kind, offset, lower, upper, group_offset, group_size, diagonal, r, u, u_free)
+    out[LOCAL] = local_error(
+        kind, offset, lower, upper, group_offset, group_size, scaled, rho, length, diagonal,
+        own, u, u_free, work[0], work[1],
+    )  # fmt: skip
     return out

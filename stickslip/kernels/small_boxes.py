@@ -15,14 +15,16 @@ from stickslip.kernels.jit import jit
 from stickslip.kernels.local import one_component
 from stickslip.kernels.residuals import (
     APPROACH,
-    CLOSING,
     IMPULSE,
     MEASURES,
+    MOST_ROUNDING,
     NATURAL,
+    ROUNDING,
     SCALED,
     VELOCITY,
     WORK,
     WORST,
+    is_solved,
 )
 
 ROUNDS = 40
@@ -47,7 +49,7 @@ def solve(A, b, lower, upper, tolerance, z, w):
     while True:
         values(A, b, z, w)
         measures = measure(A, b, lower, upper, z, w, rho)
-        if measures[NATURAL] <= tolerance and measures[SCALED] <= tolerance and (rounds > 0 or n > 1):
+        if is_solved(measures, tolerance) and (rounds > 0 or n > 1):
             return measures, rounds, True
         if rounds == ROUNDS or not measures[NATURAL] < math.inf:
             return measures, rounds, False
@@ -138,6 +140,24 @@ def weights(A, rho):
 
 
 @jit
+def unanswered(A, b, lower, upper, z, rho, i, speed):
+    """`speed` of row i against an infinite bound over what the data make of it, 0 where it is rounding."""
+    n, made, sized = b.shape[0], 0.0, 0.0
+    for j in range(n):
+        usual = rho[j] * abs(b[j])
+        if abs(lower[j]) < math.inf:
+            usual = max(usual, abs(lower[j]))
+        if abs(upper[j]) < math.inf:
+            usual = max(usual, abs(upper[j]))
+        made += abs(A[i * n + j]) * usual
+        sized += abs(A[i * n + j] * z[j])
+    made = max(made, abs(b[i]))
+    if speed <= min(ROUNDING * sized, MOST_ROUNDING * made):
+        return 0.0
+    return speed / made if made > 0.0 else math.inf
+
+
+@jit
 def measure(A, b, lower, upper, z, w, rho):
     """What `judge` says of z as the answer of a box problem: an array (MEASURES,)."""
     out, n = np.zeros(MEASURES), b.shape[0]
@@ -163,10 +183,11 @@ def measure(A, b, lower, upper, z, w, rho):
         if lower[i] == -math.inf:
             speed += max(w[i], 0.0)
         out[VELOCITY] = max(out[VELOCITY], speed)
+        if speed > 0.0:
+            out[APPROACH] = max(out[APPROACH], unanswered(A, b, lower, upper, z, rho, i, speed))
         inside = z[i] - lower[i] if w[i] > 0.0 else upper[i] - z[i]
         if abs(inside) < math.inf and w[i] != 0.0:
             out[WORK] = max(out[WORK], abs(inside * w[i]))
     out[NATURAL] = gap / scale
     out[SCALED] = gap_scaled / size if size > 0.0 else 0.0
-    out[APPROACH], out[CLOSING] = 0.0, 0.0
     return out

@@ -14,8 +14,8 @@ from stickslip.kernels.jit import jit
 
 SWEEPS = 200
 """Most sweeps: problems of a few contacts that need more are for Newton's method."""
-CLOSING = 0.1
-"""Share of the largest free velocity at which a contact may close in a solved problem, the judge's."""
+SMALL = 30
+"""Most unknowns of a problem that is solved in one call."""
 
 
 @jit
@@ -37,7 +37,7 @@ def solve(
         measures = residuals.measure(
             kind, offset, lower, upper, group_offset, group_size, coefficient, diagonal, r_read, u, u_free
         )
-        return measures, 1, is_solved(measures, tolerance)
+        return measures, 1, residuals.is_solved(measures, tolerance)
     cones.project(kind, offset, lower, upper, group_offset, group_size, coefficient, r, r)
     start, local, bench = local_solves(kind, offset, group_offset, W)
     kappa, done, look = np.zeros(coefficient.shape[0]), 0, 1 if nb == 1 else 0
@@ -47,7 +47,7 @@ def solve(
             measures = residuals.measure(
                 kind, offset, lower, upper, group_offset, group_size, coefficient, diagonal, r_read, u, u_free
             )
-            if is_solved(measures, tolerance):
+            if residuals.is_solved(measures, tolerance):
                 return measures, done, True
             if done >= SWEEPS or not measures[residuals.NATURAL] < np.inf:
                 return measures, done, False
@@ -69,16 +69,6 @@ def solve_into(
     for k in range(residuals.MEASURES):
         out[k] = measures[k]
     out[residuals.MEASURES], out[residuals.MEASURES + 1] = sweeps, 1.0 if solved else 0.0
-
-
-@jit
-def is_solved(measures, tolerance):
-    """Whether both natural maps are within the tolerance and nothing closes fast, rounding or not."""
-    return (
-        measures[residuals.NATURAL] <= tolerance
-        and measures[residuals.SCALED] <= tolerance
-        and measures[residuals.CLOSING] <= max(CLOSING, tolerance)
-    )
 
 
 @jit

@@ -12,13 +12,20 @@ number means:
 - impulse, velocity, work: largest distance of r to K [N s] and of u_hat to K* [m/s], largest
   |r·u_hat| of a contact [J].
 - worst: the contact with the largest share in natural_scaled.
-- approach: the largest speed -u_N at which a contact closes, over the largest free velocity;
-  0 where it is rounding of W r.
+- approach: the largest speed -u_N at which a contact closes, over the largest free velocity V;
+  0 where it is rounding of W r, infinite where u_free is lost beside the impulses.
+- local: the largest natural map of a single contact on its own scale,
+  |r_i - P_K(r_i - rho_i u_hat_i)| / max(|r_i|, rho_i V); 0 where it is rounding of W r.
+
+The norms of natural and natural_scaled say nothing of a contact whose impulse is small beside the largest,
+and both fall as impulses grow: between walls that close on a body, which no impulse stops, they become as
+small as one likes. approach and local do not: V is given with the problem. An answer with
+approach <= eps solves, as far as closing contacts go, a problem whose free velocities differ by eps V.
 
 A contact with W_ii = 0 takes 1 / (mean W of the others), 1 if there is none; 0/0 is 0; an empty
 problem is solved; numbers beyond 1e±140 are not judged (NaN). Solved means natural <= tolerance and
-natural_scaled <= tolerance, for global problems equilibrium and joints as well, and that no contact
-closes at more than a tenth of the largest free velocity.
+natural_scaled <= tolerance, for global problems equilibrium and joints as well, and that approach and local
+are at most 100 tolerances, and never more than 0.1 where the tolerance is less than that.
 
 A NonlinearProblem has natural = natural_scaled = |z - P(z - F(z))|_inf / max(1, |F(reference)|_inf): that
 of a BoxProblem where F is affine, whose |b|_inf is |F(0)|_inf.
@@ -47,8 +54,8 @@ from stickslip.problem.sets import ProductSet
 
 SMALL = 300
 """Components up to which a dense W is judged in blocks: one call instead of several."""
-CLOSING = 0.1
-"""Share of the largest free velocity at which a contact may close in a solved problem."""
+CLOSING = kernels.CLOSING_SHARE
+"""Largest share of the free velocity at which a contact of a solved problem may close."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +76,8 @@ class Residuals:
     """Contact with the largest share in natural_scaled; -1 if there is none."""
     approach: float = 0.0
     """Largest speed at which a contact still closes, over the largest free velocity [-]."""
-    closing: float = 0.0
-    """The same without the excuse of rounding beside large impulses [-]."""
+    local: float = 0.0
+    """Largest natural-map residual of a single contact on its own scale [-]."""
     equilibrium: float = 0.0
     """|M v - f - H r - G lam| / max(|M v|, |f|, |H r + G lam|), global problems only [-]; the larger of that
     and of the same as velocities, M^-1 (...) / max(|v|, |v_free|, |W_ii r_i|)."""
@@ -85,13 +92,19 @@ class Residuals:
             return math.inf
         return max(self.natural, self.natural_scaled, self.equilibrium, self.joints)
 
-    def solved(self, tolerance: float) -> bool:
-        """Whether every relative measure is at most `tolerance`, and no contact closes fast.
+    @property
+    def single(self) -> float:
+        """The larger of the measures of single contacts, approach and local [-]; NaN counts as infinite."""
+        total = self.approach + self.local
+        return math.inf if total != total else max(self.approach, self.local)
 
-        The second keeps out impulses that grow without bound between closing walls: they make the
-        relative measures as small as one likes, and the contacts close all the same.
+    def solved(self, tolerance: float) -> bool:
+        """Whether every norm is at most `tolerance`, and no single contact is far from its law.
+
+        The second refuses impulses that grow without bound between closing walls, and light bodies that
+        are left behind beside heavy ones.
         """
-        return self.error <= tolerance and self.approach <= max(CLOSING, tolerance)
+        return self.error <= tolerance and self.single <= single_bound(tolerance)
 
     def rows(self, tolerance: float | None = None) -> list[tuple[str, str]]:
         """Names and values for printing."""
@@ -108,13 +121,17 @@ class Residuals:
                 f"r to K {self.impulse:.2e} N s, u_hat to K* {self.velocity:.2e} m/s, work {self.work:.2e} J",
             ),
         ]
-        if self.approach > CLOSING:
-            rows.append(
-                ("approach", f"{self.approach:.2e}  (contacts close at this share of the free velocities)")
-            )
+        rows.append(
+            ("single contacts", f"{self.local:.2e} on their own scale, closing {self.approach:.2e} of V")
+        )
         if self.equilibrium or self.joints:
             rows.append(("equilibrium", f"{self.equilibrium:.2e}, joints {self.joints:.2e}"))
         return rows
+
+
+def single_bound(tolerance: float) -> float:
+    """What a single contact of a problem solved to `tolerance` may miss on its own scale [-]."""
+    return max(tolerance, min(CLOSING, kernels.SINGLE * tolerance))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,31 +211,56 @@ def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array
 
 def from_measures(out: Array, equilibrium: float = 0.0) -> Residuals:
     """The residuals of a contact problem from the kernel's measures, shape (MEASURES,)."""
-    natural, scaled, impulse, velocity, energy, worst, approach, closing = out.tolist()
+    natural, scaled, impulse, velocity, energy, worst, approach, local = out.tolist()
     if natural != natural:
-        impulse = velocity = energy = approach = closing = natural
+        impulse = velocity = energy = approach = local = natural
     residuals = object.__new__(Residuals)  # all fields at once: a frozen class sets them one by one
     residuals.__dict__.update(
         natural=natural, natural_scaled=scaled, impulse=impulse, velocity=velocity, work=energy,
-        worst=int(worst), approach=approach, closing=closing, equilibrium=equilibrium, joints=0.0,
+        worst=int(worst), approach=approach, local=local, equilibrium=equilibrium,
+        joints=0.0,
     )  # fmt: skip
     return residuals
 
 
 def _judge_box(problem: BoxProblem, z: Array, w: Array) -> Residuals:
-    """natural |z - P(z - w)|_inf / max(1, |b|_inf); natural_scaled with rho = 1 / |A_ii|, no 1."""
+    """natural |z - P(z - w)|_inf / max(1, |b|_inf); natural_scaled with rho = 1 / |A_ii|, no 1.
+
+    approach is the largest w_i against a bound that is infinite, which no z_i answers, over
+    max(|b_i|, |A_ij| z_j) with z_j = max(rho_j |b_j|, finite bounds): what the data alone make of row i.
+    """
     if not z.size:
         return Residuals(0.0, 0.0, 0.0, 0.0, 0.0, -1)
-    b, diagonal = problem.b, np.abs(problem.A.diagonal())
+    b, A = problem.b, problem.A
+    diagonal = np.abs(A.diagonal())
     known = diagonal > 0.0
     rho = np.full(z.size, known.sum() / diagonal.sum() if known.any() else 1.0)
     rho[known] = 1.0 / diagonal[known]
     gap_scaled = np.abs(_box_gap(problem, z, rho * w))
     size = max(float(np.abs(x).max()) for x in (z, rho * b, rho * w))
     relative = float(gap_scaled.max()) / size if size else 0.0
-    return _box_residuals(
+    found = _box_residuals(
         problem, z, w, max(1.0, float(np.abs(b).max())), relative, int(np.argmax(gap_scaled))
     )
+    if not found.velocity > 0.0:
+        return found
+    # 1. what no z_i answers; 2. the size of each row by the data; 3. rounding of A z, up to a share of that
+    speed = _unanswered(problem, w)
+    bounds = [np.where(np.isfinite(x), np.abs(x), 0.0) for x in (problem.lower, problem.upper)]
+    sizes = abs(A)
+    usual = np.maximum(np.abs(b), np.asarray(sizes @ np.maximum(rho * np.abs(b), np.maximum(*bounds))))
+    rounding = np.minimum(kernels.ROUNDING * (sizes @ np.abs(z)), kernels.MOST_ROUNDING * usual)
+    seen = speed > rounding
+    with np.errstate(divide="ignore"):
+        approach = float((speed[seen] / usual[seen]).max(initial=0.0))
+    return replace(found, approach=approach)
+
+
+def _unanswered(problem: BoxProblem | NonlinearProblem, w: Array) -> Array:
+    """w_i against bounds that are infinite, shape (n,)."""
+    closing = np.where(problem.upper == np.inf, np.maximum(-w, 0.0), 0.0)
+    opening = np.where(problem.lower == -np.inf, np.maximum(w, 0.0), 0.0)
+    return np.asarray(closing + opening)
 
 
 def _judge_nonlinear(problem: NonlinearProblem, z: Array, w: Array) -> Residuals:
@@ -247,8 +289,6 @@ def _box_residuals(
     if np.isnan(gap).any():
         nan = float("nan")
         return Residuals(nan, nan, nan, nan, nan, int(np.argmax(np.isnan(gap))))
-    closing = np.where(upper == np.inf, np.maximum(-w, 0.0), 0.0)
-    opening = np.where(lower == -np.inf, np.maximum(w, 0.0), 0.0)
     with np.errstate(invalid="ignore"):
         side = np.where(w > 0.0, z - lower, upper - z)
         energy = np.where(np.isfinite(side) & (w != 0.0), np.abs(side * w), 0.0)
@@ -256,7 +296,7 @@ def _box_residuals(
         float(np.abs(gap).max()) / scale,
         relative,
         float(np.abs(z - np.clip(z, lower, upper)).max()),
-        float((closing + opening).max()),
+        float(_unanswered(problem, w).max()),
         float(energy.max()),
         worst,
     )

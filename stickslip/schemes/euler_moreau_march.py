@@ -12,11 +12,11 @@ import numpy as np
 
 from stickslip.kernels import march_flow
 from stickslip.kernels.jit import JIT
+from stickslip.kernels.small_contacts import SMALL
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.euler_moreau_newton import Weights
 from stickslip.schemes.euler_moreau_parts import Factors, Part, parts
 from stickslip.schemes.march import March
-from stickslip.schemes.quick import SMALL
 from stickslip.schemes.step import Memory, frozen_state
 from stickslip.state import State
 from stickslip.systems.first_order import FirstOrder, FirstOrderLinear

@@ -26,7 +26,12 @@ CONTACT_WORK = "contact work [J]"
 
 
 class Solver(Protocol):
-    """What a scheme needs of a solver."""
+    """What a scheme needs of a solver.
+
+    A solver may have more, which schemes ask for: `compiled_steps`, true where steps may be made in compiled
+    code that solves small problems itself; `takes_steps`, true where `solve` takes a StepProblem; and
+    `on_path(kappa)`, the solver that stops on the central path of steps.
+    """
 
     def solve(self, problem: AnyProblem, *, guess: ArrayLike | None = None) -> Solution:
         """The certified answer."""

@@ -50,9 +50,8 @@ def simulate(
         raise ModelError(f"progress is {progress!r}; expected a function of the time reached and the end")
     begun = begun_run(system, h, scheme, start)
     last, rest = ends(begun.clock, begun.state.t, until)
-    plan = _Plan(
-        until, last, rest, every(record), on_failure_choice(on_failure), solver_name == "auto", tolerance
-    )
+    compiled = bool(getattr(solver, "compiled_steps", False))
+    plan = _Plan(until, last, rest, every(record), on_failure_choice(on_failure), compiled, tolerance)
     recorder = Recorder(
         system, Model.of(system, begun.scheme.levels(system)), begun.state, begun.memory, begun.clock.index
     )

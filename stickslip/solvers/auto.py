@@ -4,6 +4,7 @@ Where joints (`free` blocks) couple bodies into chains, sweeps carry impulses on
 Newton comes first, with next to no proximal weight, which is one linear solve if nothing else bears; then,
 with intervals as pairs of bounds, the interior point to few digits and Newton from there.
 
+Small dense problems and contacts between bodies are first tried in one compiled call (`one_call.py`).
 Otherwise, and where that did not do, the order, each stage starting from the best iterate of those before:
 
 1. Gauss-Seidel sweeps (`nsgs`), as long as their rate promises an end sooner than Newton would come to
@@ -38,7 +39,6 @@ from stickslip.options import Options, iterations_option, tolerance_option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, frozen
 from stickslip.problem.contact import ContactProblem
-from stickslip.problem.convert import Answer
 from stickslip.problem.exhaustion import count_bases
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.residuals import examine
@@ -46,7 +46,7 @@ from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.problem.step_problem import StepProblem
 from stickslip.problem.step_tangent import step_tangent
 from stickslip.solvers.anderson import Anderson
-from stickslip.solvers.certify import Attempt, certified, judged, only_closes, proved, without_closing
+from stickslip.solvers.certify import Attempt, certified, checked_guess
 from stickslip.solvers.effort import (
     PER_CONTACT,
     accelerated_allowed,
@@ -59,6 +59,7 @@ from stickslip.solvers.gauss_seidel import GaussSeidel
 from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.interior_point import SHIFTABLE, InteriorPoint
 from stickslip.solvers.lemke import Lemke
+from stickslip.solvers.one_call import FirstTry, solve_in_one_call
 from stickslip.solvers.prox import COMPILED, ProximalNewton
 from stickslip.solvers.registry import Progress, Solver, make
 from stickslip.solvers.two_sided import one_sided
@@ -99,6 +100,8 @@ class Auto(Options):
 
     takes_steps: ClassVar[bool] = True
     """Whether `solve` takes a StepProblem whole."""
+    compiled_steps: ClassVar[bool] = True
+    """Whether schemes may make steps in compiled code, which solves small problems as `one_call.py` does."""
     tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(5000, "Newton and interior-point steps")
 
@@ -112,6 +115,21 @@ class Auto(Options):
         """
         if isinstance(problem, StepProblem):
             return self._step(problem)
+        known = isinstance(problem, Problem)
+        first = FirstTry(None, None, None)
+        if known:
+            first = solve_in_one_call(problem, checked_guess(problem, guess), self.tolerance, "auto")
+        if first.solution is not None:
+            return first.solution
+        solution = self._by_stages(problem, first.guess if known else guess, progress)
+        if first.stage is None:
+            return solution
+        return solution.with_(
+            tried=(first.stage, *solution.tried), iterations=solution.iterations + first.stage.iterations
+        )
+
+    def _by_stages(self, problem: Problem, guess: ArrayLike | None, progress: Progress | None) -> Solution:
+        """The stages, with pivots between them where these can decide."""
         if not _may_pivot(problem):
             return self._certified(problem, guess, progress, (*FIRST, *LAST))
         solution = self._certified(problem, guess, progress, FIRST)
@@ -159,13 +177,6 @@ class Auto(Options):
         self, problem: Problem, guess: ArrayLike | None, progress: Progress | None, stages: "Stages"
     ) -> Solution:
         """What these stages make of a problem, or the proof that there is no solution where one is found."""
-        if guess is None and type(problem) is ContactProblem:
-            # what `certified` would do, without the checks that small problems would notice
-            found = self.attempt(problem, None, self.tolerance, progress, stages)
-            solution = judged("auto", problem, Answer(found.r), found, self.tolerance)
-            solution = without_closing(solution, found, None)
-            if not only_closes(solution, found):
-                return solution if solution.ok else proved(solution, find_certificate(problem, found.r))
         method = partial(self.attempt, progress=progress, stages=stages)
         return certified("auto", method, problem, guess, self.tolerance, find_certificate)
 

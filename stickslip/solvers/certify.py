@@ -19,27 +19,28 @@ from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, box_to_contacts, contacts_to_box, reduce_to_contacts
 from stickslip.problem.nonlinear import NonlinearProblem
 from stickslip.problem.operator import DenseDelassus
-from stickslip.problem.residuals import CLOSING, Residuals, delassus_diagonal, examine
+from stickslip.problem.residuals import Residuals, examine, single_bound
 from stickslip.problem.solution import AnyProblem, Problem, Solution, Stage, Status
 from stickslip.problem.step_problem import StepProblem
 from stickslip.solvers.registry import accepted, names
 
 PROBLEMS = (ContactProblem, GlobalProblem, BoxProblem)
-TIGHTER = (1.0, 0.1, 0.01)
-"""Shares of the tolerance asked of the converted problem until the original one is solved."""
+TRIES = 3
+"""Most calls of a method, each asked for more digits than the one before, until the judge is content."""
+MORE_DIGITS = 0.1
+"""Share of the tolerance that is asked for next where rounding of a conversion is in the way."""
+FINEST = 1e-15
+"""Finest tolerance that a method is asked for: below, all is rounding."""
 FAR = 1e12
 """Square of a ratio of impulses to load up to which nothing is lost in rounding."""
+BURYING = 1e22
+"""Square of the ratio from which on a guess buries the load: nothing is known of the answer beside it."""
 OUTGROWN = "impulses outgrow every bound while contacts still close: there seems to be no solution"
-CLOSES = (
-    "contacts still close at {:.2g} of the largest free velocity, though residuals are below tolerance:"
-    " bodies of very unlike masses need a smaller one"
+SINGLE = (
+    "norms are below tolerance, but a single contact misses its law by {local:.2g} on its own scale"
+    " (contacts close at {approach:.2g} of the largest free velocity; allowed are {bound:.2g}): bodies of"
+    " very unlike masses need a smaller tolerance"
 )
-SWALLOWED = (
-    "impulses outgrow every bound, until u_free is rounding beside them: there seems to be no solution"
-)
-ROUNDING = float(np.finfo(np.float64).eps)
-
-
 NO_HISTORY: Array = frozen(np.zeros((0, 3)))
 
 
@@ -88,38 +89,45 @@ def certified(
 ) -> Solution:  # fmt: skip
     """Solve `problem` by `method` and let the judge say how well; where not, try to `prove` why."""
     _refuse_strangers(name, problem)
-    start = None if guess is None else _start(guess, problem.size)
+    start = checked_guess(problem, guess)
+    conversion: Conversion[ContactProblem] | None = None
+    seconds = compiling = 0.0
     if isinstance(problem, ContactProblem):
-        refuse_unknown_blocks(name, problem)
-        attempt = method(problem, start, tolerance)
-        solution = without_closing(
-            judged(name, problem, Answer(attempt.r), attempt, tolerance), attempt, start
-        )
-        for share in TIGHTER[1:]:
-            if not only_closes(solution, attempt):
-                break
-            attempt = _after(attempt, method(problem, frozen(attempt.r.view()), share * tolerance))
-            solution = judged(name, problem, Answer(attempt.r), attempt, tolerance)
-            solution = without_closing(solution, attempt, start)
-        return solution if solution.ok or prove is None else proved(solution, prove(problem, attempt.r))
-    conversion, seconds, compiling = _converted(problem)
-    refuse_unknown_blocks(name, conversion.problem)
-    given = start = None if start is None else frozen(np.ascontiguousarray(conversion.guess(start)))
+        contact = problem
+    else:
+        conversion, seconds, compiling = _converted(problem)
+        contact = conversion.problem
+        start = None if start is None else frozen(np.ascontiguousarray(conversion.guess(start)))
+    refuse_unknown_blocks(name, contact)
+    target = tolerance
     whole = Attempt(np.zeros(0), Status.STALLED, 0, seconds, compiling)
-    for share in TIGHTER:
-        attempt = method(conversion.problem, start, share * tolerance)
+    best: Solution | None = None
+    for _ in range(TRIES):
+        attempt = method(contact, start, target)
         start = frozen(attempt.r.view())
-        whole = _after(whole, attempt)._replace(certificate=_carried_back(conversion, attempt.certificate))
-        solution = judged(name, problem, conversion.recover(attempt.r), whole, tolerance)
-        solution = without_closing(solution, whole, given, conversion.problem)
-        found = attempt.status.ok or attempt.status is Status.RELAXED
-        if solution.ok or not found or solution.status is attempt.status:
+        whole = _after(whole, attempt)
+        answer = Answer(attempt.r)
+        if conversion is not None:
+            whole = whole._replace(certificate=_carried_back(conversion, attempt.certificate))
+            answer = conversion.recover(attempt.r)
+        solution = judged(name, problem, answer, whole, tolerance)
+        best = solution if best is None or _is_better(solution, best) else _counted(best, solution)
+        if best.ok or best.certificate is not None:
+            return best
+        claims = attempt.status.ok or attempt.status is Status.RELAXED
+        if not claims or best is not solution or (best.status is attempt.status and not best.ok):
             break
-        if solution.residuals.error <= tolerance and not only_closes(solution, attempt):
+        if _outgrows(solution, contact, attempt.r) and prove is not None:
+            best = proved(best, _carried_back(conversion, prove(contact, attempt.r)))
+            if best.certificate is not None:
+                return best
+        target = finer(solution.residuals, tolerance)
+        if target < FINEST:
             break
-    if not solution.ok and prove is not None:
-        solution = proved(solution, _carried_back(conversion, prove(conversion.problem, attempt.r)))
-    return solution
+    assert best is not None
+    if prove is not None:
+        best = proved(best, _carried_back(conversion, prove(contact, attempt.r)))
+    return best
 
 
 def certified_globally(
@@ -135,9 +143,9 @@ def certified_globally(
             f"{name}: {setting} needs a GlobalProblem, with M, f and H; this is a {type(problem).__name__}"
         )
     refuse_unknown_blocks(name, problem)
-    start = None if guess is None else _start(guess, problem.size)
+    start = checked_guess(problem, guess)
     attempt, answer = method(problem, start, tolerance)
-    return without_closing(judged(name, problem, answer, attempt, tolerance), attempt, start)
+    return judged(name, problem, answer, attempt, tolerance)
 
 
 def certified_box(
@@ -148,7 +156,7 @@ def certified_box(
     Contact and global problems come in where they have no friction.
     """
     _refuse_strangers(name, problem)
-    start = None if guess is None else _start(guess, problem.size)
+    start = checked_guess(problem, guess)
     if isinstance(problem, BoxProblem):
         attempt = method(problem, start, tolerance)
         return judged(name, problem, Answer(attempt.r), attempt, tolerance)
@@ -158,16 +166,16 @@ def certified_box(
     contact = reduced.problem if reduced else problem
     box = contacts_to_box(contact)  # type: ignore[arg-type]
     start = reduced.guess(start) if reduced and start is not None else start
-    for share in TIGHTER:
-        attempt = method(box.problem, start, share * tolerance)
+    target = tolerance
+    for _ in range(TRIES):
+        attempt = method(box.problem, start, target)
         claim = attempt.certificate
         if reduced and claim is not None:
             attempt = attempt._replace(certificate=None if claim.bases else reduced.certificate(claim))
         answer = reduced.recover(attempt.r) if reduced else Answer(attempt.r)
         solution = judged(name, problem, answer, attempt, tolerance)
-        solution = without_closing(solution, attempt, start, contact)
-        start = attempt.r
-        if solution.ok or not attempt.status.ok or solution.residuals.error <= tolerance:
+        start, target = attempt.r, finer(solution.residuals, tolerance)
+        if solution.ok or not attempt.status.ok or target < FINEST:
             break
     return solution
 
@@ -181,10 +189,9 @@ def certified_as_given(
         raise TypeError(f"a problem is needed, not {type(problem).__name__}")
     if isinstance(problem, ContactProblem | GlobalProblem):
         refuse_unknown_blocks(name, problem)
-    start = None if guess is None else _start(guess, problem.size)
+    start = checked_guess(problem, guess)
     attempt, answer = method(problem, start, tolerance)
-    solution = judged(name, problem, answer, attempt, tolerance)
-    return solution if isinstance(problem, NonlinearProblem) else without_closing(solution, attempt, start)
+    return judged(name, problem, answer, attempt, tolerance)
 
 
 def _refuse_strangers(name: str, problem: object) -> None:
@@ -205,12 +212,18 @@ def _refuse_steps(name: str, problem: object) -> None:
         )
 
 
-def _start(guess: ArrayLike, size: int) -> Array:
-    """The guess as kernels take it; an array that already is so is not copied."""
+def checked_guess(problem: AnyProblem, guess: ArrayLike | None) -> Array | None:
+    """The guess as kernels take it; an array that already is so is not copied.
+
+    None where the guess buries the load: impulses without load are self-stress, and zero is as good a start.
+    """
+    if guess is None:
+        return None
+    size = problem.size
     ready = type(guess) is np.ndarray and guess.dtype == np.float64 and guess.flags.c_contiguous
     start = guess.reshape(-1) if ready and guess.size == size else flat("guess", guess, size)  # type: ignore
     finite("guess", start)
-    return np.asarray(frozen(start.view()))
+    return np.asarray(frozen(start.view())) if _ordinary(problem, start, BURYING) else None
 
 
 def _converted(problem: GlobalProblem | BoxProblem) -> tuple[Conversion[ContactProblem], float, float]:
@@ -259,62 +272,59 @@ def _after(before: Attempt, attempt: Attempt) -> Attempt:
     )
 
 
-def only_closes(solution: Solution, attempt: Attempt) -> bool:
-    """Whether residuals are small and contacts close all the same, beside impulses like any others: between
-    bodies of very unlike masses that is no proof of anything, and a smaller tolerance helps."""
-    small = attempt.status.ok and not solution.ok and solution.residuals.error <= solution.tolerance
-    return small and _ordinary(solution.problem, solution.r)
+def finer(residuals: Residuals, tolerance: float) -> float:
+    """Tolerance to ask of a method whose answer the judge refuses, though the method takes it for solved.
 
-
-def without_closing(
-    solution: Solution, attempt: Attempt, guess: Array | None, solved: AnyProblem | None = None
-) -> Solution:
-    """The same, but STALLED or INFEASIBLE where impulses have grown until closing passes for rounding.
-
-    Beside impulses of 1e10 times what u_free asks for, the judge takes u_free for rounding of W r. So it
-    may be when they were given as a guess; when they were found on the way contacts close, that is all.
-    Beside still larger ones u_free is gone from W r + u_free, and contacts seem to be at rest. `solved` is
-    the problem whose unknowns are attempt.r, where it is not the one of the solution.
+    Where single contacts are what fails, the one at which they would meet their bound.
     """
-    if not solution.ok:
-        return solution
-    closes = solution.residuals.closing > max(CLOSING, solution.tolerance)
-    if not closes and not _swallowed(solved or solution.problem, attempt.r):
-        return solution
-    if guess is not None and np.abs(guess).max() >= 0.1 * np.abs(attempt.r).max():
-        return solution
-    reason = OUTGROWN if closes else SWALLOWED
-    found = _proved(solution.problem, attempt.certificate, Status.STALLED, reason)
-    return solution.with_(status=found[0], reason=found[1], certificate=found[2])
+    error = residuals.error
+    if not error < np.inf:
+        return 0.0
+    if error > tolerance:
+        return MORE_DIGITS * tolerance * min(tolerance / error, 1.0)
+    return 0.5 * error * single_bound(tolerance) / residuals.single if residuals.single > 0.0 else 0.0
 
 
-def _swallowed(problem: AnyProblem, r: Array) -> bool:
-    """Whether the free velocity is less than the rounding of what each impulse alone makes of it."""
-    if isinstance(problem, NonlinearProblem) or not r.size or _ordinary(problem, r):
-        return False
-    if isinstance(problem, BoxProblem):
-        diagonal, load = problem.A.diagonal(), problem.b
-    elif isinstance(problem, ContactProblem):
-        diagonal, load = problem.W.diagonal(), problem.u_free
-    else:
-        diagonal, load = delassus_diagonal(problem), problem.contact_velocity(problem.M.solve(problem.f))
-    with np.errstate(all="ignore"):
-        alone = diagonal * r
-        return bool(0.0 < load.dot(load) < ROUNDING**2 * alone.dot(alone))
+def _is_better(solution: Solution, than: Solution) -> bool:
+    """Whether an answer is nearer to what the judge asks for."""
+    return solution.ok or _shortfall(solution) < _shortfall(than)
 
 
-def _ordinary(problem: AnyProblem, r: Array) -> bool:
-    """Whether impulses are far from outgrowing the load, told from sums that cost next to nothing."""
+def _shortfall(solution: Solution) -> float:
+    """The judge's measures over what is allowed; at most 1 for a solved problem."""
+    residuals, tolerance = solution.residuals, solution.tolerance
+    return max(residuals.error / tolerance, residuals.single / single_bound(tolerance))
+
+
+def _counted(solution: Solution, later: Solution) -> Solution:
+    """An answer with the work of a later, worse one counted in."""
+    return solution.with_(
+        iterations=later.iterations, seconds=later.seconds, compile_seconds=later.compile_seconds,
+        history=later.history, tried=later.tried, operations=later.operations,
+    )  # fmt: skip
+
+
+def _outgrows(solution: Solution, contact: ContactProblem, r: Array) -> bool:
+    """Whether norms are small beside impulses far larger than the load, and contacts close all the same."""
+    return solution.residuals.error <= solution.tolerance and not _ordinary(contact, r)
+
+
+def _ordinary(problem: AnyProblem, r: Array, far: float = FAR) -> bool:
+    """Whether impulses are far from outgrowing the load, told from sums that cost next to nothing.
+
+    The load of a global problem is taken as momenta and prescribed velocities together, whatever their units.
+    """
     size = float(r.dot(r))
     if isinstance(problem, GlobalProblem):
-        return size < FAR * float(problem.f.dot(problem.f))
+        load = problem.f.dot(problem.f)
+        return size < far * float(load + problem.u_bias.dot(problem.u_bias)) or size == 0.0
     if isinstance(problem, ContactProblem) and isinstance(problem.W, DenseDelassus):
         W = problem.W.matrix.reshape(-1)
-        return float(W.dot(W)) * size < FAR * float(problem.u_free.dot(problem.u_free))
+        return float(W.dot(W)) * size < far * float(problem.u_free.dot(problem.u_free)) or size == 0.0
     if isinstance(problem, ContactProblem):
         alone = problem.W.diagonal() * r
-        return float(alone.dot(alone)) < FAR * float(problem.u_free.dot(problem.u_free))
-    return False
+        return float(alone.dot(alone)) < far * float(problem.u_free.dot(problem.u_free)) or size == 0.0
+    return True
 
 
 def proved(solution: Solution, claim: Certificate | None) -> Solution:
@@ -344,8 +354,11 @@ def _proved(
     return status, reason, None
 
 
-def _carried_back(conversion: Conversion[ContactProblem], claim: Certificate | None) -> Certificate | None:
-    return None if claim is None else conversion.certificate(claim)
+def _carried_back(
+    conversion: Conversion[ContactProblem] | None, claim: Certificate | None
+) -> Certificate | None:
+    """A certificate in the unknowns of the problem as it was given."""
+    return claim if claim is None or conversion is None else conversion.certificate(claim)
 
 
 def _relaxed(exact: Residuals, relaxed: Residuals, tolerance: float) -> tuple[Status, str]:
@@ -363,10 +376,9 @@ def _relaxed(exact: Residuals, relaxed: Residuals, tolerance: float) -> tuple[St
 
 def _why_not(residuals: Residuals, tolerance: float, problem: AnyProblem, r: Array) -> str:
     """Why the judge refuses what the method took for solved."""
-    if residuals.error <= tolerance and _ordinary(problem, r):
-        return CLOSES.format(residuals.approach)
     if residuals.error <= tolerance:
-        return OUTGROWN
+        why = SINGLE.format(local=residuals.local, approach=residuals.approach, bound=single_bound(tolerance))
+        return why if _ordinary(problem, r) or residuals.approach <= single_bound(tolerance) else OUTGROWN
     return "the converted problem is solved, but rounding keeps the original above tolerance"
 
 

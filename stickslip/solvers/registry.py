@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from stickslip.options import Listed
 from stickslip.problem.sets import KINDS
 from stickslip.problem.solution import AnyProblem, Solution
+from stickslip.state import ModelError
 
 Progress = Callable[[int, float], None]
 """Called with the iterations done and the best error so far, some ten times a second."""
@@ -138,6 +139,28 @@ def make(name: str, **options: Any) -> Solver:
         return _made(name, tuple(options), *options.values())
     except TypeError:  # an option that cannot be hashed, or that the solver does not know
         return _new(name, **options)
+
+
+def described(solver: Any) -> str:
+    """The name of a solver, with the options that are not their defaults; its class if it has no line.
+
+    The tolerance is left out: runs and answers say it themselves.
+    """
+    kind = type(solver)
+    line = next((e for e in _TABLE.values() if (e.module, e.cls) == (kind.__module__, kind.__name__)), None)
+    if line is None:
+        return kind.__name__
+    given = {spec.name: getattr(solver, spec.name) for spec in line.options if spec.name != "tolerance"}
+    default = {spec.name: spec.default for spec in line.options}
+    differs = [f"{key}={value!r}" for key, value in given.items() if value != default[key]]
+    return f"{line.name}({', '.join(differs)})" if differs else line.name
+
+
+def remade_name(name: str) -> str:
+    """The name of the solver that a run was made with; a ModelError where a name is not enough to make it."""
+    if name in _TABLE:
+        return name
+    raise ModelError(f"the run was made by the solver {name}, which a file does not hold: give solver=...")
 
 
 @lru_cache(maxsize=256, typed=True)

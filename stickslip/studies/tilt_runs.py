@@ -18,7 +18,6 @@ from stickslip.mechanics.world import World
 from stickslip.problem.solution import AnyProblem, Solution
 from stickslip.scenes.measures import GRAVITY
 from stickslip.scenes.rest import speed
-from stickslip.schemes.quick import Quick
 from stickslip.schemes.step import Solver
 from stickslip.simulation.world_loop import simulate_world
 from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -96,7 +95,7 @@ class RestFirst:
 
 def left_to_itself() -> Solver:
     """The solver as `stickslip.simulate` has it."""
-    return Quick(solvers.make("auto", tolerance=TOLERANCE), TOLERANCE)
+    return solvers.make("auto", tolerance=TOLERANCE)
 
 
 def can_stand(structure: Structure, plan: Plan) -> Found:

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import stickslip
-from stickslip.bench.collections import recording
 from stickslip.bench.collections.collection import Collection
 from stickslip.bench.collections.features import Features
 from stickslip.bench.collections.provenance import Recording, typed
@@ -17,6 +16,7 @@ from stickslip.files import read_record
 from stickslip.problem.fingerprint import fingerprint
 from stickslip.problem.residuals import judge
 from stickslip.simulation.failure import SimulationFailure
+from stickslip.solvers.auto import Auto
 
 STACK = {"bodies": 2}
 
@@ -115,17 +115,17 @@ def test_a_scene_that_is_one_problem() -> None:
 
 
 def test_a_scene_that_fails_leaves_what_it_met(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    solve = recording.Quick.solve
+    solve = Auto.solve
     asked: list[int] = []
 
-    def tired(self, problem, *, guess=None):
+    def tired(self, problem, *, guess=None, progress=None):
         asked.append(1)
         answer = solve(self, problem, guess=guess)
         if len(asked) < 4:
             return answer
         return stickslip.solve(problem, "nsgs", max_iterations=1, tolerance=1e-14)
 
-    monkeypatch.setattr(recording.Quick, "solve", tired)
+    monkeypatch.setattr(Auto, "solve", tired)
     with pytest.raises(SimulationFailure):
         record("box-incline", {}, tmp_path, every=1)
     kept = sorted(tmp_path.iterdir())

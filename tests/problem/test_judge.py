@@ -180,18 +180,20 @@ def test_rounding_is_not_taken_for_closing():
     nudged = ContactProblem(np.eye(3), [-1e-20, 0.1, 0.0], coulomb([0.5]))
     assert judge(nudged, np.zeros(3)).solved(1e-8)
     W = np.array([[1.0, -1.0], [-1.0, 1.0]])
-    stressed = ContactProblem(W, [-1e-18, 0.0], nonnegative(2))
-    assert judge(stressed, [1.0, 1.0]).solved(1e-8)
+    stressed = ContactProblem(W, [-1.0, 1.0 - 1e-12], nonnegative(2))  # closes by 1e-12, rounding of 1e4
+    assert judge(stressed, [1e4 + 1.0, 1e4]).solved(1e-8)
 
 
 def test_closing_is_seen_whatever_the_impulses():
     W = np.array([[1.0, -1.0], [-1.0, 1.0]])
     walls = ContactProblem(W, [-1.0, -1.0], nonnegative(2))
-    for size in (1e8, 1e11):
+    for size in (1e8, 1e10):
         residuals = judge(walls, [size, size + 1.0])
         assert residuals.error < 1e-7
         assert residuals.approach == pytest.approx(2.0)  # it closes at twice the free velocity
         assert not residuals.solved(1e-6)
+    beyond = judge(walls, [1e13, 1e13 + 1.0])  # nothing is left of u_free in W r + u_free
+    assert beyond.approach == np.inf
 
 
 def test_the_relaxation_is_measured_without_the_shift():

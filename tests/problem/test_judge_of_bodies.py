@@ -28,7 +28,7 @@ def test_one_call_for_bodies_agrees_with_the_general_way(seed, given):
     found, u = examine(bodies, r, v if given else None, None)
     expected, u_general = examine(general, r, v if given else None, None)
     np.testing.assert_allclose(u, u_general, rtol=1e-11, atol=1e-12)
-    for name in ("natural", "natural_scaled", "impulse", "velocity", "work", "approach", "closing"):
+    for name in ("natural", "natural_scaled", "impulse", "velocity", "work", "approach", "local"):
         assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9), name
     assert found.worst == expected.worst
     if given:

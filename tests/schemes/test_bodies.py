@@ -10,7 +10,6 @@ from stickslip.mechanics.energy import momentum
 from stickslip.mechanics.forces import BodyForce, Spring
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
 from stickslip.schemes.bodies import MoreauJeanBodies
-from stickslip.schemes.quick import Quick
 from stickslip.solvers.registry import make
 from stickslip.state import ModelError
 
@@ -19,7 +18,11 @@ G = 9.81
 
 def carry(world, h, steps, scheme=None, tolerance=1e-8):
     """The steps from the start of a world."""
-    scheme, solver, detector = scheme or MoreauJeanBodies(), Quick(make("auto"), tolerance), Detector(world)
+    scheme, solver, detector = (
+        scheme or MoreauJeanBodies(),
+        make("auto", tolerance=tolerance),
+        Detector(world),
+    )
     state, memory, done = world.start, scheme.begin(world, world.start, h), []
     for _ in range(steps):
         done.append(scheme.step(world, state, memory, h, solver, detector))
@@ -221,7 +224,7 @@ def test_same_bytes_twice_and_from_a_memory():
     world = builder.build()
     done, again = carry(world, 2e-3, 60), carry(world, 2e-3, 60)
     assert done[-1].state.q.tobytes() == again[-1].state.q.tobytes()
-    scheme, solver, detector = MoreauJeanBodies(), Quick(make("auto"), 1e-8), Detector(world)
+    scheme, solver, detector = MoreauJeanBodies(), make("auto", tolerance=1e-8), Detector(world)
     memory = {key: np.array(value) for key, value in done[29].memory.items()}
     step = scheme.step(world, done[29].state, memory, 2e-3, solver, detector)
     assert step.state.q.tobytes() == done[30].state.q.tobytes()
@@ -229,7 +232,7 @@ def test_same_bytes_twice_and_from_a_memory():
 
 def test_what_is_not_a_number_names_its_body():
     world = ball(built(), position=(0.0, 0.0, 1.0)).build()
-    scheme, solver, detector = MoreauJeanBodies(), Quick(make("auto"), 1e-8), Detector(world)
+    scheme, solver, detector = MoreauJeanBodies(), make("auto", tolerance=1e-8), Detector(world)
     memory = scheme.begin(world, world.start, 1e-3)
     v = world.start.v.copy()
     v[8] = np.nan

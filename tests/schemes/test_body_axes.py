@@ -9,7 +9,6 @@ from stickslip.mechanics.energy import momentum
 from stickslip.mechanics.forces import BodyForce, Damper, Spring
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
 from stickslip.schemes.bodies import MoreauJeanBodies
-from stickslip.schemes.quick import Quick
 from stickslip.solvers.registry import make
 
 TURNS = np.array([0.0, 0.0, 200.0])
@@ -17,7 +16,7 @@ TURNS = np.array([0.0, 0.0, 200.0])
 
 def carried(world, until, h):
     """The steps to that time."""
-    scheme, solver, detector = MoreauJeanBodies(), Quick(make("auto"), 1e-11), Detector(world)
+    scheme, solver, detector = MoreauJeanBodies(), make("auto", tolerance=1e-11), Detector(world)
     state, memory, done = world.start, scheme.begin(world, world.start, h), []
     for _ in range(round(until / h)):
         done.append(scheme.step(world, state, memory, h, solver, detector))

@@ -7,13 +7,12 @@ from stickslip.detection.detector import Detector
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
 from stickslip.schemes.bodies import MoreauJeanBodies
-from stickslip.schemes.quick import Quick
 from stickslip.solvers.registry import make
 
 
 def carry(world, h, steps, scheme=None):
     """The steps from the start of a world."""
-    scheme, solver, detector = scheme or MoreauJeanBodies(), Quick(make("auto"), 1e-10), Detector(world)
+    scheme, solver, detector = scheme or MoreauJeanBodies(), make("auto", tolerance=1e-10), Detector(world)
     state, memory, done = world.start, scheme.begin(world, world.start, h), []
     for _ in range(steps):
         done.append(scheme.step(world, state, memory, h, solver, detector))

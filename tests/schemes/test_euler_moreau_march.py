@@ -10,7 +10,6 @@ from stickslip.problem.residuals import judge
 from stickslip.scenes import runs
 from stickslip.schemes import euler_moreau_march, registry
 from stickslip.schemes.euler_moreau_parts import parts
-from stickslip.schemes.quick import Quick
 from stickslip.schemes.step import first_state
 
 pytestmark = pytest.mark.skipif(not JIT, reason="the march is compiled")
@@ -166,7 +165,7 @@ def test_a_blocked_bridge_does_not_go_round_in_circles():
     # Its second active set is degenerate: taking all that want to change sides goes round in a circle of two.
     A = [[0.0, -1.0, 1.0, 1.0], [1.0, 2.0, 0.0, -2.0], [-1.0, 0.0, 6.6, 6.6], [-1.0, -2.0, 6.6, 8.6]]
     problem = BoxProblem(np.array(A), np.array([0.0, -5.17, 5.14, 10.31]), np.zeros(4), np.full(4, np.inf))
-    solution = Quick(None, 1e-10).solve(problem, guess=[5.0, 0.0, 0.0, 0.0])
+    solution = ss.solve(problem, tolerance=1e-10, guess=[5.0, 0.0, 0.0, 0.0])
     assert solution.ok
     assert solution.r.min() >= 0.0
     assert judge(problem, solution.r).natural_scaled <= 1e-10

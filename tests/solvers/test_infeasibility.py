@@ -7,6 +7,7 @@ from hard_problems import closing_walls, column, wall_against_a_fixed_body
 from stickslip import BoxProblem, ContactProblem, Status, check_certificate, coulomb, interval, nonnegative
 from stickslip.problem.certificate import Certificate
 from stickslip.problem.convert import reduce_to_contacts
+from stickslip.problem.residuals import judge
 from stickslip.solvers.certify import Attempt, certified
 from stickslip.solvers.infeasibility import find_certificate, is_mechanical
 
@@ -125,9 +126,10 @@ def test_a_solved_problem_is_solved_whatever_is_claimed():
     assert certified("nsgs", claiming(None), problem, None, 1e-8).status is Status.SOLVED
 
 
-def test_impulses_beside_which_closing_looks_like_rounding():
-    """The judge takes u_free = -1 for rounding of r = 1e14. Given as a guess it may be, found it is not."""
-    problem, huge = reduce_to_contacts(closing_walls().problem).problem, np.tile([1e14, 0.0, 0.0], 3)
+@pytest.mark.parametrize("size", [1e8, 1e14, 1e18])
+def test_impulses_beside_which_closing_looks_like_rounding(size):
+    """Found by a method or given as a guess: however large impulses are, walls that close are no answer."""
+    problem, huge = reduce_to_contacts(closing_walls().problem).problem, np.tile([size, 0.0, 0.0], 3)
 
     def grown(problem, guess, tolerance, certificate=None):
         return Attempt(huge, Status.SOLVED, 100, 0.0, 0.0, certificate=certificate)
@@ -138,5 +140,6 @@ def test_impulses_beside_which_closing_looks_like_rounding():
     found = certified("nsgs", grown, problem, None, 1e-8)
     assert found.status is Status.STALLED
     assert "no solution" in found.reason
-    assert certified("nsgs", grown, problem, huge, 1e-8).ok
+    assert certified("nsgs", grown, problem, huge, 1e-8).status is Status.STALLED
+    assert not judge(problem, huge).solved(1e-8)
     assert certified("nsgs", proving, problem, None, 1e-8).status is Status.INFEASIBLE

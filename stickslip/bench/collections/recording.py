@@ -23,7 +23,6 @@ from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.solution import AnyProblem, Problem, Solution
 from stickslip.scenes import runs
 from stickslip.schemes import registry as schemes
-from stickslip.schemes.quick import Quick
 from stickslip.solvers import registry as solvers
 
 Progress = Callable[[float, float], None]
@@ -159,8 +158,6 @@ def _meet(
     of_bodies = schemes.entry(runs.scheme_name(scene)).order == schemes.BODIES
     tolerance = stickslip.WORLD_TOLERANCE if of_bodies else stickslip.SYSTEM_TOLERANCE
     made: Any = solvers.make(solver, tolerance=tolerance)
-    if solver == stickslip.DEFAULT_SOLVER:  # as `simulate` does
-        made = Quick(made, tolerance)
     length = scene.h if h is None else h
     title, options = schemes.described(scheme)
     said = ", ".join([f"h={length!r}", *(f"{key}={value}" for key, value in options.items())])

@@ -1,4 +1,4 @@
-"""The solver of small problems: certified by the judge, or handed on."""
+"""Small problems in one call: certified by the judge, or left to the stages of `auto`."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,8 @@ from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import DenseDelassus
 from stickslip.problem.residuals import judge
 from stickslip.problem.sets import coulomb, free, interval, nonnegative, rolling
-from stickslip.schemes.quick import SMALL, Quick
+from stickslip.solvers.one_call import SMALL, solve_in_one_call
+from stickslip.solvers.registry import make
 
 SETS = {
     "one contact": nonnegative(1),
@@ -20,22 +21,11 @@ SETS = {
 }
 
 
-class Refused:
-    """A solver that must not be asked."""
-
-    def solve(self, problem, *, guess=None):
-        raise AssertionError
-
-
-class Asked:
-    """A solver that says when it is asked."""
-
-    def __init__(self):
-        self.problems = []
-
-    def solve(self, problem, *, guess=None):
-        self.problems.append((problem, guess))
-        return "handed on"
+def in_one_call(problem, tolerance, guess=None):
+    """The answer of one call, which must find it."""
+    found = solve_in_one_call(problem, None if guess is None else np.asarray(guess, float), tolerance, "auto")
+    assert found.solution is not None
+    return found.solution
 
 
 def contact_problem(K, seed=0):
@@ -48,7 +38,7 @@ def contact_problem(K, seed=0):
 @pytest.mark.parametrize("seed", range(3))
 def test_small_contact_problems_are_solved_and_judged(name, seed):
     problem = contact_problem(SETS[name], seed)
-    solution = Quick(Refused(), 1e-10).solve(problem, guess=np.full(problem.size, 0.1))
+    solution = in_one_call(problem, 1e-10, np.full(problem.size, 0.1))
     said = judge(problem, solution.r)
     assert solution.ok
     assert said.solved(1e-10)
@@ -61,7 +51,7 @@ def test_small_contact_problems_are_solved_and_judged(name, seed):
 
 def test_the_guess_does_not_change_the_answer_of_one_contact():
     problem = contact_problem(nonnegative(1), 4)
-    answers = [Quick(Refused(), 1e-10).solve(problem, guess=[g]).r for g in (0.0, 5.0, -3.0)]
+    answers = [in_one_call(problem, 1e-10, [g]).r for g in (0.0, 5.0, -3.0)]
     assert answers[0] == answers[1] == answers[2]
 
 
@@ -76,7 +66,7 @@ BOXES = {
 @pytest.mark.parametrize("name", BOXES)
 def test_small_box_problems_are_solved_and_judged(name):
     problem = BOXES[name]
-    solution = Quick(Refused(), 1e-12).solve(problem, guess=np.zeros(problem.size))
+    solution = in_one_call(problem, 1e-12, np.zeros(problem.size))
     said = judge(problem, solution.r)
     assert solution.ok
     assert said.solved(1e-12)
@@ -85,19 +75,29 @@ def test_small_box_problems_are_solved_and_judged(name):
     assert solution.residuals.worst == said.worst
 
 
-def test_what_is_large_or_sparse_is_handed_on_as_it_came():
-    asked = Asked()
+def test_large_and_sparse_problems_are_left_as_they_came():
     large = contact_problem(nonnegative(SMALL + 1))
     guess = np.ones(large.size)
-    assert Quick(asked, 1e-10).solve(large, guess=guess) == "handed on"
-    assert asked.problems == [(large, guess)]
+    found = solve_in_one_call(large, guess, 1e-10, "auto")
+    assert found.solution is None
+    assert found.guess is guess
+    assert found.stage is None
 
 
-def test_what_has_no_solution_is_handed_on():
-    asked = Asked()
+def test_problems_without_solution_are_left_to_the_stages():
     wall = lcp([[0.0]], [-1.0])
     closing = ContactProblem.unchecked(DenseDelassus(np.zeros((1, 1))), np.array([-1.0]), nonnegative(1))
     cycle = BoxProblem(np.array([[0.0, 1.0], [-1.0, 0.0]]), [-1.0, -1.0], 0.0, np.inf)
     for problem in (wall, closing, cycle):
-        Quick(asked, 1e-10).solve(problem)
-    assert [problem for problem, _ in asked.problems] == [wall, closing, cycle]
+        found = solve_in_one_call(problem, None, 1e-10, "auto")
+        assert found.solution is None
+        assert found.stage is not None
+
+
+def test_work_in_vain_is_counted():
+    closing = ContactProblem(np.zeros((1, 1)), np.array([-1.0]), nonnegative(1))
+    first = solve_in_one_call(closing, None, 1e-10, "auto")
+    whole = make("auto", tolerance=1e-10).solve(closing)
+    assert not whole.ok
+    assert whole.tried[0] == first.stage
+    assert whole.iterations >= first.stage.iterations

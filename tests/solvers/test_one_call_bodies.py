@@ -1,22 +1,17 @@
-"""Contacts of bodies through `Quick`: the answers of the general solver, certified, or handed on."""
+"""Contacts of bodies in one call: answers of other solvers, certified, or left to the stages of `auto`."""
 
 import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.schemes.quick import Quick
-from stickslip.solvers import registry
+from stickslip.solvers.one_call import solve_in_one_call
 
 
-class Asked:
-    """A solver that only notes what it is asked."""
-
-    def __init__(self):
-        self.guesses = []
-
-    def solve(self, problem, *, guess=None):
-        self.guesses.append(guess)
-        return "handed on"
+def in_one_call(problem, tolerance, guess=None):
+    """The answer of one call, which must find it."""
+    found = solve_in_one_call(problem, guess, tolerance, "auto")
+    assert found.solution is not None
+    return found.solution
 
 
 def mixture(kinds, seed=0):
@@ -38,13 +33,13 @@ def mixture(kinds, seed=0):
 @pytest.mark.parametrize("kinds", ["coulomb", "all"])
 def test_sweeps_give_the_answer_of_the_general_solver(kinds):
     problem = mixture(kinds)
-    quick = Quick(Asked(), 1e-9).solve(problem)
-    general = registry.make("auto", tolerance=1e-11).solve(problem)
+    quick = in_one_call(problem, 1e-9)
+    general = ss.solve(problem, "prox", tolerance=1e-11)
     assert quick.ok
     assert general.ok
     assert ss.judge(problem, quick.r, quick.v).solved(1e-9)
     np.testing.assert_allclose(quick.v, general.v, atol=1e-7 * np.abs(general.v).max())
-    again = Quick(Asked(), 1e-6).solve(problem, guess=quick.r)
+    again = in_one_call(problem, 1e-6, quick.r)
     assert again.iterations == 0  # it is better than asked for by far
     np.testing.assert_allclose(again.r, quick.r, rtol=1e-14, atol=1e-16)  # put back on the cone
 
@@ -52,22 +47,22 @@ def test_sweeps_give_the_answer_of_the_general_solver(kinds):
 def test_an_answer_that_is_barely_good_enough_is_made_better():
     """Taken as it stands in every step of bodies at rest, its error would add up in their velocities."""
     problem = mixture("coulomb")
-    rough = Quick(Asked(), 1e-4).solve(problem)
+    rough = in_one_call(problem, 1e-4)
     barely = 1.5 * rough.residuals.error
-    again = Quick(Asked(), barely).solve(problem, guess=rough.r)
+    again = in_one_call(problem, barely, rough.r)
     assert again.iterations > 0
     assert again.residuals.error <= 0.1 * barely
 
 
-def test_what_sweeps_do_not_solve_is_handed_on_with_the_best_of_them():
+def test_the_stages_go_on_from_the_best_of_the_sweeps():
     problem = mixture("coulomb")
     closing = ss.GlobalProblem(
         problem.M, problem.f, ss.contact_blocks([[0, -1]] * 2, np.stack([WALL, -WALL]).reshape(6, 2, 6),
         ss.coulomb([0.5, 0.5])), np.array([-1.0, 0, 0, -1.0, 0, 0]), ss.coulomb([0.5, 0.5]),
     )  # fmt: skip
-    asked = Asked()
-    assert Quick(asked, 1e-9).solve(closing) == "handed on"
-    assert asked.guesses[0] is None or np.isfinite(asked.guesses[0]).all()
+    found = solve_in_one_call(closing, None, 1e-9, "auto")
+    assert found.solution is None
+    assert found.guess is None or np.isfinite(found.guess).all()
 
 
 WALL = np.stack([np.eye(6)[:3], np.zeros((3, 6))], axis=1)

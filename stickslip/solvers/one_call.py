@@ -1,0 +1,169 @@
+"""What `auto` tries first: problems that one compiled call solves and measures.
+
+A step of a small model asks for problems of a few unknowns, a hundred thousand times: then the calls are
+what costs. Small dense problems go through one kernel, which solves them and asks the judge's own
+measures. Contacts of bodies go through sweeps from the impulses of the last step, which often are the
+answer, and then before the judge. The stages of `auto` take what is not solved here, from the best of it.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from stickslip.kernels import body_problems, cones, schedule, small_boxes, small_contacts
+from stickslip.kernels.jit import timed
+from stickslip.kernels.residuals import MEASURES, NATURAL, SCALED
+from stickslip.kernels.small_contacts import SMALL
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array, frozen
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.jacobian import ContactBlocks
+from stickslip.problem.operator import DenseDelassus
+from stickslip.problem.residuals import from_measures
+from stickslip.problem.sets import ProductSet
+from stickslip.problem.solution import AnyProblem, Solution, Stage, Status
+
+NOTHING: Array = frozen(np.zeros(0))
+COULOMB_3D = (2,)
+"""Sizes of the groups of Coulomb's cone in space."""
+MOST_WORK, JOINTED_WORK = 1_000_000, 4_000
+"""Components that sweeps may visit before the stages begin, 10 ms and more; and where joints couple bodies
+into chains, along which sweeps carry impulses one link at a time."""
+JOINTED = 20
+"""Blocks for each joint below which joints are what a problem is about."""
+PLAIN = 60.0
+"""Plain sweeps over Coulomb contacts that are followed by accelerated ones."""
+
+
+class FirstTry(NamedTuple):
+    """What one call made of a problem."""
+
+    solution: Solution | None
+    """The certified answer; None where the call found none."""
+    guess: Array | None
+    """Impulses to go on from [N s], shape (n,); None for zero."""
+    stage: Stage | None
+    """The work that was done in vain; None where there was none."""
+
+
+def solve_in_one_call(problem: AnyProblem, guess: Array | None, tolerance: float, name: str) -> FirstTry:
+    """The answer of a small dense problem, or of contacts between bodies, if one call finds it.
+
+    guess: flat and finite. name: of the solver, for the solution.
+    """
+    if type(problem) is ContactProblem:
+        if type(problem.W) is DenseDelassus and 0 < problem.u_free.shape[0] <= SMALL:
+            return _contacts(problem, guess, tolerance, name)
+    elif type(problem) is BoxProblem and type(problem.A) is np.ndarray and 0 < problem.size <= SMALL:
+        return _box(problem, guess, tolerance, name)
+    elif type(problem) is GlobalProblem and _is_of_bodies(problem):
+        return _bodies(problem, guess, tolerance, name)
+    return FirstTry(None, guess, None)
+
+
+def _contacts(problem: ContactProblem, guess: Array | None, tolerance: float, name: str) -> FirstTry:
+    """Sweeps over few contacts with W dense."""
+    n = problem.u_free.shape[0]
+    r, u = _start(guess, n), np.empty(n)
+    read = r.view()
+    read.flags.writeable = False
+    matrix = problem.W.matrix  # type: ignore[attr-defined]
+    (measures, sweeps, solved), seconds, compiling = timed(
+        small_contacts.solve, *problem.K.arrays, _flat(matrix), problem.u_free, tolerance, r, read, u
+    )
+    return _found(
+        problem, guess, r, u, measures, Stage("nsgs", sweeps, 0.0, _error(measures)), solved, seconds,
+        compiling, tolerance, name,
+    )  # fmt: skip
+
+
+def _box(problem: BoxProblem, guess: Array | None, tolerance: float, name: str) -> FirstTry:
+    """Active sets of few unknowns between bounds."""
+    z, w = _start(guess, problem.size), np.empty(problem.size)
+    (measures, rounds, solved), seconds, compiling = timed(
+        small_boxes.solve, _flat(problem.A), problem.b, problem.lower, problem.upper, tolerance, z, w
+    )
+    return _found(
+        problem, guess, z, w, measures, Stage("newton-min", rounds, 0.0, _error(measures)), solved, seconds,
+        compiling, tolerance, name,
+    )  # fmt: skip
+
+
+def _found(
+    problem: AnyProblem, guess: Array | None, r: Array, u: Array, measures: Array, stage: Stage, solved: bool,
+    seconds: float, compiling: float, tolerance: float, name: str,
+) -> FirstTry:  # fmt: skip
+    """The answer of a small problem where it is one, with the kernel's measures, which are the judge's."""
+    if not solved:
+        return FirstTry(None, guess, stage)
+    r.flags.writeable = False
+    history = np.array([[float(stage.iterations), measures[NATURAL], measures[SCALED]]])
+    solution = Solution.unchecked(
+        problem=problem, r=r, u=u, status=Status.SOLVED, residuals=from_measures(measures), solver=name,
+        tolerance=tolerance, iterations=stage.iterations, seconds=seconds, compile_seconds=compiling,
+        history=history, v=None, lam=None, reason="", tried=(stage,), operations=0.0, certificate=None,
+    )  # fmt: skip
+    return FirstTry(solution, None, None)
+
+
+def _bodies(problem: GlobalProblem, guess: Array | None, tolerance: float, name: str) -> FirstTry:
+    """Sweeps over contacts between bodies; without an answer, the best of them to go on from."""
+    H, M, K = problem.H, problem.M, problem.K
+    start = np.zeros(K.size) if guess is None else guess.view()
+    start.flags.writeable = False
+    solve = body_problems.solve_coulomb3 if K.family == COULOMB_3D else body_problems.solve_blocks
+    (r, v, u, told, control, history), seconds, compiling = timed(
+        solve, *K.arrays, H.bodies, H.rows, M.matrix, M.inverse_root,  # type: ignore[union-attr]
+        problem.f.reshape(-1, 6), problem.u_bias, tolerance, sweeps_worth(K), start,
+    )  # fmt: skip
+    r.flags.writeable = v.flags.writeable = False
+    sweeps = int(control[schedule.SWEEPS])
+    method = "anderson" if control[schedule.ERROR_THEN] > 0.0 else "nsgs"
+    if control[schedule.STATE] != schedule.SOLVED:
+        best = float(control[schedule.BEST])
+        return FirstTry(None, r if best < np.inf else guess, Stage(method, sweeps, 0.0, best))
+    residuals = from_measures(told[:MEASURES], float(told[MEASURES]))
+    stage = Stage(method, sweeps, 0.0, residuals.error)
+    if not residuals.solved(tolerance):
+        return FirstTry(None, guess, stage)
+    solution = Solution.unchecked(
+        problem=problem, r=r, u=u, status=Status.SOLVED, residuals=residuals, solver=name,
+        tolerance=tolerance, iterations=sweeps, seconds=seconds, compile_seconds=compiling, history=history,
+        v=v.reshape(-1), lam=NOTHING, reason="", tried=(stage,), operations=0.0, certificate=None,
+    )  # fmt: skip
+    return FirstTry(solution, None, None)
+
+
+def _is_of_bodies(problem: GlobalProblem) -> bool:
+    """Whether contacts are blocks between rigid bodies, with no bilateral rows beside them."""
+    H, plain = problem.H, problem.G is None and problem.size > 0
+    return plain and isinstance(H, ContactBlocks) and H.rows.shape[2] == 6 and problem.M.is_body_blocks
+
+
+def sweeps_worth(K: ProductSet) -> float:
+    """Sweeps over so many blocks of bodies before the stages begin."""
+    size = max(K.size, 1)
+    if K.family != COULOMB_3D and JOINTED * np.count_nonzero(K.kind == cones.FREE) > len(K):
+        return float(max(3, JOINTED_WORK // size))
+    if (
+        K.family == COULOMB_3D and size > body_problems.MANY
+    ):  # accelerated sweeps follow, which soon are the better ones
+        return PLAIN
+    return float(max(500, min(5000, MOST_WORK // size)))
+
+
+def _error(measures: Array) -> float:
+    """The larger of the norms [-]."""
+    return float(max(measures[NATURAL], measures[SCALED]))
+
+
+def _start(guess: Array | None, n: int) -> Array:
+    """Memory for the answer, with the guess in it."""
+    return np.zeros(n) if guess is None else np.array(guess, float)
+
+
+def _flat(matrix: Any) -> Array:
+    """A matrix row by row, to be read."""
+    if not matrix.flags.c_contiguous or matrix.flags.writeable:
+        matrix = frozen(np.array(matrix, order="C"))
+    return np.asarray(matrix.reshape(-1))
