@@ -140,21 +140,29 @@ def weights(A, rho):
 
 
 @jit
-def unanswered(A, b, lower, upper, z, rho, i, speed):
-    """`speed` of row i against an infinite bound over what the data make of it, 0 where it is rounding."""
-    n, made, sized = b.shape[0], 0.0, 0.0
+def data_scale(A, b, lower, upper):
+    """The largest of |b| and of |A| times the finite bounds."""
+    n, scale = b.shape[0], 0.0
+    for i in range(n):
+        made = 0.0
+        for j in range(n):
+            bound = 0.0
+            if abs(lower[j]) < math.inf:
+                bound = abs(lower[j])
+            if abs(upper[j]) < math.inf:
+                bound = max(bound, abs(upper[j]))
+            made += abs(A[i * n + j]) * bound
+        scale = max(scale, abs(b[i]), made)
+    return scale
+
+
+@jit
+def is_rounding(A, z, i, speed, scale):
+    """Whether `speed` of row i is rounding of A z, up to a share of the scale of the data."""
+    n, sized = z.shape[0], 0.0
     for j in range(n):
-        usual = rho[j] * abs(b[j])
-        if abs(lower[j]) < math.inf:
-            usual = max(usual, abs(lower[j]))
-        if abs(upper[j]) < math.inf:
-            usual = max(usual, abs(upper[j]))
-        made += abs(A[i * n + j]) * usual
         sized += abs(A[i * n + j] * z[j])
-    made = max(made, abs(b[i]))
-    if speed <= min(ROUNDING * sized, MOST_ROUNDING * made):
-        return 0.0
-    return speed / made if made > 0.0 else math.inf
+    return speed <= min(ROUNDING * sized, MOST_ROUNDING * scale)
 
 
 @jit
@@ -162,7 +170,7 @@ def measure(A, b, lower, upper, z, w, rho):
     """What `judge` says of z as the answer of a box problem: an array (MEASURES,)."""
     out, n = np.zeros(MEASURES), b.shape[0]
     scale, size, gap, gap_scaled = 1.0, 0.0, 0.0, -1.0
-    out[WORST] = -1.0
+    out[WORST], data = -1.0, data_scale(A, b, lower, upper)
     for i in range(n):
         low, high = z[i] - upper[i], z[i] - lower[i]
         if w[i] != w[i] or z[i] != z[i]:
@@ -183,8 +191,8 @@ def measure(A, b, lower, upper, z, w, rho):
         if lower[i] == -math.inf:
             speed += max(w[i], 0.0)
         out[VELOCITY] = max(out[VELOCITY], speed)
-        if speed > 0.0:
-            out[APPROACH] = max(out[APPROACH], unanswered(A, b, lower, upper, z, rho, i, speed))
+        if speed > 0.0 and not is_rounding(A, z, i, speed, data):
+            out[APPROACH] = max(out[APPROACH], speed / data if data > 0.0 else math.inf)
         inside = z[i] - lower[i] if w[i] > 0.0 else upper[i] - z[i]
         if abs(inside) < math.inf and w[i] != 0.0:
             out[WORK] = max(out[WORK], abs(inside * w[i]))

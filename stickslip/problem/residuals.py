@@ -226,8 +226,8 @@ def from_measures(out: Array, equilibrium: float = 0.0) -> Residuals:
 def _judge_box(problem: BoxProblem, z: Array, w: Array) -> Residuals:
     """natural |z - P(z - w)|_inf / max(1, |b|_inf); natural_scaled with rho = 1 / |A_ii|, no 1.
 
-    approach is the largest w_i against a bound that is infinite, which no z_i answers, over
-    max(|b_i|, |A_ij| z_j) with z_j = max(rho_j |b_j|, finite bounds): what the data alone make of row i.
+    approach is the largest w_i against a bound that is infinite, which no z_i answers, over the largest of
+    |b| and |A| |finite bounds|: what the data alone make of w.
     """
     if not z.size:
         return Residuals(0.0, 0.0, 0.0, 0.0, 0.0, -1)
@@ -244,15 +244,13 @@ def _judge_box(problem: BoxProblem, z: Array, w: Array) -> Residuals:
     )
     if not found.velocity > 0.0:
         return found
-    # 1. what no z_i answers; 2. the size of each row by the data; 3. rounding of A z, up to a share of that
-    speed = _unanswered(problem, w)
+    # 1. what no z_i answers; 2. its scale, by the data; 3. less rounding of A z, up to a share of that
+    speed, sizes = _unanswered(problem, w), abs(A)
     bounds = [np.where(np.isfinite(x), np.abs(x), 0.0) for x in (problem.lower, problem.upper)]
-    sizes = abs(A)
-    usual = np.maximum(np.abs(b), np.asarray(sizes @ np.maximum(rho * np.abs(b), np.maximum(*bounds))))
-    rounding = np.minimum(kernels.ROUNDING * (sizes @ np.abs(z)), kernels.MOST_ROUNDING * usual)
-    seen = speed > rounding
-    with np.errstate(divide="ignore"):
-        approach = float((speed[seen] / usual[seen]).max(initial=0.0))
+    scale = max(float(np.abs(b).max()), float((sizes @ np.maximum(*bounds)).max()))
+    rounding = np.minimum(kernels.ROUNDING * (sizes @ np.abs(z)), kernels.MOST_ROUNDING * scale)
+    closing = float(speed[speed > rounding].max(initial=0.0))
+    approach = 0.0 if closing == 0.0 else (closing / scale if scale else math.inf)
     return replace(found, approach=approach)
 
 

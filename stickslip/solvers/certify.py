@@ -36,10 +36,13 @@ FAR = 1e12
 BURYING = 1e22
 """Square of the ratio from which on a guess buries the load: nothing is known of the answer beside it."""
 OUTGROWN = "impulses outgrow every bound while contacts still close: there seems to be no solution"
+CLOSES = (
+    "norms are below tolerance, but contacts close at {:.2g} of the largest free velocity (at most {:.2g} is"
+    " allowed): there may be no solution, or bodies of very unlike masses need a smaller tolerance"
+)
 SINGLE = (
-    "norms are below tolerance, but a single contact misses its law by {local:.2g} on its own scale"
-    " (contacts close at {approach:.2g} of the largest free velocity; allowed are {bound:.2g}): bodies of"
-    " very unlike masses need a smaller tolerance"
+    "norms are below tolerance, but a single contact misses its law by {:.2g} on its own scale (at most"
+    " {:.2g} is allowed): bodies of very unlike masses need a smaller tolerance"
 )
 NO_HISTORY: Array = frozen(np.zeros((0, 3)))
 
@@ -377,8 +380,10 @@ def _relaxed(exact: Residuals, relaxed: Residuals, tolerance: float) -> tuple[St
 def _why_not(residuals: Residuals, tolerance: float, problem: AnyProblem, r: Array) -> str:
     """Why the judge refuses what the method took for solved."""
     if residuals.error <= tolerance:
-        why = SINGLE.format(local=residuals.local, approach=residuals.approach, bound=single_bound(tolerance))
-        return why if _ordinary(problem, r) or residuals.approach <= single_bound(tolerance) else OUTGROWN
+        bound = single_bound(tolerance)
+        if residuals.approach <= bound:
+            return SINGLE.format(residuals.local, bound)
+        return CLOSES.format(residuals.approach, bound) if _ordinary(problem, r) else OUTGROWN
     return "the converted problem is solved, but rounding keeps the original above tolerance"
 
 

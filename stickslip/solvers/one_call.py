@@ -3,7 +3,7 @@
 A step of a small model asks for problems of a few unknowns, a hundred thousand times: then the calls are
 what costs. Small dense problems go through one kernel, which solves them and asks the judge's own
 measures. Contacts of bodies go through sweeps from the impulses of the last step, which often are the
-answer, and then before the judge. The stages of `auto` take what is not solved here, from the best of it.
+answer, and then before the judge; from no guess the stages begin at once. The stages of `auto` take what is not solved here, from the best of it.
 """
 
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from stickslip.problem.checks import Array, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.operator import DenseDelassus
-from stickslip.problem.residuals import from_measures
+from stickslip.problem.residuals import Residuals, examine, from_measures
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import AnyProblem, Solution, Stage, Status
 
@@ -72,8 +72,8 @@ def _contacts(problem: ContactProblem, guess: Array | None, tolerance: float, na
         small_contacts.solve, *problem.K.arrays, _flat(matrix), problem.u_free, tolerance, r, read, u
     )
     return _found(
-        problem, guess, r, u, measures, Stage("nsgs", sweeps, 0.0, _error(measures)), solved, seconds,
-        compiling, tolerance, name,
+        problem, guess, r, u, from_measures(measures), Stage("nsgs", sweeps, 0.0, _error(measures)), solved,
+        seconds, compiling, tolerance, name,
     )  # fmt: skip
 
 
@@ -83,23 +83,24 @@ def _box(problem: BoxProblem, guess: Array | None, tolerance: float, name: str) 
     (measures, rounds, solved), seconds, compiling = timed(
         small_boxes.solve, _flat(problem.A), problem.b, problem.lower, problem.upper, tolerance, z, w
     )
+    residuals = examine(problem, z, None, None)[0]  # sums of the kernel round in another order
     return _found(
-        problem, guess, z, w, measures, Stage("newton-min", rounds, 0.0, _error(measures)), solved, seconds,
-        compiling, tolerance, name,
+        problem, guess, z, w, residuals, Stage("newton-min", rounds, 0.0, _error(measures)),
+        solved and residuals.solved(tolerance), seconds, compiling, tolerance, name,
     )  # fmt: skip
 
 
 def _found(
-    problem: AnyProblem, guess: Array | None, r: Array, u: Array, measures: Array, stage: Stage, solved: bool,
-    seconds: float, compiling: float, tolerance: float, name: str,
+    problem: AnyProblem, guess: Array | None, r: Array, u: Array, residuals: Residuals, stage: Stage,
+    solved: bool, seconds: float, compiling: float, tolerance: float, name: str,
 ) -> FirstTry:  # fmt: skip
-    """The answer of a small problem where it is one, with the kernel's measures, which are the judge's."""
+    """The answer of a small problem, where it is one."""
     if not solved:
         return FirstTry(None, guess, stage)
     r.flags.writeable = False
-    history = np.array([[float(stage.iterations), measures[NATURAL], measures[SCALED]]])
+    history = np.array([[float(stage.iterations), residuals.natural, residuals.natural_scaled]])
     solution = Solution.unchecked(
-        problem=problem, r=r, u=u, status=Status.SOLVED, residuals=from_measures(measures), solver=name,
+        problem=problem, r=r, u=u, status=Status.SOLVED, residuals=residuals, solver=name,
         tolerance=tolerance, iterations=stage.iterations, seconds=seconds, compile_seconds=compiling,
         history=history, v=None, lam=None, reason="", tried=(stage,), operations=0.0, certificate=None,
     )  # fmt: skip
@@ -109,7 +110,9 @@ def _found(
 def _bodies(problem: GlobalProblem, guess: Array | None, tolerance: float, name: str) -> FirstTry:
     """Sweeps over contacts between bodies; without an answer, the best of them to go on from."""
     H, M, K = problem.H, problem.M, problem.K
-    start = np.zeros(K.size) if guess is None else guess.view()
+    if guess is None:  # the stages know better how many sweeps to make from nothing
+        return FirstTry(None, None, None)
+    start = guess.view()
     start.flags.writeable = False
     solve = body_problems.solve_coulomb3 if K.family == COULOMB_3D else body_problems.solve_blocks
     (r, v, u, told, control, history), seconds, compiling = timed(
@@ -143,13 +146,18 @@ def _is_of_bodies(problem: GlobalProblem) -> bool:
 def sweeps_worth(K: ProductSet) -> float:
     """Sweeps over so many blocks of bodies before the stages begin."""
     size = max(K.size, 1)
-    if K.family != COULOMB_3D and JOINTED * np.count_nonzero(K.kind == cones.FREE) > len(K):
+    if _is_jointed(K):
         return float(max(3, JOINTED_WORK // size))
     if (
         K.family == COULOMB_3D and size > body_problems.MANY
     ):  # accelerated sweeps follow, which soon are the better ones
         return PLAIN
     return float(max(500, min(5000, MOST_WORK // size)))
+
+
+def _is_jointed(K: ProductSet) -> bool:
+    """Whether joints are what a problem is about."""
+    return bool(K.family != COULOMB_3D and JOINTED * np.count_nonzero(K.kind == cones.FREE) > len(K))
 
 
 def _error(measures: Array) -> float:

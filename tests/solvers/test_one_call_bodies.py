@@ -9,7 +9,8 @@ from stickslip.solvers.one_call import solve_in_one_call
 
 def in_one_call(problem, tolerance, guess=None):
     """The answer of one call, which must find it."""
-    found = solve_in_one_call(problem, guess, tolerance, "auto")
+    start = np.zeros(problem.size) if guess is None else guess
+    found = solve_in_one_call(problem, start, tolerance, "auto")
     assert found.solution is not None
     return found.solution
 
@@ -60,7 +61,7 @@ def test_the_stages_go_on_from_the_best_of_the_sweeps():
         problem.M, problem.f, ss.contact_blocks([[0, -1]] * 2, np.stack([WALL, -WALL]).reshape(6, 2, 6),
         ss.coulomb([0.5, 0.5])), np.array([-1.0, 0, 0, -1.0, 0, 0]), ss.coulomb([0.5, 0.5]),
     )  # fmt: skip
-    found = solve_in_one_call(closing, None, 1e-9, "auto")
+    found = solve_in_one_call(closing, np.zeros(6), 1e-9, "auto")
     assert found.solution is None
     assert found.guess is None or np.isfinite(found.guess).all()
 
