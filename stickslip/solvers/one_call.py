@@ -3,7 +3,8 @@
 A step of a small model asks for problems of a few unknowns, a hundred thousand times: then the calls are
 what costs. Small dense problems go through one kernel, which solves them and asks the judge's own
 measures. Contacts of bodies go through sweeps from the impulses of the last step, which often are the
-answer, and then before the judge; from no guess the stages begin at once. The stages of `auto` take what is not solved here, from the best of it.
+answer, and then before the judge; without a guess the stages begin at once. The stages of `auto` take what
+is not solved here, from the best of it.
 """
 
 from typing import Any, NamedTuple
