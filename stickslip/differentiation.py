@@ -5,6 +5,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, overload
 
 from stickslip.mechanics.world import World
+from stickslip.names import alternatives
 from stickslip.problem.solution import Solution
 from stickslip.state import ModelError, State
 from stickslip.systems.family import Family
@@ -158,7 +159,7 @@ def step_function(
          `raise`; checkpoints
     """
     if framework not in FRAMEWORKS:
-        raise ModelError(f"no framework {framework!r}; known: {', '.join(FRAMEWORKS)}")
+        raise ModelError(f"no framework {framework!r}; {alternatives(framework, FRAMEWORKS)}")
     module = import_module(f"stickslip.bridges.{framework}_step")
     made = made_solver(solver, tolerance)
     function: Callable[..., tuple[Any, Any]] = getattr(module, f"{framework}_step")(

@@ -5,10 +5,13 @@
 """
 
 import math
+from collections.abc import Iterable
 from dataclasses import Field, dataclass, field, fields
 from importlib import import_module
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, Self
+
+from stickslip.names import alternatives
 
 LARGEST_INT = 2**63 - 1
 """Largest integer that kernels can count to."""
@@ -52,9 +55,22 @@ def iterations_option(default: int, what: str = "iterations") -> Any:
 class Options:
     """Base of every solver and scheme: a frozen set of checked options."""
 
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        """Refuse an unknown option before `__init__` does, which would not list the known ones."""
+        check_names(cls.__name__, given, fields(cls))
+        return object.__new__(cls)
+
     def __post_init__(self) -> None:
         for spec in fields(self):
             check(type(self).__name__, spec, getattr(self, spec.name))
+
+
+def check_names(owner: str, given: Iterable[str], known: Iterable[Field[Any]]) -> None:
+    """Refuse an option that `owner` does not have."""
+    names = [spec.name for spec in known]
+    for name in given:
+        if name not in names:
+            raise TypeError(f"{owner} has no option {name!r}; {alternatives(name, names, 'it has:')}")
 
 
 def check(owner: str, spec: Field[Any], value: Any) -> None:
@@ -73,7 +89,10 @@ def check(owner: str, spec: Field[Any], value: Any) -> None:
         raise ValueError(f"{owner}: {spec.name} has too many digits; the largest integer is {LARGEST_INT}")
     if meta["choices"]:
         if value not in meta["choices"]:
-            raise ValueError(f"{owner}: {spec.name} must be one of {allowed(spec)}, got {value!r}")
+            raise ValueError(
+                f"{owner}: {spec.name} is {value!r}; "
+                f"{alternatives(value, meta['choices'], 'it must be one of')}"
+            )
     elif kind in (int, float):
         low = meta["low"] < value if meta["open_low"] else meta["low"] <= value
         high = value < meta["high"] if meta["open_high"] else value <= meta["high"]
@@ -110,10 +129,7 @@ class Listed:
 
     def make(self, **given: Any) -> Any:
         """An object of the class; an unknown option is a `TypeError` that lists the known."""
-        known = [spec.name for spec in self.options]
-        for option in given:
-            if option not in known:
-                raise TypeError(f"{self.name} has no option {option!r}; it has: {', '.join(known)}")
+        check_names(self.name, given, self.options)
         return self.load()(**given)
 
     @property

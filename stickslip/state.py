@@ -1,4 +1,4 @@
-"""What models, schemes and trajectories share: the state, and the error of a model that cannot be."""
+"""What models, schemes and trajectories share: the state, and the errors of a model that cannot be."""
 
 from dataclasses import dataclass, field
 
@@ -12,6 +12,13 @@ BoolArray = NDArray[np.bool_]
 
 class ModelError(ValueError):
     """A model that cannot be: names the system, body or interaction, the quantity, and the time if any."""
+
+
+class UnknownNameError(ModelError, KeyError):
+    """An unknown name of a scheme, a solver, a scene, a body, ...; the message lists the known ones."""
+
+    def __str__(self) -> str:  # a KeyError shows its message in quotes
+        return " ".join(map(str, self.args))
 
 
 def _none() -> Array:

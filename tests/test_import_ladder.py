@@ -13,6 +13,7 @@ import stickslip
 ROOT = Path(stickslip.__file__).parent
 BELOW = {
     "kernels": set(),
+    "names": set(),
     "options": set(),
     "state": set(),
     "exhibits": {"problem"},
@@ -117,7 +118,7 @@ def test_every_file_looks_only_down(path):
     if room in ABOVE_ALL:
         return
     assert room in BELOW, f"{room} is not a room of this house"
-    strangers = rooms - BELOW[room] - {room, "options", "exhibits", "state"}
+    strangers = rooms - BELOW[room] - {room, "names", "options", "exhibits", "state"}
     assert not strangers, f"{path.relative_to(ROOT)} looks into {strangers}"
     by_name = rooms_by_name(path.read_text()) - BELOW[room] - {room}
     assert by_name == LOOKS_UP.get(path.relative_to(ROOT).as_posix(), set())

@@ -8,6 +8,7 @@ from stickslip.bench.collections.features import Features
 from stickslip.bench.environment import Environment
 from stickslip.bench.records import Key, RunRecord
 from stickslip.exhibits import power
+from stickslip.names import alternatives
 
 MEASURE = "natural and natural_scaled"
 """What the judge's success rests on; `stickslip.problem.residuals` says how they are computed."""
@@ -213,7 +214,7 @@ def combine(
         raise ValueError("there is no table to combine")
     for kind in allow:
         if kind not in DIFFERENCES:
-            raise ValueError(f"no difference is called {kind!r}; known: {', '.join(DIFFERENCES)}")
+            raise ValueError(f"no difference is called {kind!r}; {alternatives(kind, DIFFERENCES)}")
     names = names or [f"table {k}" for k in range(1, len(results) + 1)]
     first = results[0].conditions
     runs: dict[Key, tuple[str, RunRecord]] = {}

@@ -12,6 +12,7 @@ from stickslip.gradients.step import checked_kappa, checked_solver
 from stickslip.gradients.trajectory import TrajectoryGradient, gradient_along
 from stickslip.gradients.trajectory_run import Run
 from stickslip.gradients.trajectory_schedule import checked_kept
+from stickslip.names import alternatives
 from stickslip.schemes.step import Solver
 from stickslip.simulation.clock import length
 from stickslip.state import Array, ModelError, State
@@ -57,12 +58,12 @@ class ArraysFunction(ABC):
         if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 1:
             raise ModelError(f"steps is {self.steps!r}; expected a whole number from 1")
         if self.on_kink not in ON_KINK:
-            raise ModelError(f"on_kink is {self.on_kink!r}; known: {', '.join(ON_KINK)}")
+            raise ModelError(f"on_kink is {self.on_kink!r}; {alternatives(self.on_kink, ON_KINK)}")
         names = (self.inputs,) if isinstance(self.inputs, str) else tuple(self.inputs)
         known = self.known()
         for name in names:
             if name not in known:
-                raise ModelError(f"no input {name!r}; known: {', '.join(known) or 'none'}")
+                raise ModelError(f"no input {name!r}; {alternatives(name, known)}")
         if len(set(names)) < len(names):
             raise ModelError(f"inputs are named twice: {', '.join(names)}")
         checked_kept(self.checkpoints, self.steps)

@@ -12,6 +12,7 @@ from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
 from stickslip.cli.progress import watch_time
 from stickslip.cli.settings import chosen, read_settings, with_options
 from stickslip.cli.tables import table
+from stickslip.names import alternatives
 
 if TYPE_CHECKING:
     from stickslip.bench.collections.recording import Recorded
@@ -107,7 +108,8 @@ def _parameters(scene: str, texts: dict[str, str], h: float | None) -> dict[str,
     for key in texts:
         if key not in known:
             raise InputError(
-                f"--{key.replace('_', '-')}: {scene} has no such parameter; there are: {', '.join(known)}"
+                f"--{key.replace('_', '-')}: {scene} has no such parameter; "
+                f"{alternatives(key, known, 'there are:')}"
             )
     own = {"h": h} if is_one_problem(scene) and h is not None else {}
     return own | chosen(known, texts)

@@ -18,6 +18,7 @@ from stickslip.cli.errors import ExitCode, InputError, os_sentence, printable
 from stickslip.cli.places import check_not_itself, check_writable
 from stickslip.cli.progress import watch
 from stickslip.cli.tables import finite
+from stickslip.names import alternatives
 
 if TYPE_CHECKING:
     from stickslip.bench.results import Results
@@ -134,8 +135,9 @@ def _gathered(files: Sequence[Path], allow: Sequence[str], notes: list[str]) -> 
 
     for name in allow:
         if name not in DIFFERENCES:
-            known = ", ".join(DIFFERENCES)
-            raise InputError(f"--allow {name}: no such difference; there are {known}")
+            raise InputError(
+                f"--allow {name}: no such difference; {alternatives(name, DIFFERENCES, 'there are')}"
+            )
     tables = [_read(path) for path in files]
     try:
         results = combine(tables, allow, names=[str(path) for path in files], told=notes.append)
@@ -176,7 +178,9 @@ def _solvers(results: Results, wanted: Sequence[str], notes: list[str]) -> Resul
     known = results.solvers
     for name in wanted:
         if not any(_means(name, label) for label in known):
-            raise InputError(f"--solvers {name}: no run of it; there are runs of {', '.join(known)}")
+            raise InputError(
+                f"--solvers {name}: no run of it; {alternatives(name, known, 'there are runs of')}"
+            )
     kept = [label for label in known if any(_means(name, label) for name in wanted)]
     notes.append(f"Only some solvers are compared here: {', '.join(kept)} of {len(known)} in the results.")
     return results.with_runs(tuple(run for run in results.runs if run.solver in kept))
@@ -193,7 +197,9 @@ def _told(results: Results, ours: str) -> list[str]:
         return [label for label in own if not is_peer(label)] or [DEFAULT_SOLVER]
     for name in names:
         if not any(_means(name, label) for label in results.solvers):
-            raise InputError(f"--ours {name}: no run of it; there are runs of {', '.join(results.solvers)}")
+            raise InputError(
+                f"--ours {name}: no run of it; {alternatives(name, results.solvers, 'there are runs of')}"
+            )
     return names
 
 
@@ -207,7 +213,9 @@ def _families(results: Results, wanted: Sequence[str], notes: list[str]) -> Resu
         return results
     for name in wanted:
         if name not in results.families:
-            raise InputError(f"--families {name}: no problem of it; there are {', '.join(results.families)}")
+            raise InputError(
+                f"--families {name}: no problem of it; {alternatives(name, results.families, 'there are')}"
+            )
     problems = tuple(entry for entry in results.problems if entry.family in wanted)
     hashes = {entry.hash for entry in problems}
     notes.append(f"Only some families are in here: {', '.join(wanted)} of {len(results.families)}.")

@@ -7,6 +7,7 @@ from dataclasses import Field
 from typing import Any
 
 from stickslip.cli.errors import InputError
+from stickslip.names import alternatives
 from stickslip.options import TRUTH
 
 
@@ -15,7 +16,7 @@ def make_solver(name: str, tolerance: float | None, given: Sequence[str]) -> Any
     from stickslip.solvers import registry
 
     if name not in registry.names():
-        raise InputError(f"no solver {name!r}; known: {', '.join(registry.names())}")
+        raise InputError(f"no solver {name!r}; {alternatives(name, registry.names())}")
     known = {spec.name: spec for spec in registry.entry(name).options}
     options: dict[str, Any] = {} if tolerance is None else {"tolerance": tolerance}
     for text in given:
@@ -26,7 +27,7 @@ def make_solver(name: str, tolerance: float | None, given: Sequence[str]) -> Any
                 f"--option {text!r} is not of the form name=value; {name} has: {', '.join(known)}"
             )
         if key not in known:
-            raise InputError(f"{name} has no option {key!r}; it has: {', '.join(known)}")
+            raise InputError(f"{name} has no option {key!r}; {alternatives(key, known, 'it has:')}")
         if key in options:
             raise InputError(f"option {key} is given twice")
         options[key] = parse(known[key], value.strip())

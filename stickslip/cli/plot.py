@@ -11,6 +11,7 @@ from stickslip.cli.errors import ExitCode, InputError, os_sentence, printable
 from stickslip.cli.load import load
 from stickslip.cli.places import PLOTS, check_writable
 from stickslip.cli.tables import table
+from stickslip.names import LISTED, listing
 
 if TYPE_CHECKING:
     from stickslip.files import ProblemRecord
@@ -157,7 +158,6 @@ def _list(path: Path) -> int:
     """What can be drawn of a file, and the names it knows."""
     from stickslip.files import ProblemRecord
     from stickslip.simulation.trajectory import Trajectory
-    from stickslip.view.plots.choice import known
 
     source = _source(path)
     if isinstance(source, ProblemRecord):
@@ -165,12 +165,14 @@ def _list(path: Path) -> int:
         rows = [("cones", "", stored)]
     else:
         if isinstance(source, Trajectory):
+            systems = (part.name for part in source.model.systems)
+            laws = (part.name for part in source.model.interactions)
             names = {
-                "system": f"systems: {known(part.name for part in source.model.systems)}",
-                "interaction": f"interactions: {known(part.name for part in source.model.interactions)}",
+                "system": f"systems: {listing(systems, LISTED)}",
+                "interaction": f"interactions: {listing(laws, LISTED)}",
             }
         else:
-            names = {"body": f"bodies: {known(source.model.names)}"}
+            names = {"body": f"bodies: {listing(source.model.names, LISTED)}"}
         rows = [
             (
                 what,

@@ -13,6 +13,7 @@ from stickslip.cli.live import live_view, show_run
 from stickslip.cli.progress import watch_time
 from stickslip.cli.settings import chosen, read_settings, with_options
 from stickslip.cli.tables import table
+from stickslip.names import alternatives
 
 if TYPE_CHECKING:
     from stickslip.scenes.scenario import Fact, Scenario
@@ -179,7 +180,7 @@ def _scene(name: str, scheme: str | None, given: dict[str, str]) -> tuple[Scenar
         if key not in defaults:
             raise InputError(
                 f"--{key.replace('_', '-')}: {name} has no such parameter and {found} no such option;"
-                f" there are: {', '.join((*known, *defaults))}"
+                f" {alternatives(key, (*known, *defaults), 'there are:')}"
             )
     return scene, runs.scheme_of(scene, scheme, **chosen(defaults, rest))
 

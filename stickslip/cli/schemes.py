@@ -10,6 +10,7 @@ from stickslip.cli.errors import InputError
 from stickslip.cli.parameters import Json
 from stickslip.cli.solvers import option_facts, show_options
 from stickslip.cli.tables import pairs, print_json, table
+from stickslip.names import alternatives
 
 
 def schemes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, json: Json = False) -> int:
@@ -33,7 +34,7 @@ def schemes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
 
     known = registry.names()
     if name is not None and name not in known:
-        raise InputError(f"no scheme {name!r}; known: {', '.join(known)}")
+        raise InputError(f"no scheme {name!r}; {alternatives(name, known)}")
     if json:
         print_json(describe(name) if name else [describe(each) for each in known])
     elif name:

@@ -11,6 +11,7 @@ from stickslip import DEFAULT_SOLVER
 from stickslip.cli.errors import InputError
 from stickslip.cli.parameters import Json
 from stickslip.cli.tables import pairs, print_json, table
+from stickslip.names import alternatives
 
 
 def solvers(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, json: Json = False) -> int:
@@ -35,7 +36,7 @@ def solvers(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
 
     known = registry.names()
     if name is not None and name not in known:
-        raise InputError(f"no solver {name!r}; known: {', '.join(known)}")
+        raise InputError(f"no solver {name!r}; {alternatives(name, known)}")
     if json:
         print_json(describe(name) if name else [describe(each) for each in known])
     elif name:

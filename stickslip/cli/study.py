@@ -15,6 +15,7 @@ from stickslip.cli.errors import ExitCode, InputError, os_sentence, printable
 from stickslip.cli.places import make_folder
 from stickslip.cli.progress import watch_parts
 from stickslip.cli.tables import finite, table
+from stickslip.names import alternatives
 
 if TYPE_CHECKING:
     from stickslip.exhibits import Table
@@ -78,7 +79,7 @@ def study(
         table(("study", "summary"), rows, folds=("summary",))
         return ExitCode.FINE
     if name not in studies.names():
-        raise InputError(f"no study {name!r}; known: {', '.join(studies.names())}")
+        raise InputError(f"no study {name!r}; {alternatives(name, studies.names())}")
     asked = {"data": data, "train": train, "seed": seed, "predict": predict, "processes": processes}
     given = {option: value for option, value in asked.items() if value is not None}
     _check_options(name, given)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.names import alternatives
 from stickslip.state import Array, ModelError
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -83,7 +84,7 @@ def _size(shape: tuple[int, ...]) -> int:
 
 def _known(side: str, shapes: Shapes, name: str) -> tuple[int, ...]:
     if name not in shapes:
-        raise ModelError(f"no derivative {side} {name!r}; known: {', '.join(shapes)}")
+        raise ModelError(f"no derivative {side} {name!r}; {alternatives(name, shapes)}")
     return shapes[name]
 
 

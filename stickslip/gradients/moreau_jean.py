@@ -29,6 +29,7 @@ from stickslip.gradients.step import StepDerivative
 from stickslip.linalg.threads import single_threaded
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
+from stickslip.names import alternatives
 from stickslip.schemes.bodies import Finder, MoreauJeanBodies
 from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Memory, Solver
@@ -185,7 +186,7 @@ class MoreauJeanDerivative(StepDerivative):
     def _check(given: Mapping[str, object], known: Mapping[str, object]) -> None:
         for name in given:
             if name not in known:
-                raise ModelError(f"no derivative with {name!r}; known: {', '.join(known)}")
+                raise ModelError(f"no derivative with {name!r}; {alternatives(name, known)}")
 
 
 def _answer(assembly: Assembly, step: BodyStep, kappa: float) -> Response:

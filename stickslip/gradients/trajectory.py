@@ -24,6 +24,7 @@ from stickslip.gradients.trajectory_schedule import Backwards, checked_kept
 from stickslip.gradients.trajectory_steps import Steps
 from stickslip.gradients.trajectory_system import SystemSteps
 from stickslip.mechanics.world import World
+from stickslip.names import alternatives
 from stickslip.schemes.step import Solver
 from stickslip.state import Array, ModelError, State
 from stickslip.systems.family import Family
@@ -207,7 +208,7 @@ def checked_names(by: Iterable[str], steps: Run) -> tuple[str, ...]:
     names = (by,) if isinstance(by, str) else tuple(dict.fromkeys(by))
     for name in names:
         if name not in steps.known:
-            raise ModelError(f"no derivative by {name!r}; known: {', '.join(steps.known)}")
+            raise ModelError(f"no derivative by {name!r}; {alternatives(name, steps.known)}")
     return names
 
 

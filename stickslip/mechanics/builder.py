@@ -12,12 +12,13 @@ from stickslip.mechanics.given import numbers
 from stickslip.mechanics.joint_start import JointStart, joint_start, joint_table
 from stickslip.mechanics.materials import FIELDS, Material
 from stickslip.mechanics.motions import Motion, Motions, velocities
-from stickslip.mechanics.names import known, new_name
+from stickslip.mechanics.names import new_name
 from stickslip.mechanics.placement import ORIGIN, STILL, UPRIGHT, Placed, Solid
 from stickslip.mechanics.sensors import Sensing, Sensor
 from stickslip.mechanics.shapes import Shape
 from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import BodyKind, Filters, Shapes, World
+from stickslip.names import LISTED, alternatives
 from stickslip.state import Array, BoolArray, IntArray, ModelError, State
 
 GROUPS = 15
@@ -74,7 +75,9 @@ class WorldBuilder:
         owner = f"pair {first!r}, {second!r}"
         for name in (first, second):
             if name not in self._materials:
-                raise ModelError(f"{owner}: no material {name!r}; known: {known(self._materials)}")
+                raise ModelError(
+                    f"{owner}: no material {name!r}; {alternatives(name, self._materials, most=LISTED)}"
+                )
         if (first, second) in self._pairs or (second, first) in self._pairs:
             raise ModelError(f"{owner} is given twice")
         values = zip(FIELDS, (mu, mu_roll, mu_spin, e), strict=True)
@@ -108,7 +111,9 @@ class WorldBuilder:
             stored = self._solids[id(shape)] = (shape, placement.solid(owner, shape, self._kinds))
         solid = stored[1]
         if material not in self._materials:
-            raise ModelError(f"{owner}: no material {material!r}; known: {known(self._materials)}")
+            raise ModelError(
+                f"{owner}: no material {material!r}; {alternatives(material, self._materials, most=LISTED)}"
+            )
         x, p = placement.place(owner, "position", position), placement.turn(owner, quaternion)
         v, w = placement.place(owner, "velocity", velocity), placement.place(owner, "spin", spin)
         if fixed or motion is not None:
@@ -254,7 +259,7 @@ class WorldBuilder:
 
     def _number(self, owner: str, name: str) -> int:
         if name not in self._numbers:
-            raise ModelError(f"{owner}: no body {name!r}; known: {known(self._bodies)}")
+            raise ModelError(f"{owner}: no body {name!r}; {alternatives(name, self._bodies, most=LISTED)}")
         return self._numbers[name]
 
     def _filters(self) -> Filters:
@@ -262,7 +267,9 @@ class WorldBuilder:
         for pair in self._apart_groups:
             for name in pair:
                 if name not in self._groups:
-                    raise ModelError(f"apart_groups: no group {name!r}; known: {known(self._groups)}")
+                    raise ModelError(
+                        f"apart_groups: no group {name!r}; {alternatives(name, self._groups, most=LISTED)}"
+                    )
             i, j = (self._groups[name] for name in pair)
             collide[i, j] = collide[j, i] = False
         apart: IntArray = np.array(sorted(self._apart), np.int64).reshape(-1, 2)

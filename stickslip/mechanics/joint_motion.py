@@ -3,9 +3,9 @@
 import numpy as np
 
 from stickslip.mechanics.joints import JointKind, Joints
-from stickslip.mechanics.names import known
 from stickslip.mechanics.points import Point
 from stickslip.mechanics.turns import matrices
+from stickslip.names import LISTED, alternatives
 from stickslip.state import Array, ModelError
 
 SLIDING, TURNING = 0, 1
@@ -23,7 +23,7 @@ COLUMNS = {
 def column_of(owner: str, joints: Joints, name: str, turn: bool) -> tuple[int, int]:
     """Number of a joint and the column of its coordinate; `turn` asks a cylindrical one for its angle."""
     if name not in joints.names:
-        raise ModelError(f"{owner}: no joint {name!r}; known: {known(joints.names)}")
+        raise ModelError(f"{owner}: no joint {name!r}; {alternatives(name, joints.names, most=LISTED)}")
     j = joints.names.index(name)
     kind = JointKind(int(joints.kind[j]))
     columns = COLUMNS.get(kind, ())

@@ -12,6 +12,7 @@ from stickslip.mechanics.joint_motion import COLUMNS, TURN, TURNING
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.mechanics.placement import Placed
 from stickslip.mechanics.turns import direction, frame, matrices
+from stickslip.names import alternatives
 from stickslip.state import Array, ModelError
 
 
@@ -42,7 +43,7 @@ def joint_start(
     """The row of a joint between two placed bodies (None: the inertial frame), everything checked."""
     names = [one.name.lower() for one in JointKind]
     if kind not in names:
-        raise ModelError(f"{owner}: no kind {kind!r} of joints; known: {', '.join(names)}")
+        raise ModelError(f"{owner}: no kind {kind!r} of joints; {alternatives(kind, names)}")
     what = JointKind[kind.upper()]
     points = _points(owner, what, sides, point, second_point)
     axes = _axes(owner, what, points, axis)

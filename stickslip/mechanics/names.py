@@ -1,7 +1,6 @@
 """Names that users give to bodies, materials, joints, forces and sensors."""
 
-from collections.abc import Container, Iterable
-from itertools import islice
+from collections.abc import Container
 from typing import Any
 
 from stickslip.state import ModelError
@@ -14,9 +13,3 @@ def new_name(what: str, name: Any, taken: Container[str]) -> str:
     if name in taken:
         raise ModelError(f"there is a {what} {name!r} already; names are unique")
     return name
-
-
-def known(names: Iterable[str]) -> str:
-    """The first dozen of them, for messages."""
-    some = list(islice(names, 13))
-    return (", ".join(some[:12]) or "none") + (", ..." if len(some) == 13 else "")

@@ -17,6 +17,7 @@ from stickslip.mechanics.inertia import check_inertia
 from stickslip.mechanics.shapes import Capsule, Cuboid, Shape, Sphere
 from stickslip.mechanics.world import BodyKind, Materials, World
 from stickslip.mechanics.written_forces import JointEffort, Written
+from stickslip.names import alternatives
 from stickslip.state import Array, IntArray, ModelError
 
 SIZES: dict[type, tuple[str, ...]] = {Sphere: ("radius",), Capsule: ("radius", "length"), Cuboid: ("size",)}
@@ -82,7 +83,7 @@ class Parameters:
         taken: dict[str, Any] = {}
         for name, given in changes.items():
             if name not in self.names():
-                raise ModelError(f"no parameter {name!r}; known: {', '.join(self.names())}")
+                raise ModelError(f"no parameter {name!r}; {alternatives(name, self.names())}")
             shape = getattr(self, name).shape
             try:
                 value = np.array(given, float)

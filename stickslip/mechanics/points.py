@@ -7,9 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.mechanics.given import numbers
-from stickslip.mechanics.names import known
 from stickslip.mechanics.turns import cross, matrices
-from stickslip.state import Array, ModelError
+from stickslip.state import Array, ModelError, UnknownNameError
 
 if TYPE_CHECKING:
     from stickslip.mechanics.world import World
@@ -57,5 +56,5 @@ def number_of(owner: str, world: "World", body: str) -> int:
     """The number of a body; an unknown one is a ModelError that lists some of the known."""
     try:
         return world.body(body)
-    except KeyError:
-        raise ModelError(f"{owner}: no body {body!r}; known: {known(world.names)}") from None
+    except UnknownNameError as error:
+        raise ModelError(f"{owner}: {error}") from None

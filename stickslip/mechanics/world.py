@@ -16,11 +16,11 @@ import numpy as np
 from stickslip.mechanics.forces import Forces
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.mechanics.motions import Motions
-from stickslip.mechanics.names import known
 from stickslip.mechanics.sensors import Sensor
 from stickslip.mechanics.shapes import Shape
 from stickslip.mechanics.turns import cross, matrices
-from stickslip.state import Array, BoolArray, IntArray, ModelError, State
+from stickslip.names import LISTED, alternatives, listing
+from stickslip.state import Array, BoolArray, IntArray, ModelError, State, UnknownNameError
 
 
 class BodyKind(IntEnum):
@@ -111,11 +111,13 @@ class World:
     """Of the kinematic bodies."""
 
     def body(self, name: str) -> int:
-        """Number of the body of that name; an unknown one is a KeyError that lists some of the known."""
+        """Number of the body of that name; an unknown one is an UnknownNameError."""
         try:
             return self._numbers[name]
         except KeyError:
-            raise KeyError(f"no body {name!r}; known: {known(self.names)}") from None
+            raise UnknownNameError(
+                f"no body {name!r}; {alternatives(name, self.names, most=LISTED)}"
+            ) from None
 
     def pose(self, state: State, name: str) -> tuple[Array, Array]:
         """Where the frame is in which the user gave the shapes of a body: position [m], shape (3,), and
@@ -153,12 +155,12 @@ class World:
         rows = [
             ("gravity", "({:g}, {:g}, {:g}) m/s²".format(*self.gravity)),
             ("shapes", _counted(type(shape).__name__ for shape in self.shapes.shape)),
-            ("materials", known(self.materials.names)),
-            ("groups", known(self.filters.groups) if len(self.filters.groups) > 1 else ""),
+            ("materials", listing(self.materials.names, LISTED)),
+            ("groups", listing(self.filters.groups, LISTED) if len(self.filters.groups) > 1 else ""),
             ("apart", f"{len(self.filters.apart)} pairs" if len(self.filters.apart) else ""),
             ("joints", _counted(JointKind(kind).name.lower() for kind in self.joints.kind)),
             ("forces", str(self.forces)),
-            ("sensors", known(sensor.name for sensor in self.sensors) if self.sensors else ""),
+            ("sensors", listing((sensor.name for sensor in self.sensors), LISTED) if self.sensors else ""),
         ]
         lines = [f"World of {len(self.names)} bodies: {bodies or 'none'}; {self.mass.sum():.6g} kg"]
         return "\n".join(lines + [f"  {key:<9} {value}" for key, value in rows if value])

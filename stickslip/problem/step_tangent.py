@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels.variational import geometry, layout, tangent
+from stickslip.names import alternatives
 from stickslip.problem.checks import Array, IntArray, ProblemError, flat, frozen
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
@@ -60,7 +61,7 @@ def step_tables(problem: StepProblem) -> tuple[Table, Table, Table]:
 def step_blocks(problem: StepProblem) -> StepBlocks:
     """How the components of r and u are laid out."""
     if problem.model not in MODELS:
-        raise ProblemError(f"model is {problem.model!r}; known: {', '.join(MODELS)}")
+        raise ProblemError(f"model is {problem.model!r}; {alternatives(problem.model, MODELS)}")
     bodies, contacts, joints = step_tables(problem)
     return blocks_of(layout.lay_out(MODELS.index(problem.model), bodies[0], contacts, joints))
 

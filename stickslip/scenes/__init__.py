@@ -4,11 +4,13 @@ from collections.abc import Callable
 from inspect import getdoc, signature
 from typing import Any
 
+from stickslip.names import alternatives
 from stickslip.problem.contact import GlobalProblem
 from stickslip.scenes.chute import chute
 from stickslip.scenes.incline import incline
 from stickslip.scenes.packing import sphere_packing
 from stickslip.scenes.wall import wall
+from stickslip.state import UnknownNameError
 
 SCENES: dict[str, Callable[..., GlobalProblem]] = {
     "chute": chute,
@@ -35,15 +37,15 @@ def summary(name: str) -> str:
 
 
 def make(name: str, **given: Any) -> GlobalProblem:
-    """The scene `name`. Unknown names are a KeyError, unknown parameters a TypeError: both list the known."""
+    """The scene `name`. An unknown name is an UnknownNameError, an unknown parameter a TypeError."""
     function, known = _function(name), parameters(name)
     for key in given:
         if key not in known:
-            raise TypeError(f"scene {name} has no parameter {key!r}; it has: {', '.join(known)}")
+            raise TypeError(f"scene {name} has no parameter {key!r}; {alternatives(key, known, 'it has:')}")
     return function(**given)
 
 
 def _function(name: str) -> Callable[..., GlobalProblem]:
     if name not in SCENES:
-        raise KeyError(f"no scene {name!r}; known: {', '.join(names())}")
+        raise UnknownNameError(f"no scene {name!r}; {alternatives(name, names())}")
     return SCENES[name]

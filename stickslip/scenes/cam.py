@@ -17,6 +17,7 @@ from scipy.optimize import brentq
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.kernels.jit import jit
 from stickslip.laws import NewtonImpact
+from stickslip.names import alternatives
 from stickslip.problem.checks import Array
 from stickslip.scenes.measures import impacts, spacing
 from stickslip.scenes.parameters import number
@@ -147,7 +148,7 @@ def cam(
     """
     rpm = number("rpm", rpm, "1/min", above=0.0, most=2000.0)
     if form not in FORMS:
-        raise ValueError(f"form is {form!r}; it must be one of: {', '.join(FORMS)}")
+        raise ValueError(f"form is {form!r}; {alternatives(form, FORMS, 'it must be one of:')}")
     e = number("e", e, "", least=0.0, most=1.0)
     gap0 = number("gap0", gap0, "m", least=0.0)
     rate0 = number("rate0", rate0, "m/s")

@@ -10,6 +10,7 @@ from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
 from stickslip.mechanics.shapes import Capsule, Shape
+from stickslip.names import alternatives
 from stickslip.scenes.grain_facts import shaken_facts
 from stickslip.scenes.measures import GRAVITY, turning_points
 from stickslip.scenes.parameters import frictions, number, whole
@@ -43,7 +44,7 @@ def chain(
     """
     n = whole("bodies", bodies, 1)
     if kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}; it must be one of {', '.join(KINDS)}")
+        raise ValueError(f"kind is {kind!r}; {alternatives(kind, KINDS, 'it must be one of')}")
     length = number("length", length, "m", above=0.0)
     swing = number("swing", swing, "", above=0.0, most=0.1)
     rod = length / n

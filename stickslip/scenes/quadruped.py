@@ -11,6 +11,7 @@ from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
 from stickslip.mechanics.forces import Actuator
 from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Sphere
+from stickslip.names import alternatives
 from stickslip.scenes.measures import GRAVITY
 from stickslip.scenes.parameters import number
 from stickslip.scenes.rest import reactions, weight
@@ -53,7 +54,7 @@ def quadruped(
     momentum changes by.
     """
     if gait not in GAITS:
-        raise ValueError(f"gait is {gait!r}; it must be one of {', '.join(GAITS)}")
+        raise ValueError(f"gait is {gait!r}; {alternatives(gait, GAITS, 'it must be one of')}")
     mu, e = number("mu", mu, "", least=0.0), number("e", e, "", least=0.0, most=1.0)
     until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
     builder = WorldBuilder()

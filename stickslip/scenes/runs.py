@@ -6,8 +6,10 @@ from inspect import getdoc, signature
 from typing import Any, cast
 
 from stickslip.mechanics.world import World
+from stickslip.names import alternatives
 from stickslip.scenes.scenario import Scenario
 from stickslip.schemes import registry
+from stickslip.state import UnknownNameError
 
 RUNS: dict[str, str] = {
     "arch": "stickslip.scenes.masonry:arch",
@@ -76,11 +78,11 @@ def meanings(name: str) -> dict[str, str]:
 
 
 def make(name: str, **given: Any) -> Scenario:
-    """The scene `name`. Unknown names are a KeyError, unknown parameters a TypeError: both list the known."""
+    """The scene `name`. An unknown name is an UnknownNameError, an unknown parameter a TypeError."""
     function, known = _function(name), parameters(name)
     for key in given:
         if key not in known:
-            raise TypeError(f"scene {name} has no parameter {key!r}; it has: {', '.join(known)}")
+            raise TypeError(f"scene {name} has no parameter {key!r}; {alternatives(key, known, 'it has:')}")
     return function(**given)
 
 
@@ -106,6 +108,6 @@ def scheme_of(scene: Scenario, scheme: str | None = None, **given: Any) -> Any:
 
 def _function(name: str) -> Callable[..., Scenario]:
     if name not in RUNS:
-        raise KeyError(f"no scene {name!r} that runs; known: {', '.join(names())}")
+        raise UnknownNameError(f"no scene {name!r} that runs; {alternatives(name, names())}")
     module, function = RUNS[name].split(":")
     return cast("Callable[..., Scenario]", getattr(import_module(module), function))

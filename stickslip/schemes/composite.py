@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.laws import BoolArray
+from stickslip.names import alternatives
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.schemes.moreau_jean import MoreauJean
@@ -88,7 +89,7 @@ class Composite(Scheme):
         for name in self.schemes:
             if name not in system.number:
                 raise ModelError(
-                    f"a scheme is given for the unknown system {name!r}; known: {', '.join(system.number)}"
+                    f"a scheme is given for the unknown system {name!r}; {alternatives(name, system.number)}"
                 )
         for name in system.number:
             if name not in self.schemes:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from stickslip.kernels import cones
+from stickslip.names import alternatives
 from stickslip.options import Options, check, option
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
@@ -129,7 +130,7 @@ class MoreauJean(Options, Scheme):
             for name in self.theta:
                 if name not in system.number:
                     raise ModelError(
-                        f"theta names the unknown system {name!r}; known: {', '.join(system.number)}"
+                        f"theta names the unknown system {name!r}; {alternatives(name, system.number)}"
                     )
         refuse(system, {name: self.weight(name) for name in system.number}, self.form)
         y = np.zeros(system.size)

@@ -8,10 +8,11 @@ from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from typing import Any
 
+from stickslip.names import alternatives
 from stickslip.options import Listed
 from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.step import Scheme
-from stickslip.state import ModelError
+from stickslip.state import ModelError, UnknownNameError
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +70,11 @@ def names() -> list[str]:
 
 
 def entry(name: str) -> Entry:
-    """The line of one scheme; an unknown name is a `KeyError` that lists the known ones."""
+    """The line of one scheme; an unknown name is an `UnknownNameError` that lists the known ones."""
     try:
         return _TABLE[name]
     except KeyError:
-        raise KeyError(f"no scheme {name!r}; known: {', '.join(names())}") from None
+        raise UnknownNameError(f"no scheme {name!r}; {alternatives(name, names())}") from None
 
 
 def make(name: str, **options: Any) -> Scheme:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral, Real
 
+from stickslip.names import alternatives
 from stickslip.state import ModelError
 
 Progress = Callable[[float, float], None]
@@ -62,7 +63,7 @@ def every(record: int) -> int:
 def on_failure_choice(on_failure: str) -> str:
     """What to do about a step that misses its tolerance, checked."""
     if on_failure not in ON_FAILURE:
-        raise ModelError(f"on_failure is {on_failure!r}; known: {', '.join(ON_FAILURE)}")
+        raise ModelError(f"on_failure is {on_failure!r}; {alternatives(on_failure, ON_FAILURE)}")
     return on_failure
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.names import LISTED, alternatives
 from stickslip.problem.contact import Level
 from stickslip.problem.sets import ProductSet
-from stickslip.state import ModelError
+from stickslip.state import ModelError, UnknownNameError
 from stickslip.systems.dynamics import FirstOrderDynamics
 from stickslip.systems.system import NonsmoothSystem
 
@@ -99,21 +100,22 @@ class Model:
         return nq, nv, nz, sum(i.K.size for i in self.interactions), sum(len(i.K) for i in self.interactions)
 
     def system(self, name: str) -> tuple[SystemPart, slice, slice, slice]:
-        """A system, and its slices of q, v and z; an unknown name is a KeyError that lists the known."""
+        """A system, and its slices of q, v and z; an UnknownNameError otherwise."""
         q = v = z = 0
         for part in self.systems:
             if part.name == name:
                 return part, slice(q, q + part.nq), slice(v, v + part.nv), slice(z, z + part.nz)
             q, v, z = q + part.nq, v + part.nv, z + part.nz
-        raise KeyError(f"no system {name!r}; known: {', '.join(s.name for s in self.systems)}")
+        known = alternatives(name, (part.name for part in self.systems), most=LISTED)
+        raise UnknownNameError(f"no system {name!r}; {known}")
 
     def interaction(self, name: str) -> tuple[InteractionPart, slice, slice]:
-        """An interaction, and its slices of components and of blocks; an unknown name is a KeyError."""
+        """An interaction, and its slices of components and of blocks; an UnknownNameError otherwise."""
         for part, components, blocks in self.places:
             if part.name == name:
                 return part, components, blocks
-        known = ", ".join(i.name for i in self.interactions) or "none"
-        raise KeyError(f"no interaction {name!r}; known: {known}")
+        known = alternatives(name, (part.name for part in self.interactions), most=LISTED)
+        raise UnknownNameError(f"no interaction {name!r}; {known}")
 
     @cached_property
     def places(self) -> tuple[tuple[InteractionPart, slice, slice], ...]:

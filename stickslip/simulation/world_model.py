@@ -7,7 +7,8 @@ import numpy as np
 
 from stickslip.mechanics.shapes import Shape
 from stickslip.mechanics.world import World
-from stickslip.state import Array, IntArray, ModelError
+from stickslip.names import LISTED, alternatives
+from stickslip.state import Array, IntArray, ModelError, UnknownNameError
 
 KNOWN: dict[str, tuple[str, tuple[str, ...], str]] = {
     "Sphere": ("sphere", ("radius",), ""),
@@ -107,12 +108,12 @@ class WorldModel:
         return len(self.names)
 
     def body(self, name: str) -> int:
-        """Number of the body of that name; an unknown one is a KeyError that lists some of the known."""
+        """Number of the body of that name; an unknown one is an UnknownNameError."""
         try:
             return self.names.index(name)
         except ValueError:
-            known = ", ".join(self.names[:12]) + (", ..." if len(self.names) > 12 else "")
-            raise KeyError(f"no body {name!r}; known: {known or 'none'}") from None
+            known = alternatives(name, self.names, most=LISTED)
+            raise UnknownNameError(f"no body {name!r}; {known}") from None
 
     def lightest(self, pairs: IntArray) -> Array:
         """Mass of the lighter body of each pair; inf where neither can be moved [kg], shape (k,)."""

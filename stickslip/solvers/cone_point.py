@@ -15,6 +15,7 @@ import numpy as np
 
 from stickslip.kernels import cone_point as kernels
 from stickslip.kernels import jordan
+from stickslip.names import alternatives
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.convert import Answer
 from stickslip.solvers.cone_motion import Motion
@@ -97,7 +98,7 @@ class ConePoint:
         as of `System`.
         """
         if algorithm not in ALGORITHMS:
-            raise ProblemError(f"algorithm is {algorithm!r}, expected one of {', '.join(ALGORITHMS)}")
+            raise ProblemError(f"algorithm is {algorithm!r}; {alternatives(algorithm, ALGORITHMS)}")
         self.form, self.algorithm, self.inside, self.separate = form, algorithm, inside, separate
         cones = form.split
         self._scaling, self._cones = SCALING[algorithm], (cones.start, cones.size)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.kernels.jit import Compilation
+from stickslip.names import alternatives
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer
@@ -79,7 +80,9 @@ def trace(
         ("measure", measure, ("", "gap", "product")),
     ):
         if value not in known:
-            raise ProblemError(f"{name} is {value!r}, expected one of {', '.join(map(repr, known))}")
+            raise ProblemError(
+                f"{name} is {value!r}; {alternatives(value, filter(None, known), 'expected one of')}"
+            )
     by_gap = measure == "gap" or (not measure and algorithm.startswith("nt"))
     rows: list[tuple[float, ...]] = []
     reason, mark, still = "", np.inf, 0

@@ -13,10 +13,12 @@ import numpy as np
 
 from stickslip.kernels import cones, products
 from stickslip.kernels import convex as kernels
+from stickslip.names import alternatives
 from stickslip.problem.checks import Array, IntArray, frozen
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import Delassus, product_arrays
 from stickslip.problem.sets import ProductSet
+from stickslip.state import UnknownNameError
 
 SetArrays = tuple[IntArray, IntArray, Array, Array, IntArray, IntArray, Array]
 METHODS = ("apgd", "bb", "nsgs", "admm")
@@ -139,5 +141,5 @@ def convex_method(name: str, problem: ConvexProblem) -> ConvexMethod:
     if name == "nsgs":
         return BlockDescent(problem)
     if name not in METHODS:
-        raise KeyError(f"no convex method {name!r}; known: {', '.join(METHODS)}")
+        raise UnknownNameError(f"no convex method {name!r}; {alternatives(name, METHODS)}")
     return Gradient(name, problem)

@@ -11,10 +11,11 @@ from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import ArrayLike
 
+from stickslip.names import alternatives
 from stickslip.options import Listed
 from stickslip.problem.sets import KINDS
 from stickslip.problem.solution import AnyProblem, Solution
-from stickslip.state import ModelError
+from stickslip.state import ModelError, UnknownNameError
 
 Progress = Callable[[int, float], None]
 """Called with the iterations done and the best error so far, some ten times a second."""
@@ -121,11 +122,11 @@ def names(accepting: Sequence[str] = ()) -> list[str]:
 
 
 def entry(name: str) -> Entry:
-    """The line of one solver; an unknown name is a `KeyError` that lists the known ones."""
+    """The line of one solver; an unknown name is an `UnknownNameError` that lists the known ones."""
     try:
         return _TABLE[name]
     except KeyError:
-        raise KeyError(f"no solver {name!r}; known: {', '.join(sorted(_TABLE))}") from None
+        raise UnknownNameError(f"no solver {name!r}; {alternatives(name, names())}") from None
 
 
 def accepted(name: str) -> frozenset[str]:

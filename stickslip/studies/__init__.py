@@ -7,6 +7,9 @@ from importlib import import_module
 from inspect import signature
 from typing import TYPE_CHECKING, cast
 
+from stickslip.names import alternatives
+from stickslip.state import UnknownNameError
+
 if TYPE_CHECKING:
     from stickslip.studies.study import StudyModule
 
@@ -27,9 +30,9 @@ def names() -> list[str]:
 
 
 def load(name: str) -> "StudyModule":
-    """The module of the study `name`; unknown names are a KeyError that lists the known."""
+    """The module of the study `name`; unknown names are an UnknownNameError that lists the known."""
     if name not in STUDIES:
-        raise KeyError(f"no study {name!r}; known: {', '.join(names())}")
+        raise UnknownNameError(f"no study {name!r}; {alternatives(name, names())}")
     return cast("StudyModule", import_module(STUDIES[name]))
 
 

@@ -7,6 +7,7 @@ first, v = (velocity of the centre of mass in the inertial frame, Ω in the body
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.names import alternatives
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
 from stickslip.systems import derivatives, quaternions
@@ -49,7 +50,9 @@ class NewtonEuler:
         self.start = Start(_pose(owner, q0), vector(owner, "v0", v, 6), vector(owner, "z", z))
         for key, value in (("force_frame", force_frame), ("moment_frame", moment_frame)):
             if value not in FRAMES:
-                raise ModelError(f"{owner}: {key} is {value!r}; it is one of {', '.join(FRAMES)}")
+                raise ModelError(
+                    f"{owner}: {key} is {value!r}; {alternatives(value, FRAMES, 'it is one of')}"
+                )
         self.force_in_body, self.moment_in_body = force_frame == "body", moment_frame == "body"
         self.force_given = quantity(owner, "force", force, (3,), MOTION)
         self.moment_given = quantity(owner, "moment", moment, (3,), MOTION)

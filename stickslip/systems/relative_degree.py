@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.names import alternatives
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
 from stickslip.systems.dynamics import FirstOrderDynamics, vector
@@ -87,8 +88,9 @@ def linearised(
 ) -> Linearised:  # fmt: skip
     """A, B, C, D of an interaction and its systems at a state; mechanical ones as first-order, x = (q, v)."""
     if interaction not in system.interaction:
-        known = ", ".join(system.interaction) or "none"
-        raise ModelError(f"there is no interaction {interaction!r}; known: {known}")
+        raise ModelError(
+            f"there is no interaction {interaction!r}; {alternatives(interaction, system.interaction)}"
+        )
     one = system.interaction[interaction]
     owner = f"interaction {interaction!r}"
     at_q = system.q0 if q is None else vector(owner, "q", q, system.q0.size)

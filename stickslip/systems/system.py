@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.laws import Law
+from stickslip.names import alternatives
 from stickslip.problem.checks import Array, IntArray
 from stickslip.state import ModelError
 from stickslip.systems.dynamics import Dynamics, FirstOrderDynamics, SecondOrderDynamics, vector
@@ -236,9 +237,9 @@ class NonsmoothSystem:
     def _bound(self, interaction: Interaction, component: int, block: int) -> Bound:
         for name in interaction.systems:
             if name not in self.number:
-                known = ", ".join(self.number)
                 raise ModelError(
-                    f"interaction {interaction.name!r} names the unknown system {name!r}; known: {known}"
+                    f"interaction {interaction.name!r} names the unknown system {name!r}; "
+                    f"{alternatives(name, self.number)}"
                 )
         numbers = tuple(self.number[name] for name in interaction.systems)
         orders = {isinstance(self.systems[i], FirstOrderDynamics) for i in numbers}

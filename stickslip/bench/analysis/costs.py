@@ -8,6 +8,7 @@ import numpy as np
 
 from stickslip.bench.records import Outcome, RunRecord
 from stickslip.bench.results import Entry, Results
+from stickslip.names import alternatives
 from stickslip.problem.checks import Array
 
 TIMES = {"wall": "wall time", "cpu": "processor time"}
@@ -30,7 +31,7 @@ class Grid:
 
     def __init__(self, results: Results, time: str = "wall") -> None:
         if time not in TIMES:
-            raise ValueError(f"time is {time!r}; it must be one of {', '.join(TIMES)}")
+            raise ValueError(f"time is {time!r}; {alternatives(time, TIMES, 'it must be one of')}")
         self.time = time
         self.results = results
         self.problems = tuple({entry.hash: entry for entry in reversed(results.problems)}.values())[::-1]
@@ -142,7 +143,10 @@ def costs(
     """The costs at a tolerance, of one family or of all problems, of some solvers or of all."""
     compared = grid.solvers if solvers is None else tuple(solvers)
     if strangers := [name for name in compared if name not in grid.solvers]:
-        raise ValueError(f"there is no run of {strangers[0]!r}; there are runs of {', '.join(grid.solvers)}")
+        raise ValueError(
+            f"there is no run of {strangers[0]!r}; "
+            f"{alternatives(strangers[0], grid.solvers, 'there are runs of')}"
+        )
     kept, missing, seconds, refused = [], [], [], []
     for entry in grid.family(family):
         runs = [grid.run(entry, solver, tolerance) for solver in compared]

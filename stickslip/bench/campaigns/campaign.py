@@ -24,6 +24,7 @@ from stickslip.bench.results import (
     environment_differences,
     refuse_mixture,
 )
+from stickslip.names import alternatives
 
 ADVICE = "; use another --out, or the old conditions"
 
@@ -77,7 +78,9 @@ def chosen(collection: Problems, families: Sequence[str] = (), most: int | None 
     known = dict.fromkeys(entry.family for entry in collection.entries)
     for family in families:
         if family not in known:
-            raise ValueError(f"no family {family!r} among the problems; there are: {', '.join(known)}")
+            raise ValueError(
+                f"no family {family!r} among the problems; {alternatives(family, known, 'there are:')}"
+            )
     entries = [entry for entry in collection.entries if not families or entry.family in families]
     smallest = {entry.hash for entry in _by_size(entries)[:most]}
     return Chosen(collection, tuple(entry for entry in entries if entry.hash in smallest))

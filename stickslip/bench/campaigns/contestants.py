@@ -14,6 +14,7 @@ from stickslip.bench.campaigns.own import (
     whole_place,
 )
 from stickslip.bench.environment import version_of
+from stickslip.names import alternatives
 from stickslip.options import TRUTH, allowed
 from stickslip.solvers import registry
 
@@ -121,8 +122,8 @@ def _entrants(word: str, places: dict[str, str]) -> list[Contestant]:
     if name == PEER or name.startswith(f"{PEER}-"):
         return _peer_contestants(name, settings)
     if name not in registry.names():
-        known = ", ".join([*registry.names(), *SHORT, PEER, *places])
-        raise ContestantError(f"no solver {name!r} in {word!r}; known: {known}")
+        known = alternatives(name, (*registry.names(), *SHORT, PEER, *places))
+        raise ContestantError(f"no solver {name!r} in {word!r}; {known}")
     entry = registry.entry(name)
     if not entry.installed:
         raise ContestantError(f"{name} cannot take part: {entry.availability}")
@@ -151,8 +152,7 @@ def _settings(
         if not equals:
             raise ContestantError(f"{name}: {text!r} is not of the form option=value")
         if key not in defaults:
-            has = ", ".join(defaults) or "none"
-            raise ContestantError(f"{name} has no option {key!r}; it has: {has}")
+            raise ContestantError(f"{name} has no option {key!r}; {alternatives(key, defaults, 'it has:')}")
         if key in given:
             raise ContestantError(f"{name}: option {key} is given twice")
         given[key] = _value(name, key, value, defaults[key], ranges.get(key, ""))
@@ -226,7 +226,7 @@ def _peer_contestants(name: str, settings: Sequence[str]) -> list[Contestant]:
     if settings:
         raise ContestantError(f"{name} takes no options, got {':'.join(settings)}")
     if name != PEER and name not in methods():
-        raise ContestantError(f"no solver {name!r} of Siconos; known: {', '.join(methods())}")
+        raise ContestantError(f"no solver {name!r} of Siconos; {alternatives(name, methods())}")
     return [Contestant(peer) for peer in (methods() if name == PEER else (name,))]
 
 

@@ -17,6 +17,7 @@ from stickslip import scenes
 from stickslip.bench.collections.features import Features
 from stickslip.bench.collections.provenance import Recording
 from stickslip.files import ProblemRecord, StoredSolution, write
+from stickslip.names import alternatives
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
@@ -24,6 +25,7 @@ from stickslip.problem.solution import AnyProblem, Problem, Solution
 from stickslip.scenes import runs
 from stickslip.schemes import registry as schemes
 from stickslip.solvers import registry as solvers
+from stickslip.state import UnknownNameError
 
 Progress = Callable[[float, float], None]
 """Called with the time that a scene has reached, and its end [s]."""
@@ -56,11 +58,11 @@ def names() -> list[str]:
 
 
 def parameters_of(name: str) -> dict[str, Any]:
-    """Parameters of a scene and their defaults; an unknown name is a KeyError that lists the known."""
+    """Parameters of a scene and their defaults; an unknown name is an UnknownNameError."""
     if name in scenes.names():
         return scenes.parameters(name)
     if name not in runs.names():
-        raise KeyError(f"no scene {name!r}; known: {', '.join(names())}")
+        raise UnknownNameError(f"no scene {name!r}; {alternatives(name, names())}")
     return runs.parameters(name)
 
 

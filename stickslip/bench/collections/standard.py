@@ -37,6 +37,7 @@ from stickslip.bench.environment import here
 from stickslip.bench.results import Entry
 from stickslip.files import FormatError, write
 from stickslip.files.problems import replace_file
+from stickslip.names import alternatives
 from stickslip.problem.fingerprint import fingerprint
 
 MANIFEST = "collection.json"
@@ -97,7 +98,7 @@ def select(families: Sequence[str] | None = None, small: bool = False) -> tuple[
     known = tuple(dict.fromkeys(recipe.family for recipe in RECIPES))
     for family in families or ():
         if family not in known:
-            raise ValueError(f"no family {family!r}; known: {', '.join(known)}")
+            raise ValueError(f"no family {family!r}; {alternatives(family, known)}")
     if families is not None and not families:
         raise ValueError(f"no family is named; known: {', '.join(known)}")
     return tuple(

@@ -4,6 +4,7 @@ from urllib.parse import urlsplit
 
 from stickslip.bench.jobs import Executor
 from stickslip.bench.running.processes import Processes
+from stickslip.names import alternatives
 
 KNOWN = ("processes", "dask", "dask://HOST:PORT", "tcp://HOST:PORT")
 """What may be typed."""
@@ -33,4 +34,4 @@ def _address(text: str) -> str:
             return f"tcp://{parts.netloc}"
     except ValueError:  # a port that is no number
         pass
-    raise ValueError(f"no executor {text!r}; known: {', '.join(KNOWN)}")
+    raise ValueError(f"no executor {text!r}; {alternatives(text, KNOWN)}")

@@ -20,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.kernels import cones
+from stickslip.names import alternatives
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.convert.units import group_starts
@@ -57,7 +58,7 @@ def run_motion(
 ) -> MotionAnswer:
     """Solve the equations of motion by GAMS's `solver`, in units where everything is of order one."""
     if law not in LAWS:
-        raise ValueError(f"law is {law!r}, expected one of {', '.join(LAWS)}")
+        raise ValueError(f"law is {law!r}; {alternatives(law, LAWS, 'expected one of')}")
     impulse, velocity = _units(problem)
     nv, n, p = problem.M.size, problem.K.size, problem.g_bias.size
     with gams_session.session() as (gamspy, container):

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from stickslip.names import alternatives
 from stickslip.problem.checks import Array
 from stickslip.problem.program import ConeProgram
 
@@ -38,7 +39,7 @@ def smoothings(tolerance: float) -> list[float]:
 def check_form(form: str) -> None:
     """ValueError unless `form` is one of `FORMS`."""
     if form not in FORMS:
-        raise ValueError(f"form is {form!r}, expected one of {', '.join(FORMS)}")
+        raise ValueError(f"form is {form!r}; {alternatives(form, FORMS, 'expected one of')}")
 
 
 def inside(program: ConeProgram) -> Array:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
+from stickslip.names import LISTED, alternatives
 from stickslip.simulation.model import InteractionPart
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -17,38 +16,30 @@ NAMED = 8
 """Most interactions or bodies that get a curve of their own."""
 LONGEST = 32
 """Letters of a name in a title."""
-LISTED = 12
-"""Most names that a message lists."""
 
 
 class PlotError(ValueError):
     """What was asked for cannot be drawn; the message says what can."""
 
 
-def known(names: Iterable[str]) -> str:
-    """Names as a message lists them."""
-    every = list(names)
-    return ", ".join(every[:LISTED]) + (", ..." if len(every) > LISTED else "") or "none"
-
-
 def refuse_body(run: Trajectory, body: str | None) -> None:
     """A body of written equations is a mistake."""
     if body is not None:
-        names = known(part.name for part in run.model.systems)
-        raise PlotError(f"no body {body!r}: the run is of written equations; its systems: {names}")
+        names = alternatives(body, (part.name for part in run.model.systems), "its systems:", LISTED)
+        raise PlotError(f"no body {body!r}: the run is of written equations; {names}")
 
 
 def refuse_interaction(run: WorldTrajectory, interaction: str | None, what: str = "interaction") -> None:
     """An interaction or a system of a world is a mistake."""
     if interaction is not None:
-        names = known(run.model.names)
-        raise PlotError(f"no {what} {interaction!r}: the run is of placed bodies; its bodies: {names}")
+        names = alternatives(interaction, run.model.names, "its bodies:", LISTED)
+        raise PlotError(f"no {what} {interaction!r}: the run is of placed bodies; {names}")
 
 
 def body_number(run: WorldTrajectory, name: str) -> int:
     """Number of a body by name."""
     if name not in run.model.names:
-        raise PlotError(f"no body {name!r}; known: {known(run.model.names)}")
+        raise PlotError(f"no body {name!r}; {alternatives(name, run.model.names, most=LISTED)}")
     return run.model.names.index(name)
 
 
@@ -58,7 +49,8 @@ def interactions(run: Trajectory, name: str | None, contacts: bool) -> list[tupl
     if name is not None:
         found = [place for place in places if place[0].name == name]
         if not found:
-            raise PlotError(f"no interaction {name!r}; known: {known(part.name for part, _ in places)}")
+            names = alternatives(name, (part.name for part, _ in places), most=LISTED)
+            raise PlotError(f"no interaction {name!r}; {names}")
         return found
     if contacts:
         return [place for place in places if not place[0].first_order and is_contact(place[0]).any()]

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from stickslip.exhibits import Curve, Figure, Panel
+from stickslip.names import LISTED, listing
 from stickslip.problem.checks import Array
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.view.plots.choice import PlotError, Run, known, title_of
+from stickslip.view.plots.choice import PlotError, Run, title_of
 from stickslip.view.plots.curves import finished, history
 
 
@@ -46,12 +47,12 @@ def _world_figure(run: Run) -> Figure:
 def _written(run: Trajectory) -> tuple[Figure, list[str]]:
     moving = [part for part in run.model.systems if not part.first_order]
     if not moving:
-        names = known(part.name for part in run.model.systems)
+        names = listing((part.name for part in run.model.systems), LISTED)
         raise PlotError(f"no energies: every system is of first order ({names})")
     t, work, notes = run.t, run.contact_work, []
     hidden = [part.name for part in moving if not part.potential_known]
     if hidden:
-        notes.append(f"Without the potential energy of {known(hidden)}, which is not known.")
+        notes.append(f"Without the potential energy of {listing(hidden, LISTED)}, which is not known.")
     drawn = [("kinetic", run.kinetic), ("potential", run.potential), ("total", run.energy)]
     panels = []
     if run.model.interactions:

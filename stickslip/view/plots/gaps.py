@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from stickslip.exhibits import Curve, Figure, Panel
+from stickslip.names import LISTED, listing
 from stickslip.problem.checks import Array
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -17,7 +18,6 @@ from stickslip.view.plots.choice import (
     block_names,
     interactions,
     is_contact,
-    known,
     refuse_body,
     refuse_interaction,
     title_of,
@@ -59,7 +59,7 @@ def plot_gaps(
 def _written(run: Trajectory, name: str | None, log: bool) -> Figure:
     places = interactions(run, name, contacts=True)
     if not places:
-        names = known(part.name for part in run.model.interactions)
+        names = listing((part.name for part in run.model.interactions), LISTED)
         raise PlotError(f"no unilateral contact; name an interaction to see its outputs: {names}")
     gaps: list[tuple[str, Array]] = []
     unit = "y" if any(part.first_order for part, _ in places) else "gap [m]"

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from stickslip.exhibits import Figure, Panel
+from stickslip.names import LISTED, listing
 from stickslip.problem.checks import Array
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -16,7 +17,6 @@ from stickslip.view.plots.choice import (
     Run,
     block_names,
     interactions,
-    known,
     refuse_body,
     refuse_interaction,
     title_of,
@@ -95,7 +95,7 @@ def _world(run: WorldTrajectory, body: str | None, forces: bool) -> Figure:
     n, contacts = len(run), run.contacts
     if not len(contacts):
         raise PlotError(
-            f"no impulses: no contact in the records of this run; bodies: {known(run.model.names)}"
+            f"no impulses: no contact in the records of this run; bodies: {listing(run.model.names, LISTED)}"
         )
     r = contacts.r / np.where(run.h > 0.0, run.h, 1.0)[contacts.record][:, None] if forces else contacts.r
     across = np.linalg.norm(r[:, 1:3], axis=1)

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from stickslip.files.record import ProblemRecord
+from stickslip.names import LISTED, listing
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem, GlobalProblem
@@ -19,7 +20,7 @@ from stickslip.problem.solution import AnyProblem, Solution
 from stickslip.problem.states import SEPARATING, contact_states
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
-from stickslip.view.plots.choice import PlotError, body_number, interactions, known, record_at
+from stickslip.view.plots.choice import PlotError, body_number, interactions, record_at
 from stickslip.view.plots.curves import LARGEST
 
 Answer = Solution | ProblemRecord | tuple[AnyProblem, Array]
@@ -94,7 +95,7 @@ def of_trajectory(run: Trajectory, interaction: str | None, at: float | None) ->
         states = run.interaction(part.name).states[rows]
         found += _of_set(part.K, run.r[rows, components], states, run.t[rows], number=False)
     if not found:
-        names = known(part.name for part in run.model.interactions)
+        names = listing((part.name for part in run.model.interactions), LISTED)
         raise PlotError(f"no friction cones: no interaction of this run has friction ({names})")
     return grouped(found)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.names import LISTED, alternatives
 from stickslip.problem.checks import Array
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -13,7 +14,6 @@ from stickslip.view.plots.choice import (
     PlotError,
     Run,
     body_number,
-    known,
     refuse_body,
     refuse_interaction,
 )
@@ -82,7 +82,7 @@ def state_of(run: Run, system: str | None = None, body: str | None = None) -> tu
 def _system(run: Trajectory, name: str | None) -> str:
     names = [part.name for part in run.model.systems]
     if name is not None and name not in names:
-        raise PlotError(f"no system {name!r}; known: {known(names)}")
+        raise PlotError(f"no system {name!r}; {alternatives(name, names, most=LISTED)}")
     return names[0] if name is None else name
 
 
