@@ -68,7 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CycloptsError as error:
         sentence = str(error)
         complain(sentence[:1].lower() + sentence[1:])
-    except InputError as error:
+    except (InputError, ImportError) as error:  # ImportError: a package is missing or broken
         complain(str(error))
     except KeyboardInterrupt:
         complain("interrupted")

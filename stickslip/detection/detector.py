@@ -1,15 +1,18 @@
 """Where the bodies of a world touch: spheres and planes by the grid, all else by the general narrow phase."""
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from stickslip.detection.contacts import ContactSet
-from stickslip.detection.general import ROUND, GeneralDetector
-from stickslip.detection.spheres import SphereDetector
+from stickslip.detection.spheres import ROUND, SphereDetector
 from stickslip.mechanics.shapes import Sphere
 from stickslip.mechanics.world import World
 from stickslip.state import Array, ModelError
+
+if TYPE_CHECKING:
+    from stickslip.detection import general
 
 
 class Detector:
@@ -18,9 +21,15 @@ class Detector:
     def __init__(self, world: World):
         shapes = world.shapes.shape
         self._names = world.names
+        if all(isinstance(s, ROUND) for s in shapes):
+            self._spheres: SphereDetector | None = SphereDetector(world)
+            self._general: general.GeneralDetector | None = None
+            return
+        # Imported on use: worlds of spheres and planes need no MuJoCo.
+        from stickslip.detection.general import GeneralDetector
+
         self._spheres = SphereDetector(world) if any(isinstance(s, Sphere) for s in shapes) else None
-        alone = self._spheres is not None and all(isinstance(s, ROUND) for s in shapes)
-        self._general = None if alone else GeneralDetector(world)
+        self._general = GeneralDetector(world)
 
     def find(self, q: Array, margin: float) -> ContactSet:
         """All contacts with gap <= margin [m] at q, shape (7 n,), sorted by id."""

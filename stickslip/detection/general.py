@@ -16,11 +16,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import mujoco
 import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet
+from stickslip.detection.mujoco_library import load_mujoco
 from stickslip.detection.polyhedra import faces
+from stickslip.detection.spheres import ROUND
 from stickslip.kernels.bodies.contacts import choose_manifolds, place_geoms, translate
 from stickslip.kernels.bodies.faces import face_contacts
 from stickslip.kernels.bodies.fields import field_contacts
@@ -30,6 +31,8 @@ from stickslip.mechanics.rotations import rotation
 from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.state import Array, IntArray, ModelError
+
+mujoco: Any = load_mujoco()
 
 TOLERANCE = 1e-12
 """Of its search for closest points, in units."""
@@ -43,8 +46,6 @@ STEP_BACK = 2.0**-10
 """How far a shape is taken away from another to see the normal between them, in units."""
 PATTERNS = 15
 """Most different rows of `Filters.collide`: MuJoCo's filters have 31 bits, and each pattern takes two."""
-ROUND = (Sphere, Plane)
-"""Shapes whose contacts with each other the sphere grid finds."""
 
 
 @dataclass(frozen=True)

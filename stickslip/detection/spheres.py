@@ -11,6 +11,8 @@ from stickslip.mechanics.shapes import Plane, Sphere
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.state import Array, IntArray, ModelError
 
+ROUND = (Sphere, Plane)
+"""Shapes whose contacts with each other the grid finds."""
 MOST_PAIRS = 2**24
 """More neighbours of spheres are a mistake: thousands of spheres in one place."""
 
@@ -23,10 +25,10 @@ class SphereDetector:
     """
 
     def __init__(self, world: World) -> None:
-        shapes, kinds = world.shapes, (Sphere, Plane)
+        shapes = world.shapes
         self._names = world.names
         chosen = np.array(
-            [s for s, shape in enumerate(shapes.shape) if isinstance(shape, kinds)], dtype=np.int64
+            [s for s, shape in enumerate(shapes.shape) if isinstance(shape, ROUND)], dtype=np.int64
         )
         found = [shapes.shape[s] for s in chosen]
         radius = np.array([shape.radius if isinstance(shape, Sphere) else 0.0 for shape in found])

@@ -4,17 +4,19 @@ In the place of restitution stand a time constant, a damping ratio and a slack (
 has two values as well: that of impacts holds while the table bears more than a few weights of the cube.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
-import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.detection.mujoco_library import load_mujoco
 from stickslip.mechanics.turns import matrices
 from stickslip.state import Array
 from stickslip.studies.tosses_models import SHAPE, Number, Ride
 from stickslip.studies.tosses_records import CORNERS, HALF, RATE, Site, Toss
 from stickslip.studies.tosses_turns import between
+
+mujoco: Any = load_mujoco()
 
 STEPS = 16, 32
 """Steps in a frame where numbers are fitted, and where tosses are predicted."""

@@ -1,0 +1,8 @@
+"""`python -m stickslip`: the command line, where its script is not on the path."""
+
+import sys
+
+from stickslip.cli.main import main
+
+if __name__ == "__main__":
+    sys.exit(main())
