@@ -22,6 +22,8 @@ if JIT:
     from numba.core import ccallback, event
     from numba.core.compiler_lock import global_compiler_lock
 
+    from stickslip.kernels.store import kernel_cache
+
 try:
     import fcntl
 except ImportError:  # Windows: kernels met by two processes at once are compiled by both
@@ -50,19 +52,11 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile a kernel (cached on disk, 0/0 is NaN, no reordering of sums)."""
     if not JIT:
         return _plain(function)
-    kernel: Any
     # A wrapper for C takes its time too, and only functions that are `handed` on need one and make their own.
     options: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True}
-    try:
-        kernel = numba.njit(cache=True, **options)(function)
-    except RuntimeError:  # no place for a cache: neither beside the package nor in the home folder
-        return numba.njit(**options)(function)
-    cache_file = getattr(kernel._cache, "_cache_file", None)
-    if cache_file is not None:
-        cache_file._source_stamp = stamp(Path(function.__code__.co_filename).parent)
-    kernel._cache = _Cache(kernel._cache)
-    kernel.compile = _in_turn(kernel.compile, kernel._cache)
-    return kernel
+    kernel: Any = numba.njit(**options)(function)
+    _keep(kernel, function)
+    return kernel  # type: ignore[no-any-return]
 
 
 @cache
@@ -82,13 +76,18 @@ def handed(function: Callable[..., Any], arguments: str) -> Any:
         for letter in arguments
     ]
     made: Any = ccallback.CFunc(function, (tuple(given), numba.types.void), {}, {"error_model": "numpy"})
-    with suppress(RuntimeError):  # no place for a cache
-        made.enable_caching()
-        made._cache._cache_file._source_stamp = stamp(Path(function.__code__.co_filename).parent)
-        made._cache = _Cache(made._cache)
-        made.compile = _in_turn(made.compile, made._cache)
+    _keep(made, function)
     made.compile()
     return made
+
+
+def _keep(kernel: Any, function: Callable[..., Any]) -> None:
+    """Keep the code of a kernel on disk, where there is a place for it."""
+    with suppress(RuntimeError):  # no place
+        kept = kernel_cache(function)
+        kept._cache_file._source_stamp = stamp(Path(function.__code__.co_filename).parent)
+        kernel._cache = _Cache(kept)
+        kernel.compile = _in_turn(kernel.compile, kernel._cache)
 
 
 class _Cache:
