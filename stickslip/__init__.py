@@ -279,8 +279,10 @@ def solve(
     the judge's residuals and an honest status; `.or_raise()` turns a miss into an exception.
     `stickslip solvers` lists the names and options.
     """
+    from stickslip.arguments import check_solved
     from stickslip.solvers import registry
 
+    check_solved(problem)
     if isinstance(solver, str):
         return registry.make(solver, **options).solve(problem, guess=guess)
     if isinstance(solver, type) or not isinstance(solver, registry.Solver):
@@ -327,8 +329,9 @@ def simulate(
 ) -> "Trajectory | WorldTrajectory":
     """Carry a system or a world to time `until` [s] in steps of `h` [s], and keep every `record`-th of them.
 
-    scheme      a name (`moreau-jean` unless given), a scheme such as `MoreauJean(theta=0.7)`, or one of
-                them per system: {"ball": "moreau-jean"}; of a world `moreau-jean` or `MoreauJeanBodies(...)`
+    scheme      a name, a scheme such as `MoreauJean(theta=0.7)`, or one of them per system: {"ball":
+                "moreau-jean"}; unless given, `moreau-jean` for systems of second order, `euler-moreau` for
+                those of first order. Of a world `moreau-jean` or `MoreauJeanBodies(...)`
     solver      a name (`auto` unless given) or a solver; a named one is made with `tolerance`, which is
                 1e-10 for systems and 1e-8 for worlds unless given
     on_failure  what to do about a step that misses its tolerance: `raise` a SimulationFailure, `accept`
@@ -345,9 +348,11 @@ def simulate(
     else ends the run, such as an interrupt from the keyboard. A system gives a Trajectory, a world a
     WorldTrajectory.
     """
+    from stickslip.arguments import check_simulated
     from stickslip.mechanics.world import World
     from stickslip.solvers import registry
 
+    check_simulated(system)
     world = isinstance(system, World)
     if tolerance is None:
         tolerance = float(getattr(start, "tolerance", WORLD_TOLERANCE if world else SYSTEM_TOLERANCE))
@@ -378,7 +383,12 @@ def simulate(
 def __getattr__(name: str) -> Any:
     if name in _WHERE:
         return getattr(import_module(_WHERE[name]), name)
-    raise AttributeError(f"module 'stickslip' has no attribute {name!r}")
+    if name.startswith("_"):
+        raise AttributeError(f"module 'stickslip' has no attribute {name!r}")
+    from stickslip.names import suggestion
+
+    close = suggestion(name, __all__)
+    raise AttributeError(f"module 'stickslip' has no attribute {name!r}{'; ' if close else ''}{close}")
 
 
 def __dir__() -> list[str]:

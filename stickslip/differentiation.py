@@ -4,6 +4,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, overload
 
+from stickslip.arguments import check_differentiated
 from stickslip.mechanics.world import World
 from stickslip.names import alternatives
 from stickslip.problem.solution import Solution
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-10
 """Of the steps that are differentiated, unless given [-]: a derivative is as good as the answer it is of."""
 
-MOVING = (World, NonsmoothSystem, Family)
+MOVING = "a World, a NonsmoothSystem or a Family"
 """What has steps."""
 FRAMEWORKS = ("jax", "torch")
 """Whose functions steps can be."""
@@ -78,11 +79,7 @@ def differentiate(
         from stickslip.gradients.solution import solution_derivative
 
         return solution_derivative(thing, kappa=kappa, tolerance=tolerance, u_before=u_before)
-    if not isinstance(thing, MOVING):
-        raise ModelError(
-            f"cannot differentiate {type(thing).__name__}; expected a Solution, a World, a NonsmoothSystem"
-            " or a Family"
-        )
+    check_differentiated("differentiate", thing, f"a Solution, {MOVING}")
     if u_before is not None:
         raise ModelError("u_before is for solutions; a step has its own velocities before")
     if h is None:
@@ -118,8 +115,9 @@ def gradient(
     """
     from stickslip.gradients.trajectory import trajectory_gradient
 
+    check_differentiated("gradient", world, MOVING)
     made = made_solver(solver, tolerance)
-    return trajectory_gradient(_moving(world), loss, until=until, h=h, solver=made, **how)
+    return trajectory_gradient(world, loss, until=until, h=h, solver=made, **how)
 
 
 def sensitivity(
@@ -139,8 +137,9 @@ def sensitivity(
     """
     from stickslip.gradients.trajectory_sensitivity import trajectory_sensitivity
 
+    check_differentiated("sensitivity", world, MOVING)
     made = made_solver(solver, tolerance)
-    return trajectory_sensitivity(_moving(world), until=until, h=h, by=by, solver=made, **how)
+    return trajectory_sensitivity(world, until=until, h=h, by=by, solver=made, **how)
 
 
 def step_function(
@@ -160,20 +159,13 @@ def step_function(
     """
     if framework not in FRAMEWORKS:
         raise ModelError(f"no framework {framework!r}; {alternatives(framework, FRAMEWORKS)}")
+    check_differentiated("step_function", world, MOVING)
     module = import_module(f"stickslip.bridges.{framework}_step")
     made = made_solver(solver, tolerance)
     function: Callable[..., tuple[Any, Any]] = getattr(module, f"{framework}_step")(
-        _moving(world), h, solver=made, **how
+        world, h, solver=made, **how
     )
     return function
-
-
-def _moving(given: Any) -> Any:
-    if not isinstance(given, MOVING):
-        raise ModelError(
-            f"world is {type(given).__name__}; expected a World of bodies, a NonsmoothSystem or a Family"
-        )
-    return given
 
 
 def made_solver(solver: Any, tolerance: float) -> Any:

@@ -76,7 +76,7 @@ LOOKS_UP = {
     "simulation/world_trajectory.py": {"files", "view"},
 }
 """Files that import rooms above them by name, when asked to: to be saved, and to be shown in notebooks."""
-ABOVE_ALL = {"cli", "__init__", "__main__", "differentiation"}
+ABOVE_ALL = {"cli", "__init__", "__main__", "arguments", "differentiation"}
 """The command line, and the public verbs that turn names into solvers, may use every room."""
 
 

@@ -93,7 +93,8 @@ class SystemStepFunction(ArraysFunction):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.set(scheme=scheme_of_system(self.scheme))
+        system = self.given.system if isinstance(self.given, Family) else self.given
+        self.set(scheme=scheme_of_system(self.scheme, system))
 
     def known(self) -> tuple[str, ...]:
         return tuple(self.given.numbers) if isinstance(self.given, Family) else ()

@@ -19,6 +19,8 @@ class Detector:
     """A workspace for the contacts of one world; it holds no state of the physics: same q, same bytes."""
 
     def __init__(self, world: World):
+        if not isinstance(world, World):
+            raise ModelError(f"world is {type(world).__name__}, expected a World, such as builder.build()")
         shapes = world.shapes.shape
         self._names = world.names
         if all(isinstance(s, ROUND) for s in shapes):

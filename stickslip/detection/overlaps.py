@@ -27,8 +27,9 @@ class Overlap(NamedTuple):
 
 def overlaps(world: World, state: State, tolerance: float = TOLERANCE) -> tuple[Overlap, ...]:
     """Pairs of bodies that overlap by more than `tolerance` times the smaller one's size, deepest first."""
+    detector = Detector(world)
     world.check_state(state)
-    contacts = Detector(world).find(state.q, 0.0)
+    contacts = detector.find(state.q, 0.0)
     pair = np.sort(contacts.body, axis=1)
     deep = -contacts.gap > tolerance * np.min(_sizes(world)[pair], axis=1)
     deepest: dict[tuple[int, int], float] = {}

@@ -54,6 +54,8 @@ def write(path: str | PathLike[str], problem: Problem | ProblemRecord, *, storag
     record = problem if isinstance(problem, ProblemRecord) else ProblemRecord(problem)
     if not isinstance(record.problem, ContactProblem | GlobalProblem | BoxProblem):
         found = type(record.problem).__name__
+        if hasattr(record.problem, "save"):
+            found += ", which is written by its save"
         raise FormatError.at(path, "what is to be written", "a problem or a ProblemRecord", found)
     form = ENDINGS.get(path.suffix.lower())
     if form is None:

@@ -72,7 +72,8 @@ def trajectory_in(path: Path, content: bytes) -> Trajectory | WorldTrajectory:
         if source.has(source.root, WORLD_ROOT):
             return read_world(source, source.group(source.root, WORLD_ROOT))
         if not source.has(source.root, ROOT):
-            source.fail("/", f"the group {ROOT} or {WORLD_ROOT} of a trajectory", "a file without it")
+            found = "a file without it; if it holds a problem, read it with read"
+            source.fail("/", f"the group {ROOT} or {WORLD_ROOT} of a trajectory", found)
         return _read(source, source.group(source.root, ROOT))
 
 

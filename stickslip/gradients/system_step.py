@@ -28,7 +28,6 @@ from stickslip.schemes.moreau_jean import MoreauJean
 from stickslip.schemes.step import Memory, Scheme, Solver, Step, first_state
 from stickslip.schemes.variational_written import Variational
 from stickslip.simulation.clock import length
-from stickslip.simulation.loop import DEFAULT_SCHEME
 from stickslip.state import Array, ModelError, State
 from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
@@ -235,8 +234,8 @@ def system_derivative(
     scheme: str | Scheme | None = None, memory: Memory | None = None, kappa: float = 0.0,
 ) -> SystemStepDerivative:  # fmt: skip
     """Make the step of length h [s] from `state` (that of the system unless given), and differentiate it."""
-    made = scheme_of_system(scheme)
     whole = system.system if isinstance(system, Family) else system
+    made = scheme_of_system(scheme, whole)
     begin = first_state(whole) if state is None else checked_state(whole, state)
     checked_solver(solver)
     h, kappa = length("h", h), checked_kappa(kappa)
@@ -264,9 +263,9 @@ def differentiated_step(
     return SystemStepDerivative(equations, step, tolerance, kappa)
 
 
-def scheme_of_system(scheme: Any) -> Scheme:
+def scheme_of_system(scheme: Any, system: NonsmoothSystem) -> Scheme:
     """The scheme that a name or a scheme stands for; a ModelError where its steps have no derivative."""
-    made = registry.chosen(DEFAULT_SCHEME if scheme is None else scheme)
+    made = registry.chosen_for_system(scheme, system)
     if not isinstance(made, MoreauJean | Variational):
         name, _ = registry.described(made)
         raise ModelError(f"steps of {name} have no derivative; those of moreau-jean and variational have")

@@ -57,12 +57,12 @@ class SystemSteps(Run):
         checked_solver(solver)
         whole = system.system if isinstance(system, Family) else system
         if isinstance(start, State):
-            made, step = scheme_of_system(scheme), length("h", h)  # type: ignore[arg-type]
+            made, step = scheme_of_system(scheme, whole), length("h", h)  # type: ignore[arg-type]
             begin = checked_state(whole, start)
             point, clock = Point(begin, made.begin(whole, begin, step)), Clock(begin.t, step)
         else:
             begun = begun_run(whole, h, scheme, start)
-            made = scheme_of_system(begun.scheme)
+            made = scheme_of_system(begun.scheme, whole)
             point, clock = Point(begun.state, begun.memory), begun.clock
         parts = divided(clock, point.state.t, until)
         kappa = checked_kappa(kappa)

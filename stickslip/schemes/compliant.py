@@ -70,7 +70,10 @@ class Compliant(Options, Scheme):
 
     def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
         for flow, _ in system.flows:
-            raise ModelError(f"system {flow.name!r} is of first order; compliant contact is for second order")
+            raise ModelError(
+                f"system {flow.name!r} is of first order; compliant contact is for second order"
+                " (use euler-moreau)"
+            )
         for one in system.interactions:
             if one.mechanical.compliant:
                 raise ModelError(

@@ -125,7 +125,9 @@ class MoreauJean(Options, Scheme):
 
     def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
         for flow, _ in system.flows:
-            raise ModelError(f"system {flow.name!r} is of first order; moreau-jean is for second order")
+            raise ModelError(
+                f"system {flow.name!r} is of first order; moreau-jean is for second order (use euler-moreau)"
+            )
         if isinstance(self.theta, Mapping):
             for name in self.theta:
                 if name not in system.number:

@@ -13,6 +13,10 @@ from stickslip.options import Listed
 from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.step import Scheme
 from stickslip.state import ModelError, UnknownNameError
+from stickslip.systems.system import NonsmoothSystem
+
+SchemeChoice = str | Scheme | Mapping[str, str | Scheme]
+"""A scheme by name, a scheme, or one of them per system."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,8 @@ class Entry(Listed):
 
 
 _SCHEMES = "stickslip.schemes."
+DEFAULTS = {"second": "moreau-jean", "first": "euler-moreau"}
+"""The scheme of a system when none is named, by the order of its systems."""
 BODIES = "bodies"
 """What schemes for worlds carry."""
 DEFAULT_BODIES = "moreau-jean-bodies"
@@ -123,7 +129,7 @@ def remade(name: str, options: Mapping[str, Any]) -> Scheme:
         ) from None
 
 
-def chosen(scheme: str | Scheme | Mapping[str, str | Scheme]) -> Scheme:
+def chosen(scheme: SchemeChoice) -> Scheme:
     """The scheme that a name, a scheme, or one of either per system stands for."""
     if isinstance(scheme, str):
         if entry(scheme).order == BODIES:
@@ -145,6 +151,20 @@ def chosen(scheme: str | Scheme | Mapping[str, str | Scheme]) -> Scheme:
             " or one of them per system: {'ball': 'moreau-jean'}"
         )
     return scheme
+
+
+def chosen_for_system(scheme: SchemeChoice | None, system: NonsmoothSystem) -> Scheme:
+    """The scheme that `chosen` finds; where none is given, that of the order of the systems."""
+    if scheme is not None:
+        return chosen(scheme)
+    if system.flows and system.mechanical:
+        first = {one.name for one, _ in system.flows}
+        order = {name: "first" if name in first else "second" for name in system.number}
+        each = ", ".join(f"{name!r}: {DEFAULTS[order[name]]!r}" for name in order)
+        raise ModelError(
+            f"some systems are of first order and some of second: name a scheme for each, scheme={{{each}}}"
+        )
+    return make(DEFAULTS["first" if system.flows else "second"])
 
 
 def chosen_for_bodies(scheme: "str | BodyScheme | None") -> BodyScheme:

@@ -66,7 +66,10 @@ class SchatzmanPaoli(Options, Scheme):
 
     def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
         for flow, _ in system.flows:
-            raise ModelError(f"system {flow.name!r} is of first order; schatzman-paoli is for second order")
+            raise ModelError(
+                f"system {flow.name!r} is of first order; schatzman-paoli is for second order"
+                " (use euler-moreau)"
+            )
         for body, place in system.mechanical:
             if body.kinematics(state.q[place.q]) is not None:
                 raise ModelError(

@@ -79,7 +79,9 @@ class Variational(Options, Scheme):
 
     def begin(self, system: NonsmoothSystem, state: State, h: float) -> Memory:
         for flow, _ in system.flows:
-            raise ModelError(f"system {flow.name!r} is of first order; variational is for second order")
+            raise ModelError(
+                f"system {flow.name!r} is of first order; variational is for second order (use euler-moreau)"
+            )
         prepared(system, self.form)
         refuse(system, state.q, state.z, state.t)
         for body, place in system.mechanical:

@@ -1,6 +1,6 @@
 """`simulate`: step after step until the end, recorded."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
 from stickslip.schemes import registry
+from stickslip.schemes.registry import SchemeChoice
 from stickslip.schemes.step import Memory, Scheme, Solver, Step, first_state
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import (
@@ -28,11 +29,6 @@ from stickslip.simulation.trajectory import Trajectory, derived
 from stickslip.state import ModelError, State
 from stickslip.systems.system import NonsmoothSystem
 
-SchemeChoice = str | Scheme | Mapping[str, str | Scheme]
-"""A scheme by name, a scheme, or one of them per system."""
-
-DEFAULT_SCHEME = "moreau-jean"
-"""The scheme when none is named."""
 TOGETHER = 8192
 """Most steps in one compiled call."""
 
@@ -242,7 +238,7 @@ def begun_run(
         if h is None:
             raise ModelError("h is missing: simulate(system, until=..., h=...)")
         h = length("h", h)
-        found, state = registry.chosen(DEFAULT_SCHEME if scheme is None else scheme), first_state(system)
+        found, state = registry.chosen_for_system(scheme, system), first_state(system)
         return Begun(found, state, found.begin(system, state, h), Clock(0.0, h), 0.0)
     if not isinstance(start, Checkpoint):
         raise ModelError(

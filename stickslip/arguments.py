@@ -1,0 +1,117 @@
+"""What the public verbs are given in place of what they take: each such mistake has its advice.
+
+The checks cost nothing where the argument is right; the rooms of the advice are imported where it is wrong.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from stickslip.names import suggestion
+from stickslip.state import ModelError
+
+
+def check_simulated(given: Any) -> None:
+    """A ModelError unless `given` can be carried through time."""
+    from stickslip.mechanics.world import World
+    from stickslip.systems.system import NonsmoothSystem
+
+    if not isinstance(given, World | NonsmoothSystem):
+        raise ModelError(_moving_message("simulate", "system", given, "a NonsmoothSystem or a World"))
+
+
+def check_differentiated(verb: str, given: Any, wanted: str) -> None:
+    """A ModelError unless `given` has steps that can be differentiated; `wanted` says what the verb takes."""
+    from stickslip.mechanics.world import World
+    from stickslip.systems.family import Family
+    from stickslip.systems.system import NonsmoothSystem
+
+    if not isinstance(given, World | NonsmoothSystem | Family):
+        role = "thing" if verb == "differentiate" else "world"
+        raise ModelError(_moving_message(verb, role, given, wanted))
+
+
+def check_solved(given: Any) -> None:
+    """A TypeError if `given` is a known mistake in the place of a problem; solvers judge the rest."""
+    from stickslip.problem.solution import AnyProblem
+
+    if isinstance(given, AnyProblem):
+        return
+    advice = _problem_advice(given)
+    if advice:
+        raise TypeError(f"a problem is needed, not {_called(given)}: {advice}")
+
+
+def _called(given: Any) -> str:
+    return f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+
+
+def _moving_message(verb: str, role: str, given: Any, wanted: str) -> str:
+    advice = _moving_advice(verb, given)
+    return f"{role} is {_called(given)}, expected {wanted}" + (f": {advice}" if advice else "")
+
+
+def _moving_advice(verb: str, given: Any) -> str:
+    """What to do with something that is neither a world nor a system."""
+    from stickslip.mechanics.builder import WorldBuilder
+    from stickslip.problem.solution import AnyProblem, Solution
+    from stickslip.scenes.scenario import Scenario
+    from stickslip.simulation.trajectory import Trajectory
+    from stickslip.simulation.world_trajectory import WorldTrajectory
+    from stickslip.systems.dynamics import FirstOrderDynamics, SecondOrderDynamics
+
+    if isinstance(given, WorldBuilder):
+        return f"call .build() first, {verb}(builder.build(), ...)"
+    if isinstance(given, FirstOrderDynamics | SecondOrderDynamics):
+        return f"put it into a system, NonsmoothSystem([{given.name}], [interactions])"
+    if isinstance(given, list | tuple):
+        return "put the systems into one, NonsmoothSystem([systems], [interactions])"
+    if isinstance(given, Scenario):
+        return f"give its model, {verb}(scene.system, ...)"
+    if isinstance(given, Trajectory | WorldTrajectory):
+        return "give the model that it was made of, and start=trajectory.checkpoint() to go on from its end"
+    if isinstance(given, Solution | AnyProblem):
+        return "a problem is not carried through time, solve(problem) solves it"
+    if isinstance(given, str | Path):
+        return _name_advice(str(given), f"{verb}({{}}, ...)")
+    return ""
+
+
+def _problem_advice(given: Any) -> str:
+    """What to do with something that is no problem."""
+    from stickslip.files.record import ProblemRecord
+    from stickslip.mechanics.builder import WorldBuilder
+    from stickslip.mechanics.world import World
+    from stickslip.problem.solution import Solution
+    from stickslip.scenes.scenario import Scenario
+    from stickslip.systems.system import NonsmoothSystem
+
+    if isinstance(given, World | NonsmoothSystem | Scenario):
+        model = "scene.system" if isinstance(given, Scenario) else "it"
+        return f"simulate({model}, until=..., h=...) carries it through time, one problem in each step"
+    if isinstance(given, WorldBuilder):
+        return "call .build() and simulate the world, simulate(builder.build(), until=..., h=...)"
+    if isinstance(given, str | Path):
+        return _name_advice(str(given), "solve({})")
+    if isinstance(given, ProblemRecord):
+        return "give its problem, solve(record.problem)"
+    if isinstance(given, Solution):
+        return "it is solved; its problem is solution.problem"
+    if hasattr(given, "__array__"):
+        return "make one of the arrays, ContactProblem(W, u_free, coulomb(mu))"
+    return ""
+
+
+def _name_advice(text: str, call: str) -> str:
+    """For a text: it names a scene, or a file that is to be read."""
+    from stickslip import scenes
+    from stickslip.scenes import runs
+
+    solves = call.startswith("solve")
+    if text in (scenes.names() if solves else runs.names()):
+        made = f"scenes.make({text!r})" if solves else f"scenes.runs.make({text!r}).system"
+        return f"make the scene, {call.format(made)}"
+    if Path(text).suffix:
+        read = "read" if solves else "read_trajectory"
+        return f"read the file first, {call.format(f'{read}({text!r})') if solves else f'{read}({text!r})'}"
+    close = suggestion(text, scenes.names() if solves else runs.names())
+    return f"a text names neither a scene nor a file{'; ' if close else ''}{close}"
