@@ -63,7 +63,7 @@ UNKNOWN = {
     "solver of a problem": (lambda: ss.solve(ss.lcp([[1.0]], [1.0]), "lemk"), "lemke"),
     "scene": (lambda: scenes.make("wal"), "wall"),
     "scene that runs": (lambda: runs.make("bouncing-bal"), "bouncing-ball"),
-    "study": (lambda: studies.module("tossses"), "tosses"),
+    "study": (lambda: studies.load("tossses"), "tosses"),
     "body": (lambda: ss.simulate(world(), until=0.1, h=0.1).body("bxo"), "box"),
     "body of a world": (lambda: world().body("bxo"), "box"),
     "system": (lambda: ss.simulate(system(), until=0.1, h=0.1).system("bal"), "ball"),

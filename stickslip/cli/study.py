@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -119,32 +120,41 @@ def _show(shown: Table) -> None:
 
 def _write(found: Study, out: Path, plot: str) -> Iterator[Path]:
     """Write everything into `out`; the places, as they are written."""
+    from stickslip.files.problems import replace_file
     from stickslip.view.figures import draw
 
     places: set[Path] = set()
     try:
         for each in found.tables:
             place = _unused(out / f"{found.name}-{slug(each.title)}.csv", places)
-            with place.open("w", newline="", encoding="utf-8") as file:
-                csv.writer(file).writerows([each.headings, *each.rows])
+            _write_csv(place, [each.headings, *each.rows])
             yield place
         for title, figure in found.figures.items():
             place = out / f"{found.name}-{title}.{plot}"
             draw(figure, place)
             yield place
-            with place.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(("panel", "curve", "x", "y"))
-                for panel in figure.panels:
-                    for curve in panel.curves:
-                        points = zip(curve.x.tolist(), curve.y.tolist(), strict=True)
-                        writer.writerows((panel.title, curve.name, x, y) for x, y in points)
+            curves = [(panel, curve) for panel in figure.panels for curve in panel.curves]
+            points = [
+                (panel.title, curve.name, x, y)
+                for panel, curve in curves
+                for x, y in zip(curve.x.tolist(), curve.y.tolist(), strict=True)
+            ]
+            _write_csv(place.with_suffix(".csv"), [("panel", "curve", "x", "y"), *points])
             yield place.with_suffix(".csv")
         place = out / f"{found.name}.json"
-        place.write_text(json.dumps(finite(_as_json(found)), indent=1, allow_nan=False, default=_plain))
+        text = json.dumps(finite(_as_json(found)), indent=1, allow_nan=False, default=_plain)
+        replace_file(place, text.encode())
         yield place
     except OSError as error:
         raise InputError(os_sentence(error, error.filename or out)) from None
+
+
+def _write_csv(place: Path, rows: Iterable[Iterable[Any]]) -> None:
+    from stickslip.files.problems import replace_file
+
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    replace_file(place, text.getvalue().encode())
 
 
 def slug(title: str) -> str:

@@ -90,13 +90,18 @@ def file_content(path: Path) -> bytes:
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Put `content` at `path` in one step, so that a write cut short destroys nothing."""
-    path = path.resolve()  # a link stays a link
+    """Put `content` at `path` in one step, so that a write cut short (a full disk) destroys nothing.
+
+    An OSError names `path`, and no part of the content stays behind.
+    """
+    given, path = path, path.resolve()  # a link stays a link
     if path.exists() and not path.is_file():
         raise FormatError.at(path, "the place to write", "a regular file or nothing", "something else")
     draft = path.with_name(f".{path.name}.{os.getpid()}.draft")
     try:
         draft.write_bytes(content)
         draft.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror or str(error), str(given)) from None
     finally:
         draft.unlink(missing_ok=True)

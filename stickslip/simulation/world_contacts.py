@@ -163,10 +163,13 @@ class ContactTable:
 
     def write_csv(self, path: str | PathLike[str]) -> None:
         """Write the table as comma-separated values, with a line of headings and every digit."""
-        with Path(path).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(HEADINGS)
-            writer.writerows(self.rows())
+        try:
+            with Path(path).open("w", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                writer.writerow(HEADINGS)
+                writer.writerows(self.rows())
+        except OSError as error:  # that of a full disk names no file
+            raise OSError(error.errno, error.strerror, str(path)) from None
 
     def __str__(self) -> str:
         headings = ("t [s]", "body", "other", "force on body [N]", "normal [N]", "friction [N]", "gap [m]",

@@ -9,6 +9,7 @@ from html import escape
 from pathlib import Path
 
 from stickslip.exhibits import NOT_RUN, Figure, Page, Section, Table
+from stickslip.files.problems import replace_file
 from stickslip.view.figures import FAINT, GRID, INK, PALETTE, palette, panel_svg
 from stickslip.view.inline_svg import inline_svg
 from stickslip.view.text import clean, line, right_aligned
@@ -26,7 +27,7 @@ STROKES = {"--": "dashed", "-.": "dashed", ":": "dotted", "o": "dots", "x": "dot
 
 def write_page(page: Page, path: str | Path) -> None:
     """Write `page` as one HTML file; the same page, the same bytes."""
-    Path(path).write_text(page_html(page), encoding="utf-8", newline="\n")
+    replace_file(Path(path), page_html(page).encode())
 
 
 def page_html(page: Page) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +11,8 @@ from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
+
+from stickslip.files.problems import replace_file
 
 FORMATS = ("png", "svg")
 """Endings of file names that are understood."""
@@ -40,10 +43,11 @@ def save(compose: Callable[[], Figure], path: str | Path) -> None:
     ending = path.suffix.lower().removeprefix(".")
     if ending not in FORMATS:
         raise ValueError(f"{path}: a plot is a .png or an .svg file")
-    with house_style():
+    with house_style(), io.BytesIO() as file:
         figure = compose()
         nothing = {"Date": None} if ending == "svg" else {"Software": None}
-        figure.savefig(path, format=ending, dpi=200, metadata=nothing)
+        figure.savefig(file, format=ending, dpi=200, metadata=nothing)
+        replace_file(path, file.getvalue())
 
 
 @contextmanager
