@@ -1,11 +1,12 @@
-"""`stickslip info`: what a file holds, a problem or a trajectory."""
+"""`stickslip info`: what a file holds."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from stickslip.cli.errors import ExitCode, InputError, complain
+from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
 from stickslip.cli.facts import describe, describe_run, describe_world_run, expected
 from stickslip.cli.load import load
 from stickslip.cli.parameters import Existence, Files, Json, Kind
@@ -17,10 +18,13 @@ from stickslip.cli.tables import pairs, print_json
 def info(
     files: Files, /, *, kind: Kind | None = None, existence: Existence = False, json: Json = False
 ) -> int:
-    """Show what files hold: kind, sizes, storage, stored answers; a trajectory, a campaign.
+    """Show what files hold: a problem, a trajectory, results, or a format of others.
 
     A stored solution is judged now, whatever the file says of it. The fingerprint
     is that of the numbers of the problem, however they are stored.
+
+    Of a mesh, a robot description (URDF, MJCF, SDF), a table or an archive it says
+    what it is and what can be done with it.
 
     With --json a number that is not finite is null, and a file that cannot be
     read is an object with file and error.
@@ -35,7 +39,7 @@ def info(
     Parameters
     ----------
     files
-        Problem files, .hdf5 or .dat; trajectories and results, .h5 or .hdf5.
+        Problem files, .hdf5 or .dat; trajectories and results, .h5 or .hdf5; any others.
     kind
         What a .dat file holds, where its name does not say.
     existence
@@ -66,6 +70,9 @@ def _report(path: Path, kind: Kind | None, existence: bool) -> dict[str, Any]:
     from stickslip.files import FormatError
     from stickslip.files.trajectories import is_trajectory, read_trajectory
 
+    foreign = _foreign(path) if kind is None else None
+    if foreign is not None:
+        return foreign
     if is_trajectory(path):
         from stickslip.simulation.world_trajectory import WorldTrajectory
 
@@ -83,6 +90,42 @@ def _report(path: Path, kind: Kind | None, existence: bool) -> dict[str, Any]:
             raise InputError(str(error)) from None
     record = load(path, kind)
     return describe(path, record) | (expected(record) if existence else {})
+
+
+def _foreign(path: Path) -> dict[str, Any] | None:
+    """The report of a file of a known format that is not stickslip's; None of any other."""
+    from stickslip.files import FormatError
+    from stickslip.files.recognition import recognised
+
+    if path.is_dir():
+        raise InputError(_folder(path))
+    if not path.is_file():
+        return None  # the reader says what is wrong
+    try:
+        found = recognised(path)
+    except FormatError as error:
+        raise InputError(str(error)) from None
+    except OSError as error:
+        raise InputError(os_sentence(error, path)) from None
+    if found is None:
+        return None
+    return {"file": str(path), "kind": "other", **asdict(found)}
+
+
+def _folder(path: Path) -> str:
+    """What to do with a folder: a collection of problems, or files to be given one by one."""
+    from stickslip.bench.collections.standard import MANIFEST
+
+    if (path / MANIFEST).is_file():
+        return f"{path}: is a directory with a collection of problems: stickslip bench run --problems {path}"
+    return f"{path}: is a directory; give the files in it"
+
+
+def _foreign_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
+    """The lines of a report of a file of others for a reader."""
+    counts = ", ".join(f"{count} {what}" for what, count in report["counts"].items())
+    rows = [("kind", report["what"]), ("name", report["name"]), ("holds", counts), ("note", report["note"])]
+    return [*(row for row in rows if row[1]), ("use", report["use"])]
 
 
 def _run_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
@@ -173,7 +216,12 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     return [*rows, ("fingerprint", report["fingerprint"])]
 
 
-ROWS = {"trajectory": _run_rows, "world trajectory": _world_rows, "results": results_rows}
+ROWS = {
+    "trajectory": _run_rows,
+    "world trajectory": _world_rows,
+    "results": results_rows,
+    "other": _foreign_rows,
+}
 """How the report of a file that holds no problem is shown, by its kind."""
 
 

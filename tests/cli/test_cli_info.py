@@ -130,3 +130,26 @@ def test_facts_of_problems_that_files_do_not_hold():
     assert facts.symmetry_defect(empty) == 0.0
     assert facts.friction(empty.K) == {}
     assert facts.storage(relay(np.eye(2), [1.0, 2.0])) == {"A": "dense"}
+
+
+def test_files_of_others_are_said_to_be_what_they_are(run, tmp_path):
+    robot = tmp_path / "robot.urdf"
+    robot.write_text('<robot name="arm"><link name="base"/></robot>')
+    result = run("info", robot)
+    assert (result.code, result.err) == (0, "")
+    for text in ("URDF robot description", "arm", "1 links, 0 joints", "does not load robots yet"):
+        assert text in result.out
+    report = json.loads(run("info", robot, "--json").out)
+    assert (report["kind"], report["name"], report["counts"]["links"]) == ("other", "arm", 1)
+
+
+def test_what_is_nothing_is_refused_in_one_line(run, tmp_path):
+    (tmp_path / "empty.h5").touch()
+    (tmp_path / "junk.bin").write_bytes(b"\0\1\2")
+    (tmp_path / "words.txt").write_text("some words")
+    run("info", tmp_path / "empty.h5").refuses("empty.h5: the file: expected a problem")
+    run("info", tmp_path / "junk.bin").refuses("junk.bin: the file: expected a problem")
+    run("info", tmp_path / "words.txt").refuses("words.txt")
+    run("info", tmp_path).refuses("is a directory; give the files in it")
+    (tmp_path / "collection.json").write_text("{}")
+    run("info", tmp_path).refuses("bench run --problems")

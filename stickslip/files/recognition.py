@@ -1,0 +1,181 @@
+"""What a file is that holds neither a problem nor a trajectory, told from its beginning and its size.
+
+Nothing is executed, unpacked or followed: a pickle is not loaded, an archive is not opened, and XML with
+declarations of entities is not read on (external entities, and entities of entities that fill the memory).
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.parsers import expat
+
+from stickslip.files.errors import FormatError, shown
+from stickslip.files.problems import SIGNATURE
+
+HEAD = 65_536
+"""Bytes that are looked at; of XML and meshes more."""
+MOST_XML = 16 * 1024 * 1024
+"""Bytes of an XML file that are read."""
+STL_HEAD, STL_TRIANGLE = 84, 50
+"""Bytes of a binary STL file before its triangles, and of each of them."""
+
+UNPACK = "unpack it first, and give the files in it"
+MAGIC = (
+    (b"\x1f\x8b", "gzip archive", UNPACK),
+    (b"BZh", "bzip2 archive", UNPACK),
+    (b"\xfd7zXZ\x00", "xz archive", UNPACK),
+    (b"\x28\xb5\x2f\xfd", "Zstandard archive", UNPACK),
+    (b"PK\x03\x04", "ZIP archive (.npz files are such)", UNPACK),
+    (b"\x93NUMPY", "NumPy array", "load it by numpy.load, and make a ContactProblem of its arrays"),
+    (b"MATLAB 5.0 MAT-file", "MATLAB file", "load it by scipy.io.loadmat, and make a ContactProblem of it"),
+    (b"\x89PNG\r\n", "PNG picture", "open it in a viewer of pictures"),
+    (b"\xff\xd8\xff", "JPEG picture", "open it in a viewer of pictures"),
+    (b"%PDF-", "PDF document", "open it in a reader"),
+    (b"\x7fELF", "ELF program or library", "stickslip has no use for it"),
+)
+"""First bytes, what they are of, and what to do with it."""
+PICKLE = "stickslip does not load pickles, for they can run any program; write problems by stickslip.write"
+ROBOT = "stickslip does not load robots yet; place bodies and joints by a WorldBuilder"
+MESH = "the shape of a body: ConvexHull(read_mesh(file).points)"
+XML_ROOTS: dict[str, tuple[str, dict[str, str], str]] = {
+    "robot": ("URDF robot description", {"link": "links", "joint": "joints"}, ROBOT),
+    "mujoco": ("MJCF model of MuJoCo", {"body": "bodies", "joint": "joints", "geom": "geoms"}, ROBOT),
+    "sdf": ("SDF model", {"link": "links", "joint": "joints"}, ROBOT),
+    "svg": ("SVG picture", {}, "open it in a browser"),
+}
+"""Root elements, what the file is, the elements that are counted and how many are called, and
+what to do with it."""
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """A file of a known format that is none of stickslip's own."""
+
+    what: str
+    """Its format, in words."""
+    use: str
+    """What can be done with it."""
+    name: str = ""
+    """The name that it gives to what it holds, if any."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """How many there are of what it consists of."""
+    note: str = ""
+    """What is wrong with it or was not looked at, if anything."""
+
+
+def recognised(path: Path) -> Recognised | None:
+    """What a file is; None where it may hold something of stickslip's own.
+
+    A FormatError where it is empty or of no known format.
+    """
+    with path.open("rb") as file:
+        head = file.read(HEAD)
+    size = path.stat().st_size
+    if not head:
+        raise FormatError.at(path, "the file", "a problem, a trajectory or results", "an empty file")
+    if head.startswith(SIGNATURE):
+        return None
+    if is_binary_stl(head, size) or path.suffix.lower() in (".stl", ".obj"):
+        return _mesh(path)
+    for magic, what, use in MAGIC:
+        if head.startswith(magic):
+            return Recognised(what, use)
+    protocol = head[1] if len(head) > 1 and head[0] == 0x80 else 0  # the opcode PROTO and its version
+    if 2 <= protocol <= 5 or path.suffix.lower() in (".pkl", ".pickle"):
+        return Recognised("Python pickle", PICKLE)
+    text = _text(head)
+    if text is None:
+        found = f"{size} bytes of a format that is not known, beginning with {shown(head[:16], 60)}"
+        raise FormatError.at(path, "the file", "a problem, a trajectory or results", found)
+    found_text = _recognised_text(path, text)
+    if found_text is None and size > MOST_XML and not text.lstrip()[:1].isdigit():
+        found = f"{size} bytes of text, beginning with {shown(text[:40])}"
+        raise FormatError.at(path, "the file", "a problem, which begins with a number", found)
+    return found_text
+
+
+def is_binary_stl(head: bytes, size: int) -> bool:
+    """Whether a file is as long as its number of triangles says."""
+    count = int.from_bytes(head[STL_HEAD - 4 : STL_HEAD], "little")
+    return len(head) >= STL_HEAD and size == STL_HEAD + STL_TRIANGLE * count
+
+
+def _text(head: bytes) -> str | None:
+    """The beginning of a text without its mark of order; None for what is no text."""
+    for mark, code in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+        if head.startswith(mark):
+            return head[len(mark) :].decode(code, "replace")
+    return None if b"\0" in head else head.decode("utf-8", "replace")
+
+
+def _recognised_text(path: Path, text: str) -> Recognised | None:
+    start, ending = text.lstrip(), path.suffix.lower()
+    if start[:15].lower().startswith(("<!doctype html", "<html")):
+        return Recognised("HTML page", "open it in a browser")
+    if start.startswith("<"):
+        return _xml(path)
+    if start.startswith("solid") and "facet" in start:
+        return _mesh(path)
+    if ending == ".csv":
+        columns = [column.strip().strip('"') for column in start.partition("\n")[0].split(",")]
+        use = "stickslip reads no CSV; load it by numpy.loadtxt, and make a ContactProblem of its arrays"
+        return Recognised("table of comma-separated values", use, ", ".join(columns)[:200])
+    if start[:1] in ("{", "["):
+        use = (
+            "stickslip reads JSON as the collection.json of a collection only: stickslip bench run --problems"
+        )
+        return Recognised("JSON text", use)
+    if ending == ".py":
+        return Recognised("Python program", "run it: python " + path.name)
+    if ending in (".yaml", ".yml", ".toml", ".md", ".rst", ".ini"):
+        return Recognised(f"text in {ending[1:].upper()}", "stickslip has no use for it")
+    return None
+
+
+def _mesh(path: Path) -> Recognised:
+    from stickslip.files.meshes import read_mesh
+
+    what = f"{path.suffix[1:].upper() or 'STL'} mesh"
+    try:
+        mesh = read_mesh(path)
+    except ValueError as error:
+        return Recognised(what, MESH, note=f"it cannot be read: {error}")
+    return Recognised(what, MESH, counts={"points": len(mesh.points), "triangles": len(mesh.triangles)})
+
+
+class _Refused(Exception):  # noqa: N818
+    """XML that is not read on; the message says why."""
+
+
+def _xml(path: Path) -> Recognised:
+    """The root of an XML file, and how many there are of its elements."""
+    root: list[tuple[str, str]] = []
+    counts: Counter[str] = Counter()
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        if not root:
+            given = attributes.get("name") or attributes.get("model") or ""
+            root.append((name.rpartition(":")[2].lower(), given))
+        counts[name] += 1
+
+    def refuse(*_: object) -> None:
+        raise _Refused("it declares entities, which are not read")
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = start
+    parser.EntityDeclHandler = refuse
+    note = ""
+    with path.open("rb") as file:
+        data = file.read(MOST_XML + 1)
+    try:
+        parser.Parse(data[:MOST_XML], len(data) <= MOST_XML)
+    except _Refused as refused:
+        note = str(refused)
+    except expat.ExpatError as error:
+        note = f"it is broken: {error}"
+    if len(data) > MOST_XML and not note:
+        note = f"counted in its first {MOST_XML} bytes"
+    name, given = root[0] if root else ("", "")
+    unknown = f"XML text with the root {shown(name)}" if name else "XML text"
+    what, elements, use = XML_ROOTS.get(name, (unknown, {}, "stickslip has no use for it"))
+    return Recognised(what, use, given[:200], {many: counts[one] for one, many in elements.items()}, note)
