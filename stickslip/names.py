@@ -7,7 +7,7 @@ from itertools import islice
 LONGEST = 100
 """Letters of a name that are compared; what is longer is no slip of the keyboard."""
 SHORTEST = 3
-"""Letters from which on the beginning of a name stands for the whole."""
+"""Letters from which on a part of a name stands for the whole."""
 LISTED = 12
 """Names of bodies and the like that a message lists; there may be thousands of them."""
 COMPARED = 10_000
@@ -35,8 +35,8 @@ def suggestion(name: object, names: Iterable[str]) -> str:
     """`did you mean 'nsgs'?` if a known name is close to `name`, otherwise nothing.
 
     Case does not count, nor whether words are joined by `-`, `_` or a space. The measure and the limit of
-    closeness (0.6) are those of `difflib` (Ratcliff and Obershelp); where nothing is that close, the first
-    known name that begins with at least SHORTEST letters given.
+    closeness (0.6) are those of `difflib` (Ratcliff and Obershelp). Where nothing is that close, the first
+    known name that begins with `name`, or contains it, is taken, if `name` has at least SHORTEST letters.
     """
     if not isinstance(name, str) or len(name) > LONGEST:
         return ""
@@ -45,7 +45,8 @@ def suggestion(name: object, names: Iterable[str]) -> str:
         plain.setdefault(_plain(known), known)
     close = get_close_matches(_plain(name), plain, n=1)
     if not close and len(name) >= SHORTEST:
-        close = [known for known in plain if known.startswith(_plain(name))]
+        part = _plain(name)
+        close = sorted((known for known in plain if part in known), key=lambda known: known.find(part))
     return f"did you mean {plain[close[0]]!r}?" if close else ""
 
 

@@ -18,6 +18,7 @@ from stickslip.solvers import registry as solvers
         ("Moreau_Jean", "moreau-jean"),
         ("MOREAU JEAN", "moreau-jean"),
         ("euler", "euler-moreau"),  # the beginning of a name
+        ("jean", "moreau-jean"),  # a part of it
     ],
 )
 def test_the_closest_name_is_suggested(name, meant):

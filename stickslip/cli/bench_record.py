@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,9 +11,8 @@ from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
 from stickslip.cli.progress import watch_time
-from stickslip.cli.settings import chosen, read_settings, with_options
+from stickslip.cli.settings import check_known, chosen, read_settings, with_options
 from stickslip.cli.tables import table
-from stickslip.names import alternatives
 
 if TYPE_CHECKING:
     from stickslip.bench.collections.recording import Recorded
@@ -105,12 +105,7 @@ def _parameters(scene: str, texts: dict[str, str], h: float | None) -> dict[str,
     from stickslip.bench.collections.recording import is_one_problem, parameters_of
 
     known = parameters_of(scene)
-    for key in texts:
-        if key not in known:
-            raise InputError(
-                f"--{key.replace('_', '-')}: {scene} has no such parameter; "
-                f"{alternatives(key, known, 'there are:')}"
-            )
+    check_known(f"{scene} has no such parameter", texts, tuple(known), signature(record).parameters)
     own = {"h": h} if is_one_problem(scene) and h is not None else {}
     return own | chosen(known, texts)
 

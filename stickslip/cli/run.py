@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -11,9 +12,8 @@ from cyclopts import Parameter
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
 from stickslip.cli.live import live_view, show_run
 from stickslip.cli.progress import watch_time
-from stickslip.cli.settings import chosen, read_settings, with_options
+from stickslip.cli.settings import check_known, chosen, read_settings, with_options
 from stickslip.cli.tables import table
-from stickslip.names import alternatives
 
 if TYPE_CHECKING:
     from stickslip.scenes.scenario import Fact, Scenario
@@ -176,12 +176,8 @@ def _scene(name: str, scheme: str | None, given: dict[str, str]) -> tuple[Scenar
     found = runs.scheme_name(scene, scheme)
     defaults = {spec.name: spec.default for spec in registry.entry(found).options}
     rest = {key: text for key, text in given.items() if key not in known}
-    for key in rest:
-        if key not in defaults:
-            raise InputError(
-                f"--{key.replace('_', '-')}: {name} has no such parameter and {found} no such option;"
-                f" {alternatives(key, (*known, *defaults), 'there are:')}"
-            )
+    owner = f"{name} has no such parameter and {found} no such option"
+    check_known(owner, rest, (*known, *defaults), signature(run).parameters)
     return scene, runs.scheme_of(scene, scheme, **chosen(defaults, rest))
 
 

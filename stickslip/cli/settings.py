@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stickslip.cli.errors import InputError
+from stickslip.names import alternatives, suggestion
 from stickslip.options import TRUTH
 
 
@@ -32,6 +33,16 @@ def with_options(settings: dict[str, str], options: Mapping[str, str]) -> dict[s
             raise InputError(f"{key} is given twice")
         both[key] = text.strip()
     return both
+
+
+def check_known(owner: str, given: Iterable[str], known: Sequence[str], options: Iterable[str]) -> None:
+    """Refuse a setting that is none of the `known`; one that looks like an option of the command is named."""
+    for key in given:
+        if key not in known:
+            there = alternatives(key, known, "there are:")
+            if "did you mean" not in there:
+                there += "".join(f"; {close}" for close in [suggestion(key, options)] if close)
+            raise InputError(f"--{key.replace('_', '-')}: {owner}; {there}")
 
 
 def chosen(known: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]:

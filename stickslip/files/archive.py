@@ -33,7 +33,11 @@ def read_archive(path: Path, content: bytes) -> ProblemRecord:
         roots = [name for name in (*FCLIB_ROOTS, OWN_ROOT) if source.has(source.root, name)]
         if len(roots) != 1:
             if any(source.has(source.root, f"stickslip_{one}") for one in ("trajectory", "world_trajectory")):
-                source.fail("/", "a problem", "a trajectory: read it with read_trajectory")
+                source.fail(
+                    "/",
+                    "a problem",
+                    "a trajectory: read it with read_trajectory, or show it by stickslip info, plot or view",
+                )
             wanted = "one of the groups " + ", ".join((*FCLIB_ROOTS, OWN_ROOT))
             source.fail("/", wanted, " and ".join(roots) or "none of them")
         group = source.group(source.root, roots[0])

@@ -61,7 +61,7 @@ def test_formats_by_their_first_bytes(tmp_path, name, content, what):
 
 def test_meshes_are_counted(tmp_path):
     assert recognised(put(tmp_path, "a.stl", STL)).counts == {"points": 3, "triangles": 1}
-    assert recognised(put(tmp_path, "no_ending", STL)).counts["triangles"] == 1
+    assert "ends in" in recognised(put(tmp_path, "no_ending", STL)).note
     broken = recognised(put(tmp_path, "b.obj", b"v 0 zero 0\n"))
     assert "it cannot be read" in broken.note
 
