@@ -11,7 +11,7 @@ from importlib import import_module
 from numbers import Integral, Real
 from typing import Any, Self
 
-from stickslip.names import alternatives
+from stickslip.names import alternatives, suggestion
 
 LARGEST_INT = 2**63 - 1
 """Largest integer that kernels can count to."""
@@ -89,10 +89,9 @@ def check(owner: str, spec: Field[Any], value: Any) -> None:
         raise ValueError(f"{owner}: {spec.name} has too many digits; the largest integer is {LARGEST_INT}")
     if meta["choices"]:
         if value not in meta["choices"]:
-            raise ValueError(
-                f"{owner}: {spec.name} is {value!r}; "
-                f"{alternatives(value, meta['choices'], 'it must be one of')}"
-            )
+            close = suggestion(value, meta["choices"])
+            more = f"; {close}" if close else ""
+            raise ValueError(f"{owner}: {spec.name} must be one of {allowed(spec)}, got {value!r}{more}")
     elif kind in (int, float):
         low = meta["low"] < value if meta["open_low"] else meta["low"] <= value
         high = value < meta["high"] if meta["open_high"] else value <= meta["high"]
