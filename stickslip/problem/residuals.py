@@ -14,8 +14,8 @@ number means:
 - worst: the contact with the largest share in natural_scaled.
 - approach: the largest speed -u_N at which a contact closes, over the largest free velocity V;
   0 where it is rounding of W r, infinite where u_free is lost beside the impulses.
-- local: the largest natural map of a single contact on its own scale,
-  |r_i - P_K(r_i - rho_i u_hat_i)| / max(|r_i|, rho_i V); 0 where it is rounding of W r.
+- local: the largest natural map of a single contact on its own scale, |r_i - P_K(r_i - w u_hat_i)| / (w V)
+  with w = max(|r_i| / V, rho_i); 0 where it is rounding of W r.
 
 The norms of natural and natural_scaled say nothing of a contact whose impulse is small beside the largest,
 and both fall as impulses grow: between walls that close on a body, which no impulse stops, they become as

@@ -135,3 +135,15 @@ def test_answers_of_lcps_are_accepted_in_any_unit(unit):
     found = ss.solve(problem, tolerance=1e-10)
     assert found.ok
     assert found.r == pytest.approx([4.0 / 3.0 * unit, 7.0 / 3.0 * unit])
+
+
+@pytest.mark.parametrize("size", [1e3, 1e6, 1e10])
+def test_contacts_that_slide_inside_their_cones_are_refused_however_hard_they_are_pressed(size):
+    """A body pressed between plates at rest slides at V, and friction that could stop it is left out."""
+    problem = press(0.0)
+    r = np.array([size, 0.0, 0.0, size, 0.0, 0.0])
+    said = ss.judge(problem, r)
+    assert said.error <= 2.0 / size
+    assert said.local > 0.1
+    assert not said.solved(1e-8)
+    assert ss.judge(problem, r + np.array([0.0, -0.5, 0.0, 0.0, -0.5, 0.0])).solved(1e-8)
