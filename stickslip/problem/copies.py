@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from stickslip.problem.checks import Array, IntArray, ProblemError
+from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert import Contacts, Conversion, change_coordinates, group_starts
-from stickslip.problem.sets import ProductSet
+from stickslip.problem.sets import ProductSet, blocks_of, spans
 
 
 def permuted(problem: Contacts, seed: int) -> Conversion[Contacts]:
     """The same problem with its blocks in another order."""
     K = problem.K
     order = np.random.default_rng(seed).permutation(len(K))
-    moved = _reordered(K, order)
-    component = _ranges(K.offset, order)
+    moved = blocks_of(K, order)
+    component = spans(K.offset, order)
     ones, row = np.ones(K.size), np.arange(K.size)
     P = sp.csr_array((ones, (row, component)), shape=(K.size, K.size))
     return change_coordinates(problem, moved, P, P.T.tocsr(), order=order)
@@ -70,23 +70,3 @@ def perturbed(problem: Contacts, size: float, seed: int) -> Contacts:
 def mean_impulse(K: ProductSet, r: Array) -> float:
     """Mean size of the first component, the normal one of contacts, over all blocks [N s]."""
     return float(np.abs(r[K.offset[:-1]]).mean()) if len(K) else 0.0
-
-
-def _reordered(K: ProductSet, order: IntArray) -> ProductSet:
-    """The blocks of K in another order."""
-    group = _ranges(K.group_offset, order)
-    return ProductSet(
-        K.kind[order], _offsets(np.diff(K.offset)[order]), K.lower[order], K.upper[order],
-        _offsets(np.diff(K.group_offset)[order]), K.group_size[group], K.coefficient[group],
-    )  # fmt: skip
-
-
-def _offsets(sizes: IntArray) -> IntArray:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-
-
-def _ranges(offset: IntArray, order: IntArray) -> IntArray:
-    """The ranges offset[i] to offset[i + 1], one after the other in this order of i."""
-    size = np.diff(offset)[order]
-    new = _offsets(size)
-    return np.arange(new[-1]) + np.repeat(offset[order] - new[:-1], size)

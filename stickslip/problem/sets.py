@@ -226,6 +226,26 @@ class ProductSet:
         )
 
 
+def blocks_of(K: ProductSet, on: IntArray) -> ProductSet:
+    """The product of the blocks `on` of K alone, in this order."""
+    groups = spans(K.group_offset, on)
+    return ProductSet(
+        K.kind[on], _running(np.diff(K.offset)[on]), K.lower[on], K.upper[on],
+        _running(np.diff(K.group_offset)[on]), K.group_size[groups], K.coefficient[groups],
+    )  # fmt: skip
+
+
+def spans(offset: IntArray, on: IntArray) -> IntArray:
+    """The entries of the blocks `on`, one block after the other, given where blocks begin."""
+    sizes = np.diff(offset)[on]
+    first = _running(sizes)
+    return np.arange(first[-1]) + np.repeat(offset[:-1][on] - first[:-1], sizes)
+
+
+def _running(sizes: IntArray) -> IntArray:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
 def free(*sizes: int) -> ProductSet:
     """Bilateral blocks of the given sizes: `free(6)` is one block solved together."""
     sizes = tuple(count(f"size of free block {i}", size, 1) for i, size in enumerate(sizes))

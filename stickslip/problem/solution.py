@@ -108,6 +108,9 @@ class Solution:
     """The methods that led here, in their order, where there was more than one to choose from."""
     operations: float = 0.0
     """Multiplications made, about; 0 where the method does not count them."""
+    selection: str = "found"
+    """Which of the certified impulses r are: `found` by the solver, or of `least` norm
+    (`least_impulses`)."""
     certificate: Certificate | None = None
     """What proves that there is no solution, where the status is INFEASIBLE."""
 

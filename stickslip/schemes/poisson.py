@@ -32,12 +32,12 @@ from stickslip.kernels import cones
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import DenseDelassus
-from stickslip.problem.sets import ProductSet, nonnegative
+from stickslip.problem.sets import ProductSet, blocks_of, nonnegative
 from stickslip.problem.solution import Solution
 from stickslip.schemes.moreau_jean_contacts import Tie
 from stickslip.schemes.moreau_jean_motion import Motion, inverse
 from stickslip.schemes.moreau_jean_newton import Coupled, Flat, Found, Loop
-from stickslip.schemes.problems import Pattern, blocks_of
+from stickslip.schemes.problems import Pattern
 from stickslip.schemes.step import Solver
 
 PASSES = 100

@@ -19,7 +19,7 @@ import numpy as np
 
 from stickslip.kernels import cones
 from stickslip.problem.checks import IntArray
-from stickslip.problem.sets import ProductSet
+from stickslip.problem.sets import ProductSet, blocks_of, spans
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 
@@ -45,29 +45,6 @@ def coupled(interactions: Sequence[Bound]) -> list[list[Bound]]:
     for one in interactions:
         groups.setdefault(find(one.systems[0]), []).append(one)
     return list(groups.values())
-
-
-def blocks_of(K: ProductSet, on: IntArray) -> ProductSet:
-    """The product of the blocks `on` of K alone."""
-    groups = spans(K.group_offset, on)
-    return ProductSet(
-        K.kind[on],
-        _running(np.diff(K.offset)[on]),
-        K.lower[on],
-        K.upper[on],
-        _running(np.diff(K.group_offset)[on]),
-        K.group_size[groups],
-        K.coefficient[groups],
-    )
-
-
-def spans(offset: IntArray, on: IntArray) -> IntArray:
-    """The entries of the blocks `on`, given where blocks begin."""
-    return np.concatenate([np.arange(0), *(np.arange(offset[i], offset[i + 1]) for i in on)])
-
-
-def _running(sizes: IntArray) -> IntArray:
-    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)

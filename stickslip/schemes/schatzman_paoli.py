@@ -25,7 +25,7 @@ d_k = q_{k+1} - q_k, which rounds better:  M(q_k) (d_k - d_{k-1}) - w h² F = w 
   displacement over the step, H'(q̄) (q_{k+1} - q_k): Coulomb's law with the increment in the place of u_T.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -35,7 +35,7 @@ from stickslip.options import Options, iterations_option, option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem, Level
-from stickslip.problem.sets import ProductSet
+from stickslip.problem.sets import ProductSet, blocks_of
 from stickslip.problem.solution import Solution
 from stickslip.schemes.problems import coupled
 from stickslip.schemes.schatzman_paoli_tangent import Around, Layout, Tangent, layout_of
@@ -201,7 +201,7 @@ def _problem(
     if tangent.D is not None:
         W = W + tangent.D[np.ix_(keep, keep)]
     u_free = tangent.free_value[keep]
-    K = _joined([_subset(_forces(one.law, tangent), active[one.blocks]) for one in group])
+    K = _joined([blocks_of(_forces(one.law, tangent), np.flatnonzero(active[one.blocks])) for one in group])
     lopsided = np.abs(W - W.T).max(initial=0.0) > 1e-9 * np.abs(W).max(initial=0.0)
     if lopsided and not (K.kind == cones.FRICTION).any():
         lower, upper = (np.repeat(bound, np.diff(K.offset)) for bound in (K.lower, K.upper))
@@ -219,19 +219,6 @@ def _joined(sets: list[ProductSet]) -> ProductSet:
     for other in sets[1:]:
         joined = joined + other
     return joined
-
-
-def _subset(K: ProductSet, on: BoolArray) -> ProductSet:
-    """The blocks of K that are on."""
-    if on.all():
-        return K
-    groups = np.repeat(on, np.diff(K.group_offset))
-    return replace(
-        K, kind=K.kind[on], lower=K.lower[on], upper=K.upper[on],
-        offset=np.concatenate([[0], np.cumsum(np.diff(K.offset)[on])]),
-        group_offset=np.concatenate([[0], np.cumsum(np.diff(K.group_offset)[on])]),
-        group_size=K.group_size[groups], coefficient=K.coefficient[groups],
-    )  # fmt: skip
 
 
 def _components(one: Bound, on: BoolArray) -> IntArray:

@@ -16,8 +16,7 @@ import numpy as np
 from stickslip.kernels import cones
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
-from stickslip.problem.sets import ProductSet, nonnegative
-from stickslip.schemes.problems import blocks_of, spans
+from stickslip.problem.sets import ProductSet, blocks_of, nonnegative, spans
 from stickslip.state import ModelError
 from stickslip.systems.mechanical_outputs import WithInput
 from stickslip.systems.system import Bound, NonsmoothSystem

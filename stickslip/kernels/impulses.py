@@ -1,0 +1,409 @@
+"""The faces of a product set at given velocities, and the nearest impulses that keep these velocities.
+
+All impulses of a problem with the same velocities form the convex set {r in F : A r = p}, F the product of
+the faces of the laws at these velocities (`problem/impulses.py`). Each face is the image w -> E w, E
+orthonormal, of a block of one of the four kinds, so that the set is {w in C : B w = b} with a product set C.
+"""
+
+import math
+
+import numpy as np
+
+from stickslip.kernels import cone_maps, cones
+from stickslip.kernels.jit import jit
+
+DECREASE = 1e-4
+"""Share of the slope that a step must gain (Nocedal & Wright 2006, 3.1)."""
+HALVINGS = 40
+"""Most halvings of a step."""
+SHIFT = 1e-2
+"""The regularisation over the relative residual (Li, Fukushima, Qi & Yamashita 2004, with exponent 1)."""
+LEAST_SHIFT = 1e-13
+"""Smallest regularisation, over rows of norm 1: rounding of the assembled matrix."""
+SMALL_ERROR = 1e-8
+"""Relative residual below which steps that do not halve it mean rounding."""
+PATIENCE = 3
+"""So many of them end the iteration."""
+
+
+@jit
+def faces(
+    kind, offset, lower, upper, group_offset, group_size, coefficient, z, y, cut,
+    basis, face_kind, face_offset, face_lower, face_upper, face_group_offset, face_group_size,
+    face_coefficient,
+):  # fmt: skip
+    """The faces of all blocks at impulses z and velocities y of one unit.
+
+    Returns the number of groups that are left, and the smallest velocity of a group that slides.
+
+    A block is open, at a bound, or a group slides, if its velocity exceeds `cut` and is at least as large as
+    the distance of the impulse from that face: the law allows one of both to differ from zero.
+    z, y (n,); basis (nb, d, d) <- E; the others <- the product set of the faces, each as long as that of K.
+    """
+    face_offset[0], face_group_offset[0] = 0, 0
+    groups, slowest = 0, math.inf
+    for i in range(kind.shape[0]):
+        a, d = offset[i], offset[i + 1] - offset[i]
+        width = d
+        face_kind[i], face_lower[i], face_upper[i] = kind[i], lower[i], upper[i]
+        for p in range(d):
+            for q in range(d):
+                basis[i, p, q] = 1.0 if p == q else 0.0
+        if kind[i] == cones.FRICTION:
+            if y[a] > cut and cones.norm(z, a, a + d) <= y[a]:
+                width, face_kind[i] = 0, cones.NONNEGATIVE
+            else:
+                first = groups
+                width, groups, slow = friction_face(
+                    i, offset, group_offset, group_size, coefficient, z, y, cut, basis, groups,
+                    face_group_size, face_coefficient,
+                )  # fmt: skip
+                slowest = min(slowest, slow)
+                if groups == first:
+                    face_kind[i] = cones.NONNEGATIVE
+        elif kind[i] != cones.FREE:
+            if y[a] > cut and z[a] - lower[i] <= y[a]:
+                face_upper[i] = lower[i]
+            elif -y[a] > cut and upper[i] - z[a] <= -y[a]:
+                face_lower[i] = upper[i]
+            if face_lower[i] == 0.0 and face_upper[i] == 0.0:
+                width = 0
+        face_offset[i + 1] = face_offset[i] + width
+        face_group_offset[i + 1] = groups
+    return groups, slowest
+
+
+@jit
+def friction_face(
+    i, offset, group_offset, group_size, coefficient, z, y, cut, basis, groups, face_group_size,
+    face_coefficient,
+):  # fmt: skip
+    """E of a closed friction cone; its width, groups so far with those that stick, smallest sliding velocity.
+
+    With S the groups that slide, t = y/|y|: r_g = -mu_g r_N t_g on S. The unit vector (1, -mu_g t_g) / s with
+    s² = 1 + sum_S mu_g² takes the place of the normal, and mu_g / s that of the other coefficients.
+    """
+    o, d = offset[i], offset[i + 1] - offset[i]
+    for p in range(d):
+        for q in range(d):
+            basis[i, p, q] = 0.0
+    basis[i, 0, 0] = 1.0
+    a, width, first, square, slowest = 1, 1, groups, 1.0, math.inf
+    for g in range(group_offset[i], group_offset[i + 1]):
+        m, mu = group_size[g], coefficient[g]
+        speed, away = cones.norm(y, o + a, o + a + m), 0.0
+        if speed > 0.0:
+            for k in range(a, a + m):
+                x = z[o + k] + mu * z[o] * y[o + k] / speed
+                away += x * x
+        if mu == 0.0 or (speed > cut and math.sqrt(away) <= speed):
+            for k in range(a, a + m):
+                basis[i, k, 0] = -mu * y[o + k] / speed if speed > 0.0 else 0.0
+            square += mu * mu
+            if mu > 0.0:
+                slowest = min(slowest, speed)
+        else:
+            for k in range(a, a + m):
+                basis[i, k, width] = 1.0
+                width += 1
+            face_group_size[groups], face_coefficient[groups] = m, mu
+            groups += 1
+        a += m
+    s = math.sqrt(square)
+    for k in range(d):
+        basis[i, k, 0] /= s
+    for g in range(first, groups):
+        face_coefficient[g] /= s
+    return width, groups, slowest
+
+
+@jit
+def into_faces(offset, face_offset, basis, x, out):
+    """out <- E' x.   x (n,), out (f,)."""
+    for i in range(offset.shape[0] - 1):
+        a, b = offset[i], face_offset[i]
+        for q in range(face_offset[i + 1] - b):
+            s = 0.0
+            for p in range(offset[i + 1] - a):
+                s += basis[i, p, q] * x[a + p]
+            out[b + q] = s
+
+
+@jit
+def out_of_faces(offset, face_offset, basis, w, out):
+    """out <- E w.   w (f,), out (n,)."""
+    for i in range(offset.shape[0] - 1):
+        a, b = offset[i], face_offset[i]
+        for p in range(offset[i + 1] - a):
+            s = 0.0
+            for q in range(face_offset[i + 1] - b):
+                s += basis[i, p, q] * w[b + q]
+            out[a + p] = s
+
+
+@jit
+def face_rows(offset, face_offset, basis, rows, length, out):
+    """out <- rows of B' = E' diag(length) A'.   rows (n, m), out (f, m)."""
+    for i in range(offset.shape[0] - 1):
+        a, b = offset[i], face_offset[i]
+        for q in range(face_offset[i + 1] - b):
+            for j in range(rows.shape[1]):
+                s = 0.0
+                for p in range(offset[i + 1] - a):
+                    s += basis[i, p, q] * length[a + p] * rows[a + p, j]
+                out[b + q, j] = s
+
+
+@jit
+def pull(face_offset, row_start, row, data, y, out):
+    """out <- out + B' y.   y (m,), out (f,). Block i touches the rows row[row_start[i]:row_start[i + 1]]."""
+    at = 0
+    for i in range(face_offset.shape[0] - 1):
+        for k in range(face_offset[i], face_offset[i + 1]):
+            for t in range(row_start[i], row_start[i + 1]):
+                out[k] += data[at] * y[row[t]]
+                at += 1
+
+
+@jit
+def push(face_offset, row_start, row, data, w, out):
+    """out <- out + B w.   w (f,), out (m,)."""
+    at = 0
+    for i in range(face_offset.shape[0] - 1):
+        for k in range(face_offset[i], face_offset[i + 1]):
+            for t in range(row_start[i], row_start[i + 1]):
+                out[row[t]] += data[at] * w[k]
+                at += 1
+
+
+@jit
+def normal_matrix(face_offset, row_start, row, data, D, shift, work, out):
+    """Lower triangle of out <- B D B' + shift I.   D (nb, d, d), work (m,), out (m, m)."""
+    m = out.shape[0]
+    for p in range(m):
+        for q in range(p + 1):
+            out[p, q] = 0.0
+        out[p, p] = shift
+    at = 0
+    for i in range(face_offset.shape[0] - 1):
+        d, touched = face_offset[i + 1] - face_offset[i], row_start[i + 1] - row_start[i]
+        for k in range(d):
+            for t in range(touched):
+                s = 0.0
+                for c in range(d):
+                    s += D[i, k, c] * data[at + c * touched + t]
+                work[t] = s
+            for t in range(touched):
+                value, p = data[at + k * touched + t], row[row_start[i] + t]
+                if value == 0.0:
+                    continue
+                for c in range(touched):
+                    q = row[row_start[i] + c]
+                    if q <= p:
+                        out[p, q] += value * work[c]
+        at += d * touched
+
+
+@jit
+def cholesky_solve(A, b):
+    """b <- A^-1 b, the lower triangle of A overwritten by its factor; false if A is not positive definite."""
+    m = b.shape[0]
+    for p in range(m):
+        for q in range(p + 1):
+            s = A[p, q]
+            for c in range(q):
+                s -= A[p, c] * A[q, c]
+            if p == q:
+                if not s > 0.0:
+                    return False
+                A[p, p] = math.sqrt(s)
+            else:
+                A[p, q] = s / A[q, q]
+    for p in range(m):
+        s = b[p]
+        for c in range(p):
+            s -= A[p, c] * b[c]
+        b[p] = s / A[p, p]
+    for p in range(m - 1, -1, -1):
+        s = b[p] / A[p, p]
+        b[p] = s
+        for c in range(p):
+            b[c] -= A[p, c] * s
+    return True
+
+
+@jit
+def dual(
+    kind, offset, lower, upper, group_offset, group_size, coefficient, row_start, row, data, centre, b, y,
+    x, w, g,
+):  # fmt: skip
+    """y·(B w - b) - |w - centre|²/2, the dual function at y; x = centre + B'y, w = P_C(x), g = B w - b."""
+    for k in range(x.shape[0]):
+        x[k] = centre[k]
+    pull(offset, row_start, row, data, y, x)
+    cones.project(kind, offset, lower, upper, group_offset, group_size, coefficient, x, w)
+    for j in range(g.shape[0]):
+        g[j] = -b[j]
+    push(offset, row_start, row, data, w, g)
+    value = 0.0
+    for j in range(g.shape[0]):
+        value += y[j] * g[j]
+    for k in range(x.shape[0]):
+        value -= 0.5 * (w[k] - centre[k]) * (w[k] - centre[k])
+    return value
+
+
+@jit
+def slopes(kind, offset, lower, upper, group_offset, group_size, coefficient, x, D):
+    """D <- an element of the generalised derivative of P_C at x.   x (f,), D (nb, d, d).
+
+    The natural map at velocity 0 and rho = 1 is x - P_C(x), so D = I - A.
+    """
+    f, d = x.shape[0], D.shape[1]
+    rho, still, F, B = np.ones(f), np.zeros(f), np.empty(f), np.empty((d, d))
+    for i in range(kind.shape[0]):
+        if offset[i] == offset[i + 1]:
+            continue
+        cone_maps.natural_newton(
+            i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, x, still, F, D[i], B
+        )
+        for p in range(offset[i + 1] - offset[i]):
+            for q in range(offset[i + 1] - offset[i]):
+                D[i, p, q] = (1.0 if p == q else 0.0) - D[i, p, q]
+
+
+@jit
+def norm(x):
+    """|x|."""
+    return cones.norm(x, 0, x.shape[0])
+
+
+@jit
+def nearest(
+    kind, offset, lower, upper, group_offset, group_size, coefficient, row_start, row, data, centre, b,
+    tolerance, count, w,
+):  # fmt: skip
+    """w <- the element of {w in C : B w = b} nearest to `centre`; returns |B w - b| over its size, and steps.
+
+    Regularised semismooth Newton on the dual, min_y of `dual` with sign reversed, whose gradient is B w - b:
+    (B D B' + shift I) dy = -(B w - b), with a line search. The first step has D = I: without active bounds it
+    is the last one. Rows of B have norm 1 or 0.   centre, w (f,), b (m,).
+    """
+    m, f, nb = b.shape[0], centre.shape[0], kind.shape[0]
+    d = 1
+    for i in range(nb):
+        d = max(d, offset[i + 1] - offset[i])
+    y, x, g, best = np.zeros(m), np.empty(f), np.empty(m), np.empty(f)
+    y_new, x_new, w_new, g_new, dy = np.empty(m), np.empty(f), np.empty(f), np.empty(m), np.empty(m)
+    D, matrix, work = np.zeros((nb, d, d)), np.empty((m, m)), np.empty(m)
+    for j in range(m):
+        g[j] = 0.0
+    push(offset, row_start, row, data, centre, g)
+    size = norm(b) + norm(g)
+    if size == 0.0:
+        size = 1.0
+    value = dual(
+        kind, offset, lower, upper, group_offset, group_size, coefficient, row_start, row, data, centre, b, y,
+        x, w, g,
+    )  # fmt: skip
+    error = norm(g) / size
+    least, since = error, 0
+    best[:] = w
+    steps = 0
+    for step in range(count):
+        if error <= tolerance or (since >= PATIENCE and least < SMALL_ERROR):
+            break
+        steps = step + 1
+        if step == 0:
+            for i in range(nb):
+                for p in range(d):
+                    D[i, p, p] = 1.0
+        else:
+            slopes(kind, offset, lower, upper, group_offset, group_size, coefficient, x, D)
+        shift = max(LEAST_SHIFT, SHIFT * min(error, 1.0)) if step else LEAST_SHIFT
+        solved = False
+        for _ in range(HALVINGS):
+            normal_matrix(offset, row_start, row, data, D, shift, work, matrix)
+            for j in range(m):
+                dy[j] = -g[j]
+            solved = cholesky_solve(matrix, dy)
+            if solved:
+                break
+            shift *= 10.0
+        if not solved:
+            break
+        slope, length = 0.0, 1.0
+        for j in range(m):
+            slope += g[j] * dy[j]
+        for _ in range(HALVINGS):
+            for j in range(m):
+                y_new[j] = y[j] + length * dy[j]
+            value_new = dual(
+                kind, offset, lower, upper, group_offset, group_size, coefficient, row_start, row, data,
+                centre, b, y_new, x_new, w_new, g_new,
+            )  # fmt: skip
+            if value_new <= value + DECREASE * length * slope or norm(g_new) <= 0.5 * error * size:
+                break
+            length *= 0.5
+        for j in range(m):
+            y[j], g[j] = y_new[j], g_new[j]
+        for k in range(f):
+            x[k], w[k] = x_new[k], w_new[k]
+        value, error = value_new, norm(g) / size
+        since += 1
+        if error < least:
+            if error < 0.5 * least:
+                since = 0
+            least = error
+            best[:] = w
+    w[:] = best
+    return least, steps
+
+
+@jit
+def inward(kind, offset, lower, upper, group_offset, group_size, coefficient, w, cut, tight, out):
+    """out <- the sum of the inward normals of the bounds that w in C meets to within `cut`; their number.
+
+    A cone at its apex has the normal direction, a group at its limit (mu, -w_g/|w_g|), an interval that of
+    its bound. The product of each with elements of C is 0 on the bound and positive elsewhere.
+    w, out (f,); tight (nb,) <- whether the block meets a bound.
+    """
+    count = 0
+    for i in range(kind.shape[0]):
+        a, b, before = offset[i], offset[i + 1], count
+        for k in range(a, b):
+            out[k] = 0.0
+        if a < b and kind[i] == cones.FRICTION:
+            if w[a] <= cut:
+                out[a] = 1.0
+                count += 1
+            else:
+                count += inward_of_groups(
+                    a, group_offset[i], group_offset[i + 1], group_size, coefficient, w, cut, out
+                )
+        elif a < b and kind[i] != cones.FREE and lower[i] < upper[i]:
+            if w[a] <= lower[i] + cut:
+                out[a] += 1.0
+                count += 1
+            if w[a] >= upper[i] - cut:
+                out[a] -= 1.0
+                count += 1
+        tight[i] = count > before
+    return count
+
+
+@jit
+def inward_of_groups(a, g0, g1, group_size, coefficient, w, cut, out):
+    """The same for the groups of the friction cone at w[a]."""
+    count, o = 0, a + 1
+    for g in range(g0, g1):
+        m, mu = group_size[g], coefficient[g]
+        size = cones.norm(w, o, o + m)
+        if size >= mu * w[a] - cut and size > 0.0:
+            s = math.sqrt(1.0 + mu * mu)
+            out[a] += mu / s
+            for k in range(o, o + m):
+                out[k] -= w[k] / size / s
+            count += 1
+        o += m
+    return count

@@ -1,0 +1,383 @@
+"""Impulses that do the same to the bodies: A r = p, as the projection onto {w in C : B w = b} takes it.
+
+A is H (with G) of a GlobalProblem, the root J' of W = J J' of a ContactProblem with a symmetric W, otherwise
+W itself. Rows of B are divided by their norms, so that masses and units do not enter the accuracy.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+import scipy.sparse.linalg as spla
+from scipy.linalg import lapack
+
+from stickslip.kernels import blocks, cones
+from stickslip.kernels import impulses as kernels
+from stickslip.linalg.bodies import body_pattern
+from stickslip.linalg.factor import CholeskyFactor
+from stickslip.linalg.symbolic import analyse
+from stickslip.problem.checks import Array, IntArray, frozen
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.jacobian import ContactBlocks
+from stickslip.problem.operator import BodyDelassus
+from stickslip.problem.sets import ProductSet, blocks_of, spans
+
+DENSE = 120
+"""Rows of B up to which everything is done in one compiled call with a dense matrix."""
+ROOTED = 400
+"""Components of a local problem up to which W is factored as J J'."""
+RANK = 1e-13
+"""Pivots of W, over its diagonal, that are rounding [-]."""
+ACCURACY = 1e-15
+"""Relative |B w - b| at which a projection ends [-]; rounding ends it before."""
+STEPS = 100
+"""Newton steps of a projection, at most."""
+NULL = 1e-9
+"""Singular values of B, over the largest, that are zero [-]."""
+LEAST_NULL = 1e-10
+"""Regularisation of B B' where self-stresses are sought [-]: singular values below its root count as zero."""
+REFINEMENTS = 4
+"""Corrections of a self-stress; each leaves the regularisation over the square of a singular value."""
+SAME = 1e-6
+"""Share of a self-stress below which a block does not take part in it [-]."""
+DIRECTIONS = 3
+"""Directions in which self-stresses are sought: almost surely one shows all."""
+
+
+class Balance(Protocol):
+    """B of one product set C of faces."""
+
+    def nearest(self, centre: Array, w: Array) -> tuple[Array, float]:
+        """The element of {x in C : B x = B w} nearest to `centre`, w in C, and |B (x - w)| over its size.
+
+        centre, w and the element (f,).
+        """
+
+    def self_stress(self, w: Array, accuracy: float) -> Array:
+        """The part of w that B, known to `accuracy`, does not see, bounds left aside; w and it (f, k)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A' of a problem, by what it is held as: rows over pairs of bodies, one array or a SciPy matrix."""
+
+    offset: IntArray
+    """First component of each block, and the total [-], shape (nb + 1,)."""
+    count: int
+    """Rows of A."""
+    bodies: IntArray | None
+    """First and second body of each block, -1 for a fixed side [-], shape (nb, 2), where there are bodies."""
+    matrix: Any
+    """Rows over pairs of bodies, shape (n, 2, k), or A', shape (n, m)."""
+
+    @classmethod
+    def of(cls, problem: ContactProblem | GlobalProblem) -> "Rows":
+        """A of a problem; bilateral multipliers come after the impulses."""
+        if isinstance(problem, ContactProblem):
+            return cls._local(problem)
+        offset, M = problem.K.offset, problem.M.size
+        if isinstance(problem.H, ContactBlocks) and problem.is_matrix_free and problem.G is None:
+            return cls(offset, M, problem.H.bodies, problem.H.rows)
+        p = problem.g_bias.size
+        offset = frozen(np.concatenate([offset, offset[-1] + np.arange(1, p + 1)]))
+        A = sp.hstack([problem.H_sparse(), problem.G_sparse()]) if p else problem.H_sparse()
+        return cls(offset, M, None, sp.csr_array(A.T))
+
+    @classmethod
+    def _local(cls, problem: ContactProblem) -> "Rows":
+        W, offset, n = problem.W, problem.K.offset, problem.size
+        if isinstance(W, BodyDelassus):
+            return cls(offset, W.count * W.rows.shape[2], W.bodies, W.rows)
+        if n > ROOTED:
+            return cls(offset, n, None, sp.csr_array(W.blocks(problem.K).sparse().T))
+        matrix = W.dense()
+        root = _root(matrix)
+        return cls(offset, root.shape[1], None, root)
+
+    def balance(self, K: ProductSet, basis: Array, length: Array) -> Balance:
+        """B = A diag(length) E for the faces K with bases E."""
+        if self.bodies is not None:
+            n, _, k = self.matrix.shape
+            rows = np.empty((K.size, 2 * k))
+            args = self.offset, K.offset, basis, self.matrix.reshape(n, 2 * k), length, rows
+            kernels.face_rows(*args)
+            if self.count > DENSE:
+                return _Bodies(K, self.bodies, rows.reshape(-1, 2, k), self.count // k)
+            return _Small.over_bodies(K, self.bodies, rows.reshape(-1, 2, k), self.count)
+        if self.count > DENSE:
+            E = block_diagonal(self.offset, K.offset, basis)
+            return _Sparse(K, sp.csr_array(E.T @ sp.diags_array(length) @ sp.csr_array(self.matrix)))
+        A = self.matrix.toarray() if sp.issparse(self.matrix) else self.matrix
+        rows = np.empty((K.size, self.count))
+        kernels.face_rows(self.offset, K.offset, basis, frozen(np.ascontiguousarray(A)), length, rows)
+        return _Small.dense(K, rows)
+
+
+def _root(W: Array) -> Array:
+    """J with W = J J' where W is symmetric and positive semidefinite, otherwise W', shape (n, m)."""
+    diagonal = np.diagonal(W)
+    size = float(np.abs(W).max(initial=0.0))
+    if not size or np.abs(W - W.T).max() > 1e-14 * size or diagonal.min() < 0.0:
+        return np.array(W.T)
+    unit = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    factor, pivots, rank, _ = lapack.dpstrf(W / unit / unit[:, None], tol=RANK, lower=1)
+    factor = np.tril(factor)[:, :rank]
+    J = np.empty_like(factor)
+    J[pivots - 1] = factor
+    J *= unit[:, None]
+    return J if np.abs(J @ J.T - W).max() <= 1e-12 * size else np.array(W.T)
+
+
+def block_diagonal(offset: IntArray, face_offset: IntArray, values: Array) -> sp.csr_array:
+    """Blocks, each in the corner of values[i], as a SciPy matrix of shape (n, f)."""
+    rows, columns = (np.arange(values.shape[1]) < np.diff(x)[:, None] for x in (offset, face_offset))
+    i, p, q = np.nonzero(rows[:, :, None] & columns[:, None, :])
+    shape = int(offset[-1]), int(face_offset[-1])
+    return sp.csr_array(sp.coo_array((values[i, p, q], (offset[i] + p, face_offset[i] + q)), shape=shape))
+
+
+def _unit_rows(square: Array) -> Array:
+    """1 / norm of the rows of B from the squares of their norms; 0 for rows of zeros."""
+    return np.where(square > 0.0, 1.0 / np.sqrt(np.where(square > 0.0, square, 1.0)), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Small:
+    """B by the rows that each block touches."""
+
+    K: ProductSet
+    row_start: IntArray
+    row: IntArray
+    data: Array
+    count: int
+
+    @classmethod
+    def over_bodies(cls, K: ProductSet, bodies: IntArray, rows: Array, count: int) -> "_Small":
+        k = rows.shape[2]
+        moving = bodies >= 0
+        row_start = np.concatenate([[0], np.cumsum(k * moving.sum(axis=1))])
+        row = (bodies[moving][:, None] * k + np.arange(k)).reshape(-1)
+        owner = np.repeat(np.arange(len(K)), np.diff(K.offset))
+        data = rows[moving[owner]].reshape(-1)
+        column = (bodies[owner][moving[owner]][:, None] * k + np.arange(k)).reshape(-1)
+        return cls._scaled(K, row_start, row, data, column, count)
+
+    @classmethod
+    def dense(cls, K: ProductSet, rows: Array) -> "_Small":
+        f, m = rows.shape
+        row_start = np.arange(len(K) + 1) * m
+        row, column = np.tile(np.arange(m), len(K)), np.tile(np.arange(m), f)
+        return cls._scaled(K, row_start, row, rows.reshape(-1), column, m)
+
+    @classmethod
+    def _scaled(
+        cls, K: ProductSet, row_start: IntArray, row: IntArray, data: Array, column: IntArray, count: int
+    ) -> "_Small":
+        unit = _unit_rows(np.bincount(column, data * data, count).astype(float))
+        return cls(K, frozen(row_start), frozen(row), frozen(data * unit[column]), count)
+
+    def nearest(self, centre: Array, w: Array) -> tuple[Array, float]:
+        b, found = np.zeros(self.count), np.empty(w.size)
+        kernels.push(self.K.offset, self.row_start, self.row, self.data, w, b)
+        arrays = self.row_start, self.row, self.data, frozen(centre), frozen(b)
+        error, _ = kernels.nearest(*self.K.arrays, *arrays, ACCURACY, STEPS, found)
+        return found, float(error)
+
+    def self_stress(self, w: Array, accuracy: float) -> Array:
+        sizes = np.diff(self.K.offset)
+        B = np.zeros((self.K.size, self.count))
+        touched = [self.row[a:b] for a, b in pairwise(self.row_start.tolist())]
+        component = np.repeat(np.arange(self.K.size), np.repeat(np.diff(self.row_start), sizes))
+        of_block = [np.tile(rows, size) for rows, size in zip(touched, sizes.tolist(), strict=True)]
+        B[component, np.concatenate([self.row[:0], *of_block])] = self.data
+        _, s, Vt = np.linalg.svd(B.T, full_matrices=False)
+        seen = Vt[s > max(NULL, accuracy) * s.max(initial=0.0)]
+        return np.asarray(w - seen.T @ (seen @ w))
+
+
+class _Large(ABC):
+    """The same method as `kernels.nearest`, with sparse factors."""
+
+    K: ProductSet
+    count: int
+
+    @abstractmethod
+    def push(self, w: Array) -> Array:
+        """B w, shape (m,)."""
+
+    @abstractmethod
+    def pull(self, y: Array) -> Array:
+        """B' y, shape (f,)."""
+
+    @abstractmethod
+    def factor(self, D: Array, shift: float) -> Callable[[Array], Array]:
+        """What solves with B D B' + shift I; D (nb, d, d)."""
+
+    @abstractmethod
+    def part(self, blocks: IntArray) -> "_Large":
+        """The same for some blocks alone [-], shape (count,)."""
+
+    def nearest(self, centre: Array, w: Array) -> tuple[Array, float]:
+        """See `Balance`: blocks that no self-stress moves stay, the others are found by Newton's method."""
+        part, chosen = self._movable
+        if not chosen.size:
+            return w, 0.0
+        found = w.copy()
+        found[chosen], error = part.newton(centre[chosen], part.push(w[chosen]))
+        return found, error
+
+    @cached_property
+    def _movable(self) -> tuple["_Large", IntArray]:
+        """B of the blocks that take part in self-stresses, and their components [-], shape (count,)."""
+        K = self.K
+        tried = np.random.default_rng(0).normal(size=(K.size, DIRECTIONS))
+        moves = np.zeros(len(K), bool)
+        owner = np.repeat(np.arange(len(K)), np.diff(K.offset))
+        np.logical_or.at(moves, owner, np.abs(self.self_stress(tried, 0.0)).max(axis=1) > SAME)
+        blocks = np.flatnonzero(moves)
+        return (self if moves.all() else self.part(blocks)), spans(K.offset, blocks)
+
+    def newton(self, centre: Array, b: Array) -> tuple[Array, float]:
+        """The element of {w in C : B w = b} nearest to `centre`, and |B w - b| over its size."""
+        y = np.zeros(self.count)
+        size = float(np.linalg.norm(b) + np.linalg.norm(self.push(centre))) or 1.0
+        value, x, w, g = self._dual(centre, b, y)
+        error = float(np.linalg.norm(g)) / size
+        best, least, since = w, error, 0
+        D = np.broadcast_to(np.eye(self._widest), (len(self.K), self._widest, self._widest))
+        shift = kernels.LEAST_SHIFT
+        for _ in range(STEPS):
+            if error <= ACCURACY or (since >= kernels.PATIENCE and least < kernels.SMALL_ERROR):
+                break
+            dy = self._step(D, shift, g)
+            slope, length = float(g @ dy), 1.0
+            for _ in range(kernels.HALVINGS):
+                found = self._dual(centre, b, y + length * dy)
+                enough = value + kernels.DECREASE * length * slope
+                if found[0] <= enough or np.linalg.norm(found[3]) <= 0.5 * error * size:
+                    break
+                length *= 0.5
+            y = y + length * dy
+            value, x, w, g = found
+            error = float(np.linalg.norm(g)) / size
+            since = 0 if error < 0.5 * least else since + 1
+            if error < least:
+                best, least = w, error
+            D, shift = self._slopes(x), max(kernels.LEAST_SHIFT, kernels.SHIFT * min(error, 1.0))
+        return best, least
+
+    def self_stress(self, w: Array, accuracy: float) -> Array:
+        """See `Balance`: what is left after the shortest correction, refined."""
+        D = np.broadcast_to(np.eye(self._widest), (len(self.K), self._widest, self._widest))
+        solve = self.factor(D, max(LEAST_NULL, accuracy * accuracy))
+        out = np.empty_like(w)
+        for k in range(w.shape[1]):
+            left = w[:, k]
+            for _ in range(REFINEMENTS):
+                left = left - self.pull(solve(self.push(left)))
+            out[:, k] = left
+        return out
+
+    @cached_property
+    def _widest(self) -> int:
+        return int(np.diff(self.K.offset).max(initial=1))
+
+    def _dual(self, centre: Array, b: Array, y: Array) -> tuple[float, Array, Array, Array]:
+        x = centre + self.pull(y)
+        w = np.empty_like(x)
+        cones.project(*self.K.arrays, frozen(x), w)
+        g = self.push(w) - b
+        return float(y @ g - 0.5 * (w - centre) @ (w - centre)), x, w, g
+
+    def _slopes(self, x: Array) -> Array:
+        D = np.zeros((len(self.K), self._widest, self._widest))
+        kernels.slopes(*self.K.arrays, x, D)
+        return D
+
+    def _step(self, D: Array, shift: float, g: Array) -> Array:
+        for _ in range(kernels.HALVINGS):
+            try:
+                return self.factor(D, shift)(-g)
+            except ArithmeticError:  # not positive definite to rounding
+                shift *= 10.0
+        return -g
+
+
+class _Bodies(_Large):
+    """B over the graph of bodies, factored in blocks."""
+
+    def __init__(self, K: ProductSet, bodies: IntArray, rows: Array, bodies_count: int):
+        k = rows.shape[2]
+        self.K, self.bodies, self.count, self._shape = K, bodies, bodies_count * k, (bodies_count, k)
+        body = np.repeat(bodies, np.diff(K.offset), axis=0)
+        moving = body >= 0
+        square = np.zeros(self._shape)
+        np.add.at(square, body[moving], rows[moving] ** 2)
+        unit = _unit_rows(square)
+        self.rows = frozen(np.where(moving[:, :, None], rows * unit[np.where(moving, body, 0)], 0.0))
+        self.offset = K.offset
+        self._pattern = body_pattern(bodies, bodies_count, k)
+        self._factor: CholeskyFactor | None = None
+
+    def part(self, blocks: IntArray) -> "_Bodies":
+        pairs, rows = self.bodies[blocks], self.rows[spans(self.offset, blocks)]
+        body, row = np.unique(np.where(pairs >= 0, pairs, -1), return_inverse=True)
+        fixed = int(body.size > 0 and body[0] < 0)
+        named = frozen(row.reshape(-1, 2) - fixed)
+        return _Bodies(blocks_of(self.K, blocks), named, rows, body.size - fixed)
+
+    def push(self, w: Array) -> Array:
+        out = np.empty(self._shape)
+        blocks.blocks_to_bodies(self.bodies, self.offset, self.rows, frozen(w.view()), out)
+        return out.reshape(-1)
+
+    def pull(self, y: Array) -> Array:
+        out = np.empty(self.K.size)
+        v = frozen(y.view()).reshape(self._shape)
+        blocks.bodies_to_blocks(self.bodies, self.offset, self.rows, v, np.zeros(self.K.size), out)
+        return out
+
+    def factor(self, D: Array, shift: float) -> Callable[[Array], Array]:
+        bodies, k = self._shape
+        mass = np.broadcast_to(shift * np.eye(k), (bodies, k, k))
+        sizes = np.diff(self.offset)
+        inside = np.arange(self._widest) < sizes[:, None]
+        weights = D[inside[:, :, None] & inside[:, None, :]]
+        values = self._pattern.values(mass, self, weights)
+        if self._factor is None:
+            self._factor = analyse(self._pattern).cholesky(values, singular=0.0)
+        else:
+            self._factor.refactor(values)
+        return self._factor.solve
+
+
+class _Sparse(_Large):
+    """B as a SciPy matrix."""
+
+    def __init__(self, K: ProductSet, rows: sp.csr_array):
+        self.K, self.count = K, rows.shape[1]
+        unit = _unit_rows(np.asarray(rows.multiply(rows).sum(axis=0)).reshape(-1))
+        self._pull = sp.csr_array(rows @ sp.diags_array(unit))
+        self._push = sp.csr_array(self._pull.T)
+
+    def part(self, blocks: IntArray) -> "_Sparse":
+        rows = sp.csc_array(self._pull[spans(self.K.offset, blocks)])
+        touched = np.flatnonzero(np.diff(rows.indptr))
+        return _Sparse(blocks_of(self.K, blocks), sp.csr_array(rows[:, touched]))
+
+    def push(self, w: Array) -> Array:
+        return self._push @ w
+
+    def pull(self, y: Array) -> Array:
+        return self._pull @ y
+
+    def factor(self, D: Array, shift: float) -> Callable[[Array], Array]:
+        offset = self.K.offset
+        weights = block_diagonal(offset, offset, D)
+        matrix = self._push @ weights @ self._pull + shift * sp.eye_array(self.count)
+        return spla.splu(sp.csc_matrix(matrix)).solve  # type: ignore[no-any-return]
