@@ -30,6 +30,8 @@ from stickslip.linalg.threads import single_threaded
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
 from stickslip.names import alternatives
+from stickslip.problem.contact import GlobalProblem
+from stickslip.problem.states import SEPARATING
 from stickslip.schemes.bodies import Finder, MoreauJeanBodies
 from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Memory, Solver
@@ -199,8 +201,15 @@ def _answer(assembly: Assembly, step: BodyStep, kappa: float) -> Response:
 
 
 def _bearing(step: BodyStep) -> BoolArray:
-    """Contacts that bear, or would if anything changed: all but those that open freely, shape (nc,)."""
-    size = float(np.abs(step.r).max(initial=0.0))
+    """Contacts that bear, or may bear in other impulses or if anything changed, shape (nc,).
+
+    All but those that open in every problem of the step, faster than the error of their velocities.
+    """
+    nc, size = len(step.contacts), float(np.abs(step.r).max(initial=0.0))
     small = 1e-9 * size if step.solves else 0.0
     free = (np.abs(step.r).max(axis=1, initial=0.0) <= small) & (step.u[:, 0] > 0.0)
+    for solution in step.solves:
+        if isinstance(solution.problem, GlobalProblem):  # others have other blocks
+            states = solution.states
+            free &= states.strict[:nc] & (np.array(states.name[:nc], object) == SEPARATING)
     return np.logical_not(free)

@@ -17,6 +17,7 @@ from stickslip.problem.sets import ProductSet
 from stickslip.schemes.body_step import BodyStep
 from stickslip.state import Array, IntArray, ModelError
 
+KICKED = "restitution acts on impulses of the compression that are not unique: velocities depend on them"
 SAME = 1e-6
 """Share of a kick up to which the radius of a disc is that kick."""
 
@@ -35,22 +36,26 @@ class TwoPhases(Response):
         assert isinstance(first, GlobalProblem)
         assert isinstance(second, GlobalProblem | ContactProblem)
         self._assembly, self._M, self._first = assembly, first.M, first
-        self._compression = GlobalLinearisation.of(
-            first, compression.v, None, compression.r, compression.u, compression.tolerance
-        )
         nc = len(assembly.contacts)
         self._normals = first.K.offset[:nc]
         self._e = assembly.contacts.law[:, 3]
+        # The kicks e r_N are those of the impulses that were found, unique or not.
+        self._compression = GlobalLinearisation(
+            first, compression.r, np.zeros(0), compression.tolerance, found=bool((self._e > 0.0).any())
+        )
         self._pressed = np.maximum(self._compression.r[self._normals], 0.0)
         self._H = first.H_sparse().toarray()
         self._W = self._H.T @ self._M.solve(self._H)
         self._lay_out(first.K, second.K, nc)
         self._expand(second, expansion.r, expansion.tolerance)
         one, other = self._compression, self._expansion
-        self.exists, self.unique = one.exists and other.exists, one.unique and other.unique
+        kicked = one.varying[self._normals][self._e > 0.0].any()
+        self.exists = one.exists and other.exists and not kicked
+        self.unique = one.unique and other.unique
         self.notes = (
             *(f"in the compression: {note}" for note in one.notes),
             *(f"in the expansion: {note}" for note in other.notes),
+            *((KICKED,) if kicked else ()),
         )
 
     def _lay_out(self, K: ProductSet, wide: ProductSet, nc: int) -> None:

@@ -74,6 +74,19 @@ class LawPart:
 
 
 @dataclass(frozen=True, eq=False)
+class Slip:
+    """One group of several components, of contacts of one family, where it moves."""
+
+    rows: IntArray
+    """Components [-], shape (count, m)."""
+    normal: IntArray
+    """Normal components of the contacts [-], shape (count,)."""
+    turn: Array
+    """How the rows of the law change with dy, for each unit of the normal impulse [1/(kg m/s)], shape
+    (count, m, m)."""
+
+
+@dataclass(frozen=True, eq=False)
 class Law:
     """The law of a whole product set, linearised."""
 
@@ -85,8 +98,8 @@ class Law:
     """One sentence for each block that is on a border."""
     notes: tuple[str, ...] = ()
     """Sentences about what else is to be known."""
-    sliding: IntArray = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Normal components of contacts of which a group of several components moves [-], shape (count,)."""
+    slips: tuple["Slip", ...] = ()
+    """Groups of several components that move, whose direction turns."""
     weight: Array = field(default_factory=lambda: np.ones(1))
     """What the rows were multiplied by, to keep them in scale [-], shape (n,), or (1,) where it is 1."""
     cases: bytes = b""
@@ -107,6 +120,14 @@ class Law:
         for part in self.parts:
             out[part.rows] = np.einsum("cij,cj->ci", part.A, dz[part.rows])
             out[part.rows] += np.einsum("cij,cj->ci", part.B, dy[part.rows])
+        return out
+
+    def turned(self, z: Array, dy: Array) -> Array:
+        """What other impulses z add to A dz + B dy: mu z_N Gamma(y) dy of what slips, shape (n, k)."""
+        out = np.zeros(dy.shape)
+        for slip in self.slips:
+            across = slip.turn * z[slip.normal, None, None]
+            out[slip.rows] = np.einsum("cij,cjk->cik", across, dy[slip.rows])
         return out
 
     def matrix(self, W: Array | sp.csr_array) -> Array | sp.csr_array:
@@ -170,7 +191,7 @@ def exact_law(K: ProductSet, scales: LawScales, r: Array, u: Array, tolerance: f
     kinks: list[tuple[int, str]] = []
     notes: list[str] = []
     cases: list[bytes] = []
-    sliding: list[IntArray] = [np.zeros(0, np.int64)]
+    slips: list[Slip] = []
     slowest = np.inf
     if (K.kind != cones.FRICTION).any():
         parts.append(_scalar_part(K, scales, z, y, cut, passive, kinks))
@@ -183,12 +204,12 @@ def exact_law(K: ProductSet, scales: LawScales, r: Array, u: Array, tolerance: f
             cases += [cone.closed.tobytes(), cone.moving.tobytes()]
             kinks += cone.kinks()
             notes += cone.notes()
-            sliding.append(cone.rows[cone.moving[:, np.array(groups) > 1].any(axis=1), 0])
+            slips += cone.slips()
             slowest = min(slowest, cone.slowest())
     sentences = tuple(f"contact {i} {why}" for i, why in sorted(kinks))
     relative = slowest / size if slowest < np.inf else 1.0
     return Law(
-        parts, scales, passive, sentences, tuple(notes), np.concatenate(sliding),
+        parts, scales, passive, sentences, tuple(notes), tuple(slips),
         cases=b"".join(cases), slowest=relative,
     )  # fmt: skip
 
@@ -261,10 +282,32 @@ class _Cones:
         force = [np.linalg.norm(self.z[:, part], axis=1) for part in self.slices]
         self.speed, self.force = np.stack(speed, axis=1), np.stack(force, axis=1)
         self.closed = self.z[:, 0] > cut
-        self.moving = (self.speed > cut) & self.closed[:, None]
+        # A velocity that is smaller than what the impulse is off the law of slip is error: the group holds.
+        off = np.stack([self._off(g, part) for g, part in enumerate(self.slices)], axis=1)
+        self.moving = (self.speed > cut) & (off <= self.speed) & self.closed[:, None]
         self.idle = (self.mu == 0.0) & ~self.moving & self.closed[:, None]
         self.held = self.closed[:, None] & ~self.moving & ~self.idle
         self.full = self.force >= self.mu * self.z[:, :1] - cut
+
+    def _off(self, g: int, part: slice) -> Array:
+        """|r + mu r_N t| of a group, 0 where it has no velocity, shape (count,)."""
+        speed = np.where(self.speed[:, g] > 0.0, self.speed[:, g], np.inf)
+        slip = (self.mu[:, g] * self.z[:, 0] / speed)[:, None] * self.y[:, part]
+        return np.where(self.speed[:, g] > 0.0, np.linalg.norm(self.z[:, part] + slip, axis=1), 0.0)
+
+    def slips(self) -> list[Slip]:
+        """Where groups of several components move: mu Gamma(y) = mu (I - t t') / |y|, weighed as in `_slip`."""
+        found = []
+        for g, part in enumerate(self.slices):
+            moving = self.moving[:, g]
+            if part.stop - part.start > 1 and moving.any():
+                speed, mu = self.speed[moving, g], self.mu[moving, g]
+                t = self.y[moving, part] / speed[:, None]
+                weight = mu / (speed + mu * self.z[moving, 0])
+                across = np.eye(t.shape[1]) - t[:, :, None] * t[:, None, :]
+                turn = weight[:, None, None] * across
+                found.append(Slip(self.rows[moving, part], self.rows[moving, 0], turn))
+        return found
 
     def slowest(self) -> float:
         return float(self.speed[self.moving].min(initial=np.inf))

@@ -20,7 +20,7 @@ from stickslip.gradients.solution_smooth import central_point
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.mass import MassMatrix
 from stickslip.problem.sets import ProductSet, free
-from stickslip.state import Array
+from stickslip.state import Array, BoolArray
 
 NOT_UNIQUE = (
     "impulses are not unique: of their changes the one of least norm is taken, and changes of the data that"
@@ -28,6 +28,8 @@ NOT_UNIQUE = (
 )
 NOR_VELOCITIES = "nor are velocities unique: they change with the impulses"
 NOR_THEIR_CHANGES = "nor are changes of velocities: how a slip turns depends on the impulses that are taken"
+TRIED = 3
+"""Random changes by which it is tried whether those of velocities depend on impulses that are not unique."""
 
 
 class Changes(NamedTuple):
@@ -71,31 +73,60 @@ class ReducedLinearisation:
         r: Array,
         tolerance: float,
         kappa: float = 0.0,
+        found: bool = False,
     ):
+        """At impulses r accurate to `tolerance`; `found`: at these impulses, though they are not unique."""
         self.K, self.W = K, W
         scales = LawScales.of(K, W.diagonal())
-        rank = RANK
         if kappa > 0.0:
-            self.r, law = central_point(K, scales, W, u_free, r, kappa)
+            self.r, self.law = central_point(K, scales, W, u_free, r, kappa)
+            self._factor = Factor(self.law.matrix(W), self.law.passive, RANK)
         else:
-            self.r, law, rank = exact_point(K, scales, W, u_free, r, tolerance)
+            point = exact_point(K, scales, W, u_free, r, tolerance, found)
+            self.r, self.law, self._factor = point.r, point.law, point.factor
         self.u = W @ self.r + u_free
-        self.law = law
-        self._factor = Factor(law.matrix(W), law.passive, rank)
-        self.exists = not law.kinks
         self.unique = self._factor.full_rank
-        self.notes = (*law.kinks, *self._ambiguities(), *law.notes)
+        doubts = self._ambiguities()
+        self.exists = not self.law.kinks and len(doubts) <= 1
+        self.notes = (*self.law.kinks, *doubts, *self.law.notes)
 
     def _ambiguities(self) -> tuple[str, ...]:
+        """Sentences about what is not unique; beyond impulses, there is no derivative."""
         if self.unique:
             return ()
         scales, other = self.law.scales, self._factor.null_space()
-        moved = scales.push[:, None] * (self.W @ (scales.length[:, None] * other))
-        if np.abs(moved).max(initial=0.0) > 1e-8:
+        if self._moves(other) > 1e-8:
             return NOT_UNIQUE, NOR_VELOCITIES
-        if np.abs(other[self.law.sliding]).max(initial=0.0) > 1e-8:
+        tried = np.random.default_rng(0).normal(size=(self.K.size, TRIED))
+        if self._turns(self.W @ (scales.length[:, None] * tried), other):
             return NOT_UNIQUE, NOR_THEIR_CHANGES
         return (NOT_UNIQUE,)
+
+    @property
+    def varying(self) -> BoolArray:
+        """Components of r that are not unique [-], shape (n,)."""
+        if self.unique:
+            return np.zeros(self.K.size, bool)
+        return np.asarray(np.abs(self._factor.null_space()).max(axis=1, initial=0.0) > 1e-8)
+
+    def _turns(self, velocity: Array, other: Array) -> bool:
+        """Whether changes of velocities that follow from `velocity`, (n, k), are others at impulses r + d.
+
+        What slips turns with the force that it has there.   d: each column of `other`, shape (n, count).
+        """
+        du = self.W @ self.forward(velocity) + velocity
+        for k in range(other.shape[1]):
+            turned = self.law.turned(other[:, k], self.law.scales.push[:, None] * du)
+            size = float(np.abs(turned).max(initial=0.0))
+            if size > 1e-9 and self._moves(self._factor.solve(turned)) > 1e-6 * size:
+                return True
+        return False
+
+    def _moves(self, dz: Array) -> float:
+        """Largest velocity of impulses dz (n, k), in the units of the law."""
+        scales = self.law.scales
+        moved = scales.push[:, None] * (self.W @ (scales.length[:, None] * dz))
+        return float(np.abs(moved).max(initial=0.0))
 
     def forward(
         self,
@@ -132,7 +163,15 @@ class GlobalLinearisation:
     `r`, `u`, `v`, `lam` are where it is taken: the solution, polished to rounding, or the smoothed one.
     """
 
-    def __init__(self, problem: GlobalProblem, r: Array, lam: Array, tolerance: float, kappa: float = 0.0):
+    def __init__(
+        self,
+        problem: GlobalProblem,
+        r: Array,
+        lam: Array,
+        tolerance: float,
+        kappa: float = 0.0,
+        found: bool = False,
+    ):
         self.problem = problem
         M, p = problem.M, problem.g_bias.size
         self._symmetric = M.is_body_blocks or not _skew(M)
@@ -143,13 +182,18 @@ class GlobalLinearisation:
         bias = np.concatenate([problem.u_bias, problem.g_bias])
         u_free = self._H.T @ M.solve(problem.f) + bias
         K = problem.K + free(*(1,) * p) if p else problem.K
-        core = ReducedLinearisation(K, W, u_free, np.concatenate([r, lam]), tolerance, kappa)
+        core = ReducedLinearisation(K, W, u_free, np.concatenate([r, lam]), tolerance, kappa, found)
         self._core, n = core, problem.size
         self.r, self.lam = core.r[:n], core.r[n:]
         self.v = M.solve(problem.f + self._H @ core.r)
         self.u = core.u[:n]
         self.exists, self.unique, self.notes = core.exists, core.unique, core.notes
         self.kappa = kappa
+
+    @property
+    def varying(self) -> BoolArray:
+        """Components of r that are not unique [-], shape (n,)."""
+        return self._core.varying[: self.problem.size]
 
     @classmethod
     def of(

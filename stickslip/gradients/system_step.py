@@ -177,13 +177,16 @@ class _Tangent:
 
 
 def _tangent(equations: StepEquations, step: Step, tolerance: float, kappa: float) -> _Tangent:
-    """At the step, or, smoothed, at the point of its central path: Newton's method on tangents."""
+    """At the step, or, smoothed, at the point of its central path: Newton's method on tangents.
+
+    Where impulses are not unique it is made again at those that the linearisation takes.
+    """
     x, v, r = equations.inputs, np.array(step.state.v), step.r[equations.keep]
     K, missed = (
         equations.bounds(x),
         "the smoothed step was not found: choose another kappa, or a shorter step",
     )
-    for _ in range(MOST if kappa else 1):
+    for number in range(MOST if kappa else 2):
         flat, rows = _flat(equations, x, v, r)
         nv = v.size
 
@@ -202,8 +205,11 @@ def _tangent(equations: StepEquations, step: Step, tolerance: float, kappa: floa
             W = C @ np.linalg.solve(A, B) + D
             core = ReducedLinearisation(K, W, law - C @ off - W @ r, r, tolerance, kappa)
         found = _Tangent(v, r, A, B, C, end, core, rows, missed if kappa and r.size else "")
-        if core is None or not kappa:
+        if core is None or (not kappa and (number or _relative(core.r - r, r) <= SETTLED)):
             return found
+        if not kappa:
+            r = core.r
+            continue
         moved = np.linalg.solve(A, B @ (core.r - r)) - off
         change = max(_relative(moved, v), _relative(core.r - r, core.r))
         v, r = v + moved, core.r

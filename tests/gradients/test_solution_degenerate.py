@@ -26,7 +26,7 @@ def by_differences(f, step=1e-5):
     return np.transpose([(a - b) / (2 * step) for a, b in ends])
 
 
-MOTIONS = {"rests": [0, 0, -1, 0, 0, 0], "is held": [0.3, 0, -1, 0, 0, 0], "slides": [2, 0.1, -1, 0, 0, 0]}
+MOTIONS = {"rests": [0, 0, -1, 0, 0, 0], "is held": [0.3, 0, -1, 0, 0, 0], "slides": [2, 0, -1, 0, 0, 0]}
 
 
 @pytest.mark.parametrize("motion", MOTIONS)
@@ -36,7 +36,7 @@ def test_velocities_have_their_derivative_where_impulses_are_not_unique(motion):
     assert derivative.exists
     assert not derivative.unique
     assert "not unique" in derivative.notes[0]
-    assert (motion == "slides") == ("how a slip turns" in derivative.notes[-1])
+    assert not any("nor are" in note for note in derivative.notes)
     np.testing.assert_allclose(derivative.jacobian("v", "f"), by_differences(f), atol=1e-8)
     weight = derivative.jvp(f=[0, 0, -1, 0, 0, 0])["r"][::3]
     np.testing.assert_allclose(weight.sum(), 1.0)
@@ -47,6 +47,13 @@ def test_velocities_have_their_derivative_where_impulses_are_not_unique(motion):
     np.testing.assert_allclose(
         weights @ derivative.jvp(f=change)["r"], derivative.vjp(r=weights)["f"] @ change, atol=1e-12
     )
+
+
+def test_a_box_that_slides_aslant_turns_as_its_impulses_are_spread():
+    """Friction against turning is mu Σ r_N (t·x)² / |u|: along a side the same for all impulses, not aslant."""
+    derivative = solution_derivative(solved(box(np.array([2, 0.1, -1.0, 0, 0, 0]))))
+    assert not derivative.exists
+    assert "how a slip turns depends on the impulses" in derivative.notes[1]
 
 
 def test_changes_that_contacts_cannot_follow_are_told():
