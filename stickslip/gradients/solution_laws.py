@@ -296,7 +296,7 @@ class _Cones:
         return np.where(self.speed[:, g] > 0.0, np.linalg.norm(self.z[:, part] + slip, axis=1), 0.0)
 
     def slips(self) -> list[Slip]:
-        """Where groups of several components move: mu Gamma(y) = mu (I - t t') / |y|, weighed as in `_slip`."""
+        """Where groups of several components move: mu (I - t t') / |y|, weighed as in `_slip`."""
         found = []
         for g, part in enumerate(self.slices):
             moving = self.moving[:, g]

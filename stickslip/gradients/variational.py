@@ -28,9 +28,10 @@ from stickslip.kernels.variational_derivatives.laws import GRAZES, YIELDS
 from stickslip.linalg.threads import single_threaded
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
+from stickslip.problem.impulses import ImpulseSet
 from stickslip.problem.solution import Solution
 from stickslip.problem.step_problem import LINEARISED, StepProblem
-from stickslip.problem.step_tangent import step_blocks, step_velocities
+from stickslip.problem.step_tangent import step_blocks, step_tangent, step_velocities
 from stickslip.schemes.bodies import Finder
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_step import BodyStep
@@ -202,9 +203,33 @@ def variational_derivative(
         missed = missed or missed_path
     if not touches:
         r = np.zeros(step_blocks(problem).K.size)
-    solved = Solved.of(problem, np.array(v), state.v.reshape(-1, 6), r, kappa)
-    linear = Linear(world, state, memory, done.step, solved)
+    def taken(r: Array) -> Linear:
+        solved = Solved.of(problem, np.array(v), state.v.reshape(-1, 6), r, kappa)
+        return Linear(world, state, memory, done.step, solved)
+
+    linear = taken(r)
+    if done.solution is not None and not kappa and _undecided(linear):
+        linear = taken(_inside(problem, v, r, done.solution.tolerance))
     return VariationalDerivative(linear, kappa, missed)
+
+
+def _undecided(linear: Linear) -> bool:
+    """Whether other impulses with the same velocities may do something else."""
+    marked = linear.contacts.mark.any() or linear.joints.mark.any()
+    return bool(marked or not linear.system.unique)
+
+
+def _inside(problem: StepProblem, v: Array, r: Array, tolerance: float) -> Array:
+    """Impulses of the same step inside the set of all of them, which every solver's answer leads to.
+
+    Four facets in the place of the cone are another law, of which the set is not known: r stays.
+    """
+    if problem.model == "pyramid":
+        return r
+    moving = np.flatnonzero(problem.row >= 0)
+    own = np.asarray(v)[moving[np.argsort(problem.row[moving])]].reshape(-1)
+    tangent = step_tangent(problem, v)
+    return ImpulseSet(tangent, r, tangent.contact_velocity(own), tolerance).inside
 
 
 def _missed(what: str, solution: Solution) -> str:

@@ -50,7 +50,7 @@ def test_velocities_have_their_derivative_where_impulses_are_not_unique(motion):
 
 
 def test_a_box_that_slides_aslant_turns_as_its_impulses_are_spread():
-    """Friction against turning is mu Σ r_N (t·x)² / |u|: along a side the same for all impulses, not aslant."""
+    """Friction against turning is mu Σ r_N (t·x)² / |u|: the same for all impulses along a side only."""
     derivative = solution_derivative(solved(box(np.array([2, 0.1, -1.0, 0, 0, 0]))))
     assert not derivative.exists
     assert "how a slip turns depends on the impulses" in derivative.notes[1]
