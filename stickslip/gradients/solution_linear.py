@@ -29,7 +29,8 @@ NOT_UNIQUE = (
 NOR_VELOCITIES = "nor are velocities unique: they change with the impulses"
 NOR_THEIR_CHANGES = "nor are changes of velocities: how a slip turns depends on the impulses that are taken"
 TRIED = 3
-"""Random changes by which it is tried whether those of velocities depend on impulses that are not unique."""
+"""Random changes, and random impulses that are not unique, by which it is tried whether changes of velocities
+depend on such impulses: one of each shows it almost surely."""
 
 
 class Changes(NamedTuple):
@@ -97,8 +98,9 @@ class ReducedLinearisation:
         scales, other = self.law.scales, self._factor.null_space()
         if self._moves(other) > 1e-8:
             return NOT_UNIQUE, NOR_VELOCITIES
-        tried = np.random.default_rng(0).normal(size=(self.K.size, TRIED))
-        if self._turns(self.W @ (scales.length[:, None] * tried), other):
+        rng = np.random.default_rng(0)
+        push, mixed = (rng.normal(size=(count, TRIED)) for count in (self.K.size, other.shape[1]))
+        if self._turns(self.W @ (scales.length[:, None] * push), other @ mixed):
             return NOT_UNIQUE, NOR_THEIR_CHANGES
         return (NOT_UNIQUE,)
 

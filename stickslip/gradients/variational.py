@@ -203,6 +203,7 @@ def variational_derivative(
         missed = missed or missed_path
     if not touches:
         r = np.zeros(step_blocks(problem).K.size)
+
     def taken(r: Array) -> Linear:
         solved = Solved.of(problem, np.array(v), state.v.reshape(-1, 6), r, kappa)
         return Linear(world, state, memory, done.step, solved)
