@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.schemes.bodies import MoreauJeanBodies
 
 SOLVERS = ("auto", "nsgs", "newton-ac", "ipm", "prox")
 LIMIT = 0.5 * 9.81
@@ -132,3 +133,15 @@ def test_solutions_of_problems(solver):
     assert derivative.exists
     change = derivative.jvp(u_free=local.velocity(np.ones(12)) - local.u_free)["u"]
     assert change == pytest.approx(np.zeros(12), abs=1e-10)
+
+
+def test_kicks_of_impulses_that_are_not_unique_have_no_derivative():
+    """Poisson's restitution multiplies the impulse of each corner of a cube that lands flat: which, is open."""
+    b = ss.WorldBuilder()
+    b.material("default", e=0.5)
+    b.body("floor", ss.Plane(), fixed=True)
+    b.body("cube", ss.Cuboid((0.2, 0.2, 0.2)), mass=1.0, position=(0, 0, 0.1), velocity=(0, 0, -1.0))
+    scheme = MoreauJeanBodies(impact="poisson", correction=False)
+    step = ss.differentiate(b.build(), h=H, scheme=scheme)
+    assert not step.exists
+    assert "restitution acts on impulses of the compression that are not unique" in step.notes[-1]
