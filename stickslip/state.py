@@ -1,6 +1,9 @@
-"""What models, schemes and trajectories share: the state, and the errors of a model that cannot be."""
+"""What models, schemes and trajectories share: the state and its check, and the errors of a bad model."""
 
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,3 +42,24 @@ class State:
     mass in the inertial frame, angular velocity in the body frame) of each, shape (6 n,)."""
     z: Array = field(default_factory=_none)
     """Discrete parameters of all systems [any], shape (nz,)."""
+
+
+def check_numbers(state: State, sizes: Mapping[str, int], owner: Callable[[str, int], str]) -> None:
+    """Refuse a state whose time or arrays are not finite numbers of these sizes.
+
+    sizes: of `q`, `v` and where it counts `z`; owner: whose the entry of that number is, such as "body 'ball'".
+    """
+    if not isinstance(state.t, Real) or not math.isfinite(state.t):
+        raise ModelError(f"state.t is {state.t!r}; expected a finite time in seconds")
+    for key, size in sizes.items():
+        value = getattr(state, key)
+        if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu":
+            raise ModelError(f"state.{key} is {type(value).__name__}; expected an array of numbers")
+        if value.shape != (size,):
+            raise ModelError(f"state.{key} has shape {value.shape}, expected ({size},)")
+        finite = np.isfinite(value)
+        if not finite.all():
+            k = int(np.argmin(finite))
+            raise ModelError(
+                f"{owner(key, k)}: at t = {state.t:.9g} s, {key} is not finite: state.{key}[{k}] is {value[k]}"
+            )

@@ -3,8 +3,8 @@
 Of an OBJ file the vertices (`v`) and faces (`f`) are read: polygons become fans of triangles, negative
 numbers count back from the last vertex so far, and what stands behind a slash (texture, normal) is left out,
 as is every other statement. Of an STL file the corners of the triangles are read; equal ones become one
-point. Its normals are left out, for the order of the corners says the same. A mesh need not be closed: its
-use here is `ConvexHull`.
+point. Its normals are left out, for the order of the corners says the same. A mesh need not be closed or
+convex to be read; `ConvexHull`, its use here, says where it is not.
 """
 
 import math

@@ -25,6 +25,7 @@ from stickslip.gradients.system_variational import VariationalEquations
 from stickslip.linalg.threads import single_threaded
 from stickslip.schemes import registry
 from stickslip.schemes.moreau_jean import MoreauJean
+from stickslip.schemes.starts import check_start
 from stickslip.schemes.step import Memory, Scheme, Solver, Step, first_state
 from stickslip.schemes.variational_written import Variational
 from stickslip.simulation.clock import length
@@ -246,6 +247,8 @@ def system_derivative(
     checked_solver(solver)
     h, kappa = length("h", h), checked_kappa(kappa)
     kept = made.begin(whole, begin, h) if memory is None else _checked_memory(made, whole, memory)
+    if state is None:
+        check_start(whole, begin, h, made)
     return differentiated_step(made, system, begin, kept, h, solver, kappa)
 
 
@@ -293,12 +296,7 @@ def checked_state(system: NonsmoothSystem, state: Any) -> State:
     """A state of that system."""
     if not isinstance(state, State):
         raise ModelError(f"state is {type(state).__name__}; expected a State, such as run.state(-1)")
-    for name, own in (("q", system.q0), ("v", system.v0), ("z", system.z0)):
-        given = getattr(state, name)
-        if np.shape(given) != own.shape or np.asarray(given).dtype.kind not in "fiu":
-            raise ModelError(f"state: {name} has shape {np.shape(given)}, expected {own.shape}, numbers")
-        if not np.isfinite(given).all():
-            raise ModelError(f"state: {name} is not finite: {given}")
+    system.check_state(state)
     return state
 
 

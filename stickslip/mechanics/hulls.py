@@ -15,10 +15,13 @@ from stickslip.state import Array, IntArray, ModelError
 
 FLAT = 1e-9
 """Least ratio of thickness to width of a hull: what is thinner has no volume but that of rounding."""
+DENT = 1e-6
+"""Mean depth of the dents of a mesh, over its width, up to which it is convex: corners in single precision,
+as binary STL has them, leave a few 1e-8."""
 
 
 class HasPoints(Protocol):
-    """A mesh, or anything else that has points."""
+    """A mesh, or anything else that has points; its `triangles`, if it has some, are its surface."""
 
     @property
     def points(self) -> Array:
@@ -27,9 +30,14 @@ class HasPoints(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ConvexHull:
-    """The smallest convex body that holds all points: of an array [m], shape (m, 3), or of a mesh."""
+    """The smallest convex body that holds all points: of an array [m], shape (m, 3), or of a mesh.
+
+    A mesh with triangles is the surface of a body. One that is not convex, or not closed, is refused, because
+    its hull is another body; `ConvexHull(mesh, hull=True)` takes the hull all the same.
+    """
 
     points: InitVar[ArrayLike | HasPoints]
+    hull: InitVar[bool] = False
     vertices: Array = field(init=False)
     """The points that are its corners [m], shape (nv, 3)."""
     triangles: IntArray = field(init=False)
@@ -43,7 +51,7 @@ class ConvexHull:
     reach: float = field(init=False)
     """Distance of the farthest vertex from the origin [m]."""
 
-    def __post_init__(self, points: ArrayLike | HasPoints) -> None:
+    def __post_init__(self, points: ArrayLike | HasPoints, hull: bool) -> None:
         cloud: Any = points
         given = numbers("ConvexHull", "points", getattr(cloud, "points", cloud), (None, 3))
         # Qhull's tolerances and the sums below are for numbers about 1, whatever the units: centre and scale.
@@ -52,6 +60,9 @@ class ConvexHull:
         _refuse_flat(scaled)
         corners, triangles = _hull(scaled)
         volume, centroid, second = _moments(scaled[corners], triangles)
+        surface = getattr(cloud, "triangles", None)
+        if surface is not None and len(surface) and not hull:
+            _refuse_dents(scaled, np.asarray(surface), scaled[corners], triangles, volume, float(width))
         with np.errstate(over="ignore", under="ignore"):
             values = {
                 "vertices": given[corners],
@@ -110,6 +121,53 @@ def _hull(points: Array) -> tuple[IntArray, IntArray]:
     inwards = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
     triangles[inwards] = triangles[inwards][:, [0, 2, 1]]
     return corners.astype(np.int64), triangles
+
+
+def _refuse_dents(
+    points: Array, surface: IntArray, vertices: Array, triangles: IntArray, volume: float, width: float
+) -> None:
+    """Refuse a surface that is not that of its hull.
+
+    Seen from a point c inside the hull, the surface of a convex body is met once in every direction, and the
+    tetrahedra (c, a, b, d) over its triangles fill the hull: Σ |det| / 6 = volume of the hull. Dents and holes
+    leave some of it out, folds count it twice. Neither the order of corners nor shared points matter.
+    points, vertices and volume are in units of `width` [m].
+    """
+    c = vertices.mean(axis=0)
+    once = np.unique(np.sort(surface, axis=1), axis=0)
+    filled = float(np.abs(np.linalg.det((points - c)[once])).sum()) / 6.0
+    a, b, d = (vertices[triangles[:, k]] for k in range(3))
+    area = 0.5 * float(np.linalg.norm(np.cross(b - a, d - a), axis=1).sum())
+    if abs(filled - volume) <= DENT * area:
+        return
+    hull = f"the hull of its points has {volume * width**3:.6g} m³"
+    open_edges, turned = _edges(surface)
+    if open_edges:
+        what = (
+            f"it is open ({open_edges} edges belong to an odd number of triangles), so it encloses no volume"
+        )
+    elif turned:
+        what = (
+            f"it is not convex; {turned} edges have neighbours of opposite order, so its volume is not known"
+        )
+    else:
+        enclosed = abs(float(np.linalg.det((points - c)[surface]).sum())) / 6.0 * width**3
+        what = f"it is not convex: it encloses {enclosed:.6g} m³"
+    raise ModelError(
+        f"ConvexHull: the mesh of {len(surface)} triangles is not the surface of a convex body: {what}, and"
+        f" {hull}. Give a Compound of convex parts, or take the hull in its place: ConvexHull(mesh, hull=True)"
+    )
+
+
+def _edges(surface: IntArray) -> tuple[int, int]:
+    """How many edges have an odd number of triangles, and how many are not passed alike both ways."""
+    ways = np.concatenate([surface[:, [0, 1]], surface[:, [1, 2]], surface[:, [2, 0]]])
+    forward = ways[:, 0] < ways[:, 1]
+    _, edge = np.unique(np.sort(ways, axis=1), axis=0, return_inverse=True)
+    edge = edge.reshape(-1)
+    count, balance = np.bincount(edge), np.bincount(edge, np.where(forward, 1.0, -1.0))
+    odd = count % 2 == 1
+    return int(odd.sum()), int(((balance != 0.0) & ~odd).sum())
 
 
 def _moments(vertices: Array, triangles: IntArray) -> tuple[float, Array, Array]:

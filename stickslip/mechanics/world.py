@@ -20,7 +20,10 @@ from stickslip.mechanics.sensors import Sensor
 from stickslip.mechanics.shapes import Shape
 from stickslip.mechanics.turns import cross, matrices
 from stickslip.names import LISTED, alternatives, listing
-from stickslip.state import Array, BoolArray, IntArray, ModelError, State, UnknownNameError
+from stickslip.state import Array, BoolArray, IntArray, ModelError, State, UnknownNameError, check_numbers
+
+UNIT = 1e-6
+"""Quaternions of a state are of unit length to this [-]."""
 
 
 class BodyKind(IntEnum):
@@ -134,13 +137,25 @@ class World:
         return state.v[6 * i : 6 * i + 3] + cross(spin, R @ self.origin[i]), spin
 
     def check_state(self, state: State) -> None:
-        """Refuse a state whose arrays are not of this world."""
+        """Refuse a state that cannot be one of this world: by its sizes, by numbers that are not finite, by
+        quaternions that are not of unit length, by fixed bodies that move."""
         n = len(self.names)
-        for key, value, size in (("q", state.q, 7 * n), ("v", state.v, 6 * n)):
-            if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu":
-                raise ModelError(f"state.{key} is {type(value).__name__}; expected an array of numbers")
-            if value.shape != (size,):
-                raise ModelError(f"state.{key} has shape {value.shape}, expected ({size},): {n} bodies")
+        check_numbers(
+            state, {"q": 7 * n, "v": 6 * n}, lambda key, k: self._owner(k // (7 if key == "q" else 6))
+        )
+        with np.errstate(over="ignore"):
+            lengths = np.linalg.norm(state.q.reshape(-1, 7)[:, 3:], axis=1)
+        for k in np.flatnonzero(~(np.abs(lengths - 1.0) <= UNIT)).tolist():
+            raise ModelError(
+                f"{self._owner(k)}: at t = {state.t:.9g} s, its quaternion has length {lengths[k]:.9g};"
+                " give one of length 1, p / |p|"
+            )
+        moving = state.v.reshape(-1, 6).any(axis=1)
+        for k in np.flatnonzero(moving & (self.kind == BodyKind.FIXED)).tolist():
+            raise ModelError(f"{self._owner(k)}: at t = {state.t:.9g} s it moves, but it is fixed")
+
+    def _owner(self, body: int) -> str:
+        return f"body {self.names[body]!r}"
 
     def _repr_html_(self) -> str:
         """How notebooks show it."""

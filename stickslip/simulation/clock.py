@@ -17,6 +17,8 @@ SAME = 1e-6
 """An end so close to a whole number of steps, in steps, is that number of steps."""
 MOST_STEPS = 2.0**52
 """With more steps than this a step is lost in the rounding of time."""
+ROUNDING = 1e-12
+"""Difference of times that is rounding, over the times."""
 MOST_HALVINGS = 8
 """A step is cut into at most 2 to this many."""
 OFF_CLOCK = -1
@@ -51,6 +53,16 @@ def ends(clock: Clock, t: float, until: float) -> tuple[int, float]:
         return last, 0.0
     last = math.floor(steps)
     return last, until - clock.at(last)
+
+
+def checked_clock(clock: Clock, t: float) -> None:
+    """Refuse the clock of a checkpoint that does not count to its state's time t [s]."""
+    length("h of the start", clock.h)
+    if not abs(clock.at(clock.index) - t) <= SAME * clock.h + ROUNDING * max(abs(t), abs(clock.origin)):
+        raise ModelError(
+            f"the clock of the start is at {clock.at(clock.index):.9g} s after {clock.index} steps, its state"
+            f" at {t:.9g} s; take a checkpoint as a trajectory gives it"
+        )
 
 
 def every(record: int) -> int:

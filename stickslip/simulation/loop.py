@@ -10,6 +10,7 @@ from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
 from stickslip.schemes import registry
 from stickslip.schemes.registry import SchemeChoice
+from stickslip.schemes.starts import check_start
 from stickslip.schemes.step import Memory, Scheme, Solver, Step, first_state
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import (
@@ -17,6 +18,7 @@ from stickslip.simulation.clock import (
     OFF_CLOCK,
     Clock,
     Progress,
+    checked_clock,
     ends,
     every,
     length,
@@ -239,7 +241,9 @@ def begun_run(
             raise ModelError("h is missing: simulate(system, until=..., h=...)")
         h = length("h", h)
         found, state = registry.chosen_for_system(scheme, system), first_state(system)
-        return Begun(found, state, found.begin(system, state, h), Clock(0.0, h), 0.0)
+        memory = found.begin(system, state, h)
+        check_start(system, state, h, found)
+        return Begun(found, state, memory, Clock(0.0, h), 0.0)
     if not isinstance(start, Checkpoint):
         raise ModelError(
             f"start is {type(start).__name__}; expected a checkpoint, such as trajectory.checkpoint(-1)"
@@ -247,9 +251,14 @@ def begun_run(
     # The scheme is asked nothing about a system that may not be its own; levels do not matter here.
     start.model.check_same(Model.of(system, (Level.VELOCITY,) * len(system.interactions)))
     found = registry.remade(start.scheme, start.scheme_options) if scheme is None else registry.chosen(scheme)
+    system.check_state(start.state)
     step = start.clock.h if h is None else length("h", h)
     same = registry.described(found) == (start.scheme, start.scheme_options)
     if same and step == start.clock.h:
+        for name, value in start.memory.items():
+            if np.isnan(value).any():  # event-driven runs remember infinite times
+                raise ModelError(f"the memory of the start: {name!r} is not a number")
+        checked_clock(start.clock, start.state.t)
         return Begun(found, start.state, start.memory, start.clock, start.contact_work)
     # Another scheme or step has no use for the memory, and counts from here.
     memory = found.begin(system, start.state, step)

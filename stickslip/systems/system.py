@@ -12,11 +12,14 @@ from numpy.typing import ArrayLike
 from stickslip.laws import Law
 from stickslip.names import alternatives
 from stickslip.problem.checks import Array, IntArray
-from stickslip.state import ModelError
+from stickslip.state import ModelError, State, check_numbers
 from stickslip.systems.dynamics import Dynamics, FirstOrderDynamics, SecondOrderDynamics, vector
 from stickslip.systems.relations import Binding, FirstOrderOutput, MechanicalOutput, Relation
 
 Thing = TypeVar("Thing")
+
+UNIT = 1e-6
+"""Entries of the quaternions of a state are those of unit ones to this [-]."""
 
 
 class Interaction:
@@ -189,6 +192,20 @@ class NonsmoothSystem:
             raise ModelError(f"{owner}: at t = {t:.9g} s, z_update is not finite")
         return found
 
+    def check_state(self, state: State) -> None:
+        """Refuse a state that cannot be one of this system: by its sizes, by numbers that are not finite, by
+        quaternions that are not of unit length."""
+        sizes = {"q": self.q0.size, "v": self.v0.size, "z": self.z0.size}
+        check_numbers(state, sizes, self._owner_of)
+        for body, place in self.mechanical:
+            with np.errstate(over="ignore"):
+                off = float(np.abs(state.q[place.q] - body.normalized(state.q[place.q])).max(initial=0.0))
+            if not off <= UNIT:
+                raise ModelError(
+                    f"system {body.name!r}: at t = {state.t:.9g} s, the quaternion of q is not of length 1, by"
+                    f" {off:.3g} in an entry; give p / |p|"
+                )
+
     def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
         """Raise a ModelError naming the system or interaction, the time and the quantity at fault, if any."""
         for name, array in (("q", q), ("v", v)):
@@ -227,7 +244,10 @@ class NonsmoothSystem:
         return all(one.is_compiled for one in (*self.systems, *(i.output for i in self.interactions)))
 
     def _owner(self, name: str, array: Array) -> str:
-        k = int(np.flatnonzero(~np.isfinite(array))[0])
+        return self._owner_of(name, int(np.flatnonzero(~np.isfinite(array))[0]))
+
+    def _owner_of(self, name: str, k: int) -> str:
+        """Whose entry k of q, v or z is."""
         for system, place in zip(self.systems, self.places, strict=True):
             where = getattr(place, name)
             if where.start <= k < where.stop:
