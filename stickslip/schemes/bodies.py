@@ -32,6 +32,7 @@ from stickslip.problem.solution import Solution
 from stickslip.schemes.body_blocks import Blocks, contact_blocks, with_joints
 from stickslip.schemes.body_correction import corrected
 from stickslip.schemes.body_joints import check_joints, joint_rows
+from stickslip.schemes.body_opening import opened
 from stickslip.schemes.body_parts import in_parts, strikes
 from stickslip.schemes.body_poisson import compresses, in_two_phases
 from stickslip.schemes.body_start import Start
@@ -138,6 +139,9 @@ class MoreauJeanBodies(Options):
         terms = _terms(told, before, springs, done.lifted)
         if start.forced and not reason and self.theta == 0.5:  # else gravity's share is off as well
             reason = too_stiff(h, bodies.rates, told, before + springs, terms.balance)
+        if bodies.jointed and not reason:
+            drifts = not self.correction
+            reason = opened(world, state, done.q.reshape(-1), v.reshape(-1), h, done.opening, drifts)
         joint_r = blocks.joint_impulses(r)
         joint_r = frozen(np.where(np.abs(joint_r) < motion.NOTHING, 0.0, joint_r))
         impulses[np.abs(impulses) < motion.NOTHING] = 0.0
@@ -151,7 +155,7 @@ class MoreauJeanBodies(Options):
         end = frozen_state(t, done.q.reshape(-1), v.reshape(-1), state.z)
         return BodyStep(
             end, h, contacts, impulses, velocities, joint_r, solves, terms,
-            done.penetration, done.opening, done.size, after,
+            done.penetration, float(done.opening.max(initial=0.0)), done.size, after,
             f"at t = {state.t:.9g} s {reason}" if reason else "",
         )  # fmt: skip
 

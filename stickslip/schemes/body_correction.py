@@ -26,6 +26,8 @@ WORTH = 1e-3
 """Share of an overlap that the reserve must at least be able to undo of the lightest body."""
 PRECISION = 1e-3
 """Share of the deepest overlap up to which it is corrected."""
+NO_ERRORS: Array = np.zeros((0, 2))
+"""Of no joints."""
 TRIALS = 30
 """Most halvings of a shift that springs make dearer than gravity says."""
 
@@ -39,8 +41,8 @@ class Corrected(NamedTuple):
     """Potential energy that it gave [J]."""
     penetration: float
     """Deepest overlap that is left [m]."""
-    opening: float
-    """Largest error of a joint that is left [m, rad]."""
+    opening: Array
+    """Errors of the joints that are left, as `joint_errors` has them [m, rad], shape (nj, 2)."""
     size: float
     """Largest displacement of a contact or joint [m]."""
 
@@ -59,7 +61,7 @@ def corrected(
     if blocks.joints is None:
         idle = largest <= NEGLIGIBLE * bodies.size or reserve < WORTH * largest * bodies.least_weight
         if idle or sweeps == 0:
-            return Corrected(q, 0.0, deepest, 0.0, 0.0)
+            return Corrected(q, 0.0, deepest, NO_ERRORS, 0.0)
     count, normals = blocks.count, blocks.K.offset[: blocks.count]
     sides, rows, bilateral = blocks.sides[:count], blocks.rows[normals], np.zeros(count, bool)
     if blocks.joints is not None:
@@ -71,7 +73,7 @@ def corrected(
         bilateral = np.concatenate([bilateral, free])
         largest = max(largest, float(np.where(free, np.abs(joints.error), -joints.error).max(initial=0.0)))
         if sweeps == 0 or largest <= NEGLIGIBLE_OPENING * bodies.size:
-            return Corrected(q, 0.0, deepest, _opening(world, q), 0.0)
+            return Corrected(q, 0.0, deepest, joint_errors(world, q.reshape(-1)), 0.0)
     shift, moved, out = np.zeros((bodies.count, 6)), np.empty(need.size), np.empty_like(q)
     kernels.sweep_back(
         bodies.row, bodies.mass, bodies.J_inverse, sides, rows, bilateral, need, PRECISION * largest, sweeps,
@@ -86,12 +88,7 @@ def corrected(
             break
         share *= min(reserve / lifted, 0.5) if share < 1.0 else reserve / lifted
     else:
-        return Corrected(q, 0.0, deepest, _opening(world, q), 0.0)
+        return Corrected(q, 0.0, deepest, joint_errors(world, q.reshape(-1)), 0.0)
     depth = -(blocks.contacts.gap + reach * u[normals]) - share * moved[:count]
     size = share * float(np.abs(moved).max(initial=0.0))
-    return Corrected(out, lifted, float(depth.max(initial=0.0)), _opening(world, out), size)
-
-
-def _opening(world: World, q: Array) -> float:
-    """Largest error of a joint at q [m, rad]."""
-    return float(joint_errors(world, q.reshape(-1)).max(initial=0.0)) if len(world.joints) else 0.0
+    return Corrected(out, lifted, float(depth.max(initial=0.0)), joint_errors(world, out.reshape(-1)), size)

@@ -7,7 +7,7 @@ from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
 from stickslip.problem.mass import MassMatrix
 from stickslip.schemes.body_stiffness import rates
-from stickslip.state import Array, IntArray
+from stickslip.state import Array, BoolArray, IntArray
 
 TOUCH = 1e-3
 """Contacts closer than this share of the smallest shape are always looked at."""
@@ -37,6 +37,11 @@ class Bodies:
         """Of the dynamic bodies; its factors are made once."""
         self.joint_length = _joint_lengths(world, self.mass, self.J_inverse, self.row)
         """At which turning a joint is as hard as shifting it, about [m], shape (nj,)."""
+        arms = np.linalg.norm(np.asarray(world.joints.point, float).reshape(-1, 2, 3), axis=2)
+        self.joint_reach: Array = frozen(
+            self.joint_length + np.where(_moves(world, self.row), arms, 0.0).max(axis=1, initial=0.0)
+        )
+        """Of the dynamic sides of a joint, from their centres of mass to beyond its points [m], shape (nj,)."""
         own = np.array([shape.reach for shape in world.shapes.shape], float)
         reach = np.linalg.norm(world.shapes.position, axis=1) + own
         radius = np.zeros(self.count)
@@ -85,8 +90,17 @@ class Bodies:
 
 def _joint_lengths(world: World, mass: Array, J_inverse: Array, row: IntArray) -> Array:
     """Radii of gyration of the dynamic sides together: 1/m over 1/J, both summed [m], shape (nj,)."""
-    body = np.asarray(world.joints.body, np.int64).reshape(-1, 2)
-    moves = (body >= 0) & (row[body] >= 0)
+    body, moves = _joint_bodies(world), _moves(world, row)
     shift = np.where(moves, 1.0 / np.where(row >= 0, mass, 1.0)[body], 0.0).sum(axis=1)
     turn = np.where(moves, np.trace(J_inverse, axis1=1, axis2=2)[body] / 3.0, 0.0).sum(axis=1)
     return frozen(np.sqrt(shift / turn))
+
+
+def _joint_bodies(world: World) -> IntArray:
+    return np.asarray(world.joints.body, np.int64).reshape(-1, 2)
+
+
+def _moves(world: World, row: IntArray) -> BoolArray:
+    """Which sides of the joints are dynamic [-], shape (nj, 2), bool."""
+    body = _joint_bodies(world)
+    return np.asarray((body >= 0) & (row[body] >= 0))

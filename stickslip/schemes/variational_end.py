@@ -10,6 +10,7 @@ from stickslip.problem.checks import frozen
 from stickslip.problem.solution import Solution, Status
 from stickslip.schemes.bodies import Finder
 from stickslip.schemes.body_joints import joint_errors
+from stickslip.schemes.body_opening import opened
 from stickslip.schemes.body_step import BodyStep, EnergyTerms
 from stickslip.schemes.body_stiffness import too_stiff
 from stickslip.schemes.step import Memory, frozen_state
@@ -115,6 +116,9 @@ def arrived(before: Prepared, memory: Memory, answer: Answer, detector: Finder) 
     reason = answer.lost
     if bodies.forced and not reason:
         reason = too_stiff(h, bodies.rates, told, sum(told_springs), terms.balance)
+    errors = joint_errors(world, q)
+    if bodies.jointed and not reason:
+        reason = opened(world, state, q, answer.v.reshape(-1), h, errors, False)
     solves, measures = () if solution is None else (solution,), {}
     if solution is not None and _is_relaxed(before) and solution.status in OTHER_LAW:
         solves, measures = (), {"iterations [-]": float(solution.iterations)}
@@ -126,7 +130,7 @@ def arrived(before: Prepared, memory: Memory, answer: Answer, detector: Finder) 
         frozen_state(t, q, answer.v.reshape(-1), state.z), h, contacts,
         blocks.by_contact(blocks.r, contacts.law), blocks.by_contact(blocks.u, contacts.law),
         frozen(joint_r.copy()), solves, terms, _penetration(before, answer, detector),
-        float(joint_errors(world, q).max(initial=0.0)) if bodies.jointed else 0.0, 0.0, after,
+        float(errors.max(initial=0.0)), 0.0, after,
         f"at t = {state.t:.9g} s {reason}" if reason else "", measures,
     )  # fmt: skip
 

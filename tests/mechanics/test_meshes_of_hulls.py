@@ -96,7 +96,7 @@ def test_a_dent_and_two_bodies_in_one_mesh_are_not_convex():
     with pytest.raises(ss.ModelError, match=r"encloses 0\.966667 m³, and the hull of its points has 1 m³"):
         ss.ConvexHull(dented)
     two = ss.Mesh(
-        np.concatenate([mesh.points, mesh.points + [3.0, 0.0, 0.0]]),
+        np.concatenate([mesh.points, mesh.points + np.array([3.0, 0.0, 0.0])]),
         np.concatenate([mesh.triangles, mesh.triangles + 8]),
     )
     with pytest.raises(ss.ModelError, match=r"encloses 2 m³, and the hull of its points has 4 m³"):

@@ -1,0 +1,76 @@
+"""Joints that open are no good step: what is held is measured at the end of each, by name."""
+
+import numpy as np
+import pytest
+
+import stickslip as ss
+
+ROD = 1.0
+
+
+def arm(velocity=(0.0, 0.0, 0.0), slider=True, fixed=False):
+    """A rod hinged to the ground and a second one that both a hinge and a slider tie to it."""
+    b = ss.WorldBuilder()
+    for k, name in enumerate(("arm", "rod")):
+        b.body(name, ss.Cuboid((ROD, 0.1, 0.1)), position=(k + 0.5, 0, 0), velocity=k * np.array(velocity))
+    b.joint("base", "hinge", "arm", point=(0, 0, 0), axis=(0, 1, 0))
+    b.joint("hinge", "hinge", "rod", "arm", point=(1, 0, 0), axis=(0, 1, 0))
+    if slider:
+        b.joint("slider", "slider", "rod", "arm", point=(1, 0, 0), axis=(1, 0, 0))
+    return b.build()
+
+
+def test_a_hinge_and_a_slider_between_the_same_bodies_do_not_open_unnoticed():
+    with pytest.raises(ss.SimulationFailure) as caught:
+        ss.simulate(arm(), until=1.0, h=0.05)
+    told = str(caught.value)
+    assert "joint 'hinge' ends open by" in told
+    assert "joints 'hinge', 'slider', which hold the same bodies, contradict each other" in told
+    assert caught.value.trajectory.opening.max() < 0.3 * ROD
+    assert caught.value.trajectory.ok.all()
+
+
+def test_such_steps_are_flagged_and_counted_where_they_are_accepted():
+    run = ss.simulate(arm(), until=0.3, h=0.05, on_failure="accept")
+    assert run.missed > 0
+    open_ = run.opening > 0.3 * ROD
+    assert open_.any()
+    assert not run.ok[open_].any()
+    assert f"{run.missed} missed their tolerance" in str(run)
+    assert f"open by {run.opening.max():.3g} at most" in str(run)
+
+
+@pytest.mark.parametrize("correction", [True, False])
+def test_a_double_pendulum_stays_good(correction):
+    """Also without correction, where errors add up."""
+    scheme = ss.MoreauJeanBodies(correction=correction)
+    run = ss.simulate(arm(slider=False), until=2.0, h=0.02, scheme=scheme)
+    assert run.ok.all()
+    assert 0.0 < run.opening.max() < 0.3 * ROD
+
+
+def test_bodies_thrown_against_their_joints_are_an_impact():
+    assert ss.simulate(arm((3.0, 2.0, 1.0), slider=False), until=0.2, h=0.02).ok.all()
+
+
+def test_a_stop_that_is_overshot_by_a_step_is_no_open_joint():
+    b = ss.WorldBuilder(gravity=(0, 0, 0))
+    b.body("cart", ss.Cuboid((0.1, 0.1, 0.1)), velocity=(50, 0, 0))
+    b.joint("rail", "slider", "cart", axis=(1, 0, 0), limits=(None, 1.0), e=0.5)
+    run = ss.simulate(b.build(), until=0.1, h=0.013, scheme=ss.MoreauJeanBodies(correction=False))
+    assert run.ok.all()
+    assert run.body("cart").velocity[-1, 0] == pytest.approx(-25.0)
+
+
+def test_a_rod_between_two_kinematic_bodies_that_part_is_named():
+    b = ss.WorldBuilder()
+    for name, x, speed in (("left", 0.0, -1.0), ("right", 1.0, 1.0)):
+        b.body(name, ss.Sphere(0.05), position=(x, 0, 0), motion=((speed, 0, 0), (0, 0, 0)))
+    b.body("rod", ss.Cuboid((1, 0.1, 0.1)), position=(0.5, 0, 0))
+    for name, x in (("left", 0.0), ("right", 1.0)):
+        b.joint(f"pin {name}", "ball", "rod", name, point=(x, 0, 0))
+    with pytest.raises(ss.SimulationFailure):
+        ss.simulate(b.build(), until=1.0, h=0.01)
+    run = ss.simulate(b.build(), until=1.0, h=0.01, on_failure="accept")
+    assert run.missed > 0
+    assert not run.ok[-1]
