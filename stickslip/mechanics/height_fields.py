@@ -1,15 +1,21 @@
 """Ground given by heights over a rectangle."""
 
-from dataclasses import dataclass
+import math
+from dataclasses import InitVar, dataclass
+from typing import Any
 
 import numpy as np
 
 from stickslip.mechanics.given import numbers, positives
 from stickslip.mechanics.shapes import Endless
-from stickslip.state import Array, ModelError
+from stickslip.state import Array, BoolArray, ModelError
 
 TALLEST = 1e60
 """Largest height [m]: differences and products of heights are numbers of the machine."""
+MARKERS = (-9999.0, -99999.0, -999999.0, 9999.0, -32767.0, -32768.0, 65535.0, 2147483647.0, -2147483648.0)
+"""Numbers that raster files write where nothing was measured: ESRI grids, 16-bit and 32-bit integers."""
+HUGE = 1e37
+"""Heights beyond this are the largest single-precision number, which GDAL and ESRI write for the same [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,21 +23,27 @@ class HeightField(Endless):
     """Ground below a surface over a rectangle centred in the frame; on fixed and kinematic bodies only.
 
     `heights[i, j]` stands at `x[i]`, `y[j]`; the numbers are evenly spaced and reach the rectangle's edges.
+    Places where nothing was measured (NaN, masked entries, the NoData value of a raster file) are refused;
+    with `nodata` its value is named, and `fill` [m] is the height that such places get.
     """
 
     heights: Array
     """z of the surface [m], shape (nx, ny), at least 2 x 2."""
     size: tuple[float, float]
     """Lengths of the rectangle along x and y [m]."""
+    nodata: InitVar[float | None] = None
+    fill: InitVar[float | None] = None
 
-    def __post_init__(self) -> None:
-        heights = numbers("HeightField", "heights", self.heights, (None, None))
+    def __post_init__(self, nodata: float | None, fill: float | None) -> None:
+        heights = numbers("HeightField", "heights", _measured(self.heights, nodata, fill), (None, None))
         if min(heights.shape) < 2:
             raise ModelError(f"HeightField: heights has shape {heights.shape}, expected at least (2, 2)")
         if np.abs(heights).max() > TALLEST:
             raise ModelError(
                 f"HeightField: heights reach {np.abs(heights).max():g} m, more than {TALLEST:g} m"
             )
+        if nodata is None:
+            _refuse_markers(heights)
         object.__setattr__(self, "heights", heights)
         object.__setattr__(self, "size", positives("HeightField", "size", self.size, 2))
 
@@ -44,3 +56,47 @@ class HeightField(Endless):
     def y(self) -> Array:
         """Of the columns of `heights` [m], shape (ny,)."""
         return np.linspace(-0.5 * self.size[1], 0.5 * self.size[1], self.heights.shape[1])
+
+
+def _measured(heights: Any, nodata: float | None, fill: float | None) -> Any:
+    """The heights with places that were not measured filled; refused by number and place without `fill`."""
+    given = np.ma.getdata(heights) if np.ma.isMaskedArray(heights) else heights
+    try:
+        values = np.asarray(given, float)
+    except (TypeError, ValueError):
+        return heights  # `numbers` says what is wrong
+    masked = np.ma.getmaskarray(heights) if np.ma.isMaskedArray(heights) else np.zeros(values.shape, bool)
+    empty, what = masked | np.isnan(values), "masked or NaN"
+    if nodata is not None:
+        if not (isinstance(nodata, float) and math.isnan(nodata)):
+            empty = empty | (values == float(numbers("HeightField", "nodata", nodata, ())))
+        what = f"the NoData value {nodata:g}, masked or NaN"
+    if not empty.any():
+        return values
+    if fill is None:
+        raise ModelError(
+            f"HeightField: {int(empty.sum())} of {values.size} heights are {what}, the first at"
+            f" heights{_first(empty)}; crop the terrain, fill them in, or give a height for all: fill=0.0"
+        )
+    return np.where(empty, float(numbers("HeightField", "fill", fill, ())), values)
+
+
+def _refuse_markers(heights: Array) -> None:
+    """Refuse heights that are a usual NoData value, and farther from all others than those are apart."""
+    odd = np.isin(heights, MARKERS) | (np.abs(heights) > HUGE)
+    if not odd.any() or odd.all():
+        return
+    low, high = float(heights[~odd].min()), float(heights[~odd].max())
+    far = odd & (np.maximum(low - heights, heights - high) > high - low)
+    if far.any():
+        at = _first(far)
+        value = float(heights[far][0])
+        raise ModelError(
+            f"HeightField: {int(far.sum())} of {heights.size} heights are {value:g} m, the first at heights{at},"
+            f" while all others are from {low:g} to {high:g} m: a NoData value of the terrain? Name it, with the"
+            f" height that such places get: HeightField(..., nodata={value:g}, fill={low:g})"
+        )
+
+
+def _first(where: BoolArray) -> str:
+    return f"[{', '.join(str(int(k)) for k in np.argwhere(where)[0])}]"
