@@ -47,7 +47,7 @@ class State:
 def check_numbers(state: State, sizes: Mapping[str, int], owner: Callable[[str, int], str]) -> None:
     """Refuse a state whose time or arrays are not finite numbers of these sizes.
 
-    sizes: of `q`, `v` and where it counts `z`; owner: whose the entry of that number is, such as "body 'ball'".
+    sizes: of `q`, `v` and where it counts `z`; owner: of the entry of that number, such as "body 'ball'".
     """
     if not isinstance(state.t, Real) or not math.isfinite(state.t):
         raise ModelError(f"state.t is {state.t!r}; expected a finite time in seconds")
@@ -61,5 +61,6 @@ def check_numbers(state: State, sizes: Mapping[str, int], owner: Callable[[str, 
         if not finite.all():
             k = int(np.argmin(finite))
             raise ModelError(
-                f"{owner(key, k)}: at t = {state.t:.9g} s, {key} is not finite: state.{key}[{k}] is {value[k]}"
+                f"{owner(key, k)}: at t = {state.t:.9g} s, {key} is not finite:"
+                f" state.{key}[{k}] is {value[k]}"
             )

@@ -1,7 +1,7 @@
 """Trajectories of worlds in HDF5: group `stickslip_world_trajectory`, which says by itself what it holds.
 
     version (1), about (JSON: names of bodies and joints, kinds and lengths of shapes, scheme and options,
-    solver, clock, counts, names and shapes of memories and sensors)
+    solver, clock, counts, names and shapes of memories and sensors, notes of the run)
     world/kind, mass, inertia, origin, ...        one row per body, shape or joint; points/k of shape kind k
     columns/t, h, q, v, ok, natural, ...          one row per recorded instant, row 0 the start
     contacts/offset, id, body, point, ...         those of record k are rows offset[k] to offset[k + 1]
@@ -115,6 +115,7 @@ def _about(of: WorldTrajectory, shapes: list[ShapeRecord]) -> str:
         "index": max(of.clock.index, 0), "steps": of.steps, "missed": of.missed,
         "sensors": [{"name": name, "shape": list(x.shape[1:])} for name, x in of.sensors.items()],
         "memory": [{"name": name, "shape": list(x.shape)} for name, x in of.memory.items()],
+        "notes": list(of.notes),
     }  # fmt: skip
     # What is no JSON (a scheme of the user's own may have any option) is kept as text.
     return json.dumps(said, indent=None, default=repr)
@@ -158,6 +159,7 @@ def read_world(source: Source, group: Any) -> WorldTrajectory:
         solver=reader.text(top, "solver"), tolerance=reader.number(top, "tolerance"),
         clock=Clock(reader.number(top, "origin"), h, -1 if reader.flag(top, "off_clock") else index),
         steps=reader.count(top, "steps"), missed=reader.count(top, "missed"),
+        notes=reader.texts(top, "notes") if "notes" in top else (),
     )  # fmt: skip
 
 

@@ -92,9 +92,9 @@ def _refuse_markers(heights: Array) -> None:
         at = _first(far)
         value = float(heights[far][0])
         raise ModelError(
-            f"HeightField: {int(far.sum())} of {heights.size} heights are {value:g} m, the first at heights{at},"
-            f" while all others are from {low:g} to {high:g} m: a NoData value of the terrain? Name it, with the"
-            f" height that such places get: HeightField(..., nodata={value:g}, fill={low:g})"
+            f"HeightField: {int(far.sum())} of {heights.size} heights are {value:g} m, the first at"
+            f" heights{at}, while all others are from {low:g} to {high:g} m: a NoData value of the terrain? Name"
+            f" it, with the height that such places get: HeightField(..., nodata={value:g}, fill={low:g})"
         )
 
 

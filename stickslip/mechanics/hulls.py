@@ -129,8 +129,8 @@ def _refuse_dents(
     """Refuse a surface that is not that of its hull.
 
     Seen from a point c inside the hull, the surface of a convex body is met once in every direction, and the
-    tetrahedra (c, a, b, d) over its triangles fill the hull: Σ |det| / 6 = volume of the hull. Dents and holes
-    leave some of it out, folds count it twice. Neither the order of corners nor shared points matter.
+    tetrahedra (c, a, b, d) over its triangles fill the hull: Σ |det| / 6 = volume of the hull. Dents and
+    holes leave some of it out, folds count it twice. Neither the order of corners nor shared points matter.
     points, vertices and volume are in units of `width` [m].
     """
     c = vertices.mean(axis=0)
@@ -155,7 +155,7 @@ def _refuse_dents(
         what = f"it is not convex: it encloses {enclosed:.6g} m³"
     raise ModelError(
         f"ConvexHull: the mesh of {len(surface)} triangles is not the surface of a convex body: {what}, and"
-        f" {hull}. Give a Compound of convex parts, or take the hull in its place: ConvexHull(mesh, hull=True)"
+        f" {hull}. Give a Compound of convex parts, or take the hull instead: ConvexHull(mesh, hull=True)"
     )
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from stickslip.kernels import cones
 from stickslip.kernels.bodies import correction as kernels
-from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
 from stickslip.schemes.body_blocks import Blocks
 from stickslip.schemes.body_joints import joint_errors, joint_rows

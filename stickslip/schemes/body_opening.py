@@ -1,9 +1,9 @@
 """Joints at the end of a step: whether they are open by more than what a step of that length leaves.
 
 The rows of a joint turn with its bodies, so a step whose velocities meet them leaves errors of the order of
-(h Ω)² times the arms of the joint. On pendulums and chains of up to five rods, h Ω from 0.01 to 1.6, that is at
-most 0.08 of it with the position correction, and 1.5 of it after 2000 steps without. Joints that contradict
-each other open without bound, while every contact problem on the way is solved to its tolerance.
+(h Ω)² times the arms of the joint. On pendulums and chains of up to five rods, h Ω from 0.01 to 1.6, that is
+at most 0.08 of it with the position correction, and 1.5 of it after 2000 steps without. Joints that
+contradict each other open without bound, while every contact problem on the way is solved to its tolerance.
 """
 
 import numpy as np
@@ -59,8 +59,8 @@ def opened(world: World, before: State, q: Array, v: Array, h: float, errors: Ar
     )
     return (
         f"joint {name!r} ends open by {errors[j, 0]:.3g} m and {errors[j, 1]:.3g} rad, where a step of this"
-        f" length leaves at most {allowed[j, 0]:.3g} m and {allowed[j, 1]:.3g} rad: {who} contradict each other,"
-        " or h is too large"
+        f" length leaves at most {allowed[j, 0]:.3g} m and {allowed[j, 1]:.3g} rad: {who} contradict each"
+        " other, or h is too large"
     )
 
 

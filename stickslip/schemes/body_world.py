@@ -41,7 +41,7 @@ class Bodies:
         self.joint_reach: Array = frozen(
             self.joint_length + np.where(_moves(world, self.row), arms, 0.0).max(axis=1, initial=0.0)
         )
-        """Of the dynamic sides of a joint, from their centres of mass to beyond its points [m], shape (nj,)."""
+        """Of the dynamic sides of a joint, from their centres of mass to beyond its points [m], (nj,)."""
         own = np.array([shape.reach for shape in world.shapes.shape], float)
         reach = np.linalg.norm(world.shapes.position, axis=1) + own
         radius = np.zeros(self.count)

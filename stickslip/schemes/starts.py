@@ -5,8 +5,8 @@ that begins open stays open. A position-level law throws both back in the first 
 the system, so such a start is refused. A velocity that a joint or a closed contact does not allow is no
 mistake: the first step is an impact.
 
-What is rounding depends on the numbers that make y. Of the entries of y to first order, y = ∂y/∂q q + ..., the
-terms ∂y_i/∂q_j q_j have a size, and y_i is known to a share of it. A contact may further be as deep as it
+What is rounding depends on the numbers that make y. To first order y = ∂y/∂q q + ..., and y_i is known to a
+share of the size of its terms, Σ_j |∂y_i/∂q_j q_j|. A contact may further be as deep as it
 moves in one step, h |ẏ| + h² |∂y/∂q M⁻¹ F| / 2, which is what schemes on velocities leave themselves.
 """
 
@@ -80,7 +80,7 @@ def _outputs(system: NonsmoothSystem, one: Bound, state: State, h: float) -> tup
 
 
 def _accelerations(system: NonsmoothSystem, one: Bound, state: State) -> Array:
-    """M⁻¹ F of the systems of an interaction [m/s², rad/s²], shape (nv,); of least size where M is singular."""
+    """M⁻¹ F of the systems of an interaction [m/s², rad/s²], shape (nv,); the least where M is singular."""
     found = np.zeros(state.v.size)
     for body, place in system.mechanical:
         q, v, z = state.q[place.q], state.v[place.v], state.z[place.z]

@@ -26,6 +26,7 @@ from stickslip.simulation.clock import (
 from stickslip.simulation.failure import SimulationFailure
 from stickslip.simulation.world_checkpoint import EnergySums, WorldCheckpoint
 from stickslip.simulation.world_model import WorldModel
+from stickslip.simulation.world_notes import Lookout
 from stickslip.simulation.world_record import Watch
 from stickslip.simulation.world_recorder import WorldRecorder
 from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -52,7 +53,7 @@ def simulate_world(
     run = _Run(
         world, begun.scheme, solver, Detector(world), on_failure_choice(on_failure),
         WorldRecorder(world, begun.state, begun.memory, begun.clock.index, begun.sums),
-        begun.state, begun.memory,
+        begun.state, begun.memory, Lookout(world, begun.state),
     )  # fmt: skip
     if watch is not None:
         run.tell = lambda: watch(run.recorder.last(model, tolerance))
@@ -63,7 +64,7 @@ def simulate_world(
         return WorldTrajectory(
             model=model, **recorder.arrays(), memory=recorder.memory, scheme=name, scheme_options=options,
             solver=solver_name or type(solver).__name__, tolerance=tolerance, clock=clock,
-            steps=recorder.steps, missed=recorder.missed,
+            steps=recorder.steps, missed=recorder.missed, notes=run.lookout.notes,
         )  # fmt: skip
 
     with _kept(so_far):
@@ -127,6 +128,7 @@ class _Run:
     recorder: WorldRecorder
     state: State
     memory: Memory
+    lookout: Lookout
     tell: Callable[[], None] | None = None
     """Shows the last record to whoever watches."""
 
@@ -156,6 +158,7 @@ class _Run:
                 self.world.check_state(end)
             self.recorder.add(one, end, index, closes and final)
             self.state, self.memory = end, one.memory
+            self.lookout.look(end)
         if closes and self.tell is not None:
             self.tell()
 

@@ -33,6 +33,7 @@ def summary(trajectory: WorldTrajectory) -> str:
         lines.insert(2, ("joints", f"{len(model.joints)}, {opening}"))
     if trajectory.sensors:
         lines.append(("sensors", ", ".join(trajectory.sensors)))
+    lines += [("note", text) for text in trajectory.notes]
     return "\n".join([f"trajectory of {n} records", *(f"  {name:<13}{text}" for name, text in lines)])
 
 

@@ -106,6 +106,8 @@ class WorldTrajectory:
     """Steps taken, recorded or not."""
     missed: int
     """How many of them missed their tolerance."""
+    notes: tuple[str, ...] = ()
+    """What else happened, a sentence each: bodies that left the ground or fell below everything, and when."""
 
     def __len__(self) -> int:
         return self.t.size

@@ -202,8 +202,8 @@ class NonsmoothSystem:
                 off = float(np.abs(state.q[place.q] - body.normalized(state.q[place.q])).max(initial=0.0))
             if not off <= UNIT:
                 raise ModelError(
-                    f"system {body.name!r}: at t = {state.t:.9g} s, the quaternion of q is not of length 1, by"
-                    f" {off:.3g} in an entry; give p / |p|"
+                    f"system {body.name!r}: at t = {state.t:.9g} s, the quaternion of q is not of length 1,"
+                    f" by {off:.3g} in an entry; give p / |p|"
                 )
 
     def explain(self, t: float, q: Array, v: Array, z: Array) -> None:

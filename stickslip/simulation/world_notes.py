@@ -1,0 +1,138 @@
+"""Bodies that are lost while a run of a world goes on: over the edge of the ground, or below everything.
+
+Nothing stops such a body, and every step is good: it falls in a free flight without end. That is noted by
+name, with the time, once for each body; the run goes on.
+"""
+
+import math
+
+import numpy as np
+
+from stickslip.mechanics.height_fields import HeightField
+from stickslip.mechanics.shapes import Plane
+from stickslip.mechanics.turns import matrices
+from stickslip.mechanics.world import BodyKind, World
+from stickslip.state import Array, BoolArray, IntArray, State
+
+MOST = 20
+"""Bodies that are noted one by one; the others are counted."""
+UPWARDS = 1e-6
+"""Least rise of a plane's normal against gravity, as a cosine, with which it catches what falls."""
+
+
+class Lookout:
+    """Looks at where dynamic bodies are after each step."""
+
+    def __init__(self, world: World, start: State):
+        self._world, self._notes = world, dict[int, str]()
+        strength = float(np.linalg.norm(world.gravity))
+        self._up: Array = -world.gravity / strength if strength > 0.0 else np.zeros(3)
+        """Against gravity [-], shape (3,)."""
+        self._bodies: IntArray = np.flatnonzero((world.kind == BodyKind.DYNAMIC) & ~_tied(world))
+        self._noted: BoolArray = np.zeros(self._bodies.size, bool)
+        self._fields, caught = _ground(world, start, self._up)
+        self._bottom = -math.inf if caught or not strength else _bottom(world, start, self._up)
+        """Height of the lowest fixed point [m]; -inf where something catches all that falls."""
+        self._idle = not self._bodies.size or ((caught or not self._fields) and self._bottom == -math.inf)
+        self._inside: BoolArray = np.ones(self._bodies.size, bool)
+        self._start = start.t
+        self.look(start)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """One sentence for each body that was lost, in order of time; of many the first, and how many."""
+        told = list(self._notes.values())
+        if len(told) > MOST:
+            told = [*told[:MOST], f"and so did {len(told) - MOST} more bodies"]
+        return tuple(told)
+
+    def look(self, state: State) -> None:
+        """Note the bodies that are lost at `state` and were not before."""
+        if self._idle:
+            return
+        x = state.q.reshape(-1, 7)[self._bodies, :3]
+        if self._fields:
+            inside = self._over_ground(state, x)
+            left = self._inside & ~inside & ~self._noted
+            self._inside = inside
+            if left.any():
+                self._note(left, state.t, self._edge(state.t))
+        if self._bottom > -math.inf:
+            speed = state.v.reshape(-1, 6)[self._bodies, :3] @ self._up
+            below = (x @ self._up < self._bottom) & (speed < 0.0) & ~self._noted
+            if below.any():
+                self._note(below, state.t, "fell below everything that could stop it")
+
+    def _note(self, rows: BoolArray, t: float, what: str) -> None:
+        self._noted |= rows
+        for k in np.flatnonzero(rows).tolist():
+            body = int(self._bodies[k])
+            self._notes[body] = f"body {self._world.names[body]!r} {what} at t = {t:.9g} s"
+
+    def _edge(self, t: float) -> str:
+        whose = ", ".join(dict.fromkeys(repr(self._world.names[body]) for body, _, _, _ in self._fields))
+        if t == self._start:
+            return f"is beside the ground of {whose}, with nothing below it,"
+        return f"left the ground of {whose} over its edge, with nothing below it,"
+
+    def _over_ground(self, state: State, x: Array) -> BoolArray:
+        """Which bodies have their centres within the rectangle of a height field [-], shape (k,), bool."""
+        inside = np.zeros(x.shape[0], bool)
+        q = state.q.reshape(-1, 7)
+        for body, position, R, half in self._fields:
+            turn = matrices(q[body, 3:])
+            local = (x - q[body, :3] - turn @ position) @ (turn @ R)
+            inside |= (np.abs(local[:, :2]) <= half).all(axis=1)
+        return inside
+
+
+def _tied(world: World) -> BoolArray:
+    """Bodies that joints hold to what is not dynamic, directly or through others [-], shape (n,), bool."""
+    held = world.kind != BodyKind.DYNAMIC
+    pairs = np.asarray(world.joints.body).reshape(-1, 2)
+    while True:
+        known = np.append(held, True)  # -1: the inertial frame
+        more = held.copy()
+        for side in (0, 1):
+            ends = pairs[known[pairs[:, 1 - side]], side]
+            more[ends[ends >= 0]] = True
+        if (more == held).all():
+            return held
+        held = more
+
+
+Field = tuple[int, Array, Array, Array]
+"""A height field: its body, its place and axes in the frame of that, and half its lengths."""
+
+
+def _ground(world: World, start: State, up: Array) -> tuple[list[Field], bool]:
+    """The height fields, and whether a plane catches all that falls beside them."""
+    fields: list[Field] = []
+    caught, shapes = False, world.shapes
+    for k, shape in enumerate(shapes.shape):
+        body, R = int(shapes.body[k]), matrices(shapes.quaternion[k])
+        if isinstance(shape, HeightField):
+            fields.append((body, shapes.position[k], R, 0.5 * np.array(shape.size)))
+        elif isinstance(shape, Plane):
+            normal = matrices(start.q[7 * body + 3 : 7 * body + 7]) @ R[:, 2]
+            caught = caught or bool(normal @ up > UPWARDS)
+    return fields, caught
+
+
+def _bottom(world: World, start: State, up: Array) -> float:
+    """Height of the lowest point that fixed bodies may have [m]; -inf without any, or where some move."""
+    lowest, shapes = math.inf, world.shapes
+    if (world.kind == BodyKind.KINEMATIC).any():
+        return -math.inf
+    for k, shape in enumerate(shapes.shape):
+        body = int(shapes.body[k])
+        if world.kind[body] != BodyKind.FIXED or isinstance(shape, Plane):
+            continue
+        pose = start.q[7 * body : 7 * body + 7]
+        place = pose[:3] + matrices(pose[3:]) @ shapes.position[k]
+        reach = shape.reach
+        if isinstance(shape, HeightField):
+            deepest = float(np.abs(shape.heights).max())
+            reach = math.hypot(0.5 * shape.size[0], 0.5 * shape.size[1], deepest)
+        lowest = min(lowest, float(place @ up) - reach)
+    return -math.inf if lowest == math.inf else lowest
