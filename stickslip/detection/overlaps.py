@@ -5,7 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.detection.detector import Detector
-from stickslip.mechanics.world import World
+from stickslip.mechanics.height_fields import HeightField
+from stickslip.mechanics.turns import matrices
+from stickslip.mechanics.world import BodyKind, World
 from stickslip.state import Array, ModelError, State
 
 TOLERANCE = 1e-4
@@ -35,6 +37,8 @@ def overlaps(world: World, state: State, tolerance: float = TOLERANCE) -> tuple[
     deepest: dict[tuple[int, int], float] = {}
     for (first, second), gap in zip(pair[deep].tolist(), contacts.gap[deep].tolist(), strict=True):
         deepest[first, second] = max(-gap, deepest.get((first, second), 0.0))
+    for first, second, depth in _buried(world, state.q.reshape(-1, 7)):
+        deepest[first, second] = max(depth, deepest.get((first, second), 0.0))
     found = sorted(deepest.items(), key=lambda item: (-item[1], item[0]))
     return tuple(Overlap(world.names[first], world.names[second], depth) for (first, second), depth in found)
 
@@ -49,6 +53,36 @@ def check_overlaps(world: World, state: State, tolerance: float = TOLERANCE) -> 
             f"bodies overlap: {listed}{more}. Move them apart, or let them through each other: "
             "apart(first, second)"
         )
+
+
+def _buried(world: World, q: Array) -> list[tuple[int, int, float]]:
+    """Bodies whose centres of mass are below the surface of a height field, however deep: pairs and depths.
+
+    Detection sees a layer below the surface. q [m, -], shape (n, 7).
+    """
+    found, shapes = [], world.shapes
+    for k, shape in enumerate(shapes.shape):
+        if not isinstance(shape, HeightField):
+            continue
+        ground = int(shapes.body[k])
+        turn = matrices(q[ground, 3:])
+        local = (q[:, :3] - q[ground, :3] - turn @ shapes.position[k]) @ (
+            turn @ matrices(shapes.quaternion[k])
+        )
+        depth = shape.surface(local[:, 0], local[:, 1]) - local[:, 2]
+        inside = (np.abs(local[:, :2]) <= 0.5 * np.array(shape.size)).all(axis=1)
+        below = inside & (depth > 0.0) & (world.kind == BodyKind.DYNAMIC)
+        for body in np.flatnonzero(below).tolist():
+            if _may_touch(world, body, ground, int(shapes.group[k])):
+                found.append((min(body, ground), max(body, ground), float(depth[body])))
+    return found
+
+
+def _may_touch(world: World, body: int, ground: int, group: int) -> bool:
+    """Whether some shape of a body may touch those of a group of another body."""
+    apart = (world.filters.apart == (min(body, ground), max(body, ground))).all(axis=1)
+    own = world.shapes.group[world.shapes.body == body]
+    return not apart.any() and bool(world.filters.collide[own, group].any())
 
 
 def _sizes(world: World) -> Array:

@@ -57,6 +57,19 @@ class HeightField(Endless):
         """Of the columns of `heights` [m], shape (ny,)."""
         return np.linspace(-0.5 * self.size[1], 0.5 * self.size[1], self.heights.shape[1])
 
+    def surface(self, x: Array, y: Array) -> Array:
+        """Height of the ground at places x, y of its frame, bilinear between the points of the grid [m], in
+        their shape; places beside the rectangle count as on its edge."""
+        nx, ny = self.heights.shape
+        a = np.clip((x / self.size[0] + 0.5) * (nx - 1), 0.0, nx - 1)
+        c = np.clip((y / self.size[1] + 0.5) * (ny - 1), 0.0, ny - 1)
+        i, j = np.minimum(a.astype(int), nx - 2), np.minimum(c.astype(int), ny - 2)
+        a, c, z = a - i, c - j, self.heights
+        return np.asarray(
+            (1 - a) * ((1 - c) * z[i, j] + c * z[i, j + 1])
+            + a * ((1 - c) * z[i + 1, j] + c * z[i + 1, j + 1])
+        )
+
 
 def _measured(heights: Any, nodata: float | None, fill: float | None) -> Any:
     """The heights with places that were not measured filled; refused by number and place without `fill`."""
@@ -93,8 +106,8 @@ def _refuse_markers(heights: Array) -> None:
         value = float(heights[far][0])
         raise ModelError(
             f"HeightField: {int(far.sum())} of {heights.size} heights are {value:g} m, the first at"
-            f" heights{at}, while all others are from {low:g} to {high:g} m: a NoData value of the terrain? Name"
-            f" it, with the height that such places get: HeightField(..., nodata={value:g}, fill={low:g})"
+            f" heights{at}, while all others are from {low:g} to {high:g} m: a NoData value of the terrain?"
+            f" Name it, with the height for such places: HeightField(..., nodata={value:g}, fill={low:g})"
         )
 
 

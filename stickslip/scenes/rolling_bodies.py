@@ -208,7 +208,7 @@ def rockfall(
     b.body("ground", ground, fixed=True)
     centres, _ = lattice(rng, bodies, (2, 6), size)
     centres[:, 0] += TOP
-    lowest = _surface(ground, centres[:, 0], centres[:, 1]).max()
+    lowest = ground.surface(centres[:, 0], centres[:, 1]).max()
     centres[:, 2] += lowest + 0.5
     turns = orientations(rng, bodies)
     for k in range(bodies):
@@ -218,7 +218,7 @@ def rockfall(
         """Heights of the centres of the rocks above the ground, shape (n, bodies), and where there is any."""
         x = trajectory.q.reshape(len(trajectory), -1, 7)[:, 1:, :3]
         inside = (np.abs(x[:, :, 0]) <= 0.5 * LENGTH) & (np.abs(x[:, :, 1]) <= 0.5 * WIDTH)
-        return x[:, :, 2] - _surface(ground, x[:, :, 0], x[:, :, 1]), inside
+        return x[:, :, 2] - ground.surface(x[:, :, 0], x[:, :, 1]), inside
 
     def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
         height, inside = over(trajectory)
@@ -311,16 +311,3 @@ def _ground(rng: np.random.Generator, rise: float) -> HeightField:
     x = np.linspace(-0.5 * LENGTH, 0.5 * LENGTH, nx)
     fall = rise * BEND * np.logaddexp(0.0, -x / BEND)
     return HeightField(fall[:, None] + rng.uniform(-ROUGH, ROUGH, (nx, ny)), (LENGTH, WIDTH))
-
-
-def _surface(ground: HeightField, x: Array, y: Array) -> Array:
-    """Height of the ground between its points, bilinear, at places inside; those outside count as on the
-    edge [m]."""
-    nx, ny = ground.heights.shape
-    a = np.clip((x / LENGTH + 0.5) * (nx - 1), 0.0, nx - 1)
-    c = np.clip((y / WIDTH + 0.5) * (ny - 1), 0.0, ny - 1)
-    i, j = np.minimum(a.astype(int), nx - 2), np.minimum(c.astype(int), ny - 2)
-    a, c, z = a - i, c - j, ground.heights
-    return np.asarray(
-        (1 - a) * ((1 - c) * z[i, j] + c * z[i, j + 1]) + a * ((1 - c) * z[i + 1, j] + c * z[i + 1, j + 1])
-    )

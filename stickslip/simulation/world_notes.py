@@ -5,6 +5,7 @@ name, with the time, once for each body; the run goes on.
 """
 
 import math
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -70,7 +71,7 @@ class Lookout:
             self._notes[body] = f"body {self._world.names[body]!r} {what} at t = {t:.9g} s"
 
     def _edge(self, t: float) -> str:
-        whose = ", ".join(dict.fromkeys(repr(self._world.names[body]) for body, _, _, _ in self._fields))
+        whose = ", ".join(dict.fromkeys(repr(self._world.names[field.body]) for field in self._fields))
         if t == self._start:
             return f"is beside the ground of {whose}, with nothing below it,"
         return f"left the ground of {whose} over its edge, with nothing below it,"
@@ -78,11 +79,9 @@ class Lookout:
     def _over_ground(self, state: State, x: Array) -> BoolArray:
         """Which bodies have their centres within the rectangle of a height field [-], shape (k,), bool."""
         inside = np.zeros(x.shape[0], bool)
-        q = state.q.reshape(-1, 7)
-        for body, position, R, half in self._fields:
-            turn = matrices(q[body, 3:])
-            local = (x - q[body, :3] - turn @ position) @ (turn @ R)
-            inside |= (np.abs(local[:, :2]) <= half).all(axis=1)
+        for field in self._fields:
+            place, axes = field.placed if field.placed is not None else field.at(state.q)
+            inside |= (np.abs(x @ axes - place @ axes) <= field.half).all(axis=1)
         return inside
 
 
@@ -101,18 +100,37 @@ def _tied(world: World) -> BoolArray:
         held = more
 
 
-Field = tuple[int, Array, Array, Array]
-"""A height field: its body, its place and axes in the frame of that, and half its lengths."""
+@dataclass(frozen=True, eq=False, slots=True)
+class _Field:
+    """A height field, seen from above."""
+
+    body: int
+    position: Array
+    """In the frame of its body [m], shape (3,)."""
+    axes: Array
+    """Its x and y there, as columns [-], shape (3, 2)."""
+    half: Array
+    """Half of its lengths [m], shape (2,)."""
+    placed: tuple[Array, Array] | None = None
+    """Inertial position and axes of one that is fixed."""
+
+    def at(self, q: Array) -> tuple[Array, Array]:
+        """Inertial position [m], shape (3,), and axes [-], shape (3, 2)."""
+        pose = q[7 * self.body : 7 * self.body + 7]
+        R = matrices(pose[3:])
+        return pose[:3] + R @ self.position, R @ self.axes
 
 
-def _ground(world: World, start: State, up: Array) -> tuple[list[Field], bool]:
+def _ground(world: World, start: State, up: Array) -> tuple[list[_Field], bool]:
     """The height fields, and whether a plane catches all that falls beside them."""
-    fields: list[Field] = []
+    fields: list[_Field] = []
     caught, shapes = False, world.shapes
     for k, shape in enumerate(shapes.shape):
         body, R = int(shapes.body[k]), matrices(shapes.quaternion[k])
         if isinstance(shape, HeightField):
-            fields.append((body, shapes.position[k], R, 0.5 * np.array(shape.size)))
+            field = _Field(body, shapes.position[k], R[:, :2], 0.5 * np.array(shape.size))
+            still = world.kind[body] == BodyKind.FIXED
+            fields.append(replace(field, placed=field.at(start.q)) if still else field)
         elif isinstance(shape, Plane):
             normal = matrices(start.q[7 * body + 3 : 7 * body + 7]) @ R[:, 2]
             caught = caught or bool(normal @ up > UPWARDS)

@@ -18,6 +18,8 @@ from stickslip.systems.quantities import MOTION, Given, Quantity, needed, quanti
 COORDINATE, VELOCITY = 1, 2
 """Numbers of q and v among the arguments (t, q, v, z)."""
 FRAMES = ("inertial", "body")
+ROUNDING = 1e-9
+"""Share by which the largest principal moment may be more than the sum of the others [-]."""
 
 
 class NewtonEuler:
@@ -224,6 +226,12 @@ def _inertia(name: str, given: ArrayLike) -> Array:
         check_mass(name, 0.0, inertia)
     except ModelError as error:
         raise ModelError(str(error).replace(" M ", " inertia ")) from None
+    low, mid, high = np.linalg.eigvalsh(inertia).tolist()
+    if low + mid < high * (1.0 - ROUNDING):
+        raise ModelError(
+            f"{owner}: inertia is not that of any mass: its principal moments are {low:.6g}, {mid:.6g},"
+            f" {high:.6g}, and the largest is more than the sum of the others"
+        )
     return inertia
 
 

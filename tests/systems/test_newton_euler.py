@@ -113,6 +113,7 @@ def test_potential_energy():
     [
         ({"mass": 0.0}, "mass is 0; it must be positive"),
         ({"mass": np.nan}, "mass is not finite"),
+        ({"inertia": [1.0, 1.0, 3.0]}, "inertia is not that of any mass: its principal moments are 1, 1, 3"),
         ({"inertia": [1.0, -1.0, 1.0]}, "inertia is singular or not positive definite"),
         ({"inertia": [[1, 2, 0], [0, 1, 0], [0, 0, 1]]}, "inertia is not symmetric"),
         ({"inertia": [1.0, 2.0]}, "inertia has 2 entries, expected 3"),
