@@ -21,6 +21,16 @@ def penetration(trajectory: Trajectory) -> float:
     return deepest
 
 
+def opening(trajectory: Trajectory) -> float:
+    """Largest |y| of any bilateral constraint of mechanics [m, rad]; 0 where there was none."""
+    largest = 0.0
+    for part, components, _ in trajectory.model.places:
+        if not part.first_order:
+            held = np.repeat(part.K.kind == cones.FREE, np.diff(part.K.offset))
+            largest = max(largest, float(np.abs(trajectory.y[:, components][:, held]).max(initial=0.0)))
+    return largest
+
+
 def summary(trajectory: Trajectory) -> str:
     """What was simulated, how, and how well."""
     model, n = trajectory.model, len(trajectory)
@@ -36,6 +46,8 @@ def summary(trajectory: Trajectory) -> str:
     ]
     if any(not part.first_order for part in model.interactions):
         lines.append(("penetration", f"{trajectory.penetration:.3g} m"))
+    if any(not part.first_order and (part.K.kind == cones.FREE).any() for part in model.interactions):
+        lines.append(("joints", f"open by {trajectory.opening:.3g} at most [m, rad]"))
     if any(not part.first_order for part in model.systems):
         start, end = trajectory.energy[0], trajectory.energy[-1]
         work = trajectory.contact_work[-1] - trajectory.contact_work[0]

@@ -192,6 +192,13 @@ class Trajectory:
 
         return penetration(self)
 
+    @property
+    def opening(self) -> float:
+        """Largest |y| of any bilateral constraint of mechanics [m, rad]; 0 where there was none."""
+        from stickslip.simulation.summary import opening
+
+        return opening(self)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to an HDF5 file, which `read_trajectory` reads back bit for bit."""
         from importlib import import_module

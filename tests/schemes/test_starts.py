@@ -78,6 +78,16 @@ def test_a_velocity_that_an_equality_does_not_allow_is_an_impact():
     np.testing.assert_allclose(found.v[1], [0.0, 2.0], atol=1e-2)
 
 
+def test_a_run_tells_how_far_its_joints_drift():
+    rod = ss.Lagrangian("rod", M=np.eye(2), q0=[1.0, 0.0], v0=[0.0, 2.0])
+    tie = ss.Interaction("pin", "rod", ss.Scleronomous(lambda q: [q @ q - 1.0]), ss.Equality())
+    found = run(ss.NonsmoothSystem([rod], [tie]))
+    assert found.opening == np.abs(found.y).max() > 0.0
+    assert f"open by {found.opening:.3g} at most" in str(found)
+    assert run(ball()).opening == 0.0
+    assert "joints" not in str(run(ball()))
+
+
 def test_a_sweeping_process_begins_in_its_set():
     def swept(x0, D=0.0):
         flow = ss.FirstOrderLinear("point", A=0.0, x0=x0)
