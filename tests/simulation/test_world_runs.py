@@ -79,9 +79,9 @@ def test_a_state_to_begin_with(world):
     begun = run(world, until=2.1, start=ss.State(2.0, q, start.v[-1]))
     assert begun.t[0] == 2.0
     assert begun.body("ball 0").position[0, 2] == 1.0
-    with pytest.raises(ss.ModelError, match="'ball 0': .* its quaternion has length 0"):
+    with pytest.raises(ss.ModelError, match=r"'ball 0': .* its quaternion has length 0"):
         run(world, start=ss.State(0.0, np.where(np.arange(21) == 10, 0.0, q), world.start.v))
-    with pytest.raises(ss.ModelError, match="'floor': .* it moves, but it is fixed"):
+    with pytest.raises(ss.ModelError, match=r"'floor': .* it moves, but it is fixed"):
         run(world, start=ss.State(0.0, q, np.ones(18)))
     with pytest.raises(ss.ModelError, match=r"'ball 1'.*not finite"):
         run(world, start=ss.State(0.0, q, np.where(np.arange(18) == 17, np.nan, 0.0)))
