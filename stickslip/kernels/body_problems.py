@@ -13,10 +13,14 @@ from stickslip.kernels import anderson, blocks, body_sweeps, cones, residuals, s
 from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
 
-AIM, ROUNDING, POLISH, VISITS = 0.1, 1e-13, 8.0, 500.0
-"""A guess that is an answer already gets some sweeps more, unless it is better than the tolerance by AIM,
-or as good as rounding lets it be: taken as it stands in every step of a body at rest, its error would add up
-in the velocities. At least POLISH sweeps, or as many as visit VISITS blocks."""
+AIM, ROUNDING = 1e-4, 1e-13
+"""A guess that is an answer already is swept until its error is below ROUNDING, unless it is better than the
+tolerance by AIM: taken as it stands in every step of a body at rest, its error would add up in velocities.
+With AIM near 1 steps would go back and forth for ever: a guess with the error a, taken, leaves the velocity
+a, and the next step, swept, takes that back with impulses that have the error a as the guess after it."""
+POLISH, VISITS, LOOK = 8.0, 500.0, 4.0
+"""At most POLISH such sweeps, or as many as visit VISITS blocks; the judge is asked after LOOK of them, and
+then as their rate predicts."""
 NOTHING = 1e-280
 """Squares below this are of numbers that are nothing: their own squares may have vanished."""
 LINES = 64
@@ -136,10 +140,10 @@ def solve_coulomb3(
     history = np.zeros((1, 3))
     history[0, 1], history[0, 2] = told[residuals.NATURAL], told[residuals.SCALED]
     good = control[schedule.STATE] == schedule.SOLVED
-    aim = max(AIM * tolerance, min(ROUNDING, tolerance))
-    if good and _worst(told) <= aim:
+    finest = min(ROUNDING, tolerance)
+    if good and _worst(told) <= max(AIM * tolerance, finest):
         return r, v, u, told, control, history
-    target, budget = (aim, _polish(kind, limit)) if good else (tolerance, limit)
+    target, budget = (finest, _polish(kind, limit)) if good else (tolerance, limit)
     control = _controls(good, budget)
     r_new, v_new, control, history = sweep_coulomb3(
         kind, offset, lower, upper, group_offset, group_size, coefficient,
@@ -165,10 +169,10 @@ def solve_blocks(
     history = np.zeros((1, 3))
     history[0, 1], history[0, 2] = told[residuals.NATURAL], told[residuals.SCALED]
     good = control[schedule.STATE] == schedule.SOLVED
-    aim = max(AIM * tolerance, min(ROUNDING, tolerance))
-    if good and _worst(told) <= aim:
+    finest = min(ROUNDING, tolerance)
+    if good and _worst(told) <= max(AIM * tolerance, finest):
         return r, v, u, told, control, history
-    target, budget = (aim, _polish(kind, limit)) if good else (tolerance, limit)
+    target, budget = (finest, _polish(kind, limit)) if good else (tolerance, limit)
     control = _controls(good, budget)
     r_new, v_new, control, history = sweep_blocks(
         kind, offset, lower, upper, group_offset, group_size, coefficient,
@@ -210,10 +214,10 @@ def _polish(kind, limit):
 
 @jit
 def _controls(good, budget):
-    """Those of sweeps after a look at the guess: with looks as they go, or only at the end of a few."""
+    """Those of sweeps after a look at the guess: as many as it takes, or at most a few more."""
     control = np.zeros(schedule.SLOTS)
     control[schedule.STATE] = schedule.NEW
-    control[schedule.NEXT], control[schedule.ALLOWED] = (budget, 0.0) if good else (1.0, budget)
+    control[schedule.NEXT], control[schedule.ALLOWED] = (min(LOOK, budget), 0.0) if good else (1.0, budget)
     return control
 
 
