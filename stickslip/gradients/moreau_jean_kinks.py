@@ -1,8 +1,9 @@
 """Where a step of Moreau-Jean has no derivative: contacts and stops about to switch, and corrections.
 
-Contacts and stops take part in a step if their gap, forecast to its end, is not positive: where it is 0 the
-step jumps. Restitution acts on what approaches: where nothing approaches and the contact bears there is a
-kink. The laws of contact have kinks of their own, which their linearisation tells.
+Contacts and stops take part in a step if their gap, forecast to its end, is not positive, or if they touch to
+the threshold of the step (`kernels/activation.py`): there the step jumps. Restitution acts on what
+approaches: where nothing approaches and the contact bears there is a kink. The laws of contact have kinks of
+their own, which their linearisation tells.
 """
 
 import numpy as np
@@ -51,7 +52,9 @@ def _forecasts(start: Start, theta: float, detector: Finder) -> list[str]:
     rows = contact_rows(found, found.point[None].astype(complex), found.frame[None].astype(complex), x, R)
     forecast = found.gap + theta * start.h * _closing(rows[0, :, 0].real, found.body, start)
     answers = (bodies.row[found.body] >= 0).any(axis=1)
-    near = answers & (np.abs(forecast) <= NEAR * bodies.size)
+    size = NEAR * bodies.size
+    touches = (forecast > 0.0) & (np.maximum(found.gap, forecast) <= start.slack + size)
+    near = answers & (touches | (np.abs(forecast) <= size))
     return [
         f"bodies {world.names[a]!r} and {world.names[b]!r}: a contact is about to take part in the step, or"
         " to leave it: its forecast gap is 0"
@@ -74,11 +77,15 @@ def _stops(start: Start, theta: float) -> list[str]:
     slide, angle, _ = joint_coordinates(world, start.q_m.reshape(-1), start.v_start.reshape(-1))
     notes = []
     rates = _closing(rows, joints.body[joint], start)
+    slack = start.stop_slack
     for j, p, bound, rate in zip(joint, part, bounds[joint, which], rates, strict=True):
         turning = p > FRICTION
+        size = NEAR * (1.0 if turning else start.bodies.size)
         y = float(within_turn(angle[j], *joints.lower[j, 1:], *joints.upper[j, 1:])) if turning else slide[j]
         gap = bound - y if p % 3 == UPPER else y - bound
-        if abs(gap + theta * start.h * rate) <= NEAR * (1.0 if turning else start.bodies.size):
+        forecast = gap + theta * start.h * rate
+        touches = forecast > 0.0 and max(gap, forecast) <= slack[j, int(turning)] + size
+        if touches or abs(forecast) <= size:
             name = f"joint {joints.names[j]!r}: its {PARTS[p]}"
             notes.append(f"{name} is about to take part in the step, or to leave it: its forecast gap is 0")
     return notes

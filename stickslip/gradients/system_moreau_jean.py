@@ -3,7 +3,8 @@
     M (v⁺ - v) - h F_θ - H(q̄) r = 0,    the law on C(q̄) v⁺ + e u⁻ (on y of the end where it is compliant)
 
 Contacts that take part are those of the step; where one is about to, or to leave, there is no derivative. Nor
-is there one of projections and of Poisson's two phases here.
+is there one of projections and of Poisson's two phases here. What a gap of the size of rounding adds to the
+law (`kernels/activation.py`) is taken as constant: the contact is differentiated as one that touches.
 """
 
 from functools import cached_property
@@ -11,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from stickslip.gradients.system_equations import NEAR, Inputs, StepEquations, Written
+from stickslip.kernels.activation import gap_rate
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import IntArray
 from stickslip.schemes.moreau_jean import MoreauJean, Prepared
@@ -51,9 +53,10 @@ class MoreauJeanEquations(StepEquations):
         return {}
 
     @cached_property
-    def _cases(self) -> dict[str, tuple[BoolArray, BoolArray, Array]]:
+    def _cases(self) -> dict[str, tuple[BoolArray, BoolArray, Array, Array]]:
         """Of each interaction: which normals were approached, which of those take restitution in place of a
-        gap over h, and their velocities before [m/s], each of shape (normals,)."""
+        gap over h, their velocities before, and the gap over h of those with a forecast gap between 0 and the
+        threshold [m/s], each of shape (normals,)."""
         state, h = self.made.state, self.made.h
         z = self.system.update(state.t, state.q, state.v, state.z)
         found = {}
@@ -65,13 +68,20 @@ class MoreauJeanEquations(StepEquations):
             if self.delta is not None:
                 rate = tie.y[output.normals] / h
                 takes = (bias < 0.0) & (rate + before <= 0.0) & (bias <= rate)
-            found[output.bound.name] = before < 0.0, takes, before
+            rates = np.zeros(before.size)
+            if self.delta is None and output.waits:
+                one = output.bound
+                forecast = np.where(self.made.step.active, self.made.step.forecast, 0.0)[one.blocks]
+                returns = output.law.restitution > 0.0
+                for k, b in enumerate(np.flatnonzero(output.unilateral)):
+                    rates[k] = gap_rate(forecast[b], before[k], bool(returns[b]), h)
+            found[output.bound.name] = before < 0.0, takes, before, rates
         return found
 
     def _prescribed(self, tie: Tie, x: Inputs) -> Array:
         """As `Tie.prescribe`, each normal by the rule that it had in the step."""
         output, h = tie.output, float(x["h"][0])
-        came, takes, _ = self._cases[output.bound.name]
+        came, takes, _, rates = self._cases[output.bound.name]
         law = output.law
         known = came if output.normals.size == law.normals.size else np.zeros(law.normals.size, bool)
         bias = self.bounced(output.bound, x, tie.u_before, known)
@@ -79,6 +89,8 @@ class MoreauJeanEquations(StepEquations):
             bias[output.free] += tie.y[output.free] / h
             normals = output.normals
             bias[normals] = np.where(takes, bias[normals], tie.y[normals] / h)
+        if rates.any():
+            bias[output.normals] = np.where(rates > 0.0, rates, bias[output.normals])
         return bias
 
     def outputs(self, x: Inputs, v: Array, r: Array) -> dict[str, Array]:
@@ -126,7 +138,8 @@ class MoreauJeanEquations(StepEquations):
         step, notes = self.made.step, []
         forecast = step.forecast
         size = NEAR * max(1.0, float(np.abs(step.y).max(initial=0.0)))
-        for k in np.flatnonzero(np.abs(forecast) <= size).tolist():
+        touches = step.active & (forecast > 0.0)
+        for k in np.flatnonzero(touches | (np.abs(forecast) <= size)).tolist():
             what = "gap" if self.delta is None else "gap less delta"
             notes.append(
                 f"{self.name_of(k)} is about to take part in the step, or to leave it: its forecast {what}"
@@ -134,7 +147,7 @@ class MoreauJeanEquations(StepEquations):
             )
         largest = float(np.abs(step.r).max(initial=0.0))
         for one in self.system.interactions:
-            _, takes, before = self._cases[one.name]
+            _, takes, before, _ = self._cases[one.name]
             e = one.law.restitution[one.law.unilateral]
             if one.law.impact != "newton" or e.size != before.size:
                 continue

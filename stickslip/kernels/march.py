@@ -115,6 +115,13 @@ def one_step(
         contacts.output_rates(
             i, ties, index, rows, vectors[at.V], components[at.DRIFT_NOW], components[at.U_BEFORE]
         )
+    for s in range(systems.shape[0]):
+        if not begin(s, model, options, work, t, z):
+            return at.SINGULAR, math.nan, math.nan
+    for i in range(ties.shape[0]):
+        contacts.output_rates(
+            i, ties, index, rows, vectors[at.V_FREE], components[at.DRIFT_NOW], components[at.U_FREE]
+        )
     if not contacts.activate(blocks, block_numbers, h, components, forecast, active):
         return at.NOT_FINITE, math.nan, math.nan
     for k in range(r_before.shape[0]):
@@ -157,6 +164,23 @@ def update(s, systems, t, vectors, z_before, buffers, z):
 
 
 @jit
+def begin(s, model, options, work, t, z):
+    """System s before Newton's first iteration, with its free velocity; false if it has none."""
+    systems, terms, slopes, _, _, _, _, _, _, _, constants = model
+    thetas, explicit, h, _, _, _ = options
+    vectors, _, matrices, pivots, known, _, _, _, _, spare, _, _, _ = work
+    a, b, own = systems[s, at.V0], systems[s, at.V1], z[systems[s, at.Z0] : systems[s, at.Z1]]
+    for k in range(a, b):
+        vectors[at.V_END, k] = vectors[at.V, k]
+    q, v, start = vectors[at.Q][a:b], vectors[at.V][a:b], vectors[at.F_START][a:b]
+    motion.force(s, systems, terms, constants, t, q, v, own, vectors, start)
+    motion.move(s, systems, terms, constants, thetas[s], explicit, t, h, own, vectors, matrices)
+    return motion.linearise(
+        s, systems, slopes, constants, thetas[s], explicit, t, h, own, vectors, matrices, pivots, known, spare
+    )
+
+
+@jit
 def together(solver, leader, model, options, problem, work, t, z, active):
     """(how it ended, natural, natural_scaled): Newton's loop over systems led by `leader`, and their ties."""
     systems, terms, slopes, ties, tied, index, blocks, block_numbers, group_size, coefficient, constants = (
@@ -173,18 +197,12 @@ def together(solver, leader, model, options, problem, work, t, z, active):
     )  # fmt: skip
     for s in range(leader, ns):
         if contacts.find(root, s) == leader:
-            a, b, own = systems[s, at.V0], systems[s, at.V1], z[systems[s, at.Z0] : systems[s, at.Z1]]
-            for k in range(a, b):
-                vectors[at.V_END, k] = vectors[at.V, k]
-            q, v, start = vectors[at.Q][a:b], vectors[at.V][a:b], vectors[at.F_START][a:b]
-            motion.force(s, systems, terms, constants, t, q, v, own, vectors, start)
-            motion.move(s, systems, terms, constants, thetas[s], explicit, t, h, own, vectors, matrices)
             implicit = implicit or (not explicit and thetas[s] > 0.0)
     for iteration in range(1, newton_max + 1):
         for s in range(leader, ns):
             if contacts.find(root, s) == leader:
                 own = z[systems[s, at.Z0] : systems[s, at.Z1]]
-                if not motion.linearise(
+                if iteration > 1 and not motion.linearise(
                     s, systems, slopes, constants, thetas[s], explicit, t, h, own, vectors, matrices, pivots,
                     known, spare,
                 ):  # fmt: skip

@@ -8,6 +8,7 @@ import math
 
 from stickslip.kernels import cones, residuals
 from stickslip.kernels import march_layout as at
+from stickslip.kernels.activation import gap_rate, takes_part, threshold
 from stickslip.kernels.jit import jit
 from stickslip.kernels.march_motion import evaluate, substitute
 
@@ -107,23 +108,37 @@ def output_rates(i, ties, index, rows, v, drift, out):
 
 
 @jit
-def activate(blocks, block_numbers, h, components, forecast, active):
-    """forecast, active of all blocks, and what restitution adds to u⁺; false if something is not finite.
+def speed(blocks, components):
+    """Largest speed of the contacts, before the step or after its free motion [m/s]."""
+    largest = 0.0
+    for b in range(blocks.shape[0]):
+        if is_unilateral(blocks[b, at.KIND]):
+            for k in range(blocks[b, at.COMPONENT], blocks[b, at.COMPONENT_END]):
+                largest = max(largest, abs(components[at.U_BEFORE, k]), abs(components[at.U_FREE, k]))
+    return largest
 
-    Active where y + h/2 u_N <= 0 (Siconos Developer's Notes 2017, (11.52)); always where they do not wait.
+
+@jit
+def activate(blocks, block_numbers, h, components, forecast, active):
+    """forecast, active of all blocks, and what is added to u⁺; false if something is not finite.
+
+    Active as their forecast y + h/2 u_N says (`activation.py`); always where they do not wait.
     """
     y, u, bias = components[at.Y_NOW], components[at.U_BEFORE], components[at.BIAS]
     for k in range(y.shape[0]):
         bias[k] = 0.0
         if not abs(y[k] + u[k]) < math.inf:
             return False
+    slack = threshold(h, speed(blocks, components))
     for b in range(blocks.shape[0]):
         k = blocks[b, at.COMPONENT]
         forecast[b] = -math.inf
         if is_unilateral(blocks[b, at.KIND]):
             forecast[b] = y[k] + (0.5 * h) * u[k]
-            bias[k] = block_numbers[b, at.RESTITUTION] * min(u[k], 0.0)
-        active[b] = forecast[b] <= 0.0
+            e = block_numbers[b, at.RESTITUTION]
+            rate = gap_rate(forecast[b], u[k], e > 0.0, h)  # read only of blocks that take part
+            bias[k] = rate if rate > 0.0 else e * min(u[k], 0.0)
+        active[b] = takes_part(y[k], forecast[b], slack)
     return True
 
 

@@ -39,8 +39,8 @@ BLOCK_NUMBERS = 3
 ) = range(13)  # fmt: skip
 V_ROWS = 13
 # work vectors over components
-Y_NOW, DRIFT_NOW, U_BEFORE, IMPULSE, BIAS, ZERO = range(6)
-C_ROWS = 6
+Y_NOW, DRIFT_NOW, U_BEFORE, U_FREE, IMPULSE, BIAS, ZERO = range(7)
+C_ROWS = 7
 # work matrices of the systems, one behind the other
 M_NOW, A_NOW = range(2)
 M_ROWS = 2

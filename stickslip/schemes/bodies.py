@@ -11,6 +11,8 @@ this is Moreau's midpoint form (Moreau 1999, Numerical aspects of the sweeping p
 of second order where nothing strikes, whatever the inertia of bodies that spin.
 A contact is active where gap_m + θ h u_N <= 0 with the least u_N that either side has, be it free or held
 from the forces of the step: contacts that bear a stack are then active whatever the rounding of their gaps.
+Contacts and stops that no force on their own bodies presses together are so by the threshold of
+`kernels/activation.py`.
 Because M is constant, the kinetic energy changes by h F + H r times (v_m⁻ + v_m⁺) / 2 exactly: with θ = 1/2
 and constant forces the balance of energy is rounding; springs leave O(h³) per step, other θ O(h²).
 """
@@ -87,14 +89,13 @@ class MoreauJeanBodies(Options):
         """The step of length h that begins at `state`."""
         start = Start.of(self.theta, world, state, h)
         q_m, theta = start.q_m.reshape(-1), self.theta
-        blocks = contact_blocks(
-            detector.find(q_m, start.margin), start.bodies, start.q_m, start.v_start, start.v_free, theta * h,
-            self.impact == "newton", memory,
-        )  # fmt: skip
+        found = detector.find(q_m, start.margin)
+        blocks = contact_blocks(found, start, theta, self.impact == "newton", memory)
         if start.bodies.jointed:
             v, v_free = start.v_start.reshape(-1), start.v_free.reshape(-1)
             v_ahead = start.ahead(theta * h)
-            joints = joint_rows(world, state.t + (1.0 - theta) * h, q_m, v, h, theta, v_free, v_ahead)
+            t_m = state.t + (1.0 - theta) * h
+            joints = joint_rows(world, t_m, q_m, v, h, theta, v_free, v_ahead, start.stop_slack)
             assert joints is not None
             blocks = with_joints(blocks, joints, start.bodies, start.v_free, memory)
         if not blocks.K.size:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.kernels.activation import gap_rate
 from stickslip.kernels.bodies import joint_geometry
 from stickslip.kernels.bodies import joints as kernels
 from stickslip.mechanics.joints import JointKind, Joints
@@ -73,13 +74,14 @@ class JointRows:
 
 def joint_rows(
     world: World, t: float, q: Array, v: Array, h: float, theta: float, v_free: Array | None = None,
-    v_ahead: Array | None = None,
+    v_ahead: Array | None = None, slack: Array | None = None,
 ) -> JointRows | None:  # fmt: skip
     """Blocks of all joints at coordinates `q`; None without joints.
 
     v: velocities before the step, of which restitution speaks; v_free: those of the free motion, which the
-    forecast of the stops continues (gap + θ h u <= 0); v_ahead: v after the free rotation from here to the
-    end of the step. Both are v unless given; all of all bodies [m/s, rad/s], shape (6 n,).
+    forecast of the stops continues; v_ahead: v after the free rotation from here to the end of the step. Both
+    are v unless given; all of all bodies [m/s, rad/s], shape (6 n,). slack: threshold of
+    `kernels/activation.py` for stops of sliding and turning [m, rad], shape (nj, 2); 0 unless given.
     With h = 0 the stops that are reached as it stands, and no friction: what a projection needs.
     """
     joints = world.joints
@@ -89,17 +91,24 @@ def joint_rows(
     bodies, rows = np.empty((m, 2), np.int64), np.empty((n, 2, 6))
     size, kind, joint, part = (np.empty(m, np.int64) for _ in range(4))
     lower, upper = np.empty(m), np.empty(m)
-    bias, restitution, error = np.empty(n), np.empty(n), np.empty(n)
-    out = (bodies, rows, size, kind, lower, upper, bias, restitution, error, joint, part)
+    bias, restitution, error, forecast = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    out = (bodies, rows, size, kind, lower, upper, bias, restitution, error, forecast, joint, part)
     q, v = _own(q), _own(v)
     free = v if v_free is None else _own(v_free)
     ahead = v if v_ahead is None else _own(v_ahead)
-    m, n, bad = kernels.joint_rows(_table(joints), q, v, free, ahead, h, theta, out)
+    slack = np.zeros((len(joints), 2)) if slack is None else slack
+    m, n, bad = kernels.joint_rows(_table(joints), q, v, free, ahead, h, theta, slack, out)
     if bad >= 0:
         raise ModelError(
             f"joint {joints.names[bad]!r} has no finite rows at t = {t:.6g} s: its bodies are at no finite"
             " place or speed, the points of a distance joint coincide, or its axes are at right angles"
         )
+    e = np.repeat(joints.e[joint[:m]], size[:m])
+    for k in np.flatnonzero(forecast[:n] > 0.0):
+        before = restitution[k] / e[k] if restitution[k] < 0.0 else 0.0
+        rate = gap_rate(error[k], before, bool(e[k] > 0.0), h)
+        if rate > 0.0:
+            bias[k], restitution[k] = bias[k] - restitution[k] + rate, 0.0
     return JointRows(
         bodies[:m], rows[:n], size[:m], kind[:m], lower[:m], upper[:m], bias[:n], restitution[:n], error[:n],
         joint[:m], part[:m],

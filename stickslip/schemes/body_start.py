@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.kernels.activation import threshold
 from stickslip.kernels.bodies import motion
 from stickslip.mechanics.world import World
 from stickslip.schemes.body_world import Bodies
@@ -35,6 +36,15 @@ class Start:
     """Momenta of the dynamic bodies with them [N s, N m s], shape (nd, 6)."""
     margin: float
     """No contact with a larger gap can close by the end of the step [m]."""
+    slack: float
+    """Threshold of `kernels/activation.py` for contacts that touch [m]."""
+
+    @property
+    def stop_slack(self) -> Array:
+        """The same of the stops of sliding and turning of each joint [m, rad], shape (nj, 2)."""
+        length = self.bodies.joint_length
+        turning = np.divide(self.slack, length, out=np.zeros(length.shape), where=length > 0.0)
+        return np.stack([np.full(length.shape, self.slack), turning], axis=-1)
 
     def ahead(self, time: float) -> Array:
         """Velocities after so much more free motion from the middle [m/s, rad/s], shape (6 n,)."""
@@ -73,7 +83,8 @@ class Start:
         if bad >= 0.0:
             raise not_finite(world, state, F, int(bad))
         margin = theta * h * (fastest + second) + bodies.touch
-        return cls(world, bodies, state, h, q, v, q_m, F, v_start, v_free, f, margin)
+        slack = threshold(h, fastest)
+        return cls(world, bodies, state, h, q, v, q_m, F, v_start, v_free, f, margin, slack)
 
 
 def not_finite(world: World, state: State, F: Array, i: int) -> ModelError:

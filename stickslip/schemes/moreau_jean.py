@@ -8,11 +8,12 @@ moving constraint does is taken at the end of the step, t + h, in all of them.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
 from stickslip.kernels import cones
+from stickslip.kernels.activation import threshold
 from stickslip.names import alternatives
 from stickslip.options import Options, check, option
 from stickslip.problem.checks import Array, IntArray
@@ -175,16 +176,11 @@ class MoreauJean(Options, Scheme):
         ]
         forecast = np.full(system.blocks, -np.inf)
         delta = self.delta if self.activation == "distance" else None
-        on = {}
-        for tie in ties:
-            one = tie.output.bound
-            blocks = tie.activate(h, delta, forecast[one.blocks])
-            if blocks.size:
-                on[one.name] = blocks
         moving = self.variant == "complete" or (self.variant == "nearly-implicit" and self.frame == "current")
         loop = Loop(h, moving, self.form, self.newton_tolerance, self.newton_max)
-        passage = Passage(system, prepared, state, flat, loop, delta, memory["r"], ties, forecast, on, [])
+        passage = Passage(system, prepared, state, flat, loop, delta, memory["r"], ties, forecast)
         passage.motions = self._motions(passage)
+        passage.begin()
         return passage
 
     def _motions(self, passage: "Passage") -> list[Motion]:
@@ -224,10 +220,9 @@ class MoreauJean(Options, Scheme):
         end = frozen_state(flat.t, flat.q, flat.v, flat.z)
         u, y = _outputs(system, passage.ties, end, r, passage.loop.h)
         r.flags.writeable = y.flags.writeable = False
-        active = passage.forecast <= 0.0
-        if passage.added:
-            for name, blocks in passage.on.items():
-                active[system.interaction[name].blocks.start + blocks] = True
+        active = np.zeros(system.blocks, bool)
+        for name, blocks in passage.on.items():
+            active[system.interaction[name].blocks.start + blocks] = True
         worst = max(found, key=lambda one: one.error)
         reason = ""
         if worst.error > 0.0:
@@ -261,20 +256,33 @@ class Passage:
     ties: list[Tie]
     forecast: Array
     """What decided which blocks are active [m], shape (blocks,)."""
-    on: dict[str, IntArray]
+    on: dict[str, IntArray] = field(default_factory=dict)
     """Active blocks, by the name of their interaction [-], shape (any,)."""
-    motions: list[Motion]
-    added: bool = False
-    """Whether blocks became active on the way."""
+    motions: list[Motion] = field(default_factory=list)
+    slack: float = 0.0
+    """Threshold of `kernels/activation.py` for blocks that touch [m]."""
+
+    def begin(self) -> None:
+        """The active blocks, by their forecast and the threshold of the step."""
+        h, waiting = self.loop.h, [tie for tie in self.ties if tie.output.waits]
+        if waiting:
+            v_free = self.state.v.copy()
+            for motion in self.motions:
+                motion.linearise()
+                v_free[motion.place.v] = motion.v_free
+            self.slack = threshold(h, max(tie.speed(v_free) for tie in waiting))
+        for tie in self.ties:
+            one = tie.output.bound
+            blocks = tie.activate(h, self.delta, self.slack, self.forecast[one.blocks])
+            if blocks.size:
+                self.on[one.name] = blocks
 
     def activate(self, blocks: dict[str, IntArray]) -> bool:
         """Make blocks active as well; whether some of them were not."""
         before = sum(one.size for one in self.on.values())
         for name, more in blocks.items():
             self.on[name] = np.union1d(self.on.get(name, NONE), more)
-        changed = sum(one.size for one in self.on.values()) > before
-        self.added = self.added or changed
-        return changed
+        return sum(one.size for one in self.on.values()) > before
 
     def carry(self, solver: Solver) -> tuple[Array, list[Found]]:
         """Every set of coupled systems to the end of the step: impulses [N s], and what was found."""
@@ -298,7 +306,7 @@ class Passage:
         ties = [self.ties[self.prepared.position[one.name]] for one in pattern_.ties]
         arguments = (
             pattern_, [self.motions[i] for i in pattern_.systems], ties,
-            [tie.prescribe(self.loop.h, self.delta) for tie in ties], self._weights(pattern_),
+            [tie.prescribe(self.loop.h, self.delta, self.slack) for tie in ties], self._weights(pattern_),
         )  # fmt: skip
         guess = self.guess[pattern_.components]
         if not compresses(ties):

@@ -1,16 +1,17 @@
 """Interactions over one step: which blocks are active, and what their law is stated on.
 
 Index sets (Siconos Developer's Notes 2017, chapter 8): a unilateral block is active where its forecast gap
-y + h/2 u_N is not positive (11.52), or, with activation by distance, where its gap is at most δ; all other
-blocks always are. An active block is linear in the velocity at the end and the impulse,
+y + h/2 u_N is not positive (11.52), or, with activation by distance, where its gap is at most δ, with a
+threshold for blocks that touch (`kernels/activation.py`); all other blocks always are. An active block is
+linear in the velocity at the end and the impulse,
 
     C v⁺ + D P + b,
 
 with C the rows at q̄ and t + h, and b the velocity that is prescribed:
 
-- velocity level: ∂y/∂t, and e u_N⁻ where the law is Newton's; by distance Φ/h as well, so that
-  u_N + Φ/h >= 0 (Anitescu & Tasora 2010): a contact that would not touch within the step stays as it is,
-  and one that has sunk in is brought back;
+- velocity level: ∂y/∂t, and e u_N⁻ where the law is Newton's; the forecast gap over h where a block is active
+  by the threshold alone; by distance Φ/h, so that u_N + Φ/h >= 0 (Anitescu & Tasora 2010): a contact that
+  would not touch within the step stays as it is, and one that has sunk in is brought back;
 - position level (compliant relations): y(t + h, q⁺, P/h) divided by h θ, so that
   D = ∂y/∂lam / (h² θ) and the numbers are velocities.
 """
@@ -20,6 +21,7 @@ import math
 import numpy as np
 
 from stickslip.kernels import cones
+from stickslip.kernels.activation import gap_rate, takes_part
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.state import ModelError
@@ -41,6 +43,8 @@ class Output:
         self.unilateral = one.law.unilateral & (not self.compliant)
         self.waits = bool(self.unilateral.any())
         self.single = self.waits and len(one.law.K) == 1
+        self.contact = np.repeat(self.unilateral, np.diff(one.law.K.offset))
+        """Components of the blocks that wait [-], shape (m,), bool."""
         self.normals = one.law.K.offset[:-1][self.unilateral]
         self.free = np.repeat(one.law.K.kind == cones.FREE, np.diff(one.law.K.offset))
         self.all = np.arange(len(one.law.K))
@@ -63,7 +67,7 @@ class Output:
 class Tie:
     """An interaction on its way through a step."""
 
-    __slots__ = ("B", "C", "D", "b", "drift", "gap", "offset", "output", "u_before", "y")
+    __slots__ = ("B", "C", "D", "b", "drift", "forecast", "gap", "offset", "output", "u_before", "y")
 
     def __init__(self, output: Output, t: float, q: Array, v: Array, z: Array, y: Array | None):
         """As the step begins; y where it is known already."""
@@ -81,28 +85,49 @@ class Tie:
         self.offset: Array | None = None
         self.D: Array | None = None
 
-    def activate(self, h: float, delta: float | None, forecast: Array) -> IntArray:
-        """The blocks that are active; what decided it is written to `forecast`, shape (nb,)."""
+    def speed(self, v_free: Array) -> float:
+        """Largest speed of its contacts, before the step or after its free motion v_free [m/s]."""
+        contact, one = self.output.contact, self.output.bound
+        u_free = self.C @ v_free[one.v]
+        if self.drift is not None:
+            u_free = u_free + self.drift
+        return float(max(np.abs(self.u_before[contact]).max(), np.abs(u_free[contact]).max()))
+
+    def activate(self, h: float, delta: float | None, slack: float, forecast: Array) -> IntArray:
+        """The blocks that are active; what decided it is written to `forecast`, shape (nb,).
+
+        slack: the threshold ε [m]."""
         output = self.output
         if not output.waits:
             return output.all
-        decides = self.y + (0.5 * h) * self.u_before if delta is None else self.y - delta
+        self.forecast = self.y + (0.5 * h) * self.u_before if delta is None else self.y - delta
+        gap = self.y if delta is None else self.forecast
         if output.single:
-            forecast[0] = decides[0]
-            return output.all if decides[0] <= 0.0 else NONE
-        forecast[output.unilateral] = decides[output.normals]
-        return (forecast <= 0.0).nonzero()[0]
+            forecast[0] = self.forecast[0]
+            return output.all if takes_part(gap[0], forecast[0], slack) else NONE
+        ahead = forecast[output.unilateral] = self.forecast[output.normals]
+        active = forecast <= 0.0
+        active[output.unilateral] |= np.maximum(gap[output.normals], ahead) <= slack
+        return active.nonzero()[0]
 
-    def prescribe(self, h: float, delta: float | None) -> Array:
-        """What restitution and the activation by distance add to u⁺ [m/s], shape (m,)."""
-        law = self.output.law
+    def prescribe(self, h: float, delta: float | None, slack: float) -> Array:
+        """What restitution, forecast gaps up to ε and the activation by distance add to u⁺ [m/s], (m,)."""
+        output, law = self.output, self.output.law
         bias = law.bias(self.u_before)
-        if delta is not None and not self.output.compliant:
-            bias[self.output.free] += self.y[self.output.free] / h
-            for k in self.output.normals:
-                rate = self.y[k] / h
-                bounces = bias[k] < 0.0 and rate + self.u_before[k] <= 0.0
-                bias[k] = min(rate, bias[k]) if bounces else rate
+        if output.compliant:
+            return bias
+        if delta is None:
+            returns = law.restitution[output.unilateral] > 0.0
+            for k, e in zip(output.normals, returns, strict=True):
+                if self.forecast[k] > 0.0 and max(self.y[k], self.forecast[k]) <= slack:
+                    rate = gap_rate(self.forecast[k], self.u_before[k], bool(e), h)
+                    bias[k] = rate if rate > 0.0 else bias[k]
+            return bias
+        bias[output.free] += self.y[output.free] / h
+        for k in output.normals:
+            rate = self.y[k] / h
+            bounces = bias[k] < 0.0 and rate + self.u_before[k] <= 0.0
+            bias[k] = min(rate, bias[k]) if bounces else rate
         return bias
 
     def linearise(

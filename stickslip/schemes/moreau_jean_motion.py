@@ -34,7 +34,8 @@ class Motion:
 
     __slots__ = (
         "A", "F", "F_start", "M", "body", "current", "end", "h", "implicit", "inverse", "known_inverse",
-        "place", "q", "q_bar", "q_end", "residual", "t", "theta", "v", "v_end", "v_free", "variant", "z",
+        "linearised", "place", "q", "q_bar", "q_end", "residual", "t", "theta", "v", "v_end", "v_free",
+        "variant", "z",
     )  # fmt: skip
 
     def __init__(
@@ -50,13 +51,15 @@ class Motion:
         self.q_bar = self.q
         self.F_start = body.force(t, self.q, self.v, self.z) if variant != "complete" else self.v
         self.inverse: Array | None = None
+        self.linearised = False
+        """Whether A and v_free are those of the iterate."""
         self.q_end = body.normalized(self.moved(self.v))
         self.evaluate(self.v)
         self.residual = -h * self.F
 
     def move(self, v_end: Array) -> None:
         """Take `v_end` as the velocity at the end: positions, forces and the free residual follow."""
-        mean = self.v + self.theta * (v_end - self.v)
+        mean, self.linearised = self.v + self.theta * (v_end - self.v), False
         self.v_end, self.q_end = v_end, self.body.normalized(self.moved(mean))
         self.evaluate(mean)
         self.residual = self.M @ (v_end - self.v) - self.h * self.F
@@ -141,7 +144,9 @@ class Motion:
         return body.force_dq(*at), body.force_dv(*at)
 
     def linearise(self) -> None:
-        """The inverse of A, and v_free."""
+        """The inverse of A, and v_free, of the iterate."""
+        if self.linearised:
+            return
         body, theta, h = self.body, self.theta, self.h
         D2, D3 = self._slopes()
         if D2 is None and D3 is None and self.known_inverse is not None:
@@ -156,7 +161,7 @@ class Motion:
                 T = body.kinematics(self.q_bar)
                 A = A - (h * theta) ** 2 * (D2 if T is None else D2 @ T)
             self.A, self.inverse = A, inverse(body.name, self.t, A)
-        self.v_free = self.v_end - self.inverse @ self.residual
+        self.v_free, self.linearised = self.v_end - self.inverse @ self.residual, True
 
 
 def require_positive(name: str, t: float, M: Array) -> None:

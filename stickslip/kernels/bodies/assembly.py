@@ -53,20 +53,22 @@ def closing(body, normal, i, v_start, v_free):
 @jit
 def assemble(
     ids, shape, body, point, frame, gap, law, slots, old_ids, old_local, old_frame, old_r,
-    row, q, v_start, v_free, reach, newton, count, kept_whole, kept, whole, real,
+    row, q, v_start, v_free, reach, slack, newton, count, kept_whole, kept, whole, real,
 ):  # fmt: skip
     """Contacts matched with those of the last step, and the active ones of them as blocks: those whose gap at
-    the end of the step, forecast, is not positive. Contacts as detection has them, old ones as a memory has.
+    the end of the step, forecast, is at most 0, or at most `slack` as the gap itself is. Contacts as
+    detection has them, old ones as a memory has.
 
     reach: θ h, from where the gaps were measured to the end; newton: whether restitution is Newton's.
     count (3,) <- numbers c, p, g of contacts, components and groups; the arrays one after the other in
     kept_whole: id (c,), shape, body (c, 2);   kept: point (c, 3), frame (c, 3, 3), gap (c,), law (c, 4) and
     the points in the frames of the two bodies (c, 2, 3);   whole: bodies (c, 2), kind (c,), offset (c + 1,),
     group_offset (c + 1,), group_size (g,);   real: lower, upper (c,), coefficient (g,), u_bias, guess (p,),
-    the normal velocity before the step (c,), rows (p, 2, 6).
+    the normal velocity before the step, the forecast gap (c,), rows (p, 2, 6).
     """
     nc, n = ids.shape[0], row.shape[0]
     local, last_r, name = np.empty((nc, 2, 3)), np.zeros((nc, 6)), np.empty(nc, np.int64)
+    ahead = np.empty(nc)
     order, active, R, one = (
         np.empty(nc, np.int64),
         np.empty(nc, np.int64),
@@ -83,8 +85,9 @@ def assemble(
         if row[body[i, 0]] < 0 and row[body[i, 1]] < 0:
             continue
         fill_row(body, point, frame[i, 0], True, q, R, i, one)
-        if gap[i] + reach * closing(body, one, i, v_start, v_free) <= 0.0:
-            active[c] = place
+        forecast = gap[i] + reach * closing(body, one, i, v_start, v_free)
+        if forecast <= 0.0 or max(gap[i], forecast) <= slack:  # as `kernels/activation.py` has it
+            active[c], ahead[c] = place, forecast
             c += 1
             p += 3 + (2 if law[i, 1] > 0.0 else 0) + (1 if law[i, 2] > 0.0 else 0)
             g += 1 + (1 if law[i, 1] > 0.0 else 0) + (1 if law[i, 2] > 0.0 else 0)
@@ -112,7 +115,8 @@ def assemble(
     at = 2 * c + g
     u_bias, guess = real[at : at + p], real[at + p : at + 2 * p]
     approach = real[at + 2 * p : at + 2 * p + c]
-    rows = real[at + 2 * p + c : at + 14 * p + c].reshape(p, 2, 6)
+    real[at + 2 * p + c : at + 2 * p + 2 * c] = ahead[:c]
+    rows = real[at + 2 * p + 2 * c : at + 14 * p + 2 * c].reshape(p, 2, 6)
     at = g = offset[0] = group_offset[0] = 0
     for a in range(c):
         i, start, r = order[active[a]], at, last_r[active[a]]

@@ -26,17 +26,18 @@ HOLD, STOP, FRICTION = 0, 1, 3
 
 
 @jit
-def joint_rows(table, q, v, v_free, v_ahead, h, theta, out):
+def joint_rows(table, q, v, v_free, v_ahead, h, theta, slack, out):
     """Blocks of all joints into `out`; returns (blocks, rows, joint that cannot be, or -1).
 
     Rows stand at q and bind velocities of the end of the step, θ h later. What changes until then is a bias,
     H(q ⊕ θ h v)' v_ahead - H(q)' v, with v_ahead the velocities after free rotation until then: without it a
     joint on a curved path loses energy to first order in h, with it to second. A stop is active if its
-    forecast gap + θ h u <= 0, with the least u of either side, be it free or held from the forces of the
-    step (v); where it was approached, its bias has e u(v) too.
+    forecast gap + θ h u is at most 0, or both that and the gap are at most slack (nj, 2), of sliding and
+    turning, with the least u of either side, be it free or held from the forces of the step (v); where it was
+    approached, its bias has e u(v) too.
     """
     kinds, body, point, frame, length, lower, upper, friction, e = table
-    bodies, rows, size, kind, low, high, bias, bounce, error, joint, part = out
+    bodies, rows, size, kind, low, high, bias, bounce, error, forecast, joint, part = out
     at, end_at, moved, pair = scene(), scene(), np.empty(14), np.empty(2, np.int64)
     row, end_row, end_rows, end_error = np.empty((2, 6)), np.empty((2, 6)), np.empty((6, 2, 6)), np.empty(6)
     m, n = 0, 0
@@ -51,7 +52,7 @@ def joint_rows(table, q, v, v_free, v_ahead, h, theta, out):
             hold_rows(kinds[j], length[j], frame[j], end_at, place, turn, end_rows, end_error)
             for k in range(place + turn):
                 bias[n + k] = rate(body[j], end_rows[k], v_ahead) - rate(body[j], rows[n + k], v)
-                bounce[n + k] = 0.0
+                bounce[n + k], forecast[n + k] = 0.0, -np.inf
             size[m], kind[m], part[m] = place + turn, FREE, HOLD
             low[m], high[m] = -np.inf, np.inf
             m, n = m + 1, n + place + turn
@@ -67,16 +68,17 @@ def joint_rows(table, q, v, v_free, v_ahead, h, theta, out):
             for end in range(2):
                 sign = 1.0 if end == 0 else -1.0
                 gap = sign * (y - lower[j, c]) if end == 0 else sign * (y - upper[j, c])
-                if not gap + theta * h * closing_rate(sign, body[j], row, v, v_free) > 0.0:
+                ahead = gap + theta * h * closing_rate(sign, body[j], row, v, v_free)
+                if not ahead > 0.0 or max(gap, ahead) <= slack[j, c]:  # as `kernels/activation.py`
                     write_row(sign, row, rows[n])
-                    error[n], bounce[n] = gap, e[j] * min(sign * before, 0.0)
+                    error[n], forecast[n], bounce[n] = gap, ahead, e[j] * min(sign * before, 0.0)
                     bias[n] = sign * gain + bounce[n]
                     size[m], kind[m], part[m] = 1, NONNEGATIVE, STOP + 3 * c + end
                     low[m], high[m] = 0.0, np.inf
                     m, n = m + 1, n + 1
             if h * friction[j, c] > 0.0:
                 write_row(1.0, row, rows[n])
-                error[n], bounce[n], bias[n] = 0.0, 0.0, gain
+                error[n], forecast[n], bounce[n], bias[n] = 0.0, -np.inf, 0.0, gain
                 size[m], kind[m], part[m] = 1, INTERVAL, FRICTION + 3 * c
                 low[m], high[m] = -h * friction[j, c], h * friction[j, c]
                 m, n = m + 1, n + 1
