@@ -136,7 +136,7 @@ def test_solutions_of_problems(solver):
 
 
 def test_kicks_of_impulses_that_are_not_unique_have_no_derivative():
-    """Poisson's restitution multiplies the impulses of the corners of a cube that lands flat: these are open."""
+    """Poisson's restitution multiplies impulses of the corners of a cube that lands flat: these are open."""
     b = ss.WorldBuilder()
     b.material("default", e=0.5)
     b.body("floor", ss.Plane(), fixed=True)
