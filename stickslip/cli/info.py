@@ -144,12 +144,19 @@ def _run_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
             "records",
             f"the start and {report['records'] - 1} of {report['steps']} steps, {report['missed']} missed",
         ),
+        ("verdict", _run_verdict(report)),
         ("worst residual", f"natural {report['natural']:.2e}, natural_scaled {report['natural_scaled']:.2e}"),
         ("penetration", f"{report['penetration']:.3g} m"),
         ("energy", f"{start_energy:.6g} to {end_energy:.6g} J"),
         ("contact work", f"{report['contact_work']:.6g} J"),
         ("events", ", ".join(f"{count} {kind}" for kind, count in report["events"].items()) or "none"),
     ]
+
+
+def _run_verdict(report: dict[str, Any]) -> str:
+    """What a run proves, and what stood in the place of the exact law."""
+    told = {"certified": "by the exact law", "missed": f"{report['missed']} of {report['steps']} steps"}
+    return ", ".join(x for x in (report["verdict"], report["relaxation"] or told.get(report["verdict"])) if x)
 
 
 def _world_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
@@ -174,6 +181,7 @@ def _world_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
             "records",
             f"the start and {report['records'] - 1} of {report['steps']} steps, {report['missed']} missed",
         ),
+        ("verdict", _run_verdict(report)),
         ("contacts", f"{report['contacts']} in all records"),
         ("worst residual", f"natural {report['natural']:.2e}, natural_scaled {report['natural_scaled']:.2e}"),
         ("penetration", f"{report['penetration']:.3g} m"),

@@ -49,7 +49,8 @@ def run(
 
     Prints what was simulated and how well, and a table of facts: what closed
     forms and conservation laws say, and what was found. Exit status 1 says that
-    a fact was not found, or that a step missed its tolerance. Ctrl+C ends a run of
+    a fact was not found, or that a step missed its tolerance; a relaxed run, which
+    puts another law in the place of the exact one, says so and ends with 0. Ctrl+C ends a run of
     bodies early: what was done until then is shown, and written if asked.
 
     Every parameter of the scene is an option of its own, such as --mu 0.5, and so

@@ -3,7 +3,8 @@ have a group of their own (`world_trajectories`).
 
     version (1), about (JSON: systems, interactions with laws, scheme and options, solver, clock, counts,
     names of memories, measures and events), laws/k (the product set of interaction k, `own_set`)
-    columns/t, h, q, v, z, r, u, y, active, ...   one row per recorded instant, row 0 the start
+    columns/t, h, q, v, z, r, u, y, active, ...   one row per recorded instant, row 0 the start; `verdict` is
+                                                  0 certified, 1 relaxed, 2 missed, and `ok` 1 where it is 0
     memory/k, measures/k                          in the order of their names in `about`
     events/t, kind, interaction                   kind and interaction as numbers into the lists of `about`
 
@@ -23,7 +24,13 @@ from stickslip.files.hdf5_write import hdf5_content, put_array, put_text
 from stickslip.files.own_set import read_set, write_set
 from stickslip.files.problems import SIGNATURE, file_content, replace_file
 from stickslip.files.trajectory_about import About, about_text, read_about
-from stickslip.files.world_trajectories import WORLD_ROOT, read_times, read_world, world_content
+from stickslip.files.world_trajectories import (
+    WORLD_ROOT,
+    read_times,
+    read_verdicts,
+    read_world,
+    world_content,
+)
 from stickslip.schemes.step import Event
 from stickslip.simulation.clock import Clock
 from stickslip.simulation.model import InteractionPart, Model
@@ -35,9 +42,9 @@ VERSION = 1
 ENDINGS = (".hdf5", ".h5")
 """Endings of the names of trajectory files."""
 REALS = ("t", "h", "natural", "natural_scaled", "kinetic", "potential", "contact_work")
-WHOLE = ("ok", "iterations", "newton", "index")
+WHOLE = ("iterations", "newton", "index")
 """Columns of one number per record."""
-FLAGS = ("ok", "active")
+FLAGS = ("active",)
 """Columns of yes and no, stored as 1 and 0."""
 
 
@@ -103,6 +110,8 @@ def _fill(group: Any, of: Trajectory) -> None:
         value = getattr(of, name)
         stored: Any = np.int8 if name in FLAGS else np.int64 if name in WHOLE else np.float64
         put_array(columns, name, value, stored)
+    put_array(columns, "ok", of.ok, np.int8)
+    put_array(columns, "verdict", of.verdicts, np.int8)
     for kind, named in (("memory", of.memory), ("measures", of.measures)):
         place = group.create_group(kind)
         for k, value in enumerate(named.values()):
@@ -140,6 +149,7 @@ def _read(source: Source, group: Any) -> Trajectory:
         if not ((found[name] == 0) | (found[name] == 1)).all():
             source.fail(f"{columns.name}/{name}", "ones and zeros", "other numbers")
         found[name] = found[name].astype(bool)
+    found["verdicts"] = read_verdicts(source, columns, n, about.relaxation)
     if (found["index"] < -1).any() or (np.abs(found["index"]) > 2**53).any():
         source.fail(f"{columns.name}/index", "numbers of steps, or -1", "others")
     energies = {name: found.pop(name) for name in ("kinetic", "potential", "contact_work")}
@@ -161,7 +171,7 @@ def _read(source: Source, group: Any) -> Trajectory:
         model=model, **found, memory=memory, measures=measures, events=_read_events(source, group, about),
         scheme=about.scheme, scheme_options=about.scheme_options, solver=about.solver,
         tolerance=about.tolerance, clock=Clock(about.origin, about.h), steps=about.steps,
-        missed=about.missed, derive=lambda name, _: energies[name],
+        missed=about.missed, relaxation=about.relaxation, derive=lambda name, _: energies[name],
     )  # fmt: skip
 
 

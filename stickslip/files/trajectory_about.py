@@ -6,6 +6,7 @@ from typing import Any
 
 from stickslip.files.hdf5 import Source
 from stickslip.files.json_text import read_json
+from stickslip.files.world_trajectories import read_relaxation
 from stickslip.problem.contact import Level
 from stickslip.simulation.model import SystemPart
 from stickslip.simulation.trajectory import Trajectory
@@ -37,6 +38,7 @@ class About:
     h: float
     steps: int
     missed: int
+    relaxation: str
     memory: tuple[tuple[str, tuple[int, ...]], ...]
     """Names of the memories, and the shape of each at one instant."""
     measures: tuple[str, ...]
@@ -59,7 +61,7 @@ def about_text(of: Trajectory, kinds: list[str], owners: list[str]) -> str:
         "systems": [asdict(part) for part in of.model.systems], "interactions": interactions,
         "scheme": of.scheme, "scheme_options": of.scheme_options,
         "solver": of.solver, "tolerance": of.tolerance, "origin": of.clock.origin, "h": of.clock.h,
-        "steps": of.steps, "missed": of.missed,
+        "steps": of.steps, "missed": of.missed, "verdict": of.verdict.value, "relaxation": of.relaxation,
         "memory": [{"name": name, "shape": list(value.shape[1:])} for name, value in of.memory.items()],
         "measures": list(of.measures), "kinds": kinds, "owners": owners,
     }  # fmt: skip
@@ -93,9 +95,11 @@ def read_about(source: Source, group: Any) -> About:
     h = number(top, "h")
     if h <= 0.0:
         source.fail(place, "a positive h", f"{h}")
+    scheme = text(top, "scheme"), reader.table("scheme_options", top.get("scheme_options"))
     return About(
-        systems, ties, text(top, "scheme"), reader.table("scheme_options", top.get("scheme_options")),
+        systems, ties, *scheme,
         text(top, "solver"), number(top, "tolerance"), number(top, "origin"), h,
-        count(top, "steps"), count(top, "missed"), memory, reader.texts(top, "measures"),
+        count(top, "steps"), count(top, "missed"), read_relaxation(reader, top, *scheme), memory,
+        reader.texts(top, "measures"),
         reader.texts(top, "kinds"), reader.texts(top, "owners"),
     )  # fmt: skip

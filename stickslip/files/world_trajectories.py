@@ -3,7 +3,8 @@
     version (1), about (JSON: names of bodies and joints, kinds and lengths of shapes, scheme and options,
     solver, clock, counts, names and shapes of memories and sensors, notes of the run)
     world/kind, mass, inertia, origin, ...        one row per body, shape or joint; points/k of shape kind k
-    columns/t, h, q, v, ok, natural, ...          one row per recorded instant, row 0 the start
+    columns/t, h, q, v, ok, natural, ...          one row per recorded instant, row 0 the start; `verdict` is
+                                                  0 certified, 1 relaxed, 2 missed, and `ok` 1 where it is 0
     contacts/offset, id, body, point, ...         those of record k are rows offset[k] to offset[k + 1]
     joints/offset, r                              impulses of joints, likewise
     sensors/k, memory/k                           in the order of their names in `about`; memory of the end
@@ -23,6 +24,8 @@ from stickslip.files.hdf5_write import hdf5_content, put_array, put_packed, put_
 from stickslip.files.json_text import JsonReader, read_json
 from stickslip.mechanics.joints import JointKind
 from stickslip.mechanics.world import BodyKind
+from stickslip.problem.solution import Verdict
+from stickslip.schemes import registry
 from stickslip.simulation.clock import Clock
 from stickslip.simulation.world_contacts import WorldContacts
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
@@ -78,6 +81,7 @@ def _fill(group: Any, of: WorldTrajectory, put: Any) -> None:
     for name in ("q", "v"):
         put(columns, name, getattr(of, name), np.float64)
     put(columns, "ok", of.ok, np.int8)
+    put(columns, "verdict", of.verdicts, np.int8)
     put(columns, "iterations", of.iterations, np.int64)
     contacts = group.create_group("contacts")
     put(contacts, "offset", of.contacts.offset, np.int64)
@@ -113,6 +117,7 @@ def _about(of: WorldTrajectory, shapes: list[ShapeRecord]) -> str:
         "solver": of.solver, "tolerance": of.tolerance,
         "origin": of.clock.origin, "h": of.clock.h, "off_clock": of.clock.index < 0,
         "index": max(of.clock.index, 0), "steps": of.steps, "missed": of.missed,
+        "verdict": of.verdict.value, "relaxation": of.relaxation,
         "sensors": [{"name": name, "shape": list(x.shape[1:])} for name, x in of.sensors.items()],
         "memory": [{"name": name, "shape": list(x.shape)} for name, x in of.memory.items()],
         "notes": list(of.notes),
@@ -136,11 +141,10 @@ def read_world(source: Source, group: Any) -> WorldTrajectory:
         found[name] = source.shaped(columns, name, source.reals(columns, name), (n,))
     for name, width in (("q", 7), ("v", 6)):
         found[name] = source.shaped(columns, name, source.reals(columns, name, 2), (n, width * len(model)))
-    for name in ("ok", "iterations"):
-        found[name] = source.shaped(columns, name, source.integers(columns, name), (n,))
-    if not ((found["ok"] == 0) | (found["ok"] == 1)).all():
-        source.fail(f"{columns.name}/ok", "ones and zeros", "other numbers")
-    found["ok"] = found["ok"].astype(bool)
+    found["iterations"] = source.shaped(columns, "iterations", source.integers(columns, "iterations"), (n,))
+    scheme = reader.text(top, "scheme"), reader.table("scheme_options", top.get("scheme_options"))
+    relaxation = read_relaxation(reader, top, *scheme)
+    found["verdicts"] = read_verdicts(source, columns, n, relaxation)
     contacts = _read_contacts(source, source.group(group, "contacts"), n, len(model))
     place = source.group(group, "joints")
     found["joint_r"] = source.reals(place, "r")
@@ -154,13 +158,31 @@ def read_world(source: Source, group: Any) -> WorldTrajectory:
         source.fail(f"{group.name}/about", "a positive h and a number of steps", f"{h} and {index}")
     return WorldTrajectory(
         model=model, **found, contacts=contacts, sensors=sensors, memory=memory,
-        scheme=reader.text(top, "scheme"),
-        scheme_options=reader.table("scheme_options", top.get("scheme_options")),
+        scheme=scheme[0], scheme_options=scheme[1], relaxation=relaxation,
         solver=reader.text(top, "solver"), tolerance=reader.number(top, "tolerance"),
         clock=Clock(reader.number(top, "origin"), h, -1 if reader.flag(top, "off_clock") else index),
         steps=reader.count(top, "steps"), missed=reader.count(top, "missed"),
         notes=reader.texts(top, "notes") if "notes" in top else (),
     )  # fmt: skip
+
+
+def read_relaxation(reader: JsonReader, top: dict[str, Any], scheme: str, options: dict[str, Any]) -> str:
+    """What stood in the place of the exact law, as the file or else the options of its scheme tell."""
+    return reader.text(top, "relaxation") if "relaxation" in top else registry.relaxation(scheme, options)
+
+
+def read_verdicts(source: Source, columns: Any, n: int, relaxation: str) -> Any:
+    """Codes of the verdicts of the records; a file without them has flags `ok`: whether a step was missed."""
+    if source.has(columns, "verdict"):
+        codes = source.shaped(columns, "verdict", source.integers(columns, "verdict"), (n,))
+        if not np.isin(codes, range(len(Verdict))).all():
+            source.fail(f"{columns.name}/verdict", f"numbers from 0 to {len(Verdict) - 1}", "others")
+        return codes.astype(np.int8)
+    ok = source.shaped(columns, "ok", source.integers(columns, "ok"), (n,))
+    if not ((ok == 0) | (ok == 1)).all():
+        source.fail(f"{columns.name}/ok", "ones and zeros", "other numbers")
+    least = Verdict.RELAXED.code if relaxation else Verdict.CERTIFIED.code
+    return np.where(ok == 1, least, Verdict.MISSED.code).astype(np.int8)
 
 
 def read_times(source: Source, columns: Any) -> Any:

@@ -67,7 +67,7 @@ class SystemStepDerivative(Derivative):
         self.of = {"q": state.q.shape, "v": state.v.shape, "r": step.r.shape,
                    **{name: shapes[name] for name in self._carried}}  # fmt: skip
         core, notes = self._tangent.core, equations.kinks() if not kappa else []
-        if not step.ok:
+        if not step.solved:
             notes.append(f"the step itself is not good: {_reason(step)}")
         if self._tangent.missed:
             notes.append(self._tangent.missed)

@@ -70,7 +70,7 @@ class Run(ABC):
 
     def arrived(self, k: int, point: Point, step: Any) -> Point:
         """Where step k led to; what is not good is refused, or accepted where that was asked for."""
-        if not step.ok and self.on_failure == "raise":
+        if not step.solved and self.on_failure == "raise":
             raise SimulationFailure(point.state.t, step, None)
         end = State(float(self.times[k + 1]), step.state.q, step.state.v, step.state.z)
         if not (np.isfinite(end.q).all() and np.isfinite(end.v).all()):

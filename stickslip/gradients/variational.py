@@ -29,7 +29,7 @@ from stickslip.linalg.threads import single_threaded
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
 from stickslip.problem.impulses import ImpulseSet
-from stickslip.problem.solution import Solution
+from stickslip.problem.solution import Solution, Verdict
 from stickslip.problem.step_problem import LINEARISED, StepProblem
 from stickslip.problem.step_tangent import step_blocks, step_tangent, step_velocities
 from stickslip.schemes.bodies import Finder
@@ -37,7 +37,6 @@ from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Memory, Solver
 from stickslip.schemes.variational import VariationalBodies, carried
-from stickslip.schemes.variational_end import OTHER_LAW
 from stickslip.state import Array, ModelError, State
 
 TOGETHER = ("q", "v", "effort")
@@ -196,7 +195,8 @@ def variational_derivative(
     done = carried(scheme, world, state, memory, h, solver, detector)
     problem = done.problem
     v, r = done.step.state.v.reshape(-1, 6), np.zeros(0) if done.solution is None else done.solution.r
-    missed = next((_missed("the step", one) for one in done.step.solves if not one.ok), "")
+    bad = next((one for one in done.step.solves if not one.ok), None)
+    missed = "" if done.step.solved or bad is None else _missed("the step", bad)
     touches = done.solution is not None or (kappa > 0.0 and len(problem.contacts) > 0)
     if kappa > 0.0 and touches:  # contacts that stay open push, too
         v, r, missed_path = _on_path(problem, solver, kappa)
@@ -257,7 +257,7 @@ def _on_path(problem: StepProblem, solver: Solver, kappa: float) -> tuple[Array,
             f" 'ipm-step', not {type(solver).__name__}"
         ) from None
     found: Any = smoothed.solve(problem)  # type: ignore[arg-type]
-    there = found.ok or found.status in OTHER_LAW
+    there = found.verdict is not Verdict.MISSED
     missed = "" if there else _missed(f"the smoothed step of kappa = {kappa:g}", found)
     return step_velocities(problem, found.v), np.asarray(found.r), missed
 

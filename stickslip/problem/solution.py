@@ -1,7 +1,7 @@
 """What a solver gives back: the answer, how it came about, and what the judge says of it."""
 
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from enum import Enum, StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -21,6 +21,22 @@ AnyProblem = Problem | NonlinearProblem
 """Those, and problems that are functions."""
 
 
+class Verdict(StrEnum):
+    """What the judge's residuals prove of an answer, a step or a run; the later of two is the worse."""
+
+    CERTIFIED = "certified"
+    """Solved to its tolerance under the exact law."""
+    RELAXED = "relaxed"
+    """Another law stands in the place of the exact one, so nothing is proved about the exact one."""
+    MISSED = "missed"
+    """What was to be solved was not solved to its tolerance."""
+
+    @property
+    def code(self) -> int:
+        """Its number in arrays and files: 0 certified, 1 relaxed, 2 missed."""
+        return tuple(Verdict).index(self)
+
+
 class Status(Enum):
     """Why the solver stopped. The value is the sentence shown to the user."""
 
@@ -38,6 +54,13 @@ class Status(Enum):
     def ok(self) -> bool:
         """Whether the answer is certified at the solver's tolerance."""
         return self is Status.SOLVED
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the answer proves: certified, relaxed (another law was solved) or missed."""
+        if self is Status.SOLVED:
+            return Verdict.CERTIFIED
+        return Verdict.RELAXED if self in (Status.RELAXED, Status.APPROXIMATE) else Verdict.MISSED
 
 
 class SolverFailure(RuntimeError):  # noqa: N818 (a failure is not an error of the caller)
@@ -123,8 +146,13 @@ class Solution:
 
     @property
     def ok(self) -> bool:
-        """Whether the answer is certified at the tolerance."""
+        """Whether the answer is certified at the tolerance, under the exact law."""
         return self.status.ok
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the answer proves: certified, relaxed (another law was solved) or missed."""
+        return self.status.verdict
 
     @property
     def contact_impulses(self) -> Array:

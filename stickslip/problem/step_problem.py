@@ -23,6 +23,13 @@ POINT_PLANE, SPHERES, LINEARISED = 0, 1, 2
 gap is given at the start and is forecast by its rows."""
 MODELS = ("cone", "pyramid", "impact")
 """Contact models by name: the nonlinear friction cone, four facets in its place, and no friction at all."""
+RELAXATIONS = {
+    "pyramid": "pyramids in the place of friction cones",
+    "impact": "contacts without their friction",
+}
+"""What those models that are not Coulomb's law put in its place where there is friction."""
+SPRINGS = "springs in the place of the laws"
+"""What compliant contact puts in the place of the exact law."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

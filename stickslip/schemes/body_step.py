@@ -65,6 +65,8 @@ class BodyStep(Certified):
     """Why the step is not good, where it is not."""
     measures: dict[str, float] = field(default_factory=dict)
     """What else was measured, by name with its unit."""
+    relaxation: str = ""
+    """What the scheme puts in the place of the exact law; empty where it puts nothing."""
 
 
 class BodyScheme(Protocol):

@@ -59,6 +59,10 @@ class Bodies:
         m = world.materials
         self.most_rows = 3 + 2 * bool((m.mu_roll > 0.0).any()) + bool((m.mu_spin > 0.0).any())
         """Most components that a contact can have."""
+        touching = _touching(world, self.row)
+        self.has_cones = bool(((m.mu > 0.0) | (m.mu_roll > 0.0))[touching].any())
+        self.has_friction = self.has_cones or bool((m.mu_spin > 0.0)[touching].any())
+        """Whether bodies that may touch have sliding or rolling friction, and whether they have any."""
         self.forced, self.driven = len(world.forces) > 0, len(world.motions) > 0
         self.jointed = len(world.joints) > 0
         """Whether there are forces beside gravity, kinematic bodies, joints."""
@@ -86,6 +90,18 @@ class Bodies:
             found = cls(world)
             world.__dict__["_bodies"] = found
         return found
+
+
+def _touching(world: World, row: IntArray) -> BoolArray:
+    """Whether materials may meet at a contact with a dynamic body [-], shape (nm, nm), bool."""
+    shapes, count = world.shapes, len(world.materials.names)
+    owners = np.unique(np.stack([shapes.material, shapes.body]), axis=1)
+    moves = np.zeros(count, bool)
+    moves[owners[0, row[owners[1]] >= 0]] = True
+    bodies = np.bincount(owners[0], minlength=count)
+    met = (moves[:, None] | moves) & ((bodies[:, None] > 0) & (bodies > 0))
+    np.fill_diagonal(met, moves & (bodies > 1))
+    return np.asarray(met)
 
 
 def _joint_lengths(world: World, mass: Array, J_inverse: Array, row: IntArray) -> Array:

@@ -20,6 +20,7 @@ from stickslip.kernels import cones
 from stickslip.options import Options, iterations_option, option
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
+from stickslip.problem.step_problem import SPRINGS
 from stickslip.schemes.compliant_forces import Stiffness, forces, ratio_of, stored
 from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
 from stickslip.state import ModelError, State
@@ -115,6 +116,7 @@ class Compliant(Options, Scheme):
                 "contact work [J]": run.work, "spring energy [J]": energy,
                 "substeps [-]": float(run.substeps),
             },
+            relaxation=SPRINGS if system.interactions else "",
         )  # fmt: skip
 
 

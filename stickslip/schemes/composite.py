@@ -200,6 +200,7 @@ def _joined(
         tuple(solution for step in steps for solution in step.solves), max(step.newton for step in steps),
         tuple(sorted((e for step in steps for e in step.events), key=lambda e: e.t)),
         "; ".join(step.reason for step in steps if step.reason), measures,
+        ", ".join(dict.fromkeys(step.relaxation for step in steps if step.relaxation)),
     )  # fmt: skip
 
 

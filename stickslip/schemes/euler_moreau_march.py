@@ -208,7 +208,7 @@ def march(
     return March(
         clock[ends], x[ends], np.zeros((done, 0)), np.zeros((done, 0)), lam[ends], u, y,
         np.ones((done, system.blocks), np.bool_), np.full((done, system.blocks), -np.inf),
-        np.ones(done, np.bool_), natural[:done], scaled[:done], iterations[:done],
+        natural[:done], scaled[:done], iterations[:done],
         np.ones(done, np.int64), end, {"lam": lam[ends], "r": r[ends], "started": np.ones((done, 1))},
     )  # fmt: skip
 

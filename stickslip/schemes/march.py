@@ -46,8 +46,6 @@ class March:
     """Blocks that entered a problem [-], shape (steps, blocks), bool."""
     forecast: Array
     """Forecast gaps that decided it [m], shape (steps, blocks); -inf: always active."""
-    ok: BoolArray
-    """Whether the step met its tolerance [-], shape (steps,), bool; all of these did."""
     natural: Array
     """Largest natural residual [-], shape (steps,)."""
     natural_scaled: Array
@@ -108,7 +106,7 @@ def march(
     last = frozen_state(float(clock[done]), q[done].copy(), v[done].copy(), z[done].copy()) if done else state
     return March(
         clock[ends], q[ends], v[ends], z[ends], r[ends], u[:done], y[ends], active[:done], forecast[:done],
-        np.ones(done, np.bool_), natural[:done], scaled[:done], iterations[:done], newton[:done], last,
+        natural[:done], scaled[:done], iterations[:done], newton[:done], last,
         {"r": r[ends], "y": y[ends]},
     )  # fmt: skip
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from stickslip.names import alternatives
 from stickslip.options import Listed
+from stickslip.problem.step_problem import RELAXATIONS, SPRINGS
 from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.step import Scheme
 from stickslip.state import ModelError, UnknownNameError
@@ -25,10 +26,10 @@ class Entry(Listed):
 
     order: str
     """Order of the systems that it carries: `first`, `second`, or `bodies` for worlds."""
-    relaxed: bool = False
-    """Whether it puts other laws in the place of those given, and so certifies nothing."""
-    exact_if: tuple[str, str] | None = None
-    """Option and the value of it with which alone it does not; None where that depends on no option."""
+    relaxation: str = ""
+    """What it puts in the place of the exact law whatever its options are; empty where nothing."""
+    has_models: bool = False
+    """Whether its option `contact` chooses the law, one of `MODELS`."""
 
 
 _SCHEMES = "stickslip.schemes."
@@ -49,23 +50,11 @@ _TABLE = {
         Entry("moreau-jean", _SCHEMES + "moreau_jean", "MoreauJean", "second"),
         Entry("euler-moreau", _SCHEMES + "euler_moreau", "EulerMoreau", "first"),
         Entry("schatzman-paoli", _SCHEMES + "schatzman_paoli", "SchatzmanPaoli", "second"),
-        Entry(
-            "variational",
-            _SCHEMES + "variational_written",
-            "Variational",
-            "second",
-            exact_if=("contact", "cone"),
-        ),
+        Entry("variational", _SCHEMES + "variational_written", "Variational", "second", has_models=True),
         Entry("event-driven", _SCHEMES + "event_driven", "EventDriven", "second"),
         Entry("moreau-jean-bodies", _SCHEMES + "bodies", "MoreauJeanBodies", BODIES),
-        Entry(
-            "variational-bodies",
-            _SCHEMES + "variational",
-            "VariationalBodies",
-            BODIES,
-            exact_if=("contact", "cone"),
-        ),
-        Entry("compliant", _SCHEMES + "compliant", "Compliant", "second", relaxed=True),
+        Entry("variational-bodies", _SCHEMES + "variational", "VariationalBodies", BODIES, has_models=True),
+        Entry("compliant", _SCHEMES + "compliant", "Compliant", "second", relaxation=SPRINGS),
     )
 }
 
@@ -104,17 +93,18 @@ def described(scheme: Scheme | BodyScheme) -> tuple[str, dict[str, Any]]:
     return name, {spec.name: _plain(getattr(scheme, spec.name)) for spec in fields(scheme)}
 
 
-def is_relaxed(name: str, options: Mapping[str, Any]) -> bool:
-    """Whether the scheme that `described` told of puts other laws in the place of those given."""
+def relaxation(name: str, options: Mapping[str, Any]) -> str:
+    """What the scheme that `described` told of puts in the place of the exact law where there is friction, as
+    far as its options tell; empty where it is exact. Steps tell it themselves: this is for files that do not.
+    """
     if name == "composite":
-        return any(is_relaxed(one["scheme"], one["options"]) for one in options.values())
-    if name not in _TABLE:
-        return False
-    line = _TABLE[name]
-    if line.exact_if is not None:
-        option, value = line.exact_if
-        return bool(options.get(option, value) != value)
-    return line.relaxed
+        known = [one for one in options.values() if isinstance(one, Mapping)]  # a file may say anything
+        parts = (relaxation(str(one.get("scheme")), one.get("options") or {}) for one in known)
+        return ", ".join(dict.fromkeys(part for part in parts if part))
+    line = _TABLE.get(name)
+    if line is None:
+        return ""
+    return RELAXATIONS.get(str(options.get("contact")), "") if line.has_models else line.relaxation
 
 
 def remade(name: str, options: Mapping[str, Any]) -> Scheme:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
-from stickslip.problem.solution import AnyProblem, Solution
+from stickslip.problem.solution import AnyProblem, Solution, Verdict
 from stickslip.state import State
 from stickslip.systems.system import NonsmoothSystem
 
@@ -56,11 +56,40 @@ class Certified:
 
     solves: tuple[Solution, ...]
     reason: str
+    relaxation: str
 
     @property
     def ok(self) -> bool:
-        """Whether every problem was solved to its tolerance and every loop converged."""
-        return not self.reason and all(one.ok for one in self.solves)
+        """Whether the step is certified: under the exact law every problem was solved to its tolerance, and
+        every loop converged."""
+        return not self.reason and not self.relaxation and all(one.ok for one in self.solves)
+
+    @property
+    def solved(self) -> bool:
+        """Whether the scheme solved what it set out to solve; of a relaxed scheme that is its own law. A run
+        stops at a step that is not solved, unless it is told otherwise."""
+        if self.reason:
+            return False
+        if not self.relaxation:
+            return all(one.ok for one in self.solves)
+        return all(one.verdict is not Verdict.MISSED for one in self.solves)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the step proves: certified, relaxed or missed."""
+        if self.ok:
+            return Verdict.CERTIFIED
+        if self.reason or any(one.verdict is Verdict.MISSED for one in self.solves):
+            return Verdict.MISSED
+        return Verdict.RELAXED
+
+    @property
+    def replaced(self) -> str:
+        """What stands in the place of the exact law, the scheme's relaxation or the solver's; empty where
+        nothing does."""
+        if self.relaxation or self.reason:
+            return self.relaxation
+        return next((one.status.value for one in self.solves if one.verdict is Verdict.RELAXED), "")
 
     @property
     def natural(self) -> float:
@@ -111,6 +140,8 @@ class Step(Certified):
     """Why the step is not good, where it is not."""
     measures: dict[str, float] = field(default_factory=dict)
     """What else the scheme measured, by name with its unit: «projection [m]»."""
+    relaxation: str = ""
+    """What the scheme puts in the place of the exact law; empty where it puts nothing."""
 
 
 class Scheme(Protocol):

@@ -28,7 +28,7 @@ from stickslip.kernels.variational_step import start
 from stickslip.mechanics import energy as energies
 from stickslip.mechanics.world import World
 from stickslip.options import Options, option
-from stickslip.problem.solution import Solution
+from stickslip.problem.solution import Solution, Verdict
 from stickslip.problem.step_problem import LINEARISED, MODELS, StepProblem
 from stickslip.schemes.bodies import Finder
 from stickslip.schemes.body_joints import check_joints, joint_errors
@@ -36,7 +36,7 @@ from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.body_world import Bodies
 from stickslip.schemes.step import Memory, Solver
 from stickslip.schemes.variational_contacts import StepShapes
-from stickslip.schemes.variational_end import NOTHING, OTHER_LAW, Answer, arrived
+from stickslip.schemes.variational_end import NOTHING, Answer, arrived
 from stickslip.schemes.variational_memory import first_memory
 from stickslip.schemes.variational_start import NO_ID, Node, Prepared, prepared, step_problem
 from stickslip.schemes.variational_tangents import solve_by_tangents
@@ -140,7 +140,7 @@ def _solution(problem: StepProblem, solver: Solver) -> Solution:
         return solve_by_tangents(problem, solver)
     whole: Any = solver
     solution: Solution = whole.solve(problem)
-    if solution.ok or solution.status in OTHER_LAW or problem.model == "pyramid":
+    if solution.verdict is not Verdict.MISSED or problem.model == "pyramid":
         return solution
     if not getattr(solver, "takes_tangents", True):
         return solution
@@ -168,7 +168,7 @@ def _clears(node: Node, before: Prepared) -> bool:
 
 def _sinks(node: Node, before: Prepared, solution: Solution | None, gaps: Array, reach: float) -> str:
     """What is wrong where an answer, however good its residuals, leaves gaps closed further than it may."""
-    if solution is None or not (solution.ok or solution.status in OTHER_LAW):
+    if solution is None or solution.verdict is Verdict.MISSED:
         return ""
     told = gaps[before.chosen]
     deep = -float(told.min(initial=0.0))

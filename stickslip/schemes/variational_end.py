@@ -7,7 +7,8 @@ import numpy as np
 
 from stickslip.kernels.variational_step import end
 from stickslip.problem.checks import frozen
-from stickslip.problem.solution import Solution, Status
+from stickslip.problem.solution import Solution
+from stickslip.problem.step_problem import RELAXATIONS
 from stickslip.schemes.bodies import Finder
 from stickslip.schemes.body_joints import joint_errors
 from stickslip.schemes.body_opening import opened
@@ -21,8 +22,6 @@ from stickslip.state import Array, IntArray
 
 NOTHING = 1e-100
 """Velocities and impulses below this are zero: rounding that shrinks would end below what can be squared."""
-OTHER_LAW = (Status.APPROXIMATE, Status.RELAXED)
-"""What a solver says of an answer to another law than Coulomb's."""
 NO_SIDES: IntArray = np.zeros((0, 2), np.int64)
 NO_ROWS: Array = np.zeros((0, 2, 6))
 
@@ -119,9 +118,6 @@ def arrived(before: Prepared, memory: Memory, answer: Answer, detector: Finder) 
     errors = joint_errors(world, q)
     if bodies.jointed and not reason:
         reason = opened(world, state, q, answer.v.reshape(-1), h, errors, False)
-    solves, measures = () if solution is None else (solution,), {}
-    if solution is not None and _is_relaxed(before) and solution.status in OTHER_LAW:
-        solves, measures = (), {"iterations [-]": float(solution.iterations)}
     after = {"h": np.array([h]), "potential": np.array([potential, at_end]), **blocks.closed(before)}
     for array in (contacts.point, contacts.frame, contacts.gap):
         array.flags.writeable = False
@@ -129,9 +125,9 @@ def arrived(before: Prepared, memory: Memory, answer: Answer, detector: Finder) 
     return BodyStep(
         frozen_state(t, q, answer.v.reshape(-1), state.z), h, contacts,
         blocks.by_contact(blocks.r, contacts.law), blocks.by_contact(blocks.u, contacts.law),
-        frozen(joint_r.copy()), solves, terms, _penetration(before, answer, detector),
-        float(errors.max(initial=0.0)), 0.0, after,
-        f"at t = {state.t:.9g} s {reason}" if reason else "", measures,
+        frozen(joint_r.copy()), () if solution is None else (solution,), terms,
+        _penetration(before, answer, detector), float(errors.max(initial=0.0)), 0.0, after,
+        f"at t = {state.t:.9g} s {reason}" if reason else "", relaxation=_relaxation(before),
     )  # fmt: skip
 
 
@@ -143,9 +139,11 @@ def _terms(told: list[float], potential: float, before: float) -> EnergyTerms:
     return EnergyTerms(kinetic, potential, dissipated, work, 0.0, change + dissipated - work)
 
 
-def _is_relaxed(before: Prepared) -> bool:
-    """Whether another law than that of the contacts is solved."""
-    return before.problem.model != "cone" and bool((before.contacts.law[:, :3] > 0.0).any())
+def _relaxation(before: Prepared) -> str:
+    """What the contact model puts in the place of Coulomb's law in this world; empty where it is the same."""
+    model, bodies = before.problem.model, before.node.bodies
+    differs = {"cone": False, "pyramid": bodies.has_cones, "impact": bodies.has_friction}[model]
+    return RELAXATIONS[model] if differs else ""
 
 
 def _penetration(before: Prepared, answer: Answer, detector: Finder) -> float:

@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import block_diag
 
-from stickslip.kernels import cones
 from stickslip.laws import BoolArray
 from stickslip.options import Options, iterations_option, option
 from stickslip.problem.checks import Array, IntArray
@@ -35,7 +34,7 @@ from stickslip.problem.mass import MassMatrix
 from stickslip.problem.residuals import Residuals, examine
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution, Status
-from stickslip.problem.step_problem import MODELS
+from stickslip.problem.step_problem import MODELS, RELAXATIONS
 from stickslip.schemes.step import Memory, Scheme, Solver, Step, arrays, frozen_state
 from stickslip.schemes.variational_written_motion import (
     FORMS,
@@ -112,7 +111,7 @@ class Variational(Options, Scheme):
         return Step(
             end, h, now.r, u, y, now.forecast, now.active, self.levels(system),
             arrays(h=[h], approach=approach, r=now.r), tuple(now.solves), now.newton,
-            reason="; ".join(now.reasons), measures=measures,
+            reason="; ".join(now.reasons), measures=measures, relaxation=_relaxation(self.contact, system),
         )  # fmt: skip
 
 
@@ -364,8 +363,22 @@ class _Passage:
         f, bias = S @ v - np.concatenate(R), u[keep] - H.T @ v
         if not (np.isfinite(f).all() and np.isfinite(bias).all()):
             _explain(now)
-        faceted = self.scheme.contact == "pyramid" and bool((K.kind == cones.FRICTION).any())
+        faceted = self.scheme.contact == "pyramid" and has_facets(K)
         return _Problem(GlobalProblem(MassMatrix(S), f, H, bias, K), faceted)  # type: ignore[arg-type]
+
+
+def _relaxation(contact: str, system: NonsmoothSystem) -> str:
+    """What the contact model puts in the place of the laws of a system; empty where it is the same."""
+    for one in system.interactions:
+        K = one.law.K
+        if (contact == "pyramid" and has_facets(K)) or (contact == "impact" and K.coefficient.any()):
+            return RELAXATIONS[contact]
+    return ""
+
+
+def has_facets(K: ProductSet) -> bool:
+    """Whether a pyramid differs from some friction cone: one of two tangents or more, and friction."""
+    return bool(((K.group_size > 1) & (K.coefficient > 0.0)).any())
 
 
 def _solved(A: Array, b: Array, node: Node, t: float) -> Array:

@@ -12,6 +12,7 @@ class SimulationFailure(RuntimeError):  # noqa: N818 (a failure is not an error 
     def __init__(self, t: float, step: Step | BodyStep, trajectory: Any, more: str = ""):
         self.t, self.step, self.trajectory = t, step, trajectory
         bad = [one for one in step.solves if not one.ok]
+        bad.sort(key=lambda one: -one.verdict.code)  # of a relaxed step only what was missed is to blame
         self.solution = bad[0] if bad else None
         """The first answer that missed its tolerance; None where the scheme itself failed."""
         reason = step.reason or "; ".join(

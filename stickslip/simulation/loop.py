@@ -8,6 +8,7 @@ import numpy as np
 
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
+from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
 from stickslip.schemes.registry import SchemeChoice
 from stickslip.schemes.starts import check_start
@@ -171,7 +172,7 @@ def _take(
     solver: Solver, plan: _Plan, recorder: Recorder,
 ) -> None:  # fmt: skip
     """Take a step as it is, or do about it what `on_failure` says; the run is then at t."""
-    if step.ok:
+    if step.solved:
         end = State(t, step.state.q, step.state.v, step.state.z)
         _check_outputs(system, end, step.y)
         now.state, now.memory = end, step.memory
@@ -192,7 +193,7 @@ def _after_miss(
 ) -> tuple[Step, ...]:  # fmt: skip
     """The steps to take in place of one that missed its tolerance: itself, or 2, 4, ... shorter ones."""
     if plan.on_failure == "accept":
-        recorder.missed += 1
+        recorder.missed += step.verdict is Verdict.MISSED
         return (step,)
     system.explain(now.state.t, now.state.q, now.state.v, now.state.z)
     if plan.on_failure == "raise":
@@ -201,7 +202,7 @@ def _after_miss(
         h, state, memory, steps = step.h / 2**halvings, now.state, now.memory, []
         for _ in range(2**halvings):
             one = scheme.step(system, state, memory, h, solver)
-            if not one.ok:
+            if not one.solved:
                 break
             steps.append(one)
             state, memory = one.state, one.memory
@@ -278,5 +279,6 @@ def _trajectory(
         model=recorder.model, **columns, **named, events=tuple(recorder.events), scheme=scheme,  # type: ignore[arg-type]
         scheme_options=options, solver=solver, tolerance=tolerance,
         clock=Clock(begun.clock.origin, begun.clock.h), steps=recorder.steps, missed=recorder.missed,
+        relaxation=recorder.relaxation,
         derive=derived(recorder.system, work, begun.work),
     )  # fmt: skip

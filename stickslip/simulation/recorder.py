@@ -15,6 +15,7 @@ import numpy as np
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
+from stickslip.problem.solution import Verdict
 from stickslip.schemes.step import CONTACT_WORK, Event, Memory, Step
 from stickslip.schemes.work import contact_work, work_of
 from stickslip.simulation.model import Model
@@ -26,8 +27,8 @@ HELD = 256
 """So many records are held as steps before they become arrays."""
 
 MARCHED = (
-    "t", "q", "v", "z", "r", "u", "y", "active", "forecast", "ok", "natural", "natural_scaled",
-    "iterations", "newton",
+    "t", "q", "v", "z", "r", "u", "y", "active", "forecast", "natural", "natural_scaled", "iterations",
+    "newton",
 )  # fmt: skip
 """Columns that steps made together come with."""
 
@@ -42,7 +43,7 @@ class Sums:
     """Impulses since then [N s], shape (size,)."""
     active: np.ndarray
     """Blocks that were active since then [-], shape (blocks,), bool."""
-    ok: bool = True
+    verdicts: int = 0
     natural: float = 0.0
     natural_scaled: float = 0.0
     iterations: int = 0
@@ -61,6 +62,8 @@ class Recorder:
         """Records in the columns; those still held as steps not counted."""
         self.events: list[Event] = []
         self.missed = self.steps = 0
+        self.relaxation = ""
+        """What stood in the place of the exact law in the first step that had it replaced."""
         self.previous = state
         self._held: list[tuple[Step, State, int, Sums | None]] = []
         self._sums: Sums | None = None
@@ -69,6 +72,10 @@ class Recorder:
     def add(self, step: Step, state: State, index: int, closes: bool) -> None:
         """Take in a step that ended at `state`, the clock's index there, and whether it is to be recorded."""
         self.steps += 1
+        if not step.ok and not self.relaxation:
+            self.relaxation = step.replaced
+            if step.relaxation:  # the scheme's, from the start on
+                self.columns["verdicts"][0] = max(self.columns["verdicts"][0], Verdict.RELAXED.code)
         if step.events:
             self.events.extend(step.events)
         if closes and self._sums is None:
@@ -90,6 +97,7 @@ class Recorder:
         self.previous = march.state
         rows: Row = {name: getattr(march, name) for name in MARCHED}
         rows |= {"h": np.full(n, h), "index": index, "work": np.full(n, np.nan)}
+        rows["verdicts"] = np.full(n, Verdict.CERTIFIED.code, np.int8)  # a march ends before it misses
         rows |= {f"memory/{name}": values for name, values in march.memories.items()}
         if closes.all() and self._sums is None:
             self._append(rows)
@@ -108,9 +116,8 @@ class Recorder:
         lam, last = found["r"], rows["r"][-1]
         for reduce, names in (
             (np.add, ("r", "iterations", "newton", "work")),
-            (np.maximum, ("natural", "natural_scaled")),
+            (np.maximum, ("natural", "natural_scaled", "verdicts")),
             (np.logical_or, ("active",)),
-            (np.logical_and, ("ok",)),
         ):
             for name in names:
                 total = reduce.reduceat(rows[name], starts, axis=0)
@@ -123,7 +130,7 @@ class Recorder:
         self._sums = None
         if len(starts) > len(ends):
             self._sums = Sums(
-                rows["r"], rows["active"], bool(rows["ok"]), float(rows["natural"]),
+                rows["r"], rows["active"], int(rows["verdicts"]), float(rows["natural"]),
                 float(rows["natural_scaled"]), int(rows["iterations"]), int(rows["newton"]),
                 float(rows["work"]),
             )  # fmt: skip
@@ -155,8 +162,8 @@ class Recorder:
         columns |= {name: _stack(list(map(attrgetter(name), steps)), n) for name in ("u", "y")}
         columns["newton"] = np.array([p.newton for p in plain])
         judged = zip(*map(_judged, plain), strict=True)
-        for name, values in zip(("ok", "natural", "natural_scaled", "iterations"), judged, strict=True):
-            columns[name] = np.array(values)
+        for name, values in zip(("verdicts", "natural", "natural_scaled", "iterations"), judged, strict=True):
+            columns[name] = np.array(values, np.int8 if name == "verdicts" else None)
         for name in steps[0].memory:
             columns[f"memory/{name}"] = _stack([s.memory[name] for s in steps], n)
         for name in {name for p in plain if p.measures for name in p.measures}:
@@ -174,7 +181,7 @@ class Recorder:
         else:
             sums.r = np.where(self.model.values, step.r, sums.r + step.r)
             sums.active = sums.active | step.active
-        sums.ok = sums.ok and step.ok
+        sums.verdicts = max(sums.verdicts, step.verdict.code)
         sums.natural = max(sums.natural, step.natural)
         sums.natural_scaled = max(sums.natural_scaled, step.natural_scaled)
         sums.iterations += step.iterations
@@ -202,11 +209,13 @@ class Recorder:
         self.count = stop
 
 
-def _judged(of: Step | Sums) -> tuple[bool, float, float, int]:
-    """Whether it is good, its residuals and iterations; most steps of a flight have nothing to judge."""
-    if isinstance(of, Step) and not of.solves and not of.reason:
-        return True, 0.0, 0.0, 0
-    return of.ok, of.natural, of.natural_scaled, of.iterations
+def _judged(of: Step | Sums) -> tuple[int, float, float, int]:
+    """Code of its verdict, residuals and iterations; most steps of a flight have nothing to judge."""
+    if isinstance(of, Sums):
+        return of.verdicts, of.natural, of.natural_scaled, of.iterations
+    if not of.solves and not of.reason:
+        return (Verdict.RELAXED if of.relaxation else Verdict.CERTIFIED).code, 0.0, 0.0, 0
+    return of.verdict.code, of.natural, of.natural_scaled, of.iterations
 
 
 def _empty(like: np.ndarray, n: int) -> np.ndarray:
@@ -250,7 +259,7 @@ def _start_row(system: NonsmoothSystem, model: Model, state: State, memory: Memo
     row = {
         "t": state.t, "h": 0.0, "index": index, "q": state.q, "v": state.v, "z": state.z,
         "r": np.zeros(size), "u": u, "y": y, "active": np.zeros(blocks, bool),
-        "forecast": np.full(blocks, np.nan), "ok": True, "natural": 0.0, "natural_scaled": 0.0,
+        "forecast": np.full(blocks, np.nan), "verdicts": np.int8(0), "natural": 0.0, "natural_scaled": 0.0,
         "iterations": 0, "newton": 0, "work": 0.0,
     } | {f"memory/{name}": value for name, value in memory.items()}  # fmt: skip
     return {name: np.asarray(value)[None] for name, value in row.items()}

@@ -1,12 +1,16 @@
 """A trajectory in a few lines."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stickslip.kernels import cones
+from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
 from stickslip.simulation.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from stickslip.simulation.world_trajectory import WorldTrajectory
 
 
 def penetration(trajectory: Trajectory) -> float:
@@ -42,7 +46,8 @@ def summary(trajectory: Trajectory) -> str:
         ("solver", f"{trajectory.solver}, tolerance {trajectory.tolerance:g}"),
         ("time", f"{trajectory.t[0]:g} to {trajectory.t[-1]:g} s, h = {trajectory.clock.h:g} s"),
         ("steps", f"{trajectory.steps}, {n - 1} recorded, {trajectory.missed} missed their tolerance"),
-        ("residuals", _residuals(trajectory)),
+        ("verdict", verdict(trajectory)),
+        ("residuals", residuals(trajectory)),
     ]
     if any(not part.first_order for part in model.interactions):
         lines.append(("penetration", f"{trajectory.penetration:.3g} m"))
@@ -57,16 +62,23 @@ def summary(trajectory: Trajectory) -> str:
     return "\n".join([f"trajectory of {n} records", *(f"  {name:<13}{text}" for name, text in lines)])
 
 
-def _residuals(trajectory: Trajectory) -> str:
-    """How well the laws were met, in one line."""
-    worst = (
-        f"worst natural {np.max(trajectory.natural):.1e},"
-        f" natural_scaled {np.max(trajectory.natural_scaled):.1e}"
-    )
-    if not trajectory.relaxed:
-        return worst
-    only = trajectory.scheme != "composite"
-    return "none: relaxed, springs in place of the laws" if only else f"{worst}; relaxed in part"
+def verdict(trajectory: "Trajectory | WorldTrajectory") -> str:
+    """What the run proves, in one line."""
+    if trajectory.relaxed:
+        missed = f"; {trajectory.missed} steps missed their tolerance" if trajectory.missed else ""
+        return f"relaxed, {trajectory.relaxation}: not certified by the exact law{missed}"
+    if trajectory.verdict is Verdict.CERTIFIED:
+        return f"certified by the exact law, every step to {trajectory.tolerance:g}"
+    return f"missed, {trajectory.missed} of {trajectory.steps} steps are not certified"
+
+
+def residuals(trajectory: "Trajectory | WorldTrajectory") -> str:
+    """How well the problems of the steps were solved, in one line."""
+    natural, scaled = np.max(trajectory.natural), np.max(trajectory.natural_scaled)
+    if trajectory.relaxed and not scaled > 0.0:
+        return "none: nothing was solved that the judge measures"
+    nothing = "; they certify nothing" if trajectory.relaxed else ""
+    return f"worst natural {natural:.1e}, natural_scaled {scaled:.1e}{nothing}"
 
 
 def _unknown(trajectory: Trajectory) -> str:

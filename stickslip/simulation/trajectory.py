@@ -11,7 +11,7 @@ import numpy as np
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
-from stickslip.schemes import registry
+from stickslip.problem.solution import Verdict
 from stickslip.schemes.step import Event
 from stickslip.schemes.work import contact_work
 from stickslip.simulation import energy
@@ -85,8 +85,9 @@ class Trajectory:
     """Blocks that entered a problem since the record before [-], shape (n, blocks), bool."""
     forecast: Array
     """Forecast gaps that decided it in the last step [m], shape (n, blocks); -inf: always active."""
-    ok: BoolArray
-    """Whether all steps since the record before met their tolerance [-], shape (n,), bool."""
+    verdicts: IntArray
+    """The worst of the steps since the record before, by `Verdict.code`: 0 certified, 1 relaxed, 2 missed
+    [-], shape (n,)."""
     natural: Array
     """Largest natural residual since the record before [-], shape (n,)."""
     natural_scaled: Array
@@ -118,6 +119,8 @@ class Trajectory:
     """Steps taken, recorded or not."""
     missed: int
     """How many of them missed their tolerance."""
+    relaxation: str
+    """What stood in the place of the exact law; empty where nothing did."""
     derive: "Callable[[str, Trajectory], Array]" = field(repr=False)
     """Gives kinetic, potential and contact_work when they are first asked for [J], shape (n,) each."""
 
@@ -147,9 +150,22 @@ class Trajectory:
         return self.derive("contact_work", self)
 
     @property
+    def ok(self) -> BoolArray:
+        """Whether all steps since the record before are certified: solved to their tolerance under the exact
+        law [-], shape (n,), bool; False throughout where the scheme puts another law in its place."""
+        return np.asarray(self.verdicts == Verdict.CERTIFIED.code)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the run proves, all its steps together: certified, relaxed or missed."""
+        if self.missed or (self.verdicts == Verdict.MISSED.code).any():
+            return Verdict.MISSED
+        return Verdict.CERTIFIED if self.ok.all() and not self.relaxation else Verdict.RELAXED
+
+    @property
     def relaxed(self) -> bool:
-        """Whether the scheme put springs in the place of the laws, so that residuals certify nothing."""
-        return registry.is_relaxed(self.scheme, self.scheme_options)
+        """Whether another law stood in the place of the exact one, so that residuals certify nothing."""
+        return bool(self.relaxation)
 
     @property
     def energy(self) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 
 from stickslip.detection.detector import Detector
 from stickslip.mechanics.world import World
+from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
 from stickslip.schemes.body_step import BodyScheme, BodyStep
 from stickslip.schemes.step import Memory, Solver
@@ -64,7 +65,8 @@ def simulate_world(
         return WorldTrajectory(
             model=model, **recorder.arrays(), memory=recorder.memory, scheme=name, scheme_options=options,
             solver=solver_name or type(solver).__name__, tolerance=tolerance, clock=clock,
-            steps=recorder.steps, missed=recorder.missed, notes=run.lookout.notes,
+            steps=recorder.steps, missed=recorder.missed, relaxation=recorder.relaxation,
+            notes=run.lookout.notes,
         )  # fmt: skip
 
     with _kept(so_far):
@@ -149,7 +151,7 @@ class _Run:
     def _advance(self, h: float, t: float, index: int, closes: bool) -> None:
         """One step of the clock, which ends at t: a step as it is, or what `on_failure` makes of it."""
         step = self._step(self.state, self.memory, h)
-        steps = (step,) if step.ok else self._after_miss(step)
+        steps = (step,) if step.solved else self._after_miss(step)
         for k, one in enumerate(steps, 1):
             final = k == len(steps)
             # Time is the clock's, not a sum of steps.
@@ -168,7 +170,7 @@ class _Run:
     def _after_miss(self, step: BodyStep) -> tuple[BodyStep, ...]:
         """The steps to take in place of one that missed its tolerance: itself, or 2, 4, ... shorter ones."""
         if self.on_failure == "accept":
-            self.recorder.missed += 1
+            self.recorder.missed += step.verdict is Verdict.MISSED
             return (step,)
         if self.on_failure == "raise":
             raise _Missed(self.state.t, step)
@@ -176,7 +178,7 @@ class _Run:
             h, state, memory, steps = step.h / 2**halvings, self.state, self.memory, []
             for _ in range(2**halvings):
                 one = self._step(state, memory, h)
-                if not one.ok:
+                if not one.solved:
                     break
                 steps.append(one)
                 state, memory = one.state, one.memory

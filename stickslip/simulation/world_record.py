@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
+from stickslip.problem.solution import Verdict
 from stickslip.simulation.world_contacts import WorldContacts
 from stickslip.state import Array
 
@@ -22,8 +23,8 @@ class WorldRecord:
     """(x, p) of all bodies [m, -], shape (7 nb,); see `State`."""
     v: Array
     """(ẋ, Ω) of all bodies [m/s, rad/s], shape (6 nb,); see `State`."""
-    ok: bool
-    """Whether all steps since the record before met their tolerance."""
+    verdict: Verdict
+    """The worst of the steps since the record before: certified, relaxed or missed."""
     natural: float
     """Largest natural residual [-]."""
     natural_scaled: float
@@ -38,6 +39,11 @@ class WorldRecord:
     """Those of the last step, as those of one record."""
     tell: Callable[[], np.ndarray]
     """Gives `states` when they are first asked for: that may take as long as a step."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether all steps since the record before are certified under the exact law."""
+        return self.verdict is Verdict.CERTIFIED
 
     @cached_property
     def states(self) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 
 from stickslip.mechanics import energy
 from stickslip.mechanics.world import World
+from stickslip.problem.solution import Verdict
 from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Memory
 from stickslip.simulation.world_checkpoint import EnergySums
@@ -34,7 +35,7 @@ MOST_AXES = 8
 class _Worst:
     """What adds up or counts since the last record."""
 
-    ok: bool = True
+    verdict: int = 0
     natural: float = 0.0
     natural_scaled: float = 0.0
     iterations: int = 0
@@ -48,7 +49,7 @@ class _Columns:
     """One item per record."""
 
     numbers: list[tuple[float, ...]] = field(default_factory=list)
-    """t, h, ok, natural, natural_scaled, iterations, penetration, opening, correction, energies."""
+    """t, h, verdict, natural, natural_scaled, iterations, penetration, opening, correction, energies."""
     q: list[Array] = field(default_factory=list)
     v: list[Array] = field(default_factory=list)
     contacts: list[tuple[Any, ...]] = field(default_factory=list)
@@ -57,7 +58,7 @@ class _Columns:
 
 
 NUMBERS = (
-    "t", "h", "ok", "natural", "natural_scaled", "iterations", "penetration", "opening", "correction",
+    "t", "h", "verdict", "natural", "natural_scaled", "iterations", "penetration", "opening", "correction",
     "kinetic", "potential", "dissipated", "work", "lifted", "balance",
 )  # fmt: skip
 """Columns of one number per record, in the order in which a row has them."""
@@ -69,6 +70,10 @@ class WorldRecorder:
     def __init__(self, world: World, state: State, memory: Memory, index: int, sums: EnergySums):
         self.world = world
         self.steps = self.missed = 0
+        self.relaxation = ""
+        """What stood in the place of the exact law in the first step that had it replaced."""
+        self._throughout = 0
+        """Code of the verdict of the start: relaxed where the scheme itself is."""
         self._dissipated, self._work = sums.dissipated, sums.work
         self._lifted, self._balance = sums.lifted, sums.balance
         self._since = _Worst()
@@ -94,7 +99,10 @@ class WorldRecorder:
         """Take in a step that ended at `state`, the clock's index there, and whether it is to be recorded."""
         self.steps += 1
         since, told = self._since, step.energy
-        since.ok = since.ok and step.ok
+        if not step.ok:
+            since.verdict = max(since.verdict, step.verdict.code)
+            self.relaxation = self.relaxation or step.replaced
+            self._throughout = Verdict.RELAXED.code if step.relaxation else self._throughout
         for one in step.solves:
             since.natural = max(since.natural, one.residuals.natural)
             since.natural_scaled = max(since.natural_scaled, one.residuals.natural_scaled)
@@ -121,8 +129,9 @@ class WorldRecorder:
         since, columns = self._since, self._columns
         columns.sensors.append(self._read(state))
         columns.numbers.append(
-            (state.t, h, since.ok, since.natural, since.natural_scaled, since.iterations, since.penetration,
-             since.opening, since.correction, kinetic, potential, self._dissipated, self._work, self._lifted,
+            (state.t, h, since.verdict, since.natural, since.natural_scaled, since.iterations,
+             since.penetration, since.opening, since.correction, kinetic, potential, self._dissipated,
+             self._work, self._lifted,
              self._balance)
         )  # fmt: skip
         columns.q.append(state.q)
@@ -161,7 +170,8 @@ class WorldRecorder:
         contacts = WorldContacts(offset=np.array([0, len(parts["id"])]), **parts)
         return WorldRecord(
             t=row["t"], h=row["h"], q=_read_only(columns.q[-1]), v=_read_only(columns.v[-1]),
-            ok=bool(row["ok"]), natural=row["natural"], natural_scaled=row["natural_scaled"],
+            verdict=tuple(Verdict)[int(row["verdict"])], natural=row["natural"],
+            natural_scaled=row["natural_scaled"],
             penetration=row["penetration"], energy=row["kinetic"] + row["potential"],
             dissipated=row["dissipated"], contacts=contacts,
             tell=lambda: contacts.states(model.lightest(contacts.body), tolerance),
@@ -173,7 +183,8 @@ class WorldRecorder:
         columns = _Columns(*(getattr(self._columns, one.name)[:n] for one in fields(_Columns)))
         table = np.array(columns.numbers, float)
         found: dict[str, Any] = {name: table[:, k].copy() for k, name in enumerate(NUMBERS)}
-        found["ok"] = found["ok"] != 0.0
+        found["verdicts"] = found.pop("verdict").astype(np.int8)
+        found["verdicts"][0] = max(found["verdicts"][0], self._throughout)
         found["iterations"] = found["iterations"].astype(np.int64)
         found["q"] = np.concatenate(columns.q).reshape(n, -1)
         found["v"] = np.concatenate(columns.v).reshape(n, -1)

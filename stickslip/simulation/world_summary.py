@@ -5,7 +5,7 @@ from collections import Counter
 import numpy as np
 
 from stickslip.mechanics.world import BodyKind
-from stickslip.simulation.summary import unusual
+from stickslip.simulation.summary import residuals, unusual, verdict
 from stickslip.simulation.world_trajectory import WorldTrajectory
 
 
@@ -20,7 +20,8 @@ def summary(trajectory: WorldTrajectory) -> str:
         ("solver", f"{trajectory.solver}, tolerance {trajectory.tolerance:g}"),
         ("time", f"{trajectory.t[0]:g} to {trajectory.t[-1]:g} s, h = {trajectory.clock.h:g} s"),
         ("steps", f"{trajectory.steps}, {n - 1} recorded, {trajectory.missed} missed their tolerance"),
-        ("residuals", _residuals(trajectory)),
+        ("verdict", verdict(trajectory)),
+        ("residuals", residuals(trajectory)),
         ("iterations", f"{int(trajectory.iterations.sum())}"),
         ("contacts", _contacts(trajectory)),
         ("penetration", f"{np.max(trajectory.penetration):.3g} m at most"),
@@ -46,14 +47,6 @@ def bodies(trajectory: WorldTrajectory) -> str:
 def shapes(trajectory: WorldTrajectory) -> dict[str, int]:
     """How many shapes of which kind."""
     return dict(sorted(Counter(shape.kind for shape in trajectory.model.shapes).items()))
-
-
-def _residuals(trajectory: WorldTrajectory) -> str:
-    """How well the laws were met, in one line."""
-    if trajectory.relaxed:
-        return "none: relaxed, another law in the place of Coulomb's"
-    natural, scaled = np.max(trajectory.natural), np.max(trajectory.natural_scaled)
-    return f"worst natural {natural:.1e}, natural_scaled {scaled:.1e}"
 
 
 def _contacts(trajectory: WorldTrajectory) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.schemes import registry
+from stickslip.problem.solution import Verdict
 from stickslip.schemes.step import Memory
 from stickslip.simulation.clock import OFF_CLOCK, Clock
 from stickslip.simulation.world_checkpoint import EnergySums, WorldCheckpoint
@@ -54,8 +54,9 @@ class WorldTrajectory:
     """(x, p) of all bodies [m, -], shape (n, 7 nb); see `State`."""
     v: Array
     """(ẋ, Ω) of all bodies [m/s, rad/s], shape (n, 6 nb); see `State`."""
-    ok: BoolArray
-    """Whether all steps since the record before met their tolerance [-], shape (n,), bool."""
+    verdicts: IntArray
+    """The worst of the steps since the record before, by `Verdict.code`: 0 certified, 1 relaxed, 2 missed
+    [-], shape (n,)."""
     natural: Array
     """Largest natural residual since the record before [-], shape (n,)."""
     natural_scaled: Array
@@ -106,6 +107,8 @@ class WorldTrajectory:
     """Steps taken, recorded or not."""
     missed: int
     """How many of them missed their tolerance."""
+    relaxation: str
+    """What stood in the place of the exact law; empty where nothing did."""
     notes: tuple[str, ...] = ()
     """What else happened, a sentence each: bodies that left the ground or fell below everything, and when."""
 
@@ -118,9 +121,22 @@ class WorldTrajectory:
         return self.kinetic + self.potential
 
     @property
+    def ok(self) -> BoolArray:
+        """Whether all steps since the record before are certified: solved to their tolerance under the exact
+        law [-], shape (n,), bool; False throughout where the scheme puts another law in its place."""
+        return np.asarray(self.verdicts == Verdict.CERTIFIED.code)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the run proves, all its steps together: certified, relaxed or missed."""
+        if self.missed or (self.verdicts == Verdict.MISSED.code).any():
+            return Verdict.MISSED
+        return Verdict.CERTIFIED if self.ok.all() and not self.relaxation else Verdict.RELAXED
+
+    @property
     def relaxed(self) -> bool:
-        """Whether the scheme put another law in the place of Coulomb's, so that residuals certify nothing."""
-        return registry.is_relaxed(self.scheme, self.scheme_options)
+        """Whether another law stood in the place of the exact one, so that residuals certify nothing."""
+        return bool(self.relaxation)
 
     def body(self, name: str) -> BodyView:
         """One body by name: .position, .quaternion, .velocity, .spin, .centre, .centre_velocity."""
@@ -139,7 +155,8 @@ class WorldTrajectory:
         """Record k by itself; negative k count from the end."""
         rows = self.contacts.at(k)
         return WorldRecord(
-            t=float(self.t[k]), h=float(self.h[k]), q=self.q[k], v=self.v[k], ok=bool(self.ok[k]),
+            t=float(self.t[k]), h=float(self.h[k]), q=self.q[k], v=self.v[k],
+            verdict=tuple(Verdict)[int(self.verdicts[k])],
             natural=float(self.natural[k]), natural_scaled=float(self.natural_scaled[k]),
             penetration=float(self.penetration[k]), energy=float(self.energy[k]),
             dissipated=float(self.dissipated[k]), contacts=self.contacts.part(rows),

@@ -29,7 +29,7 @@ from stickslip.problem.residuals import Residuals, examine
 from stickslip.problem.solution import Solution, Status
 from stickslip.problem.step_graph import step_graph
 from stickslip.problem.step_point import StepPoint
-from stickslip.problem.step_problem import MODELS, StepProblem
+from stickslip.problem.step_problem import MODELS, RELAXATIONS, StepProblem
 from stickslip.problem.step_tangent import StepBlocks, step_blocks, step_tables, tangent_problem
 from stickslip.solvers.registry import Progress
 
@@ -165,9 +165,9 @@ def _relaxed(problem: StepProblem, kappa: float) -> str:
     if kappa > 0.0:
         return f"the law smoothed with kappa = {kappa:g}"
     if problem.model == "pyramid" and (problem.contacts.law[:, :2] > 0.0).any():
-        return "pyramids in the place of cones"
+        return RELAXATIONS["pyramid"]
     if problem.model == "impact" and (problem.contacts.law[:, :3] > 0.0).any():
-        return "contacts without their friction"
+        return RELAXATIONS["impact"]
     return ""
 
 

@@ -128,6 +128,7 @@ def _certificate(run: WorldTrajectory) -> str:
     energy = run.energy
     held = f"tolerance {run.tolerance:g}, missed by {run.missed} of {run.steps} steps"
     rows = (
+        ("verdict", run.verdict.value, run.relaxation or "by the exact law"),
         ("residual", f"{np.max(run.natural_scaled):.1e}", held),
         ("penetration", f"{np.max(run.penetration):.2e} m", "deepest overlap"),
         ("energy", f"{energy[0]:.6g} J to {energy[-1]:.6g} J", f"{run.dissipated[-1]:.6g} J dissipated"),

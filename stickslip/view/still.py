@@ -13,6 +13,7 @@ from matplotlib.figure import Figure as Canvas
 
 from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import BodyKind, World
+from stickslip.problem.solution import Verdict
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, BoolArray, ModelError
@@ -119,7 +120,7 @@ def _compose(
         _draw_forces(axes, camera, frame, wide[0])
     if contacts:
         _draw_contacts(axes, camera, frame)
-    _draw_scale(axes, extent, frame.readout.t if timed else None)
+    _draw_scale(axes, extent, _caption(frame) if timed else "")
     axes.set_xlim(extent[:2])
     axes.set_ylim(extent[2:])
     return canvas
@@ -288,8 +289,14 @@ def _draw_forces(axes: Any, camera: Camera, frame: Frame, wide: float) -> None:
     axes.add_collection(PolyCollection(list(tips), facecolors=colours, zorder=3), autolim=False)
 
 
-def _draw_scale(axes: Any, extent: Any, t: float | None) -> None:
-    """A bar of a round length below on the left, and the time on the right."""
+def _caption(frame: Frame) -> str:
+    """The time, and that the step is relaxed where it is."""
+    relaxed = ", relaxed" if frame.readout.verdict is Verdict.RELAXED else ""
+    return f"t = {frame.readout.t:.4g} s{relaxed}"
+
+
+def _draw_scale(axes: Any, extent: Any, caption: str) -> None:
+    """A bar of a round length below on the left, and a caption on the right."""
     left, right, bottom, _ = extent
     wide = right - left
     power = 10.0 ** math.floor(math.log10(0.22 * wide))
@@ -299,5 +306,5 @@ def _draw_scale(axes: Any, extent: Any, t: float | None) -> None:
     words: dict[str, Any] = {"color": INK, "bbox": paper, "zorder": 5}
     axes.plot([x, x + length], [y, y], color=INK, linewidth=1.5, solid_capstyle="butt", zorder=5)
     axes.text(x + 0.5 * length, y + 0.008 * wide, f"{length:g} m", ha="center", va="bottom", **words)
-    if t is not None:
-        axes.text(right - 0.03 * wide, y, f"t = {t:.4g} s", ha="right", va="bottom", **words)
+    if caption:
+        axes.text(right - 0.03 * wide, y, caption, ha="right", va="bottom", **words)

@@ -12,7 +12,7 @@ from stickslip.files.trajectories import is_trajectory, trajectory_content
 from stickslip.schemes.step import Event
 
 ARRAYS = (
-    "t", "h", "q", "v", "z", "r", "u", "y", "active", "forecast", "ok", "natural", "natural_scaled",
+    "t", "h", "q", "v", "z", "r", "u", "y", "active", "forecast", "verdicts", "natural", "natural_scaled",
     "iterations", "newton", "index", "kinetic", "potential", "contact_work",
 )  # fmt: skip
 ROOT = "stickslip_trajectory"
@@ -119,7 +119,7 @@ def spoil(path, name, **made):
         ("columns/q", {"data": np.zeros((120, 3))}, r"shape \(121, 3\), found shape \(120, 3\)"),
         ("columns/q", {"shape": (10**9, 3), "dtype": "f8"}, "a file that holds no more than"),
         ("columns/q", {"data": np.array(["x"], "S1")}, "numbers of at most 8 bytes"),
-        ("columns/ok", {"data": np.full(121, 2, np.int8)}, "ones and zeros"),
+        ("columns/verdict", {"data": np.full(121, 3, np.int8)}, "from 0 to 2"),
         ("columns/index", {"data": np.full(121, -7)}, "numbers of steps, or -1"),
         ("memory/0", {"data": np.zeros((121, 9))}, "memory/0: expected numbers of shape"),
         ("events/kind", {"data": [0, 1, 2]}, "numbers from 0 to 1"),

@@ -116,7 +116,7 @@ N = 42
         ("columns/t", {"data": -np.arange(N)}, "times that do not go back, found -1 s after 0 s"),
         ("columns/q", {"data": np.zeros((N, 20))}, rf"shape \({N}, 21\), found shape \({N}, 20\)"),
         ("columns/v", {"shape": (10**9, 3), "dtype": "f8"}, "a file that holds no more than"),
-        ("columns/ok", {"data": np.full(N, 2, np.int8)}, "ones and zeros"),
+        ("columns/verdict", {"data": np.full(N, 3, np.int8)}, "from 0 to 2"),
         ("columns/balance", {}, "columns/balance: expected a dataset"),
         ("contacts/offset", {"data": np.zeros(N, int)}, rf"shape \({N + 1},\)"),
         ("contacts/offset", {"data": np.full(N + 1, -1)}, "numbers that grow from 0"),

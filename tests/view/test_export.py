@@ -11,6 +11,7 @@ from scenery import HOSTILE
 
 pytest.importorskip("viser", reason="the extra stickslip[view] is not installed")
 
+from stickslip.problem.solution import Verdict
 from stickslip.view.browser import export
 from stickslip.view.browser.export import export_html, page_of
 from stickslip.view.browser.server import ViewerError
@@ -47,9 +48,9 @@ def test_every_record_has_its_numbers(run, page):
 def test_of_left_out_records_the_worst_is_kept(run):
     worst = np.zeros(len(run))
     worst[17] = 0.5
-    ok = np.ones(len(run), bool)
-    ok[3] = False
-    page = page_of(replace(run, natural_scaled=worst, penetration=worst, ok=ok), frames=5)
+    verdicts = np.zeros(len(run), np.int8)
+    verdicts[3] = Verdict.MISSED.code
+    page = page_of(replace(run, natural_scaled=worst, penetration=worst, verdicts=verdicts), frames=5)
     found = rows(page)
     assert [row[0] for row in found] == ["0.00 s", "0.10 s", "0.20 s", "0.30 s", "0.40 s"]
     assert [row[1] for row in found] == ["0.00e+00 m"] * 2 + ["5.00e-01 m"] + ["0.00e+00 m"] * 2

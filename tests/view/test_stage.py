@@ -152,7 +152,11 @@ def test_every_state_is_one_of_four(name, shown):
 def test_the_readout_is_the_record(run, stage):
     readout = stage.frame(2).readout
     assert (readout.t, readout.penetration) == (run.t[2], run.penetration[2])
-    assert (readout.residual, readout.tolerance, readout.ok) == (run.natural_scaled[2], run.tolerance, True)
+    assert (readout.residual, readout.tolerance, readout.verdict) == (
+        run.natural_scaled[2],
+        run.tolerance,
+        "certified",
+    )
     assert readout.lost == 0
 
 

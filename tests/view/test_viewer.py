@@ -11,6 +11,7 @@ import pytest
 from world_runs import Drop, balls
 
 import stickslip as ss
+from stickslip.problem.solution import Verdict
 from stickslip.view.browser.panel import body_html, readout_html, shown_name
 from stickslip.view.browser.player import SPEEDS, Player
 from stickslip.view.browser.server import close_server, is_local, open_server
@@ -82,19 +83,20 @@ def test_frames_are_chosen_evenly_with_both_ends():
 
 
 def test_the_readout_says_whether_the_tolerance_was_met():
-    met = readout_html(Readout(1.5, 2e-6, 3e-9, 1e-8, True, {"sticking": 3, "slipping": 1}))
+    met = readout_html(Readout(1.5, 2e-6, 3e-9, 1e-8, Verdict.CERTIFIED, {"sticking": 3, "slipping": 1}))
     for text in (
         "1.5000 s",
         "2.00e-06 m",
         "3.0e-09",
         "1e-08",
-        ">met<",
+        ">certified<",
         "3 sticking",
         "1 slipping",
         "0 rolling",
     ):
         assert text in met
-    assert ">missed<" in readout_html(Readout(0.0, 0.0, 1.0, 1e-8, False))
+    assert ">missed<" in readout_html(Readout(0.0, 0.0, 1.0, 1e-8, Verdict.MISSED))
+    assert ">relaxed<" in readout_html(Readout(0.0, 0.0, 1.0, 1e-8, Verdict.RELAXED))
     assert "tolerance" not in readout_html(Readout(0.0))
     assert "2 bodies" in readout_html(Readout(0.0, lost=2))
 

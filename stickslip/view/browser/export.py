@@ -13,6 +13,7 @@ import numpy as np
 from stickslip.files.errors import FormatError
 from stickslip.files.problems import replace_file
 from stickslip.mechanics.world import World
+from stickslip.problem.solution import Verdict
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray
 from stickslip.view.browser.overlay import Overlay, framed
@@ -92,7 +93,10 @@ def page_of(
 
     def page_with(most: int) -> str:
         player = _player(stage, rows, waits, most, contacts, forces)
-        return framed(player, Overlay.of(title, readouts, _notes(stage, rows, most, readouts, speed)))
+        notes = _notes(stage, rows, most, readouts, speed)
+        if run is not None and run.relaxed:
+            notes.insert(0, f"relaxed, {run.relaxation}: not certified by the exact law")
+        return framed(player, Overlay.of(title, readouts, notes))
 
     counts = [each.contacts for each in readouts] if contacts or forces else []
     page = page_with(max(counts, default=0))
@@ -147,7 +151,8 @@ def _worst(stage: Stage, run: WorldTrajectory, rows: IntArray, k: int) -> Readou
     since = slice(rows[k - 1] + 1 if k else rows[0], rows[k] + 1)
     return replace(
         stage.frame(int(rows[k])).readout, penetration=float(np.max(run.penetration[since])),
-        ok=bool(run.ok[since].all()), residual=float(np.max(run.natural_scaled[since])),
+        verdict=tuple(Verdict)[int(run.verdicts[since].max())],
+        residual=float(np.max(run.natural_scaled[since])),
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from importlib.resources import files
 
 import numpy as np
 
+from stickslip.problem.solution import Verdict
 from stickslip.state import Array
 from stickslip.view.browser.stage import STATE_COLOURS, Readout
 from stickslip.view.text import line
@@ -84,10 +85,12 @@ def _aside(overlay: Overlay, title: str) -> str:
 
 def _row(readout: Readout, spec: str) -> tuple[str, ...]:
     judged = f"{readout.residual:.1e}"
-    if not readout.ok:
+    if readout.verdict is Verdict.MISSED:
         judged += ", missed its tolerance"
         if math.isfinite(readout.tolerance):
             judged += f" of {readout.tolerance:.0e}"
+    elif readout.verdict is Verdict.RELAXED:
+        judged += ", relaxed"
     counts = (str(readout.counts.get(state, 0)) for state in STATE_COLOURS)
     return (f"{readout.t:{spec}} s", f"{readout.penetration:.2e} m", judged, *counts)
 

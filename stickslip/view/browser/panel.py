@@ -8,6 +8,7 @@ from html import escape
 import numpy as np
 
 from stickslip.mechanics.world import BodyKind
+from stickslip.problem.solution import Verdict
 from stickslip.state import Array
 from stickslip.view.browser.stage import STATE_COLOURS, Frame, Readout, Stage
 
@@ -15,6 +16,13 @@ LONGEST_NAME = 60
 """Letters of a name that are shown."""
 MOST_FORCES = 8
 """Contacts of a body that are listed."""
+
+VERDICTS = {
+    Verdict.CERTIFIED: ("#00795a", "by the exact law"),
+    Verdict.RELAXED: ("#8a6d00", "another law in its place"),
+    Verdict.MISSED: ("#c04000", "above the tolerance"),
+}
+"""Colour of each verdict, and what is said beside it."""
 
 
 def shown_name(name: str, longest: int = LONGEST_NAME) -> str:
@@ -32,11 +40,10 @@ def readout_html(readout: Readout) -> str:
     """Time, residual, penetration and contacts by state, each state in its colour."""
     rows = [("time", shown_time(readout.t)), ("penetration", f"{readout.penetration:.2e} m")]
     bound = "" if math.isnan(readout.tolerance) else f" (tolerance {readout.tolerance:.0e})"
-    if readout.ok:
-        verdict = "" if math.isnan(readout.tolerance) else ' <b style="color:#00795a">met</b>'
-    else:
-        verdict = ' <b style="color:#c04000">missed</b>'
-    rows.append(("residual", f"{readout.residual:.1e}{bound}{verdict}"))
+    rows.append(("residual", f"{readout.residual:.1e}{bound}"))
+    if not math.isnan(readout.tolerance):
+        colour, said = VERDICTS[readout.verdict]
+        rows.append(("verdict", f'<b style="color:{colour}">{readout.verdict}</b>, {said}'))
     rows.append(("contacts", f"{readout.contacts}"))
     if readout.lost:
         rows.append(("lost", f"{readout.lost} bodies are nowhere: drawn in the middle"))

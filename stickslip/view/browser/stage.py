@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from stickslip.mechanics.world import BodyKind, World
+from stickslip.problem.solution import Verdict
 from stickslip.simulation.world_contacts import WorldContacts
 from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_record import WorldRecord
@@ -56,8 +57,8 @@ class Readout:
     """Largest unit-free natural residual [-]."""
     tolerance: float = math.nan
     """What it is held against [-]; nan where it is not known."""
-    ok: bool = True
-    """Whether all steps since the record before met it."""
+    verdict: Verdict = Verdict.CERTIFIED
+    """The worst of the steps since the record before: certified, relaxed or missed."""
     counts: dict[str, int] = field(default_factory=dict)
     """Number of contacts in each state of `STATE_COLOURS`, in that order."""
     lost: int = 0
@@ -197,7 +198,8 @@ class Stage:
             states=states, forces=forces, pairs=record.contacts.body,
             velocity=np.concatenate([v[:, :3], turned(p, v[:, 3:])], axis=1),
             readout=Readout(
-                record.t, record.penetration, record.natural_scaled, self.tolerance, record.ok, counts, lost
+                record.t, record.penetration, record.natural_scaled, self.tolerance, record.verdict, counts,
+                lost,
             ),
         )  # fmt: skip
 
@@ -242,8 +244,8 @@ def _start(world: World) -> WorldRecord:
     )  # fmt: skip
     start = world.start
     return WorldRecord(
-        t=start.t, h=0.0, q=start.q, v=start.v, ok=True, natural=0.0, natural_scaled=0.0, penetration=0.0,
-        energy=0.0, dissipated=0.0, contacts=none, tell=lambda: np.zeros(0, object),
+        t=start.t, h=0.0, q=start.q, v=start.v, verdict=Verdict.CERTIFIED, natural=0.0, natural_scaled=0.0,
+        penetration=0.0, energy=0.0, dissipated=0.0, contacts=none, tell=lambda: np.zeros(0, object),
     )  # fmt: skip
 
 

@@ -84,4 +84,5 @@ def title_of(run: Run, what: str, part: str | None = None) -> str:
             part = names[0] if len(names) == 1 else f"{len(names)} systems"
         else:
             part = f"{len(run.model)} bodies"
-    return f"{what}: {part if len(part) <= LONGEST else part[: LONGEST - 1] + '…'}"
+    law = " (relaxed)" if run.relaxed else ""
+    return f"{what}: {part if len(part) <= LONGEST else part[: LONGEST - 1] + '…'}{law}"

@@ -9,7 +9,7 @@ import numpy as np
 
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.problem.checks import Array
-from stickslip.problem.solution import Solution
+from stickslip.problem.solution import Solution, Verdict
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.view.plots.choice import Run, title_of
@@ -46,7 +46,7 @@ def _of_run(run: Run) -> Figure:
         for name, value in (("natural", run.natural), ("natural_scaled", run.natural_scaled))
     ]
     curves.append(guide("tolerance", t[[0, -1]], [run.tolerance, run.tolerance], ":"))
-    missed = ~run.ok
+    missed = run.verdicts == Verdict.MISSED.code
     if missed.any():
         at = np.where(np.isfinite(worst[missed]) & (worst[missed] > 0.0), worst[missed], run.tolerance)
         points = history("missed", t[missed], at)
@@ -55,8 +55,7 @@ def _of_run(run: Run) -> Figure:
         Panel("Residuals", "t [s]", "residual [-]", curves, log_y=True),
         Panel("Iterations", "t [s]", "iterations", [history("iterations", t, run.iterations)]),
     ]
-    instead = "Springs in place of the laws" if isinstance(run, Trajectory) else "Another law than Coulomb's"
-    note = f"{instead}: the residuals certify nothing." if run.relaxed else ""
+    note = f"Relaxed, {run.relaxation}: the residuals certify nothing." if run.relaxed else ""
     if not (worst > 0.0).any():
         note = f"{note} All residuals are zero, which a logarithm does not show.".strip()
     return Figure(title_of(run, "Residuals"), panels, across=1, note=note)
