@@ -48,7 +48,7 @@ _HOME = {
     "stickslip.problem.certificate": ("Certificate", "check_certificate"),
     "stickslip.problem.existence": ("Existence",),
     "stickslip.problem.residuals": ("Residuals", "judge"),
-    "stickslip.problem.solution": ("Solution", "SolverFailure", "Status"),
+    "stickslip.problem.solution": ("Solution", "SolverFailure", "Status", "Verdict"),
     "stickslip.problem.fingerprint": ("fingerprint",),
     "stickslip.solvers.existence": ("existence",),
     "stickslip.files": ("FormatError", "ProblemRecord", "StoredSolution", "read", "read_record", "write"),
@@ -140,7 +140,7 @@ __all__ = [
     "Solution", "SolutionDerivative", "SolverFailure", "Sphere", "SpherePlane", "SphereSphere", "Spring",
     "State", "Status", "Step", "StepDerivative", "StoredSolution", "SystemStepDerivative", "Touch",
     "Trajectory", "TrajectoryGradient", "TrajectorySensitivity", "Variational", "VariationalBodies",
-    "VelocitySensor",
+    "VelocitySensor", "Verdict",
     "World", "WorldBuilder", "WorldCheckpoint", "WorldRecord", "WorldTrajectory", "check_certificate",
     "contact_blocks", "coulomb", "differentiate", "dual_program", "existence", "fingerprint",
     "first_order", "free", "friction", "gradient", "interval", "judge", "judge_program", "lcp", "mlcp",
@@ -209,7 +209,7 @@ if TYPE_CHECKING:
         rolling,
         torsional,
     )
-    from stickslip.problem.solution import Solution, SolverFailure, Status
+    from stickslip.problem.solution import Solution, SolverFailure, Status, Verdict
     from stickslip.problem.step import velocity_step
     from stickslip.schemes.bodies import MoreauJeanBodies
     from stickslip.schemes.body_step import BodyScheme, BodyStep
@@ -271,9 +271,13 @@ def solve(
     solver: "str | Any" = DEFAULT_SOLVER,
     *,
     guess: Any = None,
+    select: str = "any",
     **options: Any,
 ) -> "Solution":
     """Solve `problem` by the solver of that name; options such as `tolerance` go to the solver.
+
+    select      which of several certified impulses with the same velocities are given: `any`, those that the
+                solver finds, or those of `least` norm, which are unique (contact and global problems)
 
     A solver of your own may stand in the place of the name; it has its options already. The answer carries
     the judge's residuals and an honest status; `.or_raise()` turns a miss into an exception.
@@ -283,6 +287,12 @@ def solve(
     from stickslip.solvers import registry
 
     check_solved(problem)
+    if select != "any":
+        from stickslip.problem.solution import check_selection
+        from stickslip.solvers.impulses import least_impulses
+
+        check_selection(problem, select)
+        return least_impulses(solve(problem, solver, guess=guess, **options))
     if isinstance(solver, str):
         return registry.make(solver, **options).solve(problem, guess=guess)
     if isinstance(solver, type) or not isinstance(solver, registry.Solver):
@@ -309,7 +319,7 @@ def simulate(
     solver: "str | Any | None" = None, record: int = 1, on_failure: str = "raise",
     start: "WorldCheckpoint | State | None" = None,
     progress: "Callable[[float, float], None] | None" = None, tolerance: float | None = None,
-    watch: "Callable[[WorldRecord], None] | None" = None,
+    watch: "Callable[[WorldRecord], None] | None" = None, forces: str = "least",
 ) -> "WorldTrajectory": ...  # fmt: skip
 
 
@@ -326,6 +336,7 @@ def simulate(
     progress: "Callable[[float, float], None] | None" = None,
     tolerance: float | None = None,
     watch: "Callable[[WorldRecord], None] | None" = None,
+    forces: str = "least",
 ) -> "Trajectory | WorldTrajectory":
     """Carry a system or a world to time `until` [s] in steps of `h` [s], and keep every `record`-th of them.
 
@@ -342,6 +353,9 @@ def simulate(
     progress    called with the time reached and the end [s], after every step or after several made together
     watch       of a world: called with the `WorldRecord` of the start and of every recorded step while the
                 run goes on; it changes nothing, and what it raises ends the run
+    forces      which impulses the run tells where several are certified with the same motion: those of
+                `least` norm, which are unique and chosen when they are first asked for, or those that the
+                `solver` found. The motion is the same bit for bit
 
     The last step is shorter if `until` is no multiple of h. A ModelError on the way (a force that gives
     NaN) carries what was done as `.trajectory`, as a SimulationFailure does; so does, of a world, whatever
@@ -350,6 +364,7 @@ def simulate(
     """
     from stickslip.arguments import check_simulated
     from stickslip.mechanics.world import World
+    from stickslip.simulation.clock import FORCES, choice
     from stickslip.solvers import registry
 
     check_simulated(system)
@@ -364,7 +379,12 @@ def simulate(
         "until": until, "h": h, "scheme": scheme, "solver": made, "solver_name": name,
         "tolerance": getattr(made, "tolerance", tolerance), "record": record, "on_failure": on_failure,
         "start": start, "progress": progress,
+        "select": None,
     }  # fmt: skip
+    if choice("forces", forces, FORCES) == "least":
+        from stickslip.solvers.selection import least_of_many
+
+        how["select"] = least_of_many
     if isinstance(system, World):
         from stickslip.simulation.world_loop import simulate_world
 

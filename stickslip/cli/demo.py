@@ -112,7 +112,7 @@ def _show_run(title: str, run: _Run, first: float) -> None:
     import numpy as np
 
     trajectory, seconds = run.trajectory, run.seconds
-    contacts, steps = np.diff(trajectory.contacts.offset), max(trajectory.steps, 1)
+    contacts, steps = np.diff(trajectory.raw_contacts.offset), max(trajectory.steps, 1)
     pairs(
         title,
         [

@@ -10,7 +10,7 @@ class ExitCode(IntEnum):
     """What the process returns; the larger of two is the worse."""
 
     FINE = 0
-    """All done, every answer certified."""
+    """All done: every answer certified, and what is relaxed by its own choice of law says so."""
     MISSED = 1
     """A solve missed its tolerance; its best iterate is shown, and written if asked."""
     BAD_INPUT = 2

@@ -62,6 +62,7 @@ def describe_run(path: Path, run: Trajectory) -> dict[str, Any]:
 
 def describe_world_run(path: Path, run: WorldTrajectory) -> dict[str, Any]:
     """A trajectory of a world; the JSON object of `stickslip info`."""
+    from stickslip.simulation.world_contacts import LEAST
     from stickslip.simulation.world_summary import bodies, shapes
 
     return {
@@ -85,6 +86,8 @@ def describe_world_run(path: Path, run: WorldTrajectory) -> dict[str, Any]:
         "relaxation": run.relaxation,
         "iterations": int(run.iterations.sum()),
         "contacts": len(run.contacts),
+        "forces": run.forces,
+        "not_unique": int((run.contacts.choice == LEAST).sum()),
         "natural": float(run.natural.max()),
         "natural_scaled": float(run.natural_scaled.max()),
         "penetration": float(run.penetration.max()),

@@ -159,6 +159,13 @@ def _run_verdict(report: dict[str, Any]) -> str:
     return ", ".join(x for x in (report["verdict"], report["relaxation"] or told.get(report["verdict"])) if x)
 
 
+def _forces(report: dict[str, Any]) -> str:
+    """Which of many impulses a run of a world tells."""
+    if report["forces"] == "solver":
+        return "as the solver found them"
+    return f"unique, or of least norm where there are many: {report['not_unique']} of {report['contacts']}"
+
+
 def _world_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
     """The lines of a report of a trajectory of a world for a reader."""
     start, end = report["span"]
@@ -183,6 +190,7 @@ def _world_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
         ),
         ("verdict", _run_verdict(report)),
         ("contacts", f"{report['contacts']} in all records"),
+        ("forces", _forces(report)),
         ("worst residual", f"natural {report['natural']:.2e}, natural_scaled {report['natural_scaled']:.2e}"),
         ("penetration", f"{report['penetration']:.3g} m"),
         ("correction", f"{report['correction']:.3g} m"),

@@ -84,4 +84,6 @@ def answer_data(solution: Solution, solver: Any) -> dict[str, Any]:
         "seconds": float(solution.seconds),
         "compile_seconds": float(solution.compile_seconds),
         "states": solution.states.count(),
+        "selection": solution.selection,
+        "unique": int(solution.unique.sum()) if solution.selection == "least" else None,
     }

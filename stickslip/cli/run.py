@@ -35,6 +35,7 @@ def run(
     settings: Annotated[list[str] | None, Parameter(name="--set")] = None,
     record: int = 1,
     on_failure: Literal["raise", "accept", "halve"] = "raise",
+    forces: Literal["least", "solver"] = "least",
     out: Path | None = None,
     plot: Path | None = None,
     resume: Path | None = None,
@@ -86,6 +87,9 @@ def run(
     on_failure
         What to do about a step that misses its tolerance: raise stops there, accept
         counts it, halve tries shorter steps.
+    forces
+        Which of several certified forces with the same motion are kept: least, those of least norm,
+        or solver, what the solver found.
     out
         Write the trajectory to this file, .h5 or .hdf5.
     plot
@@ -132,7 +136,7 @@ def run(
             progress = opened.enter_context(watch_time(name))
             trajectory, failure, code = _simulated(
                 scene.system, scheme=None if same else made, h=h, solver=solver, until=end, record=record,
-                on_failure=on_failure, start=start, progress=progress, watch=watch,
+                on_failure=on_failure, start=start, progress=progress, watch=watch, forces=forces,
             )  # fmt: skip
     except (KeyError, TypeError, ValueError) as error:
         # The message of a KeyError is quoted when it is shown as text.

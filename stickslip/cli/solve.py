@@ -28,6 +28,7 @@ def solve(
     tolerance: float | None = None,
     option: Options = None,
     guess: Literal["stored", "none"] = "none",
+    select: Literal["any", "least"] = "any",
     kind: Kind | None = None,
     out: Path | None = None,
     plot: Path | None = None,
@@ -63,6 +64,9 @@ def solve(
         An option of the solver, name=value; repeat for more; `stickslip solvers NAME` lists them.
     guess
         Start from the first guess in the file (its solution if there is none), or from nothing.
+    select
+        Which of several certified impulses with the same velocities are given: any, those that the solver
+        finds, or least, those of least norm.
     kind
         What a .dat file holds, where its name does not say.
     out
@@ -80,7 +84,7 @@ def solve(
     for path in files:
         try:
             with watch(f"{solver}: {path}", quiet=json) as progress:
-                outcome = run(path, load(path, kind), solving, guess, progress)
+                outcome = run(path, load(path, kind), solving, guess, progress, select)
         except InputError as error:
             outcome = Outcome(path, error=str(error))
         if not json and len(files) == 1 and outcome.solution is not None:
@@ -100,8 +104,9 @@ def solve(
 
 
 def run(
-    path: Path, record: ProblemRecord, solver: Any, guess: str, progress: Progress | None = None
-) -> Outcome:
+    path: Path, record: ProblemRecord, solver: Any, guess: str, progress: Progress | None = None,
+    select: str = "any",
+) -> Outcome:  # fmt: skip
     """Solve one problem; `InputError` if the solver cannot take it, or cannot be run here."""
     from stickslip.problem.checks import ProblemError
     from stickslip.solvers.programs import MissingPackage
@@ -109,6 +114,12 @@ def run(
     try:
         start = stored_guess(record) if guess == "stored" else None
         solution = solver.solve(record.problem, guess=start, progress=progress)
+        if select == "least":
+            from stickslip.problem.solution import check_selection
+            from stickslip.solvers.impulses import least_impulses
+
+            check_selection(record.problem, select)
+            solution = least_impulses(solution)
     except (ProblemError, InputError) as error:
         raise InputError(f"{path}: {error}") from None
     except MissingPackage as error:

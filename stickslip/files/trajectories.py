@@ -31,6 +31,7 @@ from stickslip.files.world_trajectories import (
     read_world,
     world_content,
 )
+from stickslip.schemes.body_forces import CHOICES
 from stickslip.schemes.step import Event
 from stickslip.simulation.clock import Clock
 from stickslip.simulation.model import InteractionPart, Model
@@ -112,6 +113,7 @@ def _fill(group: Any, of: Trajectory) -> None:
         put_array(columns, name, value, stored)
     put_array(columns, "ok", of.ok, np.int8)
     put_array(columns, "verdict", of.verdicts, np.int8)
+    put_array(columns, "choice", of.choice, np.int8)
     for kind, named in (("memory", of.memory), ("measures", of.measures)):
         place = group.create_group(kind)
         for k, value in enumerate(named.values()):
@@ -150,6 +152,7 @@ def _read(source: Source, group: Any) -> Trajectory:
             source.fail(f"{columns.name}/{name}", "ones and zeros", "other numbers")
         found[name] = found[name].astype(bool)
     found["verdicts"] = read_verdicts(source, columns, n, about.relaxation)
+    told = found.pop("r"), read_choice(source, columns, (n, model.sizes[-1]))
     if (found["index"] < -1).any() or (np.abs(found["index"]) > 2**53).any():
         source.fail(f"{columns.name}/index", "numbers of steps, or -1", "others")
     energies = {name: found.pop(name) for name in ("kinetic", "potential", "contact_work")}
@@ -172,7 +175,18 @@ def _read(source: Source, group: Any) -> Trajectory:
         scheme=about.scheme, scheme_options=about.scheme_options, solver=about.solver,
         tolerance=about.tolerance, clock=Clock(about.origin, about.h), steps=about.steps,
         missed=about.missed, relaxation=about.relaxation, derive=lambda name, _: energies[name],
+        forces=about.forces, solver_r=told[0], choose=lambda _: told,
     )  # fmt: skip
+
+
+def read_choice(source: Source, columns: Any, shape: tuple[int, ...]) -> Any:
+    """How impulses were chosen; a file from before it was told has the solver's."""
+    if not source.has(columns, "choice"):
+        return np.zeros(shape, np.int64)
+    codes = source.shaped(columns, "choice", source.integers(columns, "choice", len(shape)), shape)
+    if not np.isin(codes, range(len(CHOICES))).all():
+        source.fail(f"{columns.name}/choice", f"numbers from 0 to {len(CHOICES) - 1}", "others")
+    return codes
 
 
 def _read_model(source: Source, group: Any, about: About) -> Model:

@@ -6,7 +6,7 @@ from typing import Any
 
 from stickslip.files.hdf5 import Source
 from stickslip.files.json_text import read_json
-from stickslip.files.world_trajectories import read_relaxation
+from stickslip.files.world_trajectories import read_forces, read_relaxation
 from stickslip.problem.contact import Level
 from stickslip.simulation.model import SystemPart
 from stickslip.simulation.trajectory import Trajectory
@@ -39,6 +39,7 @@ class About:
     steps: int
     missed: int
     relaxation: str
+    forces: str
     memory: tuple[tuple[str, tuple[int, ...]], ...]
     """Names of the memories, and the shape of each at one instant."""
     measures: tuple[str, ...]
@@ -62,6 +63,7 @@ def about_text(of: Trajectory, kinds: list[str], owners: list[str]) -> str:
         "scheme": of.scheme, "scheme_options": of.scheme_options,
         "solver": of.solver, "tolerance": of.tolerance, "origin": of.clock.origin, "h": of.clock.h,
         "steps": of.steps, "missed": of.missed, "verdict": of.verdict.value, "relaxation": of.relaxation,
+        "forces": of.forces,
         "memory": [{"name": name, "shape": list(value.shape[1:])} for name, value in of.memory.items()],
         "measures": list(of.measures), "kinds": kinds, "owners": owners,
     }  # fmt: skip
@@ -99,7 +101,8 @@ def read_about(source: Source, group: Any) -> About:
     return About(
         systems, ties, *scheme,
         text(top, "solver"), number(top, "tolerance"), number(top, "origin"), h,
-        count(top, "steps"), count(top, "missed"), read_relaxation(reader, top, *scheme), memory,
+        count(top, "steps"), count(top, "missed"), read_relaxation(reader, top, *scheme),
+        read_forces(reader, top), memory,
         reader.texts(top, "measures"),
         reader.texts(top, "kinds"), reader.texts(top, "owners"),
     )  # fmt: skip

@@ -26,7 +26,8 @@ from stickslip.mechanics.joints import JointKind
 from stickslip.mechanics.world import BodyKind
 from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
-from stickslip.simulation.clock import Clock
+from stickslip.schemes.body_forces import CHOICES
+from stickslip.simulation.clock import FORCES, Clock
 from stickslip.simulation.world_contacts import WorldContacts
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
 from stickslip.simulation.world_recorder import CONTACT_WIDTHS, WHOLE
@@ -118,6 +119,7 @@ def _about(of: WorldTrajectory, shapes: list[ShapeRecord]) -> str:
         "origin": of.clock.origin, "h": of.clock.h, "off_clock": of.clock.index < 0,
         "index": max(of.clock.index, 0), "steps": of.steps, "missed": of.missed,
         "verdict": of.verdict.value, "relaxation": of.relaxation,
+        "forces": of.forces,
         "sensors": [{"name": name, "shape": list(x.shape[1:])} for name, x in of.sensors.items()],
         "memory": [{"name": name, "shape": list(x.shape)} for name, x in of.memory.items()],
         "notes": list(of.notes),
@@ -147,8 +149,8 @@ def read_world(source: Source, group: Any) -> WorldTrajectory:
     found["verdicts"] = read_verdicts(source, columns, n, relaxation)
     contacts = _read_contacts(source, source.group(group, "contacts"), n, len(model))
     place = source.group(group, "joints")
-    found["joint_r"] = source.reals(place, "r")
-    found["joint_offset"] = _read_offset(source, place, n, found["joint_r"].size)
+    found["raw_joint_r"] = source.reals(place, "r")
+    found["joint_offset"] = _read_offset(source, place, n, found["raw_joint_r"].size)
     sensors = _read_named(source, group, reader, top, "sensors", n)
     memory = _read_named(source, group, reader, top, "memory", 1)
     for array in (*found.values(), *sensors.values(), *memory.values()):
@@ -157,8 +159,9 @@ def read_world(source: Source, group: Any) -> WorldTrajectory:
     if h <= 0.0 or not 0 <= index <= MOST_INDEX:
         source.fail(f"{group.name}/about", "a positive h and a number of steps", f"{h} and {index}")
     return WorldTrajectory(
-        model=model, **found, contacts=contacts, sensors=sensors, memory=memory,
+        model=model, **found, raw_contacts=contacts, sensors=sensors, memory=memory,
         scheme=scheme[0], scheme_options=scheme[1], relaxation=relaxation,
+        forces=read_forces(reader, top),
         solver=reader.text(top, "solver"), tolerance=reader.number(top, "tolerance"),
         clock=Clock(reader.number(top, "origin"), h, -1 if reader.flag(top, "off_clock") else index),
         steps=reader.count(top, "steps"), missed=reader.count(top, "missed"),
@@ -169,6 +172,11 @@ def read_world(source: Source, group: Any) -> WorldTrajectory:
 def read_relaxation(reader: JsonReader, top: dict[str, Any], scheme: str, options: dict[str, Any]) -> str:
     """What stood in the place of the exact law, as the file or else the options of its scheme tell."""
     return reader.text(top, "relaxation") if "relaxation" in top else registry.relaxation(scheme, options)
+
+
+def read_forces(reader: JsonReader, top: dict[str, Any]) -> str:
+    """Which of many impulses are told; a file from before they were chosen has the solver's."""
+    return reader.one_of(top, "forces", list(FORCES)) if "forces" in top else "solver"
 
 
 def read_verdicts(source: Source, columns: Any, n: int, relaxation: str) -> Any:
@@ -238,11 +246,15 @@ def _read_model(source: Source, group: Any, reader: JsonReader, top: dict[str, A
 def _read_contacts(source: Source, place: Any, n: int, nb: int) -> WorldContacts:
     found: dict[str, Any] = {}
     for name, width in CONTACT_WIDTHS.items():
+        if name == "choice" and not source.has(place, name):
+            found[name] = np.zeros(len(found["id"]), np.int64)  # a file from before it was told
+            continue
         whole = name in WHOLE
         value = source.integers(place, name, 2) if whole else source.reals(place, name, 2)
         found[name] = source.shaped(place, name, value, (len(found.get("id", value)), math.prod(width)))
         found[name] = found[name].reshape(-1, *width)
     _numbered(source, place, "body", found["body"], 0, nb - 1)
+    _numbered(source, place, "choice", found["choice"], 0, len(CHOICES) - 1)
     offset = _read_offset(source, place, n, len(found["id"]))
     for array in (offset, *found.values()):
         array.flags.writeable = False

@@ -77,8 +77,11 @@ class ImpulseSet:
         self._rows = Rows.of(problem)
 
     @classmethod
-    def of(cls, solution: Solution) -> "ImpulseSet":
-        """Of a certified answer to a contact, global or box problem."""
+    def of(cls, solution: Solution, error: float | None = None) -> "ImpulseSet":
+        """Of a certified answer to a contact, global or box problem.
+
+        error: what directions of sliding are known to, the error of the answer unless given [-].
+        """
         problem = solution.problem
         if isinstance(problem, NonlinearProblem):
             raise ProblemError("impulses of a NonlinearProblem have no set of this kind: F is not affine")
@@ -88,7 +91,7 @@ class ImpulseSet:
             )
         if isinstance(problem, BoxProblem):
             problem = _as_contacts(problem)
-        error = solution.residuals.error
+        error = solution.residuals.error if error is None else error
         return cls(problem, solution.r, solution.u, solution.tolerance, solution.lam, error)
 
     @cached_property

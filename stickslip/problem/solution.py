@@ -7,13 +7,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.names import alternatives
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate
-from stickslip.problem.checks import Array
+from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.nonlinear import NonlinearProblem
 from stickslip.problem.residuals import Residuals
 from stickslip.problem.states import ContactStates, contact_states
+from stickslip.state import BoolArray
+
+SELECTIONS = ("any", "least")
+"""Which of several certified impulses with the same velocities may be given: the solver's, or the least."""
 
 Problem = ContactProblem | GlobalProblem | BoxProblem
 """Problems that are data: they can be written, converted and given to every solver."""
@@ -174,6 +179,19 @@ class Solution:
         """What each contact does: separating, sticking, slipping, ..., and how strictly."""
         return contact_states(self.problem, self.r, self.u, self.tolerance)
 
+    @cached_property
+    def unique(self) -> BoolArray:
+        """Whether the impulse of each contact is the same in every certified answer [-], shape (nb,), bool.
+
+        Computed when first asked for, at a cost like that of a solve; a ProblemError where the answer is not
+        certified.
+        """
+        from importlib import import_module
+
+        # Solvers look at solutions, and a solution at solvers only when it is asked to.
+        found: BoolArray = import_module("stickslip.solvers.impulses").unique_impulses(self)
+        return found
+
     def or_raise(self) -> "Solution":
         """This solution if it is certified, otherwise `SolverFailure` with the best answer inside."""
         if not self.ok:
@@ -183,6 +201,13 @@ class Solution:
     def with_(self, **changes: Any) -> "Solution":
         """A copy with some fields changed."""
         return replace(self, **changes)
+
+    def _impulses(self) -> str:
+        """Which of many impulses these are, where they were selected."""
+        if self.selection != "least":
+            return ""
+        unique = int(self.unique.sum())
+        return f"of least norm among those certified; unique at {unique} of {self.unique.size} contacts"
 
     def __repr__(self) -> str:
         head = f"{self.solver}: {self.status.name} ({self.reason or self.status.value})"
@@ -199,9 +224,19 @@ class Solution:
             ),
             *self.residuals.rows(self.tolerance),
             ("contacts", self.states.summary()),
+            ("impulses", self._impulses()),
         ]
         width = max(len(name) for name, _ in rows)
         return "\n".join([head, *(f"  {name:<{width}}  {value}" for name, value in rows if value)])
+
+
+def check_selection(problem: AnyProblem, select: str) -> None:
+    """Refuse a choice among certified impulses that is not known, or that a problem does not have."""
+    if select not in SELECTIONS:
+        raise ValueError(f"select is {select!r}; {alternatives(select, SELECTIONS)}")
+    if select == "least" and not isinstance(problem, ContactProblem | GlobalProblem):
+        kind = type(problem).__name__
+        raise ProblemError(f"select='least' is for contact and global problems, not for a {kind}")
 
 
 def _duration(seconds: float) -> str:

@@ -18,7 +18,7 @@ and constant forces the balance of energy is rounding; springs leave O(h³) per 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -102,7 +102,7 @@ class MoreauJeanBodies(Options):
             return self._arrive(start, blocks, np.zeros(0), (), memory)
         if self.impact == "poisson" and compresses(blocks):
             r, solves, reason = in_two_phases(blocks, start.bodies, start.v_start, start.f, solver)
-            return self._arrive(start, blocks, r, solves, memory, reason)
+            return replace(self._arrive(start, blocks, r, solves, memory, reason), summed=False)
         if self.impact == "newton" and self.parts > 1 and strikes(blocks, start):
             r, solves = in_parts(blocks, start, solver, self.parts)
             return self._arrive(start, blocks, r, solves, memory)
@@ -157,7 +157,7 @@ class MoreauJeanBodies(Options):
         return BodyStep(
             end, h, contacts, impulses, velocities, joint_r, solves, terms,
             done.penetration, float(done.opening.max(initial=0.0)), done.size, after,
-            f"at t = {state.t:.9g} s {reason}" if reason else "",
+            f"at t = {state.t:.9g} s {reason}" if reason else "", joint_unit=blocks.unit, summed=True,
         )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from stickslip.detection.contacts import ContactSet
 from stickslip.mechanics.world import World
 from stickslip.problem.solution import Solution
 from stickslip.schemes.step import Certified, Memory, Solver
-from stickslip.state import Array, State
+from stickslip.state import Array, IntArray, State
 
 if TYPE_CHECKING:
     from stickslip.detection.detector import Detector
@@ -67,6 +67,14 @@ class BodyStep(Certified):
     """What else was measured, by name with its unit."""
     relaxation: str = ""
     """What the scheme puts in the place of the exact law; empty where it puts nothing."""
+    joint_unit: Array | None = None
+    """What impulses of joints in the problems are multiplied by in `joint_r` [-, m], shape (p,); None: 1."""
+    summed: bool = False
+    """Whether `r` and `joint_r` are sums of the impulses of `solves`, contacts first, so that others may take
+    their place."""
+    choice: IntArray | None = None
+    """How the impulse of each contact was chosen, a code of `body_forces.CHOICES` [-], shape (nc,); None: all
+    are the solver's."""
 
 
 class BodyScheme(Protocol):

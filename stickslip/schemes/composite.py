@@ -201,6 +201,7 @@ def _joined(
         tuple(sorted((e for step in steps for e in step.events), key=lambda e: e.t)),
         "; ".join(step.reason for step in steps if step.reason), measures,
         ", ".join(dict.fromkeys(step.relaxation for step in steps if step.relaxation)),
+        tuple(part.components[x] for part, step in zip(parts, steps, strict=True) for x in step.components),
     )  # fmt: skip
 
 

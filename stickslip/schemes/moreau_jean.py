@@ -237,6 +237,7 @@ class MoreauJean(Options, Scheme):
             end, passage.loop.h, r, u, y, passage.forecast, active, passage.prepared.levels,
             {"r": r, "y": y}, tuple(solution for one in found for solution in one.solves),
             max(one.iterations for one in found), (), reason, measures,
+            components=tuple(places for one in found for places in one.components),
         )  # fmt: skip
 
 
@@ -293,6 +294,8 @@ class Passage:
                                 self.loop.h)  # fmt: skip
             one_found = self._together(pattern_, solver)
             r[pattern_.components] = one_found.r
+            if len(one_found.solves) == 1:  # not in the two phases of Poisson's impact
+                one_found.components = (self._stand(pattern_),)
             busy.update(pattern_.systems)
             found.append(one_found)
         for i, motion in enumerate(self.motions):
@@ -300,6 +303,12 @@ class Passage:
                 found.append(alone(motion, self.loop))
                 self.flat.take(motion)
         return r, found
+
+    def _stand(self, pattern_: Pattern) -> IntArray:
+        """Where the impulses of the problem of a pattern stand among all, bilateral ones last."""
+        if self.loop.form != "global":
+            return pattern_.components
+        return pattern_.components[np.concatenate([pattern_.other, pattern_.free])]
 
     def _together(self, pattern_: Pattern, solver: Solver) -> Found:
         """Coupled systems, in one phase or in Poisson's two."""

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from stickslip.problem.box import BoxProblem
-from stickslip.problem.checks import Array
+from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.operator import DenseDelassus
 from stickslip.problem.solution import AnyProblem, Solution
@@ -69,10 +69,12 @@ class Loop:
 class Found:
     """What the loop found."""
 
-    __slots__ = ("error", "iterations", "r", "solves")
+    __slots__ = ("components", "error", "iterations", "r", "solves")
 
     def __init__(self, r: Array, solves: tuple[Solution, ...], iterations: int, error: float):
         self.r, self.solves, self.iterations, self.error = r, solves, iterations, error
+        self.components: tuple[IntArray, ...] = ()
+        """Where the impulses of the problems stand among all; empty where r is not made of them."""
 
 
 class Coupled:

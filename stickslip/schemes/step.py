@@ -4,6 +4,7 @@ A scheme is a frozen set of options and three verbs: `begin` makes its memory, `
 h, `levels` says which derivative of y each interaction's law is stated on. The solver arrives as an argument.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.laws import BoolArray
-from stickslip.problem.checks import Array
+from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import AnyProblem, Solution, Verdict
 from stickslip.state import State
@@ -35,6 +36,11 @@ class Solver(Protocol):
 
     def solve(self, problem: AnyProblem, *, guess: ArrayLike | None = None) -> Solution:
         """The certified answer."""
+
+
+Selector = Callable[[Solution], tuple[Solution, BoolArray]]
+"""Chooses among certified impulses with the same velocities: the answer with those that it chooses
+(`selection` is then `least`), or as it is, and which blocks have no others [-], shape (nb,), bool."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +148,9 @@ class Step(Certified):
     """What else the scheme measured, by name with its unit: «projection [m]»."""
     relaxation: str = ""
     """What the scheme puts in the place of the exact law; empty where it puts nothing."""
+    components: tuple[IntArray, ...] = ()
+    """Where the impulses of each of `solves`, bilateral ones last, stand in r [-], shape (any,) each; empty
+    where r is not made of them."""
 
 
 class Scheme(Protocol):

@@ -128,6 +128,7 @@ def arrived(before: Prepared, memory: Memory, answer: Answer, detector: Finder) 
         frozen(joint_r.copy()), () if solution is None else (solution,), terms,
         _penetration(before, answer, detector), float(errors.max(initial=0.0)), 0.0, after,
         f"at t = {state.t:.9g} s {reason}" if reason else "", relaxation=_relaxation(before),
+        summed=True,
     )  # fmt: skip
 
 

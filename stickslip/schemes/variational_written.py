@@ -112,6 +112,7 @@ class Variational(Options, Scheme):
             end, h, now.r, u, y, now.forecast, now.active, self.levels(system),
             arrays(h=[h], approach=approach, r=now.r), tuple(now.solves), now.newton,
             reason="; ".join(now.reasons), measures=measures, relaxation=_relaxation(self.contact, system),
+            components=tuple(now.components),
         )  # fmt: skip
 
 
@@ -166,6 +167,8 @@ class _Now:
         self.forecast = np.full(system.blocks, -np.inf)
         self.active = np.zeros(system.blocks, bool)
         self.solves: list[Solution] = []
+        self.components: list[IntArray] = []
+        """Where the impulses of each of them stand in r."""
         self.reasons: list[str] = []
         self.newton = 0
 
@@ -324,6 +327,8 @@ class _Passage:
                 break
         now.newton = max(now.newton, iterations)
         now.solves.append(solution if late else found)
+        if not problem.pyramid:
+            now.components.append(keep)
         if late or (solution.ok and not found.ok):
             now.reasons.append(
                 f"at t = {now.state.t:.9g} s the step was not found in {iterations} tangent problems"

@@ -13,6 +13,8 @@ Progress = Callable[[float, float], None]
 
 ON_FAILURE = ("raise", "accept", "halve")
 """What may be done about a step that misses its tolerance."""
+FORCES = ("least", "solver")
+"""Which of many certified impulses may be told: those of least norm, or those that the solver found."""
 SAME = 1e-6
 """An end so close to a whole number of steps, in steps, is that number of steps."""
 MOST_STEPS = 2.0**52
@@ -72,11 +74,11 @@ def every(record: int) -> int:
     return min(int(record), int(MOST_STEPS))
 
 
-def on_failure_choice(on_failure: str) -> str:
-    """What to do about a step that misses its tolerance, checked."""
-    if on_failure not in ON_FAILURE:
-        raise ModelError(f"on_failure is {on_failure!r}; {alternatives(on_failure, ON_FAILURE)}")
-    return on_failure
+def choice(name: str, value: str, known: tuple[str, ...]) -> str:
+    """The value of an option that is one of a few words, checked."""
+    if value not in known:
+        raise ModelError(f"{name} is {value!r}; {alternatives(value, known)}")
+    return value
 
 
 def length(name: str, h: float) -> float:

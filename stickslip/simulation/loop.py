@@ -12,23 +12,25 @@ from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
 from stickslip.schemes.registry import SchemeChoice
 from stickslip.schemes.starts import check_start
-from stickslip.schemes.step import Memory, Scheme, Solver, Step, first_state
+from stickslip.schemes.step import Memory, Scheme, Selector, Solver, Step, first_state
 from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import (
     MOST_HALVINGS,
     OFF_CLOCK,
+    ON_FAILURE,
     Clock,
     Progress,
     checked_clock,
+    choice,
     ends,
     every,
     length,
-    on_failure_choice,
 )
 from stickslip.simulation.failure import SimulationFailure
 from stickslip.simulation.model import Model
 from stickslip.simulation.recorder import Recorder
 from stickslip.simulation.trajectory import Trajectory, derived
+from stickslip.simulation.written_forces import WrittenForces
 from stickslip.state import ModelError, State
 from stickslip.systems.system import NonsmoothSystem
 
@@ -40,6 +42,7 @@ def simulate(
     system: NonsmoothSystem, *, until: float, h: float | None = None, scheme: SchemeChoice | None = None,
     solver: Solver, solver_name: str = "", tolerance: float = 1e-10, record: int = 1,
     on_failure: str = "raise", start: Checkpoint | None = None, progress: Progress | None = None,
+    select: Selector | None = None,
 ) -> Trajectory:  # fmt: skip
     """Carry `system` to time `until` [s] in steps of `h` [s]; see `stickslip.simulate`, which knows solvers
     by name."""
@@ -50,7 +53,8 @@ def simulate(
     begun = begun_run(system, h, scheme, start)
     last, rest = ends(begun.clock, begun.state.t, until)
     compiled = bool(getattr(solver, "compiled_steps", False))
-    plan = _Plan(until, last, rest, every(record), on_failure_choice(on_failure), compiled, tolerance)
+    failing = choice("on_failure", on_failure, ON_FAILURE)
+    plan = _Plan(until, last, rest, every(record), failing, compiled, tolerance)
     recorder = Recorder(
         system, Model.of(system, begun.scheme.levels(system)), begun.state, begun.memory, begun.clock.index
     )
@@ -58,7 +62,10 @@ def simulate(
 
     def so_far() -> Trajectory:
         recorder.close()
-        return _trajectory(recorder, begun, name, options, solver_name or type(solver).__name__, tolerance)
+        least = None if select is None else WrittenForces(system, begun.scheme, solver, select)
+        return _trajectory(
+            recorder, begun, name, options, solver_name or type(solver).__name__, tolerance, least
+        )
 
     try:
         _steps(_Now(begun.state, begun.memory), system, begun, plan, solver, recorder, progress)
@@ -267,9 +274,11 @@ def begun_run(
 
 
 def _trajectory(
-    recorder: Recorder, begun: Begun, scheme: str, options: dict[str, Any], solver: str, tolerance: float
-) -> Trajectory:
+    recorder: Recorder, begun: Begun, scheme: str, options: dict[str, Any], solver: str, tolerance: float,
+    least: WrittenForces | None,
+) -> Trajectory:  # fmt: skip
     columns = recorder.arrays()
+    columns["solver_r"] = columns.pop("r")
     named: dict[str, dict[str, Any]] = {"memory": {}, "measures": {}}
     for key in [key for key in columns if "/" in key]:
         kind, name = key.split("/", 1)
@@ -280,5 +289,6 @@ def _trajectory(
         scheme_options=options, solver=solver, tolerance=tolerance,
         clock=Clock(begun.clock.origin, begun.clock.h), steps=recorder.steps, missed=recorder.missed,
         relaxation=recorder.relaxation,
-        derive=derived(recorder.system, work, begun.work),
+        derive=derived(recorder.system, work, begun.work), forces="solver" if least is None else "least",
+        choose=least,
     )  # fmt: skip

@@ -46,8 +46,6 @@ class InteractionView:
     """One interaction of a trajectory."""
 
     name: str
-    r: Array
-    """Impulses since the record before [N s], or values lam in first order, shape (n, m)."""
     u: Array
     """What the law constrained: ẏ [m/s], or y [m] at position level, shape (n, m)."""
     y: Array
@@ -56,6 +54,20 @@ class InteractionView:
     """Blocks that entered the problem [-], shape (n, blocks), bool."""
     states: np.ndarray
     """What each block does, by name [-], shape (n, blocks), text."""
+    tell: Callable[[], tuple[Array, IntArray]] = field(repr=False)
+    """Gives `r` and how it was chosen, when they are asked for."""
+
+    @property
+    def r(self) -> Array:
+        """Impulses since the record before [N s], or values lam in first order, shape (n, m); of many with
+        the same motion those of least norm."""
+        return self.tell()[0]
+
+    @property
+    def unique(self) -> BoolArray:
+        """Whether the impulse of a block is known to be the same in every certified answer [-], shape
+        (n, blocks), bool."""
+        return np.asarray(self.tell()[1] == 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,9 +86,9 @@ class Trajectory:
     """Velocities of all systems [m/s, rad/s], shape (n, nv)."""
     z: Array
     """Discrete parameters of all systems [any], shape (n, nz)."""
-    r: Array
-    """Impulses since the record before [N s]; values lam at the end of the step in first order, shape
-    (n, size)."""
+    solver_r: Array
+    """Impulses since the record before as the solver found them [N s]; values lam at the end of the step in
+    first order, shape (n, size). `r` has those that are told."""
     u: Array
     """What the laws constrained: ẏ [m/s], or y [m] at position level, shape (n, size)."""
     y: Array
@@ -121,11 +133,36 @@ class Trajectory:
     """How many of them missed their tolerance."""
     relaxation: str
     """What stood in the place of the exact law; empty where nothing did."""
+    forces: str
+    """Which of many impulses are told: those of `least` norm, or the `solver`'s."""
     derive: "Callable[[str, Trajectory], Array]" = field(repr=False)
     """Gives kinetic, potential and contact_work when they are first asked for [J], shape (n,) each."""
+    choose: "Callable[[Trajectory], tuple[Array, IntArray]] | None" = field(default=None, repr=False)
+    """Gives `r` and `choice` when they are first asked for; None: the solver's."""
 
     def __len__(self) -> int:
         return self.t.size
+
+    @cached_property
+    def _told(self) -> tuple[Array, IntArray]:
+        """Impulses, and how they were chosen."""
+        if self.choose is None:
+            return self.solver_r, np.zeros(self.active.shape, np.int64)
+        return self.choose(self)
+
+    @property
+    def r(self) -> Array:
+        """Impulses since the record before [N s]; values lam at the end of the step in first order, shape
+        (n, size). Where others are certified with the same motion they are those of least norm, unless
+        `forces` is `solver`; they are chosen when first asked for."""
+        return self._told[0]
+
+    @property
+    def choice(self) -> IntArray:
+        """How the impulses of each block were chosen [-], shape (n, blocks): 0 the solver's, and whether
+        there are others is not known; 1 the same in every certified answer; 2 of many, those of least norm.
+        """
+        return self._told[1]
 
     @cached_property
     def kinetic(self) -> Array:
@@ -178,13 +215,16 @@ class Trajectory:
         return SystemView(name, self.q[:, q], self.v[:, v], self.z[:, z])
 
     def interaction(self, name: str) -> InteractionView:
-        """One interaction by name: .r, .u, .y, .active, .states."""
+        """One interaction by name: .r, .u, .y, .active, .states, .unique."""
         part, components, blocks = self.model.interaction(name)
-        r, u = self.r[:, components], self.u[:, components]
+        u = self.u[:, components]
         single = self.index[1:] - self.index[:-1] == 1
         span = np.concatenate([[0.0], np.where(single, self.h[1:], np.diff(self.t))])
-        names = state_names(part, span, r, u)
-        return InteractionView(name, r, u, self.y[:, components], self.active[:, blocks], names)
+        names = state_names(part, span, self.solver_r[:, components], u)
+        return InteractionView(
+            name, u, self.y[:, components], self.active[:, blocks], names,
+            lambda: (self.r[:, components], self.choice[:, blocks]),
+        )  # fmt: skip
 
     def checkpoint(self, k: int = -1) -> Checkpoint:
         """What `simulate(..., start=...)` takes to go on from record k, bit for bit."""
@@ -248,9 +288,9 @@ def derived(system: NonsmoothSystem, work: Array, before: float) -> Callable[[st
         inside = any(part.level is Level.ACCELERATION for part in of.model.interactions)
         if missing.any() and inside:
             # Impacts lie within the steps, at velocities that their ends do not show.
-            steps[missing] = np.where(of.r[1:].any(axis=1), np.nan, 0.0)[missing]
+            steps[missing] = np.where(of.solver_r[1:].any(axis=1), np.nan, 0.0)[missing]
         elif missing.any():
-            impulses = np.where(missing[:, None], of.r[1:], 0.0)
+            impulses = np.where(missing[:, None], of.solver_r[1:], 0.0)
             found = contact_work(system, of.t, of.h[1:], of.q, of.v, of.z, impulses)
             steps[missing] = found[missing]
         return np.cumsum(np.concatenate([[before], steps]))

@@ -18,15 +18,19 @@ FAMILIES: dict[tuple[bool, bool], tuple[tuple[int, ...], tuple[int, ...]]] = {
     (True, True): ((0, 1, 2, 3, 4, 5), (2, 2, 1)),
 }
 """Components of r and groups of the friction cone, by whether there is rolling and torsional friction."""
-COLUMNS = ("id", "body", "point", "frame", "gap", "law", "r", "u")
+COLUMNS = ("id", "body", "point", "frame", "gap", "law", "r", "u", "choice")
 """Of `WorldContacts`, one row per contact."""
 SHOWN = 12
 """Rows of a table that are printed."""
+LEAST = 2
+"""Code of the choice of an impulse that is one of many, that of least norm."""
+UNIQUE = ("unknown", "yes", "no")
+"""Whether a force is the same in every certified answer, by the code of its choice."""
 HEADINGS = (
     "t [s]", "body", "other", "id",
     *(f"{what}_{axis} [{unit}]" for what, unit in (("point", "m"), ("normal", "-")) for axis in "xyz"),
     *(f"{what}_{axis} [{unit}]" for what, unit in (("force", "N"), ("moment", "N m")) for axis in "xyz"),
-    "normal force [N]", "friction force [N]", "gap [m]", "state",
+    "normal force [N]", "friction force [N]", "gap [m]", "state", "unique",
 )  # fmt: skip
 """Of the columns of a table, as files have them."""
 
@@ -58,6 +62,9 @@ class WorldContacts:
     (nc, 6)."""
     u: Array
     """Relative velocities at its end, in the same order [m/s, rad/s], shape (nc, 6)."""
+    choice: IntArray
+    """How each impulse was chosen [-], shape (nc,): 0 it is the solver's, and whether there are others is not
+    known; 1 it is the same in every certified answer; 2 there are others, and it is that of least norm."""
 
     def __len__(self) -> int:
         return self.id.size
@@ -139,13 +146,15 @@ class ContactTable:
     """Signed distance of the surfaces when the step's problem was made [m], shape (m,)."""
     state: np.ndarray
     """separating, sticking, slipping, rolling, ... [-], shape (m,), text."""
+    unique: np.ndarray
+    """Whether the force is the same in every certified answer [-], shape (m,), text: yes, no, unknown."""
 
     def __len__(self) -> int:
         return self.t.size
 
     def rows(self) -> Iterator[tuple[float | int | str, ...]]:
         """The rows, as plain values in the order of `HEADINGS`: t, body, other, id, point (3), normal (3),
-        force (3), moment (3), normal force, friction force, gap, state."""
+        force (3), moment (3), normal force, friction force, gap, state, unique."""
         for start in range(0, len(self), 4096):
             part = slice(start, start + 4096)
             numbers = np.concatenate(
@@ -155,11 +164,11 @@ class ContactTable:
                 ],
                 axis=1,
             ).tolist()  # fmt: skip
-            for t, body, other, number, row, state in zip(
+            for t, body, other, number, row, state, unique in zip(
                 self.t[part].tolist(), self.body[part], self.other[part], self.id[part].tolist(), numbers,
-                self.state[part], strict=True,
+                self.state[part], self.unique[part], strict=True,
             ):  # fmt: skip
-                yield (t, body, other, number, *row, state)
+                yield (t, body, other, number, *row, state, unique)
 
     def write_csv(self, path: str | PathLike[str]) -> None:
         """Write the table as comma-separated values, with a line of headings and every digit."""
@@ -173,12 +182,22 @@ class ContactTable:
 
     def __str__(self) -> str:
         headings = ("t [s]", "body", "other", "force on body [N]", "normal [N]", "friction [N]", "gap [m]",
-                    "state")  # fmt: skip
+                    "state", "unique")  # fmt: skip
         lines = [headings]
         for k in range(min(len(self), SHOWN)):
             push = " ".join(f"{x + 0.0:.4g}" for x in self.force[k])
             numbers = (f"{self.normal_force[k]:.4g}", f"{self.friction_force[k]:.4g}", f"{self.gap[k]:.2g}")
-            lines.append((f"{self.t[k]:.6g}", self.body[k], self.other[k], push, *numbers, self.state[k]))
+            lines.append(
+                (
+                    f"{self.t[k]:.6g}",
+                    self.body[k],
+                    self.other[k],
+                    push,
+                    *numbers,
+                    self.state[k],
+                    self.unique[k],
+                )
+            )
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         text = ["  ".join(f"{x:<{w}}" for x, w in zip(line, widths, strict=True)).rstrip() for line in lines]
         more = len(self) - SHOWN

@@ -11,21 +11,24 @@ from stickslip.detection.detector import Detector
 from stickslip.mechanics.world import World
 from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
+from stickslip.schemes.body_forces import with_least_forces
 from stickslip.schemes.body_step import BodyScheme, BodyStep
-from stickslip.schemes.step import Memory, Solver
+from stickslip.schemes.step import Memory, Selector, Solver
 from stickslip.simulation.clock import (
     MOST_HALVINGS,
     OFF_CLOCK,
+    ON_FAILURE,
     Clock,
     Progress,
     checked_clock,
+    choice,
     ends,
     every,
     length,
-    on_failure_choice,
 )
 from stickslip.simulation.failure import SimulationFailure
 from stickslip.simulation.world_checkpoint import EnergySums, WorldCheckpoint
+from stickslip.simulation.world_forces import WorldForces
 from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_notes import Lookout
 from stickslip.simulation.world_record import Watch
@@ -38,7 +41,7 @@ def simulate_world(
     world: World, *, until: float, h: float | None = None, scheme: str | BodyScheme | None = None,
     solver: Solver, solver_name: str = "", tolerance: float = 1e-8, record: int = 1,
     on_failure: str = "raise", start: WorldCheckpoint | State | None = None,
-    progress: Progress | None = None, watch: Watch | None = None,
+    progress: Progress | None = None, watch: Watch | None = None, select: Selector | None = None,
 ) -> WorldTrajectory:  # fmt: skip
     """Carry `world` to time `until` [s] in steps of `h` [s]; see `stickslip.simulate`, which knows solvers by
     name."""
@@ -52,7 +55,8 @@ def simulate_world(
     begun = begun_run(world, model, h, scheme, start)
     last, rest = ends(begun.clock, begun.state.t, until)
     run = _Run(
-        world, begun.scheme, solver, Detector(world), on_failure_choice(on_failure),
+        world, begun.scheme, solver, Detector(world), choice("on_failure", on_failure, ON_FAILURE),
+        None if select is None else WorldForces(select),
         WorldRecorder(world, begun.state, begun.memory, begun.clock.index, begun.sums),
         begun.state, begun.memory, Lookout(world, begun.state),
     )  # fmt: skip
@@ -66,6 +70,7 @@ def simulate_world(
             model=model, **recorder.arrays(), memory=recorder.memory, scheme=name, scheme_options=options,
             solver=solver_name or type(solver).__name__, tolerance=tolerance, clock=clock,
             steps=recorder.steps, missed=recorder.missed, relaxation=recorder.relaxation,
+            forces="solver" if select is None else "least", choose=run.forces,
             notes=run.lookout.notes,
         )  # fmt: skip
 
@@ -127,6 +132,8 @@ class _Run:
     solver: Solver
     detector: Detector
     on_failure: str
+    forces: WorldForces | None
+    """Chooses the impulses that records tell; None: those of the solver."""
     recorder: WorldRecorder
     state: State
     memory: Memory
@@ -158,7 +165,13 @@ class _Run:
             end = State(t if final else one.state.t, one.state.q, one.state.v, one.state.z)
             if not (_all_finite(end.q) and _all_finite(end.v)):
                 self.world.check_state(end)
-            self.recorder.add(one, end, index, closes and final)
+            recorded = closes and final
+            if self.tell is not None and self.forces is not None and recorded:  # to be shown at once
+                self.recorder.add(with_least_forces(one, self.forces.select), end, index, True)
+            else:
+                self.recorder.add(one, end, index, recorded)
+                if self.forces is not None and recorded and one.solves:
+                    self.forces.add(self.recorder.records - 1, one)
             self.state, self.memory = end, one.memory
             self.lookout.look(end)
         if closes and self.tell is not None:

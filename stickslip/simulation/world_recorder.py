@@ -23,9 +23,10 @@ from stickslip.state import Array, ModelError, State
 
 CONTACT_WIDTHS: dict[str, tuple[int, ...]] = {
     "id": (), "body": (2,), "point": (3,), "frame": (3, 3), "gap": (), "law": (4,), "r": (6,), "u": (6,),
+    "choice": (),
 }  # fmt: skip
 """Columns of contacts, and the shape of each for one contact."""
-WHOLE = ("id", "body")
+WHOLE = ("id", "body", "choice")
 """Those of whole numbers."""
 MOST_AXES = 8
 """Of what a sensor shows: as many as files keep."""
@@ -91,6 +92,11 @@ class WorldRecorder:
         return self._whole[1]
 
     @property
+    def records(self) -> int:
+        """How many there are."""
+        return self._whole[0]
+
+    @property
     def index(self) -> int:
         """The clock's index at the last record."""
         return self._whole[2]
@@ -117,7 +123,8 @@ class WorldRecorder:
         if not closes:
             return
         c = step.contacts
-        contacts = (c.id, c.body, c.point, c.frame, c.gap, c.law, step.r, step.u)
+        choice = np.zeros(len(c), np.int64) if step.choice is None else step.choice
+        contacts = (c.id, c.body, c.point, c.frame, c.gap, c.law, step.r, step.u, choice)
         self._close(state, step.h, told.kinetic, told.potential, contacts, step.joint_r)
         # At once: an interrupt from the keyboard may come anywhere, and half a record is none.
         self._whole = self._whole[0] + 1, step.memory, index
@@ -193,7 +200,10 @@ class WorldRecorder:
             for k, name in enumerate(CONTACT_WIDTHS)
         }
         offset = _offsets([one[0] for one in columns.contacts])
-        found["joint_offset"], found["joint_r"] = _offsets(columns.joint_r), np.concatenate(columns.joint_r)
+        found["joint_offset"], found["raw_joint_r"] = (
+            _offsets(columns.joint_r),
+            np.concatenate(columns.joint_r),
+        )
         found["sensors"] = {
             sensor.name: np.stack([one[k] for one in columns.sensors])
             for k, sensor in enumerate(self.world.sensors)
@@ -201,7 +211,7 @@ class WorldRecorder:
         for array in (*found.values(), *parts.values(), offset, *found["sensors"].values()):
             if isinstance(array, np.ndarray):
                 array.flags.writeable = False
-        return found | {"contacts": WorldContacts(offset=offset, **parts)}
+        return found | {"raw_contacts": WorldContacts(offset=offset, **parts)}
 
 
 def _nothing(name: str) -> Any:

@@ -24,6 +24,7 @@ def summary(trajectory: WorldTrajectory) -> str:
         ("residuals", residuals(trajectory)),
         ("iterations", f"{int(trajectory.iterations.sum())}"),
         ("contacts", _contacts(trajectory)),
+        ("forces", _forces(trajectory)),
         ("penetration", f"{np.max(trajectory.penetration):.3g} m at most"),
         ("correction", f"{np.max(trajectory.correction):.3g} m at most"),
         ("energy", _energy(trajectory)),
@@ -50,8 +51,15 @@ def shapes(trajectory: WorldTrajectory) -> dict[str, int]:
 
 
 def _contacts(trajectory: WorldTrajectory) -> str:
-    counts = np.diff(trajectory.contacts.offset)
+    counts = np.diff(trajectory.raw_contacts.offset)
     return f"{counts[-1]} at the end, {counts.max()} at most in a record"
+
+
+def _forces(trajectory: WorldTrajectory) -> str:
+    """Which of many certified impulses are told."""
+    if trajectory.forces != "least":
+        return "as the solver found them; whether they are unique is not known"
+    return "of least norm where several are certified; contact_table says where"
 
 
 def _energy(trajectory: WorldTrajectory) -> str:

@@ -1,6 +1,7 @@
 """What a simulation of a world leaves: every recorded step as arrays, by body and by contact."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -11,7 +12,7 @@ from stickslip.problem.solution import Verdict
 from stickslip.schemes.step import Memory
 from stickslip.simulation.clock import OFF_CLOCK, Clock
 from stickslip.simulation.world_checkpoint import EnergySums, WorldCheckpoint
-from stickslip.simulation.world_contacts import ContactTable, WorldContacts
+from stickslip.simulation.world_contacts import UNIQUE, ContactTable, WorldContacts
 from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_record import WorldRecord
 from stickslip.state import Array, BoolArray, IntArray, State
@@ -81,13 +82,13 @@ class WorldTrajectory:
     """Potential energy that the position correction gave since then [J], shape (n,)."""
     balance: Array
     """Change of kinetic + potential + dissipated - work - lifted since then [J], shape (n,): the error."""
-    contacts: WorldContacts
-    """The contacts of every record."""
+    raw_contacts: WorldContacts
+    """The contacts of every record with impulses as they were recorded; `contacts` has those it tells."""
     joint_offset: IntArray
     """Where the joint impulses of each record begin in `joint_r` [-], shape (n + 1,)."""
-    joint_r: Array
-    """Impulses of the joints in the last step of each record, one record after another [N s, N m s],
-    shape (sum,)."""
+    raw_joint_r: Array
+    """Impulses of the joints as they were recorded, one record after another [N s, N m s], shape (sum,);
+    `joint_r` has those that are told."""
     sensors: dict[str, Array]
     """What the sensors showed, by name [any], shape (n, ...) each."""
     memory: Memory
@@ -109,11 +110,38 @@ class WorldTrajectory:
     """How many of them missed their tolerance."""
     relaxation: str
     """What stood in the place of the exact law; empty where nothing did."""
+    forces: str
+    """Which of many impulses of contacts and joints are told: those of `least` norm, or the `solver`'s."""
+    choose: "Callable[[WorldTrajectory], tuple[Array, IntArray, Array]] | None" = field(
+        default=None, repr=False
+    )
+    """Gives the impulses that are told, and how they were chosen, when they are first asked for; None: as
+    they were recorded."""
     notes: tuple[str, ...] = ()
     """What else happened, a sentence each: bodies that left the ground or fell below everything, and when."""
 
     def __len__(self) -> int:
         return self.t.size
+
+    @cached_property
+    def _told(self) -> tuple[WorldContacts, Array]:
+        """Contacts and joint impulses as they are told."""
+        if self.choose is None:
+            return self.raw_contacts, self.raw_joint_r
+        r, choice, joint_r = self.choose(self)
+        return replace(self.raw_contacts, r=r, choice=choice), joint_r
+
+    @property
+    def contacts(self) -> WorldContacts:
+        """The contacts of every record. Of many impulses with the same motion they have those of least norm,
+        unless `forces` is `solver`; these are chosen when first asked for."""
+        return self._told[0]
+
+    @property
+    def joint_r(self) -> Array:
+        """Impulses of the joints in the last step of each record, one record after another [N s, N m s],
+        shape (sum,), chosen as those of the contacts."""
+        return self._told[1]
 
     @property
     def energy(self) -> Array:
@@ -165,7 +193,8 @@ class WorldTrajectory:
 
     def contact_table(self, body: str | None = None) -> ContactTable:
         """The forces of the contacts, on every body or on the one of that name: two rows per contact, one
-        for either body, so that the forces of a body at a time add up to what contacts do to it.
+        for either body, so that the forces of a body at a time add up to what contacts do to it: to rounding
+        where they are unique or the solver's, at least to the tolerance where they are the least of many.
 
         When only some steps are recorded the rows are those of the steps that were.
         """
@@ -187,6 +216,7 @@ class WorldTrajectory:
             normal=sign * normal, force=sign * force[rows], moment=sign * moment[rows],
             normal_force=np.einsum("ki,ki->k", force[rows], normal),
             friction_force=np.linalg.norm(across, axis=1), gap=contacts.gap[rows], state=states[rows],
+            unique=np.array(UNIQUE, object)[contacts.choice[rows]],
         )  # fmt: skip
 
     def forces_on(self, name: str) -> Array:

@@ -5,7 +5,7 @@ which of them are zero, and on the directions of sliding. An answer accurate to 
 rounding, so that it is polished, by a few steps of Newton's method, where that matters.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from stickslip.problem.impulses import ImpulseSet
 from stickslip.problem.nonlinear import NonlinearProblem
@@ -31,8 +31,13 @@ def least_impulses(solution: Solution) -> Solution:
         return solution
     if solution.selection == "least":
         return solution
+    return least_among(solution, impulse_sets(solution))
+
+
+def least_among(solution: Solution, sets: Iterable[tuple[Solution, ImpulseSet]]) -> Solution:
+    """The answer with the least impulses of the first of these sets that are certified."""
     error = float("inf")
-    for answer, found in _sets(solution):
+    for answer, found in sets:
         lam = None if answer.lam is None else found.least_lam
         residuals, u = examine(answer.problem, found.least, answer.v, lam)
         if residuals.solved(solution.tolerance):
@@ -51,16 +56,19 @@ def unique_impulses(solution: Solution) -> BoolArray:
 
 def impulse_set(solution: Solution) -> ImpulseSet:
     """All impulses with the velocities of a certified answer, which is polished where directions matter."""
-    return next(_sets(solution))[1]
+    return next(impulse_sets(solution))[1]
 
 
-def _sets(solution: Solution) -> Iterator[tuple[Solution, ImpulseSet]]:
-    """The answer, unless it slides in inaccurate directions, and the polished one, with their sets."""
-    found = ImpulseSet.of(solution)
+def impulse_sets(solution: Solution, error: float | None = None) -> Iterator[tuple[Solution, ImpulseSet]]:
+    """The answer, unless it slides in inaccurate directions, and the polished one, with their sets.
+
+    error: what directions of sliding are known to, the errors of these answers unless given [-].
+    """
+    found = ImpulseSet.of(solution, error)
     if solution.residuals.error <= ACCURATE or not found.slides:
         yield solution, found
     answer = _polished(solution)
-    yield answer, ImpulseSet.of(answer)
+    yield answer, ImpulseSet.of(answer, error)
 
 
 def _polished(solution: Solution) -> Solution:

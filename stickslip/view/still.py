@@ -281,7 +281,7 @@ def _draw_forces(axes: Any, camera: Camera, frame: Frame, wide: float) -> None:
     way = way[keep] / length
     across = np.stack([-way[:, 1], way[:, 0]], axis=1)
     head = np.minimum(0.014 * wide, 0.5 * length)
-    colours = frame.colours[keep] / 255.0
+    colours = frame.arrow_colours[keep] / 255.0
     neck = ends[:, 1] - head * way
     shafts = np.stack([ends[:, 0], neck], axis=1)
     tips = np.stack([ends[:, 1], neck + 0.38 * head * across, neck - 0.38 * head * across], axis=1)

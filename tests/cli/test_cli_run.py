@@ -31,7 +31,7 @@ def drop(*, e: float = 0.5, stiff: bool = False, levels: tuple = (1.0, 2.0), wro
     system = ss.NonsmoothSystem([ball], [floor])
     return Scenario(
         "drop", "A ball is dropped.", system, 0.4, 2e-3, "moreau-jean", {"theta": 0.75}, facts, figure,
-        ("moreau-jean",),
+        ("moreau-jean", "compliant"),
     )  # fmt: skip
 
 
@@ -169,3 +169,16 @@ def test_a_terminal_gets_a_bar(monkeypatch):
         for k in range(1001):
             report(k / 1000.0, 1.0)
     assert "drop" in console.file.getvalue()
+
+
+def test_a_relaxed_run_says_so_and_ends_well(run, tmp_path):
+    path = tmp_path / "soft.h5"
+    soft = run("run", "drop", "--scheme", "compliant", "--out", path)
+    assert soft.code == 0, soft
+    assert "verdict      relaxed, springs" in soft.out
+    info = run("info", path)
+    assert "relaxed, springs" in info.out
+    assert json.loads(run("info", path, "--json").out)["verdict"] == "relaxed"
+    exact = run("run", "drop")
+    assert "certified by the exact law" in exact.out
+    assert "relaxed" not in exact.out

@@ -7,16 +7,18 @@ import numpy as np
 import pytest
 
 from stickslip import files
-from stickslip.problem.contact import GlobalProblem
+from stickslip.problem.box import lcp
+from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.fingerprint import fingerprint
 from stickslip.problem.residuals import judge
-from stickslip.problem.sets import coulomb
+from stickslip.problem.sets import coulomb, nonnegative
 from stickslip.solvers import registry
 
 SCHEMA = {
     "file": str, "fingerprint": str, "contacts": int, "solver": str, "options": dict, "status": str,
     "ok": bool, "reason": str, "residuals": dict, "tolerance": float, "iterations": int, "seconds": float,
     "compile_seconds": float, "states": dict, "out": type(None), "tried": list, "operations": float,
+    "selection": str, "unique": type(None),
 }  # fmt: skip
 RESIDUALS = {
     "natural",
@@ -38,6 +40,21 @@ def test_one_file_prints_its_certificate(run, local_file):
     assert result.err == ""
     assert "SOLVED" in result.out
     assert "natural_scaled" in result.out
+
+
+def test_the_least_of_many_impulses_is_selected(run, tmp_path):
+    path = tmp_path / "twice.hdf5"
+    files.write(path, ContactProblem(np.ones((2, 2)), [-1.0, -1.0], nonnegative(2)))
+    result = run("solve", path, "--select", "least")
+    assert result.code == 0
+    assert "of least norm" in result.out
+    assert "unique at 0 of 2" in result.out
+    data = json.loads(run("solve", path, "--select", "least", "--json").out)
+    assert (data["selection"], data["unique"]) == ("least", 0)
+    assert run("solve", path, "--select", "leats").code == 2
+    box = tmp_path / "box.hdf5"
+    files.write(box, lcp([[1.0]], [-1.0]))
+    run("solve", box, "--select", "least").refuses("contact and global problems", "BoxProblem")
 
 
 def test_several_files_give_one_table(run, local_file, rolling_file, global_file):

@@ -75,7 +75,7 @@ def test_states_may_be_anything(run, name, value):
 def test_contacts_may_be_anything(run, name, value):
     array = np.array(getattr(run.contacts, name))
     array[len(array) // 2 :] = value
-    check_drawn(replace(run, contacts=replace(run.contacts, **{name: array})))
+    check_drawn(replace(run, raw_contacts=replace(run.contacts, **{name: array}), choose=None))
 
 
 @pytest.mark.parametrize("value", [*BAD, 1e-200, -1.0, 0.0])

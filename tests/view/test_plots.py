@@ -397,7 +397,7 @@ def test_another_ending_is_refused(ball, tmp_path):
 def test_a_run_that_blew_up_is_drawn(ball, world, value, tmp_path):
 
     half = len(ball) // 2
-    lost = {name: np.array(getattr(ball, name)) for name in ("q", "v", "r", "y", "natural")}
+    lost = {name: np.array(getattr(ball, name)) for name in ("q", "v", "solver_r", "y", "natural")}
     for column in lost.values():
         column[half:] = value
     run = replace(ball, **lost, derive=lambda name, of: of.q[:, 0])
@@ -410,4 +410,4 @@ def test_a_run_that_blew_up_is_drawn(ball, world, value, tmp_path):
     given = world.contacts
     contacts = replace(given, r=np.full_like(given.r, value), gap=np.full_like(given.gap, value))
     for call in (plot_gaps, plot_impulses):
-        call(replace(world, contacts=contacts))
+        call(replace(world, raw_contacts=contacts, choose=None))

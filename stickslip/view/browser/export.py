@@ -178,6 +178,8 @@ def _notes(stage: Stage, rows: IntArray, most: int, readouts: list[Readout], spe
         )
     if 0 < most < max((each.contacts for each in readouts), default=0):
         notes.append(f"of more than {most} contacts, those with the largest forces are drawn")
+    if any(each.many for each in readouts):
+        notes.append("pale arrows: forces that are one of many with the same motion, those of least norm")
     if speed != 1.0:
         notes.append(f"played at {speed:g} times the speed of the run")
     if any(each.lost for each in readouts):
@@ -194,7 +196,8 @@ def _strongest(frame: Frame, most: int) -> Frame:
     keep = np.sort(np.argsort(-np.linalg.norm(frame.forces, axis=1), kind="stable")[:most])
     return replace(
         frame, points=frame.points[keep], arrows=frame.arrows[keep], colours=frame.colours[keep],
-        states=frame.states[keep], forces=frame.forces[keep], pairs=frame.pairs[keep],
+        states=frame.states[keep], forces=frame.forces[keep], choice=frame.choice[keep],
+        pairs=frame.pairs[keep],
     )  # fmt: skip
 
 

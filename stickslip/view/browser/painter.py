@@ -163,7 +163,7 @@ class Painter:
         if shown:
             tips = start + stretch * (end - start)
             self.arrows.points = self.drawn(np.stack([start, tips], axis=1)[acting])
-            self.arrows.colors = linear(frame.colours[acting])
+            self.arrows.colors = linear(frame.arrow_colours[acting])
         self.arrows.visible = shown
 
 

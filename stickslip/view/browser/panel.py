@@ -17,6 +17,8 @@ LONGEST_NAME = 60
 MOST_FORCES = 8
 """Contacts of a body that are listed."""
 
+UNIQUENESS = ("", ", unique", ", one of many")
+"""What is said of a force by the code of its choice."""
 VERDICTS = {
     Verdict.CERTIFIED: ("#00795a", "by the exact law"),
     Verdict.RELAXED: ("#8a6d00", "another law in its place"),
@@ -44,7 +46,8 @@ def readout_html(readout: Readout) -> str:
     if not math.isnan(readout.tolerance):
         colour, said = VERDICTS[readout.verdict]
         rows.append(("verdict", f'<b style="color:{colour}">{readout.verdict}</b>, {said}'))
-    rows.append(("contacts", f"{readout.contacts}"))
+    many = f", {readout.many} with a force that is one of many (pale: least norm)" if readout.many else ""
+    rows.append(("contacts", f"{readout.contacts}{many}"))
     if readout.lost:
         rows.append(("lost", f"{readout.lost} bodies are nowhere: drawn in the middle"))
     states = "".join(
@@ -93,7 +96,7 @@ def _contact(stage: Stage, frame: Frame, body: int, contact: int, force: Array) 
     size = float(np.linalg.norm(force))
     return (
         f'<div style="white-space:nowrap;overflow:hidden"><span style="color:{_css(STATE_COLOURS[state])}">'
-        f"●</span> {size:.3g} N from {other}, {state}</div>"
+        f"●</span> {size:.3g} N from {other}, {state}{UNIQUENESS[int(frame.choice[contact])]}</div>"
     )
 
 

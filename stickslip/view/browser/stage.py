@@ -12,7 +12,7 @@ import numpy as np
 
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.problem.solution import Verdict
-from stickslip.simulation.world_contacts import WorldContacts
+from stickslip.simulation.world_contacts import LEAST, WorldContacts
 from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_record import WorldRecord
 from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -30,6 +30,8 @@ STATE_COLOURS: dict[str, tuple[int, int, int]] = {
 }
 """Red, green and blue of what a contact does [0 to 255]; of Okabe and Ito's colours, which those who see
 few colours tell apart."""
+PALE = 0.55
+"""How much white is in the colour of an arrow whose force is one of many."""
 LONGEST = 4.0
 """Longest arrow, in lengths of the arrow of a usual force: what is larger, an impact, is cut to it."""
 
@@ -63,6 +65,8 @@ class Readout:
     """Number of contacts in each state of `STATE_COLOURS`, in that order."""
     lost: int = 0
     """Number of bodies whose place is no number, or too far away; they are drawn in the middle."""
+    many: int = 0
+    """Number of contacts whose force is one of many, that of least norm."""
 
     @property
     def contacts(self) -> int:
@@ -91,11 +95,20 @@ class Frame:
     """What each contact does, one of `STATE_COLOURS` [-], shape (nc,), text."""
     forces: Array
     """On the first body of each contact [N], shape (nc, 3)."""
+    choice: IntArray
+    """How the impulse of each contact was chosen, as `WorldContacts.choice` has it [-], shape (nc,)."""
     pairs: IntArray
     """First and second body of each contact [-], shape (nc, 2)."""
     velocity: Array
     """(ẋ, ω) of all bodies, inertial axes [m/s, rad/s], shape (nb, 6)."""
     readout: Readout
+
+    @property
+    def arrow_colours(self) -> np.ndarray:
+        """Of the arrows: those of the contacts, paler where a force is one of many [0 to 255], shape (nc, 3),
+        uint8."""
+        paler = (self.choice == LEAST)[:, None]
+        return np.where(paler, PALE * 255.0 + (1.0 - PALE) * self.colours, self.colours).astype(np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,11 +208,11 @@ class Stage:
         return Frame(
             positions=tuple(place for place, _ in posed), quaternions=tuple(turn for _, turn in posed),
             bodies=x, points=points, arrows=np.stack([points, points + steps], axis=1), colours=palette,
-            states=states, forces=forces, pairs=record.contacts.body,
+            states=states, forces=forces, choice=record.contacts.choice, pairs=record.contacts.body,
             velocity=np.concatenate([v[:, :3], turned(p, v[:, 3:])], axis=1),
             readout=Readout(
                 record.t, record.penetration, record.natural_scaled, self.tolerance, record.verdict, counts,
-                lost,
+                lost, int((record.contacts.choice == LEAST).sum()),
             ),
         )  # fmt: skip
 
@@ -240,7 +253,7 @@ def _start(world: World) -> WorldRecord:
     none = WorldContacts(
         offset=np.zeros(2, np.int64), id=np.zeros(0, np.int64), body=np.zeros((0, 2), np.int64),
         point=np.zeros((0, 3)), frame=np.zeros((0, 3, 3)), gap=np.zeros(0), law=np.zeros((0, 4)),
-        r=np.zeros((0, 6)), u=np.zeros((0, 6)),
+        r=np.zeros((0, 6)), u=np.zeros((0, 6)), choice=np.zeros(0, np.int64),
     )  # fmt: skip
     start = world.start
     return WorldRecord(

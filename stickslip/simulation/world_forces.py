@@ -1,0 +1,69 @@
+"""Impulses of a run of a world, chosen when they are asked for: of many, those of least norm."""
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from stickslip.schemes.body_forces import with_least_forces
+from stickslip.schemes.body_step import BodyStep
+from stickslip.schemes.step import Selector
+from stickslip.state import Array, IntArray
+
+if TYPE_CHECKING:
+    from stickslip.simulation.world_trajectory import WorldTrajectory
+
+MOST_HELD = 64e6
+"""Steps are held until they are asked for; more than so much of their problems is settled at once [bytes]."""
+
+
+@dataclass(eq=False)
+class WorldForces:
+    """The recorded steps of a run whose impulses are still to be chosen, and those that were."""
+
+    select: Selector
+    held: list[tuple[int, BodyStep]] = field(default_factory=list)
+    """Numbers of records, and their last steps."""
+    size: float = 0.0
+    """Of what is held, about [bytes]."""
+    told: dict[int, BodyStep] = field(default_factory=dict)
+    """Steps as they are told, by the number of the record."""
+
+    def add(self, record: int, step: BodyStep) -> None:
+        """Hold the step that a record ends with."""
+        self.held.append((record, step))
+        self.size += sum(_size(one.problem) for one in step.solves)
+        if self.size > MOST_HELD:
+            self.settle()
+
+    def settle(self) -> None:
+        """Choose the impulses of all steps that are held, and let go of their problems."""
+        while self.held:
+            record, step = self.held[-1]
+            self.told[record] = _light(with_least_forces(step, self.select))
+            self.held.pop()
+        self.size = 0.0
+
+    def __call__(self, of: "WorldTrajectory") -> tuple[Array, IntArray, Array]:
+        """Impulses of the contacts [N s, N m s], shape (nc, 6), how they were chosen, shape (nc,), and
+        impulses of the joints, shape (sum,), of all records of a trajectory."""
+        self.settle()
+        contacts, offset = of.raw_contacts, of.joint_offset
+        r, choice, joint_r = (np.array(x) for x in (contacts.r, contacts.choice, of.raw_joint_r))
+        for record, step in self.told.items():
+            if record < len(of) and step.choice is not None:
+                rows, joints = contacts.at(record), slice(int(offset[record]), int(offset[record + 1]))
+                r[rows], choice[rows], joint_r[joints] = step.r, step.choice, step.joint_r
+        for array in (r, choice, joint_r):
+            array.flags.writeable = False
+        return r, choice, joint_r
+
+
+def _size(problem: Any) -> int:
+    """About how much memory a problem of bodies takes [bytes]."""
+    return int(2 * getattr(problem.H, "rows", np.zeros(0)).nbytes) if hasattr(problem, "H") else 0
+
+
+def _light(step: BodyStep) -> BodyStep:
+    """The step without its problems."""
+    return replace(step, solves=(), memory={})

@@ -1,0 +1,141 @@
+"""Impulses of a run of written equations, chosen when they are asked for: of many, those of least norm.
+
+Where the rows of the active blocks are linearly independent there is one set of impulses with the recorded
+motion, and it is the solver's. Elsewhere the steps of the record are made once more, from the record before,
+and each of their problems is asked for its certified impulses of least norm (`problem/impulses.py`).
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.schemes.body_forces import LEAST, UNIQUE
+from stickslip.schemes.step import Scheme, Selector, Solver, Step
+from stickslip.simulation.clock import OFF_CLOCK
+from stickslip.simulation.trajectory import Trajectory
+from stickslip.state import BoolArray, ModelError, State
+from stickslip.systems.mechanical_outputs import WithInput
+from stickslip.systems.relations import FirstOrderOutput
+from stickslip.systems.system import NonsmoothSystem
+
+INDEPENDENT = 1e-9
+"""Least singular value, over the largest, of rows of length 1 that are independent [-]."""
+SAME_STEP = 1e-9
+"""Largest relative difference of the end of a step made again from the recorded one [-]."""
+
+
+@dataclass(eq=False)
+class WrittenForces:
+    """What chooses the impulses of a run."""
+
+    system: NonsmoothSystem
+    scheme: Scheme
+    solver: Solver
+    select: Selector
+    _known: dict[bytes, bool] = field(default_factory=dict)
+    """Whether rows that never change are independent, by active blocks."""
+
+    def __call__(self, of: Trajectory) -> tuple[Array, IntArray]:
+        """Impulses [N s], shape (n, size), and how those of each block were chosen [-], shape (n, blocks)."""
+        r, choice = np.array(of.solver_r), np.zeros((len(of), self.system.blocks), np.int64)
+        choice[0] = UNIQUE
+        for k in range(1, len(of)):
+            if not of.active[k].any() or self._independent(of, k):
+                choice[k] = UNIQUE
+                continue
+            again = self._again(of, k)
+            if again is not None:
+                r[k], choice[k] = again
+        return r, choice
+
+    def _independent(self, of: Trajectory, k: int) -> bool:
+        """Whether the rows of the blocks that were active since the record before are independent."""
+        mechanical = [one for one in self.system.interactions if of.active[k, one.blocks].any()]
+        if any(isinstance(one.output, FirstOrderOutput) for one in mechanical):
+            return False
+        if any(one.mechanical.compliant or isinstance(one.mechanical, WithInput) for one in mechanical):
+            return False
+        constant = all(one.mechanical.constant for one in mechanical)
+        key = of.active[k].tobytes()
+        if constant and key in self._known:
+            return self._known[key]
+        rows = []
+        for one in mechanical:
+            on = np.repeat(of.active[k, one.blocks], np.diff(one.law.K.offset))
+            whole = np.zeros((int(on.sum()), of.v.shape[1]))
+            at = (float(of.t[k - 1]), of.q[k - 1, one.q], np.zeros(one.law.size), of.z[k, one.z])
+            whole[:, one.v] = one.mechanical.rows(*at)[on]
+            rows.append(whole)
+        found = _independent(np.concatenate(rows))
+        if constant:
+            self._known[key] = found
+        return found
+
+    def _again(self, of: Trajectory, k: int) -> tuple[Array, IntArray] | None:
+        """Impulses and choice of record k, from its steps made again; None where that does not lead there."""
+        full = of.index[k] - of.index[k - 1] if of.index[k] != OFF_CLOCK and of.index[k - 1] >= 0 else 1
+        if of.index[k] != OFF_CLOCK and of.h[k] != of.clock.h:  # one that was halved
+            return None
+        state = State(float(of.t[k - 1]), *(np.array(x[k - 1]) for x in (of.q, of.v, of.z)))
+        if not all(np.isfinite(x[j]).all() for x in (of.q, of.v) for j in (k - 1, k)):  # a run that blew up
+            return None
+        memory = {name: np.array(rows[k - 1]) for name, rows in of.memory.items()}
+        r, unique = np.zeros(self.system.size), np.ones(self.system.blocks, bool)
+        values = of.model.values
+        for _ in range(int(full)):
+            try:
+                step = self.scheme.step(self.system, state, memory, float(of.h[k]), self.solver)
+            except ModelError:
+                return None
+            told = _least(self.system, step, self.select)
+            if told is None:
+                return None
+            r = np.where(values, told[0], r + told[0])
+            unique &= told[1]
+            state, memory = step.state, step.memory
+        size = float(np.abs(of.q[k]).max(initial=0.0) + of.h[k] * np.abs(of.v[k]).max(initial=0.0))
+        if not np.abs(state.q - of.q[k]).max(initial=0.0) <= SAME_STEP * max(size, 1e-300):
+            return None
+        return r, np.where(unique, UNIQUE, LEAST)
+
+
+def _independent(rows: Array) -> bool:
+    """Whether rows are linearly independent."""
+    if rows.shape[0] > rows.shape[1]:
+        return False
+    length = np.linalg.norm(rows, axis=1)
+    if not np.isfinite(length).all() or not length.all():
+        return False
+    values = np.linalg.svd(rows / length[:, None], compute_uv=False)
+    return bool(values[-1] > INDEPENDENT * values[0])
+
+
+def _least(system: NonsmoothSystem, step: Step, select: Selector) -> tuple[Array, BoolArray] | None:
+    """Impulses of least norm of a step, and which blocks have no others; None where they are none."""
+    if not step.ok or len(step.components) != len(step.solves):
+        return None
+    r, owner = np.array(step.r), _owner(system)
+    unique = np.ones(system.blocks, bool)
+    for solution, components in zip(step.solves, step.components, strict=True):
+        least, same = select(solution)
+        if same.all():
+            continue
+        if least.selection != "least":
+            return None
+        r[components] = least.r if least.lam is None else np.concatenate([least.r, least.lam])
+        problem = solution.problem
+        starts = problem.K.offset[:-1] if isinstance(problem, GlobalProblem | ContactProblem) else slice(None)
+        unique[owner[components[starts][~same]]] = False
+        unique[owner[components[problem.size :]]] = False  # bilateral ones, of which it is not known
+    return r, unique
+
+
+def _owner(system: NonsmoothSystem) -> IntArray:
+    """Number of the block of each component [-], shape (size,)."""
+    parts = [
+        np.repeat(np.arange(one.blocks.start, one.blocks.stop), np.diff(one.law.K.offset))
+        for one in system.interactions
+    ]
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
