@@ -30,7 +30,7 @@ RESIDUALS = {
     "equilibrium",
     "joints",
     "approach",
-    "closing",
+    "local",
 }
 
 
