@@ -284,6 +284,7 @@ def solve(
     `stickslip solvers` lists the names and options.
     """
     from stickslip.arguments import check_solved
+    from stickslip.interrupts import Interrupts
     from stickslip.solvers import registry
 
     check_solved(problem)
@@ -294,7 +295,9 @@ def solve(
         check_selection(problem, select)
         return least_impulses(solve(problem, solver, guess=guess, **options))
     if isinstance(solver, str):
-        return registry.make(solver, **options).solve(problem, guess=guess)
+        made = registry.make(solver, **options)
+        with Interrupts() as interrupts:
+            return interrupts.run(made.solve, problem, guess=guess)
     if isinstance(solver, type) or not isinstance(solver, registry.Solver):
         raise TypeError(
             f"solver is {solver!r}; expected a name, such as 'auto', or a solver with a verb solve"
@@ -303,7 +306,8 @@ def solve(
         raise TypeError(
             f"{type(solver).__name__} has its options already; give it {', '.join(options)} itself"
         )
-    return solver.solve(problem, guess=guess)
+    with Interrupts() as interrupts:
+        return interrupts.run(solver.solve, problem, guess=guess)
 
 
 @overload
@@ -357,10 +361,10 @@ def simulate(
                 `least` norm, which are unique and chosen when they are first asked for, or those that the
                 `solver` found. The motion is the same bit for bit
 
-    The last step is shorter if `until` is no multiple of h. A ModelError on the way (a force that gives
-    NaN) carries what was done as `.trajectory`, as a SimulationFailure does; so does, of a world, whatever
-    else ends the run, such as an interrupt from the keyboard. A system gives a Trajectory, a world a
-    WorldTrajectory.
+    The last step is shorter if `until` is no multiple of h. Whatever ends the run early carries what was
+    done as `.trajectory`: a SimulationFailure, a ModelError (a force that gives NaN), an exception of a
+    function of the model, whose notes name the function and the time, an interrupt from the keyboard; None
+    before the first record. A system gives a Trajectory, a world a WorldTrajectory.
     """
     from stickslip.arguments import check_simulated
     from stickslip.mechanics.world import World

@@ -149,7 +149,7 @@ def _recorded(scene: str, parameters: dict[str, Any], folder: Path, **how: Any) 
     except SimulationFailure as failure:
         return str(failure).partition("; on_failure=")[0]
     except ModelError as error:
-        if not hasattr(error, "trajectory"):  # it never began
+        if getattr(error, "trajectory", None) is None:  # it never began
             raise
         return str(error)
     return ""

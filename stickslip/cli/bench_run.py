@@ -16,6 +16,7 @@ from stickslip.cli.errors import ExitCode, InputError, complain, printable
 from stickslip.cli.parameters import Json, Kind
 from stickslip.cli.places import FCLIB, check_writable
 from stickslip.cli.progress import watch_parts
+from stickslip.cli.stops import stop_code, stop_word
 from stickslip.cli.tables import duration, print_json, table
 
 if TYPE_CHECKING:
@@ -122,9 +123,9 @@ def run(
             results = run_campaign(
                 collection, entrants, tolerances, limits, executing, out, shown, _command(given)
             )
-    except KeyboardInterrupt:
-        complain(f"interrupted; {_safe(out)}; the same command goes on")
-        return ExitCode.INTERRUPTED
+    except KeyboardInterrupt as stop:
+        complain(f"{stop_word(stop)}; {_safe(out)}; the same command goes on")
+        return stop_code(stop)
     except (ValueError, RuntimeError) as error:  # other conditions, a changed file, an executor that is gone
         raise InputError(str(error)) from None
     if json:

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
 from stickslip.cli.progress import Time, watch, watch_time
+from stickslip.cli.stops import stop_code, stop_word
 from stickslip.cli.tables import duration, pairs
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def demo(
         _export(trajectory, page, title)
     if run.failure:
         complain(run.failure)
-    return ExitCode.FINE if held and not run.failure else ExitCode.MISSED
+    return run.code if held else max(run.code, ExitCode.MISSED)
 
 
 class _Run(NamedTuple):
@@ -89,6 +90,8 @@ class _Run(NamedTuple):
     """How long it took [s]."""
     failure: str
     """Why it ended early, if it did."""
+    code: ExitCode
+    """What the process is to return then."""
 
 
 def _simulated(bodies: int, until: float, progress: Time | None = None) -> _Run:
@@ -96,7 +99,8 @@ def _simulated(bodies: int, until: float, progress: Time | None = None) -> _Run:
     from stickslip.scenes.collapse import column_collapse
     from stickslip.simulation.failure import SimulationFailure
 
-    world, failure, begun = column_collapse(bodies=bodies, radius=RADIUS), "", time.perf_counter()
+    world, failure, code = column_collapse(bodies=bodies, radius=RADIUS), "", ExitCode.FINE
+    begun = time.perf_counter()
     try:
         trajectory = simulate(
             world, h=STEP, until=until, solver=SOLVER, tolerance=TOLERANCE, record=RECORD,
@@ -104,7 +108,14 @@ def _simulated(bodies: int, until: float, progress: Time | None = None) -> _Run:
         )  # fmt: skip
     except SimulationFailure as missed:
         trajectory, failure = missed.trajectory, str(missed).partition("; on_failure=")[0]
-    return _Run(trajectory, time.perf_counter() - begun, failure)
+        code = ExitCode.MISSED
+    except KeyboardInterrupt as stop:
+        done = getattr(stop, "trajectory", None)
+        if done is None or bodies == FEW:  # nothing to show yet
+            raise
+        trajectory, code = done, stop_code(stop)
+        failure = f"{stop_word(stop)} at t = {trajectory.t[-1]:.6g} s; what was done until then is kept"
+    return _Run(trajectory, time.perf_counter() - begun, failure, code)
 
 
 def _show_run(title: str, run: _Run, first: float) -> None:

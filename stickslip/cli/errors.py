@@ -19,6 +19,8 @@ class ExitCode(IntEnum):
     """Stopped from the keyboard (128 + SIGINT, as shells count)."""
     BROKEN_PIPE = 141
     """The reader of the output went away (128 + SIGPIPE, as shells count)."""
+    TERMINATED = 143
+    """Stopped by SIGTERM (128 + SIGTERM, as shells count)."""
 
 
 class InputError(Exception):

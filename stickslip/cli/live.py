@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from stickslip.cli.errors import InputError, complain
+from stickslip.cli.stops import Terminated
 
 if TYPE_CHECKING:
     from stickslip.scenes.scenario import Scenario
@@ -53,5 +54,7 @@ def show_run(trajectory: Trajectory | WorldTrajectory, host: str, port: int) -> 
             viewer.wait()
     except ViewerError as error:
         raise InputError(str(error)) from None
+    except Terminated:
+        raise
     except KeyboardInterrupt:
         print("ended")

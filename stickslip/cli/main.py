@@ -15,6 +15,7 @@ from cyclopts import App, CycloptsError, Parameter
 from stickslip import __version__
 from stickslip.cli.bench import bench
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
+from stickslip.cli.stops import stop_code, stop_word, stoppable
 
 VERBS = ("info", "solve", "convert", "solvers", "schemes", "run", "view", "plot", "demo", "study")
 """One module of this room each, with a function of that name."""
@@ -27,7 +28,7 @@ HELP = """Nonsmooth contact dynamics: exact friction, every answer certified.
 Problems are read from FCLIB files (.hdf5) and from text files (.dat).
 
 Exit status: 0 fine; 1 a solve missed its tolerance or a run its facts; 2 bad
-input, with one sentence on stderr."""
+input, with one sentence on stderr; 130 stopped by Ctrl+C, 143 by SIGTERM."""
 
 
 def build() -> App:
@@ -61,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not os.environ.get("COLUMNS", "80").isdigit() or int(os.environ.get("COLUMNS", "80")) < NARROWEST:
         os.environ.pop("COLUMNS")  # rich does not end on a terminal of two columns
     try:
-        code = build()(list(sys.argv[1:] if arguments is None else arguments))
+        with stoppable():
+            code = build()(list(sys.argv[1:] if arguments is None else arguments))
         if sys.stdout is not None:
             sys.stdout.flush()  # a full disk or a closed pipe is met here, not at exit
         return int(code or 0)
@@ -70,9 +72,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(sentence[:1].lower() + sentence[1:])
     except (InputError, ImportError) as error:  # ImportError: a package is missing or broken
         complain(str(error))
-    except KeyboardInterrupt:
-        complain("interrupted")
-        return ExitCode.INTERRUPTED
+    except KeyboardInterrupt as stop:
+        complain(stop_word(stop))
+        return stop_code(stop)
     except BrokenPipeError:
         _abandon_stdout()
         return ExitCode.BROKEN_PIPE

@@ -13,6 +13,7 @@ from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, pr
 from stickslip.cli.live import live_view, show_run
 from stickslip.cli.progress import watch_time
 from stickslip.cli.settings import check_known, chosen, read_settings, with_options
+from stickslip.cli.stops import stop_code, stop_word
 from stickslip.cli.tables import table
 
 if TYPE_CHECKING:
@@ -51,8 +52,9 @@ def run(
     Prints what was simulated and how well, and a table of facts: what closed
     forms and conservation laws say, and what was found. Exit status 1 says that
     a fact was not found, or that a step missed its tolerance; a relaxed run, which
-    puts another law in the place of the exact one, says so and ends with 0. Ctrl+C ends a run of
-    bodies early: what was done until then is shown, and written if asked.
+    puts another law in the place of the exact one, says so and ends with 0. Ctrl+C
+    and SIGTERM end a run early: what was done until then is shown, and written if
+    asked; exit status 130 and 143. A second one ends the process at once.
 
     Every parameter of the scene is an option of its own, such as --mu 0.5, and so
     is every option of the scheme; `stickslip run NAME --parameters` lists them.
@@ -141,16 +143,21 @@ def run(
     except (KeyError, TypeError, ValueError) as error:
         # The message of a KeyError is quoted when it is shown as text.
         raise InputError(str(error.args[0]) if error.args else str(error)) from None
-    written = _write(scene, trajectory, out, plot)
+    if failure:
+        complain(failure)  # at once: energies and files of a long run take their time
+    # Written before anything is printed: a reader that goes away takes no file along.
+    written, unwritten = _write(scene, trajectory, out, plot)
     print(f"{name}: {printable(scene.summary)}\n\n{printable_lines(str(trajectory))}")
     held = _show_facts(scene, trajectory) if start is None and not failure else True
     for place in written:
         print(f"wrote {printable(str(place))}")
-    if failure:
-        complain(failure)
+    for sentence in unwritten:
+        complain(sentence)
+    if unwritten:
+        code = max(code, ExitCode.BAD_INPUT)
     if not held or trajectory.missed:
         code = max(code, ExitCode.MISSED)
-    if view and code != ExitCode.INTERRUPTED:
+    if view and code not in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
         show_run(trajectory, host, port)
     return code
 
@@ -245,33 +252,40 @@ def _simulated(
         return failure.trajectory, str(failure).partition("; on_failure=")[0], ExitCode.MISSED
     except stops as stop:
         done = getattr(stop, "trajectory", None)
-        if done is None:  # of equations, or not yet begun
+        if done is None:  # not yet begun
             raise
-        word, code = (
-            ("interrupted", ExitCode.INTERRUPTED)
-            if isinstance(stop, KeyboardInterrupt)
-            else ("stopped", ExitCode.FINE)
-        )
+        word, code = "stopped", ExitCode.FINE
+        if isinstance(stop, KeyboardInterrupt):
+            word, code = stop_word(stop), stop_code(stop)
         return done, f"{word} at t = {done.t[-1]:.6g} s; what was done until then is kept", code
 
 
 def _write(
     scene: Scenario, trajectory: Trajectory | WorldTrajectory, out: Path | None, plot: Path | None
-) -> list[Path]:
+) -> tuple[list[Path], list[str]]:
+    """The files that were written, and a sentence about each that could not be."""
     from stickslip.files import FormatError
 
-    try:
-        if out is not None:
-            trajectory.save(out)
-        if plot is not None:
-            from stickslip.view.figures import draw
+    def draw_figure(place: Path) -> None:
+        from stickslip.view.figures import draw
 
-            draw(scene.figure(trajectory), plot)
-    except OSError as error:
-        raise InputError(os_sentence(error, error.filename or out or plot)) from None
-    except FormatError as error:
-        raise InputError(str(error)) from None
-    return [place for place in (out, plot) if place is not None]
+        draw(scene.figure(trajectory), place)
+
+    written: list[Path] = []
+    unwritten: list[str] = []
+    for place, write in ((out, trajectory.save), (plot, draw_figure)):
+        if place is None:
+            continue
+        try:
+            write(place)
+            written.append(place)
+        except OSError as error:
+            unwritten.append(f"{os_sentence(error, place)}; it was not written")
+        except FormatError as error:
+            unwritten.append(str(error))
+        except (IndexError, ValueError) as error:  # a run that is too short to draw
+            unwritten.append(f"{place} was not written: this run cannot be drawn: {error}")
+    return written, unwritten
 
 
 def _show_facts(scene: Scenario, trajectory: Trajectory | WorldTrajectory) -> bool:

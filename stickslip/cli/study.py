@@ -6,13 +6,13 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, os_sentence, printable
+from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
 from stickslip.cli.places import make_folder
 from stickslip.cli.progress import watch_parts
 from stickslip.cli.tables import finite, table
@@ -92,12 +92,16 @@ def study(
     except (FormatError, StudyInputError) as error:
         raise InputError(str(error)) from None
     # Written before anything is printed: a reader of the tables that goes away takes no files along.
-    written = [] if out is None else list(_write(found, out, plot))
+    written: list[Path] = []
+    unwritten = "" if out is None else _write(found, out, plot, written)
     for k, each in enumerate(found.tables):
         print("\n" if k else "", end="")
         _show(each)
     for place in written:
         print(f"wrote {printable(str(place))}")
+    if unwritten:
+        complain(unwritten)
+        return ExitCode.BAD_INPUT
     return ExitCode.FINE
 
 
@@ -118,43 +122,44 @@ def _show(shown: Table) -> None:
         print(f"\n{printable(shown.note)}")
 
 
-def _write(found: Study, out: Path, plot: str) -> Iterator[Path]:
-    """Write everything into `out`; the places, as they are written."""
+def _write(found: Study, out: Path, plot: str, written: list[Path]) -> str:
+    """Write everything into `out`, noting the places; a sentence about the first that cannot be written."""
+    from stickslip.files import FormatError
     from stickslip.files.problems import replace_file
     from stickslip.view.figures import draw
+
+    def put(place: Path, text: str) -> None:
+        replace_file(place, text.encode())
+        written.append(place)
 
     places: set[Path] = set()
     try:
         for each in found.tables:
-            place = _unused(out / f"{found.name}-{slug(each.title)}.csv", places)
-            _write_csv(place, [each.headings, *each.rows])
-            yield place
+            put(_unused(out / f"{found.name}-{slug(each.title)}.csv", places), _csv(each.headings, each.rows))
         for title, figure in found.figures.items():
             place = out / f"{found.name}-{title}.{plot}"
             draw(figure, place)
-            yield place
-            curves = [(panel, curve) for panel in figure.panels for curve in panel.curves]
+            written.append(place)
             points = [
                 (panel.title, curve.name, x, y)
-                for panel, curve in curves
+                for panel in figure.panels
+                for curve in panel.curves
                 for x, y in zip(curve.x.tolist(), curve.y.tolist(), strict=True)
             ]
-            _write_csv(place.with_suffix(".csv"), [("panel", "curve", "x", "y"), *points])
-            yield place.with_suffix(".csv")
-        place = out / f"{found.name}.json"
-        text = json.dumps(finite(_as_json(found)), indent=1, allow_nan=False, default=_plain)
-        replace_file(place, text.encode())
-        yield place
+            put(place.with_suffix(".csv"), _csv(("panel", "curve", "x", "y"), points))
+        said = json.dumps(finite(_as_json(found)), indent=1, allow_nan=False, default=_plain)
+        put(out / f"{found.name}.json", said)
     except OSError as error:
-        raise InputError(os_sentence(error, error.filename or out)) from None
+        return f"{os_sentence(error)}; it was not written, nor what comes after it"
+    except FormatError as error:
+        return str(error)
+    return ""
 
 
-def _write_csv(place: Path, rows: Iterable[Iterable[Any]]) -> None:
-    from stickslip.files.problems import replace_file
-
+def _csv(headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
     text = io.StringIO(newline="")
-    csv.writer(text).writerows(rows)
-    replace_file(place, text.getvalue().encode())
+    csv.writer(text).writerows([headings, *rows])
+    return text.getvalue()
 
 
 def slug(title: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
+from stickslip.cli.stops import Terminated
 
 if TYPE_CHECKING:
     from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -107,6 +108,8 @@ def _serve(trajectory: WorldTrajectory, host: str, port: int, frames: int | None
             viewer.wait()
     except ViewerError as error:
         raise InputError(str(error)) from None
+    except Terminated:
+        raise
     except KeyboardInterrupt:
         print("ended")
     return ExitCode.FINE

@@ -2,8 +2,12 @@
 
 Whatever a user's function takes and returns, its adapter has one form: (t, a, b, z, out) with pointers to
 numbers. So a kernel that calls users' functions is compiled once for all models and kept on disk; only
-the adapters, a few lines each, are compiled in every process. A function that raises, or returns what
-does not fit, leaves NaN: a compiled march then ends before that step, and the ordinary step says why.
+the adapters, a few lines each, are compiled in every process.
+
+A value counts only if the function has written it: the output is NaN before every call, and NaN after it sets
+the flag `stop`, on which the caller gives up the step. So a function that raises, or whose call never
+arrives, cannot pass off what was in memory before as its value. The same flag is set by a handler of
+signals (`interrupts.py`).
 """
 
 import math
@@ -45,16 +49,51 @@ if JIT:
         whole = types.int64
         return types.none(whole, types.float64, whole, whole, whole, whole), generate
 
+    @intrinsic
+    def _call_plain(typingctx, address):  # type: ignore[no-untyped-def]
+        """Call the C function `int f(void)` at `address`."""
+
+        def generate(context, builder, signature, values):  # type: ignore[no-untyped-def]
+            form = ir.FunctionType(ir.IntType(32), [])
+            builder.call(builder.inttoptr(values[0], form.as_pointer()), [])
+            return context.get_dummy_value()
+
+        return types.none(types.int64), generate
+
 else:
 
     def _call(*arguments):  # type: ignore[no-untyped-def, misc]
         raise NotImplementedError("compiled functions are called from compiled kernels only")
 
+    _call_plain = _call  # type: ignore[assignment]
+
+
+STOP, SIGNALS = 0, 1
+"""Places in `stop`: whether to stop; address of the function that runs handlers of signals, 0 for none."""
+
 
 @jit
-def call(address, t, a, b, z, out):  # type: ignore[no-untyped-def]
-    """out <- the function at `address` at (t, a, b, z).   a, b, z, out contiguous vectors."""
+def call(address, t, a, b, z, stop, out):  # type: ignore[no-untyped-def]
+    """out <- the function at `address` at (t, a, b, z); NaN where it fails, and `stop` is set then.
+
+    a, b, z, out contiguous vectors; stop (2,). After a failure no function is called any more.
+    """
+    for k in range(out.shape[0]):
+        out[k] = math.nan
+    if stop[STOP] != 0:
+        return
     _call(address, t, a.ctypes.data, b.ctypes.data, z.ctypes.data, out.ctypes.data)
+    for k in range(out.shape[0]):
+        if math.isnan(out[k]):
+            stop[STOP] = 1
+
+
+@jit
+def is_stopped(stop):  # type: ignore[no-untyped-def]
+    """Whether to stop, asked once a step: handlers of signals that have arrived run now.   stop (2,)."""
+    if stop[SIGNALS] != 0:
+        _call_plain(stop[SIGNALS])
+    return stop[STOP] != 0
 
 
 @lru_cache(maxsize=256)

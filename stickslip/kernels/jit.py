@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.interrupts import interrupt_behind
+
 JIT = os.environ.get("STICKSLIP_JIT", "1") != "0"
 
 if JIT:
@@ -101,15 +103,11 @@ class _Cache:
 
     def load_overload(self, *arguments: Any) -> Any:
         """The stored code, None if there is none or it is damaged."""
-        try:
-            return self._cache.load_overload(*arguments)
-        except Exception:  # a truncated file raises anything
-            return None
+        return _unless_broken(self._cache.load_overload, *arguments)
 
     def save_overload(self, *arguments: Any) -> None:
         """Store the code, if there is room for it."""
-        with suppress(Exception):
-            self._cache.save_overload(*arguments)
+        _unless_broken(self._cache.save_overload, *arguments)
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -129,6 +127,17 @@ class _Cache:
             while not _is_ours(file.fileno()) and time.monotonic() < end:
                 time.sleep(0.02)
             yield
+
+
+def _unless_broken(work: Callable[..., Any], *arguments: Any) -> Any:
+    """What `work` with files of the cache gives, None if it fails; an interrupt within it is no failure."""
+    try:
+        return work(*arguments)
+    except Exception as error:  # a truncated file raises anything
+        interrupt = interrupt_behind(error)
+        if interrupt is not None:
+            raise interrupt from None
+        return None
 
 
 def _in_turn(compile_: Callable[..., Any], cache: "_Cache") -> Callable[..., Any]:

@@ -2,7 +2,8 @@
 
 The same steps as `schemes/moreau_jean.py` makes one by one, semi-explicit or nearly implicit with the rows at
 the start, to rounding; every problem is judged as there. A step that cannot be finished (not finite, not
-solved to tolerance, Newton without an end) ends the march before it, and the ordinary step has its turn.
+solved to tolerance, Newton without an end) ends the march before it, and the ordinary step has its turn. So
+does a function that fails or a signal that is to end the run: the step that it falls into is not done.
 """
 
 import math
@@ -14,7 +15,7 @@ from stickslip.kernels import march_contacts as contacts
 from stickslip.kernels import march_layout as at
 from stickslip.kernels import march_motion as motion
 from stickslip.kernels import residuals, small_contacts
-from stickslip.kernels.callables import call
+from stickslip.kernels.callables import STOP, call, is_stopped
 from stickslip.kernels.jit import handed, jit
 
 
@@ -34,13 +35,13 @@ def march(
     """Steps done, from row 0 of q, v, z, r, y to row k + 1 after step k; how the last one ended.
 
     solver: `small_contacts.solve_into`. model: systems, terms, slopes, ties, tied, index, blocks, block
-    numbers, sizes of groups, coefficients, constants (`march_layout.py`). options: θ of each system, whether
-    explicit, h, tolerance, Newton's tolerance and most iterations. problem: whole numbers, numbers and W of a
-    contact problem, each to write and to read. times (steps + 1,); q, v (steps + 1, nv); z (steps + 1, nz);
-    r, y (steps + 1, size), row 0 the guess and the outputs at the start; u (steps, size); active, forecast
-    (steps, blocks); the others (steps,).
+    numbers, sizes of groups, coefficients, constants (`march_layout.py`), stop (`callables.py`). options:
+    θ of each system, whether explicit, h, tolerance, Newton's tolerance and most iterations. problem: whole
+    numbers, numbers and W of a contact problem, each to write and to read. times (steps + 1,); q, v
+    (steps + 1, nv); z (steps + 1, nz); r, y (steps + 1, size), row 0 the guess and the outputs at the start;
+    u (steps, size); active, forecast (steps, blocks); the others (steps,).
     """
-    systems, _, _, ties, _, index, blocks, _, _, _, constants = model
+    systems, _, _, ties, _, index, blocks, _, _, _, constants, stop = model
     nv, size, h = q.shape[1], r.shape[1], options[2]
     work = room(systems, ties, nv, size, z.shape[1])
     vectors, components, matrices, _, _, rows, _, _, buffers, _, _, counts, _ = work
@@ -51,12 +52,16 @@ def march(
             for k in range(n * n):
                 matrices[at.M_NOW, where + k] = constants[systems[s, at.MASS_AT] + k]
     for step in range(natural.shape[0]):
+        if is_stopped(stop):
+            return step, at.STOPPED
         state, natural[step], natural_scaled[step] = one_step(
             solver, model, options, problem, work, times[step], q[step], v[step], z[step], r[step], y[step],
             z[step + 1], forecast[step], active[step],
         )  # fmt: skip
         if state != at.DONE:
             return step, state
+        if stop[STOP] != 0:
+            return step, at.STOPPED
         iterations[step], newton[step] = counts[0], counts[1]
         for k in range(nv):
             q[step + 1, k], v[step + 1, k] = vectors[at.Q_END, k], vectors[at.V_END, k]
@@ -65,7 +70,9 @@ def march(
         t, end, z_end = times[step] + h, vectors[at.Q_END], z[step + 1]
         for i in range(ties.shape[0]):
             contacts.output_rates(i, ties, index, rows, vectors[at.V_END], components[at.DRIFT_NOW], u[step])
-            contacts.outputs(i, ties, index, blocks, constants, t, end, z_end, buffers, y[step + 1])
+            contacts.outputs(i, ties, index, blocks, constants, stop, t, end, z_end, buffers, y[step + 1])
+        if stop[STOP] != 0:
+            return step, at.STOPPED
     return natural.shape[0], at.DONE
 
 
@@ -94,24 +101,24 @@ def one_step(
     solver, model, options, problem, work, t, q, v, z_before, r_before, y_before, z, forecast, active
 ):  # fmt: skip
     """(how it ended, natural, natural_scaled) of one step; its end is left in the work arrays."""
-    systems, _, _, ties, tied, index, blocks, block_numbers, _, _, constants = model
+    systems, _, _, ties, tied, index, blocks, block_numbers, _, _, constants, stop = model
     vectors, components, _, _, _, rows, _, _, buffers, _, root, counts, _ = work
     h = options[2]
     for k in range(q.shape[0]):
         vectors[at.Q, k], vectors[at.V, k] = q[k], v[k]
     for s in range(systems.shape[0]):
-        update(s, systems, t, vectors, z_before, buffers, z)
+        update(s, systems, stop, t, vectors, z_before, buffers, z)
     for k in range(z.shape[0]):
         if not abs(z[k]) < math.inf:
             return at.NOT_FINITE, math.nan, math.nan
     for i in range(ties.shape[0]):
         if z.shape[0] > 0:  # parameters may have changed since the last step
             y = components[at.Y_NOW]
-            contacts.outputs(i, ties, index, blocks, constants, t, vectors[at.Q], z, buffers, y)
+            contacts.outputs(i, ties, index, blocks, constants, stop, t, vectors[at.Q], z, buffers, y)
         else:
             for k in range(ties[i, at.C0], ties[i, at.C1]):
                 components[at.Y_NOW, k] = y_before[k]
-        contacts.rates(i, ties, index, constants, t, vectors[at.Q], z, buffers, rows, components)
+        contacts.rates(i, ties, index, constants, stop, t, vectors[at.Q], z, buffers, rows, components)
         contacts.output_rates(
             i, ties, index, rows, vectors[at.V], components[at.DRIFT_NOW], components[at.U_BEFORE]
         )
@@ -128,7 +135,9 @@ def one_step(
         components[at.IMPULSE, k] = 0.0
     for i in range(ties.shape[0]):
         if contacts.is_active(i, ties, active):  # the law is stated at the end of the step
-            contacts.rates(i, ties, index, constants, t + h, vectors[at.Q], z, buffers, rows, components)
+            contacts.rates(
+                i, ties, index, constants, stop, t + h, vectors[at.Q], z, buffers, rows, components
+            )
             for b in range(ties[i, at.B0], ties[i, at.B1]):
                 if active[b]:
                     for k in range(blocks[b, at.COMPONENT], blocks[b, at.COMPONENT_END]):
@@ -149,7 +158,7 @@ def one_step(
 
 
 @jit
-def update(s, systems, t, vectors, z_before, buffers, z):
+def update(s, systems, stop, t, vectors, z_before, buffers, z):
     """z <- discrete parameters of system s for the step that begins at t."""
     a, b, c, d = systems[s, at.V0], systems[s, at.V1], systems[s, at.Z0], systems[s, at.Z1]
     if systems[s, at.UPDATE] == 0:
@@ -160,30 +169,33 @@ def update(s, systems, t, vectors, z_before, buffers, z):
         buffers[0, k - a], buffers[1, k - a] = vectors[at.Q, k], vectors[at.V, k]
     for k in range(c, d):
         buffers[2, k - c] = z_before[k]
-    call(systems[s, at.UPDATE], t, buffers[0][: b - a], buffers[1][: b - a], buffers[2][: d - c], z[c:d])
+    call(
+        systems[s, at.UPDATE], t, buffers[0][: b - a], buffers[1][: b - a], buffers[2][: d - c], stop, z[c:d]
+    )
 
 
 @jit
 def begin(s, model, options, work, t, z):
     """System s before Newton's first iteration, with its free velocity; false if it has none."""
-    systems, terms, slopes, _, _, _, _, _, _, _, constants = model
+    systems, terms, slopes, _, _, _, _, _, _, _, constants, stop = model
     thetas, explicit, h, _, _, _ = options
     vectors, _, matrices, pivots, known, _, _, _, _, spare, _, _, _ = work
     a, b, own = systems[s, at.V0], systems[s, at.V1], z[systems[s, at.Z0] : systems[s, at.Z1]]
     for k in range(a, b):
         vectors[at.V_END, k] = vectors[at.V, k]
     q, v, start = vectors[at.Q][a:b], vectors[at.V][a:b], vectors[at.F_START][a:b]
-    motion.force(s, systems, terms, constants, t, q, v, own, vectors, start)
-    motion.move(s, systems, terms, constants, thetas[s], explicit, t, h, own, vectors, matrices)
+    motion.force(s, systems, terms, constants, stop, t, q, v, own, vectors, start)
+    motion.move(s, systems, terms, constants, stop, thetas[s], explicit, t, h, own, vectors, matrices)
     return motion.linearise(
-        s, systems, slopes, constants, thetas[s], explicit, t, h, own, vectors, matrices, pivots, known, spare
-    )
+        s, systems, slopes, constants, stop, thetas[s], explicit, t, h, own, vectors, matrices, pivots, known,
+        spare,
+    )  # fmt: skip
 
 
 @jit
 def together(solver, leader, model, options, problem, work, t, z, active):
     """(how it ended, natural, natural_scaled): Newton's loop over systems led by `leader`, and their ties."""
-    systems, terms, slopes, ties, tied, index, blocks, block_numbers, group_size, coefficient, constants = (
+    systems, terms, slopes, ties, tied, index, blocks, numbers, group_size, coefficient, constants, stop = (
         model
     )
     thetas, explicit, h, tolerance, newton_tolerance, newton_max = options
@@ -192,7 +204,7 @@ def together(solver, leader, model, options, problem, work, t, z, active):
     )
     ns, implicit = systems.shape[0], False
     nb, n = contacts.collect(
-        leader, ties, tied, blocks, block_numbers, group_size, coefficient, active, root,
+        leader, ties, tied, blocks, numbers, group_size, coefficient, active, root,
         problem[0], problem[2], map_,
     )  # fmt: skip
     for s in range(leader, ns):
@@ -203,8 +215,8 @@ def together(solver, leader, model, options, problem, work, t, z, active):
             if contacts.find(root, s) == leader:
                 own = z[systems[s, at.Z0] : systems[s, at.Z1]]
                 if iteration > 1 and not motion.linearise(
-                    s, systems, slopes, constants, thetas[s], explicit, t, h, own, vectors, matrices, pivots,
-                    known, spare,
+                    s, systems, slopes, constants, stop, thetas[s], explicit, t, h, own, vectors, matrices,
+                    pivots, known, spare,
                 ):  # fmt: skip
                     return at.SINGULAR, math.nan, math.nan
                 for k in range(systems[s, at.V0], systems[s, at.V1]):
@@ -227,7 +239,9 @@ def together(solver, leader, model, options, problem, work, t, z, active):
         for s in range(leader, ns):
             if contacts.find(root, s) == leader:
                 own = z[systems[s, at.Z0] : systems[s, at.Z1]]
-                motion.move(s, systems, terms, constants, thetas[s], explicit, t, h, own, vectors, matrices)
+                motion.move(
+                    s, systems, terms, constants, stop, thetas[s], explicit, t, h, own, vectors, matrices
+                )
                 missing = motion.missing(s, systems, h, vectors, matrices)
                 if not missing < math.inf:
                     return at.NOT_FINITE, math.nan, math.nan
@@ -239,7 +253,7 @@ def together(solver, leader, model, options, problem, work, t, z, active):
                 if ends and contacts.find(root, s) == leader:
                     own = z[systems[s, at.Z0] : systems[s, at.Z1]]
                     ends = motion.is_rounding(
-                        s, systems, slopes, constants, thetas[s], t, h, own, vectors, matrices, spare
+                        s, systems, slopes, constants, stop, thetas[s], t, h, own, vectors, matrices, spare
                     )
         if ends:
             counts[0], counts[1] = counts[0] + sweeps, max(counts[1], iteration)

@@ -31,7 +31,7 @@ def gather(i, ties, index, q, z, buffers):
 
 
 @jit
-def outputs(i, ties, index, blocks, constants, t, q, z, buffers, out):
+def outputs(i, ties, index, blocks, constants, stop, t, q, z, buffers, out):
     """out[components of i] <- y(t, q).   out (size,)."""
     own, lam, own_z = gather(i, ties, index, q, z, buffers)
     c0, c1, where, n = ties[i, at.C0], ties[i, at.C1], ties[i, at.Y_AT], own.shape[0]
@@ -48,8 +48,11 @@ def outputs(i, ties, index, blocks, constants, t, q, z, buffers, out):
                     s += constants[F + k * own_z.shape[0] + j] * own_z[j]
             out[c0 + k] = s
     elif ties[i, at.GAPS_ONLY] == 1:
-        gaps = buffers[3][: ties[i, at.B1] - ties[i, at.B0]]
-        evaluate(ties[i, at.Y], where, constants, t, own, lam, own_z, gaps)
+        g = 0
+        for b in range(ties[i, at.B0], ties[i, at.B1]):
+            g += int(is_unilateral(blocks[b, at.KIND]))
+        gaps = buffers[3][:g]
+        evaluate(ties[i, at.Y], where, constants, stop, t, own, lam, own_z, gaps)
         for k in range(c0, c1):
             out[k] = 0.0
         g = 0
@@ -58,20 +61,20 @@ def outputs(i, ties, index, blocks, constants, t, q, z, buffers, out):
                 out[blocks[b, at.COMPONENT]] = gaps[g]
                 g += 1
     else:
-        evaluate(ties[i, at.Y], where, constants, t, own, lam, own_z, out[c0:c1])
+        evaluate(ties[i, at.Y], where, constants, stop, t, own, lam, own_z, out[c0:c1])
 
 
 @jit
-def rates(i, ties, index, constants, t, q, z, buffers, rows, components):
+def rates(i, ties, index, constants, stop, t, q, z, buffers, rows, components):
     """Rows of interaction i in its room, and its drift, at (t, q)."""
     c0, c1, room = ties[i, at.C0], ties[i, at.C1], ties[i, at.ROOM]
     n = ties[i, at.Q1] - ties[i, at.Q0]
     if ties[i, at.ROWS] != 0:
         own, lam, own_z = gather(i, ties, index, q, z, buffers)
-        evaluate(ties[i, at.ROWS], 0, constants, t, own, lam, own_z, rows[room : room + (c1 - c0) * n])
+        evaluate(ties[i, at.ROWS], 0, constants, stop, t, own, lam, own_z, rows[room : room + (c1 - c0) * n])
     if ties[i, at.DRIFT] != 0:
         own, lam, own_z = gather(i, ties, index, q, z, buffers)
-        evaluate(ties[i, at.DRIFT], 0, constants, t, own, lam, own_z, components[at.DRIFT_NOW][c0:c1])
+        evaluate(ties[i, at.DRIFT], 0, constants, stop, t, own, lam, own_z, components[at.DRIFT_NOW][c0:c1])
 
 
 @jit

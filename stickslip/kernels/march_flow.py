@@ -6,7 +6,8 @@ With W = M - h θ A a part that is tied together by its multipliers goes over a 
 
 (`schemes/euler_moreau_newton.py` has the equations and their source), c and e known at every step. W⁻¹ is
 kept as a matrix; whether what it gives solves the equations is seen from their residual, step by step. A step
-that misses a tolerance, or is not finite, ends the march before it, and the ordinary step has its turn.
+that misses a tolerance, or is not finite, ends the march before it, and the ordinary step has its turn. A
+signal that is to end the run ends it between two steps.
 """
 
 import math
@@ -14,6 +15,7 @@ import math
 import numpy as np
 
 from stickslip.kernels import small_boxes
+from stickslip.kernels.callables import is_stopped
 from stickslip.kernels.jit import jit
 from stickslip.kernels.residuals import NATURAL, SCALED
 
@@ -27,18 +29,22 @@ NOTHING = 1e-290
 
 @jit
 def march(
-    parts, flows, matrices, bounds, options, c, e, e_end, x, lam, r, u, y, natural, natural_scaled, iterations
-):
+    parts, flows, matrices, bounds, options, stop, c, e, e_end, x, lam, r, u, y, natural, natural_scaled,
+    iterations,
+):  # fmt: skip
     """Steps done, from row 0 of x, lam, r to row k + 1 after step k.
 
     parts (parts, COLUMNS); flows (systems + 1,) where the states of each begin; matrices M, A, W⁻¹, B, C, D,
     h w W⁻¹ B and that of the problem, each row by row and part after part; bounds of the multipliers;
-    options h, θ, w, ρ, old, tolerance, Newton's tolerance; c (steps or 1, nx), e and e_end (steps or 1, m);
-    x, r (steps + 1, nx); lam (steps + 1, m); u, y (steps, m); the others (steps,).
+    options h, θ, w, ρ, old, tolerance, Newton's tolerance; stop (`callables.py`); c (steps or 1,
+    nx), e and e_end (steps or 1, m); x, r (steps + 1, nx); lam (steps + 1, m); u, y (steps, m); the others
+    (steps,).
     """
     nx, m = x.shape[1], lam.shape[1]
     work = np.zeros((6, max(nx, 1))), np.zeros((3, max(m, 1)))
     for step in range(natural.shape[0]):
+        if is_stopped(stop):
+            return step
         at = step if c.shape[0] > 1 else 0
         at_e = step if e.shape[0] > 1 else 0
         for p in range(parts.shape[0]):

@@ -20,26 +20,26 @@ ROUNDING = 4.0 * float(np.finfo(float).eps)
 
 
 @jit
-def evaluate(address, where, constants, t, a, b, z, out):
+def evaluate(address, where, constants, stop, t, a, b, z, out):
     """out <- a user's function at (t, a, b, z), or the constant at `where`."""
     if address != 0:
-        call(address, t, a, b, z, out)
+        call(address, t, a, b, z, stop, out)
     else:
         for k in range(out.shape[0]):
             out[k] = constants[where + k]
 
 
 @jit
-def mass(s, systems, constants, t, q, z, buffer, M):
+def mass(s, systems, constants, stop, t, q, z, buffer, M):
     """M <- mass matrix of system s at (t, q), row by row.   q (n,), M (n n,), buffer (n,) work."""
     n = q.shape[0]
     for k in range(n):
         buffer[k] = q[k]
-    evaluate(systems[s, at.MASS], systems[s, at.MASS_AT], constants, t, buffer[:n], buffer[:0], z, M)
+    evaluate(systems[s, at.MASS], systems[s, at.MASS_AT], constants, stop, t, buffer[:n], buffer[:0], z, M)
 
 
 @jit
-def force(s, systems, terms, constants, t, q, v, z, vectors, F):
+def force(s, systems, terms, constants, stop, t, q, v, z, vectors, F):
     """F <- total force of system s at (t, q, v).   q, v, F (n,)."""
     n = q.shape[0]
     a, b, value = vectors[at.BUFFER_Q][:n], vectors[at.BUFFER_V][:n], vectors[at.VALUE][:n]
@@ -50,7 +50,7 @@ def force(s, systems, terms, constants, t, q, v, z, vectors, F):
         if kind == at.GIVEN:
             for k in range(n):
                 a[k], b[k] = q[k], v[k]
-            evaluate(terms[i, at.TERM], where, constants, t, a, b, z, value)
+            evaluate(terms[i, at.TERM], where, constants, stop, t, a, b, z, value)
             for k in range(n):
                 F[k] += sign * value[k]
         else:
@@ -63,14 +63,14 @@ def force(s, systems, terms, constants, t, q, v, z, vectors, F):
 
 
 @jit
-def subtract_slopes(s, systems, slopes, constants, t, q, v, z, weight, vectors, A, work):
+def subtract_slopes(s, systems, slopes, constants, stop, t, q, v, z, weight, vectors, A, work):
     """A <- A - weight dF/dv - weight² dF/dq of system s.   A, work (n n,)."""
     n = q.shape[0]
     a, b = vectors[at.BUFFER_Q][:n], vectors[at.BUFFER_V][:n]
     for i in range(systems[s, at.SLOPE0], systems[s, at.SLOPE1]):
         for k in range(n):
             a[k], b[k] = q[k], v[k]
-        evaluate(slopes[i, at.SLOPE], slopes[i, at.SLOPE_AT], constants, t, a, b, z, work)
+        evaluate(slopes[i, at.SLOPE], slopes[i, at.SLOPE_AT], constants, stop, t, a, b, z, work)
         factor = weight if slopes[i, at.SLOPE_BY] == at.BY_V else weight * weight
         factor *= slopes[i, at.SLOPE_SIGN]
         for k in range(n * n):
@@ -78,7 +78,7 @@ def subtract_slopes(s, systems, slopes, constants, t, q, v, z, weight, vectors, 
 
 
 @jit
-def move(s, systems, terms, constants, theta, explicit, t, h, z, vectors, matrices):
+def move(s, systems, terms, constants, stop, theta, explicit, t, h, z, vectors, matrices):
     """q_end, M, F and the free residual of system s from its v_end.   z (nz,) its parameters."""
     a, b = systems[s, at.V0], systems[s, at.V1]
     n, room = b - a, systems[s, at.MATRIX]
@@ -91,7 +91,7 @@ def move(s, systems, terms, constants, theta, explicit, t, h, z, vectors, matric
         for k in range(a, b):
             F[k] = start[k]
     else:
-        force(s, systems, terms, constants, t + h, q_end[a:b], v_end[a:b], z, vectors, F[a:b])
+        force(s, systems, terms, constants, stop, t + h, q_end[a:b], v_end[a:b], z, vectors, F[a:b])
         if theta != 1.0:
             for k in range(a, b):
                 F[k] = theta * F[k] + (1.0 - theta) * start[k]
@@ -99,7 +99,9 @@ def move(s, systems, terms, constants, theta, explicit, t, h, z, vectors, matric
         middle = residual[a:b]
         for k in range(n):
             middle[k] = q[a + k] if explicit else q[a + k] + theta * (q_end[a + k] - q[a + k])
-        mass(s, systems, constants, t if explicit else t + theta * h, middle, z, vectors[at.BUFFER_Q], M)
+        mass(
+            s, systems, constants, stop, t if explicit else t + theta * h, middle, z, vectors[at.BUFFER_Q], M
+        )
     for i in range(n):
         total = 0.0
         for j in range(n):
@@ -129,7 +131,7 @@ def missing(s, systems, h, vectors, matrices):
 
 
 @jit
-def is_rounding(s, systems, slopes, constants, theta, t, h, z, vectors, matrices, work):
+def is_rounding(s, systems, slopes, constants, stop, theta, t, h, z, vectors, matrices, work):
     """Whether no more momentum of system s is missing than the rounding of q and v makes of the forces."""
     a, b, room = systems[s, at.V0], systems[s, at.V1], systems[s, at.MATRIX]
     n, M, grain = b - a, matrices[at.M_NOW], vectors[at.VALUE]
@@ -144,7 +146,7 @@ def is_rounding(s, systems, slopes, constants, theta, t, h, z, vectors, matrices
             for k in range(n):
                 q_now[k], v_now[k] = q_end[a + k], v_end[a + k]
             where = slopes[i, at.SLOPE_AT]
-            evaluate(slopes[i, at.SLOPE], where, constants, t + h, q_now, v_now, z, work[: n * n])
+            evaluate(slopes[i, at.SLOPE], where, constants, stop, t + h, q_now, v_now, z, work[: n * n])
             by_v = slopes[i, at.SLOPE_BY] == at.BY_V
             for k in range(n):
                 for j in range(n):
@@ -158,7 +160,7 @@ def is_rounding(s, systems, slopes, constants, theta, t, h, z, vectors, matrices
 
 @jit
 def linearise(
-    s, systems, slopes, constants, theta, explicit, t, h, z, vectors, matrices, pivots, known, work
+    s, systems, slopes, constants, stop, theta, explicit, t, h, z, vectors, matrices, pivots, known, work
 ):  # fmt: skip
     """A factored and v_free of system s; false where M is not positive or A singular.   known (ns,)."""
     a, b, room = systems[s, at.V0], systems[s, at.V1], systems[s, at.MATRIX]
@@ -171,7 +173,7 @@ def linearise(
             return False
         if not explicit and theta > 0.0:
             subtract_slopes(
-                s, systems, slopes, constants, t + h, vectors[at.Q_END, a:b], vectors[at.V_END, a:b], z,
+                s, systems, slopes, constants, stop, t + h, vectors[at.Q_END, a:b], vectors[at.V_END, a:b], z,
                 h * theta, vectors, A, work[: n * n],
             )  # fmt: skip
         if not factor(A, pivots[a:b], n):

@@ -41,6 +41,6 @@ def called(owner: str, field: str, f: Function, arguments: tuple[Any, ...], t: f
         return f(*arguments)
     except ModelError:
         raise
-    except Exception as error:
+    except BaseException as error:
         error.add_note(f"in {field} of {owner}, at t = {t:.9g} s")
         raise

@@ -1,16 +1,19 @@
 """Users' Python functions inside a compiled march: called back through an address.
 
 What a kernel calls is a C function that gathers the arguments, calls the quantity as any step would, with
-all its checks, and writes its value. A function that raises leaves NaN, on which the march ends: the
-ordinary step then calls it again and lets the error out. Arrays given to a function are its own copies.
+all its checks, and writes its value. A function that raises writes nothing, on which the march ends
+(`kernels/callables.py`), and what it raised is noted for the run to raise. Signals may cut short the user's
+function, and nothing else here. Arrays given to a function are its own copies.
 """
 
 import ctypes
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from stickslip.interrupts import Interrupts
 from stickslip.problem.checks import Array
 from stickslip.systems.quantities import Quantity
 
@@ -19,37 +22,39 @@ KEPT = 4096
 _FORM = ctypes.CFUNCTYPE(None, ctypes.c_double, *[ctypes.c_size_t] * 4)
 
 
+class Current(threading.local):
+    """The march that this thread is in; its functions may start other runs, and other threads have theirs."""
+
+    interrupts: Interrupts = Interrupts()
+
+
 class Callback:
     """A quantity that compiled code can call, at `address`."""
 
-    def __init__(self, quantity: Quantity, sizes: tuple[int, int, int]):
-        self.interrupt: BaseException | None = None
-        """What stopped the run while the function was at work, if it was no ordinary error."""
+    def __init__(self, quantity: Quantity, sizes: tuple[int, int, int], current: Current):
         a_of, b_of, z_of = (_views(n) for n in sizes)
         out_of = _views(int(np.prod(quantity.shape)))
 
         def called(t: float, a: int, b: int, z: int, out: int) -> None:
-            into = out_of(out)
+            interrupts = current.interrupts
+            # A signal may come while the outcome of the function is dealt with: hence the second `try`.
             try:
-                if self.interrupt is None:
-                    into[:] = quantity(t, _own(a_of(a)), _own(b_of(b)), _own(z_of(z))).reshape(-1)
-                    return
-            except Exception:  # the ordinary step lets it out
-                pass
-            except BaseException as interrupt:
-                self.interrupt = interrupt
-            into[:] = np.nan
+                try:
+                    interrupts.open = True
+                    value = quantity(t, _own(a_of(a)), _own(b_of(b)), _own(z_of(z)))
+                    interrupts.open = False
+                    out_of(out)[:] = value.reshape(-1)
+                except BaseException as error:
+                    interrupts.open = False
+                    interrupts.note(error)
+            except BaseException as error:
+                interrupts.open = False
+                interrupts.note(error)
 
         self._called = _FORM(called)
         address = ctypes.cast(self._called, ctypes.c_void_p).value
         assert address is not None
         self.address = address
-
-    def let_out(self) -> None:
-        """Raise what stopped the run, once."""
-        interrupt, self.interrupt = self.interrupt, None
-        if interrupt is not None:
-            raise interrupt
 
 
 def _own(view: Array) -> Array:

@@ -2,7 +2,8 @@
 
 `march` gives the same steps as `EulerMoreau.step` one by one, to rounding, each with the judge's residuals,
 or None where it does not know the model. What depends on time alone (b, T u, e) may be any function: it is
-asked for ahead. The march ends early before a step that it cannot finish; that one is for `step`.
+asked for ahead. The march ends early before a step that it cannot finish; that one is for `step`. What a
+function raises is kept, and ends the run once the steps before it are done.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.interrupts import Interrupts
 from stickslip.kernels import march_flow
 from stickslip.kernels.jit import JIT
 from stickslip.kernels.small_contacts import SMALL
@@ -33,6 +35,21 @@ LENGTHS = 16
 EMPTY = np.zeros(0)
 
 
+class _Ahead:
+    """What functions of time raise when they are asked for ahead of the steps."""
+
+    def __init__(self, interrupts: Interrupts):
+        self.interrupts = interrupts
+        self.error: BaseException | None = None
+        """Of the function that fails first."""
+        self._step = 0
+
+    def failed(self, step: int, error: BaseException) -> None:
+        """A function raised `error` for that step ahead."""
+        if self.error is None or step < self._step:
+            self.error, self._step = error, step
+
+
 @dataclass(frozen=True, eq=False)
 class Course:
     """A vector that depends on time alone: a constant and some functions."""
@@ -53,14 +70,15 @@ class Course:
                 varying.append((where, one))
         return cls(constant, tuple(varying))
 
-    def at(self, t: Array) -> Array:
-        """Its values [any], shape (times, n); as far as they go where a function fails."""
+    def at(self, t: Array, ahead: "_Ahead") -> Array:
+        """Its values [any], shape (times, n); as far as they go where a function raises, as `ahead` notes."""
         rows = np.tile(self.constant, (len(t), 1))
         for where, one in self.varying:
             for k, time in enumerate(t.tolist()):
                 try:
-                    rows[k, where] += one(time, EMPTY, EMPTY, EMPTY)
-                except Exception:  # the ordinary step will meet it, if it gets there, and say so
+                    rows[k, where] += ahead.interrupts.run(one, time, EMPTY, EMPTY, EMPTY)
+                except BaseException as error:
+                    ahead.failed(k, error)
                     rows = rows[:k]
                     break
         return rows
@@ -174,7 +192,17 @@ def march(
 
     `times` are those at which the steps begin and the last one ends [s], `steps` + 1 of them.
     """
-    layout = _layout(system, weights, h)
+    with Interrupts() as interrupts:
+        return _march(
+            interrupts, weights, newton_tolerance, system, state, memory, h, steps, tolerance, times
+        )
+
+
+def _march(
+    interrupts: Interrupts, weights: Weights, newton_tolerance: float, system: NonsmoothSystem, state: State,
+    memory: Memory, h: float, steps: int, tolerance: float, times: Sequence[float] | Array | None,
+) -> March | None:  # fmt: skip
+    layout = interrupts.run(_layout, system, weights, h)
     if layout is None:
         return None
     if times is None:
@@ -189,18 +217,27 @@ def march(
     weighed = (h, weights.theta, weights.w, weights.rho, weights.old, tolerance, newton_tolerance)
     options = tuple(map(float, weighed))
     started = not weights.old or bool(memory["started"][0])  # the first step is then one of its own kind
-    done = 0
-    while started and done < steps:
-        known = _known_ahead(layout, weights, h, clock[done:steps])
-        count = len(known[0])
+    done, ahead = 0, _Ahead(interrupts)
+
+    def made(known: Sequence[Array], count: int) -> int:
         now, ends = slice(done, done + count), slice(done, done + count + 1)
-        made = march_flow.march(
-            layout.parts, layout.flows, layout.matrices, layout.bounds, options, *known[1:],
-            x[ends], lam[ends], r[ends], u[now], y[now], natural[now], scaled[now], iterations[now],
+        return int(
+            march_flow.march(
+                layout.parts, layout.flows, layout.matrices, layout.bounds, options, interrupts.stop, *known,
+                x[ends], lam[ends], r[ends], u[now], y[now], natural[now], scaled[now], iterations[now],
+            )
         )  # fmt: skip
-        done += made
-        if made < count or count == 0:
+
+    while started and done < steps and ahead.error is None:
+        t, *known = _known_ahead(layout, weights, h, clock[done:steps], ahead)
+        if done == 0:  # no steps at all: compiles or loads the kernel, which signals may end
+            interrupts.run(made, known, 0)
+        found = made(known, len(t))
+        done += found
+        if found < len(t):
             break
+    if interrupts.error is None and ahead.error is not None:
+        interrupts.note(ahead.error)
     own, mine = np.argsort(layout.x), np.argsort(layout.lam)
     x, r, lam, u, y = x[:, own], r[:, own], lam[:, mine], u[:done, mine], y[:done, mine]
     ends = slice(1, done + 1)
@@ -210,10 +247,13 @@ def march(
         np.ones((done, system.blocks), np.bool_), np.full((done, system.blocks), -np.inf),
         natural[:done], scaled[:done], iterations[:done],
         np.ones(done, np.int64), end, {"lam": lam[ends], "r": r[ends], "started": np.ones((done, 1))},
+        interrupts.taken(),
     )  # fmt: skip
 
 
-def _known_ahead(layout: Layout, weights: Weights, h: float, t: Array) -> tuple[Array, Array, Array, Array]:
+def _known_ahead(
+    layout: Layout, weights: Weights, h: float, t: Array, ahead: _Ahead
+) -> tuple[Array, Array, Array, Array]:
     """Times of the next steps [s], and what is known at them: c, e where the law holds, e at the end."""
     theta, c, e = weights.theta, layout.c, layout.e
     if not (c.varying or e.varying):
@@ -222,11 +262,11 @@ def _known_ahead(layout: Layout, weights: Weights, h: float, t: Array) -> tuple[
     if not c.varying:
         rates = np.tile(c.constant, (len(t), 1))
     elif weights.midpoint or theta in (0.0, 1.0):
-        rates = c.at(t + theta * h)
+        rates = c.at(t + theta * h, ahead)
     else:
-        rates = _mean(theta, c.at(t), c.at(t + h))
-    inner = e.at(t + weights.rho * h)
-    last = inner if weights.rho == 1.0 or not e.varying else e.at(t + h)
+        rates = _mean(theta, c.at(t, ahead), c.at(t + h, ahead))
+    inner = e.at(t + weights.rho * h, ahead)
+    last = inner if weights.rho == 1.0 or not e.varying else e.at(t + h, ahead)
     count = min(map(len, (rates, inner, last)))
     return t[:count], rates[:count], inner[:count], last[:count]
 

@@ -66,7 +66,7 @@ def impact(
     index = where[keep]
     bias = np.zeros(size)
     for one in interactions:
-        bias[one.components] = one.law.bias(u[one.components])
+        bias[one.components] = one.bias(t, u[one.components])
     e = np.zeros(size)
     for piece in blocks:
         if plastic[piece.number]:

@@ -2,7 +2,8 @@
 
 `march` gives the same steps as `MoreauJean.step` one by one, to rounding, each with the judge's residuals, or
 None where it does not know the model or the options. It ends early before a step that it cannot finish; that
-one is for `step`, which also says what is wrong with it, if anything is.
+one is for `step`, which also says what is wrong with it, if anything is. It ends at once, keeping its steps,
+where a function raises or a signal is to end the run: what was raised is in `error`.
 """
 
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stickslip.interrupts import Interrupts
 from stickslip.kernels.jit import JIT
 from stickslip.kernels.march import run
 from stickslip.laws import BoolArray
@@ -58,6 +60,8 @@ class March:
     """At the end of the last step; the start if there is none."""
     memories: Memory
     """The scheme's memory after each step by name [any], shape (steps, ...) each."""
+    error: BaseException | None = None
+    """What is to be raised once these steps are kept: by a function of the model, or for a signal."""
 
     def __len__(self) -> int:
         return self.t.shape[0]
@@ -77,7 +81,15 @@ def march(
     `times` are those at which the steps begin and the last one ends [s], `steps` + 1 of them: a clock that
     does not add up rounding. Without them each step begins where the one before ended.
     """
-    layout = _layout(scheme, system, h)
+    with Interrupts() as interrupts:
+        return _march(interrupts, scheme, system, state, memory, h, steps, tolerance, times)
+
+
+def _march(
+    interrupts: Interrupts, scheme: "MoreauJean", system: NonsmoothSystem, state: State, memory: Memory,
+    h: float, steps: int, tolerance: float, times: Sequence[float] | Array | None,
+) -> March | None:  # fmt: skip
+    layout = interrupts.run(_layout, scheme, system, h)
     if layout is None:
         return None
     if times is None:
@@ -96,18 +108,21 @@ def march(
         thetas, scheme.variant == "semi-explicit", float(h), float(tolerance), float(scheme.newton_tolerance),
         int(scheme.newton_max),
     )  # fmt: skip
-    done, _ = run(
-        layout.arrays, options, layout.scratch(), clock, q, v, z, r, y, u, active, forecast, natural, scaled,
-        iterations, newton,
-    )  # fmt: skip
-    for one in layout.callbacks:
-        one.let_out()
+    model, room = (*layout.arrays, interrupts.stop), layout.scratch()
+    rows = u, active, forecast, natural, scaled, iterations, newton
+    # No steps at all: compiles or loads the kernel, which signals may end.
+    interrupts.run(run, model, options, room, clock, q, v, z, r, y, *(one[:0] for one in rows))
+    outer, layout.current.interrupts = layout.current.interrupts, interrupts
+    try:
+        done, _ = run(model, options, room, clock, q, v, z, r, y, *rows)
+    finally:
+        layout.current.interrupts = outer
     ends = slice(1, done + 1)
     last = frozen_state(float(clock[done]), q[done].copy(), v[done].copy(), z[done].copy()) if done else state
     return March(
         clock[ends], q[ends], v[ends], z[ends], r[ends], u[:done], y[ends], active[:done], forecast[:done],
         natural[:done], scaled[:done], iterations[:done], newton[:done], last,
-        {"r": r[ends], "y": y[ends]},
+        {"r": r[ends], "y": y[ends]}, interrupts.taken(),
     )  # fmt: skip
 
 

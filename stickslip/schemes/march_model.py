@@ -15,7 +15,7 @@ from stickslip.kernels import cones
 from stickslip.kernels import march_layout as at
 from stickslip.kernels.callables import VALUE, adapter
 from stickslip.problem.checks import Array, IntArray
-from stickslip.schemes.callbacks import Callback
+from stickslip.schemes.callbacks import Callback, Current
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
 from stickslip.systems.mechanical_outputs import Holonomic, Linear
 from stickslip.systems.quantities import MOTION, OUTPUT, UNIFORM, Quantity
@@ -37,8 +37,8 @@ class Layout:
     """Systems, terms, slopes, ties, tied, index, blocks and their numbers, groups, friction, constants."""
     kept: tuple[Any, ...]
     """The adapters behind the addresses, which live as long as this."""
-    callbacks: tuple[Callback, ...]
-    """Those of them that call Python."""
+    current: Current
+    """Which march is under way, for those of them that call Python."""
     size: int
     """Components of all interactions."""
     groups: int
@@ -81,7 +81,7 @@ class _Book:
         self.constants: list[Array] = []
         self.size = 0
         self.kept: list[Any] = []
-        self.callbacks: list[Callback] = []
+        self.current = Current()
 
     def constant(self, value: Any) -> int:
         """Where `value` begins among the constants."""
@@ -104,8 +104,7 @@ class _Book:
             uniform = UNIFORM[tuple(a in of.wanted for a in arguments)]
             made = adapter(of.compiled, uniform, sizes, of.shape, which)
         if made is None:
-            made = Callback(one, sizes)
-            self.callbacks.append(made)
+            made = Callback(one, sizes, self.current)
         self.kept.append(made)
         return int(made.address), 0
 
@@ -152,7 +151,7 @@ def _layout(system: NonsmoothSystem, h: float) -> Layout:
             blocks, numbers, group_size, coefficient, constants,
         ),
         tuple(book.kept),
-        tuple(book.callbacks),
+        book.current,
         system.size,
         len(group_size),
     )  # fmt: skip

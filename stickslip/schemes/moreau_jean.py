@@ -338,7 +338,7 @@ class Passage:
         state = self.state
         first = Compressing(
             part, [AtStart(self.motions[i]) for i in part.systems], [tie for tie, _ in hit],
-            [tie.output.law.bias(tie.u_before) for tie, _ in hit], self._weights(part),
+            [tie.output.bound.bias(tie.t, tie.u_before) for tie, _ in hit], self._weights(part),
         )  # fmt: skip
         start = Flat(state.t, state.q, state.q, state.v, self.flat.z)
         r = np.zeros(self.system.size)

@@ -67,13 +67,13 @@ class Output:
 class Tie:
     """An interaction on its way through a step."""
 
-    __slots__ = ("B", "C", "D", "b", "drift", "forecast", "gap", "offset", "output", "u_before", "y")
+    __slots__ = ("B", "C", "D", "b", "drift", "forecast", "gap", "offset", "output", "t", "u_before", "y")
 
     def __init__(self, output: Output, t: float, q: Array, v: Array, z: Array, y: Array | None):
         """As the step begins; y where it is known already."""
         one, mechanical = output.bound, output.mechanical
         q, z = q[one.q], z[one.z]
-        self.output = output
+        self.output, self.t = output, t
         self.y = mechanical.y(t, q, output.zero, z) if y is None else y
         self.C = mechanical.rows(t, q, output.zero, z) if output.rows is None else output.rows
         self.drift = mechanical.drift(t, q, output.zero, z)
@@ -113,7 +113,7 @@ class Tie:
     def prescribe(self, h: float, delta: float | None, slack: float) -> Array:
         """What restitution, forecast gaps up to ε and the activation by distance add to u⁺ [m/s], (m,)."""
         output, law = self.output, self.output.law
-        bias = law.bias(self.u_before)
+        bias = output.bound.bias(self.t, self.u_before)
         if output.compliant:
             return bias
         if delta is None:

@@ -168,7 +168,7 @@ def _clears(node: Node, before: Prepared) -> bool:
 
 def _sinks(node: Node, before: Prepared, solution: Solution | None, gaps: Array, reach: float) -> str:
     """What is wrong where an answer, however good its residuals, leaves gaps closed further than it may."""
-    if solution is None or solution.verdict is Verdict.MISSED:
+    if solution is None or not solution.residuals.error <= solution.tolerance:
         return ""
     told = gaps[before.chosen]
     deep = -float(told.min(initial=0.0))

@@ -58,7 +58,7 @@ class Tie:
         came[output.normals] = -approach[output.unilateral]
         self.bounce = np.zeros(one.law.size)
         """What y must reach at the end, by restitution [m], shape (m,)."""
-        self.bounce[output.normals] = np.maximum(-h * one.law.bias(came)[output.normals], 0.0)
+        self.bounce[output.normals] = np.maximum(-h * one.bias(t, came)[output.normals], 0.0)
 
     def gaps(self, q: Array) -> Array:
         """y at the end of the step over what it must reach [m], shape (m,)."""

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.interrupts import Interrupts
+from stickslip.mechanics.functions import called
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import Verdict
@@ -26,6 +28,7 @@ from stickslip.simulation.clock import (
     every,
     length,
 )
+from stickslip.simulation.ending import kept
 from stickslip.simulation.failure import SimulationFailure
 from stickslip.simulation.model import Model
 from stickslip.simulation.recorder import Recorder
@@ -50,31 +53,35 @@ def simulate(
         raise ModelError(f"solver is {solver!r}; expected a name, such as 'auto', or a solver")
     if progress is not None and not callable(progress):
         raise ModelError(f"progress is {progress!r}; expected a function of the time reached and the end")
-    begun = begun_run(system, h, scheme, start)
-    last, rest = ends(begun.clock, begun.state.t, until)
-    compiled = bool(getattr(solver, "compiled_steps", False))
-    failing = choice("on_failure", on_failure, ON_FAILURE)
-    plan = _Plan(until, last, rest, every(record), failing, compiled, tolerance)
-    recorder = Recorder(
-        system, Model.of(system, begun.scheme.levels(system)), begun.state, begun.memory, begun.clock.index
-    )
-    name, options = registry.described(begun.scheme)
+    begun: Begun | None = None
+    recorder: Recorder | None = None
 
-    def so_far() -> Trajectory:
+    def so_far() -> Trajectory | None:
+        if begun is None or recorder is None:
+            return None
         recorder.close()
         least = None if select is None else WrittenForces(system, begun.scheme, solver, select)
-        return _trajectory(
-            recorder, begun, name, options, solver_name or type(solver).__name__, tolerance, least
-        )
+        return _trajectory(recorder, begun, solver_name or type(solver).__name__, tolerance, least)
 
-    try:
-        _steps(_Now(begun.state, begun.memory), system, begun, plan, solver, recorder, progress)
-    except _Missed as missed:
-        raise SimulationFailure(missed.t, missed.step, so_far(), missed.more) from None
-    except ModelError as error:
-        error.trajectory = so_far()  # type: ignore[attr-defined]
-        raise
-    return so_far()
+    def first_record(begun: Begun) -> Recorder:
+        model = Model.of(system, begun.scheme.levels(system))
+        return Recorder(system, model, begun.state, begun.memory, begun.clock.index)
+
+    with kept(so_far) as interrupts:
+        begun = interrupts.run(begun_run, system, h, scheme, start)
+        last, rest = ends(begun.clock, begun.state.t, until)
+        compiled = bool(getattr(solver, "compiled_steps", False))
+        failing = choice("on_failure", on_failure, ON_FAILURE)
+        plan = _Plan(until, last, rest, every(record), failing, compiled, tolerance)
+        recorder = interrupts.run(first_record, begun)
+        now = _Now(begun.state, begun.memory)
+        try:
+            _steps(now, system, begun, plan, solver, recorder, progress, interrupts)
+        except _Missed as missed:
+            raise SimulationFailure(missed.t, missed.step, so_far(), missed.more) from None
+        done = so_far()  # here, where a signal does no harm
+    assert done is not None
+    return done
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -123,45 +130,52 @@ class _Now:
 
 def _steps(
     now: _Now, system: NonsmoothSystem, begun: Begun, plan: _Plan, solver: Solver, recorder: Recorder,
-    progress: Progress | None,
+    progress: Progress | None, interrupts: Interrupts,
 ) -> None:  # fmt: skip
+    """All steps of a run. Signals may cut steps and users' functions short, never what keeps the steps."""
+
+    def report(t: float) -> None:
+        if progress is not None:
+            interrupts.run(called, "the run", "progress", progress, (t, plan.until), t)
+
     scheme, clock, record, last = begun.scheme, begun.clock, plan.record, plan.last
     index, h = clock.index, clock.h
     march = getattr(scheme, "march", None) if plan.compiled else None
     while index < last:
         if march is not None:
-            done = _together(march, now, system, clock, index, plan, recorder)
+            done = _together(march, now, system, clock, index, plan, recorder, interrupts)
             if done is None:
                 march = None
             elif done:
                 index += done
-                if progress is not None:
-                    progress(now.state.t, plan.until)
+                report(now.state.t)
                 continue
-        step = scheme.step(system, now.state, now.memory, h, solver)
+        step = interrupts.run(scheme.step, system, now.state, now.memory, h, solver)
         index += 1
         t = clock.origin + index * h
         closes = index % record == 0 or (index == last and not plan.rest)
-        _take(now, step, t, index, closes, system, scheme, solver, plan, recorder)
-        if progress is not None:
-            progress(t, plan.until)
+        _take(now, step, t, index, closes, system, scheme, solver, plan, recorder, interrupts)
+        report(t)
     if plan.rest:
-        step = scheme.step(system, now.state, now.memory, plan.rest, solver)
-        _take(now, step, plan.until, OFF_CLOCK, True, system, scheme, solver, plan, recorder)
-        if progress is not None:
-            progress(plan.until, plan.until)
+        step = interrupts.run(scheme.step, system, now.state, now.memory, plan.rest, solver)
+        _take(now, step, plan.until, OFF_CLOCK, True, system, scheme, solver, plan, recorder, interrupts)
+        report(plan.until)
 
 
 def _together(
     march: Callable[..., Any], now: _Now, system: NonsmoothSystem, clock: Clock, index: int, plan: _Plan,
-    recorder: Recorder,
+    recorder: Recorder, interrupts: Interrupts,
 ) -> int | None:  # fmt: skip
     """Many steps in one compiled call: how many were done; None where the scheme cannot."""
     # Calls end where they would without an interruption, so that sums over records add up alike.
     chunk = plan.record * max(1, TOGETHER // plan.record)
     count = min(plan.last, (index // chunk + 1) * chunk) - index
     times = clock.origin + np.arange(index, index + count + 1) * clock.h
-    found = march(system, now.state, now.memory, clock.h, count, plan.tolerance, times)
+    try:
+        interrupts.open = True  # not `run`: what ends a march is raised when its steps are kept
+        found = march(system, now.state, now.memory, clock.h, count, plan.tolerance, times)
+    finally:
+        interrupts.open = False
     if found is None:
         return None
     done = len(found)
@@ -170,13 +184,18 @@ def _together(
         closes = (numbers % plan.record == 0) | ((numbers == plan.last) & (plan.rest == 0.0))
         recorder.extend(found, clock.h, numbers, closes)
         now.state, now.memory = found.state, found.memory
+    error = getattr(found, "error", None)
+    if error is not None:
+        raise error
+    interrupts.check()
+    if done:
         _check_outputs(system, now.state, found.y[-1])
     return done
 
 
 def _take(
     now: _Now, step: Step, t: float, index: int, closes: bool, system: NonsmoothSystem, scheme: Scheme,
-    solver: Solver, plan: _Plan, recorder: Recorder,
+    solver: Solver, plan: _Plan, recorder: Recorder, interrupts: Interrupts,
 ) -> None:  # fmt: skip
     """Take a step as it is, or do about it what `on_failure` says; the run is then at t."""
     if step.solved:
@@ -185,7 +204,9 @@ def _take(
         now.state, now.memory = end, step.memory
         recorder.add(step, end, index, closes)
         return
-    steps = _after_miss(now, step, system, scheme, solver, plan, recorder)
+    steps = interrupts.run(_after_miss, now, step, system, scheme, solver, plan)
+    if plan.on_failure == "accept":
+        recorder.missed += step.verdict is Verdict.MISSED
     for k, one in enumerate(steps, 1):
         end = one.state
         if k == len(steps):
@@ -195,12 +216,10 @@ def _take(
 
 
 def _after_miss(
-    now: _Now, step: Step, system: NonsmoothSystem, scheme: Scheme, solver: Solver, plan: _Plan,
-    recorder: Recorder,
+    now: _Now, step: Step, system: NonsmoothSystem, scheme: Scheme, solver: Solver, plan: _Plan
 ) -> tuple[Step, ...]:  # fmt: skip
     """The steps to take in place of one that missed its tolerance: itself, or 2, 4, ... shorter ones."""
     if plan.on_failure == "accept":
-        recorder.missed += step.verdict is Verdict.MISSED
         return (step,)
     system.explain(now.state.t, now.state.q, now.state.v, now.state.z)
     if plan.on_failure == "raise":
@@ -274,9 +293,9 @@ def begun_run(
 
 
 def _trajectory(
-    recorder: Recorder, begun: Begun, scheme: str, options: dict[str, Any], solver: str, tolerance: float,
-    least: WrittenForces | None,
-) -> Trajectory:  # fmt: skip
+    recorder: Recorder, begun: Begun, solver: str, tolerance: float, least: WrittenForces | None
+) -> Trajectory:
+    scheme, options = registry.described(begun.scheme)
     columns = recorder.arrays()
     columns["solver_r"] = columns.pop("r")
     named: dict[str, dict[str, Any]] = {"memory": {}, "measures": {}}

@@ -49,7 +49,7 @@ class WorldForces:
         impulses of the joints, shape (sum,), of all records of a trajectory."""
         self.settle()
         contacts, offset = of.raw_contacts, of.joint_offset
-        r, choice, joint_r = (np.array(x) for x in (contacts.r, contacts.choice, of.raw_joint_r))
+        r, choice, joint_r = np.array(contacts.r), np.array(contacts.choice), np.array(of.raw_joint_r)
         for record, step in self.told.items():
             if record < len(of) and step.choice is not None:
                 rows, joints = contacts.at(record), slice(int(offset[record]), int(offset[record + 1]))

@@ -1,13 +1,14 @@
 """`simulate` for worlds: step after step until the end, recorded."""
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from stickslip.detection.detector import Detector
+from stickslip.interrupts import Interrupts
+from stickslip.mechanics.functions import called
 from stickslip.mechanics.world import World
 from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
@@ -26,6 +27,7 @@ from stickslip.simulation.clock import (
     every,
     length,
 )
+from stickslip.simulation.ending import kept
 from stickslip.simulation.failure import SimulationFailure
 from stickslip.simulation.world_checkpoint import EnergySums, WorldCheckpoint
 from stickslip.simulation.world_forces import WorldForces
@@ -51,69 +53,42 @@ def simulate_world(
         raise ModelError(f"progress is {progress!r}; expected a function of the time reached and the end")
     if watch is not None and not callable(watch):
         raise ModelError(f"watch is {watch!r}; expected a function of a WorldRecord")
-    model = WorldModel.of(world)
-    begun = begun_run(world, model, h, scheme, start)
-    last, rest = ends(begun.clock, begun.state.t, until)
-    run = _Run(
-        world, begun.scheme, solver, Detector(world), choice("on_failure", on_failure, ON_FAILURE),
-        None if select is None else WorldForces(select),
-        WorldRecorder(world, begun.state, begun.memory, begun.clock.index, begun.sums),
-        begun.state, begun.memory, Lookout(world, begun.state),
-    )  # fmt: skip
-    if watch is not None:
-        run.tell = lambda: watch(run.recorder.last(model, tolerance))
-    name, options = registry.described(begun.scheme)
+    run: _Run | None = None
 
-    def so_far() -> WorldTrajectory:
-        recorder, clock = run.recorder, Clock(begun.clock.origin, begun.clock.h, run.recorder.index)
-        return WorldTrajectory(
-            model=model, **recorder.arrays(), memory=recorder.memory, scheme=name, scheme_options=options,
-            solver=solver_name or type(solver).__name__, tolerance=tolerance, clock=clock,
-            steps=recorder.steps, missed=recorder.missed, relaxation=recorder.relaxation,
-            forces="solver" if select is None else "least", choose=run.forces,
-            notes=run.lookout.notes,
+    def so_far() -> WorldTrajectory | None:
+        return None if run is None else run.trajectory(solver_name or type(solver).__name__, tolerance)
+
+    def begun_at(interrupts: Interrupts) -> tuple[_Run, Clock]:
+        model = WorldModel.of(world)
+        begun = begun_run(world, model, h, scheme, start)
+        recorder = WorldRecorder(world, begun.state, begun.memory, begun.clock.index, begun.sums)
+        made = _Run(
+            world, model, begun.scheme, solver, Detector(world), choice("on_failure", on_failure, ON_FAILURE),
+            None if select is None else WorldForces(select), recorder, begun.state, begun.memory,
+            Lookout(world, begun.state), Clock(begun.clock.origin, begun.clock.h), interrupts, progress,
         )  # fmt: skip
+        if watch is not None:
+            made.watch = lambda: watch(recorder.last(model, tolerance))
+        return made, begun.clock
 
-    with _kept(so_far):
-        if run.tell is not None:
-            run.tell()
+    with kept(so_far) as interrupts:
+        run, clock = interrupts.run(begun_at, interrupts)
+        last, rest = ends(clock, run.state.t, until)
+        interrupts.run(run.tell)
         try:
-            run.to(begun.clock, until, last, rest, every(record), progress)
+            run.to(clock, until, last, rest, every(record))
         except (KeyError, IndexError) as error:
             if not isinstance(start, WorldCheckpoint) or run.recorder.steps:
                 raise
             # A memory from a file may be anything; the scheme met what it never leaves there.
+            name = registry.described(run.scheme)[0]
             raise ModelError(f"the memory of the start is not one that {name} leaves: {error}") from None
         except _Missed as missed:
             more = missed.more + _where(world, missed.step)
             raise SimulationFailure(missed.t, missed.step, so_far(), more) from None
-    return so_far()
-
-
-@contextmanager
-def _kept(so_far: Callable[[], WorldTrajectory]) -> Iterator[None]:
-    """Whatever ends a run within it carries what was done, as `.trajectory`."""
-    try:
-        try:
-            yield
-        except SystemError as error:
-            # Numba makes this of an interrupt that comes while it loads a kernel.
-            if _caused_by_interrupt(error):
-                raise KeyboardInterrupt from None
-            raise
-    except (Exception, KeyboardInterrupt) as error:
-        if not hasattr(error, "trajectory"):
-            done = so_far()
-            with suppress(AttributeError):  # of an exception that cannot be written to
-                error.trajectory = done  # type: ignore[union-attr]
-        raise
-
-
-def _caused_by_interrupt(error: BaseException) -> bool:
-    cause: BaseException | None = error
-    while cause is not None and not isinstance(cause, KeyboardInterrupt):
-        cause = cause.__cause__ or cause.__context__
-    return cause is not None
+        done = so_far()  # here, where a signal does no harm
+    assert done is not None
+    return done
 
 
 class _Missed(Exception):  # noqa: N818
@@ -128,6 +103,7 @@ class _Run:
     """A run: what makes its steps, and where it is."""
 
     world: World
+    model: WorldModel
     scheme: BodyScheme
     solver: Solver
     detector: Detector
@@ -138,22 +114,45 @@ class _Run:
     state: State
     memory: Memory
     lookout: Lookout
-    tell: Callable[[], None] | None = None
-    """Shows the last record to whoever watches."""
+    clock: Clock
+    interrupts: Interrupts
+    progress: Progress | None
+    watch: Callable[[], None] | None = None
 
-    def to(
-        self, clock: Clock, until: float, last: int, rest: float, record: int, progress: Progress | None
-    ) -> None:
-        """Full steps up to number `last` of the clock, and a shortened one of length `rest` [s] if any."""
+    def to(self, clock: Clock, until: float, last: int, rest: float, record: int) -> None:
+        """Full steps up to number `last` of the clock, and a shortened one of length `rest` [s] if any.
+
+        Signals may end it anywhere: a record counts when it is whole.
+        """
+        advance, report = self._advance, self._report
         for index in range(clock.index + 1, last + 1):
             closes = index % record == 0 or (index == last and not rest)
-            self._advance(clock.h, clock.at(index), index, closes)
-            if progress is not None:
-                progress(self.state.t, until)
+            self.interrupts.run(advance, clock.h, clock.at(index), index, closes)
+            self.interrupts.run(report, self.state.t, until)
         if rest:
-            self._advance(rest, until, OFF_CLOCK, True)
-            if progress is not None:
-                progress(until, until)
+            self.interrupts.run(advance, rest, until, OFF_CLOCK, True)
+            self.interrupts.run(report, until, until)
+
+    def trajectory(self, solver: str, tolerance: float) -> WorldTrajectory:
+        """The run so far."""
+        recorder = self.recorder
+        name, options = registry.described(self.scheme)
+        return WorldTrajectory(
+            model=self.model, **recorder.arrays(), memory=recorder.memory, scheme=name,
+            scheme_options=options, solver=solver, tolerance=tolerance,
+            clock=Clock(self.clock.origin, self.clock.h, recorder.index),
+            steps=recorder.steps, missed=recorder.missed, relaxation=recorder.relaxation,
+            forces="solver" if self.forces is None else "least", choose=self.forces, notes=self.lookout.notes,
+        )  # fmt: skip
+
+    def tell(self) -> None:
+        """Show the last record to whoever watches."""
+        if self.watch is not None:
+            called("the run", "watch", self.watch, (), self.state.t)
+
+    def _report(self, t: float, until: float) -> None:
+        if self.progress is not None:
+            called("the run", "progress", self.progress, (t, until), t)
 
     def _advance(self, h: float, t: float, index: int, closes: bool) -> None:
         """One step of the clock, which ends at t: a step as it is, or what `on_failure` makes of it."""
@@ -166,7 +165,7 @@ class _Run:
             if not (_all_finite(end.q) and _all_finite(end.v)):
                 self.world.check_state(end)
             recorded = closes and final
-            if self.tell is not None and self.forces is not None and recorded:  # to be shown at once
+            if self.watch is not None and self.forces is not None and recorded:  # to be shown at once
                 self.recorder.add(with_least_forces(one, self.forces.select), end, index, True)
             else:
                 self.recorder.add(one, end, index, recorded)
@@ -174,7 +173,7 @@ class _Run:
                     self.forces.add(self.recorder.records - 1, one)
             self.state, self.memory = end, one.memory
             self.lookout.look(end)
-        if closes and self.tell is not None:
+        if closes:
             self.tell()
 
     def _step(self, state: State, memory: Memory, h: float) -> BodyStep:

@@ -81,7 +81,7 @@ class Quantity:
             return self.function(t, a, b, z)
         except ModelError:
             raise
-        except Exception as error:
+        except BaseException as error:
             error.add_note(f"in {self.name} of {self.owner}, at t = {t:.9g} s")
             raise
 

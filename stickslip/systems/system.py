@@ -14,6 +14,7 @@ from stickslip.names import alternatives
 from stickslip.problem.checks import Array, IntArray
 from stickslip.state import ModelError, State, check_numbers
 from stickslip.systems.dynamics import Dynamics, FirstOrderDynamics, SecondOrderDynamics, vector
+from stickslip.systems.quantities import Quantity
 from stickslip.systems.relations import Binding, FirstOrderOutput, MechanicalOutput, Relation
 
 Thing = TypeVar("Thing")
@@ -93,6 +94,19 @@ class Bound:
     def flow(self) -> FirstOrderOutput:
         """Its relation, between first-order systems."""
         return self.output  # type: ignore[return-value]
+
+    def bias(self, t: float, u_before: Array) -> Array:
+        """What its law adds to the velocity after an impact at t [m/s], shape (m,); checked where the law is
+        a user's own."""
+        law = self.law
+        if not law.has_own_bias:
+            return law.bias(u_before)
+        owner, none = f"interaction {self.name!r}", np.zeros(0)
+        own = Quantity(owner, "bias of its law", (law.size,), lambda t, a, b, z: law.bias(a))
+        value = own(t, u_before, none, none)
+        if not np.isfinite(value).all():
+            raise ModelError(f"{owner}: at t = {t:.9g} s, the bias of its law is not finite: {value}")
+        return value
 
 
 class NonsmoothSystem:

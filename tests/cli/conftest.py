@@ -1,5 +1,6 @@
 """What the tests of the command line share: running it, and small problem files of its own."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -114,3 +115,15 @@ def record_file(tmp_path) -> Path:
     path = tmp_path / "record.hdf5"
     files.write(path, files.ProblemRecord(problem, info, zero, (zero, zero)))
     return path
+
+
+@pytest.fixture
+def full_disk(monkeypatch):
+    """No file takes more than 100 bytes."""
+    whole = Path.write_bytes
+
+    def write_bytes(path, content):
+        whole(path, content[:100])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    return lambda: monkeypatch.setattr(Path, "write_bytes", write_bytes)

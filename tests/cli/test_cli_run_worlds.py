@@ -1,6 +1,7 @@
 """`stickslip run` of worlds: parameters of the scene as options of their own, files, resuming."""
 
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -109,19 +110,22 @@ def test_info_tells_what_a_trajectory_of_a_world_holds(run, tmp_path):
     assert (report["bodies"], report["joints"], report["records"]) == (3, ["rope"], 41)
 
 
-def test_an_interrupt_keeps_what_was_done(run, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("number", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_a_signal_keeps_what_was_done(run, tmp_path, monkeypatch, number, code, word):
     out = tmp_path / "fall.h5"
     whole = Drop.step
 
     def step(self, world, state, *rest):
         if state.t > 0.195:
-            raise KeyboardInterrupt
+            signal.raise_signal(number)
         return whole(self, world, state, *rest)
 
     monkeypatch.setattr(Drop, "step", step)
     result = run("run", "fall", "--out", out)
-    assert result.code == 130
-    result.says("interrupted at t = 0.2 s", "kept")
+    assert result.code == code
+    result.says(f"{word} at t = 0.2 s", "kept")
     assert f"wrote {out}" in result.out
     assert len(ss.read_trajectory(out)) == 21
 

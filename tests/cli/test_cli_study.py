@@ -138,3 +138,12 @@ def test_tosses_in_short(run, tmp_path):
     for text in ("2 tosses, predicted", "stickslip", "MuJoCo", "restitution", "Made with known numbers"):
         assert text in result.out
     assert (tmp_path / "tosses-errors.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_full_disk_loses_no_table(run, tiny, tmp_path, full_disk):
+    full_disk()
+    result = run("study", "tiny", "--out", tmp_path)
+    assert result.code == 2
+    result.says(str(tmp_path), "no space left on device")
+    assert result.out.count("Table 1: forces") == 2
+    assert list(tmp_path.iterdir()) == []

@@ -1,5 +1,7 @@
 """Users' functions by address: every form of value, NaN where it does not fit, and differences."""
 
+import ctypes
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ AT = 0.5, np.array([2.0, 3.0]), np.array([4.0, 5.0]), np.zeros(0)
 def value(function, takes, shape, derivative=VALUE, size=None):
     made = adapter(numba.njit(function), UNIFORM[takes], (2, 2, 0), shape, derivative)
     out = np.full(int(np.prod(shape)) if size is None else size, 7.0)
-    call(made.address, *AT, out)
+    call(made.address, *AT, np.zeros(2, np.int64), out)
     return out
 
 
@@ -61,3 +63,22 @@ def test_derivatives_are_the_differences_of_the_house():
 
 def test_a_function_that_numba_cannot_type_has_no_adapter():
     assert adapter(numba.njit(lambda q: q.nonsense), UNIFORM[Q], (2, 2, 0), (2,)) is None
+
+
+def test_a_call_that_never_arrives_leaves_no_old_number():
+    nothing = ctypes.CFUNCTYPE(None, ctypes.c_double, *[ctypes.c_size_t] * 4)(lambda *arguments: None)
+    address, stop = ctypes.cast(nothing, ctypes.c_void_p).value, np.zeros(2, np.int64)
+    out = np.full(3, 7.0)
+    call(address, *AT, stop, out)
+    assert np.isnan(out).all()
+    assert stop[0] == 1
+
+
+def test_after_a_stop_no_function_is_called():
+    calls = []
+    form = ctypes.CFUNCTYPE(None, ctypes.c_double, *[ctypes.c_size_t] * 4)
+    function = form(lambda *arguments: calls.append(arguments))
+    out = np.full(1, 7.0)
+    call(ctypes.cast(function, ctypes.c_void_p).value, *AT, np.array([1, 0]), out)
+    assert np.isnan(out).all()
+    assert calls == []

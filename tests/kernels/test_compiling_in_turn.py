@@ -96,3 +96,20 @@ def test_a_holder_that_hangs_or_dies_stops_nobody(tmp_path, monkeypatch):
     monkeypatch.setattr(jit_module, "LONGEST_WAIT", 600.0)
     assert total(np.arange(3)) == 5
     assert square.nopython_signatures
+
+
+def test_an_interrupt_while_code_is_loaded_is_not_taken_for_a_damaged_file():
+    class Files:
+        def load_overload(self):
+            try:
+                raise KeyboardInterrupt
+            except KeyboardInterrupt as interrupt:
+                raise SystemError("returned a result with an exception set") from interrupt
+
+        def save_overload(self):
+            raise OSError("no space")
+
+    kept = jit_module._Cache(Files())
+    kept.save_overload()
+    with pytest.raises(KeyboardInterrupt):
+        kept.load_overload()

@@ -1,5 +1,8 @@
 """What the adapters share: an answer that is not finite says so, and matrices as C libraries want them."""
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,6 +19,24 @@ def answered(x: Any, y: Any, status: Status, iterations: int, message: str) -> P
     if status is not Status.INFEASIBLE and not (np.isfinite(x).all() and np.isfinite(y).all()):
         status = Status.NOT_FINITE
     return ProgramAnswer(x, y, status, int(iterations), message)
+
+
+def tell_interrupt() -> None:
+    """Send SIGINT to this process again, after a C library has taken it for itself and ended its solve."""
+    signal.raise_signal(signal.SIGINT)
+
+
+@contextmanager
+def without_interrupts() -> Iterator[None]:
+    """Within it Ctrl+C waits, where a C library would take it for itself and say nothing."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def csc(matrix: sp.csr_array) -> sp.csc_matrix:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.solution import Status
-from stickslip.solvers.adapters.answers import answered, cone_sizes, csc
+from stickslip.solvers.adapters.answers import answered, cone_sizes, csc, tell_interrupt
 from stickslip.solvers.adapters.curvature import root
 from stickslip.solvers.programs import ProgramAnswer
 
@@ -26,6 +26,8 @@ STATUS = {
     -7: Status.NOT_FINITE,
 }
 """ECOS's exit flags and ours; any other is STALLED."""
+INTERRUPTED = -4
+"""ECOS's exit flag after Ctrl+C, for which it has a handler of its own (ECOS_SIGINT in ecos.h)."""
 
 
 def run(program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramAnswer:
@@ -61,5 +63,7 @@ def run(program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramA
     y = np.zeros(rows)
     y[:zero][told] = found["y"] if told.any() else 0.0
     y[zero:] = found["z"][: rows - zero]
+    if int(info["exitFlag"]) == INTERRUPTED:
+        tell_interrupt()
     status = STATUS.get(int(info["exitFlag"]), Status.STALLED)
     return answered(found["x"][:n], y, status, info["iter"], info["infostring"])

@@ -6,7 +6,14 @@ import scipy.sparse as sp
 from stickslip.problem.checks import ProblemError
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.solution import Status
-from stickslip.solvers.adapters.answers import answered, cone_sizes, csc, upper
+from stickslip.solvers.adapters.answers import (
+    answered,
+    cone_sizes,
+    csc,
+    tell_interrupt,
+    upper,
+    without_interrupts,
+)
 from stickslip.solvers.programs import ProgramAnswer
 
 STATUS = {
@@ -18,6 +25,8 @@ STATUS = {
     -7: Status.INFEASIBLE,
 }
 """SCS's status values and ours; any other is STALLED."""
+INTERRUPTED = -5
+"""SCS's status after Ctrl+C, for which it has a handler of its own (SCS_SIGINT in scs.h)."""
 CHECKED = 300
 """Unknowns up to which P is looked at."""
 INFEASIBILITY = 1e-9
@@ -38,12 +47,15 @@ def run(program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramA
     refuse_nonconvex(program)
     data = {"P": upper(program.P), "c": program.c.copy(), "A": csc(-program.A), "b": program.b.copy()}
     cone = {"z": program.zero, "l": program.nonnegative, "q": cone_sizes(program.second_order)}
-    solver = scs.SCS(
-        data, cone, eps_abs=tolerance, eps_rel=tolerance, eps_infeas=INFEASIBILITY,
-        max_iters=max_iterations, verbose=False,
-    )  # fmt: skip
+    with without_interrupts():
+        solver = scs.SCS(
+            data, cone, eps_abs=tolerance, eps_rel=tolerance, eps_infeas=INFEASIBILITY,
+            max_iters=max_iterations, verbose=False,
+        )  # fmt: skip
     found = solver.solve()
     info = found["info"]
+    if info["status_val"] == INTERRUPTED:
+        tell_interrupt()
     status = STATUS.get(info["status_val"], Status.STALLED)
     return answered(found["x"], found["y"], status, info["iter"], info["status"])
 

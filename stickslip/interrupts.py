@@ -1,0 +1,118 @@
+"""Signals during long work: none is lost, and none cuts work where that would do harm.
+
+Python runs the handler of a signal between any two bytecodes of the main thread, and what it raises (the
+KeyboardInterrupt of Ctrl+C) goes up from there. Two places cannot bear that. Compiled code that calls Python
+functions back loses the exception: ctypes prints it and returns. Bookkeeping that is cut short is wrong. And
+an exception that does go up may be caught on its way, or be turned into another one by compiled code.
+
+Within `Interrupts` every handler still runs at once, but what it raises is noted. It goes up at once from
+work that may be cut anywhere (`run`), and from the next `check` otherwise. It tells compiled code to stop.
+"""
+
+import ctypes
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+Result = TypeVar("Result")
+
+NAMES = (
+    "SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT", "SIGBREAK", "SIGALRM", "SIGVTALRM", "SIGPROF", "SIGXCPU",
+    "SIGUSR1", "SIGUSR2",
+)  # fmt: skip
+"""Signals that ask for an end, tell the time, or are the user's own: those whose handlers may raise."""
+KNOWN = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
+"""Those of them that this system has."""
+CHECK_SIGNALS = ctypes.cast(ctypes.pythonapi.PyErr_CheckSignals, ctypes.c_void_p).value or 0
+"""Address of the function of CPython that runs handlers of signals that have arrived, in the main thread."""
+
+
+class Interrupts:
+    """Holds back what handlers of signals raise, while a `with` lasts.
+
+    It changes only handlers written in Python, in the main thread, where they run: a signal that is ignored
+    stays ignored, and a handler that raises nothing ends nothing.
+    """
+
+    def __init__(self) -> None:
+        self.error: BaseException | None = None
+        """What ends the work: the first exception noted."""
+        self.open = False
+        """Whether what a handler raises may go up at once."""
+        self.stop = np.array([0, CHECK_SIGNALS], np.int64)
+        """For compiled code (`kernels/callables.py`): whether to stop, and the address of a function that
+        runs handlers of signals [-], shape (2,)."""
+        self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            try:
+                for number in KNOWN:
+                    handler = signal.getsignal(number)
+                    if callable(handler):
+                        self._handlers[number] = handler
+                        signal.signal(number, self._arrived)
+            except BaseException:  # raised by a handler that is not held back yet
+                self.release()
+                raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.release()
+        found = interrupt_behind(error) if self.error is None else self.error
+        if found is not None and found is not error:
+            raise found from None
+
+    def release(self) -> None:
+        """Put the handlers back, save those that were replaced meanwhile."""
+        for number, handler in self._handlers.items():
+            if signal.getsignal(number) == self._arrived:
+                signal.signal(number, handler)
+
+    def note(self, error: BaseException) -> None:
+        """Remember `error`, unless another came first, and stop compiled code."""
+        if self.error is None:
+            self.error = error
+        self.stop[0] = 1
+
+    def check(self) -> None:
+        """Raise what was noted, if anything was."""
+        if self.error is not None:
+            raise self.error
+
+    def taken(self) -> BaseException | None:
+        """What was noted, for the caller to raise; it is then no longer noted here."""
+        found, self.error = self.error, None
+        return found
+
+    def run(self, work: Callable[..., Result], *arguments: Any, **named: Any) -> Result:
+        """What `work` returns; signals may end it anywhere, and end it here if it caught what they raised."""
+        try:
+            self.open = True
+            found = work(*arguments, **named)
+        finally:
+            self.open = False
+        self.check()
+        return found
+
+    def _arrived(self, number: int, frame: FrameType | None) -> None:
+        try:
+            self._handlers[number](number, frame)
+        except BaseException as error:
+            self.note(error)
+            if self.open:
+                raise
+
+
+def interrupt_behind(error: BaseException | None) -> KeyboardInterrupt | None:
+    """The interrupt that compiled code made a SystemError of, if it did."""
+    cause: BaseException | None = error if isinstance(error, SystemError) else None
+    while cause is not None and not isinstance(cause, KeyboardInterrupt):
+        cause = cause.__cause__ or cause.__context__
+    return cause

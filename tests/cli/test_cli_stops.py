@@ -1,0 +1,93 @@
+"""Signals and full disks: what was done is shown, and kept where it can be."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from interrupt_trials import rows
+
+import stickslip as ss
+from stickslip.scenes import runs
+
+BOTH = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+
+
+@pytest.mark.parametrize(("number", "code", "word"), BOTH)
+@pytest.mark.parametrize("delay", [0.0, 0.2])
+def test_a_signal_ends_a_run_of_equations_and_keeps_it(run, tmp_path, monkeypatch, number, code, word, delay):
+    """In the report of progress, or, a moment later, in the compiled march."""
+    out, sent = tmp_path / "ball.h5", []
+
+    @contextmanager
+    def watch_time(what):
+        def progress(t, until):
+            if not sent:
+                sent.append(t)
+                threading.Timer(delay, os.kill, (os.getpid(), number)).start()
+
+        yield progress
+
+    monkeypatch.setattr("stickslip.cli.run.watch_time", watch_time)
+    result = run("run", "bouncing-ball", "--until", 3000, "--h", 0.0001, "--out", out)
+    assert result.code == code
+    result.says(f"{word} at t = ", "kept")
+    assert f"wrote {out}" in result.out
+    done = ss.read_trajectory(out)
+    assert sent[0] <= done.t[-1] < 3000.0
+    scene = runs.make("bouncing-ball")
+    first = ss.simulate(scene.system, until=0.5, h=1e-4, scheme=runs.scheme_of(scene, None))
+    count = min(len(done), len(first))
+    assert rows(done, count) == rows(first, count)
+    assert np.isfinite(done.q).all()
+
+
+def test_the_second_signal_ends_the_process():
+    code = """
+import signal
+from stickslip.cli.stops import Terminated, stoppable
+with stoppable():
+    try:
+        signal.raise_signal(signal.SIGTERM)
+    except Terminated:
+        print("asked", flush=True)
+    signal.raise_signal(signal.SIGINT)
+    print("alive")
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (-signal.SIGINT, "asked\n")
+
+
+def test_signals_are_as_before_after_a_command(run):
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    run("schemes")
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
+@pytest.mark.parametrize("option", ["--out", "--plot"])
+def test_a_full_disk_loses_neither_the_summary_nor_the_earlier_file(run, tmp_path, full_disk, option):
+    place = tmp_path / ("ball.h5" if option == "--out" else "ball.png")
+    place.write_bytes(b"earlier")
+    full_disk()
+    result = run("run", "bouncing-ball", "--until", 0.01, option, place)
+    assert result.code == 2
+    assert f"stickslip: {place}: no space left on device; it was not written\n" in result.err
+    assert "moreau-jean" in result.out
+    assert place.read_bytes() == b"earlier"
+    assert list(tmp_path.iterdir()) == [place]
+
+
+def test_a_run_that_cannot_be_saved_is_still_there(tmp_path, full_disk, monkeypatch):
+    place = tmp_path / "ball.h5"
+    trajectory = ss.simulate(runs.make("bouncing-ball").system, until=0.01, h=1e-3, scheme="schatzman-paoli")
+    full_disk()
+    with pytest.raises(OSError, match="No space left") as caught:
+        trajectory.save(place)
+    assert caught.value.filename == str(place)
+    monkeypatch.undo()
+    trajectory.save(place)
+    assert rows(ss.read_trajectory(place), 11) == rows(trajectory, 11)
