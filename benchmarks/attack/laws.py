@@ -1,0 +1,266 @@
+"""The law of contact in formulas of its own: what SOLVED at a tolerance implies, block by block.
+
+A solver claims |e| <= tol S, where e = x - P_K(x - y_hat) is the natural map in the scaled impulses x and
+velocities y, y_hat = y + (sum_k mu_k |y_k|) e_N, and S the largest of |x|, |y| and |y_free|. No projection is
+made here. With E = tol S, Moreau's decomposition gives, for every block (x_N, x_k) and its (y_N, y_k):
+
+    cone          |x_k| - mu_k x_N                <= E (1 + mu_k²)^½
+    separation    -y_N                            <= E (1 + sum mu_k²)^½
+    normal power  |x_N y_N|                       <= B
+    dissipation   |mu_k x_N |y_k| + x_k·y_k|      <= B        (maximal dissipation: r_k against u_k)
+
+    B = E (|x| + |y_hat| + 3 E + |y_N| + (1 + sum mu_k²)^½ |x_N| + sum_k (1 + mu_k²)^½ |y_k|)
+
+because p = x - e lies in K, y_hat - e in K*, and p·(y_hat - e) = 0; so x·y_hat is at most
+E (|x| + |y_hat| + 3 E), and each of its terms is at least minus what the first two lines leave. Free blocks
+have |y| <= E; an interval has x within E of its bounds, and y beyond E only with x within E of the bound that
+y presses against. What the rounding of u may be is added to E. The scales are those that the documentation
+states for `natural` (all 1) and `natural_scaled` (rho = 1 / mean diagonal, a length for rolling and torsion).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.attack.cases import BOX, GLOBAL, Array, Block, Case
+
+EPS = float(np.finfo(float).eps)
+SLACK = 1.0 + 1e-6
+"""What a bound may be passed by: the rounding of scales and norms."""
+CLOSING = 0.1
+"""Largest closing speed over the largest free velocity that the documentation allows an answer."""
+LOST = 1e-13
+"""Rounding of W r that it allows beside, over W_ii times the largest impulse."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """An answer with its velocities, all recomputed."""
+
+    r: Array
+    """Impulses [N s], shape (n,)."""
+    u: Array
+    """Contact velocities [m/s], shape (n,), extended precision."""
+    u_free: Array
+    """Contact velocities without impulses [m/s], shape (n,)."""
+    rounding: Array
+    """Bound on the rounding of u in double precision [m/s], shape (n,)."""
+    diagonal: Array
+    """Diagonal of W [1/kg], shape (n,)."""
+
+
+def wide(x: Array) -> Array:
+    """The same in extended precision."""
+    return np.asarray(x, np.longdouble)
+
+
+def motion(case: Case, r: Array, v: Array | None) -> Motion:
+    """u = W r + u_free, or H'v + u_bias with the velocities of the answer."""
+    a = case.arrays
+    if case.form == GLOBAL:
+        assert v is not None
+        v_free = np.linalg.solve(a["M"], a["f"]) if a["f"].size else a["f"]
+        u = wide(a["H"]).T @ wide(v) + a["u_bias"]
+        size = np.abs(a["H"]).T @ np.abs(v) + np.abs(a["u_bias"])
+        diagonal = (
+            np.einsum("vn,vn->n", a["H"], np.linalg.solve(a["M"], a["H"])) if v.size else np.zeros(r.size)
+        )
+        return Motion(r, u, a["H"].T @ v_free + a["u_bias"], (v.size + 4) * EPS * size, diagonal)
+    W, u_free = (a["A"], a["b"]) if case.form == BOX else (a["W"], a["u_free"])
+    u = wide(W) @ wide(r) + u_free
+    size = np.abs(W) @ np.abs(r) + np.abs(u_free)
+    return Motion(r, u, u_free, (r.size + 4) * EPS * size, np.diag(W))
+
+
+def scales(case: Case, diagonal: Array, unit_free: bool) -> tuple[Array, Array]:
+    """rho [kg] and length [m] of each component, shape (n,) each; both 1 unless `unit_free`."""
+    n = case.size
+    rho, length = np.ones(n), np.ones(n)
+    if not unit_free:
+        return rho, length
+    if case.form == BOX:
+        size = np.abs(diagonal)
+        known = size > 0.0
+        rho[:] = known.sum() / size.sum() if known.any() else 1.0
+        rho[known] = 1.0 / size[known]
+        return rho, length
+    means = []
+    for block, part in case.spans:
+        size = np.abs(diagonal[part])
+        means.append(float(size[: 1 + block.groups[0]].mean() if block.groups else size.mean()))
+    known = [mean for mean in means if mean > 0.0]
+    for mean, (block, part) in zip(means, case.spans, strict=True):
+        rho[part] = 1.0 / mean if mean > 0.0 else (len(known) / sum(known) if known else 1.0)
+        start = part.start + 1 + (block.groups[0] if block.groups else 0)
+        for width in block.groups[1:]:
+            own = float(np.abs(diagonal[start : start + width]).mean())
+            if own > 0.0 and mean > 0.0:
+                length[start : start + width] = np.sqrt(mean / own)
+            start += width
+    return rho, length
+
+
+def refute(case: Case, r: Array, v: Array | None, lam: Array | None, shifted: bool = True) -> list[str]:
+    """Why the answer does not solve the problem at the tolerance of the case; empty where it does.
+
+    `shifted=False` asks for the convex relaxation, without De Saxcé's shift.
+    """
+    if not all(np.isfinite(x).all() for x in (r, v, lam) if x is not None):
+        return ["the answer is not finite"]
+    if not case.size and case.form != GLOBAL:
+        return []
+    told = motion(case, r, v)
+    found = _equations(case, r, v, lam) if case.form == GLOBAL else []
+    for unit_free in (False, True):
+        found += _laws(case, told, unit_free, shifted)
+    if case.form != BOX:
+        found += _approach(case, told)
+    return found
+
+
+def _laws(case: Case, told: Motion, unit_free: bool, shifted: bool) -> list[str]:
+    """The table above for all blocks, in one of the two scales."""
+    if not case.size:
+        return []
+    rho, length = scales(case, told.diagonal, unit_free)
+    x, y = wide(told.r) / length, rho * length * told.u
+    y_free, rounding = rho * length * told.u_free, rho * length * told.rounding
+    name = "unit-free" if unit_free else "as given"
+    if case.form == BOX:  # largest components in place of norms; as given at least 1
+        size = max(np.abs(z).max() for z in (x, y, y_free)) if unit_free else max(1.0, np.abs(y_free).max())
+    else:
+        size = max(np.linalg.norm(z.astype(float)) for z in (x, y, y_free))
+    friction = max((1.0 + sum(block.mu) for block in case.blocks), default=1.0)
+    noise = friction * np.linalg.norm(rounding) + 16.0 * EPS * friction * size
+    E = float(case.tolerance * size * SLACK + noise)
+    found = []
+    for i, (block, part) in enumerate(case.spans):
+        parts = _coefficients(block, length[part])
+        why = _block(block, parts, wide(x[part]), wide(y[part]), E, rho[part.start], shifted)
+        found += [f"block {i} ({block.kind}), {name}: {one}" for one in why]
+    return found
+
+
+def _coefficients(block: Block, length: Array) -> list[tuple[slice, float]]:
+    """Components and scaled coefficient of every group."""
+    out, start = [], 1
+    for width, mu in zip(block.groups, block.mu, strict=True):
+        out.append((slice(start, start + width), mu / float(length[start])))
+        start += width
+    return out
+
+
+def _block(
+    block: Block, groups: list[tuple[slice, float]], x: Array, y: Array, E: float, rho: float, shifted: bool
+) -> list[str]:
+    """What one block has against the answer."""
+    if block.kind == "free":
+        return _over("velocity of a free block", float(np.linalg.norm(y.astype(float))), E)
+    if block.kind != "friction":
+        low, high = block.bounds
+        return _interval(float(x[0]), float(y[0]), low, high, E)
+    norms = [(part, mu, norm(x[part]), norm(y[part])) for part, mu in groups]
+    shift = sum(mu * speed for _, mu, _, speed in norms) if shifted else 0.0
+    total = np.sqrt(1.0 + sum(mu**2 for _, mu, *_ in norms))
+    y_hat = norm(np.concatenate([[y[0] + shift], y[1:]]))
+    B = E * (norm(x) + y_hat + 3.0 * E + abs(float(y[0])) + total * abs(float(x[0])))
+    B += E * sum(np.sqrt(1.0 + mu**2) * speed for _, mu, _, speed in norms)
+    found = []
+    for k, (part, mu, push, _) in enumerate(norms):
+        found += _over(f"cone of group {k}", push - mu * float(x[0]), E * np.sqrt(1.0 + mu**2))
+    if not shifted:
+        own = float(y[0]) - sum(mu * speed for _, mu, _, speed in norms)
+        found += _over("relaxed separation", -own, E * total)
+        return found + _over("relaxed power", abs(float(x @ y)), B)
+    found += _over("closing speed", -float(y[0]), E * total)
+    found += _over("normal power", abs(float(x[0] * y[0])), B)
+    for k, (part, mu, _, speed) in enumerate(norms):
+        defect = float(mu * x[0] * speed + x[part] @ y[part])
+        found += _over(f"dissipation of group {k}", abs(defect), B)
+    return found
+
+
+def _interval(x: float, y: float, low: float, high: float, E: float) -> list[str]:
+    """-y in the normal cone of [low, high] at x, up to E."""
+    found = _over("lower bound", low - x, E) + _over("upper bound", x - high, E)
+    if y > 0.0:
+        return found + _over("positive velocity away from the lower bound", min(y, x - low), E)
+    return found + _over("negative velocity away from the upper bound", min(-y, high - x), E)
+
+
+def _over(name: str, value: float, bound: float) -> list[str]:
+    return [] if value <= bound else [f"{name} {value:.3e} exceeds {bound:.3e}"]
+
+
+def norm(x: Array) -> float:
+    """Euclidean norm, without overflow of squares."""
+    big = float(np.abs(x).max(initial=0.0))
+    return big * float(np.linalg.norm((x / big).astype(float))) if 0.0 < big < np.inf else big
+
+
+def _equations(case: Case, r: Array, v: Array | None, lam: Array | None) -> list[str]:
+    """M v = f + H r + G lam and G'v + g_bias = 0, relative to what they are made of."""
+    a, tol = case.arrays, case.tolerance * SLACK
+    assert v is not None
+    G, g = a["G"], a["g_bias"]
+    lam = np.zeros(g.size) if lam is None else lam
+    Mv, pushed = wide(a["M"]) @ wide(v), wide(a["H"]) @ wide(r) + wide(G) @ wide(lam)
+    made_of = np.abs(a["M"]) @ np.abs(v) + np.abs(a["f"]) + np.abs(a["H"]) @ np.abs(r)
+    made_of = made_of + np.abs(G) @ np.abs(lam)
+    noise = 8.0 * (v.size + r.size + lam.size) * EPS * np.linalg.norm(made_of)
+    size = max(norm(Mv), norm(a["f"]), norm(pushed))
+    found = _over("equilibrium", norm(Mv - a["f"] - pushed), tol * size + noise)
+    if g.size:
+        v_free = np.linalg.solve(a["M"], a["f"])
+        scale = max(norm(g), norm(np.abs(G).T @ np.abs(v)), norm(np.abs(G).T @ np.abs(v_free)))
+        missed = norm(wide(G).T @ wide(v) + g)
+        found += _over("joints", missed, tol * scale + 8.0 * v.size * EPS * scale)
+    return found
+
+
+def _approach(case: Case, told: Motion) -> list[str]:
+    """No contact closes, and no free block moves, at more than a share of the largest free velocity."""
+    scale, worst, big = 0.0, 0.0, 0.0
+    for block, part in case.spans:
+        sliding = slice(part.start, part.start + 1 + block.groups[0]) if block.groups else part
+        scale = max(scale, float(np.abs(told.u_free[sliding]).max()))
+        big = max(big, float(np.abs(told.r[part] if block.kind == "free" else told.r[part.start]).max()))
+        for bound in block.bounds if block.kind == "interval" else ():
+            if np.isfinite(bound):
+                scale = max(scale, abs(float(told.diagonal[part.start]) * bound))
+    for block, part in case.spans:
+        for k in range(part.start, part.stop if block.kind == "free" else part.start + 1):
+            low, high = block.bounds
+            speed = float(-told.u[k]) if high == np.inf else 0.0
+            speed = max(speed, float(told.u[k])) if low == -np.inf else speed
+            if speed > LOST * abs(told.diagonal[k]) * big * SLACK + float(told.rounding[k]):
+                worst = max(worst, speed)
+    return _over("speed that no impulse may leave", worst, max(CLOSING, case.tolerance) * scale * SLACK)
+
+
+def own_scale(case: Case, r: Array, v: Array | None) -> float:
+    """Largest error of a contact over what its own velocity and impulse are made of [-].
+
+    A backward error by components: the relative change of W, u_free and r that would explain it. The claim
+    SOLVED is relative to the whole problem, so this may be large beside it; it is reported, not judged.
+    """
+    if case.form != "local" or not case.size:
+        return 0.0
+    told = motion(case, r, v)
+    rho, length = scales(case, told.diagonal, True)
+    terms = rho * length * (np.abs(case.arrays["W"]) @ np.abs(r) + np.abs(told.u_free))
+    x, y, worst = wide(r) / length, rho * length * told.u, 0.0
+    for block, part in case.spans:
+        size = norm(np.concatenate([x[part], terms[part]]))
+        if size == 0.0:
+            continue
+        low, high = block.bounds
+        if block.kind == "free":
+            error = norm(y[part])
+        else:
+            a, b = float(x[part][0]), float(y[part][0])
+            error = max(low - a, a - high, min(b, a - low) if b > 0.0 else min(-b, high - a))
+        for group, mu in _coefficients(block, length[part]):
+            error = max(error, (norm(x[part][group]) - mu * a) / np.sqrt(1.0 + mu**2))
+        worst = max(worst, error / size)
+    return worst
