@@ -1,0 +1,281 @@
+"""What a run of bodies must show, from its recorded states and impulses alone.
+
+Nothing here imports stickslip. With m, J the given masses and inertias, x, v, ω the recorded states (ω inertial)
+and p_c the recorded impulse of contact c on the first of its bodies, in inertial axes:
+
+    linear momentum     m (v⁺ - v) = m g h + Σ ± p_c                                     (no joints)
+    angular momentum    R J Ω |⁺ - R J Ω | = Σ ± (point - x_m) × p_c + moments             (no joints; Moreau-Jean)
+    position            x⁺ = x + h (v + v⁺) / 2 up to the correction; variational x⁺ = x + h v⁺
+    cone                |r_T| <= mu r_N,  |r_R| <= mu_roll r_N
+    law                 with w_N = u_N + e min(u_N⁻, 0):  w_N >= 0,  r_N w_N = 0,  mu r_N |u_T| + r_T·u_T = 0
+    energy (e = 0)      T⁺ - T - h m g·(v + v⁺) / 2 <= m g² h² / 8      per body, in all
+
+The last: with p = Σ p_c / m, v⁺ = v + h g + p and p·v⁺ <= 0 give ½ p·(v + v⁺) <= -½|p|² - ½ h p·g. Errors of
+the solver enter as E = tol S, S the size of the step's problem, as in `laws.py`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.attack.worlds import Body, Plan
+
+Array = np.ndarray
+FLOOR = 1e-11
+"""Rounding of a step, over the largest terms of it."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run as plain arrays; body 0 is the ground where there is one."""
+
+    t: Array
+    q: Array
+    """x and quaternion of each body, shape (n, bodies, 7)."""
+    v: Array
+    """Velocity and Ω in the body's frame, shape (n, bodies, 6)."""
+    ok: Array
+    """Whether each step is called good, shape (n,)."""
+    correction: Array
+    """Largest displacement by the correction [m], shape (n,)."""
+    offset: Array
+    """Where the contacts of each record begin, shape (n + 1,)."""
+    body: Array
+    point: Array
+    frame: Array
+    r: Array
+    u: Array
+
+
+def rotation(p: Array) -> Array:
+    """Rotation matrix of a unit quaternion, scalar first, shape (3, 3)."""
+    w, x, y, z = p
+    return np.array([
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ])  # fmt: skip
+
+
+def refute(plan: Plan, run: Record) -> list[str]:
+    """Why the claim `ok` of the run is wrong, step by step; empty where it stands."""
+    if not (np.isfinite(run.q).all() and np.isfinite(run.v).all()):
+        return ["states are not finite"]
+    first = 0 if plan.ground == "none" else 1
+    found: list[str] = []
+    norms = np.linalg.norm(run.q[:, :, 3:], axis=2)
+    if np.abs(norms - 1.0).max(initial=0.0) > 1e-9:
+        found.append(f"a quaternion has the norm {norms.flat[np.abs(norms - 1.0).argmax()]:.12f}")
+    for k in range(1, run.t.size):
+        if run.ok[k]:
+            found += [f"step {k}: {one}" for one in _step(plan, run, k, first)]
+        if len(found) > 8:
+            return found
+    return found + _gaps(plan, run, first) + _joints(plan, run, first)
+
+
+def _step(plan: Plan, run: Record, k: int, first: int) -> list[str]:
+    """One step: balances, cones, the law, energy."""
+    h, g = float(run.t[k] - run.t[k - 1]), np.array([0.0, 0.0, -plan.gravity])
+    rows = slice(int(run.offset[k]), int(run.offset[k + 1]))
+    push = np.einsum("cik,ci->ck", run.frame[rows], run.r[rows, :3])
+    count = len(plan.bodies)
+    mass = np.array([body.mass for body in plan.bodies])
+    old, new = run.v[k - 1, first:], run.v[k, first:]
+    speed = max(float(np.abs(run.v[k - 1 : k + 1, :, :3]).max(initial=0.0)), plan.gravity * h, 1e-300)
+    size = float((mass * speed).max()) + float(np.abs(run.r[rows]).max(initial=0.0))
+    total = np.zeros((count, 3))
+    for c, (i, j) in enumerate(run.body[rows]):
+        for which, sign in ((i, 1.0), (j, -1.0)):
+            if which >= first:
+                total[which - first] += sign * push[c]
+    found = []
+    kick = h if plan.scheme == "moreau-jean-bodies" or k > 1 else 0.5 * h
+    if not plan.joints:
+        missed = mass[:, None] * (new[:, :3] - old[:, :3] - kick * g) - total
+        if np.abs(missed).max() > FLOOR * size * 10.0:
+            found.append(f"linear momentum is off by {np.abs(missed).max():.3e} of {size:.3e} N s")
+    found += _places(plan, run, k, first, h, speed)
+    found += _cones(plan, run.r[rows], size)
+    if plan.scheme == "moreau-jean-bodies":
+        if plan.isotropic and not plan.joints:
+            found += _turning(plan, run, k, first, rows, push, h, size)
+            if plan.options.get("impact", "newton") == "newton":
+                found += _law(plan, run, k, first, rows, h, size)
+        if plan.e == 0.0:
+            found += _energy(plan, run, k, first, h, size * speed)
+    return found
+
+
+def _places(plan: Plan, run: Record, k: int, first: int, h: float, speed: float) -> list[str]:
+    x, y = run.q[k - 1, first:, :3], run.q[k, first:, :3]
+    old, new = run.v[k - 1, first:, :3], run.v[k, first:, :3]
+    way = h * (new if plan.scheme == "variational-bodies" else 0.5 * (old + new))
+    off = float(np.abs(y - x - way).max())
+    bound = float(run.correction[k]) * (1.0 + 1e-6) + FLOOR * (h * speed + np.abs(y).max())
+    return [] if off <= bound else [f"positions are off by {off:.3e} m, correction {run.correction[k]:.3e} m"]
+
+
+def _cones(plan: Plan, r: Array, size: float) -> list[str]:
+    """Impulses in their cones, up to what the tolerance leaves beside the largest."""
+    if not r.shape[0]:
+        return []
+    E = 10.0 * plan.tolerance * size
+    found = []
+    slide = np.linalg.norm(r[:, 1:3], axis=1) - plan.mu * r[:, 0]
+    roll = np.linalg.norm(r[:, 3:5], axis=1) - plan.mu_roll * r[:, 0]
+    for name, over in (("pull", -r[:, 0]), ("friction beyond the cone", slide), ("rolling beyond", roll)):
+        if over.max() > E * (1.0 + plan.mu):
+            found.append(f"{name}: {over.max():.3e} N s beside {size:.3e}")
+    return found
+
+
+def _turning(
+    plan: Plan, run: Record, k: int, first: int, rows: slice, push: Array, h: float, size: float
+) -> list[str]:
+    """Angular momentum of bodies that turn like balls."""
+    inertia = np.array([body.inertia[0] for body in plan.bodies])
+    before, after = (spins(run, j, first) for j in (k - 1, k))
+    moments = np.einsum("cik,ci->ck", run.frame[rows][:, [1, 2, 0]], run.r[rows][:, [3, 4, 5]])
+    total = np.zeros_like(before)
+    middle = run.q[k - 1, :, :3] + 0.5 * h * run.v[k - 1, :, :3]
+    lever = 0.0
+    for c, (i, j) in enumerate(run.body[rows]):
+        for which, sign in ((i, 1.0), (j, -1.0)):
+            if which >= first:
+                arm = run.point[rows][c] - middle[which]
+                lever = max(lever, float(np.linalg.norm(arm)))
+                total[which - first] += sign * (np.cross(arm, push[c]) + moments[c])
+    missed = inertia[:, None] * (after - before) - total
+    scale = lever * size + float((inertia[:, None] * np.abs(after)).max())
+    worst = float(np.abs(missed).max())
+    return [] if worst <= 1e2 * FLOOR * scale else [f"angular momentum is off by {worst:.3e} of {scale:.3e}"]
+
+
+def spins(run: Record, k: int, first: int) -> Array:
+    """Angular velocities in the inertial frame [rad/s], shape (bodies, 3)."""
+    return np.array([rotation(p) @ w for p, w in zip(run.q[k, first:, 3:], run.v[k, first:, 3:], strict=True)])
+
+
+def _law(plan: Plan, run: Record, k: int, first: int, rows: slice, h: float, size: float) -> list[str]:
+    """Newton's and Coulomb's law on velocities computed from the states before and after the step."""
+    if plan.mu_roll:
+        return []
+    middle = run.q[k - 1, :, :3] + 0.5 * h * run.v[k - 1, :, :3]
+    found = []
+    u, before = (_relative(run, j, first, rows, middle) for j in (k, k - 1))
+    r = run.r[rows, :3]
+    if not r.shape[0]:
+        return []
+    if np.abs(u - run.u[rows, :3]).max() > 1e-9 * (1.0 + np.abs(u).max()):
+        found.append(f"recorded velocities are off by {np.abs(u - run.u[rows, :3]).max():.3e} m/s")
+    weight = np.array([_effective(plan, run, first, c, middle) for c in range(rows.start, rows.stop)])
+    w = u.copy()
+    w[:, 0] += plan.e * np.minimum(before[:, 0], 0.0)
+    S = max(size, float((weight[:, None] * np.abs(w)).max()), float((weight[:, None] * np.abs(before)).max()))
+    E = 20.0 * plan.tolerance * S * np.sqrt(r.shape[0])
+    y, slip = weight[:, None] * w, weight * np.linalg.norm(u[:, 1:], axis=1)
+    B = E * (np.linalg.norm(r, axis=1) + 2.0 * np.linalg.norm(y, axis=1) + 3.0 * E) * (1.0 + plan.mu)
+    for name, over, bound in (
+        ("closing", -y[:, 0], E * (1.0 + plan.mu)),
+        ("normal power", np.abs(r[:, 0] * y[:, 0]), B),
+        ("dissipation", np.abs(plan.mu * r[:, 0] * slip + (r[:, 1:] * y[:, 1:]).sum(axis=1)), B),
+    ):
+        if (over > bound).any():
+            c = int(np.argmax(over - bound))
+            found.append(f"{name} of contact {c}: {over[c]:.3e} exceeds {np.broadcast_to(bound, over.shape)[c]:.3e}")
+    return found
+
+
+def _relative(run: Record, k: int, first: int, rows: slice, middle: Array) -> Array:
+    """Velocities of contacts with the velocities of record k at the places of the middle [m/s], shape (c, 3)."""
+    out = np.zeros((rows.stop - rows.start, 3))
+    turning = spins(run, k, first)
+    for c, (i, j) in enumerate(run.body[rows]):
+        speed = np.zeros(3)
+        for which, sign in ((i, 1.0), (j, -1.0)):
+            if which >= first:
+                arm = run.point[rows][c] - middle[which]
+                speed += sign * (run.v[k, which, :3] + np.cross(turning[which - first], arm))
+        out[c] = run.frame[rows][c] @ speed
+    return out
+
+
+def _effective(plan: Plan, run: Record, first: int, c: int, middle: Array) -> float:
+    """1 / mean diagonal of W_cc [kg], of bodies that turn like balls."""
+    total = 0.0
+    for which in run.body[c]:
+        if which >= first:
+            body, arm = plan.bodies[which - first], run.point[c] - middle[which]
+            cross = np.array([np.cross(arm, axis) for axis in run.frame[c]])
+            total += 1.0 / body.mass + float((cross**2).sum()) / 3.0 / body.inertia[0]
+    return 1.0 / total if total else 1.0
+
+
+def _energy(plan: Plan, run: Record, k: int, first: int, h: float, size: float) -> list[str]:
+    """Without restitution no step gives energy beyond m g² h² / 8."""
+    mass = np.array([body.mass for body in plan.bodies])
+    J = np.array([body.inertia for body in plan.bodies])
+
+    def kinetic(v: Array) -> float:
+        return 0.5 * float((mass[:, None] * v[:, :3] ** 2).sum() + (J * v[:, 3:] ** 2).sum())
+
+    old, new = run.v[k - 1, first:], run.v[k, first:]
+    fallen = -plan.gravity * h * 0.5 * float((mass * (old[:, 2] + new[:, 2])).sum())
+    gained = kinetic(new) - kinetic(old) - fallen
+    limit = float(mass.sum()) * (plan.gravity * h) ** 2 / 8.0 * (1.0 + 1e-6)
+    limit += 100.0 * plan.tolerance * len(mass) * size + 1e-10 * (kinetic(old) + kinetic(new))
+    return [] if gained <= limit else [f"energy grows by {gained:.3e} J, at most {limit:.3e} J is due"]
+
+
+def _lowest(body: Body, q: Array) -> float:
+    """Height of the lowest point over z = 0 [m]; infinite where it is not computed here."""
+    points = body.points
+    if not points.shape[0]:
+        return np.inf
+    return float((points @ rotation(q[3:])[2]).min() + q[2] - body.radius)
+
+
+def _gaps(plan: Plan, run: Record, first: int) -> list[str]:
+    """Nothing sinks into the plane, and no ball into a ball, by more than its motion in a step."""
+    fast = float(np.abs(run.v[:, :, :3]).max(initial=0.0)) + plan.gravity * plan.h
+    turn = float(np.abs(run.v[:, :, 3:]).max(initial=0.0))
+    variational = plan.scheme == "variational-bodies"
+    found = []
+    for i, body in enumerate(plan.bodies):
+        q, reach = run.q[:, first + i], body.reach
+        bound = plan.h * (2.0 * fast + turn * reach) + 2.0 * reach * (turn * plan.h) ** 2 * run.t.size
+        if variational:
+            bound = 1e-5 * plan.h * (fast + turn * reach) + 1e-10
+        if plan.ground == "plane":
+            low = min(_lowest(body, one) for one in q)
+            if low < -bound:
+                found.append(f"body {i} sinks {-low:.3e} m into the plane; {bound:.3e} m is due")
+        for j in range(i):
+            other = plan.bodies[j]
+            if body.shape == other.shape == "ball" and not plan.joints:
+                gap = np.linalg.norm(q[:, :3] - run.q[:, first + j, :3], axis=1) - body.size[0] - other.size[0]
+                if gap.min() < -(bound if variational else 2.0 * plan.h * 2.0 * fast):
+                    found.append(f"balls {i} and {j} overlap by {-gap.min():.3e} m")
+    return found
+
+
+def _joints(plan: Plan, run: Record, first: int) -> list[str]:
+    """Joints stay closed, up to the square of a step's motion."""
+    found = []
+    for kind, i, j, point in plan.joints:
+        ends = []
+        for which in (i, j):
+            if which < 0:
+                ends.append(np.broadcast_to(np.array(point), (run.t.size, 3)))
+                continue
+            start = run.q[0, first + which]
+            arm = rotation(start[3:]).T @ (np.array(point) - start[:3]) if kind == "ball" else np.zeros(3)
+            ends.append(np.array([q[:3] + rotation(q[3:]) @ arm for q in run.q[:, first + which]]))
+        length = np.linalg.norm(ends[0] - ends[1], axis=1)
+        opened = float(np.abs(length - length[0]).max())
+        fast = float(np.abs(run.v).max()) * plan.h
+        bound = 1e-9 + (4.0 * run.t.size * fast**2 / 0.2 if plan.scheme == "moreau-jean-bodies" else 1e-6)
+        if opened > bound:
+            found.append(f"joint of {i} and {j} opens by {opened:.3e} m; {bound:.3e} m is due")
+    return found

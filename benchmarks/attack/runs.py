@@ -1,0 +1,269 @@
+"""Random worlds and systems at every scheme, some of them interrupted; `ok` against `motions` and `systems`.
+
+An interrupt is a SIGINT at a random time of a second run. It must end in a KeyboardInterrupt that carries a
+prefix of the first run, bit for bit, or come too late and change nothing.
+"""
+
+import json
+import signal
+import warnings
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import stickslip as ss
+from benchmarks.attack import motions, systems, worlds
+from stickslip.schemes import registry
+
+Plan = worlds.Plan | systems.Plan
+
+
+@dataclass
+class Tally:
+    """What was claimed, by scheme, and what was wrong."""
+
+    claims: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """How often runs of each scheme ended so."""
+    families: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """How often runs of a family and scheme ended so."""
+    false: list[dict[str, object]] = field(default_factory=list)
+    """Every false claim: scheme, family, index, claim, reasons, file."""
+    seconds: Counter[str] = field(default_factory=Counter)
+    """Time by scheme [s]."""
+    steps: int = 0
+    """Steps in all."""
+
+    def add(self, other: "Tally") -> None:
+        """Take in what another process counted."""
+        for name in ("claims", "families", "seconds"):
+            getattr(self, name).update(getattr(other, name))
+        self.false.extend(other.false)
+        self.steps += other.steps
+
+
+def world_of(plan: worlds.Plan) -> ss.World:
+    """The world of a plan."""
+    b = ss.WorldBuilder(gravity=(0.0, 0.0, -plan.gravity))
+    b.material("default", mu=plan.mu, mu_roll=plan.mu_roll, e=plan.e)
+    if plan.ground == "plane":
+        b.body("ground", ss.Plane(), fixed=True)
+    elif plan.ground == "terrain":
+        x = np.linspace(-3.0, 3.0, 25)
+        heights = 0.05 * np.sin(4.0 * x)[:, None] * np.cos(3.0 * x)[None, :]
+        b.body("ground", ss.HeightField(heights, (6.0, 6.0)), fixed=True)
+    for i, one in enumerate(plan.bodies):
+        shape = {
+            "ball": lambda s: ss.Sphere(s[0]), "cuboid": lambda s: ss.Cuboid(s),
+            "capsule": lambda s: ss.Capsule(s[0], s[1]), "cylinder": lambda s: ss.Cylinder(s[0], s[1]),
+            "hull": lambda s: ss.ConvexHull(worlds.hull_points(np.array(s))),
+        }[one.shape](one.size)  # fmt: skip
+        b.body(
+            f"body {i}", shape, position=one.position, quaternion=one.quaternion, velocity=one.velocity,
+            spin=one.spin, mass=one.mass, inertia=one.inertia, centre=(0.0, 0.0, 0.0),
+        )  # fmt: skip
+    for n, (kind, i, j, point) in enumerate(plan.joints):
+        second = None if j < 0 else f"body {j}"
+        if kind == "distance":
+            far = point if j < 0 else plan.bodies[j].position
+            b.joint(f"joint {n}", kind, f"body {i}", second, point=plan.bodies[i].position, second_point=far)
+        else:
+            b.joint(f"joint {n}", kind, f"body {i}", second, point=point)
+    return b.build()
+
+
+def system_of(plan: systems.Plan) -> ss.NonsmoothSystem:
+    """The system of a plan."""
+    a, law = plan.arrays, None
+    if plan.scheme == "euler-moreau":
+        one = ss.FirstOrderLinear("x", A=a["A"], x0=a["x0"], b=a["b"])
+        m = a["e"].size
+        relation = ss.FirstOrderLinearRelation(C=a["C"], B=a["B"], D=a["D"], e=a["e"])
+        law = ss.Complementarity(m) if np.isinf(plan.upper) else ss.Relay(plan.upper, m)
+        return ss.NonsmoothSystem([one], [ss.Interaction("law", "x", relation, law)])
+    K = a["K"] if a["K"].any() else None
+    body = ss.LagrangianLinear("q", M=a["M"], q0=a["q0"], v0=a["v0"], K=K, F_ext=a["F"])
+    d, n = plan.dimension, a["C"].shape[0]
+    ties = []
+    for i in range(n // d):
+        law = ss.NewtonImpact(e=plan.e) if d == 1 else ss.NewtonImpact(e=plan.e, mu=plan.mu, dimension=d)
+        relation = ss.LagrangianLinearRelation(C=a["C"][i * d : i * d + d])
+        ties.append(ss.Interaction(f"contact {i}", "q", relation, law))
+    return ss.NonsmoothSystem([body], ties)
+
+
+def run_of(plan: Plan, progress: Callable[[float, float], None] | None = None) -> Any:
+    """The run of a plan, every step recorded."""
+    model: Any = world_of(plan) if isinstance(plan, worlds.Plan) else system_of(plan)
+    return ss.simulate(
+        model, until=plan.h * plan.steps, h=plan.h, scheme=registry.make(plan.scheme, **plan.options),
+        solver=plan.solver, tolerance=plan.tolerance, on_failure="accept", progress=progress,
+    )  # fmt: skip
+
+
+def wrong(plan: Plan, run: Any) -> list[str]:
+    """Why what a run claims is wrong."""
+    claimed = bool(np.all(run.ok))
+    if not plan.exact:
+        return ["ok, but the scheme states another law"] if claimed and len(run) > 1 else []
+    if isinstance(plan, systems.Plan):
+        record = systems.Record(run.t, run.q, run.v, run.r, run.u, run.y, run.active, run.ok)
+        return systems.refute(plan, record)
+    n, c = len(run), run.contacts
+    states = (run.q.reshape(n, -1, 7), run.v.reshape(n, -1, 6))
+    told = motions.Record(
+        run.t, *states, run.ok, run.correction, c.offset, c.body, c.point, c.frame, c.r, c.u
+    )
+    return motions.refute(plan, told)
+
+
+def plan_of(seed: int, index: int) -> tuple[Plan, np.random.Generator]:
+    """The plan of that number, and what decides about the rest."""
+    rng = np.random.default_rng([seed, index, 1])
+    plan = worlds.plan(rng) if rng.random() < 0.5 else systems.plan(rng)
+    return plan, rng
+
+
+def attack(
+    indices: range, seed: int, folder: Path | None, progress: Callable[[Tally], None] | None = None,
+    interrupts: float = 0.1, only: str = "",
+) -> Tally:  # fmt: skip
+    """Make the runs of these indices and check what they claim; interrupt a share of them."""
+    tally = Tally()
+    for index in indices:
+        plan, rng = plan_of(seed, index)
+        if only and plan.scheme != only:
+            continue
+        _run(tally, plan, seed, index, folder, rng.random() < interrupts, rng)
+        if progress is not None:
+            progress(tally)
+    return tally
+
+
+def _run(
+    tally: Tally, plan: Plan, seed: int, index: int, folder: Path | None, interrupt: bool, rng: np.random.Generator
+) -> None:
+    start = perf_counter()
+    claim, why, run = _claimed(plan)
+    taken = perf_counter() - start
+    if run is not None:
+        tally.steps += len(run) - 1
+    if run is not None and interrupt:
+        ended, more = interrupted(plan, run, float(rng.uniform(0.0, 1.2)) * taken)
+        tally.claims[plan.scheme, ended] += 1
+        why += more
+    tally.seconds[plan.scheme] += perf_counter() - start
+    tally.claims[plan.scheme, claim] += 1
+    tally.families[plan.family, plan.scheme, claim] += 1
+    if why:
+        line: dict[str, object] = {
+            "scheme": plan.scheme, "family": plan.family, "claim": claim, "seed": seed, "index": index, "why": why,
+        }  # fmt: skip
+        if folder is not None:
+            path = folder / f"run-{plan.scheme}-{seed}-{index}.json"
+            path.write_text(json.dumps({"plan": plain(plan), "about": line}, indent=1))
+            line["file"] = str(path)
+        tally.false.append(line)
+
+
+def _claimed(plan: Plan) -> tuple[str, list[str], Any]:
+    """How a run ended, why its claims are wrong, and the run."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            run = run_of(plan)
+    except ss.ModelError as error:
+        return "refused", [] if str(error) else ["a refusal without words"], None
+    except ss.SimulationFailure:
+        return "failed", [], None
+    except Exception as error:  # a crash or a warning is a fault too
+        return type(error).__name__, [f"{type(error).__name__}: {error}"], None
+    claim = "ok" if bool(np.all(run.ok)) else "not ok"
+    return claim, wrong(plan, run), run
+
+
+class _Late(Exception):
+    """The signal came when there was nothing to interrupt any more."""
+
+
+def interrupted(plan: Plan, whole: Any, delay: float) -> tuple[str, list[str]]:
+    """A second run with a SIGINT after `delay` seconds: how it ended, and what is wrong with what it left."""
+    reached: list[float] = []
+    done: list[Any] = []
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, max(delay, 1e-5))
+        before_alarm = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+        try:
+            done.append(run_of(plan, lambda t, _: reached.append(t)))
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, before_alarm)
+    except KeyboardInterrupt as stop:
+        if not done:
+            return _stopped(whole, getattr(stop, "trajectory", None), reached)
+    except Exception as error:
+        return "interrupted", [f"an interrupt became {type(error).__name__}: {error}"]
+    finally:
+        signal.signal(signal.SIGINT, before)
+    same = _prefix(whole, done[0]) and len(whole) == len(done[0])
+    return "interrupt too late", [] if same else ["the run after a late interrupt is another"]
+
+
+def _stopped(whole: Any, part: Any, reached: list[float]) -> tuple[str, list[str]]:
+    if part is None:
+        lost = [f"interrupted at t = {reached[-1]:.3g} s, and nothing of the run is kept"] if reached else []
+        return "interrupted", lost
+    if not _prefix(whole, part):
+        return "interrupted", ["what an interrupt left is no prefix of the run"]
+    if reached and part.t[-1] < reached[-1] * (1.0 - 1e-12):
+        return "interrupted", [f"t = {reached[-1]:.3g} s was reached, but kept is only {part.t[-1]:.3g} s"]
+    return "interrupted", []
+
+
+def _prefix(whole: Any, part: Any) -> bool:
+    """Whether the records of `part` are the first of `whole`, bit for bit."""
+    n = len(part)
+    return n <= len(whole) and all(
+        getattr(whole, name)[:n].tobytes() == getattr(part, name).tobytes() for name in ("t", "q", "v", "ok")
+    )
+
+
+def plain(plan: Plan) -> dict[str, Any]:
+    """A plan as JSON takes it."""
+    data = asdict(plan)
+    if "arrays" in data:
+        data["arrays"] = {name: np.asarray(x).tolist() for name, x in data["arrays"].items()}
+    return {"world": isinstance(plan, worlds.Plan), **data}
+
+
+def planned(data: dict[str, Any]) -> Plan:
+    """The plan that `plain` wrote."""
+    given = dict(data)
+    if given.pop("world"):
+        bodies = tuple(
+            worlds.Body(**{k: tuple(v) if isinstance(v, list) else v for k, v in one.items()})
+            for one in given.pop("bodies")
+        )
+        joints = tuple((kind, i, j, tuple(point)) for kind, i, j, point in given.pop("joints"))
+        return worlds.Plan(bodies=bodies, joints=joints, **given)
+    arrays = {name: np.array(x, float) for name, x in given.pop("arrays").items()}
+    return systems.Plan(arrays=arrays, **given)
+
+
+def replay(path: Path) -> list[str]:
+    """Make the run of a file again and print what is claimed and why it is wrong."""
+    plan = planned(json.loads(path.read_text())["plan"])
+    claim, why, run = _claimed(plan)
+    print(run if run is not None else claim)
+    print("\n".join(f"FALSE: {one}" for one in why) or f"{claim}: no false claim")
+    return why
+
+
+def shortened(plan: Plan, steps: int) -> Plan:
+    """The same with at most so many steps."""
+    return replace(plan, steps=min(plan.steps, steps))

@@ -1,0 +1,266 @@
+"""Random linear systems written as equations, as plain numbers, and what a run of them must show.
+
+Mechanics: M v̇ = F - K q + H lam with gaps y = C q, H = C'; one contact of `blocks` after another, each with
+its normal first. First order: ẋ = A x + b + B lam, y = C x + D lam + e. Nothing here imports stickslip. The
+equations that each scheme states are in the documentation and are checked as they stand, records one after
+another; E is what the tolerance leaves.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from benchmarks.attack.blocks import Random, spread
+
+Array = np.ndarray
+SECOND = ("moreau-jean", "schatzman-paoli", "variational", "event-driven", "compliant")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A system and a run of it."""
+
+    family: str
+    arrays: dict[str, Array]
+    """M, F, K, C, q0, v0 of mechanics; A, b, B, C, D, e, x0 of first order."""
+    dimension: int
+    """Components of each contact: 1 without friction."""
+    mu: float
+    e: float
+    lower: float
+    """Lower bound of lam in first order."""
+    upper: float
+    """Upper bound of lam in first order."""
+    h: float
+    """Step [s]."""
+    steps: int
+    scheme: str
+    options: dict[str, Any] = field(default_factory=dict)
+    solver: str = "auto"
+    tolerance: float = 1e-10
+
+    @property
+    def exact(self) -> bool:
+        """Whether the scheme states the laws as given."""
+        return self.scheme != "compliant"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A run as plain arrays over its n records."""
+
+    t: Array
+    q: Array
+    v: Array
+    r: Array
+    u: Array
+    y: Array
+    active: Array
+    ok: Array
+
+
+def plan(rng: Random) -> Plan:
+    """One random system with its scheme."""
+    if rng.random() < 0.25:
+        return first_order(rng)
+    return masses(rng) if rng.random() < 0.55 else block(rng)
+
+
+def _how(rng: Random) -> tuple[str, dict[str, Any], str]:
+    scheme = str(rng.choice(SECOND, p=[0.4, 0.15, 0.2, 0.15, 0.1]))
+    options: dict[str, Any] = {}
+    if scheme == "moreau-jean":
+        options = {"theta": float(rng.choice([0.5, 1.0, rng.uniform(0.5, 1.0)]))}
+        if rng.random() < 0.2:
+            options["variant"] = str(rng.choice(["complete", "semi-explicit"]))
+    solver = "auto" if scheme != "moreau-jean" else str(rng.choice(["auto", "nsgs", "newton-ac"], p=[0.8, 0.1, 0.1]))
+    return scheme, options, solver
+
+
+def masses(rng: Random) -> Plan:
+    """Masses above each other on a line, the lowest above the ground; perhaps springs between them."""
+    n = int(rng.integers(1, 5))
+    scheme, options, solver = _how(rng)
+    m = np.array([spread(rng, float(rng.choice([0.0, 4.0]))) for _ in range(n)])
+    gaps = rng.choice([0.0, 1.0], p=[0.25, 0.75], size=n) * rng.uniform(0.0, 0.05, size=n)
+    C = np.eye(n) - np.eye(n, k=-1)
+    K = np.zeros((n, n))
+    if rng.random() < 0.3:
+        K = spread(rng, 1.0) * 10.0 * C.T @ np.diag(rng.random(n)) @ C * m.min()
+    e = float(rng.choice([0.0, rng.uniform(0.1, 0.9), 1.0], p=[0.5, 0.4, 0.1]))
+    arrays = {"M": np.diag(m), "F": -9.81 * m, "K": K, "C": C, "q0": np.cumsum(gaps), "v0": rng.normal(size=n)}
+    return Plan("masses", arrays, 1, 0.0, e, 0.0, np.inf, float(rng.choice([1e-3, 5e-3])),
+                int(rng.integers(5, 40)), scheme, options, solver)  # fmt: skip
+
+
+def block(rng: Random) -> Plan:
+    """A point mass on a slope with friction, in two or three dimensions."""
+    d = int(rng.integers(2, 4))
+    scheme, options, solver = _how(rng)
+    m, slope = spread(rng, 4.0), rng.uniform(0.0, 1.2)
+    F = m * 9.81 * np.array([-np.cos(slope), np.sin(slope), 0.0])[:d]
+    gap = float(rng.choice([0.0, rng.uniform(0.0, 0.03)]))
+    speed = float(rng.choice([0.0, 1e-8, 1.0])) * rng.normal(size=d)
+    mu = float(rng.choice([0.0, np.tan(slope), rng.uniform(0.05, 1.5)], p=[0.1, 0.1, 0.8]))
+    e = float(rng.choice([0.0, rng.uniform(0.1, 0.9)]))
+    arrays = {"M": m * np.eye(d), "F": F, "K": np.zeros((d, d)), "C": np.eye(d),
+              "q0": np.array([gap] + [0.0] * (d - 1)), "v0": speed}  # fmt: skip
+    return Plan("block", arrays, d, mu, e, 0.0, np.inf, float(rng.choice([1e-3, 5e-3])),
+                int(rng.integers(5, 40)), scheme, options, solver)  # fmt: skip
+
+
+def first_order(rng: Random) -> Plan:
+    """A passive circuit with diodes or relays: A negative, B = C', D positive semidefinite."""
+    n, m = int(rng.integers(1, 5)), int(rng.integers(1, 3))
+    S, J = rng.normal(size=(n, n)), rng.normal(size=(n, n))
+    C = rng.normal(size=(m, n))
+    D = np.diag(rng.choice([0.0, 1.0], size=m) * rng.random(m))
+    relay = rng.random() < 0.5
+    arrays = {"A": S - S.T - J @ J.T, "b": rng.normal(size=n), "B": C.T, "C": C, "D": D,
+              "e": np.zeros(m) if relay else rng.normal(size=m), "x0": rng.normal(size=n)}  # fmt: skip
+    options = {} if rng.random() < 0.6 else {"theta": 0.5, "gamma": 1.0, "relation": "end"}
+    if rng.random() < 0.2:
+        options = {"theta": 0.5, "gamma": 0.5, "relation": "gamma"}
+    low, high = (-1.0, 1.0) if relay else (0.0, np.inf)
+    return Plan("relay" if relay else "circuit", arrays, 1, 0.0, 0.0, low, high, float(rng.choice([1e-3, 1e-2])),
+                int(rng.integers(5, 40)), "euler-moreau", options)  # fmt: skip
+
+
+def refute(plan: Plan, run: Record) -> list[str]:
+    """Why the claim `ok` of the run is wrong; empty where it stands."""
+    if not (np.isfinite(run.q).all() and np.isfinite(run.v).all()):
+        return ["states are not finite"]
+    check = {
+        "moreau-jean": _moreau_jean, "schatzman-paoli": _schatzman_paoli, "variational": _variational,
+        "event-driven": _event_driven, "euler-moreau": _euler_moreau,
+    }[plan.scheme]  # fmt: skip
+    found: list[str] = []
+    for k in range(1, run.t.size):
+        if run.ok[k]:
+            found += [f"step {k}: {one}" for one in check(plan, run, k)]
+        if len(found) > 8:
+            break
+    return found
+
+
+def _over(name: str, value: Array | float, bound: float) -> list[str]:
+    worst = float(np.max(value, initial=-np.inf)) if np.ndim(value) else float(value)  # type: ignore[arg-type]
+    return [] if worst <= bound else [f"{name} {worst:.3e} exceeds {bound:.3e}"]
+
+
+def _sizes(plan: Plan, run: Record, k: int, h: float) -> tuple[float, float, float]:
+    """Size of velocities, of momenta and of the error of a momentum that the tolerance leaves."""
+    a = plan.arrays
+    speed = float(np.abs(run.v[k - 1 : k + 1]).max()) + h * float(np.abs(a["F"] / np.diag(a["M"])).max())
+    size = float(np.diag(a["M"]).max()) * speed + float(np.abs(run.r[k]).max())
+    return speed, size, 1e2 * plan.tolerance * size
+
+
+def _law(plan: Plan, r: Array, w: Array, active: Array, E: float, weight: float) -> list[str]:
+    """r in its cone, w_N >= 0, complementary, friction against the slip; w is a velocity, `weight` a mass."""
+    d, found = plan.dimension, []
+    for i in range(r.size // d):
+        p, y = r[i * d : i * d + d], weight * w[i * d : i * d + d]
+        if not active[i]:
+            found += _over("impulse of an open contact", float(np.abs(p).max()), E)
+            continue
+        slip, push = float(np.linalg.norm(y[1:])), float(np.linalg.norm(p[1:]))
+        B = E * (float(np.linalg.norm(p)) + 2.0 * float(np.linalg.norm(y)) + 3.0 * E) * (2.0 + plan.mu)
+        found += _over("pull", -p[0], E) + _over("friction beyond the cone", push - plan.mu * p[0], E * (1.0 + plan.mu))
+        found += _over("closing", -y[0], E * (1.0 + plan.mu))
+        found += _over("normal power", abs(p[0] * y[0]), B)
+        found += _over("dissipation", abs(plan.mu * p[0] * slip + p[1:] @ y[1:]), B)
+    return found
+
+
+def _moreau_jean(plan: Plan, run: Record, k: int) -> list[str]:
+    a, h = plan.arrays, float(run.t[k] - run.t[k - 1])
+    theta = plan.options.get("theta", 0.5)
+    speed, size, E = _sizes(plan, run, k, h)
+    q, Q, v, V = run.q[k - 1], run.q[k], run.v[k - 1], run.v[k]
+    found = _over("position", np.abs(Q - q - h * (theta * V + (1 - theta) * v)), 1e-9 * (np.abs(q).max() + h * speed))
+    if plan.options.get("variant") != "semi-explicit" or not a["K"].any():
+        force = a["F"] - a["K"] @ (theta * Q + (1 - theta) * q)
+        missed = a["M"] @ (V - v) - h * force - a["C"].T @ run.r[k]
+        found += _over("momentum", np.abs(missed), 1e-8 * size)
+    d = plan.dimension
+    u, before = a["C"] @ V, a["C"] @ v
+    w = u.copy()
+    w[::d] += plan.e * np.minimum(before[::d], 0.0)
+    weight = float(np.diag(a["M"]).min())
+    S = weight * float(np.abs(before).max())
+    found += _law(plan, run.r[k], w, run.active[k], 10.0 * E + 1e2 * plan.tolerance * S, weight)
+    sunk = h * (2.0 * speed + 9.81 * h)
+    return found + _over("gap", -(a["C"] @ Q)[::d], 2.0 * sunk)
+
+
+def _variational(plan: Plan, run: Record, k: int) -> list[str]:
+    a, h = plan.arrays, float(run.t[k] - run.t[k - 1])
+    speed, size, E = _sizes(plan, run, k, h)
+    q, Q, v, V = run.q[k - 1], run.q[k], run.v[k - 1], run.v[k]
+    found = _over("position", np.abs(Q - q - h * V), 1e-9 * (np.abs(q).max() + h * speed))
+    before = 0.0 if k == 1 else float(run.t[k - 1] - run.t[k - 2])
+    kick = 0.5 * (before + h) * (a["F"] - a["K"] @ q)
+    found += _over("momentum", np.abs(a["M"] @ (V - v) - kick - a["C"].T @ run.r[k]), 1e-8 * size)
+    d, r = plan.dimension, run.r[k]
+    found += _over("gap", -(a["C"] @ Q)[::d], 1e-6 * h * speed + 1e-12)
+    for i in range(r.size // d):
+        p = r[i * d : i * d + d]
+        found += _over("pull", -p[0], 10.0 * E)
+        found += _over("friction beyond the cone", float(np.linalg.norm(p[1:])) - plan.mu * p[0], 10.0 * E * (1 + plan.mu))
+    return found
+
+
+def _schatzman_paoli(plan: Plan, run: Record, k: int) -> list[str]:
+    """The law on the positions (q⁺ + e q⁻) / (1 + e), from the second step on."""
+    a, h, d = plan.arrays, float(run.t[k] - run.t[k - 1]), plan.dimension
+    speed, size, E = _sizes(plan, run, k, h)
+    r = run.r[k]
+    found = []
+    for i in range(r.size // d):
+        p = r[i * d : i * d + d]
+        found += _over("pull", -p[0], 10.0 * E)
+        found += _over("friction beyond the cone", float(np.linalg.norm(p[1:])) - plan.mu * p[0], 10.0 * E * (1 + plan.mu))
+    if k < 2:
+        return found
+    gap = (a["C"] @ (run.q[k] + plan.e * run.q[k - 2]) / (1.0 + plan.e))[::d]
+    found += _over("gap", -gap, 1e-6 * h * speed + 1e-12)
+    acceleration = run.q[k] - 2.0 * run.q[k - 1] + run.q[k - 2]
+    if not a["K"].any():
+        missed = a["M"] @ acceleration - h * h * a["F"] - h * a["C"].T @ r
+        found += _over("momentum", np.abs(missed), 1e-7 * h * size)
+    return found
+
+
+def _event_driven(plan: Plan, run: Record, k: int) -> list[str]:
+    a, h, d = plan.arrays, float(run.t[k] - run.t[k - 1]), plan.dimension
+    speed, size, _ = _sizes(plan, run, k, h)
+    found = _over("gap", -(a["C"] @ run.q[k])[::d], 1e-6 * (h * speed + 1e-3))
+
+    def energy(j: int) -> float:
+        q, v = run.q[j], run.v[j]
+        return float(0.5 * v @ a["M"] @ v - a["F"] @ q + 0.5 * q @ a["K"] @ q)
+
+    scale = size * (speed + 9.81 * h) + float(np.abs(a["F"] * run.q[k]).sum())
+    found += _over("energy gained", energy(k) - energy(k - 1), 1e-6 * scale)
+    if not a["K"].any():
+        missed = a["M"] @ (run.v[k] - run.v[k - 1]) - h * a["F"] - a["C"].T @ run.r[k]
+        found += _over("momentum", np.abs(missed), 1e-6 * size)
+    return found
+
+
+def _euler_moreau(plan: Plan, run: Record, k: int) -> list[str]:
+    a, h = plan.arrays, float(run.t[k] - run.t[k - 1])
+    theta, gamma = plan.options.get("theta", 1.0), plan.options.get("gamma", 1.0)
+    x, X, lam = run.q[k - 1], run.q[k], run.r[k]
+    flow = theta * (a["A"] @ X) + (1.0 - theta) * (a["A"] @ x) + a["b"]
+    size = float(np.abs(X).max() + np.abs(x).max() + h * np.abs(flow).max() + h * np.abs(a["B"] @ lam).max())
+    found = _over("flow", np.abs(X - x - h * flow - h * a["B"] @ lam), 1e-8 * size)
+    y = a["C"] @ (gamma * X + (1.0 - gamma) * x) + a["D"] @ lam + a["e"]
+    E = 1e3 * plan.tolerance * (1.0 + size / h + float(np.abs(lam).max()))
+    for one, value in zip(lam, y, strict=True):
+        found += _over("lower bound", plan.lower - one, E) + _over("upper bound", one - plan.upper, E)
+        free = one - plan.lower if value > 0.0 else plan.upper - one
+        found += _over("output away from a bound", min(abs(value), free), E)
+    return found
