@@ -18,7 +18,7 @@ from itertools import product
 import numpy as np
 
 from benchmarks.attack.cases import BOX, GLOBAL, Array, Case
-from benchmarks.attack.laws import Motion, motion, norm, scales
+from benchmarks.attack.laws import EPS, Motion, motion, norm, scales
 
 BEYOND = 1e10
 """How many times the natural impulse a solution must need for the claim."""
@@ -139,8 +139,9 @@ def enumerated(A: Array, b: Array, bounds: list[tuple[float, float]], tol: float
             rest = -(b + A[:, ~free] @ z[~free])[free]
             z[free] = np.linalg.lstsq(A[np.ix_(free, free)], rest, rcond=None)[0]
         w = A @ z + b
-        size = 1.0 + np.abs(A) @ np.abs(z) + np.abs(b)
-        inside = (z >= low - tol * (1.0 + np.abs(z))) & (z <= high + tol * (1.0 + np.abs(z)))
+        size = np.abs(A) @ np.abs(z) + np.abs(b)
+        near = tol * np.abs(z).max(initial=0.0)
+        inside = (z >= low - near) & (z <= high + near)
         sign = np.array(
             [abs(w[i]) if k == 0 else (-w[i] if k == 1 else w[i]) for i, k in enumerate(basis)]
         ) <= 1e-3 * tol * size
@@ -163,7 +164,8 @@ def refute_existence(case: Case, witness: Array) -> list[str]:
     if not case.size:
         return []
     told = motion(case, np.zeros(case.size) if case.form == GLOBAL else witness, witness)
-    found, fast = [], float(np.abs(told.u).max())
+    fast = float(told.rounding.max()) / EPS
+    found = []
     for i, (block, part) in enumerate(case.spans):
         u = told.u[part]
         start, depth = 1, float(u[0])
@@ -172,7 +174,7 @@ def refute_existence(case: Case, witness: Array) -> list[str]:
             start += width
         low, high = block.bounds
         if block.kind == "free" or (low, high) == (-np.inf, np.inf):
-            if norm(u) > 1e-5 * fast:
+            if norm(u) > 1e-4 * fast:
                 found.append(f"the witness moves free block {i}")
         elif high == np.inf and low > -np.inf and depth <= 0.0:
             found.append(f"the witness does not open block {i}: {depth:.3e}")

@@ -68,7 +68,7 @@ def plan(rng: Random) -> Plan:
 
 
 def _how(rng: Random) -> tuple[str, dict[str, Any], str]:
-    scheme = str(rng.choice(SECOND, p=[0.4, 0.15, 0.2, 0.15, 0.1]))
+    scheme = str(rng.choice(SECOND, p=[0.42, 0.17, 0.22, 0.15, 0.04]))
     options: dict[str, Any] = {}
     if scheme == "moreau-jean":
         options = {"theta": float(rng.choice([0.5, 1.0, rng.uniform(0.5, 1.0)]))}
@@ -191,8 +191,8 @@ def _moreau_jean(plan: Plan, run: Record, k: int) -> list[str]:
     weight = float(np.diag(a["M"]).min())
     S = weight * float(np.abs(before).max())
     found += _law(plan, run.r[k], w, run.active[k], 10.0 * E + 1e2 * plan.tolerance * S, weight)
-    sunk = h * (2.0 * speed + 9.81 * h)
-    return found + _over("gap", -(a["C"] @ Q)[::d], 2.0 * sunk)
+    fastest = float(np.abs(run.v[: k + 1]).max()) + speed
+    return found + _over("gap", -(a["C"] @ Q)[::d], 2.0 * h * (2.0 * fastest + 9.81 * h))
 
 
 def _variational(plan: Plan, run: Record, k: int) -> list[str]:
