@@ -155,7 +155,9 @@ def _turning(
 
 def spins(run: Record, k: int, first: int) -> Array:
     """Angular velocities in the inertial frame [rad/s], shape (bodies, 3)."""
-    return np.array([rotation(p) @ w for p, w in zip(run.q[k, first:, 3:], run.v[k, first:, 3:], strict=True)])
+    return np.array(
+        [rotation(p) @ w for p, w in zip(run.q[k, first:, 3:], run.v[k, first:, 3:], strict=True)]
+    )
 
 
 def _law(plan: Plan, run: Record, k: int, first: int, rows: slice, h: float, size: float) -> list[str]:
@@ -184,7 +186,9 @@ def _law(plan: Plan, run: Record, k: int, first: int, rows: slice, h: float, siz
     ):
         if (over > bound).any():
             c = int(np.argmax(over - bound))
-            found.append(f"{name} of contact {c}: {over[c]:.3e} exceeds {np.broadcast_to(bound, over.shape)[c]:.3e}")
+            found.append(
+                f"{name} of contact {c}: {over[c]:.3e} exceeds {np.broadcast_to(bound, over.shape)[c]:.3e}"
+            )
     return found
 
 
@@ -255,7 +259,9 @@ def _gaps(plan: Plan, run: Record, first: int) -> list[str]:
         for j in range(i):
             other = plan.bodies[j]
             if body.shape == other.shape == "ball" and not plan.joints:
-                gap = np.linalg.norm(q[:, :3] - run.q[:, first + j, :3], axis=1) - body.size[0] - other.size[0]
+                gap = (
+                    np.linalg.norm(q[:, :3] - run.q[:, first + j, :3], axis=1) - body.size[0] - other.size[0]
+                )
                 if gap.min() < -(bound if variational else 2.0 * plan.h * 2.0 * fast):
                     found.append(f"balls {i} and {j} overlap by {-gap.min():.3e} m")
     return found

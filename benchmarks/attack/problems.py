@@ -63,9 +63,12 @@ def repeated(rng: Random) -> Case:
     J = np.tile(maps(rng, sum(b.size for b in K)), (times, 1))
     r, u = lawful(rng, K)
     share = np.concatenate([np.tile(r / times, times)])
-    many = tuple(
-        replace(b, lower=b.lower / times, upper=b.upper / times) if b.kind == "interval" else b for b in K
-    ) * times
+    many = (
+        tuple(
+            replace(b, lower=b.lower / times, upper=b.upper / times) if b.kind == "interval" else b for b in K
+        )
+        * times
+    )
     return with_answer(J @ J.T, share, np.tile(u, times), many, "repeated")
 
 
@@ -250,9 +253,7 @@ def box(rng: Random) -> Case:
     """A box problem from a solution: LCP, mixed, relay; A of any sign, with zero and skew parts."""
     n = 1 + min(int(rng.geometric(0.2)) - 1, 11)
     kinds = (("nonnegative",), ("nonnegative", "free"), ("interval",), ("nonnegative", "interval", "free"))
-    K = tuple(
-        replace(block(rng, str(rng.choice(kinds[int(rng.integers(4))]))), size=1) for _ in range(n)
-    )
+    K = tuple(replace(block(rng, str(rng.choice(kinds[int(rng.integers(4))]))), size=1) for _ in range(n))
     J = rng.normal(size=(n, int(rng.integers(1, n + 2))))
     skew = rng.normal(size=(n, n))
     A = {
@@ -297,7 +298,9 @@ def problem(rng: Random) -> Case:
         case = reduced(case)
     if rng.random() < 0.4:
         case = in_units(case, spread(rng, 18.0), spread(rng, 18.0), spread(rng, 6.0))
-    case = replace(case, tolerance=float(rng.choice([1e-3, 1e-6, 1e-8, 1e-10, 1e-13], p=[0.1, 0.2, 0.45, 0.2, 0.05])))
+    case = replace(
+        case, tolerance=float(rng.choice([1e-3, 1e-6, 1e-8, 1e-10, 1e-13], p=[0.1, 0.2, 0.45, 0.2, 0.05]))
+    )
     return replace(case, guess=_guess(rng, case))
 
 

@@ -142,9 +142,10 @@ def enumerated(A: Array, b: Array, bounds: list[tuple[float, float]], tol: float
         size = np.abs(A) @ np.abs(z) + np.abs(b)
         near = tol * np.abs(z).max(initial=0.0)
         inside = (z >= low - near) & (z <= high + near)
-        sign = np.array(
-            [abs(w[i]) if k == 0 else (-w[i] if k == 1 else w[i]) for i, k in enumerate(basis)]
-        ) <= 1e-3 * tol * size
+        sign = (
+            np.array([abs(w[i]) if k == 0 else (-w[i] if k == 1 else w[i]) for i, k in enumerate(basis)])
+            <= 1e-3 * tol * size
+        )
         if n == 0 or (inside.all() and sign.all()):
             return z
     return None

@@ -145,7 +145,13 @@ def attack(
 
 
 def _run(
-    tally: Tally, plan: Plan, seed: int, index: int, folder: Path | None, interrupt: bool, rng: np.random.Generator
+    tally: Tally,
+    plan: Plan,
+    seed: int,
+    index: int,
+    folder: Path | None,
+    interrupt: bool,
+    rng: np.random.Generator,
 ) -> None:
     start = perf_counter()
     claim, why, run = _claimed(plan)
@@ -186,19 +192,15 @@ def _claimed(plan: Plan) -> tuple[str, list[str], Any]:
     return claim, wrong(plan, run), run
 
 
-class _Late(Exception):
-    """The signal came when there was nothing to interrupt any more."""
-
-
 def interrupted(plan: Plan, whole: Any, delay: float) -> tuple[str, list[str]]:
     """A second run with a SIGINT after `delay` seconds: how it ended, and what is wrong with what it left."""
     reached: list[float] = []
     done: list[Any] = []
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        signal.setitimer(signal.ITIMER_REAL, max(delay, 1e-5))
         before_alarm = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
         try:
+            signal.setitimer(signal.ITIMER_REAL, max(delay, 1e-5))
             done.append(run_of(plan, lambda t, _: reached.append(t)))
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0.0)

@@ -123,7 +123,9 @@ def wrong(case: Case, found: ss.Solution) -> list[str]:
     return []
 
 
-def attack(indices: range, seed: int, names: list[str], folder: Path | None, progress: object = None) -> Tally:
+def attack(
+    indices: range, seed: int, names: list[str], folder: Path | None, progress: object = None
+) -> Tally:
     """Solve the problems of these indices, each by one solver that takes it, and check what is claimed."""
     tally = Tally()
     for index in indices:
@@ -183,7 +185,14 @@ def _existence(tally: Tally, case: Case, seed: int, index: int, folder: Path | N
 
 
 def _note(
-    tally: Tally, case: Case, name: str, claim: str, why: list[str], seed: int, index: int, folder: Path | None
+    tally: Tally,
+    case: Case,
+    name: str,
+    claim: str,
+    why: list[str],
+    seed: int,
+    index: int,
+    folder: Path | None,
 ) -> None:
     about = {"solver": name, "claim": claim, "seed": seed, "index": index, "why": why}
     line = {**about, "family": case.family, "truth": case.truth, "tolerance": case.tolerance}

@@ -74,7 +74,11 @@ def _how(rng: Random) -> tuple[str, dict[str, Any], str]:
         options = {"theta": float(rng.choice([0.5, 1.0, rng.uniform(0.5, 1.0)]))}
         if rng.random() < 0.2:
             options["variant"] = str(rng.choice(["complete", "semi-explicit"]))
-    solver = "auto" if scheme != "moreau-jean" else str(rng.choice(["auto", "nsgs", "newton-ac"], p=[0.8, 0.1, 0.1]))
+    solver = (
+        "auto"
+        if scheme != "moreau-jean"
+        else str(rng.choice(["auto", "nsgs", "newton-ac"], p=[0.8, 0.1, 0.1]))
+    )
     return scheme, options, solver
 
 
@@ -89,7 +93,14 @@ def masses(rng: Random) -> Plan:
     if rng.random() < 0.3:
         K = spread(rng, 1.0) * 10.0 * C.T @ np.diag(rng.random(n)) @ C * m.min()
     e = float(rng.choice([0.0, rng.uniform(0.1, 0.9), 1.0], p=[0.5, 0.4, 0.1]))
-    arrays = {"M": np.diag(m), "F": -9.81 * m, "K": K, "C": C, "q0": np.cumsum(gaps), "v0": rng.normal(size=n)}
+    arrays = {
+        "M": np.diag(m),
+        "F": -9.81 * m,
+        "K": K,
+        "C": C,
+        "q0": np.cumsum(gaps),
+        "v0": rng.normal(size=n),
+    }
     return Plan("masses", arrays, 1, 0.0, e, 0.0, np.inf, float(rng.choice([1e-3, 5e-3])),
                 int(rng.integers(5, 40)), scheme, options, solver)  # fmt: skip
 
@@ -167,7 +178,9 @@ def _law(plan: Plan, r: Array, w: Array, active: Array, E: float, weight: float)
             continue
         slip, push = float(np.linalg.norm(y[1:])), float(np.linalg.norm(p[1:]))
         B = E * (float(np.linalg.norm(p)) + 2.0 * float(np.linalg.norm(y)) + 3.0 * E) * (2.0 + plan.mu)
-        found += _over("pull", -p[0], E) + _over("friction beyond the cone", push - plan.mu * p[0], E * (1.0 + plan.mu))
+        found += _over("pull", -p[0], E) + _over(
+            "friction beyond the cone", push - plan.mu * p[0], E * (1.0 + plan.mu)
+        )
         found += _over("closing", -y[0], E * (1.0 + plan.mu))
         found += _over("normal power", abs(p[0] * y[0]), B)
         found += _over("dissipation", abs(plan.mu * p[0] * slip + p[1:] @ y[1:]), B)
@@ -179,7 +192,9 @@ def _moreau_jean(plan: Plan, run: Record, k: int) -> list[str]:
     theta = plan.options.get("theta", 0.5)
     speed, size, E = _sizes(plan, run, k, h)
     q, Q, v, V = run.q[k - 1], run.q[k], run.v[k - 1], run.v[k]
-    found = _over("position", np.abs(Q - q - h * (theta * V + (1 - theta) * v)), 1e-9 * (np.abs(q).max() + h * speed))
+    found = _over(
+        "position", np.abs(Q - q - h * (theta * V + (1 - theta) * v)), 1e-9 * (np.abs(q).max() + h * speed)
+    )
     if plan.options.get("variant") != "semi-explicit" or not a["K"].any():
         force = a["F"] - a["K"] @ (theta * Q + (1 - theta) * q)
         missed = a["M"] @ (V - v) - h * force - a["C"].T @ run.r[k]
@@ -208,7 +223,11 @@ def _variational(plan: Plan, run: Record, k: int) -> list[str]:
     for i in range(r.size // d):
         p = r[i * d : i * d + d]
         found += _over("pull", -p[0], 10.0 * E)
-        found += _over("friction beyond the cone", float(np.linalg.norm(p[1:])) - plan.mu * p[0], 10.0 * E * (1 + plan.mu))
+        found += _over(
+            "friction beyond the cone",
+            float(np.linalg.norm(p[1:])) - plan.mu * p[0],
+            10.0 * E * (1 + plan.mu),
+        )
     return found
 
 
@@ -221,7 +240,11 @@ def _schatzman_paoli(plan: Plan, run: Record, k: int) -> list[str]:
     for i in range(r.size // d):
         p = r[i * d : i * d + d]
         found += _over("pull", -p[0], 10.0 * E)
-        found += _over("friction beyond the cone", float(np.linalg.norm(p[1:])) - plan.mu * p[0], 10.0 * E * (1 + plan.mu))
+        found += _over(
+            "friction beyond the cone",
+            float(np.linalg.norm(p[1:])) - plan.mu * p[0],
+            10.0 * E * (1 + plan.mu),
+        )
     if k < 2:
         return found
     gap = (a["C"] @ (run.q[k] + plan.e * run.q[k - 2]) / (1.0 + plan.e))[::d]

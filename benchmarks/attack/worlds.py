@@ -137,7 +137,11 @@ def _at(one: Body, **changes: Any) -> Body:
 def plan(rng: Random) -> Plan:
     """One random world with its scheme."""
     variational = rng.random() < 0.3
-    family = str(rng.choice(["fall", "stack", "cloud", "terrain", "jointed", "slide"], p=[0.3, 0.2, 0.15, 0.1, 0.15, 0.1]))
+    family = str(
+        rng.choice(
+            ["fall", "stack", "cloud", "terrain", "jointed", "slide"], p=[0.3, 0.2, 0.15, 0.1, 0.15, 0.1]
+        )
+    )
     shapes = (BALL, CUBOID, CAPSULE) if variational else (BALL, CUBOID, CAPSULE, HULL, CYLINDER)
     if variational and family == "terrain":
         family = "fall"
@@ -227,5 +231,12 @@ def jointed(rng: Random, shapes: tuple[str, ...], ball_like: bool) -> Made:
     return out, joints
 
 
-FAMILIES = {"fall": fall, "terrain": terrain, "stack": stack, "slide": slide, "cloud": cloud, "jointed": jointed}
+FAMILIES = {
+    "fall": fall,
+    "terrain": terrain,
+    "stack": stack,
+    "slide": slide,
+    "cloud": cloud,
+    "jointed": jointed,
+}
 """Generators of bodies and joints by name."""
