@@ -5,8 +5,8 @@
     python -m benchmarks.attack --replay out/attack/nsgs-0-17.npz
 
 SOLVED, RELAXED, INFEASIBLE, `existence`, `ok` of runs, `exists` of derivatives and what interrupts leave are
-checked by formulas that import nothing of stickslip (`laws`, `proofs`, `motions`, `systems`). Every false claim
-is written to a file that --replay takes. The exit code is 1 if there is any.
+checked by formulas that import nothing of stickslip (`laws`, `proofs`, `motions`, `systems`). Every false
+claim is written to a file that --replay takes. The exit code is 1 if there is any.
 """
 
 import argparse

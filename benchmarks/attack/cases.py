@@ -95,7 +95,7 @@ def load(path: Path) -> tuple[Case, dict[str, object]]:
     with np.load(path) as file:
         text = json.loads(str(file["text"]))
         arrays = {name.removeprefix("data_"): file[name] for name in file if name.startswith("data_")}
-        answer, guess = (file[name] if name in file else None for name in ("answer", "guess"))
+        answer, guess = (file.get(name) for name in ("answer", "guess"))
     blocks = tuple(
         Block(kind, size, tuple(groups), tuple(mu), low, high)
         for kind, size, groups, mu, low, high in text["blocks"]

@@ -1,10 +1,10 @@
 """What a run of bodies must show, from its recorded states and impulses alone.
 
-Nothing here imports stickslip. With m, J the given masses and inertias, x, v, ω the recorded states (ω inertial)
-and p_c the recorded impulse of contact c on the first of its bodies, in inertial axes:
+Nothing here imports stickslip. With m, J the given masses and inertias, x, v, Ω the recorded states and p_c
+the recorded impulse of contact c on the first of its bodies, in inertial axes:
 
     linear momentum     m (v⁺ - v) = m g h + Σ ± p_c                                     (no joints)
-    angular momentum    R J Ω |⁺ - R J Ω | = Σ ± (point - x_m) × p_c + moments             (no joints; Moreau-Jean)
+    angular momentum    R J Ω |⁺ - R J Ω | = Σ ± (point - x_m) × p_c + moments    (no joints; Moreau-Jean)
     position            x⁺ = x + h (v + v⁺) / 2 up to the correction; variational x⁺ = x + h v⁺
     cone                |r_T| <= mu r_N,  |r_R| <= mu_roll r_N
     law                 with w_N = u_N + e min(u_N⁻, 0):  w_N >= 0,  r_N w_N = 0,  mu r_N |u_T| + r_T·u_T = 0
@@ -37,7 +37,7 @@ class Record:
     ok: Array
     """Whether each step is called good, shape (n,)."""
     correction: Array
-    """Largest displacement of a contact or joint by the correction [m], shape (n,); of centres a few times it."""
+    """Largest displacement of a contact or joint by the correction [m], shape (n,)."""
     offset: Array
     """Where the contacts of each record begin, shape (n + 1,)."""
     body: Array
@@ -66,12 +66,13 @@ def refute(plan: Plan, run: Record) -> list[str]:
     norms = np.linalg.norm(run.q[:, :, 3:], axis=2)
     if np.abs(norms - 1.0).max(initial=0.0) > 1e-9:
         found.append(f"a quaternion has the norm {norms.flat[np.abs(norms - 1.0).argmax()]:.12f}")
+    found += _gaps(plan, run, first) + _joints(plan, run, first)
     for k in range(1, run.t.size):
         if run.ok[k]:
             found += [f"step {k}: {one}" for one in _step(plan, run, k, first)]
         if len(found) > 8:
-            return found
-    return found + _gaps(plan, run, first) + _joints(plan, run, first)
+            break
+    return found
 
 
 def _step(plan: Plan, run: Record, k: int, first: int) -> list[str]:
@@ -193,7 +194,7 @@ def _law(plan: Plan, run: Record, k: int, first: int, rows: slice, h: float, siz
 
 
 def _relative(run: Record, k: int, first: int, rows: slice, middle: Array) -> Array:
-    """Velocities of contacts with the velocities of record k at the places of the middle [m/s], shape (c, 3)."""
+    """Contact velocities, of record k at the places of the middle [m/s], shape (c, 3)."""
     out = np.zeros((rows.stop - rows.start, 3))
     turning = spins(run, k, first)
     for c, (i, j) in enumerate(run.body[rows]):

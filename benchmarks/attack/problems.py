@@ -1,8 +1,8 @@
 """Random degenerate problems, and what is known of them by construction.
 
-`made` problems come from impulses and velocities that obey the law, so they have a solution. Those `without`
-have none: normal impulses in equilibrium by themselves (H y = 0, y >= 0) against velocities that close. Of the
-others nothing is known.
+`made` problems come from impulses and velocities that obey the law, so they have a solution. Others
+have none: normal impulses in equilibrium by themselves (H y = 0, y >= 0) against velocities that close. Of
+the rest nothing is known.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from benchmarks.attack.blocks import Random, block, blocks, lawful, spread
 from benchmarks.attack.cases import BOX, GLOBAL, LOCAL, NONE, SOLVABLE, UNKNOWN, Array, Block, Case
 
 NATURAL = 1e6
-"""Largest ratio of the impulses that were chosen to those that u_free asks for, up to which an answer counts."""
+"""Largest ratio of the impulses that were chosen to those that u_free asks for."""
 
 
 def maps(rng: Random, n: int) -> Array:
@@ -232,7 +232,7 @@ def torn(rng: Random) -> Case:
 
 
 def wedge(rng: Random) -> Case:
-    """A point between two walls that lean out by alpha and close: squeezed out, or jammed where mu > tan alpha."""
+    """A point between walls that lean out by alpha and close: squeezed out, or jammed if mu > tan alpha."""
     alpha, m, speed = rng.uniform(0.1, 1.2), spread(rng, 6.0), spread(rng, 4.0)
     mu = float(np.tan(alpha) * rng.choice([rng.uniform(0.1, 0.9), rng.uniform(1.1, 4.0)]))
     c, s = np.cos(alpha), np.sin(alpha)

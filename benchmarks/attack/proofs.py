@@ -38,7 +38,7 @@ def refute_infeasible(case: Case, y: Array, z: Array, bases: int) -> list[str]:
     for i, (block, part) in enumerate(case.spans):
         low, high = block.bounds
         weights = y[part] if block.kind == "free" else y[part][:1]
-        if (weights < 0.0).any() and low != -np.inf or (weights > 0.0).any() and high != np.inf:
+        if ((weights < 0.0).any() and low != -np.inf) or ((weights > 0.0).any() and high != np.inf):
             found.append(f"weight of block {i} has a sign in which its impulse is bounded")
         if block.kind == "friction" and y[part][1:].any():
             found.append(f"weight of block {i} has a tangential component")
@@ -128,7 +128,7 @@ def _refute_bases(case: Case) -> list[str]:
 
 
 def enumerated(A: Array, b: Array, bounds: list[tuple[float, float]], tol: float = 1e-9) -> Array | None:
-    """A solution of -(A z + b) in the normal cone of the bounds, by trying every basis; None if none is clear."""
+    """A solution of -(A z + b) in the normal cone of the bounds, by trying every basis; None without."""
     n = b.size
     choices = [(0, *(k for k, bound in enumerate(pair, 1) if np.isfinite(bound))) for pair in bounds]
     low, high = (np.array([pair[k] for pair in bounds]) for k in (0, 1))

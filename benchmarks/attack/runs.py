@@ -167,7 +167,8 @@ def _run(
     tally.families[plan.family, plan.scheme, claim] += 1
     if why:
         line: dict[str, object] = {
-            "scheme": plan.scheme, "family": plan.family, "claim": claim, "seed": seed, "index": index, "why": why,
+            "scheme": plan.scheme, "family": plan.family, "claim": claim, "seed": seed, "index": index,
+            "why": why,
         }  # fmt: skip
         if folder is not None:
             path = folder / f"run-{plan.scheme}-{seed}-{index}.json"

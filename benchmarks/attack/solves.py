@@ -1,4 +1,4 @@
-"""Random problems at every solver, and every claim of an answer against the formulas of `laws` and `proofs`."""
+"""Random problems at every solver, and every claim against the formulas of `laws` and `proofs`."""
 
 import warnings
 from collections import Counter
@@ -35,12 +35,10 @@ class Tally:
     """Every false claim: solver, family, index, claim, reasons, file."""
     seconds: Counter[str] = field(default_factory=Counter)
     """Time by solver [s]."""
-    own_scale: Counter[str] = field(default_factory=Counter)
-    """SOLVED answers, and those of them with a contact off by more than 1000 tolerances on its own scale."""
 
     def add(self, other: "Tally") -> None:
         """Take in what another process counted."""
-        for name in ("claims", "families", "seconds", "own_scale"):
+        for name in ("claims", "families", "seconds"):
             getattr(self, name).update(getattr(other, name))
         self.false.extend(other.false)
 
@@ -111,6 +109,10 @@ def examine(name: str, case: Case) -> tuple[str, list[str], ss.Solution]:
 def wrong(case: Case, found: ss.Solution) -> list[str]:
     """Why the claim of an answer is wrong."""
     claim = found.status.name
+    if np.isfinite(found.r).all() and case.size:
+        told = laws.motion(case, found.r, found.v)
+        if (np.abs(found.u - told.u) > 4.0 * told.rounding).any():
+            return [f"u is not that of r: {float(np.abs(found.u - told.u).max()):.3e} m/s off"]
     if claim == "SOLVED":
         return proofs.refute_solved(case) + laws.refute(case, found.r, found.v, found.lam)
     if claim == "RELAXED":
@@ -151,21 +153,18 @@ def _solve(tally: Tally, case: Case, name: str, seed: int, index: int, folder: P
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            claim, why, found = examine(name, case)
+            claim, why, _ = examine(name, case)
     except ss.ProblemError as error:  # a true reason to refuse: joints that contradict each other
-        claim, why, found = "REFUSED", [], None
+        claim, why = "REFUSED", []
         if case.truth == cases.SOLVABLE:
             why = [f"refused, but the problem was made from a solution: {error}"]
     except Exception as error:  # a crash or a warning is a fault too
-        claim, why, found = type(error).__name__, [f"{type(error).__name__}: {error}"], None
+        claim, why = type(error).__name__, [f"{type(error).__name__}: {error}"]
     tally.seconds[name] += perf_counter() - start
     tally.claims[name, claim] += 1
     tally.families[case.family, case.truth, claim] += 1
     if why:
         _note(tally, case, name, claim, why, seed, index, folder)
-    elif claim == "SOLVED" and found is not None and case.form == LOCAL:
-        tally.own_scale["solved"] += 1
-        tally.own_scale["off"] += laws.own_scale(case, found.r, found.v) > 1e3 * case.tolerance + 1e-12
 
 
 def _existence(tally: Tally, case: Case, seed: int, index: int, folder: Path | None) -> None:

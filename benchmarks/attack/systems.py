@@ -134,8 +134,9 @@ def first_order(rng: Random) -> Plan:
     if rng.random() < 0.2:
         options = {"theta": 0.5, "gamma": 0.5, "relation": "gamma"}
     low, high = (-1.0, 1.0) if relay else (0.0, np.inf)
-    return Plan("relay" if relay else "circuit", arrays, 1, 0.0, 0.0, low, high, float(rng.choice([1e-3, 1e-2])),
-                int(rng.integers(5, 40)), "euler-moreau", options)  # fmt: skip
+    h, family = float(rng.choice([1e-3, 1e-2])), "relay" if relay else "circuit"
+    steps = int(rng.integers(5, 40))
+    return Plan(family, arrays, 1, 0.0, 0.0, low, high, h, steps, "euler-moreau", options)
 
 
 def refute(plan: Plan, run: Record) -> list[str]:

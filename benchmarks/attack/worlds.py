@@ -156,13 +156,14 @@ def plan(rng: Random) -> Plan:
     gravity = 0.0 if family == "cloud" else GRAVITY
     ground = {"cloud": "none", "jointed": "none", "terrain": "terrain"}.get(family, "plane")
     h = float(rng.choice([1e-3, 5e-3, 1e-2]))
+    mu_roll = float(rng.choice([0.0, 1e-3], p=[0.9, 0.1]))
     options: dict[str, Any] = {}
     if variational:
         options = {"contact": str(rng.choice(["cone", "pyramid", "impact"], p=[0.8, 0.1, 0.1]))}
     elif rng.random() < 0.3:
         options = {"impact": "poisson"} if rng.random() < 0.5 else {"correction": False}
     return Plan(
-        family, tuple(made), ground, gravity, mu, float(rng.choice([0.0, 1e-3], p=[0.9, 0.1])), e, tuple(joints), h,
+        family, tuple(made), ground, gravity, mu, mu_roll, e, tuple(joints), h,
         int(rng.integers(5, 25)), "variational-bodies" if variational else "moreau-jean-bodies", options,
         "auto" if variational else str(rng.choice(["auto", "nsgs", "anderson"], p=[0.8, 0.1, 0.1])),
     )  # fmt: skip
@@ -214,8 +215,9 @@ def cloud(rng: Random, shapes: tuple[str, ...], ball_like: bool) -> Made:
     for k in range(int(rng.integers(2, 6))):
         one = body(rng, (BALL, *shapes), ball_like, 4.0)
         place = np.array([0.5 * (k % 2), 0.5 * (k // 2 % 2), 0.5 * (k // 4)])
-        out.append(_at(one, position=place, quaternion=turned(rng),
-                       velocity=4.0 * (0.25 - place) + rng.normal(size=3), spin=rng.normal(size=3)))  # fmt: skip
+        inwards = 4.0 * (0.25 - place) + rng.normal(size=3)
+        spin = rng.normal(size=3)
+        out.append(_at(one, position=place, quaternion=turned(rng), velocity=inwards, spin=spin))
     return out, []
 
 
