@@ -106,9 +106,8 @@ class Plan:
 
     @property
     def exact(self) -> bool:
-        """Whether the scheme states Coulomb's law."""
-        contact = self.options.get("contact", "cone")
-        return contact == "cone" or (contact == "impact" and self.mu == 0.0)
+        """Whether the scheme states Coulomb's law: other models of friction do so where there is none."""
+        return self.options.get("contact", "cone") == "cone" or self.mu == 0.0
 
 
 def turned(rng: Random) -> tuple[float, ...]:
