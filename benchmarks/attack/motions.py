@@ -278,7 +278,7 @@ def _joints(plan: Plan, run: Record, first: int) -> list[str]:
                 ends.append(np.broadcast_to(np.array(point), (run.t.size, 3)))
                 continue
             start = run.q[0, first + which]
-            arm = rotation(start[3:]).T @ (np.array(point) - start[:3]) if kind == "ball" else np.zeros(3)
+            arm = rotation(start[3:]).T @ (np.array(point) - start[:3]) if kind != "distance" else np.zeros(3)
             ends.append(np.array([q[:3] + rotation(q[3:]) @ arm for q in run.q[:, first + which]]))
         length = np.linalg.norm(ends[0] - ends[1], axis=1)
         opened = float(np.abs(length - length[0]).max())

@@ -72,7 +72,8 @@ def world_of(plan: worlds.Plan) -> ss.World:
             far = point if j < 0 else plan.bodies[j].position
             b.joint(f"joint {n}", kind, f"body {i}", second, point=plan.bodies[i].position, second_point=far)
         else:
-            b.joint(f"joint {n}", kind, f"body {i}", second, point=point)
+            axis = (0.0, 1.0, 0.0) if kind == "hinge" else None
+            b.joint(f"joint {n}", kind, f"body {i}", second, point=point, axis=axis)
     return b.build()
 
 
@@ -90,7 +91,8 @@ def system_of(plan: systems.Plan) -> ss.NonsmoothSystem:
     d, n = plan.dimension, a["C"].shape[0]
     ties = []
     for i in range(n // d):
-        law = ss.NewtonImpact(e=plan.e) if d == 1 else ss.NewtonImpact(e=plan.e, mu=plan.mu, dimension=d)
+        impact = ss.PoissonImpact if plan.impact == "poisson" else ss.NewtonImpact
+        law = impact(e=plan.e) if d == 1 else impact(e=plan.e, mu=plan.mu, dimension=d)
         relation = ss.LagrangianLinearRelation(C=a["C"][i * d : i * d + d])
         ties.append(ss.Interaction(f"contact {i}", "q", relation, law))
     return ss.NonsmoothSystem([body], ties)

@@ -10,16 +10,19 @@ import numpy as np
 
 import stickslip as ss
 from benchmarks.attack import cases, laws, problems, proofs
+from benchmarks.attack.blocks import SLIDING
 from benchmarks.attack.cases import BOX, GLOBAL, LOCAL, Case
 from stickslip.solvers import registry
 
 LIMITS = {
     "auto": 500, "nsgs": 1000, "anderson": 1000, "apgd": 1000, "bb": 1000, "extragradient": 1000,
-    "fixed-point": 1000, "admm": 500, "pgs": 1000, "s-loop": 50, "tresca": 50, "prox": 200, "mcp": 300,
-    "newton-ac": 100, "newton-jm": 100, "newton-nm": 100, "newton-fb": 100, "newton-min": 200, "ipm": 80,
+    "fixed-point": 1000, "admm": 500, "pgs": 1000, "s-loop": 50, "tresca": 50, "prox": 200, "mcp": 100,
+    "newton-ac": 100, "newton-jm": 100, "newton-nm": 100, "newton-fb": 100, "newton-min": 100, "ipm": 80,
     "ipm-lcp": 80, "lemke": 2000, "enumerate": 3000,
 }  # fmt: skip
 """Iterations at most, so that a hundred thousand solves take bounded time. A limit can make no claim true."""
+FAMILIES = {groups: name for name, groups in SLIDING.items()}
+"""Names of friction cones by the sizes of their groups."""
 INNER = {"s-loop": {"inner_iterations": 500}, "tresca": {"inner_iterations": 500}}
 
 
@@ -86,14 +89,13 @@ def problem_of(case: Case) -> ss.ContactProblem | ss.GlobalProblem | ss.BoxProbl
     return ss.GlobalProblem(M, a["f"], ss.contact_blocks(sides, rows, K), a["u_bias"], K)
 
 
-def suits(name: str, case: Case) -> bool:
-    """Whether the solver takes the blocks of the case."""
+def kinds_of(case: Case) -> set[str]:
+    """Kinds of block that a solver must take, by their names in the registry; none for a box problem."""
     if case.form == BOX:
-        return True
-    kinds = product_set(case).census
-    if case.form == GLOBAL and case.arrays["g_bias"].size:
-        kinds = {**kinds, "free": 1}
-    return registry.entry(name).accepts.issuperset(kinds)
+        return set()
+    kinds = {FAMILIES[b.groups] if b.kind == "friction" else b.kind for b in case.blocks}
+    joints = case.form == GLOBAL and case.arrays["g_bias"].size
+    return kinds | {"free"} if joints else kinds
 
 
 def examine(name: str, case: Case) -> tuple[str, list[str], ss.Solution]:
@@ -133,7 +135,8 @@ def attack(
     for index in indices:
         rng = np.random.default_rng([seed, index])
         case = problems.problem(rng)
-        suiting = [name for name in names if suits(name, case)]
+        kinds = kinds_of(case)
+        suiting = [name for name in names if registry.entry(name).accepts.issuperset(kinds)]
         if not suiting:
             continue
         plain = [name for name in suiting if "coulomb3d" not in registry.entry(name).accepts]

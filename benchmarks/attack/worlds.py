@@ -224,7 +224,7 @@ def jointed(rng: Random, shapes: tuple[str, ...], ball_like: bool) -> Made:
     """A chain that hangs from a point and swings."""
     out: list[Body] = []
     joints: list[tuple[str, int, int, tuple[float, ...]]] = []
-    kind = str(rng.choice(["ball", "distance"]))
+    kind = str(rng.choice(["ball", "distance", "hinge", "fixed"], p=[0.4, 0.3, 0.2, 0.1]))
     for k in range(int(rng.integers(1, 4))):
         one = body(rng, (BALL, CUBOID), ball_like)
         out.append(_at(one, position=(0.4 * k + 0.2, 0.0, 0.0)))
