@@ -282,19 +282,25 @@ def test_what_an_interrupt_leaves_is_compared_bit_for_bit():
     assert runs._stopped(run, other, [])[1]
 
 
-def test_a_wrong_derivative_is_refuted():
-    plan, _ = sliding()
-    plan = replace(plan, options={"correction": False})
-    world = runs.world_of(plan)
-    scheme = ss.MoreauJeanBodies(correction=False)
-    found = ss.differentiate(world, h=plan.h, scheme=scheme, tolerance=derivatives.TOLERANCE)
-    assert not derivatives._refute(plan, world, scheme, world.start, found, 0)
+@pytest.mark.parametrize("world", [True, False])
+def test_a_wrong_derivative_is_refuted(world):
+    if world:
+        plan, _ = sliding()
+        plan = replace(plan, options={"correction": False})
+        model, start = runs.world_of(plan), runs.world_of(plan).start
+    else:
+        rng = np.random.default_rng(1)
+        plan = next(p for p in (systems.masses(rng) for _ in range(99)) if p.scheme == "moreau-jean")
+        model, start = runs.system_of(plan), None
+    scheme = registry.make(plan.scheme, **plan.options)
+    found = ss.differentiate(model, start, h=plan.h, scheme=scheme, tolerance=derivatives.TOLERANCE)
 
     class Doubled:
         def jvp(self, **given):
             return {name: 2.0 * x for name, x in found.jvp(**given).items()}
 
-    assert derivatives._refute(plan, world, scheme, world.start, Doubled(), 0)
+    assert not derivatives.refute(plan, start, found, np.random.default_rng(2))
+    assert derivatives.refute(plan, start, Doubled(), np.random.default_rng(2))
 
 
 # -- files ---------------------------------------------------------------------------------------------
