@@ -14,10 +14,12 @@ made here. With E = tol S, Moreau's decomposition gives, for every block (x_N, x
 because p = x - e lies in K, y_hat - e in K*, and p·(y_hat - e) = 0; so x·y_hat is at most
 E (|x| + |y_hat| + 3 E), and each of its terms is at least minus what the first two lines leave. Free blocks
 have |y| <= E; an interval has x within E of its bounds, and y beyond E only with x within E of the bound that
-y presses against. Every contact is asked for the same on its own scale, with E = 100 tol max(|x|, rho V), V
-the largest free velocity: so a small impulse counts beside a large one. To E the rounding of u is added.
-The scales are those that the documentation states for `natural` (all 1) and `natural_scaled` (rho =
-1 / mean diagonal, a length for rolling and torsion).
+y presses against. To E the rounding of u is added. The scales are those that the documentation states for
+`natural` (all 1) and `natural_scaled` (rho = 1 / mean diagonal, a length for rolling and torsion).
+
+Every contact is asked for the same on its own scale, so that a small impulse counts beside a large one and large
+impulses hide no velocity: with V the largest free velocity and rho' = max(|x|, rho V) / V in the place of rho, E is
+100 tol rho' V. So what sticks does not slide, and what presses does not open or close, by more than 100 tol V.
 """
 
 from dataclasses import dataclass
@@ -142,17 +144,20 @@ def _laws(case: Case, told: Motion, unit_free: bool, shifted: bool) -> list[str]
     own = unit_free and shifted and case.form != BOX
     V = _largest_free(case, told, length) if own else 0.0
     big = LOST * float(np.abs(x).max())
+    lost = rho * np.minimum(big * np.abs(told.diagonal), MOST_LOST * V)
     found = []
     for i, (block, part) in enumerate(case.spans):
         parts = _coefficients(block, length[part])
         why = _block(block, parts, wide(x[part]), wide(y[part]), E, shifted)
-        if own:  # the same on the contact's own scale
+        if own:
             scale = max(norm(x[part]), float(rho[part.start]) * V)
+            more = scale / (float(rho[part.start]) * V) if V > 0.0 else 1.0
             E_own = single(case.tolerance) * scale * SLACK + big
-            E_own += friction * (norm(rounding[part]) + 16.0 * EPS * scale)
-            why += [
-                f"own scale: {one}" for one in _block(block, parts, wide(x[part]), wide(y[part]), E_own, True)
-            ]
+            E_own += (
+                friction * more * (norm(rounding[part]) + lost[part.start]) + 16.0 * EPS * friction * scale
+            )
+            own_y = more * wide(y[part])
+            why += [f"own scale: {one}" for one in _block(block, parts, wide(x[part]), own_y, E_own, True)]
         found += [f"block {i} ({block.kind}), {name}: {one}" for one in why]
     return found
 

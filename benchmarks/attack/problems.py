@@ -12,6 +12,7 @@ import numpy as np
 
 from benchmarks.attack.blocks import Random, block, blocks, lawful, spread
 from benchmarks.attack.cases import BOX, GLOBAL, LOCAL, NONE, SOLVABLE, UNKNOWN, Array, Block, Case
+from benchmarks.attack.laws import motion
 
 NATURAL = 1e6
 """Largest ratio of the impulses that were chosen to those that u_free asks for."""
@@ -243,7 +244,9 @@ def wedge(rng: Random) -> Case:
     arrays = {"M": m * np.eye(2), "f": np.array([0.0, -0.1 * m * speed]), "H": H, "u_bias": bias,
               "G": np.zeros((2, 0)), "g_bias": np.zeros(0)}  # fmt: skip
     jammed = mu > np.tan(alpha)
-    return Case(GLOBAL, arrays, K, "wedge", NONE if jammed else SOLVABLE, None, 0.1 if jammed else 0.0)
+    # Upwards friction holds it, m V <= f < 0; downwards it sticks: either way the walls close at cos alpha.
+    closing = float(c) / 1.1 if jammed else 0.0
+    return Case(GLOBAL, arrays, K, "wedge", NONE if jammed else SOLVABLE, None, closing)
 
 
 # -- boxes ---------------------------------------------------------------------------------------------
@@ -301,7 +304,20 @@ def problem(rng: Random) -> Case:
     case = replace(
         case, tolerance=float(rng.choice([1e-3, 1e-6, 1e-8, 1e-10, 1e-13], p=[0.1, 0.2, 0.45, 0.2, 0.05]))
     )
-    return replace(case, guess=_guess(rng, case))
+    return replace(case, guess=_guess(rng, case), closing=_closing(case))
+
+
+def _closing(case: Case) -> float:
+    """The closing of a case over the velocities that bounds of intervals can make, where they are larger."""
+    if case.truth != NONE or case.form == BOX:
+        return case.closing
+    told = motion(case, np.zeros(case.size), np.zeros(case.arrays["f"].size) if case.form == GLOBAL else None)
+    bounds = [
+        abs(told.diagonal[part.start] * bound)
+        for b, part in case.spans if b.kind == "interval" for bound in b.bounds if np.isfinite(bound)
+    ]  # fmt: skip
+    V = float(np.abs(told.u_free).max())
+    return case.closing * V / max(V, *bounds) if bounds else case.closing
 
 
 def _guess(rng: Random, case: Case) -> Array | None:
