@@ -17,9 +17,10 @@ have |y| <= E; an interval has x within E of its bounds, and y beyond E only wit
 y presses against. To E the rounding of u is added. The scales are those that the documentation states for
 `natural` (all 1) and `natural_scaled` (rho = 1 / mean diagonal, a length for rolling and torsion).
 
-Every contact is asked for the same on its own scale, so that a small impulse counts beside a large one and large
-impulses hide no velocity: with V the largest free velocity and rho' = max(|x|, rho V) / V in the place of rho, E is
-100 tol rho' V. So what sticks does not slide, and what presses does not open or close, by more than 100 tol V.
+Every contact is asked for the same on its own scale, so that a small impulse counts beside a large one and
+large impulses hide no velocity: with V the largest free velocity and rho' = max(|x|, rho V) / V in place of
+rho, E is 100 tol rho' V. So what sticks does not slide, and what presses does not open or close, by more than
+100 tol V.
 """
 
 from dataclasses import dataclass
