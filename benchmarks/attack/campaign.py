@@ -24,15 +24,13 @@ def work(
 
 
 def tasks(counts: dict[str, int]) -> Iterable[tuple[str, range]]:
-    """All tasks, those of the kinds in turn so that early figures tell of all."""
-    queues = [
-        [(kind, range(i, min(i + CHUNK[kind], count))) for i in range(0, count, CHUNK[kind])]
-        for kind, count in counts.items()
-    ]
-    while any(queues):
-        queues = [queue for queue in queues if queue]
-        queue = min(queues, key=lambda q: -len(q))
-        yield queue.pop(0)
+    """All tasks, those of each kind spread evenly, so that early figures tell of all."""
+    parts = []
+    for kind, count in counts.items():
+        for i in range(0, count, CHUNK[kind]):
+            parts.append((i / count, kind, range(i, min(i + CHUNK[kind], count))))
+    for _, kind, part in sorted(parts, key=lambda one: one[:2]):
+        yield kind, part
 
 
 def table(title: str, claims: Counter[tuple[str, str]]) -> str:
