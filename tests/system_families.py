@@ -129,7 +129,7 @@ def moved(found, scheme, name, change):
             y[one.components] = one.mechanical.y(state.t, q[one.q], np.zeros(one.law.size), state.z[one.z])
         memory["y"] = y
     step = scheme.step(system, State(state.t, q, v, state.z), memory, h, SOLVER)
-    assert step.ok
+    assert step.solved
     return np.concatenate([step.state.q, step.state.v, step.r, step.memory.get("approach", np.zeros(0))])
 
 

@@ -41,6 +41,9 @@ from stickslip.state import Array, ModelError, State
 
 TOGETHER = ("q", "v", "effort")
 """Inputs whose whole matrices are made with one solve: who asks for one of them asks for others."""
+TRIED, SAME = 3, 1e-6
+"""Random changes by which two derivatives are compared, and the share by which they may differ: ten times
+the accuracy to which differences confirm derivatives of steps."""
 MOST_NOTES = 8
 """Places that notes name one by one."""
 
@@ -210,7 +213,10 @@ def variational_derivative(
 
     linear = taken(r)
     if done.solution is not None and not kappa and _undecided(linear):
-        linear = taken(_inside(problem, v, r, done.solution.tolerance))
+        inside = _inside(problem, v, r, done.solution.tolerance)
+        linear = taken(inside)
+        if not linear.system.unique and problem.model != "pyramid":
+            missed = missed or _ambiguous(linear, taken(0.5 * (inside + r)))
     return VariationalDerivative(linear, kappa, missed)
 
 
@@ -223,14 +229,33 @@ def _undecided(linear: Linear) -> bool:
 def _inside(problem: StepProblem, v: Array, r: Array, tolerance: float) -> Array:
     """Impulses of the same step inside the set of all of them, which every solver's answer leads to.
 
-    Four facets in the place of the cone are another law, of which the set is not known: r stays.
+    Where there are no others r is more accurate. Four facets in the place of the cone are another law, of
+    which the set is not known: r stays.
     """
     if problem.model == "pyramid":
         return r
     moving = np.flatnonzero(problem.row >= 0)
     own = np.asarray(v)[moving[np.argsort(problem.row[moving])]].reshape(-1)
     tangent = step_tangent(problem, v)
-    return ImpulseSet(tangent, r, tangent.contact_velocity(own), tolerance).inside
+    found = ImpulseSet(tangent, r, tangent.contact_velocity(own), tolerance)
+    return r if found.unique.all() else found.inside
+
+
+def _ambiguous(linear: Linear, other: Linear) -> str:
+    """Why velocities have no derivative where it depends on which of many impulses are taken.
+
+    Both are inside the set of all impulses, so that contacts do the same. Where impulses stress bodies that
+    turn or slip, the stress turns with them, and changes of velocities depend on it. Random changes of the
+    state show that almost surely.
+    """
+    rng = np.random.default_rng(0)
+    one, two = (VariationalDerivative(each, 0.0) for each in (linear, other))
+    change = {name: rng.normal(size=(6 * linear.n, TRIED)) for name in ("q", "v")}
+    for name, tangent in change.items():
+        first, second = (each.forward({name: tangent})["v"] for each in (one, two))
+        if np.abs(first - second).max(initial=0.0) > SAME * np.abs(first).max(initial=0.0):
+            return "impulses are not unique, and changes of velocities depend on them: no derivative"
+    return ""
 
 
 def _missed(what: str, solution: Solution) -> str:

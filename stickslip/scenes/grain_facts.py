@@ -15,8 +15,8 @@ CALM = 0.02
 
 def supports(trajectory: WorldTrajectory) -> Array:
     """Sum of contact forces of all that is fixed or moves as prescribed on the bodies that do not, over the
-    last step of each record [N], shape (n, 3)."""
-    contacts, total = trajectory.contacts, np.zeros((len(trajectory), 3))
+    last step of each record [N], shape (n, 3): of the solver's impulses, which moved the bodies."""
+    contacts, total = trajectory.raw_contacts, np.zeros((len(trajectory), 3))
     force, _ = contacts.force(trajectory.h)
     free = trajectory.model.kind[contacts.body] == BodyKind.DYNAMIC
     sign = free[:, 0].astype(float) - free[:, 1]  # forces are on the first body; those between two cancel
@@ -61,7 +61,7 @@ def law_facts(trajectory: WorldTrajectory) -> list[Fact]:
                 float(off) / largest, 0.0, 1e-9,
             )
         )  # fmt: skip
-    contacts = trajectory.contacts
+    contacts = trajectory.raw_contacts
     beyond = np.linalg.norm(contacts.r[:, 1:3], axis=1) - contacts.law[:, 0] * contacts.r[:, 0]
     pressing = float(contacts.r[:, 0].max(initial=0.0))
     facts.append(

@@ -58,7 +58,7 @@ def simulate_world(
     def so_far() -> WorldTrajectory | None:
         return None if run is None else run.trajectory(solver_name or type(solver).__name__, tolerance)
 
-    def begun_at(interrupts: Interrupts) -> tuple[_Run, Clock]:
+    def begun_at(interrupts: Interrupts) -> tuple[_Run, Clock, int, float]:
         model = WorldModel.of(world)
         begun = begun_run(world, model, h, scheme, start)
         recorder = WorldRecorder(world, begun.state, begun.memory, begun.clock.index, begun.sums)
@@ -69,14 +69,14 @@ def simulate_world(
         )  # fmt: skip
         if watch is not None:
             made.watch = lambda: watch(recorder.last(model, tolerance))
-        return made, begun.clock
+        return made, begun.clock, *ends(begun.clock, begun.state.t, until)
 
+    chosen = every(record)
     with kept(so_far) as interrupts:
-        run, clock = interrupts.run(begun_at, interrupts)
-        last, rest = ends(clock, run.state.t, until)
+        run, clock, last, rest = interrupts.run(begun_at, interrupts)
         interrupts.run(run.tell)
         try:
-            run.to(clock, until, last, rest, every(record))
+            run.to(clock, until, last, rest, chosen)
         except (KeyError, IndexError) as error:
             if not isinstance(start, WorldCheckpoint) or run.recorder.steps:
                 raise

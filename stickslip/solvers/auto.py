@@ -46,7 +46,7 @@ from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.problem.step_problem import StepProblem
 from stickslip.problem.step_tangent import step_tangent
 from stickslip.solvers.anderson import Anderson
-from stickslip.solvers.certify import Attempt, certified, checked_guess
+from stickslip.solvers.certify import Attempt, certified, checked_guess, shortfall
 from stickslip.solvers.effort import (
     PER_CONTACT,
     accelerated_allowed,
@@ -163,7 +163,7 @@ class Auto(Options):
             at_v = step_tangent(problem, v)
             residuals, u = examine(at_v, r, v, None)
             tried.append(Stage("tangent", found.iterations, found.operations, residuals.error))
-            if residuals.error < best.residuals.error:
+            if shortfall(residuals, self.tolerance) < shortfall(best.residuals, self.tolerance):
                 solved = residuals.solved(self.tolerance)
                 status = Status.SOLVED if solved else Status.STALLED
                 best = first.with_(problem=at_v, r=r, v=v, u=u, residuals=residuals, status=status)

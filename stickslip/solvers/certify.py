@@ -28,8 +28,8 @@ PROBLEMS = (ContactProblem, GlobalProblem, BoxProblem)
 TRIES = 3
 """Most calls of a method, each asked for more digits than the one before, until the judge is content."""
 MORE_DIGITS = 0.1
-"""Share of the tolerance that is asked for next where rounding of a conversion is in the way."""
-FINEST = 1e-15
+"""Share of what was asked that is asked for next where rounding of a conversion is in the way."""
+FINEST = 1e-17
 """Finest tolerance that a method is asked for: below, all is rounding."""
 FAR = 1e12
 """Square of a ratio of impulses to load up to which nothing is lost in rounding."""
@@ -124,7 +124,7 @@ def certified(
             best = proved(best, _carried_back(conversion, prove(contact, attempt.r)))
             if best.certificate is not None:
                 return best
-        target = finer(solution.residuals, tolerance)
+        target = finer(solution.residuals, tolerance, target)
         if target < FINEST:
             break
     assert best is not None
@@ -177,7 +177,7 @@ def certified_box(
             attempt = attempt._replace(certificate=None if claim.bases else reduced.certificate(claim))
         answer = reduced.recover(attempt.r) if reduced else Answer(attempt.r)
         solution = judged(name, problem, answer, attempt, tolerance)
-        start, target = attempt.r, finer(solution.residuals, tolerance)
+        start, target = attempt.r, finer(solution.residuals, tolerance, target)
         if solution.ok or not attempt.status.ok or target < FINEST:
             break
     return solution
@@ -275,27 +275,28 @@ def _after(before: Attempt, attempt: Attempt) -> Attempt:
     )
 
 
-def finer(residuals: Residuals, tolerance: float) -> float:
+def finer(residuals: Residuals, tolerance: float, asked: float) -> float:
     """Tolerance to ask of a method whose answer the judge refuses, though the method takes it for solved.
 
-    Where single contacts are what fails, the one at which they would meet their bound.
+    Where single contacts are what fails, the one at which they would meet their bound; otherwise less than
+    what was asked before.
     """
     error = residuals.error
     if not error < np.inf:
         return 0.0
     if error > tolerance:
-        return MORE_DIGITS * tolerance * min(tolerance / error, 1.0)
+        return MORE_DIGITS * asked
     return 0.5 * error * single_bound(tolerance) / residuals.single if residuals.single > 0.0 else 0.0
 
 
 def _is_better(solution: Solution, than: Solution) -> bool:
     """Whether an answer is nearer to what the judge asks for."""
-    return solution.ok or _shortfall(solution) < _shortfall(than)
+    tolerance = solution.tolerance
+    return solution.ok or shortfall(solution.residuals, tolerance) < shortfall(than.residuals, tolerance)
 
 
-def _shortfall(solution: Solution) -> float:
-    """The judge's measures over what is allowed; at most 1 for a solved problem."""
-    residuals, tolerance = solution.residuals, solution.tolerance
+def shortfall(residuals: Residuals, tolerance: float) -> float:
+    """The judge's measures over what is allowed [-]; at most 1 for a solved problem."""
     return max(residuals.error / tolerance, residuals.single / single_bound(tolerance))
 
 

@@ -72,7 +72,7 @@ def test_a_scene_that_fails_half_way_says_so(run, tmp_path, monkeypatch):
 
         record(scene, parameters, folder, **how)
         error = ModelError("body 'top': at t = 0.1 s, q is not finite")
-        error.trajectory = None  # as a run that had begun leaves it
+        error.trajectory = object()  # as a run that had begun leaves it
         raise error
 
     monkeypatch.setattr(recording, "record", short)

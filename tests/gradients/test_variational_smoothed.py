@@ -57,9 +57,10 @@ def test_a_force_below_friction_moves_nothing_but_smoothed_it_does():
 def test_a_box_that_stands_has_impulses_that_are_not_unique():
     how = {"density": 1000.0, "position": (0, 0, 0.2), "velocity": (1.0, 0.3, 0.0)}
     world = built(("box", BOX, how)).build()
-    found = compare(world, steps=2, of=("q", "v"), names=("q", "v", "mu", "gravity", "mass", "size"))
+    found = derivative(world, steps=2)
     assert not found.unique
-    assert found.exists
+    assert not found.exists  # it slides aslant: the stress of its corners turns with it
+    assert any("depend on them" in note for note in found.notes)
     assert any("not unique" in note for note in found.notes)
     # of least norm: equal corners change alike
     change = found.jvp(gravity=(0.0, 0.0, 1.0))["r"][:, 0]

@@ -17,7 +17,7 @@ KINDS = ("regular", "nearly singular", "coupled", "uneven", "diagonal")
 CHOSEN = one_contact.METHODS[1:]
 RIGHT = 1e-13
 """Largest natural_scaled of any answer of any method."""
-AGREE = {"projection": 1e-10, "newton": 2e-12, "quartic": 2e-12, "enumeration": 2e-12}
+AGREE = {"projection": 1e-10, "newton": 4e-12, "quartic": 2e-12, "enumeration": 2e-12}
 """Largest difference of velocities, as a share of the largest of u_free and W_ii r. Projection stops at
 its tolerance, the others go on to rounding."""
 

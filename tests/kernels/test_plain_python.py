@@ -84,6 +84,9 @@ def test_kernels_call_only_kernels_of_their_own_room(folder):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom) and node.module.startswith("stickslip"):
                 shared = node.module in ("stickslip.kernels.jit", "stickslip.kernels.fortran")
+                shared |= (
+                    path.name == "jit.py" and node.module == "stickslip.interrupts"
+                )  # compiles, has no kernel
                 assert node.module.startswith(home) or shared, path.name
 
 
