@@ -118,7 +118,7 @@ def wrong(plan: Plan, run: Any) -> list[str]:
     n, c = len(run), run.contacts
     states = (run.q.reshape(n, -1, 7), run.v.reshape(n, -1, 6))
     told = motions.Record(
-        run.t, *states, run.ok, run.correction, c.offset, c.body, c.point, c.frame, c.r, c.u
+        run.t, *states, run.ok, run.correction, c.offset, c.body, c.point, c.frame, c.r, c.u, c.gap
     )
     return motions.refute(plan, told)
 

@@ -213,7 +213,16 @@ def _moreau_jean(plan: Plan, run: Record, k: int) -> list[str]:
         w[::d] += plan.e * np.minimum(before[::d], 0.0)
     weight = float(np.diag(a["M"]).min())
     S = weight * float(np.abs(before).max())
-    found += _law(plan, run.r[k], w, run.active[k], 10.0 * E + 1e2 * plan.tolerance * S, weight)
+    E = 10.0 * E + 1e2 * plan.tolerance * S
+    # Contacts that take part by the threshold alone have the law on u_N + y_m / h, y_m the forecast gap.
+    ahead = np.maximum((a["C"] @ (q + 0.5 * h * v))[::d], 0.0) / h
+    for i in range(w.size // d):
+        part = slice(i * d, i * d + d)
+        later = w[part] + np.eye(d)[0] * ahead[i]
+        faults = [
+            _law(plan, run.r[k, part], one, run.active[k, i : i + 1], E, weight) for one in (w[part], later)
+        ]
+        found += min(faults, key=len)
     fastest = float(np.abs(run.v[: k + 1]).max()) + speed
     return found + _over("gap", -(a["C"] @ Q)[::d], 2.0 * h * (2.0 * fastest + 9.81 * h))
 

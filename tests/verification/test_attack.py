@@ -219,7 +219,7 @@ def told(run: ss.WorldTrajectory, **changes: np.ndarray) -> motions.Record:
     n, c = len(run), run.contacts
     record = motions.Record(
         run.t, run.q.reshape(n, -1, 7).copy(), run.v.reshape(n, -1, 6).copy(), run.ok, run.correction,
-        c.offset, c.body, c.point, c.frame, c.r.copy(), c.u,
+        c.offset, c.body, c.point, c.frame, c.r.copy(), c.u, c.gap,
     )  # fmt: skip
     return replace(record, **changes)
 
