@@ -120,7 +120,10 @@ def refute(plan: runs.Plan, state: Any, found: Any, rng: np.random.Generator) ->
 
     def after(length: float) -> Array | None:
         arrays = {**a, "q0": a["q0"] + length * dq, "v0": a["v0"] + length * dv}
-        run = runs.run_of(replace(plan, arrays=arrays, steps=1, tolerance=TOLERANCE))
+        try:
+            run = runs.run_of(replace(plan, arrays=arrays, steps=1, tolerance=TOLERANCE))
+        except ss.ModelError:  # the start is inside
+            return None
         return np.array(run.v[-1]) if bool(run.ok[-1]) else None
 
     return _compare(slope, after)
