@@ -95,7 +95,7 @@ def _step(plan: Plan, run: Record, k: int, first: int) -> list[str]:
     kick = h if plan.scheme == "moreau-jean-bodies" or k > 1 else 0.5 * h
     if not plan.joints:
         missed = mass[:, None] * (new[:, :3] - old[:, :3] - kick * g) - total
-        if np.abs(missed).max() > 10.0 * plan.tolerance * size:  # of least forces; others balance to rounding
+        if np.abs(missed).max() > 100.0 * FLOOR * size:
             found.append(f"linear momentum is off by {np.abs(missed).max():.3e} of {size:.3e} N s")
     found += _places(plan, run, k, first, h, speed)
     found += _cones(plan, run.r[rows], size)
@@ -152,7 +152,7 @@ def _turning(
     missed = inertia[:, None] * (after - before) - total
     scale = lever * size + float((inertia[:, None] * np.abs(after)).max())
     worst = float(np.abs(missed).max())
-    if worst <= 10.0 * plan.tolerance * scale:
+    if worst <= 100.0 * FLOOR * scale:
         return []
     return [f"angular momentum is off by {worst:.3e} of {scale:.3e}"]
 

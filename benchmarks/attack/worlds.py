@@ -106,8 +106,9 @@ class Plan:
 
     @property
     def exact(self) -> bool:
-        """Whether the scheme states Coulomb's law: other models of friction do so where there is none."""
-        return self.options.get("contact", "cone") == "cone" or self.mu == 0.0
+        """Whether the scheme states Coulomb's law: other models of friction do so where nothing can rub."""
+        alone = self.ground == "none" and len(self.bodies) < 2
+        return self.options.get("contact", "cone") == "cone" or self.mu == 0.0 or alone
 
 
 def turned(rng: Random) -> tuple[float, ...]:

@@ -12,14 +12,14 @@ from stickslip.kernels.jit import jit
 
 NATURAL, SCALED, IMPULSE, VELOCITY, WORK, WORST, APPROACH, LOCAL = range(8)
 MEASURES = 8
-ROUNDING = 1e-14
-"""Velocities below this share of the impulses, as impulses, are rounding of W r: some 50 units in the last
-place, for sums of a few hundred terms."""
+ROUNDING = 2e-15
+"""Velocities below this share of the impulses, as impulses, are rounding of W r: nine units in the last
+place, what sums of a few hundred terms of either sign usually lose."""
 MOST_ROUNDING = 1e-4
 """Share of the largest free velocity beyond which closing is never taken for rounding."""
 LOST = 1e-11
-"""Beside impulses that alone make velocities of 1/LOST times the free ones, rounding of W r is a tenth of
-MOST_ROUNDING of them, and W r + u_free says too little of them."""
+"""Beside impulses that alone make velocities of 1/LOST times the free ones, rounding of W r is more than
+1e-5 of them, and W r + u_free says too little of them."""
 CLOSING_SHARE = 0.1
 """Largest share of the free velocity at which a contact of a solved problem may close, at any tolerance."""
 SINGLE = 100.0

@@ -1,10 +1,13 @@
 """Which of several certified impulses with the same velocities a run tells: those of least norm.
 
 The least impulses belong to velocities that those of the solver miss by its tolerance. A run goes on with the
-solver's, so that what it tells is changed by as little as that, if the judge accepts it: by the δ of least
-norm, relative to what each contact presses, with which impulses push the bodies as those of the solver do,
+solver's, so that what it tells is changed by as little as that: by the δ of least norm, relative to what each
+contact presses, with which impulses push the bodies as those of the solver do,
 
     A (r + δ) = A r_solver,   A = (H, G), or W of a local problem.
+
+Where the judge does not accept that, the solver's impulses are told: forces that do not fit the motion are
+none.
 """
 
 from itertools import chain
@@ -35,9 +38,8 @@ ACCURACY = 1e-9
 def least_of_many(solution: Solution) -> tuple[Solution, BoolArray]:
     """A certified answer with the impulses of least norm, and which blocks have no others [-], shape (nb,).
 
-    What the impulses do to the bodies is what those of the answer do, to rounding, or to the tolerance where
-    the judge does not accept that. Where no block has other impulses the answer comes back as it is; where
-    the least are not certified as well.
+    What the impulses do to the bodies is what those of the answer do, to rounding. Where no block has other
+    impulses the answer comes back as it is; where the least that do so are not certified as well.
     """
     sets = impulse_sets(solution, solution.tolerance)  # as accurate as the steps that led here
     first = next(sets)
@@ -68,7 +70,7 @@ def _balanced(solution: Solution, least: Solution) -> Solution:
     r, lam = z[: problem.size], None if solution.lam is None else z[problem.size :]
     residuals, u = examine(problem, r, solution.v, lam)
     if not residuals.solved(solution.tolerance):
-        return least
+        return solution
     return least.with_(r=r, u=u, v=solution.v, lam=lam, residuals=residuals)
 
 
