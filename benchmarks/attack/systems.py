@@ -132,8 +132,9 @@ def first_order(rng: Random) -> Plan:
     C = rng.normal(size=(m, n))
     D = np.diag(rng.choice([0.0, 1.0], size=m) * rng.random(m))
     relay = rng.random() < 0.5
-    arrays = {"A": S - S.T - J @ J.T, "b": rng.normal(size=n), "B": C.T, "C": C, "D": D,
-              "e": np.zeros(m) if relay else rng.normal(size=m), "x0": rng.normal(size=n)}  # fmt: skip
+    x0 = rng.normal(size=n)
+    e = np.zeros(m) if relay else rng.random(m) * rng.integers(0, 2, size=m) - C @ x0  # y >= 0 at the start
+    arrays = {"A": S - S.T - J @ J.T, "b": rng.normal(size=n), "B": C.T, "C": C, "D": D, "e": e, "x0": x0}
     options = {} if rng.random() < 0.6 else {"theta": 0.5, "gamma": 1.0, "relation": "end"}
     if rng.random() < 0.2:
         options = {"theta": 0.5, "gamma": 0.5, "relation": "gamma"}

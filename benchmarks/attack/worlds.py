@@ -98,6 +98,8 @@ class Plan:
     """Of the scheme."""
     solver: str = "auto"
     tolerance: float = 1e-8
+    forces: str = "least"
+    """Which impulses the run tells: least, or the solver's."""
 
     @property
     def isotropic(self) -> bool:
@@ -166,6 +168,7 @@ def plan(rng: Random) -> Plan:
         family, tuple(made), ground, gravity, mu, mu_roll, e, tuple(joints), h,
         int(rng.integers(5, 25)), "variational-bodies" if variational else "moreau-jean-bodies", options,
         "auto" if variational else str(rng.choice(["auto", "nsgs", "anderson"], p=[0.8, 0.1, 0.1])),
+        forces=str(rng.choice(["least", "solver"])),
     )  # fmt: skip
 
 
