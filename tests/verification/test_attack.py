@@ -64,6 +64,7 @@ def test_no_solver_makes_a_false_claim():
 
 def test_no_scheme_makes_a_false_claim():
     tally = runs.attack(range(60), 0, None)
+    tally.add(runs.attack(range(124, 125), 0, None))  # the first under springs
     assert listed(tally) == []
     assert {name for name, _ in tally.claims} >= set(registry.names()) - {"compliant"}  # which is relaxed
 
