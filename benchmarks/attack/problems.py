@@ -245,7 +245,7 @@ def wedge(rng: Random) -> Case:
               "G": np.zeros((2, 0)), "g_bias": np.zeros(0)}  # fmt: skip
     jammed = mu > np.tan(alpha)
     # Upwards friction holds it, m V <= f < 0; downwards it sticks: either way the walls close at cos alpha.
-    # Friction that is less by (mu - tan alpha) / mu would let it go: what is nearer than half of that is open.
+    # Friction that is less by (mu - tan alpha) / mu would let it go; nearer than half of that is open.
     spare = 0.5 * (mu - np.tan(alpha)) / mu / np.hypot(1.0, mu)
     closing = float(min(c / 1.1, spare)) if jammed else 0.0
     return Case(GLOBAL, arrays, K, "wedge", NONE if jammed else SOLVABLE, None, closing)
