@@ -223,8 +223,10 @@ def interrupted(plan: Plan, whole: Any, delay: float) -> tuple[str, list[str]]:
 
 def _stopped(whole: Any, part: Any, reached: list[float]) -> tuple[str, list[str]]:
     if part is None:
-        lost = [f"interrupted at t = {reached[-1]:.3g} s, and nothing of the run is kept"] if reached else []
-        return "interrupted", lost
+        # Before the first step there is nothing; after the last one nothing holds back what comes from outside.
+        if not reached or reached[-1] >= whole.t[-1]:
+            return "interrupted", []
+        return "interrupted", [f"interrupted at t = {reached[-1]:.3g} s, and nothing of the run is kept"]
     if not _prefix(whole, part):
         return "interrupted", ["what an interrupt left is no prefix of the run"]
     if reached and part.t[-1] < reached[-1] * (1.0 - 1e-12):
