@@ -104,7 +104,7 @@ def _simulated(bodies: int, until: float, progress: Time | None = None) -> _Run:
     try:
         trajectory = simulate(
             world, h=STEP, until=until, solver=SOLVER, tolerance=TOLERANCE, record=RECORD,
-            on_failure="halve", progress=progress,
+            on_failure="halve", progress=progress, forces="solver",
         )  # fmt: skip
     except SimulationFailure as missed:
         trajectory, failure = missed.trajectory, str(missed).partition("; on_failure=")[0]

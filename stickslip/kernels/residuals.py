@@ -15,7 +15,7 @@ MEASURES = 8
 ROUNDING = 2e-15
 """Velocities below this share of the impulses, as impulses, are rounding of W r: nine units in the last
 place, what sums of a few hundred terms of either sign usually lose."""
-MOST_ROUNDING = 1e-4
+MOST_ROUNDING = 1e-6
 """Share of the largest free velocity beyond which closing is never taken for rounding."""
 LOST = 1e-11
 """Beside impulses that alone make velocities of 1/LOST times the free ones, rounding of W r is more than
