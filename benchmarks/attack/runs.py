@@ -223,7 +223,7 @@ def interrupted(plan: Plan, whole: Any, delay: float) -> tuple[str, list[str]]:
 
 def _stopped(whole: Any, part: Any, reached: list[float]) -> tuple[str, list[str]]:
     if part is None:
-        # Before the first step there is nothing; after the last one nothing holds back what comes from outside.
+        # Before the first step there is nothing; after the last one nothing holds an interrupt back.
         if not reached or reached[-1] >= whole.t[-1]:
             return "interrupted", []
         return "interrupted", [f"interrupted at t = {reached[-1]:.3g} s, and nothing of the run is kept"]
@@ -238,7 +238,8 @@ def _prefix(whole: Any, part: Any) -> bool:
     """Whether the records of `part` are the first of `whole`, bit for bit."""
     n = len(part)
     return n <= len(whole) and all(
-        getattr(whole, name)[:n].tobytes() == getattr(part, name).tobytes() for name in ("t", "q", "v", "ok")
+        getattr(whole, name)[:n].tobytes() == getattr(part, name).tobytes()
+        for name in ("t", "q", "v", "natural")
     )
 
 
