@@ -11,7 +11,6 @@ import numpy as np
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
-from stickslip.problem.solution import Verdict
 from stickslip.schemes.step import Event
 from stickslip.schemes.work import contact_work
 from stickslip.simulation import energy
@@ -19,6 +18,7 @@ from stickslip.simulation.checkpoint import Checkpoint
 from stickslip.simulation.clock import Clock
 from stickslip.simulation.model import Model
 from stickslip.simulation.states import state_names
+from stickslip.simulation.verdicts import RunVerdict
 from stickslip.state import State
 from stickslip.systems.system import NonsmoothSystem
 
@@ -71,7 +71,7 @@ class InteractionView:
 
 
 @dataclass(frozen=True, eq=False)
-class Trajectory:
+class Trajectory(RunVerdict):
     """The recorded instants of a run, row 0 being the start. All arrays are over the n instants."""
 
     model: Model
@@ -185,19 +185,6 @@ class Trajectory:
         its work itself, or it is NaN: not known.
         """
         return self.derive("contact_work", self)
-
-    @property
-    def ok(self) -> BoolArray:
-        """Whether all steps since the record before are certified: solved to their tolerance under the exact
-        law [-], shape (n,), bool; False throughout where the scheme puts another law in its place."""
-        return np.asarray(self.verdicts == Verdict.CERTIFIED.code)
-
-    @property
-    def verdict(self) -> Verdict:
-        """What the run proves, all its steps together: certified, relaxed or missed."""
-        if self.missed or (self.verdicts == Verdict.MISSED.code).any():
-            return Verdict.MISSED
-        return Verdict.CERTIFIED if self.ok.all() and not self.relaxation else Verdict.RELAXED
 
     @property
     def relaxed(self) -> bool:

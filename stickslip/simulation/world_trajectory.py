@@ -11,11 +11,12 @@ import numpy as np
 from stickslip.problem.solution import Verdict
 from stickslip.schemes.step import Memory
 from stickslip.simulation.clock import OFF_CLOCK, Clock
+from stickslip.simulation.verdicts import RunVerdict
 from stickslip.simulation.world_checkpoint import EnergySums, WorldCheckpoint
 from stickslip.simulation.world_contacts import UNIQUE, ContactTable, WorldContacts
 from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_record import WorldRecord
-from stickslip.state import Array, BoolArray, IntArray, State
+from stickslip.state import Array, IntArray, State
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +39,7 @@ class BodyView:
 
 
 @dataclass(frozen=True, eq=False)
-class WorldTrajectory:
+class WorldTrajectory(RunVerdict):
     """The recorded instants of a run of a world, row 0 being the start. All arrays are over the n instants.
 
     Between two records iterations and energies add up, the worst residual, penetration, opening and
@@ -147,19 +148,6 @@ class WorldTrajectory:
     def energy(self) -> Array:
         """Kinetic and potential energy [J], shape (n,)."""
         return self.kinetic + self.potential
-
-    @property
-    def ok(self) -> BoolArray:
-        """Whether all steps since the record before are certified: solved to their tolerance under the exact
-        law [-], shape (n,), bool; False throughout where the scheme puts another law in its place."""
-        return np.asarray(self.verdicts == Verdict.CERTIFIED.code)
-
-    @property
-    def verdict(self) -> Verdict:
-        """What the run proves, all its steps together: certified, relaxed or missed."""
-        if self.missed or (self.verdicts == Verdict.MISSED.code).any():
-            return Verdict.MISSED
-        return Verdict.CERTIFIED if self.ok.all() and not self.relaxation else Verdict.RELAXED
 
     @property
     def relaxed(self) -> bool:
