@@ -17,7 +17,7 @@ from stickslip.cli.bench import bench
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
 from stickslip.cli.stops import stop_code, stop_word, stoppable
 
-VERBS = ("info", "solve", "convert", "solvers", "schemes", "run", "view", "plot", "demo", "study")
+VERBS = ("info", "solve", "convert", "solvers", "schemes", "run", "view", "plot", "demo", "study", "cache")
 """One module of this room each, with a function of that name."""
 
 NARROWEST = 20

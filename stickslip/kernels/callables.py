@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels.jit import JIT, jit
+from stickslip.compilation import JIT
+from stickslip.kernels.jit import jit
 
 STEP = float(np.finfo(float).eps) ** (1.0 / 3.0)
 """Relative step of central differences, as `systems/derivatives.py` has it."""

@@ -6,7 +6,8 @@ above. Without compilation always by hand.
 
 import numpy as np
 
-from stickslip.kernels.jit import JIT, jit
+from stickslip.compilation import JIT
+from stickslip.kernels.jit import jit
 
 if JIT:
     from stickslip.kernels.fortran import routine

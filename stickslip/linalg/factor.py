@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels.jit import JIT
+from stickslip.compilation import JIT
 from stickslip.linalg.buffers import Buffers
 from stickslip.linalg.kernels import assembly
 from stickslip.linalg.pattern import Array, BlockPattern, fixed

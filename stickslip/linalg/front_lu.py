@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from stickslip.kernels.jit import JIT
+from stickslip.compilation import JIT
 from stickslip.linalg.kernels import assembly, elimination, front_plan, fronts
 from stickslip.linalg.kernels import minimum_degree as bits
 from stickslip.linalg.lu import Factor, factorise

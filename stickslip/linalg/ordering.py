@@ -4,7 +4,7 @@ import numpy as np
 import qdldl
 import scipy.sparse as sp
 
-from stickslip.kernels.jit import JIT
+from stickslip.compilation import JIT
 from stickslip.linalg.kernels import dissection
 from stickslip.linalg.pattern import Array, IntArray
 

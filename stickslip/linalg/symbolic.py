@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels.jit import JIT
+from stickslip.compilation import JIT
 from stickslip.linalg.bodies import SaddlePattern
 from stickslip.linalg.buffers import Buffers
 from stickslip.linalg.factor import SINGULAR, CholeskyFactor, QuasiDefiniteFactor, Regularisation

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.compilation import JIT
 from stickslip.interrupts import Interrupts
 from stickslip.kernels import march_flow
-from stickslip.kernels.jit import JIT
 from stickslip.kernels.small_contacts import SMALL
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.euler_moreau_newton import Weights

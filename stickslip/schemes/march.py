@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stickslip.compilation import JIT
 from stickslip.interrupts import Interrupts
-from stickslip.kernels.jit import JIT
 from stickslip.kernels.march import run
 from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray

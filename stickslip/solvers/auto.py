@@ -33,8 +33,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.compilation.timing import Compilation, timed
 from stickslip.kernels import cones, first_phase, prox_newton, schedule
-from stickslip.kernels.jit import Compilation, timed
 from stickslip.options import Options, iterations_option, tolerance_option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, frozen

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels.jit import Compilation
+from stickslip.compilation.timing import Compilation
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate, check_certificate
 from stickslip.problem.checks import Array, ProblemError, finite, flat, frozen

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.kernels.jit import Compilation
+from stickslip.compilation.timing import Compilation
 from stickslip.names import alternatives
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.contact import ContactProblem, GlobalProblem

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels.jit import Compilation
+from stickslip.compilation.timing import Compilation
 from stickslip.options import Options, iterations_option, tolerance_option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.compilation.timing import Compilation
 from stickslip.kernels import body_sweeps, cones, friction, gauss_seidel, one_contact, schedule
-from stickslip.kernels.jit import Compilation
 from stickslip.kernels.local import EXTRAS_3
 from stickslip.kernels.residuals import MEASURES
 from stickslip.options import Options, iterations_option, option, tolerance_option

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from stickslip.compilation.timing import timed
 from stickslip.kernels import body_problems, cones, schedule, small_boxes, small_contacts
-from stickslip.kernels.jit import timed
 from stickslip.kernels.residuals import MEASURES, NATURAL, SCALED
 from stickslip.kernels.small_contacts import SMALL
 from stickslip.problem.box import BoxProblem

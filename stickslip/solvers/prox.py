@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.compilation.timing import Compilation
 from stickslip.kernels import cones, gauss_seidel
 from stickslip.kernels import prox_newton as kernel
-from stickslip.kernels.jit import Compilation
 from stickslip.kernels.residuals import MEASURES
 from stickslip.linalg.front_lu import BlockLU
 from stickslip.options import Options, iterations_option, option, tolerance_option

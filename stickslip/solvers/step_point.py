@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels.jit import timed
+from stickslip.compilation.timing import timed
 from stickslip.kernels.variational import interior_point as kernels
 from stickslip.kernels.variational import law
 from stickslip.options import Options, iterations_option, option, tolerance_option

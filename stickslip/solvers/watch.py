@@ -16,7 +16,7 @@ from types import TracebackType
 
 import numpy as np
 
-from stickslip.kernels.jit import Compilation
+from stickslip.compilation.timing import Compilation
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.residuals import examine

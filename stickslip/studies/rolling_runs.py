@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stickslip.kernels.jit import Compilation
+from stickslip.compilation.timing import Compilation
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import reduce_to_contacts

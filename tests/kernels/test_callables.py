@@ -5,8 +5,8 @@ import ctypes
 import numpy as np
 import pytest
 
+from stickslip.compilation import JIT
 from stickslip.kernels.callables import VALUE, adapter, call
-from stickslip.kernels.jit import JIT
 from stickslip.systems.derivatives import differences
 from stickslip.systems.quantities import UNIFORM
 

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
+from stickslip.compilation import JIT
 from stickslip.kernels import one_contact, polynomial, quartic
 from stickslip.kernels.contact_law import TOLERANCE
-from stickslip.kernels.jit import JIT, jit
+from stickslip.kernels.jit import jit
 from stickslip.kernels.one_enumeration import count_solutions
 from stickslip.kernels.one_newton import alart_curnier, direction
 

@@ -1,20 +1,13 @@
 """The same kernels without Numba: the same numbers, bit for bit."""
 
-import ast
 import os
 import subprocess
 import sys
-from pathlib import Path
-
-import numpy as np
-import pytest
-
-import stickslip
 
 SCRIPT = """
 import numpy as np
 import stickslip as ss
-from stickslip.kernels.jit import JIT
+from stickslip.compilation import JIT
 from stickslip.problem.convert import reduce_to_contacts
 from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.gauss_seidel import GaussSeidel
@@ -62,58 +55,6 @@ def test_compiled_and_plain_kernels_agree_bit_for_bit():
     assert (compiled[0], plain[0]) == ("True", "False")
     assert len(compiled) == 44
     assert compiled[1:] == plain[1:]
-
-
-def test_the_cache_notices_a_change_in_any_kernel_file_of_the_room():
-    from stickslip.kernels import gauss_seidel
-    from stickslip.kernels.jit import JIT, stamp
-    from stickslip.linalg.kernels import assembly
-
-    for module, kernel in ((gauss_seidel, gauss_seidel.run), (assembly, assembly.residual)):
-        expected = stamp(Path(module.__file__).parent)
-        assert np.isfinite(expected[0])
-        if JIT:
-            assert kernel._cache._cache_file._source_stamp == expected
-
-
-@pytest.mark.parametrize("folder", ["kernels", "kernels/bodies", "linalg/kernels"])
-def test_kernels_call_only_kernels_of_their_own_room(folder):
-    """Otherwise the stamp of a room would not see what is inlined into its kernels."""
-    home = "stickslip." + folder.replace("/", ".")
-    for path in (Path(stickslip.__file__).parent / folder).glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and node.module.startswith("stickslip"):
-                shared = node.module in ("stickslip.kernels.jit", "stickslip.kernels.fortran")
-                shared |= (
-                    path.name == "jit.py" and node.module == "stickslip.interrupts"
-                )  # compiles, has no kernel
-                assert node.module.startswith(home) or shared, path.name
-
-
-CACHED = """
-from stickslip import coulomb
-print(coulomb([0.5]).project([1.0, 3.0, 4.0]).tolist())
-"""
-
-
-def test_a_damaged_or_missing_cache_is_no_reason_to_fail(tmp_path):
-    """Truncated files are compiled anew; where nothing can be stored, nothing is."""
-    cache = tmp_path / "cache"
-    env = {**os.environ, "STICKSLIP_JIT": "1", "NUMBA_CACHE_DIR": str(cache)}
-    for damage in (None, "*.nbc", "*.nbi"):
-        if damage:
-            damaged = list(cache.rglob(damage))
-            assert damaged
-            for path in damaged:
-                path.write_bytes(path.read_bytes()[:20])
-        done = subprocess.run(
-            [sys.executable, "-c", CACHED], capture_output=True, text=True, env=env, check=True
-        )
-        assert done.stdout.startswith("[2.8"), done.stderr
-    (tmp_path / "file").write_text("not a folder")
-    env["NUMBA_CACHE_DIR"] = str(tmp_path / "file")
-    done = subprocess.run([sys.executable, "-c", CACHED], capture_output=True, text=True, env=env, check=True)
-    assert done.stdout.startswith("[2.8")
 
 
 SIGNATURES = """

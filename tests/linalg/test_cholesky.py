@@ -7,7 +7,7 @@ import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from block_graphs import GRAPHS, dense, grid, positive_definite
 
-from stickslip.kernels.jit import JIT
+from stickslip.compilation import JIT
 from stickslip.linalg.buffers import Buffers
 from stickslip.linalg.pattern import block_pattern, matrix_pattern
 from stickslip.linalg.symbolic import analyse

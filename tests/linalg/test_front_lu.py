@@ -10,7 +10,7 @@ from block_graphs import GRAPHS, widths_of
 from recorded import FOLDER, needs_recorded
 
 import stickslip as ss
-from stickslip.kernels.jit import JIT
+from stickslip.compilation import JIT
 from stickslip.linalg.front_lu import GOOD, BlockLU
 from stickslip.solvers import prox
 

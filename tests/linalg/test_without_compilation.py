@@ -10,7 +10,7 @@ import pytest
 SAME = """
 import numpy as np
 from block_graphs import GRAPHS, part, positive_definite
-from stickslip.kernels.jit import JIT
+from stickslip.compilation import JIT
 from stickslip.linalg.factor import FactorFailure, Regularisation
 from stickslip.linalg.bodies import body_pattern
 from stickslip.linalg.symbolic import analyse
@@ -80,7 +80,8 @@ def _number(word):
 LOAD = """
 import time
 import numpy as np
-from stickslip.kernels.jit import JIT, Compilation
+from stickslip.compilation import JIT
+from stickslip.compilation.timing import Compilation
 from stickslip.linalg.bodies import body_pattern
 from stickslip.linalg.symbolic import analyse
 from stickslip.scenes.packing import deposit

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from stickslip.compilation import JIT
 from stickslip.kernels import activation
-from stickslip.kernels.jit import JIT
 from stickslip.schemes.step import first_state
 from stickslip.solvers import registry
 

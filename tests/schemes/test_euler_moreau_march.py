@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.kernels.jit import JIT
+from stickslip.compilation import JIT
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.residuals import judge
 from stickslip.scenes import runs

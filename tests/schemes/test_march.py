@@ -5,7 +5,7 @@ import copy
 import numpy as np
 import pytest
 
-from stickslip.kernels.jit import JIT
+from stickslip.compilation import JIT
 from stickslip.laws import Equality, NewtonImpact, PoissonImpact, Relay
 from stickslip.problem.residuals import judge
 from stickslip.schemes.march import March

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip import scenes, solve
-from stickslip.kernels.jit import JIT
+from stickslip.compilation import JIT
 from stickslip.linalg.front_lu import BlockLU, elimination_work
 from stickslip.problem.convert import reduce_to_contacts
 from stickslip.solvers.effort import is_hyperstatic, newton_step

@@ -12,7 +12,7 @@ target_start (N + 1,), target: blocks (i, j) for all pairs i, j of later neighbo
 
 import numpy as np
 
-from stickslip.kernels.variational.compiled import jit
+from stickslip.kernels.jit import jit
 
 SIZE = 6
 """Rows of a block."""

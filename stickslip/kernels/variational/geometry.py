@@ -26,7 +26,7 @@ from stickslip.kernels.bodies.joint_geometry import (
     within_turn,
 )
 from stickslip.kernels.bodies.rotation import turn
-from stickslip.kernels.variational.compiled import jit
+from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.law import COLUMNS, Y
 from stickslip.kernels.variational.layout import DRY, HOLD, LOWER, NONNEGATIVE
 

@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
+from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.block_lu import divide_vector, factor, factor_block, solve
-from stickslip.kernels.variational.compiled import jit
 from stickslip.kernels.variational.geometry import end_values, start_rows, velocity_of
 from stickslip.kernels.variational.law import (
     CHANGE,

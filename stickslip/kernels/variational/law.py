@@ -25,7 +25,7 @@ import math
 
 import numpy as np
 
-from stickslip.kernels.variational.compiled import jit
+from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.layout import FREE, FRICTION, INTERVAL, PYRAMID
 
 R, W, Y, DR, DW, DY, C, CW, OWN, COLUMNS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from stickslip.kernels.bodies.joint_geometry import held, leaves
-from stickslip.kernels.variational.compiled import jit
+from stickslip.kernels.jit import jit
 
 FREE, NONNEGATIVE, INTERVAL, FRICTION = 0, 1, 2, 3
 """Kinds of blocks, as `cones` has them."""

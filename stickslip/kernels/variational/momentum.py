@@ -4,7 +4,7 @@ Discrete Euler-Lagrange equations of a body with Cayley's map (Bou-Rabee & Marsd
 """
 
 from stickslip.kernels.bodies.rotation import times
-from stickslip.kernels.variational.compiled import jit
+from stickslip.kernels.jit import jit
 
 
 @jit

@@ -7,7 +7,7 @@ the γ of r.
 
 import math
 
-from stickslip.kernels.variational.compiled import jit
+from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.law import OWN, R, Y
 from stickslip.kernels.variational.layout import FREE, INTERVAL, PYRAMID
 

@@ -10,7 +10,7 @@ others. B, L, X, F: as in `law.py`; rows, end_rows (n, 2, 6): of impulses at the
 
 import numpy as np
 
-from stickslip.kernels.variational.compiled import jit
+from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.law import COLUMNS, CW, DR, DW, DY, C, R, Y, aim, respond
 from stickslip.kernels.variational.layout import FREE
 from stickslip.kernels.variational.momentum import momentum, momentum_slope

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from stickslip.kernels.variational.compiled import jit
+from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.geometry import end_values, start_rows, velocity_of
 from stickslip.kernels.variational.law import COLUMNS, Y
 from stickslip.kernels.variational.layout import FRICTION, NONNEGATIVE

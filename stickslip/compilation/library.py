@@ -1,0 +1,175 @@
+"""Code of kernels as LLVM modules that wait to be linked.
+
+Numba by itself optimises every kernel, makes machine code of it and a wrapper for Python around it, even if
+only other kernels call it, and then optimises it again inside each of its callers. Here the code of a kernel
+is typed and lowered only. An *entry*, the kernel that Python calls, links all that it needs and is optimised
+as a whole, once.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import llvmlite.binding as llvm
+from numba.core.codegen import JITCodeLibrary
+from numba.core.environment import lookup_environment
+from numba.core.runtime import rtsys
+
+ENVIRONMENT = "_ZN08NumbaEnv"
+"""Prefix of the global variables that hold a function's Python objects."""
+
+
+class DeferredLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """Code of one kernel, neither optimised as a module nor emitted."""
+
+    def __init__(self, codegen: Any, name: str):
+        super().__init__(codegen, name)
+        self.origin: Any = None
+        """The kernel and its types of arguments."""
+        self.written: tuple[bool, ...] = ()
+        """Of each argument, whether the kernel writes to it."""
+        self.symbol = ""
+        """Name of the kernel's function in LLVM code."""
+        self.environments: list[Any] = []
+        """Python objects of the functions in it, kept alive."""
+        self._own: Any = None
+        self._shared_module: Any = None
+        self._callees: Callable[[], list[DeferredLibrary]] | None = None
+        self._bitcode: bytes | None = None
+
+    @classmethod
+    def stored(
+        cls, codegen: Any, name: str, bitcode: bytes, callees: Callable[[], list["DeferredLibrary"]]
+    ) -> "DeferredLibrary":
+        """From a record: bitcode of the kernel alone; the libraries of its callees are found on use."""
+        library = cls(codegen, name)
+        library._bitcode, library._callees, library._finalized = bitcode, callees, True
+        return library
+
+    def finalize(self) -> None:
+        """Nothing more is added; neither optimised nor emitted."""
+        self._raise_if_finalized()
+        for library in self._linking_libraries:
+            self._reload_init.update(library._reload_init)
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def callees(self) -> list["DeferredLibrary"]:
+        """Libraries of the kernels that this one calls, each once."""
+        if self._callees is not None:
+            return self._callees()
+        found = (library for library in self._linking_libraries if isinstance(library, DeferredLibrary))
+        return list(dict.fromkeys(found))
+
+    def own(self) -> Any:
+        """Module of this kernel with the functions of Numba that it needs, to be linked into entries."""
+        if self._own is None:
+            if self._bitcode is not None:
+                self._own = llvm.parse_bitcode(self._bitcode)
+            else:
+                self._ensure_finalized()
+                module = self._final_module.clone()
+                for library in dict.fromkeys(self._linking_libraries):
+                    if not isinstance(library, DeferredLibrary) and library is not rtsys.library:
+                        module.link_in(library._get_module_for_linking(), preserve=True)
+                for function in module.functions:
+                    if not function.is_declaration:
+                        # Numba numbers its functions anew in every process: their names must not meet others.
+                        function.linkage = "linkonce_odr" if function.name == self.symbol else "internal"
+                self._own = module
+        return self._own
+
+    def _get_module_for_linking(self) -> Any:
+        """This kernel with all that it calls, for a user's function that calls kernels."""
+        if self._shared_module is None:
+            module = self.own().clone()
+            for library in _callers_first(self)[1:]:
+                module.link_in(library.own(), preserve=True)
+            self._shared_module = module
+        return self._shared_module
+
+
+class _Part:
+    """One kernel's module as Numba links it into an entry."""
+
+    def __init__(self, library: DeferredLibrary):
+        self._library, self._reload_init = library, library._reload_init
+
+    def _ensure_finalized(self) -> None:
+        self._library._ensure_finalized()
+
+    def _get_module_for_linking(self) -> Any:
+        return self._library.own()
+
+
+def emit(
+    library: DeferredLibrary, context: Any, descriptor: Any, environment: Any, *, release_lock: bool
+) -> JITCodeLibrary:
+    """Machine code of a kernel and all that it calls, with a wrapper for Python."""
+    entry = context.codegen().create_library(library.name)
+    entry.enable_object_caching()
+    # 1. The wrapper first, then callers before callees: LLVM's linker drops mergeable functions that nothing
+    # asks for yet.
+    with context.push_code_library(entry):
+        context.create_cpython_wrapper(entry, descriptor, environment, None, release_gil=release_lock)
+    for part in _callers_first(library):
+        entry.add_linking_library(_Part(part))
+    entry.add_linking_library(rtsys.library)  # counts of references
+    # 2. Optimised and emitted as one module.
+    entry.finalize()
+    # 3. Python objects of all functions that are in it.
+    for name in names_of_environments(entry):
+        found = lookup_environment(name)
+        if found is not None:
+            entry.codegen.set_env(name, found)
+    return entry
+
+
+def load(context: Any, name: str, code: bytes, symbols: Iterable[str]) -> JITCodeLibrary:
+    """Machine code that was emitted before."""
+    library = JITCodeLibrary(context.codegen(), name)
+    library.enable_object_caching()
+    library._set_compiled_object(code)
+    library._finalize_final_module()
+    library.codegen._engine._defined_symbols.update(symbols)
+    return library
+
+
+def names_of_environments(entry: JITCodeLibrary) -> list[str]:
+    """Of all functions in an entry."""
+    return _environments(entry._final_module)
+
+
+def environments(module: Any) -> list[Any]:
+    """Python objects of the functions in a module that can be kept."""
+    found = (lookup_environment(name) for name in _environments(module))
+    return [each for each in found if each is not None and each.can_cache()]
+
+
+def _environments(module: Any) -> list[str]:
+    """Names of the variables that hold them."""
+    variables = module.global_variables
+    return [v.name for v in variables if v.name.startswith(ENVIRONMENT) and not v.is_declaration]
+
+
+def symbols(entry: JITCodeLibrary) -> tuple[list[str], list[str]]:
+    """Names that an entry defines, and those that it expects from elsewhere."""
+    module = entry._final_module
+    values = [*module.functions, *module.global_variables]
+    expected = [f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm.")]
+    return [v.name for v in values if not v.is_declaration], expected
+
+
+def _callers_first(library: DeferredLibrary) -> list[DeferredLibrary]:
+    """The library and all that it needs, each after everything that calls it."""
+    order: list[DeferredLibrary] = []
+    met: set[DeferredLibrary] = set()
+
+    def visit(at: DeferredLibrary) -> None:
+        met.add(at)
+        for callee in at.callees():
+            if callee not in met:
+                visit(callee)
+        order.append(at)
+
+    visit(library)
+    return order[::-1]

@@ -1,0 +1,71 @@
+"""Numba's compiler up to LLVM code, with names that are the same in every process."""
+
+from typing import Any
+
+from numba.core import bytecode, compiler
+from numba.core.compiler_machinery import AnalysisPass, register_pass
+from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
+from numba.core.typed_passes import AnnotateTypes
+from numba.core.untyped_passes import ExtractByteCode
+
+from stickslip.compilation import target
+from stickslip.compilation.library import DeferredLibrary
+from stickslip.compilation.writes import arguments_written
+
+
+class Lowering(_FunctionCompiler):  # type: ignore[misc]
+    """Numba's compiler up to LLVM code."""
+
+    def __init__(self, function: Any, description: Any, options: dict[str, Any]):
+        super().__init__(function, description, options, {}, _Pipeline)
+
+    def flags(self) -> Any:
+        """Of a compilation that emits nothing."""
+        flags: Any = compiler.Flags()
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
+        return flags
+
+    def _compile_core(self, args: Any, return_type: Any) -> Any:
+        context = self.targetdescr.target_context
+        library = DeferredLibrary(context.codegen(), self.py_func.__qualname__)
+        typing_context = self.targetdescr.typing_context
+        pipeline = self.pipeline_class(typing_context, context, library, args, return_type, self.flags(), {})
+        return pipeline.compile_extra(self.py_func)
+
+
+class _Pipeline(compiler.Compiler):  # type: ignore[misc]
+    """Numba's stages of compilation, for functions that have the same name in LLVM code in every process."""
+
+    def compile_extra(self, func: Any) -> Any:
+        """The result for one function."""
+        self.state.func_id = bytecode.FunctionIdentity.from_function(func)
+        number = target.number(func)
+        if number is not None:
+            self.state.func_id.unique_id = number
+            self.state.func_id.unique_name = f"{func.__qualname__}${number}"
+        ExtractByteCode().run_pass(self.state)
+        self.state.lifted, self.state.lifted_from = (), None
+        return self._compile_bytecode()
+
+    def define_pipelines(self) -> Any:
+        """Numba's, with a look at what is written before code is lowered."""
+        (manager,) = super().define_pipelines()
+        manager.add_pass_after(_Writes, AnnotateTypes)
+        manager.finalize()
+        return [manager]
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _Writes(AnalysisPass):  # type: ignore[misc]
+    """Looks which arguments are written."""
+
+    _name = "stickslip_writes"
+
+    def __init__(self) -> None:
+        AnalysisPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        """Leave the answer with the library."""
+        state.library.written = arguments_written(state.func_ir, state.typemap)
+        return False

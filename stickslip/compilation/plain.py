@@ -1,0 +1,55 @@
+"""Kernels as Numba compiles them by itself, kept in the same store."""
+
+from collections.abc import Callable
+from typing import Any
+
+from numba.core import compiler, sigutils
+from numba.core.registry import CPUDispatcher
+
+from stickslip.compilation import record as records
+from stickslip.compilation import target
+from stickslip.compilation.store import store, unless_broken
+
+OPTIONS = {"nopython": True, "boundscheck": None, "error_model": "numpy"}
+"""Of all kernels: 0/0 is NaN, sums are not reordered."""
+
+
+class PlainKernel(CPUDispatcher):  # type: ignore[misc]
+    """A kernel as Numba compiles it by itself, kept in the same store: with versions that were not tested."""
+
+    def __init__(self, function: Callable[..., Any], *, release_lock: bool = False):
+        super().__init__(function, targetoptions={**OPTIONS, "no_cfunc_wrapper": True, "nogil": release_lock})
+        self._cache = PlainCache(function)
+
+    @property
+    def is_emitted(self) -> bool:
+        """Whether some signature can be called without compilation."""
+        return bool(self.overloads)
+
+
+class PlainCache:
+    """Results of Numba's own compilation in the store, as Numba asks for them."""
+
+    cache_path = None
+
+    def __init__(self, function: Callable[..., Any]):
+        self._function = function
+
+    def load_overload(self, sig: Any, context: Any) -> Any:
+        """What was kept; None if there is nothing, or it is damaged."""
+        key = self._key(sig)
+        content = store().read(key) if key else None
+        if content is None:
+            return None
+        context.refresh()
+        return unless_broken(lambda: compiler.CompileResult._rebuild(context, *records.anything(content)))
+
+    def save_overload(self, sig: Any, result: Any) -> None:
+        """Keep it, where it holds in other processes."""
+        key = self._key(sig)
+        if key is not None and not result.lifted and not result.library.has_dynamic_globals:
+            unless_broken(lambda: store().write(key, records.pack(list(result._reduce()))))
+
+    def _key(self, sig: Any) -> str | None:
+        args = tuple(sigutils.normalize_signature(sig)[0])
+        return target.key(self._function, args, f"plain {sig}", target.level_of_build() or target.host())

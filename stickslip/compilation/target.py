@@ -1,0 +1,112 @@
+"""What machine code depends on besides its source: versions, settings, and the processor."""
+
+import hashlib
+import platform
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding
+import numba
+from numba.core import config, types
+from numba.core.registry import cpu_target
+
+from stickslip.compilation import source
+
+FORMAT = 3
+"""Of records; a change makes all stored ones unknown."""
+SETTINGS = (
+    "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "FULL_TRACEBACKS",
+    "USING_SVML", "LLVM_REFPRUNE_PASS", "ENABLE_AVX",
+)  # fmt: skip
+"""Numba's settings that change machine code."""
+LEVELS = {
+    "x86-64-v3": "avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sse3 sse4.1 sse4.2 ssse3 xsave",
+    "x86-64-v2": "cx16 popcnt sse3 sse4.1 sse4.2 ssse3",
+    "generic": "",
+}
+"""Processors that wheels are made for, by LLVM's name, the most able first, and the features each must have.
+
+Those of x86-64 are the levels of its ABI supplement; `generic` is any processor of the architecture.
+"""
+
+
+@cache
+def toolchain() -> tuple[Any, ...]:
+    """Versions and settings of everything that takes part in compilation."""
+    settings = tuple(f"{name}={getattr(config, name, None)}" for name in SETTINGS)
+    versions = sys.implementation.cache_tag, numba.__version__, llvmlite.__version__
+    return FORMAT, *versions, sys.platform, platform.machine().lower(), *settings
+
+
+@cache
+def host() -> str:
+    """The processor that kernels are compiled for in this process."""
+    return " ".join(str(part) for part in cpu_target.target_context.codegen().magic_tuple())
+
+
+def levels_of_host() -> list[str]:
+    """Names of the levels that this processor has, the most able first."""
+    features = llvmlite.binding.get_host_cpu_features()
+    return [
+        name
+        for name, needed in LEVELS.items()
+        if all(features.get(feature, False) for feature in needed.split())
+        and (platform.machine().lower() in ("x86_64", "amd64")) == name.startswith("x86")
+    ]
+
+
+def level_of_build() -> str | None:
+    """The level that `NUMBA_CPU_NAME` asks for; None where kernels are compiled for this very processor."""
+    name = str(config.CPU_NAME or "")
+    return name if name in LEVELS and not config.CPU_FEATURES else None
+
+
+def number(function: Any) -> int | None:
+    """Number of a function among versions of its source, the same in every process; None if it has none."""
+    path = _file(function)
+    return None if path is None else int(source.digest(path)[:12], 16)
+
+
+def key(function: Any, arguments: tuple[Any, ...], options: str, processor: str) -> str | None:
+    """Name of the machine code of a kernel; None where no name can be given that holds elsewhere."""
+    path = _file(function)
+    if path is None:
+        return None
+    spelled = [_spelling(argument) for argument in arguments]
+    if None in spelled:
+        return None
+    parts = (
+        *toolchain(), processor, function.__module__, function.__qualname__, options, source.digest(path),
+        *spelled,
+    )  # fmt: skip
+    return hashlib.sha256("\n".join(str(part) for part in parts).encode()).hexdigest()
+
+
+def _file(function: Any) -> Path | None:
+    """File of a function that is found by its module and name; None for others."""
+    path = Path(function.__code__.co_filename)
+    found = "<locals>" not in function.__qualname__ and not function.__closure__ and path.is_file()
+    return path if found else None
+
+
+def _spelling(kind: Any) -> str | None:
+    """A type by a name that is the same in every process; None where it has none."""
+    if isinstance(kind, types.Dispatcher):
+        function = kind.dispatcher.py_func
+        path = _file(function)
+        return (
+            None if path is None else f"{function.__module__}.{function.__qualname__} {source.digest(path)}"
+        )
+    if isinstance(kind, types.BaseTuple):  # type: ignore[attr-defined]
+        parts = [_spelling(part) for part in kind]
+        made_of = getattr(kind, "instance_class", tuple)
+        return (
+            None
+            if None in parts
+            else f"{made_of.__module__}.{made_of.__qualname__}({', '.join(map(str, parts))})"
+        )
+    text = str(kind)
+    return None if " at 0x" in text else text
