@@ -75,7 +75,7 @@ class MoreauJeanDerivative(StepDerivative):
         parameters = {name: getattr(given, name).shape for name in Parameters.names()}
         self.by = {"q": (6 * n,), "v": (6 * n,), "h": (1,), **parameters}
         self.of = {"q": (6 * n,), "v": (6 * n,), "r": step.r.shape}
-        notes = kinks_of(scheme, step, assembly, response.r, detector)
+        notes = kinks_of(scheme, step, assembly, response, detector)
         self.exists = response.exists and not notes
         self.unique = response.unique
         self.notes = (*response.notes, *notes)

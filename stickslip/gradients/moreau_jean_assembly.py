@@ -18,14 +18,12 @@ from stickslip.gradients.moreau_jean_forces import central, forces_along
 from stickslip.gradients.moreau_jean_inputs import EPSILON, Complex, Inputs, changes, inputs_along
 from stickslip.gradients.moreau_jean_joints import LOWER, UPPER, JointBlocks, Jointed, joints_along
 from stickslip.gradients.moreau_jean_motion import dot, freely, inverses, moved, rotations, times, times_back
+from stickslip.gradients.solution_exact import ACROSS, DOUBT
 from stickslip.mechanics.motions import velocities
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
 from stickslip.schemes.body_world import Bodies
 from stickslip.state import Array, BoolArray, IntArray, State
-
-NEAR = 1e-9
-"""Share of the size of things below which a gap or velocity is on the border."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -153,7 +151,9 @@ class Assembly:
         rows, _, e, _ = self._raw(at, self.touching)
         approach = _over_sides(rows, self.sides, at.v_start)[0].real
         size = sum(_over_sides(abs(rows.real), self.sides, abs(v.real))[0] for v in (at.v_start, at.v_free))
-        return rows[0].real, e[0].real, approach, np.abs(approach) <= NEAR * size
+        normal = np.flatnonzero(self._normals)
+        size[normal] = np.maximum(size[normal], ACROSS * np.maximum(size[normal + 1], size[normal + 2]))
+        return rows[0].real, e[0].real, approach, np.abs(approach) <= DOUBT * size
 
     @cached_property
     def _scatter(self) -> sp.csr_array:

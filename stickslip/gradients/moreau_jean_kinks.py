@@ -2,16 +2,18 @@
 
 Contacts and stops take part in a step if their gap, forecast to its end, is not positive, or if they touch to
 the threshold of the step (`kernels/activation.py`): there the step jumps. Restitution acts on what
-approaches: where nothing approaches and the contact bears there is a kink. The laws of contact have kinks of
-their own, which their linearisation tells.
+approaches: where nothing approaches and the contact does not open there is a kink. The laws of contact have
+kinks of their own, which their linearisation tells.
 """
 
 import numpy as np
 
-from stickslip.gradients.moreau_jean_assembly import NEAR, Assembly
+from stickslip.gradients.moreau_jean_assembly import Assembly
 from stickslip.gradients.moreau_jean_contacts import contact_rows
 from stickslip.gradients.moreau_jean_joints import FRICTION, LOWER, UPPER, JointBlocks, rows_of_joints
 from stickslip.gradients.moreau_jean_motion import rotations
+from stickslip.gradients.moreau_jean_response import Response
+from stickslip.gradients.solution_exact import DOUBT
 from stickslip.kernels.bodies.joint_geometry import within_turn
 from stickslip.schemes.bodies import Finder, MoreauJeanBodies
 from stickslip.schemes.body_joints import PARTS, joint_coordinates
@@ -19,14 +21,17 @@ from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_step import BodyStep
 from stickslip.state import Array, IntArray
 
+NEAR = 1e-9
+"""Share of the size of things below which a gap is on the border."""
+
 
 def kinks_of(
-    scheme: MoreauJeanBodies, step: BodyStep, assembly: Assembly, r: Array, detector: Finder
+    scheme: MoreauJeanBodies, step: BodyStep, assembly: Assembly, response: Response, detector: Finder
 ) -> tuple[str, ...]:
-    """A sentence for each thing that has no derivative; r: impulses of the step, shape (p,)."""
+    """A sentence for each thing that has no derivative, beside what the laws of contact say."""
     start = Start.of(scheme.theta, assembly.world, assembly.state, assembly.h)
     notes = _forecasts(start, scheme.theta, detector) + _stops(start, scheme.theta)
-    notes += _unapproached(assembly, r)
+    notes += _unapproached(assembly, response)
     if step.correction > 0.0:
         notes.append(
             f"the position correction moved bodies by {step.correction:.2g} m, which is not differentiated:"
@@ -50,9 +55,10 @@ def _forecasts(start: Start, theta: float, detector: Finder) -> list[str]:
         return []
     x, R = start.q_m[None, :, :3].astype(complex), rotations(start.q_m[None, :, 3:].astype(complex))
     rows = contact_rows(found, found.point[None].astype(complex), found.frame[None].astype(complex), x, R)
-    forecast = found.gap + theta * start.h * _closing(rows[0, :, 0].real, found.body, start)
+    closing, fast = _closing(rows[0, :, 0].real, found.body, start)
+    forecast = found.gap + theta * start.h * closing
     answers = (bodies.row[found.body] >= 0).any(axis=1)
-    size = NEAR * bodies.size
+    size = NEAR * bodies.size + DOUBT * start.h * fast
     touches = (forecast > 0.0) & (np.maximum(found.gap, forecast) <= start.slack + size)
     near = answers & (touches | (np.abs(forecast) <= size))
     return [
@@ -76,11 +82,11 @@ def _stops(start: Start, theta: float) -> list[str]:
     rows = rows_of_joints(joints, blocks, start.q_m[None].astype(complex))[0].real
     slide, angle, _ = joint_coordinates(world, start.q_m.reshape(-1), start.v_start.reshape(-1))
     notes = []
-    rates = _closing(rows, joints.body[joint], start)
+    rates, speeds = _closing(rows, joints.body[joint], start)
     slack = start.stop_slack
-    for j, p, bound, rate in zip(joint, part, bounds[joint, which], rates, strict=True):
+    for j, p, bound, rate, fast in zip(joint, part, bounds[joint, which], rates, speeds, strict=True):
         turning = p > FRICTION
-        size = NEAR * (1.0 if turning else start.bodies.size)
+        size = NEAR * (1.0 if turning else start.bodies.size) + DOUBT * start.h * fast
         y = float(within_turn(angle[j], *joints.lower[j, 1:], *joints.upper[j, 1:])) if turning else slide[j]
         gap = bound - y if p % 3 == UPPER else y - bound
         forecast = gap + theta * start.h * rate
@@ -91,23 +97,22 @@ def _stops(start: Start, theta: float) -> list[str]:
     return notes
 
 
-def _closing(rows: Array, sides: IntArray, start: Start) -> Array:
-    """Least velocities of rows if either side moves freely or is held from that, shape (m,)."""
-    held, moves = (
-        np.where(sides >= 0, np.einsum("msi,msi->ms", rows, v[sides]), 0.0)
-        for v in (start.v_start, start.v_free)
-    )
-    total: Array = np.minimum(held, moves).sum(axis=1)
-    return total
+def _closing(rows: Array, sides: IntArray, start: Start) -> tuple[Array, Array]:
+    """Least velocities of rows if either side moves freely or is held from that, and the sizes of what goes
+    into them, each of shape (m,)."""
+    velocities = np.stack([start.v_start[sides], start.v_free[sides]])
+    parts = np.where((sides >= 0)[:, :, None], rows * velocities, 0.0)
+    fast: Array = np.abs(parts).max(axis=0).sum(axis=(1, 2))
+    closing: Array = parts.sum(axis=3).min(axis=0).sum(axis=1)
+    return closing, fast
 
 
-def _unapproached(assembly: Assembly, r: Array) -> list[str]:
-    """Contacts and stops with restitution that bear and are not approached."""
-    if not r.size:
+def _unapproached(assembly: Assembly, response: Response) -> list[str]:
+    """Contacts and stops with restitution that may bear and are not approached."""
+    if not response.r.size:
         return []
     notes, contacts, world = [], assembly.slot.size, assembly.world
-    bears = np.abs(r) > NEAR * np.abs(r).max()
-    for p in np.flatnonzero(bears & assembly.grazes).tolist():
+    for p in np.flatnonzero(response.presses & assembly.grazes).tolist():
         if p < contacts:
             a, b = (world.names[side] for side in assembly.sides[p])
             name = f"a contact of bodies {a!r} and {b!r}"

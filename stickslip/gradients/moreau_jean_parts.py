@@ -10,6 +10,7 @@ import numpy as np
 
 from stickslip.gradients.moreau_jean_assembly import Assembly, Changed, Middle
 from stickslip.gradients.moreau_jean_response import Phase, Response
+from stickslip.gradients.solution_exact import DOUBT
 from stickslip.gradients.solution_linear import GlobalLinearisation
 from stickslip.problem.contact import GlobalProblem
 from stickslip.schemes.body_step import BodyStep
@@ -26,12 +27,13 @@ class Parts(Response):
             problem = solution.problem
             assert isinstance(problem, GlobalProblem)
             linear = GlobalLinearisation.of(
-                problem, solution.v, None, solution.r, solution.u, solution.tolerance, kappa
+                problem, solution.v, None, solution.r, solution.u, solution.tolerance, kappa, DOUBT
             )
             self._linear.append(linear)
         self._H = self._linear[-1].problem.H_sparse().toarray()
         self._sums = np.cumsum([one.r for one in self._linear], axis=0)
         self.v, self.r = self._linear[-1].v, self._sums[-1]
+        self.presses = np.any([one.presses for one in self._linear], axis=0)
         self.exists = all(one.exists for one in self._linear)
         self.unique = all(one.unique for one in self._linear)
         self.notes = tuple(

@@ -10,6 +10,7 @@ import numpy as np
 from stickslip.gradients.moreau_jean_assembly import Assembly, Changed, Middle
 from stickslip.gradients.moreau_jean_inputs import changes
 from stickslip.gradients.moreau_jean_response import Phase, Response
+from stickslip.gradients.solution_exact import DOUBT
 from stickslip.gradients.solution_linear import GlobalLinearisation, ReducedLinearisation
 from stickslip.kernels import cones
 from stickslip.problem.contact import ContactProblem, GlobalProblem
@@ -40,8 +41,9 @@ class TwoPhases(Response):
         self._normals = first.K.offset[:nc]
         self._e = assembly.contacts.law[:, 3]
         # The kicks e r_N are those of the impulses that were found, unique or not.
+        found = bool((self._e > 0.0).any())
         self._compression = GlobalLinearisation(
-            first, compression.r, np.zeros(0), compression.tolerance, found=bool((self._e > 0.0).any())
+            first, compression.r, np.zeros(0), compression.tolerance, found=found, share=DOUBT
         )
         self._pressed = np.maximum(self._compression.r[self._normals], 0.0)
         self._H = first.H_sparse().toarray()
@@ -97,7 +99,8 @@ class TwoPhases(Response):
             grows = np.abs(radius - kick[split]) > SAME * kick.max()
             W[extra[grows], at[self._normals[split[grows]]]] = -self._stiff[grows]
             u_free[extra] = -self._stiff * kick[split]
-        self._expansion = ReducedLinearisation(second.K, W, u_free, x, tolerance)
+        self._expansion = ReducedLinearisation(second.K, W, u_free, x, tolerance, share=DOUBT)
+        self.presses = self._compression.presses | self._expansion.presses[at]
         self.r = base + self._expansion.r[at]
         self.v = self._M.solve(f + self._H @ self.r)
 

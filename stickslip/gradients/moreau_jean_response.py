@@ -6,10 +6,11 @@ import numpy as np
 
 from stickslip.gradients.moreau_jean_assembly import Assembly, Changed, Middle
 from stickslip.gradients.moreau_jean_inputs import Complex
+from stickslip.gradients.solution_exact import DOUBT
 from stickslip.gradients.solution_linear import GlobalLinearisation
 from stickslip.problem.contact import GlobalProblem
 from stickslip.schemes.body_step import BodyStep
-from stickslip.state import Array
+from stickslip.state import Array, BoolArray
 
 Phase = tuple[Complex, Array, Array, float]
 """A problem: momenta f, shape (k, nd, 6), velocities, impulses so far, and what is left of an impact."""
@@ -22,6 +23,9 @@ class Response(ABC):
     """Velocities of the dynamic bodies after the impulses [m/s, rad/s], shape (6 nd,)."""
     r: Array
     """Impulses of the step, contacts first [N s, N m s], shape (p,)."""
+    presses: BoolArray
+    """Components of all contacts, stops and joints but those that open, away from the border, in every
+    problem of the step [-], shape (p,)."""
     exists: bool = True
     unique: bool = True
     notes: tuple[str, ...] = ()
@@ -55,6 +59,7 @@ class Untouched(Response):
     def __init__(self, assembly: Assembly):
         self._assembly, self._M = assembly, assembly.bodies.M
         self.v, self.r = assembly.base.v_free[0, assembly.bodies.dynamic].real.reshape(-1), np.zeros(0)
+        self.presses = np.zeros(0, bool)
 
     def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
         """Changes of v and r."""
@@ -76,9 +81,9 @@ class Solved(Response):
         assert isinstance(problem, GlobalProblem)
         self._assembly = assembly
         self._linear = GlobalLinearisation.of(
-            problem, solution.v, None, solution.r, solution.u, solution.tolerance, kappa
+            problem, solution.v, None, solution.r, solution.u, solution.tolerance, kappa, DOUBT
         )
-        self.v, self.r = self._linear.v, self._linear.r
+        self.v, self.r, self.presses = self._linear.v, self._linear.r, self._linear.presses
         self.exists, self.unique = self._linear.exists, self._linear.unique
         self.notes = self._linear.notes
 

@@ -6,6 +6,13 @@ a border that is not one of the problem. So nothing is read off impulses that a 
 there are others with the same velocities, the derivative is taken at one inside the set of all of them
 (`problem/impulses.py`), which is the same for every solver. A border that is left is met by all certified
 impulses.
+
+Data that are known to a share only (a state that a run left) move velocities by that share of the largest
+velocity that goes into them, and impulses alike:
+
+    doubt_i = share push_i max(|u_free_i|, max_j |W_ij r_j|).
+
+A border closer than that is not decided, and counts as one.
 """
 
 from dataclasses import dataclass
@@ -16,6 +23,7 @@ import scipy.sparse as sp
 
 from stickslip.gradients.solution_factor import RANK, Factor
 from stickslip.gradients.solution_laws import Law, LawScales, exact_law
+from stickslip.kernels import cones
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.impulses import ImpulseSet
 from stickslip.problem.operator import DenseDelassus, block_delassus
@@ -26,6 +34,13 @@ POLISH = 4
 """Newton steps, at most, that take a solution to rounding before it is differentiated."""
 SAME = 1e-12
 """Error of the law at which a point counts as a solution [-]."""
+DOUBT = 1e-5
+"""Share to which the velocities are known that the state of a step leads to [-]: a thousand times the
+tolerance of runs. Closer to a border a derivative would hold for changes that are smaller than errors of the
+state."""
+ACROSS = 0.1
+"""Share of the doubt about a sliding velocity that the normal one has at least [-]: what slides fast along a
+plane has hardly a normal velocity to measure by."""
 ZEROS = (1.0, 10.0, 100.0)
 """Tolerances of velocities that are tried as zero, over that of the solution [-]."""
 
@@ -39,13 +54,18 @@ class ExactPoint:
     law: Law
     error: float
     """Residual of the law over the size of impulses and velocities [-]."""
-    W: Array | sp.csr_array
-    """[1/kg], shape (n, n)."""
+    problem: "_Problem"
+    accuracy: float
+    """Impulses and velocities below ten times this share of their size are zero [-]."""
 
     @cached_property
     def factor(self) -> Factor:
         """Of A + B push W length."""
-        return Factor(self.law.matrix(self.W), self.law.passive, self._rank)
+        return Factor(self.law.matrix(self.problem.W), self.law.passive, self._rank)
+
+    def doubted(self, share: float) -> Law:
+        """The same law with the borders that are undecided where velocities are known to a share [-]."""
+        return self.problem.law(self.r, self.accuracy, share) if share else self.law
 
     @property
     def _rank(self) -> float:
@@ -84,9 +104,27 @@ class _Problem:
 
     def at(self, r: Array, accuracy: float | None = None) -> ExactPoint:
         """The law at r, accurate to the tolerance unless given."""
-        u = self.W @ r + self.u_free
-        law = exact_law(self.K, self.scales, r, u, self.tolerance if accuracy is None else accuracy)
-        return ExactPoint(r, law, self._relative(law.residual(), r, u), self.W)
+        accuracy = self.tolerance if accuracy is None else accuracy
+        law, u = self.law(r, accuracy), self.W @ r + self.u_free
+        return ExactPoint(r, law, self._relative(law.residual(), r, u), self, accuracy)
+
+    def law(self, r: Array, accuracy: float, share: float = 0.0) -> Law:
+        """The law at r, accurate to `accuracy`, where velocities are known to a share."""
+        doubt = self._doubt(r, share) if share else None
+        return exact_law(self.K, self.scales, r, self.W @ r + self.u_free, accuracy, doubt)
+
+    def _doubt(self, r: Array, share: float) -> Array:
+        """How far impulses and velocities may be off with the data [kg m/s], shape (n,)."""
+        if sp.issparse(self.W):
+            given = abs(self.W @ sp.diags_array(r)).max(axis=1).toarray().reshape(-1)
+        else:
+            given = np.abs(self.W * r).max(axis=1, initial=0.0)
+        doubt = share * self.scales.push * np.maximum(given, np.abs(self.u_free))
+        rubs = np.flatnonzero(self.K.kind == cones.FRICTION)
+        normal, size = self.K.offset[rubs], self.K.group_size[self.K.group_offset[rubs]]
+        sliding = np.maximum(doubt[normal + 1], doubt[normal + size])
+        doubt[normal] = np.maximum(doubt[normal], ACROSS * sliding)
+        return doubt
 
     def polished(self, point: ExactPoint) -> ExactPoint:
         """Newton's method as long as it helps and every block goes on doing what it does."""

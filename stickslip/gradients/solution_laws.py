@@ -10,16 +10,17 @@ the solution:
 - one component in [lower, upper]: dz follows the bound it is at, and inside dy = 0; free: dy = 0.
 
 On a border between two cases there is no derivative, but one for each side: taken are an open contact, a held
-group, and for intervals bounded on both sides the inside.
+group, and for intervals bounded on both sides the inside. Where data are known to some doubt only, a border
+within that is one too, and the side is taken that the solution is on.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 import scipy.sparse as sp
 
+from stickslip.gradients.solution_rows import family_rows, first_components, scalar_components, sparse_blocks
 from stickslip.kernels import cones
 from stickslip.problem.residuals import metric
 from stickslip.problem.sets import ProductSet
@@ -47,7 +48,7 @@ class LawScales:
         # Rows of one bilateral block may have different units: each has its own scale.
         own = np.repeat(K.kind == cones.FREE, np.diff(K.offset)) & (np.abs(diagonal) > 0.0)
         push[own] = 1.0 / np.abs(diagonal[own])
-        first = _first_components(K)
+        first = first_components(K)
         return cls(found.length, push, found.coefficient, found.length[first])
 
 
@@ -106,6 +107,11 @@ class Law:
     """What every block does, to compare two laws by."""
     slowest: float = 1.0
     """Smallest |y| of a moving group over the size of all [-]; what its direction is known to."""
+    doubt: Array = field(default_factory=lambda: np.zeros(1))
+    """How far components of z and y may be off with the data [kg m/s], shape (n,), or (1,) where they are
+    not."""
+    opens: BoolArray = field(default_factory=lambda: np.zeros(1, bool))
+    """Components of contacts that open, away from the border [-], shape (n,), or (1,) where none does."""
 
     def residual(self) -> Array:
         """What the law is not fulfilled by, shape (n,)."""
@@ -134,7 +140,7 @@ class Law:
         """A + B push W length, the matrix of dz; dense or sparse as W is."""
         if sp.issparse(W):
             n = self.passive.shape[0]
-            A, B = (_sparse_blocks([(p.rows, getattr(p, name)) for p in self.parts], n) for name in "AB")
+            A, B = (sparse_blocks([(p.rows, getattr(p, name)) for p in self.parts], n) for name in "AB")
             scaled = sp.diags_array(self.scales.push) @ W @ sp.diags_array(self.scales.length)
             return sp.csr_array(A + B @ scaled)
         scaled = self.scales.push[:, None] * W * self.scales.length
@@ -181,12 +187,18 @@ class Law:
         return self.scales.push[:, None] * velocity, coefficient, bounds[0], bounds[1]
 
 
-def exact_law(K: ProductSet, scales: LawScales, r: Array, u: Array, tolerance: float) -> Law:
-    """The law at r and u, its cases decided as `Solution.states` does: zero is below ten tolerances."""
+def exact_law(
+    K: ProductSet, scales: LawScales, r: Array, u: Array, tolerance: float, doubt: Array | None = None
+) -> Law:
+    """The law at r and u, its cases decided as `Solution.states` does: zero is below ten tolerances.
+
+    doubt: how far components of z and y may be off with the data [kg m/s], shape (n,); none unless given.
+    """
     z, y = r / scales.length, scales.push * u
     size = max(float(np.linalg.norm(z)), float(np.linalg.norm(y))) / np.sqrt(max(1, len(K)))
     cut = 10.0 * tolerance * size
-    passive = np.zeros(K.size, bool)
+    doubt = np.zeros(K.size) if doubt is None else doubt
+    passive, opens = np.zeros(K.size, bool), np.zeros(K.size, bool)
     parts: list[LawPart] = []
     kinks: list[tuple[int, str]] = []
     notes: list[str] = []
@@ -194,13 +206,14 @@ def exact_law(K: ProductSet, scales: LawScales, r: Array, u: Array, tolerance: f
     slips: list[Slip] = []
     slowest = np.inf
     if (K.kind != cones.FRICTION).any():
-        parts.append(_scalar_part(K, scales, z, y, cut, passive, kinks))
+        parts.append(_scalar_part(K, scales, z, y, cut, doubt, passive, opens, kinks))
         cases.append(parts[0].bound.tobytes())
     for groups, blocks in K.families().items():
         if groups:
-            cone = _Cones(K, scales, groups, blocks, z, y, cut)
+            cone = _Cones(K, scales, groups, blocks, z, y, cut, doubt)
             parts.append(cone.part())
             passive[cone.rows[~cone.closed]] = True
+            opens[cone.rows[cone.opens]] = True
             cases += [cone.closed.tobytes(), cone.moving.tobytes()]
             kinks += cone.kinks()
             notes += cone.notes()
@@ -210,7 +223,7 @@ def exact_law(K: ProductSet, scales: LawScales, r: Array, u: Array, tolerance: f
     relative = slowest / size if slowest < np.inf else 1.0
     return Law(
         parts, scales, passive, sentences, tuple(notes), tuple(slips),
-        cases=b"".join(cases), slowest=relative,
+        cases=b"".join(cases), slowest=relative, doubt=doubt, opens=opens,
     )  # fmt: skip
 
 
@@ -220,20 +233,26 @@ def _scalar_part(
     z: Array,
     y: Array,
     cut: float,
+    doubt: Array,
     passive: BoolArray,
+    opens: BoolArray,
     kinks: list[tuple[int, str]],
 ) -> LawPart:
     rows, block, low, high = scalar_components(K)
     low, high = low / scales.length[rows], high / scales.length[rows]
-    z, y = z[rows], y[rows]
+    z, y, edge = z[rows], y[rows], np.maximum(cut, doubt[rows])
     at_low, at_high = z <= low + cut, z >= high - cut
     at_low &= ~(at_high & (y < 0.0))
     at_high &= ~at_low
-    weak = (at_low | at_high) & (np.abs(y) <= cut) & (low < high)
-    inside = ~(at_low | at_high) | (weak & np.isfinite(low) & np.isfinite(high))
-    for k in np.flatnonzero(weak):
+    at = at_low | at_high
+    zero = at & (np.abs(y) <= cut) & (low < high)
+    inside = ~at | (zero & np.isfinite(low) & np.isfinite(high))
+    for k in np.flatnonzero(at & (np.abs(y) <= edge) & (low < high)):
         taken = "moves inside them" if inside[k] else "stays there"
         kinks.append((int(block[k]), f"is at a bound with no velocity (taken: it {taken})"))
+    for k in np.flatnonzero(~at & ((z <= low + edge) | (z >= high - edge))):
+        kinks.append((int(block[k]), "is next to a bound (taken: it moves inside them)"))
+    opens[rows] = at & (np.abs(y) > edge)
     passive[rows[~inside]] = True
     held = inside.astype(float)
     bound = np.stack([~inside & at_low, ~inside & at_high], axis=1).astype(float)
@@ -252,15 +271,6 @@ def scalar_law(rows: IntArray, block: IntArray, A: Array, B: Array, residual: Ar
     )  # fmt: skip
 
 
-def scalar_components(K: ProductSet) -> tuple[IntArray, IntArray, Array, Array]:
-    """Components that are no friction cone's: where they are, their blocks and bounds; shape (count,)."""
-    sizes = np.diff(K.offset)
-    block = np.repeat(np.arange(len(K)), sizes)
-    rows = np.flatnonzero(np.repeat(K.kind != cones.FRICTION, sizes))
-    block = block[rows]
-    return rows, block, K.lower[block], K.upper[block]
-
-
 class _Cones:
     """Friction cones of one family, and what they do."""
 
@@ -273,8 +283,9 @@ class _Cones:
         z: Array,
         y: Array,
         cut: float,
+        doubt: Array,
     ):
-        self.blocks, self.cut = blocks, cut
+        self.blocks = blocks
         self.rows, self.group, self.slices = family_rows(K, groups, blocks)
         self.mu = scales.coefficient[self.group]
         self.z, self.y = z[self.rows], y[self.rows]
@@ -287,7 +298,15 @@ class _Cones:
         self.moving = (self.speed > cut) & (off <= self.speed) & self.closed[:, None]
         self.idle = (self.mu == 0.0) & ~self.moving & self.closed[:, None]
         self.held = self.closed[:, None] & ~self.moving & ~self.idle
-        self.full = self.force >= self.mu * self.z[:, :1] - cut
+        own = doubt[self.rows]
+        normal = own[:, 0]
+        group = np.stack([own[:, part].max(axis=1) for part in self.slices], axis=1)
+        edge = np.maximum(cut, normal)
+        self.opens = ~self.closed & (self.y[:, 0] > edge)
+        self.presses = self.closed & (self.z[:, 0] > edge)
+        spare = np.maximum(cut, group + self.mu * normal[:, None])
+        self.full = self.force >= self.mu * self.z[:, :1] - spare
+        self.slow = (self.speed <= group) & (self.mu > 0.0)
 
     def _off(self, g: int, part: slice) -> Array:
         """|r + mu r_N t| of a group, 0 where it has no velocity, shape (count,)."""
@@ -313,13 +332,16 @@ class _Cones:
         return float(self.speed[self.moving].min(initial=np.inf))
 
     def kinks(self) -> list[tuple[int, str]]:
-        grazing = ~self.closed & (self.y[:, 0] <= self.cut)
+        grazing, weak = ~self.closed & ~self.opens, self.closed & ~self.presses
         found = [(int(i), "touches without impulse (taken: it is open)") for i in self.blocks[grazing]]
-        for c, g in zip(*np.nonzero(self.held & self.full), strict=True):
-            which = "" if len(self.slices) == 1 else f" in group {g}"
-            found.append(
-                (int(self.blocks[c]), f"holds with all its friction{which}, about to slip (taken: it sticks)")
-            )
+        found += [(int(i), "bears next to nothing (taken: it is closed)") for i in self.blocks[weak]]
+        for where, what in (
+            (self.held & self.full, "holds with all its friction{}, about to slip (taken: it sticks)"),
+            (self.moving & self.slow, "slips next to not at all{}, about to stick (taken: it slips)"),
+        ):
+            for c, g in zip(*np.nonzero(where & self.presses[:, None]), strict=True):
+                which = "" if len(self.slices) == 1 else f" in group {g}"
+                found.append((int(self.blocks[c]), what.format(which)))
         return found
 
     def notes(self) -> list[str]:
@@ -365,33 +387,3 @@ class _Cones:
         C[moving, part, g] = -normal[:, None] * t
         law = self.z[moving, part] + (mu * normal)[:, None] * t
         residual[moving, part] = np.einsum("cij,cj->ci", rows, law)
-
-
-def family_rows(
-    K: ProductSet, groups: tuple[int, ...], blocks: IntArray
-) -> tuple[IntArray, IntArray, list[slice]]:
-    """Components (count, d) and groups (count, g) of friction cones of one family, and the group's parts."""
-    ends = np.cumsum((1, *groups))
-    rows = K.offset[blocks][:, None] + np.arange(ends[-1])
-    group = K.group_offset[blocks][:, None] + np.arange(len(groups))
-    return rows, group, [slice(int(a), int(b)) for a, b in pairwise(ends)]
-
-
-def _first_components(K: ProductSet) -> IntArray:
-    """First component of each group, shape (ng,)."""
-    first = np.zeros(K.group_size.shape[0], np.int64)
-    for groups, blocks in K.families().items():
-        if groups:
-            rows, group, parts = family_rows(K, groups, blocks)
-            first[group] = rows[:, [part.start for part in parts]]
-    return first
-
-
-def _sparse_blocks(parts: Sequence[tuple[IntArray, Array]], n: int) -> sp.csr_array:
-    row = [np.repeat(rows, rows.shape[1], axis=1).reshape(-1) for rows, _ in parts]
-    column = [np.tile(rows, (1, rows.shape[1])).reshape(-1) for rows, _ in parts]
-    value = [blocks.reshape(-1) for _, blocks in parts]
-    if not parts:
-        return sp.csr_array((n, n))
-    entries = (np.concatenate(value), (np.concatenate(row), np.concatenate(column)))
-    return sp.coo_array(entries, shape=(n, n)).tocsr()

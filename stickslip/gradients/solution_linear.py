@@ -75,8 +75,12 @@ class ReducedLinearisation:
         tolerance: float,
         kappa: float = 0.0,
         found: bool = False,
+        share: float = 0.0,
     ):
-        """At impulses r accurate to `tolerance`; `found`: at these impulses, though they are not unique."""
+        """At impulses r accurate to `tolerance`; `found`: at these impulses, though they are not unique.
+
+        share: what velocities of the data are known to [-]; borders closer than that are kinks.
+        """
         self.K, self.W = K, W
         scales = LawScales.of(K, W.diagonal())
         if kappa > 0.0:
@@ -84,7 +88,7 @@ class ReducedLinearisation:
             self._factor = Factor(self.law.matrix(W), self.law.passive, RANK)
         else:
             point = exact_point(K, scales, W, u_free, r, tolerance, found)
-            self.r, self.law, self._factor = point.r, point.law, point.factor
+            self.r, self.law, self._factor = point.r, point.doubted(share), point.factor
         self.u = W @ self.r + u_free
         self.unique = self._factor.full_rank
         doubts = self._ambiguities()
@@ -103,6 +107,16 @@ class ReducedLinearisation:
         if self._turns(self.W @ (scales.length[:, None] * push), other @ mixed):
             return NOT_UNIQUE, NOR_THEIR_CHANGES
         return (NOT_UNIQUE,)
+
+    @property
+    def presses(self) -> BoolArray:
+        """Components of all blocks but those that open, away from the border [-], shape (n,)."""
+        return np.broadcast_to(~self.law.opens, self.r.shape)
+
+    @property
+    def near(self) -> Array:
+        """Velocities that the data are not known to tell from 0 [m/s, rad/s], shape (n,)."""
+        return np.broadcast_to(self.law.doubt / self.law.scales.push, self.r.shape)
 
     @property
     def varying(self) -> BoolArray:
@@ -173,6 +187,7 @@ class GlobalLinearisation:
         tolerance: float,
         kappa: float = 0.0,
         found: bool = False,
+        share: float = 0.0,
     ):
         self.problem = problem
         M, p = problem.M, problem.g_bias.size
@@ -184,13 +199,18 @@ class GlobalLinearisation:
         bias = np.concatenate([problem.u_bias, problem.g_bias])
         u_free = self._H.T @ M.solve(problem.f) + bias
         K = problem.K + free(*(1,) * p) if p else problem.K
-        core = ReducedLinearisation(K, W, u_free, np.concatenate([r, lam]), tolerance, kappa, found)
+        core = ReducedLinearisation(K, W, u_free, np.concatenate([r, lam]), tolerance, kappa, found, share)
         self._core, n = core, problem.size
         self.r, self.lam = core.r[:n], core.r[n:]
         self.v = M.solve(problem.f + self._H @ core.r)
         self.u = core.u[:n]
         self.exists, self.unique, self.notes = core.exists, core.unique, core.notes
         self.kappa = kappa
+
+    @property
+    def presses(self) -> BoolArray:
+        """Components of all blocks but those that open, away from the border [-], shape (n,)."""
+        return self._core.presses[: self.problem.size]
 
     @property
     def varying(self) -> BoolArray:
@@ -207,9 +227,11 @@ class GlobalLinearisation:
         u: Array | None = None,
         tolerance: float = 1e-8,
         kappa: float = 0.0,
+        share: float = 0.0,
     ) -> "GlobalLinearisation":
         """At an answer accurate to `tolerance`; v and u follow from r and lam and are computed anew."""
-        return cls(problem, r, np.zeros(problem.g_bias.size) if lam is None else lam, tolerance, kappa)
+        multipliers = np.zeros(problem.g_bias.size) if lam is None else lam
+        return cls(problem, r, multipliers, tolerance, kappa, share=share)
 
     def forward(
         self,

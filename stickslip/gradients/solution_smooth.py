@@ -19,14 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.gradients.solution_factor import Factor
-from stickslip.gradients.solution_laws import (
-    Law,
-    LawPart,
-    LawScales,
-    family_rows,
-    scalar_components,
-    scalar_law,
-)
+from stickslip.gradients.solution_laws import Law, LawPart, LawScales, scalar_law
+from stickslip.gradients.solution_rows import family_rows, scalar_components
 from stickslip.kernels import cones
 from stickslip.problem.sets import ProductSet
 from stickslip.state import Array, IntArray, ModelError

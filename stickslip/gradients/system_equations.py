@@ -27,7 +27,8 @@ from stickslip.systems.family import Family
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 NEAR = 1e-9
-"""Forecast gaps and velocities of approach that count as 0, over the size of coordinates and velocities."""
+"""Forecast gaps and velocities of approach that always count as 0, over the size of coordinates and
+velocities."""
 Inputs = Mapping[str, Array]
 """x: flat arrays by name."""
 
@@ -108,8 +109,12 @@ class StepEquations(ABC):
         """`balance` (nv,), `law` (n,), `q` (nq,), `z` (nz,) and what is remembered, for v⁺ and r (n,)."""
 
     @abstractmethod
-    def kinks(self) -> list[str]:
-        """Sentences about where the step has no derivative, beside what its laws say."""
+    def kinks(self, presses: BoolArray, near: Array) -> list[str]:
+        """Sentences about where the step has no derivative, beside what its laws say.
+
+        Of all components, shape (size,): whether they take part and do not open, and velocities that are not
+        told from 0 [m/s].
+        """
 
     def system_at(self, x: Inputs) -> NonsmoothSystem:
         """The system, with the numbers of its family that x has."""

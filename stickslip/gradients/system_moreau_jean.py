@@ -134,7 +134,7 @@ class MoreauJeanEquations(StepEquations):
             for body, place, known in Prepared.of(system).bodies
         ]  # fmt: skip
 
-    def kinks(self) -> list[str]:
+    def kinks(self, presses: BoolArray, near: Array) -> list[str]:
         step, notes = self.made.step, []
         forecast = step.forecast
         size = NEAR * max(1.0, float(np.abs(step.y).max(initial=0.0)))
@@ -145,16 +145,16 @@ class MoreauJeanEquations(StepEquations):
                 f"{self.name_of(k)} is about to take part in the step, or to leave it: its forecast {what}"
                 " is 0"
             )
-        largest = float(np.abs(step.r).max(initial=0.0))
         for one in self.system.interactions:
             _, takes, before, _ = self._cases[one.name]
             e = one.law.restitution[one.law.unilateral]
             if one.law.impact != "newton" or e.size != before.size:
                 continue
-            bears = np.abs(step.r[one.components][one.law.normals]) > NEAR * largest
+            normals = one.components.start + one.law.normals
             fast = max(1.0, float(np.abs(self.made.state.v).max(initial=0.0)))
+            still = np.abs(before) <= np.maximum(NEAR * fast, near[normals])
             blocks = one.blocks.start + np.flatnonzero(one.law.unilateral)
-            for k in blocks[bears & takes & (e > 0.0) & (np.abs(before) <= NEAR * fast)].tolist():
+            for k in blocks[presses[normals] & takes & (e > 0.0) & still].tolist():
                 notes.append(
                     f"{self.name_of(k)} has restitution and bears without being approached (taken: it does"
                     " not bounce)"

@@ -17,6 +17,7 @@ import numpy as np
 
 from stickslip.gradients import extrapolation
 from stickslip.gradients.derivative import Derivative, flat_change
+from stickslip.gradients.solution_exact import DOUBT
 from stickslip.gradients.solution_linear import ReducedLinearisation
 from stickslip.gradients.step import checked_kappa, checked_memory, checked_solver
 from stickslip.gradients.system_equations import StepEquations, Written
@@ -66,7 +67,7 @@ class SystemStepDerivative(Derivative):
         state = equations.made.state
         self.of = {"q": state.q.shape, "v": state.v.shape, "r": step.r.shape,
                    **{name: shapes[name] for name in self._carried}}  # fmt: skip
-        core, notes = self._tangent.core, equations.kinks() if not kappa else []
+        core, notes = self._tangent.core, self._kinks() if not kappa else []
         if not step.solved:
             notes.append(f"the step itself is not good: {_reason(step)}")
         if self._tangent.missed:
@@ -75,6 +76,14 @@ class SystemStepDerivative(Derivative):
         self.unique = core is None or core.unique
         self.notes = (*(() if core is None else core.notes), *notes)
         self._matrices: dict[str, Array] = {}
+
+    def _kinks(self) -> list[str]:
+        """Sentences of the scheme."""
+        core, keep, size = self._tangent.core, self._equations.keep, self.step.r.size
+        presses, near = np.zeros(size, bool), np.zeros(size)
+        if core is not None:
+            presses[keep], near[keep] = core.presses, core.near
+        return self._equations.kinks(presses, near)
 
     @single_threaded
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
@@ -204,7 +213,7 @@ def _tangent(equations: StepEquations, step: Step, tolerance: float, kappa: floa
         off = np.linalg.solve(A, balance)
         if r.size:
             W = C @ np.linalg.solve(A, B) + D
-            core = ReducedLinearisation(K, W, law - C @ off - W @ r, r, tolerance, kappa)
+            core = ReducedLinearisation(K, W, law - C @ off - W @ r, r, tolerance, kappa, share=DOUBT)
         found = _Tangent(v, r, A, B, C, end, core, rows, missed if kappa and r.size else "")
         if core is None or (not kappa and (number or _relative(core.r - r, r) <= SETTLED)):
             return found

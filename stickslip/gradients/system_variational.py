@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from stickslip.gradients.solution_exact import DOUBT
 from stickslip.gradients.system_equations import NEAR, Inputs, StepEquations, Written
 from stickslip.kernels import cones
 from stickslip.laws import BoolArray
@@ -103,16 +104,18 @@ class VariationalEquations(StepEquations):
         """Speed below which nothing comes: what rests has that of rounding [m/s]."""
         return NEAR * max(1.0, float(np.abs(self.made.state.v).max(initial=0.0)))
 
-    def kinks(self) -> list[str]:
+    def kinks(self, presses: BoolArray, near: Array) -> list[str]:
         step, notes = self.made.step, []
-        size = NEAR * max(1.0, float(np.abs(step.y).max(initial=0.0)))
         first = self.whole.offset[:-1]
+        largest = max(1.0, float(np.abs(step.y).max(initial=0.0)))
+        size = NEAR * largest + DOUBT * step.h * np.abs(step.u[first])
         unilateral = np.isin(self.whole.kind, (cones.NONNEGATIVE, cones.FRICTION))
         for k in np.flatnonzero(unilateral & ~step.active & (step.y[first] <= size)).tolist():
             notes.append(f"{self.name_of(k)} touches without pressing: no derivative there")
         e = np.concatenate([np.zeros(0), *(one.law.restitution for one in self.system.interactions)])
-        bears = (step.r[first] > 0.0) & (self.made.memory["approach"] <= self._slow)
-        for k in np.flatnonzero(unilateral & bears & ~self._closed & (e > 0.0)).tolist():
+        bears = presses[first] & (self.made.memory["approach"] <= self._slow)
+        still = step.memory["approach"] <= np.maximum(self._slow, near[first])
+        for k in np.flatnonzero(unilateral & bears & still & (e > 0.0)).tolist():
             notes.append(
                 f"{self.name_of(k)} has restitution and bears without being approached (taken: it does not"
                 " bounce)"

@@ -75,6 +75,13 @@ def test_no_derivative_makes_a_false_claim():
     assert any(claim == "exists True" for _, claim in tally.claims)
 
 
+@pytest.mark.parametrize("index", [454, 465, 543, 550])
+def test_states_next_to_a_kink_have_no_derivative(index):
+    """Boxes flat on corners that bear next to nothing, and a point at the edge of sliding."""
+    tally = derivatives.attack(range(index, index + 1), 0, None)
+    assert [claim for _, claim in tally.claims] == ["exists False"]
+
+
 # -- the law -------------------------------------------------------------------------------------------
 
 
