@@ -1,12 +1,15 @@
 """Where the bodies of a world touch: spheres and planes by the grid, all else by the general narrow phase."""
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from stickslip.detection.contacts import ContactSet
 from stickslip.detection.spheres import ROUND, SphereDetector
+from stickslip.kernels.steps import detection as finders
 from stickslip.mechanics.shapes import Sphere
 from stickslip.mechanics.world import World
 from stickslip.state import Array, ModelError
@@ -23,6 +26,8 @@ class Detector:
             raise ModelError(f"world is {type(world).__name__}, expected a World, such as builder.build()")
         shapes = world.shapes.shape
         self._names = world.names
+        self._asked = False
+        self._compiled: tuple[Any, Any] | None = None
         if all(isinstance(s, ROUND) for s in shapes):
             self._spheres: SphereDetector | None = SphereDetector(world)
             self._general: general.GeneralDetector | None = None
@@ -46,6 +51,31 @@ class Detector:
             return self._spheres.find(q, margin)
         contacts = self._general.find(q, margin)  # refuses a q that is not finite
         return contacts if self._spheres is None else joined(contacts, self._spheres.find(q, margin))
+
+    def compiled(self) -> tuple[Any, Any] | None:
+        """A finder of `kernels/steps/detection.py` and its data; None if there is none.
+
+        The data are those of now, and last as long as this detector: after a `find` they may be others.
+        """
+        if self._general is None:
+            assert self._spheres is not None
+            return finders.find_spheres, self._spheres.compiled()
+        if not self._asked:
+            self._asked, self._compiled = True, self._general.compiled()
+        if self._compiled is None or self._spheres is None:
+            return self._compiled
+        finder, data = self._compiled
+        return finders.WITH_SPHERES[finder], (data, self._spheres.compiled())
+
+    @contextmanager
+    def warnings(self) -> Iterator[list[str]]:
+        """What MuJoCo warns of inside; by itself it writes warnings to a file of its own."""
+        found: list[str] = []
+        if self._general is None:
+            yield found
+            return
+        with self._general.warnings(found):
+            yield found
 
     def _check_finite(self, q: Array) -> None:
         if not np.isfinite(q).all():

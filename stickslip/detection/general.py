@@ -13,6 +13,8 @@ precision: these shapes are what they were given as to 1e-7 of their size.
 """
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +22,14 @@ import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet
 from stickslip.detection.mujoco_library import load_mujoco
+from stickslip.detection.mujoco_memory import memory_of
 from stickslip.detection.polyhedra import faces
 from stickslip.detection.spheres import ROUND
 from stickslip.kernels.bodies.contacts import choose_manifolds, place_geoms, translate
 from stickslip.kernels.bodies.faces import face_contacts
 from stickslip.kernels.bodies.fields import field_contacts
+from stickslip.kernels.steps import detection as finders
+from stickslip.kernels.steps.detection import GeneralArrays
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.rotations import rotation
@@ -83,6 +88,25 @@ class GeneralDetector:
         self._body, self._material = _own(shapes.body), _own(shapes.material)
         self._q = np.empty(7 * len(world.names))
 
+    def compiled(self) -> tuple[Any, GeneralArrays] | None:
+        """A finder of `kernels/steps/detection.py` and its data; None if there is none."""
+        if self._fields is not None:
+            return None
+        self.find(np.array(self._world.start.q), self._unit)  # contacts, to see where they are
+        memory = memory_of(mujoco, self._model, self._data)
+        if memory is None:
+            return None
+        finder = finders.find_plain
+        if self._manifolds:
+            finder = finders.find_hulls
+        elif self._faces is not None:
+            finder = finders.find_boxes
+        faces = self._faces if self._faces is not None else self._polyhedra()
+        return finder, GeneralArrays(
+            memory, self._place, self._shape_of, self._search, self._body, self._material, self._laws,
+            self._unit, self._flags, self._flags | int(mujoco.mjtDisableBit.mjDSBL_MULTICCD), faces,
+        )  # fmt: skip
+
     def find(self, q: Array, margin: float) -> ContactSet:
         """All contacts with gap <= margin [m] at q (7 n,)."""
         self._q[:] = q
@@ -115,19 +139,26 @@ class GeneralDetector:
             found, _, _ = self._translated(dist, pos, normal, geom, margin)
         return ContactSet(*found)
 
+    @staticmethod
+    @contextmanager
+    def warnings(found: list[str]) -> Iterator[None]:
+        """Into `found` what MuJoCo warns of inside; by itself it writes warnings to a file of its own."""
+        before = mujoco.get_mju_user_warning()
+        mujoco.set_mju_user_warning(found.append)
+        try:
+            yield
+        finally:
+            mujoco.set_mju_user_warning(before)
+
     def _collided(self, flags: int) -> tuple[Array, Array, Array, IntArray]:
         """dist, pos, normal and geom of MuJoCo's contacts, as it gives them."""
         self._model.opt.disableflags = flags
         lacking: list[str] = []
-        # Without this MuJoCo writes its warnings to a file of its own.
-        before = mujoco.get_mju_user_warning()
-        mujoco.set_mju_user_warning(lacking.append)
         try:
-            mujoco.mj_collision(self._model, self._data)
+            with self.warnings(lacking):
+                mujoco.mj_collision(self._model, self._data)
         except mujoco.FatalError as error:
             raise ModelError(f"detection failed: {error}") from None
-        finally:
-            mujoco.set_mju_user_warning(before)
         if lacking:
             raise ModelError(self._crowded())
         contact = self._data.contact

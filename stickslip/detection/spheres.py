@@ -7,6 +7,7 @@ import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet
 from stickslip.kernels.bodies.grid import find_pairs, order, sift, write_contacts
+from stickslip.kernels.steps.detection import SphereArrays
 from stickslip.mechanics.shapes import Plane, Sphere
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.state import Array, IntArray, ModelError
@@ -64,6 +65,13 @@ class SphereDetector:
     def _reserve(self, size: int) -> None:
         self._pairs = np.empty((size, 2), dtype=np.int32)
         self._first, self._second = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+
+    def compiled(self) -> SphereArrays:
+        """Data of `find_spheres` in `kernels/steps/detection.py`, with the room for pairs of now."""
+        return SphereArrays(
+            self._elements, self._levels, self._planes, self._work, self._pairs, self._begin, self._end,
+            self._first, self._second, self._which, self._radius, self._traits, self._filtered, self._filters,
+        )  # fmt: skip
 
     def find(self, q: Array, margin: float) -> ContactSet:
         """All contacts with gap <= margin [m] at coordinates q (7 n,)."""

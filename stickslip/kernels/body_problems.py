@@ -23,6 +23,10 @@ POLISH, VISITS, LOOK = 8.0, 500.0, 4.0
 then as their rate predicts."""
 NOTHING = 1e-280
 """Squares below this are of numbers that are nothing: their own squares may have vanished."""
+MOST_WORK = 1_000_000
+"""Components that sweeps may visit before other methods begin: 10 ms and more."""
+PLAIN = 60.0
+"""Plain sweeps over Coulomb contacts that are followed by accelerated ones."""
 LINES = 64
 """Lines kept of the history."""
 MANY = 1000
@@ -31,6 +35,17 @@ MIXED = 8
 """Sweeps that an accelerated one starts from a mix of."""
 MOST_MIXED, MIXED_TRIAL = 300.0, 40.0
 """Most accelerated sweeps, and those before they may be called too slow."""
+
+
+@jit
+def sweeps_worth(size, only_coulomb):
+    """Sweeps over so many components before other methods begin; only_coulomb: no rolling, no joints.
+
+    Accelerated sweeps follow plain ones of many Coulomb contacts, and soon are the better ones.
+    """
+    if only_coulomb and size > MANY:
+        return PLAIN
+    return float(max(500, min(5000, MOST_WORK // max(size, 1))))
 
 
 @jit

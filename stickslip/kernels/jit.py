@@ -27,6 +27,14 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     return kernels.Kernel(function) if kernels.ONCE else PlainKernel(function)
 
 
+def jit_without_lock(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`jit`, of a kernel that works without the interpreter's lock where Python calls it: threads scale."""
+    if not JIT:
+        return _plain(function)
+    make = kernels.Kernel if kernels.ONCE else PlainKernel
+    return make(function, release_lock=True)
+
+
 @cache
 def handed(function: Callable[..., Any], arguments: str) -> Any:
     """`function` compiled to be handed to kernels as an argument, so that they are compiled without it.

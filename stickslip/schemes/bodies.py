@@ -107,7 +107,7 @@ class MoreauJeanBodies(Options):
             r, solves = in_parts(blocks, start, solver, self.parts)
             return self._arrive(start, blocks, r, solves, memory)
         problem = blocks.problem(start.bodies, start.f.reshape(-1))
-        solution = solver.solve(problem, guess=blocks.guess if blocks.guess.any() else None)
+        solution = solver.solve(problem, guess=blocks.guess)
         return self._arrive(start, blocks, solution.r, (solution,), memory)
 
     def _arrive(

@@ -6,8 +6,8 @@ import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet
 from stickslip.detection.tracking import kept_of
-from stickslip.kernels.activation import gap_rate
 from stickslip.kernels.bodies import assembly
+from stickslip.kernels.bodies.layout import Contacts, LastContacts
 from stickslip.problem.checks import frozen
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
@@ -78,52 +78,21 @@ class Blocks:
 
 def contact_blocks(found: ContactSet, start: Start, theta: float, newton: bool, memory: Memory) -> Blocks:
     """The contacts that take part in the step, as `kernels/bodies/assembly.py` says."""
-    bodies, nc, count = start.bodies, found.id.shape[0], np.empty(3, np.int64)
-    most = nc * bodies.most_rows
-    kept_whole, kept = np.empty(5 * nc, np.int64), np.empty(23 * nc)
-    whole, real = np.empty(8 * nc + 2, np.int64), np.empty(7 * nc + 14 * most)
-    assembly.assemble(
-        found.id, found.shape, found.body, found.point, found.frame, found.gap, found.law, SLOTS,
-        *kept_of(memory), bodies.row, start.q_m, start.v_start, start.v_free, theta * start.h, start.slack,
-        newton, count, kept_whole, kept, whole, real,
+    bodies, h = start.bodies, start.h
+    active = assembly.assemble(
+        Contacts(*(getattr(found, name) for name in ContactSet.__slots__)), LastContacts(*kept_of(memory)),
+        SLOTS,
+        bodies.row, start.q_m, start.v_start, start.v_free, h, theta * h, start.slack, newton,
     )  # fmt: skip
-    c, p, g = count.tolist()
-    at = 2 * c + g
-    u_bias, approach, ahead = real[at : at + p], real[at + 2 * p :][:c], real[at + 2 * p + c :][:c]
-    if ahead.max(initial=0.0) > 0.0:
-        gap, e = kept[12 * c : 13 * c], kept[13 * c : 17 * c].reshape(c, 4)[:, 3]
-        _close(whole[3 * c : 4 * c], gap, approach, ahead, e, newton, start.h, u_bias)
-    for array in (kept_whole, kept, whole, real):
+    for array in (*active.contacts, active.local, active.rows_of_M, *active.K, *active[4:]):
         array.flags.writeable = False
-    contacts = ContactSet(
-        kept_whole[:c], kept_whole[c : 3 * c].reshape(c, 2), kept_whole[3 * c : 5 * c].reshape(c, 2),
-        kept[: 3 * c].reshape(c, 3), kept[3 * c : 12 * c].reshape(c, 3, 3), kept[12 * c : 13 * c],
-        kept[13 * c : 17 * c].reshape(c, 4),
-    )  # fmt: skip
-    if p == 3 * c > 0:
-        K = ProductSet.coulomb_unchecked(*bodies.coulomb_cones(c), real[2 * c : at])
-    else:
-        K = ProductSet(
-            whole[2 * c : 3 * c], whole[3 * c : 4 * c + 1], real[:c], real[c : 2 * c],
-            whole[4 * c + 1 : 5 * c + 2], whole[5 * c + 2 : 5 * c + 2 + g], real[2 * c : at],
-        )  # fmt: skip
-    end = at + 2 * p + 2 * c
+    contacts, c, K = ContactSet(*active.contacts), active.approach.size, active.K
+    only_coulomb = active.u_bias.size == 3 * c > 0
     return Blocks(
-        contacts, whole[: 2 * c].reshape(c, 2), contacts.body, real[end : end + 12 * p].reshape(p, 2, 6), K,
-        real[at : at + p], real[at + p : at + 2 * p], real[at + 2 * p : end - c],
-        kept[17 * c : 23 * c].reshape(c, 2, 3), None, NO_UNIT,
+        contacts, active.rows_of_M, contacts.body, active.rows,
+        ProductSet.coulomb_unchecked(*K) if only_coulomb else ProductSet(*K),
+        active.u_bias, active.guess, active.approach, active.local, None, NO_UNIT,
     )  # fmt: skip
-
-
-def _close(
-    normal: IntArray, gap: Array, approach: Array, ahead: Array, e: Array, newton: bool, h: float,
-    u_bias: Array,
-) -> None:  # fmt: skip
-    """u_bias <- with the gap over h in place of restitution, where `kernels/activation.py` wants it."""
-    for i in np.flatnonzero(ahead > 0.0):
-        rate = gap_rate(gap[i], approach[i], bool(e[i] > 0.0), h)
-        if rate > 0.0:
-            u_bias[normal[i]] += rate - (e[i] * min(approach[i], 0.0) if newton else 0.0)
 
 
 def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array, memory: Memory) -> Blocks:

@@ -17,18 +17,10 @@ from stickslip.schemes.body_joints import joint_errors, joint_rows
 from stickslip.schemes.body_start import Start
 from stickslip.state import Array
 
-NEGLIGIBLE = 1e-9
-"""Overlaps up to this share of the smallest shape are left as they are."""
 NEGLIGIBLE_OPENING = 1e-12
 """The same of open joints."""
-WORTH = 1e-3
-"""Share of an overlap that the reserve must at least be able to undo of the lightest body."""
-PRECISION = 1e-3
-"""Share of the deepest overlap up to which it is corrected."""
 NO_ERRORS: Array = np.zeros((0, 2))
 """Of no joints."""
-TRIALS = 30
-"""Most halvings of a shift that springs make dearer than gravity says."""
 
 
 class Corrected(NamedTuple):
@@ -57,10 +49,16 @@ def corrected(
     deepest and largest [m]: as `needs` of the kernels found them.
     """
     world, bodies = start.world, start.bodies
-    if blocks.joints is None:
-        idle = largest <= NEGLIGIBLE * bodies.size or reserve < WORTH * largest * bodies.least_weight
-        if idle or sweeps == 0:
-            return Corrected(q, 0.0, deepest, NO_ERRORS, 0.0)
+    if blocks.joints is None and not start.forced:
+        lifted, left, size = kernels.correct(
+            bodies.arrays, blocks.sides, blocks.K.offset, blocks.rows, blocks.contacts.gap, u, reach, reserve,
+            sweeps, bodies.size, bodies.least_weight, need, deepest, largest, q,
+        )  # fmt: skip
+        return Corrected(q, lifted, left, NO_ERRORS, size)
+    if blocks.joints is None and (
+        sweeps == 0 or kernels.is_idle(largest, reserve, bodies.size, bodies.least_weight)
+    ):
+        return Corrected(q, 0.0, deepest, NO_ERRORS, 0.0)
     count, normals = blocks.count, blocks.K.offset[: blocks.count]
     sides, rows, bilateral = blocks.sides[:count], blocks.rows[normals], np.zeros(count, bool)
     if blocks.joints is not None:
@@ -75,11 +73,11 @@ def corrected(
             return Corrected(q, 0.0, deepest, joint_errors(world, q.reshape(-1)), 0.0)
     shift, moved, out = np.zeros((bodies.count, 6)), np.empty(need.size), np.empty_like(q)
     kernels.sweep_back(
-        bodies.row, bodies.mass, bodies.J_inverse, sides, rows, bilateral, need, PRECISION * largest, sweeps,
-        shift, moved,
+        bodies.row, bodies.mass, bodies.J_inverse, sides, rows, bilateral, need, kernels.PRECISION * largest,
+        sweeps, shift, moved,
     )  # fmt: skip
     share = 1.0
-    for _ in range(TRIALS):
+    for _ in range(kernels.TRIALS):
         lifted = kernels.shifted(bodies.row, bodies.mass, bodies.gravity, q, shift, share, out)
         if start.forced:
             lifted += world.forces.potential(t, out.reshape(-1)) - springs

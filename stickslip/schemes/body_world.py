@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from stickslip.kernels import cones
+from stickslip.kernels.bodies.layout import BodyArrays
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
 from stickslip.problem.mass import MassMatrix
@@ -66,21 +66,15 @@ class Bodies:
         self.forced, self.driven = len(world.forces) > 0, len(world.motions) > 0
         self.jointed = len(world.joints) > 0
         """Whether there are forces beside gravity, kinematic bodies, joints."""
-        none = np.zeros(0, np.int64)
-        self._cones = none, none, np.zeros(0), np.zeros(0), none, none
+        self.arrays = BodyArrays(
+            self.row, self.mass, self.J, self.J_inverse, self.gravity, self.radius, self.M.matrix,
+            self.M.inverse_root,
+        )  # fmt: skip
+        """The same as kernels take them together."""
         self.no_forces: Array = np.zeros((3, 0, 6))
         """F of a world without forces beside gravity."""
         self.rates = rates(world, self.J_inverse)
         """Of its stiffest spring [1/s²] and damper [1/s]."""
-
-    def coulomb_cones(self, c: int) -> tuple[IntArray, IntArray, Array, Array, IntArray, IntArray]:
-        """All arrays but the coefficients of a set of c Coulomb cones; those of the last c are kept."""
-        if self._cones[0].size != c:
-            self._cones = (
-                frozen(np.full(c, cones.FRICTION)), frozen(np.arange(0, 3 * c + 1, 3)), frozen(np.zeros(c)),
-                frozen(np.full(c, np.inf)), frozen(np.arange(c + 1)), frozen(np.full(c, 2)),
-            )  # fmt: skip
-        return self._cones
 
     @classmethod
     def of(cls, world: World) -> "Bodies":

@@ -1,5 +1,6 @@
 """Impulses of a run of a world, chosen when they are asked for: of many, those of least norm."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,8 +23,8 @@ class WorldForces:
     """The recorded steps of a run whose impulses are still to be chosen, and those that were."""
 
     select: Selector
-    held: list[tuple[int, BodyStep]] = field(default_factory=list)
-    """Numbers of records, and their last steps."""
+    held: list[tuple[int, Callable[[], BodyStep]]] = field(default_factory=list)
+    """Numbers of records, and what gives their last steps: steps made together are made again one by one."""
     size: float = 0.0
     """Of what is held, about [bytes]."""
     told: dict[int, BodyStep] = field(default_factory=dict)
@@ -31,8 +32,12 @@ class WorldForces:
 
     def add(self, record: int, step: BodyStep) -> None:
         """Hold the step that a record ends with."""
+        self.hold(record, lambda: step, sum(_size(one.problem) for one in step.solves))
+
+    def hold(self, record: int, step: Callable[[], BodyStep], size: float) -> None:
+        """Hold what gives the step that a record ends with, which takes about so much memory [bytes]."""
         self.held.append((record, step))
-        self.size += sum(_size(one.problem) for one in step.solves)
+        self.size += size
         if self.size > MOST_HELD:
             self.settle()
 
@@ -40,7 +45,7 @@ class WorldForces:
         """Choose the impulses of all steps that are held, and let go of their problems."""
         while self.held:
             record, step = self.held[-1]
-            self.told[record] = _light(with_least_forces(step, self.select))
+            self.told[record] = _light(with_least_forces(step(), self.select))
             self.held.pop()
         self.size = 0.0
 

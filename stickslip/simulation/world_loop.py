@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from stickslip.mechanics.world import World
 from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
 from stickslip.schemes.body_forces import with_least_forces
+from stickslip.schemes.body_march import BodyMarch, Stretch
 from stickslip.schemes.body_step import BodyScheme, BodyStep
 from stickslip.schemes.step import Memory, Selector, Solver
 from stickslip.simulation.clock import (
@@ -61,11 +63,13 @@ def simulate_world(
     def begun_at(interrupts: Interrupts) -> tuple[_Run, Clock, int, float]:
         model = WorldModel.of(world)
         begun = begun_run(world, model, h, scheme, start)
+        detector = Detector(world)
         recorder = WorldRecorder(world, begun.state, begun.memory, begun.clock.index, begun.sums)
         made = _Run(
-            world, model, begun.scheme, solver, Detector(world), choice("on_failure", on_failure, ON_FAILURE),
+            world, model, begun.scheme, solver, detector, choice("on_failure", on_failure, ON_FAILURE),
             None if select is None else WorldForces(select), recorder, begun.state, begun.memory,
             Lookout(world, begun.state), Clock(begun.clock.origin, begun.clock.h), interrupts, progress,
+            BodyMarch.of(world, begun.scheme, solver, detector),
         )  # fmt: skip
         if watch is not None:
             made.watch = lambda: watch(recorder.last(model, tolerance))
@@ -117,6 +121,8 @@ class _Run:
     clock: Clock
     interrupts: Interrupts
     progress: Progress | None
+    march: BodyMarch | None
+    """Makes several steps together; None where they are made one by one."""
     watch: Callable[[], None] | None = None
 
     def to(self, clock: Clock, until: float, last: int, rest: float, record: int) -> None:
@@ -125,13 +131,54 @@ class _Run:
         Signals may end it anywhere: a record counts when it is whole.
         """
         advance, report = self._advance, self._report
-        for index in range(clock.index + 1, last + 1):
-            closes = index % record == 0 or (index == last and not rest)
-            self.interrupts.run(advance, clock.h, clock.at(index), index, closes)
+        index, end = clock.index, OFF_CLOCK if rest else last
+        while index < last:
+            made = self.interrupts.run(self._march, clock, index, last, end, record)
+            if not made:
+                made, to = 1, index + 1
+                closes = to % record == 0 or to == end
+                self.interrupts.run(advance, clock.h, clock.at(to), to, closes)
+            index += made
             self.interrupts.run(report, self.state.t, until)
         if rest:
             self.interrupts.run(advance, rest, until, OFF_CLOCK, True)
             self.interrupts.run(report, until, until)
+
+    def _march(self, clock: Clock, index: int, last: int, end: int, record: int) -> int:
+        """How many steps were made together from the clock's index; 0 where the next is made by itself."""
+        if self.march is None or self.watch is not None:
+            return 0
+        # Least forces are chosen from steps made again, which needs the step before a record.
+        most = last - index
+        if self.forces is not None and record > 1:
+            most = min(most, record - index % record, last - index) - 1
+        if most < 1:
+            return 0
+        stretch = self.march.make(self.state, self.memory, clock.h, index, record, end, most)
+        if stretch is None:
+            return 0
+        k, n = stretch.steps, self.state.q.size
+        indices = np.arange(index + 1, index + k + 1)
+        t = np.array([clock.at(int(one)) for one in indices])
+        q, v = stretch.room.q.reshape(-1, n), stretch.room.v.reshape(len(stretch.room.v), -1)
+        q.flags.writeable = v.flags.writeable = False
+        first = self.recorder.records
+        self.recorder.add_stretch(stretch, t, clock.h, index, (indices % record == 0) | (indices == end))
+        if self.forces is not None and self.recorder.records > first:
+            times = (self.state.t, *t[:-1].tolist())
+            for j in range(k):
+                before = State(times[j], q[j], v[j], self.state.z)
+                self.forces.hold(
+                    first + j, partial(self._again, stretch, j, before, self.memory, clock.h), 0.0
+                )
+        for j in range(0 if self.lookout.idle else k):
+            self.lookout.look(State(float(t[j]), q[j + 1], v[j + 1], self.state.z))
+        self.state, self.memory = State(float(t[-1]), q[k], v[k], self.state.z), stretch.memory
+        return k
+
+    def _again(self, stretch: Stretch, step: int, state: State, start: Memory, h: float) -> BodyStep:
+        """A step of a stretch, made by itself."""
+        return self._step(state, stretch.memory_after(step, start), h)
 
     def trajectory(self, solver: str, tolerance: float) -> WorldTrajectory:
         """The run so far."""

@@ -40,6 +40,11 @@ class Lookout:
         self.look(start)
 
     @property
+    def idle(self) -> bool:
+        """Whether no body can be lost."""
+        return bool(self._idle)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """One sentence for each body that was lost, in order of time; of many the first, and how many."""
         told = list(self._notes.values())

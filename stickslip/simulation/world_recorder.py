@@ -5,14 +5,16 @@ count, and everything else is that of the last step.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from stickslip.kernels.steps import bodies as kernels
 from stickslip.mechanics import energy
 from stickslip.mechanics.world import World
 from stickslip.problem.solution import Verdict
+from stickslip.schemes.body_march import Stretch
 from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Memory
 from stickslip.simulation.world_checkpoint import EnergySums
@@ -47,13 +49,18 @@ class _Worst:
 
 @dataclass(slots=True)
 class _Columns:
-    """One item per record."""
+    """Blocks of records, of one step or of several made together; joints and sensors one a record."""
 
-    numbers: list[tuple[float, ...]] = field(default_factory=list)
-    """t, h, verdict, natural, natural_scaled, iterations, penetration, opening, correction, energies."""
+    numbers: list[Array] = field(default_factory=list)
+    """NUMBERS of each record of a block, shape (m, 15)."""
     q: list[Array] = field(default_factory=list)
+    """Coordinates of each record of a block, shape (m, 7 n)."""
     v: list[Array] = field(default_factory=list)
+    """Velocities of each record of a block, shape (m, 6 n)."""
+    counts: list[Array] = field(default_factory=list)
+    """Numbers of contacts of each record of a block, shape (m,)."""
     contacts: list[tuple[Any, ...]] = field(default_factory=list)
+    """Contacts of a block, by column."""
     joint_r: list[Array] = field(default_factory=list)
     sensors: list[tuple[Array, ...]] = field(default_factory=list)
 
@@ -129,20 +136,76 @@ class WorldRecorder:
         # At once: an interrupt from the keyboard may come anywhere, and half a record is none.
         self._whole = self._whole[0] + 1, step.memory, index
 
+    def add_stretch(self, stretch: Stretch, t: Array, h: float, index: int, closes: Array) -> None:
+        """Take in steps made together, all of them certified: t (k,) their ends [s], index: the clock's
+        before the first; closes (k,): which are recorded."""
+        k, room, since = stretch.steps, stretch.room, self._since
+        table, ends = room.numbers[:k], np.flatnonzero(closes)
+        self.steps += k
+        # 1. What adds up: sums in the order of the steps, as if each had been taken in by itself.
+        sums = np.empty((k + 1, 4))
+        sums[0] = self._dissipated, self._work, self._lifted, self._balance
+        sums[1:] = table[:, [kernels.DISSIPATED, kernels.WORK, kernels.LIFTED, kernels.BALANCE]]
+        sums = np.cumsum(sums, axis=0)[1:]
+        self._dissipated, self._work, self._lifted, self._balance = sums[-1].tolist()
+        # 2. What counts since the last record: of the steps up to each record, and after the last.
+        worst = table[:, [kernels.NATURAL, kernels.NATURAL_SCALED, kernels.PENETRATION, kernels.CORRECTION]]
+        starts = np.concatenate(([0], ends + 1))
+        parts = np.zeros((len(starts), 5))
+        for j, (a, b) in enumerate(zip(starts, [*(ends + 1), k], strict=True)):
+            if b > a:
+                parts[j, :4], parts[j, 4] = worst[a:b].max(axis=0), table[a:b, kernels.ITERATIONS].sum()
+        parts[0, :4] = np.maximum(
+            parts[0, :4], [since.natural, since.natural_scaled, since.penetration, since.correction]
+        )
+        parts[0, 4] += since.iterations
+        verdict, opening = since.verdict, since.opening
+        tail = parts[-1].tolist()
+        self._since = _Worst(0, tail[0], tail[1], int(tail[4]), tail[2], 0.0, tail[3])
+        if not len(ends):
+            self._since.verdict, self._since.opening = verdict, opening
+            return
+        # 3. The records.
+        m, columns = len(ends), self._columns
+        numbers = np.zeros((m, len(NUMBERS)))
+        numbers[:, 0], numbers[:, 1] = t[ends], h
+        numbers[0, 2], numbers[0, 7] = verdict, opening
+        numbers[:, 3], numbers[:, 4], numbers[:, 5] = parts[:m, 0], parts[:m, 1], parts[:m, 4]
+        numbers[:, 6], numbers[:, 8] = parts[:m, 2], parts[:m, 3]
+        numbers[:, 9:11] = table[ends][:, [kernels.KINETIC, kernels.POTENTIAL]]
+        numbers[:, 11:] = sums[ends]
+        q, v = room.q[1:][ends].reshape(m, -1), room.v[1:][ends].reshape(m, -1)
+        if self.world.sensors:
+            for j in range(m):
+                columns.sensors.append(self._read(State(float(t[ends[j]]), q[j], v[j])))
+        else:
+            columns.sensors.extend([()] * m)
+        all_of = slice(0, int(room.offset[k]))
+        columns.numbers.append(numbers)
+        columns.q.append(q)
+        columns.v.append(v)
+        columns.counts.append(np.diff(room.offset[: k + 1])[ends])
+        columns.contacts.append((
+            room.id[all_of], room.body[all_of], room.point[all_of], room.frame[all_of], room.gap[all_of],
+            room.law[all_of], room.r[all_of], room.u[all_of], np.zeros(all_of.stop, np.int64),
+        ))  # fmt: skip
+        columns.joint_r.extend([np.zeros(0)] * m)
+        self._whole = self._whole[0] + m, stretch.memory, index + int(ends[-1]) + 1
+
     def _close(
         self, state: State, h: float, kinetic: float, potential: float, contacts: tuple[Any, ...],
         joint_r: Array,
     ) -> None:  # fmt: skip
         since, columns = self._since, self._columns
         columns.sensors.append(self._read(state))
-        columns.numbers.append(
-            (state.t, h, since.verdict, since.natural, since.natural_scaled, since.iterations,
+        columns.numbers.append(np.array([
+            [state.t, h, since.verdict, since.natural, since.natural_scaled, since.iterations,
              since.penetration, since.opening, since.correction, kinetic, potential, self._dissipated,
-             self._work, self._lifted,
-             self._balance)
-        )  # fmt: skip
-        columns.q.append(state.q)
-        columns.v.append(state.v)
+             self._work, self._lifted, self._balance]
+        ]))  # fmt: skip
+        columns.q.append(state.q.reshape(1, -1))
+        columns.v.append(state.v.reshape(1, -1))
+        columns.counts.append(np.array([len(contacts[0])]))
         columns.contacts.append(contacts)
         columns.joint_r.append(joint_r)
         self._since = _Worst()
@@ -170,13 +233,15 @@ class WorldRecorder:
     def last(self, model: WorldModel, tolerance: float) -> WorldRecord:
         """The last record by itself, its arrays read-only; what contacts do is told from it alone."""
         columns = self._columns
-        row = dict(zip(NUMBERS, columns.numbers[-1], strict=True))
+        row = dict(zip(NUMBERS, columns.numbers[-1][-1].tolist(), strict=True))
+        first = len(columns.contacts[-1][0]) - int(columns.counts[-1][-1])
         parts = {
-            name: _read_only(part) for name, part in zip(CONTACT_WIDTHS, columns.contacts[-1], strict=True)
+            name: _read_only(part[first:])
+            for name, part in zip(CONTACT_WIDTHS, columns.contacts[-1], strict=True)
         }
         contacts = WorldContacts(offset=np.array([0, len(parts["id"])]), **parts)
         return WorldRecord(
-            t=row["t"], h=row["h"], q=_read_only(columns.q[-1]), v=_read_only(columns.v[-1]),
+            t=row["t"], h=row["h"], q=_read_only(columns.q[-1][-1]), v=_read_only(columns.v[-1][-1]),
             verdict=tuple(Verdict)[int(row["verdict"])], natural=row["natural"],
             natural_scaled=row["natural_scaled"],
             penetration=row["penetration"], energy=row["kinetic"] + row["potential"],
@@ -187,31 +252,38 @@ class WorldRecorder:
     def arrays(self) -> dict[str, Any]:
         """The columns so far, each of one row per record, by the names that a trajectory has for them."""
         n = self._whole[0]
-        columns = _Columns(*(getattr(self._columns, one.name)[:n] for one in fields(_Columns)))
-        table = np.array(columns.numbers, float)
+        columns, whole = self._columns, _whole_blocks(self._columns.numbers, n)
+        table = np.concatenate(columns.numbers[:whole])
         found: dict[str, Any] = {name: table[:, k].copy() for k, name in enumerate(NUMBERS)}
         found["verdicts"] = found.pop("verdict").astype(np.int8)
         found["verdicts"][0] = max(found["verdicts"][0], self._throughout)
         found["iterations"] = found["iterations"].astype(np.int64)
-        found["q"] = np.concatenate(columns.q).reshape(n, -1)
-        found["v"] = np.concatenate(columns.v).reshape(n, -1)
+        found["q"], found["v"] = np.concatenate(columns.q[:whole]), np.concatenate(columns.v[:whole])
         parts = {
-            name: np.concatenate([one[k] for one in columns.contacts])
+            name: np.concatenate([one[k] for one in columns.contacts[:whole]])
             for k, name in enumerate(CONTACT_WIDTHS)
         }
-        offset = _offsets([one[0] for one in columns.contacts])
-        found["joint_offset"], found["raw_joint_r"] = (
-            _offsets(columns.joint_r),
-            np.concatenate(columns.joint_r),
-        )
+        offset = np.concatenate(([0], np.cumsum(np.concatenate(columns.counts[:whole]), dtype=np.int64)))
+        joint_r = columns.joint_r[:n]
+        found["joint_offset"], found["raw_joint_r"] = _offsets(joint_r), np.concatenate(joint_r)
         found["sensors"] = {
-            sensor.name: np.stack([one[k] for one in columns.sensors])
+            sensor.name: np.stack([one[k] for one in columns.sensors[:n]])
             for k, sensor in enumerate(self.world.sensors)
         }
         for array in (*found.values(), *parts.values(), offset, *found["sensors"].values()):
             if isinstance(array, np.ndarray):
                 array.flags.writeable = False
         return found | {"raw_contacts": WorldContacts(offset=offset, **parts)}
+
+
+def _whole_blocks(numbers: list[Array], records: int) -> int:
+    """How many blocks make up so many records: a block that an interrupt cut short is left out."""
+    count = 0
+    for k, block in enumerate(numbers):
+        if count == records:
+            return k
+        count += len(block)
+    return len(numbers)
 
 
 def _nothing(name: str) -> Any:

@@ -27,13 +27,11 @@ from stickslip.problem.solution import AnyProblem, Solution, Stage, Status
 NOTHING: Array = frozen(np.zeros(0))
 COULOMB_3D = (2,)
 """Sizes of the groups of Coulomb's cone in space."""
-MOST_WORK, JOINTED_WORK = 1_000_000, 4_000
-"""Components that sweeps may visit before the stages begin, 10 ms and more; and where joints couple bodies
-into chains, along which sweeps carry impulses one link at a time."""
+JOINTED_WORK = 4_000
+"""Components that sweeps may visit before the stages begin where joints couple bodies into chains, along
+which sweeps carry impulses one link at a time."""
 JOINTED = 20
 """Blocks for each joint below which joints are what a problem is about."""
-PLAIN = 60.0
-"""Plain sweeps over Coulomb contacts that are followed by accelerated ones."""
 
 
 class FirstTry(NamedTuple):
@@ -149,11 +147,7 @@ def sweeps_worth(K: ProductSet) -> float:
     size = max(K.size, 1)
     if _is_jointed(K):
         return float(max(3, JOINTED_WORK // size))
-    if (
-        K.family == COULOMB_3D and size > body_problems.MANY
-    ):  # accelerated sweeps follow, which soon are the better ones
-        return PLAIN
-    return float(max(500, min(5000, MOST_WORK // size)))
+    return float(body_problems.sweeps_worth(size, K.family == COULOMB_3D))
 
 
 def _is_jointed(K: ProductSet) -> bool:

@@ -6,7 +6,9 @@ mu, mu_roll, mu_spin, e; bodies as in `motion.py`, R (n, 3, 3) their rotations.
 
 import numpy as np
 
+from stickslip.kernels.activation import gap_rate, takes_part
 from stickslip.kernels.bodies.correction import needs
+from stickslip.kernels.bodies.layout import Active, Cones, Contacts
 from stickslip.kernels.bodies.motion import row_velocity
 from stickslip.kernels.bodies.rotation import matrix
 from stickslip.kernels.bodies.tracking import local_points, track_contacts
@@ -51,102 +53,98 @@ def closing(body, normal, i, v_start, v_free):
 
 
 @jit
-def assemble(
-    ids, shape, body, point, frame, gap, law, slots, old_ids, old_local, old_frame, old_r,
-    row, q, v_start, v_free, reach, slack, newton, count, kept_whole, kept, whole, real,
-):  # fmt: skip
-    """Contacts matched with those of the last step, and the active ones of them as blocks: those whose gap at
-    the end of the step, forecast, is at most 0, or at most `slack` as the gap itself is. Contacts as
-    detection has them, old ones as a memory has.
+def assemble(found, last, slots, row, q, v_start, v_free, h, reach, slack, newton):
+    """`Active`: contacts matched with those of the last step, and those that take part as blocks.
 
-    reach: θ h, from where the gaps were measured to the end; newton: whether restitution is Newton's.
-    count (3,) <- numbers c, p, g of contacts, components and groups; the arrays one after the other in
-    kept_whole: id (c,), shape, body (c, 2);   kept: point (c, 3), frame (c, 3, 3), gap (c,), law (c, 4) and
-    the points in the frames of the two bodies (c, 2, 3);   whole: bodies (c, 2), kind (c,), offset (c + 1,),
-    group_offset (c + 1,), group_size (g,);   real: lower, upper (c,), coefficient (g,), u_bias, guess (p,),
-    the normal velocity before the step, the forecast gap (c,), rows (p, 2, 6).
+    found: `Contacts`; last: `LastContacts`; slots: most contacts of a pair of shapes; row, q, v_start, v_free
+    as in `motion.py`; reach: θ h, from where gaps were measured to the end of the step [s]; slack: ε of
+    `kernels/activation.py` [m]; newton: whether restitution is Newton's.
     """
-    nc, n = ids.shape[0], row.shape[0]
+    nc, n = found.id.shape[0], row.shape[0]
     local, last_r, name = np.empty((nc, 2, 3)), np.zeros((nc, 6)), np.empty(nc, np.int64)
-    ahead = np.empty(nc)
-    order, active, R, one = (
-        np.empty(nc, np.int64),
-        np.empty(nc, np.int64),
-        np.empty((n, 3, 3)),
-        np.empty((2, 6)),
+    order, active, ahead = np.empty(nc, np.int64), np.empty(nc, np.int64), np.empty(nc)
+    R, one = np.empty((n, 3, 3)), np.empty((2, 6))
+    # 1. Which contact is which, and what it bore in the last step.
+    local_points(q.reshape(-1), found.body, found.point, local)
+    track_contacts(
+        found.id, local, found.frame, slots, last.id, last.local, last.frame, last.r, order, name, last_r
     )
-    local_points(q.reshape(-1), body, point, local)
-    track_contacts(ids, local, frame, slots, old_ids, old_local, old_frame, old_r, order, name, last_r)
     for i in range(n):
         matrix(q[i, 3], q[i, 4], q[i, 5], q[i, 6], R[i])
+    # 2. Those that take part, by their forecast gap.
     c = p = g = 0
     for place in range(nc):
         i = order[place]
-        if row[body[i, 0]] < 0 and row[body[i, 1]] < 0:
+        if row[found.body[i, 0]] < 0 and row[found.body[i, 1]] < 0:
             continue
-        fill_row(body, point, frame[i, 0], True, q, R, i, one)
-        forecast = gap[i] + reach * closing(body, one, i, v_start, v_free)
-        if forecast <= 0.0 or max(gap[i], forecast) <= slack:  # as `kernels/activation.py` has it
+        fill_row(found.body, found.point, found.frame[i, 0], True, q, R, i, one)
+        forecast = found.gap[i] + reach * closing(found.body, one, i, v_start, v_free)
+        if takes_part(found.gap[i], forecast, slack):
             active[c], ahead[c] = place, forecast
             c += 1
-            p += 3 + (2 if law[i, 1] > 0.0 else 0) + (1 if law[i, 2] > 0.0 else 0)
-            g += 1 + (1 if law[i, 1] > 0.0 else 0) + (1 if law[i, 2] > 0.0 else 0)
-    count[0], count[1], count[2] = c, p, g
+            p += 3 + (2 if found.law[i, 1] > 0.0 else 0) + (1 if found.law[i, 2] > 0.0 else 0)
+            g += 1 + (1 if found.law[i, 1] > 0.0 else 0) + (1 if found.law[i, 2] > 0.0 else 0)
+    # 3. Their own data, in the order of their names.
+    kept = Contacts(
+        np.empty(c, np.int64), np.empty((c, 2), np.int64), np.empty((c, 2), np.int64), np.empty((c, 3)),
+        np.empty((c, 3, 3)), np.empty(c), np.empty((c, 4)),
+    )  # fmt: skip
+    kept_local, rows_of_M = np.empty((c, 2, 3)), np.empty((c, 2), np.int64)
     for a in range(c):
         place = active[a]
         i = order[place]
-        kept_whole[a] = name[place]
-        kept[12 * c + a] = gap[i]
+        kept.id[a], kept.gap[a] = name[place], found.gap[i]
         for k in range(2):
-            kept_whole[c + 2 * a + k], kept_whole[3 * c + 2 * a + k] = shape[i, k], body[i, k]
-            whole[2 * a + k] = row[body[i, k]]
+            kept.shape[a, k], kept.body[a, k] = found.shape[i, k], found.body[i, k]
+            rows_of_M[a, k] = row[found.body[i, k]]
             for d in range(3):
-                kept[17 * c + 6 * a + 3 * k + d] = local[i, k, d]
+                kept_local[a, k, d] = local[i, k, d]
         for k in range(3):
-            kept[3 * a + k] = point[i, k]
+            kept.point[a, k] = found.point[i, k]
             for d in range(3):
-                kept[3 * c + 9 * a + 3 * k + d] = frame[i, k, d]
+                kept.frame[a, k, d] = found.frame[i, k, d]
         for k in range(4):
-            kept[13 * c + 4 * a + k] = law[i, k]
-    sides = kept_whole[3 * c : 5 * c].reshape(c, 2)
-    kind, offset = whole[2 * c : 3 * c], whole[3 * c : 4 * c + 1]
-    group_offset, group_size = whole[4 * c + 1 : 5 * c + 2], whole[5 * c + 2 : 5 * c + 2 + g]
-    lower, upper, coefficient = real[:c], real[c : 2 * c], real[2 * c : 2 * c + g]
-    at = 2 * c + g
-    u_bias, guess = real[at : at + p], real[at + p : at + 2 * p]
-    approach = real[at + 2 * p : at + 2 * p + c]
-    real[at + 2 * p + c : at + 2 * p + 2 * c] = ahead[:c]
-    rows = real[at + 2 * p + 2 * c : at + 14 * p + 2 * c].reshape(p, 2, 6)
-    at = g = offset[0] = group_offset[0] = 0
+            kept.law[a, k] = found.law[i, k]
+    # 4. Sets, rows, biases and first impulses.
+    K = Cones(
+        np.empty(c, np.int64), np.empty(c + 1, np.int64), np.empty(c), np.empty(c), np.empty(c + 1, np.int64),
+        np.empty(g, np.int64), np.empty(g),
+    )  # fmt: skip
+    u_bias, guess, approach, rows = np.empty(p), np.empty(p), np.empty(c), np.empty((p, 2, 6))
+    at = g = K.offset[0] = K.group_offset[0] = 0
     for a in range(c):
-        i, start, r = order[active[a]], at, last_r[active[a]]
-        rolls, spins = law[i, 1] > 0.0, law[i, 2] > 0.0
-        kind[a], lower[a], upper[a] = FRICTION, 0.0, np.inf
+        i, start, r, law = order[active[a]], at, last_r[active[a]], kept.law[a]
+        K.kind[a], K.lower[a], K.upper[a] = FRICTION, 0.0, np.inf
         for k in range(3):
-            fill_row(body, point, frame[i, k], True, q, R, i, rows[at + k])
+            fill_row(found.body, found.point, found.frame[i, k], True, q, R, i, rows[at + k])
             guess[at + k] = r[k]
         at += 3
-        group_size[g], coefficient[g] = 2, law[i, 0]
+        K.group_size[g], K.coefficient[g] = 2, law[0]
         g += 1
-        if rolls:
+        if law[1] > 0.0:
             for k in range(2):
-                fill_row(body, point, frame[i, 1 + k], False, q, R, i, rows[at + k])
+                fill_row(found.body, found.point, found.frame[i, 1 + k], False, q, R, i, rows[at + k])
                 guess[at + k] = r[3 + k]
             at += 2
-            group_size[g], coefficient[g] = 2, law[i, 1]
+            K.group_size[g], K.coefficient[g] = 2, law[1]
             g += 1
-        if spins:
-            fill_row(body, point, frame[i, 0], False, q, R, i, rows[at])
+        if law[2] > 0.0:
+            fill_row(found.body, found.point, found.frame[i, 0], False, q, R, i, rows[at])
             guess[at] = r[5]
             at += 1
-            group_size[g], coefficient[g] = 1, law[i, 2]
+            K.group_size[g], K.coefficient[g] = 1, law[2]
             g += 1
-        offset[a + 1], group_offset[a + 1] = at, g
+        K.offset[a + 1], K.group_offset[a + 1] = at, g
         for j in range(start, at):
-            u_bias[j] = prescribed(sides, row, rows, a, j, v_free)
-        approach[a] = row_velocity(sides, rows, a, start, v_start)
+            u_bias[j] = prescribed(kept.body, row, rows, a, j, v_free)
+        approach[a] = row_velocity(kept.body, rows, a, start, v_start)
         if newton:
-            u_bias[start] += law[i, 3] * min(approach[a], 0.0)
+            u_bias[start] += law[3] * min(approach[a], 0.0)
+        if ahead[a] > 0.0:  # it takes part by the threshold alone: its gap over h in the place of restitution
+            rate = gap_rate(kept.gap[a], approach[a], law[3] > 0.0, h)
+            if rate > 0.0:
+                u_bias[start] += rate - (law[3] * min(approach[a], 0.0) if newton else 0.0)
+    return Active(kept, kept_local, rows_of_M, K, u_bias, guess, approach, rows)
 
 
 @jit

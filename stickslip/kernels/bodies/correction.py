@@ -12,6 +12,14 @@ from stickslip.kernels.bodies.motion import row_velocity
 from stickslip.kernels.bodies.rotation import times, turn
 from stickslip.kernels.jit import jit
 
+NEGLIGIBLE = 1e-9
+"""Overlaps up to this share of the smallest shape are left as they are."""
+WORTH = 1e-3
+"""Share of an overlap that the reserve must at least be able to undo of the lightest body."""
+PRECISION = 1e-3
+"""Share of the deepest overlap up to which it is corrected."""
+TRIALS = 30
+"""Most halvings of a shift that is dearer than the reserve."""
 OPENS = 1e-3
 """A contact that opens by more than this share of its overlap in a step needs no correction."""
 
@@ -69,8 +77,56 @@ def shifted(row, mass, gravity, q, shift, share, out):
             for k in range(3):
                 lifted -= mass[i] * gravity[k] * (out[i, k] - q[i, k])
         else:
-            out[i] = q[i]
+            for k in range(7):
+                out[i, k] = q[i, k]
     return lifted
+
+
+@jit
+def is_idle(largest, reserve, size, least_weight):
+    """Whether overlaps need no correction, or the reserve cannot pay for any.
+
+    largest: need [m]; size: of the smallest shape [m]; least_weight: of a dynamic body [N].
+    """
+    return largest <= NEGLIGIBLE * size or reserve < WORTH * largest * least_weight
+
+
+@jit
+def correct(
+    bodies, sides, offset, rows, gap, u, reach, reserve, sweeps, size, least_weight, need, deepest, largest, q
+):
+    """(energy given [J], deepest overlap left [m], largest displacement [m]); q (n, 7) <- corrected.
+
+    bodies: `BodyArrays`; contacts: sides, offset, rows, gap, and u as `motion.py` has them; need, deepest and
+    largest as `needs` found them; reserve: what the correction may cost [J].
+    """
+    if sweeps == 0 or is_idle(largest, reserve, size, least_weight):
+        return 0.0, deepest, 0.0
+    m = gap.shape[0]
+    normals, bilateral = np.empty((m, 2, 6)), np.zeros(m, np.bool_)
+    shift, moved, out = np.zeros((q.shape[0], 6)), np.empty(m), np.empty(q.shape)
+    for i in range(m):
+        for side in range(2):
+            for k in range(6):
+                normals[i, side, k] = rows[offset[i], side, k]
+    sweep_back(
+        bodies.row, bodies.mass, bodies.J_inverse, sides, normals, bilateral, need, PRECISION * largest,
+        sweeps, shift, moved,
+    )  # fmt: skip
+    share = 1.0
+    for _ in range(TRIALS):
+        lifted = shifted(bodies.row, bodies.mass, bodies.gravity, q, shift, share, out)
+        if lifted <= reserve:
+            depth = most = 0.0
+            for i in range(m):
+                depth = max(depth, -(gap[i] + reach * u[offset[i]]) - share * moved[i])
+                most = max(most, abs(moved[i]))
+            for i in range(q.shape[0]):
+                for k in range(7):
+                    q[i, k] = out[i, k]
+            return lifted, depth, share * most
+        share *= min(reserve / lifted, 0.5) if share < 1.0 else reserve / lifted
+    return 0.0, deepest, 0.0
 
 
 @jit

@@ -1,0 +1,108 @@
+"""Where MuJoCo keeps what compiled steps read and write, from its own description of its structures.
+
+Every place is compared with one that is known before it is trusted. Where one differs there is no memory, and
+steps go through MuJoCo's Python functions.
+"""
+
+import ctypes
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from stickslip.kernels.steps.detection import MujocoMemory
+
+SIZES = {"int": 4, "mjtNum": 8, "double": 8, "float": 4, "mjtSize": 8, "size_t": 8, "uintptr_t": 8,
+         "uint64_t": 8, "int64_t": 8, "mjtBool": 1, "mjtByte": 1, "char": 1}  # fmt: skip
+"""Of the plain types in its structures [bytes]."""
+PROBE = 0.12345678901234567
+"""A margin that no other field has."""
+
+
+def memory_of(mujoco: Any, model: Any, data: Any) -> MujocoMemory | None:
+    """Addresses in `model` and `data`; None where MuJoCo does not have them as it says."""
+    try:
+        from mujoco.introspect.structs import STRUCTS
+
+        option = _offset(STRUCTS, "mjModel", "opt")
+        contact = {name: _offset(STRUCTS, "mjContact", name) for name in ("dist", "pos", "frame", "geom")}
+        found = MujocoMemory(
+            function=_function(mujoco, "mj_collision"),
+            model=int(model._address),
+            data=int(data._address),
+            margin=int(model._address) + option + _offset(STRUCTS, "mjOption", "o_margin"),
+            flags=int(model._address) + option + _offset(STRUCTS, "mjOption", "disableflags"),
+            count=int(data._address) + _offset(STRUCTS, "mjData", "ncon"),
+            contact=int(data._address) + _offset(STRUCTS, "mjData", "contact"),
+            stride=_size(STRUCTS, "mjContact")[0],
+            dist=contact["dist"],
+            pos=contact["pos"],
+            normal=contact["frame"],
+            geom=contact["geom"],
+        )
+    except (ImportError, KeyError, AttributeError, OSError, StopIteration):
+        return None
+    return found if _is_true(model, data, found) else None
+
+
+def _is_true(model: Any, data: Any, memory: MujocoMemory) -> bool:
+    """Whether numbers are where the memory says."""
+    before = model.opt.o_margin
+    model.opt.o_margin = PROBE
+    margin = ctypes.c_double.from_address(memory.margin).value
+    model.opt.o_margin = before
+    flags = ctypes.c_int.from_address(memory.flags).value
+    count = ctypes.c_int.from_address(memory.count).value
+    if margin != PROBE or flags != int(model.opt.disableflags) or count != int(data.ncon):
+        return False
+    if not count:  # as after a collision that found nothing: the layout of contacts is then not looked at
+        return True
+    first = ctypes.c_size_t.from_address(memory.contact).value
+    seen = data.contact
+    return bool(
+        seen.dist.ctypes.data == first + memory.dist
+        and seen.pos.ctypes.data == first + memory.pos
+        and seen.frame.ctypes.data == first + memory.normal
+        and seen.geom.ctypes.data == first + memory.geom
+        and seen.dist.strides[0] == memory.stride
+    )
+
+
+def _function(mujoco: Any, name: str) -> int:
+    """Address of a C function of the library that the module has loaded."""
+    library = next(Path(mujoco.__file__).parent.glob("libmujoco.*"))
+    return int(ctypes.cast(getattr(ctypes.CDLL(str(library)), name), ctypes.c_void_p).value or 0)
+
+
+def _offset(structs: Any, name: str, field: str) -> int:
+    """Of a field of a structure [bytes]."""
+    at = 0
+    for each in structs[name].fields:
+        size, align = _size_of(structs, each.type)
+        at = -(-at // align) * align
+        if each.name == field:
+            return at
+        at += size
+    raise KeyError(f"{name}.{field}")
+
+
+def _size(structs: Any, name: str) -> tuple[int, int]:
+    """(bytes, alignment) of a structure."""
+    at, widest = 0, 1
+    for each in structs[name].fields:
+        size, align = _size_of(structs, each.type)
+        at, widest = -(-at // align) * align + size, max(widest, align)
+    return -(-at // widest) * widest, widest
+
+
+def _size_of(structs: Any, kind: Any) -> tuple[int, int]:
+    """(bytes, alignment) of a type in MuJoCo's description."""
+    what = type(kind).__name__
+    if what == "PointerType":
+        return 8, 8
+    if what == "ArrayType":
+        size, align = _size_of(structs, kind.inner_type)
+        return size * int(np.prod(kind.extents)), align
+    if kind.name in SIZES:
+        return SIZES[kind.name], SIZES[kind.name]
+    return _size(structs, kind.name)

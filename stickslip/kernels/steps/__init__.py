@@ -1,0 +1,1 @@
+"""Whole steps in one compiled call, from state to state."""

@@ -1,0 +1,233 @@
+"""Steps of Moreau-Jean for worlds of bodies in one compiled call: `schemes/bodies.py`, arrow for arrow.
+
+The same kernels in the same order as the step in Python, so the same bits (a test shows it). A step that the
+sweeps do not solve to tolerance, or in which Python has to decide something, is not made: the call ends
+before it with a code, and the step in Python has its turn, with `auto` behind it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.kernels import body_problems, residuals, schedule
+from stickslip.kernels.activation import threshold
+from stickslip.kernels.bodies import assembly, correction, motion
+from stickslip.kernels.bodies.layout import LastContacts
+from stickslip.kernels.jit import jit, jit_without_lock
+from stickslip.kernels.steps.detection import SLOTS
+from stickslip.state import Array, IntArray
+
+DONE, NO_ROOM, LEFT = range(3)
+"""How a march ended: all steps are made; there is no room for the contacts of the next one; Python has to
+make it."""
+(
+    NATURAL, NATURAL_SCALED, ITERATIONS, PENETRATION, CORRECTION, KINETIC, POTENTIAL, DISSIPATED, WORK,
+    LIFTED, BALANCE, RESERVE,
+) = range(12)  # fmt: skip
+"""Numbers of a step: residuals of the judge [-], sweeps, deepest overlap and largest correction [m], terms of
+energy as `EnergyTerms` has them, and what corrections may still cost [J]."""
+NUMBERS = 12
+
+
+class Settings(NamedTuple):
+    """What the steps of a run have in common."""
+
+    h: float
+    """Length of a step [s]."""
+    theta: float
+    """Weight of the end of the step [-]."""
+    tolerance: float
+    """Of the judge's residuals [-]."""
+    newton: bool
+    """Whether restitution is Newton's."""
+    touch: float
+    """Least margin of detection [m]."""
+    size: float
+    """Radius of the smallest shape [m]."""
+    least_weight: float
+    """Of a dynamic body [N]."""
+    sweeps: int
+    """Most sweeps of a correction; 0 for none."""
+
+
+class Room(NamedTuple):
+    """Where steps are written to: one row a step, contacts of the recorded ones one after the other."""
+
+    q: Array
+    """[m, -], shape (steps + 1, n, 7); row 0 is the start."""
+    v: Array
+    """[m/s, rad/s], shape (steps + 1, n, 6)."""
+    numbers: Array
+    """Shape (steps, NUMBERS)."""
+    offset: IntArray
+    """First contact of each step, and the number of all [-], shape (steps + 1,)."""
+    id: IntArray
+    """[-], shape (most,)."""
+    body: IntArray
+    """[-], shape (most, 2)."""
+    point: Array
+    """[m], shape (most, 3)."""
+    frame: Array
+    """[-], shape (most, 3, 3)."""
+    gap: Array
+    """[m], shape (most,)."""
+    law: Array
+    """[-, m, m, -], shape (most, 4)."""
+    r: Array
+    """[N s, N m s], shape (most, 6)."""
+    u: Array
+    """[m/s, rad/s], shape (most, 6)."""
+    local: Array
+    """Points in the frames of the two bodies [m], shape (most, 2, 3)."""
+
+
+@jit
+def solve_coulomb(K, active, bodies, f, tolerance):
+    """(r, told, sweeps, solved) where all contacts are Coulomb's in 3D."""
+    limit = body_problems.sweeps_worth(active.u_bias.shape[0], True)
+    r, _, _, told, control, _ = body_problems.solve_coulomb3(
+        K.kind, K.offset, K.lower, K.upper, K.group_offset, K.group_size, K.coefficient,
+        active.rows_of_M, active.rows, bodies.M, bodies.root, f, active.u_bias, tolerance, limit,
+        active.guess,
+    )  # fmt: skip
+    return r, told, control[schedule.SWEEPS], control[schedule.STATE] == schedule.SOLVED
+
+
+@jit
+def solve_any(K, active, bodies, f, tolerance):
+    """(r, told, sweeps, solved) where contacts may roll or have torsion."""
+    if active.u_bias.shape[0] == 3 * K.kind.shape[0]:
+        return solve_coulomb(K, active, bodies, f, tolerance)
+    limit = body_problems.sweeps_worth(active.u_bias.shape[0], False)
+    r, _, _, told, control, _ = body_problems.solve_blocks(
+        K.kind, K.offset, K.lower, K.upper, K.group_offset, K.group_size, K.coefficient,
+        active.rows_of_M, active.rows, bodies.M, bodies.root, f, active.u_bias, tolerance, limit,
+        active.guess,
+    )  # fmt: skip
+    return r, told, control[schedule.SWEEPS], control[schedule.STATE] == schedule.SOLVED
+
+
+@jit
+def make_step(finder, solver, shapes, bodies, settings, q, v, last, reserve, q_end, v_end, numbers):
+    """(made, active, r, u): the step from q (n, 7), v (n, 6), and its contacts, r and u (nc, 6) by contact.
+
+    finder, shapes: of `steps/detection.py`; solver: one of those above; last: `LastContacts`; reserve: what
+    the correction may cost [J]. q_end, v_end, numbers <- the end, where the step is made.
+    """
+    n, h, theta = q.shape[0], settings.h, settings.theta
+    reach = theta * h
+    # 1. Free motion to the middle of the step, and the velocities that forces alone would give there.
+    q_m, v_start, v_free = np.empty((n, 7)), np.empty((n, 6)), v.copy()
+    f, told, no_forces = np.empty((bodies.M.shape[0], 6)), np.empty(motion.TOLD), np.zeros((3, 0, 6))
+    motion.move_half(bodies.row, bodies.J, bodies.J_inverse, q, v, (1.0 - theta) * h, q_m, v_start)
+    motion.push_freely(
+        bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, bodies.radius, q_m, v_start,
+        no_forces, h, v_free, f, told,
+    )  # fmt: skip
+    # 2. Contacts that can close by the end of the step, and the problem of those that take part.
+    finite = told[motion.BAD] < 0.0
+    margin = reach * (told[motion.FASTEST] + told[motion.SECOND]) + settings.touch if finite else 0.0
+    found, contacts = finder(shapes, q_m, margin)
+    active = assembly.assemble(
+        contacts, last, SLOTS, bodies.row, q_m, v_start, v_free, h, reach,
+        threshold(h, told[motion.FASTEST]), settings.newton,
+    )  # fmt: skip
+    K, count = active.K, active.approach.shape[0]
+    r, solved = np.zeros(active.u_bias.shape[0]), True
+    numbers[NATURAL] = numbers[NATURAL_SCALED] = numbers[ITERATIONS] = 0.0
+    # 3. Impulses, and the judge's measure of them.
+    if count > 0 and finite and found:
+        r, measures, sweeps, solved = solver(K, active, bodies, f, settings.tolerance)
+        solved = solved and residuals.is_solved(measures, settings.tolerance)
+        solved = solved and measures[residuals.MEASURES] <= settings.tolerance
+        numbers[NATURAL], numbers[NATURAL_SCALED] = measures[residuals.NATURAL], measures[residuals.SCALED]
+        numbers[ITERATIONS] = sweeps
+    # 4. The end of the step.
+    u, energy, need = np.empty(r.shape[0]), np.empty(motion.ENERGIES + 2), np.empty(count)
+    impulses, velocities = np.empty((count, 6)), np.empty((count, 6))
+    for i in range(n):
+        for k in range(6):
+            v_end[i, k] = v_free[i, k]
+    motion.arrive(
+        bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, q, v, q_m, v_start, no_forces, h,
+        theta, active.contacts.body, K.offset, active.rows, r, v_end, q_end, u, energy,
+    )  # fmt: skip
+    assembly.tell(
+        K.offset, active.contacts.law, active.contacts.gap, reach, r, u, need, impulses, velocities, energy
+    )
+    for i in range(count):
+        for k in range(6):
+            if abs(impulses[i, k]) < motion.NOTHING:
+                impulses[i, k] = 0.0
+    # 5. Position correction, at the cost of what contacts have taken.
+    left = reserve + energy[motion.LOST]
+    lifted, penetration, moved = correction.correct(
+        bodies, active.contacts.body, K.offset, active.rows, active.contacts.gap, u, reach, max(left, 0.0),
+        settings.sweeps, settings.size, settings.least_weight, need, energy[motion.ENERGIES],
+        energy[motion.ENERGIES + 1], q_end,
+    )  # fmt: skip
+    # 6. The account of energy.
+    numbers[PENETRATION], numbers[CORRECTION], numbers[LIFTED] = penetration, moved, lifted
+    numbers[KINETIC], numbers[POTENTIAL] = energy[motion.KINETIC], energy[motion.WEIGHT] + 0.0 + lifted
+    change = energy[motion.KINETIC] - energy[motion.KINETIC_BEFORE] + numbers[POTENTIAL]
+    change = change - energy[motion.WEIGHT_BEFORE] - 0.0
+    numbers[DISSIPATED] = energy[motion.LOST] + energy[motion.DAMPED]
+    numbers[WORK] = energy[motion.DRIVEN] + energy[motion.WORKED]
+    numbers[BALANCE] = change + numbers[DISSIPATED] - numbers[WORK] - lifted
+    numbers[RESERVE] = left - lifted
+    total = 0.0
+    for i in range(n):
+        for k in range(7):
+            total += q_end[i, k]
+        for k in range(6):
+            total += v_end[i, k]
+    made = finite and found and solved and abs(total + energy.sum()) < np.inf
+    return made, active, impulses, velocities
+
+
+@jit
+def write_contacts(room, at, active, r, u):
+    """Contacts of a step into their rows from `at` on."""
+    contacts = active.contacts
+    for i in range(r.shape[0]):
+        room.id[at + i], room.gap[at + i] = contacts.id[i], contacts.gap[i]
+        for k in range(2):
+            room.body[at + i, k] = contacts.body[i, k]
+        for k in range(3):
+            room.point[at + i, k] = contacts.point[i, k]
+            for d in range(3):
+                room.frame[at + i, k, d] = contacts.frame[i, k, d]
+            for side in range(2):
+                room.local[at + i, side, k] = active.local[i, side, k]
+        for k in range(4):
+            room.law[at + i, k] = contacts.law[i, k]
+        for k in range(6):
+            room.r[at + i, k], room.u[at + i, k] = r[i, k], u[i, k]
+
+
+@jit_without_lock
+def march(finder, solver, shapes, bodies, settings, index, every, end, last, reserve, room):
+    """(steps made, how it ended, last contacts, reserve) from row 0 of `room` on.
+
+    index: the clock's at the start; contacts of a step are written where the clock's index is a multiple of
+    `every`, or `end`. The others as `make_step` has them.
+    """
+    room.offset[0] = 0
+    for step in range(room.numbers.shape[0]):
+        made, active, r, u = make_step(
+            finder, solver, shapes, bodies, settings, room.q[step], room.v[step], last, reserve,
+            room.q[step + 1], room.v[step + 1], room.numbers[step],
+        )  # fmt: skip
+        if not made:
+            return step, LEFT, last, reserve
+        index += 1
+        at = room.offset[step]
+        room.offset[step + 1] = at
+        if index % every == 0 or index == end:
+            if at + r.shape[0] > room.gap.shape[0]:
+                return step, NO_ROOM, last, reserve
+            write_contacts(room, at, active, r, u)
+            room.offset[step + 1] = at + r.shape[0]
+        last = LastContacts(active.contacts.id.astype(np.float64), active.local, active.contacts.frame, r)
+        reserve = room.numbers[step, RESERVE]
+    return room.numbers.shape[0], DONE, last, reserve
