@@ -32,7 +32,7 @@ def memory_of(mujoco: Any, model: Any, data: Any) -> MujocoMemory | None:
             data=int(data._address),
             margin=int(model._address) + option + _offset(STRUCTS, "mjOption", "o_margin"),
             flags=int(model._address) + option + _offset(STRUCTS, "mjOption", "disableflags"),
-            count=int(data._address) + _offset(STRUCTS, "mjData", "ncon"),
+            contacts=int(data._address) + _offset(STRUCTS, "mjData", "ncon"),
             contact=int(data._address) + _offset(STRUCTS, "mjData", "contact"),
             stride=_size(STRUCTS, "mjContact")[0],
             dist=contact["dist"],
@@ -52,7 +52,7 @@ def _is_true(model: Any, data: Any, memory: MujocoMemory) -> bool:
     margin = ctypes.c_double.from_address(memory.margin).value
     model.opt.o_margin = before
     flags = ctypes.c_int.from_address(memory.flags).value
-    count = ctypes.c_int.from_address(memory.count).value
+    count = ctypes.c_int.from_address(memory.contacts).value
     if margin != PROBE or flags != int(model.opt.disableflags) or count != int(data.ncon):
         return False
     if not count:  # as after a collision that found nothing: the layout of contacts is then not looked at

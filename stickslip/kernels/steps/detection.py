@@ -42,7 +42,7 @@ class MujocoMemory(NamedTuple):
     """Of the margin of detection in the model's options, a double [units]."""
     flags: int
     """Of the flags of what is disabled, an int."""
-    count: int
+    contacts: int
     """Of the number of contacts, an int."""
     contact: int
     """Of the pointer to the first contact."""
@@ -125,7 +125,7 @@ def collide(m, flags):
     """(dist (n,), pos, normal (n, 3), geom (n, 2)) of MuJoCo's contacts, copied.   m: `MujocoMemory`."""
     write_int(m.flags, np.int32(flags))
     call_with_two(m.function, m.model, m.data)
-    n, first = read_int(m.count), read_address(m.contact)
+    n, first = read_int(m.contacts), read_address(m.contact)
     dist, pos, normal, geom = np.empty(n), np.empty((n, 3)), np.empty((n, 3)), np.empty((n, 2), np.int64)
     for k in range(n):
         at = first + k * m.stride
