@@ -5,7 +5,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test tests lint bench docs docs-links measured clean
+.PHONY: demo test tests lint wheel bench docs docs-links measured clean
 
 demo: .venv/run.stamp
 	$(BIN)/stickslip demo --out out
@@ -31,6 +31,10 @@ docs: .venv/docs.stamp
 docs-links: .venv/docs.stamp
 	$(BIN)/python -m sphinx -b linkcheck -W --keep-going -q docs out/docs-links
 
+# A wheel that carries compiled kernels for this kind of machine.
+wheel: .venv/run.stamp
+	$(BIN)/python wheels/build.py --out dist
+
 bench: .venv/run.stamp
 	$(BIN)/python benchmarks/sweeps.py
 
@@ -43,7 +47,7 @@ measured: .venv/run.stamp
 	$(BIN)/stickslip bench report out/measured.h5 --out docs/measured.md
 
 clean:
-	rm -rf .venv out .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/made.stamp:

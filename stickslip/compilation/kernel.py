@@ -238,7 +238,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
 
     @cache  # noqa: B019  (kernels live as long as the process)
     def _key(self, args: tuple[Any, ...], part: str) -> str | None:
-        return target.key(self.py_func, args, self._options(part), target.level_of_build() or target.host())
+        return target.key(self.py_func, args, self._options(part), target.processor())
 
     def _options(self, part: str) -> str:
         return f"{part} {sorted(OPTIONS.items(), key=str)} {self._release_lock}"

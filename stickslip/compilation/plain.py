@@ -8,6 +8,7 @@ from numba.core.registry import CPUDispatcher
 
 from stickslip.compilation import record as records
 from stickslip.compilation import target
+from stickslip.compilation.packs import shipped
 from stickslip.compilation.store import store, unless_broken
 
 OPTIONS = {"nopython": True, "boundscheck": None, "error_model": "numpy"}
@@ -37,8 +38,12 @@ class PlainCache:
 
     def load_overload(self, sig: Any, context: Any) -> Any:
         """What was kept; None if there is nothing, or it is damaged."""
+        content = None
+        for pack in shipped():
+            key = self._key(sig, pack.level)
+            content = content or (pack.read(key) if key else None)
         key = self._key(sig)
-        content = store().read(key) if key else None
+        content = content or (store().read(key) if key else None)
         if content is None:
             return None
         context.refresh()
@@ -50,6 +55,6 @@ class PlainCache:
         if key is not None and not result.lifted and not result.library.has_dynamic_globals:
             unless_broken(lambda: store().write(key, records.pack(list(result._reduce()))))
 
-    def _key(self, sig: Any) -> str | None:
+    def _key(self, sig: Any, processor: str = "") -> str | None:
         args = tuple(sigutils.normalize_signature(sig)[0])
-        return target.key(self._function, args, f"plain {sig}", target.level_of_build() or target.host())
+        return target.key(self._function, args, f"plain {sig}", processor or target.processor())

@@ -53,28 +53,33 @@ class Entry(NamedTuple):
     """Python objects of the kernel and its wrapper."""
 
 
+_ENTRY, _LOWERED, _PLAIN = b"E", b"L", b"P"
+
+
+def is_called(content: bytes) -> bool:
+    """Whether a record is of what Python calls, not of code for callers alone."""
+    return content[:1] in (_ENTRY, _PLAIN)
+
+
 def pack(content: Any) -> bytes:
     """Anything of the above as bytes."""
-    plain = (
-        [tuple(part) if isinstance(part, Head) else part for part in content]
-        if isinstance(content, tuple)
-        else content
-    )
-    return zlib.compress(dumps(plain), 3)
+    kind = _ENTRY if isinstance(content, Entry) else _LOWERED if isinstance(content, Lowered) else _PLAIN
+    plain = [tuple(part) if isinstance(part, Head) else part for part in content]
+    return kind + zlib.compress(dumps(plain), 3)
 
 
 def lowered(content: bytes) -> Lowered:
     """`Lowered` from bytes."""
-    head, *rest = pickle.loads(zlib.decompress(content))
+    head, *rest = pickle.loads(zlib.decompress(content[1:]))
     return Lowered(Head(*head), *rest)
 
 
 def entry(content: bytes) -> Entry:
     """`Entry` from bytes."""
-    head, *rest = pickle.loads(zlib.decompress(content))
+    head, *rest = pickle.loads(zlib.decompress(content[1:]))
     return Entry(Head(*head), *rest)
 
 
 def anything(content: bytes) -> Any:
     """What Numba itself makes of a function, from bytes."""
-    return pickle.loads(zlib.decompress(content))
+    return pickle.loads(zlib.decompress(content[1:]))

@@ -15,7 +15,7 @@ from numba.core.registry import cpu_target
 
 from stickslip.compilation import source
 
-FORMAT = 3
+FORMAT = 4
 """Of records; a change makes all stored ones unknown."""
 SETTINGS = (
     "OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "FULL_TRACEBACKS",
@@ -68,6 +68,11 @@ def number(function: Any) -> int | None:
     """Number of a function among versions of its source, the same in every process; None if it has none."""
     path = _file(function)
     return None if path is None else int(source.digest(path)[:12], 16)
+
+
+def processor() -> str:
+    """What kernels are compiled for in this process: a level, or this very processor."""
+    return level_of_build() or host()
 
 
 def key(function: Any, arguments: tuple[Any, ...], options: str, processor: str) -> str | None:

@@ -387,5 +387,5 @@ def _filter_bits(world: World, spheres: bool) -> list[tuple[int, int]]:
 
 
 def _own(values: Any) -> Any:
-    """Writeable and contiguous, so that kernels are compiled once."""
+    """A copy, of whole numbers of 64 bits."""
     return np.array(values, np.int64)

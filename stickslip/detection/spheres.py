@@ -77,8 +77,6 @@ class SphereDetector:
         """All contacts with gap <= margin [m] at coordinates q (7 n,)."""
         if not math.isfinite(margin):
             raise ModelError(f"margin of detection is {margin}, expected a finite distance")
-        if not q.flags.writeable:  # a kernel for such arrays would be one more to compile
-            q = q.copy()
         count = self._find(q, margin)
         while count >= self._pairs.shape[0]:
             if 2 * count > max(MOST_PAIRS, 64 * self._radius.size):

@@ -84,9 +84,5 @@ def kept_of(memory: dict[str, Array]) -> tuple[Array, Array, Array, Array]:
         if array is None or array.shape != (m, *shape):
             found = "missing" if array is None else f"of shape {array.shape}"
             raise ModelError(f"memory of contacts: {key!r} is {found}, expected {(m, *shape)}")
-        flags = array.flags
-        if flags.writeable or not flags.c_contiguous or array.dtype is not FLOAT:
-            array = np.array(array, dtype=np.float64, order="C")  # kernels are compiled for one kind of array
-            array.flags.writeable = False
-        kept.append(array)
+        kept.append(np.ascontiguousarray(array, dtype=np.float64))
     return kept[0], kept[1], kept[2], kept[3]

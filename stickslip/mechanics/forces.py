@@ -161,7 +161,7 @@ class Forces:
         F[POTENTIAL] has those of a potential, F[DAMPING] those that only take energy, F[WORKING] the others.
         A number that is not finite is a ModelError that names the force, the body and t.
         """
-        q, v = read_only(q), read_only(v)  # so that kernels are compiled once
+        q, v = read_only(q), read_only(v)
         if self.springs is not None:
             s = self.springs
             bad = add_springs(

@@ -118,7 +118,6 @@ class MoreauJeanBodies(Options):
         world, bodies, state, h = start.world, start.bodies, start.state, start.h
         contacts, offset, count, reach = blocks.contacts, blocks.K.offset, blocks.count, self.theta * h
         v, q, u = start.v_free.copy(), np.empty((bodies.count, 7)), np.empty(blocks.K.size)
-        r.flags.writeable = False  # kernels are compiled for one kind of array
         energy, need = np.empty(motion.ENERGIES + 2), np.empty(count)
         impulses, velocities = np.empty((count, 6)), np.empty((count, 6))
         motion.arrive(

@@ -93,9 +93,9 @@ def joint_rows(
     lower, upper = np.empty(m), np.empty(m)
     bias, restitution, error, forecast = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     out = (bodies, rows, size, kind, lower, upper, bias, restitution, error, forecast, joint, part)
-    q, v = _own(q), _own(v)
-    free = v if v_free is None else _own(v_free)
-    ahead = v if v_ahead is None else _own(v_ahead)
+    q, v = q, v
+    free = v if v_free is None else v_free
+    ahead = v if v_ahead is None else v_ahead
     slack = np.zeros((len(joints), 2)) if slack is None else slack
     m, n, bad = kernels.joint_rows(_table(joints), q, v, free, ahead, h, theta, slack, out)
     if bad >= 0:
@@ -119,7 +119,7 @@ def joint_errors(world: World, q: Array) -> Array:
     """How far each joint is open or beyond a stop, place and turn, >= 0 [m, rad], shape (nj, 2)."""
     opening = np.zeros((len(world.joints), 2))
     if len(world.joints):
-        kernels.joint_openings(_table(world.joints), _own(q), opening)
+        kernels.joint_openings(_table(world.joints), q, opening)
     return opening
 
 
@@ -128,7 +128,7 @@ def joint_coordinates(world: World, q: Array, v: Array) -> tuple[Array, Array, A
     [rad], shape (nj,), and rates of both [m/s, rad/s], shape (nj, 2); 0 where a joint holds it."""
     place, speed = np.zeros((len(world.joints), 2)), np.zeros((len(world.joints), 2))
     if len(world.joints):
-        kernels.joint_coordinates(_table(world.joints), _own(q), _own(v), place, speed)
+        kernels.joint_coordinates(_table(world.joints), q, v, place, speed)
     return place[:, 0], place[:, 1], speed
 
 
@@ -167,11 +167,6 @@ def _leaves(joints: Joints, j: int) -> tuple[bool, bool]:
 def _most(joints: Joints) -> tuple[int, int]:
     """Most blocks and most rows that joints can have: a hold of at most 6, four stops, two frictions."""
     return 7 * len(joints), 12 * len(joints)
-
-
-def _own(x: Array) -> Array:
-    """x where it may be written to, otherwise a copy: kernels are compiled for one kind of array."""
-    return x if x.flags.writeable else x.copy()
 
 
 def _table(joints: Joints) -> tuple[IntArray | Array, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from stickslip.compilation import JIT
 from stickslip.detection.detector import Detector
+from stickslip.detection.tracking import kept_of
 from stickslip.kernels.bodies.layout import LastContacts
 from stickslip.kernels.steps import bodies as kernels
 from stickslip.kernels.steps.bodies import Room, Settings
@@ -108,7 +109,7 @@ class BodyMarch:
         )
         room = _room(steps, n, recorded * (2 * self.contacts + 16))
         room.q[0], room.v[0] = state.q.reshape(n, 7), state.v.reshape(n, 6)
-        last = LastContacts(memory["id"], memory["point"], memory["frame"], memory["r"])
+        last = LastContacts(*kept_of(memory))
         with self.detector.warnings() as warned:
             done, ending, last, reserve = kernels.march(
                 finder, self.solve, shapes, bodies.arrays, settings, index, every, end, last,

@@ -1,0 +1,106 @@
+"""What a new user does first: everything here runs without compilation from a wheel.
+
+README's code, every solver on small problems, short runs of scenes, and the demo.
+"""
+
+import re
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import stickslip as ss
+
+ROOT = Path(__file__).parents[1]
+SHORT = 0.05
+"""Of a scene's own end, what is run."""
+
+
+def readme() -> None:
+    """The blocks of Python in the README, one after the other."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.S)
+    names: dict[str, object] = {}
+    for block in blocks[:3]:
+        exec(compile(block, "README.md", "exec"), names)
+
+
+def problems() -> list[object]:
+    """Problems of every form."""
+    from stickslip.scenes import make
+
+    rng = np.random.default_rng(0)
+    few, mixed = ss.coulomb([0.3, 0.4]), ss.coulomb([0.4]) + ss.rolling([0.2], [0.1]) + ss.nonnegative(1)
+    made: list[object] = []
+    for K in (few, mixed):
+        A = rng.normal(size=(K.size, K.size))
+        made.append(ss.ContactProblem(A @ A.T + np.eye(K.size), rng.normal(size=K.size), K))
+    packing = make("packing", spheres=40)
+    return [*made, make("incline"), make("wall"), packing, ss.lcp(np.eye(3) + 0.1, [-1.0, 1.0, -2.0])]
+
+
+def solvers() -> None:
+    """Every solver of ours on every problem that it accepts, to an answer or not."""
+    from stickslip.solvers import registry
+
+    for name in registry.names():
+        if registry.entry(name).availability not in ("", "yes", "here"):
+            continue
+        for problem in problems():
+            try:
+                ss.solve(problem, name, max_iterations=200) if name != "auto" else ss.solve(problem)
+            except (TypeError, ValueError, ImportError, ss.SolverFailure):
+                continue
+
+
+def bodies() -> None:
+    """Worlds of boxes, spheres, other shapes, joints and springs, for a moment."""
+    for shapes in ((ss.Cuboid((0.2, 0.2, 0.2)),) * 3, (ss.Sphere(0.1),) * 5, MIXED):
+        b = ss.WorldBuilder()
+        b.body("floor", ss.Plane(), fixed=True)
+        for k, shape in enumerate(shapes):
+            b.body(f"body{k}", shape, position=(0.3 * (k % 2), 0.0, 0.15 + 0.35 * k), velocity=(0.5, 0, 0))
+        run = ss.simulate(b.build(), until=0.6, h=2e-3)
+        _ = run.contacts.r
+        with tempfile.TemporaryDirectory() as folder:
+            run.save(Path(folder) / "run.h5")
+            ss.read_trajectory(Path(folder) / "run.h5")
+    b = ss.WorldBuilder()
+    b.body("rod", ss.Capsule(0.05, 0.4), position=(0, 0, 1))
+    b.body("bob", ss.Sphere(0.1), position=(0, 0, 0.5))
+    b.joint("pivot", "hinge", "rod", point=(0, 0, 1.3), axis=(0, 1, 0))
+    b.joint("link", "ball", "rod", "bob", point=(0, 0, 0.7))
+    b.force(ss.Spring("spring", "bob", point=(0, 0, 0.5), second_point=(1, 0, 0.5), stiffness=10.0))
+    ss.simulate(b.build(), until=0.2, h=2e-3)
+
+
+MIXED = (
+    ss.Cylinder(0.1, 0.3),
+    ss.Capsule(0.1, 0.2),
+    ss.Sphere(0.1),
+    ss.Cuboid((0.2, 0.2, 0.2)),
+    ss.Ellipsoid((0.1, 0.15, 0.1)),
+)
+"""Shapes of all kinds."""
+
+
+def demo() -> None:
+    """The demo with few spheres."""
+    from stickslip.cli.main import main
+
+    with tempfile.TemporaryDirectory() as folder:
+        main(["demo", "--bodies", "30", "--no-html", "--out", folder])
+
+
+def main() -> None:
+    """All of it, with the time that each took."""
+    warnings.simplefilter("ignore")
+    for work in (readme, bodies, demo, solvers):
+        start = time.process_time()
+        work()
+        print(f"{work.__name__}: {time.process_time() - start:.0f} s of processor time", flush=True)
+
+
+if __name__ == "__main__":
+    main()
