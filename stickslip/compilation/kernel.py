@@ -133,6 +133,8 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         self._cache_misses[args] += 1
         data = {"dispatcher": self, "args": args, "return_type": None}
         with event.trigger_event("numba:compile", data=data), notice.compiling(self._name()):
+            self.typingctx.refresh()
+            self.targetctx.refresh()  # the wrapper needs it, also where all code was kept
             lowered = self.lower(args)
             result = self.overloads[args]
             context = compiler._make_subtarget(self.targetctx, self._compiler.flags())

@@ -8,7 +8,6 @@ from stickslip.state import Array, ModelError
 
 KEPT = {"id": (), "point": (2, 3), "frame": (3, 3), "r": (6,)}
 """What a memory keeps of every contact, and in which shape."""
-FLOAT = np.dtype(np.float64)
 
 
 def _nothing(shape: tuple[int, ...]) -> Array:

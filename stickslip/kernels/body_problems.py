@@ -254,7 +254,9 @@ def _told(K, bodies, rows, M, root, f, u_bias, r, v, told):
         kind, offset, lower, upper, group_offset, group_size, coefficient,
         bodies, rows, M, root, f, u_bias, r, v,
     )  # fmt: skip
-    told[: residuals.MEASURES], told[residuals.MEASURES] = measures, equilibrium
+    for k in range(residuals.MEASURES):
+        told[k] = measures[k]
+    told[residuals.MEASURES] = equilibrium
     return u
 
 

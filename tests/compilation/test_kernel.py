@@ -310,3 +310,18 @@ def test_an_interrupt_while_code_is_loaded_is_not_taken_for_a_damaged_record():
     assert unless_broken(save) is None
     with pytest.raises(KeyboardInterrupt):
         unless_broken(load)
+
+
+CALLEE = """
+import numpy as np
+from kernels_here import square, total
+import sys
+print(total(np.arange(4.0)) if sys.argv[1] == "total" else square(3.0))
+"""
+
+
+def test_a_callee_of_one_process_is_called_by_python_in_another(place, tmp_path):
+    """Its code for callers is kept: only a wrapper is made, without Numba's compiler having run before."""
+    cache = str(tmp_path / "cache")
+    assert said(python(place, CALLEE, "total", NUMBA_CACHE_DIR=cache)) == ["14.0"]
+    assert said(python(place, CALLEE, "square", NUMBA_CACHE_DIR=cache)) == ["9.0"]
