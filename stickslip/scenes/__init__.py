@@ -1,7 +1,7 @@
 """Ready contact problems by name: `make("wall", rows=12)`. A new scene is one file and one line here."""
 
 from collections.abc import Callable
-from inspect import getdoc, signature
+from inspect import getdoc
 from typing import Any
 
 from stickslip.names import alternatives
@@ -9,6 +9,7 @@ from stickslip.problem.contact import GlobalProblem
 from stickslip.scenes.chute import chute
 from stickslip.scenes.incline import incline
 from stickslip.scenes.packing import sphere_packing
+from stickslip.scenes.parameters import called, defaults
 from stickslip.scenes.wall import wall
 from stickslip.state import UnknownNameError
 
@@ -28,7 +29,7 @@ def names() -> list[str]:
 
 def parameters(name: str) -> dict[str, Any]:
     """Parameters of the scene `name` and their defaults."""
-    return {key: one.default for key, one in signature(_function(name)).parameters.items()}
+    return defaults(_function(name))
 
 
 def summary(name: str) -> str:
@@ -38,11 +39,7 @@ def summary(name: str) -> str:
 
 def make(name: str, **given: Any) -> GlobalProblem:
     """The scene `name`. An unknown name is an UnknownNameError, an unknown parameter a TypeError."""
-    function, known = _function(name), parameters(name)
-    for key in given:
-        if key not in known:
-            raise TypeError(f"scene {name} has no parameter {key!r}; {alternatives(key, known, 'it has:')}")
-    return function(**given)
+    return called(name, _function(name), given)
 
 
 def _function(name: str) -> Callable[..., GlobalProblem]:

@@ -1,22 +1,25 @@
-"""A bouncing ball, and balls in a row: impacts with closed forms."""
+"""A bouncing ball, balls in a row, and a pendulum against a moving wall: impacts that are known."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
+from scipy.integrate import solve_ivp
 
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import NewtonImpact
+from stickslip.problem.checks import Array
 from stickslip.scenes.measures import GRAVITY, energy, impacts, spacing
-from stickslip.scenes.parameters import number, whole
-from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.scenes.parameters import checked, number
+from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
 from stickslip.schemes.compliant_forces import ratio_of
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.systems.lagrangian import Lagrangian
-from stickslip.systems.lagrangian_relations import Scleronomous
+from stickslip.systems.lagrangian_relations import Rheonomous, Scleronomous
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 
+@checked
 def bouncing_ball(
     *, e: float = 0.7, height: float = 1.0, mass: float = 1.0, gravity: float = GRAVITY, h: float = 1e-3
 ) -> Scenario:
@@ -26,16 +29,10 @@ def bouncing_ball(
     height: from which it drops [m], > 0.
     mass: of the ball [kg], > 0.
     gravity: [m/s²], > 0.
-    h: time step [s], > 0.
 
     It first touches at t₁ = √(2 height / gravity), comes back after 2 eⁿ t₁ from the n-th impact, and rests
     after infinitely many impacts at t₁ (1 + e) / (1 - e). The run lasts a quarter longer.
     """
-    e = number("e", e, "", least=0.0, below=1.0)
-    height = number("height", height, "m", above=0.0)
-    mass = number("mass", mass, "kg", above=0.0)
-    gravity = number("gravity", gravity, "m/s²", above=0.0)
-    h = number("h", h, "s", above=0.0)
     first = math.sqrt(2.0 * height / gravity)
     rest = first * (1.0 + e) / (1.0 - e)
     ball = Lagrangian(
@@ -43,75 +40,50 @@ def bouncing_ball(
     )
     floor = Interaction("floor", "ball", Scleronomous(lambda q: q, dy_dq=np.eye(1)), NewtonImpact(e=e))
 
-    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         times = impacts(trajectory, "floor")
         dt, y, E = spacing(trajectory), trajectory.system("ball").q[:, 0], energy(trajectory)
         fine = trajectory.scheme == "event-driven"
         if trajectory.relaxed:
-            return _springs(trajectory, float(times[0]), first, mass, gravity, e)
+            yield from _springs(trajectory, float(times[0]), first, mass, gravity, e)
+            return
         known = [first * (1.0 + 2.0 * sum(e**k for k in range(1, n + 1))) for n in range(3)]
-        rows = [
-            Fact(
-                f"impact {n + 1} [s], closed form (each impact is known to a step)",
-                float(times[n]), known[n], 1e-9 if fine else (2 + 2 * n) * dt,
-            )
-            for n in range(min(3, len(times)))
-            if known[n] < trajectory.t[-1]
-        ]  # fmt: skip
+        for n in range(min(3, len(times))):
+            if known[n] < trajectory.t[-1]:
+                yield Fact(f"impact {n + 1} [s], closed form (each impact is known to a step)", times[n],
+                           known[n], 1e-9 if fine else (2 + 2 * n) * dt)  # fmt: skip
         flying = known[0] + 0.5 * (known[1] - known[0])
         if trajectory.t[-1] > flying and e > 0.0:
             k = int(np.searchsorted(trajectory.t, flying))
             top, speed = e**2 * height, e * gravity * first
-            rows.append(
-                Fact(
-                    "energy after the first impact [J], e² of that before (the speed is known to g h)",
-                    float(E[k]), mass * gravity * top, 1e-8 if fine else 4.0 * mass * speed * gravity * dt,
-                )
-            )  # fmt: skip
+            yield Fact("energy after the first impact [J], e² of that before (the speed is known to g h)",
+                       E[k], mass * gravity * top,
+                       1e-8 if fine else 4.0 * mass * speed * gravity * dt)  # fmt: skip
         if trajectory.t[-1] > 1.2 * rest:
             tail = trajectory.t > 1.02 * rest + 20.0 * dt
-            rows.append(
-                Fact(
-                    "distance from the floor after the accumulation of impacts [m] (a step of the fall)",
-                    float(np.abs(y[tail]).max()), 0.0, 2.0 * gravity * first * dt,
-                )
-            )  # fmt: skip
-            rows.append(
-                Fact(
-                    "energy lost to the floor [J], all of it", float(E[0] - E[-1]), mass * gravity * height,
-                    2.0 * mass * gravity**2 * first * dt,
-                )
-            )  # fmt: skip
-        return rows
+            yield Fact("distance from the floor after the accumulation of impacts [m] (a step of the fall)",
+                       np.abs(y[tail]).max(), 0.0, 2.0 * gravity * first * dt)  # fmt: skip
+            yield Fact("energy lost to the floor [J], all of it", E[0] - E[-1], mass * gravity * height,
+                       2.0 * mass * gravity**2 * first * dt)  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:
         t, ball, r = trajectory.t, trajectory.system("ball"), trajectory.interaction("floor").r[:, 0]
-        return Figure(
-            f"Ball dropped from {height:g} m, e = {e:g}: at rest at {rest:.4g} s",
-            [
-                Panel("Height", "t [s]", "q [m]", [Curve("ball", t, ball.q[:, 0])]),
-                Panel("Velocity", "t [s]", "v [m/s]", [Curve("ball", t, ball.v[:, 0])]),
-                Panel(
-                    "Energy", "t [s]", "E [J]",
-                    [
-                        Curve("total", t, energy(trajectory)),
-                        Curve("kinetic", t, np.asarray(trajectory.kinetic), "--"),
-                    ],
-                ),
-                Panel("Impulses", "t [s]", "r [N s]", [Curve("ball", t, r)]),
-            ],
-        )  # fmt: skip
+        return Figure(f"Ball dropped from {height:g} m, e = {e:g}: at rest at {rest:.4g} s", [
+            over_time("Height", "q [m]", t, {"ball": ball.q[:, 0]}),
+            over_time("Velocity", "v [m/s]", t, {"ball": ball.v[:, 0]}),
+            over_time("Energy", "E [J]", t,
+                      {"total": energy(trajectory), "kinetic": (np.asarray(trajectory.kinetic), "--")}),
+            over_time("Impulses", "r [N s]", t, {"ball": r}),
+        ])  # fmt: skip
 
-    return Scenario(
-        "bouncing-ball", "A ball dropped on a floor bounces to rest in finite time.",
-        NonsmoothSystem([ball], [floor]), 1.25 * rest, h, "moreau-jean", {}, facts, figure,
-        ("moreau-jean", "schatzman-paoli", "variational", "event-driven", "compliant"),
-    )  # fmt: skip
+    return scene("bouncing-ball", "A ball dropped on a floor bounces to rest in finite time.",
+                 NonsmoothSystem([ball], [floor]), 1.25 * rest, h, facts, figure,
+                 ("moreau-jean", "schatzman-paoli", "variational", "event-driven", "compliant"))  # fmt: skip
 
 
 def _springs(
     trajectory: Trajectory, touch: float, first: float, mass: float, gravity: float, e: float
-) -> Sequence[Fact]:
+) -> Iterator[Fact]:
     """What a ball on a spring and damper still shows: when it touches, how deep it sinks, where it rests."""
     k = float(trajectory.scheme_options["stiffness"])
     y, dt = trajectory.system("ball").q[:, 0], spacing(trajectory)
@@ -122,14 +94,14 @@ def _springs(
     depth = gravity * first / omega * math.exp(-zeta * turn)
     deepest = float(np.nanmax(trajectory.measures["penetration [m]"]))
     rest = -mass * gravity / k
-    return [
-        Fact("first touch [s], closed form (known to a step)", touch, first, 2.0 * dt),
-        Fact("deepest penetration [m] of spring and damper, substeps looked at", deepest, depth, 0.1 * depth),
-        Fact("largest growth of energy, the spring's counted [J], none", float(np.diff(E).max()), 0.0, 1e-9),
-        Fact("place at the end [m], -m g / k under its weight", float(y[-1]), rest, 0.01 * depth - rest),
-    ]  # fmt: skip
+    yield Fact("first touch [s], closed form (known to a step)", touch, first, 2.0 * dt)
+    yield Fact("deepest penetration [m] of spring and damper, substeps looked at", deepest, depth,
+               0.1 * depth)  # fmt: skip
+    yield Fact("largest growth of energy, the spring's counted [J], none", np.diff(E).max(), 0.0, 1e-9)
+    yield Fact("place at the end [m], -m g / k under its weight", y[-1], rest, 0.01 * depth - rest)
 
 
+@checked
 def ball_chain(
     *, balls: int = 5, e: float = 1.0, gap: float = 0.01, speed: float = 1.0, radius: float = 0.02,
     mass: float = 0.1, h: float = 1e-4,
@@ -142,20 +114,12 @@ def ball_chain(
     speed: of the first ball [m/s], > 0.
     radius: of the balls [m], > 0.
     mass: of each ball [kg], > 0.
-    h: time step [s], > 0.
 
     With gaps the impacts come one after the other: each hands (1 + e) / 2 of the velocity on, so that the
     last ball leaves at ((1 + e) / 2)ⁿ⁻¹ speed; with e = 1 the others stand still. Without gaps all impacts
     are one, in which Newton's law treats the resting balls as one body: the first has (1 - (n - 1) e) / n of
     the speed after, all others (1 + e) / n. Experiments are like the first: the law says nothing of waves.
     """
-    balls = whole("balls", balls, 2)
-    e = number("e", e, "", least=0.0, most=1.0)
-    gap = number("gap", gap, "m", least=0.0)
-    speed = number("speed", speed, "m/s", above=0.0)
-    radius = number("radius", radius, "m", above=0.0)
-    mass = number("mass", mass, "kg", above=0.0)
-    h = number("h", h, "s", above=0.0)
     n, distance = balls, 0.02
     place = [0.0, distance + 2.0 * radius]
     for _ in range(n - 2):
@@ -175,66 +139,128 @@ def ball_chain(
     passing = distance / speed + sum(gap / (speed * handed**k) for k in range(1, n - 1))
     until = 1.5 * passing + 0.02
 
-    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         v, kinetic = np.asarray(trajectory.v), np.asarray(trajectory.kinetic)
         lost = 0.5 * mass * speed**2 - kinetic
-        rows = [
-            Fact(
-                "largest change of momentum [N s], conserved (rounding)",
-                float(mass * np.abs(v.sum(axis=1) - speed).max()), 0.0, 1e-9 * mass * speed * n,
-            ),
-            Fact(
-                "largest growth of energy [J], never with e <= 1 (rounding)",
-                float(np.diff(kinetic).max(initial=0.0)), 0.0, 1e-9 * mass * speed**2,
-            ),
-        ]  # fmt: skip
+        yield Fact("largest change of momentum [N s], conserved (rounding)",
+                   mass * np.abs(v.sum(axis=1) - speed).max(), 0.0, 1e-9 * mass * speed * n)  # fmt: skip
+        yield Fact("largest growth of energy [J], never with e <= 1 (rounding)",
+                   np.diff(kinetic).max(initial=0.0), 0.0, 1e-9 * mass * speed**2)  # fmt: skip
         if e == 1.0:
-            rows.append(
-                Fact("energy lost [J], none with e = 1", float(lost[-1]), 0.0, 1e-8 * mass * speed**2)
-            )
+            yield Fact("energy lost [J], none with e = 1", lost[-1], 0.0, 1e-8 * mass * speed**2)
         last = np.flatnonzero(v[:, -1] > 0.0)
         if gap == 0.0 and last.size:
-            rows += [
-                Fact(
-                    "first ball after the impact [m/s], all at once", float(v[last[0], 0]),
-                    (1.0 - (n - 1) * e) / n * speed, 1e-8 * speed,
-                ),
-                Fact(
-                    "last ball after the impact [m/s], all at once", float(v[last[0], -1]),
-                    (1.0 + e) / n * speed, 1e-8 * speed,
-                ),
-            ]  # fmt: skip
+            yield Fact("first ball after the impact [m/s], all at once", v[last[0], 0],
+                       (1.0 - (n - 1) * e) / n * speed, 1e-8 * speed)  # fmt: skip
+            yield Fact("last ball after the impact [m/s], all at once", v[last[0], -1], (1.0 + e) / n * speed,
+                       1e-8 * speed)  # fmt: skip
         if gap > 0.0 and last.size:
-            rows += [
-                Fact(
-                    "last ball when it is first hit [m/s], ((1 + e) / 2)ⁿ⁻¹ of the first's",
-                    float(v[last[0], -1]), handed ** (n - 1) * speed, 1e-8 * speed,
-                ),
-                Fact(
-                    "when the last ball is hit [s], closed form (each impact is known to a step)",
-                    float(trajectory.t[last[0]]), passing, (n + 1) * spacing(trajectory),
-                ),
-            ]  # fmt: skip
-        return rows
+            yield Fact("last ball when it is first hit [m/s], ((1 + e) / 2)ⁿ⁻¹ of the first's",
+                       v[last[0], -1], handed ** (n - 1) * speed, 1e-8 * speed)  # fmt: skip
+            yield Fact("when the last ball is hit [s], closed form (each impact is known to a step)",
+                       trajectory.t[last[0]], passing, (n + 1) * spacing(trajectory))  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:
         t = trajectory.t
-        return Figure(
-            f"{n} balls in a row, gaps of {1e3 * gap:g} mm, e = {e:g}",
-            [
-                Panel(
-                    "Places", "t [s]", "q [m]",
-                    [Curve(f"ball {k + 1}", t, trajectory.q[:, k]) for k in range(n)],
-                ),
-                Panel(
-                    "Velocities", "t [s]", "v [m/s]",
-                    [Curve(f"ball {k + 1}", t, trajectory.v[:, k]) for k in range(n)],
-                ),
-            ],
-        )  # fmt: skip
+        return Figure(f"{n} balls in a row, gaps of {1e3 * gap:g} mm, e = {e:g}", [
+            over_time("Places", "q [m]", t, {f"ball {k + 1}": trajectory.q[:, k] for k in range(n)}),
+            over_time("Velocities", "v [m/s]", t, {f"ball {k + 1}": trajectory.v[:, k] for k in range(n)}),
+        ])  # fmt: skip
 
-    return Scenario(
-        "ball-chain", "Newton's cradle: an impact runs through a row of balls.",
-        NonsmoothSystem(systems, ties), until, h, "moreau-jean", {}, facts, figure,
-        ("moreau-jean", "event-driven"),
+    return scene("ball-chain", "Newton's cradle: an impact runs through a row of balls.",
+                 NonsmoothSystem(systems, ties), until, h, facts, figure,
+                 ("moreau-jean", "event-driven"))  # fmt: skip
+
+
+@checked
+def moving_wall(
+    *, length: float = 1.0, mass: float = 1.0, e: float = 0.8, amplitude: float = 0.1, rate: float = 5.0,
+    angle: float = 60.0, h: float = 5e-4, until: float = 6.0,
+) -> Scenario:  # fmt: skip
+    """A point mass on a rod; its place length sin(q) stays right of the wall at amplitude sin(rate t).
+
+    length: of the pendulum [m], > 0.
+    mass: at its end [kg], > 0.
+    e: restitution of the wall [-], in [0, 1].
+    amplitude: of the wall [m], in [0, 0.5 length].
+    rate: of the wall [rad/s], >= 0.
+    angle: from which it is released at rest [deg], in (0, 85], right of the wall.
+
+    The wall does work on the pendulum: u = length cos(q) q̇ - wall velocity is what is reversed, and energy
+    may grow. The first impacts are checked against an integration from impact to impact by SciPy
+    (DOP853, 1e-12).
+    """
+    amplitude = number("amplitude", amplitude, "m", least=0.0, most=0.5 * length)
+    pendulum = Lagrangian(
+        "pendulum", M=mass * length**2, q0=math.radians(angle),
+        F_int=lambda q: mass * GRAVITY * length * np.sin(q),
+        dF_int_dq=lambda q: mass * GRAVITY * length * np.cos(q)[None, :],
+        potential=lambda q: -mass * GRAVITY * length * math.cos(q[0]),
     )  # fmt: skip
+
+    def place(t: float | Array) -> float | Array:
+        return amplitude * np.sin(rate * t)
+
+    def velocity(t: float | Array) -> float | Array:
+        return amplitude * rate * np.cos(rate * t)
+
+    wall = Interaction(
+        "wall", "pendulum",
+        Rheonomous(
+            lambda t, q: length * np.sin(q) - place(t),
+            dy_dq=lambda q: length * np.cos(q)[None, :],
+            dy_dt=lambda t: np.array([-velocity(t)]),
+        ),
+        NewtonImpact(e=e),
+    )  # fmt: skip
+
+    def reference(count: int) -> tuple[Array, Array]:
+        """Times of the first impacts and the angular velocities after them [s], [rad/s]."""
+
+        def gap(t: float, x: Array) -> float:
+            return float(length * math.sin(x[0]) - place(t))
+
+        gap.terminal, gap.direction = True, -1.0  # type: ignore[attr-defined]
+        t, x, times, speeds = 0.0, np.array([math.radians(angle), 0.0]), [], []
+        for _ in range(count):
+            flow = solve_ivp(
+                lambda t, x: [x[1], -GRAVITY / length * math.sin(x[0])], (t, until), x, "DOP853",
+                events=gap, rtol=1e-12, atol=1e-13,
+            )  # fmt: skip
+            if not flow.t_events[0].size:
+                break
+            t, x = float(flow.t_events[0][0]), flow.y_events[0][0]
+            lever = length * math.cos(x[0])
+            x = np.array([x[0], (velocity(t) - e * (lever * x[1] - velocity(t))) / lever])
+            times.append(t)
+            speeds.append(x[1])
+        return np.array(times), np.array(speeds)
+
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
+        dt, fine = spacing(trajectory), trajectory.scheme == "event-driven"
+        times, speeds = reference(3)
+        hits = impacts(trajectory, "wall")
+        for n in range(min(3, len(hits), len(times))):
+            yield Fact(f"impact {n + 1} [s], SciPy from impact to impact (each is known to a step)", hits[n],
+                       times[n], 1e-6 if fine else (2 + 2 * n) * dt)  # fmt: skip
+            k = int(np.searchsorted(trajectory.t, hits[n] + 0.5 * dt))
+            yield Fact(f"angular velocity after impact {n + 1} [rad/s], SciPy (the wall turns within steps)",
+                       trajectory.v[k, 0], speeds[n],
+                       (4 + 4 * n) * dt * (GRAVITY / length + amplitude * rate**2 / length + 0.1)
+            )  # fmt: skip
+        gap = float(trajectory.interaction("wall").y[:, 0].min())
+        fastest = float(np.abs(trajectory.v).max()) * length + amplitude * rate
+        yield Fact("deepest penetration [m], a step of the fastest approach", max(0.0, -gap), 0.0,
+                   fastest * dt)  # fmt: skip
+
+    def figure(trajectory: Trajectory) -> Figure:
+        t, q, v = trajectory.t, trajectory.q[:, 0], trajectory.v[:, 0]
+        title = f"Pendulum against a wall that moves by {amplitude:g} m at {rate:g} rad/s, e = {e:g}"
+        return Figure(title, [
+            over_time("Place", "x [m]", t,
+                      {"pendulum": length * np.sin(q), "wall": (np.asarray(place(t)), "--")}),
+            Panel("State space", "q [rad]", "v [rad/s]", [Curve("pendulum", q, v)]),
+        ])  # fmt: skip
+
+    return scene("moving-wall", "A pendulum against a wall that moves.", NonsmoothSystem([pendulum], [wall]),
+                 until, h, facts, figure, ("moreau-jean", "event-driven"))  # fmt: skip

@@ -7,7 +7,7 @@ See docs/cam.md. Every function of the model runs compiled by Numba.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,8 +20,8 @@ from stickslip.laws import NewtonImpact
 from stickslip.names import alternatives
 from stickslip.problem.checks import Array
 from stickslip.scenes.measures import impacts, spacing
-from stickslip.scenes.parameters import number
-from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.scenes.parameters import checked, number
+from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.systems.lagrangian import LagrangianLinear
 from stickslip.systems.lagrangian_relations import Rheonomous, Scleronomous
@@ -125,6 +125,7 @@ class Speed:
         return np.array([cam_velocity(float(s), self.z) for s in np.atleast_1d(t)])
 
 
+@checked
 def cam(
     *, rpm: float = 358.0, form: str = "rheonomous", e: float = E, gap0: float = GAP, rate0: float = RATE,
     phase: float = 0.0, radius: float = RADIUS, eccentricity: float = ECCENTRICITY, rest: float = REST,
@@ -142,23 +143,11 @@ def cam(
     eccentricity: of the disc [m], > 0.
     rest: height at which the spring is unstretched, above the axle [m].
     valve: constant force that closes the valve, downwards [N].
-    h: time step [s], > 0.
-    until: how long [s], > 0.
     compiled: whether the model's functions are compiled by Numba.
     """
-    rpm = number("rpm", rpm, "1/min", above=0.0, most=2000.0)
     if form not in FORMS:
         raise ValueError(f"form is {form!r}; {alternatives(form, FORMS, 'it must be one of:')}")
-    e = number("e", e, "", least=0.0, most=1.0)
-    gap0 = number("gap0", gap0, "m", least=0.0)
-    rate0 = number("rate0", rate0, "m/s")
-    phase = number("phase", phase, "rad")
-    eccentricity = number("eccentricity", eccentricity, "m", above=0.0)
     radius = number("radius", radius, "m", above=eccentricity)
-    rest = number("rest", rest, "m")
-    valve = number("valve", valve, "N")
-    h = number("h", h, "s", above=0.0)
-    until = number("until", until, "s", above=0.0)
     omega = 2.0 * math.pi * rpm / 60.0
     speed = Speed(np.array([omega, phase, eccentricity, radius, rest, valve]))
     use = (lambda f: f) if compiled else plain
@@ -177,29 +166,18 @@ def cam(
     tie = Interaction("cam", "follower", relation, NewtonImpact(e=e))
     began = (gap0, rate0)
 
-    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         dt = spacing(trajectory)
         fine = trajectory.scheme == "event-driven"
         exact = exact_impacts(speed, e, began, 5, float(trajectory.t[-1]))
         found = impacts(trajectory, "cam")
         fastest = float(np.abs(trajectory.v).max()) + omega * eccentricity
-        rows = [
-            Fact(
-                f"impact {n + 1} [s], exact flow from impact to impact (each is known to a step, and passes"
-                " its error on)",
-                float(found[n]), t, 1e-6 if fine else (1.0 + 2.0 * n) * dt,
-            )
-            for n, t in enumerate(exact)
-            if n < len(found)
-        ]  # fmt: skip
+        for n, (t, seen) in enumerate(zip(exact, found, strict=False)):
+            yield Fact(f"impact {n + 1} [s], exact flow from impact to impact (each is known to a step, and"
+                       " passes its error on)", seen, t, 1e-6 if fine else (1.0 + 2.0 * n) * dt)  # fmt: skip
         y = trajectory.interaction("cam").y[:, 0]
-        rows.append(
-            Fact(
-                "deepest penetration [m], a step of the fastest approach", max(0.0, -float(y.min())), 0.0,
-                1e-6 if fine else fastest * dt,
-            )
-        )  # fmt: skip
-        return rows
+        yield Fact("deepest penetration [m], a step of the fastest approach", max(0.0, -float(y.min())), 0.0,
+                   1e-6 if fine else fastest * dt)  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:
         t = trajectory.t
@@ -207,24 +185,17 @@ def cam(
         u, v = absolute(trajectory, speed, form)
         late, last = t > 0.5 * t[-1], t > t[-1] - 10.0 * speed.period
         gaps = u[late] - place[late]
-        return Figure(
-            f"Cam follower at {rpm:g} rpm, e = {e:g} ({form})",
-            [
-                Panel("All of it", "t [s]", "[m]", [Curve("follower", t, u), Curve("cam", t, place, "--")]),
-                Panel(
-                    "The last ten turns", "t [s]", "[m]",
-                    [Curve("follower", t[last], u[last]), Curve("cam", t[last], place[last], "--")],
-                ),
-                Panel("State space, second half", "u [m]", "v [m/s]", [Curve("follower", u[late], v[late])]),
-                Panel("Gap, second half", "t [s]", "u - c [m]", [Curve("follower", t[late], gaps)]),
-            ],
-        )  # fmt: skip
+        return Figure(f"Cam follower at {rpm:g} rpm, e = {e:g} ({form})", [
+            over_time("All of it", "[m]", t, {"follower": u, "cam": (place, "--")}),
+            over_time("The last ten turns", "[m]", t[last],
+                      {"follower": u[last], "cam": (place[last], "--")}),
+            Panel("State space, second half", "u [m]", "v [m/s]", [Curve("follower", u[late], v[late])]),
+            over_time("Gap, second half", "u - c [m]", t[late], {"follower": gaps}),
+        ])  # fmt: skip
 
-    return Scenario(
-        "cam", "A follower on a spring, lifted and hit by a turning cam.",
-        NonsmoothSystem([follower], [tie]), until, h, "moreau-jean", {"theta": THETA}, facts, figure,
-        ("moreau-jean", "event-driven"),
-    )  # fmt: skip
+    return scene("cam", "A follower on a spring, lifted and hit by a turning cam.",
+                 NonsmoothSystem([follower], [tie]), until, h, facts, figure, ("moreau-jean", "event-driven"),
+                 {"theta": THETA})  # fmt: skip
 
 
 def absolute(trajectory: Trajectory, speed: Speed, form: str) -> tuple[Array, Array]:

@@ -1,7 +1,7 @@
 """Chains: rods joined end to end, and rings that hold each other by contact alone."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.linalg import eigh
@@ -13,9 +13,9 @@ from stickslip.mechanics.shapes import Capsule, Shape
 from stickslip.names import alternatives
 from stickslip.scenes.grain_facts import shaken_facts
 from stickslip.scenes.measures import GRAVITY, turning_points
-from stickslip.scenes.parameters import frictions, number, whole
+from stickslip.scenes.parameters import checked
 from stickslip.scenes.rest import balance_fact, overlap_fact, speed, stillness
-from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.scenes.scenario import Fact, Scenario, against, over_time, scene
 from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
 from stickslip.state import Array
 
@@ -25,6 +25,7 @@ SLENDER = 0.1
 """Radius of a rod over its length [-]."""
 
 
+@checked
 def chain(
     *, bodies: int = 20, kind: str = "ball", length: float = 1.0, swing: float = 0.02, until: float = 0.0,
     h: float = 0.0,
@@ -42,19 +43,17 @@ def chain(
     ω = 1.2024 √(g / length), half the first root of Bessel's J0 (Bernoulli 1732). The top joint carries the
     weight and what the chain needs to move.
     """
-    n = whole("bodies", bodies, 1)
+    n = bodies
     if kind not in KINDS:
         raise ValueError(f"kind is {kind!r}; {alternatives(kind, KINDS, 'it must be one of')}")
-    length = number("length", length, "m", above=0.0)
-    swing = number("swing", swing, "", above=0.0, most=0.1)
     rod = length / n
     shape = Capsule(SLENDER * rod, (1.0 - 2.0 * SLENDER) * rod)
     omega, fastest, angles = _modes(n, rod, shape)
     mass = 1.0 / n
     angles *= swing * n / angles.sum()
     period = 2.0 * math.pi / omega
-    until = number("until", until, "s", least=0.0) or 2.0 * period
-    h = number("h", h, "s", least=0.0) or min(2e-3, 1.0 / fastest)
+    until = until or 2.0 * period
+    h = h or min(2e-3, 1.0 / fastest)
     builder = WorldBuilder()
     end = np.zeros(3)
     for k, angle in enumerate(angles):
@@ -78,7 +77,7 @@ def chain(
         impulses = trajectory.joint_r.reshape(-1, rows * n)[:, :3]
         return np.asarray(impulses / trajectory.h[1:, None])
 
-    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
+    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
         crossings, _ = turning_points(trajectory.t, trajectory.t, tip(trajectory)[:, 0])
         expected = period * (0.25 + 0.5 * np.arange(crossings.size))
         late = float(np.abs(crossings - expected).max(initial=0.0))
@@ -92,43 +91,36 @@ def chain(
             Fact("its mean pull to the side [N], none", float(np.hypot(*carried[:2]) / trajectory.t[-1]), 0.0,
                  1e-6 * weight),
         ]  # fmt: skip
-        return [
-            Fact("half swings [-], of the slowest mode", crossings.size,
-                 math.floor(trajectory.t[-1] / (0.5 * period) + 0.5), 0),
-            Fact("passages through the middle less those of the small motion [s], of second order in step"
-                 " and swing", late, 0.0, order * trajectory.t[-1]),
-            *(means if len(trajectory) == trajectory.steps + 1 else ()),  # impulses of every step add up
-            Fact("largest opening of a joint over the length of a rod [-]",
-                 float(trajectory.opening.max()) / rod, 0.0, 1e-6),
-            Fact("energy that joints take, over that of the swing [-], of second order in the step",
-                 float(np.abs(trajectory.energy - trajectory.energy[0]).max()) / drop, 0.0,
-                 (h * omega) ** 2),
-            balance_fact(trajectory, length),
-        ]  # fmt: skip
+        yield Fact("half swings [-], of the slowest mode", crossings.size,
+                   math.floor(trajectory.t[-1] / (0.5 * period) + 0.5), 0)  # fmt: skip
+        yield Fact("passages through the middle less those of the small motion [s], of second order in step"
+                   " and swing",
+                   late, 0.0, order * trajectory.t[-1])  # fmt: skip
+        yield from means if len(trajectory) == trajectory.steps + 1 else ()
+        yield Fact("largest opening of a joint over the length of a rod [-]",
+                   float(trajectory.opening.max()) / rod, 0.0, 1e-6)  # fmt: skip
+        yield Fact("energy that joints take, over that of the swing [-], of second order in the step",
+                   float(np.abs(trajectory.energy - trajectory.energy[0]).max()) / drop, 0.0,
+                   (h * omega) ** 2)  # fmt: skip
+        yield balance_fact(trajectory, length)
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t = trajectory.t
         views = [int(np.argmin(np.abs(t - part * period))) for part in (0.0, 0.125, 0.25, 0.375, 0.5)]
         force = pull(trajectory)
-        return Figure(
-            f"A chain of {n} rods on {kind} joints, period {period:.4g} s",
-            [
-                Panel("From the side", "x [m]", "z [m]",
-                      [Curve(f"{t[k]:.2g} s", *_line(trajectory, k, rod)) for k in views]),
-                Panel("Its end", "t [s]", "x [m]",
-                      [Curve("run", t, tip(trajectory)[:, 0]),
-                       Curve("small motion", t, swing * length * np.cos(omega * t), "--")]),
-                Panel("Force of the top joint over the weight", "t [s]", "[-]",
-                      [Curve("up", t[1:], force[:, 2] / weight),
-                       Curve("to the side", t[1:], force[:, 0] / weight)], level=1.0),
-                Panel("Joints", "t [s]", "largest opening [m]", [Curve("run", t, trajectory.opening)]),
-            ],
-        )  # fmt: skip
+        return Figure(f"A chain of {n} rods on {kind} joints, period {period:.4g} s", [
+            Panel("From the side", "x [m]", "z [m]",
+                  [Curve(f"{t[k]:.2g} s", *_line(trajectory, k, rod)) for k in views]),
+            over_time("Its end", "x [m]", t,
+                      {"run": tip(trajectory)[:, 0],
+                       "small motion": (swing * length * np.cos(omega * t), "--")}),
+            over_time("Force of the top joint over the weight", "[-]", t[1:],
+                      {"up": force[:, 2] / weight, "to the side": force[:, 0] / weight}, level=1.0),
+            over_time("Joints", "largest opening [m]", t, {"run": trajectory.opening}),
+        ])  # fmt: skip
 
-    return Scenario(
-        "chain", "Rods joined end to end swing with the period of their slowest mode.", builder.build(),
-        until, h, "moreau-jean-bodies", {}, facts, figure, ("moreau-jean-bodies",),
-    )  # fmt: skip
+    return scene("chain", "Rods joined end to end swing with the period of their slowest mode.",
+                 builder.build(), until, h, facts, figure)  # fmt: skip
 
 
 def _modes(n: int, rod: float, shape: Shape) -> tuple[float, float, Array]:
@@ -153,6 +145,7 @@ def _line(trajectory: WorldTrajectory, k: int, rod: float) -> tuple[Array, Array
     return ends[:, 0], ends[:, 2]
 
 
+@checked
 def ring_chain(
     *, bodies: int = 6, mu: float = 0.3, mu_roll: float = 0.0, mu_spin: float = 0.0, size: float = 0.04,
     push: float = 0.0, until: float = 1.0, h: float = 1e-3,
@@ -161,21 +154,13 @@ def ring_chain(
 
     bodies: how many rings below the fixed one [-], >= 1.
     mu: friction of rings on each other [-], >= 0.
-    mu_roll: rolling friction [m], >= 0.
-    mu_spin: torsional friction about the normals [m], >= 0.
     size: inner height of a ring [m], > 0.
     push: speed of the lowest ring to the side, along x, at the start; it grows with the depth [m/s].
-    until: end [s], > 0.
-    h: time step [s], > 0.
 
     A ring is four round bars; every other is turned by a right angle, and its upper bar lies across the lower
     bar of the one above. Ring k of n carries those below it, and nothing moves.
     """
-    n = whole("bodies", bodies, 1)
-    grip, push = frictions(mu, mu_roll, mu_spin), number("push", push, "m/s")
-    size = number("size", size, "m", above=0.0)
-    until = number("until", until, "s", above=0.0)
-    h = number("h", h, "s", above=0.0)
+    n = bodies
     thick = 0.1 * size
     across, along = 0.5 * size, size + 2.0 * thick
     lying = (math.cos(0.25 * math.pi), 0.0, math.sin(0.25 * math.pi), 0.0)
@@ -186,7 +171,7 @@ def ring_chain(
         (Capsule(thick, across), (0.0, 0.0, 0.5 * along), lying),
     )
     builder = WorldBuilder()
-    builder.material("default", **grip)
+    builder.material("default", mu=mu, mu_roll=mu_roll, mu_spin=mu_spin)
     pitch = along - 2.0 * thick
     for k in range(n + 1):
         turn = (math.cos(0.25 * math.pi), 0.0, 0.0, math.sin(0.25 * math.pi)) if k % 2 else (1.0, 0, 0, 0)
@@ -201,24 +186,23 @@ def ring_chain(
         forces = np.array([trajectory.forces_on(f"ring {k}")[:, 2] for k in range(n)])
         return np.asarray(np.cumsum(forces, axis=0))
 
-    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
+    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
         if push:
-            return shaken_facts(trajectory)
+            yield from shaken_facts(trajectory)
+            return
         x = trajectory.q.reshape(len(trajectory), n + 1, 7)[:, :, :3]
         pulls = -carried(trajectory)[:, -1]
         expected = weight * np.arange(n, 0.0, -1.0)
-        return [
-            Fact("farthest that a ring went, over the size [-], not at all",
-                 float(np.abs(x - x[0]).max()) / size, 0.0, 1e-5),
-            Fact("fastest ring at the end [m/s], what the solver's tolerance leaves",
-                 float(speed(trajectory)[-1]), 0.0, stillness(trajectory)),
-            Fact("force on the fixed ring [N], the weight of all", float(pulls[0]), n * weight,
-                 1e-6 * n * weight),
-            Fact("forces between rings less the weight of those below [of all], none",
-                 float(np.abs(pulls - expected).max()) / (n * weight), 0.0, 1e-6),
-            overlap_fact(trajectory, size),
-            balance_fact(trajectory, size),
-        ]  # fmt: skip
+        yield Fact("farthest that a ring went, over the size [-], not at all",
+                   float(np.abs(x - x[0]).max()) / size, 0.0, 1e-5)  # fmt: skip
+        yield Fact("fastest ring at the end [m/s], what the solver's tolerance leaves", speed(trajectory)[-1],
+                   0.0, stillness(trajectory))  # fmt: skip
+        yield Fact("force on the fixed ring [N], the weight of all", pulls[0], n * weight,
+                   1e-6 * n * weight)  # fmt: skip
+        yield Fact("forces between rings less the weight of those below [of all], none",
+                   float(np.abs(pulls - expected).max()) / (n * weight), 0.0, 1e-6)  # fmt: skip
+        yield overlap_fact(trajectory, size)
+        yield balance_fact(trajectory, size)
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t = trajectory.t
@@ -231,21 +215,16 @@ def ring_chain(
             frame = np.column_stack([across * bars[0], np.zeros(5), along * bars[1]])
             points = x + rotated(np.repeat(p, 5, axis=0), frame)
             views.append(Curve("even" if k % 2 == 0 else "odd", points[:, 0], points[:, 2]))
-        return Figure(
-            f"{n} rings hang from each other, mu = {mu:g}",
-            [
-                Panel("From the side, the bars' axes", "x [m]", "z [m]", views),
-                Panel("Last ring", "t [s]", "way from its place [m]",
-                      [Curve(axis, t, last[:, k] - last[0, k]) for k, axis in enumerate("xyz")]),
-                Panel("What each ring hangs by", "ring [-]", "force from above over its weight [-]",
-                      [Curve("at the end", gaps, -carried(trajectory)[:, -1] / weight, "o"),
-                       Curve("those below and itself", gaps, n + 1.0 - gaps, "--")]),
-                Panel("Certificate", "t [s]", "natural_scaled [-]",
-                      [Curve("residual", t[1:], trajectory.natural_scaled[1:])]),
-            ],
-        )  # fmt: skip
+        return Figure(f"{n} rings hang from each other, mu = {mu:g}", [
+            Panel("From the side, the bars' axes", "x [m]", "z [m]", views),
+            over_time("Last ring", "way from its place [m]", t,
+                      {axis: last[:, k] - last[0, k] for k, axis in enumerate("xyz")}),
+            against("What each ring hangs by", "ring [-]", "force from above over its weight [-]", gaps,
+                    {"at the end": (-carried(trajectory)[:, -1] / weight, "o"),
+                     "those below and itself": (n + 1.0 - gaps, "--")}),
+            over_time("Certificate", "natural_scaled [-]", t[1:],
+                      {"residual": trajectory.natural_scaled[1:]}),
+        ])  # fmt: skip
 
-    return Scenario(
-        "ring-chain", "Rings hang from each other by contact alone.", builder.build(), until, h,
-        "moreau-jean-bodies", {}, facts, figure, ("moreau-jean-bodies",),
-    )  # fmt: skip
+    return scene("ring-chain", "Rings hang from each other by contact alone.", builder.build(), until, h,
+                 facts, figure)  # fmt: skip

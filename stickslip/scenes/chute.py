@@ -8,7 +8,7 @@ import numpy as np
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import GlobalProblem
 from stickslip.scenes.packing import Packing, deposit
-from stickslip.scenes.parameters import number, whole
+from stickslip.scenes.parameters import checked
 from stickslip.scenes.rigid import frames_from_normals, one_step
 
 
@@ -31,6 +31,7 @@ class Layer:
     """From the centres of first and second to the contact [m], shape (nc, 2)."""
 
 
+@checked
 def chute(
     *,
     spheres: int = 500,
@@ -60,23 +61,18 @@ def chute(
         spheres turn with the flow, at half its shear rate.
     velocity: standard deviation of what each component of the velocities has besides, and of radius
         times the angular ones [m/s], >= 0.
-    radius, spread, width, density, h: as in `packing`.
+    radius: mean radius [m], > 0.
+    spread: radii are uniform in radius (1 ± spread) [-], in [0, 0.4].
+    width: period down the slope and across [m], > 4 radius (1 + spread), as in `packing`.
+    density: of the spheres [kg/m^3], > 0.
+    h: time step [s], > 0.
 
     The spheres are poured into the level chute by the deposition of `packing`, periodic down the slope
     and across, and the chute is then tilted: contacts have no gap, nothing overlaps. First is the
     carried sphere, second the carrying one or the bed; what is glued has no contact with what is glued.
     """
-    spheres = whole("spheres", spheres, 1)
-    angle = number("angle", angle, "deg", least=0.0, below=90.0)
-    mu = number("mu", mu, "", least=0.0)
-    if mu_roll is not None:
-        mu_roll = number("mu_roll", mu_roll, "m", least=0.0)
     if bed not in ("rough", "smooth"):
         raise ValueError(f"bed is {bed!r}; it must be 'rough' or 'smooth'")
-    speed = number("speed", speed, "m/s")
-    velocity = number("velocity", velocity, "m/s", least=0.0)
-    density = number("density", density, "kg/m^3", above=0.0)
-    h = number("h", h, "s", above=0.0)
     packing = deposit(spheres, seed=seed, radius=radius, spread=spread, width=width)
     layer = moving_layer(packing, bed == "rough")
     R, count = layer.radius, layer.radius.size

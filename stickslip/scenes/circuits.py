@@ -5,7 +5,7 @@ currents; the state of each circuit is (v, i) in volt and ampere. Each run is co
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ import numpy as np
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import Complementarity
 from stickslip.problem.checks import Array
-from stickslip.scenes.parameters import number
+from stickslip.scenes.parameters import checked, number
 from stickslip.scenes.piecewise import Mode, piecewise
-from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.scenes.scenario import Fact, Scenario, against, scene
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.systems.first_order import FirstOrderLinear
 from stickslip.systems.first_order_relations import FirstOrderLinearRelation
@@ -27,6 +27,7 @@ WHERE = {"a": "diode at the capacitor", "b": "at the resistor", "c": "all in ser
 """Where the diode of each RLC circuit is."""
 
 
+@checked
 def diode_bridge(
     *,
     L: float = 1e-2,
@@ -42,14 +43,10 @@ def diode_bridge(
     C: capacitance [F], > 0.
     R: load [ohm], > 0.
     v0: voltage of the capacitor at the start [V].
-    h: time step [s], > 0.
-    until: duration [s], > 0.
 
     Acary & Brogliato 2008, chapter 1, with the numbers of the Siconos example. Whichever pair of diodes
     conducts, the load draws v / R from the oscillator: C v̇ = -i - v / R, L i̇ = v, and its voltage is |v|.
     """
-    L, C, R = (number(n, x, u, above=0.0) for n, x, u in (("L", L, "H"), ("C", C, "F"), ("R", R, "ohm")))
-    h, until = number("h", h, "s", above=0.0), number("until", until, "s", above=0.0)
     circuit = FirstOrderLinear("oscillator", A=[[0.0, -1.0 / C], [1.0 / L, 0.0]], x0=[v0, 0.0])
     # lam = (two reverse voltages, whose sum is the load's; currents of the other two diodes)
     relation = FirstOrderLinearRelation(
@@ -69,58 +66,37 @@ def diode_bridge(
         lam = trajectory.interaction("bridge").r[1:]
         return t, lam[:, 0] + lam[:, 1], np.abs(exact(np.concatenate([[0.0], t]))[1:, 0])
 
-    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         x = trajectory.system("oscillator").x
         _, voltage, expected = load(trajectory)
         stored = 0.5 * C * x[:, 0] ** 2 + 0.5 * L * x[:, 1] ** 2
         growth = max(0.0, float(np.diff(stored).max()))
         small = _error(trajectory, math.sqrt(L * C), 0.5) * abs(v0)
-        return [
-            Fact(
-                "largest error of the capacitor's voltage [V], against the matrix exponential",
-                float(np.abs(x[:, 0] - exact(trajectory.t)[:, 0]).max()), 0.0, small,
-            ),
-            Fact(
-                "largest error of the load's voltage |v| [V]",
-                float(np.abs(voltage - expected).max()), 0.0, small,
-            ),
-            Fact("largest growth of the stored energy in a step [J]", growth, 0.0, 1e-12 * float(stored[0])),
-        ]  # fmt: skip
+        yield Fact("largest error of the capacitor's voltage [V], against the matrix exponential",
+                   np.abs(x[:, 0] - exact(trajectory.t)[:, 0]).max(), 0.0, small)  # fmt: skip
+        yield Fact("largest error of the load's voltage |v| [V]", np.abs(voltage - expected).max(), 0.0,
+                   small)  # fmt: skip
+        yield Fact("largest growth of the stored energy in a step [J]", growth, 0.0,
+                   1e-12 * float(stored[0]))  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:
         t, voltage, expected = load(trajectory)
         ms, x, lam = 1e3 * t, trajectory.system("oscillator").x, trajectory.interaction("bridge").r
         all_ms, v = 1e3 * trajectory.t, exact(trajectory.t)[:, 0]
-        return Figure(
-            "Diode bridge: the oscillator's voltage, rectified",
-            [
-                Panel(
-                    "Oscillator", "t [ms]", "v [V]",
-                    [Curve("run", all_ms, x[:, 0]), Curve("exact", all_ms, v, "--")],
-                ),
-                Panel(
-                    "Load", "t [ms]", "v [V]",
-                    [Curve("run", ms, voltage), Curve("exact", ms, expected, "--")],
-                ),
-                Panel(
-                    "Diodes", "t [ms]", "current [mA]",
-                    [Curve("first pair", ms, 1e3 * lam[1:, 2]), Curve("second pair", ms, 1e3 * lam[1:, 3])],
-                ),
-                Panel(
-                    "Error", "t [ms]", "v - exact [V]",
-                    [
-                        Curve("oscillator", all_ms, x[:, 0] - v), Curve("load", ms, voltage - expected),
-                    ],
-                ),
-            ],
-        )  # fmt: skip
+        return Figure("Diode bridge: the oscillator's voltage, rectified", [
+            against("Oscillator", "t [ms]", "v [V]", all_ms, {"run": x[:, 0], "exact": (v, "--")}),
+            against("Load", "t [ms]", "v [V]", ms, {"run": voltage, "exact": (expected, "--")}),
+            against("Diodes", "t [ms]", "current [mA]", ms,
+                    {"first pair": 1e3 * lam[1:, 2], "second pair": 1e3 * lam[1:, 3]}),
+            Panel("Error", "t [ms]", "v - exact [V]",
+                  [Curve("oscillator", all_ms, x[:, 0] - v), Curve("load", ms, voltage - expected)]),
+        ])  # fmt: skip
 
-    return Scenario(
-        "diode-bridge", "An LC oscillator feeds a resistor through a bridge of four ideal diodes.",
-        system, until, h, "euler-moreau", MIDPOINT, facts, figure, ("euler-moreau",),
-    )  # fmt: skip
+    return scene("diode-bridge", "An LC oscillator feeds a resistor through a bridge of four ideal diodes.",
+                 system, until, h, facts, figure, ("euler-moreau",), MIDPOINT)  # fmt: skip
 
 
+@checked
 def bridge_filter(
     *, L: float = 1e-2, C: float = 1e-6, R: float = 1e3, C_filter: float = 3e-7, v0: float = 10.0,
     h: float = 2e-6, until: float = 2e-3,
@@ -132,15 +108,11 @@ def bridge_filter(
     R: load [ohm], > 0.
     C_filter: capacitance beside the load [F], > 0.
     v0: voltage of both capacitors at the start [V], > 0.
-    h: time step [s], > 0.
-    until: duration [s], > 0.
 
     The diodes conduct while the load's voltage w is |v|; the two capacitors are then one. Where the current
     of the bridge reaches zero it lets go, and the load lives on its capacitor until |v| is w again.
     """
-    L, C, R = (number(n, x, u, above=0.0) for n, x, u in (("L", L, "H"), ("C", C, "F"), ("R", R, "ohm")))
-    F, v0 = number("C_filter", C_filter, "F", above=0.0), number("v0", v0, "V", above=0.0)
-    h, until = number("h", h, "s", above=0.0), number("until", until, "s", above=0.0)
+    F = C_filter
     source = FirstOrderLinear("oscillator", A=[[0.0, -1.0 / C], [1.0 / L, 0.0]], x0=[v0, 0.0])
     load = FirstOrderLinear("load", A=[[-1.0 / (R * F)]], x0=[v0])
     # lam = (reverse voltage of one diode; currents of the other three), states (v, i, w)
@@ -171,47 +143,39 @@ def bridge_filter(
         states, _, switches = piecewise(modes, "forward", [v0, 0.0, v0], trajectory.t)
         return states, switches
 
-    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         states, switches = exact(trajectory)
         run = np.hstack([trajectory.system("oscillator").x, trajectory.system("load").x])
         _, current = _bridge_current(trajectory)
         on = current > 1e-6 * v0 / R
         seen = int((on[1:] != on[:-1]).sum())
         small = _error(trajectory, math.sqrt(L * C), 0.1) * v0
-        return [
-            Fact(f"largest error of the {name} [{unit}], matrix exponentials between switches",
-                 float(np.abs(run[:, k] - states[:, k]).max()), 0.0, scale * small)
-            for k, name, unit, scale in (
-                (0, "oscillator's voltage", "V", 1.0), (1, "oscillator's current", "A", math.sqrt(C / L)),
-                (2, "load's voltage", "V", 1.0),
-            )
-        ] + [Fact("switches of the bridge", seen, len(switches), 0.0)]  # fmt: skip
+        for k, name, unit, scale in (
+            (0, "oscillator's voltage", "V", 1.0),
+            (1, "oscillator's current", "A", math.sqrt(C / L)),
+            (2, "load's voltage", "V", 1.0),
+        ):
+            yield Fact(f"largest error of the {name} [{unit}], matrix exponentials between switches",
+                       np.abs(run[:, k] - states[:, k]).max(), 0.0, scale * small)  # fmt: skip
+        yield Fact("switches of the bridge", seen, len(switches), 0.0)
 
     def figure(trajectory: Trajectory) -> Figure:
         ms, (states, _) = 1e3 * trajectory.t, exact(trajectory)
         v, w = trajectory.system("oscillator").x[:, 0], trajectory.system("load").x[:, 0]
         t, current = _bridge_current(trajectory)
-        return Figure(
-            "Bridge and smoothing capacitor: two circuits, one interaction",
-            [
-                Panel(
-                    "Voltages", "t [ms]", "v [V]",
-                    [
-                        Curve("|oscillator|", ms, np.abs(v)), Curve("load", ms, w),
-                        Curve("load, exact", ms, states[:, 2], "--"),
-                    ],
-                ),
-                Panel("Current of the bridge", "t [ms]", "i [mA]", [Curve("bridge", 1e3 * t, 1e3 * current)]),
-            ],
-        )  # fmt: skip
+        return Figure("Bridge and smoothing capacitor: two circuits, one interaction", [
+            against("Voltages", "t [ms]", "v [V]", ms,
+                    {"|oscillator|": np.abs(v), "load": w, "load, exact": (states[:, 2], "--")}),
+            Panel("Current of the bridge", "t [ms]", "i [mA]", [Curve("bridge", 1e3 * t, 1e3 * current)]),
+        ])  # fmt: skip
 
-    return Scenario(
-        "bridge-filter", "A diode bridge between an oscillator and a load with a smoothing capacitor.",
-        NonsmoothSystem([source, load], [bridge]), until, h, "euler-moreau", {"theta": 0.5, "gamma": 1.0},
-        facts, figure, ("euler-moreau",),
-    )  # fmt: skip
+    return scene("bridge-filter",
+                 "A diode bridge between an oscillator and a load with a smoothing capacitor.",
+                 NonsmoothSystem([source, load], [bridge]), until, h, facts, figure, ("euler-moreau",),
+                 {"theta": 0.5, "gamma": 1.0})  # fmt: skip
 
 
+@checked
 def rlc_diode(
     *, L: float = 1e-2, C: float = 1e-6, R: float = 200.0, R_series: float = 20.0, v0: float = 10.0,
     h: float = 4e-6, until: float = 2e-3,
@@ -223,8 +187,6 @@ def rlc_diode(
     R: resistance of the circuits (a), (b) and (d) [ohm], > 0.
     R_series: resistance of the circuit (c) [ohm], > 0, < 2 sqrt(L / C).
     v0: voltage of the capacitors at the start [V], > 0.
-    h: time step [s], > 0.
-    until: duration [s], > 0.
 
     Acary & Brogliato 2008, chapter 1: (a) the diode in series with the capacitor, beside R and L; (b) in
     series with R, beside L and C; (c) all in series; (d) in series with L, beside R and C. In (a) and (b)
@@ -241,17 +203,13 @@ def rlc_diode(
         states, _, switches = piecewise(modes[name], "on" if name != "b" else "off", [v0, 0.0], trajectory.t)
         return states, switches
 
-    def facts(trajectory: Trajectory) -> Sequence[Fact]:
-        found = []
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         for name in circuits:
             states, _ = exact(name, trajectory)
             error = np.abs(trajectory.system(name).x - states) * [1.0, math.sqrt(L / C)]
-            found.append(
-                Fact(
-                    f"({name}): largest error of v and of i √(L/C) [V], matrix exponentials between switches",
-                    float(error.max()), 0.0, _error(trajectory, 1.0 / omega, 0.5) * v0,
-                )
-            )  # fmt: skip
+            yield Fact(f"({name}): largest error of v and of i √(L/C) [V],"
+                       " matrix exponentials between switches",
+                       error.max(), 0.0, _error(trajectory, 1.0 / omega, 0.5) * v0)  # fmt: skip
         # in series the circuit rings for half a period and keeps its charge ever after
         alpha = R_series / (2.0 * L)
         period = math.pi / math.sqrt(omega**2 - alpha**2)
@@ -259,11 +217,8 @@ def rlc_diode(
         if trajectory.t[-1] > period + 2.0 * h and trajectory.scheme_options["gamma"] == 1.0:
             last = trajectory.system("c").x[-1]
             kept = -v0 * math.exp(-alpha * period)
-            found += [
-                Fact("(c): voltage kept, -v0 exp(-R/(2L) half period) [V]", float(last[0]), kept, small),
-                Fact("(c): current after the half period [A]", float(last[1]), 0.0, 1e-12 * v0 / R_series),
-            ]
-        return found
+            yield Fact("(c): voltage kept, -v0 exp(-R/(2L) half period) [V]", last[0], kept, small)
+            yield Fact("(c): current after the half period [A]", last[1], 0.0, 1e-12 * v0 / R_series)
 
     def figure(trajectory: Trajectory) -> Figure:
         ms = 1e3 * trajectory.t
@@ -271,29 +226,22 @@ def rlc_diode(
         for name in circuits:
             x, (states, _) = trajectory.system(name).x, exact(name, trajectory)
             panels.append(
-                Panel(
-                    f"({name}) {WHERE[name]}", "t [ms]", "v, i √(L/C) [V]",
-                    [
-                        Curve("v", ms, x[:, 0]), Curve("v, exact", ms, states[:, 0], "--"),
-                        Curve("i √(L/C)", ms, math.sqrt(L / C) * x[:, 1]),
-                        Curve("i √(L/C), exact", ms, math.sqrt(L / C) * states[:, 1], "--"),
-                    ],
-                )
+                against(f"({name}) {WHERE[name]}", "t [ms]", "v, i √(L/C) [V]", ms,
+                        {"v": x[:, 0], "v, exact": (states[:, 0], "--"),
+                         "i √(L/C)": math.sqrt(L / C) * x[:, 1],
+                         "i √(L/C), exact": (math.sqrt(L / C) * states[:, 1], "--")})
             )  # fmt: skip
         return Figure("RLC circuits with one diode, against their closed forms", panels)
 
-    return Scenario(
-        "rlc-diode", "Four RLC circuits with one ideal diode each, side by side.",
-        NonsmoothSystem(systems, ties), until, h, "euler-moreau", {"theta": 0.5, "gamma": 1.0},
-        facts, figure, ("euler-moreau",),
-    )  # fmt: skip
+    return scene("rlc-diode", "Four RLC circuits with one ideal diode each, side by side.",
+                 NonsmoothSystem(systems, ties), until, h, facts, figure, ("euler-moreau",),
+                 {"theta": 0.5, "gamma": 1.0})  # fmt: skip
 
 
 def _rlc(
     L: float, C: float, R: float, R_series: float
 ) -> tuple[dict[str, tuple[Any, FirstOrderLinearRelation]], dict[str, dict[str, Mode]]]:
     """The four circuits, and their modes with the diode on and off."""
-    L, C, R = (number(n, x, u, above=0.0) for n, x, u in (("L", L, "H"), ("C", C, "F"), ("R", R, "ohm")))
     r = number("R_series", R_series, "ohm", above=0.0, below=2.0 * math.sqrt(L / C))
     free = [[0.0, -1.0 / C], [1.0 / L, 0.0]]
     beside = [[-1.0 / (R * C), 1.0 / C], [-1.0 / L, 0.0]]

@@ -6,7 +6,7 @@ from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Sphere
 from stickslip.mechanics.world import World
 from stickslip.scenes.containers import add_floor, add_walls, lattice
-from stickslip.scenes.parameters import number, whole
+from stickslip.scenes.parameters import checked
 
 LENGTH = 2.2
 """Length of the box [of its width]: the column stands at one end and is as long as it is wide."""
@@ -16,6 +16,7 @@ BOULDERS = ((0.14, -0.24, 0.15), (0.38, 0.22, 0.21))
 """Along the box and across it from its middle, and radius [of its width]; half sunk into the floor."""
 
 
+@checked
 def column_collapse(
     *, bodies: int = 1500, mu: float = 0.3, radius: float = 0.1, spread: float = 0.2, seed: int = 0
 ) -> World:
@@ -27,9 +28,6 @@ def column_collapse(
     spread: of the radii, which are uniform in radius (1 ± spread) [-], in [0, 1).
     seed: of places and radii [-], >= 0.
     """
-    bodies, seed = whole("bodies", bodies, 1), whole("seed", seed, 0)
-    mu, radius = number("mu", mu, "", least=0.0), number("radius", radius, "m", above=0.0)
-    spread = number("spread", spread, "", least=0.0, below=1.0)
     rng = np.random.default_rng(seed)
     across = max(2, round((bodies / HEIGHT) ** (1.0 / 3.0)))
     centres, (_, width) = lattice(rng, bodies, (across, across), (1.0 + spread) * radius)

@@ -1,7 +1,7 @@
 """Grains that flow: down a rough chute, and in a turning drum."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -10,20 +10,11 @@ from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
 from stickslip.mechanics.shapes import Cuboid, Sphere
 from stickslip.scenes.containers import add_floor, add_walls, lattice
-from stickslip.scenes.grain_facts import (
-    balance_fact,
-    centre,
-    dissipation_fact,
-    every_step,
-    law_facts,
-    overlap_facts,
-    weight,
-)
+from stickslip.scenes.grain_facts import centre, every_step, overlap_facts, shaken_facts, weight
 from stickslip.scenes.grain_views import energy_panel, overlap_panel, view_panels
 from stickslip.scenes.measures import GRAVITY
-from stickslip.scenes.parameters import frictions, number, whole
-from stickslip.scenes.piles import SCHEME
-from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.scenes.parameters import checked
+from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
 from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
 from stickslip.state import Array
 
@@ -31,6 +22,7 @@ SLACK = 0.1
 """Room between grains at the start [of their radius]."""
 
 
+@checked
 def grain_chute(
     *, bodies: int = 120, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, angle: float = 28.0,
     radius: float = 0.02, e: float = 0.0, seed: int = 0, until: float = 0.8, h: float = 1e-3,
@@ -39,23 +31,14 @@ def grain_chute(
 
     bodies: how many grains [-], >= 1.
     mu: friction [-], >= 0.
-    mu_roll: rolling friction [m], >= 0.
-    mu_spin: torsional friction about the normals [m], >= 0.
     angle: of the chute [degrees], in [0, 90).
     radius: of the grains [m], > 0.
     e: restitution [-], in [0, 1].
     seed: of places [-], >= 0.
-    until: end [s], > 0.
-    h: time step [s], > 0.
 
     x points down the chute and z away from its bottom. Without the bottom the grains would be at
     g t sin(angle), all equally fast; it holds them back.
     """
-    bodies, seed = whole("bodies", bodies, 1), whole("seed", seed, 0)
-    grip, e = frictions(mu, mu_roll, mu_spin), number("e", e, "", least=0.0, most=1.0)
-    angle = number("angle", angle, "degrees", least=0.0, below=90.0)
-    radius = number("radius", radius, "m", above=0.0)
-    until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
     rng, tilt = np.random.default_rng(seed), math.radians(angle)
     down = GRAVITY * math.sin(tilt)
     across = 5
@@ -63,7 +46,7 @@ def grain_chute(
     centres, size = lattice(rng, bodies, (along, across), radius, SLACK)
     centres[:, 2] += radius
     b = WorldBuilder(gravity=(down, 0.0, -GRAVITY * math.cos(tilt)))
-    b.material("default", **grip, e=e)
+    b.material("default", mu=mu, mu_roll=mu_roll, mu_spin=mu_spin, e=e)
     add_floor(b)
     add_walls(b, size, ("left", "front", "back"))
     cell = size[1] / across
@@ -78,57 +61,40 @@ def grain_chute(
     first = 5
     """Number of the first grain; floor, walls and bed are before it."""
 
-    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
+    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
         q = trajectory.q.reshape(len(trajectory), -1, 7)[:, first:, :3]
         speed = trajectory.v[-1].reshape(-1, 6)[first:, 0]
         free = down * float(trajectory.t[-1])
-        rows = [
-            *law_facts(trajectory), balance_fact(trajectory), dissipation_fact(trajectory),
-            *overlap_facts(trajectory, radius, "the radius"),
-            Fact(
-                "lowest centre of a grain [of the radius], 1 and more above the bottom, up to the overlap",
-                min(0.0, float(q[:, :, 2].min()) / radius - 1.0), 0.0, 0.05,
-            ),
-        ]  # fmt: skip
+        yield from shaken_facts(trajectory)
+        yield from overlap_facts(trajectory, radius, "the radius")
+        yield Fact("lowest centre of a grain [of the radius], 1 and more above the bottom, up to the overlap",
+                   min(0.0, float(q[:, :, 2].min()) / radius - 1.0), 0.0, 0.05)  # fmt: skip
         if free > 0.0:
-            rows.append(
-                Fact(
-                    "speed of the flow at the end [of g t sin(angle), free], between 0 and 1",
-                    float(speed.mean()) / free, 0.5, 0.5,
-                )
-            )  # fmt: skip
-        return rows
+            yield Fact("speed of the flow at the end [of g t sin(angle), free], between 0 and 1",
+                       float(speed.mean()) / free, 0.5, 0.5)  # fmt: skip
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, end = trajectory.t, float(trajectory.t[-1])
         v = trajectory.v.reshape(len(trajectory), -1, 6)[:, first:, 0]
         place = trajectory.q[-1].reshape(-1, 7)[first:]
-        return Figure(
-            f"{bodies} grains down a chute of {angle:g}°, mu = {mu:g}",
-            [
-                *view_panels(trajectory, (0.0, end)),
-                Panel(
-                    "Speeds down the chute", "t [s]", "v [m/s]",
-                    [
-                        Curve("mean", t, v.mean(axis=1)), Curve("fastest", t, v.max(axis=1)),
-                        Curve("free, g t sin(angle)", t, down * t, ":"),
-                    ],
-                ),
-                Panel(
-                    "Speed over height, at the end", "v [m/s]", "z [m]",
-                    [Curve("grains", v[-1], place[:, 2], "o")],
-                ),
-                energy_panel(trajectory),
-                overlap_panel(trajectory, radius, "the radius"),
-            ],
-        )  # fmt: skip
+        return Figure(f"{bodies} grains down a chute of {angle:g}°, mu = {mu:g}", [
+            *view_panels(trajectory, (0.0, end)),
+            over_time("Speeds down the chute", "v [m/s]", t,
+                      {"mean": v.mean(axis=1), "fastest": v.max(axis=1),
+                       "free, g t sin(angle)": (down * t, ":")}),
+            Panel(
+                "Speed over height, at the end", "v [m/s]", "z [m]",
+                [Curve("grains", v[-1], place[:, 2], "o")],
+            ),
+            energy_panel(trajectory),
+            overlap_panel(trajectory, radius, "the radius"),
+        ])  # fmt: skip
 
-    return Scenario(
-        "grain-chute", "Grains flow down a chute with a rough bottom.", b.build(), until, h, SCHEME, {},
-        facts, figure, (SCHEME,),
-    )  # fmt: skip
+    return scene("grain-chute", "Grains flow down a chute with a rough bottom.", b.build(), until, h, facts,
+                 figure)  # fmt: skip
 
 
+@checked
 def drum(
     *, bodies: int = 100, mu: float = 0.5, speed: float = 1.5, radius: float = 0.03, filled: float = 0.3,
     walls: int = 24, e: float = 0.0, seed: int = 0, until: float = 1.6, h: float = 2e-3,
@@ -143,19 +109,10 @@ def drum(
     walls: flat boxes that make up the drum [-], >= 8.
     e: restitution [-], in [0, 1].
     seed: of places [-], >= 0.
-    until: end [s], > 0.
-    h: time step [s], > 0.
 
     The plates take no moment about the axis: what the drum puts in is its torque times its speed, and the
     angular momentum of the grains comes from that torque and from the weight of the heap off the axis.
     """
-    bodies, seed = whole("bodies", bodies, 1), whole("seed", seed, 0)
-    walls = whole("walls", walls, 8)
-    mu, e = number("mu", mu, "", least=0.0), number("e", e, "", least=0.0, most=1.0)
-    speed = number("speed", speed, "rad/s", least=0.0)
-    radius = number("radius", radius, "m", above=0.0)
-    filled = number("filled", filled, "", least=0.05, most=0.35)
-    until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
     cell = 2.0 * (1.0 + SLACK) * radius
     deep = 3 if bodies < 150 else 5
     width = deep * cell
@@ -171,36 +128,24 @@ def drum(
     for k, place in enumerate(centres):
         b.body(f"grain {k + 1}", grain, position=place, density=2500.0)
 
-    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
-        rows = [
-            *law_facts(trajectory), balance_fact(trajectory), dissipation_fact(trajectory),
-            *overlap_facts(trajectory, radius, "the radius"),
-        ]  # fmt: skip
+    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+        yield from shaken_facts(trajectory)
+        yield from overlap_facts(trajectory, radius, "the radius")
         x = trajectory.q.reshape(len(trajectory), -1, 7)[:, 3:, :3]
         far = float(np.linalg.norm(x[:, :, [0, 2]], axis=2).max()) / (inner / math.cos(math.pi / walls))
-        rows.append(
-            Fact("farthest centre of a grain from the axis [of the drum's], inside", max(1.0, far), 1.0, 0.0)
-        )
+        yield Fact("farthest centre of a grain from the axis [of the drum's], inside", max(1.0, far), 1.0,
+                   0.0)  # fmt: skip
         if every_step(trajectory) and speed > 0.0:
             turning = torque(trajectory)
             put_in = speed * float(np.sum(turning * trajectory.h))
-            rows.append(
-                Fact(
-                    "work of the drum [J], its torque times its speed", float(trajectory.work[-1]), put_in,
-                    1e-9 * float(np.abs(turning).max()) * speed * float(trajectory.t[-1]),
-                )
-            )  # fmt: skip
+            yield Fact("work of the drum [J], its torque times its speed", trajectory.work[-1], put_in,
+                       1e-9 * float(np.abs(turning).max()) * speed * float(trajectory.t[-1]))  # fmt: skip
             x = centre(trajectory)[:, 0]
             fall = np.linalg.norm(weight(trajectory)) * 0.5 * (x[1:] + x[:-1])
             given = float((turning[1:] + fall) @ trajectory.h[1:])
             L = angular_momentum(trajectory)
-            rows.append(
-                Fact(
-                    "angular momentum about the axis [N m s]: from drum and weight, but for corrected places",
-                    float(L[-1] - L[0]), given, 5e-3 * float(np.abs(turning) @ trajectory.h),
-                )
-            )  # fmt: skip
-        return rows
+            claim = "angular momentum about the axis [N m s]: from drum and weight, but for corrected places"
+            yield Fact(claim, L[-1] - L[0], given, 5e-3 * float(np.abs(turning) @ trajectory.h))  # fmt: skip
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, end = trajectory.t, float(trajectory.t[-1])
@@ -208,28 +153,22 @@ def drum(
         lean = np.degrees(np.arctan2(-c[:, 0], -c[:, 2]))
         late = t > 0.5 * end
         W = float(np.linalg.norm(weight(trajectory)))
-        return Figure(
+        title = (
             f"{bodies} grains in a drum at {speed:g} rad/s, mu = {mu:g}: the heap leans by "
-            f"{lean[late].mean():.1f}° in the second half",
-            [
+            f"{lean[late].mean():.1f}° in the second half"
+        )
+        return Figure(title, [
                 *view_panels(trajectory, (0.0, end)),
-                Panel("Lean of the heap", "t [s]", "angle of its centre [degrees]", [Curve("heap", t, lean)]),
-                Panel(
-                    "Torque of the drum, and of the heap's weight", "t [s]", "torque [N m]",
-                    [
-                        Curve("drum", t[1:], torque(trajectory)[1:]),
-                        Curve("heap", t, -W * c[:, 0]),
-                    ],
-                    y_range=(-0.5 * W * inner, W * inner),
-                ),
+                over_time("Lean of the heap", "angle of its centre [degrees]", t, {"heap": lean}),
+                Panel("Torque of the drum, and of the heap's weight", "t [s]", "torque [N m]",
+                      [Curve("drum", t[1:], torque(trajectory)[1:]),
+                       Curve("heap", t, -W * c[:, 0])], y_range=(-0.5 * W * inner, W * inner)),
                 energy_panel(trajectory),
                 overlap_panel(trajectory, radius, "the radius"),
             ],
         )  # fmt: skip
 
-    return Scenario(
-        "drum", "Grains in a turning drum.", b.build(), until, h, SCHEME, {}, facts, figure, (SCHEME,)
-    )
+    return scene("drum", "Grains in a turning drum.", b.build(), until, h, facts, figure)
 
 
 def torque(trajectory: WorldTrajectory) -> Array:

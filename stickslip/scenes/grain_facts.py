@@ -1,5 +1,7 @@
 """What must hold of every run of many bodies: momentum, energy, Coulomb's law, small overlaps, rest."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from stickslip.mechanics.world import BodyKind
@@ -47,30 +49,20 @@ def every_step(trajectory: WorldTrajectory) -> bool:
     return len(trajectory) - 1 == trajectory.steps
 
 
-def law_facts(trajectory: WorldTrajectory) -> list[Fact]:
+def law_facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
     """What contacts may do: Newton's second law for all bodies together, and Coulomb's law for each."""
-    facts = []
     W, total = weight(trajectory), supports(trajectory)
     if every_step(trajectory):
         change = np.diff(momentum(trajectory), axis=0) / trajectory.h[1:, None]
         off = np.abs(change - total[1:] - W).max()
         largest = float(np.linalg.norm(W) + np.abs(total).max())
-        facts.append(
-            Fact(
-                "momentum: its rate less the weight and the supports' forces, in every step [of the largest]",
-                float(off) / largest, 0.0, 1e-9,
-            )
-        )  # fmt: skip
+        claim = "momentum: its rate less the weight and the supports' forces, in every step [of the largest]"
+        yield Fact(claim, off / largest, 0.0, 1e-9)
     contacts = trajectory.raw_contacts
     beyond = np.linalg.norm(contacts.r[:, 1:3], axis=1) - contacts.law[:, 0] * contacts.r[:, 0]
     pressing = float(contacts.r[:, 0].max(initial=0.0))
-    facts.append(
-        Fact(
-            "friction beyond mu times normal force, at any contact [of the largest normal force]",
-            max(0.0, float(beyond.max(initial=0.0))) / (pressing or 1.0), 0.0, 1e-6,
-        )
-    )  # fmt: skip
-    return facts
+    yield Fact("friction beyond mu times normal force, at any contact [of the largest normal force]",
+               max(0.0, float(beyond.max(initial=0.0))) / (pressing or 1.0), 0.0, 1e-6)  # fmt: skip
 
 
 def balance_fact(trajectory: WorldTrajectory) -> Fact:
@@ -94,49 +86,39 @@ def dissipation_fact(trajectory: WorldTrajectory) -> Fact:
     )  # fmt: skip
 
 
-def overlap_facts(trajectory: WorldTrajectory, size: float, what: str) -> list[Fact]:
+def overlap_facts(trajectory: WorldTrajectory, size: float, what: str) -> Iterator[Fact]:
     """Bodies that meet are first seen to touch at the middle of a step, when each may have gone half a step
     too far: so deep they may overlap, and no deeper. In most steps none do."""
     v = np.linalg.norm(trajectory.v.reshape(len(trajectory), -1, 6)[:, :, :3], axis=2)
     reach = float(trajectory.h.max()) * float(v.max())
     depth = trajectory.penetration / size
-    return [
-        Fact(
-            f"deepest overlap at the end of any step [of {what}], up to the fastest body's way in a step",
-            float(depth.max()), 0.0, reach / size,
-        ),
-        Fact(f"median over the steps of the deepest overlap [of {what}]", float(np.median(depth)), 0.0, 1e-2),
-    ]  # fmt: skip
+    yield Fact(f"deepest overlap at the end of any step [of {what}], up to the fastest body's way in a step",
+               depth.max(), 0.0, reach / size)  # fmt: skip
+    yield Fact(f"median over the steps of the deepest overlap [of {what}]", np.median(depth), 0.0, 1e-2)
 
 
-def rest_facts(trajectory: WorldTrajectory, e: float) -> list[Fact]:
+def rest_facts(trajectory: WorldTrajectory, e: float) -> Iterator[Fact]:
     """Bodies that were poured end carried by the supports, all but still: over the last tenth of the run."""
     tail = trajectory.t >= 0.9 * trajectory.t[-1]
     if not every_step(trajectory) or tail.sum() < 2:
-        return []
+        return
     size, T = float(np.linalg.norm(weight(trajectory))), float(np.ptp(trajectory.t[tail]))
     force = supports(trajectory)[tail][1:].mean(axis=0)
     # The mean of the forces is the weight and the change of momentum over the time.
     moving = 2.0 * float(np.linalg.norm(momentum(trajectory)[tail], axis=1).max()) / T
-    facts = [
-        Fact(
-            "supports less weight, mean over the last tenth [of the weight]; what still moves may differ",
-            float(np.linalg.norm(force + weight(trajectory))) / size, 0.0, moving / size + 1e-8,
-        )
-    ]  # fmt: skip
+    yield Fact("supports less weight, mean over the last tenth [of the weight]; what still moves may differ",
+               float(np.linalg.norm(force + weight(trajectory))) / size, 0.0,
+               moving / size + 1e-8)  # fmt: skip
     if trajectory.t[-1] >= SETTLED * fall_time(trajectory) * (1.0 + e) / max(1.0 - e, 1e-9):
-        facts.append(
-            Fact(
-                f"kinetic energy at the end, {SETTLED:g} fall times after the start [of its largest]",
-                float(trajectory.kinetic[tail].mean() / trajectory.kinetic.max()), 0.0, CALM,
-            )
-        )  # fmt: skip
-    return facts
+        yield Fact(f"kinetic energy at the end, {SETTLED:g} fall times after the start [of its largest]",
+                   trajectory.kinetic[tail].mean() / trajectory.kinetic.max(), 0.0, CALM)  # fmt: skip
 
 
-def shaken_facts(trajectory: WorldTrajectory) -> list[Fact]:
+def shaken_facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
     """What holds of bodies that were pushed, wherever they slide or fall."""
-    return [*law_facts(trajectory), balance_fact(trajectory), dissipation_fact(trajectory)]
+    yield from law_facts(trajectory)
+    yield balance_fact(trajectory)
+    yield dissipation_fact(trajectory)
 
 
 def fall_time(trajectory: WorldTrajectory) -> float:

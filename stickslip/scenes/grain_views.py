@@ -8,6 +8,7 @@ from scipy.spatial import ConvexHull as Quickhull
 from stickslip.exhibits import Curve, Panel
 from stickslip.mechanics.world import BodyKind
 from stickslip.scenes.grain_facts import supports, weight
+from stickslip.scenes.scenario import over_time
 from stickslip.simulation.world_model import ShapeRecord
 from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
 from stickslip.state import Array, BoolArray
@@ -111,13 +112,11 @@ def support_panel(trajectory: WorldTrajectory) -> Panel:
     W = weight(trajectory)
     size = float(np.linalg.norm(W))
     carried = -supports(trajectory) @ W / size**2
-    return Panel(
-        "Carried by floor and walls", "t [s]", "force / weight [-]",
-        [Curve("supports", trajectory.t[1:], carried[1:])], level=1.0, y_range=(0.0, 4.0),
-    )  # fmt: skip
+    return over_time("Carried by floor and walls", "force / weight [-]", trajectory.t[1:],
+                     {"supports": carried[1:]}, level=1.0, y_range=(0.0, 4.0))  # fmt: skip
 
 
 def overlap_panel(trajectory: WorldTrajectory, size: float, what: str) -> Panel:
     """Deepest overlap that the correction of positions left, in shares of `size` [m]."""
     depth = trajectory.penetration / size
-    return Panel("Overlap", "t [s]", f"deepest [of {what}]", [Curve("bodies", trajectory.t, depth)])
+    return over_time("Overlap", f"deepest [of {what}]", trajectory.t, {"bodies": depth})

@@ -5,10 +5,11 @@ import math
 import numpy as np
 
 from stickslip.problem.contact import GlobalProblem
-from stickslip.scenes.parameters import lengths, number
+from stickslip.scenes.parameters import checked, lengths
 from stickslip.scenes.rigid import box_inertia, one_step
 
 
+@checked
 def incline(
     *,
     angle: float = 25.0,
@@ -33,10 +34,6 @@ def incline(
     min(tan, mu) height / 2 down the slope of it: the box tips unless min(tan, mu) height <= length, and
     such a box is refused.
     """
-    angle = number("angle", angle, "deg", least=0.0, below=90.0)
-    mu = number("mu", mu, "", least=0.0)
-    mass = number("mass", mass, "kg", above=0.0)
-    h = number("h", h, "s", above=0.0)
     length, width, height = lengths("size", size, ("length", "width", "height"))
     sine, cosine = math.sin(math.radians(angle)), math.cos(math.radians(angle))
     grip = min(sine / cosine, mu)

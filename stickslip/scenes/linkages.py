@@ -1,7 +1,7 @@
 """Bars on hinges: a four-bar with a driven crank, and a slider-crank between hard stops."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from stickslip.mechanics.forces import Actuator
 from stickslip.mechanics.sensors import JointSensor
 from stickslip.mechanics.shapes import Cuboid
 from stickslip.scenes.measures import GRAVITY
-from stickslip.scenes.parameters import number
-from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.scenes.parameters import checked, number
+from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
@@ -23,6 +23,7 @@ ACROSS = (0.0, 1.0, 0.0)
 """Axis of all hinges: linkages move in the plane of x and z."""
 
 
+@checked
 def four_bar(
     *, crank: float = 0.1, coupler: float = 0.3, rocker: float = 0.25, ground: float = 0.3,
     rate: float = 10.0, effort: float = 0.02, until: float = 1.5, h: float = 1e-3,
@@ -35,27 +36,17 @@ def four_bar(
     ground: from the hinge of the crank to that of the rocker [m], > 0.
     rate: of the crank at the start [rad/s], > 0.
     effort: moment on the crank [N m], >= 0.
-    until: end [s], > 0.
-    h: time step [s], > 0.
 
     Four parallel hinges hold 20 components of three bars that move in one way: three conditions are said
     twice. By Grashof's rule the crank goes round if crank and the longest bar are not longer than the others
     together, and the rocker turns back where crank and coupler are in line.
     """
-    names = ("crank", "coupler", "rocker", "ground")
-    a, b, c, d = (
-        number(name, x, "m", above=0.0)
-        for name, x in zip(names, (crank, coupler, rocker, ground), strict=True)
-    )
+    a, b, c, d = crank, coupler, rocker, ground
     if a != min(a, b, c, d) or 2.0 * (a + max(b, c, d)) >= a + b + c + d:
         raise ValueError(
             f"crank, coupler, rocker, ground are {a:g}, {b:g}, {c:g}, {d:g} m: the crank must be shortest,"
             " and with the longest shorter than the other two together, or it does not go round (Grashof)"
         )
-    rate = number("rate", rate, "rad/s", above=0.0)
-    effort = number("effort", effort, "N m", least=0.0)
-    until = number("until", until, "s", above=0.0)
-    h = number("h", h, "s", above=0.0)
     A, D = np.zeros(2), np.array([d, 0.0])
     B = np.array([0.0, a])
     C = _meet(B, D, b, c)
@@ -81,60 +72,54 @@ def four_bar(
     start = math.atan2(C[1] - D[1], C[0] - D[0])
     ends = [math.pi - math.acos((c * c + d * d - (b + s * a) ** 2) / (2.0 * c * d)) for s in (1.0, -1.0)]
 
-    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
+    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
         angle = np.unwrap(trajectory.sensors["crank"][:, 0])
         swing = start + trajectory.sensors["rocker"][:, 0]
         turns = (angle[-1] - angle[0]) / (2.0 * math.pi)
         fastest = float(np.abs(trajectory.sensors["crank"][:, 1]).max())
         scale = float(trajectory.kinetic.max())
         order = (h * fastest) ** 2
-        out = [
-            Fact("work of the motor [J], moment times angle, of second order in the step",
-                 float(trajectory.work[-1]), effort * float(angle[-1] - angle[0]), order * scale),
-            Fact("largest opening of a hinge over the crank [-], of third order in the step",
-                 float(trajectory.opening.max()) / a, 0.0, (h * fastest) ** 3),
-            Fact("largest error of the balance of energy [of the kinetic], rounding",
-                 float(np.abs(trajectory.balance).max()) / scale, 0.0, 1e-14 * max(trajectory.steps, 100)),
-            Fact("energy that hinges take or give [of the kinetic], of second order in the step",
-                 float(np.abs(trajectory.dissipated - trajectory.lifted).max()) / scale, 0.0, 10.0 * order),
-            Fact("steps whose problem was not solved [-], none though hinges are redundant",
-                 trajectory.missed, 0, 0),
-        ]  # fmt: skip
+        yield Fact("work of the motor [J], moment times angle, of second order in the step",
+                   trajectory.work[-1], effort * float(angle[-1] - angle[0]), order * scale)  # fmt: skip
+        yield Fact("largest opening of a hinge over the crank [-], of third order in the step",
+                   float(trajectory.opening.max()) / a, 0.0, (h * fastest) ** 3)  # fmt: skip
+        yield Fact("largest error of the balance of energy [of the kinetic], rounding",
+                   float(np.abs(trajectory.balance).max()) / scale, 0.0,
+                   1e-14 * max(trajectory.steps, 100))  # fmt: skip
+        yield Fact("energy that hinges take or give [of the kinetic], of second order in the step",
+                   float(np.abs(trajectory.dissipated - trajectory.lifted).max()) / scale, 0.0,
+                   10.0 * order)  # fmt: skip
+        yield Fact("steps whose problem was not solved [-], none though hinges are redundant",
+                   trajectory.missed, 0, 0)  # fmt: skip
         if turns >= 1.0:
             reach = (float(swing.min()), float(swing.max()))
-            out += [
-                Fact(f"{name} angle of the rocker [rad], crank and coupler in line", found, end, order)
-                for name, found, end in zip(("smallest", "largest"), reach, sorted(ends), strict=True)
-            ]
-        return out
+            for name, found, end in zip(("smallest", "largest"), reach, sorted(ends), strict=True):
+                yield Fact(f"{name} angle of the rocker [rad], crank and coupler in line", found, end,
+                           order)  # fmt: skip
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, angle = trajectory.t, np.unwrap(trajectory.sensors["crank"][:, 0]) + 0.5 * math.pi
         swing = start + trajectory.sensors["rocker"][:, 0]
         views = np.unique(np.searchsorted(angle, angle[0] + np.array([0.0, 0.5, 1.0, 1.5]) * math.pi))
         views = views[views < len(trajectory)]
-        return Figure(
-            "A four-bar on redundant hinges",
-            [
-                Panel("From the side", "x [m]", "z [m]",
-                      [Curve(f"{t[k]:.2g} s", *_outline(trajectory, int(k), (a, b, c))) for k in views]),
-                Panel("Rocker against crank", "crank [turns]", "rocker [rad]",
-                      [Curve("run", angle / (2.0 * math.pi), swing),
-                       *(Curve("in line", angle[[0, -1]] / (2.0 * math.pi), np.full(2, end), "--")
-                         for end in ends)]),
-                Panel("Energies", "t [s]", "[J]",
-                      [Curve("kinetic", t, trajectory.kinetic), Curve("potential", t, trajectory.potential),
-                       Curve("work of the motor", t, trajectory.work)]),
-                Panel("Hinges", "t [s]", "largest opening [m, rad]", [Curve("run", t, trajectory.opening)]),
-            ],
-        )  # fmt: skip
+        return Figure("A four-bar on redundant hinges", [
+            Panel("From the side", "x [m]", "z [m]",
+                  [Curve(f"{t[k]:.2g} s", *_outline(trajectory, int(k), (a, b, c))) for k in views]),
+            Panel("Rocker against crank", "crank [turns]", "rocker [rad]",
+                  [Curve("run", angle / (2.0 * math.pi), swing),
+                   *(Curve("in line", angle[[0, -1]] / (2.0 * math.pi), np.full(2, end), "--")
+                     for end in ends)]),
+            over_time("Energies", "[J]", t,
+                      {"kinetic": trajectory.kinetic, "potential": trajectory.potential,
+                       "work of the motor": trajectory.work}),
+            over_time("Hinges", "largest opening [m, rad]", t, {"run": trajectory.opening}),
+        ])  # fmt: skip
 
-    return Scenario(
-        "four-bar", "A driven crank moves a rocker through redundant hinges.", world, until, h,
-        "moreau-jean-bodies", {}, facts, figure, ("moreau-jean-bodies",),
-    )  # fmt: skip
+    return scene("four-bar", "A driven crank moves a rocker through redundant hinges.", world, until, h,
+                 facts, figure)  # fmt: skip
 
 
+@checked
 def crank_stops(
     *, crank: float = 0.1, rod: float = 0.3, stroke: float = 0.1, rate: float = 10.0, e: float = 0.8,
     friction: float = 0.05, until: float = 1.5, h: float = 2e-4,
@@ -147,20 +132,12 @@ def crank_stops(
     rate: of the crank at the start [rad/s], > 0.
     e: restitution of the stops [-], in [0, 1].
     friction: dry, of the slider [N], >= 0.
-    until: end [s], > 0.
-    h: time step [s], > 0.
 
     One coordinate moves all, so an impact leaves e² of the energy E, and from stop to stop friction takes
     force times stroke: E after impact k + 1 is e² (E_k - friction stroke), and the slider ends where the
     energy does.
     """
-    a = number("crank", crank, "m", above=0.0)
-    b = number("rod", rod, "m", above=a)
-    rate = number("rate", rate, "rad/s", above=0.0)
-    e = number("e", e, "", least=0.0, most=1.0)
-    friction = number("friction", friction, "N", least=0.0)
-    until = number("until", until, "s", above=0.0)
-    h = number("h", h, "s", above=0.0)
+    a, b = crank, number("rod", rod, "m", above=crank)
     x0 = math.sqrt(b * b - a * a)
     stroke = number("stroke", stroke, "m", above=0.0, below=2.0 * min(x0 - (b - a), b + a - x0))
     A, B, C = np.zeros(2), np.array([0.0, a]), np.array([x0, 0.0])
@@ -188,56 +165,46 @@ def crank_stops(
     energy = kinetic(world, world.start.v)
     impacts, place = _course(energy, friction, half, e)
 
-    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
+    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
         y, u = trajectory.sensors["slider"].T
         hits = _impacts(u, y, half)
         seen = [k for k in range(len(impacts)) if k < len(hits)]
         jumps = [abs(u[hits[k] + 1] + e * u[hits[k]]) for k in seen]
         left = [abs(trajectory.kinetic[hits[k] + 1] - impacts[k]) for k in seen]
         slip = h * speed
-        out = [
-            Fact("farthest beyond a stop [m], a step's way at most",
-                 float(np.maximum(np.abs(y) - half, 0.0).max()), 0.0, slip),
-            Fact("velocity after impacts less -e times that before [m/s], to the solver's tolerance",
-                 max(jumps, default=np.inf), 0.0, 1e-6 * speed),
-            Fact("energy after impacts less the closed form [of the start's], of first order in the step",
-                 max(left, default=np.inf) / energy, 0.0, 2.0 * h * rate),
-            Fact("largest opening of a joint over the crank [-], of second order in the step",
-                 float(trajectory.opening.max()) / a, 0.0, (h * rate) ** 2),
-            Fact("largest error of the balance of energy [of the start's], rounding",
-                 float(np.abs(trajectory.balance).max()) / energy, 0.0, 1e-14 * max(trajectory.steps, 100)),
-        ]  # fmt: skip
+        yield Fact("farthest beyond a stop [m], a step's way at most",
+                   np.maximum(np.abs(y) - half, 0.0).max(), 0.0, slip)  # fmt: skip
+        yield Fact("velocity after impacts less -e times that before [m/s], to the solver's tolerance",
+                   max(jumps, default=np.inf), 0.0, 1e-6 * speed)  # fmt: skip
+        yield Fact("energy after impacts less the closed form [of the start's], of first order in the step",
+                   max(left, default=np.inf) / energy, 0.0, 2.0 * h * rate)  # fmt: skip
+        yield Fact("largest opening of a joint over the crank [-], of second order in the step",
+                   float(trajectory.opening.max()) / a, 0.0, (h * rate) ** 2)  # fmt: skip
+        yield Fact("largest error of the balance of energy [of the start's], rounding",
+                   float(np.abs(trajectory.balance).max()) / energy, 0.0,
+                   1e-14 * max(trajectory.steps, 100))  # fmt: skip
         if np.isfinite(place) and np.abs(u[-1]) < 1e-6 * speed:
-            out += [
-                Fact("impacts [-], until the energy is gone", len(hits), len(impacts), 0),
-                Fact("where the slider ends [m], of first order in the step", float(y[-1]), place,
-                     2.0 * h * rate * energy / friction),
-                Fact("all energy is taken by friction and impacts [J], to the tolerance",
-                     float(trajectory.dissipated[-1]), energy, 1e-7 * energy),
-            ]  # fmt: skip
-        return out
+            yield Fact("impacts [-], until the energy is gone", len(hits), len(impacts), 0)
+            yield Fact("where the slider ends [m], of first order in the step", y[-1], place,
+                       2.0 * h * rate * energy / friction)  # fmt: skip
+            yield Fact("all energy is taken by friction and impacts [J], to the tolerance",
+                       trajectory.dissipated[-1], energy, 1e-7 * energy)  # fmt: skip
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t = trajectory.t
         y, u = trajectory.sensors["slider"].T
-        return Figure(
-            f"A slider-crank between stops, e = {e:g}, friction {friction:g} N",
-            [
-                Panel("Slider", "t [s]", "way from its start [m]",
-                      [Curve("run", t, y), *(Curve("stops", t[[0, -1]], np.full(2, s * half), "--")
-                                             for s in (-1.0, 1.0))]),
-                Panel("Slider", "way from its start [m]", "velocity [m/s]", [Curve("run", y, u)]),
-                Panel("Energy", "t [s]", "[J]",
-                      [Curve("kinetic", t, trajectory.kinetic),
-                       Curve("dissipated", t, trajectory.dissipated)]),
-                Panel("Joints", "t [s]", "largest opening [m, rad]", [Curve("run", t, trajectory.opening)]),
-            ],
-        )  # fmt: skip
+        return Figure(f"A slider-crank between stops, e = {e:g}, friction {friction:g} N", [
+            Panel("Slider", "t [s]", "way from its start [m]",
+                  [Curve("run", t, y), *(Curve("stops", t[[0, -1]], np.full(2, s * half), "--")
+                                         for s in (-1.0, 1.0))]),
+            Panel("Slider", "way from its start [m]", "velocity [m/s]", [Curve("run", y, u)]),
+            over_time("Energy", "[J]", t,
+                      {"kinetic": trajectory.kinetic, "dissipated": trajectory.dissipated}),
+            over_time("Joints", "largest opening [m, rad]", t, {"run": trajectory.opening}),
+        ])  # fmt: skip
 
-    return Scenario(
-        "crank-stops", "A slider-crank rubs and rebounds between hard stops of its slider.", world, until, h,
-        "moreau-jean-bodies", {}, facts, figure, ("moreau-jean-bodies",),
-    )  # fmt: skip
+    return scene("crank-stops", "A slider-crank rubs and rebounds between hard stops of its slider.", world,
+                 until, h, facts, figure)  # fmt: skip
 
 
 def _course(energy: float, friction: float, half: float, e: float) -> tuple[list[float], float]:

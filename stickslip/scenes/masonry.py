@@ -11,9 +11,9 @@ from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Cuboid, Plane
 from stickslip.scenes.block_views import side_view, turn
-from stickslip.scenes.parameters import frictions, lengths, number, whole
+from stickslip.scenes.parameters import checked, lengths
 from stickslip.scenes.rest import drift, reactions, rest_facts, speed, weight
-from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.scenes.scenario import Scenario, over_time, scene
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
@@ -21,6 +21,7 @@ DENSITY = 2000.0
 """Of stone and brick [kg/m³]."""
 
 
+@checked
 def masonry_wall(
     *, courses: int = 6, length: int = 4, mu: float = 0.6, mu_roll: float = 0.0, mu_spin: float = 0.0,
     tilt: float = 0.0, brick: Sequence[float] = (0.2, 0.1, 0.1), until: float = 1.0, h: float = 2e-3,
@@ -31,25 +32,16 @@ def masonry_wall(
     courses: how many [-], >= 1.
     length: bricks in a course; every second course has one whole brick less and two halves [-], >= 2.
     mu: friction of all faces [-], > 0.
-    mu_roll: rolling friction [m], >= 0.
-    mu_spin: torsional friction about the normals [m], >= 0.
     tilt: of the floor along the wall [deg], in [0, 60].
     brick: length, thickness and height of a brick [m], three numbers > 0.
-    until: end [s], > 0.
-    h: time step [s], > 0.
 
     Nothing but friction holds it. Level it stands whatever mu is; tilted it stands up to an angle that
     `stickslip study tilt` finds, beside that of limit analysis.
     """
-    courses, length = whole("courses", courses, 1), whole("length", length, 2)
-    mu = number("mu", mu, "", above=0.0)
-    grip = frictions(mu, mu_roll, mu_spin)
-    tilt = number("tilt", tilt, "deg", least=0.0, most=60.0)
     size = lengths("brick", brick, ("length", "thickness", "height"))
-    until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
     frame, p = turn(math.radians(tilt))
     builder, shapes = WorldBuilder(), {}
-    builder.material("default", **grip)
+    builder.material("default", mu=mu, mu_roll=mu_roll, mu_spin=mu_spin)
     builder.body("floor", Plane(), quaternion=p, fixed=True)
     for course, (low, high) in wall_bricks(courses, length):
         if high - low not in shapes:
@@ -60,16 +52,9 @@ def masonry_wall(
             density=DENSITY,
         )  # fmt: skip
 
-    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
-        return rest_facts(trajectory, min(size))
-
-    def figure(trajectory: WorldTrajectory) -> Figure:
-        title = f"Wall of {courses} courses on {tilt:g}°, mu = {mu:g}"
-        return standing_figure(trajectory, title)
-
-    return Scenario(
-        "masonry-wall", "A wall in running bond stands by friction alone.", builder.build(), until, h,
-        "moreau-jean-bodies", {}, facts, figure, ("moreau-jean-bodies",),
+    title = f"Wall of {courses} courses on {tilt:g}°, mu = {mu:g}"
+    return scene("masonry-wall", "A wall in running bond stands by friction alone.", builder.build(), until,
+                 h, lambda run: rest_facts(run, min(size)), lambda run: standing_figure(run, title)
     )  # fmt: skip
 
 
@@ -83,6 +68,7 @@ def wall_bricks(courses: int, length: int) -> list[tuple[int, tuple[float, float
     return found
 
 
+@checked
 def arch(
     *, bodies: int = 11, thickness: float = 0.2, mu: float = 0.7, mu_roll: float = 0.0,
     mu_spin: float = 0.0, tilt: float = 0.0, radius: float = 1.0, until: float = 1.0, h: float = 2e-3,
@@ -92,28 +78,17 @@ def arch(
     bodies: how many voussoirs [-], >= 3.
     thickness: of the arch, t / R with R the radius of its middle line [-], in (0, 1).
     mu: friction of all joints [-], > 0.
-    mu_roll: rolling friction [m], >= 0.
-    mu_spin: torsional friction about the normals [m], >= 0.
     tilt: of the abutments in the plane of the arch; the foot at x > 0 is the lower one [deg], in [0, 60].
     radius: R [m], > 0.
-    until: end [s], > 0.
-    h: time step [s], > 0.
 
     Nothing but friction holds it. Level, an arch of many voussoirs stands if t / R >= 0.1075 (Milankovitch
     1907; Heyman 1969 has 0.106 by an approximation) and mu keeps the joints from sliding; tilted it stands up
     to an angle that `stickslip study tilt` finds, beside that of limit analysis.
     """
-    bodies = whole("bodies", bodies, 3)
-    thickness = number("thickness", thickness, "", above=0.0, below=1.0)
-    mu = number("mu", mu, "", above=0.0)
-    grip = frictions(mu, mu_roll, mu_spin)
-    tilt = number("tilt", tilt, "deg", least=0.0, most=60.0)
-    radius = number("radius", radius, "m", above=0.0)
-    until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
     frame, p = turn(math.radians(tilt))
     t = thickness * radius
     builder, depth = WorldBuilder(), 0.5 * radius
-    builder.material("default", **grip)
+    builder.material("default", mu=mu, mu_roll=mu_roll, mu_spin=mu_spin)
     support = Cuboid((2.0 * t, 2.0 * depth, t))
     for name, side in (("right abutment", 1.0), ("left abutment", -1.0)):
         builder.body(name, support, position=frame @ [side * radius, 0.0, -0.5 * t], quaternion=p, fixed=True)
@@ -127,17 +102,9 @@ def arch(
         place = frame @ [radius * middle[0], 0.0, radius * middle[1]]
         builder.body(f"stone {k + 1}", ConvexHull(points), position=place, quaternion=p, density=DENSITY)
 
-    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
-        return rest_facts(trajectory, t)
-
-    def figure(trajectory: WorldTrajectory) -> Figure:
-        title = f"Arch of {bodies} voussoirs, t / R = {thickness:g}, on {tilt:g}°, mu = {mu:g}"
-        return standing_figure(trajectory, title)
-
-    return Scenario(
-        "arch", "A semicircular arch of voussoirs stands by friction alone.", builder.build(), until, h,
-        "moreau-jean-bodies", {}, facts, figure, ("moreau-jean-bodies",),
-    )  # fmt: skip
+    title = f"Arch of {bodies} voussoirs, t / R = {thickness:g}, on {tilt:g}°, mu = {mu:g}"
+    return scene("arch", "A semicircular arch of voussoirs stands by friction alone.", builder.build(), until,
+                 h, lambda run: rest_facts(run, t), lambda run: standing_figure(run, title))  # fmt: skip
 
 
 def voussoirs(bodies: int, thickness: float) -> Array:
@@ -164,19 +131,11 @@ def standing_figure(trajectory: WorldTrajectory, title: str) -> Figure:
     ends = np.stack([point - scale * force, point + scale * force, np.full_like(point, np.nan)], axis=1)
     x, _, z = ends.reshape(-1, 3).T
     held = reactions(trajectory) / total
-    return Figure(
-        title,
-        [
-            Panel(
-                "Stones and contact forces, at the end", "x [m]", "z [m]",
-                [*side_view(trajectory, [float(t[0]), float(t[-1])]), Curve("forces", x, z)],
-            ),
-            Panel(
-                "Reactions", "t [s]", "force [of the weight]",
-                [Curve("vertical", t[1:], held[1:, 2]), Curve("horizontal", t[1:], held[1:, 0], "--")],
-            ),
-            Panel("Way from the start", "t [s]", "farthest stone [m]",
-                  [Curve("stones", t, drift(trajectory))]),
-            Panel("Speed", "t [s]", "fastest stone [m/s]", [Curve("stones", t, speed(trajectory))]),
-        ],
-    )  # fmt: skip
+    return Figure(title, [
+        Panel("Stones and contact forces, at the end", "x [m]", "z [m]",
+              [*side_view(trajectory, [float(t[0]), float(t[-1])]), Curve("forces", x, z)]),
+        over_time("Reactions", "force [of the weight]", t[1:],
+                  {"vertical": held[1:, 2], "horizontal": (held[1:, 0], "--")}),
+        over_time("Way from the start", "farthest stone [m]", t, {"stones": drift(trajectory)}),
+        over_time("Speed", "fastest stone [m/s]", t, {"stones": speed(trajectory)}),
+    ])  # fmt: skip

@@ -7,7 +7,7 @@ import numpy as np
 from stickslip.kernels import deposition
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import GlobalProblem
-from stickslip.scenes.parameters import number, whole
+from stickslip.scenes.parameters import checked, number, whole
 from stickslip.scenes.rigid import frames_from_normals, one_step
 
 DENSITY_OF_PACKING = 0.58
@@ -48,6 +48,7 @@ class Packing:
         return np.asarray(np.linalg.norm(self.branch, axis=1) - reach)
 
 
+@checked
 def sphere_packing(
     *,
     spheres: int = 500,
@@ -82,12 +83,6 @@ def sphere_packing(
     one or the floor. Spheres are sorted along a Z-order curve of cells, contacts by sphere, so that
     neighbours in space are near in memory.
     """
-    mu = number("mu", mu, "", least=0.0)
-    if mu_roll is not None:
-        mu_roll = number("mu_roll", mu_roll, "m", least=0.0)
-    density = number("density", density, "kg/m^3", above=0.0)
-    h = number("h", h, "s", above=0.0)
-    velocity = number("velocity", velocity, "m/s", least=0.0)
     packing = deposit(spheres, seed=seed, radius=radius, spread=spread, width=width)
     R = packing.radius
     mass = density * 4.0 / 3.0 * np.pi * R**3

@@ -4,7 +4,7 @@ Génot & Brogliato, "New results on Painlevé paradoxes", European Journal of Me
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -15,8 +15,8 @@ from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import NewtonImpact
 from stickslip.problem.checks import Array
 from stickslip.scenes.measures import GRAVITY, spacing
-from stickslip.scenes.parameters import number
-from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.scenes.parameters import checked
+from stickslip.scenes.scenario import Fact, Scenario, against, over_time, scene
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import Scleronomous
@@ -72,6 +72,7 @@ def normal_motion(
     return NormalMotion(float(W[0, 0] - mu * slip * W[0, 1]), float(free[0]))
 
 
+@checked
 def painleve(
     *, mu: float = 2.0, angle: float = 60.0, speed: float = 1.0, turning: float = 0.0, half: float = 1.0,
     mass: float = 1.0, h: float = 1e-4, until: float = 0.2,
@@ -84,22 +85,12 @@ def painleve(
     turning: angular velocity [rad/s].
     half: half the length of the rod [m], > 0.
     mass: of the rod [kg], > 0.
-    h: time step [s], > 0.
-    until: how long [s], > 0.
 
     Sliding, the end has the normal acceleration A lam_N + b with A = (1 + 3 cos² - 3 mu sin cos) / mass and
     b = half turning² sin - g. Where A < 0 and b < 0 no finite force will do: the end jams, an impact without
     a collision. Its impulse, which stops the end, is closed form: P = -W⁻¹ (0, u_T), so that
     P_N = (3/4) mass speed sin cos, and it lies in the cone exactly where A <= 0.
     """
-    mu = number("mu", mu, "", above=0.0)
-    angle = number("angle", angle, "deg", above=0.0, below=90.0)
-    speed = number("speed", speed, "m/s", above=0.0)
-    turning = number("turning", turning, "rad/s")
-    half = number("half", half, "m", above=0.0)
-    mass = number("mass", mass, "kg", above=0.0)
-    h = number("h", h, "s", above=0.0)
-    until = number("until", until, "s", above=0.0)
     theta = math.radians(angle)
     sine, cosine = math.sin(theta), math.cos(theta)
     # The centre moves so that the lower end (x - half cos, y - half sin) slides to the left.
@@ -151,59 +142,37 @@ def painleve(
 
         return float(minimize_scalar(at, bounds=(0.1, 1.5), method="bounded", options={"xatol": 1e-9}).fun)
 
-    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         start, dt = known(theta, turning), spacing(trajectory)
-        found = [
-            Fact("least friction of a paradox [-], 4/3 (from the model's W)", smallest_mu(), CRITICAL, 1e-9),
-            Fact(
-                "states of 1100 whose kind is detected otherwise than the analytic A and b say [-]",
-                float(grid()[3]), 0.0, 0.0,
-            ),
-            Fact(
-                "kind at the start [-]: 0 unique, 1 indeterminate, 2 inconsistent",
-                float(detected(theta, turning).value), float(start.value), 0.0,
-            ),
-        ]  # fmt: skip
+        yield Fact("least friction of a paradox [-], 4/3 (from the model's W)", smallest_mu(), CRITICAL,
+                   1e-9)  # fmt: skip
+        yield Fact("states of 1100 whose kind is detected otherwise than the analytic A and b say [-]",
+                   grid()[3], 0.0, 0.0)  # fmt: skip
+        yield Fact("kind at the start [-]: 0 unique, 1 indeterminate, 2 inconsistent",
+                   detected(theta, turning).value, start.value, 0.0)  # fmt: skip
         contact = trajectory.interaction("ground")
         first, push = contact.r[1], mass * (GRAVITY + half * turning**2) * dt
         if start is Sliding.INCONSISTENT and trajectory.scheme == "moreau-jean":
-            found += [
-                Fact(
-                    "impulse of the first step [N s]: it jams, (3/4) m u sin cos (gravity adds m g h)",
-                    float(first[0]),
-                    0.75 * mass * speed * sine * cosine,
-                    4.0 * push,
-                ),
-                Fact("velocity of the end after it [m/s], none", float(contact.u[1, 1]), 0.0, 1e-7 * speed),
-            ]
+            yield Fact("impulse of the first step [N s]: it jams, (3/4) m u sin cos (gravity adds m g h)",
+                       first[0], 0.75 * mass * speed * sine * cosine, 4.0 * push)  # fmt: skip
+            yield Fact("velocity of the end after it [m/s], none", contact.u[1, 1], 0.0, 1e-7 * speed)
         if start is Sliding.UNIQUE:
             motion = normal_motion(system, "ground", mu, q0, v0)
             force = max(0.0, -motion.b / motion.A)
-            found.append(
-                Fact(
-                    "normal force at the start [N], -b / A (changes within a step)",
-                    float(first[0] / dt), force,
-                    (0.02 + 100.0 * dt * (speed + abs(turning) + 1.0) / half) * (force + mass * GRAVITY),
-                )
+            yield Fact("normal force at the start [N], -b / A (changes within a step)", first[0] / dt, force,
+                       (0.02 + 100.0 * dt * (speed + abs(turning) + 1.0) / half) * (force + mass * GRAVITY)
             )  # fmt: skip
-        return found
 
     def figure(trajectory: Trajectory) -> Figure:
         angles, rates, kinds, _ = grid()
         t, r = trajectory.t, trajectory.interaction("ground").r
         tilt = np.degrees(trajectory.q[:, 2])
-        tips = np.array(
-            [rows(q) @ v for q, v in zip(trajectory.q, trajectory.v, strict=True)]
-        )  # velocities of the end
+        tips = np.array([rows(q) @ v for q, v in zip(trajectory.q, trajectory.v, strict=True)])
         maps = []
         for kind in Sliding:
             where = [(i, j) for i in range(rates.size) for j in range(angles.size) if kinds[i][j] is kind]
-            maps.append(
-                Curve(
-                    kind.name.lower(), np.degrees(angles[[j for _, j in where]]),
-                    rates[[i for i, _ in where]], "o",
-                )
-            )  # fmt: skip
+            i, j = np.array(where, int).reshape(-1, 2).T
+            maps.append(Curve(kind.name.lower(), np.degrees(angles[j]), rates[i], "o"))
         sides = []
         if mu > CRITICAL:
             # A = 0 where 5 + 3 cos 2θ = 3 mu sin 2θ
@@ -211,36 +180,19 @@ def painleve(
             sides = sorted(
                 0.5 * ((x + 2.0 * math.pi) % (2.0 * math.pi)) for x in (base - width, base + width)
             )
-        for x in sides:
-            maps.append(
-                Curve("A = 0, b = 0 (analytic)", np.full(2, math.degrees(x)), np.array([0.0, 6.0]), "--")
-            )
-        maps.append(
-            Curve("A = 0, b = 0 (analytic)", np.degrees(angles[5:]),
-                  np.sqrt(GRAVITY / (half * np.sin(angles[5:]))), "--")
-        )  # fmt: skip
-        return Figure(
-            f"Painlevé's rod, mu = {mu:g}: {known(theta, turning).name.lower()} at the start",
-            [
-                Panel("Acceleration of a sliding end", "angle [deg]", "[rad/s]", maps, y_range=(0.0, 6.0)),
-                Panel(
-                    "Velocity of the end, first steps", "t [ms]", "[m/s]",
-                    [
-                        Curve("along the ground", 1e3 * t[:20], tips[:20, 1]),
-                        Curve("away from it", 1e3 * t[:20], tips[:20, 0], "--"),
-                    ],
-                ),
-                Panel(
-                    "Impulse of each step, first steps", "t [ms]", "r [N s]",
-                    [Curve("along the ground", 1e3 * t[1:20], r[1:20, 1]),
-                     Curve("away from it", 1e3 * t[1:20], r[1:20, 0], "--")],
-                ),
-                Panel("Angle of the rod", "t [s]", "[deg]", [Curve("rod", t, tilt)]),
-            ],
-        )  # fmt: skip
+        edges = [(np.full(2, math.degrees(x)), np.array([0.0, 6.0])) for x in sides]
+        edges.append((np.degrees(angles[5:]), np.sqrt(GRAVITY / (half * np.sin(angles[5:])))))
+        maps += [Curve("A = 0, b = 0 (analytic)", *edge, "--") for edge in edges]
+        return Figure(f"Painlevé's rod, mu = {mu:g}: {known(theta, turning).name.lower()} at the start", [
+            Panel("Acceleration of a sliding end", "angle [deg]", "[rad/s]", maps, y_range=(0.0, 6.0)),
+            against("Velocity of the end, first steps", "t [ms]", "[m/s]", 1e3 * t[:20],
+                    {"along the ground": tips[:20, 1], "away from it": (tips[:20, 0], "--")}),
+            against("Impulse of each step, first steps", "t [ms]", "r [N s]", 1e3 * t[1:20],
+                    {"along the ground": r[1:20, 1], "away from it": (r[1:20, 0], "--")}),
+            over_time("Angle of the rod", "[deg]", t, {"rod": tilt}),
+        ])  # fmt: skip
 
-    return Scenario(
-        "painleve", "Painlevé's sliding rod: the paradox is detected, and time-stepping jams the rod.",
-        system, until, h, "moreau-jean", {}, facts, figure,
-        ("moreau-jean", "event-driven") if known(theta, turning) is Sliding.UNIQUE else ("moreau-jean",),
-    )  # fmt: skip
+    smooth = known(theta, turning) is Sliding.UNIQUE
+    return scene("painleve",
+                 "Painlevé's sliding rod: the paradox is detected, and time-stepping jams the rod.", system,
+                 until, h, facts, figure, ("moreau-jean", *(["event-driven"] if smooth else [])))  # fmt: skip

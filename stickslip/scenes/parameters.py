@@ -1,8 +1,95 @@
-"""Checks of scene parameters: each refusal names the parameter, its value and what is allowed."""
+"""Checks of scene parameters: each refusal names the parameter, its value and what is allowed.
+
+The docstring of a scene is the table of its parameters, `name: meaning [unit], bounds.` on a line each, which
+`checked` enforces; those of `COMMON` need no line. Bounds are numbers, `> 0`, `<= 60`, `in [0, 1)`. What others
+bound is left to the scene.
+"""
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from inspect import getdoc, signature
 from numbers import Integral, Real
+from typing import Any, ParamSpec, TypeVar
+
+from stickslip.names import alternatives
+
+P = ParamSpec("P")
+Made = TypeVar("Made")
+NUMBER = r"(-?\d+(?:\.\d+)?)"
+BOUND = re.compile(rf"(>=|<=|>|<) {NUMBER}(?=[,;.]|$| and )")
+RANGE = re.compile(rf"in ([\[(]){NUMBER}, {NUMBER}([\])])")
+ENDS = {
+    ">": "above",
+    ">=": "least",
+    "<": "below",
+    "<=": "most",
+    "(": "above",
+    "[": "least",
+    ")": "below",
+    "]": "most",
+}
+
+COMMON = {
+    "h": "time step [s], > 0.",
+    "until": "end [s], > 0.",
+    "mu_roll": "rolling friction [m], >= 0.",
+    "mu_spin": "torsional friction about the normals [m], >= 0.",
+}
+"""Parameters that most scenes have, and what they mean unless the docstring says otherwise."""
+
+
+def documented(scene: Callable[..., Any]) -> dict[str, str]:
+    """What the parameters of a scene are, in its order, as its docstring says; a line may name several,
+    `a, b: meaning`."""
+    known, last = signature(scene).parameters, list[str]()
+    found = {name: COMMON[name] for name in known if name in COMMON}
+    for line in (getdoc(scene) or "").splitlines():
+        names, colon, text = line.partition(": ")
+        if colon and all(name in known for name in names.split(", ")):
+            last = names.split(", ")
+            found |= dict.fromkeys(last, text.strip())
+        elif last and line.strip():
+            found |= {name: f"{found[name]} {line.strip()}" for name in last}
+        else:
+            last = []
+    return {name: found[name] for name in known if name in found}
+
+
+def bounds(meaning: str) -> tuple[str, dict[str, float]]:
+    """Unit and numeric bounds of a line of the table, the bounds as `number` takes them."""
+    _, bracket, after = meaning.partition("[")
+    unit, _, after = after.partition("]")
+    ends = {ENDS[sign]: float(value) for sign, value in BOUND.findall(after)}
+    for opening, low, high, closing in RANGE.findall(after):
+        ends |= {ENDS[opening]: float(low), ENDS[closing]: float(high)}
+    return unit if bracket and unit != "-" else "", ends
+
+
+def checked(scene: Callable[P, Made]) -> Callable[P, Made]:
+    """The scene with its numbers checked as its docstring says; text, switches and sizes it checks itself."""
+    table: Mapping[str, str] = documented(scene)
+    usual = defaults(scene)
+
+    def check(name: str, value: Any) -> Any:
+        default = usual.get(name, "")
+        if isinstance(default, str | bool | tuple) or (default is None and value is None):
+            return value
+        if name not in table:
+            raise TypeError(
+                f"{name}: no line of the docstring says what is allowed (python -OO drops them all)"
+            )
+        unit, ends = bounds(table[name])
+        if isinstance(default, int):
+            return whole(name, value, int(ends["least"]), SEEDS if name == "seed" else MOST)
+        return number(name, value, unit, **ends)
+
+    @wraps(scene)
+    def make(*args: P.args, **given: P.kwargs) -> Made:
+        return scene(*args, **{name: check(name, value) for name, value in given.items()})  # type: ignore[arg-type]
+
+    return make
 
 
 def number(
@@ -30,17 +117,10 @@ def number(
     return float(value)
 
 
-def frictions(mu: float, mu_roll: float, mu_spin: float) -> dict[str, float]:
-    """Checked friction of a material, as builders take it: mu [-], mu_roll and mu_spin [m]."""
-    return {
-        "mu": number("mu", mu, "", least=0.0),
-        "mu_roll": number("mu_roll", mu_roll, "m", least=0.0),
-        "mu_spin": number("mu_spin", mu_spin, "m", least=0.0),
-    }
-
-
 MOST = 1_000_000
 """Bodies that a scene can be asked for: beyond it memory is gone before the first step."""
+SEEDS = 2**63
+"""Seeds of random numbers are below it."""
 
 
 def whole(name: str, value: int, least: int, most: int = MOST) -> int:
@@ -57,3 +137,17 @@ def lengths(name: str, value: Sequence[float], parts: Sequence[str]) -> tuple[fl
     if isinstance(value, str | Real) or len(value) != len(parts):
         raise ValueError(f"{name} is {value!r}; it must be {len(parts)} lengths: {', '.join(parts)} [m]")
     return tuple(number(f"{name} ({part})", x, "m", above=0.0) for part, x in zip(parts, value, strict=True))
+
+
+def defaults(scene: Callable[..., Any]) -> dict[str, Any]:
+    """Parameters of a scene and their defaults."""
+    return {name: one.default for name, one in signature(scene).parameters.items()}
+
+
+def called(name: str, scene: Callable[..., Made], given: Mapping[str, Any]) -> Made:
+    """What the scene makes of the parameters given; an unknown one is a TypeError that lists the known."""
+    known = defaults(scene)
+    for key in given:
+        if key not in known:
+            raise TypeError(f"scene {name} has no parameter {key!r}; {alternatives(key, known, 'it has:')}")
+    return scene(**given)

@@ -1,6 +1,6 @@
 """Grains and mixed shapes that fall into a box of planes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -11,15 +11,14 @@ from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 from stickslip.mechanics.world import World
 from stickslip.scenes.containers import add_floor, add_walls, lattice, orientations
-from stickslip.scenes.grain_facts import balance_fact, dissipation_fact, law_facts, overlap_facts, rest_facts
+from stickslip.scenes.grain_facts import overlap_facts, rest_facts, shaken_facts
 from stickslip.scenes.grain_views import energy_panel, support_panel, view_panels
-from stickslip.scenes.parameters import frictions, number, whole
-from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.scenes.parameters import checked
+from stickslip.scenes.scenario import Fact, Scenario, scene
 from stickslip.simulation.world_trajectory import WorldTrajectory
 
-SCHEME = "moreau-jean-bodies"
 
-
+@checked
 def sphere_pile(
     *, bodies: int = 200, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, radius: float = 0.05,
     spread: float = 0.2, e: float = 0.0, seed: int = 0, until: float = 1.25, h: float = 2.5e-3,
@@ -28,28 +27,21 @@ def sphere_pile(
 
     bodies: how many [-], >= 1.
     mu: friction [-], >= 0.
-    mu_roll: rolling friction [m], >= 0.
-    mu_spin: torsional friction about the normals [m], >= 0.
     radius: mean of the radii [m], > 0.
     spread: of the radii, which are uniform in radius (1 ± spread) [-], in [0, 1).
     e: restitution [-], in [0, 1].
     seed: of places and radii [-], >= 0.
-    until: end [s], > 0.
-    h: time step [s], > 0.
     """
-    bodies, seed = whole("bodies", bodies, 1), whole("seed", seed, 0)
-    radius = number("radius", radius, "m", above=0.0)
-    spread = number("spread", spread, "", least=0.0, below=1.0)
     rng = np.random.default_rng(seed)
     radii = radius * rng.uniform(1.0 - spread, 1.0 + spread, bodies)
-    world = _poured(
-        rng, [Sphere(r) for r in radii], (1.0 + spread) * radius, frictions(mu, mu_roll, mu_spin), e
-    )
+    grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin, "e": e}
+    world = _poured(rng, [Sphere(r) for r in radii], (1.0 + spread) * radius, grip)
     return _pile(
         "sphere-pile", f"{bodies} spheres fall into a box and come to rest.", world, radius, until, h, e
     )
 
 
+@checked
 def capsules(
     *, bodies: int = 60, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, radius: float = 0.03,
     length: float = 0.12, e: float = 0.0, seed: int = 0, until: float = 1.5, h: float = 2e-3,
@@ -58,24 +50,18 @@ def capsules(
 
     bodies: how many [-], >= 1.
     mu: friction [-], >= 0.
-    mu_roll: rolling friction [m], >= 0.
-    mu_spin: torsional friction about the normals [m], >= 0.
     radius: of the capsules [m], > 0.
     length: of their straight part [m], > 0.
     e: restitution [-], in [0, 1].
     seed: of places and orientations [-], >= 0.
-    until: end [s], > 0.
-    h: time step [s], > 0.
     """
-    bodies, seed = whole("bodies", bodies, 1), whole("seed", seed, 0)
-    radius = number("radius", radius, "m", above=0.0)
-    length = number("length", length, "m", above=0.0)
     shape = Capsule(radius, length)
-    grip = frictions(mu, mu_roll, mu_spin)
-    world = _poured(np.random.default_rng(seed), [shape] * bodies, shape.reach, grip, e)
+    grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin, "e": e}
+    world = _poured(np.random.default_rng(seed), [shape] * bodies, shape.reach, grip)
     return _pile("capsules", f"{bodies} capsules fall into a box.", world, radius, until, h, e)
 
 
+@checked
 def soup(
     *, bodies: int = 56, mu: float = 0.5, mu_roll: float = 0.0, mu_spin: float = 0.0, size: float = 0.1,
     e: float = 0.0, seed: int = 0, until: float = 1.5, h: float = 2e-3,
@@ -85,19 +71,14 @@ def soup(
 
     bodies: how many [-], >= 1.
     mu: friction [-], >= 0.
-    mu_roll: rolling friction [m], >= 0.
-    mu_spin: torsional friction about the normals [m], >= 0.
     size: radius of a ball that holds any of them [m], > 0.
     e: restitution [-], in [0, 1].
     seed: of shapes, places and orientations [-], >= 0.
-    until: end [s], > 0.
-    h: time step [s], > 0.
     """
-    bodies, seed = whole("bodies", bodies, 1), whole("seed", seed, 0)
-    size = number("size", size, "m", above=0.0)
     rng = np.random.default_rng(seed)
     shapes = [KINDS[k % len(KINDS)](rng, size) for k in range(bodies)]
-    world = _poured(rng, shapes, size, frictions(mu, mu_roll, mu_spin), e)
+    grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin, "e": e}
+    world = _poured(rng, shapes, size, grip)
     return _pile(
         "soup", f"{bodies} bodies of {min(bodies, len(KINDS))} kinds of shape fall into a box.", world,
         0.5 * size, until, h, e,
@@ -139,12 +120,10 @@ def pebble(rng: np.random.Generator, size: float, corners: int = 14) -> ConvexHu
     return ConvexHull(size * points * rng.uniform(0.6, 1.0, 3))
 
 
-def _poured(
-    rng: np.random.Generator, shapes: Sequence[Shape], reach: float, grip: dict[str, float], e: float
-) -> World:
+def _poured(rng: np.random.Generator, shapes: Sequence[Shape], reach: float, grip: dict[str, float]) -> World:
     """A box with the shapes above its floor, in about as many layers as columns."""
     b = WorldBuilder()
-    b.material("default", **grip, e=number("e", e, "", least=0.0, most=1.0))
+    b.material("default", **grip)
     side = max(2, round(len(shapes) ** (1.0 / 3.0)))
     centres, width = lattice(rng, len(shapes), (side, side), reach)
     turns = orientations(rng, len(shapes))
@@ -158,22 +137,15 @@ def _poured(
 def _pile(
     name: str, summary: str, world: World, size: float, until: float, h: float, e: float
 ) -> Scenario:  # fmt: skip
-    until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
-
-    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
-        rows = [
-            *law_facts(trajectory), balance_fact(trajectory), dissipation_fact(trajectory),
-            *overlap_facts(trajectory, size, f"{1e3 * size:g} mm"),
-        ]  # fmt: skip
-        return rows + rest_facts(trajectory, e)
+    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+        yield from shaken_facts(trajectory)
+        yield from overlap_facts(trajectory, size, f"{1e3 * size:g} mm")
+        yield from rest_facts(trajectory, e)
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         end = float(trajectory.t[-1])
-        return Figure(
-            summary,
-            [
-                *view_panels(trajectory, (0.0, end)), energy_panel(trajectory), support_panel(trajectory),
-            ],
-        )  # fmt: skip
+        return Figure(summary, [
+            *view_panels(trajectory, (0.0, end)), energy_panel(trajectory), support_panel(trajectory),
+        ])  # fmt: skip
 
-    return Scenario(name, summary, world, until, h, SCHEME, {}, facts, figure, (SCHEME,))
+    return scene(name, summary, world, until, h, facts, figure)

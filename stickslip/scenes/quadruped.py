@@ -1,7 +1,7 @@
 """A robot on four legs: a trunk and twelve links on hinges, each with a motor, and balls for feet."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,9 @@ from stickslip.mechanics.forces import Actuator
 from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Sphere
 from stickslip.names import alternatives
 from stickslip.scenes.measures import GRAVITY
-from stickslip.scenes.parameters import number
+from stickslip.scenes.parameters import checked
 from stickslip.scenes.rest import reactions, weight
-from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
@@ -37,6 +37,7 @@ STRIDE, LIFT, PERIOD = 0.15, 0.35, 0.4
 """Of a trot: swing of the thighs and bend of the knees [rad], and its time [s]."""
 
 
+@checked
 def quadruped(
     *, gait: str = "stand", mu: float = 0.8, e: float = 0.0, until: float = 0.8, h: float = 2e-3
 ) -> Scenario:  # fmt: skip
@@ -45,8 +46,6 @@ def quadruped(
     gait: "stand", "trot" or "hold".
     mu: friction of the feet on the ground [-], >= 0.
     e: restitution of the feet on the ground [-], in [0, 1].
-    until: end [s], > 0.
-    h: time step [s], > 0.
 
     A trunk on four legs of hip, thigh and shin; hips turn about the length of the trunk, thighs and knees
     across it. Motors follow their angles like springs with dampers; with "hold" their moments are constant
@@ -55,8 +54,6 @@ def quadruped(
     """
     if gait not in GAITS:
         raise ValueError(f"gait is {gait!r}; {alternatives(gait, GAITS, 'it must be one of')}")
-    mu, e = number("mu", mu, "", least=0.0), number("e", e, "", least=0.0, most=1.0)
-    until, h = number("until", until, "s", above=0.0), number("h", h, "s", above=0.0)
     builder = WorldBuilder()
     builder.material("default", mu=mu, e=e)
     builder.body("ground", Plane(), fixed=True, group="ground")
@@ -66,7 +63,7 @@ def quadruped(
         _leg(builder, leg, ahead, left, height, gait)
     builder.apart_groups("robot", "robot")
 
-    def facts(trajectory: WorldTrajectory) -> Sequence[Fact]:
+    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
         masses, load = trajectory.model.mass, weight(trajectory)
         v = trajectory.v.reshape(len(trajectory), masses.size, 6)[:, :, :3]
         momentum = np.einsum("b,tbi->ti", masses, v)
@@ -76,43 +73,34 @@ def quadruped(
         lowest = 0.8 if gait == "trot" else 0.95
         # gaps and joints of the end of a step, or of its middle and corrected
         loose, deep = (1e-6, 1e-8) if trajectory.scheme == "variational-bodies" else (2e-3, 1e-4)
-        found = [
-            Fact("lowest place of the trunk over that of the start [-], it does not fall",
-                 min(float(trunk[:, 2].min()) / height, lowest), lowest, 0.0),
-            Fact("largest opening of a joint over the length of a link [-]",
-                 float(trajectory.opening.max()) / LINK, 0.0, loose),
-            Fact("deepest overlap with the ground [m]", float(trajectory.penetration.max()), 0.0, deep),
-        ]  # fmt: skip
+        yield Fact("lowest place of the trunk over that of the start [-], it does not fall",
+                   min(float(trunk[:, 2].min()) / height, lowest), lowest, 0.0)  # fmt: skip
+        yield Fact("largest opening of a joint over the length of a link [-]",
+                   float(trajectory.opening.max()) / LINK, 0.0, loose)  # fmt: skip
+        yield Fact("deepest overlap with the ground [m]", trajectory.penetration.max(), 0.0, deep)
         if len(trajectory) == trajectory.steps + 1:  # impulses of every step add up
             claim = "impulse of the ground less weight and momentum [N s], of at most one step"
-            found.append(Fact(claim, float(np.abs(missing).max()), 0.0, load * h))
+            yield Fact(claim, np.abs(missing).max(), 0.0, load * h)
         if gait != "trot":
             claim = "way of the trunk to the side [m], by symmetry none"
-            found.append(Fact(claim, float(np.abs(trunk[:, 1]).max()), 0.0, 1e-6))
-        return found
+            yield Fact(claim, np.abs(trunk[:, 1]).max(), 0.0, 1e-6)
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, trunk = trajectory.t, trajectory.body("trunk").centre
         feet = {leg: _foot(trajectory, leg) for leg in LEGS}
         forces = {leg: trajectory.forces_on(f"{leg} shin")[1:, 2] / weight(trajectory) for leg in LEGS}
-        return Figure(
-            f"A robot on four legs: {gait}",
-            [
-                Panel("Trunk", "t [s]", "height [m]", [Curve("centre", t, trunk[:, 2])]),
-                Panel("Feet", "t [s]", "height above the ground [m]",
-                      [Curve(leg, t, foot[:, 2] - FOOT) for leg, foot in feet.items()]),
-                Panel("Forces of the ground", "t [s]", "over the weight [-]",
-                      [Curve(leg, t[1:], force) for leg, force in forces.items()]),
-                Panel("From the side", "x [m]", "z [m]",
-                      [Curve("trunk", trunk[:, 0], trunk[:, 2]),
-                       *(Curve(leg, foot[:, 0], foot[:, 2]) for leg, foot in feet.items())]),
-            ],
-        )  # fmt: skip
+        return Figure(f"A robot on four legs: {gait}", [
+            over_time("Trunk", "height [m]", t, {"centre": trunk[:, 2]}),
+            over_time("Feet", "height above the ground [m]", t,
+                      {leg: foot[:, 2] - FOOT for leg, foot in feet.items()}),
+            over_time("Forces of the ground", "over the weight [-]", t[1:], forces),
+            Panel("From the side", "x [m]", "z [m]",
+                  [Curve("trunk", trunk[:, 0], trunk[:, 2]),
+                   *(Curve(leg, foot[:, 0], foot[:, 2]) for leg, foot in feet.items())]),
+        ])  # fmt: skip
 
-    return Scenario(
-        "quadruped", "A robot of 13 bodies stands or trots on four feet.", builder.build(), until, h,
-        "variational-bodies", {}, facts, figure, ("variational-bodies", "moreau-jean-bodies"),
-    )  # fmt: skip
+    return scene("quadruped", "A robot of 13 bodies stands or trots on four feet.", builder.build(), until, h,
+                 facts, figure, ("variational-bodies", "moreau-jean-bodies"))  # fmt: skip
 
 
 def _leg(builder: WorldBuilder, leg: str, ahead: int, left: int, height: float, gait: str) -> None:

@@ -6,15 +6,15 @@ jumps from side to side for ever (Acary & Brogliato 2010, Systems & Control Lett
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import Relay
 from stickslip.problem.checks import Array
-from stickslip.scenes.parameters import number
-from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.scenes.parameters import checked, number
+from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.systems.first_order import FirstOrderLinear
 from stickslip.systems.first_order_relations import FirstOrderLinearRelation
@@ -23,19 +23,15 @@ from stickslip.systems.system import Interaction, NonsmoothSystem
 IMPLICIT = {"theta": 1.0, "gamma": 1.0, "relation": "end"}
 
 
+@checked
 def relay(*, x0: float = 1.003, drift: float = 0.5, h: float = 1e-2, until: float = 4.0) -> Scenario:
     """ẋ = drift - sgn(x): the origin is reached in finite time, and kept.
 
     x0: where it starts [-], > 0.
     drift: constant push away from the origin [1/s], >= 0, < 1.
-    h: time step [s], > 0.
-    until: duration [s], > 0.
 
     x = x0 - (1 - drift) t until T = x0 / (1 - drift), and 0 after it, where lam = -drift.
     """
-    x0, h = number("x0", x0, "", above=0.0), number("h", h, "s", above=0.0)
-    drift = number("drift", drift, "1/s", least=0.0, below=1.0)
-    until = number("until", until, "s", above=0.0)
     plant = FirstOrderLinear("plant", A=0.0, b=drift, x0=x0)
     switch = Interaction("relay", "plant", FirstOrderLinearRelation(C=[[1.0]], B=[[1.0]]), Relay(1.0))
     reached = x0 / (1.0 - drift)
@@ -43,24 +39,17 @@ def relay(*, x0: float = 1.003, drift: float = 0.5, h: float = 1e-2, until: floa
     def exact(t: Array) -> Array:
         return np.maximum(x0 - (1.0 - drift) * t, 0.0)
 
-    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         t, x = trajectory.t, trajectory.system("plant").x[:, 0]
         after = t > reached + 1.5 * h
         lam = trajectory.interaction("relay").r[after, 0]
         at_rest = np.flatnonzero(np.abs(x) <= 1e-12)
-        found = [Fact("largest error of x, closed form", float(np.abs(x - exact(t)).max()), 0.0, h)]
+        yield Fact("largest error of x, closed form", np.abs(x - exact(t)).max(), 0.0, h)
         if after.any():
-            found += [
-                Fact(
-                    "x0 / (1 - drift), when it arrives [s]",
-                    float(t[at_rest[0]]) if at_rest.size else math.nan,
-                    reached,
-                    h,
-                ),
-                Fact("largest |x| after it", float(np.abs(x[after]).max()), 0.0, 1e-12),
-                Fact("lam after it, -drift", float(lam[np.argmax(np.abs(lam + drift))]), -drift, 1e-9),
-            ]
-        return found
+            yield Fact("x0 / (1 - drift), when it arrives [s]",
+                       float(t[at_rest[0]]) if at_rest.size else math.nan, reached, h)  # fmt: skip
+            yield Fact("largest |x| after it", np.abs(x[after]).max(), 0.0, 1e-12)
+            yield Fact("lam after it, -drift", lam[np.argmax(np.abs(lam + drift))], -drift, 1e-9)
 
     def figure(trajectory: Trajectory) -> Figure:
         t, x = trajectory.t, trajectory.system("plant").x[:, 0]
@@ -68,38 +57,27 @@ def relay(*, x0: float = 1.003, drift: float = 0.5, h: float = 1e-2, until: floa
         explicit = [x0]
         for dt in np.diff(t):
             explicit.append(explicit[-1] + dt * (drift - np.sign(explicit[-1])))
-        return Figure(
-            "Relay: the origin in finite time",
-            [
-                Panel(
-                    "State", "t [s]", "x",
-                    [
-                        Curve("run", t, x), Curve("exact", t, exact(t), "--"),
-                        Curve("explicit Euler", t, np.array(explicit), ":"),
-                    ],
-                ),
-                Panel("Relay", "t [s]", "lam", [Curve("run", t[1:], lam)]),
-            ],
-        )  # fmt: skip
+        return Figure("Relay: the origin in finite time", [
+            over_time("State", "x", t,
+                      {"run": x, "exact": (exact(t), "--"), "explicit Euler": (np.array(explicit), ":")}),
+            over_time("Relay", "lam", t[1:], {"run": lam}),
+        ])  # fmt: skip
 
-    return Scenario(
-        "relay", "A relay brings a state to zero in finite time and keeps it there.",
-        NonsmoothSystem([plant], [switch]), until, h, "euler-moreau", IMPLICIT, facts, figure,
-        ("euler-moreau",),
-    )  # fmt: skip
+    return scene("relay", "A relay brings a state to zero in finite time and keeps it there.",
+                 NonsmoothSystem([plant], [switch]), until, h, facts, figure, ("euler-moreau",),
+                 IMPLICIT)  # fmt: skip
 
 
+@checked
 def filippov(*, x1: float = 1.0, x2: float = 1.0, h: float = 2e-3) -> Scenario:
     """ẋ₁ = -sgn x₁ + 2 sgn x₂, ẋ₂ = -2 sgn x₁ - sgn x₂: a spiral into the origin.
 
     x1: first coordinate at the start [-].
     x2: second coordinate at the start [-].
-    h: time step [s], > 0.
 
     |x₁| + |x₂| falls at the rate 2, so the origin is reached at T = (|x₁| + |x₂|) / 2, after infinitely many
     switches; every quarter turn is a third of the one before.
     """
-    x1, x2, h = number("x1", x1, ""), number("x2", x2, ""), number("h", h, "s", above=0.0)
     arrival = 0.5 * (abs(x1) + abs(x2))
     if arrival == 0.0:
         raise ValueError("x1 and x2 are both 0: it is there already")
@@ -107,70 +85,48 @@ def filippov(*, x1: float = 1.0, x2: float = 1.0, h: float = 2e-3) -> Scenario:
     relation = FirstOrderLinearRelation(C=np.eye(2), B=[[1.0, -2.0], [2.0, 1.0]])
     switch = Interaction("relays", "plant", relation, Relay(1.0, components=2))
 
-    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         t, x = trajectory.t, trajectory.system("plant").x
         size = np.abs(x).sum(axis=1)
         there = np.flatnonzero(np.abs(x).max(axis=1) <= 1e-12)
         # a corner costs up to two steps, and about log3(arrival / h) quarter turns are longer than a step
         lost = 2.0 * h * (2.0 + max(0.0, math.log(arrival / h, 3.0)))
         after = t > arrival + lost
-        return [
-            Fact(
-                "largest error of |x₁| + |x₂|, which falls at the rate 2",
-                float(np.abs(size - np.maximum(2.0 * (arrival - t), 0.0)).max()), 0.0, lost,
-            ),
-            Fact(
-                "arrival [s], (|x₁| + |x₂|) / 2",
-                float(t[there[0]]) if there.size else math.nan, arrival, lost,
-            ),
-            Fact("largest |x| after it", float(np.abs(x[after]).max(initial=0.0)), 0.0, 1e-12),
-        ]  # fmt: skip
+        yield Fact("largest error of |x₁| + |x₂|, which falls at the rate 2",
+                   np.abs(size - np.maximum(2.0 * (arrival - t), 0.0)).max(), 0.0, lost)  # fmt: skip
+        yield Fact("arrival [s], (|x₁| + |x₂|) / 2", float(t[there[0]]) if there.size else math.nan, arrival,
+                   lost)  # fmt: skip
+        yield Fact("largest |x| after it", np.abs(x[after]).max(initial=0.0), 0.0, 1e-12)
 
     def figure(trajectory: Trajectory) -> Figure:
         t, x = trajectory.t, trajectory.system("plant").x
         lam = trajectory.interaction("relays").r
-        return Figure(
-            "Two relays: a spiral that ends",
-            [
-                Panel("Plane", "x₁", "x₂", [Curve("run", x[:, 0], x[:, 1])]),
-                Panel(
-                    "Distance", "t [s]", "|x₁| + |x₂|",
-                    [
-                        Curve("run", t, np.abs(x).sum(axis=1)),
-                        Curve("exact", t, np.maximum(2.0 * (arrival - t), 0.0), "--"),
-                    ],
-                ),
-                Panel(
-                    "Relays", "t [s]", "lam",
-                    [Curve("first", t[1:], lam[1:, 0]), Curve("second", t[1:], lam[1:, 1])], steps=True,
-                ),
-            ],
-        )  # fmt: skip
+        return Figure("Two relays: a spiral that ends", [
+            Panel("Plane", "x₁", "x₂", [Curve("run", x[:, 0], x[:, 1])]),
+            over_time("Distance", "|x₁| + |x₂|", t,
+                      {"run": np.abs(x).sum(axis=1), "exact": (np.maximum(2.0 * (arrival - t), 0.0), "--")}),
+            over_time("Relays", "lam", t[1:], {"first": lam[1:, 0], "second": lam[1:, 1]}, steps=True),
+        ])  # fmt: skip
 
-    return Scenario(
-        "filippov", "Two relays turn a plane into a spiral that reaches the origin in finite time.",
-        NonsmoothSystem([plant], [switch]), 1.5 * arrival, h, "euler-moreau", IMPLICIT, facts, figure,
-        ("euler-moreau",),
-    )  # fmt: skip
+    return scene("filippov", "Two relays turn a plane into a spiral that reaches the origin in finite time.",
+                 NonsmoothSystem([plant], [switch]), 1.5 * arrival, h, facts, figure, ("euler-moreau",),
+                 IMPLICIT)  # fmt: skip
 
 
+@checked
 def sliding_mode(
     *, slope: float = 2.0, level: float = 3.0, push: float = 1.0, h: float = 1e-2, until: float = 4.0
 ) -> Scenario:
     """Sliding-mode control of ẍ = u + push sin 3t, without chattering.
 
     slope: c of the surface y = c x + ẋ = 0 [1/s], > 0.
-    level: largest |u| [m/s²], > |push|.
+    level: largest |u| [m/s²], > 0, > |push|.
     push: size of the disturbance [m/s²].
-    h: time step [s], > 0.
-    until: duration [s], > 0.
 
     On the surface x falls as exp(-c t) whatever the disturbance is, and u finds the value -c ẋ - push sin 3t
     that keeps it there. Explicit Euler, for comparison, jumps across the surface by up to h (level + push).
     """
-    slope, level = number("slope", slope, "1/s", above=0.0), number("level", level, "m/s²", above=0.0)
-    push, h = number("push", push, "m/s²", above=-level, below=level), number("h", h, "s", above=0.0)
-    until = number("until", until, "s", above=0.0)
+    push = number("push", push, "m/s²", above=-level, below=level)
     x0 = np.array([1.0, 0.0])
     plant = FirstOrderLinear(
         "plant", A=[[0.0, 1.0], [0.0, 0.0]], b=lambda t: [0.0, push * math.sin(3.0 * t)], x0=x0
@@ -193,7 +149,7 @@ def sliding_mode(
         y = trajectory.system("plant").x @ [slope, 1.0]
         return int(np.argmax(np.abs(y) <= 1e-12)), y
 
-    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         t, x = trajectory.t, trajectory.system("plant").x
         k, y = surface(trajectory)
         lam = trajectory.interaction("switch").r[k + 1 :, 0]
@@ -202,58 +158,33 @@ def sliding_mode(
         natural = math.ceil((t[-1] - t[k]) * 3.0 / math.pi) + 1
         middle = h * level
         kept = -slope * x[k + 1 :, 1] - push * np.sin(3.0 * t[k + 1 :])
-        return [
-            Fact("largest |y| once the surface is reached", float(np.abs(y[k:]).max()), 0.0, 1e-12),
-            Fact("changes of sign of u after it, at most the disturbance's", _changes(lam), 0.0, natural),
-            Fact(
-                "largest error of x on the surface, against exp(-c t) [m]",
-                float(np.abs(x[k:, 0] - x[k, 0] * np.exp(-slope * (t[k:] - t[k]))).max()), 0.0,
-                float(0.25 * slope * h * abs(x[k, 0])),
-            ),
-            Fact(
-                "largest error of u, against -c ẋ - push sin 3t [m/s²]",
-                float(np.abs(lam - kept).max()), 0.0, 1e-9 * level,
-            ),
-            Fact(
-                "explicit Euler: largest |y| where the run keeps 1e-12 [m/s]",
-                float(np.abs(other).max()), middle, 0.6 * middle,
-            ),
-        ]  # fmt: skip
+        yield Fact("largest |y| once the surface is reached", np.abs(y[k:]).max(), 0.0, 1e-12)
+        yield Fact("changes of sign of u after it, at most the disturbance's", _changes(lam), 0.0, natural)
+        yield Fact("largest error of x on the surface, against exp(-c t) [m]",
+                   np.abs(x[k:, 0] - x[k, 0] * np.exp(-slope * (t[k:] - t[k]))).max(), 0.0,
+                   0.25 * slope * h * abs(x[k, 0]))  # fmt: skip
+        yield Fact("largest error of u, against -c ẋ - push sin 3t [m/s²]", np.abs(lam - kept).max(), 0.0,
+                   1e-9 * level)  # fmt: skip
+        yield Fact("explicit Euler: largest |y| where the run keeps 1e-12 [m/s]", np.abs(other).max(), middle,
+                   0.6 * middle)  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:
         t, x = trajectory.t, trajectory.system("plant").x
         _, y = surface(trajectory)
         other = explicit(t)
-        return Figure(
-            "Sliding mode: the implicit scheme finds the control, the explicit one chatters",
-            [
-                Panel("Plane", "x [m]", "ẋ [m/s]", [Curve("run", x[:, 0], x[:, 1])]),
-                Panel(
-                    "Surface", "t [s]", "y [m/s]",
-                    [Curve("run", t, y), Curve("explicit Euler", t, other, ":")],
-                ),
-                Panel(
-                    "Control", "t [s]", "u [m/s²]",
-                    [
-                        Curve("run", t[1:], trajectory.interaction("switch").r[1:, 0]),
-                        Curve("-c ẋ - push sin 3t", t, -slope * x[:, 1] - push * np.sin(3.0 * t), "--"),
-                    ],
-                ),
-                Panel(
-                    "Distance from the surface", "t [s]", "|y| [m/s]",
-                    [
-                        Curve("run", t, np.maximum(np.abs(y), 1e-18)),
-                        Curve("explicit Euler", t, np.maximum(np.abs(other), 1e-18), ":"),
-                    ],
-                    log_y=True,
-                ),
-            ],
-        )  # fmt: skip
+        return Figure("Sliding mode: the implicit scheme finds the control, the explicit one chatters", [
+            Panel("Plane", "x [m]", "ẋ [m/s]", [Curve("run", x[:, 0], x[:, 1])]),
+            over_time("Surface", "y [m/s]", t, {"run": y, "explicit Euler": (other, ":")}),
+            Panel("Control", "t [s]", "u [m/s²]",
+                  [Curve("run", t[1:], trajectory.interaction("switch").r[1:, 0]),
+                   Curve("-c ẋ - push sin 3t", t, -slope * x[:, 1] - push * np.sin(3.0 * t), "--")]),
+            over_time("Distance from the surface", "|y| [m/s]", t,
+                      {"run": np.maximum(np.abs(y), 1e-18),
+                       "explicit Euler": (np.maximum(np.abs(other), 1e-18), ":")}, log_y=True),
+        ])  # fmt: skip
 
-    return Scenario(
-        "sliding-mode", "Sliding-mode control of a disturbed double integrator, without chattering.",
-        system, until, h, "euler-moreau", IMPLICIT, facts, figure, ("euler-moreau",),
-    )  # fmt: skip
+    return scene("sliding-mode", "Sliding-mode control of a disturbed double integrator, without chattering.",
+                 system, until, h, facts, figure, ("euler-moreau",), IMPLICIT)  # fmt: skip
 
 
 def _changes(lam: Array) -> int:

@@ -1,5 +1,7 @@
 """What must hold of bodies at rest on fixed ones, and of every run: facts that scenes of bodies share."""
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from stickslip.mechanics.world import BodyKind
@@ -63,24 +65,16 @@ def stillness(trajectory: WorldTrajectory) -> float:
     return float(30.0 * trajectory.tolerance * fall * masses.sum() / masses.min())
 
 
-def rest_facts(trajectory: WorldTrajectory, size: float) -> list[Fact]:
+def rest_facts(trajectory: WorldTrajectory, size: float) -> Iterator[Fact]:
     """Bodies of this size [m] that stand: where they were, still, carried by what is fixed."""
     held = reactions(trajectory)[1:] - np.array([0.0, 0.0, weight(trajectory)])
     slow = stillness(trajectory)
-    return [
-        Fact(
-            "largest way of a body from its place [m], 1e-6 of the size at most",
-            float(drift(trajectory).max()), 0.0, 1e-6 * size,
-        ),
-        Fact(
-            "speed of the fastest body at the end [m/s], what the solver's tolerance leaves",
-            float(speed(trajectory)[-1]), 0.0, slow,
-        ),
-        Fact(
-            "reactions less the weight [of the weight], in every step, what such speeds make of it",
-            float(np.abs(held).max() / weight(trajectory)), 0.0,
-            2.0 * slow / (GRAVITY * float(trajectory.h.max())),
-        ),
-        overlap_fact(trajectory, size),
-        balance_fact(trajectory, size),
-    ]  # fmt: skip
+    yield Fact("largest way of a body from its place [m], 1e-6 of the size at most", drift(trajectory).max(),
+               0.0, 1e-6 * size)  # fmt: skip
+    yield Fact("speed of the fastest body at the end [m/s], what the solver's tolerance leaves",
+               speed(trajectory)[-1], 0.0, slow)  # fmt: skip
+    yield Fact("reactions less the weight [of the weight], in every step, what such speeds make of it",
+               np.abs(held).max() / weight(trajectory), 0.0,
+               2.0 * slow / (GRAVITY * float(trajectory.h.max())))  # fmt: skip
+    yield overlap_fact(trajectory, size)
+    yield balance_fact(trajectory, size)

@@ -1,54 +1,40 @@
-"""Scenes that run, by name: `make("bouncing-ball", e=0.8)` gives a Scenario. One line per scene here."""
+"""Scenes that run, by name: `make("bouncing-ball", e=0.8)` gives a Scenario. One word per scene here."""
 
 from collections.abc import Callable
 from importlib import import_module
-from inspect import getdoc, signature
 from typing import Any, cast
 
 from stickslip.mechanics.world import World
 from stickslip.names import alternatives
+from stickslip.scenes.parameters import called, defaults, documented
 from stickslip.scenes.scenario import Scenario
 from stickslip.schemes import registry
 from stickslip.state import UnknownNameError
 
-RUNS: dict[str, str] = {
-    "arch": "stickslip.scenes.masonry:arch",
-    "ball-chain": "stickslip.scenes.balls:ball_chain",
-    "bouncing-ball": "stickslip.scenes.balls:bouncing_ball",
-    "box-incline": "stickslip.scenes.box_incline:box_incline",
-    "bridge-filter": "stickslip.scenes.circuits:bridge_filter",
-    "cam": "stickslip.scenes.cam:cam",
-    "capsules": "stickslip.scenes.piles:capsules",
-    "chain": "stickslip.scenes.chains:chain",
-    "coulomb-oscillator": "stickslip.scenes.spring_block:coulomb_oscillator",
-    "crank-stops": "stickslip.scenes.linkages:crank_stops",
-    "diode-bridge": "stickslip.scenes.circuits:diode_bridge",
-    "dominoes": "stickslip.scenes.dominoes:dominoes",
-    "drum": "stickslip.scenes.flows:drum",
-    "dzhanibekov": "stickslip.scenes.tops:dzhanibekov",
-    "filippov": "stickslip.scenes.relays:filippov",
-    "four-bar": "stickslip.scenes.linkages:four_bar",
-    "grain-chute": "stickslip.scenes.flows:grain_chute",
-    "heavy-on-light": "stickslip.scenes.boxes:heavy_on_light",
-    "incline-block": "stickslip.scenes.incline_block:incline_block",
-    "kapla": "stickslip.scenes.towers:kapla",
-    "masonry-wall": "stickslip.scenes.masonry:masonry_wall",
-    "moving-wall": "stickslip.scenes.moving_wall:moving_wall",
-    "painleve": "stickslip.scenes.painleve:painleve",
-    "quadruped": "stickslip.scenes.quadruped:quadruped",
-    "relay": "stickslip.scenes.relays:relay",
-    "ring-chain": "stickslip.scenes.chains:ring_chain",
-    "rlc-diode": "stickslip.scenes.circuits:rlc_diode",
-    "rockfall": "stickslip.scenes.rolling_bodies:rockfall",
-    "rolling-ball": "stickslip.scenes.rolling_bodies:rolling_ball",
-    "slider-crank": "stickslip.scenes.slider_crank:slider_crank",
-    "sliding-mode": "stickslip.scenes.relays:sliding_mode",
-    "soup": "stickslip.scenes.piles:soup",
-    "sphere-pile": "stickslip.scenes.piles:sphere_pile",
-    "stack": "stickslip.scenes.boxes:stack",
-    "stick-slip": "stickslip.scenes.spring_block:stick_slip",
-    "tippe-top": "stickslip.scenes.tops:tippe_top",
-    "woodpecker": "stickslip.scenes.woodpecker:woodpecker",
+MODULES = {
+    "balls": ("ball_chain", "bouncing_ball", "moving_wall"),
+    "boxes": ("dominoes", "heavy_on_light", "kapla", "stack"),
+    "box_incline": ("box_incline",),
+    "cam": ("cam",),
+    "chains": ("chain", "ring_chain"),
+    "circuits": ("bridge_filter", "diode_bridge", "rlc_diode"),
+    "flows": ("drum", "grain_chute"),
+    "linkages": ("crank_stops", "four_bar"),
+    "masonry": ("arch", "masonry_wall"),
+    "painleve": ("painleve",),
+    "piles": ("capsules", "soup", "sphere_pile"),
+    "quadruped": ("quadruped",),
+    "relays": ("filippov", "relay", "sliding_mode"),
+    "rolling_bodies": ("rockfall", "rolling_ball"),
+    "slider_crank": ("slider_crank",),
+    "sliders": ("coulomb_oscillator", "incline_block", "stick_slip"),
+    "tops": ("dzhanibekov", "tippe_top"),
+    "woodpecker": ("woodpecker",),
+}
+RUNS = {
+    function.replace("_", "-"): f"stickslip.scenes.{module}:{function}"
+    for module, functions in MODULES.items()
+    for function in functions
 }
 """The scenes and where they are made, as module:function; each takes keyword parameters with defaults."""
 
@@ -60,30 +46,17 @@ def names() -> list[str]:
 
 def parameters(name: str) -> dict[str, Any]:
     """Parameters of the scene `name` and their defaults."""
-    return {key: one.default for key, one in signature(_function(name)).parameters.items()}
+    return defaults(_function(name))
 
 
 def meanings(name: str) -> dict[str, str]:
     """What the parameters of the scene `name` are, as its docstring says: lines `parameter: meaning`."""
-    known, found, last = parameters(name), {}, ""
-    for line in (getdoc(_function(name)) or "").splitlines():
-        key, colon, text = line.partition(": ")
-        if colon and key in known:
-            last, found[key] = key, text.strip()
-        elif last and line.strip():
-            found[last] += " " + line.strip()
-        else:
-            last = ""
-    return found
+    return documented(_function(name))
 
 
 def make(name: str, **given: Any) -> Scenario:
     """The scene `name`. An unknown name is an UnknownNameError, an unknown parameter a TypeError."""
-    function, known = _function(name), parameters(name)
-    for key in given:
-        if key not in known:
-            raise TypeError(f"scene {name} has no parameter {key!r}; {alternatives(key, known, 'it has:')}")
-    return function(**given)
+    return called(name, _function(name), given)
 
 
 def scheme_name(scene: Scenario, scheme: str | None = None) -> str:

@@ -1,12 +1,16 @@
 """A scene that runs: a system or a world, how long and how finely, the facts it must show, and its figure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stickslip.exhibits import Figure
+from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.mechanics.world import World
+from stickslip.state import Array
 from stickslip.systems.system import NonsmoothSystem
+
+BODIES = ("moreau-jean-bodies",)
+"""Schemes of a scene that is a world, unless it says others."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +25,10 @@ class Fact:
     """What it should be."""
     tolerance: float
     """How far the two may be apart, absolutely, and why is in the claim or the docs."""
+
+    def __post_init__(self) -> None:
+        for name in ("measured", "expected", "tolerance"):  # numbers of NumPy too
+            object.__setattr__(self, name, float(getattr(self, name)))
 
     @property
     def ok(self) -> bool:
@@ -53,3 +61,31 @@ class Scenario:
     """What to draw."""
     schemes: tuple[str, ...] = ()
     """Names of all schemes that can run it."""
+
+
+def scene(
+    name: str, summary: str, system: NonsmoothSystem | World, until: float, h: float,
+    facts: Callable[[Any], Iterable[Fact]], figure: Callable[[Any], Figure],
+    schemes: tuple[str, ...] = BODIES, options: Mapping[str, Any] | None = None,
+) -> Scenario:  # fmt: skip
+    """A Scenario whose own scheme is the first of `schemes`; facts may be yielded one by one."""
+    return Scenario(
+        name, summary, system, until, h, schemes[0], dict(options or {}),
+        lambda trajectory: list(facts(trajectory)), figure, schemes,
+    )  # fmt: skip
+
+
+def against(
+    title: str, x_label: str, y_label: str, x: Array, curves: Mapping[str, Array | tuple[Array, str]],
+    **look: Any,
+) -> Panel:  # fmt: skip
+    """A panel of curves over one abscissa `x`, by name; with a line style as (y, style)."""
+    drawn = [Curve(name, x, *(y if isinstance(y, tuple) else (y,))) for name, y in curves.items()]
+    return Panel(title, x_label, y_label, drawn, **look)
+
+
+def over_time(
+    title: str, y_label: str, t: Array, curves: Mapping[str, Array | tuple[Array, str]], **look: Any
+) -> Panel:
+    """A panel of curves over time [s]."""
+    return against(title, "t [s]", y_label, t, curves, **look)

@@ -5,7 +5,7 @@ clearance joints based on the non-smooth dynamics approach", Multibody System Dy
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -13,8 +13,8 @@ from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import NewtonImpact
 from stickslip.problem.checks import Array
 from stickslip.scenes.measures import GRAVITY, energy, spacing
-from stickslip.scenes.parameters import number
-from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.scenes.parameters import checked
+from stickslip.scenes.scenario import Fact, Scenario, against, scene
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import Scleronomous
@@ -102,6 +102,7 @@ def corner(signs: tuple[int, int], clearance: float, friction: bool) -> Sclerono
     return Scleronomous(gap, dy_dq=rows)
 
 
+@checked
 def slider_crank(
     *, e: float = 0.4, mu: float = 0.01, clearance: float = 1e-3, speed: float = 150.0, h: float = 1e-5,
     until: float = 0.05,
@@ -112,15 +113,7 @@ def slider_crank(
     mu: friction of the corners [-], >= 0.
     clearance: between slider and guide on either side [m], in (0, 0.01].
     speed: of the crank at the start [rad/s], > 0; the rod starts at minus half of it.
-    h: time step [s], > 0.
-    until: how long [s], > 0.
     """
-    e = number("e", e, "", least=0.0, most=1.0)
-    mu = number("mu", mu, "", least=0.0)
-    clearance = number("clearance", clearance, "m", above=0.0, most=0.01)
-    speed = number("speed", speed, "rad/s", above=0.0)
-    h = number("h", h, "s", above=0.0)
-    until = number("until", until, "s", above=0.0)
     mechanism = Lagrangian(
         "mechanism", M=mass_matrix, q0=[0.0, 0.0, 0.0], v0=[speed, -0.5 * speed, 0.0], N=inertia_forces,
         F_int=weights, potential=potential_energy,
@@ -131,7 +124,7 @@ def slider_crank(
         for name, signs in CORNERS.items()
     ]
 
-    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         q, v, dt = trajectory.q, trajectory.v, spacing(trajectory)
         E = energy(trajectory)
         some = np.linspace(0, len(q) - 1, 12).astype(int)
@@ -139,57 +132,37 @@ def slider_crank(
         gaps = np.array([trajectory.interaction(name).y[:, 0] for name in CORNERS])
         touched = sum(float(trajectory.interaction(name).r[:, 0].sum()) for name in CORNERS)
         fastest = float(np.abs(v[:, 0]).max()) * CRANK
-        return [
-            Fact(
-                "kinetic energy by M(q) against differences of the bodies' places [-]", kinetic, 0.0, 1e-7
-            ),
-            Fact(
-                "N(q, v) against differences of M(q) [N m]",
-                max(_inertia_error(q[k], v[k]) for k in some), 0.0, 1e-5 * speed**2 * COUPLING,
-            ),
-            Fact(
-                "energy not accounted for by the contacts [J] (of second order in h)",
-                float(E[-1] - E[0] - trajectory.contact_work[-1]), 0.0,
-                1e-3 * E[0] * max(1.0, (dt * speed / 1.5e-3) ** 2),
-            ),
-            Fact(
-                "largest growth of energy in a step [J] (of second order in h)",
-                float(np.diff(E).max(initial=0.0)), 0.0, 1e-2 * E[0] * (dt * speed),
-            ),
-            Fact(
-                "deepest penetration [m], at most a step of the slider's fastest way",
-                float(max(0.0, -gaps.min())), 0.0, 2.0 * fastest * dt,
-            ),
-            Fact(
-                "whether the slider touched [-], 1 after a tenth of a turn",
-                float(touched > 0.0), float(trajectory.t[-1] * speed > 0.2 * math.pi), 0.0,
-            ),
-        ]  # fmt: skip
+        yield Fact("kinetic energy by M(q) against differences of the bodies' places [-]", kinetic, 0.0,
+                   1e-7)  # fmt: skip
+        yield Fact("N(q, v) against differences of M(q) [N m]", max(_inertia_error(q[k], v[k]) for k in some),
+                   0.0, 1e-5 * speed**2 * COUPLING)  # fmt: skip
+        yield Fact("energy not accounted for by the contacts [J] (of second order in h)",
+                   E[-1] - E[0] - trajectory.contact_work[-1], 0.0,
+                   1e-3 * E[0] * max(1.0, (dt * speed / 1.5e-3) ** 2))  # fmt: skip
+        yield Fact("largest growth of energy in a step [J] (of second order in h)",
+                   np.diff(E).max(initial=0.0), 0.0, 1e-2 * E[0] * (dt * speed))  # fmt: skip
+        yield Fact("deepest penetration [m], at most a step of the slider's fastest way",
+                   max(0.0, -gaps.min()), 0.0, 2.0 * fastest * dt)  # fmt: skip
+        yield Fact("whether the slider touched [-], 1 after a tenth of a turn", touched > 0.0,
+                   trajectory.t[-1] * speed > 0.2 * math.pi, 0.0)  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:
         q, v = trajectory.q, trajectory.v
         turns = q[:, 0] / (2.0 * math.pi)
         height = (CRANK * np.sin(q[:, 0]) + ROD * np.sin(q[:, 1])) / clearance
         gaps = [Curve(name, turns, trajectory.interaction(name).y[:, 0] / clearance) for name in CORNERS]
-        return Figure(
-            f"Slider-crank with {1e3 * clearance:g} mm of clearance, e = {e:g}, mu = {mu:g}",
-            [
-                Panel(
-                    "Angular velocities", "turns of the crank", "[rad/s]",
-                    [Curve(n, turns, v[:, k]) for k, n in enumerate(("crank", "rod", "slider"))],
-                    y_range=(-1.2 * speed, 1.2 * speed),
-                ),
-                Panel("Energy", "turns of the crank", "E [J]", [Curve("crank", turns, energy(trajectory))]),
-                Panel("Centre of the slider", "turns of the crank", "height / clearance",
-                      [Curve("slider", turns, height)]),
-                Panel("Gaps of the corners", "turns of the crank", "gap / clearance", gaps),
-            ],
-        )  # fmt: skip
+        return Figure(f"Slider-crank with {1e3 * clearance:g} mm of clearance, e = {e:g}, mu = {mu:g}", [
+            against("Angular velocities", "turns of the crank", "[rad/s]", turns,
+                    {n: v[:, k] for k, n in enumerate(("crank", "rod", "slider"))},
+                    y_range=(-1.2 * speed, 1.2 * speed)),
+            Panel("Energy", "turns of the crank", "E [J]", [Curve("crank", turns, energy(trajectory))]),
+            Panel("Centre of the slider", "turns of the crank", "height / clearance",
+                  [Curve("slider", turns, height)]),
+            Panel("Gaps of the corners", "turns of the crank", "gap / clearance", gaps),
+        ])  # fmt: skip
 
-    return Scenario(
-        "slider-crank", "A slider-crank whose slider rattles in its guide.",
-        NonsmoothSystem([mechanism], ties), until, h, "moreau-jean", {}, facts, figure, ("moreau-jean",),
-    )  # fmt: skip
+    return scene("slider-crank", "A slider-crank whose slider rattles in its guide.",
+                 NonsmoothSystem([mechanism], ties), until, h, facts, figure, ("moreau-jean",))  # fmt: skip
 
 
 def _inertia_error(q: Array, v: Array, step: float = 1e-5) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import GlobalProblem
-from stickslip.scenes.parameters import lengths, number, whole
+from stickslip.scenes.parameters import checked, lengths
 from stickslip.scenes.rigid import box_inertia, one_step
 
 UPWARDS = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
@@ -28,6 +28,7 @@ class RunningBond:
     """Course of each block, 0 on the ground [-], shape (blocks,)."""
 
 
+@checked
 def wall(
     *,
     rows: int = 6,
@@ -56,13 +57,7 @@ def wall(
     still less unique. Rest (v = 0) is the only velocity that solves the problem, whatever mu:
     the weight alone can be carried by normal impulses, and r·u <= 0 leaves no energy for motion.
     """
-    rows, columns = whole("rows", rows, 1), whole("columns", columns, 1)
-    mu = number("mu", mu, "", least=0.0)
-    if mu_roll is not None:
-        mu_roll = number("mu_roll", mu_roll, "m", least=0.0)
-    h = number("h", h, "s", above=0.0)
     length, thickness, height = lengths("block", block, ("length", "thickness", "height"))
-    density = number("density", density, "kg/m^3", above=0.0)
     if not isinstance(head_joints, bool | np.bool_):
         raise ValueError(f"head_joints is {head_joints!r}; it must be True or False")
     bond = running_bond(rows, columns, length, thickness, height)

@@ -4,7 +4,7 @@ Glocker, "Dynamik von Starrkörpersystemen mit Reibung und Stößen", thesis, TU
 the woodpecker sample of Siconos has the same values.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -12,8 +12,8 @@ from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import NewtonImpact
 from stickslip.problem.checks import Array
 from stickslip.scenes.measures import GRAVITY, energy, impacts, spacing
-from stickslip.scenes.parameters import number
-from stickslip.scenes.scenario import Fact, Scenario
+from stickslip.scenes.parameters import checked
+from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import Scleronomous
@@ -60,21 +60,16 @@ CONTACTS = {
 """Gap at zero angles [m], and the rows of the normal and the tangential velocity (small angles)."""
 
 
+@checked
 def woodpecker(*, mu: float = 0.3, e_beak: float = 0.5, h: float = 1e-4, until: float = 0.6) -> Scenario:
     """Coordinates (y, phi_M, phi_S): height of the sleeve, angles of sleeve and bird.
 
     mu: friction of all three contacts [-], > 0.
     e_beak: restitution of the beak [-], in [0, 1]; that of the sleeve is 0.
-    h: time step [s], > 0.
-    until: how long [s], > 0.
 
     The beak hits the pole once in a period, and the sleeve jams with its lower and its upper edge: without
     friction the toy would fall. The motion is periodic but for y, which loses the same height every time.
     """
-    mu = number("mu", mu, "", above=0.0)
-    e_beak = number("e_beak", e_beak, "", least=0.0, most=1.0)
-    h = number("h", h, "s", above=0.0)
-    until = number("until", until, "s", above=0.0)
     toy = Lagrangian(
         "toy", M=M, q0=START[0], v0=START[1], F_ext=WEIGHT, F_int=lambda q: K @ q, dF_int_dq=K,
         potential=lambda q: 0.5 * q @ K @ q - WEIGHT @ q,
@@ -86,30 +81,19 @@ def woodpecker(*, mu: float = 0.3, e_beak: float = 0.5, h: float = 1e-4, until: 
         ties.append(Interaction(name, "toy", relation, NewtonImpact(e=e, mu=mu, dimension=2)))
     ours = mu == 0.3 and e_beak == 0.5
 
-    def facts(trajectory: Trajectory) -> Sequence[Fact]:
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
         dt, E = spacing(trajectory), energy(trajectory)
         gaps = np.array([trajectory.interaction(name).y[:, 0] for name in CONTACTS])
-        found = [
-            Fact(
-                "deepest penetration [m], a step of the beak's fastest way",
-                float(max(0.0, -gaps.min())), 0.0,
-                2.0 * dt * float(np.abs(trajectory.v[:, 2]).max()) * BEAK_HEIGHT,
-            ),
-            Fact(
-                "energy not accounted for by the contacts [J] (event-driven, of the order of the records)",
-                float(E[-1] - E[0] - trajectory.contact_work[-1]), 0.0,
-                (1e-2 if trajectory.scheme == "event-driven" else 1e-3) * float(E.max() - E.min()),
-            ),
-        ]  # fmt: skip
+        yield Fact("deepest penetration [m], a step of the beak's fastest way", max(0.0, -gaps.min()), 0.0,
+                   2.0 * dt * float(np.abs(trajectory.v[:, 2]).max()) * BEAK_HEIGHT)  # fmt: skip
+        yield Fact("energy not accounted for by the contacts [J] (event-driven, of the order of the records)",
+                   E[-1] - E[0] - trajectory.contact_work[-1], 0.0,
+                   (1e-2 if trajectory.scheme == "event-driven" else 1e-3) * np.ptp(E))  # fmt: skip
         pecks = _first_of_each(impacts(trajectory, "beak"), 0.25 * PERIOD)
         if ours and len(pecks) >= 2:
-            found.append(
-                Fact(
-                    "period of the pecking [s], as both schemes find it (to 3e-4, and the step)",
-                    float(np.diff(pecks).mean()), PERIOD,
-                    3e-4 + (0.0 if trajectory.scheme == "event-driven" else 3.0 * dt),
-                )
-            )  # fmt: skip
+            yield Fact("period of the pecking [s], as both schemes find it (to 3e-4, and the step)",
+                       np.diff(pecks).mean(), PERIOD,
+                       3e-4 + (0.0 if trajectory.scheme == "event-driven" else 3.0 * dt))  # fmt: skip
         back = _return(trajectory)
         if ours and back is not None:
             for k, what, change in (
@@ -117,35 +101,22 @@ def woodpecker(*, mu: float = 0.3, e_beak: float = 0.5, h: float = 1e-4, until: 
                 (2, "angular velocity of the bird [rad/s]", 30.0),
             ):
                 largest = float(np.abs(trajectory.v[:, k]).max())
-                found.append(
-                    Fact(
-                        f"{what} when the bird is back at its angle: the start is on a periodic motion"
-                        " (a hundredth of the largest, and ten steps)",
-                        float(back[k]), START[1][k], 0.01 * largest + 10.0 * dt * change,
-                    )
-                )  # fmt: skip
-        return found
+                yield Fact(f"{what} when the bird is back at its angle: the start is on a periodic motion"
+                           " (a hundredth of the largest, and ten steps)",
+                           back[k], START[1][k], 0.01 * largest + 10.0 * dt * change)  # fmt: skip
 
     def figure(trajectory: Trajectory) -> Figure:
         t, q, v = trajectory.t, trajectory.q, trajectory.v
         late = t > 0.5 * t[-1]
-        return Figure(
-            f"Woodpecker toy, mu = {mu:g}",
-            [
-                Panel("Height of the sleeve", "t [s]", "y [mm]", [Curve("y", t, 1e3 * q[:, 0])]),
-                Panel(
-                    "Angles", "t [s]", "[rad]",
-                    [Curve("sleeve", t, q[:, 1]), Curve("bird", t, q[:, 2])],
-                ),
-                Panel("Sleeve", "angle [rad]", "[rad/s]", [Curve("sleeve", q[late, 1], v[late, 1])]),
-                Panel("Bird", "angle [rad]", "[rad/s]", [Curve("bird", q[late, 2], v[late, 2])]),
-            ],
-        )  # fmt: skip
+        return Figure(f"Woodpecker toy, mu = {mu:g}", [
+            over_time("Height of the sleeve", "y [mm]", t, {"y": 1e3 * q[:, 0]}),
+            over_time("Angles", "[rad]", t, {"sleeve": q[:, 1], "bird": q[:, 2]}),
+            Panel("Sleeve", "angle [rad]", "[rad/s]", [Curve("sleeve", q[late, 1], v[late, 1])]),
+            Panel("Bird", "angle [rad]", "[rad/s]", [Curve("bird", q[late, 2], v[late, 2])]),
+        ])  # fmt: skip
 
-    return Scenario(
-        "woodpecker", "The woodpecker toy pecks its way down a pole.", NonsmoothSystem([toy], ties), until, h,
-        "moreau-jean", {}, facts, figure, ("moreau-jean", "event-driven"),
-    )  # fmt: skip
+    return scene("woodpecker", "The woodpecker toy pecks its way down a pole.", NonsmoothSystem([toy], ties),
+                 until, h, facts, figure, ("moreau-jean", "event-driven"))  # fmt: skip
 
 
 def _first_of_each(times: Array, apart: float) -> Array:

@@ -1,0 +1,238 @@
+"""Blocks with dry friction: on a spring, on a moving belt, and on a slope."""
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from stickslip.exhibits import Curve, Figure, Panel
+from stickslip.laws import NewtonImpact
+from stickslip.problem.checks import Array
+from stickslip.scenes.measures import GRAVITY, energy, spacing, turning_points
+from stickslip.scenes.parameters import checked, number
+from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
+from stickslip.simulation.trajectory import Trajectory
+from stickslip.systems.lagrangian import Lagrangian
+from stickslip.systems.lagrangian_relations import Rheonomous, Scleronomous
+from stickslip.systems.system import Interaction, NonsmoothSystem
+
+ROWS = np.array([[0.0, 1.0], [1.0, 0.0]])
+"""Normal first: coordinates are (along the floor, away from it)."""
+
+
+@checked
+def coulomb_oscillator(
+    *, mu: float = 0.2, stiffness: float = 100.0, mass: float = 1.0, stretch: float = 0.15, h: float = 1e-3
+) -> Scenario:
+    """A block on a spring on a rough floor, released from rest.
+
+    mu: friction [-], > 0.
+    stiffness: of the spring [N/m], > 0.
+    mass: of the block [kg], > 0.
+    stretch: of the spring at the start [m], > 0.
+
+    With d = mu m g / k, every half cycle π √(m / k) takes 2 d from the amplitude; the block stays where it
+    first turns within d of the middle (Coulomb damping decays along a line, not exponentially).
+    """
+    d = mu * mass * GRAVITY / stiffness
+    half = math.pi * math.sqrt(mass / stiffness)
+    turns = max(0, math.ceil(0.5 * (stretch / d - 1.0)))
+    rest = (-1.0) ** turns * (stretch - 2.0 * turns * d)
+    K = np.diag([stiffness, 0.0])
+    block = Lagrangian(
+        "block", M=mass, q0=[stretch, 0.0], F_ext=[0.0, -mass * GRAVITY],
+        F_int=lambda q: K @ q, dF_int_dq=K, potential=lambda q: 0.5 * q @ K @ q + mass * GRAVITY * q[1],
+    )  # fmt: skip
+    floor = Interaction(
+        "floor", "block", Scleronomous(lambda q: q[1:], dy_dq=ROWS), NewtonImpact(mu=mu, dimension=2)
+    )
+
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
+        t, block, dt = trajectory.t, trajectory.system("block"), spacing(trajectory)
+        x, v = block.q[:, 0], block.v[:, 0]
+        slip = np.where(np.abs(v) > 1e-9, v, 0.0)
+        _, places = turning_points(t, x, slip)
+        fine = trajectory.scheme == "event-driven"
+        between = 0.5 * stiffness / mass * stretch * dt**2
+        grace = 1e-6 + between if fine else 4.0 * d * dt / half
+        for n in range(min(turns, len(places))):
+            yield Fact(f"turning point {n + 1} [m]: 2 mu m g / k less at each (the turn lies within a step)",
+                       places[n], (-1.0) ** (n + 1) * (stretch - 2.0 * (n + 1) * d),
+                       (n + 1) * grace)  # fmt: skip
+        if t[-1] > turns * half + 3.0 * dt:
+            yield Fact("where it stays [m], closed form", x[-1], rest, (turns + 1) * grace)
+            yield Fact("when it stays [s], half cycles of π √(m / k)",
+                       float(t[np.flatnonzero(slip)[-1] + 1]) if slip.any() else 0.0, turns * half,
+                       (turns + 2) * dt)  # fmt: skip
+            yield Fact("velocity at the end [m/s], it sticks", v[-1], 0.0, 1e-7)
+
+    def figure(trajectory: Trajectory) -> Figure:
+        t, block = trajectory.t, trajectory.system("block")
+        line = stretch - 2.0 * d * t / half
+        within = line >= 0.0
+        force = trajectory.interaction("floor").r[1:, 1] / np.diff(t)
+        return Figure(f"Spring and dry friction, mu = {mu:g}: it stays after {turns} half cycles", [
+            Panel("Way", "t [s]", "x [m]",
+                  [Curve("block", t, block.q[:, 0]),
+                   Curve("±(x₀ - 2 d t / half cycle)", t[within], line[within], "--"),
+                   Curve("±(x₀ - 2 d t / half cycle)", t[within], -line[within], "--"),
+                   Curve("|x| = mu m g / k", t, np.full(t.size, d), ":"),
+                   Curve("|x| = mu m g / k", t, np.full(t.size, -d), ":")]),
+            over_time("Friction", "force [N]", t[1:], {"block": force}),
+        ])  # fmt: skip
+
+    return scene("coulomb-oscillator", "A block on a spring slides to rest in finitely many half cycles.",
+                 NonsmoothSystem([block], [floor]), (turns + 2) * half, h, facts, figure,
+                 ("moreau-jean", "event-driven"))  # fmt: skip
+
+
+@checked
+def stick_slip(
+    *, mu_static: float = 0.4, mu: float = 0.2, speed: float = 0.1, stiffness: float = 100.0,
+    mass: float = 1.0, h: float = 5e-4, cycles: int = 4,
+) -> Scenario:  # fmt: skip
+    """A block on a moving belt, held by a spring, with more friction at rest than in motion.
+
+    mu_static: friction while it sticks [-], > mu.
+    mu: friction while it slides [-], > 0.
+    speed: of the belt [m/s], > 0.
+    stiffness: of the spring [N/m], > 0.
+    mass: of the block [kg], > 0.
+    cycles: how many the run lasts [-], >= 1.
+
+    With one mu the block would settle where the spring balances friction. The contact has mu; the surplus
+    of friction at rest, clip(|k x| - mu m g, 0, (mu_static - mu) m g), is a force that the discrete parameter
+    z switches off while the block slides on the belt. It then rides with the belt from x = (2 mu - mu_static)
+    m g / k to mu_static m g / k, which takes 2 Δ / speed with Δ = (mu_static - mu) m g / k, and slides back,
+    m ẍ = -k x + mu m g, in (2 / ω)(π - arctan(Δ ω / speed)), ω = √(k / m).
+    """
+    mu_static = number("mu_static", mu_static, "", above=mu)
+    omega, weight = math.sqrt(stiffness / mass), mass * GRAVITY
+    delta = (mu_static - mu) * weight / stiffness
+    middle = mu * weight / stiffness
+    ride = 2.0 * delta / speed
+    slide = 2.0 / omega * (math.pi - math.atan(delta * omega / speed))
+    amplitude = math.hypot(delta, speed / omega)
+    still = 1e-6 * speed
+    block = Lagrangian(
+        "block", M=mass, q0=[middle - delta, 0.0], v0=[speed, 0.0], F_ext=[0.0, -weight],
+        F_int=_spring_and_surplus(stiffness, mu * weight, (mu_static - mu) * weight),
+        z=[1.0], z_update=lambda v: np.array([1.0 if abs(v[0] - speed) <= still else 0.0]),
+        potential=lambda q: 0.5 * stiffness * q[0] ** 2 + weight * q[1],
+    )  # fmt: skip
+    belt = Interaction(
+        "belt", "block",
+        Rheonomous(lambda t, q: q[1:], dy_dq=ROWS, dy_dt=np.array([0.0, -speed])),
+        NewtonImpact(mu=mu, dimension=2),
+    )  # fmt: skip
+
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
+        t, block, dt = trajectory.t, trajectory.system("block"), spacing(trajectory)
+        x, v = block.q[:, 0], block.v[:, 0]
+        slides = np.abs(v - speed) > 1e-4 * speed
+        slips = t[1:][slides[1:] & ~slides[:-1]]
+        sticks = t[1:][~slides[1:] & slides[:-1]]
+        # Sliding sets in with v - V ~ t²: it is seen, and the surplus switched off, this much later.
+        late = math.sqrt(2e-4 * speed * mass / (stiffness * speed)) + 2.0 * dt
+        if len(slips) >= 2:
+            yield Fact("period [s], closed form (each change is known to a step, and slip begins gently)",
+                       np.diff(slips).mean(), ride + slide, 3.0 * dt + 0.25 * late)  # fmt: skip
+        if len(slips) and len(sticks):
+            yield Fact("time it slides [s], closed form", sticks[0] - slips[0], slide, late + 2.0 * dt)
+            yield Fact("largest stretch of the spring [m]: middle + √(Δ² + (speed/ω)²)", x.max(),
+                       middle + amplitude, 4.0 * speed * late * delta / amplitude + 1e-6)  # fmt: skip
+
+    def figure(trajectory: Trajectory) -> Figure:
+        t, block = trajectory.t, trajectory.system("block")
+        x, v = block.q[:, 0], block.v[:, 0]
+        title = f"Stick-slip, mu = {mu:g} sliding and {mu_static:g} at rest: period {ride + slide:.4g} s"
+        return Figure(title, [
+            over_time("Stretch of the spring", "x [m]", t, {"block": x}),
+            over_time("Velocity", "v [m/s]", t, {"block": v, "belt": (np.full(t.size, speed), "--")}),
+            Panel("State space", "x [m]", "v [m/s]", [Curve("block", x, v)]),
+        ], across=3)  # fmt: skip
+
+    return scene("stick-slip", "A block on a moving belt sticks and slips, with its period.",
+                 NonsmoothSystem([block], [belt]), cycles * (ride + slide) + 0.5 * ride + slide, h, facts,
+                 figure, ("moreau-jean", "event-driven"))  # fmt: skip
+
+
+def _spring_and_surplus(k: float, kinetic: float, surplus: float) -> Callable[[Array, Array], Array]:
+    """k x, less what friction at rest holds beyond sliding friction."""
+
+    def force(q: Array, z: Array) -> Array:
+        pull = k * q[0]
+        held = math.copysign(min(max(abs(pull) - kinetic, 0.0), surplus), pull)
+        return np.array([pull - z[0] * held, 0.0])
+
+    return force
+
+
+@checked
+def incline_block(
+    *, angle: float = 25.0, mu: float = 0.3, speed: float = 2.0, mass: float = 1.0, h: float = 1e-3
+) -> Scenario:
+    """A block on a slope, launched upwards; coordinates are (down the slope, away from it).
+
+    angle: of the slope [deg], in [0, 80].
+    mu: friction [-], >= 0; not 0 together with angle 0, where nothing would stop it.
+    speed: at which it is launched up the slope [m/s], >= 0.
+    mass: of the block [kg], > 0.
+
+    It slows down at g (sin + mu cos), stops at speed / (g (sin + mu cos)), and then stays if
+    tan(angle) <= mu, or slides down at g (sin - mu cos).
+    """
+    sine, cosine = math.sin(math.radians(angle)), math.cos(math.radians(angle))
+    slowing = GRAVITY * (sine + mu * cosine)
+    if not slowing > 0.0:
+        raise ValueError("angle and mu are both 0: nothing stops the block; give one of them a value > 0")
+    sticks = sine <= mu * cosine
+    falling = 0.0 if sticks else GRAVITY * (sine - mu * cosine)
+    stop = speed / slowing
+    turn = -0.5 * speed**2 / slowing
+    until = max(3.0 * stop, 0.5)
+    weight = np.array([mass * GRAVITY * sine, -mass * GRAVITY * cosine])
+    block = Lagrangian(
+        "block", M=mass, q0=[0.0, 0.0], v0=[-speed, 0.0], F_ext=weight, potential=lambda q: -weight @ q
+    )
+    rows = np.array([[0.0, 1.0], [1.0, 0.0]])
+    slope = Interaction(
+        "slope", "block", Scleronomous(lambda q: q[1:], dy_dq=rows), NewtonImpact(mu=mu, dimension=2)
+    )
+
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
+        t, block = trajectory.t, trajectory.system("block")
+        x, v, end, dt = block.q[:, 0], block.v[:, 0], float(trajectory.t[-1]), spacing(trajectory)
+        after = max(end - stop, 0.0)
+        near = 1e-7 if trajectory.scheme == "event-driven" else 2.0 * GRAVITY * dt
+        yield Fact("distance from the slope [m], none", np.abs(block.q[:, 1]).max(), 0.0, 1e-9)
+        if after > 0.0:
+            known = "it stays" if sticks else "g (sin - mu cos) (t - stop)"
+            claim = f"velocity at the end [m/s]: {known} (the step of the stop is half as good as the others)"
+            yield Fact(claim, v[-1], falling * after, near)
+            yield Fact("farthest up the slope [m], speed² / (2 g (sin + mu cos))", x.min(), turn,
+                       dt * dt * GRAVITY + 1e-9)  # fmt: skip
+            yield Fact("place at the end [m], closed form", x[-1], turn + 0.5 * falling * after**2,
+                       near * after + 1e-8)  # fmt: skip
+            sliding = (t > stop + 2.0 * dt)[1:]
+            if sliding.sum() > 2:
+                r = trajectory.interaction("slope").r[1:][sliding]
+                ratio = float(r[:, 1].sum() / r[:, 0].sum())
+                yield Fact("friction over normal force after the stop [-]: -min(tan, mu)", ratio,
+                           -min(sine / cosine, mu), 1e-6)  # fmt: skip
+
+    def figure(trajectory: Trajectory) -> Figure:
+        t, block = trajectory.t, trajectory.system("block")
+        force = trajectory.interaction("slope").r[1:] / np.diff(t)[:, None]
+        title = f"Block on a slope of {angle:g}°, mu = {mu:g}: it " + ("stays" if sticks else "slides back")
+        return Figure(title, [
+            over_time("Way down the slope", "x [m]", t, {"block": block.q[:, 0]}),
+            over_time("Velocity", "v [m/s]", t, {"block": block.v[:, 0]}),
+            over_time("Contact force", "force [N]", t[1:],
+                      {"normal": force[:, 0], "friction": (force[:, 1], "--")}),
+            over_time("Energy", "E [J]", t, {"total": energy(trajectory)}),
+        ])  # fmt: skip
+
+    return scene("incline-block", "A block launched up a slope stops, and stays or slides back.",
+                 NonsmoothSystem([block], [slope]), until, h, facts, figure,
+                 ("moreau-jean", "event-driven"))  # fmt: skip
