@@ -4,7 +4,7 @@ An interaction ties one body to the world or two bodies to each other. What a re
 rows H' of ẏ = H' v; the rows by q̇ follow from v = L(q) q̇, since L T = I.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
 from stickslip.systems import derivatives, quaternions
-from stickslip.systems.quantities import Quantity
+from stickslip.systems.mechanical_outputs import ByRows
 from stickslip.systems.relations import Binding
 
 
@@ -60,7 +60,7 @@ def poses(q: Array) -> tuple[Pose, Pose]:
     return first, Pose(q[7:10], q[10:14], quaternions.rotation(q[10:14]))
 
 
-class BodyOutput(ABC):
+class BodyOutput(ByRows):
     """What contacts and joints of Newton-Euler bodies share; a kind of its own gives y and `pair`."""
 
     compliant = False
@@ -88,9 +88,6 @@ class BodyOutput(ABC):
         first, second = self.pair(t, q, z)
         return first if self.single else np.concatenate([first, -second], axis=1)
 
-    def drift(self, t: float, q: Array, lam: Array, z: Array) -> Array | None:
-        return None
-
     def dy_dq(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         rows = self.rows(t, q, lam, z)
         out = np.zeros((self.m, q.shape[0]))
@@ -99,19 +96,6 @@ class BodyOutput(ABC):
             back = 4.0 * quaternions.rate_map(q[7 * body + 3 : 7 * body + 7]).T
             out[:, 7 * body + 3 : 7 * body + 7] = rows[:, 6 * body + 3 : 6 * body + 6] @ back
         return out
-
-    def dy_dlam(self, t: float, q: Array, lam: Array, z: Array) -> Array | None:
-        return None
-
-    def forces(self, t: float, q: Array, lam: Array, z: Array) -> Array:
-        return self.rows(t, q, lam, z).T @ lam
-
-    def dforces_dlam(self, t: float, q: Array, lam: Array, z: Array) -> Array:
-        return self.rows(t, q, lam, z).T
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        return ()
 
     @property
     def is_compiled(self) -> bool:

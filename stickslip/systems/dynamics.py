@@ -4,15 +4,21 @@ First order:   M(x) ẋ = rate(t, x, z) + r            (state x is kept as q; th
 Second order:  M(q) v̇ = force(t, q, v, z) + p,  q̇ = T(q) v
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.problem.checks import Array, ProblemError, finite, floats, frozen
 from stickslip.state import ModelError
-from stickslip.systems.quantities import Quantity
+from stickslip.systems import derivatives
+from stickslip.systems.quantities import Given, Quantity, needed, quantity, returned
+
+EMPTY = np.zeros(0)
+"""The velocities of a first-order system, and those that a mass or a potential does not take."""
+EMPTY.flags.writeable = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +33,8 @@ class Start:
     """Discrete parameters [any], shape (nz,)."""
 
 
-@runtime_checkable
-class FirstOrderDynamics(Protocol):
-    """M ẋ = rate(t, x, z) + r."""
+class AnyDynamics(Protocol):
+    """What systems of either order offer."""
 
     name: str
     start: Start
@@ -44,6 +49,17 @@ class FirstOrderDynamics(Protocol):
 
     def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
         """Largest relative difference of the Jacobians from central differences [-]; ModelError if wrong."""
+
+    def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        """Discrete parameters for the step that begins at t [any], shape (nz,)."""
+
+    def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
+        """Raise a ModelError naming the first quantity that is not finite or not what it must be."""
+
+
+@runtime_checkable
+class FirstOrderDynamics(AnyDynamics, Protocol):
+    """M ẋ = rate(t, x, z) + r."""
 
     def mass(self, t: float, x: Array, z: Array) -> Array:
         """M [any], shape (nx, nx)."""
@@ -54,32 +70,13 @@ class FirstOrderDynamics(Protocol):
     def rate_dx(self, t: float, x: Array, z: Array) -> Array:
         """Its derivative by x [any], shape (nx, nx)."""
 
-    def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """Discrete parameters for the step that begins at t [any], shape (nz,)."""
-
-    def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
-        """Raise a ModelError naming the first quantity that is not finite or not what it must be."""
-
 
 @runtime_checkable
-class SecondOrderDynamics(Protocol):
+class SecondOrderDynamics(AnyDynamics, Protocol):
     """M(q) v̇ = force(t, q, v, z) + p, q̇ = T(q) v."""
 
-    name: str
-    start: Start
     constant_mass: bool
     """Whether M depends on nothing."""
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        """Every quantity that was given, and the Jacobians in use."""
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether a compiled step can use it: its quantities are constants or compiled with Numba."""
-
-    def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
-        """Largest relative difference of the Jacobians from central differences [-]; ModelError if wrong."""
 
     def mass(self, t: float, q: Array, z: Array) -> Array:
         """M(q) [kg, kg m²], shape (nv, nv)."""
@@ -106,12 +103,6 @@ class SecondOrderDynamics(Protocol):
     def normalized(self, q: Array) -> Array:
         """q brought back to its manifold (unit quaternions) [m, -], shape (nq,); q itself without one."""
 
-    def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        """Discrete parameters for the step that begins at t [any], shape (nz,)."""
-
-    def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
-        """Raise a ModelError naming the first quantity that is not finite or not what it must be."""
-
 
 Dynamics = FirstOrderDynamics | SecondOrderDynamics
 
@@ -128,3 +119,100 @@ def vector(owner: str, name: str, value: ArrayLike, size: int | None = None) -> 
     if size is not None and array.size != size:
         raise ModelError(f"{owner}: {name} has {array.size} entries, expected {size}")
     return np.asarray(frozen(array.reshape(-1)))
+
+
+class Written(ABC):
+    """What systems written as quantities share: how these are checked at a state."""
+
+    coordinates: ClassVar[str] = "q"
+    """Name of the coordinates in messages."""
+    name: str
+    start: Start
+    z_update: Quantity | None
+    jacobians: dict[tuple[str, int], Quantity]
+    """Jacobians in use, by the name of what they are of, and the number of the argument."""
+
+    @property
+    def owner(self) -> str:
+        """What messages call it."""
+        return f"system {self.name!r}"
+
+    @property
+    @abstractmethod
+    def quantities(self) -> tuple[Quantity, ...]:
+        """Every quantity that was given, and the Jacobians in use."""
+
+    @property
+    @abstractmethod
+    def uncompiled(self) -> tuple[Quantity | None, ...]:
+        """Quantities that a compiled step does not call."""
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether a compiled step can use it: what it calls is constant or compiled with Numba."""
+        return all(one.is_compiled for one in self.quantities if one not in self.uncompiled)
+
+    def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
+        return z if self.z_update is None else self.z_update(t, q, v, z)
+
+    def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike = ()) -> float:
+        """Largest relative difference of the given Jacobians from central differences [-]; there is no v in
+        first order.
+
+        A ModelError that names the worst entry where one is wrong.
+        """
+        nq, nv = self.start.q.size, self.start.v.size
+        at = vector(self.owner, self.coordinates, q, nq), vector(self.owner, "v", v, nv) if nv else EMPTY
+        of = {one.name: one for one in self.quantities}
+        return max(
+            (
+                derivatives.check(J, of[name], which, t, *at, self.start.z)
+                for (name, which), J in self.jacobians.items()
+            ),
+            default=0.0,
+        )
+
+    def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
+        for one in self.quantities:
+            value = one(t, q, v, z)
+            if not np.isfinite(value).all():
+                raise ModelError(f"{self.owner}: at t = {t:.9g} s, {one.name} is not finite: {value}")
+
+
+@dataclass(frozen=True, eq=False)
+class Input:
+    """T u, with the two beside their product."""
+
+    T: Quantity
+    """The map [any], shape (n, nu)."""
+    u: Quantity
+    """What is put in [any], shape (nu,)."""
+    product: Quantity
+    """T u [any], shape (n,)."""
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        """All three."""
+        return self.T, self.u, self.product
+
+
+def inputs(
+    owner: str, T: Given | None, u: Given | None, n: int, at: tuple[Array, Array, Array],
+    arguments: tuple[str, str, str, str], allowed: tuple[str, ...] | None = None,
+) -> Input | None:  # fmt: skip
+    """T(q) u as one quantity; T is the identity unless given. `at` is where u is asked for its size."""
+    if u is None:
+        if T is not None:
+            raise ModelError(f"{owner}: T is given, but u is not")
+        return None
+    size = returned(owner, "u", u, arguments, at)
+    carried = needed(quantity(owner, "u", u, (size,), arguments, allowed))
+    map_ = needed(quantity(owner, "T", np.eye(n) if T is None else T, (n, size), arguments, allowed))
+    if map_.constant is not None and carried.constant is not None:
+        constant = map_.constant @ carried.constant
+        return Input(map_, carried, needed(quantity(owner, "T u", constant, (n,), arguments)))
+    wanted = tuple(a for a in arguments if a in carried.wanted or a in map_.wanted)
+    product = Quantity(
+        owner, "T u", (n,), lambda t, a, b, z: map_(t, a, b, z) @ carried(t, a, b, z), wanted=wanted
+    )
+    return Input(map_, carried, product)

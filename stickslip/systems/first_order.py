@@ -9,26 +9,25 @@ from numpy.typing import ArrayLike
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
 from stickslip.systems import derivatives
-from stickslip.systems.dynamics import Start, vector
-from stickslip.systems.inputs import inputs
+from stickslip.systems.dynamics import EMPTY, Start, Written, inputs, vector
 from stickslip.systems.quantities import FLOW, Given, Quantity, needed, quantity
 
-EMPTY = np.zeros(0)
-EMPTY.flags.writeable = False
 TAKES = ("t", "x", "z")
 """Arguments of a first-order system's functions; multipliers act through its relations."""
 
 
-class FirstOrder:
+class FirstOrder(Written):
     """M ẋ = f(t, x, z) + T(x) u + r. Every function may take any of (t, x, z)."""
+
+    coordinates = "x"
 
     def __init__(
         self, name: str, *, f: Given, x0: ArrayLike, M: Given | None = None,
         T: Given | None = None, u: Given | None = None, z: ArrayLike = (), z_update: Given | None = None,
         df_dx: Given | None = None,
     ):  # fmt: skip
-        owner = f"system {name!r}"
         self.name = name
+        owner = self.owner
         x = vector(owner, "x0", x0)
         n = x.shape[0]
         self.start = Start(x, EMPTY, vector(owner, "z", z))
@@ -37,6 +36,7 @@ class FirstOrder:
         self.M = needed(quantity(owner, "M", np.eye(n) if M is None else M, (n, n), FLOW, TAKES))
         self.f = needed(quantity(owner, "f", f, (n,), FLOW, TAKES))
         self.df_dx = derivatives.jacobian(owner, "df_dx", df_dx, self.f, 1, n, FLOW)
+        self.jacobians = {} if self.df_dx is None else {("f", 1): self.df_dx}
         self.inputs = inputs(owner, T, u, n, (x, EMPTY, self.start.z), FLOW, TAKES)
         self.input = None if self.inputs is None else self.inputs.product
         self.dinput_dx = derivatives.jacobian(owner, "d(T u)_dx", None, self.input, 1, n, FLOW)
@@ -58,37 +58,23 @@ class FirstOrder:
         A = np.zeros((n, n)) if self.df_dx is None else self.df_dx(t, x, EMPTY, z)
         return A if self.dinput_dx is None else A + self.dinput_dx(t, x, EMPTY, z)
 
-    def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        return z if self.z_update is None else self.z_update(t, q, EMPTY, z)
-
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """Every quantity that was given, and the Jacobians in use."""
-        parts = () if self.inputs is None else (self.inputs.T, self.inputs.u, self.inputs.product)
+        parts = () if self.inputs is None else self.inputs.quantities
         found = (self.M, self.f, self.df_dx, *parts, self.dinput_dx, self.z_update)
         return tuple(q for q in found if q is not None)
 
     @property
-    def is_compiled(self) -> bool:
-        """Whether a compiled step can use it: its quantities are constants or compiled with Numba."""
-        return all(one.is_compiled for one in self.quantities if one is not self.input)
-
-    def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike = ()) -> float:
-        """Largest relative difference of df_dx from central differences [-] at the state q; a ModelError if
-        it is wrong. There is no v in first order."""
-        if self.df_dx is None:
-            return 0.0
-        at = vector(f"system {self.name!r}", "x", q, self.start.q.shape[0])
-        return derivatives.check(self.df_dx, self.f, 1, t, at, EMPTY, self.start.z)
+    def uncompiled(self) -> tuple[Quantity | None, ...]:
+        """T u, for which T and u stand."""
+        return (self.input,)
 
     def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
-        for one in self.quantities:
-            value = one(t, q, EMPTY, z)
-            if not np.isfinite(value).all():
-                raise ModelError(f"system {self.name!r}: at t = {t:.9g} s, {one.name} is not finite: {value}")
+        super().explain(t, q, EMPTY, z)
         M = self.mass(t, q, z)
         if M.shape[0] and np.linalg.cond(M) > 1e14:
-            raise ModelError(f"system {self.name!r}: at t = {t:.9g} s, M is singular")
+            raise ModelError(f"{self.owner}: at t = {t:.9g} s, M is singular")
 
 
 class FirstOrderLinear(FirstOrder):
@@ -121,7 +107,6 @@ class FirstOrderLinear(FirstOrder):
         return (self.A, *(() if self.b is None else (self.b,)), *super().quantities)
 
     @property
-    def is_compiled(self) -> bool:
+    def uncompiled(self) -> tuple[Quantity | None, ...]:
         """As of any first-order system; A and b stand for f."""
-        own = (self.f, self.df_dx, self.input)
-        return all(one.is_compiled for one in self.quantities if one not in own)
+        return self.f, self.df_dx, self.input

@@ -9,11 +9,8 @@ import numpy as np
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
 from stickslip.systems.derivatives import differences
-from stickslip.systems.dynamics import SecondOrderDynamics
+from stickslip.systems.dynamics import EMPTY, SecondOrderDynamics
 from stickslip.systems.first_order import FirstOrder
-
-EMPTY = np.zeros(0)
-EMPTY.flags.writeable = False
 
 
 def first_order(system: SecondOrderDynamics) -> FirstOrder:
@@ -36,8 +33,7 @@ def first_order(system: SecondOrderDynamics) -> FirstOrder:
 
 def flow(system: SecondOrderDynamics, t: float, q: Array, v: Array, z: Array) -> Array:
     """f = (T(q) v, M⁻¹ F) [m/s, m/s², ...], shape (nq + nv,), by (2.12)."""
-    T = system.kinematics(q)
-    return np.concatenate([v if T is None else T @ v, acceleration(system, t, q, v, z)])
+    return np.concatenate([_moved(system, q, v), acceleration(system, t, q, v, z)])
 
 
 def acceleration(system: SecondOrderDynamics, t: float, q: Array, v: Array, z: Array) -> Array:

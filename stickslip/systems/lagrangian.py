@@ -10,15 +10,12 @@ from numpy.typing import ArrayLike
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
 from stickslip.systems import derivatives
-from stickslip.systems.dynamics import Start, vector
-from stickslip.systems.inputs import inputs
+from stickslip.systems.dynamics import EMPTY as EMPTY
+from stickslip.systems.dynamics import Start, Written, inputs, vector
 from stickslip.systems.quantities import MOTION, Given, Quantity, needed, quantity
 
-EMPTY = np.zeros(0)
-EMPTY.flags.writeable = False
 
-
-class Lagrangian:
+class Lagrangian(Written):
     """A mechanical system in generalised coordinates. Every function may take any of (t, q, v, z).
 
     Forces that depend on q or v may be given Jacobians (dN_dq, ...); otherwise they are differentiated by
@@ -33,8 +30,8 @@ class Lagrangian:
         dF_int_dq: Given | None = None, dF_int_dv: Given | None = None,
         potential: Given | None = None,
     ):  # fmt: skip
-        owner = f"system {name!r}"
         self.name = name
+        owner = self.owner
         q = vector(owner, "q0", q0)
         n = q.shape[0]
         v = vector(owner, "v0", np.full(n, v0) if np.ndim(v0) == 0 else v0, n)
@@ -51,24 +48,19 @@ class Lagrangian:
         self.potential_energy = quantity(owner, "potential", potential, (), MOTION, ("t", "q", "z"))
         self.inputs = inputs(owner, T, u, n, (q, v, self.start.z), MOTION)
         self.input = None if self.inputs is None else self.inputs.product
-        self.jacobians = {
-            (of.name, which): found
-            for of, given_q, given_v in ((self.N, dN_dq, dN_dv), (self.F_int, dF_int_dq, dF_int_dv))
-            if of is not None
-            for which, given in ((1, given_q), (2, given_v))
-            if (found := _jacobian(owner, of, which, given, n)) is not None
-        }
-        for of, name_, given in (
-            (self.N, "N", (dN_dq, dN_dv)),
-            (self.F_int, "F_int", (dF_int_dq, dF_int_dv)),
+        self.jacobians = {}
+        for key, of, given in (
+            ("N", self.N, (dN_dq, dN_dv)),
+            ("F_int", self.F_int, (dF_int_dq, dF_int_dv)),
+            ("T u", self.input, (None, None)),
         ):
             if of is None and any(g is not None for g in given):
-                raise ModelError(f"{owner}: a Jacobian of {name_} is given, but {name_} is not")
-        if self.input is not None:
-            for which in (1, 2):
-                found = derivatives.jacobian(owner, "d(T u)", None, self.input, which, n, MOTION)
+                raise ModelError(f"{owner}: a Jacobian of {key} is given, but {key} is not")
+            for which, one in enumerate(given, 1):
+                label = "d(T u)" if key == "T u" else f"d{key}_d{MOTION[which]}"
+                found = derivatives.jacobian(owner, label, one, of, which, n, MOTION)
                 if found is not None:
-                    self.jacobians["T u", which] = found
+                    self.jacobians[key, which] = found
         self.explain(0.0, q, v, self.start.z)
 
     def mass(self, t: float, q: Array, z: Array) -> Array:
@@ -118,44 +110,20 @@ class Lagrangian:
         steady = self.F_ext is None or self.F_ext.constant is not None
         return self.potential_energy is not None or (self.F_int is None and steady)
 
-    def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        return z if self.z_update is None else self.z_update(t, q, v, z)
-
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """Every quantity that was given, and the Jacobians in use."""
-        parts = () if self.inputs is None else (self.inputs.T, self.inputs.u, self.inputs.product)
+        parts = () if self.inputs is None else self.inputs.quantities
         found = (self.M, self.N, self.F_int, self.F_ext, *parts, self.potential_energy, self.z_update)
         return (*(q for q in found if q is not None), *self.jacobians.values())
 
     @property
-    def is_compiled(self) -> bool:
-        """Whether a compiled step can use it: its forces and their Jacobians are constants or compiled."""
-        own = (self.potential_energy, self.input)
-        return all(one.is_compiled for one in self.quantities if one not in own)
-
-    def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
-        """Largest relative difference of the given Jacobians from central differences [-].
-
-        A ModelError that names the worst entry where one is wrong.
-        """
-        owner, n = f"system {self.name!r}", self.start.q.shape[0]
-        at = vector(owner, "q", q, n), vector(owner, "v", v, n)
-        of = {"N": self.N, "F_int": self.F_int, "T u": self.input}
-        return max(
-            (
-                derivatives.check(J, quantity_, which, t, *at, self.start.z)
-                for (name, which), J in self.jacobians.items()
-                if (quantity_ := of[name]) is not None
-            ),
-            default=0.0,
-        )
+    def uncompiled(self) -> tuple[Quantity | None, ...]:
+        """The potential energy, and T u, for which T and u stand."""
+        return self.potential_energy, self.input
 
     def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
-        for one in self.quantities:
-            value = one(t, q, v, z)
-            if not np.isfinite(value).all():
-                raise ModelError(f"system {self.name!r}: at t = {t:.9g} s, {one.name} is not finite: {value}")
+        super().explain(t, q, v, z)
         check_mass(self.name, t, self.mass(t, q, z))
 
 
@@ -204,10 +172,9 @@ class LagrangianLinear(Lagrangian):
         return self.potential_energy is not None or (steady and bool(np.array_equal(self.K, self.K.T)))
 
     @property
-    def is_compiled(self) -> bool:
+    def uncompiled(self) -> tuple[Quantity | None, ...]:
         """As of any Lagrangian system; C and K stand for the internal forces."""
-        own = (self.F_int, self.potential_energy, self.input)
-        return all(one.is_compiled for one in self.quantities if one not in own)
+        return self.F_int, self.potential_energy, self.input
 
 
 def check_mass(name: str, t: float, M: Array) -> None:
@@ -223,7 +190,3 @@ def check_mass(name: str, t: float, M: Array) -> None:
             f"system {name!r}: at t = {t:.9g} s, M is singular or not positive definite:"
             f" its smallest eigenvalue is {smallest:.3g}"
         )
-
-
-def _jacobian(owner: str, of: Quantity, which: int, given: Given | None, n: int) -> Quantity | None:
-    return derivatives.jacobian(owner, f"d{of.name}_d{MOTION[which]}", given, of, which, n, MOTION)

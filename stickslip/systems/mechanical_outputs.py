@@ -1,5 +1,7 @@
 """Relations of mechanical systems once they are bound: y(t, q, lam), its rates, and the forces p."""
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from stickslip.problem.checks import Array
@@ -13,7 +15,38 @@ TIME, COORDINATE, MULTIPLIER = 0, 1, 2
 """Numbers of t, q and lam among the arguments (t, q, lam, z)."""
 
 
-class Holonomic:
+class ByRows(ABC):
+    """Relations whose forces are p = rows' lam; unless they say otherwise they are rigid and do not move."""
+
+    @abstractmethod
+    def rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
+        """H' [-, m], shape (m, nv)."""
+
+    def drift(self, t: float, q: Array, lam: Array, z: Array) -> Array | None:
+        return None
+
+    def dy_dlam(self, t: float, q: Array, lam: Array, z: Array) -> Array | None:
+        return None
+
+    def forces(self, t: float, q: Array, lam: Array, z: Array) -> Array:
+        return self.rows(t, q, lam, z).T @ lam
+
+    def dforces_dlam(self, t: float, q: Array, lam: Array, z: Array) -> Array:
+        return self.rows(t, q, lam, z).T
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return ()
+
+    @property
+    def is_compiled(self) -> bool:
+        return all(one.is_compiled for one in self.quantities)
+
+    def check_jacobians(self, t: float, q: Array, lam: Array, z: Array) -> float:
+        return 0.0
+
+
+class Holonomic(ByRows):
     """A bound relation y(t, q, lam) with rows ∂y/∂q T(q) and p = rows' lam."""
 
     def __init__(
@@ -69,23 +102,16 @@ class Holonomic:
     def dy_dlam(self, t: float, q: Array, lam: Array, z: Array) -> Array | None:
         return None if self._dy_dlam is None else self._dy_dlam(t, q, lam, z)
 
-    def forces(self, t: float, q: Array, lam: Array, z: Array) -> Array:
-        return self.rows(t, q, lam, z).T @ lam
-
     def dforces_dlam(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         J = self._dy_dq
         if J is None or "lam" not in J.wanted or J.difference_of is not None:
-            return self.rows(t, q, lam, z).T  # differences of differences would be mostly rounding
+            return super().dforces_dlam(t, q, lam, z)  # differences of differences would be mostly rounding
         return differences(self.forces, MULTIPLIER, self.to.nv)(t, q, lam, z)
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         found = (self.given, self._dy_dq, self._dy_dt, self._dy_dlam)
         return tuple(q for q in found if q is not None)
-
-    @property
-    def is_compiled(self) -> bool:
-        return all(one.is_compiled for one in self.quantities)
 
     def check_jacobians(self, t: float, q: Array, lam: Array, z: Array) -> float:
         found = ((self._dy_dq, COORDINATE), (self._dy_dt, TIME), (self._dy_dlam, MULTIPLIER))
@@ -131,7 +157,7 @@ class WithInput(Holonomic):
         return max(worst, derivatives.check(self.dg_dlam, self.g, MULTIPLIER, t, q, lam, z))
 
 
-class Linear:
+class Linear(ByRows):
     """A bound relation y = C q + e + F z + D lam, p = (C T)' lam, with constant matrices."""
 
     def __init__(self, to: Binding, C: Given, e: Given | None, D: Given | None, F: Given | None):
@@ -170,28 +196,12 @@ class Linear:
         T = None if self.constant else self.to.kinematics(q)
         return self._C if T is None else self._C @ T
 
-    def drift(self, t: float, q: Array, lam: Array, z: Array) -> Array | None:
-        return None
-
     def dy_dq(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         return self._C
 
     def dy_dlam(self, t: float, q: Array, lam: Array, z: Array) -> Array | None:
         return self._D
 
-    def forces(self, t: float, q: Array, lam: Array, z: Array) -> Array:
-        return self.rows(t, q, lam, z).T @ lam
-
-    def dforces_dlam(self, t: float, q: Array, lam: Array, z: Array) -> Array:
-        return self.rows(t, q, lam, z).T
-
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         return self._quantities
-
-    @property
-    def is_compiled(self) -> bool:
-        return True
-
-    def check_jacobians(self, t: float, q: Array, lam: Array, z: Array) -> float:
-        return 0.0

@@ -11,8 +11,8 @@ from stickslip.names import alternatives
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
 from stickslip.systems import derivatives, quaternions
-from stickslip.systems.dynamics import Start, vector
-from stickslip.systems.lagrangian import EMPTY, check_mass
+from stickslip.systems.dynamics import EMPTY, Start, Written, vector
+from stickslip.systems.lagrangian import check_mass
 from stickslip.systems.quantities import MOTION, Given, Quantity, needed, quantity
 
 COORDINATE, VELOCITY = 1, 2
@@ -22,7 +22,7 @@ ROUNDING = 1e-9
 """Share by which the largest principal moment may be more than the sum of the others [-]."""
 
 
-class NewtonEuler:
+class NewtonEuler(Written):
     """A rigid body in space. Every function may take any of (t, q, v, z).
 
     `force` acts at the centre of mass. C and K give a linear internal wrench C v + K q (11.71). Forces and
@@ -41,7 +41,7 @@ class NewtonEuler:
         z: ArrayLike = (), z_update: Given | None = None, potential: Given | None = None,
     ):  # fmt: skip
         self.name = name
-        self.owner = owner = f"system {name!r}"
+        owner = self.owner
         self.inertia = _inertia(name, inertia)
         self.m = _positive(owner, "mass", mass)
         self.M = np.zeros((6, 6))
@@ -62,15 +62,17 @@ class NewtonEuler:
         self.K = self._matrix("K", K, (6, 7))
         self.z_update = quantity(owner, "z_update", z_update, self.start.z.shape, MOTION)
         self.potential_energy = quantity(owner, "potential", potential, (), MOTION, ("t", "q", "z"))
-        self.jacobians = {
-            (of, which): found
-            for of, quantity_, given in (
-                ("force", self.force_given, (dforce_dq, dforce_dv)),
-                ("moment", self.moment_given, (dmoment_dq, dmoment_dv)),
-            )
-            for which, size, one in zip((COORDINATE, VELOCITY), (7, 6), given, strict=True)
-            if (found := _jacobian(owner, of, quantity_, which, size, one)) is not None
-        }
+        self.jacobians = {}
+        for key, of, which, given in (
+            ("force", self.force_given, COORDINATE, dforce_dq),
+            ("force", self.force_given, VELOCITY, dforce_dv),
+            ("moment", self.moment_given, COORDINATE, dmoment_dq),
+            ("moment", self.moment_given, VELOCITY, dmoment_dv),
+        ):
+            size, label = 8 - which, f"d{key}_d{MOTION[which]}"
+            found = derivatives.jacobian(owner, label, given, of, which, size, MOTION)
+            if found is not None:
+                self.jacobians[key, which] = found
         self.explain(0.0, self.start.q, self.start.v, self.start.z)
 
     def mass(self, t: float, q: Array, z: Array) -> Array:
@@ -154,9 +156,6 @@ class NewtonEuler:
         steady = force is None or (force.constant is not None and not self.force_in_body)
         return self.potential_energy is not None or (steady and self.moment_given is None and self.K is None)
 
-    def update(self, t: float, q: Array, v: Array, z: Array) -> Array:
-        return z if self.z_update is None else self.z_update(t, q, v, z)
-
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         """Every quantity that was given, and the Jacobians in use."""
@@ -164,44 +163,20 @@ class NewtonEuler:
         return (*(q for q in found if q is not None), *self.jacobians.values())
 
     @property
-    def is_compiled(self) -> bool:
-        """Whether a compiled step can use it: force, moment and their Jacobians are constants or compiled."""
-        return all(one.is_compiled for one in self.quantities if one is not self.potential_energy)
-
-    def check_jacobians(self, t: float, q: ArrayLike, v: ArrayLike) -> float:
-        """Largest relative difference of the given Jacobians from central differences [-].
-
-        A ModelError that names the worst entry where one is wrong.
-        """
-        at = vector(self.owner, "q", q, 7), vector(self.owner, "v", v, 6)
-        of = {"force": self.force_given, "moment": self.moment_given}
-        return max(
-            (
-                derivatives.check(J, needed(of[name]), which, t, *at, self.start.z)
-                for (name, which), J in self.jacobians.items()
-            ),
-            default=0.0,
-        )
+    def uncompiled(self) -> tuple[Quantity | None, ...]:
+        """The potential energy."""
+        return (self.potential_energy,)
 
     def explain(self, t: float, q: Array, v: Array, z: Array) -> None:
         if not float(np.linalg.norm(q[3:])) > 0.0:
             raise ModelError(f"{self.owner}: at t = {t:.9g} s, the quaternion of q is zero or not a number")
-        for one in self.quantities:
-            value = one(t, q, v, z)
-            if not np.isfinite(value).all():
-                raise ModelError(f"{self.owner}: at t = {t:.9g} s, {one.name} is not finite: {value}")
+        super().explain(t, q, v, z)
 
     def _matrix(self, name: str, given: ArrayLike | None, shape: tuple[int, int]) -> Array | None:
         if callable(given):
             raise ModelError(f"{self.owner}: {name} is a function; use force and moment for that")
         found = quantity(self.owner, name, given, shape, MOTION)
         return None if found is None else found.constant
-
-
-def _jacobian(
-    owner: str, name: str, of: Quantity | None, which: int, size: int, given: Given | None
-) -> Quantity | None:
-    return derivatives.jacobian(owner, f"d{name}_d{MOTION[which]}", given, of, which, size, MOTION)
 
 
 def _added(total: Array | None, columns: int, rows: slice, where: slice, part: Array) -> Array:

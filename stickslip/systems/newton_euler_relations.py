@@ -5,8 +5,8 @@ tangents, and with rolling friction the relative angular velocity along the same
 from the second body, or the world, to the first (Siconos Developer's Notes 2017, (11.46)).
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,16 +34,18 @@ class Touch:
     """Contact point on the second body, inertial frame [m], shape (3,)."""
 
 
-class Geometry(Protocol):
+class Geometry(ABC):
     """Where bodies touch, bound to an interaction."""
 
-    quantities: tuple[Quantity, ...]
+    quantities: tuple[Quantity, ...] = ()
 
+    @abstractmethod
     def touch(self, t: float, q: Array, z: Array) -> Touch:
         """Gap, normal and points at q."""
 
     def surface(self, t: float, q: Array, z: Array) -> Array | None:
         """Velocity of the second body's surface beside that of the body itself [m/s], shape (3,)."""
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,10 +169,8 @@ class Contact(BodyOutput):
         return self.geometry.quantities
 
 
-class _AbovePlane:
+class _AbovePlane(Geometry):
     """A sphere, or a point where its radius is 0, above a fixed plane."""
-
-    quantities: tuple[Quantity, ...] = ()
 
     def __init__(self, to: Binding, center: ArrayLike, radius: float, normal: ArrayLike, offset: float):
         if to.nq != 7:
@@ -188,13 +188,8 @@ class _AbovePlane:
         lowest = poses(q)[0].place(self.center) - self.radius * self.normal
         return Touch(float(self.normal @ lowest) - self.offset, self.normal, lowest, lowest)
 
-    def surface(self, t: float, q: Array, z: Array) -> Array | None:
-        return None
 
-
-class _Spheres:
-    quantities: tuple[Quantity, ...] = ()
-
+class _Spheres(Geometry):
     def __init__(self, to: Binding, given: SphereSphere):
         self.owner = to.owner
         self.radii = tuple(_length(to, n, getattr(given, n)) for n in ("radius_first", "radius_second"))
@@ -211,11 +206,8 @@ class _Spheres:
         gap = distance - self.radii[0] - self.radii[1]
         return Touch(gap, normal, first - self.radii[0] * normal, second + self.radii[1] * normal)
 
-    def surface(self, t: float, q: Array, z: Array) -> Array | None:
-        return None
 
-
-class _Given:
+class _Given(Geometry):
     """Gap, normal and points as the user's functions give them."""
 
     def __init__(self, to: Binding, given: BodyContact):

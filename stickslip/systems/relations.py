@@ -37,16 +37,8 @@ class Binding:
     """Discrete parameters at the start [any], shape (nz,)."""
 
 
-@runtime_checkable
-class MechanicalOutput(Protocol):
-    """A relation of second-order systems, bound. m is the size of the law, nb its number of blocks.
-
-    `compliant`: y depends on lam, so the law is solved at position level, without impacts.
-    """
-
-    compliant: bool
-    constant: bool
-    """Whether `rows` depends on nothing, so that it need not be asked for again."""
+class Output(Protocol):
+    """What bound relations of either order offer."""
 
     @property
     def quantities(self) -> tuple[Quantity, ...]:
@@ -58,6 +50,18 @@ class MechanicalOutput(Protocol):
 
     def check_jacobians(self, t: float, q: Array, lam: Array, z: Array) -> float:
         """Largest relative difference of the Jacobians from central differences [-]; ModelError if wrong."""
+
+
+@runtime_checkable
+class MechanicalOutput(Output, Protocol):
+    """A relation of second-order systems, bound. m is the size of the law, nb its number of blocks.
+
+    `compliant`: y depends on lam, so the law is solved at position level, without impacts.
+    """
+
+    compliant: bool
+    constant: bool
+    """Whether `rows` depends on nothing, so that it need not be asked for again."""
 
     def y(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         """Outputs [m, rad], shape (m,). Tangential components may be 0 where only their rate is known."""
@@ -82,24 +86,13 @@ class MechanicalOutput(Protocol):
 
 
 @runtime_checkable
-class FirstOrderOutput(Protocol):
+class FirstOrderOutput(Output, Protocol):
     """A relation of first-order systems, bound: y = h(t, x, lam), r = g(t, x, lam)."""
 
     linear: bool
     """Whether h and g are affine in x and lam, so that one linearisation is exact."""
     constant: bool
     """Whether C, D, B and K depend on nothing, so that they need not be asked for again."""
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        """Every quantity that was given, and the Jacobians in use."""
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether a compiled step can use it: its quantities are constants or compiled with Numba."""
-
-    def check_jacobians(self, t: float, x: Array, lam: Array, z: Array) -> float:
-        """Largest relative difference of the Jacobians from central differences [-]; ModelError if wrong."""
 
     def h(self, t: float, x: Array, lam: Array, z: Array) -> Array:
         """Outputs y [any], shape (m,)."""
