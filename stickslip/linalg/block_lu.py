@@ -1,16 +1,16 @@
-"""LU of unsymmetric matrices of 6 x 6 blocks over a graph: bodies and joints, contacts put onto the bodies.
+"""Plans for LU of unsymmetric matrices of 6 x 6 blocks over a graph: bodies and joints, contacts put onto the
+bodies. `kernels/variational/block_lu.py` factors and solves by them.
 
 The structure is symmetric, the values need not be. The order is that of least degree, in which a node that
 `waits`, whose diagonal block is zero before a neighbour is eliminated (a joint), comes after one of them; on
 chains and trees there is no fill but that, and cost grows with the number of nodes. Row exchanges stay inside
 blocks. Where constraints are redundant, a small negative diagonal of theirs and refinement against the matrix
-as it is give what is asked (`BlockLU.solve` with refine > 0).
+as it is give what is asked.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -70,46 +70,3 @@ def _made(count: int, pairs: bytes, waits: bytes) -> BlockPlan:
     once, seen = places.copy(), np.unique(places.min(axis=1, initial=1 << 60), return_index=True)[1]
     once[np.setdiff1d(np.arange(len(joined)), seen)] = -1
     return BlockPlan(count, joined, places, once, int(blocks), arrays)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class BlockLU:
-    """Factors of one matrix."""
-
-    plan: BlockPlan
-    matrix: Array
-    """The blocks as they were given [any], shape (blocks, 6, 6)."""
-    factors: Array
-    """The blocks after elimination [any], shape (blocks, 6, 6)."""
-    pivots: IntArray
-    """Row exchanges inside diagonal blocks [-], shape (N, 6)."""
-    singular: int
-    """Diagonal blocks that could not be divided by; the answer is worth nothing unless 0."""
-
-    def solve(self, b: Array, *, transposed: bool = False, refine: int = 0) -> Array:
-        """x with A x = b, or A'x = b, for b of shape (N, 6) or (N, 6, m), refined so many times against A."""
-        x = np.array(b, float, order="C").reshape(self.plan.count, kernels.SIZE, -1)
-        given, left = x.copy(), np.empty_like(x)
-        solve: Any = kernels.solve_transposed if transposed else kernels.solve_many
-        residual: Any = kernels.residual_transposed if transposed else kernels.residual
-        solve(self.plan.arrays, self.factors, self.pivots, x)
-        for _ in range(refine):
-            residual(self.plan.pairs, self.plan.once, self.matrix, x, given, left)
-            solve(self.plan.arrays, self.factors, self.pivots, left)
-            x += left
-        return x.reshape(np.shape(b))
-
-
-def factor(plan: BlockPlan, blocks: Array, shift: Array | None = None) -> BlockLU:
-    """Factor the matrix of these blocks (plan.blocks, 6, 6); `shift` (N, 6) is added to the diagonal
-    factored.
-
-    Blocks that only fill has made must be 0.
-    """
-    factors = np.array(blocks, float, order="C")
-    if shift is not None:
-        own = np.arange(kernels.SIZE)
-        factors[: plan.count, own, own] += shift
-    pivots = np.empty((plan.count, kernels.SIZE), np.int64)
-    bad = kernels.factor(plan.arrays, factors, pivots)
-    return BlockLU(plan, blocks, factors, pivots, int(bad))

@@ -47,9 +47,7 @@ class BodyPattern(BlockPattern):
             out = np.empty((self.one.size, k, k))
         if n:
             work = np.empty((int(np.diff(H.offset).max(initial=1)), k))
-            assembly.body_values(
-                mass, fixed(H.bodies), fixed(H.offset), fixed(H.rows), weight, self.edge, work, out
-            )
+            assembly.body_values(mass, H.bodies, H.offset, H.rows, weight, self.edge, work, out)
         return out
 
 

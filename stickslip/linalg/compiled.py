@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.linalg.buffers import Buffers
+from stickslip.linalg.factor import Buffers
 from stickslip.linalg.kernels import cholesky, quasidefinite, triangular
 from stickslip.linalg.pattern import Array, fixed
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.compilation import JIT
-from stickslip.linalg.buffers import Buffers
 from stickslip.linalg.kernels import assembly
 from stickslip.linalg.pattern import Array, BlockPattern, fixed
 from stickslip.linalg.plain import PlainEngine
@@ -63,6 +62,28 @@ class Regularisation:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be in [0, 1)")
         if self.replacement <= self.least:
             raise ValueError(f"replacement {self.replacement} must be larger than least {self.least}")
+
+
+class Buffers:
+    """Memory that outlives one factorisation (fresh pages cost a third of the time of a large one): arrays by
+    name that only grow; they serve one factor at a time, the one made last."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Array] = {}
+        self.owner: Any = None
+        """The factor that uses the arrays now."""
+
+    def take(self, name: str, size: int) -> Array:
+        """At least one, and otherwise `size`, numbers of any value."""
+        array = self._arrays.get(name)
+        if array is None or array.size < size:
+            self._arrays[name] = array = np.empty(max(size, 1))
+        return array[:size]
+
+    @property
+    def bytes(self) -> int:
+        """Memory held [bytes]."""
+        return sum(array.nbytes for array in self._arrays.values())
 
 
 class _Factor:

@@ -6,21 +6,77 @@
 
 The order of elimination is fixed by the graph and rows are exchanged only inside the pivots of a front,
 so a factor may turn out bad. Every solve therefore looks at its backward error, refines once where it
-is not at rounding, and goes to SuperLU where it stays bad.
+is not at rounding, and goes to SuperLU where it stays bad (LAPACK where the matrix is full): the rows and
+columns are already in an order that keeps factors sparse, so it is told to keep it, with a mild threshold for
+pivoting.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.linalg import lapack
+from scipy.sparse import linalg as sparse_linalg
 
 from stickslip.compilation import JIT
-from stickslip.linalg.kernels import assembly, elimination, front_plan, fronts
+from stickslip.linalg.kernels import assembly, elimination, front_plan
 from stickslip.linalg.kernels import minimum_degree as bits
-from stickslip.linalg.lu import Factor, factorise
 from stickslip.linalg.ordering import minimum_degree
 from stickslip.linalg.pattern import Array, IntArray, fixed
-from stickslip.linalg.symbolic import supernodes
+from stickslip.linalg.symbolic import ints, tree
+
+FULL = 0.2
+"""Share of nonzeros above which a matrix is factored as one array."""
+PIVOT = 0.01
+"""A diagonal entry is taken as pivot if it is at least this share of the largest in its column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """P L U of a square matrix."""
+
+    size: int
+    """Number of unknowns."""
+    operations: float
+    """Multiplications of the factorisation, estimated from the factors."""
+    _factors: Any
+
+    def solve(self, b: Array) -> Array | None:
+        """x with A x = b, shape (n,); None if it is not finite."""
+        if isinstance(self._factors, tuple):
+            x, _ = lapack.dgetrs(*self._factors, b)
+        else:
+            x = self._factors.solve(b, trans="T")
+        return x if np.isfinite(x).all() else None
+
+
+def factorise(indptr: Any, indices: Any, entries: Array, n: int) -> Factor | None:
+    """Factor the n x n matrix given by rows; None if it is singular or not finite.
+
+    indptr (n + 1,) and indices of 32 bits, entries (indptr[n],); longer arrays are cut.
+    """
+    count = int(indptr[n])
+    data = (entries[:count], indices[:count], indptr[: n + 1])
+    if count > FULL * n * n:
+        full = sp.csr_array(data, (n, n)).toarray()
+        if not np.isfinite(full).all():
+            return None
+        lu, pivots, info = lapack.dgetrf(full, overwrite_a=True)
+        return Factor(n, n**3 / 3.0, (lu, pivots)) if info == 0 else None
+    # the arrays of A by rows are those of A' by columns
+    transpose = sp.csc_array(data, (n, n))
+    transpose.has_sorted_indices = True
+    try:
+        factors = sparse_linalg.splu(
+            transpose, permc_spec="NATURAL", diag_pivot_thresh=PIVOT, panel_size=1,
+            options={"SymmetricMode": True},
+        )  # fmt: skip
+    except RuntimeError:  # exactly singular
+        return None
+    # columns of equal length have nnz² / (4 n) multiplications, twice that for L and U
+    return Factor(n, float(factors.nnz) ** 2 / (2.0 * n), factors)
+
 
 if JIT:
     from stickslip.linalg.kernels import front_lu as kernel
@@ -73,7 +129,8 @@ class BlockLU:
         neighbour = assembly.graph(fixed(row), self.column, start)
         self._order = _order(fixed(start), fixed(neighbour))
         if JIT:
-            self._tree = _tree(fixed(start), fixed(neighbour), fixed(self.widths), fixed(self._order))
+            positive = np.zeros(count, np.bool_)
+            self._tree = tree(start, neighbour, self.widths, positive, self._order, DEAR)
             self._lay_out()
 
     @property
@@ -213,7 +270,7 @@ def elimination_work(widths: IntArray, one: IntArray, other: IntArray) -> float:
     count = widths.size
     start = np.empty(count + 1, np.int64)
     neighbour = assembly.graph(fixed(one), fixed(other), start)
-    parent, blocks, scalars = (_ints(count) for _ in range(3))
+    parent, blocks, scalars = (ints(count) for _ in range(3))
     order = _order(fixed(start), fixed(neighbour))
     elimination.tree(fixed(start), fixed(neighbour), fixed(order), fixed(widths), parent, blocks, scalars)
     rows = scalars.astype(float)
@@ -224,24 +281,6 @@ def _order(start: IntArray, neighbour: IntArray) -> IntArray:
     """Order of elimination [-], shape (n,)."""
     if not JIT or start.size - 1 > FEW:
         return minimum_degree(start, neighbour)
-    order = _ints(start.size - 1)
+    order = ints(start.size - 1)
     bits.minimum_degree(start, neighbour, order)
     return order
-
-
-def _tree(start: IntArray, neighbour: IntArray, widths: IntArray, order: IntArray) -> Any:
-    """Supernodes and their structure, from the graph and an order of elimination."""
-    n = widths.size
-    positive = fixed(np.zeros(n, np.bool_))
-    permutation, first, above = supernodes(widths, positive, start, neighbour, order, DEAR)
-    count, place = above.size, np.empty(n, np.int64)
-    place[permutation] = np.arange(n)
-    child_start, child, row_start = _ints(count + 1), _ints(count), _ints(count + 1)
-    fronts.children(above, child_start, child)
-    below = fronts.structure(start, neighbour, permutation, place, first, child_start, child, row_start)
-    front_of = np.repeat(np.arange(count), np.diff(first))
-    return front_plan.Tree(permutation, place, first, above, child_start, child, row_start, below, front_of)
-
-
-def _ints(count: int) -> Any:
-    return np.empty(count, np.int64)

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from stickslip.compilation import JIT
 from stickslip.linalg.bodies import SaddlePattern
-from stickslip.linalg.buffers import Buffers
-from stickslip.linalg.factor import SINGULAR, CholeskyFactor, QuasiDefiniteFactor, Regularisation
+from stickslip.linalg.factor import SINGULAR, Buffers, CholeskyFactor, QuasiDefiniteFactor, Regularisation
 from stickslip.linalg.kernels import assembly, elimination, fronts
+from stickslip.linalg.kernels.front_plan import Tree
 from stickslip.linalg.kernels.fronts import Blocks, Fronts
 from stickslip.linalg.ordering import elimination_order
 from stickslip.linalg.pattern import Array, BlockPattern, IntArray, fixed
@@ -127,23 +127,19 @@ def _positions(positions: ArrayLike | None, n: int) -> Array | None:
 def _lay_out(
     pattern: BlockPattern, negative: np.ndarray, start: IntArray, neighbour: IntArray, order: IntArray
 ) -> Symbolic:
-    permutation, first, above = supernodes(pattern.widths, negative, start, neighbour, order, 1)
-    n, count = permutation.size, above.size
-    place = np.empty(n, np.int64)
-    place[permutation] = np.arange(n)
-    width = pattern.widths[permutation]
+    permutation, place, first, above, child_start, child, row_start, row, front_of = tree(
+        start, neighbour, pattern.widths, negative, order, 1
+    )
+    count, width = above.size, pattern.widths[permutation]
     offset = np.concatenate([[0], np.cumsum(width)])
-    child_start, child, row_start = _ints(count + 1), _ints(count), _ints(count + 1)
-    fronts.children(above, child_start, child)
-    row = fronts.structure(start, neighbour, permutation, place, first, child_start, child, row_start)
-    row_offset = _ints(row.size)
-    columns, rows, panel, update, minus = (_ints(count + (i == 2)) for i in range(5))
+    row_offset = ints(row.size)
+    columns, rows, panel, update, minus = (ints(count + (i == 2)) for i in range(5))
     layout = (row_offset, columns, rows, panel, update, minus)
     # Writable, as within `front_plan.plan`: the kernel is then compiled once for both.
     own = negative.copy()
     stack = fronts.sizes(permutation, own, offset, first, row_start, row, above, child_start, child, layout)
-    family = (_ints(count + 1), _ints(row.size), _ints(row.size), _ints(row.size))
-    reach = (_ints(count + 1), _ints(row.size), _ints(row.size))
+    family = (ints(count + 1), ints(row.size), ints(row.size), ints(row.size))
+    reach = (ints(count + 1), ints(row.size), ints(row.size))
     a, b = fronts.runs(offset, first, columns, row_start, row, row_offset, above, family, reach)
     ends = (count + 1, a, a, a, count + 1, b, b)
     shared = (array[:end] for array, end in zip((*family, *reach), ends, strict=True))
@@ -155,9 +151,23 @@ def _lay_out(
         ),
         *(fixed(array) for array in shared),
     )
-    front_of = np.repeat(np.arange(count), np.diff(first))
     blocks = _places(pattern, place, shape, front_of, row_start, row, row_offset)
     return Symbolic(pattern, negative, permutation, shape, blocks, int(stack))
+
+
+def tree(
+    start: IntArray, neighbour: IntArray, widths: IntArray, negative: np.ndarray, order: IntArray, dear: int
+) -> Tree:
+    """Supernodes and their structure, from the graph and an order of elimination."""
+    permutation, first, above = supernodes(widths, negative, start, neighbour, order, dear)
+    n, count = permutation.size, above.size
+    place = np.empty(n, np.int64)
+    place[permutation] = np.arange(n)
+    child_start, child, row_start = ints(count + 1), ints(count), ints(count + 1)
+    fronts.children(above, child_start, child)
+    below = fronts.structure(start, neighbour, permutation, place, first, child_start, child, row_start)
+    front_of = np.repeat(np.arange(count), np.diff(first))
+    return Tree(permutation, place, first, above, child_start, child, row_start, below, front_of)
 
 
 def supernodes(
@@ -168,12 +178,12 @@ def supernodes(
     dear: how many times as large as they are the model of merging takes fronts to be.
     """
     n = order.size
-    parent, blocks, scalars, post = (_ints(n) for _ in range(4))
+    parent, blocks, scalars, post = (ints(n) for _ in range(4))
     elimination.tree(start, neighbour, order, widths, parent, blocks, scalars)
     elimination.postorder(parent, post)
     back = np.empty(n + 1, np.int64)
     back[post], back[n] = np.arange(n), -1  # index -1, of the parents of roots, is the last
-    permutation, first, above = _ints(n), _ints(n + 1), _ints(n)
+    permutation, first, above = ints(n), ints(n + 1), ints(n)
     count = elimination.supernodes(
         order[post], widths, back[parent[post]], blocks[post], scalars[post], negative, dear,
         permutation, first, above,
@@ -192,7 +202,7 @@ def _places(
 ) -> Blocks:
     """Where the blocks of the matrix go, sorted by front."""
     count = pattern.one.size
-    front, to, flip = _ints(count), _ints(count), np.empty(count, np.bool_)
+    front, to, flip = ints(count), ints(count), np.empty(count, np.bool_)
     fronts.places(
         pattern.one, pattern.other, place, shape.offset, shape.first, front_of, shape.columns, shape.rows,
         shape.panel, row_start, row, row_offset, (front, to, flip),
@@ -204,5 +214,6 @@ def _places(
     return Blocks(*(fixed(array) for array in arrays))
 
 
-def _ints(count: int) -> Any:
+def ints(count: int) -> Any:
+    """Room for so many integers, of any value."""
     return np.empty(count, np.int64)

@@ -1,10 +1,56 @@
 """Block LU over graphs of bodies and joints against dense factors, and its fill."""
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 import pytest
 
 from stickslip.kernels.variational import block_lu as kernels
-from stickslip.linalg.block_lu import block_plan, factor
+from stickslip.linalg.block_lu import Array, BlockPlan, IntArray, block_plan
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class BlockLU:
+    """Factors of one matrix."""
+
+    plan: BlockPlan
+    matrix: Array
+    """The blocks as they were given [any], shape (blocks, 6, 6)."""
+    factors: Array
+    """The blocks after elimination [any], shape (blocks, 6, 6)."""
+    pivots: IntArray
+    """Row exchanges inside diagonal blocks [-], shape (N, 6)."""
+    singular: int
+    """Diagonal blocks that could not be divided by; the answer is worth nothing unless 0."""
+
+    def solve(self, b: Array, *, transposed: bool = False, refine: int = 0) -> Array:
+        """x with A x = b, or A'x = b, for b of shape (N, 6) or (N, 6, m), refined so many times against A."""
+        x = np.array(b, float, order="C").reshape(self.plan.count, kernels.SIZE, -1)
+        given, left = x.copy(), np.empty_like(x)
+        solve: Any = kernels.solve_transposed if transposed else kernels.solve_many
+        residual: Any = kernels.residual_transposed if transposed else kernels.residual
+        solve(self.plan.arrays, self.factors, self.pivots, x)
+        for _ in range(refine):
+            residual(self.plan.pairs, self.plan.once, self.matrix, x, given, left)
+            solve(self.plan.arrays, self.factors, self.pivots, left)
+            x += left
+        return x.reshape(np.shape(b))
+
+
+def factor(plan: BlockPlan, blocks: Array, shift: Array | None = None) -> BlockLU:
+    """Factor the matrix of these blocks (plan.blocks, 6, 6); `shift` (N, 6) is added to the diagonal
+    factored.
+
+    Blocks that only fill has made must be 0.
+    """
+    factors = np.array(blocks, float, order="C")
+    if shift is not None:
+        own = np.arange(kernels.SIZE)
+        factors[: plan.count, own, own] += shift
+    pivots = np.empty((plan.count, kernels.SIZE), np.int64)
+    bad = kernels.factor(plan.arrays, factors, pivots)
+    return BlockLU(plan, blocks, factors, pivots, int(bad))
 
 
 def made(seed):

@@ -8,7 +8,7 @@ import scipy.sparse.linalg as spla
 from block_graphs import GRAPHS, dense, grid, positive_definite
 
 from stickslip.compilation import JIT
-from stickslip.linalg.buffers import Buffers
+from stickslip.linalg.factor import Buffers
 from stickslip.linalg.pattern import block_pattern, matrix_pattern
 from stickslip.linalg.symbolic import analyse
 
