@@ -43,7 +43,8 @@ def run_html(trajectory: WorldTrajectory) -> str:
     def make() -> str:
         note = f"At most {FRAMES} records are shown here; {WHOLE}."
         scene = _scene(trajectory, note if len(trajectory) > FRAMES else "")
-        return scene + _certificate(trajectory) + _folded("summary", _text(str(trajectory)))
+        summary = f"<details><summary>summary</summary>{_text(str(trajectory))}</details>"
+        return scene + _certificate(trajectory) + summary
 
     return _shown(trajectory, make)
 
@@ -79,17 +80,14 @@ def _scene(source: World | WorldTrajectory, note: str) -> str:
         frames = FRAMES if isinstance(source, WorldTrajectory) else None
         page = page_of(source, frames=frames, megabytes=MEGABYTES)
     except ViewerError as error:
-        return _still(source) + _note(f"{error}.")
+        from stickslip.view.still import draw_world
+
+        still = _picture(lambda path: draw_world(source, path, size=STILL), "png")
+        return still + _note(f"{error}.")
     return (
         f'<iframe sandbox="allow-scripts" srcdoc="{escape(page)}" title="scene" '
         f'style="width: 100%; height: {HEIGHT}px; border: 1px solid #ddd"></iframe>{_note(note)}'
     )
-
-
-def _still(source: World | WorldTrajectory) -> str:
-    from stickslip.view.still import draw_world
-
-    return _picture(lambda path: draw_world(source, path, size=STILL), "png")
 
 
 def _picture(draw: Callable[[Path], None], kind: str) -> str:
@@ -139,10 +137,6 @@ def _certificate(run: WorldTrajectory) -> str:
         for row in rows
     )
     return f"<table>{cells}</table>"
-
-
-def _folded(title: str, inner: str) -> str:
-    return f"<details><summary>{title}</summary>{inner}</details>"
 
 
 def _text(text: str) -> str:

@@ -1,18 +1,109 @@
-"""A page as one HTML file that needs nothing else: no network, no fonts, no scripts of others."""
+"""A page as one HTML file that needs nothing else: no network, no fonts, no scripts of others. Drawings in it
+are SVG of Matplotlib made small, with ids of their own and the colours of the page."""
 
 from __future__ import annotations
 
 import hashlib
+import re
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
+from xml.etree import ElementTree
 
 from stickslip.exhibits import NOT_RUN, Figure, Page, Section, Table
 from stickslip.files.problems import replace_file
 from stickslip.view.figures import FAINT, GRID, INK, PALETTE, palette, panel_svg
-from stickslip.view.inline_svg import inline_svg
 from stickslip.view.text import clean, line, right_aligned
+
+LINK = "{http://www.w3.org/1999/xlink}href"
+NUMBER = re.compile(r"-?\d+\.\d+")
+REFERENCE = re.compile(r"url\(#([^)]+)\)")
+
+
+def inline_svg(text: str, name: str, label: str, colours: Mapping[str, str]) -> str:
+    """The SVG file `text` as an element of a page, called `label` by those who hear it.
+
+    Every id begins with `name`, so that drawings of one page do not meet; ids that nothing refers to
+    are left out, and so are fonts, which are those of the page. `colours`: what stands for a colour of
+    Matplotlib (`#0072b2`) in the page, such as `var(--c0)`, in light and in dark. Coordinates are
+    rounded to hundredths of a point.
+    """
+    root = ElementTree.fromstring(text)
+    for parent in root.iter():
+        for child in list(parent):
+            if _local(child.tag) in ("metadata", "style"):
+                parent.remove(child)
+    new = {old: f"{name}-{k}" for k, old in enumerate(sorted(_referenced(root)))}
+    for element in root.iter():
+        element.tag = _local(element.tag)
+        element.attrib = _attributes(element, new, colours)
+        if element.tag not in ("text", "tspan"):
+            element.text = None
+        element.tail = None
+    _unwrap(root)
+    root.attrib = {"viewBox": root.attrib["viewBox"], "role": "img", "aria-label": label}
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def _local(tag: str) -> str:
+    return tag.rpartition("}")[2]
+
+
+def _referenced(root: ElementTree.Element) -> set[str]:
+    found = set()
+    for element in root.iter():
+        for key, value in element.attrib.items():
+            if key == LINK:
+                found.add(value.removeprefix("#"))
+            found.update(REFERENCE.findall(value))
+    return found
+
+
+def _attributes(
+    element: ElementTree.Element, new: Mapping[str, str], colours: Mapping[str, str]
+) -> dict[str, str]:
+    kept = {}
+    for key, value in element.attrib.items():
+        if key == "id":
+            if value in new:
+                kept["id"] = new[value]
+        elif key == LINK:
+            kept["href"] = f"#{new[value.removeprefix('#')]}"
+        elif key == "style":
+            kept["style"] = _restyled(value, colours)
+        elif key == "transform" and value.startswith("rotate(-0 "):
+            continue
+        elif key in ("d", "x", "y", "transform", "points"):
+            kept[key] = " ".join(NUMBER.sub(_rounded, value).split())
+        else:
+            kept[key] = REFERENCE.sub(lambda match: f"url(#{new[match[1]]})", value)
+    return kept
+
+
+def _restyled(text: str, colours: Mapping[str, str]) -> str:
+    """A style without its font, and with the colours of the page."""
+    parts = []
+    for part in text.split(";"):
+        key, _, value = (half.strip() for half in part.partition(":"))
+        if key and key != "font-family":
+            parts.append(f"{key}:{colours.get(value, value)}")
+    return ";".join(parts)
+
+
+def _rounded(match: re.Match[str]) -> str:
+    return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
+
+
+def _unwrap(root: ElementTree.Element) -> None:
+    """Groups that say nothing give way to what they hold."""
+    for parent in list(root.iter()):
+        while any(child.tag == "g" and not child.attrib for child in parent):
+            flat: list[ElementTree.Element] = []
+            for child in parent:
+                flat.extend(child if child.tag == "g" and not child.attrib else [child])
+            parent[:] = flat
+
 
 LONG = 15
 """Rows above which a table gets a filter."""
@@ -58,7 +149,7 @@ class _Writer:
         for number, section in enumerate(self.page.sections, 1):
             yield from self._section(number, section)
         yield "</main>"
-        yield f"<script>{_script()}</script>"
+        yield f"<script>{_beside('page.js')}</script>"
         yield "</body>\n</html>"
 
     def _contents(self) -> Iterator[str]:
@@ -128,14 +219,14 @@ class _Writer:
 
 
 def _head(page: Page) -> Iterator[str]:
-    digest = b64encode(hashlib.sha256(_script().encode()).digest()).decode()
+    digest = b64encode(hashlib.sha256(_beside("page.js").encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
     columns = max((len(table.columns) for each in page.sections for table in each.tables), default=0)
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>'
     yield f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}"/>'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1"/>'
     yield f"<title>{_text(page.title)}</title>"
-    yield f"<style>\n{_style()}{_alignment(columns)}</style>\n</head>\n<body>"
+    yield f"<style>\n{_beside('page.css')}{_alignment(columns)}</style>\n</head>\n<body>"
     yield f"<header>\n<h1>{_text(page.title)}</h1>"
     if page.summary:
         items = "\n".join(f"<li>{_text(sentence)}</li>" for sentence in page.summary)
@@ -175,9 +266,5 @@ def _alignment(columns: int) -> str:
     return f"{both}{{text-align:right;font-variant-numeric:tabular-nums}}\n{cells}{{white-space:nowrap}}\n"
 
 
-def _style() -> str:
-    return Path(__file__).with_name("page.css").read_text(encoding="utf-8")
-
-
-def _script() -> str:
-    return Path(__file__).with_name("page.js").read_text(encoding="utf-8")
+def _beside(name: str) -> str:
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")

@@ -19,8 +19,8 @@ from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, BoolArray, ModelError
 from stickslip.view.browser.instances import BODIES, KINEMATIC
 from stickslip.view.browser.meshes import shape_mesh, shape_scale
-from stickslip.view.browser.poses import product, turned, unit_turns
 from stickslip.view.browser.stage import STATE_COLOURS, Frame, Stage
+from stickslip.view.browser.surroundings import product, turned, unit_turns
 from stickslip.view.casting import Ball, Camera, Cylinder, Hits, Polyhedron, Sheet, Solid, cast
 from stickslip.view.lighting import shaded
 from stickslip.view.style import save
@@ -120,7 +120,8 @@ def _compose(
         _draw_forces(axes, camera, frame, wide[0])
     if contacts:
         _draw_contacts(axes, camera, frame)
-    _draw_scale(axes, extent, _caption(frame) if timed else "")
+    relaxed = ", relaxed" if frame.readout.verdict is Verdict.RELAXED else ""
+    _draw_scale(axes, extent, f"t = {frame.readout.t:.4g} s{relaxed}" if timed else "")
     axes.set_xlim(extent[:2])
     axes.set_ylim(extent[2:])
     return canvas
@@ -287,12 +288,6 @@ def _draw_forces(axes: Any, camera: Camera, frame: Frame, wide: float) -> None:
     tips = np.stack([ends[:, 1], neck + 0.38 * head * across, neck - 0.38 * head * across], axis=1)
     axes.add_collection(LineCollection(list(shafts), colors=colours, linewidths=0.9, zorder=3), autolim=False)
     axes.add_collection(PolyCollection(list(tips), facecolors=colours, zorder=3), autolim=False)
-
-
-def _caption(frame: Frame) -> str:
-    """The time, and that the step is relaxed where it is."""
-    relaxed = ", relaxed" if frame.readout.verdict is Verdict.RELAXED else ""
-    return f"t = {frame.readout.t:.4g} s{relaxed}"
 
 
 def _draw_scale(axes: Any, extent: Any, caption: str) -> None:

@@ -1,7 +1,5 @@
 """Text of strangers, such as names of problems and solvers, made fit to be shown."""
 
-import numpy as np
-
 from stickslip.exhibits import Table
 
 
@@ -10,7 +8,8 @@ def clean(text: str) -> str:
     direction of writing, halves of letters. Line breaks and tabs stay."""
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in "\n\t" else _escape(c) for c in text)
+    seen = (c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode("ascii") for c in text)
+    return "".join(seen)
 
 
 def line(text: str) -> str:
@@ -20,16 +19,5 @@ def line(text: str) -> str:
 
 def right_aligned(table: Table) -> tuple[bool, ...]:
     """For each column, whether it holds numbers (and gaps) only."""
-    return tuple(
-        any(_is_number(row[k]) for row in table.rows)
-        and all(_is_number(row[k]) or row[k] is None for row in table.rows)
-        for k in range(len(table.columns))
-    )
-
-
-def _is_number(cell: object) -> bool:
-    return isinstance(cell, int | float | np.number) and not isinstance(cell, bool)
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
+    numeric = table.numeric
+    return tuple(name in numeric for name in table.headings)

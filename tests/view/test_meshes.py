@@ -7,8 +7,8 @@ import stickslip as ss
 from stickslip.simulation.world_model import ShapeRecord
 from stickslip.state import ModelError
 from stickslip.view.browser import meshes
+from stickslip.view.browser.instances import tiles
 from stickslip.view.browser.meshes import Mesh, halves, marker, mesh_key, shape_mesh, shape_scale
-from stickslip.view.browser.sheets import tiles
 
 SHAPES = [
     ss.Sphere(0.3),

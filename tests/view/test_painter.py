@@ -8,9 +8,9 @@ from scenery import on_screen
 from world_runs import Drop, balls
 
 import stickslip as ss
-from stickslip.view.browser.labels import Labels
 from stickslip.view.browser.painter import ASPECT, CHOSEN, FILLED, WIDE, Painter, linear
 from stickslip.view.browser.stage import STATE_COLOURS, Stage
+from stickslip.view.browser.viewer import Labels
 
 
 class Scene:

@@ -13,10 +13,9 @@ from world_runs import Drop, balls
 import stickslip as ss
 from stickslip.problem.solution import Verdict
 from stickslip.view.browser.panel import body_html, readout_html, shown_name
-from stickslip.view.browser.player import SPEEDS, Player
 from stickslip.view.browser.server import close_server, is_local, open_server
 from stickslip.view.browser.stage import Readout, Stage
-from stickslip.view.browser.viewer import Viewer, ViewerError, chosen_frames
+from stickslip.view.browser.viewer import SPEEDS, Player, Viewer, ViewerError, chosen_frames
 
 HOSTILE = '<img src=x onerror="alert(1)">\n\x1b[31m*_`'
 

@@ -54,9 +54,7 @@ class LiveView(Served):
     def _open(self) -> None:
         """Build the scene and the panel."""
         self._painter = Painter(self._server.scene, self.stage)
-        view, camera = self._painter.camera(), self._server.initial_camera
-        camera.position, camera.look_at, camera.up = view.position, view.look_at, view.up
-        camera.fov = view.angle
+        self._painter.look(self._server.initial_camera)
         self._build_panel()
 
     def close(self) -> None:
@@ -70,8 +68,9 @@ class LiveView(Served):
         now = time.monotonic()
         self._pace.step(record, now)
         self._record = record
-        if now >= self._next or (self._until is not None and record.t >= self._until):
-            self._show_if_watched()
+        last = self._until is not None and record.t >= self._until
+        if (now >= self._next or last) and self._server.get_clients():
+            self._show()
         while not self._stopped.is_set() and (self._held.is_set() or self._ahead(record)):
             self._stopped.wait(NAP if self._held.is_set() else min(NAP, self._ahead(record)))
         if self._stopped.is_set():
@@ -80,10 +79,6 @@ class LiveView(Served):
     def _ahead(self, record: WorldRecord) -> float:
         """How much earlier than in the world the record has come [s]; 0 where that does not matter."""
         return self._pace.ahead(record.t, time.monotonic()) if self._slow.value else 0.0
-
-    def _show_if_watched(self) -> None:
-        if self._server.get_clients():
-            self._show()
 
     def _show(self) -> None:
         """Paint the last record; callbacks of viser come here from threads of their own."""

@@ -79,7 +79,8 @@ def shape_mesh(shape: ShapeRecord, copies: int = 1) -> Mesh:
         around -= 2
     match shape.kind if shape_scale(shape) is not None else "":
         case "sphere" | "ellipsoid":
-            return _ball(around)
+            angle = np.linspace(0.0, np.pi, around // 2 + 1)
+            return _revolved(np.cos(angle), np.sin(angle), around)
         case "cuboid":
             return _cube()
         case "cylinder":
@@ -104,11 +105,6 @@ def halves(mesh: Mesh) -> tuple[Mesh, Mesh]:
 def marker() -> Mesh:
     """An octahedron of radius 1 [-], for what cannot be drawn."""
     return _revolved(np.array([1.0, 0.0, -1.0]), np.array([0.0, 1.0, 0.0]), 4, flat=True)
-
-
-def _ball(around: int) -> Mesh:
-    angle = np.linspace(0.0, np.pi, around // 2 + 1)
-    return _revolved(np.cos(angle), np.sin(angle), around)
 
 
 def _capsule(length: float, around: int) -> Mesh:
@@ -183,11 +179,7 @@ def _grid_triangles(nx: int, ny: int) -> IntArray:
     return both.reshape(-1, 3)
 
 
-def _some(mesh: Mesh, rows: np.ndarray) -> Mesh:
-    return _used(Mesh(mesh.vertices, mesh.triangles[rows], mesh.flat))
-
-
-def _used(mesh: Mesh) -> Mesh:
-    """The mesh without vertices that no triangle has."""
-    rows, triangles = np.unique(mesh.triangles, return_inverse=True)
+def _some(mesh: Mesh, which: np.ndarray) -> Mesh:
+    """Some triangles of a mesh, without vertices that none of them has."""
+    rows, triangles = np.unique(mesh.triangles[which], return_inverse=True)
     return Mesh(mesh.vertices[rows], triangles.reshape(-1, 3).astype(np.int64), mesh.flat)

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from stickslip.state import Array
-from stickslip.view.browser.drawable import LARGEST
 from stickslip.view.browser.instances import Instances
 from stickslip.view.browser.stage import Frame, Stage
+from stickslip.view.browser.surroundings import LARGEST
 
 WIDE = 10.0
 """Size of every scene as it is drawn: lights, shadows and the camera's limits are made for such sizes."""
@@ -100,6 +100,14 @@ class Painter:
         shift = 2.0 * aside * ASPECT * math.tan(0.5 * ANGLE) * distance * right
         return Camera(distance * way + shift, shift, self.stage.up)
 
+    def look(self, camera: Any, aside: float = 0.0) -> None:
+        """Let the first camera of a server see the scene from there."""
+        view = self.camera(aside)
+        camera.position, camera.look_at, camera.up = (
+            tuple(part.tolist()) for part in (view.position, view.look_at, view.up)
+        )
+        camera.fov = view.angle
+
     def _axes(self) -> tuple[Array, Array]:
         """Where the camera is from the middle, and what is to its right [-], shape (3,) each."""
         up = self.stage.up
@@ -138,8 +146,19 @@ class Painter:
             if group.moving:
                 handle.batched_positions = self.drawn(places)
                 handle.batched_wxyzs = turns.astype(np.float32)
-        self._show_contacts(frame, contacts)
-        self._show_forces(frame, forces, stretch)
+        contacts = contacts and len(frame.points) > 0
+        if contacts:
+            self.points.points = self.drawn(frame.points)
+            self.points.colors = frame.colours
+        self.points.visible = contacts
+        start, end = frame.arrows[:, 0], frame.arrows[:, 1]
+        acting = np.linalg.norm(end - start, axis=1) > 0.0
+        forces = forces and bool(acting.any())
+        if forces:
+            tips = start + stretch * (end - start)
+            self.arrows.points = self.drawn(np.stack([start, tips], axis=1)[acting])
+            self.arrows.colors = linear(frame.arrow_colours[acting])
+        self.arrows.visible = forces
 
     def mark(self, body: int | None) -> None:
         """Paint one body in a colour of its own, and all others in theirs; planes keep theirs."""
@@ -148,23 +167,6 @@ class Painter:
                 continue
             chosen = (group.body == body)[:, None]
             handle.batched_colors = linear(np.where(chosen, np.array(CHOSEN, np.uint8), group.colour))
-
-    def _show_contacts(self, frame: Frame, shown: bool) -> None:
-        shown = shown and len(frame.points) > 0
-        if shown:
-            self.points.points = self.drawn(frame.points)
-            self.points.colors = frame.colours
-        self.points.visible = shown
-
-    def _show_forces(self, frame: Frame, shown: bool, stretch: float) -> None:
-        start, end = frame.arrows[:, 0], frame.arrows[:, 1]
-        acting = np.linalg.norm(end - start, axis=1) > 0.0
-        shown = shown and bool(acting.any())
-        if shown:
-            tips = start + stretch * (end - start)
-            self.arrows.points = self.drawn(np.stack([start, tips], axis=1)[acting])
-            self.arrows.colors = linear(frame.arrow_colours[acting])
-        self.arrows.visible = shown
 
 
 def linear(colours: np.ndarray) -> np.ndarray:

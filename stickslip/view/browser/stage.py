@@ -17,10 +17,8 @@ from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_record import WorldRecord
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray
-from stickslip.view.browser.drawable import drawable
 from stickslip.view.browser.instances import Instances, instances_of
-from stickslip.view.browser.poses import turned, unit_turns
-from stickslip.view.browser.surroundings import Surroundings, surroundings_of
+from stickslip.view.browser.surroundings import Surroundings, drawable, surroundings_of, turned, unit_turns
 
 STATE_COLOURS: dict[str, tuple[int, int, int]] = {
     "separating": (140, 140, 140),

@@ -1,15 +1,83 @@
-"""Where a scene is and how large, from the bodies that move and what stands about them."""
+"""What of a world can be drawn, where its scene is and how large: from bodies that move and what stands about
+them. Strangers' files, and runs that blew up, have numbers that are none.
 
-from dataclasses import dataclass
+Quaternions have their scalar first.
+"""
+
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import BodyKind
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
-from stickslip.state import Array
-from stickslip.view.browser.drawable import is_length, is_place
-from stickslip.view.browser.poses import product, turned, unit_turns
+from stickslip.state import Array, BoolArray
+
+
+def turned(p: Array, a: Array) -> Array:
+    """Vectors a in the frames that unit quaternions p say, in the frame outside, shape (n, 3)."""
+    once = np.cross(p[:, 1:], a)
+    return np.asarray(a + 2.0 * (p[:, :1] * once + np.cross(p[:, 1:], once)))
+
+
+def product(p: Array, q: Array) -> Array:
+    """p ∘ q of many quaternions [-], shape (n, 4): first turned by q, then by p."""
+    scalar = p[:, :1] * q[:, :1] - np.einsum("ki,ki->k", p[:, 1:], q[:, 1:])[:, None]
+    vector = p[:, :1] * q[:, 1:] + q[:, :1] * p[:, 1:] + np.cross(p[:, 1:], q[:, 1:])
+    return np.concatenate([scalar, vector], axis=1)
+
+
+def unit_turns(p: Array) -> tuple[Array, BoolArray]:
+    """Quaternions made unit ones [-], shape (n, 4), and which could be, shape (n,); others do not turn."""
+    with np.errstate(all="ignore"):
+        length = np.linalg.norm(p, axis=1)
+        good = (length > 0.0) & np.isfinite(length)
+    return np.where(good[:, None], p / np.where(good, length, 1.0)[:, None], [1.0, 0.0, 0.0, 0.0]), good
+
+
+LARGEST, SMALLEST = 1e30, 1e-30
+"""Lengths that can be drawn, and coordinates up to the former [m]: their squares and ratios are numbers."""
+LONGEST = 1e9
+"""Longest straight part of a capsule that can be drawn, in radii."""
+
+
+def drawable(model: WorldModel) -> WorldModel:
+    """The model with unit quaternions, and with all else that cannot be drawn left out: lengths and points of
+    shapes, so that they are of unknown looks, their places in the body, and gravity."""
+    places = is_place(model.shape_position)
+    turns, turned = unit_turns(model.shape_quaternion)
+    sound = {id(shape): _is_sound(shape) for shape in model.shapes}
+    good = places & turned & np.array([sound[id(shape)] for shape in model.shapes], bool)
+    bare: dict[str, ShapeRecord] = {}
+    shapes = tuple(
+        shape if whole else bare.setdefault(shape.kind, ShapeRecord(shape.kind, (np.nan,)))
+        for shape, whole in zip(model.shapes, good.tolist(), strict=True)
+    )
+    return replace(
+        model, shapes=shapes, shape_quaternion=turns,
+        shape_position=np.where(places[:, None], model.shape_position, 0.0),
+        gravity=model.gravity if is_place(model.gravity[None])[0] else np.zeros(3),
+    )  # fmt: skip
+
+
+def is_place(x: Array) -> BoolArray:
+    """Which of many points are within what can be drawn [-], shape (n,), bool."""
+    return np.asarray((np.abs(x) <= LARGEST).all(axis=-1))  # not where one is NaN
+
+
+def is_length(x: Array) -> BoolArray:
+    """Which of many lengths can be drawn [-], shape (n,), bool."""
+    return np.asarray((x >= SMALLEST) & (x <= LARGEST))
+
+
+def _is_sound(shape: ShapeRecord) -> bool:
+    """Whether all numbers of a shape can be drawn; whether they are those of its kind is for `meshes`."""
+    if not is_length(np.array(shape.numbers)).all() or not (np.abs(shape.points) <= LARGEST).all():
+        return False
+    return (
+        shape.kind != "capsule" or len(shape.numbers) != 2 or shape.numbers[1] <= LONGEST * shape.numbers[0]
+    )
+
 
 INSTANTS = 40
 """How many instants of a run are looked at for its extent."""

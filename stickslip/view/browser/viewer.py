@@ -8,15 +8,120 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.mechanics.world import World
+from stickslip.mechanics.world import BodyKind, World
 from stickslip.simulation.world_trajectory import WorldTrajectory
-from stickslip.state import IntArray
-from stickslip.view.browser.labels import Labels
+from stickslip.state import Array, IntArray
 from stickslip.view.browser.painter import Painter
-from stickslip.view.browser.panel import body_html, no_body_html, readout_html
-from stickslip.view.browser.player import SPEEDS, Player
+from stickslip.view.browser.panel import body_html, no_body_html, readout_html, shown_name
 from stickslip.view.browser.server import Served, ViewerError, close_server
-from stickslip.view.browser.stage import Stage
+from stickslip.view.browser.stage import Frame, Stage
+
+SPEEDS = (0.01, 0.03, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""Seconds of the run per second of the clock; 1 is real time."""
+SHORTEST = 3.0
+"""How long a run is played at least [s], if there is a speed slow enough."""
+
+
+class Player:
+    """A place in a run that moves with the clock; `now` is always the reading of the clock [s].
+
+    The clock is not read here, so that the same readings show the same frames.
+    """
+
+    def __init__(self, times: Array):
+        self.times = times
+        """Of the frames, ascending [s], shape (n,), n >= 1."""
+        self.index = 0
+        """The frame that is shown."""
+        self.playing = False
+        self.loop = True
+        """Whether playing begins anew at the end."""
+        span = float(times[-1] - times[0])
+        self.speed = max(
+            [speed for speed in SPEEDS if speed <= 1.0 and span >= SHORTEST * speed], default=SPEEDS[0]
+        )
+        """One of `SPEEDS`."""
+        self._start = (0.0, 0.0)  # time of the run and reading of the clock when playing began
+
+    def play(self, now: float) -> None:
+        """Go on from the frame that is shown; from the first if it is the last."""
+        if self.index == len(self.times) - 1:
+            self.index = 0
+        self.playing = len(self.times) > 1
+        self._begin(now)
+
+    def pause(self) -> None:
+        """Stay at the frame that is shown."""
+        self.playing = False
+
+    def seek(self, index: int, now: float) -> None:
+        """Show a frame; a number out of bounds is the first or the last."""
+        self.index = int(np.clip(index, 0, len(self.times) - 1))
+        self._begin(now)
+
+    def step(self, by: int, now: float) -> None:
+        """Some frames on or back, and pause."""
+        self.pause()
+        self.seek(self.index + by, now)
+
+    def set_speed(self, speed: float, now: float) -> None:
+        """Play faster or slower from here."""
+        self.speed = speed
+        self._begin(now)
+
+    def at(self, now: float) -> int:
+        """The frame to show: the last that is not later than the clock says; those between are left out."""
+        if self.playing:
+            t = self._start[0] + self.speed * (now - self._start[1])
+            if t > self.times[-1]:
+                self._end(now)
+            else:
+                self.index = max(int(np.searchsorted(self.times, t, side="right")) - 1, 0)
+        return self.index
+
+    def _end(self, now: float) -> None:
+        """The last frame; with `loop` it is shown once, and then the first again."""
+        last = len(self.times) - 1
+        if self.loop and self.index == last:
+            self.index = 0
+            self._begin(now)
+        elif not self.loop:
+            self.playing = False
+            self.index = last
+        else:
+            self.index = last
+
+    def _begin(self, now: float) -> None:
+        self._start = (float(self.times[self.index]), now)
+
+
+MOST = 200
+"""Bodies that get a label; those that move come first."""
+
+
+class Labels:
+    """Labels that come with the first frame that is to have them, and then move with the bodies."""
+
+    def __init__(self, scene: Any, stage: Stage, painter: Painter):
+        order = np.argsort(stage.model.kind == BodyKind.FIXED, kind="stable")
+        self.bodies = order[:MOST].tolist()
+        """Numbers of the bodies that have one."""
+        self._scene, self._painter, self._stage = scene, painter, stage
+        self._handles: list[Any] = []
+
+    def show(self, frame: Frame, shown: bool) -> None:
+        """Move the labels to their bodies, or hide them."""
+        if shown and not self._handles:
+            names = self._stage.model.names
+            self._handles = [
+                self._scene.add_label(f"/labels/{body}", shown_name(names[body], 24)) for body in self.bodies
+            ]
+        places = self._painter.drawn(frame.bodies)
+        for body, handle in zip(self.bodies, self._handles, strict=False):
+            handle.visible = shown
+            if shown:
+                handle.position = places[body]
+
 
 __all__ = ["Viewer", "ViewerError"]
 
@@ -56,7 +161,7 @@ class Viewer(Served):
         self._ended = threading.Event()
         self._painter = Painter(self._server.scene, self.stage)
         self._labels = Labels(self._server.scene, self.stage, self._painter)
-        self._set_camera()
+        self._painter.look(self._server.initial_camera, ASIDE)
         self._build_panel()
         self._player.play(time.monotonic())
         self._show()
@@ -110,11 +215,6 @@ class Viewer(Served):
                 self._slider.value = index
         self._stale = False
 
-    def _set_camera(self) -> None:
-        view, camera = self._painter.camera(ASIDE), self._server.initial_camera
-        camera.position, camera.look_at, camera.up = view.position, view.look_at, view.up
-        camera.fov = view.angle
-
     def _build_panel(self) -> None:
         gui, last = self._server.gui, len(self.frames) - 1
         self._readout = gui.add_html("")
@@ -144,8 +244,8 @@ class Viewer(Served):
         self._play.on_click(lambda _: self._toggle())
         self._slider.on_update(self._scrub)
         self._steps.on_click(lambda event: self._step(event.target.value))
-        self._speed.on_update(lambda _: self._set_speed())
-        self._loop.on_update(lambda _: self._set_loop())
+        for control in (self._speed, self._loop):
+            control.on_update(lambda _: self._set_pace())
         for control in (self._contacts, self._forces, self._names, self._stretch):
             control.on_update(lambda _: self._repaint())
         self._bodies.on_update(lambda _: self._show_bodies())
@@ -180,12 +280,9 @@ class Viewer(Served):
             self._label_play()
             self._show()
 
-    def _set_speed(self) -> None:
+    def _set_pace(self) -> None:
         with self._lock:
             self._player.set_speed(float(self._speed.value[:-1]), time.monotonic())
-
-    def _set_loop(self) -> None:
-        with self._lock:
             self._player.loop = self._loop.value
 
     def _repaint(self) -> None:

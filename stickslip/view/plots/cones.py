@@ -61,7 +61,7 @@ def plot_cones(
     panels: list[Panel] = []
     for group in groups:
         drawn, open_ = pressing(group)
-        panels += _panels(drawn, along, _capital(group.resists) if len(groups) > 1 else "")
+        panels += _panels(drawn, along, group.resists.capitalize() if len(groups) > 1 else "")
         notes += _notes(drawn, open_)
     if all(curve.colour == GUIDE for panel in panels for curve in panel.curves):
         raise PlotError("no reaction to draw: no contact with friction presses")
@@ -127,7 +127,3 @@ def _notes(of: Reactions, open_: int) -> list[str]:
 def _ends(place: Array) -> Array:
     low, high = (float(place.min()), float(place.max())) if place.size else (0.0, 1.0)
     return np.array([low, high]) if high > low else np.array([low - 0.5, low + 0.5])
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

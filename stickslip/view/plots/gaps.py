@@ -13,6 +13,7 @@ from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.view.plots.choice import (
     NAMED,
+    Pairs,
     PlotError,
     Run,
     block_names,
@@ -23,7 +24,6 @@ from stickslip.view.plots.choice import (
     title_of,
 )
 from stickslip.view.plots.curves import finished, guide, history
-from stickslip.view.plots.pairs import Pairs
 
 NO_GAP = "No penetration: a gap in the curve."
 ROUNDING = 1e-12
@@ -49,11 +49,11 @@ def plot_gaps(
     """
     if isinstance(trajectory, Trajectory):
         refuse_body(trajectory, body)
-        return finished(_written(trajectory, interaction, log), path)
-    refuse_interaction(trajectory, interaction)
-    if body is None:
-        return finished(_world(trajectory, log), path)
-    return finished(_body(trajectory, body, log), path)
+        figure = _written(trajectory, interaction, log)
+    else:
+        refuse_interaction(trajectory, interaction)
+        figure = _world(trajectory, log) if body is None else _body(trajectory, body, log)
+    return finished(figure, path, NO_GAP if log else "")
 
 
 def _written(run: Trajectory, name: str | None, log: bool) -> Figure:
@@ -72,7 +72,7 @@ def _written(run: Trajectory, name: str | None, log: bool) -> Figure:
         note = f"The least of {len(gaps)} gaps at every instant."
         gaps = [("least gap", np.min([gap for _, gap in gaps], axis=0))]
     label = title_of(run, "Gaps", name)
-    return Figure(label, [_panel(run.t, gaps, log, unit)], across=1, note=_joined(note, log))
+    return Figure(label, [_panel(run.t, gaps, log, unit)], across=1, note=note)
 
 
 def _world(run: WorldTrajectory, log: bool) -> Figure:
@@ -96,7 +96,7 @@ def _world(run: WorldTrajectory, log: bool) -> Figure:
         Panel("Contacts", "t [s]", "number", count),
     ]
     note = "Gaps as the recorded steps found them; penetration, negative, the deepest at the end of a step."
-    return Figure(title_of(run, "Contacts"), panels, across=1, note=_joined("" if log else note, log))
+    return Figure(title_of(run, "Contacts"), panels, across=1, note="" if log else note)
 
 
 def _body(run: WorldTrajectory, body: str, log: bool) -> Figure:
@@ -104,7 +104,7 @@ def _body(run: WorldTrajectory, body: str, log: bool) -> Figure:
     gaps = list(pairs.over_time(len(run), run.contacts.gap[pairs.rows], least=True))
     note = "Least gap to each body; none where there is no contact."
     label = title_of(run, "Gaps", body)
-    return Figure(label, [_panel(run.t, gaps, log)], across=1, note=_joined("" if log else note, log))
+    return Figure(label, [_panel(run.t, gaps, log)], across=1, note="" if log else note)
 
 
 def _panel(t: Array, gaps: list[tuple[str, Array]], log: bool, unit: str = "gap [m]") -> Panel:
@@ -118,7 +118,3 @@ def _logged(penetration: Array) -> Array:
     """What a logarithmic axis can show: nothing where there is no penetration, or one of rounding."""
     least = ROUNDING * float(np.max(penetration, initial=0.0, where=np.isfinite(penetration)))
     return np.where(penetration > least, penetration, np.nan)
-
-
-def _joined(note: str, log: bool) -> str:
-    return " ".join(text for text in (note, NO_GAP if log else "") if text)

@@ -13,6 +13,7 @@ from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.view.plots.choice import (
     NAMED,
+    Pairs,
     PlotError,
     Run,
     block_names,
@@ -22,7 +23,6 @@ from stickslip.view.plots.choice import (
     title_of,
 )
 from stickslip.view.plots.curves import finished, history
-from stickslip.view.plots.pairs import Pairs
 
 Drawn = list[tuple[str, Array]]
 
