@@ -28,6 +28,7 @@ from stickslip import scenes
 from stickslip.cli.main import build
 from stickslip.problem.sets import KINDS
 from stickslip.scenes import runs
+from stickslip.scenes.parameters import documented
 from stickslip.schemes import registry as schemes
 from stickslip.solvers import registry as solvers
 
@@ -199,7 +200,7 @@ class SceneParameters(Written):
         for name in scenes.names():
             lines += _heading(f"{name} (problem)")
             doc = getdoc(scenes.SCENES[name]) or ""
-            lines += _scene(doc, scenes.parameters(name), _meanings(doc, scenes.parameters(name)))
+            lines += _scene(doc, scenes.parameters(name), documented(scenes.SCENES[name]))
         return lines
 
 
@@ -248,23 +249,6 @@ def _scene(doc: str, parameters: dict[str, Any], meanings: dict[str, str]) -> li
     for part in paragraphs[1:]:
         lines += [markup(part), ""]
     return lines
-
-
-def _meanings(doc: str, known: dict[str, Any]) -> dict[str, str]:
-    """What parameters are, from lines `parameter, other: meaning` and what is indented below them."""
-    found: dict[str, str] = {}
-    last: list[str] = []
-    for line in doc.splitlines():
-        keys, colon, text = line.partition(": ")
-        names = keys.split(", ")
-        if colon and all(name in known for name in names):
-            last = names
-            found |= dict.fromkeys(names, text.strip())
-        elif line.strip():
-            found |= {name: f"{found[name]} {line.strip()}" for name in last}
-        else:
-            last = []
-    return found
 
 
 def _heading(text: str, mark: str = "-") -> list[str]:

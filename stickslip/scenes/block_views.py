@@ -5,16 +5,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from stickslip.exhibits import Curve
+from stickslip.mechanics.turns import matrices, rotation
 from stickslip.scenes.grain_views import outlines
-from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
+from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
 
 def turn(angle: float, axis: int = 1) -> tuple[Array, Array]:
     """A turn by `angle` [rad] about a coordinate axis: its matrix, shape (3, 3), and unit quaternion."""
-    p = np.zeros(4)
-    p[0], p[1 + axis] = np.cos(0.5 * angle), np.sin(0.5 * angle)
-    return rotated(np.tile(p, (3, 1)), np.eye(3)).T, p
+    p = rotation(np.eye(3)[axis], angle)
+    return matrices(p), p
 
 
 def side_view(

@@ -11,10 +11,9 @@ from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane
 from stickslip.mechanics.world import World
 from stickslip.scenes.block_views import side_view, turn
-from stickslip.scenes.grain_facts import shaken_facts
 from stickslip.scenes.measures import GRAVITY
 from stickslip.scenes.parameters import checked, number
-from stickslip.scenes.rest import balance_fact, drift, rest_facts, speed, weight
+from stickslip.scenes.rest import balance_fact, drift, rest_facts, shaken_facts, speed, weight
 from stickslip.scenes.scenario import Fact, Scenario, against, over_time, scene
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array

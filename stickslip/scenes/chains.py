@@ -10,11 +10,11 @@ from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
 from stickslip.mechanics.shapes import Capsule, Shape
+from stickslip.mechanics.turns import rotation
 from stickslip.names import alternatives
-from stickslip.scenes.grain_facts import shaken_facts
 from stickslip.scenes.measures import GRAVITY, turning_points
 from stickslip.scenes.parameters import checked
-from stickslip.scenes.rest import balance_fact, overlap_fact, speed, stillness
+from stickslip.scenes.rest import balance_fact, momentum, overlap_fact, shaken_facts, speed, stillness
 from stickslip.scenes.scenario import Fact, Scenario, against, over_time, scene
 from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
 from stickslip.state import Array
@@ -58,7 +58,7 @@ def chain(
     end = np.zeros(3)
     for k, angle in enumerate(angles):
         along = np.array([math.sin(angle), 0.0, -math.cos(angle)])
-        turn = (math.cos(0.5 * angle), 0.0, -math.sin(0.5 * angle), 0.0)
+        turn = rotation((0.0, -1.0, 0.0), angle)
         builder.body(f"rod {k + 1}", shape, mass=mass, position=end + 0.5 * rod * along, quaternion=turn)
         builder.joint(
             f"joint {k + 1}", kind, f"rod {k + 1}", f"rod {k}" if k else None, point=end,
@@ -81,8 +81,8 @@ def chain(
         crossings, _ = turning_points(trajectory.t, trajectory.t, tip(trajectory)[:, 0])
         expected = period * (0.25 + 0.5 * np.arange(crossings.size))
         late = float(np.abs(crossings - expected).max(initial=0.0))
-        momentum = mass * trajectory.v.reshape(len(trajectory), n, 6)[:, :, :3].sum(axis=1)
-        carried = (trajectory.h[1:, None] * pull(trajectory)).sum(axis=0) - (momentum[-1] - momentum[0])
+        moving = momentum(trajectory)
+        carried = (trajectory.h[1:, None] * pull(trajectory)).sum(axis=0) - (moving[-1] - moving[0])
         drop = weight * length * swing**2  # the energy of the swing
         order = (h * omega) ** 2 + swing**2
         means = [
@@ -163,7 +163,7 @@ def ring_chain(
     n = bodies
     thick = 0.1 * size
     across, along = 0.5 * size, size + 2.0 * thick
-    lying = (math.cos(0.25 * math.pi), 0.0, math.sin(0.25 * math.pi), 0.0)
+    lying = rotation((0.0, 1.0, 0.0), 0.5 * math.pi)
     ring = Compound(
         (Capsule(thick, along), (-0.5 * across, 0.0, 0.0)),
         (Capsule(thick, along), (0.5 * across, 0.0, 0.0)),
@@ -174,7 +174,7 @@ def ring_chain(
     builder.material("default", mu=mu, mu_roll=mu_roll, mu_spin=mu_spin)
     pitch = along - 2.0 * thick
     for k in range(n + 1):
-        turn = (math.cos(0.25 * math.pi), 0.0, 0.0, math.sin(0.25 * math.pi)) if k % 2 else (1.0, 0, 0, 0)
+        turn = rotation((0.0, 0.0, 1.0), 0.5 * math.pi * (k % 2))
         builder.body(
             f"ring {k}", ring, position=(0.0, 0.0, -k * pitch), quaternion=turn, fixed=k == 0, density=7800.0,
             velocity=(push * k / n, 0.0, 0.0),

@@ -9,7 +9,7 @@ from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import GlobalProblem
 from stickslip.scenes.packing import Packing, deposit
 from stickslip.scenes.parameters import checked
-from stickslip.scenes.rigid import frames_from_normals, one_step
+from stickslip.scenes.rigid import spheres_step
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,21 +33,10 @@ class Layer:
 
 @checked
 def chute(
-    *,
-    spheres: int = 500,
-    angle: float = 20.0,
-    mu: float = 0.3,
-    mu_roll: float | None = None,
-    seed: int = 0,
-    bed: str = "rough",
-    speed: float = 0.05,
-    velocity: float = 0.0,
-    radius: float = 0.01,
-    spread: float = 0.2,
-    width: float | None = None,
-    density: float = 2500.0,
-    h: float = 1e-3,
-) -> GlobalProblem:
+    *, spheres: int = 500, angle: float = 20.0, mu: float = 0.3, mu_roll: float | None = None, seed: int = 0,
+    bed: str = "rough", speed: float = 0.05, velocity: float = 0.0, radius: float = 0.01, spread: float = 0.2,
+    width: float | None = None, density: float = 2500.0, h: float = 1e-3,
+) -> GlobalProblem:  # fmt: skip
     """A layer of spheres in a chute that falls towards +x, shearing down the slope; no side walls.
 
     spheres: how many are poured into the chute, those of the bed included [-], >= 1.
@@ -82,24 +71,14 @@ def chute(
             " (or give bed='smooth')"
         )
     axes = slope_axes(angle)
-    mass = density * 4.0 / 3.0 * np.pi * R**3
     motion = velocity * np.random.default_rng([seed, 2]).standard_normal((count, 6))
     motion[:, 3:] /= R[:, None]
     shear = speed / float(layer.centre[:, 2].max())
     motion[:, 0] += shear * layer.centre[:, 2]
     motion[:, 4] += 0.5 * shear
     normal = layer.normal @ axes
-    return one_step(
-        mass=mass,
-        inertia=(0.4 * mass * R**2)[:, None, None] * np.eye(3),
-        velocity=np.concatenate([motion[:, :3] @ axes, motion[:, 3:] @ axes], axis=1),
-        bodies=layer.bodies,
-        arms=layer.arm[:, :, None] * normal[:, None, :],
-        frames=frames_from_normals(normal),
-        mu=mu,
-        mu_roll=mu_roll,
-        h=h,
-    )
+    turned = np.concatenate([motion[:, :3] @ axes, motion[:, 3:] @ axes], axis=1)
+    return spheres_step(R, density, turned, layer.bodies, layer.arm, normal, mu=mu, mu_roll=mu_roll, h=h)
 
 
 def slope_axes(angle: float) -> Array:

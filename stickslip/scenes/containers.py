@@ -1,6 +1,7 @@
 """Boxes of planes for bodies to fall into, and places for many bodies that do not touch yet."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -24,22 +25,13 @@ def add_floor(b: WorldBuilder, material: str = "default") -> None:
 
 
 def add_walls(
-    b: WorldBuilder,
-    size: tuple[float, float],
-    sides: tuple[str, ...] = tuple(WALLS),
-    material: str = "default",
+    b: WorldBuilder, size: tuple[float, float], sides: Iterable[str] = tuple(WALLS), material: str = "default"
 ) -> None:
     """Fixed vertical walls about the origin, `size` (along x, along y) apart [m]."""
     for side in sides:
         (x, y), p = WALLS[side]
-        b.body(
-            side,
-            Plane(),
-            position=(x * size[0], y * size[1], 0.0),
-            quaternion=p,
-            fixed=True,
-            material=material,
-        )
+        place = (x * size[0], y * size[1], 0.0)
+        b.body(side, Plane(), position=place, quaternion=p, fixed=True, material=material)
 
 
 def lattice(

@@ -7,7 +7,7 @@ from scipy.spatial import ConvexHull as Quickhull
 
 from stickslip.exhibits import Curve, Panel
 from stickslip.mechanics.world import BodyKind
-from stickslip.scenes.grain_facts import supports, weight
+from stickslip.scenes.rest import pull, supports
 from stickslip.scenes.scenario import over_time
 from stickslip.simulation.world_model import ShapeRecord
 from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
@@ -109,7 +109,7 @@ def energy_panel(trajectory: WorldTrajectory) -> Panel:
 
 def support_panel(trajectory: WorldTrajectory) -> Panel:
     """Force of the supports against gravity, in weights; impacts are peaks beyond the frame."""
-    W = weight(trajectory)
+    W = pull(trajectory)
     size = float(np.linalg.norm(W))
     carried = -supports(trajectory) @ W / size**2
     return over_time("Carried by floor and walls", "force / weight [-]", trajectory.t[1:],

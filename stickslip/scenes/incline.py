@@ -49,13 +49,7 @@ def incline(
     arms[:, 0] = corners @ axes
     masses = np.array([mass])
     return one_step(
-        mass=masses,
-        inertia=axes.T @ box_inertia(masses, np.array([[length, width, height]])) @ axes,
-        velocity=np.zeros((1, 6)),
-        bodies=np.array([[0, -1]] * 4),
-        arms=arms,
-        frames=np.tile(np.array([normal, down, across]), (4, 1, 1)),
-        mu=mu,
-        mu_roll=None,
-        h=h,
-    )
+        mass=masses, inertia=axes.T @ box_inertia(masses, np.array([[length, width, height]])) @ axes,
+        velocity=np.zeros((1, 6)), bodies=np.array([[0, -1]] * 4), arms=arms,
+        frames=np.tile(np.array([normal, down, across]), (4, 1, 1)), mu=mu, mu_roll=None, h=h,
+    )  # fmt: skip

@@ -8,7 +8,7 @@ from stickslip.kernels import deposition
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import GlobalProblem
 from stickslip.scenes.parameters import checked, number, whole
-from stickslip.scenes.rigid import frames_from_normals, one_step
+from stickslip.scenes.rigid import spheres_step
 
 DENSITY_OF_PACKING = 0.58
 """Share of the volume that drop-and-roll fills (Visscher & Bolsterli 1972, 0.582 for equal spheres) [-]."""
@@ -50,18 +50,10 @@ class Packing:
 
 @checked
 def sphere_packing(
-    *,
-    spheres: int = 500,
-    mu: float = 0.3,
-    mu_roll: float | None = None,
-    seed: int = 0,
-    radius: float = 0.01,
-    spread: float = 0.2,
-    width: float | None = None,
-    density: float = 2500.0,
-    h: float = 1e-3,
+    *, spheres: int = 500, mu: float = 0.3, mu_roll: float | None = None, seed: int = 0, radius: float = 0.01,
+    spread: float = 0.2, width: float | None = None, density: float = 2500.0, h: float = 1e-3,
     velocity: float = 0.0,
-) -> GlobalProblem:
+) -> GlobalProblem:  # fmt: skip
     """A random packing of spheres on a floor, periodic sideways, made by drop-and-roll deposition.
 
     spheres: how many [-], >= 1.
@@ -84,26 +76,12 @@ def sphere_packing(
     neighbours in space are near in memory.
     """
     packing = deposit(spheres, seed=seed, radius=radius, spread=spread, width=width)
-    R = packing.radius
-    mass = density * 4.0 / 3.0 * np.pi * R**3
-    branch = packing.branch
+    R, branch = packing.radius, packing.branch
     normals = branch / np.linalg.norm(branch, axis=1, keepdims=True)
-    arms = np.stack(
-        [-R[packing.bodies[:, 0], None] * normals, R[packing.bodies[:, 1], None] * normals], axis=1
-    )
+    arms = np.stack([-R[packing.bodies[:, 0]], R[packing.bodies[:, 1]]], axis=1)
     motion = velocity * np.random.default_rng([seed, 1]).standard_normal((R.size, 6))
     motion[:, 3:] /= R[:, None]
-    return one_step(
-        mass=mass,
-        inertia=(0.4 * mass * R**2)[:, None, None] * np.eye(3),
-        velocity=motion,
-        bodies=packing.bodies,
-        arms=arms,
-        frames=frames_from_normals(normals),
-        mu=mu,
-        mu_roll=mu_roll,
-        h=h,
-    )
+    return spheres_step(R, density, motion, packing.bodies, arms, normals, mu=mu, mu_roll=mu_roll, h=h)
 
 
 def deposit(

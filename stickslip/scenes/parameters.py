@@ -1,8 +1,8 @@
 """Checks of scene parameters: each refusal names the parameter, its value and what is allowed.
 
 The docstring of a scene is the table of its parameters, `name: meaning [unit], bounds.` on a line each, which
-`checked` enforces; those of `COMMON` need no line. Bounds are numbers, `> 0`, `<= 60`, `in [0, 1)`. What others
-bound is left to the scene.
+`checked` enforces; those of `COMMON` need no line. Bounds are numbers, `> 0`, `<= 60`, `in [0, 1)`. What
+others bound is left to the scene.
 """
 
 import math

@@ -11,12 +11,13 @@ from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
 from stickslip.mechanics.forces import Actuator
 from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Sphere
+from stickslip.mechanics.turns import rotation
 from stickslip.names import alternatives
 from stickslip.scenes.measures import GRAVITY
 from stickslip.scenes.parameters import checked
-from stickslip.scenes.rest import reactions, weight
+from stickslip.scenes.rest import momentum, reactions, weight
 from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
-from stickslip.simulation.world_trajectory import WorldTrajectory
+from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
 from stickslip.state import Array
 
 GAITS = ("stand", "trot", "hold")
@@ -64,11 +65,9 @@ def quadruped(
     builder.apart_groups("robot", "robot")
 
     def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
-        masses, load = trajectory.model.mass, weight(trajectory)
-        v = trajectory.v.reshape(len(trajectory), masses.size, 6)[:, :, :3]
-        momentum = np.einsum("b,tbi->ti", masses, v)
+        load, moving = weight(trajectory), momentum(trajectory)
         push = (trajectory.h[1:, None] * reactions(trajectory)[1:]).sum(axis=0)
-        missing = push - (momentum[-1] - momentum[0]) - [0.0, 0.0, load * trajectory.t[-1]]
+        missing = push - (moving[-1] - moving[0]) - [0.0, 0.0, load * trajectory.t[-1]]
         trunk = trajectory.body("trunk").centre
         lowest = 0.8 if gait == "trot" else 0.95
         # gaps and joints of the end of a step, or of its middle and corrected
@@ -116,11 +115,11 @@ def _leg(builder: WorldBuilder, leg: str, ahead: int, left: int, height: float, 
     builder.body(f"{leg} hip", Sphere(0.04), mass=MASS["hip"], position=0.5 * (hip + root), group="robot")
     builder.body(
         f"{leg} thigh", Capsule(0.02, LINK - 0.06), mass=MASS["thigh"], position=0.5 * (root + knee),
-        quaternion=_about_y(BEND), group="robot",
+        quaternion=rotation(across, BEND), group="robot",
     )  # fmt: skip
     builder.body(
-        f"{leg} shin", shin, mass=MASS["shin"], position=0.5 * (knee + foot), quaternion=_about_y(-BEND),
-        group="robot",
+        f"{leg} shin", shin, mass=MASS["shin"], position=0.5 * (knee + foot),
+        quaternion=rotation(across, -BEND), group="robot",
     )  # fmt: skip
     joints = (
         ("hip", f"{leg} hip", "trunk", hip, along),
@@ -131,10 +130,6 @@ def _leg(builder: WorldBuilder, leg: str, ahead: int, left: int, height: float, 
         builder.joint(f"{leg} {what}", "hinge", first, second, point=point, axis=axis)
         effort = _effort(what, ahead, left, gait)
         builder.force(Actuator(f"{leg} {what} motor", joint=f"{leg} {what}", effort=effort))
-
-
-def _about_y(angle: float) -> Array:
-    return np.array([math.cos(0.5 * angle), 0.0, math.sin(0.5 * angle), 0.0])
 
 
 def _effort(what: str, ahead: int, left: int, gait: str) -> Any:
@@ -176,6 +171,4 @@ def _goal(what: str, phase: float) -> Callable[[float], float]:
 def _foot(trajectory: WorldTrajectory, leg: str) -> Array:
     """Centre of a foot over time [m], shape (n, 3)."""
     body = trajectory.body(f"{leg} shin")
-    w, x, y, z = body.quaternion.T
-    down = np.stack([2.0 * (x * z + y * w), 2.0 * (y * z - x * w), 1.0 - 2.0 * (x * x + y * y)], axis=1)
-    return np.asarray(body.position - 0.5 * LINK * down)
+    return np.asarray(body.position - rotated(body.quaternion, np.array([0.0, 0.0, 0.5 * LINK])))

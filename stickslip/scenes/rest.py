@@ -1,4 +1,5 @@
-"""What must hold of bodies at rest on fixed ones, and of every run: facts that scenes of bodies share."""
+"""What must hold of runs of bodies: facts that scenes share, of bodies that rest on fixed ones, of many that
+move (momentum, energy, Coulomb's law, small overlaps), and of those that were poured."""
 
 from collections.abc import Iterator
 
@@ -78,3 +79,121 @@ def rest_facts(trajectory: WorldTrajectory, size: float) -> Iterator[Fact]:
                2.0 * slow / (GRAVITY * float(trajectory.h.max())))  # fmt: skip
     yield overlap_fact(trajectory, size)
     yield balance_fact(trajectory, size)
+
+
+SETTLED = 3.0
+"""Times of free fall from the top after which bodies that do not bounce have settled [-]."""
+CALM = 0.02
+"""Kinetic energy that they may have then: single ones still roll or rock [of its largest]."""
+
+
+def supports(trajectory: WorldTrajectory) -> Array:
+    """Sum of contact forces of all that is fixed or moves as prescribed on the bodies that do not, over the
+    last step of each record [N], shape (n, 3): of the solver's impulses, which moved the bodies."""
+    contacts, total = trajectory.raw_contacts, np.zeros((len(trajectory), 3))
+    force, _ = contacts.force(trajectory.h)
+    free = trajectory.model.kind[contacts.body] == BodyKind.DYNAMIC
+    sign = free[:, 0].astype(float) - free[:, 1]  # forces are on the first body; those between two cancel
+    np.add.at(total, contacts.record, sign[:, None] * force)
+    return total
+
+
+def momentum(trajectory: WorldTrajectory) -> Array:
+    """Of all bodies together [N s], shape (n, 3)."""
+    v = trajectory.v.reshape(len(trajectory), -1, 6)[:, :, :3]
+    return np.einsum("b,nbi->ni", trajectory.model.mass, v)
+
+
+def pull(trajectory: WorldTrajectory) -> Array:
+    """Of all bodies together [N], shape (3,)."""
+    return np.asarray(trajectory.model.mass.sum() * trajectory.model.gravity)
+
+
+def centre(trajectory: WorldTrajectory) -> Array:
+    """Centre of mass of all bodies [m], shape (n, 3)."""
+    x = trajectory.q.reshape(len(trajectory), -1, 7)[:, :, :3]
+    mass = trajectory.model.mass
+    return np.einsum("b,nbi->ni", mass / mass.sum(), x)
+
+
+def every_step(trajectory: WorldTrajectory) -> bool:
+    """Whether the records are one step apart, so that forces of all steps are known."""
+    return len(trajectory) - 1 == trajectory.steps
+
+
+def law_facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    """What contacts may do: Newton's second law for all bodies together, and Coulomb's law for each."""
+    W, total = pull(trajectory), supports(trajectory)
+    if every_step(trajectory):
+        change = np.diff(momentum(trajectory), axis=0) / trajectory.h[1:, None]
+        off = np.abs(change - total[1:] - W).max()
+        largest = float(np.linalg.norm(W) + np.abs(total).max())
+        claim = "momentum: its rate less the weight and the supports' forces, in every step [of the largest]"
+        yield Fact(claim, off / largest, 0.0, 1e-9)
+    contacts = trajectory.raw_contacts
+    beyond = np.linalg.norm(contacts.r[:, 1:3], axis=1) - contacts.law[:, 0] * contacts.r[:, 0]
+    pressing = float(contacts.r[:, 0].max(initial=0.0))
+    yield Fact("friction beyond mu times normal force, at any contact [of the largest normal force]",
+               max(0.0, float(beyond.max(initial=0.0))) / (pressing or 1.0), 0.0, 1e-6)  # fmt: skip
+
+
+def account_fact(trajectory: WorldTrajectory) -> Fact:
+    """The account of energy closes, whatever contacts took."""
+    scale = float(trajectory.kinetic.max() + np.abs(trajectory.potential).max() + trajectory.work[-1])
+    return Fact(
+        "error of the balance of energy [of the largest energy], rounding",
+        float(np.abs(trajectory.balance).max()) / scale, 0.0, 1e-12 * max(1.0, trajectory.steps / 1000),
+    )  # fmt: skip
+
+
+def dissipation_fact(trajectory: WorldTrajectory) -> Fact:
+    """Contacts take energy, and do not give it; but a contact whose rows turn in a step may push along the
+    velocity g h that gravity gives in it."""
+    step = float(np.linalg.norm(trajectory.model.gravity)) * float(trajectory.h.max())
+    scale = float(trajectory.kinetic.max())
+    gained = float(np.max(-np.diff(trajectory.dissipated), initial=0.0))
+    return Fact(
+        "energy that contacts gave in any step [of the largest kinetic], up to m (g h)²",
+        gained / scale, 0.0, float(trajectory.model.mass.sum()) * step**2 / scale,
+    )  # fmt: skip
+
+
+def overlap_facts(trajectory: WorldTrajectory, size: float, what: str) -> Iterator[Fact]:
+    """Bodies that meet are first seen to touch at the middle of a step, when each may have gone half a step
+    too far: so deep they may overlap, and no deeper. In most steps none do."""
+    v = np.linalg.norm(trajectory.v.reshape(len(trajectory), -1, 6)[:, :, :3], axis=2)
+    reach = float(trajectory.h.max()) * float(v.max())
+    depth = trajectory.penetration / size
+    yield Fact(f"deepest overlap at the end of any step [of {what}], up to the fastest body's way in a step",
+               depth.max(), 0.0, reach / size)  # fmt: skip
+    yield Fact(f"median over the steps of the deepest overlap [of {what}]", np.median(depth), 0.0, 1e-2)
+
+
+def settled_facts(trajectory: WorldTrajectory, e: float) -> Iterator[Fact]:
+    """Bodies that were poured end carried by the supports, all but still: over the last tenth of the run."""
+    tail = trajectory.t >= 0.9 * trajectory.t[-1]
+    if not every_step(trajectory) or tail.sum() < 2:
+        return
+    size, T = float(np.linalg.norm(pull(trajectory))), float(np.ptp(trajectory.t[tail]))
+    force = supports(trajectory)[tail][1:].mean(axis=0)
+    # The mean of the forces is the weight and the change of momentum over the time.
+    moving = 2.0 * float(np.linalg.norm(momentum(trajectory)[tail], axis=1).max()) / T
+    yield Fact("supports less weight, mean over the last tenth [of the weight]; what still moves may differ",
+               float(np.linalg.norm(force + pull(trajectory))) / size, 0.0,
+               moving / size + 1e-8)  # fmt: skip
+    if trajectory.t[-1] >= SETTLED * fall_time(trajectory) * (1.0 + e) / max(1.0 - e, 1e-9):
+        yield Fact(f"kinetic energy at the end, {SETTLED:g} fall times after the start [of its largest]",
+                   trajectory.kinetic[tail].mean() / trajectory.kinetic.max(), 0.0, CALM)  # fmt: skip
+
+
+def shaken_facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+    """What holds of bodies that were pushed, wherever they slide or fall."""
+    yield from law_facts(trajectory)
+    yield account_fact(trajectory)
+    yield dissipation_fact(trajectory)
+
+
+def fall_time(trajectory: WorldTrajectory) -> float:
+    """Time in which the highest body at the start would fall to z = 0 [s]."""
+    height = float(trajectory.q[0].reshape(-1, 7)[:, 2].max())
+    return float(np.sqrt(2.0 * max(height, 0.0) / np.linalg.norm(trajectory.model.gravity)))

@@ -45,6 +45,20 @@ def one_step(
     return GlobalProblem(M, f.reshape(-1), H, np.zeros(K.size), K)  # type: ignore[arg-type]
 
 
+def spheres_step(
+    radius: Array, density: float, velocity: Array, bodies: IntArray, arms: Array, normals: Array, *,
+    mu: float, mu_roll: float | None, h: float,
+) -> GlobalProblem:  # fmt: skip
+    """`one_step` of solid spheres: `radius` [m] (bodies,), `density` [kg/m^3], `arms` of the two sides along
+    the unit `normals` (nc, 3) [m] (nc, 2)."""
+    mass = density * 4.0 / 3.0 * np.pi * radius**3
+    return one_step(
+        mass=mass, inertia=(0.4 * mass * radius**2)[:, None, None] * np.eye(3), velocity=velocity,
+        bodies=bodies, arms=arms[:, :, None] * normals[:, None, :], frames=frames_from_normals(normals),
+        mu=mu, mu_roll=mu_roll, h=h,
+    )  # fmt: skip
+
+
 def sliding_rows(arms: Array, frames: Array) -> Array:
     """Rows of H' for n, t1, t2 [-, m], shape (nc, 3, 2, 6), from arms (nc, 2, 3), frames (nc, 3, 3)."""
     rows = np.empty((arms.shape[0], 3, 2, 6))

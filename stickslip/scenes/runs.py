@@ -14,22 +14,18 @@ from stickslip.state import UnknownNameError
 MODULES = {
     "balls": ("ball_chain", "bouncing_ball", "moving_wall"),
     "boxes": ("dominoes", "heavy_on_light", "kapla", "stack"),
-    "box_incline": ("box_incline",),
     "cam": ("cam",),
     "chains": ("chain", "ring_chain"),
     "circuits": ("bridge_filter", "diode_bridge", "rlc_diode"),
-    "flows": ("drum", "grain_chute"),
+    "grains": ("capsules", "drum", "grain_chute", "soup", "sphere_pile"),
+    "jamming": ("painleve", "woodpecker"),
     "linkages": ("crank_stops", "four_bar"),
     "masonry": ("arch", "masonry_wall"),
-    "painleve": ("painleve",),
-    "piles": ("capsules", "soup", "sphere_pile"),
     "quadruped": ("quadruped",),
     "relays": ("filippov", "relay", "sliding_mode"),
-    "rolling_bodies": ("rockfall", "rolling_ball"),
+    "rolling_bodies": ("dzhanibekov", "rockfall", "rolling_ball", "tippe_top"),
     "slider_crank": ("slider_crank",),
-    "sliders": ("coulomb_oscillator", "incline_block", "stick_slip"),
-    "tops": ("dzhanibekov", "tippe_top"),
-    "woodpecker": ("woodpecker",),
+    "sliders": ("box_incline", "coulomb_oscillator", "incline_block", "stick_slip"),
 }
 RUNS = {
     function.replace("_", "-"): f"stickslip.scenes.{module}:{function}"

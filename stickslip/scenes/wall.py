@@ -30,16 +30,9 @@ class RunningBond:
 
 @checked
 def wall(
-    *,
-    rows: int = 6,
-    columns: int = 8,
-    mu: float = 0.6,
-    mu_roll: float | None = None,
-    h: float = 1e-3,
-    block: tuple[float, float, float] = (0.4, 0.2, 0.2),
-    density: float = 2000.0,
-    head_joints: bool = False,
-) -> GlobalProblem:
+    *, rows: int = 6, columns: int = 8, mu: float = 0.6, mu_roll: float | None = None, h: float = 1e-3,
+    block: tuple[float, float, float] = (0.4, 0.2, 0.2), density: float = 2000.0, head_joints: bool = False,
+) -> GlobalProblem:  # fmt: skip
     """A wall of `rows` courses of `columns` blocks; odd courses begin and end with half blocks.
 
     rows, columns: courses, and blocks in an even course [-], >= 1.
@@ -71,16 +64,9 @@ def wall(
     arms = points[:, None, :] - bond.centre[bodies]  # the arm of the ground, body -1, is not read
     mass = density * bond.size.prod(axis=1)
     return one_step(
-        mass=mass,
-        inertia=box_inertia(mass, bond.size),
-        velocity=np.zeros((mass.size, 6)),
-        bodies=bodies,
-        arms=arms,
-        frames=np.array(frames),
-        mu=mu,
-        mu_roll=mu_roll,
-        h=h,
-    )
+        mass=mass, inertia=box_inertia(mass, bond.size), velocity=np.zeros((mass.size, 6)), bodies=bodies,
+        arms=arms, frames=np.array(frames), mu=mu, mu_roll=mu_roll, h=h,
+    )  # fmt: skip
 
 
 def running_bond(rows: int, columns: int, length: float, thickness: float, height: float) -> RunningBond:

@@ -12,7 +12,7 @@ from stickslip.problem.checks import Array
 from stickslip.state import ModelError
 from stickslip.systems import derivatives
 from stickslip.systems.quantities import FLOW, Given, Quantity, needed, quantity
-from stickslip.systems.relations import Binding, FirstOrderOutput
+from stickslip.systems.relations import Binding, FirstOrderOutput, OfQuantities
 
 STATE, MULTIPLIER = 1, 2
 """Numbers of x and lam among the arguments (t, x, lam, z)."""
@@ -99,7 +99,7 @@ class FirstOrderLinearRelation:
         return Linear(to, self)
 
 
-class Nonlinear:
+class Nonlinear(OfQuantities):
     """A bound relation y = h(t, x, lam), r = g(t, x, lam)."""
 
     linear = False
@@ -150,22 +150,15 @@ class Nonlinear:
     def quantities(self) -> tuple[Quantity, ...]:
         return (self.output, self.input, *self.jacobians.values())
 
-    @property
-    def is_compiled(self) -> bool:
-        return all(one.is_compiled for one in self.quantities)
-
-    def check_jacobians(self, t: float, x: Array, lam: Array, z: Array) -> float:
+    def check_jacobians(self, t: float, q: Array, lam: Array, z: Array) -> float:
         of = {"h": self.output, "g": self.input}
+        found = self.jacobians.items()
         return max(
-            (
-                derivatives.check(J, of[name], which, t, x, lam, z)
-                for (name, which), J in self.jacobians.items()
-            ),
-            default=0.0,
+            (derivatives.check(J, of[name], which, t, q, lam, z) for (name, which), J in found), default=0.0
         )
 
 
-class Linear:
+class Linear(OfQuantities):
     """A bound relation y = C x + D lam + F z + e, r = B lam."""
 
     linear = True
@@ -216,10 +209,3 @@ class Linear:
     @property
     def quantities(self) -> tuple[Quantity, ...]:
         return tuple(self.matrices.values())
-
-    @property
-    def is_compiled(self) -> bool:
-        return all(one.is_compiled for one in self.matrices.values())
-
-    def check_jacobians(self, t: float, x: Array, lam: Array, z: Array) -> float:
-        return 0.0

@@ -9,13 +9,13 @@ from stickslip.state import ModelError
 from stickslip.systems import derivatives
 from stickslip.systems.derivatives import differences
 from stickslip.systems.quantities import OUTPUT, Given, Quantity, needed, quantity, returned
-from stickslip.systems.relations import Binding
+from stickslip.systems.relations import Binding, OfQuantities
 
 TIME, COORDINATE, MULTIPLIER = 0, 1, 2
 """Numbers of t, q and lam among the arguments (t, q, lam, z)."""
 
 
-class ByRows(ABC):
+class ByRows(OfQuantities, ABC):
     """Relations whose forces are p = rows' lam; unless they say otherwise they are rigid and do not move."""
 
     @abstractmethod
@@ -33,17 +33,6 @@ class ByRows(ABC):
 
     def dforces_dlam(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         return self.rows(t, q, lam, z).T
-
-    @property
-    def quantities(self) -> tuple[Quantity, ...]:
-        return ()
-
-    @property
-    def is_compiled(self) -> bool:
-        return all(one.is_compiled for one in self.quantities)
-
-    def check_jacobians(self, t: float, q: Array, lam: Array, z: Array) -> float:
-        return 0.0
 
 
 class Holonomic(ByRows):

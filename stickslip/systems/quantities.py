@@ -206,12 +206,8 @@ def _uniform(
     return UNIFORM[tuple(a in wanted for a in arguments)](f)
 
 
-def _of_none(f: Callable[..., Any]) -> Callable[[Any, Any, Any, Any], Any]:
-    return lambda t, a, b, z: f()
-
-
 UNIFORM: dict[tuple[bool, ...], Callable[[Callable[..., Any]], Callable[[Any, Any, Any, Any], Any]]] = {
-    (False, False, False, False): _of_none,
+    (False, False, False, False): lambda f: lambda t, a, b, z: f(),
     (True, False, False, False): lambda f: lambda t, a, b, z: f(t),
     (False, True, False, False): lambda f: lambda t, a, b, z: f(a),
     (False, False, True, False): lambda f: lambda t, a, b, z: f(b),

@@ -113,6 +113,21 @@ class FirstOrderOutput(Output, Protocol):
         """∂g/∂x, shape (nx, nx); None where it is zero."""
 
 
+class OfQuantities:
+    """What bound relations made of users' quantities share; those without Jacobians need no more."""
+
+    @property
+    def quantities(self) -> tuple[Quantity, ...]:
+        return ()
+
+    @property
+    def is_compiled(self) -> bool:
+        return all(one.is_compiled for one in self.quantities)
+
+    def check_jacobians(self, t: float, q: Array, lam: Array, z: Array) -> float:
+        return 0.0
+
+
 class Relation(Protocol):
     """A relation as the user writes it."""
 

@@ -6,7 +6,7 @@ from first_order_runs import FULL, IMPLICIT, MIDPOINT, TRAPEZOID, steps
 
 import stickslip as ss
 from stickslip.scenes import runs
-from stickslip.scenes.piecewise import Mode, piecewise
+from stickslip.scenes.circuits import Mode, piecewise
 from stickslip.schemes import registry
 
 CIRCUITS = ["diode-bridge", "bridge-filter", "rlc-diode"]

@@ -6,7 +6,7 @@ from first_order_runs import FULL, IMPLICIT, MIDPOINT, TRAPEZOID, last, one_diod
 from scipy.integrate import quad
 
 from stickslip.laws import Equality, Relay
-from stickslip.scenes.piecewise import Mode, piecewise
+from stickslip.scenes.circuits import Mode, piecewise
 from stickslip.systems.first_order import FirstOrder, FirstOrderLinear
 from stickslip.systems.first_order_relations import FirstOrderLinearRelation, FirstOrderType2
 from stickslip.systems.system import Interaction, NonsmoothSystem
