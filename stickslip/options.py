@@ -6,6 +6,7 @@
 
 import math
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import Field, dataclass, field, fields
 from importlib import import_module
 from numbers import Integral, Real
@@ -15,16 +16,7 @@ from stickslip.names import alternatives, suggestion
 
 LARGEST_INT = 2**63 - 1
 """Largest integer that kernels can count to."""
-TRUTH = {
-    "true": True,
-    "yes": True,
-    "on": True,
-    "1": True,
-    "false": False,
-    "no": False,
-    "off": False,
-    "0": False,
-}
+TRUTH = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(("false", "no", "off", "0"), False)
 """How a yes or no may be written."""
 
 
@@ -109,6 +101,31 @@ def allowed(spec: Field[Any]) -> str:
     left = "(" if meta["open_low"] or meta["low"] == -math.inf else "["
     right = ")" if meta["open_high"] or meta["high"] == math.inf else "]"
     return f"{left}{meta['low']:g}, {meta['high']:g}{right}"
+
+
+def parsed(what: str, text: str, default: Any, within: str = "") -> Any:
+    """`text` as a value of the type of `default`: yes or no, a number, numbers between commas, or text.
+
+    Without a default a number where it is one. A ValueError names `what` it is and its range `within`.
+    """
+    kind = type(default)
+    try:
+        if kind is bool:
+            return TRUTH[text.lower()]
+        if kind in (int, float):
+            return kind(text)
+        if kind in (tuple, list):
+            return kind(float(part) for part in text.split(","))
+    except (KeyError, ValueError):
+        wanted = {bool: "yes or no", int: "a whole number", float: "a number"}.get(
+            kind, "numbers, commas between"
+        )
+        within = f" in {within}" if within and kind is not bool else ""
+        raise ValueError(f"{what} takes {wanted}{within}, got {text!r}") from None
+    if default is None:
+        with suppress(ValueError):
+            return float(text)
+    return text
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,20 +3,20 @@
 import hashlib
 import os
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import stickslip
+from stickslip.bench.json_data import Stored
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "qdldl", "clarabel", "mujoco-core")
 """Packages whose versions every environment names; those of other solvers are in their records."""
 
 
 @dataclass(frozen=True)
-class Environment:
+class Environment(Stored):
     """Versions and machine; equal ones give times that may stand in one table."""
 
     python: str
@@ -35,15 +35,6 @@ class Environment:
     """Cores that processes may use [-]."""
     memory: float
     """Memory of the machine [GiB], rounded to whole ones."""
-
-    def as_json(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        return asdict(self) | {"packages": dict(self.packages)}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "Environment":
-        """The inverse of `as_json`."""
-        return cls(**data | {"packages": tuple(sorted(data["packages"].items()))})
 
 
 @cache

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from stickslip.bench.campaigns.contestants import Contestant
+from stickslip.bench.json_data import Stored
 from stickslip.bench.records import RunRecord
 from stickslip.options import Options, option
 
@@ -27,7 +28,7 @@ class Limits(Options):
 
 
 @dataclass(frozen=True)
-class Job:
+class Job(Stored):
     """One run to be made: a problem, a contestant, a tolerance."""
 
     problem: str
@@ -41,18 +42,6 @@ class Job:
     """What exactly is to run beside stickslip, as `RunRecord.source` says it."""
     tolerance: float
     """On the judge's measures [-]."""
-
-    def as_json(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        return {
-            "problem": self.problem, "path": self.path, "kind": self.kind,
-            "contestant": self.contestant.as_json(), "source": self.source, "tolerance": self.tolerance,
-        }  # fmt: skip
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "Job":
-        """The inverse of `as_json`."""
-        return cls(**data | {"contestant": Contestant.from_json(data["contestant"])})
 
 
 Told = Callable[[str, Job], None]

@@ -1,13 +1,14 @@
 """One run as data that describes itself: what was solved, by whom, how well and how fast."""
 
 import math
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
 import numpy as np
 
 from stickslip.bench.environment import Environment
+from stickslip.bench.json_data import Stored
 from stickslip.problem.checks import Array
 
 Key = tuple[str, str, str, float]
@@ -33,8 +34,12 @@ class Outcome(Enum):
     """It does not take problems of this kind; no failure of the method, and no success either."""
 
 
+FIGURES = ("natural", "natural_scaled", "error", "impulse", "velocity", "work")
+"""What a record takes over from the judge's residuals."""
+
+
 @dataclass(frozen=True, eq=False)
-class RunRecord:
+class RunRecord(Stored):
     """One problem given to one contestant at one tolerance."""
 
     problem: str
@@ -93,30 +98,3 @@ class RunRecord:
     def solved(self) -> bool:
         """Whether the judge says so."""
         return self.outcome is Outcome.SOLVED
-
-    def as_json(self) -> dict[str, Any]:
-        """As JSON holds it; numbers that are not finite are texts: 'nan', 'inf'."""
-        data = {spec.name: getattr(self, spec.name) for spec in fields(self)}
-        data["outcome"] = self.outcome.name
-        data["history"] = [[_plain(x) for x in row] for row in self.history.tolist()]
-        data["environment"] = None if self.environment is None else self.environment.as_json()
-        return {name: _plain(value) for name, value in data.items()}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "RunRecord":
-        """The inverse of `as_json`."""
-        made = dict(data)
-        for spec in fields(cls):
-            if spec.type is float and spec.name in made:
-                made[spec.name] = float(made[spec.name])
-        made["outcome"] = Outcome[data["outcome"]]
-        made["history"] = np.array(data.get("history") or np.zeros((0, 3)), float).reshape(-1, 3)
-        place = data.get("environment")
-        made["environment"] = None if place is None else Environment.from_json(place)
-        return cls(**made)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return repr(value)
-    return value

@@ -1,11 +1,11 @@
 """The table of a campaign: conditions, problems and runs, and what may stand in one table."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from stickslip.bench.collections.features import Features
 from stickslip.bench.environment import Environment
+from stickslip.bench.json_data import Stored
 from stickslip.bench.records import Key, RunRecord
 from stickslip.exhibits import power
 from stickslip.names import alternatives
@@ -19,7 +19,7 @@ class Mixed(ValueError):  # noqa: N818 (it says what is)
 
 
 @dataclass(frozen=True)
-class Conditions:
+class Conditions(Stored):
     """What all runs of a table have in common."""
 
     tolerances: tuple[float, ...]
@@ -35,21 +35,9 @@ class Conditions:
     environment: Environment
     measure: str = MEASURE
 
-    def as_json(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        return asdict(self) | {
-            "tolerances": list(self.tolerances), "environment": self.environment.as_json(),
-        }  # fmt: skip
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "Conditions":
-        """The inverse of `as_json`."""
-        environment = Environment.from_json(data["environment"])
-        return cls(**data | {"tolerances": tuple(data["tolerances"]), "environment": environment})
-
 
 @dataclass(frozen=True)
-class Entry:
+class Entry(Stored):
     """One problem of a collection."""
 
     name: str
@@ -63,15 +51,6 @@ class Entry:
     """The command that makes it anew, where there is one."""
     title: str = ""
     """What the file says that it is."""
-
-    def as_json(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "Entry":
-        """The inverse of `as_json`."""
-        return cls(**data | {"features": Features(**data["features"])})
 
 
 @dataclass(frozen=True, eq=False)

@@ -137,13 +137,12 @@ def _read_answer(source: Source, group: Any, problem: Problem) -> StoredSolution
             if needed:
                 return None
             continue
-        value = source.reals(group, key)
+        found[name] = value = source.reals(group, key)
         if value.size != size:
             source.fail(f"{group.name}/{key}", f"{size} numbers", f"{value.size}")
         if not np.isfinite(value).all():
             k = int(np.argmin(np.isfinite(value)))
             source.fail(f"{group.name}/{key}", "finite numbers", f"{value[k]} at {k}")
-        found[name] = value
     return StoredSolution(**found)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from stickslip.files.dat_write import kind_of
+from stickslip.files.dat import kind_of
 from stickslip.files.errors import FormatError
 from stickslip.files.hdf5 import Source
 from stickslip.files.hdf5_write import put_array

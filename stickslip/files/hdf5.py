@@ -6,30 +6,38 @@ of that, so every access goes through `Source`, which refuses
 
 - soft and external links, virtual and externally stored datasets;
 - every type but integers and reals of usual sizes, and texts;
-- filters other than deflate and shuffle, which are undone in `chunks` (others would load plug-ins);
+- filters other than deflate and shuffle, which are undone here (others would load plug-ins);
 - datasets that were declared and never written;
 - more than max(64 MB, 200 times the size of the file) in all: declared sizes are summed before
   anything is read, a chunk counts in full.
 
-The file is read from memory, so it cannot change between check and use.
+The file is read from memory, so it cannot change between check and use. Chunks are unpacked here and not by
+the HDF5 library, which trusts what it unpacks: a stream may grow far beyond its chunk, and a chunk with a
+false size can bring the process down. A chunk is asked for its raw bytes, of a size the file can hold, and
+has to unpack to exactly the bytes of a chunk. Every chunk must be there.
 """
 
 import math
-from collections.abc import Iterator
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
 import h5py
 import numpy as np
-from h5py import h5d, h5f, h5l, h5t
+from h5py import h5d, h5f, h5l, h5t, h5z
 
-from stickslip.files.chunks import read_chunks
 from stickslip.files.errors import FormatError, shown
 from stickslip.problem.checks import Array, IntArray
 
 SMALLEST_BUDGET, EXPANSION = 64_000_000, 200
 """A file may declare this many bytes, or so many times its own size."""
+FILTERS = {h5z.FILTER_DEFLATE: "deflate", h5z.FILTER_SHUFFLE: "shuffle"}
+"""What chunks may have gone through; other filters would load plug-ins, or are not worth a risk."""
+
+Fail = Callable[[str, str], NoReturn]
+"""Refuses the dataset: what was expected, what was found."""
 
 
 class Source:
@@ -167,7 +175,7 @@ class Source:
                 self.fail(place, f"an array of {dimensions} dimension(s)", f"one of shape {shape}")
             if found.chunks is None:
                 return np.asarray(found[()])
-            return read_chunks(found, self.size, lambda expected, what: self.fail(place, expected, what))
+            return _read_chunks(found, self.size, lambda expected, what: self.fail(place, expected, what))
 
     def _dataset(self, group: Any, name: str) -> Any:
         """A dataset that is stored here, is not too large, and can be read without plug-ins."""
@@ -224,3 +232,56 @@ def _decoded(value: str | bytes) -> str:
     """Text as h5py gives it, made printable: it may be bytes, or hold bytes in disguise."""
     data = value.encode("utf-8", "surrogateescape") if isinstance(value, str) else bytes(value)
     return data.rstrip(b"\0").decode("utf-8", "backslashreplace")
+
+
+def _read_chunks(dataset: Any, file_size: int, fail: Fail) -> np.ndarray:
+    """The numbers of a chunked dataset, whose size has been agreed to."""
+    plan, shape, dtype = dataset.id.get_create_plist(), dataset.shape, dataset.dtype
+    chunk = plan.get_chunk()
+    filters = [plan.get_filter(k)[0] for k in range(plan.get_nfilters())]
+    if not set(filters) <= FILTERS.keys() or len(set(filters)) != len(filters):
+        fail("each of deflate and shuffle once at most", f"filters {filters}")
+    array = np.empty(shape, dtype)
+    starts = _chunk_starts(dataset, shape, chunk, file_size, fail)
+    for start in starts:
+        _, raw = dataset.id.read_direct_chunk(start)
+        values = _unpacked(raw, filters, chunk, dtype, fail)
+        place = tuple(slice(a, a + c) for a, c in zip(start, chunk, strict=True))
+        target = array[place]
+        target[...] = values[tuple(slice(0, n) for n in target.shape)]
+    return array
+
+
+def _chunk_starts(
+    dataset: Any, shape: tuple[int, ...], chunk: tuple[int, ...], file_size: int, fail: Fail
+) -> set[tuple[int, ...]]:
+    """First index of every chunk, once each."""
+    wanted = math.prod(-(-n // c) for n, c in zip(shape, chunk, strict=True))
+    starts: set[tuple[int, ...]] = set()
+
+    def take(info: Any) -> bool | None:
+        start = tuple(info.chunk_offset)
+        inside = all(0 <= a < n and a % c == 0 for a, n, c in zip(start, shape, chunk, strict=True))
+        if not inside or start in starts or info.filter_mask or info.size > file_size:
+            fail("chunks that fill the dataset and fit the file", f"one of {info.size} bytes at {start}")
+        starts.add(start)
+        return None
+
+    if wanted:
+        dataset.id.chunk_iter(take)
+    if len(starts) != wanted:
+        fail(f"{wanted} chunks", f"{len(starts)}: the dataset was declared and never written in full")
+    return starts
+
+
+def _unpacked(raw: bytes, filters: list[int], chunk: tuple[int, ...], dtype: Any, fail: Fail) -> np.ndarray:
+    size = math.prod(chunk) * dtype.itemsize
+    for code in reversed(filters):
+        if code == h5z.FILTER_DEFLATE:
+            raw = zlib.decompressobj().decompress(raw, size + 1)
+        elif len(raw) == size:
+            raw = np.frombuffer(raw, np.uint8).reshape(dtype.itemsize, -1).T.tobytes()
+    if len(raw) != size:
+        found = "more" if len(raw) > size else f"{len(raw)}"
+        fail(f"chunks of {size} bytes", found)
+    return np.frombuffer(raw, dtype).reshape(chunk)

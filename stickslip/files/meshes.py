@@ -207,10 +207,15 @@ def _is_binary(data: bytes) -> bool:
     Binary files may begin with the word solid too. A text never has a length that fits, for its bytes 80 to
     83 read as a count ask for gigabytes.
     """
-    if len(data) >= HEAD and len(data) == HEAD + TRIANGLE * _count(data):
+    if is_binary_stl(data, len(data)):
         return True
     first = data[:256].removeprefix(b"\xef\xbb\xbf").split(maxsplit=1)
     return not first or first[0].lower() != b"solid" or b"\0" in data[:HEAD]
+
+
+def is_binary_stl(head: bytes, size: int) -> bool:
+    """Whether a file of that size [bytes] is as long as the number of triangles in its beginning says."""
+    return len(head) >= HEAD and size == HEAD + TRIANGLE * _count(head)
 
 
 def _count(data: bytes) -> int:

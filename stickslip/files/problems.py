@@ -9,8 +9,7 @@ import stat
 from os import PathLike
 from pathlib import Path
 
-from stickslip.files.dat import KINDS, read_dat
-from stickslip.files.dat_write import STORAGES, kind_of, write_dat
+from stickslip.files.dat import KINDS, STORAGES, kind_of, read_dat, write_dat
 from stickslip.files.errors import FormatError
 from stickslip.files.record import ProblemRecord
 from stickslip.problem.box import BoxProblem

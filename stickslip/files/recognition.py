@@ -10,14 +10,13 @@ from pathlib import Path
 from xml.parsers import expat
 
 from stickslip.files.errors import FormatError, shown
+from stickslip.files.meshes import is_binary_stl, read_mesh
 from stickslip.files.problems import SIGNATURE
 
 HEAD = 65_536
 """Bytes that are looked at; of XML and meshes more."""
 MOST_XML = 16 * 1024 * 1024
 """Bytes of an XML file that are read."""
-STL_HEAD, STL_TRIANGLE = 84, 50
-"""Bytes of a binary STL file before its triangles, and of each of them."""
 
 UNPACK = "unpack it first, and give the files in it"
 MAGIC = (
@@ -94,12 +93,6 @@ def recognised(path: Path) -> Recognised | None:
     return found_text
 
 
-def is_binary_stl(head: bytes, size: int) -> bool:
-    """Whether a file is as long as its number of triangles says."""
-    count = int.from_bytes(head[STL_HEAD - 4 : STL_HEAD], "little")
-    return len(head) >= STL_HEAD and size == STL_HEAD + STL_TRIANGLE * count
-
-
 def _text(head: bytes) -> str | None:
     """The beginning of a text without its mark of order; None for what is no text."""
     for mark, code in ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
@@ -133,8 +126,6 @@ def _recognised_text(path: Path, text: str) -> Recognised | None:
 
 
 def _mesh(path: Path) -> Recognised:
-    from stickslip.files.meshes import read_mesh
-
     what = f"{path.suffix[1:].upper() or 'STL'} mesh"
     try:
         mesh = read_mesh(path)

@@ -18,8 +18,7 @@ from stickslip.bench.records import Outcome, RunRecord
 from stickslip.bench.running import attempt as attempts
 from stickslip.bench.running.answers import LONGEST, ROWS, answer_of, one_line
 from stickslip.bench.running.attempt import JobError, attempt
-from stickslip.bench.running.calls import Observer
-from stickslip.bench.running.compiling import Compiling
+from stickslip.bench.running.calls import Compiling
 from stickslip.bench.running.memory import Peak
 from stickslip.solvers.programs import MissingPackage
 
@@ -178,17 +177,10 @@ def test_a_solver_that_tells_its_progress_is_stopped_by_it(path):
 def test_the_run_is_told_as_it_goes(path):
     heard = []
 
-    class Hearing(Observer):
-        def made(self, options):
-            heard.append(("made", options["steps"]))
+    def hear(event, **more):
+        heard.append((event, more["options"]["steps"]) if more else event)
 
-        def calling(self):
-            heard.append("calling")
-
-        def called(self):
-            heard.append("called")
-
-    attempt(job(path, "Told", own=True), replace_limits(best_of=1, patience=0.0), observer=Hearing())
+    attempt(job(path, "Told", own=True), replace_limits(best_of=1, patience=0.0), tell=hear)
     assert heard == [("made", 1), "calling", "called"]
 
 
@@ -200,7 +192,7 @@ def test_what_is_compiled_inside_a_compilation_counts_once():
             pass
         once = compiling.seconds
     assert compiling.met
-    assert heard == [True, False]
+    assert heard == ["compiling", "compiled"]
     assert 0.0 < once == compiling.seconds
     with global_compiler_lock:
         pass

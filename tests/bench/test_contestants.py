@@ -14,7 +14,7 @@ from stickslip.bench.campaigns.contestants import (
     source_of,
 )  # fmt: skip
 from stickslip.bench.environment import version_of
-from stickslip.bench.running.entrants import entrant
+from stickslip.bench.running.calls import entrant
 from stickslip.bench.siconos import peer as siconos
 from stickslip.bench.siconos.peer import Found
 from stickslip.solvers import registry

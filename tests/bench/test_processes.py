@@ -16,12 +16,11 @@ from closed_forms import block_on_slope
 
 from stickslip.bench.jobs import Limits
 from stickslip.bench.records import Outcome
-from stickslip.bench.running import clocks as clocks_module
+from stickslip.bench.running import process as clocks_module
 from stickslip.bench.running import processes as processes_module
 from stickslip.bench.running.attempt import JobError, attempt
 from stickslip.bench.running.child import Garbled, _object
-from stickslip.bench.running.clocks import APART, GRACE, SHARE, Clocks
-from stickslip.bench.running.process import Closed, WarmProcess
+from stickslip.bench.running.process import APART, GRACE, SHARE, Clocks, Closed, WarmProcess
 from stickslip.bench.running.processes import Processes, Shares
 
 LIMITS = Limits(timeout=0.5, memory=96.0, compile_timeout=120.0)

@@ -10,8 +10,7 @@ import pytest
 import stickslip
 from stickslip.bench.collections.collection import Collection
 from stickslip.bench.collections.features import Features
-from stickslip.bench.collections.provenance import Recording, typed
-from stickslip.bench.collections.recording import Recorded, problems_of, record
+from stickslip.bench.collections.recording import Recorded, Recording, problems_of, record, typed
 from stickslip.files import read_record
 from stickslip.problem.fingerprint import fingerprint
 from stickslip.problem.residuals import judge

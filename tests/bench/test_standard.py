@@ -10,9 +10,8 @@ import pytest
 from stickslip.bench.collections import standard
 from stickslip.bench.collections.collection import Collection
 from stickslip.bench.collections.manifest import identity, read_manifest
-from stickslip.bench.collections.recipes import SIZES, Recipe
 from stickslip.bench.collections.standard import DIFFERS, MANIFEST, NEW, SAME, Collected, Published
-from stickslip.bench.collections.standard_recipes import RECIPES
+from stickslip.bench.collections.standard_recipes import RECIPES, SIZES, Recipe
 from stickslip.files import FormatError, read
 from stickslip.problem.fingerprint import fingerprint
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from stickslip.files import KINDS, FormatError, ProblemRecord, read
-from stickslip.files.dat import read_dat
-from stickslip.files.dat_write import STORAGES, write_dat
+from stickslip.files.dat import STORAGES, read_dat, write_dat
 from stickslip.problem.fingerprint import fingerprint
 
 PATH = Path("x.dat")

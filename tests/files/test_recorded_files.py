@@ -4,7 +4,7 @@ import pytest
 from recorded import FOLDER, needs_recorded, recorded
 
 from stickslip.files import FormatError, ProblemRecord, read, read_record, write
-from stickslip.files.dat_write import STORAGES, kind_of
+from stickslip.files.dat import STORAGES, kind_of
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.fingerprint import fingerprint
 

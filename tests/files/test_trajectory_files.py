@@ -137,8 +137,8 @@ def test_what_does_not_fit_is_refused(path, name, instead, words):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"systems": None}, "a list as systems"),
-        ({"systems": [3]}, r"an object as systems\[0\]"),
+        ({"systems": None}, "a list of objects as systems"),
+        ({"systems": [3]}, "a list of objects as systems"),
         ({"scheme": 1}, "a text as scheme"),
         ({"scheme_options": []}, "an object as scheme_options"),
         ({"steps": -1}, "a count up to"),

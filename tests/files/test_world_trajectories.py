@@ -9,11 +9,11 @@ import pytest
 from world_runs import CONTACTS, Drop, balls, equal
 
 import stickslip as ss
-from stickslip.files import world_trajectories
+from stickslip.files import trajectories
 from stickslip.files.trajectories import is_trajectory, trajectory_content, trajectory_in
 from stickslip.simulation.world_model import ShapeRecord
 
-ROOT = world_trajectories.WORLD_ROOT
+ROOT = trajectories.WORLD_ROOT
 
 
 def sensed():
@@ -67,8 +67,8 @@ def test_large_tables_are_packed_unless_a_reader_would_refuse_them(made, monkeyp
     packed = trajectory_content(made)
     assert packed != plain
     same(made, trajectory_in(Path("packed.h5"), packed))
-    monkeypatch.setattr(world_trajectories, "SMALLEST_BUDGET", 0)
-    monkeypatch.setattr(world_trajectories, "EXPANSION", 0)
+    monkeypatch.setattr(trajectories, "SMALLEST_BUDGET", 0)
+    monkeypatch.setattr(trajectories, "EXPANSION", 0)
     assert trajectory_content(made) == plain
 
 
@@ -146,11 +146,11 @@ def test_what_does_not_fit_is_refused(path, name, instead, words):
     [
         ({"bodies": ["a", "a", "b"]}, "bodies with names of their own"),
         ({"bodies": [1]}, "a list of texts as bodies"),
-        ({"shapes": 3}, "a list as shapes"),
+        ({"shapes": 3}, "a list of objects as shapes"),
         ({"shapes": [{"kind": "sphere", "numbers": ["x"]}] * 2}, "a list of finite numbers"),
         ({"h": 0}, "a positive h"),
-        ({"index": -3}, "a positive h and a number of steps"),
-        ({"index": 1e300}, "a positive h and a number of steps"),
+        ({"index": -3}, "a number of steps as index"),
+        ({"index": 1e300}, "a number of steps as index"),
         ({"off_clock": 1}, "true or false"),
         ({"memory": [{"name": "r", "shape": [2**31, 2**31]}]}, "memory/0: expected numbers of shape"),
         ({"sensors": [{"name": "r", "shape": [1] * 9}]}, "at most 8 counts"),

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Protocol
 
-from stickslip.bench.campaigns.checked_json import run_from, written
 from stickslip.bench.campaigns.contestants import Contestant, source_of
 from stickslip.bench.campaigns.journal import Journal, journal_of
 from stickslip.bench.campaigns.results_file import read_results, write_results
 from stickslip.bench.environment import Environment, here
 from stickslip.bench.jobs import Executor, Job, Limits
+from stickslip.bench.json_data import written
 from stickslip.bench.records import Key, RunRecord
 from stickslip.bench.results import (
     Conditions,
@@ -182,7 +182,8 @@ def _records(
             if record.key not in waited:
                 raise RuntimeError(f"the executor gave a run that nobody waits for: {record.key}")
             waited.remove(record.key)
-            yield _as_kept(_placed(record, conditions.environment))
+            said = json.loads(written(_placed(record, conditions.environment)))
+            yield RunRecord.from_json(said, f"a record of {record.solver}")
         if waited:
             raise RuntimeError(f"the executor ended with {len(waited)} jobs left; the same campaign goes on")
     finally:
@@ -196,13 +197,6 @@ def _placed(record: RunRecord, environment: Environment) -> RunRecord:
         names = "this campaign", f"the run of {record.solver} on problem {record.problem[:12]}"
         refuse_mixture(environment_differences(environment, record.environment), names)
     return replace(record, environment=None)
-
-
-def _as_kept(record: RunRecord) -> RunRecord:
-    def fail(place: str, expected: str, found: str) -> NoReturn:
-        raise ValueError(f"{place}: expected {expected}, found {found}")
-
-    return run_from(json.loads(written(record.as_json())), f"a record of {record.solver}", fail)
 
 
 def _key(job: Job) -> Key:

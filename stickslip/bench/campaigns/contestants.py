@@ -14,8 +14,9 @@ from stickslip.bench.campaigns.own import (
     whole_place,
 )
 from stickslip.bench.environment import version_of
+from stickslip.bench.json_data import Stored
 from stickslip.names import alternatives
-from stickslip.options import TRUTH, allowed
+from stickslip.options import allowed, parsed
 from stickslip.solvers import registry
 
 Value = bool | int | float | str
@@ -34,7 +35,7 @@ class ContestantError(ValueError):
 
 
 @dataclass(frozen=True)
-class Contestant:
+class Contestant(Stored):
     """A solver and the options it was given, as data that goes to any process."""
 
     name: str
@@ -48,15 +49,6 @@ class Contestant:
     def label(self) -> str:
         """Name in tables, as it is typed: `nsgs:max_iterations=50`."""
         return ":".join([self.name, *(f"{key}={value}" for key, value in self.options)])
-
-    def as_json(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        return {"name": self.name, "options": dict(self.options), "place": self.place}
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "Contestant":
-        """The inverse of `as_json`."""
-        return cls(data["name"], tuple(sorted(data["options"].items())), data["place"])
 
 
 def is_peer(contestant: Contestant) -> bool:
@@ -155,24 +147,12 @@ def _settings(
             raise ContestantError(f"{name} has no option {key!r}; {alternatives(key, defaults, 'it has:')}")
         if key in given:
             raise ContestantError(f"{name}: option {key} is given twice")
-        given[key] = _value(name, key, value, defaults[key], ranges.get(key, ""))
+        default = defaults[key] if isinstance(defaults[key], bool | int | float) else ""
+        try:
+            given[key] = parsed(f"option {key}", value, default, ranges.get(key, ""))
+        except ValueError as error:
+            raise ContestantError(f"{name}: {error}") from None
     return given
-
-
-def _value(name: str, key: str, text: str, default: Any, allowed_range: str) -> Value:
-    kind = type(default)
-    try:
-        if kind is bool:
-            return TRUTH[text.lower()]
-        if kind is int:
-            return int(text)
-        if kind is float:
-            return float(text)
-    except (KeyError, ValueError):
-        wanted = {bool: "yes or no", int: "a whole number", float: "a number"}[kind]
-        within = f" in {allowed_range}" if allowed_range else ""
-        raise ContestantError(f"{name}: option {key} takes {wanted}{within}, got {text!r}") from None
-    return text
 
 
 def _changed(given: dict[str, Value], defaults: dict[str, Any]) -> tuple[tuple[str, Value], ...]:

@@ -15,9 +15,9 @@ try:
 except ImportError:  # no Unix
     fcntl = None  # type: ignore[assignment]
 
-from stickslip.bench.campaigns.checked_json import conditions_from, entry_from, parsed, run_from, written
+from stickslip.bench.json_data import parsed, written
 from stickslip.bench.records import RunRecord
-from stickslip.bench.results import Results
+from stickslip.bench.results import Conditions, Entry, Results
 from stickslip.files.errors import FormatError, shown
 from stickslip.files.problems import file_content
 
@@ -54,9 +54,9 @@ def read_journal(path: Path) -> Results | None:
         or not isinstance(head["command"], str)
     ):
         fail("line 1", "an object of " + ", ".join(HEADER), "something else")
-    problems = [entry_from(x, f"line 1, problem {k}", fail) for k, x in enumerate(head["problems"])]
+    problems = [Entry.from_json(x, f"line 1, problem {k}", fail) for k, x in enumerate(head["problems"])]
     runs = [
-        run_from(parsed(line, f"line {k}", fail), f"line {k}", fail)
+        RunRecord.from_json(parsed(line, f"line {k}", fail), f"line {k}", fail)
         for k, line in enumerate(lines[1:], start=2)
     ]
     known = {entry.hash for entry in problems}
@@ -64,7 +64,10 @@ def read_journal(path: Path) -> Results | None:
         if run.problem not in known:
             fail(f"line {k}, problem", "one of the problems of line 1", shown(run.problem))
     return Results(
-        conditions_from(head["conditions"], "line 1", fail), tuple(problems), tuple(runs), head["command"]
+        Conditions.from_json(head["conditions"], "line 1", fail),
+        tuple(problems),
+        tuple(runs),
+        head["command"],
     )
 
 
@@ -97,14 +100,14 @@ class Journal:
         """Forget what was written, for it is safe elsewhere, and begin anew."""
         head: dict[str, Any] = {
             "format": FORMAT, "version": VERSION, "command": results.command,
-            "conditions": results.conditions.as_json(), "problems": [e.as_json() for e in results.problems],
+            "conditions": results.conditions, "problems": results.problems,
         }  # fmt: skip
         os.ftruncate(self._file, 0)
         self._write(head)
 
     def add(self, run: RunRecord) -> None:
         """Write one run; it is in the hands of the operating system when this returns."""
-        self._write(run.as_json())
+        self._write(run)
 
     def close(self, keep: bool) -> None:
         """Give the journal back; remove it if it is empty, or not to be kept."""

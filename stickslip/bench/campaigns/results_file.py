@@ -14,25 +14,18 @@ While a campaign runs, a journal beside the file holds what is not in it yet; re
 """
 
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stickslip.bench.campaigns.checked_json import (
-    conditions_from,
-    entry_from,
-    environment_from,
-    options_from,
-    parsed,
-    run_from,
-    written,
-)  # fmt: skip
 from stickslip.bench.campaigns.journal import journal_of, read_journal
+from stickslip.bench.environment import Environment
+from stickslip.bench.json_data import checked, parsed, written
 from stickslip.bench.records import RunRecord
-from stickslip.bench.results import Results, combine
+from stickslip.bench.results import Conditions, Entry, Results, combine
 from stickslip.files.errors import shown
 from stickslip.files.hdf5 import EXPANSION, SMALLEST_BUDGET, Source
 from stickslip.files.hdf5_write import hdf5_content, put_array, put_packed, put_text, put_texts
@@ -80,12 +73,12 @@ def results_content(results: Results) -> bytes:
 def _fill(group: Any, of: Results, put: Any) -> None:
     place = {entry.hash: k for k, entry in enumerate(of.problems)}
     said = [written(run.options) for run in of.runs]
-    where = ["" if run.environment is None else written(run.environment.as_json()) for run in of.runs]
+    where = ["" if run.environment is None else written(run.environment) for run in of.runs]
     options, others = list(dict.fromkeys(said)), [text for text in dict.fromkeys(where) if text]
     put_array(group, "version", [VERSION], np.int32)
     put_text(group, "command", of.command)
-    put_text(group, "conditions", written(of.conditions.as_json()))
-    put_text(group, "problems", written([entry.as_json() for entry in of.problems]))
+    put_text(group, "conditions", written(of.conditions))
+    put_text(group, "problems", written(of.problems))
     put_text(group, "environments", f"[{','.join(others)}]")
     put_text(group, "options", f"[{','.join(options)}]")
     runs = group.create_group("runs")
@@ -114,13 +107,10 @@ def _read(path: Path, content: bytes) -> Results:
             source.fail(
                 f"/{ROOT}/version", f"version {VERSION}", f"{version}; a newer stickslip may have written it"
             )
-        conditions = conditions_from(
-            parsed(source.text(group, "conditions"), f"/{ROOT}/conditions", source.fail),
-            f"/{ROOT}/conditions", source.fail,
-        )  # fmt: skip
-        problems = tuple(
-            entry_from(item, place, source.fail) for place, item in _items(source, group, "problems")
-        )
+        place = f"/{ROOT}/conditions"
+        said = parsed(source.text(group, "conditions"), place, source.fail)
+        conditions = Conditions.from_json(said, place, source.fail)
+        problems = tuple(_items(source, group, "problems", Entry))
         if len({entry.hash for entry in problems}) < len(problems):
             source.fail(f"/{ROOT}/problems", "every problem once", "one of them twice")
         runs = _read_runs(source, group, [entry.hash for entry in problems])
@@ -130,27 +120,26 @@ def _read(path: Path, content: bytes) -> Results:
 
 
 def _read_runs(source: Source, group: Any, hashes: Sequence[str]) -> tuple[RunRecord, ...]:
-    options = [options_from(x, place, source.fail) for place, x in _items(source, group, "options")]
-    others = [environment_from(x, place, source.fail) for place, x in _items(source, group, "environments")]
+    options = _items(source, group, "options", dict[str, Any])
+    others = _items(source, group, "environments", Environment)
     runs = source.group(group, "runs")
     problem = _indices(source, runs, "problem", 0, len(hashes))
     columns: dict[str, Any] = {name: source.texts(runs, name) for name in TEXTS}
     columns |= {name: source.reals(runs, name).tolist() for name in REALS}
     columns |= {name: source.integers(runs, name).tolist() for name in INTEGERS}
-    columns["reason"] = [item for _, item in _items(source, runs, "reason")]
+    columns["reason"] = _items(source, runs, "reason", str)
     columns["options"] = [options[k] for k in _indices(source, runs, "options", 0, len(options))]
     columns["problem"] = [hashes[k] for k in problem]
     environment = _indices(source, runs, "environment", -1, len(others))
-    columns["environment"] = [None if k < 0 else others[k].as_json() for k in environment]
+    columns["environment"] = [None if k < 0 else others[k] for k in environment]
     for name, column in columns.items():
         if len(column) != len(problem):
             source.fail(f"/{ROOT}/runs/{name}", f"{len(problem)} rows, as `problem` has", f"{len(column)}")
-    history = _read_history(source, runs, len(problem))
-    made = []
-    for k, checks in enumerate(history):
-        row = {name: column[k] for name, column in columns.items()}
-        made.append(replace(run_from(row, f"/{ROOT}/runs, row {k}", source.fail), history=checks))
-    return tuple(made)
+    columns["history"] = _read_history(source, runs, len(problem))
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return tuple(
+        RunRecord.from_json(row, f"/{ROOT}/runs, row {k}", source.fail) for k, row in enumerate(rows)
+    )
 
 
 def _read_history(source: Source, runs: Any, count: int) -> list[Array]:
@@ -163,13 +152,13 @@ def _read_history(source: Source, runs: Any, count: int) -> list[Array]:
     return [rows[start:end] for start, end in pairwise(offset.tolist())]
 
 
-def _items(source: Source, group: Any, name: str) -> list[tuple[str, Any]]:
-    """The items of a JSON list, each with its place."""
+def _items(source: Source, group: Any, name: str, kind: Any) -> list[Any]:
+    """The items of a JSON list, each of that type."""
     place = f"{group.name}/{name}"
     found = parsed(source.text(group, name), place, source.fail)
     if not isinstance(found, list):
         source.fail(place, "a list", shown(str(found)[:200]))
-    return [(f"{place}[{k}]", item) for k, item in enumerate(found)]
+    return [checked(kind, item, f"{place}[{k}]", source.fail) for k, item in enumerate(found)]
 
 
 def _indices(source: Source, group: Any, name: str, low: int, high: int) -> list[int]:

@@ -4,11 +4,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
-from stickslip.bench.collections.features import Features
 from stickslip.bench.results import Entry
 from stickslip.files import FormatError
 from stickslip.files.problems import file_content
@@ -117,42 +116,19 @@ def known_hash(text: Any) -> bool:
 
 
 def _piece(path: Path, k: int, said: Any) -> Piece:
+    def fail(place: str, expected: str, found: str) -> NoReturn:
+        raise FormatError.at(path, place, expected, found)
+
     place = f"problems[{k}]"
     if not isinstance(said, dict):
-        raise FormatError.at(path, place, "an object", type(said).__name__)
-    rest = dict(said)
-    own, file, maker, features = (rest.pop(key, None) for key in ("place", "file", "maker", "features"))
-    names = [spec.name for spec in fields(Entry) if spec.name != "features"]
-    if set(rest) != set(names) or not all(isinstance(value, str) for value in rest.values()):
-        raise FormatError.at(path, place, f"texts {', '.join(names)}", "others")
-    if not known_name(rest["name"]) or not known_name(own):
-        raise FormatError.at(path, place, "names such as family/name", "others")
-    if not known_hash(rest["hash"]) or not known_hash(file):
-        raise FormatError.at(path, place, "hashes of 64 hexadecimal digits", "others")
-    return Piece(Entry(features=_features(path, place, features), **rest), own, file, str(maker))
-
-
-def _features(path: Path, place: str, said: Any) -> Features:
-    specs = fields(Features)
-    if not isinstance(said, dict) or set(said) != {spec.name for spec in specs}:
-        raise FormatError.at(path, f"{place}: features", f"{', '.join(s.name for s in specs)}", "others")
-    for spec in specs:
-        if not isinstance(said[spec.name], _KINDS[str(spec.type)]) or (
-            isinstance(said[spec.name], bool) and spec.type is not bool
-        ):
-            expected = f"{getattr(spec.type, '__name__', spec.type)} as {spec.name}"
-            raise FormatError.at(path, f"{place}: features", expected, repr(said[spec.name])[:40])
-    return Features(**said)
-
-
-_KINDS: dict[str, tuple[type, ...]] = {
-    str(str): (str,),
-    str(int): (int,),
-    str(bool): (bool,),
-    str(float | None): (int, float, type(None)),
-    str(int | None): (int, type(None)),
-}
-"""What JSON may hold for a field of that type."""
+        fail(place, "an object", type(said).__name__)
+    own, file, maker = (said.pop(key, None) for key in ("place", "file", "maker"))
+    entry = Entry.from_json(said, place, fail)
+    if not known_name(entry.name) or not known_name(own):
+        fail(place, "names such as family/name", "others")
+    if not known_hash(entry.hash) or not known_hash(file):
+        fail(place, "hashes of 64 hexadecimal digits", "others")
+    return Piece(entry, own, file, str(maker))
 
 
 def strangers(folder: Path, pieces: Sequence[Piece], endings: Sequence[str]) -> tuple[Path, ...]:

@@ -30,9 +30,8 @@ from stickslip.bench.collections.manifest import (
     read_object,
     strangers,
 )
-from stickslip.bench.collections.recipes import Recipe
 from stickslip.bench.collections.recording import problems_of
-from stickslip.bench.collections.standard_recipes import RECIPES, VERSION
+from stickslip.bench.collections.standard_recipes import RECIPES, VERSION, Recipe
 from stickslip.bench.environment import here
 from stickslip.bench.results import Entry
 from stickslip.files import FormatError, write

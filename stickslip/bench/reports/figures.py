@@ -35,33 +35,26 @@ def profiles_figure(subject: Subject, tolerances: Sequence[float]) -> Figure | N
     return _figure("Performance profiles, all families", panels)
 
 
-def family_profiles_figure(subject: Subject, tolerance: float) -> Figure | None:
-    """Performance profiles of each family at one tolerance; None if there are not two of them."""
-    families = subject.grid.results.families
-    if len(families) < 2:
-        return None
-    panels = [_profile_panel(subject, family, costs(subject.grid, tolerance, family)) for family in families]
-    return _figure(f"Performance profiles by family, tolerance {power(tolerance)}", panels, 3)
-
-
 def data_profiles_figure(subject: Subject, tolerances: Sequence[float]) -> Figure | None:
     """Data profiles over all problems, per contact and absolute."""
-    panels = []
-    for tolerance in tolerances:
-        found = costs(subject.grid, tolerance)
-        for label, sizes in (("time per contact [s]", True), ("time [s]", False)):
-            panels.append(_data_panel(subject, f"tolerance {power(tolerance)}", label, found, sizes))
+    panels = [
+        _data_panel(subject, f"tolerance {power(tolerance)}", costs(subject.grid, tolerance), per_contact)
+        for tolerance in tolerances
+        for per_contact in (True, False)
+    ]
     return _figure("Data profiles, all families", panels)
 
 
-def family_data_profiles_figure(subject: Subject, tolerance: float) -> Figure | None:
-    """Data profiles of each family at one tolerance, per contact; None if there are not two of them."""
+def family_figures(subject: Subject, tolerance: float) -> tuple[Figure | None, Figure | None]:
+    """Performance and data profiles (per contact) of each family at one tolerance; None for less than two."""
     families = subject.grid.results.families
     if len(families) < 2:
-        return None
+        return None, None
     found = {family: costs(subject.grid, tolerance, family) for family in families}
-    panels = [_data_panel(subject, f, "time per contact [s]", of, True) for f, of in found.items()]
-    return _figure(f"Data profiles by family, tolerance {power(tolerance)}", panels, 3)
+    performance = [_profile_panel(subject, family, of) for family, of in found.items()]
+    data = [_data_panel(subject, family, of, per_contact=True) for family, of in found.items()]
+    at = f"by family, tolerance {power(tolerance)}"
+    return _figure(f"Performance profiles {at}", performance, 3), _figure(f"Data profiles {at}", data, 3)
 
 
 def accuracy_figure(subject: Subject, found: Accuracy) -> Figure | None:
@@ -176,10 +169,11 @@ def _profile_panel(subject: Subject, title: str, found: Costs) -> Panel | None:
     return _share_panel(subject, found, title, label, (profile.taus, profile.shares), (1.0, end))
 
 
-def _data_panel(subject: Subject, title: str, label: str, found: Costs, sizes: bool) -> Panel | None:
+def _data_panel(subject: Subject, title: str, found: Costs, per_contact: bool) -> Panel | None:
     if not found.problems:
         return None
-    profile = data_profile(found.seconds, found.contacts if sizes else None)
+    profile = data_profile(found.seconds, found.contacts if per_contact else None)
+    label = "time per contact [s]" if per_contact else "time [s]"
     positive = profile.alphas[profile.alphas > 0.0]
     if not len(positive):
         return None

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from stickslip.bench.analysis.accuracy import PROPORTIONAL, SEPARATION, Accuracy, accuracy
 from stickslip.bench.analysis.costs import TIMES, costs, count
 from stickslip.bench.analysis.scaling import CAUTION, FEWEST, WIDTH
+from stickslip.bench.environment import Environment
 from stickslip.bench.reports.figures import (
     accuracy_figure,
     data_profiles_figure,
-    family_data_profiles_figure,
-    family_profiles_figure,
+    family_figures,
     histories_figure,
     problem_accuracy_figure,
     profiles_figure,
@@ -24,11 +24,10 @@ from stickslip.bench.reports.losses import (
     unsolved_by_all,
     unsolved_section,
 )
-from stickslip.bench.reports.setting import setting_sections
-from stickslip.bench.reports.subject import Subject, listed, solved
+from stickslip.bench.reports.subject import Subject, identity, is_peer, listed, solved
 from stickslip.bench.reports.tables import all_runs, by_family, collection, exponents, fits, glance, shares
 from stickslip.bench.results import Entry, Results
-from stickslip.exhibits import Figure, Page, Section, power
+from stickslip.exhibits import Cell, Figure, Page, Section, Table, power
 
 FOLDED = 40
 """Rows above which a table of problems begins closed."""
@@ -44,7 +43,7 @@ def report(
     """
     subject = Subject.of(results, time, ours)
     title = f"Solvers compared on {count(len(subject.grid.problems), 'problem')}"
-    sections = [_collection(results), *setting_sections(results, time)]
+    sections = [_collection(results), *_setting(results, time)]
     if subject.grid.solvers:
         sections = [*_findings(subject), *sections, _runs(subject)]
     return Page(title, [*summary(subject), *notes], sections)
@@ -145,10 +144,9 @@ def _profiles(subject: Subject) -> list[Section]:
         )
     if subject.peers:
         text.append("In all figures the lines of Siconos's solvers are dashed.")
-    figures = [profiles_figure(subject, grid.tolerances)]
-    figures += [family_profiles_figure(subject, tolerance) for tolerance in grid.tolerances]
-    more = [data_profiles_figure(subject, grid.tolerances)]
-    more += [family_data_profiles_figure(subject, tolerance) for tolerance in grid.tolerances]
+    pairs = [family_figures(subject, tolerance) for tolerance in grid.tolerances]
+    figures = [profiles_figure(subject, grid.tolerances), *(one for one, _ in pairs)]
+    more = [data_profiles_figure(subject, grid.tolerances), *(other for _, other in pairs)]
     tables = [shares(grid, tolerance) for tolerance in grid.tolerances]
     data = [
         "For each solver the share of the problems that it solves within a cost alpha (Moré & Wild 2009,"
@@ -221,3 +219,113 @@ def _runs(subject: Subject) -> Section:
 
 def _drawn(figures: Sequence[Figure | None]) -> list[Figure]:
     return [figure for figure in figures if figure is not None]
+
+
+def _setting(results: Results, time: str) -> list[Section]:
+    """How it was measured, where, how to reproduce it, and what the figures do not say."""
+    return [_measured(results, time), _environment(results), _reproduce(results), _limits(results)]
+
+
+def _measured(results: Results, time: str) -> Section:
+    said = results.conditions
+    chosen = {"wall": "wall time (--time cpu compares the other)", "cpu": "processor time"}[time]
+    return Section(
+        "What is measured",
+        [
+            f"Success is the judge's word, never the solver's: {said.measure} at most the tolerance, for"
+            f" problems with equations of motion equilibrium and joints too, and no contact that still"
+            f" closes fast. natural = |r - P_K(r - u_hat)| / max(|u_free|, |r|, |u|); natural_scaled is"
+            f" the same with steps rho_i = 1 / mean diag W_ii, which does not depend on units.",
+            f"Times are of the whole call, answer and certificate included: the shortest of up to"
+            f" {said.best_of} calls in a warm process, compilation apart. Fewer calls are timed where they"
+            f" take long. Compared is {chosen}. A run is stopped after {said.timeout:g} s or at"
+            f" {said.memory:g} MiB, and then it has not solved.",
+            "A run that was not made is missing: it counts for nobody and against nobody. A refusal (a"
+            " kind of problem that a solver does not take) counts as not solved in profiles, and is told"
+            " apart in tables.",
+        ],
+        [
+            Table(
+                "Conditions",
+                ["condition", "value"],
+                [
+                    ("tolerances", listed([power(t) for t in said.tolerances])),
+                    ("time limit of a run [s]", f"{said.timeout:g}"),
+                    ("memory limit of a run [MiB]", f"{said.memory:g}"),
+                    ("calls timed, at most", str(said.best_of)),
+                    ("runs side by side", str(said.workers)),
+                    ("measure", said.measure),
+                ],
+            )
+        ],
+    )
+
+
+def _environment(results: Results) -> Section:
+    own = results.conditions.environment
+    others = list(
+        dict.fromkeys(run.environment for run in results.runs if run.environment not in (None, own))
+    )
+    tables = [_environment_table("Machine and versions", own)]
+    for k, place in enumerate(others, 2):
+        if place is not None:
+            tables.append(_environment_table(f"Machine and versions {k}", place))
+    text = []
+    if others:
+        text.append(
+            f"Runs were made in {len(others) + 1} environments; times of different machines do not compare."
+        )
+    sources = sorted({(run.solver, run.source) for run in results.runs if run.source})
+    if sources:
+        rows = [(solver, source) for solver, source in sources]
+        tables.append(Table("What ran beside stickslip", ["solver", "source"], rows))
+    return Section("Environment", text, tables)
+
+
+def _environment_table(title: str, place: Environment) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        ("processor", place.processor), ("cores", str(place.cores)), ("memory [GiB]", f"{place.memory:g}"),
+        ("system", place.system), ("python", place.python), ("stickslip", place.stickslip),
+        ("code of stickslip", place.code),
+    ]  # fmt: skip
+    rows += [(name, version or "not installed") for name, version in place.packages]
+    return Table(title, ["what", "which"], rows)
+
+
+def _reproduce(results: Results) -> Section:
+    place = results.conditions.environment
+    recipes = sum(bool(entry.recipe) for entry in results.problems)
+    text = [
+        f"The collection has the identity {identity(results)}: the hash of the hashes of its problems. On the"
+        f" same machine the same recipes give the same bytes; on another the last digits of problems made by"
+        f" simulation may differ, and then the identity says so. {recipes} of {len(results.problems)}"
+        f" problems have a recipe, the others are recorded files.",
+        f"With stickslip {place.stickslip} (code {place.code}) and the versions above. The command takes up"
+        " where it was interrupted, and runs nothing twice.",
+    ]
+    return Section("How to reproduce", text, code=results.command)
+
+
+def _limits(results: Results) -> Section:
+    said = results.conditions
+    text = [
+        "Times are of one machine, and if others work on it they share its caches and memory; differences"
+        " of 10 to 20 % mean little. That is why a loss begins at a factor of 1.5.",
+        "Solvers are run on one thread; who gains by several is not shown.",
+        "The families are those of this collection: they say nothing of problems unlike them, and a family"
+        " with many problems weighs more in all figures over all families than one with few.",
+        "Solvers run with the options in the table of all runs (with --format csv), mostly their"
+        " defaults; who knows a solver well may make it faster.",
+        "Solvers that stop by a measure of their own may go further than the tolerance asks, and lose time by"
+        " it, or stop short of it, and lose the problem.",
+    ]
+    if any(is_peer(solver) for solver in results.solvers):
+        text.append(
+            "Solvers of Siconos are tried in every storage that suits the problem, at tolerances of their own"
+            " from loose to tight, and the fastest setting whose answer the judge accepts counts: what the"
+            " search took is not in their times, which are of the call of the solver alone, without"
+            " reading the problem and without the judge. Both favour them."
+        )
+    if said.workers > 1:
+        text.insert(1, f"{said.workers} runs were made side by side, and slow each other.")
+    return Section("What the figures do not say", text)

@@ -169,7 +169,3 @@ def all_runs(grid: Grid) -> Table:
 
 def _int(cell: Cell) -> int:
     return cell if isinstance(cell, int) else 0
-
-
-def _lower(sentence: str) -> str:
-    return sentence[:1].lower() + sentence[1:]

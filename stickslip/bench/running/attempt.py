@@ -5,8 +5,8 @@ a solver tells its progress. A call that compiled something is not timed, unless
 patience of the limits: then its time without compilation counts. Success is what the judge says.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,9 @@ from threadpoolctl import threadpool_limits
 from stickslip.bench.campaigns.contestants import is_ours, is_peer, source_of
 from stickslip.bench.campaigns.own import OwnError
 from stickslip.bench.jobs import Job, Limits
-from stickslip.bench.records import Outcome, RunRecord
+from stickslip.bench.records import FIGURES, Outcome, RunRecord
 from stickslip.bench.running.answers import Answer, answer_of, count_of, sentence, worst
-from stickslip.bench.running.calls import Call, Observer, Stopped, call
-from stickslip.bench.running.entrants import Entrant, entrant
+from stickslip.bench.running.calls import Call, Entrant, Stopped, Tell, call, entrant, untold
 from stickslip.bench.running.memory import Peak
 from stickslip.files import FormatError, read_record
 from stickslip.problem.checks import ProblemError
@@ -31,41 +30,39 @@ class JobError(ValueError):
     """A job that cannot be run as it is described, such as a file that has changed: nobody has failed."""
 
 
-def problem_of(job: Job) -> Problem:
-    """The problem in the job's file; `JobError` if it cannot be read or is another one."""
+def problem_of(path: str, kind: str | None, expected: str) -> Problem:
+    """The problem in the file of a job; `JobError` if it cannot be read or has another fingerprint."""
     try:
-        problem = read_record(Path(job.path), job.kind).problem
+        problem = read_record(Path(path), kind).problem
     except (FormatError, ProblemError, OSError) as error:
         raise JobError(sentence(error)) from error
     found = fingerprint(problem)
-    if found != job.problem:
+    if found != expected:
         raise JobError(
-            f"{job.path} has changed: it holds the problem {found[:12]} now, not {job.problem[:12]};"
+            f"{path} has changed: it holds the problem {found[:12]} now, not {expected[:12]};"
             " start the campaign anew, or put the file back"
         )
     return problem
 
 
-def attempt(
-    job: Job, limits: Limits, problem: Problem | None = None, observer: Observer | None = None
-) -> RunRecord:
+def attempt(job: Job, limits: Limits, problem: Problem | None = None, tell: Tell = untold) -> RunRecord:
     """The record of one job, run in this process; `problem` saves reading its file.
 
     `JobError` if the file cannot be read or holds another problem than the job says, or a user's own solver
-    is another than it says. The `observer` hears when the solver is called and when something is compiled.
+    is another than it says. `tell` hears when the solver is called and when something is compiled.
     """
     if job.contestant.place:
         _same_source(job)
-    problem = problem_of(job) if problem is None else problem
+    problem = problem_of(job.path, job.kind, job.problem) if problem is None else problem
     if is_peer(job.contestant):
         from stickslip.bench.siconos.peer import attempt_siconos
 
-        (observer or Observer()).delegated()
+        tell("delegated")
         try:
             return attempt_siconos(job, limits, problem)
         except Exception as error:
             return blank(job, Outcome.RAISED, reason=sentence(error))
-    return _Run(job, limits, problem, observer or Observer()).record()
+    return _Run(job, limits, problem, tell).record()
 
 
 def _same_source(job: Job) -> None:
@@ -97,7 +94,7 @@ class _Run:
     job: Job
     limits: Limits
     problem: Problem
-    observer: Observer
+    tell: Tell
     options: dict[str, Any] | None = None
     calls: list[Call] = field(default_factory=list)
     """Those that count."""
@@ -128,16 +125,16 @@ class _Run:
         made = entrant(self.job.contestant, self.job.tolerance)
         if first:
             self.options = made.options
-            self.observer.made(made.options)
+            self.tell("made", options=made.options)
         return made
 
     def _called(self) -> Stopped | None:
         """All calls; the one that was stopped, or came back too late, if there was one."""
         spent = 0.0
-        for first in self._turns():
+        for first in chain([True], repeat(False)):
             made = self._made(first)
             with Peak(measure=not self.calls) as peak:
-                made_call = call(made, self.problem, self.observer, self.limits.timeout if first else None)
+                made_call = call(made, self.problem, self.tell, self.limits.timeout if first else None)
             self.compile_seconds += made_call.compile_seconds
             if isinstance(made_call, Stopped):
                 return made_call
@@ -149,13 +146,6 @@ class _Run:
             if len(self.calls) >= self.limits.best_of or (self.calls and spent >= self.limits.patience):
                 break
         return None
-
-    @staticmethod
-    def _turns() -> Iterator[bool]:
-        """True for the first call, False for all that follow."""
-        yield True
-        while True:
-            yield False
 
     def _keep(self, made: Call, memory: float) -> None:
         """Count a call, or let it pass as the one that compiles; its answer is kept in any case."""
@@ -191,12 +181,7 @@ class _Run:
             Outcome.SOLVED if solved else Outcome.MISSED,
             "; ".join(filter(None, remarks)),
             status=answer.status,
-            natural=residuals.natural,
-            natural_scaled=residuals.natural_scaled,
-            error=residuals.error,
-            impulse=residuals.impulse,
-            velocity=residuals.velocity,
-            work=residuals.work,
+            **{name: getattr(residuals, name) for name in FIGURES},
             iterations=answer.iterations,
             seconds=min(made.seconds for made in self.calls),
             cpu_seconds=min(made.cpu_seconds for made in self.calls),

@@ -3,35 +3,111 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 import numpy as np
+from numba.core import event
 
-from stickslip.bench.running.compiling import Compiling
-from stickslip.bench.running.entrants import Entrant
+from stickslip.bench.campaigns.contestants import Contestant, make
+from stickslip.bench.campaigns.own import takes
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.mass import MassMatrix
 from stickslip.problem.solution import Problem
+from stickslip.solvers.registry import Progress
 
 
-class Observer:
-    """What a run tells on its way; this one keeps it to itself."""
+@dataclass(frozen=True)
+class Entrant:
+    """A solver made for one run."""
 
-    def made(self, options: dict[str, Any]) -> None:
-        """The solver is there, with these options."""
+    solver: Any
+    """With a verb `solve(problem)`."""
+    options: dict[str, Any]
+    """All its options that can be seen, defaults too."""
+    tells: bool
+    """Whether `solve` takes `progress`."""
 
-    def calling(self) -> None:
-        """The solver is about to be called."""
+    def solve(self, problem: Any, progress: Progress | None = None) -> Any:
+        """What it finds; `progress` goes to those who take it."""
+        if progress is None or not self.tells:
+            return self.solver.solve(problem)
+        return self.solver.solve(problem, progress=progress)
 
-    def called(self) -> None:
-        """It has come back."""
 
-    def compiling(self, begins: bool) -> None:
-        """Compilation begins, or has ended."""
+def entrant(contestant: Contestant, tolerance: float) -> Entrant:
+    """The solver of a contestant with its options, and with the tolerance where it takes one."""
+    solver = make(contestant, tolerance)
+    return Entrant(solver, _options(solver, dict(contestant.options)), takes(solver.solve, "progress"))
 
-    def delegated(self) -> None:
-        """A peer has the run from here on, and keeps its time itself."""
+
+def _options(solver: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """All fields of a dataclass, otherwise what was given; values that no file can hold as text."""
+    seen = given
+    if is_dataclass(solver) and not isinstance(solver, type):
+        seen = {spec.name: getattr(solver, spec.name) for spec in fields(solver) if spec.init}
+    return {
+        name: value if isinstance(value, bool | int | float | str) else str(value)[:200]
+        for name, value in sorted(seen.items())
+    }
+
+
+LOCK = "numba:compiler_lock"
+"""Numba's event around compiling a function or loading it from its cache."""
+
+
+class Compiling(event.Listener):  # type: ignore[misc]
+    """Time under Numba's compiler lock inside a `with`, whoever asked for it: ours or a user's own solver."""
+
+    def __init__(self, tell: Callable[[str], None] = lambda _: None) -> None:
+        """`tell` is called with "compiling" when compilation begins, with "compiled" when it has ended."""
+        self.met = False
+        """Whether anything was compiled or loaded."""
+        self._tell, self._depth = tell, 0
+        self._wall = self._cpu = 0.0
+        self._begun = (0.0, 0.0)
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of compilation so far [s]."""
+        return self._wall + (time.perf_counter() - self._begun[0] if self._depth else 0.0)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Processor time of compilation so far [s]."""
+        return self._cpu + (time.process_time() - self._begun[1] if self._depth else 0.0)
+
+    def on_start(self, event: Any) -> None:
+        """Numba begins."""
+        if not self._depth:
+            self.met = True
+            self._begun = time.perf_counter(), time.process_time()
+            self._tell("compiling")
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        """Numba has ended."""
+        self._depth -= 1
+        if not self._depth:
+            self._tell("compiled")
+            self._wall += time.perf_counter() - self._begun[0]
+            self._cpu += time.process_time() - self._begun[1]
+
+    def __enter__(self) -> "Compiling":
+        event.register(LOCK, self)
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        event.unregister(LOCK, self)
+
+
+Tell = Callable[..., None]
+"""Hears what happens in a run, an event and what belongs to it: `made` (the solver is there, with `options`),
+`calling`, `called`, `compiling`, `compiled`, `delegated` (a peer has the run, and keeps its time itself)."""
+
+
+def untold(event: str, **more: Any) -> None:
+    """Keep what happens to oneself."""
 
 
 class TimeIsUp(BaseException):
@@ -84,19 +160,17 @@ class Stopped:
     """The last that it told [-]."""
 
 
-def call(
-    entrant: Entrant, problem: Problem, observer: Observer, timeout: float | None = None
-) -> Call | Stopped:
+def call(entrant: Entrant, problem: Problem, tell: Tell, timeout: float | None = None) -> Call | Stopped:
     """Call the solver once; with a `timeout` [s] its progress is watched."""
     problem = fresh(problem)
-    with np.errstate(), Compiling(observer.compiling) as compiling:
+    with np.errstate(), Compiling(tell) as compiling:
         cpu_start, start = time.process_time(), time.perf_counter()
 
         def spent() -> float:
             return time.perf_counter() - start - compiling.seconds
 
         guard = None if timeout is None else Guard(timeout, spent)
-        observer.calling()
+        tell("calling")
         cpu_start, start = time.process_time(), time.perf_counter()
         try:
             answer = entrant.solve(problem, guard)
@@ -105,7 +179,7 @@ def call(
             assert guard is not None
             return Stopped(spent(), compiling.seconds, guard.iterations, guard.error)
         finally:
-            observer.called()
+            tell("called")
     return Call(
         answer,
         max(0.0, seconds - compiling.seconds),

@@ -13,9 +13,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any
 
 from stickslip.bench.environment import Environment, here
@@ -23,7 +21,8 @@ from stickslip.bench.jobs import Job, Limits, Told
 from stickslip.bench.records import Outcome, RunRecord
 from stickslip.bench.running.attempt import JobError, blank
 from stickslip.bench.running.dask_worker import arrive, leave, take_file, take_job
-from stickslip.bench.running.processes import Shares
+from stickslip.bench.running.process import Closed
+from stickslip.bench.running.processes import run_jobs
 
 REACHED = 5.0
 """Time that a scheduler has to answer [s]."""
@@ -62,12 +61,14 @@ class Dask:
         """
         if not jobs:
             return
+        campaign = uuid.uuid4().hex
         with self._client() as client:
-            crew = _Crew(client, jobs, limits, told)
+            addresses = sorted(_present(client))[: len(jobs)]
             try:
-                yield from crew.records()
+                yield from run_jobs([Seat(client, campaign, each) for each in addresses], jobs, limits, told)
             finally:
-                crew.dismiss()
+                with suppress(Exception):  # a scheduler that is gone needs no farewell
+                    client.run(leave, campaign, on_error="ignore")
 
     @contextmanager
     def _client(self) -> Iterator[Any]:
@@ -111,121 +112,88 @@ def local_cluster(workers: int) -> Iterator[Any]:
         yield cluster
 
 
-class _Crew:
-    """The workers of Dask at the jobs of one campaign; each worker has one job at a time."""
+class Seat:
+    """A worker of Dask at the jobs of one campaign."""
 
-    def __init__(self, client: Any, jobs: Sequence[Job], limits: Limits, told: Told | None):
-        self._client, self._limits, self._told = client, asdict(limits), told
-        self._name = uuid.uuid4().hex
-        self._addresses = sorted(self._present())[: len(jobs)]
-        self._shares = Shares(jobs, len(self._addresses))
-        self._ended: SimpleQueue[tuple[int, Job, Any]] = SimpleQueue()
-        self._running: dict[int, Any] = {}
-        self._sent: set[tuple[str, str, str]] = set()
-        """Worker, problem and path of the files that were sent."""
-        self._impossible: list[str] = []
+    def __init__(self, client: Any, campaign: str, address: str):
+        self._client, self._campaign, self._address = client, campaign, address
+        self._future: Any = None
+        self._closed = False
 
-    def records(self) -> Iterator[RunRecord]:
-        """Those of all jobs, as they end."""
-        for place in range(len(self._addresses)):
-            self._begin(place)
-        while self._running:
-            place, job, future = self._next()
-            del self._running[place]
-            record = self._understood(place, job, future)
-            if record is None:
-                continue
-            self._begin(place)
-            if isinstance(record, RunRecord):
-                yield record
-        if self._impossible:
-            more = len(self._impossible) - 1
-            raise JobError(
-                self._impossible[0] + (f" (and {more} more jobs that cannot be run)" if more else "")
-            )
+    @property
+    def name(self) -> str:
+        """Host and port."""
+        return self._address.partition("://")[2]
 
-    def dismiss(self) -> None:
-        """End everything that runs, and what was kept for it."""
-        self._shares.clear()
-        with suppress(Exception):  # a scheduler that is gone needs no farewell
-            self._client.cancel(list(self._running.values()), force=True)
-            self._client.run(leave, self._name, on_error="ignore")
+    def run(self, job: Job, limits: Limits) -> RunRecord:
+        """The record of a job; its file is sent to the worker where it is missing there."""
+        sent: set[str] = set()
+        while "missing" in (said := self._asked(job, limits)):
+            if self._address in sent:
+                raise JobError(f"{job.path} does not arrive at the worker of Dask at {self._address}")
+            try:
+                content = Path(job.path).read_bytes()
+            except OSError as error:
+                raise JobError(str(error)) from None
+            given = self._campaign, job.problem, Path(job.path).name, content
+            self._client.run(take_file, *given, workers=[self._address], on_error="ignore")
+            sent.add(self._address)
+        if "record" in said:
+            return RunRecord.from_json(said["record"])
+        if "impossible" in said:
+            raise JobError(said["impossible"])
+        raise DaskError(f"a worker of Dask, {self._address}, cannot go on: {said.get('failed', 'closed')}")
 
-    def _begin(self, place: int) -> None:
-        """Give the next job to a worker, if one is left."""
-        job = self._shares.next(place)
-        if job is None:
-            return
-        if self._told is not None:
-            self._told(self._addresses[place].partition("://")[2], job)
-        self._submit(place, job)
+    def close(self) -> None:
+        """Wait for nothing any longer."""
+        self._closed = True
+        if self._future is not None:
+            with suppress(Exception):  # a scheduler that is gone needs no farewell
+                self._client.cancel([self._future], force=True)
 
-    def _submit(self, place: int, job: Job) -> None:
-        future = self._client.submit(
-            take_job, self._name, job.as_json(), self._limits, pure=False,
-            workers=[self._addresses[place]], allow_other_workers=True,  # where that one has died
+    def _asked(self, job: Job, limits: Limits) -> dict[str, Any]:
+        """What a worker says of a job: this one, or another where it has died."""
+        from distributed.scheduler import KilledWorker
+
+        self._future = self._client.submit(
+            take_job, self._campaign, job.as_json(), asdict(limits), pure=False,
+            workers=[self._address], allow_other_workers=True,
         )  # fmt: skip
-        self._running[place] = future
-        future.add_done_callback(partial(self._put, place, job))
+        try:
+            said = self._answer()
+        except KilledWorker:
+            reason = "the worker of Dask ended under it, again and again"
+            return {"record": blank(job, Outcome.CRASHED, reason=reason).as_json()}
+        except DaskError:
+            raise
+        except BaseException as error:
+            if self._closed:
+                raise Closed(f"{self.name} was closed") from None
+            raise DaskError(f"a job on Dask failed: {type(error).__name__}: {error}") from None
+        self._address = said["address"]
+        return said
 
-    def _put(self, place: int, job: Job, future: Any) -> None:
-        self._ended.put((place, job, future))
-
-    def _next(self) -> tuple[int, Job, Any]:
-        """The next that has ended; `DaskError` once there is nobody left to wait for."""
+    def _answer(self) -> dict[str, Any]:
+        """What comes back, after any time; `DaskError` once there is nobody left to wait for."""
         since: float | None = None
         while True:
             try:
-                return self._ended.get(timeout=REACHED)
-            except Empty:
-                since = None if self._present() else since or time.monotonic()
+                said: dict[str, Any] = self._future.result(timeout=REACHED)
+                return said
+            except TimeoutError:
+                if self._future.done():
+                    raise
+                since = None if _present(self._client) else since or time.monotonic()
                 if since is not None and time.monotonic() - since > ALONE:
                     raise DaskError(f"no worker of Dask has been there for {ALONE:.0f} s") from None
 
-    def _present(self) -> list[str]:
-        """Addresses of the workers that are there now."""
-        try:
-            return list(self._client.nthreads())
-        except (OSError, TimeoutError) as error:
-            raise DaskError(f"the Dask scheduler does not answer any more: {error}") from None
 
-    def _understood(self, place: int, job: Job, future: Any) -> RunRecord | str | None:
-        """The record, the word that there is none, or None if the job was given out again."""
-        from distributed.scheduler import KilledWorker
-
-        try:
-            said: dict[str, Any] = future.result(timeout=REACHED)
-        except KilledWorker:
-            return blank(job, Outcome.CRASHED, reason="the worker of Dask ended under it, again and again")
-        except Exception as error:
-            raise DaskError(f"a job on Dask failed: {type(error).__name__}: {error}") from None
-        self._addresses[place] = said["address"]
-        if "record" in said:
-            return RunRecord.from_json(said["record"])
-        if "missing" in said:
-            return self._sends(place, job)
-        if "impossible" in said:
-            self._impossible.append(said["impossible"])
-            return "impossible"
-        raise DaskError(f"a worker of Dask, {said['address']}, cannot go on: {said.get('failed', 'closed')}")
-
-    def _sends(self, place: int, job: Job) -> str | None:
-        """Send the file of a job to its worker and give it the job again."""
-        address, path = self._addresses[place], Path(job.path)
-        if (address, job.problem, job.path) in self._sent:
-            self._impossible.append(f"{job.path} does not arrive at the worker of Dask at {address}")
-            return "impossible"
-        try:
-            content = path.read_bytes()
-        except OSError as error:
-            self._impossible.append(str(error))
-            return "impossible"
-        self._client.run(
-            take_file, self._name, job.problem, path.name, content, workers=[address], on_error="ignore"
-        )
-        self._sent.add((address, job.problem, job.path))
-        self._submit(place, job)
-        return None
+def _present(client: Any) -> list[str]:
+    """Addresses of the workers that are there now."""
+    try:
+        return list(client.nthreads())
+    except (OSError, TimeoutError) as error:
+        raise DaskError(f"the Dask scheduler does not answer any more: {error}") from None
 
 
 def _places(client: Any, address: str) -> dict[str, Environment]:

@@ -27,13 +27,13 @@ def take_job(campaign: str, job: dict[str, Any], limits: dict[str, Any]) -> dict
     from distributed import get_worker
 
     worker = get_worker()
-    said = _desk(worker).seat(campaign).run(Job.from_json(job), Limits(**limits))
+    said = _seat(worker, campaign).run(Job.from_json(job), Limits(**limits))
     return {"address": worker.address, **said}
 
 
 def take_file(campaign: str, problem: str, name: str, content: bytes, dask_worker: Any) -> None:
     """Keep the file of a problem on this worker."""
-    _desk(dask_worker).seat(campaign).keep(problem, name, content)
+    _seat(dask_worker, campaign).keep(problem, name, content)
 
 
 def arrive() -> dict[str, Any]:
@@ -42,25 +42,8 @@ def arrive() -> dict[str, Any]:
 
 
 def leave(campaign: str, dask_worker: Any) -> None:
-    """End all of a campaign on this worker, at once."""
-    _desk(dask_worker).close(campaign)
-
-
-class Desk:
-    """What a worker of Dask has of ours."""
-
-    def __init__(self) -> None:
-        self._lock, self._turn = threading.Lock(), threading.Lock()
-        self._seats: dict[str, Seat] = {}
-
-    def seat(self, campaign: str) -> "Seat":
-        """The one of a campaign, made on its first job."""
-        with self._lock:
-            return self._seats.setdefault(campaign, Seat(self._turn))
-
-    def close(self, campaign: str) -> None:
-        """End it; jobs of the campaign that come later are refused."""
-        self.seat(campaign).close()
+    """End all of a campaign on this worker, at once; jobs of it that come later are refused."""
+    _seat(dask_worker, campaign).close()
 
 
 class Seat:
@@ -133,8 +116,13 @@ class Seat:
                 self._timer.start()
 
 
-def _desk(worker: Any) -> Desk:
-    """The one of that worker: kept with it, since several may share a process."""
-    desk = worker.__dict__.setdefault("stickslip_desk", Desk())
-    assert isinstance(desk, Desk)
-    return desk
+_LOCK = threading.Lock()
+
+
+def _seat(worker: Any, campaign: str) -> Seat:
+    """The one of a campaign on that worker, made on its first job; kept with the worker, since several may
+    share a process."""
+    with _LOCK:
+        turn = worker.__dict__.setdefault("stickslip_turn", threading.Lock())
+        seat: Seat = worker.__dict__.setdefault("stickslip_seats", {}).setdefault(campaign, Seat(turn))
+        return seat

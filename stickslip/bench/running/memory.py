@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import math
+import re
 import sys
 from pathlib import Path
 
@@ -26,26 +27,6 @@ def give_back() -> None:
             trim(0)
 
 
-def forget_peak() -> bool:
-    """Let `peak` begin anew; False where the system cannot."""
-    try:
-        CLEAR.write_text("5")
-    except OSError:
-        return False
-    return True
-
-
-def peak() -> float:
-    """Most memory of this process since `forget_peak` [MiB]; NaN where the system does not say."""
-    try:
-        for line in STATUS.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return float(line.split()[1]) / 1024.0
-    except OSError:
-        pass
-    return math.nan
-
-
 class Peak:
     """The most memory inside a `with`, above what there was before."""
 
@@ -58,13 +39,17 @@ class Peak:
     def __enter__(self) -> "Peak":
         if self._known:
             give_back()
-            self._known = forget_peak()
+            try:
+                CLEAR.write_text("5")  # the peak begins anew
+            except OSError:
+                self._known = False
             self._before = resident()
         return self
 
     def __exit__(self, *failure: object) -> None:
         if self._known:
-            self.above = max(0.0, peak() - self._before)
+            most = re.search(r"^VmHWM:\s*(\d+)", STATUS.read_text(), re.MULTILINE)
+            self.above = max(0.0, float(most[1]) / 1024.0 - self._before) if most else math.nan
 
 
 def bound_address_space(above: float) -> None:

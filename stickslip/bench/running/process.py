@@ -8,6 +8,7 @@ it has started once a limit is reached. Nothing that a solver does is waited for
 import math
 import signal
 import threading
+import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from stickslip.bench.jobs import Job, Limits
 from stickslip.bench.records import Outcome, RunRecord
 from stickslip.bench.running.attempt import JobError, blank
 from stickslip.bench.running.child import Child, Garbled
-from stickslip.bench.running.clocks import Clocks
+from stickslip.bench.siconos.peer import total_seconds
 
 POLL = 0.05
 """Time between two looks at the clock and at the memory [s]."""
@@ -206,7 +207,7 @@ class _Watch:
             return
         self.most = max(self.most, memory)
         taken, allowed = memory - self.baseline, self.limits.memory
-        if taken > allowed and not (self.clocks.is_compiling or self.clocks.is_delegated):
+        if taken > allowed and self.clocks.mode not in ("compiling", "delegated"):
             reason = f"stopped at {taken:.0f} MiB, more than the {allowed:.0f} MiB allowed"
             self._stop(Outcome.MEMORY, reason, memory=taken)
 
@@ -235,3 +236,64 @@ def _how_it_ended(code: int | None) -> str:
         name = f"signal {-code}"
     hint = ", perhaps by the system for want of memory" if name == "SIGKILL" else ""
     return f"was ended by {name}{hint}"
+
+
+GRACE, SHARE = 0.5, 0.1
+"""A call may outlast the time limit by so many seconds and this share of it, to end by itself."""
+APART = 600.0
+"""Time for reading the problem, importing the solver and judging its answer [s]."""
+MARGIN = 30.0
+"""A peer, which keeps its time itself, may outlast its own total by so many seconds."""
+
+
+class Clocks:
+    """Fed with what the process tells, asked whether its time is up."""
+
+    def __init__(self, limits: Limits):
+        self._limits = limits
+        self._spent = {"other": 0.0, "calling": 0.0, "compiling": 0.0, "delegated": 0.0}
+        self.mode = "other"
+        """What the process does now: one of calling, compiling, delegated (a peer has the run), other."""
+        self._outer, self._since = "other", time.monotonic()
+
+    @property
+    def calling(self) -> float:
+        """Time in the call that is or was the last, compilation apart [s]."""
+        self._advance()
+        return self._spent["calling"]
+
+    @property
+    def compiling(self) -> float:
+        """Time of compilation [s]."""
+        self._advance()
+        return self._spent["compiling"]
+
+    def hear(self, event: str) -> None:
+        """What the process tells, at the moment when it does."""
+        self._advance()
+        if event == "calling":
+            self._spent["calling"] = 0.0
+        if event == "compiling" and self.mode != "compiling":
+            self._outer = self.mode
+        self.mode = {"called": "other", "compiled": self._outer}.get(
+            event, event if event in self._spent else self.mode
+        )
+
+    def late(self) -> str:
+        """Why its time is up; empty while it is not."""
+        self._advance()
+        spent, timeout = self._spent, self._limits.timeout
+        if spent["calling"] > timeout + GRACE + SHARE * timeout:
+            return f"stopped after {spent['calling']:.3g} s"
+        if spent["delegated"] > total_seconds(self._limits) + MARGIN:
+            return f"stopped after {spent['delegated']:.3g} s in all"
+        if spent["compiling"] > self._limits.compile_timeout:
+            return f"stopped: compilation took more than {self._limits.compile_timeout:g} s"
+        if spent["other"] > APART:
+            return f"stopped: reading, importing and judging took more than {APART:g} s"
+        return ""
+
+    def _advance(self) -> None:
+        now = time.monotonic()
+        self._spent[self.mode] += now - self._since
+        self._since = now

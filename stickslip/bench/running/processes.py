@@ -1,9 +1,10 @@
-"""The executor of processes on this machine: jobs of one problem together, records as they end."""
+"""Jobs shared among workers, records as they end; and the executor whose workers are processes here."""
 
 import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from queue import SimpleQueue
+from typing import Protocol
 
 from stickslip.bench.jobs import Job, Limits, Told
 from stickslip.bench.records import RunRecord
@@ -13,6 +14,20 @@ from stickslip.bench.running.process import Closed, WarmProcess
 Event = tuple[str, Job | RunRecord | BaseException | None]
 """What a worker says: its name, and the job that it begins, a record, why it cannot go on, or that it is
 done."""
+
+
+class Worker(Protocol):
+    """Runs one job at a time."""
+
+    @property
+    def name(self) -> str:
+        """As it is shown to people."""
+
+    def run(self, job: Job, limits: Limits) -> RunRecord:
+        """The record of a job; `JobError` if it cannot be run, `Closed` if the worker was closed."""
+
+    def close(self) -> None:
+        """End what runs at once, from any thread."""
 
 
 class Processes:
@@ -29,40 +44,47 @@ class Processes:
 
         A job that cannot be run, since its file has changed, is a `JobError` after all the others have run.
         """
-        processes = [WarmProcess(f"process {k + 1}") for k in range(min(self.workers, len(jobs)))]
-        shares, events = Shares(jobs, len(processes)), SimpleQueue[Event]()
-        threads = [
-            threading.Thread(target=_work, args=(k, process, shares, limits, events), daemon=True)
-            for k, process in enumerate(processes)
-        ]
-        impossible: list[JobError] = []
-        try:
-            for thread in threads:
-                thread.start()
-            working = len(threads)
-            while working:
-                name, said = events.get()
-                if isinstance(said, Job):
-                    if told is not None:
-                        told(name, said)
-                elif isinstance(said, RunRecord):
-                    yield said
-                elif isinstance(said, JobError):
-                    impossible.append(said)
-                elif said is not None:
-                    raise said
-                else:
-                    working -= 1
-        finally:
-            shares.clear()
-            for process in processes:
-                process.close()
-            for thread in threads:
-                if thread.ident is not None:
-                    thread.join()
-        if impossible:
-            more = f" (and {len(impossible) - 1} more jobs that cannot be run)" if len(impossible) > 1 else ""
-            raise JobError(f"{impossible[0]}{more}")
+        count = min(self.workers, len(jobs))
+        yield from run_jobs([WarmProcess(f"process {k + 1}") for k in range(count)], jobs, limits, told)
+
+
+def run_jobs(
+    workers: Sequence[Worker], jobs: Sequence[Job], limits: Limits, told: Told | None
+) -> Iterator[RunRecord]:
+    """The record of every job, as the workers end them: jobs of one problem together, a thread for each."""
+    shares, events = Shares(jobs, len(workers)), SimpleQueue[Event]()
+    threads = [
+        threading.Thread(target=_work, args=(k, worker, shares, limits, events), daemon=True)
+        for k, worker in enumerate(workers)
+    ]
+    impossible: list[JobError] = []
+    try:
+        for thread in threads:
+            thread.start()
+        working = len(threads)
+        while working:
+            name, said = events.get()
+            if isinstance(said, Job):
+                if told is not None:
+                    told(name, said)
+            elif isinstance(said, RunRecord):
+                yield said
+            elif isinstance(said, JobError):
+                impossible.append(said)
+            elif said is not None:
+                raise said
+            else:
+                working -= 1
+    finally:
+        shares.clear()
+        for worker in workers:
+            worker.close()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+    if impossible:
+        more = f" (and {len(impossible) - 1} more jobs that cannot be run)" if len(impossible) > 1 else ""
+        raise JobError(f"{impossible[0]}{more}")
 
 
 class Shares:
@@ -93,19 +115,17 @@ class Shares:
                 own.clear()
 
 
-def _work(
-    worker: int, process: WarmProcess, shares: Shares, limits: Limits, events: "SimpleQueue[Event]"
-) -> None:
+def _work(k: int, worker: Worker, shares: Shares, limits: Limits, events: "SimpleQueue[Event]") -> None:
     try:
-        while (job := shares.next(worker)) is not None:
-            events.put((process.name, job))
+        while (job := shares.next(k)) is not None:
+            events.put((worker.name, job))
             try:
-                events.put((process.name, process.run(job, limits)))
+                events.put((worker.name, worker.run(job, limits)))
             except JobError as error:
-                events.put((process.name, error))
+                events.put((worker.name, error))
     except Closed:
         pass
     except BaseException as error:
-        events.put((process.name, error))
+        events.put((worker.name, error))
     finally:
-        events.put((process.name, None))
+        events.put((worker.name, None))

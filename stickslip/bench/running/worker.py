@@ -13,8 +13,8 @@ import signal
 import sys
 import threading
 import warnings
-from collections import OrderedDict
 from contextlib import suppress
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, BinaryIO
 
@@ -24,12 +24,10 @@ from stickslip.bench.jobs import Job, Limits
 from stickslip.bench.records import Outcome
 from stickslip.bench.running.answers import sentence
 from stickslip.bench.running.attempt import JobError, attempt, problem_of
-from stickslip.bench.running.calls import Observer
 from stickslip.bench.running.memory import bound_address_space, give_back, no_core_dumps, resident
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.residuals import judge
 from stickslip.problem.sets import coulomb
-from stickslip.problem.solution import Problem
 
 LONGEST_REQUEST = 1 << 20
 """Most bytes of a request."""
@@ -41,99 +39,58 @@ F_SETSIG = 10
 """Linux's fcntl command that chooses the signal of O_ASYNC."""
 
 
-class Teller(Observer):
-    """Sends what happens during a run to the parent."""
+class Teller:
+    """Sends what happens during a run to the parent; a `Tell`."""
 
     def __init__(self, file: int):
-        self._file, self._number, self._process = file, 0, os.getpid()
-        self._before = 0.0
+        self._file, self._process, self._before = file, os.getpid(), 0.0
+        self.number = 0
+        """Of the request that all belongs to."""
 
-    def begin(self, number: int) -> None:
-        """All that is told from now on belongs to the request of this number."""
-        self._number = number
-
-    def tell(self, event: str, **more: Any) -> None:
-        """Send one line."""
+    def __call__(self, event: str, **more: Any) -> None:
+        """Send one line: the event, what belongs to it, and where it matters the memory [MiB]."""
         if os.getpid() != self._process:  # a copy of this process, made by a solver, that has come back
             os._exit(0)
-        data = json.dumps({"id": self._number, "event": event, **more}).encode() + b"\n"
+        if event in ("ready", "begun", "made", "record"):
+            more["memory"] = resident()
+        elif event == "compiling":
+            self._before = resident()
+        elif event == "compiled":
+            more["memory"] = max(0.0, resident() - self._before)
+        data = json.dumps({"id": self.number, "event": event, **more}).encode() + b"\n"
         while data:
             data = data[os.write(self._file, data) :]
 
-    def made(self, options: dict[str, Any]) -> None:
-        """The solver is there."""
-        self.tell("made", options=options, memory=resident())
 
-    def calling(self) -> None:
-        """It is about to be called."""
-        self.tell("calling")
-
-    def called(self) -> None:
-        """It has come back."""
-        self.tell("called")
-
-    def compiling(self, begins: bool) -> None:
-        """Compilation begins, or has ended and has taken so much memory."""
-        if begins:
-            self._before = resident()
-            self.tell("compiling")
-        else:
-            self.tell("compiled", memory=max(0.0, resident() - self._before))
-
-    def delegated(self) -> None:
-        """A peer keeps its time itself."""
-        self.tell("delegated")
-
-
-class Problems:
-    """The last few problems read, so that one problem is read once for all solvers."""
-
-    def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[str, str | None, str], Problem] = OrderedDict()
-
-    def get(self, job: Job) -> Problem:
-        """The problem of a job."""
-        key = job.path, job.kind, job.problem
-        if key not in self._kept:
-            while len(self._kept) >= KEPT_PROBLEMS:
-                self._kept.popitem(last=False)
-            self._kept[key] = problem_of(job)
-        self._kept.move_to_end(key)
-        return self._kept[key]
-
-    def forget(self) -> None:
-        """Drop all of them."""
-        self._kept.clear()
-
-
-def serve(requests: BinaryIO, teller: Teller) -> None:
+def serve(requests: BinaryIO, tell: Teller) -> None:
     """Answer requests until there are no more."""
-    problems, home, usual = Problems(), os.getcwd(), threading.active_count()
+    home, usual = os.getcwd(), threading.active_count()
+    kept = lru_cache(KEPT_PROBLEMS)(problem_of)  # one problem is read once for all solvers
     settle()
-    teller.tell("ready", memory=resident())
+    tell("ready")
     while line := requests.readline(LONGEST_REQUEST):
         request = json.loads(line)
-        teller.begin(request["id"])
+        tell.number = request["id"]
         job, limits = Job.from_json(request["job"]), Limits(**request["limits"])
-        teller.tell("begun", memory=resident())
+        tell("begun")
         try:
-            problem = problems.get(job)
+            problem = kept(job.path, job.kind, job.problem)
             bound_address_space(limits.memory + SPARE)
-            record = attempt(job, limits, problem, teller)
+            record = attempt(job, limits, problem, tell)
         except JobError as error:
-            teller.tell("impossible", reason=sentence(error))
+            tell("impossible", reason=sentence(error))
             continue
         except MemoryError:
-            teller.tell("memory", reason=f"{job.path} does not fit into the memory limit")
+            tell("memory", reason=f"{job.path} does not fit into the memory limit")
             continue
         finally:
             bound_address_space(float("inf"))
             os.chdir(home)
         if job.contestant.place and record.outcome not in (Outcome.SOLVED, Outcome.MISSED):
-            problems.forget()  # of answers that are judged it is known that the problem is as it was
+            kept.cache_clear()  # of answers that are judged it is known that the problem is as it was
         settle()
         threads = threading.active_count() if job.contestant.place else 0
-        teller.tell("record", record=record.as_json(), memory=resident(), busy=threads > usual)
+        tell("record", record=record.as_json(), busy=threads > usual)
 
 
 def prepare() -> None:

@@ -15,10 +15,10 @@ from dataclasses import replace
 from typing import Any
 
 from stickslip.bench.jobs import Job, Limits
-from stickslip.bench.records import Outcome, RunRecord
+from stickslip.bench.records import FIGURES, Outcome, RunRecord
 from stickslip.bench.siconos.process import START, Found, find_siconos
 from stickslip.bench.siconos.trials import METHODS, SLOWER, Peer, Run, methods_for
-from stickslip.files.dat_write import kind_of
+from stickslip.files.dat import kind_of
 from stickslip.problem.solution import Problem
 
 __all__ = ["Found", "attempt_siconos", "find_siconos", "methods", "total_seconds"]
@@ -112,8 +112,7 @@ def _with_figures(blank: RunRecord, run: Run, tries: int) -> RunRecord:
     assert residuals is not None
     return replace(
         blank, options=_options(run, tries), status=f"info {run.info}", iterations=run.iterations,
-        natural=residuals.natural, natural_scaled=residuals.natural_scaled, error=residuals.error,
-        impulse=residuals.impulse, velocity=residuals.velocity, work=residuals.work,
+        **{name: getattr(residuals, name) for name in FIGURES},
         seconds=run.wall, cpu_seconds=run.cpu, repetitions=run.repetitions, memory=run.memory,
     )  # fmt: skip
 

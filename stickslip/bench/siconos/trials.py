@@ -10,14 +10,13 @@ import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import TracebackType
 
 import numpy as np
 
 from stickslip.bench.records import Outcome
 from stickslip.bench.siconos.process import NoAnswer, SiconosProcess
 from stickslip.files import ProblemRecord
-from stickslip.files.dat_write import kind_of, write_dat
+from stickslip.files.dat import kind_of, write_dat
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import GlobalProblem
@@ -75,18 +74,11 @@ METHODS = {
     ),
     ("global-rolling", 5): _methods("SICONOS_GLOBAL_ROLLING_FRICTION_3D_", "NSGS_WR"),
     ("lcp", 1): (
-        Method("LEMKE", "SICONOS_LCP_LEMKE"),
-        Method("PIVOT", "SICONOS_LCP_PIVOT"),
-        Method("PGS", "SICONOS_LCP_PGS"),
-        Method("CPG", "SICONOS_LCP_CPG"),
-        Method("NEWTON_FB", "SICONOS_LCP_NEWTON_FB_FBLSA"),
-        Method("NEWTON_MIN", "SICONOS_LCP_NEWTON_MIN_FBLSA"),
+        *(Method(name, f"SICONOS_LCP_{name}") for name in ("LEMKE", "PIVOT", "PGS", "CPG")),
+        *(Method(name, f"SICONOS_LCP_{name}_FBLSA") for name in ("NEWTON_FB", "NEWTON_MIN")),
         Method("ENUM", "SICONOS_LCP_ENUM"),
     ),
-    ("mlcp", 1): (
-        Method("NEWTON_FB", "SICONOS_MLCP_FB"),
-        Method("ENUM", "SICONOS_MLCP_ENUM"),
-    ),
+    ("mlcp", 1): (Method("NEWTON_FB", "SICONOS_MLCP_FB"), Method("ENUM", "SICONOS_MLCP_ENUM")),
 }
 """Solvers by kind of problem and components of a contact, those likely to be fast first. Those
 of mixed problems that want their matrices cut in four are left out: text files hold them in one."""
@@ -168,9 +160,7 @@ class Peer:
     def __enter__(self) -> "Peer":
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *failure: object) -> None:
         self._process.close()
         self._text.close()
         self._answer.close()

@@ -1,0 +1,170 @@
+"""Dataclasses as JSON and back; what comes back is checked field by field.
+
+An enumeration is the name of a member, a tuple of pairs an object, an array a list of rows of three numbers.
+Numbers that are not finite are the texts 'nan', 'inf' and '-inf', for JSON has no others.
+"""
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Any, NoReturn, Self, get_args, get_origin
+
+import numpy as np
+
+from stickslip.files.errors import shown
+
+DEEPEST, LONGEST = 6, 100_000
+"""Levels of nesting of an option, and characters of a text, that are believed."""
+LARGEST = 2**63 - 1
+"""Largest integer that columns hold."""
+
+Fail = Callable[[str, str, str], NoReturn]
+"""Refuses data: the place in it, what was expected there, and what was found."""
+
+
+def refuse(place: str, expected: str, found: str) -> NoReturn:
+    """Refuse data by a ValueError."""
+    raise ValueError(f"{place}: expected {expected}, found {found}")
+
+
+class Stored:
+    """A dataclass that goes into files and to other processes."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        data: dict[str, Any] = plain(self)
+        return data
+
+    @classmethod
+    def from_json(cls, data: Any, place: str = "JSON", fail: Fail = refuse) -> Self:
+        """The inverse of `as_json`; `fail` refuses what is not such."""
+        made: Self = checked(cls, data, place, fail)
+        return made
+
+
+def written(value: Any) -> str:
+    """`value` as one line of JSON; equal values give equal texts."""
+    return json.dumps(plain(value), allow_nan=False, sort_keys=True, separators=(",", ":"))
+
+
+def parsed(text: str | bytes, place: str, fail: Fail) -> Any:
+    """What a text says in JSON."""
+    try:
+        return json.loads(text, parse_constant=lambda name: refuse(place, "JSON", name))
+    except (ValueError, RecursionError):
+        fail(place, "JSON", shown(text[:200]))
+
+
+def plain(value: Any) -> Any:
+    """`value` as JSON holds it, however solvers wrote it: NumPy's numbers, tuples, anything else by name."""
+    if isinstance(value, np.generic | np.ndarray):
+        value = value.tolist()
+    if isinstance(value, bool | int | str | None):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if isinstance(value, Enum):
+        return value.name
+    if is_dataclass(value):
+        pairs = {spec.name: getattr(value, spec.name) for spec in fields(value)}
+        return plain(
+            {s.name: dict(pairs[s.name]) if _is_pairs(s.type) else pairs[s.name] for s in fields(value)}
+        )
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    return [plain(item) for item in value] if isinstance(value, list | tuple) else str(value)
+
+
+def checked(kind: Any, data: Any, place: str, fail: Fail) -> Any:
+    """`data` of JSON as a value of the type `kind` of a field, or of a dataclass."""
+    if isinstance(kind, UnionType):
+        if data is None and NoneType in get_args(kind):
+            return None
+        kinds = [one for one in get_args(kind) if one is not NoneType]
+        return checked(next((one for one in kinds if type(data) is one), kinds[-1]), data, place, fail)
+    within, inside = get_origin(kind), get_args(kind)
+    if is_dataclass(kind):
+        return _table(kind, data, place, fail)
+    if _is_pairs(kind):
+        values = _object(data, place, fail).items()
+        return tuple(sorted((key, checked(get_args(inside[0])[1], x, place, fail)) for key, x in values))
+    if within is dict:
+        if _depth(_object(data, place, fail)) > DEEPEST:
+            fail(place, f"at most {DEEPEST} levels", "more")
+        return data
+    if within is tuple:
+        return tuple(checked(inside[0], item, place, fail) for item in _list(data, place, fail))
+    if within is np.ndarray:
+        if isinstance(data, np.ndarray):
+            return data
+        if not all(isinstance(row, list) and len(row) == 3 for row in _list(data, place, fail)):
+            fail(place, "rows of three numbers", shown(str(data)[:200]))
+        return np.array([[checked(float, x, place, fail) for x in row] for row in data]).reshape(-1, 3)
+    if issubclass(kind, Enum):
+        if data not in kind.__members__:
+            fail(place, "one of " + ", ".join(kind.__members__), shown(str(data)[:200]))
+        return kind[data]
+    return _simple(kind, data, place, fail)
+
+
+def _simple(kind: type, data: Any, place: str, fail: Fail) -> Any:
+    """A text, a number, or yes and no."""
+    number = isinstance(data, int | float) and not isinstance(data, bool)
+    if kind is float and (number or data in ("nan", "inf", "-inf")):
+        try:
+            return float(data)
+        except OverflowError:
+            fail(place, "a number", shown(str(data)[:200]))
+    short = len(data) <= LONGEST if isinstance(data, str) else number is False or abs(data) <= LARGEST
+    if not isinstance(data, kind) or (kind is int and not number) or not short:
+        wanted = "a number" if kind is float else f"a value of type {kind.__name__}"
+        fail(place, wanted, shown(str(data)[:200]))
+    return data
+
+
+def _table(kind: Any, data: Any, place: str, fail: Fail) -> Any:
+    """A dataclass from an object with its fields; those with defaults may be absent."""
+    if isinstance(data, kind):
+        return data
+    specs = {spec.name: spec for spec in fields(kind)}
+    for name in _object(data, place, fail):
+        if name not in specs:
+            fail(place, "one of " + ", ".join(specs), shown(name))
+    made = {}
+    for name, spec in specs.items():
+        if name in data:
+            made[name] = checked(spec.type, data[name], f"{place}, {name}", fail)
+        elif spec.default is MISSING and spec.default_factory is MISSING:
+            fail(f"{place}, {name}", "a value", "nothing")
+    return kind(**made)
+
+
+def _is_pairs(kind: Any) -> bool:
+    """Whether this is the type of a tuple of names and values."""
+    return get_origin(kind) is tuple and get_origin(get_args(kind)[0]) is tuple
+
+
+def _object(data: Any, place: str, fail: Fail) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        fail(place, "an object", shown(str(data)[:200]))
+    return data
+
+
+def _list(data: Any, place: str, fail: Fail) -> list[Any]:
+    if not isinstance(data, list):
+        fail(place, "a list", shown(str(data)[:200]))
+    return data
+
+
+def _depth(value: Any) -> int:
+    """Levels of nesting, counted to one more than are allowed."""
+    level, depth = [value], 0
+    while level and depth <= DEEPEST:
+        inside = [
+            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
+        ]
+        level, depth = [item for items in inside for item in items], depth + 1
+    return depth
