@@ -8,9 +8,9 @@ import numpy as np
 
 from stickslip.exhibits import Cell, Column, Table
 from stickslip.scenes import cam
-from stickslip.studies import cam_figures, cam_runs
+from stickslip.studies import cam_runs
 from stickslip.studies.cam_runs import QUICK, SPEEDS, Plan, Run
-from stickslip.studies.study import Progress, Study
+from stickslip.studies.study import Parts, Progress, Study
 
 NAME = "cam"
 SUMMARY = "The cam follower: time-stepping beside event-driven, attractors, bifurcations."
@@ -24,14 +24,7 @@ NUDGE = 1e-6
 def run(quick: bool = False, progress: Progress | None = None) -> Study:
     """Everything; `quick` is shorter and coarser by far."""
     plan = QUICK if quick else Plan()
-    total, done = 3 * len(SPEEDS) + 3 + len(plan.sweep), 0
-
-    def tell(what: str) -> None:
-        nonlocal done
-        if progress is not None:
-            progress(what, done, total)
-        done += 1
-
+    tell = Parts(progress, 3 * len(SPEEDS) + 3 + len(plan.sweep))
     runs: dict[tuple[float, str], Run] = {}
     nudged: dict[float, Run] = {}
     for rpm in SPEEDS:
@@ -55,8 +48,7 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
     for row in cam_runs.sweep(plan):
         tell(f"diagram, {row[0]:g} rpm")
         found.append(row)
-    if progress is not None:
-        progress("done", total, total)
+    tell.end()
     return Study(
         NAME,
         [
@@ -65,16 +57,16 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
             _motions(runs, nudged, driven, stepped, plan),
         ],
         {
-            "series": cam_figures.series(runs),
-            "states": cam_figures.states(runs),
-            "attractors": cam_figures.attractors(driven, stepped, plan.skipped),
-            "bifurcations": cam_figures.diagram(found),
+            "series": cam_runs.series(runs),
+            "states": cam_runs.states(runs),
+            "attractors": cam_runs.attractors(driven, stepped, plan.skipped),
+            "bifurcations": cam_runs.diagram(found),
         },
         {"diagram": [[rpm, gaps.tolist(), approach.tolist()] for rpm, gaps, approach in found]},
     )
 
 
-def _agreement(runs: cam_figures.Runs, plan: Plan) -> Table:
+def _agreement(runs: cam_runs.Runs, plan: Plan) -> Table:
     rows: list[list[Cell]] = []
     for rpm in SPEEDS:
         a, b = runs[rpm, "moreau-jean"], runs[rpm, "event-driven"]
@@ -104,14 +96,14 @@ def _agreement(runs: cam_figures.Runs, plan: Plan) -> Table:
     )  # fmt: skip
 
 
-def _forms(runs: cam_figures.Runs, forms: dict[str, Run]) -> Table:
+def _forms(runs: cam_runs.Runs, forms: dict[str, Run]) -> Table:
     rows: list[list[Cell]] = []
     for scheme, translated in forms.items():
         own = runs[SPEEDS[0], scheme]
         n = min(own.t.size, translated.t.size)
         rows.append(
             [
-                cam_figures.NAMES[scheme],
+                cam_runs.NAMES[scheme],
                 float(own.t[n - 1]),
                 float(np.abs(own.u[:n] - translated.u[:n]).max()),
             ]
@@ -125,9 +117,7 @@ def _forms(runs: cam_figures.Runs, forms: dict[str, Run]) -> Table:
     )
 
 
-def _motions(
-    runs: cam_figures.Runs, nudged: dict[float, Run], driven: Run, stepped: Run, plan: Plan
-) -> Table:
+def _motions(runs: cam_runs.Runs, nudged: dict[float, Run], driven: Run, stepped: Run, plan: Plan) -> Table:
     rows: list[list[Cell]] = []
     for (rpm, scheme), one in runs.items():
         long = {"event-driven": driven, "moreau-jean": stepped}[scheme] if rpm == SPEEDS[1] else one
@@ -142,7 +132,7 @@ def _motions(
             apart = float(np.abs(one.u - nudged[rpm].u)[last].max())
         rows.append(
             [
-                rpm, cam_figures.NAMES[scheme], str(p) if p else "in none up to 8",
+                rpm, cam_runs.NAMES[scheme], str(p) if p else "in none up to 8",
                 float(late.sum() / turns), left,
                 float(np.ptp(long.u[long.t > skipped * long.speed.period])), apart,
             ]

@@ -6,7 +6,6 @@ they tend to each other as h → 0 and stiffness → ∞.
 """
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -14,8 +13,7 @@ from threadpoolctl import threadpool_limits
 from stickslip.exhibits import Cell, Column, Curve, Figure, Panel, Table
 from stickslip.studies import families_runs as runs
 from stickslip.studies.families_runs import FAMILIES, GRAVITY, Run
-from stickslip.studies.study import Progress, Study
-from stickslip.systems.system import NonsmoothSystem
+from stickslip.studies.study import Parts, Progress, Study
 
 NAME = "families"
 SUMMARY = "smooth, event-driven and time-stepping on the same models: penetration, energy, cost, impacts"
@@ -38,33 +36,32 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
     Times are of the processor, on one thread, and are given as ratios.
     """
     with threadpool_limits(limits=1):
-        return _run(quick, progress or (lambda what, done, of: None))
+        return _run(quick, Parts(progress, 5))
 
 
-def _run(quick: bool, progress: Progress) -> Study:
-    parts = 5
+def _run(quick: bool, tell: Parts) -> Study:
     h, k = (4e-3, SOFT) if quick else (1e-3, runs.STIFFNESS)
     for name in FAMILIES:  # kernels are compiled before anything is timed
         runs.run(runs.column(2, 0.0), name, until=0.1, h=5e-3)
-    progress("the ball and the block", 0, parts)
+    tell("the ball and the block")
     single = [_single(name, h, k) for name in FAMILIES]
-    progress("number of contacts", 1, parts)
+    tell("number of contacts")
     counts = (1, 4) if quick else (1, 4, 16)
     apart = {
         (n, name): runs.run(runs.balls(_heights(n), E), name, until=0.6, h=h, stiffness=k)
         for n in counts
         for name in FAMILIES
     }
-    progress("coupled contacts", 2, parts)
+    tell("coupled contacts")
     tall = (1, 2) if quick else (1, 2, 4, 8)
     stacked = {
         (n, name): runs.run(runs.column(n, 0.0), name, until=0.4, h=h, stiffness=k)
         for n in tall
         for name in FAMILIES
     }
-    progress("simultaneous impacts", 3, parts)
+    tell("simultaneous impacts")
     impacts = _impacts(2e-3 if quick else 5e-4, k)
-    progress("convergence", 4, parts)
+    tell("convergence")
     steps = (8e-3, 4e-3) if quick else (8e-3, 4e-3, 2e-3, 1e-3, 5e-4)
     stiffness = (1e4, 1e5) if quick else (1e4, 1e5, 1e6, 1e7)
     converging = _convergence(steps, stiffness)
@@ -110,7 +107,7 @@ def block_way() -> float:
 
 def _single(name: str, h: float, k: float) -> tuple[Run, Run]:
     return (
-        runs.run(runs.ball(E), name, until=UNTIL, h=h, stiffness=k),
+        runs.run(runs.balls([1.0], E), name, until=UNTIL, h=h, stiffness=k),
         runs.run(runs.block(SLOPE, MU, SPEED), name, until=SECOND, h=h, stiffness=k),
     )
 
@@ -212,8 +209,8 @@ Converging = tuple[str, str, dict[str, list[tuple[float, float]]]]
 
 
 def _convergence(steps: tuple[float, ...], stiffness: tuple[float, ...]) -> list[Converging]:
-    models: list[tuple[str, Callable[[runs.Calls], NonsmoothSystem], float, float]] = [
-        ("ball", runs.ball(E), UNTIL, ball_position(UNTIL)),
+    models: list[tuple[str, runs.Model, float, float]] = [
+        ("ball", runs.balls([1.0], E), UNTIL, ball_position(UNTIL)),
         ("block", runs.block(SLOPE, MU, SPEED), SECOND, block_way()),
     ]
     found: list[Converging] = []

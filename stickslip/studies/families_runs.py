@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 
@@ -88,16 +89,11 @@ def made(name: str, stiffness: float = STIFFNESS) -> str | Scheme:
 
 
 def run(
-    model: Callable[[Calls], NonsmoothSystem],
-    name: str,
-    *,
-    until: float,
-    h: float,
-    stiffness: float = STIFFNESS,
+    of: Callable[[Calls], NonsmoothSystem], name: str, *, until: float, h: float, stiffness: float = STIFFNESS
 ) -> Run:
     """Simulate a model by the scheme `name`."""
     calls = Calls()
-    system = model(calls)
+    system = of(calls)
     solver = registry.make("auto", tolerance=TOLERANCE)
     reason, found = "", None
     begun, calls.count = time.process_time(), 0
@@ -125,103 +121,83 @@ def _totals(system: NonsmoothSystem, path: Trajectory | None) -> dict[str, float
     }
 
 
-def ball(e: float) -> Callable[[Calls], NonsmoothSystem]:
-    """A ball of 1 kg dropped from 1 m."""
-    return balls([1.0], e)
+P = ParamSpec("P")
+Model = Callable[[Calls], NonsmoothSystem]
+"""Makes a system whose forces count their calls."""
 
 
-def balls(heights: Sequence[float], e: float) -> Callable[[Calls], NonsmoothSystem]:
+def model(build: Callable[Concatenate[Calls, P], NonsmoothSystem]) -> Callable[P, Model]:
+    """The numbers of a model first, and what counts its calls when it is made."""
+    return lambda *given, **named: lambda calls: build(calls, *given, **named)
+
+
+def _ball(calls: Calls, k: int, z: float) -> Lagrangian:
+    """Of 1 kg at the height z [m]."""
+    return Lagrangian(
+        f"ball{k}", M=1.0, q0=z, F_ext=calls.force([-GRAVITY]), potential=lambda q: GRAVITY * q[0]
+    )
+
+
+def _floor(name: str, ball: str, e: float) -> Interaction:
+    return Interaction(name, ball, Scleronomous(lambda q: q, dy_dq=np.eye(1)), NewtonImpact(e=e))
+
+
+def _row(count: int, apart: float, e: float) -> list[Interaction]:
+    """Impacts of each ball with the next, whose centres are `apart` [m] when they touch."""
+    between = Scleronomous(lambda q: [q[1] - q[0] - apart], dy_dq=[[-1.0, 1.0]])
+    return [
+        Interaction(f"c{k}", (f"ball{k}", f"ball{k + 1}"), between, NewtonImpact(e=e))
+        for k in range(count - 1)
+    ]
+
+
+@model
+def balls(calls: Calls, heights: Sequence[float], e: float) -> NonsmoothSystem:
     """Balls of 1 kg, each over its own floor."""
-
-    def model(calls: Calls) -> NonsmoothSystem:
-        bodies = [
-            Lagrangian(
-                f"ball{k}", M=1.0, q0=z, F_ext=calls.force([-GRAVITY]), potential=lambda q: GRAVITY * q[0]
-            )
-            for k, z in enumerate(heights)
-        ]
-        floor = Scleronomous(lambda q: q, dy_dq=np.eye(1))
-        return NonsmoothSystem(
-            bodies, [Interaction(f"floor{k}", b.name, floor, NewtonImpact(e=e)) for k, b in enumerate(bodies)]
-        )
-
-    return model
+    bodies = [_ball(calls, k, z) for k, z in enumerate(heights)]
+    return NonsmoothSystem(bodies, [_floor(f"floor{k}", b.name, e) for k, b in enumerate(bodies)])
 
 
-def column(n: int, e: float, gap: float = 0.01) -> Callable[[Calls], NonsmoothSystem]:
+@model
+def column(calls: Calls, n: int, e: float, gap: float = 0.01) -> NonsmoothSystem:
     """Balls of 1 kg and 0.1 m one over the other, `gap` [m] apart, falling on a floor."""
-
-    def model(calls: Calls) -> NonsmoothSystem:
-        bodies = [
-            Lagrangian(
-                f"ball{k}", M=1.0, q0=gap + k * (0.1 + gap), F_ext=calls.force([-GRAVITY]),
-                potential=lambda q: GRAVITY * q[0],
-            )
-            for k in range(n)
-        ]  # fmt: skip
-        between = Scleronomous(lambda q: [q[1] - q[0] - 0.1], dy_dq=[[-1.0, 1.0]])
-        floor = Scleronomous(lambda q: q, dy_dq=np.eye(1))
-        ties = [Interaction("floor", "ball0", floor, NewtonImpact(e=e))]
-        for k in range(n - 1):
-            ties.append(Interaction(f"c{k}", (f"ball{k}", f"ball{k + 1}"), between, NewtonImpact(e=e)))
-        return NonsmoothSystem(bodies, ties)
-
-    return model
+    bodies = [_ball(calls, k, gap + k * (0.1 + gap)) for k in range(n)]
+    return NonsmoothSystem(bodies, [_floor("floor", "ball0", e), *_row(n, 0.1, e)])
 
 
-def cradle(gap: float, e: float = 1.0) -> Callable[[Calls], NonsmoothSystem]:
+@model
+def cradle(calls: Calls, gap: float, e: float = 1.0) -> NonsmoothSystem:
     """Three balls of 1 kg in a row, the second and third `gap` [m] apart, the first arriving at 1 m/s."""
-
-    def model(calls: Calls) -> NonsmoothSystem:
-        places = (-0.2 - 0.0123, 0.0, 0.2 + gap)
-        bodies = [
-            Lagrangian(f"ball{k}", M=1.0, q0=x, v0=1.0 if k == 0 else 0.0, F_ext=calls.force([0.0]))
-            for k, x in enumerate(places)
-        ]
-        between = Scleronomous(lambda q: [q[1] - q[0] - 0.2], dy_dq=[[-1.0, 1.0]])
-        return NonsmoothSystem(
-            bodies,
-            [
-                Interaction(f"c{k}", (f"ball{k}", f"ball{k + 1}"), between, NewtonImpact(e=e))
-                for k in range(2)
-            ],
-        )
-
-    return model
+    bodies = [
+        Lagrangian(f"ball{k}", M=1.0, q0=x, v0=1.0 if k == 0 else 0.0, F_ext=calls.force([0.0]))
+        for k, x in enumerate((-0.2 - 0.0123, 0.0, 0.2 + gap))
+    ]
+    return NonsmoothSystem(bodies, _row(3, 0.2, e))
 
 
+@model
 def rocking(
-    mass: float = 1.0, half: float = 0.1, inertia: float = 0.02, angle: float = 0.05
-) -> Callable[[Calls], NonsmoothSystem]:
+    calls: Calls, mass: float = 1.0, half: float = 0.1, inertia: float = 0.02, angle: float = 0.05
+) -> NonsmoothSystem:
     """A tall block on two feet `half` [m] from its middle, tilted by a small `angle` [rad].
 
     While it turns about one foot the other strikes, with the first one still touching.
     """
-
-    def model(calls: Calls) -> NonsmoothSystem:
-        body = Lagrangian(
-            "block", M=np.diag([mass, inertia]), q0=[half * angle, angle],
-            F_ext=calls.force([-mass * GRAVITY, 0.0]), potential=lambda q: mass * GRAVITY * q[0],
-        )  # fmt: skip
-        feet = Scleronomous(
-            lambda q: [q[0] - half * q[1], q[0] + half * q[1]], dy_dq=[[1.0, -half], [1.0, half]]
-        )
-        return NonsmoothSystem([body], [Interaction("feet", "block", feet, NewtonImpact(e=0.0, contacts=2))])
-
-    return model
+    body = Lagrangian(
+        "block", M=np.diag([mass, inertia]), q0=[half * angle, angle],
+        F_ext=calls.force([-mass * GRAVITY, 0.0]), potential=lambda q: mass * GRAVITY * q[0],
+    )  # fmt: skip
+    feet = Scleronomous(lambda q: [q[0] - half * q[1], q[0] + half * q[1]], dy_dq=[[1.0, -half], [1.0, half]])
+    return NonsmoothSystem([body], [Interaction("feet", "block", feet, NewtonImpact(e=0.0, contacts=2))])
 
 
-def block(slope: float, mu: float, v0: float) -> Callable[[Calls], NonsmoothSystem]:
+@model
+def block(calls: Calls, slope: float, mu: float, v0: float) -> NonsmoothSystem:
     """A block of 1 kg on a plane at `slope` [rad], sent downhill at v0 [m/s]."""
-
-    def model(calls: Calls) -> NonsmoothSystem:
-        force = [GRAVITY * math.sin(slope), -GRAVITY * math.cos(slope)]
-        body = Lagrangian(
-            "block", M=1.0, q0=[0.0, 0.0], v0=[v0, 0.0], F_ext=calls.force(force),
-            potential=lambda q: -float(np.dot(force, q)),
-        )  # fmt: skip
-        plane = Scleronomous(lambda q: q[1:], dy_dq=[[0.0, 1.0], [1.0, 0.0]])
-        law = NewtonImpact(mu=mu, dimension=2)
-        return NonsmoothSystem([body], [Interaction("plane", "block", plane, law)])
-
-    return model
+    force = [GRAVITY * math.sin(slope), -GRAVITY * math.cos(slope)]
+    body = Lagrangian(
+        "block", M=1.0, q0=[0.0, 0.0], v0=[v0, 0.0], F_ext=calls.force(force),
+        potential=lambda q: -float(np.dot(force, q)),
+    )  # fmt: skip
+    plane = Scleronomous(lambda q: q[1:], dy_dq=[[0.0, 1.0], [1.0, 0.0]])
+    return NonsmoothSystem([body], [Interaction("plane", "block", plane, NewtonImpact(mu=mu, dimension=2))])

@@ -15,9 +15,9 @@ from stickslip.problem.contact import GlobalProblem
 from stickslip.scenes.incline import incline
 from stickslip.scenes.rigid import GRAVITY
 from stickslip.solvers import registry
-from stickslip.studies import incline_cells, incline_printed
+from stickslip.studies import incline_cells
 from stickslip.studies.incline_cells import Found, Row
-from stickslip.studies.study import Progress, Study
+from stickslip.studies.study import Parts, Progress, Study
 
 NAME = "incline"
 SUMMARY = "A box on a slope: formulations × solvers, beside the printed tables of 2014."
@@ -75,8 +75,8 @@ CASES = (Case("flat", 0.0, 1.0), Case("sticking", 25.0, 1.0), Case("sliding", 25
 
 
 PRINTED = {
-    "flat": (incline_printed.FLAT_NORMAL, incline_printed.FLAT_TANGENTIAL),
-    "sticking": (incline_printed.SLOPE_NORMAL, incline_printed.SLOPE_TANGENTIAL),
+    "flat": (incline_cells.FLAT_NORMAL, incline_cells.FLAT_TANGENTIAL),
+    "sticking": (incline_cells.SLOPE_NORMAL, incline_cells.SLOPE_TANGENTIAL),
 }
 """Normal and tangential forces of the post, by case [N]."""
 
@@ -88,13 +88,12 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
         rows = tuple(row for row in rows if row.name in OWN_QUICK)
     wanted = [(case, row, model.name) for case in CASES for row in rows for model in models]
     found: dict[tuple[str, str, str], Found] = {}
-    for done, (case, row, model) in enumerate(wanted):
-        if progress is not None:
-            progress(f"{case.name}: {row.name}, {model}", done, len(wanted))
+    tell = Parts(progress, len(wanted))
+    for case, row, model in wanted:
+        tell(f"{case.name}: {row.name}, {model}")
         if model in row.calls:
             found[case.name, row.name, model] = incline_cells.find(case.problem, H, row, model)
-    if progress is not None:
-        progress("done", len(wanted), len(wanted))
+    tell.end()
     tables = [_models()]
     for case in CASES:
         tables += [_forces(case, rows, found, which) for which in (0, 1)]
@@ -122,7 +121,7 @@ def _forces(case: Case, rows: tuple[Row, ...], found: Cells, which: int) -> Tabl
         lines.append(line)
     if case.name in PRINTED:
         for solver, values in PRINTED[case.name][which].items():
-            by_name = dict(zip(incline_printed.MODELS, values, strict=True))
+            by_name = dict(zip(incline_cells.PRINTED_MODELS, values, strict=True))
             lines.append([f"printed: {solver}", *(by_name.get(name, NOT_TAKEN) for name in names)])
     what = ("Normal force", "Tangential force")[which]
     return Table(

@@ -13,12 +13,22 @@ from threadpoolctl import threadpool_limits
 
 from stickslip.exhibits import Figure, Table
 from stickslip.solvers.cone_point import ALGORITHMS
-from stickslip.studies import rolling_figures as figures
 from stickslip.studies import rolling_tables as tables
-from stickslip.studies.rolling_problems import FRICTIONS, SHOWN, Case, cases
-from stickslip.studies.rolling_runs import MEASURES, NOT_LARGE, REPEATS, TOLERANCES, Run, record, warm_up
+from stickslip.studies.rolling_runs import (
+    FRICTIONS,
+    MEASURES,
+    NOT_LARGE,
+    REPEATS,
+    SHOWN,
+    TOLERANCES,
+    Case,
+    Run,
+    cases,
+    record,
+    warm_up,
+)
 from stickslip.studies.rolling_tables import Runs, jumped
-from stickslip.studies.study import Progress, Study
+from stickslip.studies.study import Parts, Progress, Study
 
 NAME = "rolling"
 SUMMARY = "rolling friction by interior point: four algorithms on piles and chutes of spheres"
@@ -71,9 +81,9 @@ def _all(
     chosen: Sequence[Case], algorithms: Sequence[str], steps: str, repeats: int, progress: Progress | None
 ) -> Runs:
     runs: Runs = {a: [] for a in algorithms}
-    for k, case in enumerate(chosen):
-        if progress is not None:
-            progress(f"{steps} steps, {case.name}", k, len(chosen))
+    tell = Parts(progress, len(chosen))
+    for case in chosen:
+        tell(f"{steps} steps, {case.name}")
         problem = case.problem()
         for algorithm in algorithms:
             runs[algorithm].append(record(case, algorithm, steps=steps, problem=problem, repeats=repeats))
@@ -88,10 +98,9 @@ def _factor_times(
     The mean over the iterations to a tolerance that all of them meet, preparation left aside.
     """
     timed = [case for case in chosen if case.family == "pile" and case.friction is FRICTIONS[0]]
-    found = []
-    for k, case in enumerate(timed):
-        if progress is not None:
-            progress(f"factorisations, {case.name}", k, len(timed))
+    found, tell = [], Parts(progress, len(timed))
+    for case in timed:
+        tell(f"factorisations, {case.name}")
         problem = case.problem()
         runs = {f: record(case, "nt-f", factor=f, problem=problem, repeats=repeats) for f in FACTORS}
         times = {f: each.per_iteration(COARSE) for f, each in runs.items()}
@@ -136,26 +145,26 @@ def _figures(
         for a in STEPPED
     ]
     found = {
-        "fig-2.1": figures.errors_figure("Figure 2.1: simple interior point", of["simple"], TOLERANCE),
-        "fig-2.2": figures.errors_figure("Figure 2.2: Mehrotra's scheme", of["mehrotra"], TOLERANCE),
-        "fig-2.3": figures.errors_figure("Figure 2.3: Mehrotra, scaled by Q_p", of["nt-qp"], TOLERANCE),
-        "fig-2.4": figures.errors_figure("Figure 2.4: scaled by Q_p and by F", sides, TOLERANCE),
-        "fig-2.5-2.8": figures.profiles_figure(equal, "own"),
-        "fig-2.5-2.8-gap": figures.profiles_figure(equal, "by_gap"),
-        "fig-2.5-2.8-judge": figures.profiles_figure(equal, "judged"),
-        "fig-2.9-2.11": figures.jump_figure("Figures 2.9 to 2.11: the jump", jumps),
-        "step-lengths": figures.lengths_figure(
+        "fig-2.1": tables.errors_figure("Figure 2.1: simple interior point", of["simple"], TOLERANCE),
+        "fig-2.2": tables.errors_figure("Figure 2.2: Mehrotra's scheme", of["mehrotra"], TOLERANCE),
+        "fig-2.3": tables.errors_figure("Figure 2.3: Mehrotra, scaled by Q_p", of["nt-qp"], TOLERANCE),
+        "fig-2.4": tables.errors_figure("Figure 2.4: scaled by Q_p and by F", sides, TOLERANCE),
+        "fig-2.5-2.8": tables.profiles_figure(equal, "own"),
+        "fig-2.5-2.8-gap": tables.profiles_figure(equal, "by_gap"),
+        "fig-2.5-2.8-judge": tables.profiles_figure(equal, "judged"),
+        "fig-2.9-2.11": tables.jump_figure("Figures 2.9 to 2.11: the jump", jumps),
+        "step-lengths": tables.lengths_figure(
             "Separate steps, Mehrotra's scheme", [apart[n, "mehrotra"].until(TOLERANCE) for n in shown]
         ),
-        "times": figures.times_figure(equal, TOLERANCE),
-        "factors": figures.factor_figure(timings),
+        "times": tables.times_figure(equal, TOLERANCE),
+        "factors": tables.factor_figure(timings),
     }
     pairs = [pair for a in STEPPED for pair in zip(beside[a], separate[a], strict=True)]
     failed = [pair[1] for pair in pairs if jumped(*pair, TOLERANCE)]
     if failed:
         failed.sort(key=lambda each: each.iterations)
         ends = [failed[0], failed[-1]] if len(failed) > 1 else failed
-        panels = [figures.errors_panel(each, TOLERANCE) for each in ends]
+        panels = [tables.errors_panel(each, TOLERANCE) for each in ends]
         found["fig-2.12"] = Figure("Figure 2.12: failures that only separate steps have", panels)
     return found
 

@@ -17,6 +17,26 @@ Progress = Callable[[str, int, int], None]
 """Called during long work with what is going on, how many parts are done and how many there are."""
 
 
+class Parts:
+    """Tells progress part by part: called before each with what it is."""
+
+    def __init__(self, progress: Progress | None, total: int) -> None:
+        self._progress, self._total = progress, total
+        self.done = 0
+        """Parts that have begun."""
+
+    def __call__(self, what: str) -> None:
+        """A part begins."""
+        if self._progress is not None:
+            self._progress(what, min(self.done, self._total), self._total)
+        self.done += 1
+
+    def end(self) -> None:
+        """All is done."""
+        self.done = self._total
+        self("done")
+
+
 @dataclass(frozen=True, eq=False)
 class Study:
     """What one run of a study found."""

@@ -8,7 +8,7 @@ from stickslip.exhibits import Cell, Column, Curve, Figure, Panel, Table
 from stickslip.scenes.block_views import side_view
 from stickslip.scenes.rest import drift, speed
 from stickslip.simulation.world_trajectory import WorldTrajectory
-from stickslip.studies.study import Progress, Study
+from stickslip.studies.study import Parts, Progress, Study
 from stickslip.studies.tilt_models import Structure, semicircle, thinnest_arch, tower, wall
 from stickslip.studies.tilt_runs import MOVED, QUICK, Found, Plan, can_stand, left_to_itself, let_go, rolled
 
@@ -39,14 +39,7 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
     plan = QUICK if quick else Plan()
     tilted = structures(quick)
     arches = [semicircle(11, each, 0.7) for each in plan.thicknesses]
-    total, done = 2 * len(tilted) + 2 + len(arches) + 1, 0
-
-    def tell(what: str) -> None:
-        nonlocal done
-        if progress is not None:
-            progress(what, done, total)
-        done += 1
-
+    tell = Parts(progress, 2 * len(tilted) + 2 + len(arches) + 1)
     found, free = [], []
     for one in tilted:
         tell(f"{one.name}: can it stand")
@@ -67,8 +60,7 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
         curve.append(can_stand(one, plan))
     tell("thinnest arches")
     thin = [(n, thinnest_arch(n, 1.0), thinnest_arch(n, 0.5)) for n in plan.stones]
-    if progress is not None:
-        progress("done", total, total)
+    tell.end()
     return Study(
         NAME,
         [_angles(found, free, plan), _beside(longer), _thinnest(thin)],

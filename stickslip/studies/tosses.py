@@ -15,7 +15,7 @@ import numpy as np
 
 from stickslip.exhibits import Cell, Column, Curve, Figure, Panel, Table
 from stickslip.state import Array
-from stickslip.studies.study import Progress, Study, StudyInputError
+from stickslip.studies.study import Parts, Progress, Study, StudyInputError
 from stickslip.studies.tosses_cube import Cube
 from stickslip.studies.tosses_files import FORMAT
 from stickslip.studies.tosses_fit import Stage, Tell, Workers, fit, predict
@@ -138,25 +138,17 @@ def compare(
 ) -> tuple[Site, list[Predicted]]:  # fmt: skip
     """Fit every model and let it predict, fitted and not."""
     each = sum(plan.iterations) + 3 + 2  # steps, searches, predictions, of which some may not be needed
-    total, done = len(MODELS) * each, 0
-
-    def tell(what: str) -> None:
-        nonlocal done
-        if progress is not None:
-            progress(what, done, total)
-        done = min(done + 1, total)
-
+    tell = Parts(progress, len(MODELS) * each)
     site, shape, found = Site.of(chosen), column(SHAPE, "guess"), []
     for k, kind in enumerate(MODELS):
         theta = fitted(workers, kind, plan, site, chosen, shape, tell)
-        shape, done = theta[-len(SHAPE) :], (k + 1) * each - 2
+        shape, tell.done = theta[-len(SHAPE) :], (k + 1) * each - 2
         for where, numbers in ((site, theta), (Site.nominal(), column(kind.numbers, "nominal"))):
             tell(f"{kind.title}: predictions")
             told = predict(workers, kind, where, numbers, asked)
             overlap = np.array([deep for _, deep in told])
             found.append(Predicted(kind, where is site, numbers, [each for each, _ in told], overlap))
-    if progress is not None:
-        progress("done", total, total)
+    tell.end()
     return site, found
 
 

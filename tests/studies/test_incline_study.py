@@ -6,7 +6,7 @@ import pytest
 
 from stickslip.exhibits import shown
 from stickslip.solvers import registry
-from stickslip.studies import incline, incline_cells, incline_printed
+from stickslip.studies import incline, incline_cells
 
 CASE = {case.name: case for case in incline.CASES}
 
@@ -45,17 +45,17 @@ def test_every_solver_of_ours_gives_them_to_nine_digits(name):
 
 
 def test_the_printed_tables_are_those_of_the_seed():
-    assert len(incline_printed.FLAT_NORMAL) == 10
+    assert len(incline_cells.FLAT_NORMAL) == 10
     for one, other in (
-        (incline_printed.FLAT_NORMAL, incline_printed.FLAT_TANGENTIAL),
-        (incline_printed.SLOPE_NORMAL, incline_printed.SLOPE_TANGENTIAL),
+        (incline_cells.FLAT_NORMAL, incline_cells.FLAT_TANGENTIAL),
+        (incline_cells.SLOPE_NORMAL, incline_cells.SLOPE_TANGENTIAL),
     ):
         for solver, values in one.items():
             assert [v is None for v in values] == [v is None for v in other[solver]]
     normal, tangential = CASE["sticking"].exact
-    assert incline_printed.SLOPE_NORMAL["conopt"][0] == pytest.approx(normal, abs=4e-6)
-    assert incline_printed.SLOPE_TANGENTIAL["miles"][4] == pytest.approx(tangential, abs=4e-6)
-    assert incline_printed.FLAT_NORMAL["lindo"][0] == pytest.approx(4 * 9.81, abs=1e-2), "four times"
+    assert incline_cells.SLOPE_NORMAL["conopt"][0] == pytest.approx(normal, abs=4e-6)
+    assert incline_cells.SLOPE_TANGENTIAL["miles"][4] == pytest.approx(tangential, abs=4e-6)
+    assert incline_cells.FLAT_NORMAL["lindo"][0] == pytest.approx(4 * 9.81, abs=1e-2), "four times"
 
 
 def test_tables_stand_beside_the_printed_ones(study):

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip.solvers.cone_point import ALGORITHMS
-from stickslip.studies.rolling_problems import FRICTIONS, SHOWN, Case, cases
-from stickslip.studies.rolling_runs import Run, record
+from stickslip.studies.rolling_runs import FRICTIONS, SHOWN, Case, Run, cases, record
 from stickslip.studies.rolling_tables import PRINTED, profile_costs, totals_table
 
 TOLERANCE = 1e-12

@@ -5,10 +5,11 @@ import math
 import pytest
 
 from stickslip.studies import tilt
-from stickslip.studies.limit_analysis import greatest_tilt, stands
 from stickslip.studies.tilt_models import (
     arch_blocks,
+    greatest_tilt,
     semicircle,
+    stands,
     thinnest_arch,
     tower,
     tower_blocks,
