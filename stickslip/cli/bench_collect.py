@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
+from stickslip.cli.errors import ExitCode, InputError, complain, printable, refused, usable
 from stickslip.cli.places import make_folder
 from stickslip.cli.progress import watch_parts
+from stickslip.cli.settings import names_in
 from stickslip.cli.tables import table
 
 if TYPE_CHECKING:
-    from stickslip.bench.collections.recipes import Recipe
     from stickslip.bench.collections.standard import Collected
+    from stickslip.bench.collections.standard_recipes import Recipe
     from stickslip.bench.results import Entry
 
 MANY = 5
@@ -61,40 +62,20 @@ def collect(
         Show the recipes, and make nothing.
     """
     from stickslip.bench.collections import standard
-    from stickslip.files import FormatError
 
-    try:
-        recipes = standard.select(_named(families), small)
-    except ValueError as error:
-        raise InputError(f"--families: {error}") from None
+    with refused(ValueError, before="--families: "):
+        recipes = standard.select(None if families is None else names_in(families), small)
     if not recipes:
         raise InputError("--families with --small: no small problems in these families")
     if list_:
         return _list(recipes)
-    try:
-        with watch_parts("collect") as progress:
-            found = standard.collect(_folder(out), recipes, again=again, progress=progress)
-    except OSError as error:
-        raise InputError(os_sentence(error, error.filename or out)) from None
-    except FormatError as error:
-        raise InputError(str(error)) from None
-    _show(out, found)
-    return ExitCode.MISSED if found.failures else ExitCode.FINE
-
-
-def _named(families: str | None) -> list[str] | None:
-    """Names between commas."""
-    return None if families is None else [name.strip() for name in families.split(",") if name.strip()]
-
-
-def _folder(out: Path) -> Path:
-    """A folder that can be written to, made where it is not there."""
     if out == Path():
         raise InputError("--out is empty, or this folder itself; give the name of a folder for the problems")
-    if out.exists() and not out.is_dir():
-        raise InputError(f"--out {out}: is a file; give the name of a folder")
     make_folder(out)
-    return out
+    with usable(out), watch_parts("collect") as progress:
+        found = standard.collect(out, recipes, again=again, progress=progress)
+    _show(out, found)
+    return ExitCode.MISSED if found.failures else ExitCode.FINE
 
 
 def _list(recipes: Sequence[Recipe]) -> int:
@@ -123,9 +104,9 @@ def _show(out: Path, found: Collected) -> None:
     print(f"{len(found.made)} problems in {printable(str(out))}{there}")
     _compare(found)
     if found.strangers:
-        shown = ", ".join(printable(str(path)) for path in found.strangers[:MANY])
-        more = f" and {len(found.strangers) - MANY} more" if len(found.strangers) > MANY else ""
-        complain(f"not of this collection, but in its folder: {shown}{more}")
+        complain(
+            f"not of this collection, but in its folder: {_some([str(path) for path in found.strangers])}"
+        )
     for failure in found.failures:
         complain(f"{failure.recipe.place}: {failure.reason}")
 
@@ -140,12 +121,17 @@ def _compare(found: Collected) -> None:
     ):
         names = [one.entry.name for one in found.made if one.verdict == verdict]
         if names:
-            more = f" and {len(names) - MANY} more" if len(names) > MANY else ""
-            print(f"{len(names)} of them {said}: {', '.join(names[:MANY])}{more}")
+            print(f"{len(names)} of them {said}: {_some(names)}")
     if found.identity == found.published:
         print(f"identity {found.identity}, the published one")
     else:
         print(f"identity {found.identity}; published: {found.published or 'none'}")
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(names) - MANY} more" if len(names) > MANY else ""
+    return ", ".join(map(printable, names[:MANY])) + more
 
 
 def _row(family: str, entries: Sequence[Entry]) -> tuple[str, ...]:

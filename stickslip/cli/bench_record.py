@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
+from stickslip.cli.errors import ExitCode, InputError, complain, refused, usable
 from stickslip.cli.progress import watch_time
 from stickslip.cli.settings import check_known, chosen, read_settings, with_options
 from stickslip.cli.tables import table
@@ -72,7 +72,7 @@ def record(
     """
     folder = Path(scene) if out is None else out
     rows: list[tuple[str, ...]] = []
-    try:
+    with refused(KeyError, TypeError, ValueError), usable(folder):
         parameters = _parameters(scene, with_options(read_settings(settings or []), given), h)
         how = _how(scene, every, start, until, h, most)
         _check_folder(folder)
@@ -81,11 +81,6 @@ def record(
                 scene, parameters, folder, **how, solver=solver, progress=progress,
                 told=lambda path, one: rows.append(_row(path, one)),
             )  # fmt: skip
-    except (KeyError, TypeError, ValueError) as error:
-        # The message of a KeyError is quoted when it is shown as text.
-        raise InputError(str(error.args[0]) if error.args else str(error)) from None
-    except OSError as error:
-        raise InputError(os_sentence(error)) from None
     if rows:
         headings = ("file", "t [s]", "contacts", "mass ratio", "rank", "conditioning")
         table(headings, rows, numbers=headings[1:])

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,15 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from stickslip import DEFAULT_SOLVER
-from stickslip.cli.errors import ExitCode, InputError, os_sentence, printable
+from stickslip.cli.errors import ExitCode, InputError, printable, refused, usable, wrote
 from stickslip.cli.places import check_not_itself, check_writable
 from stickslip.cli.progress import watch
-from stickslip.cli.tables import finite
+from stickslip.cli.settings import names_in
+from stickslip.cli.tables import csv_text, finite, json_text
 from stickslip.names import alternatives
 
 if TYPE_CHECKING:
     from stickslip.bench.results import Results
-    from stickslip.exhibits import Cell, Page, Table
+    from stickslip.exhibits import Page
 
 Format = Literal["html", "md", "csv", "json"]
 """A page for a browser, text for a paper, a line per run, the findings as data."""
@@ -88,14 +86,14 @@ def report(
         _check(out, files, forced=format is not None)
     notes: list[str] = []
     with watch("reading results"):
-        results = _gathered(files, _names(allow), notes)
-        results = _families(_solvers(results, _names(solvers), notes), _names(families), notes)
+        results = _gathered(files, names_in(allow), notes)
+        results = _families(_solvers(results, names_in(solvers), notes), names_in(families), notes)
     told = _told(results, ours)
     if chosen == "csv":
-        _put(_csv(runs_table(results)), out)
+        found = runs_table(results)
+        _put(csv_text(found.headings, ([_field(cell) for cell in row] for row in found.rows)), out)
     elif chosen == "json":
-        data = finite({"notes": notes} | findings(results, time, told))
-        _put(json.dumps(data, indent=1, allow_nan=False, default=_plain) + "\n", out)
+        _put(json_text({"notes": notes} | findings(results, time, told)) + "\n", out)
     else:
         with watch("drawing figures"):
             page = compose(results, time, notes=notes, ours=told)
@@ -125,24 +123,14 @@ def _check(out: Path, files: Sequence[Path], forced: bool) -> None:
         check_not_itself(path, out)
 
 
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
-
-
 def _gathered(files: Sequence[Path], allow: Sequence[str], notes: list[str]) -> Results:
     """All files as one table; a difference that was let pass becomes a note."""
     from stickslip.bench.results import DIFFERENCES, Mixed, combine
 
-    for name in allow:
-        if name not in DIFFERENCES:
-            raise InputError(
-                f"--allow {name}: no such difference; {alternatives(name, DIFFERENCES, 'there are')}"
-            )
+    _check_known("--allow", "no such difference", allow, DIFFERENCES, "there are")
     tables = [_read(path) for path in files]
-    try:
+    with refused(Mixed):
         results = combine(tables, allow, names=[str(path) for path in files], told=notes.append)
-    except Mixed as error:
-        raise InputError(str(error)) from None
     if allow and len(files) > 1:
         notes.append(f"The files may differ in {', '.join(allow)}: that was let pass.")
     if not results.runs:
@@ -155,20 +143,20 @@ def _gathered(files: Sequence[Path], allow: Sequence[str], notes: list[str]) -> 
 def _read(path: Path) -> Results:
     from stickslip.bench.campaigns.results_file import read_results
     from stickslip.bench.results import Mixed
-    from stickslip.files import FormatError
 
     if path.is_dir():
         raise InputError(f"{path}: is a directory, not a results file")
-    try:
+    with refused(Mixed), usable(path):
         return read_results(path)
-    except Mixed as error:
-        raise InputError(str(error)) from None
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except FormatError as error:
-        raise InputError(str(error)) from None
-    except OSError as error:
-        raise InputError(os_sentence(error, path)) from None
+
+
+def _check_known(
+    option: str, wrong: str, names: Sequence[str], known: Sequence[str], before: str = "there are runs of"
+) -> None:
+    """Refuse a name that is none of the known, nor the first part of a label."""
+    for name in names:
+        if not any(_means(name, label) for label in known):
+            raise InputError(f"{option} {name}: {wrong}; {alternatives(name, known, before)}")
 
 
 def _solvers(results: Results, wanted: Sequence[str], notes: list[str]) -> Results:
@@ -176,11 +164,7 @@ def _solvers(results: Results, wanted: Sequence[str], notes: list[str]) -> Resul
     if not wanted:
         return results
     known = results.solvers
-    for name in wanted:
-        if not any(_means(name, label) for label in known):
-            raise InputError(
-                f"--solvers {name}: no run of it; {alternatives(name, known, 'there are runs of')}"
-            )
+    _check_known("--solvers", "no run of it", wanted, known)
     kept = [label for label in known if any(_means(name, label) for name in wanted)]
     notes.append(f"Only some solvers are compared here: {', '.join(kept)} of {len(known)} in the results.")
     return results.with_runs(tuple(run for run in results.runs if run.solver in kept))
@@ -191,15 +175,11 @@ def _told(results: Results, ours: str) -> list[str]:
     from stickslip.bench.reports.subject import base, is_peer
     from stickslip.solvers import registry
 
-    names = _names(ours)
+    names = names_in(ours)
     if not names:
         own = [label for label in results.solvers if base(label) not in registry.names()]
         return [label for label in own if not is_peer(label)] or [DEFAULT_SOLVER]
-    for name in names:
-        if not any(_means(name, label) for label in results.solvers):
-            raise InputError(
-                f"--ours {name}: no run of it; {alternatives(name, results.solvers, 'there are runs of')}"
-            )
+    _check_known("--ours", "no run of it", names, results.solvers)
     return names
 
 
@@ -211,11 +191,7 @@ def _families(results: Results, wanted: Sequence[str], notes: list[str]) -> Resu
     """The problems of some families, and their runs."""
     if not wanted:
         return results
-    for name in wanted:
-        if name not in results.families:
-            raise InputError(
-                f"--families {name}: no problem of it; {alternatives(name, results.families, 'there are')}"
-            )
+    _check_known("--families", "no problem of it", wanted, results.families, "there are")
     problems = tuple(entry for entry in results.problems if entry.family in wanted)
     hashes = {entry.hash for entry in problems}
     notes.append(f"Only some families are in here: {', '.join(wanted)} of {len(results.families)}.")
@@ -231,14 +207,12 @@ def _show(page: Page, chosen: Format, out: Path | None) -> None:
     if out is None:
         _put(markdown(page), None)
         return
-    try:
+    with usable(out):
         if chosen == "html":
             text = page_html(page)
         else:
             folder = out.with_name(f"{out.stem}-figures")
             text = markdown(page, folder, link=f"{folder.name}/")
-    except OSError as error:
-        raise InputError(os_sentence(error, error.filename or out)) from None
     _put(text, out)
     for sentence in page.summary:
         print(printable(" ".join(sentence.split())))
@@ -251,32 +225,15 @@ def _put(text: str, out: Path | None) -> None:
         sys.stdout.write(text)
         return
     content = text.encode("utf-8", errors="backslashreplace")
-    try:
+    with usable(out):
         if out.exists() and not out.is_file():  # a pipe or a device
             out.write_bytes(content)
         else:
             replace_file(out, content)
-    except OSError as error:
-        raise InputError(os_sentence(error, out)) from None
-    print(f"wrote {printable(str(out))}")
+    wrote(out)
 
 
-def _csv(table: Table) -> str:
-    """A table as RFC 4180 has it, numbers to the last digit; what is not there is empty."""
-    with io.StringIO(newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(table.headings)
-        writer.writerows([_field(cell) for cell in row] for row in table.rows)
-        return file.getvalue()
-
-
-def _field(cell: Cell) -> Any:
-    cell = _plain(cell) if hasattr(cell, "tolist") else cell
-    if isinstance(cell, bool):
-        return "true" if cell else "false"
-    return "" if cell is None or cell != cell else cell
-
-
-def _plain(value: Any) -> Any:
-    """Numbers and arrays of NumPy as plain ones."""
-    return finite(value.tolist())
+def _field(cell: Any) -> Any:
+    """A cell as machines read it; what is not there is empty."""
+    cell = finite(cell)
+    return str(cell).lower() if isinstance(cell, bool) else "" if cell is None else cell

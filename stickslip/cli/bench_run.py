@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
-from contextlib import redirect_stdout
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from inspect import signature
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from stickslip.cli.campaign_table import GROUPS, campaign_table, clock, standings
-from stickslip.cli.errors import ExitCode, InputError, complain, printable
+from stickslip.cli import progress
+from stickslip.cli.errors import ExitCode, InputError, complain, printable, refused
 from stickslip.cli.parameters import Json, Kind
 from stickslip.cli.places import FCLIB, check_writable
 from stickslip.cli.progress import watch_parts
+from stickslip.cli.settings import names_in
 from stickslip.cli.stops import stop_code, stop_word
 from stickslip.cli.tables import duration, print_json, table
 
@@ -93,6 +98,7 @@ def run(
     json
         Print one JSON object with the closing table, and nothing else.
     """
+    given = dict(locals())
     from stickslip.bench.campaigns.campaign import run_campaign
     from stickslip.bench.campaigns.contestants import contestants
     from stickslip.bench.jobs import Limits
@@ -104,30 +110,19 @@ def run(
     except ValueError as error:  # the sentence begins with the name of the class
         said = str(error).removeprefix("Limits: ").replace("best_of", "best-of")
         raise InputError(f"--{said}") from None
-    try:
-        with redirect_stdout(sys.stderr):  # a user's module may print when it is imported
-            entrants = contestants(solvers or "", own or ())
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    with refused(ValueError), redirect_stdout(sys.stderr):  # a user's module may print when it is imported
+        entrants = contestants(solvers or "", own or ())
     executing = _executor(executor, workers)
     collection = _collection(problems, kind, families or "", most, out)
-    given: dict[str, str | list[str]] = {
-        "--problems": [str(place) for place in problems], "--solvers": solvers or "", "--own": own or [],
-        "--tolerance": tolerance, "--timeout": _short(timeout), "--memory": _short(memory),
-        "--best-of": str(best_of), "--workers": str(workers), "--executor": executor,
-        "--families": families or "", "--most": "" if most is None else str(most), "--kind": kind or "",
-        "--out": str(out),
-    }  # fmt: skip
     try:
-        with campaign_table(quiet=json) as shown:
+        # Other conditions, a changed file, an executor that is gone.
+        with refused(ValueError, RuntimeError), campaign_table(quiet=json) as shown:
             results = run_campaign(
                 collection, entrants, tolerances, limits, executing, out, shown, _command(given)
             )
     except KeyboardInterrupt as stop:
         complain(f"{stop_word(stop)}; {_safe(out)}; the same command goes on")
         return stop_code(stop)
-    except (ValueError, RuntimeError) as error:  # other conditions, a changed file, an executor that is gone
-        raise InputError(str(error)) from None
     if json:
         print_json(_report(results, out))
     else:
@@ -165,10 +160,8 @@ def _executor(text: str, workers: int) -> Executor:
 
     if workers < 1:
         raise InputError(f"--workers must be at least 1, got {workers}")
-    try:
+    with refused(ValueError, RuntimeError, ImportError, OSError, before=f"--executor {text}: "):
         return executor(text, workers)
-    except (ValueError, RuntimeError, ImportError, OSError) as error:
-        raise InputError(f"--executor {text}: {error}") from None
 
 
 def _collection(
@@ -180,36 +173,26 @@ def _collection(
 
     if most is not None and most < 1:
         raise InputError(f"--most must be at least 1, got {most}")
-    wanted = [name.strip() for name in families.split(",") if name.strip()]
-    try:
+    with refused(ValueError, OSError):
         with watch_parts("reading") as told:
             found = Collection.of(problems, kind, told)
-        picked = chosen(found, wanted, most)
-    except (ValueError, OSError) as error:
-        raise InputError(str(error)) from None
+        picked = chosen(found, names_in(families), most)
     skipped = [file for file in found.skipped if file.path.resolve() != out.resolve()]
     if skipped:
         complain(f"{len(skipped)} file{'s' if len(skipped) > 1 else ''} left out; {skipped[0].reason}")
     return picked
 
 
-def _command(given: dict[str, str | list[str]]) -> str:
-    """The command that makes the same campaign; options that were not given are left out."""
-    usual = {
-        "--tolerance": "1e-8", "--timeout": "20", "--memory": "4096", "--best-of": "3", "--workers": "1",
-        "--executor": "processes",
-    }  # fmt: skip
+def _command(given: dict[str, Any]) -> str:
+    """The command that makes the same campaign, from the arguments of `run`; defaults are left out."""
     words = ["stickslip", "bench", "run"]
-    for name, value in given.items():
-        for text in value if isinstance(value, list) else [value]:
-            if text and text != usual.get(name):
-                words += [name, text]
+    for name, one in signature(run).parameters.items():
+        value = given[name]
+        if name != "json" and value and value != one.default:
+            for each in value if isinstance(value, list) else [value]:
+                text = repr(each).removesuffix(".0") if isinstance(each, float) else str(each)
+                words += [f"--{name.replace('_', '-')}", text]
     return shlex.join(words)
-
-
-def _short(number: float) -> str:
-    """A number as one types it: 20, not 20.0."""
-    return repr(number).removesuffix(".0")
 
 
 def _report(results: Results, out: Path) -> dict[str, Any]:
@@ -244,3 +227,136 @@ def _close(results: Results, out: Path) -> None:
     print(f"\n{len(results.runs)} runs on {len(results.problems)} problems in {printable(str(out))}")
     print(f"to see them: stickslip bench report {place} --out {page}")
     print("to add problems or solvers: the same command with more of them; what is there is not run again")
+
+
+if TYPE_CHECKING:
+    from stickslip.bench.jobs import Job
+    from stickslip.bench.records import RunRecord
+    from stickslip.bench.results import Results
+
+GROUPS = {
+    "solved": ("SOLVED",),
+    "missed": ("MISSED",),
+    "timeout": ("TIMEOUT",),
+    "crashed": ("MEMORY", "CRASHED", "RAISED"),
+    "refused": ("REFUSED",),
+}
+"""Columns, and the outcomes that are counted in each."""
+SHOWN = 4
+"""Jobs under way that are shown one by one."""
+
+
+def outcomes(runs: Sequence[RunRecord]) -> dict[str, int]:
+    """How many of the runs ended how, by the names of `GROUPS`."""
+    count = Counter(run.outcome.name for run in runs)
+    return {name: sum(count[outcome] for outcome in group) for name, group in GROUPS.items()}
+
+
+def standings(results: Results) -> list[dict[str, Any]]:
+    """Per solver and tolerance: what became of its runs, on how many it was fastest, and its time [s]."""
+    lines: dict[tuple[str, float], list[RunRecord]] = {}
+    best: dict[tuple[str, float], float] = {}
+    for run in results.runs:
+        lines.setdefault((run.solver, run.tolerance), []).append(run)
+        if run.solved:
+            place = run.problem, run.tolerance
+            best[place] = min(best.get(place, run.seconds), run.seconds)
+    return [
+        {"solver": solver, "tolerance": tolerance, "runs": len(runs), **outcomes(runs)}
+        | {
+            "fastest": sum(run.solved and run.seconds == best[run.problem, tolerance] for run in runs),
+            "seconds": sum(run.seconds for run in runs if run.seconds == run.seconds),
+        }
+        for (solver, tolerance), runs in sorted(lines.items(), key=lambda line: (line[0][0], -line[0][1]))
+    ]
+
+
+@contextmanager
+def campaign_table(quiet: bool = False) -> Iterator[CampaignTable | None]:
+    """The live table of a campaign on stderr; None when `quiet`, or where that is no terminal."""
+    console = None if quiet else progress.terminal()
+    if console is None:
+        yield None
+        return
+    from rich.live import Live
+
+    table = CampaignTable()
+    with Live(console=console, get_renderable=table.drawn, refresh_per_second=4, transient=True):
+        yield table
+
+
+class CampaignTable:
+    """Hears how a campaign goes on, and draws it."""
+
+    def __init__(self) -> None:
+        self._runs: dict[str, list[RunRecord]] = {}
+        self._names: dict[str, str] = {}
+        self._under_way: dict[str, tuple[Job, float]] = {}
+        self._done = self._planned = 0
+        self._start = time.monotonic()
+
+    def planned(self, jobs: Sequence[Job], results: Results) -> None:
+        """What is to be done, and what was done before."""
+        self._names = {entry.hash: entry.name for entry in results.problems}
+        self._runs = {job.contestant.label: [] for job in jobs}
+        for run in results.runs:
+            self._runs.setdefault(run.solver, []).append(run)
+        self._planned, self._start = len(jobs), time.monotonic()
+
+    def started(self, worker: str, job: Job) -> None:
+        """A job begins."""
+        self._under_way[worker] = job, time.monotonic()
+
+    def ended(self, record: RunRecord) -> None:
+        """A run is in the journal."""
+        self._runs.setdefault(record.solver, []).append(record)
+        self._done += 1
+        for worker, (job, _) in list(self._under_way.items()):
+            if (job.problem, job.contestant.label, job.tolerance) == record.key[:2] + record.key[3:]:
+                del self._under_way[worker]
+
+    def drawn(self) -> Any:
+        """The table as rich draws it."""
+        from rich.box import SIMPLE_HEAD
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        shown = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+        shown.add_column("solver", no_wrap=True)
+        for name in ("done", *GROUPS, "median time"):
+            shown.add_column(name, justify="right", no_wrap=True)
+        for solver, runs in list(self._runs.items()):
+            times = [run.seconds for run in list(runs) if run.solved]
+            counts = (len(runs), *outcomes(runs).values())
+            middle = duration(median(times)) if times else ""
+            shown.add_row(Text(printable(solver)), *(str(n) if n else "" for n in counts), middle)
+        return Group(shown, *(Text(line, no_wrap=True, overflow="ellipsis") for line in self._lines()))
+
+    def _lines(self) -> Iterator[str]:
+        """What runs now, and how far everything is."""
+        from stickslip.exhibits import power
+
+        now = time.monotonic()
+        under_way = list(self._under_way.values())
+        for job, since in under_way[:SHOWN]:
+            name = self._names.get(job.problem, job.problem[:12])
+            label = printable(f"{job.contestant.label} on {name} at {power(job.tolerance)}")
+            yield f"now: {label}, {clock(now - since)}"
+        if len(under_way) > SHOWN:
+            yield f"     and {len(under_way) - SHOWN} more"
+        passed = now - self._start
+        line = f"{self._done} of {self._planned} runs, {clock(passed)} passed"
+        if self._done:
+            line += f", about {clock(passed * (self._planned - self._done) / self._done)} left"
+        yield line
+
+
+def clock(seconds: float) -> str:
+    """A time for people who wait: `12 s`, `3 min 05 s`, `2 h 10 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
+from stickslip.cli.errors import ExitCode, InputError, complain, usable, wrote
 from stickslip.cli.load import load
 from stickslip.cli.parameters import Kind
 from stickslip.cli.places import FCLIB, check_not_itself, check_writable
@@ -58,6 +58,8 @@ def convert(
     check_not_itself(source, target)
     if storage is not None and target.suffix.lower() not in TEXT:
         raise InputError(f"{target}: --storage is for .dat files")
+    from stickslip.files import write
+
     with watch(f"{source} to {target}"):
         record = load(source, kind)
         dropped: list[str] = []
@@ -65,25 +67,23 @@ def convert(
             record, dropped = reduced(source, record)
         if target.suffix.lower() in TEXT:
             record, dropped = without_answers(record)
-        _write(target, record, storage)
+        with usable(target):
+            write(target, record, storage=storage)
     if dropped:
         complain(f"{target}: dropped {' and '.join(dropped)}, for which there is no place in it")
-    print(f"wrote {printable(str(target))}")
+    wrote(target)
     return ExitCode.FINE
 
 
 def reduced(source: Path, record: ProblemRecord) -> tuple[ProblemRecord, list[str]]:
     """The local problem of a global one with its answers, and which of their parts are dropped."""
-    from stickslip.problem.checks import ProblemError
     from stickslip.problem.contact import ContactProblem, GlobalProblem
     from stickslip.problem.convert import reduce_to_contacts
 
     if not isinstance(record.problem, GlobalProblem):
         raise InputError(f"{source}: --reduce takes a global problem, this is {record.problem!r}")
-    try:
+    with usable(source):
         local = reduce_to_contacts(record.problem).problem
-    except ProblemError as error:
-        raise InputError(f"{source}: {error}") from None
     assert isinstance(local, ContactProblem)
     answers = [answer for answer in (record.solution, *record.guesses) if answer is not None]
     carried = [carry(answer, local) for answer in answers]
@@ -115,14 +115,3 @@ def without_answers(record: ProblemRecord) -> tuple[ProblemRecord, list[str]]:
     dropped = ["the stored solution"] if record.solution is not None else []
     dropped += [f"{count} stored guess{'es' if count > 1 else ''}"] if count else []
     return replace(record, solution=None, guesses=()), dropped
-
-
-def _write(target: Path, record: ProblemRecord, storage: str | None) -> None:
-    from stickslip.files import FormatError, write
-
-    try:
-        write(target, record, storage=storage)
-    except FormatError as error:
-        raise InputError(str(error)) from None
-    except OSError as error:
-        raise InputError(os_sentence(error, target)) from None

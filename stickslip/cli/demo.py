@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
+from stickslip.cli.errors import ExitCode, InputError, complain, printable, usable, wrote
+from stickslip.cli.places import FCLIB, check_writable, make_folder
 from stickslip.cli.progress import Time, watch, watch_time
 from stickslip.cli.stops import stop_code, stop_word
-from stickslip.cli.tables import duration, pairs
+from stickslip.cli.tables import duration, pairs, table
 
 if TYPE_CHECKING:
     from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -25,6 +26,8 @@ RADIUS = 0.1
 """Mean of the spheres' [m]."""
 FEW, SHORT = 8, 0.3
 """Spheres and end [s] of the run that compiles everything before the one that is timed."""
+ROUNDING = 1e-12
+"""Error of the balance of energy that rounding may leave in a thousand steps [of the largest energy]."""
 
 
 def demo(
@@ -53,9 +56,6 @@ def demo(
     no_html
         Write no page.
     """
-    from stickslip.cli.certificate_table import certificates, show_certificates, show_energy
-    from stickslip.cli.places import FCLIB, check_writable, make_folder
-
     if bodies < 1:
         raise InputError(f"--bodies {bodies}: there must be at least 1")
     make_folder(out)
@@ -74,7 +74,9 @@ def demo(
     print()
     show_energy(trajectory)
     print()
-    _save(trajectory, file)
+    with usable(file):
+        trajectory.save(file)
+    wrote(file, f"; stickslip view {printable(str(file))} shows it with all that can be clicked")
     if not no_html:
         _export(trajectory, page, title)
     if run.failure:
@@ -136,15 +138,6 @@ def _show_run(title: str, run: _Run, first: float) -> None:
     )
 
 
-def _save(trajectory: WorldTrajectory, file: Path) -> None:
-    try:
-        trajectory.save(file)
-    except OSError as error:
-        raise InputError(os_sentence(error, file)) from None
-    name = printable(str(file))
-    print(f"wrote {name}; stickslip view {name} shows it with all that can be clicked")
-
-
 def _export(trajectory: WorldTrajectory, page: Path, title: str) -> None:
     """Write the page, or say what is missing: all else is done."""
     from stickslip.view.browser.export import export_html
@@ -156,4 +149,84 @@ def _export(trajectory: WorldTrajectory, page: Path, title: str) -> None:
     except ViewerError as error:
         complain(f"{page} was not written: {error}")
     else:
-        print(f"wrote {printable(str(page))}; open it in a browser")
+        wrote(page, "; open it in a browser")
+
+
+class Bound(NamedTuple):
+    """A line of the table: something that must not be more than it may be."""
+
+    claim: str
+    """What was measured, in words."""
+    measured: float
+    """The number."""
+    allowed: float
+    """The most that it may be."""
+    unit: str = ""
+    """Of both numbers."""
+    note: str = ""
+    """The same in other words, or why it may be so much."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether it holds; not for what is not a number."""
+        return self.measured <= self.allowed
+
+
+def certificates(trajectory: WorldTrajectory, size: float) -> list[Bound]:
+    """Of a run whose bodies are about `size` [m] wide; all steps count, recorded or not."""
+    import numpy as np
+
+    run, depth = trajectory, float(trajectory.penetration.max())
+    speed = np.linalg.norm(run.v.reshape(len(run), -1, 6)[:, :, :3], axis=2).max()
+    largest = float(run.kinetic.max() + np.abs(run.potential).max() + np.abs(run.work).max())
+    balance = float(np.abs(run.balance).max()) / (largest or 1.0)
+    return [
+        Bound("steps above the tolerance", float(run.missed), 0.0, note=f"of {run.steps}"),
+        Bound("natural residual, worst step", float(run.natural.max()), run.tolerance),
+        Bound(
+            "the same, independent of units", float(run.natural_scaled.max()), run.tolerance,
+        ),
+        Bound(
+            "deepest penetration", depth, 2.0 * float(speed * run.h.max()), "m",
+            f"{depth / size:.3f} diameters; allowed: two of the fastest meet within a step",
+        ),
+        Bound(
+            "error of the energy balance", balance, ROUNDING * max(1.0, run.steps / 1000.0),
+            note="of the largest energy; allowed: rounding",
+        ),
+    ]  # fmt: skip
+
+
+def show_certificates(found: list[Bound]) -> bool:
+    """Print them; whether all hold."""
+    rows = [
+        (
+            one.claim, _number(one.measured, one.unit), _number(one.allowed, one.unit),
+            "yes" if one.ok else "NO", one.note,
+        )
+        for one in found
+    ]  # fmt: skip
+    table(("certificate", "measured", "allowed", "ok", ""), rows, numbers=("measured", "allowed"))
+    return all(one.ok for one in found)
+
+
+def show_energy(trajectory: WorldTrajectory) -> None:
+    """Print where energy was at the start and at the end, and where it went."""
+    run = trajectory
+    rows = [
+        (f"{name}, at the {when}", float(values[k]))
+        for when, k in (("start", 0), ("end", -1))
+        for name, values in (("kinetic", run.kinetic), ("potential", run.potential))
+    ]
+    rows += [
+        ("dissipated by contacts", float(run.dissipated[-1])),
+        ("given by what moves or pushes", float(run.work[-1])),
+        ("lifted by the correction of overlaps", float(run.lifted[-1])),
+        ("left over: the error of the balance", float(run.balance[-1])),
+    ]
+    table(("energy", "J"), [(name, f"{value:.6g}") for name, value in rows if value], numbers=("J",))
+
+
+def _number(value: float, unit: str) -> str:
+    shown = f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.1e}"
+    return f"{shown} {unit}".rstrip()

@@ -2,8 +2,10 @@
 
 import os
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from enum import IntEnum
+from pathlib import Path
 
 
 class ExitCode(IntEnum):
@@ -37,6 +39,42 @@ def complain(sentence: str) -> None:
 def printable(text: str) -> str:
     """`text` with control characters as escapes: titles and file names may hold anything."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def wrote(place: Path, more: str = "") -> None:
+    """Say where something was written."""
+    print(f"wrote {printable(str(place))}{more}")
+
+
+@contextmanager
+def refused(*kinds: type[Exception], before: str = "") -> Iterator[None]:
+    """Within it errors of these kinds are an `InputError`: their sentence, with the words `before` it."""
+    try:
+        yield
+    except kinds as error:
+        # The message of a KeyError is quoted when it is shown as text.
+        said = error.args[0] if isinstance(error, KeyError) and error.args else error
+        raise InputError(f"{before}{said}") from None
+
+
+@contextmanager
+def usable(path: Path, what: str = "content") -> Iterator[None]:
+    """Within it whatever is wrong with a file, read or written, is an `InputError` of one sentence."""
+    from stickslip.files.errors import FormatError
+    from stickslip.problem.checks import ProblemError
+
+    try:
+        yield
+    except FormatError as error:
+        raise InputError(str(error)) from None
+    except ProblemError as error:
+        raise InputError(f"{path}: {error}") from None
+    except FileNotFoundError as error:
+        raise InputError(f"{error.filename or path}: no such file") from None
+    except OSError as error:
+        raise InputError(os_sentence(error, error.filename or path)) from None
+    except MemoryError:
+        raise InputError(f"{path}: the {what} does not fit into memory") from None
 
 
 def os_sentence(error: OSError, path: object = None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,15 +32,13 @@ def describe(path: Path, record: ProblemRecord) -> dict[str, Any]:
     }
 
 
-def describe_run(path: Path, run: Trajectory) -> dict[str, Any]:
-    """A trajectory; the JSON object of `stickslip info`."""
-    from collections import Counter
+def describe_run(path: Path, run: Trajectory | WorldTrajectory) -> dict[str, Any]:
+    """A trajectory of systems or of a world; the JSON object of `stickslip info`."""
+    from stickslip.simulation.trajectory import Trajectory
 
     return {
         "file": str(path),
-        "kind": "trajectory",
-        "systems": {part.name: part.kind for part in run.model.systems},
-        "interactions": {part.name: part.law for part in run.model.interactions},
+        "kind": "trajectory" if isinstance(run, Trajectory) else "world trajectory",
         "scheme": run.scheme,
         "scheme_options": run.scheme_options,
         "solver": run.solver,
@@ -53,51 +52,69 @@ def describe_run(path: Path, run: Trajectory) -> dict[str, Any]:
         "relaxation": run.relaxation,
         "natural": float(run.natural.max()),
         "natural_scaled": float(run.natural_scaled.max()),
-        "penetration": run.penetration,
         "energy": [float(run.energy[0]), float(run.energy[-1])],
+        **(_of_systems(run) if isinstance(run, Trajectory) else _of_world(run)),
+    }
+
+
+def _of_systems(run: Trajectory) -> dict[str, Any]:
+    return {
+        "systems": {part.name: part.kind for part in run.model.systems},
+        "interactions": {part.name: part.law for part in run.model.interactions},
+        "penetration": run.penetration,
         "contact_work": float(run.contact_work[-1] - run.contact_work[0]),
         "events": dict(sorted(Counter(event.kind for event in run.events).items())),
     }
 
 
-def describe_world_run(path: Path, run: WorldTrajectory) -> dict[str, Any]:
-    """A trajectory of a world; the JSON object of `stickslip info`."""
+def _of_world(run: WorldTrajectory) -> dict[str, Any]:
     from stickslip.simulation.world_contacts import LEAST
     from stickslip.simulation.world_summary import bodies, shapes
 
     return {
-        "file": str(path),
-        "kind": "world trajectory",
         "bodies": len(run.model),
         "body_kinds": bodies(run),
         "shapes": shapes(run),
         "joints": list(run.model.joints),
         "sensors": list(run.sensors),
-        "scheme": run.scheme,
-        "scheme_options": run.scheme_options,
-        "solver": run.solver,
-        "tolerance": run.tolerance,
-        "span": [float(run.t[0]), float(run.t[-1])],
-        "h": run.clock.h,
-        "records": len(run),
-        "steps": run.steps,
-        "missed": run.missed,
-        "verdict": run.verdict.value,
-        "relaxation": run.relaxation,
         "iterations": int(run.iterations.sum()),
         "contacts": len(run.contacts),
         "forces": run.forces,
         "not_unique": int((run.contacts.choice == LEAST).sum()),
-        "natural": float(run.natural.max()),
-        "natural_scaled": float(run.natural_scaled.max()),
-        "penetration": float(run.penetration.max()),
-        "opening": float(run.opening.max()),
-        "correction": float(run.correction.max()),
-        "energy": [float(run.energy[0]), float(run.energy[-1])],
-        "dissipated": float(run.dissipated[-1]),
-        "work": float(run.work[-1]),
-        "lifted": float(run.lifted[-1]),
+        **{name: float(getattr(run, name).max()) for name in ("penetration", "opening", "correction")},
+        **{name: float(getattr(run, name)[-1]) for name in ("dissipated", "work", "lifted")},
         "balance": float(abs(run.balance).max()),
+    }
+
+
+def describe_results(path: Path) -> dict[str, Any]:
+    """The results of a campaign; the JSON object of `stickslip info`."""
+    from stickslip.bench.campaigns.results_file import read_results
+    from stickslip.bench.records import Outcome
+
+    results = read_results(path)
+    said = results.conditions
+    return {
+        "file": str(path),
+        "kind": "results",
+        "problems": len(results.problems),
+        "families": list(results.families),
+        "runs": len(results.runs),
+        "solvers": {
+            solver: {
+                "runs": sum(run.solver == solver for run in results.runs),
+                "solved": sum(run.solver == solver and run.outcome is Outcome.SOLVED for run in results.runs),
+            }
+            for solver in results.solvers
+        },
+        "outcomes": dict(Counter(run.outcome.value for run in results.runs)),
+        "tolerances": list(said.tolerances),
+        "timeout": said.timeout,
+        "memory": said.memory,
+        "best_of": said.best_of,
+        "workers": said.workers,
+        "environment": said.environment.as_json(),
+        "command": results.command,
     }
 
 

@@ -6,13 +6,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
-from stickslip.cli.facts import describe, describe_run, describe_world_run, expected
-from stickslip.cli.load import load
+from stickslip.cli.errors import ExitCode, InputError, complain, refused, usable
+from stickslip.cli.facts import describe, describe_results, describe_run, expected
+from stickslip.cli.load import load, load_run
 from stickslip.cli.parameters import Existence, Files, Json, Kind
 from stickslip.cli.progress import watch
-from stickslip.cli.results_facts import describe_results, is_results, results_rows
 from stickslip.cli.tables import pairs, print_json
+
+Rows = list[tuple[str, str]]
+"""Lines for a reader: a name and a text, which is not shown where it is empty."""
 
 
 def info(
@@ -67,49 +69,32 @@ def info(
 
 
 def _report(path: Path, kind: Kind | None, existence: bool) -> dict[str, Any]:
-    from stickslip.files import FormatError
-    from stickslip.files.trajectories import is_trajectory, read_trajectory
+    from stickslip.bench.campaigns.results_file import ROOT
+    from stickslip.files.trajectories import has_root, is_trajectory
 
     foreign = _foreign(path) if kind is None else None
     if foreign is not None:
         return foreign
     if is_trajectory(path):
-        from stickslip.simulation.world_trajectory import WorldTrajectory
-
-        try:
-            found = read_trajectory(path)
-            if isinstance(found, WorldTrajectory):
-                return describe_world_run(path, found)
-            return describe_run(path, found)
-        except FormatError as error:
-            raise InputError(str(error)) from None
-    if is_results(path):
-        try:
+        return describe_run(path, load_run(path))
+    if has_root(path, ROOT):
+        with refused(ValueError):
             return describe_results(path)
-        except ValueError as error:
-            raise InputError(str(error)) from None
     record = load(path, kind)
     return describe(path, record) | (expected(record) if existence else {})
 
 
 def _foreign(path: Path) -> dict[str, Any] | None:
     """The report of a file of a known format that is not stickslip's; None of any other."""
-    from stickslip.files import FormatError
     from stickslip.files.recognition import recognised
 
     if path.is_dir():
         raise InputError(_folder(path))
     if not path.is_file():
         return None  # the reader says what is wrong
-    try:
+    with usable(path):
         found = recognised(path)
-    except FormatError as error:
-        raise InputError(str(error)) from None
-    except OSError as error:
-        raise InputError(os_sentence(error, path)) from None
-    if found is None:
-        return None
-    return {"file": str(path), "kind": "other", **asdict(found)}
+    return None if found is None else {"file": str(path), "kind": "other", **asdict(found)}
 
 
 def _folder(path: Path) -> str:
@@ -121,36 +106,74 @@ def _folder(path: Path) -> str:
     return f"{path}: is a directory; give the files in it"
 
 
-def _foreign_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
+def _foreign_rows(report: dict[str, Any]) -> Rows:
     """The lines of a report of a file of others for a reader."""
     counts = ", ".join(f"{count} {what}" for what, count in report["counts"].items())
     rows = [("kind", report["what"]), ("name", report["name"]), ("holds", counts), ("note", report["note"])]
     return [*(row for row in rows if row[1]), ("use", report["use"])]
 
 
-def _run_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
-    """The lines of a report of a trajectory for a reader."""
+def _run_rows(report: dict[str, Any]) -> Rows:
+    """The lines of a report of a trajectory for a reader; those without a text are not shown."""
     start, end = report["span"]
     given = ", ".join(f"{name}={value}" for name, value in report["scheme_options"].items())
-    start_energy, end_energy = report["energy"]
+    energies = "{:.6g} to {:.6g} J".format(*report["energy"])
+    of_world = report["kind"] == "world trajectory"
+    before, between, after = _world_parts(report, energies) if of_world else _system_parts(report, energies)
+    count = f", {report['iterations']} iterations" if of_world else ""
     return [
-        ("kind", "trajectory"),
-        ("systems", ", ".join(f"{name} ({kind})" for name, kind in report["systems"].items())),
-        *((f"interaction {name}", law) for name, law in report["interactions"].items()),
+        *before,
         ("scheme", report["scheme"] + (f" ({given})" if given else "")),
-        ("solver", f"{report['solver']}, tolerance {report['tolerance']:g}"),
+        ("solver", f"{report['solver']}, tolerance {report['tolerance']:g}{count}"),
         ("time", f"{start:g} to {end:g} s, h = {report['h']:g} s"),
         (
             "records",
             f"the start and {report['records'] - 1} of {report['steps']} steps, {report['missed']} missed",
         ),
         ("verdict", _run_verdict(report)),
+        *between,
         ("worst residual", f"natural {report['natural']:.2e}, natural_scaled {report['natural_scaled']:.2e}"),
         ("penetration", f"{report['penetration']:.3g} m"),
-        ("energy", f"{start_energy:.6g} to {end_energy:.6g} J"),
-        ("contact work", f"{report['contact_work']:.6g} J"),
-        ("events", ", ".join(f"{count} {kind}" for kind, count in report["events"].items()) or "none"),
+        *after,
     ]
+
+
+def _system_parts(report: dict[str, Any], energies: str) -> tuple[Rows, Rows, Rows]:
+    """Lines of a run of systems before those of its scheme, after its verdict, and at the end."""
+    return (
+        [
+            ("kind", "trajectory"),
+            ("systems", ", ".join(f"{name} ({kind})" for name, kind in report["systems"].items())),
+            *((f"interaction {name}", law) for name, law in report["interactions"].items()),
+        ],
+        [],
+        [
+            ("energy", energies),
+            ("contact work", f"{report['contact_work']:.6g} J"),
+            ("events", ", ".join(f"{count} {kind}" for kind, count in report["events"].items()) or "none"),
+        ],
+    )
+
+
+def _world_parts(report: dict[str, Any], energies: str) -> tuple[Rows, Rows, Rows]:
+    """The same of a run of a world."""
+    flows = ", ".join(f"{name} {report[name]:.6g} J" for name in ("dissipated", "work", "lifted"))
+    joints = f"{len(report['joints'])}, open by {report['opening']:.3g} at most [m, rad]"
+    return (
+        [
+            ("kind", "trajectory of a world"),
+            ("bodies", f"{report['bodies']} ({report['body_kinds']})"),
+            ("shapes", ", ".join(f"{count} {kind}" for kind, count in report["shapes"].items()) or "none"),
+            ("joints", joints if report["joints"] else ""),
+            ("sensors", ", ".join(report["sensors"])),
+        ],
+        [("contacts", f"{report['contacts']} in all records"), ("forces", _forces(report))],
+        [
+            ("correction", f"{report['correction']:.3g} m"),
+            ("energy", f"{energies}; {flows}"),
+            ("energy balance", f"kept to {report['balance']:.2e} J"),
+        ],
+    )
 
 
 def _run_verdict(report: dict[str, Any]) -> str:
@@ -166,41 +189,32 @@ def _forces(report: dict[str, Any]) -> str:
     return f"unique, or of least norm where there are many: {report['not_unique']} of {report['contacts']}"
 
 
-def _world_rows(report: dict[str, Any]) -> list[tuple[str, str]]:
-    """The lines of a report of a trajectory of a world for a reader."""
-    start, end = report["span"]
-    given = ", ".join(f"{name}={value}" for name, value in report["scheme_options"].items())
-    energies = "{:.6g} to {:.6g} J".format(*report["energy"])
-    flows = ", ".join(f"{name} {report[name]:.6g} J" for name in ("dissipated", "work", "lifted"))
-    rows = [
-        ("kind", "trajectory of a world"),
-        ("bodies", f"{report['bodies']} ({report['body_kinds']})"),
-        ("shapes", ", ".join(f"{count} {kind}" for kind, count in report["shapes"].items()) or "none"),
-        ("joints", f"{len(report['joints'])}, open by {report['opening']:.3g} at most [m, rad]"),
-        ("sensors", ", ".join(report["sensors"])),
-        ("scheme", report["scheme"] + (f" ({given})" if given else "")),
-        (
-            "solver",
-            f"{report['solver']}, tolerance {report['tolerance']:g}, {report['iterations']} iterations",
+def _results_rows(report: dict[str, Any]) -> Rows:
+    """The lines of a report of results for a reader."""
+    from stickslip.exhibits import power
+
+    place = report["environment"]
+    return [
+        ("kind", "results of a campaign"),
+        ("problems", f"{report['problems']}, families {', '.join(report['families'])}"),
+        ("runs", f"{report['runs']}: " + ", ".join(f"{n} {what}" for what, n in report["outcomes"].items())),
+        *(
+            (f"solver {name}", f"{found['solved']} of {found['runs']} runs solved")
+            for name, found in report["solvers"].items()
         ),
-        ("time", f"{start:g} to {end:g} s, h = {report['h']:g} s"),
+        ("tolerances", ", ".join(power(tolerance) for tolerance in report["tolerances"])),
         (
-            "records",
-            f"the start and {report['records'] - 1} of {report['steps']} steps, {report['missed']} missed",
+            "limits",
+            f"{report['timeout']:g} s, {report['memory']:g} MiB, best of {report['best_of']}, "
+            f"{report['workers']} side by side",
         ),
-        ("verdict", _run_verdict(report)),
-        ("contacts", f"{report['contacts']} in all records"),
-        ("forces", _forces(report)),
-        ("worst residual", f"natural {report['natural']:.2e}, natural_scaled {report['natural_scaled']:.2e}"),
-        ("penetration", f"{report['penetration']:.3g} m"),
-        ("correction", f"{report['correction']:.3g} m"),
-        ("energy", f"{energies}; {flows}"),
-        ("energy balance", f"kept to {report['balance']:.2e} J"),
+        ("machine", f"{place['processor']}, {place['cores']} cores, {place['system']}"),
+        ("versions", f"stickslip {place['stickslip']} (code {place['code']}), {place['python']}"),
+        ("command", " ".join(report["command"].split())),
     ]
-    return [row for row in rows if row[1] and (row[0] != "joints" or report["joints"])]
 
 
-def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:
+def _rows(report: dict[str, Any]) -> Rows:
     """The lines of a report for a reader."""
     kinds = {
         "contact": "contact problem (local: u = W r + u_free)",
@@ -234,8 +248,8 @@ def _rows(report: dict[str, Any]) -> list[tuple[str, str]]:
 
 ROWS = {
     "trajectory": _run_rows,
-    "world trajectory": _world_rows,
-    "results": results_rows,
+    "world trajectory": _run_rows,
+    "results": _results_rows,
     "other": _foreign_rows,
 }
 """How the report of a file that holds no problem is shown, by its kind."""

@@ -13,12 +13,13 @@ from importlib import import_module
 from cyclopts import App, CycloptsError, Parameter
 
 from stickslip import __version__
-from stickslip.cli.bench import bench
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
 from stickslip.cli.stops import stop_code, stop_word, stoppable
 
 VERBS = ("info", "solve", "convert", "solvers", "schemes", "run", "view", "plot", "demo", "study", "cache")
 """One module of this room each, with a function of that name."""
+BENCH_VERBS = ("record", "collect", "run", "report")
+"""Those of `stickslip bench`: modules `bench_VERB`."""
 
 NARROWEST = 20
 """Fewest columns that are believed."""
@@ -29,6 +30,17 @@ Problems are read from FCLIB files (.hdf5) and from text files (.dat).
 
 Exit status: 0 fine; 1 a solve missed its tolerance or a run its facts; 2 bad
 input, with one sentence on stderr; 130 stopped by Ctrl+C, 143 by SIGTERM."""
+
+
+BENCH_HELP = """Compare solvers on collections of problems.
+
+record writes the contact problems that a scene meets, collect makes the standard
+collection, run gives problems to solvers, report shows what came of it.
+
+For example:
+  stickslip bench collect --out standard
+  stickslip bench run --problems standard --solvers nsgs,prox,auto --out results.h5
+  stickslip bench report results.h5 --out report.html"""
 
 
 def build() -> App:
@@ -46,10 +58,12 @@ def build() -> App:
         suppress_keyboard_interrupt=False,
         result_action="return_value",
     )
-    for order, verb in enumerate(VERBS):
-        function = getattr(import_module(f"stickslip.cli.{verb}"), verb)
-        app.command(function, name=verb, sort_key=order)
-    app.command(bench(sort_key=len(VERBS)))
+    bench = App(name="bench", help=BENCH_HELP, help_format="plaintext", sort_key=len(VERBS))
+    for within, before, verbs in ((app, "", VERBS), (bench, "bench_", BENCH_VERBS)):
+        for order, verb in enumerate(verbs):
+            function = getattr(import_module(f"stickslip.cli.{before}{verb}"), verb)
+            within.command(function, name=verb, sort_key=order)
+    app.command(bench)
     return app
 
 

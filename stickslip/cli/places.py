@@ -49,8 +49,8 @@ def check_writable(place: Path, endings: Sequence[str]) -> None:
 
 def make_folder(out: Path) -> None:
     """Make a folder where it is not there; refuse one that cannot be written to."""
-    if out.is_file():
-        raise InputError(f"{out}: a file; give a folder")
+    if out.exists() and not out.is_dir():
+        raise InputError(f"{out}: is a file; give the name of a folder")
     try:
         out.mkdir(parents=True, exist_ok=True)
         probe = out / ".stickslip"

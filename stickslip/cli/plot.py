@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, os_sentence, printable
-from stickslip.cli.load import load
+from stickslip.cli.errors import ExitCode, InputError, refused, usable, wrote
+from stickslip.cli.load import load, load_run
 from stickslip.cli.places import PLOTS, check_writable
 from stickslip.cli.tables import table
 from stickslip.names import LISTED, listing
@@ -111,23 +111,15 @@ def plot(
     place = Path(f"{what}.svg") if out is None else out
     check_writable(place, PLOTS)
     _draw(_source(file), file, what, given, place)
-    print(f"wrote {printable(str(place))}")
+    wrote(place)
     return ExitCode.FINE
 
 
 def _source(path: Path) -> Source:
     """The trajectory, or the problem with what is stored beside it, in a file."""
-    from stickslip.files import FormatError
-    from stickslip.files.trajectories import is_trajectory, read_trajectory
+    from stickslip.files.trajectories import is_trajectory
 
-    if not path.exists():
-        raise InputError(f"{path}: no such file")
-    try:
-        return read_trajectory(path) if is_trajectory(path) else load(path)
-    except FormatError as error:
-        raise InputError(str(error)) from None
-    except MemoryError:
-        raise InputError(f"{path}: the trajectory does not fit into memory") from None
+    return load_run(path) if is_trajectory(path) else load(path)
 
 
 def _draw(source: Source, path: Path, what: str, given: dict[str, Any], place: Path) -> None:
@@ -146,12 +138,8 @@ def _draw(source: Source, path: Path, what: str, given: dict[str, Any], place: P
             raise InputError("--coordinate: a section shows one; phase takes several")
         given["coordinate"] = coordinates if len(coordinates) > 1 else coordinates[0]
     draws = getattr(import_module(f"stickslip.view.plots.{what}"), f"plot_{what}")
-    try:
+    with usable(place), refused(ValueError, before=f"{path}: "):
         draws(source, place, **given)
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
-    except OSError as error:
-        raise InputError(os_sentence(error, place)) from None
 
 
 def _list(path: Path) -> int:

@@ -36,45 +36,43 @@ def watch(what: str, quiet: bool = False) -> Iterator[Progress | None]:
 @contextmanager
 def watch_parts(what: str) -> Iterator[Parts | None]:
     """Show how far work of many parts is; None where `watch` gives it."""
-    console = terminal()
-    if console is None:
-        yield None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    columns = TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn()
-    with Bar(*columns, TimeElapsedColumn(), console=console, transient=True) as bar:
-        task = bar.add_task(what, total=None)
-
-        def report(part: str, done: int, total: int) -> None:
-            bar.update(task, description=f"{what}: {part}", completed=done, total=total)
-
-        yield report
+    with _bar(what, "MofNCompleteColumn", "TimeElapsedColumn") as update:
+        yield update
 
 
 @contextmanager
 def watch_time(what: str) -> Iterator[Time | None]:
     """Show how far a simulation is; None where `watch` gives it."""
+    shown = -float("inf")
+    with _bar(what, "TimeElapsedColumn", "TimeRemainingColumn") as update:
+
+        def report(t: float, until: float) -> None:
+            # A bar moves by a five-hundredth at least: steps may take microseconds.
+            nonlocal shown
+            if t - shown >= abs(until) / 500.0 or t >= until:
+                shown = t
+                assert update is not None
+                update(f"t = {t:.4g} s", t, until)
+
+        yield update and report
+
+
+@contextmanager
+def _bar(what: str, *columns: str) -> Iterator[Callable[[str, float, float], None] | None]:
+    """A bar with these columns of rich behind it; told where the work is, what is done and the total."""
     console = terminal()
     if console is None:
         yield None
         return
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bar
+    from rich import progress
 
-    columns = TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()
-    with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+    first = progress.TextColumn("{task.description}", markup=False), progress.BarColumn()
+    more = (getattr(progress, name)() for name in columns)
+    with progress.Progress(*first, *more, console=console, transient=True) as bar:
         task = bar.add_task(what, total=None)
-        shown = [-float("inf")]
-
-        def report(t: float, until: float) -> None:
-            # A bar moves by a five-hundredth at least: steps may take microseconds.
-            if t - shown[0] >= abs(until) / 500.0 or t >= until:
-                shown[0] = t
-                bar.update(task, description=f"{what}: t = {t:.4g} s", completed=t, total=until)
-
-        yield report
+        yield lambda now, done, total: bar.update(
+            task, description=f"{what}: {now}", completed=done, total=total
+        )
 
 
 def terminal() -> Any:

@@ -5,22 +5,22 @@ from __future__ import annotations
 from contextlib import ExitStack
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
-from stickslip.cli.live import live_view, show_run
+from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable, refused, wrote
+from stickslip.cli.load import load_run
+from stickslip.cli.places import FCLIB, PLOTS, check_not_itself, check_writable
 from stickslip.cli.progress import watch_time
 from stickslip.cli.settings import check_known, chosen, read_settings, with_options
 from stickslip.cli.stops import stop_code, stop_word
 from stickslip.cli.tables import table
+from stickslip.cli.view import live_view, serve
 
 if TYPE_CHECKING:
     from stickslip.scenes.scenario import Fact, Scenario
-    from stickslip.simulation.checkpoint import Checkpoint
     from stickslip.simulation.trajectory import Trajectory
-    from stickslip.simulation.world_checkpoint import WorldCheckpoint
     from stickslip.simulation.world_trajectory import WorldTrajectory
     from stickslip.view.browser.live import LiveView
 
@@ -122,10 +122,10 @@ def run(
     if not view and (host != "127.0.0.1" or port != 8080 or no_browser):
         raise InputError("--host, --port and --no-browser say how a run is shown: add --view")
     _check_places(out, plot, resume)
-    try:
+    with refused(KeyError, TypeError, ValueError):
         texts = with_options(read_settings(settings or []), given)
         scene, made = _scene(name, scheme, texts)
-        start = None if resume is None else _start(resume)
+        start = None if resume is None else load_run(resume).checkpoint()
         same = start is not None and scheme is None and not texts
         if h is None and start is None:
             h = scene.h
@@ -140,9 +140,6 @@ def run(
                 scene.system, scheme=None if same else made, h=h, solver=solver, until=end, record=record,
                 on_failure=on_failure, start=start, progress=progress, watch=watch, forces=forces,
             )  # fmt: skip
-    except (KeyError, TypeError, ValueError) as error:
-        # The message of a KeyError is quoted when it is shown as text.
-        raise InputError(str(error.args[0]) if error.args else str(error)) from None
     if failure:
         complain(failure)  # at once: energies and files of a long run take their time
     # Written before anything is printed: a reader that goes away takes no file along.
@@ -150,7 +147,7 @@ def run(
     print(f"{name}: {printable(scene.summary)}\n\n{printable_lines(str(trajectory))}")
     held = _show_facts(scene, trajectory) if start is None and not failure else True
     for place in written:
-        print(f"wrote {printable(str(place))}")
+        wrote(place)
     for sentence in unwritten:
         complain(sentence)
     if unwritten:
@@ -158,7 +155,7 @@ def run(
     if not held or trajectory.missed:
         code = max(code, ExitCode.MISSED)
     if view and code not in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
-        show_run(trajectory, host, port)
+        serve(cast("WorldTrajectory", trajectory), host, port)
     return code
 
 
@@ -168,8 +165,6 @@ def printable_lines(text: str) -> str:
 
 
 def _check_places(out: Path | None, plot: Path | None, resume: Path | None) -> None:
-    from stickslip.cli.places import FCLIB, PLOTS, check_not_itself, check_writable
-
     if out is not None:
         check_writable(out, FCLIB)
         if resume is not None:
@@ -199,11 +194,9 @@ def _show_parameters(name: str, scheme: str | None) -> int:
     from stickslip.scenes import runs
     from stickslip.schemes import registry
 
-    try:
+    with refused(KeyError, ValueError):
         known, meanings = runs.parameters(name), runs.meanings(name)
         found = runs.scheme_name(runs.make(name), scheme)
-    except (KeyError, ValueError) as error:
-        raise InputError(str(error.args[0])) from None
     rows = [
         (f"--{key.replace('_', '-')}", _shown(value), meanings.get(key, "")) for key, value in known.items()
     ]
@@ -220,18 +213,6 @@ def _shown(value: Any) -> str:
     if isinstance(value, tuple | list):
         return ",".join(map(_shown, value))
     return f"{value:g}" if isinstance(value, float) else "" if value is None else str(value)
-
-
-def _start(path: Path) -> Checkpoint | WorldCheckpoint:
-    from stickslip.files import FormatError
-    from stickslip.files.trajectories import read_trajectory
-
-    try:
-        return read_trajectory(path).checkpoint()
-    except FormatError as error:
-        raise InputError(str(error)) from None
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
 
 
 def _simulated(

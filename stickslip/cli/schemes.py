@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import InputError
 from stickslip.cli.parameters import Json
-from stickslip.cli.solvers import option_facts, show_options
-from stickslip.cli.tables import pairs, print_json, table
-from stickslip.names import alternatives
+from stickslip.cli.solvers import look_up
+from stickslip.cli.tables import table
 
 
 def schemes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, json: Json = False) -> int:
@@ -32,36 +30,14 @@ def schemes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
     """
     from stickslip.schemes import registry
 
-    known = registry.names()
-    if name is not None and name not in known:
-        raise InputError(f"no scheme {name!r}; {alternatives(name, known)}")
-    if json:
-        print_json(describe(name) if name else [describe(each) for each in known])
-    elif name:
-        entry = registry.entry(name)
-        pairs(name, [("summary", entry.summary), ("carries", _carried(entry.order))])
-        show_options(entry.options)
-    else:
-        entries = [registry.entry(each) for each in known]
-        table(
-            ("scheme", "carries", "summary"),
-            [(each.name, _carried(each.order), each.summary) for each in entries],
-            folds=("summary",),
-        )
+    entries = look_up(
+        "scheme", registry, name, json, lambda entry: {"order": entry.order},
+        lambda entry: [("carries", _carried(entry.order))],
+    )  # fmt: skip
+    if entries:
+        rows = [(each.name, _carried(each.order), each.summary) for each in entries]
+        table(("scheme", "carries", "summary"), rows, folds=("summary",))
     return 0
-
-
-def describe(name: str) -> dict[str, Any]:
-    """One scheme as data: name, summary, order of its systems, options."""
-    from stickslip.schemes import registry
-
-    entry = registry.entry(name)
-    return {
-        "name": name,
-        "summary": entry.summary,
-        "order": entry.order,
-        "options": [option_facts(spec) for spec in entry.options],
-    }
 
 
 def _carried(order: str) -> str:

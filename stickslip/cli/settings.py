@@ -1,36 +1,38 @@
-"""From `--set name=value` and `--name value` to values, each of the type that its default has."""
+"""From `--set name=value`, `--name value` and `--option name=value` to values and to a solver."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from stickslip.cli.errors import InputError
+from stickslip.cli.errors import InputError, refused
 from stickslip.names import alternatives, suggestion
-from stickslip.options import TRUTH
+from stickslip.options import allowed, parsed
+
+
+def names_in(text: str | None) -> list[str]:
+    """Names with commas between them."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
 def read_settings(given: Sequence[str]) -> dict[str, str]:
     """Texts of the form name=value, by name."""
     found: dict[str, str] = {}
     for text in given:
-        key, equals, value = text.partition("=")
-        key = key.strip().replace("-", "_")
+        key, equals, value = (part.strip() for part in text.partition("="))
         if not equals or not key:
             raise InputError(f"--set {text!r} is not of the form name=value")
-        if key in found:
-            raise InputError(f"--set {key} is given twice")
-        found[key] = value.strip()
+        found = with_options(found, {key: value}, "--set ")
     return found
 
 
-def with_options(settings: dict[str, str], options: Mapping[str, str]) -> dict[str, str]:
+def with_options(settings: dict[str, str], options: Mapping[str, str], before: str = "") -> dict[str, str]:
     """The settings, and those given as options of their own: `--name value`."""
     both = dict(settings)
     for name, text in options.items():
         key = name.strip().replace("-", "_")
         if key in both:
-            raise InputError(f"{key} is given twice")
+            raise InputError(f"{before}{key} is given twice")
         both[key] = text.strip()
     return both
 
@@ -50,24 +52,28 @@ def chosen(known: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]
     return {key: parsed(key, given[key], default) for key, default in known.items() if key in given}
 
 
-def parsed(name: str, text: str, default: Any) -> Any:
-    """`text` as a value of the type of `default`: yes or no, a number, numbers between commas, or text."""
-    kind = type(default)
+def make_solver(name: str, tolerance: float | None, given: Sequence[str]) -> Any:
+    """The solver `name` with the options given as `k=v` texts; `InputError` lists what is known."""
+    from stickslip.solvers import registry
+
+    if name not in registry.names():
+        raise InputError(f"no solver {name!r}; {alternatives(name, registry.names())}")
+    known = {spec.name: spec for spec in registry.entry(name).options}
+    options: dict[str, Any] = {} if tolerance is None else {"tolerance": tolerance}
+    for text in given:
+        key, equals, value = (part.strip() for part in text.partition("="))
+        key = key.replace("-", "_")
+        if not equals:
+            raise InputError(
+                f"--option {text!r} is not of the form name=value; {name} has: {', '.join(known)}"
+            )
+        if key not in known:
+            raise InputError(f"{name} has no option {key!r}; {alternatives(key, known, 'it has:')}")
+        if key in options:
+            raise InputError(f"option {key} is given twice")
+        with refused(ValueError):
+            options[key] = parsed(f"option {key}", value, known[key].default, allowed(known[key]))
     try:
-        if kind is bool:
-            return TRUTH[text.lower()]
-        if kind in (int, float):
-            return kind(text)
-        if kind in (tuple, list):
-            return kind(float(part) for part in text.split(","))
-    except (KeyError, ValueError):
-        wanted = {bool: "yes or no", int: "a whole number", float: "a number"}.get(
-            kind, "numbers, commas between"
-        )
-        raise InputError(f"{name} takes {wanted}, got {text!r}") from None
-    if default is None:
-        try:
-            return float(text)
-        except ValueError:
-            return text
-    return text
+        return registry.make(name, **options)
+    except ValueError as error:  # outside its range; the sentence begins with the name of the class
+        raise InputError(f"{name}: {str(error).partition(': ')[2] or error}") from None

@@ -2,22 +2,69 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from stickslip import DEFAULT_SOLVER
-from stickslip.cli.errors import ExitCode, InputError, os_sentence, printable
+from stickslip.cli.errors import ExitCode, InputError, complain, refused, usable, wrote
 from stickslip.cli.load import load
-from stickslip.cli.options import make_solver
-from stickslip.cli.outcome import Outcome, answer_data
 from stickslip.cli.parameters import Files, Json, Kind, Options
 from stickslip.cli.places import PLOTS, check_writable, solution_places
 from stickslip.cli.progress import Progress, watch
+from stickslip.cli.settings import make_solver
 from stickslip.cli.tables import duration, print_json, table
 
 if TYPE_CHECKING:
     from stickslip.files import ProblemRecord
+    from stickslip.problem.solution import Solution
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A solution, or the sentence why there is none."""
+
+    path: Path
+    """The file."""
+    data: dict[str, Any] | None = None
+    """The answer as JSON holds it, without arrays."""
+    solution: Solution | None = None
+    """The answer itself, while it is needed."""
+    record: ProblemRecord | None = None
+    """The content of the file, while it is needed."""
+    place: Path | None = None
+    """Where the answer was written."""
+    error: str = ""
+    """Why the file could not be used, or the answer not written."""
+
+    @property
+    def code(self) -> ExitCode:
+        """The exit code this file alone gives."""
+        if self.error:
+            return ExitCode.BAD_INPUT
+        return ExitCode.FINE if self.data and self.data["ok"] else ExitCode.MISSED
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """The object of this file in the JSON output."""
+        report: dict[str, Any] = {"file": str(self.path)}
+        if self.data is not None:
+            report |= self.data | {"out": None if self.place is None else str(self.place)}
+        return report | ({"error": self.error} if self.error else {})
+
+    def complain(self) -> None:
+        """Say on stderr what went wrong, if anything did."""
+        if self.solution is not None and not self.solution.ok:
+            from stickslip.problem.solution import SolverFailure
+
+            where = f"; the best iterate is in {self.place}" if self.place else ""
+            complain(f"{self.path}: {SolverFailure(self.solution)}{where}")
+        if self.error:
+            complain(self.error)
+
+    def without_arrays(self) -> Outcome:
+        """The same with only what is printed at the end."""
+        return replace(self, solution=None, record=None)
 
 
 def solve(
@@ -111,7 +158,7 @@ def run(
     from stickslip.problem.checks import ProblemError
     from stickslip.solvers.programs import MissingPackage
 
-    try:
+    with refused(MissingPackage), refused(ProblemError, InputError, before=f"{path}: "):
         start = stored_guess(record) if guess == "stored" else None
         solution = solver.solve(record.problem, guess=start, progress=progress)
         if select == "least":
@@ -120,10 +167,6 @@ def run(
 
             check_selection(record.problem, select)
             solution = least_impulses(solution)
-    except (ProblemError, InputError) as error:
-        raise InputError(f"{path}: {error}") from None
-    except MissingPackage as error:
-        raise InputError(str(error)) from None
     return Outcome(path, answer_data(solution, solver), solution, record)
 
 
@@ -140,17 +183,16 @@ def keep(outcome: Outcome, place: Path | None, quiet: bool) -> Outcome:
     solution, record = outcome.solution, outcome.record
     if place is None or solution is None or record is None:
         return outcome
-    from stickslip.files import FormatError, ProblemRecord, StoredSolution, write
+    from stickslip.files import ProblemRecord, StoredSolution, write
 
     stored = StoredSolution(solution.r, solution.u, solution.v, solution.lam)
     try:
-        write(place, ProblemRecord(record.problem, record.info, stored, record.guesses))
-    except FormatError as error:
+        with usable(place):
+            write(place, ProblemRecord(record.problem, record.info, stored, record.guesses))
+    except InputError as error:
         return replace(outcome, error=str(error))
-    except OSError as error:
-        return replace(outcome, error=os_sentence(error, place))
     if not quiet:
-        print(f"wrote {printable(str(place))}")
+        wrote(place)
     return replace(outcome, place=place)
 
 
@@ -161,12 +203,10 @@ def draw(outcomes: list[Outcome], plot: Path, quiet: bool) -> None:
         return
     from stickslip.view.plots.residuals import plot_residuals
 
-    try:
+    with usable(plot):
         plot_residuals(named, plot)
-    except OSError as error:
-        raise InputError(os_sentence(error, plot)) from None
     if not quiet:
-        print(f"wrote {printable(str(plot))}")
+        wrote(plot)
 
 
 def _summary(outcomes: list[Outcome]) -> None:
@@ -186,3 +226,32 @@ def _summary(outcomes: list[Outcome]) -> None:
     table(columns, rows, numbers, folds=("file",))
     solved = sum(outcome.code is ExitCode.FINE for outcome in outcomes)
     print(f"\n{solved} of {len(outcomes)} solved")
+
+
+def answer_data(solution: Solution, solver: Any) -> dict[str, Any]:
+    """A solution and the options that led to it, as JSON holds them."""
+    from stickslip.problem.box import BoxProblem
+    from stickslip.problem.fingerprint import fingerprint
+    from stickslip.problem.nonlinear import NonlinearProblem
+
+    problem = solution.problem
+    assert not isinstance(problem, NonlinearProblem)  # no file holds one
+    return {
+        "fingerprint": fingerprint(problem),
+        "contacts": problem.size if isinstance(problem, BoxProblem) else problem.contacts,
+        "solver": solution.solver,
+        "options": {spec.name: getattr(solver, spec.name) for spec in fields(solver)},
+        "status": solution.status.name,
+        "ok": solution.ok,
+        "reason": solution.reason or solution.status.value,
+        "residuals": asdict(solution.residuals),
+        "tolerance": solution.tolerance,
+        "iterations": int(solution.iterations),
+        "tried": [stage._asdict() for stage in solution.tried],
+        "operations": float(solution.operations),
+        "seconds": float(solution.seconds),
+        "compile_seconds": float(solution.compile_seconds),
+        "states": solution.states.count(),
+        "selection": solution.selection,
+        "unique": int(solution.unique.sum()) if solution.selection == "least" else None,
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import Field
 from typing import Annotated, Any
 
@@ -34,36 +35,49 @@ def solvers(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
     """
     from stickslip.solvers import registry
 
-    known = registry.names()
-    if name is not None and name not in known:
-        raise InputError(f"no solver {name!r}; {alternatives(name, known)}")
-    if json:
-        print_json(describe(name) if name else [describe(each) for each in known])
-    elif name:
-        _show_one(name)
-    else:
-        rows = [
-            (each, _accepted(each), registry.entry(each).availability, registry.entry(each).summary)
-            for each in known
-        ]
-        table(("solver", "accepts", "here", "summary"), rows, folds=("accepts", "here", "summary"))
+    def facts(entry: Any) -> dict[str, Any]:
+        return {
+            "accepts": sorted(entry.accepts), "exact": entry.exact, "here": entry.availability
+        }  # fmt: skip
+
+    def rows(entry: Any) -> list[tuple[str, str]]:
+        law = "Coulomb's law" if entry.exact else entry.instead
+        here = entry.availability if entry.package else ""
+        return [("accepts", _accepted(entry)), ("solves", law), ("here", here)]
+
+    entries = look_up("solver", registry, name, json, facts, rows)
+    if entries:
+        shown = [(each.name, _accepted(each), each.availability, each.summary) for each in entries]
+        table(("solver", "accepts", "here", "summary"), shown, folds=("accepts", "here", "summary"))
         print(f"\n{DEFAULT_SOLVER} is used where none is named; `stickslip solvers NAME` shows its options")
     return 0
 
 
-def describe(name: str) -> dict[str, Any]:
-    """One solver as data: name, summary, accepted kinds of block, whether it runs here, options."""
-    from stickslip.solvers import registry
+def look_up(
+    what: str, registry: Any, name: str | None, json: bool, facts: Callable[[Any], dict[str, Any]],
+    rows: Callable[[Any], list[tuple[str, str]]],
+) -> list[Any]:  # fmt: skip
+    """Show one entry of a registry, or print JSON of it or of all; else all entries, to be shown.
 
-    entry = registry.entry(name)
-    return {
-        "name": name,
-        "summary": entry.summary,
-        "accepts": sorted(entry.accepts),
-        "exact": entry.exact,
-        "here": entry.availability,
-        "options": [option_facts(spec) for spec in entry.options],
-    }
+    facts: what JSON says of an entry between its summary and its options; rows: the lines for a reader.
+    """
+    known = registry.names()
+    if name is not None and name not in known:
+        raise InputError(f"no {what} {name!r}; {alternatives(name, known)}")
+    entries = [registry.entry(each) for each in ([name] if name else known)]
+    if json:
+        said = [
+            {"name": each.name, "summary": each.summary, **facts(each),
+             "options": [option_facts(spec) for spec in each.options]}
+            for each in entries
+        ]  # fmt: skip
+        print_json(said[0] if name else said)
+        return []
+    if name:
+        pairs(name, [("summary", entries[0].summary), *rows(entries[0])])
+        show_options(entries[0].options)
+        return []
+    return entries
 
 
 def option_facts(spec: Field[Any]) -> dict[str, Any]:
@@ -75,23 +89,10 @@ def option_facts(spec: Field[Any]) -> dict[str, Any]:
         "type": kind.__name__,
         "unit": meta["unit"],
         "default": spec.default,
-        "low": meta["low"] if bounded else None,
-        "high": meta["high"] if bounded else None,
-        "open_low": meta["open_low"] if bounded else None,
-        "open_high": meta["open_high"] if bounded else None,
+        **{key: meta[key] if bounded else None for key in ("low", "high", "open_low", "open_high")},
         "choices": list(meta["choices"]) or None,
         "doc": meta["doc"],
     }
-
-
-def _show_one(name: str) -> None:
-    from stickslip.solvers import registry
-
-    entry = registry.entry(name)
-    law = "Coulomb's law" if entry.exact else entry.instead
-    facts = [("summary", entry.summary), ("accepts", _accepted(name)), ("solves", law)]
-    pairs(name, [*facts, ("here", entry.availability if entry.package else "")])
-    show_options(entry.options)
 
 
 def show_options(options: tuple[Field[Any], ...]) -> None:
@@ -110,12 +111,11 @@ def _default(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _accepted(name: str) -> str:
+def _accepted(entry: Any) -> str:
     """The kinds of block in the order of the house, `everything` when none is missing, else what it takes."""
     from stickslip.problem.sets import KINDS
-    from stickslip.solvers import registry
 
-    accepts = registry.entry(name).accepts
+    accepts = entry.accepts
     if not accepts:
         return "StepProblem"
     return "everything" if accepts.issuperset(KINDS) else ", ".join(k for k in KINDS if k in accepts)

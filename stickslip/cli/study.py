@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
+from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable, refused, wrote
 from stickslip.cli.places import make_folder
 from stickslip.cli.progress import watch_parts
-from stickslip.cli.tables import finite, table
+from stickslip.cli.tables import csv_text, json_text, table
 from stickslip.names import alternatives
 
 if TYPE_CHECKING:
@@ -86,11 +83,8 @@ def study(
     _check_options(name, given)
     if out is not None:
         make_folder(out)
-    try:
-        with watch_parts(f"study {name}") as progress:
-            found = studies.load(name).run(quick=quick, progress=progress, **given)
-    except (FormatError, StudyInputError) as error:
-        raise InputError(str(error)) from None
+    with refused(FormatError, StudyInputError), watch_parts(f"study {name}") as progress:
+        found = studies.load(name).run(quick=quick, progress=progress, **given)
     # Written before anything is printed: a reader of the tables that goes away takes no files along.
     written: list[Path] = []
     unwritten = "" if out is None else _write(found, out, plot, written)
@@ -98,7 +92,7 @@ def study(
         print("\n" if k else "", end="")
         _show(each)
     for place in written:
-        print(f"wrote {printable(str(place))}")
+        wrote(place)
     if unwritten:
         complain(unwritten)
         return ExitCode.BAD_INPUT
@@ -135,7 +129,10 @@ def _write(found: Study, out: Path, plot: str, written: list[Path]) -> str:
     places: set[Path] = set()
     try:
         for each in found.tables:
-            put(_unused(out / f"{found.name}-{slug(each.title)}.csv", places), _csv(each.headings, each.rows))
+            put(
+                _unused(out / f"{found.name}-{slug(each.title)}.csv", places),
+                csv_text(each.headings, each.rows),
+            )
         for title, figure in found.figures.items():
             place = out / f"{found.name}-{title}.{plot}"
             draw(figure, place)
@@ -146,20 +143,13 @@ def _write(found: Study, out: Path, plot: str, written: list[Path]) -> str:
                 for curve in panel.curves
                 for x, y in zip(curve.x.tolist(), curve.y.tolist(), strict=True)
             ]
-            put(place.with_suffix(".csv"), _csv(("panel", "curve", "x", "y"), points))
-        said = json.dumps(finite(_as_json(found)), indent=1, allow_nan=False, default=_plain)
-        put(out / f"{found.name}.json", said)
+            put(place.with_suffix(".csv"), csv_text(("panel", "curve", "x", "y"), points))
+        put(out / f"{found.name}.json", json_text(_as_json(found)))
     except OSError as error:
         return f"{os_sentence(error)}; it was not written, nor what comes after it"
     except FormatError as error:
         return str(error)
     return ""
-
-
-def _csv(headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows([headings, *rows])
-    return text.getvalue()
 
 
 def slug(title: str) -> str:
@@ -191,8 +181,3 @@ def _as_json(found: Study) -> dict[str, Any]:
         ],
         "data": found.data,
     }
-
-
-def _plain(value: Any) -> Any:
-    """Numbers and arrays of NumPy as JSON holds them."""
-    return finite(value.tolist())

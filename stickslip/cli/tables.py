@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import sys
@@ -59,11 +61,25 @@ def pairs(title: str, rows: Iterable[tuple[str, str]]) -> None:
 
 def print_json(value: Any) -> None:
     """Print strict JSON: numbers that are not finite become null."""
-    print(json.dumps(finite(value), indent=2, allow_nan=False))
+    print(json_text(value, indent=2))
+
+
+def json_text(value: Any, indent: int = 1) -> str:
+    """Strict JSON of what `finite` takes."""
+    return json.dumps(finite(value), indent=indent, allow_nan=False)
+
+
+def csv_text(headings: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A table as RFC 4180 has it, numbers to the last digit."""
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([headings, *rows])
+    return text.getvalue()
 
 
 def finite(value: Any) -> Any:
-    """`value` as JSON holds it: NaN and infinities are None, in nested lists and mappings too."""
+    """`value` as JSON holds it: NaN and infinities are None, in nested lists, mappings and arrays too."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     if isinstance(value, Mapping):
         return {str(key): finite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

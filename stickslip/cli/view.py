@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable
+from stickslip.cli.errors import ExitCode, InputError, complain, printable, refused, usable, wrote
+from stickslip.cli.load import load_run
+from stickslip.cli.places import PLOTS, check_writable
 from stickslip.cli.stops import Terminated
 
 if TYPE_CHECKING:
+    from stickslip.scenes.scenario import Scenario
     from stickslip.simulation.world_trajectory import WorldTrajectory
+    from stickslip.view.browser.live import LiveView
 
 
 def view(
@@ -70,20 +76,14 @@ def view(
         _export(trajectory, export, frames, file.stem)
     if still is not None or export is not None:
         return ExitCode.FINE
-    return _serve(trajectory, host, port, frames, browser=not no_browser)
+    serve(trajectory, host, port, frames, browser=not no_browser)
+    return ExitCode.FINE
 
 
 def _read(file: Path) -> WorldTrajectory:
-    from stickslip.files import FormatError
-    from stickslip.files.trajectories import read_trajectory
     from stickslip.simulation.world_trajectory import WorldTrajectory
 
-    try:
-        trajectory = read_trajectory(file)
-    except FormatError as error:
-        raise InputError(str(error)) from None
-    except FileNotFoundError:
-        raise InputError(f"{file}: no such file") from None
+    trajectory = load_run(file)
     if not isinstance(trajectory, WorldTrajectory):
         raise InputError(
             f"{file}: a run of written equations, which have no shapes to show; try stickslip plot {file}"
@@ -93,26 +93,57 @@ def _read(file: Path) -> WorldTrajectory:
     return trajectory
 
 
-def _serve(trajectory: WorldTrajectory, host: str, port: int, frames: int | None, *, browser: bool) -> int:
-    from stickslip.view.browser.server import is_local
+@contextmanager
+def live_view(scene: Scenario, until: float, host: str, port: int, *, browser: bool) -> Iterator[LiveView]:
+    """A server that watches a run of a scene; its address is printed, and a browser opened if asked."""
+    from stickslip.mechanics.world import World
+
+    if not isinstance(scene.system, World):
+        raise InputError(
+            f"--view: {scene.name} is written as equations, which have no bodies to show; take --plot FILE"
+        )
+    from stickslip.view.browser.live import LiveView
+    from stickslip.view.browser.server import ViewerError
+
+    with refused(ViewerError):
+        opened = LiveView(scene.system, host, port, until=until)
+    with opened as view:
+        _warn(host)
+        print(f"showing the run at {view.url} (Ctrl+C ends it)", flush=True)
+        _browse(view.url, browser)
+        yield view
+
+
+def serve(
+    trajectory: WorldTrajectory, host: str, port: int, frames: int | None = None, browser: bool | None = None
+) -> None:
+    """Play a run until Ctrl+C; browser: whether to open one, None where one is there already."""
     from stickslip.view.browser.viewer import MOST_FRAMES, Viewer, ViewerError
 
     try:
-        with Viewer(trajectory, host, port, frames=frames or MOST_FRAMES) as viewer:
-            if not is_local(host):
-                complain(f"warning: serving at {host}, so whoever reaches this machine there can look")
-            _say_what_is_left_out(len(viewer.frames), len(trajectory), viewer.stage.unknown)
+        with refused(ViewerError), Viewer(trajectory, host, port, frames=frames or MOST_FRAMES) as viewer:
+            if browser is not None:
+                _warn(host)
+                _say_what_is_left_out(len(viewer.frames), len(trajectory), viewer.stage.unknown)
             print(f"showing {len(viewer.frames)} records at {viewer.url} (Ctrl+C ends)", flush=True)
-            if browser and not webbrowser.open(viewer.url):
-                complain(f"no browser could be opened; point one to {viewer.url}")
+            _browse(viewer.url, browser is True)
             viewer.wait()
-    except ViewerError as error:
-        raise InputError(str(error)) from None
     except Terminated:
         raise
     except KeyboardInterrupt:
         print("ended")
-    return ExitCode.FINE
+
+
+def _warn(host: str) -> None:
+    from stickslip.view.browser.server import is_local
+
+    if not is_local(host):
+        complain(f"warning: serving at {host}, so whoever reaches this machine there can look")
+
+
+def _browse(url: str, asked: bool) -> None:
+    if asked and not webbrowser.open(url):
+        complain(f"no browser could be opened; point one to {url}")
 
 
 def _say_what_is_left_out(shown: int, recorded: int, unknown: tuple[str, ...]) -> None:
@@ -124,30 +155,20 @@ def _say_what_is_left_out(shown: int, recorded: int, unknown: tuple[str, ...]) -
 
 
 def _draw(trajectory: WorldTrajectory, out: Path, at: float | None) -> None:
-    from stickslip.cli.places import PLOTS, check_writable
     from stickslip.view.still import draw_world
 
     check_writable(out, PLOTS)
-    try:
+    with usable(out), refused(ValueError, before="--still: "):
         draw_world(trajectory, out, at=at, contacts=True)
-    except ValueError as error:
-        raise InputError(f"--still: {error}") from None
-    except OSError as error:
-        raise InputError(os_sentence(error, error.filename or out)) from None
-    print(f"wrote {printable(str(out))}")
+    wrote(out)
 
 
 def _export(trajectory: WorldTrajectory, out: Path, frames: int | None, title: str) -> None:
-    from stickslip.cli.places import check_writable
     from stickslip.view.browser.viewer import ViewerError
 
     check_writable(out, (".html", ".htm"))
-    try:
+    with usable(out), refused(ViewerError, ValueError):
         from stickslip.view.browser.export import export_html
 
         export_html(trajectory, out, frames=frames, title=f"{title}: {len(trajectory.model)} bodies")
-    except (ViewerError, ValueError) as error:
-        raise InputError(str(error)) from None
-    except OSError as error:
-        raise InputError(os_sentence(error, error.filename or out)) from None
-    print(f"wrote {printable(str(out))} ({out.stat().st_size / 1e6:.1f} MB)")
+    wrote(out, f" ({out.stat().st_size / 1e6:.1f} MB)")

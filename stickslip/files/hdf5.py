@@ -117,8 +117,7 @@ class Source:
 
     def text(self, group: Any, name: str) -> str:
         """A single text; bytes that are not UTF-8 come as \\xNN."""
-        place = _place(group, name)
-        found = self._dataset(group, name)
+        place, found = _place(group, name), self._dataset(group, name)
         with self._guard(place):
             kind, shape = found.id.get_type(), found.shape
             if shape is None:
@@ -130,8 +129,7 @@ class Source:
 
     def texts(self, group: Any, name: str) -> list[str]:
         """A column of texts, all stored in the same number of bytes."""
-        place = _place(group, name)
-        found = self._dataset(group, name)
+        place, found = _place(group, name), self._dataset(group, name)
         with self._guard(place):
             kind, shape = found.id.get_type(), found.shape
             fixed = kind.get_class() == h5t.STRING and not kind.is_variable_str()
@@ -164,8 +162,7 @@ class Source:
         return " ".join(_decoded(x) if isinstance(x, str | bytes) else str(x) for x in items)
 
     def _numbers(self, group: Any, name: str, dimensions: int | None, classes: tuple[int, ...]) -> np.ndarray:
-        place = _place(group, name)
-        found = self._dataset(group, name)
+        place, found = _place(group, name), self._dataset(group, name)
         with self._guard(place):
             kind, shape = found.id.get_type(), found.shape
             wanted = "integers" if h5t.FLOAT not in classes else "numbers"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from stickslip.bench.collections import standard
-from stickslip.bench.collections.recipes import Recipe
+from stickslip.bench.collections.standard_recipes import Recipe
 
 ONE = standard.select(["kapla"], small=True)
 

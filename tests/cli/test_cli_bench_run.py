@@ -23,7 +23,7 @@ from stickslip.bench.jobs import Limits
 from stickslip.bench.records import Outcome
 from stickslip.bench.running import executors
 from stickslip.cli import progress
-from stickslip.cli.campaign_table import CampaignTable, clock, standings
+from stickslip.cli.bench_run import CampaignTable, clock, standings
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.sets import coulomb
 

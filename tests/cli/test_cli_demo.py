@@ -9,7 +9,7 @@ import pytest
 
 import stickslip as ss
 from stickslip.cli import demo
-from stickslip.cli.certificate_table import certificates
+from stickslip.cli.demo import certificates
 from stickslip.detection.detector import Detector
 from stickslip.files.trajectories import read_trajectory
 from stickslip.scenes.collapse import column_collapse

@@ -149,7 +149,7 @@ def test_plot(run, local_file, rolling_file, tmp_path, ending):
     [
         (["--solver", "magic"], ("magic", "known: ", "nsgs")),
         (["--option", "speed=3"], ("speed", "it has: tolerance, max_iterations")),
-        (["--option", "max_iterations=many"], ("max_iterations", "int", "many")),
+        (["--option", "max_iterations=many"], ("max_iterations", "a whole number in [1, inf)", "many")),
         (["--option", "max_iterations=0"], ("max_iterations", "[1, inf)", "0")),
         (["--option", "max_iterations"], ("name=value",)),
         (["--tolerance", "2"], ("tolerance", "(0, 1)")),

@@ -6,11 +6,10 @@ import math
 
 import pytest
 
-from stickslip.cli.errors import InputError, complain
-from stickslip.cli.options import parse
+from stickslip.cli.errors import complain
 from stickslip.cli.progress import watch
 from stickslip.cli.tables import duration, pairs, print_json, table
-from stickslip.options import option
+from stickslip.options import allowed, option, parsed
 
 
 def test_json_is_strict(capsys):
@@ -103,7 +102,7 @@ FIELDS = {
 def test_options_are_read_by_their_type(name, text, value):
     spec = FIELDS[name]
     spec.name = name
-    read = parse(spec, text)
+    read = parsed(f"option {name}", text, spec.default, allowed(spec))
     assert read == value
     assert type(read) is type(value)
 
@@ -112,5 +111,5 @@ def test_options_are_read_by_their_type(name, text, value):
 def test_options_of_the_wrong_type_are_refused(name, text):
     spec = FIELDS[name]
     spec.name = name
-    with pytest.raises(InputError, match=f"option {name} takes an? .*{text}"):
-        parse(spec, text)
+    with pytest.raises(ValueError, match=f"option {name} takes .*{text}"):
+        parsed(f"option {name}", text, spec.default, allowed(spec))

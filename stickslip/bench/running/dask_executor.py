@@ -159,6 +159,8 @@ class Seat:
             take_job, self._campaign, job.as_json(), asdict(limits), pure=False,
             workers=[self._address], allow_other_workers=True,
         )  # fmt: skip
+        if self._closed:  # meanwhile
+            self.close()
         try:
             said = self._answer()
         except KilledWorker:
