@@ -25,8 +25,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from stickslip import ContactProblem, GlobalProblem, Residuals, read
-from stickslip.bench.siconos.peer import find_siconos
-from stickslip.bench.siconos.trials import METHODS, Peer, Run
+from stickslip.bench.siconos.peer import METHODS, Peer, Run, find_siconos
 from stickslip.files.dat import kind_of
 from stickslip.problem.convert import reduce_to_contacts
 from stickslip.problem.mass import MassMatrix

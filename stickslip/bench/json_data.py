@@ -69,10 +69,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.name
     if is_dataclass(value):
-        pairs = {spec.name: getattr(value, spec.name) for spec in fields(value)}
-        return plain(
-            {s.name: dict(pairs[s.name]) if _is_pairs(s.type) else pairs[s.name] for s in fields(value)}
-        )
+        held = ((spec, getattr(value, spec.name)) for spec in fields(value))
+        return {spec.name: plain(dict(x) if _is_pairs(spec.type) else x) for spec, x in held}
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     return [plain(item) for item in value] if isinstance(value, list | tuple) else str(value)
@@ -104,7 +102,7 @@ def checked(kind: Any, data: Any, place: str, fail: Fail) -> Any:
             fail(place, "rows of three numbers", shown(str(data)[:200]))
         return np.array([[checked(float, x, place, fail) for x in row] for row in data]).reshape(-1, 3)
     if issubclass(kind, Enum):
-        if data not in kind.__members__:
+        if not isinstance(data, str) or data not in kind.__members__:
             fail(place, "one of " + ", ".join(kind.__members__), shown(str(data)[:200]))
         return kind[data]
     return _simple(kind, data, place, fail)

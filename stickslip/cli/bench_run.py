@@ -28,6 +28,16 @@ if TYPE_CHECKING:
     from stickslip.bench.campaigns.campaign import Chosen
     from stickslip.bench.jobs import Executor
     from stickslip.bench.results import Results
+GROUPS = {
+    "solved": ("SOLVED",),
+    "missed": ("MISSED",),
+    "timeout": ("TIMEOUT",),
+    "crashed": ("MEMORY", "CRASHED", "RAISED"),
+    "refused": ("REFUSED",),
+}
+"""Columns, and the outcomes that are counted in each."""
+SHOWN = 4
+"""Jobs under way that are shown one by one."""
 
 
 def run(
@@ -233,17 +243,6 @@ if TYPE_CHECKING:
     from stickslip.bench.jobs import Job
     from stickslip.bench.records import RunRecord
     from stickslip.bench.results import Results
-
-GROUPS = {
-    "solved": ("SOLVED",),
-    "missed": ("MISSED",),
-    "timeout": ("TIMEOUT",),
-    "crashed": ("MEMORY", "CRASHED", "RAISED"),
-    "refused": ("REFUSED",),
-}
-"""Columns, and the outcomes that are counted in each."""
-SHOWN = 4
-"""Jobs under way that are shown one by one."""
 
 
 def outcomes(runs: Sequence[RunRecord]) -> dict[str, int]:

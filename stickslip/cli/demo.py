@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, complain, printable, usable, wrote
 from stickslip.cli.places import FCLIB, check_writable, make_folder
 from stickslip.cli.progress import Time, watch, watch_time
-from stickslip.cli.stops import stop_code, stop_word
+from stickslip.cli.run import simulated
 from stickslip.cli.tables import duration, pairs, table
 
 if TYPE_CHECKING:
@@ -64,11 +64,13 @@ def demo(
     if not no_html:
         check_writable(page, (".html",))
     with watch("compiling, once per installation"):
-        first = _simulated(FEW, SHORT).seconds
+        _, failure, code, first = _collapse(FEW, SHORT)
+    if code in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
+        complain(failure.split()[0])  # nothing to show yet
+        return code
     with watch_time(title) as progress:
-        run = _simulated(bodies, UNTIL, progress)
-    trajectory = run.trajectory
-    _show_run(title, run, first)
+        trajectory, failure, code, seconds = _collapse(bodies, UNTIL, progress)
+    _show_run(title, trajectory, seconds, first)
     print()
     held = show_certificates(certificates(trajectory, 2.0 * RADIUS))
     print()
@@ -79,52 +81,27 @@ def demo(
     wrote(file, f"; stickslip view {printable(str(file))} shows it with all that can be clicked")
     if not no_html:
         _export(trajectory, page, title)
-    if run.failure:
-        complain(run.failure)
-    return run.code if held else max(run.code, ExitCode.MISSED)
+    if failure:
+        complain(failure)
+    return code if held else max(code, ExitCode.MISSED)
 
 
-class _Run(NamedTuple):
-    """A run as far as it went."""
-
-    trajectory: WorldTrajectory
-    seconds: float
-    """How long it took [s]."""
-    failure: str
-    """Why it ended early, if it did."""
-    code: ExitCode
-    """What the process is to return then."""
-
-
-def _simulated(bodies: int, until: float, progress: Time | None = None) -> _Run:
-    from stickslip import simulate
+def _collapse(bodies: int, until: float, progress: Time | None = None) -> tuple[Any, str, ExitCode, float]:
+    """The run as far as it went, why it ended early, what the process is to return then, and its time [s]."""
     from stickslip.scenes.collapse import column_collapse
-    from stickslip.simulation.failure import SimulationFailure
 
-    world, failure, code = column_collapse(bodies=bodies, radius=RADIUS), "", ExitCode.FINE
-    begun = time.perf_counter()
-    try:
-        trajectory = simulate(
-            world, h=STEP, until=until, solver=SOLVER, tolerance=TOLERANCE, record=RECORD,
-            on_failure="halve", progress=progress, forces="solver",
-        )  # fmt: skip
-    except SimulationFailure as missed:
-        trajectory, failure = missed.trajectory, str(missed).partition("; on_failure=")[0]
-        code = ExitCode.MISSED
-    except KeyboardInterrupt as stop:
-        done = getattr(stop, "trajectory", None)
-        if done is None or bodies == FEW:  # nothing to show yet
-            raise
-        trajectory, code = done, stop_code(stop)
-        failure = f"{stop_word(stop)} at t = {trajectory.t[-1]:.6g} s; what was done until then is kept"
-    return _Run(trajectory, time.perf_counter() - begun, failure, code)
+    world, begun = column_collapse(bodies=bodies, radius=RADIUS), time.perf_counter()
+    found = simulated(
+        world, h=STEP, until=until, solver=SOLVER, tolerance=TOLERANCE, record=RECORD, on_failure="halve",
+        progress=progress, forces="solver",
+    )  # fmt: skip
+    return *found, time.perf_counter() - begun
 
 
-def _show_run(title: str, run: _Run, first: float) -> None:
-    """What was simulated, and how long that took; `first`: what came before it [s]."""
+def _show_run(title: str, trajectory: WorldTrajectory, seconds: float, first: float) -> None:
+    """What was simulated, and how long that took [s]; `first`: what came before it [s]."""
     import numpy as np
 
-    trajectory, seconds = run.trajectory, run.seconds
     contacts, steps = np.diff(trajectory.raw_contacts.offset), max(trajectory.steps, 1)
     pairs(
         title,

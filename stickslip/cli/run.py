@@ -136,7 +136,7 @@ def run(
                 watch = opened.enter_context(live_view(scene, end, host, port, browser=not no_browser))
                 port = watch.port  # to go on at the same address
             progress = opened.enter_context(watch_time(name))
-            trajectory, failure, code = _simulated(
+            trajectory, failure, code = simulated(
                 scene.system, scheme=None if same else made, h=h, solver=solver, until=end, record=record,
                 on_failure=on_failure, start=start, progress=progress, watch=watch, forces=forces,
             )  # fmt: skip
@@ -215,8 +215,8 @@ def _shown(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
-def _simulated(
-    system: Any, *, watch: LiveView | None, **how: Any
+def simulated(
+    system: Any, *, watch: LiveView | None = None, **how: Any
 ) -> tuple[Trajectory | WorldTrajectory, str, ExitCode]:
     """The trajectory, why it ends early where it does, and what the process is to return then."""
     from stickslip import simulate

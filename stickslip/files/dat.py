@@ -1,9 +1,10 @@
-"""Reading problems in text (`.dat`), as Siconos writes them: numbers, and nothing that names them.
+"""Problems in text (`.dat`), as Siconos writes them: numbers, and nothing that names them.
 
 A file does not say which kind of problem it holds. Every kind is therefore tried, and the word
 count decides: sizes said several times must agree, and the numbers must reach the end of the file
 or a text that is not a number (a free comment may follow). See `choose` for the rest.
 
+Reals are written with 17 significant digits, so a problem that is written and read is the same bit for bit.
 How the numbers become problems, normal component first, d numbers per contact:
 
     friction        d nc M q mu            ContactProblem(W=M, u_free=q, coulomb(mu, d)), d = 2, 3
@@ -59,6 +60,10 @@ AGREE = 1e-6
 
 Make = Callable[[], Problem]
 """Makes the problem from the numbers read: put off until the kind is known."""
+STORAGES = ("dense", "block", "sparse")
+"""Ways to write a matrix in text."""
+FAMILIES = {(1,): "friction", (2,): "friction", (2, 2): "rolling"}
+"""Friction families that FCLIB and text files know, and their kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,12 +246,6 @@ _READERS: dict[str, Callable[[Tokens], Make]] = {
     "lcp": _read_lcp,
     "mlcp": _read_mlcp,
 }
-
-STORAGES = ("dense", "block", "sparse")
-"""Ways to write a matrix in text."""
-
-FAMILIES = {(1,): "friction", (2,): "friction", (2, 2): "rolling"}
-"""Friction families that FCLIB and text files know, and their kinds."""
 
 
 def kind_of(problem: Problem) -> str | None:

@@ -10,6 +10,7 @@ import numpy as np
 from h5py import h5d, h5p, h5s, h5t
 
 from stickslip.files.errors import FormatError, shown
+from stickslip.files.hdf5 import EXPANSION, SMALLEST_BUDGET
 
 LARGEST_ATTRIBUTE = 60_000
 """HDF5 keeps attributes in object headers, which end at 64 kB."""
@@ -25,6 +26,18 @@ def hdf5_content(fill: Callable[[Any], None]) -> bytes:
         fill(root)
         root.flush()
         return bytes(root.id.get_file_image())
+
+
+def packed_content(root: str, fill: Callable[[Any, Any], None], stored: int) -> bytes:
+    """The bytes of a file with a group `root`; `fill` puts tables into it by the function it is given.
+
+    Large tables are compressed, unless `stored` bytes pack so well that readers would refuse the file, which
+    take only so many times its size.
+    """
+    content = hdf5_content(lambda file: fill(file.create_group(root), put_packed))
+    if 2 * stored > max(SMALLEST_BUDGET, EXPANSION * len(content)):
+        return hdf5_content(lambda file: fill(file.create_group(root), put_array))
+    return content
 
 
 def put_array(group: Any, name: str, value: Any, dtype: Any) -> None:

@@ -31,8 +31,8 @@ import numpy as np
 
 from stickslip.files import trajectory_parts as parts
 from stickslip.files.errors import FormatError
-from stickslip.files.hdf5 import EXPANSION, SMALLEST_BUDGET, Source
-from stickslip.files.hdf5_write import hdf5_content, put_array, put_packed
+from stickslip.files.hdf5 import Source
+from stickslip.files.hdf5_write import hdf5_content, packed_content, put_array
 from stickslip.files.own import read_set, write_set
 from stickslip.files.problems import SIGNATURE, file_content, replace_file
 from stickslip.files.trajectory_parts import About
@@ -78,9 +78,11 @@ def write_trajectory(path: str | PathLike[str], trajectory: Trajectory | WorldTr
 
 
 def trajectory_content(trajectory: Trajectory | WorldTrajectory) -> bytes:
-    """The bytes of the file of a trajectory."""
+    """The bytes of the file of a trajectory; the same one gives the same bytes."""
     if isinstance(trajectory, WorldTrajectory):
-        return world_content(trajectory)
+        of = trajectory
+        stored = sum(x.nbytes for x in (of.q, of.v, *vars(of.contacts).values()))
+        return packed_content(WORLD_ROOT, lambda group, put: _fill_world(group, of, put), stored)
     return hdf5_content(lambda root: _fill(root.create_group(ROOT), trajectory))
 
 
@@ -221,16 +223,6 @@ def _read_events(source: Source, group: Any, about: About) -> tuple[Event, ...]:
         parts.in_range(source, place, name, numbers, 0, len(known) - 1)
         columns.append([known[k] for k in numbers.tolist()])
     return tuple(Event(*row) for row in zip(*columns, strict=True))
-
-
-def world_content(trajectory: WorldTrajectory) -> bytes:
-    """The bytes of the file of a trajectory; the same one gives the same bytes."""
-    content = hdf5_content(lambda root: _fill_world(root.create_group(WORLD_ROOT), trajectory, put_packed))
-    stored = sum(x.nbytes for x in (trajectory.q, trajectory.v, *vars(trajectory.contacts).values()))
-    # Readers refuse files that grow more than so many times; a world at rest packs better than that.
-    if 2 * stored > max(SMALLEST_BUDGET, EXPANSION * len(content)):
-        return hdf5_content(lambda root: _fill_world(root.create_group(WORLD_ROOT), trajectory, put_array))
-    return content
 
 
 def _fill_world(group: Any, of: WorldTrajectory, put: Any) -> None:

@@ -23,6 +23,27 @@ SIZES = 26
 """Steps from the smallest problems to the largest."""
 LARGEST = 1000
 """Spheres of the largest problems; they have nearly three contacts each."""
+TOLERANCES = (1e-12, 1e-14, 1e-16, 1e-17)
+"""Those of its performance profiles [-]."""
+ERRORS = ("pinfeas", "dinfeas", "comp1", "comp2")
+"""What it draws along the iterations."""
+MEASURES = {"own": "report's", "by_gap": "with the gap", "judged": "judge's"}
+"""How convergence is measured: by its errors, by its infeasibilities and u'r, or by the judge."""
+MOST = 120
+"""Iterations after which an algorithm is stopped."""
+SMALL, REPEATS = 300, 3
+"""Problems with fewer contacts are timed as often as this, and the shortest time is kept."""
+STILL, BETTER = 8, 0.7
+"""A run is stopped when in so many iterations neither measure fell by this factor.
+
+A quarter of them will do where the report's measure is below the finest tolerance.
+"""
+NOT_LARGE = 700
+"""Contacts up to which SuperLU steps in for an LU that has lost its pivots."""
+LIMIT = 5.0
+"""Time after which a run is stopped [s]."""
+ROUNDING = 1e-11
+"""Share of the first dinfeas below which its ups and downs are rounding."""
 
 
 @dataclass(frozen=True)
@@ -117,37 +138,6 @@ def _sizes() -> list[int]:
     """Numbers of spheres, each a little larger than the one before."""
     grown = np.geomspace(2.0, LARGEST, SIZES)
     return np.maximum(np.round(grown).astype(int), 2 + np.arange(SIZES)).tolist()
-
-
-TOLERANCES = (1e-12, 1e-14, 1e-16, 1e-17)
-"""Those of its performance profiles [-]."""
-
-ERRORS = ("pinfeas", "dinfeas", "comp1", "comp2")
-"""What it draws along the iterations."""
-
-MEASURES = {"own": "report's", "by_gap": "with the gap", "judged": "judge's"}
-"""How convergence is measured: by its errors, by its infeasibilities and u'r, or by the judge."""
-
-MOST = 120
-"""Iterations after which an algorithm is stopped."""
-
-SMALL, REPEATS = 300, 3
-"""Problems with fewer contacts are timed as often as this, and the shortest time is kept."""
-
-STILL, BETTER = 8, 0.7
-"""A run is stopped when in so many iterations neither measure fell by this factor.
-
-A quarter of them will do where the report's measure is below the finest tolerance.
-"""
-
-NOT_LARGE = 700
-"""Contacts up to which SuperLU steps in for an LU that has lost its pivots."""
-
-LIMIT = 5.0
-"""Time after which a run is stopped [s]."""
-
-ROUNDING = 1e-11
-"""Share of the first dinfeas below which its ups and downs are rounding."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,8 @@ PRINTED = {
 
 Runs = dict[str, list[Run]]
 """By algorithm, the runs on all problems, in the same order."""
+WIDEST = 16.0
+"""Largest factor tau that the profiles show."""
 
 
 def problems_table(runs: Sequence[Run]) -> Table:
@@ -241,10 +243,6 @@ def _difference(a: tuple[float, ...], b: tuple[float, ...]) -> float:
 
 def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values)) if values else float("nan")
-
-
-WIDEST = 16.0
-"""Largest factor tau that the profiles show."""
 
 
 def errors_figure(title: str, runs: Sequence[Run], tolerance: float) -> Figure:

@@ -20,6 +20,7 @@ from stickslip.mechanics.shapes import Cuboid, Plane
 from stickslip.mechanics.world import World
 from stickslip.scenes.block_views import turn
 from stickslip.scenes.masonry import arch, masonry_wall, voussoirs, wall_bricks
+from stickslip.scenes.scenario import Scenario
 from stickslip.state import Array
 
 
@@ -161,26 +162,27 @@ def tower(name: str, sizes: Sequence[tuple[float, float]], mu: float) -> Structu
 
 def wall(courses: int, length: int, mu: float) -> Structure:
     """A wall in running bond, tilted along itself."""
-
-    def world(tilt: float) -> World:
-        made = masonry_wall(courses=courses, length=length, mu=mu, tilt=tilt).system
-        assert isinstance(made, World)
-        return made
-
     name = f"wall of {courses} courses, {length} bricks long, mu = {mu:g}"
+    world = _tilted(masonry_wall, courses=courses, length=length, mu=mu)
     return Structure(name, world, wall_blocks(courses, length, (0.2, 0.1)), mu)
 
 
 def semicircle(bodies: int, thickness: float, mu: float) -> Structure:
     """A semicircular arch."""
+    name = f"arch of {bodies} stones, t/R = {thickness:g}, mu = {mu:g}"
+    world = _tilted(arch, bodies=bodies, thickness=thickness, mu=mu)
+    return Structure(name, world, arch_blocks(bodies, thickness), mu)
+
+
+def _tilted(scene: Callable[..., Scenario], **given: float) -> Callable[[float], World]:
+    """The world of a scene on ground tilted by an angle [deg]."""
 
     def world(tilt: float) -> World:
-        made = arch(bodies=bodies, thickness=thickness, mu=mu, tilt=tilt).system
+        made = scene(**given, tilt=tilt).system
         assert isinstance(made, World)
         return made
 
-    name = f"arch of {bodies} stones, t/R = {thickness:g}, mu = {mu:g}"
-    return Structure(name, world, arch_blocks(bodies, thickness), mu)
+    return world
 
 
 def tower_blocks(sizes: Sequence[tuple[float, float]]) -> Blocks:
@@ -230,17 +232,20 @@ def arch_blocks(bodies: int, thickness: float) -> Blocks:
 
 
 def thinnest_arch(bodies: int, mu: float, width: float = 1e-7) -> float:
-    """Least t / R at which an arch of so many voussoirs can stand on level ground, bisected to `width`."""
-    if not stands(arch_blocks(bodies, 0.999), mu):
-        return float("nan")
-    low, high = 1e-3, 0.999
+    """Least t / R at which an arch of so many voussoirs can stand on level ground, bisected to `width`; NaN
+    if none can."""
+    return bracket(lambda thickness: stands(arch_blocks(bodies, thickness), mu), 1e-3, 0.999, width)[1]
+
+
+def bracket(holds: Callable[[float], bool], low: float, high: float, width: float) -> tuple[float, float]:
+    """Two numbers no farther apart than `width`, at the lower of which something does not hold and at the
+    other it does; NaN where the ends of the range are not such."""
+    if holds(low) or not holds(high):
+        return float("nan"), float("nan")
     while high - low > width:
         middle = 0.5 * (low + high)
-        if stands(arch_blocks(bodies, middle), mu):
-            high = middle
-        else:
-            low = middle
-    return high
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return low, high
 
 
 def _rectangle(left: float, right: float, low: float, high: float) -> Array:

@@ -16,13 +16,11 @@ import numpy as np
 from stickslip.exhibits import Cell, Column, Curve, Figure, Panel, Table
 from stickslip.state import Array
 from stickslip.studies.study import Parts, Progress, Study, StudyInputError
-from stickslip.studies.tosses_cube import Cube
-from stickslip.studies.tosses_files import FORMAT
+from stickslip.studies.tosses_cube import KNOWN, SITE, Cube, made
 from stickslip.studies.tosses_fit import Stage, Tell, Workers, fit, predict
-from stickslip.studies.tosses_made import KNOWN, SITE, made
 from stickslip.studies.tosses_models import SHAPE, TILT, Model, column
 from stickslip.studies.tosses_mujoco import SoftCube
-from stickslip.studies.tosses_records import LEAST, RATE, Site, Toss, read, tosses_of, without_copies
+from stickslip.studies.tosses_records import FORMAT, LEAST, RATE, Site, Toss, read, tosses_of, without_copies
 
 NAME = "tosses"
 SUMMARY = (

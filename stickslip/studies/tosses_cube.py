@@ -4,6 +4,8 @@ The cube is eight spheres in its corners. Impacts are made in parts, between whi
 (`MoreauJeanBodies.parts`). Friction has two values, for fits find about 0.16 where corners strike and 0.2
 where the cube slides. Which of the two holds is decided step by step, by how fast the fastest corner strikes:
 two worlds that differ in friction alone take turns.
+
+With it tosses are made with known numbers, in the form of files, for those who have none to read.
 """
 
 from typing import Any, ClassVar
@@ -20,9 +22,9 @@ from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import World
 from stickslip.schemes.bodies import MoreauJeanBodies
 from stickslip.solvers import registry
-from stickslip.state import Array, State
-from stickslip.studies.tosses_models import SHAPE, Number, Ride
-from stickslip.studies.tosses_records import CORNERS, HALF, RATE, UNIT, Site, Toss
+from stickslip.state import Array, IntArray, State
+from stickslip.studies.tosses_models import SHAPE, SOLID, Number, Ride
+from stickslip.studies.tosses_records import CORNERS, GRAVITY, HALF, RATE, UNIT, Site, Toss
 from stickslip.studies.tosses_turns import turning
 
 STRIKES = 3.0 * UNIT
@@ -31,6 +33,12 @@ FITTED, PREDICTED = (4, 8), (8, 12)
 """Steps in a frame, and parts of an impact, where numbers are fitted and where tosses are predicted."""
 MU, HIT, E, J, CENTRE, RADIUS, TILT = 0, 1, 2, slice(3, 6), slice(6, 9), 9, slice(10, 12)
 """Places of the numbers."""
+KNOWN = np.array([0.2, 0.16, 0.26, 1.5 * SOLID, 1.46 * SOLID, 1.4 * SOLID, 0.0, 0.3e-3, 5.6e-3, 3.8e-3, 0, 0])
+"""What the tosses are made with: the numbers of `Cube`, in their units, shape (12,)."""
+SITE = Site(np.array([-0.07, 0.13, -GRAVITY]), np.array([8e-3, -4e-3]))
+"""Where they are made: as crooked as where the measured ones were."""
+NOISE = 3e-5, 7e-4
+"""Scatter of places [m] and turns [rad], as the tracker's is."""
 
 
 class Cube:
@@ -143,3 +151,21 @@ def _columns(world: World, friction: int) -> dict[str, Array]:
     place = columns["place"].reshape(-1, 3, k)[1:]  # after that of the table
     place[:, :, CENTRE], place[:, :, RADIUS] = -np.eye(3), -CORNERS
     return columns
+
+
+def made(count: int, frames: int, seed: int = 1) -> tuple[Array, IntArray]:
+    """`rows`, in the units of files, shape (count frames, 13), and `start`, shape (count + 1,)."""
+    rng, cube = np.random.default_rng(seed), Cube(SITE, KNOWN)
+    rows = []
+    for _ in range(count):
+        turn = rng.normal(size=4)
+        turn /= np.linalg.norm(turn)
+        velocity = np.array([rng.uniform(0.7, 1.2), 0.0, rng.uniform(-0.5, 0.0)])
+        place = np.array([-0.2, 0.0, 2.2 * HALF + rng.uniform(0.0, HALF)])
+        ride = cube.carried(cube.state(place, turn, velocity, 4.0 * rng.normal(size=3)), frames)
+        place = ride.place + NOISE[0] * rng.normal(size=ride.place.shape)
+        turns = ride.turn + 0.5 * NOISE[1] * rng.normal(size=ride.turn.shape)
+        turns /= np.linalg.norm(turns, axis=1, keepdims=True)
+        rates = np.gradient(place, 1.0 / RATE, axis=0)
+        rows.append(np.hstack([place / UNIT, turns, rates / UNIT, np.zeros_like(place)]))
+    return np.vstack(rows), np.arange(count + 1) * frames

@@ -8,7 +8,7 @@ from closed_forms import column_of_blocks, small_lcp, table_with_four_legs, two_
 from recorded import FOLDER, needs_recorded
 
 from stickslip import scenes
-from stickslip.bench.collections import features as spectrum
+from stickslip.bench.collections import spectrum
 from stickslip.bench.collections.features import Features
 from stickslip.files import read_record
 from stickslip.problem.box import BoxProblem

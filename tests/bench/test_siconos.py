@@ -213,7 +213,7 @@ def test_it_ends_with_its_parent_in_the_middle_of_a_solve(tmp_path):
     code = (
         "from pathlib import Path; from stickslip import read\n"
         "from stickslip.bench.siconos.peer import find_siconos\n"
-        "from stickslip.bench.siconos.trials import Peer, Run\n"
+        "from stickslip.bench.siconos.peer import Peer, Run\n"
         f"peer = Peer(find_siconos().python, read({str(file)!r}))\n"
         "method = next(m for m in peer.methods if m.name == 'ENUM')\n"
         "peer.time(Run(method, 'dense'), 1e-8, 0.0, 1, 60.0)\n"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from stickslip import ContactProblem, coulomb
-from stickslip.bench.siconos.trials import Peer
+from stickslip.bench.siconos.peer import Peer
 
 WORKER = """#!{python}
 import json, os, sys, time

@@ -9,7 +9,7 @@ import pytest
 from world_runs import CONTACTS, Drop, balls, equal
 
 import stickslip as ss
-from stickslip.files import trajectories
+from stickslip.files import hdf5_write, trajectories
 from stickslip.files.trajectories import is_trajectory, trajectory_content, trajectory_in
 from stickslip.simulation.world_model import ShapeRecord
 
@@ -67,8 +67,8 @@ def test_large_tables_are_packed_unless_a_reader_would_refuse_them(made, monkeyp
     packed = trajectory_content(made)
     assert packed != plain
     same(made, trajectory_in(Path("packed.h5"), packed))
-    monkeypatch.setattr(trajectories, "SMALLEST_BUDGET", 0)
-    monkeypatch.setattr(trajectories, "EXPANSION", 0)
+    monkeypatch.setattr(hdf5_write, "SMALLEST_BUDGET", 0)
+    monkeypatch.setattr(hdf5_write, "EXPANSION", 0)
     assert trajectory_content(made) == plain
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip import studies
-from stickslip.studies import cam_runs
+from stickslip.studies import cam as cam_runs
 from stickslip.studies.study import Study
 
 

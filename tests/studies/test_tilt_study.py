@@ -5,6 +5,7 @@ import math
 import pytest
 
 from stickslip.studies import tilt
+from stickslip.studies.tilt import Plan, bracket, can_stand, let_go
 from stickslip.studies.tilt_models import (
     arch_blocks,
     greatest_tilt,
@@ -15,7 +16,6 @@ from stickslip.studies.tilt_models import (
     tower_blocks,
     wall_blocks,
 )
-from stickslip.studies.tilt_runs import Plan, bracket, can_stand, let_go
 
 
 def test_limit_analysis_of_boxes_and_towers() -> None:

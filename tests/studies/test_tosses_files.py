@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from stickslip.files.errors import FormatError
-from stickslip.studies.tosses_files import read_arrays
+from stickslip.studies.tosses_records import read_arrays
 
 ROWS = np.zeros((6, 13))
 ROWS[:, 3] = 1.0

@@ -10,8 +10,7 @@ from stickslip.mechanics.turns import matrices
 from stickslip.studies import tosses, tosses_fit
 from stickslip.studies import tosses_records as records
 from stickslip.studies.study import StudyInputError
-from stickslip.studies.tosses_cube import CENTRE, Cube
-from stickslip.studies.tosses_made import KNOWN, SITE, made
+from stickslip.studies.tosses_cube import CENTRE, KNOWN, SITE, Cube, made
 from stickslip.studies.tosses_models import SHAPE, column
 from stickslip.studies.tosses_mujoco import SoftCube
 from stickslip.studies.tosses_turns import between, conjugate, exponential, logarithm, product, turning

@@ -27,8 +27,8 @@ from stickslip.bench.json_data import checked, parsed, written
 from stickslip.bench.records import RunRecord
 from stickslip.bench.results import Conditions, Entry, Results, combine
 from stickslip.files.errors import shown
-from stickslip.files.hdf5 import EXPANSION, SMALLEST_BUDGET, Source
-from stickslip.files.hdf5_write import hdf5_content, put_array, put_packed, put_text, put_texts
+from stickslip.files.hdf5 import Source
+from stickslip.files.hdf5_write import packed_content, put_array, put_text, put_texts
 from stickslip.files.problems import file_content, replace_file
 from stickslip.problem.checks import Array
 
@@ -62,12 +62,8 @@ def read_results(path: Path) -> Results:
 
 def results_content(results: Results) -> bytes:
     """The bytes of the file of a table."""
-    content = hdf5_content(lambda root: _fill(root.create_group(ROOT), results, put_packed))
     stored = sum(run.history.nbytes for run in results.runs)
-    # Readers refuse files that grow more than so many times.
-    if 2 * stored > max(SMALLEST_BUDGET, EXPANSION * len(content)):
-        return hdf5_content(lambda root: _fill(root.create_group(ROOT), results, put_array))
-    return content
+    return packed_content(ROOT, lambda group, put: _fill(group, results, put), stored)
 
 
 def _fill(group: Any, of: Results, put: Any) -> None:

@@ -42,6 +42,10 @@ EQUATIONS = {
     "box": "-(A z + b) in the normal cone of [lower, upper] at z",
 }
 """What the problems of each kind ask for."""
+Progress = Callable[[float, float], None]
+"""Called with the time that a scene has reached, and its end [s]."""
+SELDOM = 10**9
+"""Steps between two that the trajectory of a recorded run keeps: it is not looked at."""
 
 
 @dataclass(frozen=True)
@@ -166,12 +170,6 @@ def _level(problem: Problem) -> str:
         return ""
     form = "" if isinstance(problem, GlobalProblem) else ", v eliminated"
     return f"; {problem.level.value} level{form}, normal component first"
-
-
-Progress = Callable[[float, float], None]
-"""Called with the time that a scene has reached, and its end [s]."""
-SELDOM = 10**9
-"""Steps between two that the trajectory of a recorded run keeps: it is not looked at."""
 
 
 @dataclass(frozen=True, eq=False)

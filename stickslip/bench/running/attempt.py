@@ -12,8 +12,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from stickslip.bench.campaigns.contestants import is_ours, is_peer, source_of
-from stickslip.bench.campaigns.own import OwnError
+from stickslip.bench.campaigns.contestants import OwnError, is_ours, is_peer, source_of
 from stickslip.bench.jobs import Job, Limits
 from stickslip.bench.records import FIGURES, Outcome, RunRecord
 from stickslip.bench.running.answers import Answer, answer_of, count_of, sentence, worst

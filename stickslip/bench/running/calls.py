@@ -9,12 +9,17 @@ from typing import Any
 import numpy as np
 from numba.core import event
 
-from stickslip.bench.campaigns.contestants import Contestant, make
-from stickslip.bench.campaigns.own import takes
+from stickslip.bench.campaigns.contestants import Contestant, make, takes
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.mass import MassMatrix
 from stickslip.problem.solution import Problem
 from stickslip.solvers.registry import Progress
+
+LOCK = "numba:compiler_lock"
+"""Numba's event around compiling a function or loading it from its cache."""
+Tell = Callable[..., None]
+"""Hears what happens in a run, an event and what belongs to it: `made` (the solver is there, with `options`),
+`calling`, `called`, `compiling`, `compiled`, `delegated` (a peer has the run, and keeps its time itself)."""
 
 
 @dataclass(frozen=True)
@@ -50,10 +55,6 @@ def _options(solver: Any, given: dict[str, Any]) -> dict[str, Any]:
         name: value if isinstance(value, bool | int | float | str) else str(value)[:200]
         for name, value in sorted(seen.items())
     }
-
-
-LOCK = "numba:compiler_lock"
-"""Numba's event around compiling a function or loading it from its cache."""
 
 
 class Compiling(event.Listener):  # type: ignore[misc]
@@ -99,11 +100,6 @@ class Compiling(event.Listener):  # type: ignore[misc]
 
     def __exit__(self, *failure: object) -> None:
         event.unregister(LOCK, self)
-
-
-Tell = Callable[..., None]
-"""Hears what happens in a run, an event and what belongs to it: `made` (the solver is there, with `options`),
-`calling`, `called`, `compiling`, `compiled`, `delegated` (a peer has the run, and keeps its time itself)."""
 
 
 def untold(event: str, **more: Any) -> None:

@@ -2,7 +2,8 @@
 
 The process is started when it is first needed, in a session of its own, and `running.worker` runs in
 it. While it works the parent waits for its lines, watches the clock and its memory, and ends it and all that
-it has started once a limit is reached. Nothing that a solver does is waited for longer than that.
+it has started once a limit is reached. Nothing that a solver does is waited for longer than that. Time in
+the solver, time of compilation and all the rest are on clocks of their own.
 """
 
 import math
@@ -24,6 +25,12 @@ FAMILY = 10
 """Looks at the memory of the process between two at that of what it has started: those cost more."""
 LEAK = 1024.0
 """A process that keeps so much more memory than it began with is replaced [MiB]."""
+GRACE, SHARE = 0.5, 0.1
+"""A call may outlast the time limit by so many seconds and this share of it, to end by itself."""
+APART = 600.0
+"""Time for reading the problem, importing the solver and judging its answer [s]."""
+MARGIN = 30.0
+"""A peer, which keeps its time itself, may outlast its own total by so many seconds."""
 
 
 class Closed(RuntimeError):  # noqa: N818 (it says what is)
@@ -236,14 +243,6 @@ def _how_it_ended(code: int | None) -> str:
         name = f"signal {-code}"
     hint = ", perhaps by the system for want of memory" if name == "SIGKILL" else ""
     return f"was ended by {name}{hint}"
-
-
-GRACE, SHARE = 0.5, 0.1
-"""A call may outlast the time limit by so many seconds and this share of it, to end by itself."""
-APART = 600.0
-"""Time for reading the problem, importing the solver and judging its answer [s]."""
-MARGIN = 30.0
-"""A peer, which keeps its time itself, may outlast its own total by so many seconds."""
 
 
 class Clocks:

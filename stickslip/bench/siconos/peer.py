@@ -6,29 +6,275 @@
 
 Each of its solvers is tried in every storage that suits the problem, with and without reduction
 where it has both, at tolerances of its own from loose to tight; what counts is the fastest setting
-whose answer the judge finds good. Times are around its driver call alone.
+whose answer the judge finds good. Times are around its driver call alone. Its measure of error is
+absolute and not the judge's, so each method is given tighter and tighter tolerances until the judge is
+content. Problems go over as text files in Siconos's own format, 17 digits. A crash, a hang or an error
+costs one trial.
 """
 
 import math
+import tempfile
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from stickslip.bench.jobs import Job, Limits
 from stickslip.bench.records import FIGURES, Outcome, RunRecord
-from stickslip.bench.siconos.process import START, Found, find_siconos
-from stickslip.bench.siconos.trials import METHODS, SLOWER, Peer, Run, methods_for
-from stickslip.files.dat import kind_of
+from stickslip.bench.siconos.process import START, Found, NoAnswer, SiconosProcess, find_siconos
+from stickslip.files import ProblemRecord
+from stickslip.files.dat import kind_of, write_dat
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array
+from stickslip.problem.contact import GlobalProblem
+from stickslip.problem.residuals import Residuals, judge
 from stickslip.problem.solution import Problem
 
+LADDER = (1e2, 1e1, 1.0, 1e-1, 1e-2, 1e-4, 1e-6, 1e-10, 1e-14, 1e-18, 1e-22)
+"""Tolerances given to Siconos, over the one asked for, until our judge agrees; where its measure is
+absolute and the numbers are tiny, it takes the last ones."""
+ITERATIONS = 10_000_000
+"""So many that only time limits a solver."""
+SLOWER = 10.0
+"""A solver is given up when it takes so many times longer than the best so far."""
+LEAST = 1.0
+"""But never before so many seconds."""
+QUICK, FEW = 0.02, 5
+"""Time box [s] and repetitions of a first trial."""
+SHORTEST = 0.1
+"""Every call has so many seconds, however late it is."""
+READING = 5e6
+"""Bytes of text that Siconos reads in a second, at least."""
+LARGEST_BOX = 2_000
+"""Unknowns of a box problem, at most: its drivers take dense matrices."""
 __all__ = ["Found", "attempt_siconos", "find_siconos", "methods", "total_seconds"]
-
 TOTAL = 2.0
 """All trials of one run together take at most so many times the limit of one call."""
 SOON = 0.1
 """A setting may take so long before it is compared with the best so far [s]."""
 WORST = (Outcome.TIMEOUT, Outcome.MISSED, Outcome.MEMORY, Outcome.CRASHED, Outcome.RAISED)
 """What a run without success is called: the first of these that some setting ended in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One solver of Siconos."""
+
+    name: str
+    """Name in tables of trials."""
+    constant: str
+    """Name of its number in `siconos.numerics`."""
+    counts: bool = True
+    """Whether it is one of NSGS, PROX, ADMM and NSN_AC, which are compared with."""
+
+    @property
+    def contestant(self) -> str:
+        """Name in campaigns: `siconos-nsn-ac`. Forms with and without reduction are one contestant."""
+        return "siconos-" + self.name.removesuffix("_WR").lower().replace("_", "-")
+
+
+def _methods(prefix: str, names: str, counted: str = "NSGS PROX ADMM NSN_AC") -> tuple[Method, ...]:
+    return tuple(
+        Method(name, prefix + name, name.removesuffix("_WR") in counted.split()) for name in names.split()
+    )
+
+
+METHODS = {
+    ("friction", 2): _methods("SICONOS_FRICTION_2D_", "NSGS CPG LEMKE ENUM"),
+    ("friction", 3): _methods("SICONOS_FRICTION_3D_", "PROX NSN_AC NSGS ADMM"),
+    ("rolling", 5): _methods("SICONOS_ROLLING_FRICTION_3D_", "NSGS ADMM"),
+    ("global", 3): _methods(
+        "SICONOS_GLOBAL_FRICTION_3D_", "PROX_WR NSN_AC_WR NSN_AC NSGS_WR NSGS ADMM_WR ADMM"
+    ),
+    ("global-rolling", 5): _methods("SICONOS_GLOBAL_ROLLING_FRICTION_3D_", "NSGS_WR"),
+    ("lcp", 1): (
+        *(Method(name, f"SICONOS_LCP_{name}") for name in ("LEMKE", "PIVOT", "PGS", "CPG")),
+        *(Method(name, f"SICONOS_LCP_{name}_FBLSA") for name in ("NEWTON_FB", "NEWTON_MIN")),
+        Method("ENUM", "SICONOS_LCP_ENUM"),
+    ),
+    ("mlcp", 1): (Method("NEWTON_FB", "SICONOS_MLCP_FB"), Method("ENUM", "SICONOS_MLCP_ENUM")),
+}
+"""Solvers by kind of problem and components of a contact, those likely to be fast first. Those
+of mixed problems that want their matrices cut in four are left out: text files hold them in one."""
+
+
+def methods_for(problem: Problem) -> tuple[Method, ...]:
+    """The solvers of Siconos that take `problem`."""
+    kind = kind_of(problem) or ""
+    if isinstance(problem, BoxProblem):
+        return METHODS.get((kind, 1), ()) if 0 < problem.size <= LARGEST_BOX else ()
+    if not problem.contacts or (isinstance(problem, GlobalProblem) and problem.G is not None):
+        return ()
+    return METHODS.get((kind, problem.K.dimension or 0), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one solver of Siconos did on one problem."""
+
+    method: Method
+    storage: str
+    """How its matrices were held: dense, block or sparse."""
+    tolerance: float = 0.0
+    """Tolerance given to Siconos, on its own measure."""
+    seconds: float = math.inf
+    """Shortest time of the driver call, by the clock asked for [s]."""
+    wall: float = math.inf
+    """Shortest wall time of the driver call [s]."""
+    cpu: float = math.inf
+    """Shortest processor time of the driver call [s]."""
+    repetitions: int = 0
+    """Calls that were timed."""
+    info: int = 0
+    """What Siconos returned; 0 is success in its own eyes."""
+    iterations: int = 0
+    """Iterations, counted its own way."""
+    memory: float = math.nan
+    """How much its process has grown in all calls since its start [MiB]."""
+    residuals: Residuals | None = None
+    """Our judge's measures on the original problem."""
+    passed: bool = False
+    """Whether the judge is content."""
+    failed: str = ""
+    """Why there is no answer, if there is none."""
+    outcome: Outcome | None = None
+    """What became of it, if there is no answer."""
+
+    @property
+    def name(self) -> str:
+        """Name for the table."""
+        return f"{self.method.name}/{self.storage}"
+
+
+class Peer:
+    """Siconos on one problem, in a process of its own."""
+
+    def __init__(
+        self,
+        python: str,
+        problem: Problem,
+        *,
+        cpu_from: float = math.inf,
+        natural_alone: bool = False,
+        memory: float = math.inf,
+    ):
+        """`cpu_from`: solves that take longer [s] are measured in processor time; `natural_alone`: the
+        judge's natural decides, and of r alone; `memory`: what the process may take [MiB]."""
+        self.problem, self.cpu_from, self.natural_alone = problem, cpu_from, natural_alone
+        self.kind = kind_of(problem) or ""
+        self.methods = methods_for(problem)
+        self._texts: dict[str, bytes] = {}
+        self._written = ""
+        # Files without a name: nothing is left of them, however this process ends.
+        self._text = tempfile.TemporaryFile()  # noqa: SIM115 (closed on the way out)
+        self._answer = tempfile.TemporaryFile()  # noqa: SIM115
+        files = self._text.fileno(), self._answer.fileno()
+        self._process = SiconosProcess(python, files, memory)
+
+    def __enter__(self) -> "Peer":
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._process.close()
+        self._text.close()
+        self._answer.close()
+
+    def storages(self) -> tuple[str, ...]:
+        """The storages worth trying: dense while it is small, sparse once it is not."""
+        if isinstance(self.problem, BoxProblem):
+            return ("dense",)
+        if isinstance(self.problem, GlobalProblem):
+            return ("sparse", "block", "dense") if self.problem.M.size <= 500 else ("sparse", "block")
+        nc = self.problem.contacts
+        sparse = nc >= 50 and self.problem.K.dimension == 3  # its other drivers do not take it
+        return ("block",) + ("dense",) * (nc <= 100) + ("sparse",) * sparse
+
+    def search(self, tolerance: float, timeout: float) -> list[Run]:
+        """Each solver at the loosest tolerance of the ladder with which our judge is content."""
+        runs: list[Run] = []
+        best = math.inf
+        for method in self.methods:
+            for storage in self.storages():
+                limit = min(timeout, max(LEAST, SLOWER * best))
+                end = time.monotonic() + limit
+                runs.append(self.climb(Run(method, storage), tolerance, limit, end)[-1])
+                if runs[-1].passed:
+                    best = min(best, runs[-1].seconds)
+        return runs
+
+    def climb(self, run: Run, tolerance: float, limit: float, end: float) -> list[Run]:
+        """Tighter and tighter until it passes or fails; each call takes at most `limit` seconds, and
+        hardly any after `end` of the monotonic clock."""
+        runs: list[Run] = []
+        for share in LADDER:
+            run = replace(run, tolerance=share * tolerance)
+            run = self.time(run, tolerance, QUICK, FEW, min(limit, end - time.monotonic()))
+            runs.append(run)
+            if run.passed or run.failed:
+                break
+        return runs
+
+    def time(self, run: Run, tolerance: float, box: float, most: int, limit: float) -> Run:
+        """Run it for `box` seconds, at most `most` times; the shortest time so far counts."""
+        limit, size = max(limit, SHORTEST), self._write(run.storage)
+        request = {
+            "kind": self.kind, "file": self._text.fileno(), "solver": run.method.constant,
+            "tolerance": run.tolerance, "iterations": ITERATIONS, "box": box, "most": most,
+            "answer": self._answer.fileno(), "cpu_from": self.cpu_from,
+            "velocities": self.problem.M.size if isinstance(self.problem, GlobalProblem) else 0,
+        }  # fmt: skip
+        try:
+            reply = self._process.ask(request, limit + box + 1.0 + size / READING)
+            if reply["wall"] > limit:
+                raise NoAnswer(Outcome.TIMEOUT, f"no answer within {limit:.1f} s")
+            r, v = self._read()
+        except NoAnswer as error:
+            return replace(run, failed=error.reason, outcome=error.outcome, passed=False, residuals=None)
+        residuals = self._judged(r, v) if np.isfinite(r).all() and np.isfinite(v).all() else None
+        passed = residuals is not None and (
+            residuals.natural <= tolerance if self.natural_alone else residuals.solved(tolerance)
+        )
+        seconds = min(reply["seconds"], run.seconds) if run.passed else reply["seconds"]
+        return replace(
+            run, seconds=seconds, wall=reply["wall"], cpu=reply["cpu"], info=int(reply["info"]),
+            repetitions=int(reply["repetitions"]), iterations=int(reply["iterations"]),
+            memory=float(reply["memory"]), residuals=residuals, passed=passed,
+        )  # fmt: skip
+
+    def _judged(self, r: Array, v: Array) -> Residuals:
+        own = isinstance(self.problem, GlobalProblem) and not self.natural_alone
+        return judge(self.problem, r, v if own else None)
+
+    def _read(self) -> tuple[Array, Array]:
+        """r, and v of a global problem, as Siconos left them."""
+        n = self.problem.size
+        velocities = self.problem.M.size if isinstance(self.problem, GlobalProblem) else 0
+        self._answer.seek(0)
+        try:
+            found = np.load(self._answer, allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise NoAnswer(Outcome.RAISED, f"its answer is no array: {error}") from None
+        finally:
+            self._answer.truncate(0)
+        if found.shape != (n + velocities,) or found.dtype != np.float64:
+            expected = f"expected ({n + velocities},) of float64"
+            raise NoAnswer(Outcome.RAISED, f"its answer has shape {found.shape} of {found.dtype}, {expected}")
+        return found[:n], found[n:]
+
+    def _write(self, storage: str) -> int:
+        """Let the process find the problem in that storage; bytes of the text."""
+        if storage not in self._texts:
+            self._texts[storage] = write_dat(Path("problem.dat"), ProblemRecord(self.problem), storage)
+        text = self._texts[storage]
+        if self._written != storage:
+            self._text.seek(0)
+            self._text.truncate()
+            self._text.write(text)
+            self._text.flush()
+            self._written = storage
+        return len(text)
 
 
 def methods() -> tuple[str, ...]:
