@@ -34,6 +34,7 @@ docs-links: .venv/docs.stamp
 # A wheel that carries compiled kernels for this kind of machine.
 wheel: .venv/run.stamp
 	$(BIN)/python wheels/build.py --out dist
+	$(BIN)/python wheels/check.py $$(ls -t dist/stickslip-*.whl | head -n 1)
 
 bench: .venv/run.stamp
 	$(BIN)/python benchmarks/sweeps.py
