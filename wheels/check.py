@@ -4,7 +4,7 @@
 
 Makes a virtual environment, installs the wheel with the pinned versions, and runs README's first box, its
 solve and the first steps of the demo, each in a process of its own with an empty store. What is compiled is
-kept, so a store that is empty afterwards shows that nothing was. The exit code is 1 if something was compiled.
+kept, so a store that is empty afterwards shows that nothing was. The exit code is 1 if something was.
 """
 
 import os

@@ -92,7 +92,10 @@ class GeneralDetector:
         """A finder of `kernels/steps/detection.py` and its data; None if there is none."""
         if self._fields is not None:
             return None
-        self.find(np.array(self._world.start.q), self._unit)  # contacts, to see where they are
+        try:
+            self.find(np.array(self._world.start.q), 0.0)  # contacts, to see where they are
+        except ModelError:
+            return None
         memory = memory_of(mujoco, self._model, self._data)
         if memory is None:
             return None

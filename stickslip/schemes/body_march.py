@@ -131,10 +131,13 @@ class BodyMarch:
 def _memory(ids: Array, local: Array, frame: Array, r: Array, reserve: float) -> Memory:
     """A memory as `MoreauJeanBodies` leaves it where there are no joints."""
     none = np.zeros(0)
-    return {
+    made = {
         "id": ids, "point": local, "frame": frame, "r": r, "joint_r": none, "reserve": np.array([reserve]),
         "joint_id": none, "joint_size": none,
     }  # fmt: skip
+    for array in made.values():
+        array.flags.writeable = False
+    return made
 
 
 def _room(steps: int, n: int, most: int) -> Room:
