@@ -17,11 +17,11 @@ from pathlib import Path
 
 import numpy as np
 
+from stickslip import rotations
 from stickslip.laws import NewtonImpact, PoissonImpact
 from stickslip.schemes.moreau_jean import MoreauJean
 from stickslip.schemes.step import first_state
 from stickslip.solvers import registry
-from stickslip.systems import quaternions
 from stickslip.systems.lagrangian_relations import Scleronomous
 from stickslip.systems.newton_euler import NewtonEuler
 from stickslip.systems.system import Interaction, NonsmoothSystem
@@ -66,7 +66,7 @@ def read(path=DATA):
     for first, last in itertools.pairwise(start):
         rows = data["rows"][first:last]
         p = rows[:, 3:7] / np.linalg.norm(rows[:, 3:7], axis=1, keepdims=True)
-        R = np.array([quaternions.rotation(one) for one in p])
+        R = np.array([rotations.matrices(one) for one in p])
         x = rows[:, :3] + R @ CENTRE_OF_MASS
         low = (x[:, None, 2] + np.einsum("fj,cj->fc", R[:, 2], CORNERS)).min(axis=1)
         contact = int(np.argmax(low < CLEAR)) if (low < CLEAR).any() else len(low)
@@ -88,18 +88,18 @@ def _fitted(x, p, contact):
     angle = np.linalg.norm(offset)
     small = np.concatenate([[np.cos(angle / 2.0)], np.sinc(angle / (2.0 * np.pi)) * offset / 2.0])
     q = np.concatenate([x[k:], p[k:]], axis=1)
-    q[0] = np.concatenate([place, quaternions.product(p[k], small)])
+    q[0] = np.concatenate([place, rotations.product(p[k], small)])
     return Toss(q, np.concatenate([velocity, spin]))
 
 
 def gaps(q):
     """Heights of the corners, shape (8,)."""
-    return q[2] + CORNERS @ quaternions.rotation(q[3:])[2]
+    return q[2] + CORNERS @ rotations.matrices(q[3:])[2]
 
 
 def rows(q):
     """Derivatives of the corners' places by q, z first in each, shape (24, 7)."""
-    turned = np.array([quaternions.rotated_dp(q[3:], axis) for axis in np.eye(3)])
+    turned = np.array([rotations.turned_dp(q[3:], axis) for axis in np.eye(3)])
     J = np.zeros((8, 3, 7))
     J[:, :, :3] = np.eye(3)
     J[:, :, 3:] = np.einsum("cj,jik->cik", CORNERS, turned)

@@ -4,7 +4,7 @@ import numpy as np
 
 import stickslip as ss
 from stickslip.mechanics.parameters import Parameters
-from stickslip.mechanics.turns import matrices
+from stickslip.rotations import matrices
 from stickslip.solvers import registry
 from stickslip.state import State
 

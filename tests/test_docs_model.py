@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.mechanics.rotations import rotation
+from stickslip.rotations import matrices
 
 PAGE = (Path(__file__).resolve().parents[1] / "docs" / "model.md").read_text()
 BODY, BIBLIOGRAPHY = PAGE.split("## Bibliography")
@@ -101,7 +101,7 @@ def test_euler_moreau(theta, gamma):
 
 def turned(p):
     """R of a unit quaternion, scalar first."""
-    return np.asarray(rotation(p))
+    return np.asarray(matrices(p))
 
 
 def cay(w):

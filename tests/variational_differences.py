@@ -6,10 +6,10 @@ import numpy as np
 
 import stickslip as ss
 from stickslip.detection.detector import Detector
-from stickslip.gradients.charts import quaternion_columns
 from stickslip.gradients.variational import variational_derivative
 from stickslip.kernels.bodies import motion
 from stickslip.mechanics.parameters import Parameters
+from stickslip.rotations import rates
 from stickslip.schemes.variational import VariationalBodies
 from stickslip.solvers import registry
 from stickslip.solvers.step_point import InteriorPointStep
@@ -72,7 +72,7 @@ def change_of(after, before):
     """Results of two steps, one less the other; of q displacements."""
     a, b = after.state.q.reshape(-1, 7), before.state.q.reshape(-1, 7)
     p, r = a[:, 3:], b[:, 3:]
-    turned = 4.0 * np.einsum("nij,ni->nj", quaternion_columns(0.5 * (p + r)), p - r)
+    turned = 4.0 * np.einsum("nij,ni->nj", rates(0.5 * (p + r)), p - r)
     q = np.concatenate([a[:, :3] - b[:, :3], turned], axis=1).reshape(-1)
     kept = {name: _less(after.memory[name], before.memory[name]) for name in ("approach", "joint_approach")}
     return {"q": q, "v": after.state.v - before.state.v, "r": after.r - before.r, **kept}
@@ -164,7 +164,7 @@ def thrown(shape, seed, **material):
     how = {"quaternion": turn / np.linalg.norm(turn), "spin": 2.0 * rng.normal(size=3)}
     far = built(("body", shape, {**how, "position": (0, 0, 2.0)}), ground=ground, **material).build()
     gap = float(min(c.gap.min() for c in [Detector(far).find(far.start.q, 3.0)]))
-    normal = ss.mechanics.turns.matrices(ground)[:, 2]
+    normal = ss.rotations.matrices(ground)[:, 2]
     place = np.array([0.0, 0.0, 2.0]) - (gap - 1e-4) * normal
     velocity = rng.normal(size=3) - 1.5 * normal
     return built(

@@ -32,9 +32,9 @@ from stickslip.kernels.steps import detection as finders
 from stickslip.kernels.steps.detection import GeneralArrays
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.hulls import ConvexHull
-from stickslip.mechanics.rotations import rotation
 from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
 from stickslip.mechanics.world import BodyKind, World
+from stickslip.rotations import matrices
 from stickslip.state import Array, IntArray, ModelError
 
 mujoco: Any = load_mujoco()
@@ -216,7 +216,7 @@ class GeneralDetector:
             found = known.setdefault(id(shape), faces(shape))
             turn = np.zeros(9)
             mujoco.mju_quat2Mat(turn, model.geom_quat[g])
-            back, own = turn.reshape(3, 3).T, rotation(shapes.quaternion[s])
+            back, own = turn.reshape(3, 3).T, matrices(shapes.quaternion[s])
             for normal, ring in found:
                 normals.append((back @ own @ normal)[None])
                 in_body = (shapes.position[s] + ring @ own.T) / self._unit
@@ -306,7 +306,7 @@ class GeneralDetector:
         if geom is None:
             name = self._world.names[shapes.body[s]]
             raise ModelError(f"body {name!r}: detection knows no shape {type(shapes.shape[s]).__name__}")
-        position = shapes.position[s] + rotation(shapes.quaternion[s]) @ geom.shift
+        position = shapes.position[s] + matrices(shapes.quaternion[s]) @ geom.shift
         body.add_geom(
             pos=position / self._unit,
             quat=shapes.quaternion[s],

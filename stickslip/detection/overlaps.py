@@ -6,8 +6,8 @@ import numpy as np
 
 from stickslip.detection.detector import Detector
 from stickslip.mechanics.height_fields import HeightField
-from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import BodyKind, World
+from stickslip.rotations import matrices
 from stickslip.state import Array, ModelError, State
 
 TOLERANCE = 1e-4

@@ -7,14 +7,8 @@ have derivatives by all seven numbers.
 
 import numpy as np
 
+from stickslip.rotations import rates
 from stickslip.state import Array
-
-
-def quaternion_columns(p: Array) -> Array:
-    """∂(p ∘ (1, δθ/2))/∂δθ of unit quaternions, shape (n, 4, 3)."""
-    w, x, y, z = p.reshape(-1, 4).T
-    rows = np.array([[-x, -y, -z], [w, -z, y], [z, w, -x], [-y, x, w]])
-    return 0.5 * np.moveaxis(rows, -1, 0)
 
 
 def to_displacements(q: Array, change: Array) -> Array:
@@ -23,7 +17,7 @@ def to_displacements(q: Array, change: Array) -> Array:
     given, p = change.reshape(n, 7, k), q.reshape(n, 7)[:, 3:]
     unit = p / np.linalg.norm(p, axis=1, keepdims=True)
     length = np.linalg.norm(p, axis=1)[:, None, None]
-    turned = 4.0 * np.einsum("nij,nik->njk", quaternion_columns(unit), given[:, 3:]) / length
+    turned = 4.0 * np.einsum("nij,nik->njk", rates(unit), given[:, 3:]) / length
     return np.concatenate([given[:, :3], turned], axis=1).reshape(6 * n, k)
 
 
@@ -32,7 +26,7 @@ def to_coordinates(q: Array, displacement: Array) -> Array:
     n, k = q.size // 7, displacement.shape[1]
     given = displacement.reshape(n, 6, k)
     p = q.reshape(n, 7)[:, 3:]
-    turned = np.einsum("nij,njk->nik", quaternion_columns(p), given[:, 3:])
+    turned = np.einsum("nij,njk->nik", rates(p), given[:, 3:])
     return np.concatenate([given[:, :3], turned], axis=1).reshape(7 * n, k)
 
 
@@ -40,7 +34,7 @@ def weights_of_displacements(q: Array, weights: Array) -> Array:
     """The transpose of `to_coordinates`: weights of displacements, (6 n, k), from those of q, (7 n, k)."""
     n, k = q.size // 7, weights.shape[1]
     given = weights.reshape(n, 7, k)
-    turned = np.einsum("nij,nik->njk", quaternion_columns(q.reshape(n, 7)[:, 3:]), given[:, 3:])
+    turned = np.einsum("nij,nik->njk", rates(q.reshape(n, 7)[:, 3:]), given[:, 3:])
     return np.concatenate([given[:, :3], turned], axis=1).reshape(6 * n, k)
 
 
@@ -50,5 +44,5 @@ def weights_of_coordinates(q: Array, weights: Array) -> Array:
     given, p = weights.reshape(n, 6, k), q.reshape(n, 7)[:, 3:]
     length = np.linalg.norm(p, axis=1)[:, None, None]
     unit = p / np.linalg.norm(p, axis=1, keepdims=True)
-    turned = 4.0 * np.einsum("nij,njk->nik", quaternion_columns(unit), given[:, 3:]) / length
+    turned = 4.0 * np.einsum("nij,njk->nik", rates(unit), given[:, 3:]) / length
     return np.concatenate([given[:, :3], turned], axis=1).reshape(7 * n, k)

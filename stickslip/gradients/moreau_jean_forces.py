@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from stickslip.gradients.charts import quaternion_columns
 from stickslip.gradients.moreau_jean_inputs import Complex
 from stickslip.gradients.moreau_jean_motion import cross, dot, rotations, times, times_back
 from stickslip.mechanics.forces import Dampers, Springs
@@ -16,6 +15,7 @@ from stickslip.mechanics.joint_motion import TURN, TURNING
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.mechanics.world import World
 from stickslip.mechanics.written_forces import JointEffort, Written, WrittenForce
+from stickslip.rotations import rates
 from stickslip.state import Array, IntArray
 
 RELATIVE = 6e-6
@@ -190,7 +190,7 @@ def _of_function(given: Written, arguments: list[Complex]) -> Complex:
     value = np.asarray(_call(given, real), float)
     imag = np.zeros((k, *value.shape))
     for a, argument in enumerate(arguments):
-        ways = quaternion_columns(real[a])[0].T if real[a].shape == (4,) else np.eye(real[a].size)
+        ways = rates(real[a]).T if real[a].shape == (4,) else np.eye(real[a].size)
         change = argument.imag.reshape(len(argument), -1)
         if not change.any():
             continue

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from stickslip.gradients.charts import quaternion_columns
 from stickslip.mechanics.parameters import SYMMETRIC, Parameters
+from stickslip.rotations import rates
 from stickslip.state import Array, State
 
 Complex = NDArray[Any]
@@ -95,5 +95,5 @@ def _displaced(q: Array, change: Array | None) -> Complex:
     if change is None:
         return q[None].astype(complex)
     moved = change.T.reshape(change.shape[1], q.shape[0], 6)
-    turned = np.einsum("nij,knj->kni", quaternion_columns(q[:, 3:]), moved[:, :, 3:])
+    turned = np.einsum("nij,knj->kni", rates(q[:, 3:]), moved[:, :, 3:])
     return q + 1j * EPSILON * np.concatenate([moved[:, :, :3], turned], axis=2)

@@ -32,8 +32,8 @@ from stickslip.gradients.variational_right_sides import Columns
 from stickslip.gradients.variational_shapes import by_place, by_size
 from stickslip.gradients.variational_system import Rows, System, spread, spread_sparse
 from stickslip.kernels.variational_derivatives.parts import add_pairs
-from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import World
+from stickslip.rotations import matrices
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Memory

@@ -11,12 +11,11 @@ import numpy as np
 
 from stickslip.gradients.charts import to_coordinates
 from stickslip.gradients.moreau_jean_forces import central, forces_along
-from stickslip.gradients.variational_motion import skew
 from stickslip.kernels.variational_derivatives.rows import ANGLE, AXIS, SLIDE
 from stickslip.mechanics.joint_motion import TURNING, coordinate
-from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import World
 from stickslip.mechanics.written_forces import JointEffort
+from stickslip.rotations import matrices, skew
 from stickslip.state import Array, IntArray
 
 EPSILON = 1e-30

@@ -4,7 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.kernels.variational_derivatives.motion import end_slopes, momentum_slopes, rows_from_end
+from stickslip.kernels.variational_derivatives.motion import (
+    end_slopes,
+    momenta,
+    momentum_slopes,
+    rows_from_end,
+)
 from stickslip.mechanics.parameters import SYMMETRIC
 from stickslip.state import Array, IntArray
 
@@ -37,22 +42,11 @@ class End:
         return on_v, on_q, on_h
 
 
-def skew(a: Array) -> Array:
-    """[a]× of vectors (n, 3), shape (n, 3, 3)."""
-    out = np.zeros((a.shape[0], 3, 3))
-    out[:, 2, 1], out[:, 0, 2], out[:, 1, 0] = a.T
-    out[:, 1, 2], out[:, 2, 0], out[:, 0, 1] = -a.T
-    return out
-
-
 def momentum(mass: Array, J: Array, v: Array, h: float) -> Array:
-    """P(v) = (m ẋ, J Ω + (h/2) Ω × J Ω + (h²/4)(Ω·J Ω) Ω), with -h what arrives at the end of a step [N s,
-    N m s], shape (n, 6)."""
-    spin = v[:, 3:]
-    L = np.einsum("nij,nj->ni", J, spin)
-    energy = np.einsum("ni,ni->n", spin, L)[:, None]
-    turning = L + 0.5 * h * np.cross(spin, L) + 0.25 * h * h * energy * spin
-    return np.hstack([mass[:, None] * v[:, :3], turning])
+    """P(v), with -h what arrives at the end of a step [N s, N m s], shape (n, 6)."""
+    out = np.empty((v.shape[0], 6))
+    momenta(np.array(mass), np.array(J), np.array(v), h, out)
+    return out
 
 
 def momentum_by_v(mass: Array, J: Array, v: Array, h: float) -> Array:

@@ -9,7 +9,7 @@ from stickslip.gradients.variational_right_sides import Columns
 from stickslip.kernels.variational_derivatives.parts import SHAPES
 from stickslip.mechanics.parameters import lengths
 from stickslip.mechanics.shapes import Capsule, Cuboid, Sphere
-from stickslip.mechanics.turns import matrices
+from stickslip.rotations import matrices
 from stickslip.state import Array
 
 if TYPE_CHECKING:

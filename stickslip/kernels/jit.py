@@ -35,6 +35,12 @@ def jit_without_lock(function: Callable[..., Any]) -> Callable[..., Any]:
     return make(function, release_lock=True)
 
 
+def formula(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The Python function of a kernel, which takes whole arrays where the kernel takes numbers."""
+    written: Callable[..., Any] = getattr(kernel, "py_func", None) or kernel.__wrapped__  # type: ignore[attr-defined]
+    return written
+
+
 @cache
 def handed(function: Callable[..., Any], arguments: str) -> Any:
     """`function` compiled to be handed to kernels as an argument, so that they are compiled without it.

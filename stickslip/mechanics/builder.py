@@ -16,9 +16,9 @@ from stickslip.mechanics.names import new_name
 from stickslip.mechanics.placement import ORIGIN, STILL, UPRIGHT, Placed, Solid
 from stickslip.mechanics.sensors import Sensing, Sensor
 from stickslip.mechanics.shapes import Shape
-from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import BodyKind, Filters, Shapes, World
 from stickslip.names import LISTED, alternatives
+from stickslip.rotations import matrices
 from stickslip.state import Array, BoolArray, IntArray, ModelError, State
 
 GROUPS = 15

@@ -9,8 +9,9 @@ import numpy as np
 
 from stickslip.mechanics.given import numbers
 from stickslip.mechanics.inertia import about_point
-from stickslip.mechanics.rotations import product, rotation, unit_quaternion
 from stickslip.mechanics.shapes import Shape
+from stickslip.mechanics.turns import unit_quaternion
+from stickslip.rotations import matrices, product
 from stickslip.state import Array, ModelError
 
 
@@ -70,7 +71,7 @@ class Compound:
         centroid, total = self.centroid, np.zeros((3, 3))
         with np.errstate(over="ignore", invalid="ignore"):
             for part in self.parts:
-                R = rotation(part.quaternion)
+                R = matrices(part.quaternion)
                 total += about_point(
                     R @ part.shape.inertia @ R.T, part.shape.volume, _centre(part) - centroid
                 )
@@ -86,7 +87,7 @@ def _leaves(owner: str, given: Sequence[Any] | Part) -> tuple[Part, ...]:
     part = _part(owner, given)
     if not isinstance(part.shape, Compound):
         return (part,)
-    R = rotation(part.quaternion)
+    R = matrices(part.quaternion)
     return tuple(
         Part(
             inner.shape,
@@ -110,4 +111,4 @@ def _part(owner: str, given: Sequence[Any] | Part) -> Part:
 
 def _centre(part: Part) -> Array:
     """Centre of volume of a part in the frame of the compound [m], shape (3,)."""
-    return part.position + rotation(part.quaternion) @ part.shape.centroid
+    return part.position + matrices(part.quaternion) @ part.shape.centroid

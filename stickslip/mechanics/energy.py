@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import World
+from stickslip.rotations import matrices
 from stickslip.state import Array
 
 

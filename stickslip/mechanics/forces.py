@@ -15,7 +15,6 @@ from stickslip.kernels.bodies.springs import add_dampers, add_springs
 from stickslip.mechanics.constant_efforts import ConstantEfforts, split
 from stickslip.mechanics.given import numbers
 from stickslip.mechanics.points import Point, bind_point, number_of
-from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.written_forces import (
     JointEffort,
     WrittenForce,
@@ -23,6 +22,7 @@ from stickslip.mechanics.written_forces import (
     read_only,
     written_force,
 )
+from stickslip.rotations import matrices
 from stickslip.state import Array, IntArray, ModelError
 
 if TYPE_CHECKING:

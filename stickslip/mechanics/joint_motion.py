@@ -4,8 +4,8 @@ import numpy as np
 
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.mechanics.points import Point
-from stickslip.mechanics.turns import matrices
 from stickslip.names import LISTED, alternatives
+from stickslip.rotations import matrices
 from stickslip.state import Array, ModelError
 
 SLIDING, TURNING = 0, 1

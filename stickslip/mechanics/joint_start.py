@@ -11,8 +11,9 @@ from stickslip.mechanics.given import numbers
 from stickslip.mechanics.joint_motion import COLUMNS, TURN, TURNING
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.mechanics.placement import Placed
-from stickslip.mechanics.turns import direction, frame, matrices
+from stickslip.mechanics.turns import direction
 from stickslip.names import alternatives
+from stickslip.rotations import frame, matrices
 from stickslip.state import Array, ModelError
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from stickslip.mechanics.functions import called
 from stickslip.mechanics.given import numbers
-from stickslip.mechanics.turns import matrices
+from stickslip.rotations import matrices
 from stickslip.state import Array, ModelError
 
 Motion = Callable[[float], Any] | tuple[Any, Any]

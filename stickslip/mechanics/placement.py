@@ -9,8 +9,8 @@ import numpy as np
 from stickslip.mechanics.given import numbers, positive
 from stickslip.mechanics.inertia import check_inertia
 from stickslip.mechanics.motions import Motion
-from stickslip.mechanics.rotations import unit_quaternion
 from stickslip.mechanics.shapes import Shape
+from stickslip.mechanics.turns import unit_quaternion
 from stickslip.state import Array, ModelError
 
 Part = tuple[Shape, Array, Array]

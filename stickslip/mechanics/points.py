@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.mechanics.given import numbers
-from stickslip.mechanics.turns import cross, matrices
+from stickslip.rotations import cross, matrices
 from stickslip.state import Array, ModelError, UnknownNameError
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.mechanics.motions import Motions
 from stickslip.mechanics.sensors import Sensor
 from stickslip.mechanics.shapes import Shape
-from stickslip.mechanics.turns import cross, matrices
 from stickslip.names import LISTED, alternatives, listing
+from stickslip.rotations import cross, matrices
 from stickslip.state import Array, BoolArray, IntArray, ModelError, State, UnknownNameError, check_numbers
 
 UNIT = 1e-6

@@ -11,7 +11,7 @@ from stickslip.mechanics.given import numbers
 from stickslip.mechanics.joint_motion import TURNING, axis_of, column_of, coordinate
 from stickslip.mechanics.joints import Joints
 from stickslip.mechanics.points import Point
-from stickslip.mechanics.turns import cross, matrices
+from stickslip.rotations import cross, matrices
 from stickslip.state import Array, ModelError
 
 if TYPE_CHECKING:

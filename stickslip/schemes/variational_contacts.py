@@ -12,10 +12,10 @@ from stickslip.detection.contacts import SLOTS, ContactSet
 from stickslip.detection.spheres import SphereDetector
 from stickslip.kernels.variational_step import geometry
 from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Shape, Sphere
-from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.problem.checks import frozen
 from stickslip.problem.step_problem import POINT_PLANE, SPHERES
+from stickslip.rotations import matrices
 from stickslip.state import Array, BoolArray, IntArray, ModelError
 
 FEW = 2048

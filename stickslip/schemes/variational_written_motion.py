@@ -25,10 +25,11 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from stickslip import rotations
 from stickslip.kernels.bodies.rotation import turn
+from stickslip.kernels.variational.momentum import momentum, momentum_slope
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
-from stickslip.systems import quaternions
 from stickslip.systems.derivatives import differences
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.lagrangian import EMPTY, Lagrangian
@@ -171,24 +172,17 @@ class Turning(Node):
         return self._momentum(self.v, -self.h_before)
 
     def _momentum(self, v: Array, h: float) -> Array:
-        omega = v[3:]
-        spin = self.body.inertia @ omega
-        out = self.body.m * v
-        out[3:] = spin + 0.5 * h * quaternions.cross(omega, spin) + 0.25 * h * h * (omega @ spin) * omega
+        out = np.empty(6)
+        momentum(self.body.m, self.body.inertia, h, np.array(v), out)
         return out
 
     def momentum(self, v: Array) -> Array:
         return self._momentum(v, self.h)
 
     def slope(self, v: Array) -> Array:
-        J, omega, h = self.body.inertia, v[3:], self.h
-        spin = J @ omega
-        A = self.body.m * np.eye(6)
-        A[3:, 3:] = (
-            J + 0.5 * h * (quaternions.skew(omega) @ J - quaternions.skew(spin))
-            + 0.25 * h * h * (2.0 * np.outer(omega, spin) + (omega @ spin) * np.eye(3))
-        )  # fmt: skip
-        return A
+        out = np.empty((6, 6))
+        momentum_slope(self.body.m, self.body.inertia, self.h, np.array(v), out)
+        return out
 
     def end(self, v: Array) -> Array:
         out = np.empty(7)
@@ -197,14 +191,14 @@ class Turning(Node):
 
     def applied(self, v: Array) -> Array:
         F = self.body.force(self.t, self.q, v, self.z)
-        F[3:] += quaternions.cross(v[3:], self.body.inertia @ v[3:])
+        F[3:] += rotations.cross(v[3:], self.body.inertia @ v[3:])
         return F
 
     def applied_slope(self, v: Array) -> Array | None:
         J, omega = self.body.inertia, v[3:]
         slope = self.body.force_dv(self.t, self.q, v, self.z)
         out = np.zeros((6, 6)) if slope is None else np.array(slope)
-        out[3:, 3:] += quaternions.skew(omega) @ J - quaternions.skew(J @ omega)
+        out[3:, 3:] += rotations.skew(omega) @ J - rotations.skew(J @ omega)
         return out
 
 

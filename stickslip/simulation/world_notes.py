@@ -11,8 +11,8 @@ import numpy as np
 
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.shapes import Plane
-from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import BodyKind, World
+from stickslip.rotations import matrices
 from stickslip.state import Array, BoolArray, IntArray, State
 
 MOST = 20

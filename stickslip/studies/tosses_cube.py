@@ -18,14 +18,13 @@ from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.shapes import Plane, Sphere
-from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import World
+from stickslip.rotations import exponential_slope, matrices
 from stickslip.schemes.bodies import MoreauJeanBodies
 from stickslip.solvers import registry
 from stickslip.state import Array, IntArray, State
 from stickslip.studies.tosses_models import SHAPE, SOLID, Number, Ride
 from stickslip.studies.tosses_records import CORNERS, GRAVITY, HALF, RATE, UNIT, Site, Toss
-from stickslip.studies.tosses_turns import turning
 
 STRIKES = 3.0 * UNIT
 """Speed of approach from which on friction is that of impacts [m/s]."""
@@ -66,7 +65,7 @@ class Cube:
         self.scheme = MoreauJeanBodies(parts=parts, correction=False)
         self.solver = registry.make("auto", tolerance=1e-9)
         self.normal = matrices(site.turn(theta[TILT]))[:, 2]
-        self.tilting = turning(np.array([*(site.tilt + theta[TILT]), 0.0]))[:, :2]
+        self.tilting = exponential_slope(np.array([*(site.tilt + theta[TILT]), 0.0]))[:, :2]
         self.columns = _columns(world, MU), _columns(world, HIT)
 
     def _built(self, site: Site) -> World:

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy.optimize import minimize
 
+from stickslip.rotations import between
 from stickslip.state import Array
 from stickslip.studies.tosses_models import Model, Ride, column
 from stickslip.studies.tosses_records import HALF, Site, Toss, errors
-from stickslip.studies.tosses_turns import between
 
 AIM = (8.0, 6.5)
 """What a distance [% of the width] and an angle [degrees] are weighed by."""

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.detection.mujoco_library import load_mujoco
-from stickslip.mechanics.turns import matrices
+from stickslip.rotations import between, matrices
 from stickslip.state import Array
 from stickslip.studies.tosses_models import SHAPE, Number, Ride
 from stickslip.studies.tosses_records import CORNERS, HALF, RATE, Site, Toss
-from stickslip.studies.tosses_turns import between
 
 mujoco: Any = load_mujoco()
 

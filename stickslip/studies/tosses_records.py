@@ -26,9 +26,8 @@ from pathlib import Path
 import numpy as np
 
 from stickslip.files.errors import FormatError
-from stickslip.mechanics.turns import matrices
+from stickslip.rotations import between, conjugate, exponential, logarithm, matrices, product
 from stickslip.state import Array, IntArray
-from stickslip.studies.tosses_turns import between, conjugate, exponential, logarithm, product
 
 RATE, UNIT = 148.0, 0.0524
 """Frames in a second [1/s], and the unit of length of the files [m]."""

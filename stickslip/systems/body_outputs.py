@@ -9,9 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip import rotations
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
-from stickslip.systems import derivatives, quaternions
+from stickslip.systems import derivatives
 from stickslip.systems.mechanical_outputs import ByRows
 from stickslip.systems.relations import Binding
 
@@ -39,7 +40,7 @@ class Pose:
         """Rows of the velocity of the body at a point of the inertial frame [-, m], shape (3, 6)."""
         rows = np.zeros((3, 6))
         rows[range(3), range(3)] = 1.0
-        rows[:, 3:] = -quaternions.skew(point - self.x) @ self.R
+        rows[:, 3:] = -rotations.skew(point - self.x) @ self.R
         return rows
 
     def spin(self) -> Array:
@@ -54,10 +55,10 @@ WORLD = Pose(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.eye(3))
 
 def poses(q: Array) -> tuple[Pose, Pose]:
     """First and second body; the second is the world where there is one body."""
-    first = Pose(q[:3], q[3:7], quaternions.rotation(q[3:7]))
+    first = Pose(q[:3], q[3:7], rotations.matrices(q[3:7]))
     if q.shape[0] == 7:
         return first, WORLD
-    return first, Pose(q[7:10], q[10:14], quaternions.rotation(q[10:14]))
+    return first, Pose(q[7:10], q[10:14], rotations.matrices(q[10:14]))
 
 
 class BodyOutput(ByRows):
@@ -93,7 +94,7 @@ class BodyOutput(ByRows):
         out = np.zeros((self.m, q.shape[0]))
         for body in range(q.shape[0] // 7):
             out[:, 7 * body : 7 * body + 3] = rows[:, 6 * body : 6 * body + 3]
-            back = 4.0 * quaternions.rate_map(q[7 * body + 3 : 7 * body + 7]).T
+            back = 4.0 * rotations.rates(q[7 * body + 3 : 7 * body + 7]).T
             out[:, 7 * body + 3 : 7 * body + 7] = rows[:, 6 * body + 3 : 6 * body + 6] @ back
         return out
 

@@ -7,10 +7,11 @@ first, v = (velocity of the centre of mass in the inertial frame, Ω in the body
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip import rotations
 from stickslip.names import alternatives
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
-from stickslip.systems import derivatives, quaternions
+from stickslip.systems import derivatives
 from stickslip.systems.dynamics import EMPTY, Start, Written, vector
 from stickslip.systems.lagrangian import check_mass
 from stickslip.systems.quantities import MOTION, Given, Quantity, needed, quantity
@@ -82,11 +83,11 @@ class NewtonEuler(Written):
         F, omega, p = np.zeros(6), v[3:], q[3:]
         if self.force_given is not None:
             f = self.force_given(t, q, v, z)
-            F[:3] = quaternions.rotation(p) @ f if self.force_in_body else f
+            F[:3] = rotations.matrices(p) @ f if self.force_in_body else f
         if self.moment_given is not None:
             m = self.moment_given(t, q, v, z)
-            F[3:] = m if self.moment_in_body else quaternions.rotation(p).T @ m
-        F[3:] -= quaternions.cross(omega, self.inertia @ omega)
+            F[3:] = m if self.moment_in_body else rotations.matrices(p).T @ m
+        F[3:] -= rotations.cross(omega, self.inertia @ omega)
         if self.C is not None:
             F -= self.C @ v
         if self.K is not None:
@@ -97,10 +98,10 @@ class NewtonEuler(Written):
         total = self._forces_derivative(COORDINATE, t, q, v, z)
         if self.force_given is not None and self.force_in_body:
             f = self.force_given(t, q, v, z)
-            total = _added(total, 7, slice(0, 3), slice(3, 7), quaternions.rotated_dp(q[3:], f))
+            total = _added(total, 7, slice(0, 3), slice(3, 7), rotations.turned_dp(q[3:], f))
         if self.moment_given is not None and not self.moment_in_body:
             m = self.moment_given(t, q, v, z)
-            total = _added(total, 7, slice(3, 6), slice(3, 7), quaternions.turned_back_dp(q[3:], m))
+            total = _added(total, 7, slice(3, 6), slice(3, 7), rotations.turned_back_dp(q[3:], m))
         if self.K is not None:
             total = -self.K if total is None else total - self.K
         return total
@@ -108,7 +109,7 @@ class NewtonEuler(Written):
     def force_dv(self, t: float, q: Array, v: Array, z: Array) -> Array | None:
         total = self._forces_derivative(VELOCITY, t, q, v, z)
         omega, inertia = v[3:], self.inertia
-        gyroscopic = quaternions.skew(omega) @ inertia - quaternions.skew(inertia @ omega)  # (11.70)
+        gyroscopic = rotations.skew(omega) @ inertia - rotations.skew(inertia @ omega)  # (11.70)
         total = _added(total, 6, slice(3, 6), slice(3, 6), -gyroscopic)
         return total if self.C is None else total - self.C
 
@@ -123,7 +124,7 @@ class NewtonEuler(Written):
             if jacobian is not None:
                 J = jacobian(t, q, v, z)
                 if turn:
-                    R = quaternions.rotation(q[3:])
+                    R = rotations.matrices(q[3:])
                     J = R @ J if key == "force" else R.T @ J
                 total = _added(total, J.shape[1], where, slice(None), J)
         return total
@@ -132,7 +133,7 @@ class NewtonEuler(Written):
         """T(q) (11.35)."""
         T = np.zeros((7, 6))
         T[range(3), range(3)] = 1.0
-        T[3:, 3:] = quaternions.rate_map(q[3:])
+        T[3:, 3:] = rotations.rates(q[3:])
         return T
 
     def normalized(self, q: Array) -> Array:

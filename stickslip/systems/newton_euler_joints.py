@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip import rotations
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
-from stickslip.systems import quaternions
 from stickslip.systems.body_outputs import BodyOutput, Pose, poses
 from stickslip.systems.dynamics import vector
 from stickslip.systems.relations import Binding, MechanicalOutput
@@ -136,11 +136,11 @@ class _Orientation(_Part):
 
     def __init__(self, to: Binding):
         a, b = _start(to)
-        self.relative = quaternions.product(quaternions.conjugate(b.p), a.p)
-        self.turn = quaternions.rotation(self.relative)
+        self.relative = rotations.product(rotations.conjugate(b.p), a.p)
+        self.turn = rotations.matrices(self.relative)
 
     def _error(self, a: Pose, b: Pose) -> Array:
-        e = quaternions.product(quaternions.conjugate(quaternions.product(b.p, self.relative)), a.p)
+        e = rotations.product(rotations.conjugate(rotations.product(b.p, self.relative)), a.p)
         return e if e[0] >= 0.0 else -e
 
     def y(self, a: Pose, b: Pose) -> Array:
@@ -150,8 +150,8 @@ class _Orientation(_Part):
         e = self._error(a, b)
         first, second = np.zeros((3, 6)), np.zeros((3, 6))
         # ė = (e ∘ (0, Ω₁) - (0, S'Ω₂) ∘ e) / 2 with S the relative rotation at the start, by (11.30)
-        first[:, 3:] = e[0] * np.eye(3) + quaternions.skew(e[1:])
-        second[:, 3:] = (e[0] * np.eye(3) - quaternions.skew(e[1:])) @ self.turn.T
+        first[:, 3:] = e[0] * np.eye(3) + rotations.skew(e[1:])
+        second[:, 3:] = (e[0] * np.eye(3) - rotations.skew(e[1:])) @ self.turn.T
         return first, second
 
 
@@ -161,7 +161,7 @@ class _Axis(_Part):
     size = 2
 
     def __init__(self, to: Binding, axis: ArrayLike):
-        n, t1, t2 = quaternions.frame(_unit(to, axis))
+        n, t1, t2 = rotations.frame(_unit(to, axis))
         a, b = _start(to)
         self.axis, self.across = a.R.T @ n, (b.R.T @ t1, b.R.T @ t2)
 
@@ -171,7 +171,7 @@ class _Axis(_Part):
 
     def pair(self, a: Pose, b: Pose) -> tuple[Array, Array]:
         axis = a.R @ self.axis
-        rows = np.array([quaternions.cross(axis, b.R @ one) for one in self.across])
+        rows = np.array([rotations.cross(axis, b.R @ one) for one in self.across])
         return rows @ a.spin(), rows @ b.spin()
 
 
@@ -182,7 +182,7 @@ class _Line(_Part):
 
     def __init__(self, to: Binding, point: ArrayLike, axis: ArrayLike):
         place = vector(to.owner, "point", point, 3)
-        _, t1, t2 = quaternions.frame(_unit(to, axis))
+        _, t1, t2 = rotations.frame(_unit(to, axis))
         a, b = _start(to)
         self.first, self.second = a.own(place), b.own(place)
         self.across = b.R.T @ t1, b.R.T @ t2

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip import rotations
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
-from stickslip.systems import quaternions
 from stickslip.systems.body_outputs import BodyOutput, Pose, poses
 from stickslip.systems.dynamics import vector
 from stickslip.systems.quantities import OUTPUT, Given, Quantity, needed, quantity
@@ -141,7 +141,7 @@ class Contact(BodyOutput):
     def pair(self, t: float, q: Array, z: Array) -> tuple[Array, Array]:
         touch = self.geometry.touch(t, q, z)
         first, second = poses(q)
-        axes = quaternions.frame(touch.normal)
+        axes = rotations.frame(touch.normal)
         return self._rows(axes, first, touch.first), self._rows(axes, second, touch.second)
 
     def _rows(self, axes: Array, body: Pose, point: Array) -> Array:
@@ -155,9 +155,7 @@ class Contact(BodyOutput):
         if surface is None:
             return None
         drift = np.zeros(self.m)
-        drift[: min(self.m, 3)] = -(quaternions.frame(self.geometry.touch(t, q, z).normal) @ surface)[
-            : self.m
-        ]
+        drift[: min(self.m, 3)] = -(rotations.frame(self.geometry.touch(t, q, z).normal) @ surface)[: self.m]
         return drift
 
     @property

@@ -11,16 +11,16 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.figure import Figure as Canvas
 
-from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.problem.solution import Verdict
+from stickslip.rotations import matrices, product, turned, units
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, BoolArray, ModelError
 from stickslip.view.browser.instances import BODIES, KINEMATIC
 from stickslip.view.browser.meshes import shape_mesh, shape_scale
 from stickslip.view.browser.stage import STATE_COLOURS, Frame, Stage
-from stickslip.view.browser.surroundings import product, turned, unit_turns
+from stickslip.view.browser.surroundings import product, turned
 from stickslip.view.casting import Ball, Camera, Cylinder, Hits, Polyhedron, Sheet, Solid, cast
 from stickslip.view.lighting import shaded
 from stickslip.view.style import save
@@ -104,7 +104,7 @@ def _compose(
     stage: Stage, frame: Frame, q: Array, timed: bool, contacts: bool, forces: bool,
     size: tuple[float, float], azimuth: float, elevation: float,
 ) -> Canvas:  # fmt: skip
-    solids, colours, moving = _solids(stage, frame.bodies, unit_turns(q.reshape(-1, 7)[:, 3:])[0])
+    solids, colours, moving = _solids(stage, frame.bodies, units(q.reshape(-1, 7)[:, 3:])[0])
     axes_ = _axes(stage.up, azimuth, elevation)
     tips = frame.arrows[:, 1] if forces else np.zeros((0, 3))
     camera = _camera(stage, solids, moving, tips, axes_, size)

@@ -11,8 +11,8 @@ from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.hulls import ConvexHull
-from stickslip.mechanics.rotations import product, rotation
 from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Sphere
+from stickslip.rotations import matrices, product
 from stickslip.state import ModelError
 
 CORNERS = np.array(list(itertools.product((-0.5, 0.5), repeat=3)))
@@ -48,7 +48,7 @@ def contacts(world, margin=1e-2, spheres=True):
 @pytest.mark.parametrize("below", [*STANDING, "plane", "field"])
 def test_one_above_another_in_any_order_of_placement(below):
     """Gap, point midway, normal from the second to the first, and manifolds, for all pairs of kinds."""
-    origin, n = np.array([0.3, -0.2, 0.1]), rotation(TURNED)[:, 2]
+    origin, n = np.array([0.3, -0.2, 0.1]), matrices(TURNED)[:, 2]
     endless = {"plane": (Plane(), 0.0), "field": (HeightField(np.full((4, 5), 0.25), (4.0, 4.0)), 0.25)}
     low, half = (STANDING | endless)[below]
     for (above, (high, other)), gap, swap in itertools.product(
@@ -113,12 +113,12 @@ def test_closed_forms_of_round_shapes():
         assert one.point[0] == pytest.approx(foot + 0.5 * gap * n, abs=1e-6)
 
         p = turn((1, 2, 0), 0.5)
-        up = rotation(p).T @ [0, 0, 1]
+        up = matrices(p).T @ [0, 0, 1]
         lowest = 0.3 * abs(up[2]) + 0.4 * np.hypot(up[0], up[1])
         tilted = contacts(pair(Plane(), Cylinder(0.4, 0.6), (0, 0, lowest + gap), p))
         assert tilted.gap.min() == pytest.approx(gap, abs=1e-15)
         points = np.random.default_rng(3).normal((5.0, 0, 0), size=(40, 3))
-        lowest = -(rotation(p) @ points.T)[2].min()
+        lowest = -(matrices(p) @ points.T)[2].min()
         b = WorldBuilder()
         b.body("floor", Cuboid((40, 40, 1)), position=(0, 0, -0.5), fixed=True)
         b.body("hull", ConvexHull(points), position=(0, 0, lowest + gap), quaternion=p)
@@ -144,8 +144,8 @@ def test_edges_of_boxes():
 @pytest.mark.parametrize("gap", [1e-13, 2e-12, 1e-11, 1e-9, 1e-7])
 def test_normals_of_bodies_that_almost_touch(gap):
     """No digits are lost where the closest points all but coincide."""
-    R, n, p = rotation(TURNED), rotation(TURNED)[:, 2], turn((1, 0.3, 0), 0.4)
-    up = rotation(p).T @ [0, 0, 1]
+    R, n, p = matrices(TURNED), matrices(TURNED)[:, 2], turn((1, 0.3, 0), 0.4)
+    up = matrices(p).T @ [0, 0, 1]
     cases = {
         "cylinder": (Cylinder(0.4, 0.6), 0.3 * abs(up[2]) + 0.4 * np.hypot(up[0], up[1])),
         "ellipsoid": (Ellipsoid((0.5, 0.4, 0.3)), np.linalg.norm(up * [0.5, 0.4, 0.3])),
@@ -164,10 +164,10 @@ def test_normals_of_bodies_that_almost_touch(gap):
 def test_sizes_far_from_one_and_hulls_away_from_their_frames():
     """Micrometres and kilometres are found as well as metres; a hull is where its points are."""
     for scale in (1e-6, 1e4):
-        points = scale * (CORNERS @ rotation(TURNED).T + [7.0, -3.0, 2.0])
+        points = scale * (CORNERS @ matrices(TURNED).T + [7.0, -3.0, 2.0])
         back = TURNED * [1, -1, -1, -1]
         gap = -1e-4 * scale
-        position = np.array([0, 0, 0.5 * scale + gap]) - scale * rotation(back) @ [7.0, -3.0, 2.0]
+        position = np.array([0, 0, 0.5 * scale + gap]) - scale * matrices(back) @ [7.0, -3.0, 2.0]
         found = contacts(pair(Plane(), ConvexHull(points), position, back), margin=0.1 * scale)
         assert found.gap == pytest.approx([gap] * 4, abs=2e-7 * scale)
         away = found.point[:, None, :2] - scale * CORNERS[::2, :2]
@@ -185,7 +185,7 @@ def test_manifolds_hold_the_closest_point():
         p, away = rng.normal(size=(2, 4))
         q[10:] = p / np.linalg.norm(p)
         away = away[:3] / np.linalg.norm(away[:3])
-        line = np.outer(axis, rotation(q[10:])[:, 2])
+        line = np.outer(axis, matrices(q[10:])[:, 2])
         for far in np.linspace(0.3, 1.2, 200):
             beyond = np.abs(far * away + line) - half
             gap = (
@@ -224,7 +224,7 @@ def test_height_field_is_the_surface_between_its_heights():
             found = boxes.find(q, 2e-3)
             assert np.abs(found.gap - gap).max() < 1e-7
             assert np.abs(found.frame[:, 0] + n).max() < 1e-6
-            corners = q[7:10] + (CORNERS[::2] * [0.4, 0.3, 0.2]) @ rotation(p).T
+            corners = q[7:10] + (CORNERS[::2] * [0.4, 0.3, 0.2]) @ matrices(p).T
             away = np.linalg.norm(found.point[:, None] - corners + 0.5 * gap * n, axis=2)
             assert away.min(axis=0).max() < 1e-6
 

@@ -6,7 +6,8 @@ import pytest
 import stickslip as ss
 from stickslip.gradients import charts
 from stickslip.gradients.derivative import Derivative
-from stickslip.mechanics.turns import matrices, rotation
+from stickslip.mechanics.turns import rotation
+from stickslip.rotations import matrices
 
 
 class Matrix(Derivative):

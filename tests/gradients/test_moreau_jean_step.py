@@ -17,7 +17,7 @@ from step_worlds import (
 import stickslip as ss
 from stickslip.detection.detector import Detector
 from stickslip.gradients.moreau_jean import moreau_jean_derivative
-from stickslip.mechanics.turns import matrices
+from stickslip.rotations import matrices
 from stickslip.schemes.bodies import MoreauJeanBodies
 from stickslip.state import State
 

@@ -7,8 +7,9 @@ from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
-from stickslip.mechanics.turns import matrices, rotation
+from stickslip.mechanics.turns import rotation
 from stickslip.mechanics.world import BodyKind
+from stickslip.rotations import matrices
 from stickslip.state import ModelError, State
 
 DUMBBELL = Compound((Sphere(1.0), (1.0, 0.0, 0.0)), (Sphere(0.5), (-1.0, 0.0, 0.0)))

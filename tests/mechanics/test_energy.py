@@ -6,7 +6,8 @@ import pytest
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.energy import kinetic, momentum, potential
 from stickslip.mechanics.shapes import Cuboid, Plane
-from stickslip.mechanics.turns import matrices, rotation
+from stickslip.mechanics.turns import rotation
+from stickslip.rotations import matrices
 
 
 def test_energy_and_momentum_of_a_body_are_those_of_its_points():

@@ -12,8 +12,9 @@ from scipy.spatial.transform import Rotation
 from stickslip.mechanics.compounds import Compound
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.hulls import ConvexHull
-from stickslip.mechanics.rotations import product, rotation, unit_quaternion
 from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
+from stickslip.mechanics.turns import unit_quaternion
+from stickslip.rotations import matrices, product
 from stickslip.state import ModelError
 
 BOX = np.array(np.meshgrid([-0.5, 0.5], [-0.5, 0.5], [-0.5, 0.5])).reshape(3, 8).T
@@ -232,10 +233,10 @@ def test_a_compound_in_a_compound_is_taken_apart():
     inner = Compound((Cuboid((1, 2, 3)), (0.1, 0.2, 0.3), (0.9, 0.1, -0.3, 0.2)), (Sphere(0.5), (1, 0, 0)))
     outer = Compound((inner, (4, 5, 6), p), (Sphere(0.3), (0, 0, -1)))
     assert [type(part.shape) for part in outer.parts] == [Cuboid, Sphere, Sphere]
-    R, alone = rotation(p), Compound((inner, (4, 5, 6), p))
+    R, alone = matrices(p), Compound((inner, (4, 5, 6), p))
     np.testing.assert_allclose(alone.centroid, R @ inner.centroid + [4, 5, 6], rtol=1e-14)
     np.testing.assert_allclose(alone.inertia, R @ inner.inertia @ R.T, atol=1e-13)
-    hull = ConvexHull(BOX * (1, 2, 3) @ rotation(outer.parts[0].quaternion).T + outer.parts[0].position)
+    hull = ConvexHull(BOX * (1, 2, 3) @ matrices(outer.parts[0].quaternion).T + outer.parts[0].position)
     first = Compound(outer.parts[0])
     np.testing.assert_allclose(hull.inertia, first.inertia, atol=1e-13)
     np.testing.assert_allclose(hull.centroid, first.centroid, rtol=1e-13)
@@ -315,5 +316,5 @@ def test_quaternions(p, q):
     p, q = unit_quaternion("p", p), unit_quaternion("q", q)
     assert abs(math.hypot(*p) - 1) < 1e-15
     np.testing.assert_array_equal(unit_quaternion("p", p), p)
-    np.testing.assert_allclose(rotation(product(p, q)), rotation(p) @ rotation(q), atol=1e-14)
-    np.testing.assert_allclose(rotation(p), Rotation.from_quat(np.roll(p, -1)).as_matrix(), atol=1e-14)
+    np.testing.assert_allclose(matrices(product(p, q)), matrices(p) @ matrices(q), atol=1e-14)
+    np.testing.assert_allclose(matrices(p), Rotation.from_quat(np.roll(p, -1)).as_matrix(), atol=1e-14)

@@ -9,10 +9,10 @@ from stickslip.mechanics.builder import WorldBuilder
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.jacobian import contact_blocks
 from stickslip.problem.sets import free
+from stickslip.rotations import about, matrices, product
 from stickslip.schemes.body_joints import PARTS, check_joints, joint_coordinates, joint_errors, joint_rows
 from stickslip.solvers.registry import make
 from stickslip.state import ModelError
-from stickslip.systems.quaternions import about, product, rotation
 
 INERTIA = (0.2, 0.3, 0.4)
 ALONG = (1.0, 2.0, -0.5)
@@ -146,7 +146,7 @@ def turned(world, angle, slide=0.0):
     axis = np.array(ALONG) / np.linalg.norm(ALONG)
     q = world.start.q.reshape(-1, 7).copy()
     turn = about(axis, angle)
-    q[0, :3] = rotation(turn) @ q[0, :3]
+    q[0, :3] = matrices(turn) @ q[0, :3]
     q[0, 3:] = product(turn, q[0, 3:])
     q[:, :3] += slide * axis
     return q.reshape(-1)
@@ -156,7 +156,7 @@ def spinning(q, rate, speed=0.0):
     """Velocities for that motion."""
     axis = np.array(ALONG) / np.linalg.norm(ALONG)
     v = np.zeros((2, 6))
-    x, R = q[:3], rotation(q[3:7])
+    x, R = q[:3], matrices(q[3:7])
     v[0, 3:] = R.T @ (rate * axis)
     v[:, :3] = speed * axis
     v[0, :3] += np.cross(rate * axis, x)
@@ -209,7 +209,7 @@ def test_openings_are_true_distances_and_angles():
     for angle in (1e-3, 2.0, np.pi):
         q = world.start.q.copy()
         turn = about(np.array([0.0, 1.0, 0.0]), angle)
-        q[:3], q[3:7] = rotation(turn) @ q[:3] + (0.0, 0.3, 0.4), product(turn, q[3:7])
+        q[:3], q[3:7] = matrices(turn) @ q[:3] + (0.0, 0.3, 0.4), product(turn, q[3:7])
         np.testing.assert_allclose(joint_errors(world, q), [[0.5, angle], [0.5, angle]], rtol=1e-9)
     with pytest.raises(ModelError, match="joint 'fixed' is open"):
         check_joints(world, q)

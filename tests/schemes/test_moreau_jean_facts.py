@@ -5,12 +5,12 @@ import pytest
 from mechanical_runs import steps
 
 from stickslip.laws import NewtonImpact, PoissonImpact
+from stickslip.rotations import matrices
 from stickslip.schemes.moreau_jean import MoreauJean
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import LagrangianLinearRelation, Scleronomous
 from stickslip.systems.newton_euler import NewtonEuler
 from stickslip.systems.newton_euler_relations import PointOnPlane
-from stickslip.systems.quaternions import rotation
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 G = 9.81
@@ -146,7 +146,7 @@ def top(h, **options):
 
 
 def angular_momentum(step):
-    return rotation(step.state.q[3:]) @ (np.array([1.0, 2.0, 3.0]) * step.state.v[3:])
+    return matrices(step.state.q[3:]) @ (np.array([1.0, 2.0, 3.0]) * step.state.v[3:])
 
 
 @pytest.mark.parametrize("options", [{"variant": "complete"}, {}, {"frame": "current"}])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.mechanics.turns import matrices
+from stickslip.rotations import matrices
 from stickslip.schemes.variational import VariationalBodies
 
 KINDS = ("fixed", "ball", "hinge", "slider", "cylindrical", "distance")

@@ -6,14 +6,21 @@ import numpy as np
 import pytest
 
 from stickslip import studies
-from stickslip.mechanics.turns import matrices
+from stickslip.rotations import (
+    between,
+    conjugate,
+    exponential,
+    exponential_slope,
+    logarithm,
+    matrices,
+    product,
+)
 from stickslip.studies import tosses, tosses_fit
 from stickslip.studies import tosses_records as records
 from stickslip.studies.study import StudyInputError
 from stickslip.studies.tosses_cube import CENTRE, KNOWN, SITE, Cube, made
 from stickslip.studies.tosses_models import SHAPE, column
 from stickslip.studies.tosses_mujoco import SoftCube
-from stickslip.studies.tosses_turns import between, conjugate, exponential, logarithm, product, turning
 
 MEASURED = Path(__file__).resolve().parents[3] / "shared" / "data" / "cube_tosses.npz"
 
@@ -44,10 +51,10 @@ def test_turns():
 
 
 @pytest.mark.parametrize("r", [(0.3, -0.2, 0.5), (2e-4, 1e-4, 0.0), (0.0, 0.0, 0.0)])
-def test_turning(r):
+def test_exponential_slope(r):
     r, d = np.array(r), 1e-6
     ends = [between(exponential(r - d * e), exponential(r + d * e)) for e in np.eye(3)]
-    np.testing.assert_allclose(turning(r).T, np.array(ends) / (2.0 * d), atol=1e-8)
+    np.testing.assert_allclose(exponential_slope(r).T, np.array(ends) / (2.0 * d), atol=1e-8)
 
 
 def test_a_flight_is_fitted_whatever_the_direction_of_the_throw(rows, some):

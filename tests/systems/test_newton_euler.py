@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from stickslip import rotations as qs
 from stickslip.state import ModelError
-from stickslip.systems import quaternions as qs
 from stickslip.systems.derivatives import differences
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.newton_euler import NewtonEuler
@@ -28,9 +28,9 @@ def test_mass_and_kinematics():
     assert np.diag(body.mass(0.0, body.start.q, NONE)).tolist() == [2.0, 2.0, 2.0, 1.0, 2.0, 2.5]
     q, v = somewhere(body)
     step = 1e-6
-    moved = [qs.rotation((q + s * step * body.kinematics(q) @ v)[3:]) for s in (1.0, -1.0)]
+    moved = [qs.matrices((q + s * step * body.kinematics(q) @ v)[3:]) for s in (1.0, -1.0)]
     assert (moved[0] - moved[1]) / (2.0 * step) == pytest.approx(
-        qs.rotation(q[3:]) @ qs.skew(v[3:]), abs=1e-8
+        qs.matrices(q[3:]) @ qs.skew(v[3:]), abs=1e-8
     )
 
 
@@ -84,7 +84,7 @@ def test_a_free_top_keeps_its_angular_momentum_and_energy():
 
     x0 = np.concatenate([body.start.q, body.start.v])
     x1 = solve_ivp(flow, (0.0, 10.0), x0, rtol=1e-11, atol=1e-12).y[:, -1]
-    momentum = [qs.rotation(x[3:7]) @ body.inertia @ x[10:] for x in (x0, x1)]
+    momentum = [qs.matrices(x[3:7]) @ body.inertia @ x[10:] for x in (x0, x1)]
     assert momentum[1] == pytest.approx(momentum[0], abs=1e-8)
     energy = [x[10:] @ body.inertia @ x[10:] for x in (x0, x1)]
     assert energy[1] == pytest.approx(energy[0], abs=1e-8)
@@ -96,7 +96,7 @@ def test_a_moment_in_the_inertial_frame_changes_the_momentum_by_itself():
     body = NewtonEuler("top", mass=1.0, inertia=[1.0, 2.0, 3.0], moment=m, moment_frame="inertial")
     q, v = somewhere(body)
     F = body.force(0.0, q, v, NONE)
-    R, omega, inertia = qs.rotation(q[3:]), v[3:], body.inertia
+    R, omega, inertia = qs.matrices(q[3:]), v[3:], body.inertia
     rate = R @ (np.cross(omega, inertia @ omega) + F[3:])
     assert rate == pytest.approx(m)
 

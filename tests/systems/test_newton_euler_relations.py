@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from stickslip import rotations as qs
 from stickslip.laws import Equality, NewtonImpact
 from stickslip.state import ModelError
-from stickslip.systems import quaternions as qs
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.newton_euler import NewtonEuler
 from stickslip.systems.newton_euler_joints import (
@@ -75,7 +75,7 @@ def test_joints_do_not_feel_a_common_rigid_motion(name):
     turn, shift, q = qs.about([1.0, 2.0, 3.0], 0.8), np.array([0.1, 0.2, 0.3]), system.q0
     moved = []
     for part in (q[:7], q[7:]):
-        moved += [*(shift + qs.rotation(turn) @ part[:3]), *qs.product(turn, part[3:])]
+        moved += [*(shift + qs.matrices(turn) @ part[:3]), *qs.product(turn, part[3:])]
     assert tie.y(0.0, np.array(moved), np.zeros(size), NONE) == pytest.approx(np.zeros(size), abs=1e-14)
 
 
@@ -130,7 +130,7 @@ def test_a_rolling_ball_does_not_slip():
     q = pose()
     w = 3.0
     spin = np.array([0.0, w, 0.0])
-    v = np.concatenate([[0.5 * w, 0.0, 0.0], qs.rotation(q[3:]).T @ spin])
+    v = np.concatenate([[0.5 * w, 0.0, 0.0], qs.matrices(q[3:]).T @ spin])
     u = tie.rows(0.0, q, np.zeros(5), NONE) @ v
     assert u[:3] == pytest.approx(np.zeros(3), abs=1e-14)
     assert np.linalg.norm(u[3:]) == pytest.approx(w)
@@ -145,7 +145,7 @@ def test_forces_of_a_contact_are_opposite_and_make_no_moment_between_the_bodies(
     p = tie.forces(0.0, q, np.array([1.0, 0.2, -0.3]), NONE)
     assert p[:3] == pytest.approx(-p[6:9])
     moments = [np.cross(q[i : i + 3], p[j : j + 3]) for i, j in ((0, 0), (7, 6))]
-    spins = [qs.rotation(q[i : i + 4]) @ p[j : j + 3] for i, j in ((3, 3), (10, 9))]
+    spins = [qs.matrices(q[i : i + 4]) @ p[j : j + 3] for i, j in ((3, 3), (10, 9))]
     assert sum(moments) + sum(spins) == pytest.approx(np.zeros(3), abs=1e-12)
 
 

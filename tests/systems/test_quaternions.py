@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from stickslip.systems import quaternions as qs
+from stickslip import rotations as qs
 
 RNG = np.random.default_rng(11)
 
@@ -16,7 +16,7 @@ def unit():
 @pytest.mark.parametrize("_", range(5))
 def test_the_facts_of_the_rate_map(_):
     p = unit()
-    psi = qs.rate_map(p)
+    psi = qs.rates(p)
     assert psi.T @ psi == pytest.approx(np.eye(3) / 4.0)
     assert psi @ psi.T == pytest.approx((np.eye(4) - np.outer(p, p)) / 4.0)
     omega = RNG.normal(size=3)
@@ -27,12 +27,12 @@ def test_the_facts_of_the_rate_map(_):
 @pytest.mark.parametrize("_", range(5))
 def test_a_rotation_is_a_product(_):
     p, q, x = unit(), unit(), RNG.normal(size=3)
-    R = qs.rotation(p)
+    R = qs.matrices(p)
     assert np.allclose(R @ R.T, np.eye(3))
     assert np.linalg.det(R) == pytest.approx(1.0)
     turned = qs.product(qs.product(p, np.array([0.0, *x])), qs.conjugate(p))
     assert turned == pytest.approx([0.0, *(R @ x)])
-    assert qs.rotation(qs.product(p, q)) == pytest.approx(R @ qs.rotation(q))
+    assert qs.matrices(qs.product(p, q)) == pytest.approx(R @ qs.matrices(q))
     assert qs.product(p, qs.conjugate(p)) == pytest.approx([1.0, 0.0, 0.0, 0.0])
 
 
@@ -42,12 +42,12 @@ def test_derivatives_of_turned_vectors(_):
     forward, back = np.empty((3, 4)), np.empty((3, 4))
     for j in range(4):
         d = step * np.eye(4)[j]
-        forward[:, j] = (qs.rotation(p + d) - qs.rotation(p - d)) @ a / (2.0 * step)
-        back[:, j] = (qs.rotation(p + d) - qs.rotation(p - d)).T @ a / (2.0 * step)
-    assert qs.rotated_dp(p, a) == pytest.approx(forward, abs=1e-9)
+        forward[:, j] = (qs.matrices(p + d) - qs.matrices(p - d)) @ a / (2.0 * step)
+        back[:, j] = (qs.matrices(p + d) - qs.matrices(p - d)).T @ a / (2.0 * step)
+    assert qs.turned_dp(p, a) == pytest.approx(forward, abs=1e-9)
     assert qs.turned_back_dp(p, a) == pytest.approx(back, abs=1e-9)
-    assert qs.turned_back_dp(p, a) @ qs.rate_map(p) == pytest.approx(qs.skew(qs.rotation(p).T @ a))
-    assert qs.rotated_dp(p, a) @ qs.rate_map(p) == pytest.approx(-qs.rotation(p) @ qs.skew(a))
+    assert qs.turned_back_dp(p, a) @ qs.rates(p) == pytest.approx(qs.skew(qs.matrices(p).T @ a))
+    assert qs.turned_dp(p, a) @ qs.rates(p) == pytest.approx(-qs.matrices(p) @ qs.skew(a))
 
 
 def test_the_derivative_written_out():
@@ -63,7 +63,7 @@ def test_the_derivative_written_out():
 
 
 def test_a_turn_about_an_axis():
-    R = qs.rotation(qs.about([0.0, 0.0, 2.0], np.pi / 2.0))
+    R = qs.matrices(qs.about([0.0, 0.0, 2.0], np.pi / 2.0))
     assert np.allclose(R @ [1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
 
 

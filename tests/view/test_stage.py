@@ -34,9 +34,9 @@ def stage(run):
 
 
 def rotated(p, a):
-    from stickslip.mechanics.rotations import rotation
+    from stickslip.rotations import matrices
 
-    return rotation(p) @ a
+    return matrices(p) @ a
 
 
 def test_every_shape_is_drawn_once(stage):

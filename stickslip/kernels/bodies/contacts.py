@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from stickslip.kernels.bodies.frames import basis
+from stickslip.kernels.bodies.rotation import entries
 from stickslip.kernels.jit import jit
 
 CLOSE = 1e-6
@@ -30,19 +31,14 @@ def place_geoms(q, body, offset, turn, per_unit, body_x, body_R, geom_x, geom_R)
             return b
         for i in range(3):
             body_x[b, i] = q[7 * b + i] * per_unit
-        # Φ(p) of a unit quaternion (Siconos Developer's Notes 2017, (11.19)); 2/‖p‖² takes out its rounding.
-        s = 2.0 / (p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3)
-        body_R[b, 0] = 1.0 - s * (p2 * p2 + p3 * p3)
-        body_R[b, 1] = s * (p1 * p2 - p3 * p0)
-        body_R[b, 2] = s * (p1 * p3 + p2 * p0)
-        body_R[b, 3] = s * (p1 * p2 + p3 * p0)
-        body_R[b, 4] = 1.0 - s * (p1 * p1 + p3 * p3)
-        body_R[b, 5] = s * (p2 * p3 - p1 * p0)
-        body_R[b, 6] = s * (p1 * p3 - p2 * p0)
-        body_R[b, 7] = s * (p2 * p3 + p1 * p0)
-        body_R[b, 8] = 1.0 - s * (p1 * p1 + p2 * p2)
-        if not abs(body_R[b, 0]) <= 2.0:  # p = 0, or so large that its square is infinite
+        square = p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3
+        if not 0.0 < square < math.inf:
             return b
+        s = 1.0 / math.sqrt(square)  # takes out the rounding of a unit quaternion
+        (
+            body_R[b, 0], body_R[b, 1], body_R[b, 2], body_R[b, 3], body_R[b, 4], body_R[b, 5],
+            body_R[b, 6], body_R[b, 7], body_R[b, 8],
+        ) = entries(s * p0, s * p1, s * p2, s * p3)  # fmt: skip
     for g in range(body.shape[0]):
         b = body[g]
         for i in range(3):

@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from stickslip.kernels.bodies import rotation
 from stickslip.kernels.bodies.frames import basis
 from stickslip.kernels.jit import jit
 
@@ -38,9 +39,7 @@ TINY = 1e-280
 @jit
 def turned(q, b, x, y, z):
     """Vector (x, y, z) of body b's frame in the inertial one."""
-    w, i, j, k = q[7 * b + 3], q[7 * b + 4], q[7 * b + 5], q[7 * b + 6]
-    u, v, s = 2.0 * (j * z - k * y), 2.0 * (k * x - i * z), 2.0 * (i * y - j * x)
-    return x + w * u + j * s - k * v, y + w * v + k * u - i * s, z + w * s + i * v - j * u
+    return rotation.turned(q[7 * b + 3], q[7 * b + 4], q[7 * b + 5], q[7 * b + 6], x, y, z)
 
 
 @jit

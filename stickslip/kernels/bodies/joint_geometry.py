@@ -14,6 +14,7 @@ import math
 
 import numpy as np
 
+from stickslip.kernels.bodies.rotation import matrix, turn
 from stickslip.kernels.jit import jit
 
 FIXED, BALL, HINGE, SLIDER, CYLINDRICAL, DISTANCE = 0, 1, 2, 3, 4, 5
@@ -68,10 +69,7 @@ def place_body(q, i, R, x):
         return
     for k in range(3):
         x[k] = q[7 * i + k]
-    a, b, c, d = q[7 * i + 3], q[7 * i + 4], q[7 * i + 5], q[7 * i + 6]
-    R[0, 0], R[0, 1], R[0, 2] = 1.0 - 2.0 * (c * c + d * d), 2.0 * (b * c - d * a), 2.0 * (b * d + c * a)
-    R[1, 0], R[1, 1], R[1, 2] = 2.0 * (b * c + d * a), 1.0 - 2.0 * (b * b + d * d), 2.0 * (c * d - b * a)
-    R[2, 0], R[2, 1], R[2, 2] = 2.0 * (b * d - c * a), 2.0 * (c * d + b * a), 1.0 - 2.0 * (b * b + c * c)
+    matrix(q[7 * i + 3], q[7 * i + 4], q[7 * i + 5], q[7 * i + 6], R)
 
 
 @jit
@@ -98,21 +96,12 @@ def place_joint(body, point, frame, q, at):
 @jit
 def move_pair(body, q, v, h, pair, moved):
     """Coordinates of the two bodies of a joint after moving on for h, into moved (14,), and their numbers
-    there into pair (2,): x + h ẋ, p ∘ (1, h Ω / 2) normalised, which turns by Cayley's map of h Ω."""
+    there into pair (2,)."""
     for side in range(2):
         i, to = body[side], 7 * side
         pair[side] = side if i >= 0 else -1
-        if i < 0:
-            continue
-        for k in range(3):
-            moved[to + k] = q[7 * i + k] + h * v[6 * i + k]
-        p0, p1, p2, p3 = q[7 * i + 3], q[7 * i + 4], q[7 * i + 5], q[7 * i + 6]
-        a, b, c = 0.5 * h * v[6 * i + 3], 0.5 * h * v[6 * i + 4], 0.5 * h * v[6 * i + 5]
-        size = math.sqrt((1.0 + a * a + b * b + c * c) * (p0 * p0 + p1 * p1 + p2 * p2 + p3 * p3))
-        moved[to + 3] = (p0 - p1 * a - p2 * b - p3 * c) / size
-        moved[to + 4] = (p1 + p0 * a + p2 * c - p3 * b) / size
-        moved[to + 5] = (p2 + p0 * b + p3 * a - p1 * c) / size
-        moved[to + 6] = (p3 + p0 * c + p1 * b - p2 * a) / size
+        if i >= 0:
+            turn(q[7 * i : 7 * i + 7], v[6 * i : 6 * i + 6], h, moved[to : to + 7])
 
 
 @jit

@@ -80,7 +80,7 @@ def push_freely(row, mass, J, J_inverse, gravity, radius, q, v, F, h, v_free, f,
             for k in range(3):
                 f[b, k] = m * v_free[i, k]
             f[b, 3], f[b, 4], f[b, 5] = times(J[i], v_free[i, 3], v_free[i, 4], v_free[i, 5])
-        speed = fastest_point(row, radius, q, v_free, i)
+        speed = fastest_point(row, radius, q, v_free[i], i)
         if not speed < np.inf and told[BAD] < 0.0:
             told[BAD] = float(i)
         if speed > told[FASTEST]:
@@ -91,9 +91,9 @@ def push_freely(row, mass, J, J_inverse, gravity, radius, q, v, F, h, v_free, f,
 
 @jit
 def fastest_point(row, radius, q, v, i):
-    """No point of body i that a dynamic body can reach is faster than this [m/s]."""
-    linear = np.sqrt(v[i, 0] * v[i, 0] + v[i, 1] * v[i, 1] + v[i, 2] * v[i, 2])
-    spin = np.sqrt(v[i, 3] * v[i, 3] + v[i, 4] * v[i, 4] + v[i, 5] * v[i, 5])
+    """No point of body i that a dynamic body can reach is faster than this [m/s].   v (6,)."""
+    linear = np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    spin = np.sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
     reach = radius[i]
     if spin > 0.0 and not reach < np.inf:  # a plane that turns: as far as there are bodies
         reach = 0.0

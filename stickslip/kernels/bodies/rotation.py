@@ -6,6 +6,10 @@ Free rotation is the implicit midpoint rule in body momentum Π = J Ω,
 
 which says Π⁺ = Q' Π with Q = cay(h ω̄) (Austin, Krishnaprasad & Wang 1993): |Π| and the energy, both
 quadratic, are kept, and so is the spatial momentum R Π when the body turns by R⁺ = R Q.
+
+Numbers may be complex: at x + i ε d a function has its derivative along d in its imaginary part, over ε, to
+rounding (Squire & Trapp 1998). So kernels of geometry decide by sizes and real parts alone.
+`entries`, `product`, `cross` and `turned` take arrays too where Python calls them (`stickslip/rotations.py`).
 """
 
 import numpy as np
@@ -18,19 +22,15 @@ ROUNDING = 2.0**-52
 
 
 @jit
-def matrix(p0, p1, p2, p3, R):
-    """R <- rotation matrix of a unit quaternion.   R (3, 3)."""
-    R[0, 0], R[0, 1], R[0, 2] = (
+def entries(p0, p1, p2, p3):
+    """The nine entries of the rotation matrix of a unit quaternion, row by row."""
+    return (
         1.0 - 2.0 * (p2 * p2 + p3 * p3),
         2.0 * (p1 * p2 - p0 * p3),
         2.0 * (p1 * p3 + p0 * p2),
-    )
-    R[1, 0], R[1, 1], R[1, 2] = (
         2.0 * (p1 * p2 + p0 * p3),
         1.0 - 2.0 * (p1 * p1 + p3 * p3),
         2.0 * (p2 * p3 - p0 * p1),
-    )
-    R[2, 0], R[2, 1], R[2, 2] = (
         2.0 * (p1 * p3 - p0 * p2),
         2.0 * (p2 * p3 + p0 * p1),
         1.0 - 2.0 * (p1 * p1 + p2 * p2),
@@ -38,16 +38,52 @@ def matrix(p0, p1, p2, p3, R):
 
 
 @jit
+def matrix(p0, p1, p2, p3, R):
+    """R <- rotation matrix of a unit quaternion.   R (3, 3)."""
+    (
+        R[0, 0], R[0, 1], R[0, 2], R[1, 0], R[1, 1], R[1, 2], R[2, 0], R[2, 1], R[2, 2],
+    ) = entries(p0, p1, p2, p3)  # fmt: skip
+
+
+@jit
+def product(p0, p1, p2, p3, q0, q1, q2, q3):
+    """p ∘ q of quaternions."""
+    return (
+        p0 * q0 - p1 * q1 - p2 * q2 - p3 * q3,
+        p0 * q1 + p1 * q0 + p2 * q3 - p3 * q2,
+        p0 * q2 + p2 * q0 + p3 * q1 - p1 * q3,
+        p0 * q3 + p3 * q0 + p1 * q2 - p2 * q1,
+    )
+
+
+@jit
+def cross(a0, a1, a2, b0, b1, b2):
+    """a × b."""
+    return a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0
+
+
+@jit
+def turned(p0, p1, p2, p3, x, y, z):
+    """R a of a unit quaternion and a = (x, y, z): a + 2 w × (w × a + p0 a) with w = (p1, p2, p3).
+
+    R' a is that of the conjugate, (p0, -p1, -p2, -p3).
+    """
+    a, b, c = p2 * z - p3 * y + p0 * x, p3 * x - p1 * z + p0 * y, p1 * y - p2 * x + p0 * z
+    return (
+        x + 2.0 * (p2 * c - p3 * b),
+        y + 2.0 * (p3 * a - p1 * c),
+        z + 2.0 * (p1 * b - p2 * a),
+    )
+
+
+@jit
 def turn(q, v, h, out):
-    """out <- q moved by h v: x + h ẋ, and p cay(h Ω) with length one.   q, out (7,), v (6,)."""
+    """out <- q moved by h v: x + h ẋ, and p ∘ (1, h Ω / 2) with length one, which turns by Cayley's map of
+    h Ω.   q, out (7,), v (6,)."""
     for k in range(3):
         out[k] = q[k] + h * v[k]
-    a, b, c = 0.5 * h * v[3], 0.5 * h * v[4], 0.5 * h * v[5]
-    p0, p1, p2, p3 = q[3], q[4], q[5], q[6]
-    s0 = p0 - p1 * a - p2 * b - p3 * c
-    s1 = p1 + p0 * a + p2 * c - p3 * b
-    s2 = p2 + p0 * b + p3 * a - p1 * c
-    s3 = p3 + p0 * c + p1 * b - p2 * a
+    half = 0.5 * h
+    s0, s1, s2, s3 = product(q[3], q[4], q[5], q[6], 1.0, half * v[3], half * v[4], half * v[5])
     length = np.sqrt(s0 * s0 + s1 * s1 + s2 * s2 + s3 * s3)
     out[3], out[4], out[5], out[6] = s0 / length, s1 / length, s2 / length, s3 / length
 
@@ -59,6 +95,16 @@ def times(A, x, y, z):
         A[0, 0] * x + A[0, 1] * y + A[0, 2] * z,
         A[1, 0] * x + A[1, 1] * y + A[1, 2] * z,
         A[2, 0] * x + A[2, 1] * y + A[2, 2] * z,
+    )
+
+
+@jit
+def times_back(A, x, y, z):
+    """A' times a vector.   A (3, 3)."""
+    return (
+        A[0, 0] * x + A[1, 0] * y + A[2, 0] * z,
+        A[0, 1] * x + A[1, 1] * y + A[2, 1] * z,
+        A[0, 2] * x + A[1, 2] * y + A[2, 2] * z,
     )
 
 
@@ -82,14 +128,17 @@ def spin_freely(J, J_inverse, O0, O1, O2, h):
     m0, m1, m2 = P0, P1, P2  # Π̄
     w0, w1, w2 = O0, O1, O2
     # Newton on Π̄ - Π - (h/2) Π̄ × J⁻¹ Π̄ = 0, until its residual is rounding or stops falling
-    half, last, K = 0.5 * h, np.inf, J_inverse
+    half, last, refined, K = 0.5 * h, np.inf, False, J_inverse
     for _ in range(MOST_NEWTON):
         f0 = m0 - P0 - half * (m1 * w2 - m2 * w1)
         f1 = m1 - P1 - half * (m2 * w0 - m0 * w2)
         f2 = m2 - P2 - half * (m0 * w1 - m1 * w0)
         error = abs(f0) + abs(f1) + abs(f2)
         if not error > ROUNDING * size or (error < 1e-13 * size and error >= last):
-            break
+            # imaginary parts, which are derivatives, follow the real ones by a step
+            if refined or (f0.imag == 0.0 and f1.imag == 0.0 and f2.imag == 0.0):
+                break
+            refined = True
         last = error
         d0, d1, d2 = solve3(
             1.0 - half * (m1 * K[2, 0] - m2 * K[1, 0]),

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from stickslip.kernels.bodies.rotation import turned
 from stickslip.kernels.jit import jit
 
 ARM, PLACE, SPEED, SPIN = 0, 1, 2, 3
@@ -16,14 +17,8 @@ ARM, PLACE, SPEED, SPIN = 0, 1, 2, 3
 
 @jit
 def turn(p, a, back, out):
-    """out = R a, or R' a with back = -1: a + 2 p0 w × a + 2 w × (w × a), w = ±(p1, p2, p3)."""
-    w0, w1, w2 = back * p[1], back * p[2], back * p[3]
-    c0, c1, c2 = w1 * a[2] - w2 * a[1], w2 * a[0] - w0 * a[2], w0 * a[1] - w1 * a[0]
-    d0, d1, d2 = w1 * c2 - w2 * c1, w2 * c0 - w0 * c2, w0 * c1 - w1 * c0
-    a0, a1, a2 = a[0], a[1], a[2]
-    out[0] = a0 + 2.0 * (p[0] * c0 + d0)
-    out[1] = a1 + 2.0 * (p[0] * c1 + d1)
-    out[2] = a2 + 2.0 * (p[0] * c2 + d2)
+    """out = R a, or R' a with back = -1."""
+    out[0], out[1], out[2] = turned(p[0], back * p[1], back * p[2], back * p[3], a[0], a[1], a[2])
 
 
 @jit

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from stickslip.kernels.bodies.rotation import turned
 from stickslip.kernels.jit import jit
 
 FAR = 0.25
@@ -22,12 +23,10 @@ def local_points(q, body, point, local):
     for c in range(point.shape[0]):
         for side in range(2):
             b = body[c, side]
-            w, i, j, k = q[7 * b + 3], -q[7 * b + 4], -q[7 * b + 5], -q[7 * b + 6]
             x, y, z = point[c, 0] - q[7 * b], point[c, 1] - q[7 * b + 1], point[c, 2] - q[7 * b + 2]
-            u, v, s = 2.0 * (j * z - k * y), 2.0 * (k * x - i * z), 2.0 * (i * y - j * x)
-            local[c, side, 0] = x + w * u + j * s - k * v
-            local[c, side, 1] = y + w * v + k * u - i * s
-            local[c, side, 2] = z + w * s + i * v - j * u
+            local[c, side, 0], local[c, side, 1], local[c, side, 2] = turned(
+                q[7 * b + 3], -q[7 * b + 4], -q[7 * b + 5], -q[7 * b + 6], x, y, z
+            )
 
 
 @jit

@@ -9,7 +9,8 @@ from stickslip.kernels.jit import jit
 
 @jit
 def momentum(m, J, h, v, out):
-    """out (6,) <- P(v) of one body.   J (3, 3), v (6,)."""
+    """out (6,) <- P(v) of one body: what leaves the start of a step of length h, and with -h what arrives at
+    its end, both in the frame of the body there.   J (3, 3), v (6,)."""
     w0, w1, w2 = v[3], v[4], v[5]
     l0, l1, l2 = times(J, w0, w1, w2)
     energy = 0.25 * h * h * (w0 * l0 + w1 * l1 + w2 * l2)

@@ -3,32 +3,21 @@
 import math
 
 from stickslip.kernels.jit import jit
+from stickslip.kernels.variational.momentum import momentum, momentum_slope
+
+
+@jit
+def momenta(mass, J, v, h, out):
+    """out (n, 6) <- P(v) of all bodies.   J (n, 3, 3), v (n, 6)."""
+    for n in range(v.shape[0]):
+        momentum(mass[n], J[n], h, v[n], out[n])
 
 
 @jit
 def momentum_slopes(mass, J, v, h, out):
-    """out (n, 6, 6) <- ∂P/∂v of P(v) = (m ẋ, J Ω + (h/2) Ω × J Ω + (h²/4)(Ω·J Ω) Ω).   J (n, 3, 3),
-    v (n, 6)."""
+    """out (n, 6, 6) <- ∂P/∂v of all bodies.   J (n, 3, 3), v (n, 6)."""
     for n in range(v.shape[0]):
-        for i in range(6):
-            for j in range(6):
-                out[n, i, j] = 0.0
-        w, A, K = v[n, 3:], J[n], out[n, 3:, 3:]
-        energy = 0.0
-        for i in range(3):
-            out[n, i, i] = mass[n]
-            for j in range(3):
-                energy += w[i] * A[i, j] * w[j]
-        for i in range(3):
-            a, b = (i + 1) % 3, (i + 2) % 3
-            La = A[a, 0] * w[0] + A[a, 1] * w[1] + A[a, 2] * w[2]
-            Lb = A[b, 0] * w[0] + A[b, 1] * w[1] + A[b, 2] * w[2]
-            for j in range(3):
-                Lj = A[j, 0] * w[0] + A[j, 1] * w[1] + A[j, 2] * w[2]
-                K[i, j] = A[i, j] + 0.5 * h * (w[a] * A[b, j] - w[b] * A[a, j]) + 0.5 * h * h * w[i] * Lj
-            K[i, i] += 0.25 * h * h * energy
-            K[i, a] += 0.5 * h * Lb  # - J Ω × dΩ
-            K[i, b] -= 0.5 * h * La
+        momentum_slope(mass[n], J[n], h, v[n], out[n])
 
 
 @jit

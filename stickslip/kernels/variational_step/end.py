@@ -4,20 +4,14 @@ Blocks: sides (nb, 2) bodies, -1 for the inertial frame; offset (nb + 1,), rows 
 of the step over both sides, r (p,). v_before and v (n, 6) over the step before and over this one.
 """
 
+from stickslip.kernels.bodies.motion import kinetic
+from stickslip.kernels.bodies.rotation import times
 from stickslip.kernels.jit import jit
-from stickslip.kernels.variational_step.start import times
 
 KINETIC_BEFORE, KINETIC, WEIGHT_BEFORE, WEIGHT, LOST, DRIVEN, DAMPED, WORKED = range(8)
 """What `account` tells [J]: kinetic energies of both steps, the potential of gravity at both ends of this
 one; what blocks took, what bodies that are not dynamic gave, what dampers took, what other forces gave."""
 ENERGIES = 8
-
-
-@jit
-def kinetic(m, J, v):
-    """Kinetic energy of a body [J].   J (3, 3), v (6,)."""
-    P0, P1, P2 = times(J, v[3], v[4], v[5])
-    return 0.5 * (m * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) + (v[3] * P0 + v[4] * P1 + v[5] * P2))
 
 
 @jit

@@ -7,6 +7,8 @@ them. Normals point from the second body to the first.
 
 import math
 
+from stickslip.kernels.bodies import rotation
+from stickslip.kernels.bodies.frames import basis
 from stickslip.kernels.jit import jit
 
 POINT_PLANE, SPHERES, LINEARISED = 0, 1, 2
@@ -16,39 +18,7 @@ POINT_PLANE, SPHERES, LINEARISED = 0, 1, 2
 @jit
 def turned(q, i, x, y, z):
     """A vector of the frame of body i in the inertial frame."""
-    p0, p1, p2, p3 = q[i, 3], q[i, 4], q[i, 5], q[i, 6]
-    a, b, c = p2 * z - p3 * y, p3 * x - p1 * z, p1 * y - p2 * x  # p × x
-    a, b, c = a + p0 * x, b + p0 * y, c + p0 * z
-    return (
-        x + 2.0 * (p2 * c - p3 * b),
-        y + 2.0 * (p3 * a - p1 * c),
-        z + 2.0 * (p1 * b - p2 * a),
-    )
-
-
-@jit
-def turned_back(q, i, x, y, z):
-    """A vector of the inertial frame in the frame of body i."""
-    p0, p1, p2, p3 = q[i, 3], -q[i, 4], -q[i, 5], -q[i, 6]
-    a, b, c = p2 * z - p3 * y, p3 * x - p1 * z, p1 * y - p2 * x
-    a, b, c = a + p0 * x, b + p0 * y, c + p0 * z
-    return (
-        x + 2.0 * (p2 * c - p3 * b),
-        y + 2.0 * (p3 * a - p1 * c),
-        z + 2.0 * (p1 * b - p2 * a),
-    )
-
-
-@jit
-def basis(n0, n1, n2):
-    """(t1, t2), six numbers, with n, t1, t2 right-handed and orthonormal to rounding; n a unit vector.
-
-    Duff et al. 2017, Building an orthonormal basis, revisited, JCGT 6(1), listing 3.
-    """
-    sign = math.copysign(1.0, n2)
-    a = -1.0 / (sign + n2)
-    b = n0 * n1 * a
-    return 1.0 + sign * n0 * n0 * a, sign * b, -sign * n0, b, sign + n1 * n1 * a, -n1
+    return rotation.turned(q[i, 3], q[i, 4], q[i, 5], q[i, 6], x, y, z)
 
 
 @jit

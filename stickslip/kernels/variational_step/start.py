@@ -8,7 +8,10 @@ import math
 
 import numpy as np
 
+from stickslip.kernels.bodies.motion import fastest_point
+from stickslip.kernels.bodies.rotation import solve3, times
 from stickslip.kernels.jit import jit
+from stickslip.kernels.variational.momentum import momentum, momentum_slope
 
 BAD, FASTEST, SECOND = range(3)
 """What `leave` tells: first body whose momentum is not finite (-1 for none), and the two largest speeds of
@@ -16,29 +19,6 @@ points of bodies [m/s]."""
 TOLD = 3
 MOST_NEWTON = 40
 """Most Newton iterations of a body that nothing touches."""
-
-
-@jit
-def times(A, x, y, z):
-    """A times a vector.   A (3, 3)."""
-    return (
-        A[0, 0] * x + A[0, 1] * y + A[0, 2] * z,
-        A[1, 0] * x + A[1, 1] * y + A[1, 2] * z,
-        A[2, 0] * x + A[2, 1] * y + A[2, 2] * z,
-    )
-
-
-@jit
-def momentum(J, x, y, z, h):
-    """J Ω + (h/2) Ω × J Ω + (h²/4)(Ω·J Ω) Ω: what leaves the start of a step of length h, and with -h what
-    arrives at its end, both in the frame of the body there.   J (3, 3)."""
-    a, b, c = times(J, x, y, z)
-    g, k = 0.5 * h, 0.25 * h * h * (x * a + y * b + z * c)
-    return (
-        a + g * (y * c - z * b) + k * x,
-        b + g * (z * a - x * c) + k * y,
-        c + g * (x * b - y * a) + k * z,
-    )
 
 
 @jit
@@ -62,10 +42,9 @@ def leave(row, mass, J, J_inverse, gravity, radius, q, v, F, before, h, p, speed
             if F.shape[1] > 0:
                 for k in range(6):
                     w[k] += F[0, i, k] + F[1, i, k] + F[2, i, k]
-            m0, m1, m2 = momentum(J[i], v[i, 3], v[i, 4], v[i, 5], -before)
-            p[i, 3], p[i, 4], p[i, 5] = m0 + share * w[3], m1 + share * w[4], m2 + share * w[5]
-            for k in range(3):
-                p[i, k] = mass[i] * v[i, k] + share * w[k]
+            momentum(mass[i], J[i], -before, v[i], p[i])  # what arrives at the end of the step before
+            for k in range(6):
+                p[i, k] += share * w[k]
             t0, t1, t2 = times(J_inverse[i], w[3], w[4], w[5])
             for k in range(3):
                 w[k] = p[i, k] / mass[i]
@@ -82,21 +61,6 @@ def leave(row, mass, J, J_inverse, gravity, radius, q, v, F, before, h, p, speed
 
 
 @jit
-def fastest_point(row, radius, q, v, i):
-    """No point of body i that a dynamic body can reach is faster than this [m/s].   v (6,)."""
-    linear = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-    spin = math.sqrt(v[3] * v[3] + v[4] * v[4] + v[5] * v[5])
-    reach = radius[i]
-    if spin > 0.0 and not reach < math.inf:  # a plane that turns: as far as there are bodies
-        reach = 0.0
-        for j in range(row.shape[0]):
-            if row[j] >= 0:
-                x, y, z = q[j, 0] - q[i, 0], q[j, 1] - q[i, 1], q[j, 2] - q[i, 2]
-                reach = max(reach, math.sqrt(x * x + y * y + z * z) + radius[j])
-    return linear + spin * reach if spin > 0.0 else linear + spin
-
-
-@jit
 def two_fastest(row, radius, q, v):
     """The two largest speeds of points of bodies [m/s].   q (n, 7), v (n, 6)."""
     first = second = 0.0
@@ -110,60 +74,32 @@ def two_fastest(row, radius, q, v):
 
 
 @jit
-def solve3(A, x, y, z):
-    """Solution of A s = (x, y, z) by Cramer's rule.   A (3, 3)."""
-    a, b, c, d, e, f, g, h, i = (
-        A[0, 0], A[0, 1], A[0, 2], A[1, 0], A[1, 1], A[1, 2], A[2, 0], A[2, 1], A[2, 2],
-    )  # fmt: skip
-    u, v, w = e * i - f * h, f * g - d * i, d * h - e * g
-    det = a * u + b * v + c * w
-    return (
-        (u * x + (c * h - b * i) * y + (b * f - c * e) * z) / det,
-        (v * x + (a * i - c * g) * y + (c * d - a * f) * z) / det,
-        (w * x + (b * g - a * h) * y + (a * e - b * d) * z) / det,
-    )
-
-
-@jit
 def fly(row, mass, J, J_inverse, p, h, v):
     """v <- velocities of dynamic bodies that nothing touches: P(v) = p, to rounding; v has a guess.
 
     Returns the first body whose spin was not found, or -1.
     """
-    A = np.empty((3, 3))
+    P, A = np.empty(6), np.empty((6, 6))
     for i in range(row.shape[0]):
         if row[i] < 0:
             continue
         for k in range(3):
             v[i, k] = p[i, k] / mass[i]
-        Ji = J[i]
-        x, y, z = v[i, 3], v[i, 4], v[i, 5]
         size = abs(p[i, 3]) + abs(p[i, 4]) + abs(p[i, 5])
-        g, last, found = 0.5 * h, math.inf, False
+        last, found = math.inf, False
         for _ in range(MOST_NEWTON):
-            m0, m1, m2 = momentum(Ji, x, y, z, h)
-            f0, f1, f2 = m0 - p[i, 3], m1 - p[i, 4], m2 - p[i, 5]
+            momentum(mass[i], J[i], h, v[i], P)
+            f0, f1, f2 = P[3] - p[i, 3], P[4] - p[i, 4], P[5] - p[i, 5]
             error = abs(f0) + abs(f1) + abs(f2)
             if error <= 2.0**-53 * size or (error <= 1e-13 * size and error >= last):
                 found = True
                 break
             last = error
-            a, b, c = times(Ji, x, y, z)
-            o = (x, y, z)
-            JO = (a, b, c)
-            e = x * a + y * b + z * c
-            for r in range(3):
-                for s in range(3):
-                    A[r, s] = Ji[r, s] + 0.5 * h * h * o[r] * JO[s]
-                A[r, r] += 0.25 * h * h * e
-                r1, r2 = (r + 1) % 3, (r + 2) % 3
-                for s in range(3):  # d(Ω × J Ω) = Ω × J dΩ - J Ω × dΩ
-                    A[r, s] += g * (o[r1] * Ji[r2, s] - o[r2] * Ji[r1, s])
-                A[r, r2] -= g * JO[r1]
-                A[r, r1] += g * JO[r2]
-            d0, d1, d2 = solve3(A, f0, f1, f2)
-            x, y, z = x - d0, y - d1, z - d2
-        v[i, 3], v[i, 4], v[i, 5] = x, y, z
+            momentum_slope(mass[i], J[i], h, v[i], A)
+            d0, d1, d2 = solve3(
+                A[3, 3], A[3, 4], A[3, 5], A[4, 3], A[4, 4], A[4, 5], A[5, 3], A[5, 4], A[5, 5], f0, f1, f2
+            )
+            v[i, 3], v[i, 4], v[i, 5] = v[i, 3] - d0, v[i, 4] - d1, v[i, 5] - d2
         if not found:
             return i
     return -1

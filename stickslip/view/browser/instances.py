@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import BodyKind
+from stickslip.rotations import matrices, product, turned
 from stickslip.simulation.world_model import WorldModel
 from stickslip.state import Array, IntArray, ModelError
 from stickslip.view.browser.meshes import Mesh, halves, marker, mesh_key, shape_mesh, shape_scale
-from stickslip.view.browser.surroundings import Surroundings, product, turned
+from stickslip.view.browser.surroundings import Surroundings
 
 TILES = 16
 """Squares of a sheet along an axis."""

@@ -12,13 +12,14 @@ import numpy as np
 
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.problem.solution import Verdict
+from stickslip.rotations import turned, units
 from stickslip.simulation.world_contacts import LEAST, WorldContacts
 from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_record import WorldRecord
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray
 from stickslip.view.browser.instances import Instances, instances_of
-from stickslip.view.browser.surroundings import Surroundings, drawable, surroundings_of, turned, unit_turns
+from stickslip.view.browser.surroundings import Surroundings, drawable, surroundings_of
 
 STATE_COLOURS: dict[str, tuple[int, int, int]] = {
     "separating": (140, 140, 140),
@@ -227,7 +228,7 @@ class Stage:
     def _placed(self, q: Array) -> tuple[Array, Array, int]:
         """Places and unit quaternions that can be drawn, and how many bodies have others."""
         near = (np.abs(q[:, :3] - self.centre) <= self.surroundings.farthest).all(axis=1)
-        turns, turned_ = unit_turns(q[:, 3:])
+        turns, turned_ = units(q[:, 3:])
         good = near & turned_
         x = np.where(good[:, None], q[:, :3], self.centre)
         return x, np.where(good[:, None], turns, [1.0, 0, 0, 0]), int((~good).sum())

@@ -8,32 +8,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from stickslip.mechanics.turns import matrices
 from stickslip.mechanics.world import BodyKind
+from stickslip.rotations import matrices, product, turned, units
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
 from stickslip.state import Array, BoolArray
-
-
-def turned(p: Array, a: Array) -> Array:
-    """Vectors a in the frames that unit quaternions p say, in the frame outside, shape (n, 3)."""
-    once = np.cross(p[:, 1:], a)
-    return np.asarray(a + 2.0 * (p[:, :1] * once + np.cross(p[:, 1:], once)))
-
-
-def product(p: Array, q: Array) -> Array:
-    """p ∘ q of many quaternions [-], shape (n, 4): first turned by q, then by p."""
-    scalar = p[:, :1] * q[:, :1] - np.einsum("ki,ki->k", p[:, 1:], q[:, 1:])[:, None]
-    vector = p[:, :1] * q[:, 1:] + q[:, :1] * p[:, 1:] + np.cross(p[:, 1:], q[:, 1:])
-    return np.concatenate([scalar, vector], axis=1)
-
-
-def unit_turns(p: Array) -> tuple[Array, BoolArray]:
-    """Quaternions made unit ones [-], shape (n, 4), and which could be, shape (n,); others do not turn."""
-    with np.errstate(all="ignore"):
-        length = np.linalg.norm(p, axis=1)
-        good = (length > 0.0) & np.isfinite(length)
-    return np.where(good[:, None], p / np.where(good, length, 1.0)[:, None], [1.0, 0.0, 0.0, 0.0]), good
-
 
 LARGEST, SMALLEST = 1e30, 1e-30
 """Lengths that can be drawn, and coordinates up to the former [m]: their squares and ratios are numbers."""
@@ -45,7 +23,7 @@ def drawable(model: WorldModel) -> WorldModel:
     """The model with unit quaternions, and with all else that cannot be drawn left out: lengths and points of
     shapes, so that they are of unknown looks, their places in the body, and gravity."""
     places = is_place(model.shape_position)
-    turns, turned = unit_turns(model.shape_quaternion)
+    turns, turned = units(model.shape_quaternion)
     sound = {id(shape): _is_sound(shape) for shape in model.shapes}
     good = places & turned & np.array([sound[id(shape)] for shape in model.shapes], bool)
     bare: dict[str, ShapeRecord] = {}
@@ -117,7 +95,7 @@ def surroundings_of(model: WorldModel, places: Array) -> Surroundings:
     pick = np.unique(np.linspace(0, len(places) - 1, INSTANTS).round().astype(np.int64))
     q = places[pick].reshape(pick.size, -1, 7)
     start = np.where(is_place(q[0])[:, None], q[0], [0.0, 0, 0, 1, 0, 0, 0])
-    start = np.concatenate([start[:, :3], unit_turns(start[:, 3:])[0]], axis=1)
+    start = np.concatenate([start[:, :3], units(start[:, 3:])[0]], axis=1)
     middle, half = _boxes(model, start)
     moving = model.kind[model.shape_body] != BodyKind.FIXED
     bounded = np.isfinite(half).all(axis=1)

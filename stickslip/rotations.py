@@ -1,0 +1,138 @@
+"""Rotations and quaternions in NumPy, of single ones or of many at once; the formulas are those of kernels.
+
+Unit quaternions p have their scalar first; R(p) takes coordinates in the turned frame to those outside, and
+ṗ = Ψ(p) Ω with Ω the angular velocity in the turned frame (Siconos Developer's Notes 2017, (11.10) to
+(11.34)). There Ψ'Ψ and ΨΨ' are misprinted: of a unit quaternion Ψ'Ψ = I/4 and ΨΨ' = (I - p p')/4, so
+Ω = 4 Ψ' ṗ. Arrays may be complex, for derivatives by complex steps.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.kernels.bodies import rotation as kernels
+from stickslip.kernels.jit import formula
+from stickslip.state import Array, BoolArray
+
+Numbers = NDArray[Any]
+"""Real or complex numbers."""
+_ENTRIES, _PRODUCT, _TURNED = (formula(f) for f in (kernels.entries, kernels.product, kernels.turned))
+_CROSS = formula(kernels.cross)
+
+
+def matrices(p: Numbers) -> Numbers:
+    """R(p) of unit quaternions, shape (..., 4), from body axes to inertial ones [-], shape (..., 3, 3)."""
+    return _stacked(_ENTRIES(*_parts(p))).reshape(*np.shape(p)[:-1], 3, 3)
+
+
+def product(p: Numbers, q: Numbers) -> Numbers:
+    """p ∘ q [-], shape (..., 4): first turned by q, then by p."""
+    return _stacked(_PRODUCT(*_parts(p), *_parts(q)))
+
+
+def conjugate(p: Numbers) -> Numbers:
+    """(p0, -p1, -p2, -p3), the inverses of unit quaternions [-], shape (..., 4)."""
+    return p * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def turned(p: Numbers, a: Numbers) -> Numbers:
+    """R(p) a [unit of a], shape (..., 3): vectors of turned frames in the frame outside."""
+    return _stacked(_TURNED(*_parts(p), *_parts(a)))
+
+
+def cross(a: Numbers, b: Numbers) -> Numbers:
+    """a × b, shape (..., 3); NumPy's is slow on single vectors."""
+    return _stacked(_CROSS(*_parts(a), *_parts(b)))
+
+
+def skew(a: Numbers) -> Numbers:
+    """The matrices of a × [unit of a], shape (..., 3, 3) (11.41)."""
+    return np.swapaxes(cross(np.asarray(a)[..., None, :], np.eye(3)), -1, -2)
+
+
+def rates(p: Numbers) -> Numbers:
+    """Ψ(p) with ṗ = Ψ(p) Ω [-], shape (..., 4, 3) (11.32)."""
+    return 0.5 * np.swapaxes(product(np.asarray(p)[..., None, :], np.eye(4)[1:]), -1, -2)
+
+
+def turned_dp(p: Array, a: Array) -> Array:
+    """∂(R(p) a)/∂p of one quaternion [unit of a], shape (3, 4): of a + 2 p0 w × a + 2 (w w'a - a w'w)."""
+    scalar, w = p[0], p[1:]
+    by_vector = (w @ a) * np.eye(3) + np.outer(w, a) - 2.0 * np.outer(a, w) - scalar * skew(a)
+    return 2.0 * np.column_stack([cross(w, a), by_vector])
+
+
+def turned_back_dp(p: Array, a: Array) -> Array:
+    """∂(R(p)' a)/∂p of one quaternion [unit of a], shape (3, 4): R' is R of the conjugate.
+
+    What a moment in the inertial frame needs, R'm; (11.73) to (11.76) differentiate R m, with misprints.
+    """
+    return conjugate(turned_dp(conjugate(p), a))
+
+
+def about(axis: Array, angle: float) -> Array:
+    """The unit quaternion of a turn by `angle` [rad] about `axis` [-], shape (4,)."""
+    unit = np.asarray(axis, float) / np.linalg.norm(axis)
+    return np.array([np.cos(0.5 * angle), *(np.sin(0.5 * angle) * unit)])
+
+
+def exponential(r: Array) -> Array:
+    """The quaternions of rotation vectors r [rad], shape (..., 3), [-], shape (..., 4)."""
+    angle = np.linalg.norm(r, axis=-1, keepdims=True)
+    return np.concatenate([np.cos(angle / 2.0), np.sinc(angle / (2.0 * np.pi)) * r / 2.0], axis=-1)
+
+
+def logarithm(p: Array) -> Array:
+    """The rotation vectors of unit quaternions, of the shorter way [rad], shape (..., 3)."""
+    p = np.where(p[..., :1] < 0.0, -p, p)
+    s = np.linalg.norm(p[..., 1:], axis=-1, keepdims=True)
+    return p[..., 1:] * np.where(s > 1e-12, 2.0 * np.arctan2(s, p[..., :1]) / np.maximum(s, 1e-12), 2.0)
+
+
+def between(p: Array, q: Array) -> Array:
+    """Rotation vectors from p to q in the frame of p [rad], shape (..., 3)."""
+    return logarithm(product(conjugate(p), q))
+
+
+def exponential_slope(r: Array) -> Array:
+    """Rotation in the frame of `exponential(r)` by a change of r [-], shape (3, 3): I - b [r]× + c [r]×²."""
+    x, angle = skew(r), float(np.linalg.norm(r))
+    half = np.sinc(0.5 * angle / np.pi)
+    b = 0.5 * half**2  # (1 - cos) / angle²
+    c = (1.0 - np.sinc(angle / np.pi)) / angle**2 if angle > 1e-3 else 1.0 / 6.0
+    return np.asarray(np.eye(3) - b * x + c * x @ x)
+
+
+def frame(axis: Array) -> Array:
+    """Rows: a unit axis and two more, right-handed and orthonormal [-], shape (3, 3)."""
+    least = np.zeros(3)
+    least[int(np.argmin(np.abs(axis)))] = 1.0
+    second = cross(axis, least)
+    second /= np.sqrt(second @ second)
+    return np.array([axis, second, cross(axis, second)])
+
+
+def units(p: Array) -> tuple[Array, BoolArray]:
+    """Quaternions made unit ones [-], shape (n, 4), and which could be, shape (n,); others do not turn."""
+    with np.errstate(all="ignore"):
+        length = np.linalg.norm(p, axis=1)
+        good = (length > 0.0) & np.isfinite(length)
+    return np.where(good[:, None], p / np.where(good, length, 1.0)[:, None], [1.0, 0.0, 0.0, 0.0]), good
+
+
+def _parts(a: Numbers) -> Any:
+    """The components of vectors, along the last axis."""
+    a = np.asarray(a)
+    return a.tolist() if a.ndim == 1 else np.moveaxis(a, -1, 0)
+
+
+def _stacked(parts: tuple[Any, ...]) -> Numbers:
+    """Vectors of these components."""
+    first = parts[0]
+    if not isinstance(first, np.ndarray):
+        return np.array(parts)
+    out = np.empty((*first.shape, len(parts)), first.dtype)
+    for k, part in enumerate(parts):
+        out[..., k] = part
+    return out
