@@ -17,13 +17,12 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from stickslip.kernels import cones
 from stickslip.problem.checks import Array, IntArray, ProblemError, count, floats, frozen
 from stickslip.problem.sets import ProductSet, coulomb, free, interval, nonnegative, rolling
+from stickslip.state import BoolArray
 
-BoolArray = NDArray[np.bool_]
 Coefficients = float | Sequence[float]
 
 

@@ -16,12 +16,14 @@ from stickslip.gradients import moreau_jean_contacts as touch
 from stickslip.gradients.charts import to_displacements
 from stickslip.gradients.moreau_jean_forces import central, forces_along
 from stickslip.gradients.moreau_jean_inputs import EPSILON, Complex, Inputs, changes, inputs_along
-from stickslip.gradients.moreau_jean_joints import LOWER, UPPER, JointBlocks, Jointed, joints_along
-from stickslip.gradients.moreau_jean_motion import dot, freely, inverses, moved, rotations, times, times_back
+from stickslip.gradients.moreau_jean_joints import JointBlocks, Jointed, joints_along
+from stickslip.gradients.moreau_jean_motion import dot, freely, inverses, moved, times
 from stickslip.gradients.solution_exact import ACROSS, DOUBT
+from stickslip.kernels.bodies.joint_geometry import LOWER, UPPER
 from stickslip.mechanics.motions import velocities
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
+from stickslip.rotations import conjugate, turned
 from stickslip.schemes.body_world import Bodies
 from stickslip.state import Array, BoolArray, IntArray, State
 
@@ -180,12 +182,11 @@ class Assembly:
         v_free = np.array(np.broadcast_to(given.v, (k, *given.v.shape[1:])))
         v_free[:, dynamic, :3], v_free[:, dynamic, 3:] = linear, spin
         if bodies.driven:
-            end = moved(q, given.v, theta * h)
-            R = rotations(end[..., 3:])
+            back = conjugate(moved(q, given.v, theta * h)[..., 3:])
             driven = world.motions
             for name, body, motion in zip(driven.names, driven.body, driven.motions, strict=True):
                 shift, turn = _prescribed(name, motion, self.state.t + h)
-                v_free[:, body, :3], v_free[:, body, 3:] = shift, times_back(R[:, body], turn)
+                v_free[:, body, :3], v_free[:, body, 3:] = shift, turned(back[:, body], turn)
         return Middle(given, J, J_inverse, q, v, v_free, f)
 
     def joints_along(self, at: Middle) -> Jointed:

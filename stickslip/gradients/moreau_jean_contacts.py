@@ -11,12 +11,16 @@ import numpy as np
 
 from stickslip.detection.contacts import ContactSet
 from stickslip.gradients.moreau_jean_inputs import Complex, Inputs
-from stickslip.gradients.moreau_jean_motion import cross, dot, rotations, times, times_back
+from stickslip.gradients.moreau_jean_motion import dot, times, times_back
+from stickslip.kernels.bodies.frames import basis
+from stickslip.kernels.jit import formula
 from stickslip.mechanics.parameters import lengths, material_pairs
 from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Shape, Sphere
 from stickslip.mechanics.world import World
+from stickslip.rotations import cross, matrices
 from stickslip.state import Array, BoolArray, IntArray, ModelError
 
+BASIS = formula(basis)
 AGREE = 1e-9
 """Largest difference of a gap in closed form from the detected one, as a share of the size of things."""
 
@@ -90,7 +94,7 @@ def contacts_along(
     world: World, contacts: ContactSet, features: Features, given: Inputs, q: Complex
 ) -> Touching:
     """The contacts at q, shape (k, n, 7), along directions."""
-    x, R = q[..., :3], rotations(q[..., 3:])
+    x, R = q[..., :3], matrices(q[..., 3:])
     gap, point, n = _places(world, contacts, features, given, x, R)
     frame = _frames(n)
     return Touching(
@@ -137,7 +141,7 @@ def _places(
     centre, radius, normal = [], [], []
     for side in (0, 1):
         s, b = contacts.shape[:, side], contacts.body[:, side]
-        turn = rotations(shapes.quaternion[s].astype(complex))
+        turn = matrices(shapes.quaternion[s])
         own = features.fraction[:, side] * _sized(given, features.edge[:, side])
         local = given.place[:, s] + times(turn, own)
         centre.append(x[:, b] + times(R[:, b], local))
@@ -170,14 +174,9 @@ def _sized(given: Inputs, index: IntArray) -> Complex:
 
 
 def _frames(n: Complex) -> Complex:
-    """Rows n, t1, t2, as `kernels/bodies/frames.py` makes them."""
+    """Rows n, t1, t2."""
     x, y, z = n[..., 0], n[..., 1], n[..., 2]
-    sign = np.copysign(1.0, z.real)
-    a = -1.0 / (sign + z)
-    b = x * y * a
-    t1 = np.stack([1.0 + sign * x * x * a, sign * b, -sign * x], axis=-1)
-    t2 = np.stack([b, sign + y * y * a, -y], axis=-1)
-    return np.stack([n, t1, t2], axis=-2)
+    return np.stack([x, y, z, *BASIS(x, y, z)], axis=-1).reshape(*n.shape, 3)
 
 
 def _has_points(shape: Shape) -> bool:
@@ -207,7 +206,7 @@ def _nearest(world: World, contacts: ContactSet, c: int, side: int, shape: Shape
         return choices[0]
     shapes, s = world.shapes, int(contacts.shape[c, side])
     b = int(shapes.body[s])
-    turn, R = (rotations(p.astype(complex)).real for p in (shapes.quaternion[s], q[b, 3:]))
+    turn, R = (matrices(p) for p in (shapes.quaternion[s], q[b, 3:]))
     all_of = lengths(shape)
     local = shapes.position[s] + (choices * all_of[_edges(shape)]) @ turn.T
     sign = 1.0 if side == 0 else -1.0

@@ -10,11 +10,11 @@ import numpy as np
 
 from stickslip.gradients.moreau_jean_assembly import Assembly
 from stickslip.gradients.moreau_jean_contacts import contact_rows
-from stickslip.gradients.moreau_jean_joints import FRICTION, LOWER, UPPER, JointBlocks, rows_of_joints
-from stickslip.gradients.moreau_jean_motion import rotations
+from stickslip.gradients.moreau_jean_joints import JointBlocks, joints_along
 from stickslip.gradients.moreau_jean_response import Response
 from stickslip.gradients.solution_exact import DOUBT
-from stickslip.kernels.bodies.joint_geometry import within_turn
+from stickslip.kernels.bodies.joint_geometry import DRY, LOWER, UPPER, within_turn
+from stickslip.rotations import matrices
 from stickslip.schemes.bodies import Finder, MoreauJeanBodies
 from stickslip.schemes.body_joints import PARTS, joint_coordinates
 from stickslip.schemes.body_start import Start
@@ -53,7 +53,7 @@ def _forecasts(start: Start, theta: float, detector: Finder) -> list[str]:
     found, bodies, world = detector.find(start.q_m.reshape(-1), start.margin), start.bodies, start.world
     if not len(found):
         return []
-    x, R = start.q_m[None, :, :3].astype(complex), rotations(start.q_m[None, :, 3:].astype(complex))
+    x, R = start.q_m[None, :, :3].astype(complex), matrices(start.q_m[None, :, 3:])
     rows = contact_rows(found, found.point[None].astype(complex), found.frame[None].astype(complex), x, R)
     closing, fast = _closing(rows[0, :, 0].real, found.body, start)
     forecast = found.gap + theta * start.h * closing
@@ -77,15 +77,16 @@ def _stops(start: Start, theta: float) -> list[str]:
     joint, which = np.nonzero(np.isfinite(bounds))
     if not joint.size:
         return []
-    part = np.array([LOWER, UPPER, LOWER + FRICTION, UPPER + FRICTION])[which]
+    part = np.array([LOWER, UPPER, LOWER + DRY, UPPER + DRY])[which]
     blocks = JointBlocks(joint, part, np.arange(joint.size + 1))
-    rows = rows_of_joints(joints, blocks, start.q_m[None].astype(complex))[0].real
+    q, v = (x[None].astype(complex) for x in (start.q_m, start.v_start))
+    rows = joints_along(joints, blocks, q, v, v, np.zeros(1, complex), theta).rows[0].real
     slide, angle, _ = joint_coordinates(world, start.q_m.reshape(-1), start.v_start.reshape(-1))
     notes = []
     rates, speeds = _closing(rows, joints.body[joint], start)
     slack = start.stop_slack
     for j, p, bound, rate, fast in zip(joint, part, bounds[joint, which], rates, speeds, strict=True):
-        turning = p > FRICTION
+        turning = p > DRY
         size = NEAR * (1.0 if turning else start.bodies.size) + DOUBT * start.h * fast
         y = float(within_turn(angle[j], *joints.lower[j, 1:], *joints.upper[j, 1:])) if turning else slide[j]
         gap = bound - y if p % 3 == UPPER else y - bound

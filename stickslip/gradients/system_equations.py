@@ -18,11 +18,10 @@ import numpy as np
 
 from stickslip.gradients.solution import named_groups
 from stickslip.kernels import cones
-from stickslip.laws import BoolArray
 from stickslip.problem.checks import IntArray
 from stickslip.problem.sets import ProductSet, blocks_of, spans
 from stickslip.schemes.step import Memory, Step
-from stickslip.state import Array, ModelError, State
+from stickslip.state import Array, BoolArray, ModelError, State
 from stickslip.systems.family import Family
 from stickslip.systems.system import Bound, NonsmoothSystem
 

@@ -13,13 +13,12 @@ import numpy as np
 
 from stickslip.gradients.system_equations import NEAR, Inputs, StepEquations, Written
 from stickslip.kernels.activation import gap_rate
-from stickslip.laws import BoolArray
 from stickslip.problem.checks import IntArray
 from stickslip.schemes.moreau_jean import MoreauJean, Prepared
 from stickslip.schemes.moreau_jean_contacts import Tie
 from stickslip.schemes.moreau_jean_motion import Motion
 from stickslip.schemes.moreau_jean_newton import Flat
-from stickslip.state import Array, ModelError
+from stickslip.state import Array, BoolArray, ModelError
 from stickslip.systems.system import NonsmoothSystem
 
 

@@ -13,12 +13,11 @@ import numpy as np
 from stickslip.gradients.solution_exact import DOUBT
 from stickslip.gradients.system_equations import NEAR, Inputs, StepEquations, Written
 from stickslip.kernels import cones
-from stickslip.laws import BoolArray
 from stickslip.problem.checks import IntArray
 from stickslip.problem.sets import ProductSet
 from stickslip.schemes.variational_written import Variational, prepared
 from stickslip.schemes.variational_written_ties import Output, Tie
-from stickslip.state import Array, ModelError
+from stickslip.state import Array, BoolArray, ModelError
 
 
 class VariationalEquations(StepEquations):

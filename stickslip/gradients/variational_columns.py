@@ -19,9 +19,6 @@ from stickslip.gradients.variational_motion import (
     momentum_by_v,
 )
 from stickslip.gradients.variational_parts import (
-    DRY,
-    LOWER,
-    UPPER,
     Solved,
     contacts_of,
     joints_of,
@@ -31,6 +28,7 @@ from stickslip.gradients.variational_parts import (
 from stickslip.gradients.variational_right_sides import Columns
 from stickslip.gradients.variational_shapes import by_place, by_size
 from stickslip.gradients.variational_system import Rows, System, spread, spread_sparse
+from stickslip.kernels.bodies.joint_geometry import DRY, LOWER, UPPER
 from stickslip.kernels.variational_derivatives.parts import add_pairs
 from stickslip.mechanics.world import World
 from stickslip.rotations import matrices

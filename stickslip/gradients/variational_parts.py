@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.gradients.variational_motion import End, momentum_by_v
+from stickslip.kernels.bodies.joint_geometry import DRY, HOLD, LOWER, UPPER, held
 from stickslip.kernels.variational_derivatives import laws, motion, parts
 from stickslip.kernels.variational_derivatives.rows import ANGLE, AXIS, JOINT_ROWS, SLIDE
 from stickslip.mechanics.world import World
@@ -16,8 +17,6 @@ from stickslip.state import Array, BoolArray, IntArray
 TURN = 2.0 * np.pi
 NEGLIGIBLE = 1e-5
 """Share of the arm of a row, per step, that velocities are always measured by [-]."""
-HOLD, LOWER, UPPER, DRY = 0, 1, 2, 3
-"""Parts of a joint; those of the angle are three further on."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -296,11 +295,9 @@ def joints_of(world: World, solved: Solved, effort: Array) -> JointParts:
 
 
 def _held(kind: IntArray, lower: Array, upper: Array) -> IntArray:
-    """How many components of place and of turn joints hold, as `joint_geometry.held` [-], shape (nj, 2)."""
-    free_length = np.isfinite(lower[:, 0]) | np.isfinite(upper[:, 0])
-    place = np.array([3, 3, 3, 2, 2, 1])[kind]
-    turn = np.array([3, 0, 2, 3, 2, 0])[kind]
-    return np.stack([np.where((kind == 5) & free_length, 0, place), turn], axis=1).astype(np.int64)
+    """How many components of place and of turn joints hold [-], shape (nj, 2)."""
+    each = zip(kind.tolist(), lower[:, 0].tolist(), upper[:, 0].tolist(), strict=True)
+    return np.array([held(*one) for one in each], np.int64).reshape(-1, 2)
 
 
 def _within_turn(angle: Array, lower: Array, upper: Array) -> Array:

@@ -1,5 +1,5 @@
-"""Plans for LU of unsymmetric matrices of 6 x 6 blocks over a graph: bodies and joints, contacts put onto the
-bodies. `kernels/variational/block_lu.py` factors and solves by them.
+"""Plans for the LU of unsymmetric matrices of 6 x 6 blocks over a graph: bodies and joints, contacts put onto
+the bodies. The LU itself is in `kernels/variational/block_lu.py`.
 
 The structure is symmetric, the values need not be. The order is that of least degree, in which a node that
 `waits`, whose diagonal block is zero before a neighbour is eliminated (a joint), comes after one of them; on
@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from stickslip.kernels.variational import block_lu as kernels
-
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from stickslip.state import Array, IntArray
 
 MOST = 5000
 """Most nodes: the plan is made on a table of all pairs."""

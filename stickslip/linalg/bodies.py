@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.linalg.kernels import assembly
-from stickslip.linalg.pattern import Array, BlockPattern, IntArray, fixed
+from stickslip.linalg.pattern import BlockPattern, fixed
+from stickslip.state import Array, IntArray
 
 
 class ContactMap(Protocol):

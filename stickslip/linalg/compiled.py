@@ -6,7 +6,8 @@ import numpy as np
 
 from stickslip.linalg.factor import Buffers
 from stickslip.linalg.kernels import cholesky, quasidefinite, triangular
-from stickslip.linalg.pattern import Array, fixed
+from stickslip.linalg.pattern import fixed
+from stickslip.state import Array
 
 
 class CompiledEngine:

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike
 
 from stickslip.compilation import JIT
 from stickslip.linalg.kernels import assembly
-from stickslip.linalg.pattern import Array, BlockPattern, fixed
+from stickslip.linalg.pattern import BlockPattern, fixed
 from stickslip.linalg.plain import PlainEngine
+from stickslip.state import Array
 
 if TYPE_CHECKING:
     from stickslip.linalg.symbolic import Symbolic

@@ -23,8 +23,9 @@ from stickslip.compilation import JIT
 from stickslip.linalg.kernels import assembly, elimination, front_plan
 from stickslip.linalg.kernels import minimum_degree as bits
 from stickslip.linalg.ordering import minimum_degree
-from stickslip.linalg.pattern import Array, IntArray, fixed
+from stickslip.linalg.pattern import fixed
 from stickslip.linalg.symbolic import ints, tree
+from stickslip.state import Array, IntArray
 
 FULL = 0.2
 """Share of nonzeros above which a matrix is factored as one array."""

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from stickslip.compilation import JIT
 from stickslip.linalg.kernels import dissection
-from stickslip.linalg.pattern import Array, IntArray
+from stickslip.state import Array, IntArray
 
 SMALL = 450
 """Graphs of so many blocks are ordered by minimum degree: it is better there, nested dissection above."""

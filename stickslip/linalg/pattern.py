@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from stickslip.state import Array, IntArray
 
 SYMMETRIC = 1e-10
 """Largest difference across the diagonal of a SciPy matrix, relative to its largest entry."""

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 
-from stickslip.linalg.pattern import Array
+from stickslip.state import Array
 
 ROUNDS = 12
 """Factorisations in which pivots may be replaced; in the last ones all are."""

@@ -13,7 +13,8 @@ from stickslip.linalg.kernels import assembly, elimination, fronts
 from stickslip.linalg.kernels.front_plan import Tree
 from stickslip.linalg.kernels.fronts import Blocks, Fronts
 from stickslip.linalg.ordering import elimination_order
-from stickslip.linalg.pattern import Array, BlockPattern, IntArray, fixed
+from stickslip.linalg.pattern import BlockPattern, fixed
+from stickslip.state import Array, IntArray
 
 
 @dataclass(frozen=True, eq=False)

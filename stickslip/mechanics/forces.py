@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels.bodies.springs import add_dampers, add_springs
-from stickslip.mechanics.constant_efforts import ConstantEfforts, split
+from stickslip.mechanics.actuators import Actuators
 from stickslip.mechanics.given import numbers
 from stickslip.mechanics.points import Point, bind_point, number_of
 from stickslip.mechanics.written_forces import (
@@ -174,19 +174,20 @@ class Forces:
             bad = add_dampers(d.body, d.point, d.linear, d.angular, q, v, F[DAMPING])
             if bad >= 0:
                 raise self._not_finite("damper", d.names[bad], d.body[bad], t)
-        constant, others = self._split
-        if constant is not None:
-            constant.add(q, F[WORKING])
-        for one in others:
-            one.add(t, q, v, F[WORKING])
+        if self.actuators is not None:
+            self.actuators.add(self.actuators.values(t, q, v), q, F[WORKING])
+        for one in self.written:
+            if isinstance(one, WrittenForce):
+                one.add(t, q, v, F[WORKING])
         if self.wrench is not None:
             R = matrices(q.reshape(-1, 7)[:, 3:])
             F[WORKING, :, :3] += self.wrench[:, :3]
             F[WORKING, :, 3:] += np.einsum("nji,nj->ni", R, self.wrench[:, 3:])
 
     @cached_property
-    def _split(self) -> tuple[ConstantEfforts | None, tuple[JointEffort | WrittenForce, ...]]:
-        return split(self.written)
+    def actuators(self) -> Actuators | None:
+        """Those among `written`, as arrays; None without any."""
+        return Actuators.of(self.written)
 
     def potential(self, t: float, q: Array) -> float:
         """Of all springs [J]; without gravity's."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from stickslip.mechanics.functions import of_all, value_of
 from stickslip.mechanics.given import numbers
-from stickslip.mechanics.joint_motion import TURNING, axis_of, column_of, coordinate
+from stickslip.mechanics.joint_motion import column_of
 from stickslip.mechanics.joints import Joints
 from stickslip.mechanics.points import Point
 from stickslip.rotations import cross, matrices
@@ -62,23 +62,6 @@ class JointEffort:
     column: int
     """Its coordinate: sliding or turning."""
     effort: Written
-
-    def add(self, t: float, q: Array, v: Array, F: Array) -> None:
-        """Add its wrenches to F, shape (n, 6).
-
-        Both act at one place, on the line of the joint, so that momentum is kept.
-        """
-        position, velocity = coordinate(self.joints, self.joint, self.column, q, v)
-        effort = float(self.effort(t, position, velocity))
-        first, second = (int(body) for body in self.joints.body[self.joint])
-        along = effort * axis_of(self.joints, self.joint, q)
-        if self.column == TURNING:
-            f, moment = np.zeros(3), along
-        else:
-            f, moment = along, np.zeros(3)
-        at = Point(first, self.joints.point[self.joint, 0]).position(q)
-        for body, sign in ((first, 1.0), (second, -1.0)):
-            add_wrench(body, at, sign * f, sign * moment, q, F)
 
 
 def joint_effort(world: "World", name: str, joint: str, effort: Any, turn: bool) -> JointEffort:

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from stickslip.state import Array as Array
+from stickslip.state import IntArray as IntArray
 
 
 class ProblemError(ValueError):

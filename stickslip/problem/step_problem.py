@@ -16,9 +16,10 @@ product of the second-order cone.
 
 from dataclasses import dataclass
 
+from stickslip.kernels.bodies import gaps
 from stickslip.problem.checks import Array, IntArray
 
-POINT_PLANE, SPHERES, LINEARISED = 0, 1, 2
+POINT_PLANE, SPHERES, LINEARISED = gaps.POINT_PLANE, gaps.SPHERES, gaps.LINEARISED
 """Kinds of contacts: a point or ball of the first body above a plane of the second; two balls; and one whose
 gap is given at the start and is forecast by its rows."""
 MODELS = ("cone", "pyramid", "impact")

@@ -97,7 +97,7 @@ def joint_rows(
     free = v if v_free is None else v_free
     ahead = v if v_ahead is None else v_ahead
     slack = np.zeros((len(joints), 2)) if slack is None else slack
-    m, n, bad = kernels.joint_rows(_table(joints), q, v, free, ahead, h, theta, slack, out)
+    m, n, bad = kernels.joint_rows(joint_table(joints), q, v, free, ahead, h, theta, slack, out)
     if bad >= 0:
         raise ModelError(
             f"joint {joints.names[bad]!r} has no finite rows at t = {t:.6g} s: its bodies are at no finite"
@@ -119,7 +119,7 @@ def joint_errors(world: World, q: Array) -> Array:
     """How far each joint is open or beyond a stop, place and turn, >= 0 [m, rad], shape (nj, 2)."""
     opening = np.zeros((len(world.joints), 2))
     if len(world.joints):
-        kernels.joint_openings(_table(world.joints), q, opening)
+        kernels.joint_openings(joint_table(world.joints), q, opening)
     return opening
 
 
@@ -128,7 +128,7 @@ def joint_coordinates(world: World, q: Array, v: Array) -> tuple[Array, Array, A
     [rad], shape (nj,), and rates of both [m/s, rad/s], shape (nj, 2); 0 where a joint holds it."""
     place, speed = np.zeros((len(world.joints), 2)), np.zeros((len(world.joints), 2))
     if len(world.joints):
-        kernels.joint_coordinates(_table(world.joints), q, v, place, speed)
+        kernels.joint_coordinates(joint_table(world.joints), q, v, place, speed)
     return place[:, 0], place[:, 1], speed
 
 
@@ -169,7 +169,7 @@ def _most(joints: Joints) -> tuple[int, int]:
     return 7 * len(joints), 12 * len(joints)
 
 
-def _table(joints: Joints) -> tuple[IntArray | Array, ...]:
+def joint_table(joints: Joints) -> tuple[IntArray | Array, ...]:
     """The joints as kernels take them."""
     return (
         joints.kind, joints.body, joints.point, joints.frame, joints.length, joints.lower, joints.upper,

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.laws import BoolArray
 from stickslip.names import alternatives
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.schemes.moreau_jean import MoreauJean
 from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, Step, frozen_state
 from stickslip.schemes.work import work_of
-from stickslip.state import ModelError, State
+from stickslip.state import BoolArray, ModelError, State
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 ADDED = ("spring energy [J]", "impacts [-]")

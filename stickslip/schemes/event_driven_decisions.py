@@ -6,7 +6,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from stickslip.kernels import cones
-from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array
 from stickslip.schemes.event_driven_flow import Flow, Modes, Watched
 from stickslip.schemes.event_driven_motion import Piece
@@ -15,6 +14,7 @@ from stickslip.schemes.event_driven_roots import Crossing
 from stickslip.schemes.event_driven_standing import STRICT, Standing
 from stickslip.schemes.event_driven_zeno import Accumulation
 from stickslip.schemes.step import Event, Memory
+from stickslip.state import BoolArray
 from stickslip.systems.system import Bound
 
 STALLED = 20

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.kernels import cones
-from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.event_driven_motion import Group, Motion, Piece
+from stickslip.state import BoolArray
 from stickslip.systems.system import Bound
 
 SINGULAR = 1e-11

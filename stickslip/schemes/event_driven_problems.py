@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.kernels import cones
-from stickslip.laws import BoolArray
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem, Level
@@ -21,6 +20,7 @@ from stickslip.schemes.event_driven_flow import Modes
 from stickslip.schemes.event_driven_motion import Motion, Piece
 from stickslip.schemes.poisson import expand
 from stickslip.schemes.step import Solver
+from stickslip.state import BoolArray
 from stickslip.systems.system import Bound
 
 LARGEST_P_TEST = 10

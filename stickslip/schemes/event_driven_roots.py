@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
+from stickslip.state import BoolArray
 
 HALVINGS = 40
 """How often an interval is halved towards its start in search of a positive value."""

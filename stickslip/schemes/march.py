@@ -15,11 +15,10 @@ import numpy as np
 from stickslip.compilation import JIT
 from stickslip.interrupts import Interrupts
 from stickslip.kernels.march import run
-from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.march_model import Layout, Layouts
 from stickslip.schemes.step import Memory, frozen_state
-from stickslip.state import State
+from stickslip.state import BoolArray, State
 from stickslip.systems.system import NonsmoothSystem
 
 if TYPE_CHECKING:

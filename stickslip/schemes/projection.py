@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.kernels import cones
-from stickslip.laws import BoolArray
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.problems import coupled
 from stickslip.schemes.step import Solver
+from stickslip.state import BoolArray
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.system import Bound, NonsmoothSystem, Place
 

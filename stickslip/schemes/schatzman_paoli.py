@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.kernels import cones
-from stickslip.laws import BoolArray, Law
+from stickslip.laws import Law
 from stickslip.options import Options, iterations_option, option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, IntArray
@@ -40,7 +40,7 @@ from stickslip.problem.solution import Solution
 from stickslip.schemes.problems import coupled
 from stickslip.schemes.schatzman_paoli_tangent import Around, Layout, Tangent, layout_of
 from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, Step, arrays, frozen_state
-from stickslip.state import ModelError, State
+from stickslip.state import BoolArray, ModelError, State
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 ROUNDING = 32.0 * float(np.finfo(float).eps)

@@ -9,10 +9,9 @@ from functools import lru_cache
 import numpy as np
 
 from stickslip.kernels import cones
-from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.moreau_jean_motion import require_positive
-from stickslip.state import ModelError, State
+from stickslip.state import BoolArray, ModelError, State
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 

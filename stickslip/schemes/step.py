@@ -11,11 +11,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import AnyProblem, Solution, Verdict
-from stickslip.state import State
+from stickslip.state import BoolArray, State
 from stickslip.systems.system import NonsmoothSystem
 
 Memory = dict[str, Array]

@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.linalg import block_diag
 
-from stickslip.laws import BoolArray
 from stickslip.options import Options, iterations_option, option
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import GlobalProblem, Level
@@ -45,7 +44,7 @@ from stickslip.schemes.variational_written_motion import (
     require_stable,
 )
 from stickslip.schemes.variational_written_ties import Output, Tie, components_of, joined, refuse
-from stickslip.state import ModelError, State
+from stickslip.state import BoolArray, ModelError, State
 from stickslip.systems.dynamics import SecondOrderDynamics
 from stickslip.systems.system import NonsmoothSystem, Place
 

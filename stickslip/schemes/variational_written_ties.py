@@ -14,10 +14,9 @@ Bounds of dry joints are forces, which count as all forces do for half of the st
 import numpy as np
 
 from stickslip.kernels import cones
-from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.sets import ProductSet, blocks_of, nonnegative, spans
-from stickslip.state import ModelError
+from stickslip.state import BoolArray, ModelError
 from stickslip.systems.mechanical_outputs import WithInput
 from stickslip.systems.system import Bound, NonsmoothSystem
 

@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.problem.solution import Verdict
 from stickslip.schemes.step import CONTACT_WORK, Event, Memory, Step
 from stickslip.schemes.work import contact_work, work_of
 from stickslip.simulation.model import Model
-from stickslip.state import State
+from stickslip.state import BoolArray, State
 from stickslip.systems.relations import FirstOrderOutput
 from stickslip.systems.system import NonsmoothSystem
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.laws import BoolArray
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import Level
 from stickslip.schemes.step import Event
@@ -19,7 +18,7 @@ from stickslip.simulation.clock import Clock
 from stickslip.simulation.model import Model
 from stickslip.simulation.states import state_names
 from stickslip.simulation.verdicts import RunVerdict
-from stickslip.state import State
+from stickslip.state import BoolArray, State
 from stickslip.systems.system import NonsmoothSystem
 
 

@@ -59,7 +59,7 @@ from stickslip.solvers.gauss_seidel import GaussSeidel
 from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.interior_point import SHIFTABLE, InteriorPoint
 from stickslip.solvers.lemke import Lemke
-from stickslip.solvers.one_call import FirstTry, solve_in_one_call
+from stickslip.solvers.one_call import JOINTED, FirstTry, solve_in_one_call
 from stickslip.solvers.prox import COMPILED, ProximalNewton
 from stickslip.solvers.registry import Progress, Solver, make
 from stickslip.solvers.two_sided import one_sided
@@ -78,8 +78,6 @@ QUICK = {"patience": 5.0}
 """Proximal Newton hands on after so many outer steps that did not halve the residual."""
 PATIENT = {"shrink": 0.5, "grow": 2.0, "most_inner": 10.0, "eta": 0.5, "patience": 200.0}
 """Its settings where nothing else has come to an end."""
-JOINTED = 20
-"""Blocks for each joint below which joints are what a problem is about, and Newton comes before sweeps."""
 NO_WEIGHT = 1e-12
 """Proximal weight that only keeps redundant rows from being singular."""
 FINISHING = (1e-9, 4), (1e-3, 25)

@@ -31,7 +31,7 @@ JOINTED_WORK = 4_000
 """Components that sweeps may visit before the stages begin where joints couple bodies into chains, along
 which sweeps carry impulses one link at a time."""
 JOINTED = 20
-"""Blocks for each joint below which joints are what a problem is about."""
+"""Blocks for each joint below which joints are what a problem is about, and Newton comes before sweeps."""
 
 
 class FirstTry(NamedTuple):

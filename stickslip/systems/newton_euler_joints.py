@@ -1,22 +1,25 @@
 """Joints of Newton-Euler bodies: one body to the world, or two bodies; the law is Equality.
 
 Points and axes are given in the inertial frame, as they stand at the start, and stay with both bodies (the
-world is the second body of a body alone), so that y = 0 at the start. Each joint knows y(q) and its rows
-(Siconos Developer's Notes 2017, (11.42) and (11.44)).
+world is the second body of a body alone), so that y = 0 at the start. Outputs and rows are those of the
+joints of worlds.
 """
 
-from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip import rotations
+from stickslip.kernels.bodies.joint_geometry import BALL, DISTANCE, FIXED, HINGE, SLIDER
+from stickslip.kernels.bodies.joints import held_rows
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
-from stickslip.systems.body_outputs import BodyOutput, Pose, poses
+from stickslip.systems.body_outputs import BodyOutput, poses
 from stickslip.systems.dynamics import vector
 from stickslip.systems.relations import Binding, MechanicalOutput
+
+_ENDS = ("first", "second")
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +30,7 @@ class BallJoint:
     """At the start, inertial frame [m], shape (3,)."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
-        return Joint(to, "BallJoint", (_Point(to, self.point),))
+        return Joint(to, "BallJoint", (_Part(to, BALL, 3, 0, self.point),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +41,7 @@ class FixedJoint:
     """Where forces are counted, at the start, inertial frame [m], shape (3,)."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
-        return Joint(to, "FixedJoint", (_Point(to, self.point), _Orientation(to)))
+        return Joint(to, "FixedJoint", (_Part(to, FIXED, 3, 3, self.point),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +54,9 @@ class HingeJoint:
     """At the start, inertial frame [-], shape (3,)."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
-        return Joint(to, "HingeJoint", (_Point(to, self.point), _Axis(to, self.axis)))
+        n, t1, t2 = rotations.frame(_unit(to, self.axis))
+        # what is held is t1 · n₁ and t2 · n₁, of tangents of the second body and the axis of the first
+        return Joint(to, "HingeJoint", (_Part(to, HINGE, 3, 2, self.point, np.array([n, t2, -t1])),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +69,8 @@ class SliderJoint:
     """A point of the axis at the start, inertial frame [m], shape (3,)."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
-        return Joint(to, "SliderJoint", (_Line(to, self.point, self.axis), _Orientation(to)))
+        line = _Part(to, SLIDER, 2, 0, self.point, rotations.frame(_unit(to, self.axis)))
+        return Joint(to, "SliderJoint", (line, _Part(to, FIXED, 0, 3, self.point)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +85,11 @@ class DistanceJoint:
     """[m]; the distance at the start unless given."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
-        return Joint(to, "DistanceJoint", (_Rod(to, self),))
+        start = float(np.linalg.norm(np.subtract(*(vector(to.owner, n, getattr(self, n), 3) for n in _ENDS))))
+        length = start if self.length is None else float(vector(to.owner, "length", self.length, 1)[0])
+        if not (length > 0.0 and start > 0.0):
+            raise ModelError(f"{to.owner}: the length of a DistanceJoint is positive, and its points differ")
+        return Joint(to, "DistanceJoint", (_Part(to, DISTANCE, 1, 0, self.first, None, self.second, length),))
 
 
 class Joint(BodyOutput):
@@ -90,148 +100,49 @@ class Joint(BodyOutput):
         self.parts = parts
 
     def y(self, t: float, q: Array, lam: Array, z: Array) -> Array:
-        bodies = poses(q)
-        return np.concatenate([part.y(*bodies) for part in self.parts])
+        return np.concatenate([part.at(q)[0] for part in self.parts])
 
     def pair(self, t: float, q: Array, z: Array) -> tuple[Array, Array]:
-        bodies = poses(q)
-        found = [part.pair(*bodies) for part in self.parts]
-        return np.concatenate([a for a, _ in found]), np.concatenate([b for _, b in found])
+        rows = np.concatenate([part.at(q)[1] for part in self.parts])
+        return rows[:, 0], -rows[:, 1]
 
 
-class _Part(ABC):
-    """Some components of a joint: y, and the rows of the first body and (unsigned) of the second."""
+class _Part:
+    """Components of a joint, as the joints of worlds hold them (`kernels/bodies/joint_geometry.py`)."""
 
-    size: int
+    def __init__(
+        self, to: Binding, kind: int, place: int, turn: int, point: ArrayLike, axes: Array | None = None,
+        second: ArrayLike | None = None, length: float = 0.0,
+    ):  # fmt: skip
+        """Holds so many components of place and turn; point, on the second body `second` if given, and axes,
+        rows of its frame, by default those of the first body, inertial at the start."""
+        if to.nq not in (7, 14):
+            raise ModelError(f"{to.owner}: joints are between Newton-Euler bodies, one or two")
+        self.owner, self.kind, self.place, self.turn, self.length = to.owner, kind, place, turn, length
+        sides = poses(to.q0)
+        first = vector(to.owner, "point" if second is None else _ENDS[0], point, 3)
+        places = first, first if second is None else vector(to.owner, _ENDS[1], second, 3)
+        axes = sides[0].R.T if axes is None else axes
+        self.point = np.array([body.own(one) for body, one in zip(sides, places, strict=True)])
+        """In the frames of both bodies [m], shape (2, 3)."""
+        self.frame = np.array([axes @ body.R for body in sides])
+        """Rows in the frames of both bodies [-], shape (2, 3, 3)."""
+        self.body = np.array([0, 1 if to.nq == 14 else -1])
 
-    @abstractmethod
-    def y(self, a: Pose, b: Pose) -> Array:
-        """Outputs [m, rad], shape (size,)."""
+    @property
+    def size(self) -> int:
+        return self.place + self.turn
 
-    @abstractmethod
-    def pair(self, a: Pose, b: Pose) -> tuple[Array, Array]:
-        """Rows of the first body and of the second [-, m], each of shape (size, 6)."""
-
-
-class _Point(_Part):
-    """A point of both bodies: its place on the first minus its place on the second."""
-
-    size = 3
-
-    def __init__(self, to: Binding, point: ArrayLike):
-        place = vector(to.owner, "point", point, 3)
-        self.first, self.second = (body.own(place) for body in _start(to))
-
-    def y(self, a: Pose, b: Pose) -> Array:
-        return a.place(self.first) - b.place(self.second)
-
-    def pair(self, a: Pose, b: Pose) -> tuple[Array, Array]:
-        return a.velocity(a.place(self.first)), b.velocity(b.place(self.second))
-
-
-class _Orientation(_Part):
-    """2 vec(e) of the turn e between the bodies since the start: its rotation vector while small [rad]."""
-
-    size = 3
-
-    def __init__(self, to: Binding):
-        a, b = _start(to)
-        self.relative = rotations.product(rotations.conjugate(b.p), a.p)
-        self.turn = rotations.matrices(self.relative)
-
-    def _error(self, a: Pose, b: Pose) -> Array:
-        e = rotations.product(rotations.conjugate(rotations.product(b.p, self.relative)), a.p)
-        return e if e[0] >= 0.0 else -e
-
-    def y(self, a: Pose, b: Pose) -> Array:
-        return 2.0 * self._error(a, b)[1:]
-
-    def pair(self, a: Pose, b: Pose) -> tuple[Array, Array]:
-        e = self._error(a, b)
-        first, second = np.zeros((3, 6)), np.zeros((3, 6))
-        # ė = (e ∘ (0, Ω₁) - (0, S'Ω₂) ∘ e) / 2 with S the relative rotation at the start, by (11.30)
-        first[:, 3:] = e[0] * np.eye(3) + rotations.skew(e[1:])
-        second[:, 3:] = (e[0] * np.eye(3) - rotations.skew(e[1:])) @ self.turn.T
-        return first, second
-
-
-class _Axis(_Part):
-    """An axis of the first body stays perpendicular to two directions of the second: b_i · a = 0."""
-
-    size = 2
-
-    def __init__(self, to: Binding, axis: ArrayLike):
-        n, t1, t2 = rotations.frame(_unit(to, axis))
-        a, b = _start(to)
-        self.axis, self.across = a.R.T @ n, (b.R.T @ t1, b.R.T @ t2)
-
-    def y(self, a: Pose, b: Pose) -> Array:
-        axis = a.R @ self.axis
-        return np.array([(b.R @ one) @ axis for one in self.across])
-
-    def pair(self, a: Pose, b: Pose) -> tuple[Array, Array]:
-        axis = a.R @ self.axis
-        rows = np.array([rotations.cross(axis, b.R @ one) for one in self.across])
-        return rows @ a.spin(), rows @ b.spin()
-
-
-class _Line(_Part):
-    """A point of the first body stays on a line of the second: b_i · (P₁ - P₂) = 0."""
-
-    size = 2
-
-    def __init__(self, to: Binding, point: ArrayLike, axis: ArrayLike):
-        place = vector(to.owner, "point", point, 3)
-        _, t1, t2 = rotations.frame(_unit(to, axis))
-        a, b = _start(to)
-        self.first, self.second = a.own(place), b.own(place)
-        self.across = b.R.T @ t1, b.R.T @ t2
-
-    def y(self, a: Pose, b: Pose) -> Array:
-        between = a.place(self.first) - b.place(self.second)
-        return np.array([(b.R @ one) @ between for one in self.across])
-
-    def pair(self, a: Pose, b: Pose) -> tuple[Array, Array]:
-        across = np.array([b.R @ one for one in self.across])
-        here = a.place(self.first)
-        # the directions turn with the second body: its velocity counts at the first body's point
-        return across @ a.velocity(here), across @ b.velocity(here)
-
-
-class _Rod(_Part):
-    """The distance of two points minus the length."""
-
-    size = 1
-
-    def __init__(self, to: Binding, given: DistanceJoint):
-        self.owner = to.owner
-        first, second = (vector(to.owner, n, getattr(given, n), 3) for n in ("first", "second"))
-        a, b = _start(to)
-        self.first, self.second = a.own(first), b.own(second)
-        start = float(np.linalg.norm(first - second))
-        self.length = start if given.length is None else float(vector(to.owner, "length", given.length, 1)[0])
-        if not (self.length > 0.0 and start > 0.0):
-            raise ModelError(f"{to.owner}: the length of a DistanceJoint is positive, and its points differ")
-
-    def _between(self, a: Pose, b: Pose) -> tuple[float, Array]:
-        between = a.place(self.first) - b.place(self.second)
-        distance = float(np.sqrt(between @ between))
-        if distance == 0.0:
+    def at(self, q: Array) -> tuple[Array, Array]:
+        """y [m, rad], shape (size,), and rows of both bodies [-, m], shape (size, 2, 6)."""
+        y, rows = np.empty(self.size), np.empty((self.size, 2, 6))
+        held_rows(
+            self.kind, self.length, self.point, self.frame, self.place, self.turn, self.body,
+            np.ascontiguousarray(q), rows, y,
+        )  # fmt: skip
+        if self.kind == DISTANCE and y[0] == -self.length:
             raise ModelError(f"{self.owner}: the two points of the DistanceJoint coincide")
-        return distance, between / distance
-
-    def y(self, a: Pose, b: Pose) -> Array:
-        return np.array([self._between(a, b)[0] - self.length])
-
-    def pair(self, a: Pose, b: Pose) -> tuple[Array, Array]:
-        along = self._between(a, b)[1][None, :]
-        return along @ a.velocity(a.place(self.first)), along @ b.velocity(b.place(self.second))
-
-
-def _start(to: Binding) -> tuple[Pose, Pose]:
-    if to.nq not in (7, 14):
-        raise ModelError(f"{to.owner}: joints are between Newton-Euler bodies, one or two")
-    return poses(to.q0)
+        return y, rows
 
 
 def _unit(to: Binding, axis: ArrayLike) -> Array:

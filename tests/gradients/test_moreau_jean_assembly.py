@@ -8,7 +8,7 @@ from stickslip.detection.detector import Detector
 from stickslip.gradients.moreau_jean_assembly import Assembly
 from stickslip.gradients.moreau_jean_inputs import EPSILON
 from stickslip.gradients.moreau_jean_joints import JointBlocks
-from stickslip.gradients.moreau_jean_motion import freely, spun
+from stickslip.gradients.moreau_jean_motion import freely
 from stickslip.kernels.bodies.rotation import spin_freely
 from stickslip.schemes.bodies import MoreauJeanBodies
 from stickslip.schemes.body_start import Start
@@ -55,7 +55,7 @@ def test_free_rotation_is_the_kernel_s():
     spin, way, h = 5.0 * rng.normal(size=3), rng.normal(size=3), 0.1
     along = (spin + 1j * EPSILON * way)[None, None]
     args = J[None, None].astype(complex), inverse[None, None].astype(complex)
-    found = spun(*args, along, np.array([h], complex))[0, 0]
+    found = np.array(spin_freely(args[0][0, 0], args[1][0, 0], *along[0, 0], complex(h)))
     assert np.abs(found.real - spin_freely(J, inverse, *spin, h)).max() < 1e-14
     step = 1e-6
     ends = [spin_freely(J, inverse, *(spin + side * step * way), h) for side in (1.0, -1.0)]

@@ -1,56 +1,17 @@
 """Block LU over graphs of bodies and joints against dense factors, and its fill."""
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 import pytest
 
 from stickslip.kernels.variational import block_lu as kernels
-from stickslip.linalg.block_lu import Array, BlockPlan, IntArray, block_plan
+from stickslip.linalg.block_lu import block_plan
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class BlockLU:
-    """Factors of one matrix."""
-
-    plan: BlockPlan
-    matrix: Array
-    """The blocks as they were given [any], shape (blocks, 6, 6)."""
-    factors: Array
-    """The blocks after elimination [any], shape (blocks, 6, 6)."""
-    pivots: IntArray
-    """Row exchanges inside diagonal blocks [-], shape (N, 6)."""
-    singular: int
-    """Diagonal blocks that could not be divided by; the answer is worth nothing unless 0."""
-
-    def solve(self, b: Array, *, transposed: bool = False, refine: int = 0) -> Array:
-        """x with A x = b, or A'x = b, for b of shape (N, 6) or (N, 6, m), refined so many times against A."""
-        x = np.array(b, float, order="C").reshape(self.plan.count, kernels.SIZE, -1)
-        given, left = x.copy(), np.empty_like(x)
-        solve: Any = kernels.solve_transposed if transposed else kernels.solve_many
-        residual: Any = kernels.residual_transposed if transposed else kernels.residual
-        solve(self.plan.arrays, self.factors, self.pivots, x)
-        for _ in range(refine):
-            residual(self.plan.pairs, self.plan.once, self.matrix, x, given, left)
-            solve(self.plan.arrays, self.factors, self.pivots, left)
-            x += left
-        return x.reshape(np.shape(b))
-
-
-def factor(plan: BlockPlan, blocks: Array, shift: Array | None = None) -> BlockLU:
-    """Factor the matrix of these blocks (plan.blocks, 6, 6); `shift` (N, 6) is added to the diagonal
-    factored.
-
-    Blocks that only fill has made must be 0.
-    """
-    factors = np.array(blocks, float, order="C")
-    if shift is not None:
-        own = np.arange(kernels.SIZE)
-        factors[: plan.count, own, own] += shift
-    pivots = np.empty((plan.count, kernels.SIZE), np.int64)
-    bad = kernels.factor(plan.arrays, factors, pivots)
-    return BlockLU(plan, blocks, factors, pivots, int(bad))
+def factored(plan, blocks, shift=0.0):
+    """Factors and pivots of a matrix with `shift` (N, 6) on its diagonal, and how many singular blocks."""
+    factors, pivots = blocks.copy(), np.empty((plan.count, 6), np.int64)
+    factors[: plan.count, np.arange(6), np.arange(6)] += shift
+    return factors, pivots, kernels.factor(plan.arrays, factors, pivots)
 
 
 def made(seed):
@@ -93,15 +54,14 @@ def test_solves_agree_with_dense_ones(seed):
     plan, blocks, dense, b = made(seed)
     condition = np.linalg.cond(dense)
     assert condition < 1e9
-    lu, flat = factor(plan, blocks), b.reshape(-1, 3)
-    assert lu.singular == 0
+    factors, pivots, singular = factored(plan, blocks)
+    assert singular == 0
     bound = 1e-13 * condition
-    for transposed, A in ((False, dense), (True, dense.T)):
-        x = lu.solve(b, transposed=transposed, refine=1)
-        np.testing.assert_allclose(x.reshape(-1, 3), np.linalg.solve(A, flat), atol=bound, rtol=bound)
-    one = np.ascontiguousarray(b[:, :, 0])
-    kernels.solve(plan.arrays, lu.factors, lu.pivots, one)
-    np.testing.assert_allclose(one.reshape(-1), np.linalg.solve(dense, flat[:, 0]), atol=bound, rtol=bound)
+    for k in range(3):
+        x = np.ascontiguousarray(b[:, :, k])
+        kernels.solve(plan.arrays, factors, pivots, x)
+        expected = np.linalg.solve(dense, b[:, :, k].reshape(-1))
+        np.testing.assert_allclose(x.reshape(-1), expected, atol=bound, rtol=bound)
 
 
 def test_a_chain_has_no_fill_beyond_its_joints():
@@ -119,14 +79,23 @@ def test_redundant_rows_are_solved_by_refinement():
     plan = block_plan(3, [(0, 1), (0, 2)], [False, True, True])
     blocks, rows = plan.empty(), rng.normal(size=(6, 6))
     blocks[0] = np.diag(rng.uniform(1, 2, 6))
+    dense = np.zeros((3, 6, 3, 6))
     for k in range(2):  # the same three rows twice
         blocks[plan.places[k, 0]][:, :3], blocks[plan.places[k, 1]][:3] = -rows[:3].T, rows[:3]
         blocks[1 + k, 3:, 3:] = np.eye(3)
+        dense[0, :, 1 + k], dense[1 + k, :, 0] = blocks[plan.places[k, 0]], blocks[plan.places[k, 1]]
+    for k in range(3):
+        dense[k, :, k] = blocks[k]
     shift = np.zeros((3, 6))
     shift[1:, :3] = -1e-10
     right = np.zeros((3, 6))
     right[0] = rng.normal(size=6)
-    x = factor(plan, blocks, shift).solve(right, refine=3)
+    factors, pivots, _ = factored(plan, blocks, shift)
+    x = np.zeros((3, 6))
+    for _ in range(4):
+        left = right - np.einsum("aibj,bj->ai", dense, x)
+        kernels.solve(plan.arrays, factors, pivots, left)
+        x += left
     held = rows[:3] @ x[0]
     assert np.abs(held).max() < 1e-13
     pulled = blocks[0] @ x[0] - rows[:3].T @ (x[1, :3] + x[2, :3])

@@ -2,41 +2,44 @@
 
 import numpy as np
 
-from stickslip.kernels.bodies.rotation import matrix, times
+from stickslip.kernels.bodies.joint_geometry import (
+    coordinate_row,
+    line_row,
+    place_joint,
+    rate,
+    scene,
+    within_turn,
+)
 from stickslip.kernels.jit import jit
 
 
 @jit
-def add_efforts(body, point, force, moment, q, F):
-    """F += wrenches of all actuators, + on the first body and - on the second.
+def add_efforts(kind, body, point, frame, joint, column, effort, q, F):
+    """F (n, 6) += wrenches of all actuators, moments in the frames of the bodies: + on the first body and -
+    on the second, at one place, so that momentum is kept.
 
-    body (k, 2), -1 for the inertial frame; point (k, 3) in the frame of the first body; force, moment (k, 3)
-    in that of the second; q (n, 7); F (n, 6), moments in the frames of the bodies.
+    Joints: kind (nj,), body (nj, 2), point (nj, 2, 3), frame (nj, 2, 3, 3). Actuators: joint (k,), column
+    (k,) 0 along the joint and 1 about its axis, effort (k,). q (7 n,).
     """
-    R = np.empty((2, 3, 3))
-    x = np.empty((2, 3))
-    for k in range(body.shape[0]):
+    at, row = scene(q), np.empty((2, 6), q.dtype)
+    for k in range(joint.shape[0]):
+        j = joint[k]
+        place_joint(body[j], point[j], frame[j], q, at)
+        line_row(column[k], kind[j], at, row)
         for side in range(2):
-            b = body[k, side]
-            if b < 0:
-                matrix(1.0, 0.0, 0.0, 0.0, R[side])
-                x[side] = 0.0
-            else:
-                matrix(q[b, 3], q[b, 4], q[b, 5], q[b, 6], R[side])
-                x[side] = q[b, :3]
-        p0, p1, p2 = times(R[0], point[k, 0], point[k, 1], point[k, 2])
-        p0, p1, p2 = p0 + x[0, 0], p1 + x[0, 1], p2 + x[0, 2]
-        f0, f1, f2 = times(R[1], force[k, 0], force[k, 1], force[k, 2])
-        m0, m1, m2 = times(R[1], moment[k, 0], moment[k, 1], moment[k, 2])
-        for side in range(2):
-            b = body[k, side]
-            if b < 0:
-                continue
-            sign = 1.0 - 2.0 * side
-            a0, a1, a2 = p0 - x[side, 0], p1 - x[side, 1], p2 - x[side, 2]
-            t0, t1, t2 = m0 + a1 * f2 - a2 * f1, m1 + a2 * f0 - a0 * f2, m2 + a0 * f1 - a1 * f0
-            F[b, 0] += sign * f0
-            F[b, 1] += sign * f1
-            F[b, 2] += sign * f2
-            for i in range(3):
-                F[b, 3 + i] += sign * (R[side, 0, i] * t0 + R[side, 1, i] * t1 + R[side, 2, i] * t2)
+            b = body[j, side]
+            if b >= 0:
+                for m in range(6):
+                    F[b, m] += effort[k] * row[side, m]
+
+
+@jit
+def effort_coordinate(kind, body, point, frame, lower, upper, c, q, v):
+    """s (c = 0) or the angle (c = 1) of one joint, and its rate along or about what an effort acts along."""
+    at, row = scene(q), np.empty((2, 6), q.dtype)
+    place_joint(body, point, frame, q, at)
+    y = coordinate_row(c, kind, at, row)
+    if c == 1:
+        y = within_turn(y, lower, upper)
+    line_row(c, kind, at, row)
+    return y, rate(body, row, v)

@@ -7,18 +7,22 @@ of its frame of the joint in the inertial frame. u is first minus second. The co
 
 the turn of the first body about the axis of the second. Rows are exact derivatives of errors and coordinates
 along the motion, ẋ and Ω (body frame): d·Ṗ = d·ẋ + (c × R'd)·Ω, and (b·a)˙ = (a × b)·(ω₁ - ω₂) for a on the
-first body and b on the second (Siconos Developer's Notes 2017, (11.42) and (11.44)).
+first body and b on the second (Siconos Developer's Notes 2017, (11.42) and (11.44)). q, and with it all
+that follows from it, may be complex (`rotation.py`).
 """
 
 import math
 
 import numpy as np
 
+from stickslip.kernels.bodies import rotation
 from stickslip.kernels.bodies.rotation import matrix, turn
 from stickslip.kernels.jit import jit
 
 FIXED, BALL, HINGE, SLIDER, CYLINDRICAL, DISTANCE = 0, 1, 2, 3, 4, 5
 """Kinds of joints, as `JointKind` has them."""
+HOLD, LOWER, UPPER, DRY = 0, 1, 2, 3
+"""What a block does in its joint: hold, stops and dry friction of sliding; 3 more for turning."""
 
 
 @jit
@@ -73,18 +77,26 @@ def place_body(q, i, R, x):
 
 
 @jit
-def scene():
-    """Room for where a joint is, both sides: R (2, 3, 3), x (2, 3), P (2, 3), axes (2, 3, 3) with rows n, t1,
-    t2, and between = P₁ - P₂ (3,)."""
-    return np.empty((2, 3, 3)), np.empty((2, 3)), np.empty((2, 3)), np.empty((2, 3, 3)), np.empty(3)
+def scene(q):
+    """Room for where a joint is at q, both sides: R (2, 3, 3), x (2, 3), P (2, 3), axes (2, 3, 3) with rows
+    n, t1, t2, and between = P₁ - P₂ (3,)."""
+    R, axes = np.empty((2, 3, 3), q.dtype), np.empty((2, 3, 3), q.dtype)
+    return R, np.empty((2, 3), q.dtype), np.empty((2, 3), q.dtype), axes, np.empty(3, q.dtype)
 
 
 @jit
 def place_joint(body, point, frame, q, at):
     """Where a joint is at q, into a `scene`."""
+    for side in range(2):
+        place_body(q, body[side], at[0][side], at[1][side])
+    locate(point, frame, at)
+
+
+@jit
+def locate(point, frame, at):
+    """Where a joint of placed bodies is: P, axes and between of a `scene` from its R and x."""
     R, x, P, axes, between = at
     for side in range(2):
-        place_body(q, body[side], R[side], x[side])
         for k in range(3):
             P[side, k] = x[side, k] + dot(R[side, k], point[side])
             for row in range(3):
@@ -107,13 +119,10 @@ def move_pair(body, q, v, h, pair, moved):
 @jit
 def point_row(d, R, x, at, sign, row):
     """row (6,) of sign d · (velocity of the point `at` of a body), all but `row` in the inertial frame."""
-    arm, turn = np.empty(3), np.empty(3)
-    for k in range(3):
-        arm[k] = at[k] - x[k]
-    cross(arm, d, turn)
+    w0, w1, w2 = rotation.cross(at[0] - x[0], at[1] - x[1], at[2] - x[2], d[0], d[1], d[2])
     for k in range(3):
         row[k] = sign * d[k]
-        row[3 + k] = sign * (R[0, k] * turn[0] + R[1, k] * turn[1] + R[2, k] * turn[2])
+        row[3 + k] = sign * (R[0, k] * w0 + R[1, k] * w1 + R[2, k] * w2)
 
 
 @jit
@@ -130,16 +139,16 @@ def relative_turn(axes, p):
 
     By the largest of the four squares, which is at least 1/4 (Shepperd 1978).
     """
-    S = np.empty((3, 3))
+    S = np.empty((3, 3), axes.dtype)
     for k in range(3):
         for m in range(3):
             S[k, m] = dot(axes[1, k], axes[0, m])
     trace = S[0, 0] + S[1, 1] + S[2, 2]
     i = 0
     for k in range(1, 3):
-        if S[k, k] > S[i, i]:
+        if S[k, k].real > S[i, i].real:
             i = k
-    if trace > S[i, i]:
+    if trace.real > S[i, i].real:
         p[0] = 1.0 + trace
         p[1], p[2], p[3] = S[2, 1] - S[1, 2], S[0, 2] - S[2, 0], S[1, 0] - S[0, 1]
     else:
@@ -148,8 +157,8 @@ def relative_turn(axes, p):
         p[1 + i] = 1.0 + S[i, i] - S[j, j] - S[k, k]
         p[1 + j] = S[j, i] + S[i, j]
         p[1 + k] = S[k, i] + S[i, k]
-    size = math.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
-    if p[0] < 0.0:
+    size = np.sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3])
+    if p[0].real < 0.0:
         size = -size
     for k in range(4):
         p[k] /= size
@@ -164,10 +173,10 @@ def hold_rows(kind, length, frame, at, place, turn, rows, error):
     both share -t2₂ · n₁ and t1₂ · n₁: the turn about t1 and about t2 while small.
     """
     R, x, P, axes, between = at
-    d, w = np.zeros(3), np.empty(3)
+    d, w = np.zeros(3, between.dtype), np.empty(3, between.dtype)
     for k in range(place):
         if kind == DISTANCE:
-            distance = math.sqrt(dot(between, between))
+            distance = np.sqrt(dot(between, between))
             for m in range(3):
                 d[m] = between[m] / distance
             error[k] = distance - length
@@ -193,7 +202,7 @@ def hold_rows(kind, length, frame, at, place, turn, rows, error):
             turn_row(w, R[0], 1.0, rows[place + k, 0])
             turn_row(w, R[1], -1.0, rows[place + k, 1])
     elif turn == 3:
-        p = np.empty(4)
+        p = np.empty(4, axes.dtype)
         relative_turn(axes, p)
         # 2 ṗ = p ∘ (0, Ω₁) - (0, Ω₂) ∘ p in the frames of the joint, by (11.30)
         for k in range(3):
@@ -213,11 +222,11 @@ def hold_rows(kind, length, frame, at, place, turn, rows, error):
 def slide_row(kind, at, row):
     """s of a joint [m] and its row (2, 6); a row of 0 for a distance joint whose points coincide."""
     R, x, P, axes, between = at
-    d = np.zeros(3)
+    d = np.zeros(3, between.dtype)
     if kind == DISTANCE:
-        s = math.sqrt(dot(between, between))
+        s = np.sqrt(dot(between, between))
         for k in range(3):
-            if s != 0.0:
+            if s.real != 0.0:
                 d[k] = between[k] / s
         point_row(d, R[1], x[1], P[1], -1.0, row[1])
     else:
@@ -233,7 +242,7 @@ def slide_row(kind, at, row):
 def angle_row(at, row):
     """The angle of a joint in (-π, π] [rad] and its row (2, 6)."""
     R, _, _, axes, _ = at
-    b, w = np.empty(3), np.empty(3)
+    b, w = np.empty(3, axes.dtype), np.empty(3, axes.dtype)
     cosine, sine = dot(axes[1, 1], axes[0, 1]), dot(axes[1, 2], axes[0, 1])
     square = cosine * cosine + sine * sine
     for k in range(3):
@@ -241,7 +250,9 @@ def angle_row(at, row):
     cross(axes[0, 1], b, w)
     turn_row(w, R[0], 1.0, row[0])
     turn_row(w, R[1], -1.0, row[1])
-    return math.atan2(sine, cosine)
+    # the angle, and to first order what imaginary parts add to it
+    more = cosine.real * (sine - sine.real) - sine.real * (cosine - cosine.real)
+    return math.atan2(sine.real, cosine.real) + more / (cosine.real * cosine.real + sine.real * sine.real)
 
 
 @jit
@@ -250,7 +261,7 @@ def within_turn(angle, lower, upper):
     if not (math.isfinite(lower) and math.isfinite(upper)):
         return angle
     turn = 2.0 * math.pi
-    return angle + turn * np.floor((0.5 * (lower + upper) - angle) / turn + 0.5)
+    return angle + turn * np.floor((0.5 * (lower + upper) - angle.real) / turn + 0.5)
 
 
 @jit
@@ -274,3 +285,37 @@ def coordinate_row(c, kind, at, row):
 def leaves(c, kind, lower, upper):
     """Whether a joint leaves s (c = 0) or the angle (c = 1) free."""
     return slides(kind, lower, upper) if c == 0 else turns(kind)
+
+
+@jit
+def line_row(c, kind, at, row):
+    """row (2, 6) of what an effort acts along: s (c = 0), or the turn about the axis of the second body."""
+    if c == 0:
+        slide_row(kind, at, row)
+    else:
+        turn_row(at[3][1, 0], at[0][0], 1.0, row[0])
+        turn_row(at[3][1, 0], at[0][1], -1.0, row[1])
+
+
+@jit
+def block_rows(part, kind, length, frame, lower, upper, at, rows, value):
+    """rows (n, 2, 6), value (n,) <- rows and errors of what a joint holds, rows and gaps of its stops, rows
+    of its friction with value 0; returns n.   lower, upper (2,): stops of s and of the angle."""
+    if part == HOLD:
+        place, turn = held(kind, lower[0], upper[0])
+        hold_rows(kind, length, frame, at, place, turn, rows, value)
+        return place + turn
+    c, what = (part - LOWER) // 3, LOWER + (part - LOWER) % 3
+    y = coordinate_row(c, kind, at, rows[0])
+    if c == 1:
+        y = within_turn(y, lower[1], upper[1])
+    if what == LOWER:
+        value[0] = y - lower[c]
+    elif what == DRY:
+        value[0] = 0.0
+    else:
+        value[0] = upper[c] - y
+        for side in range(2):
+            for k in range(6):
+                rows[0, side, k] = -rows[0, side, k]
+    return 1

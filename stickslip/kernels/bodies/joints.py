@@ -6,6 +6,10 @@ import numpy as np
 
 from stickslip.kernels.bodies.joint_geometry import (
     DISTANCE,
+    DRY,
+    HOLD,
+    LOWER,
+    block_rows,
     coordinate_row,
     dot,
     held,
@@ -21,8 +25,6 @@ from stickslip.kernels.jit import jit
 
 FREE, NONNEGATIVE, INTERVAL = 0, 1, 2
 """Kinds of blocks, as `ProductSet` has them."""
-HOLD, STOP, FRICTION = 0, 1, 3
-"""What a block does in its joint: stop of sliding (upper: 1 more), its friction; 3 more for turning."""
 
 
 @jit
@@ -38,7 +40,7 @@ def joint_rows(table, q, v, v_free, v_ahead, h, theta, slack, out):
     """
     kinds, body, point, frame, length, lower, upper, friction, e = table
     bodies, rows, size, kind, low, high, bias, bounce, error, forecast, joint, part = out
-    at, end_at, moved, pair = scene(), scene(), np.empty(14), np.empty(2, np.int64)
+    at, end_at, moved, pair = scene(q), scene(q), np.empty(14), np.empty(2, np.int64)
     row, end_row, end_rows, end_error = np.empty((2, 6)), np.empty((2, 6)), np.empty((6, 2, 6)), np.empty(6)
     m, n = 0, 0
     for j in range(kinds.shape[0]):
@@ -73,13 +75,13 @@ def joint_rows(table, q, v, v_free, v_ahead, h, theta, slack, out):
                     write_row(sign, row, rows[n])
                     error[n], forecast[n], bounce[n] = gap, ahead, e[j] * min(sign * before, 0.0)
                     bias[n] = sign * gain + bounce[n]
-                    size[m], kind[m], part[m] = 1, NONNEGATIVE, STOP + 3 * c + end
+                    size[m], kind[m], part[m] = 1, NONNEGATIVE, LOWER + 3 * c + end
                     low[m], high[m] = 0.0, np.inf
                     m, n = m + 1, n + 1
             if h * friction[j, c] > 0.0:
                 write_row(1.0, row, rows[n])
                 error[n], forecast[n], bounce[n], bias[n] = 0.0, -np.inf, 0.0, gain
-                size[m], kind[m], part[m] = 1, INTERVAL, FRICTION + 3 * c
+                size[m], kind[m], part[m] = 1, INTERVAL, DRY + 3 * c
                 low[m], high[m] = -h * friction[j, c], h * friction[j, c]
                 m, n = m + 1, n + 1
         for i in range(first_block, m):
@@ -132,7 +134,7 @@ def finite_rows(body, rows, error, bias):
 def joint_openings(table, q, opening):
     """How far each joint is open or beyond a stop [m, rad], into opening (nj, 2)."""
     kinds, body, point, frame, length, lower, upper, _, _ = table
-    at, row, rows, error = scene(), np.empty((2, 6)), np.empty((6, 2, 6)), np.empty(6)
+    at, row, rows, error = scene(q), np.empty((2, 6)), np.empty((6, 2, 6)), np.empty(6)
     for j in range(kinds.shape[0]):
         place_joint(body[j], point[j], frame[j], q, at)
         place, turn = held(kinds[j], lower[j, 0], upper[j, 0])
@@ -162,7 +164,7 @@ def joint_coordinates(table, q, v, place, speed):
     """s and angle of each joint [m, rad] into place (nj, 2), their rates [m/s, rad/s] into speed (nj, 2);
     0 where the joint holds it, but for the length of a distance joint."""
     kinds, body, point, frame, _, lower, upper, _, _ = table
-    at, row = scene(), np.empty((2, 6))
+    at, row = scene(q), np.empty((2, 6))
     for j in range(kinds.shape[0]):
         place_joint(body[j], point[j], frame[j], q, at)
         for c in range(2):
@@ -170,3 +172,35 @@ def joint_coordinates(table, q, v, place, speed):
             if leaves(c, kinds[j], lower[j, 0], upper[j, 0]) or (c == 0 and kinds[j] == DISTANCE):
                 place[j, c] = coordinate_row(c, kinds[j], at, row)
                 speed[j, c] = rate(body[j], row, v)
+
+
+@jit
+def known_blocks(table, joint, part, start, q, v, v_ahead, reach, rows, bias):
+    """rows (p, 2, 6), bias (p,) <- rows of blocks that are known, and what they turn by until the end of the
+    step, `reach` later, as `joint_rows` has it.   joint, part (m,), start (m + 1,): of the blocks."""
+    kinds, body, point, frame, length, lower, upper, _, _ = table
+    at, end_at, moved, pair = scene(q), scene(q), np.empty(14, q.dtype), np.empty(2, np.int64)
+    end_rows, value, last = np.empty((6, 2, 6), q.dtype), np.empty(6, q.dtype), -1
+    for i in range(joint.shape[0]):
+        j, n = joint[i], start[i]
+        if j != last:
+            place_joint(body[j], point[j], frame[j], q, at)
+            move_pair(body[j], q, v, reach, pair, moved)
+            place_joint(pair, point[j], frame[j], moved, end_at)
+            last = j
+        block_rows(part[i], kinds[j], length[j], frame[j], lower[j], upper[j], at, rows[n:], value)
+        block_rows(part[i], kinds[j], length[j], frame[j], lower[j], upper[j], end_at, end_rows, value)
+        for k in range(start[i + 1] - n):
+            bias[n + k] = rate(body[j], end_rows[k], v_ahead) - rate(body[j], rows[n + k], v)
+            for side in range(2):
+                if body[j, side] < 0:
+                    for m in range(6):
+                        rows[n + k, side, m] = 0.0
+
+
+@jit
+def held_rows(kind, length, point, frame, place, turn, body, q, rows, error):
+    """rows (place + turn, 2, 6), error <- of what one joint holds at q.   point (2, 3), frame (2, 3, 3)."""
+    at = scene(q)
+    place_joint(body, point, frame, q, at)
+    hold_rows(kind, length, frame, at, place, turn, rows, error)

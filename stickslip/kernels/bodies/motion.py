@@ -32,22 +32,30 @@ def move_along(q, v, h, out):
 
 
 @jit
-def move_half(row, J, J_inverse, q, v, h, q_half, v_half):
-    """q_half, v_half <- all bodies after a time h: dynamic ones turn freely, the others with their velocity.
+def move_freely(J, J_inverse, q, v, h, q_end, v_end, mean):
+    """q_end, v_end <- a body that nothing acts on after a time h; v_end may be v.   J, J_inverse (3, 3).
 
-    A free body turns by Cayley's map of the mean of both spins, so that its spatial momentum stays.
+    It turns by Cayley's map of the mean (6,) of both spins, so that its spatial momentum stays.
     """
-    mean = np.empty(6)
+    for k in range(6):
+        v_end[k] = mean[k] = v[k]
+    v_end[3], v_end[4], v_end[5] = spin_freely(J, J_inverse, mean[3], mean[4], mean[5], h)
+    for k in range(3, 6):
+        mean[k] = 0.5 * (mean[k] + v_end[k])
+    turn(q, mean, h, q_end)
+
+
+@jit
+def move_half(row, J, J_inverse, q, v, h, q_half, v_half):
+    """q_half, v_half <- all bodies after a time h: dynamic ones move freely, others with their velocity."""
+    mean = np.empty(6, v.dtype)
     for i in range(row.shape[0]):
-        for k in range(6):
-            v_half[i, k] = mean[k] = v[i, k]
         if row[i] >= 0:
-            v_half[i, 3], v_half[i, 4], v_half[i, 5] = spin_freely(
-                J[i], J_inverse[i], v[i, 3], v[i, 4], v[i, 5], h
-            )
-            for k in range(3, 6):
-                mean[k] = 0.5 * (v[i, k] + v_half[i, k])
-        turn(q[i], mean, h, q_half[i])
+            move_freely(J[i], J_inverse[i], q[i], v[i], h, q_half[i], v_half[i], mean)
+        else:
+            for k in range(6):
+                v_half[i, k] = v[i, k]
+            turn(q[i], v[i], h, q_half[i])
 
 
 @jit
@@ -182,16 +190,10 @@ def arrive(
                     energy[WORKED] += F[2, i, k] * way
                 else:  # what drives a kinematic body works against springs and dampers at it
                     energy[DRIVEN] -= (F[0, i, k] + F[1, i, k]) * way
-        for k in range(6):
-            mean[k] = v_end[i, k]
-        if row[i] >= 0:
-            v_end[i, 3], v_end[i, 4], v_end[i, 5] = spin_freely(
-                J[i], J_inverse[i], mean[3], mean[4], mean[5], theta * h
-            )
-            for k in range(3, 6):
-                mean[k] = 0.5 * (mean[k] + v_end[i, k])
-        turn(q_m[i], mean, theta * h, q_end[i])
-        if row[i] >= 0:
+        if row[i] < 0:
+            turn(q_m[i], v_end[i], theta * h, q_end[i])
+        else:
+            move_freely(J[i], J_inverse[i], q_m[i], v_end[i], theta * h, q_end[i], v_end[i], mean)
             energy[KINETIC_BEFORE] += kinetic(mass[i], J[i], v[i])
             energy[KINETIC] += kinetic(mass[i], J[i], v_end[i])
             for k in range(3):

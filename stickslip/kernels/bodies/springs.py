@@ -1,7 +1,8 @@
 """Springs and dampers between bodies, all in one call.
 
 A body moves by (x, p), (ẋ, Ω): R takes its axes to inertial ones, P = x + a with a = R c is its point, and
-Ṗ = ẋ + ω × a with ω = R Ω. A force f at P gives the force f and the body-frame moment R'(a × f).
+Ṗ = ẋ + ω × a with ω = R Ω. A force f at P gives the force f and the body-frame moment R'(a × f). q, v and
+forces may be complex (`rotation.py`).
 """
 
 import math
@@ -51,7 +52,7 @@ def add_wrench(body, arm, f, moment, sign, q, F):
     """F[body] += ±(f at `arm` from the centre of mass, and a moment, both inertial)."""
     if body < 0:
         return
-    total, local = np.empty(3), np.empty(3)
+    total, local = np.empty(3, q.dtype), np.empty(3, q.dtype)
     for k in range(3):
         total[k] = moment[k]
     add_cross(arm, f, total)
@@ -67,8 +68,8 @@ def add_springs(body, point, stiffness, length, damping, q, v, F_spring, F_dampi
 
     Returns the first spring whose force is not finite, -1 if there is none.
     """
-    first, second = np.empty((4, 3)), np.empty((4, 3))
-    f, none = np.empty(3), np.zeros(3)
+    first, second = np.empty((4, 3), q.dtype), np.empty((4, 3), q.dtype)
+    f, none = np.empty(3, q.dtype), np.zeros(3)
     for s in range(body.shape[0]):
         i, j = body[s, 0], body[s, 1]
         follow(i, point[s, 0], q, v, first)
@@ -79,12 +80,12 @@ def add_springs(body, point, stiffness, length, damping, q, v, F_spring, F_dampi
             gap = first[PLACE, k] - second[PLACE, k]
             square += gap * gap
             product += gap * (first[SPEED, k] - second[SPEED, k])
-        stretched = math.sqrt(square)
+        stretched = np.sqrt(square)
         scale = -stiffness[s]
         if length[s] > 0.0:  # without a length of its own the spring is linear, also at l = 0
-            scale *= 1.0 - length[s] / stretched if stretched > 0.0 else 0.0
-        drag = -damping[s] * product / square if square > 0.0 else 0.0
-        if not (math.isfinite(scale * stretched) and math.isfinite(drag * stretched)):
+            scale *= 1.0 - length[s] / stretched if stretched.real > 0.0 else 0.0
+        drag = -damping[s] * product / square if square.real > 0.0 else 0.0
+        if not math.isfinite(abs(scale * stretched) + abs(drag * stretched)):
             return s
         for part, F in ((scale, F_spring), (drag, F_damping)):
             if part != 0.0:
@@ -102,8 +103,8 @@ def add_dampers(body, point, linear, angular, q, v, F):
 
     Returns the first damper whose force is not finite, -1 if there is none.
     """
-    first, second = np.empty((4, 3)), np.empty((4, 3))
-    f, moment, arm, centre = np.empty(3), np.empty(3), np.empty(3), np.zeros(3)
+    first, second = np.empty((4, 3), q.dtype), np.empty((4, 3), q.dtype)
+    f, moment, arm, centre = np.empty(3, q.dtype), np.empty(3, q.dtype), np.empty(3, q.dtype), np.zeros(3)
     for d in range(body.shape[0]):
         i, j = body[d, 0], body[d, 1]
         follow(i, point[d], q, v, first)

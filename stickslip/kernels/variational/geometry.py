@@ -4,34 +4,24 @@ bodies: (row, q, v, mass, J, p) as `StepProblem` has them; blocks: what `layout.
 units of velocity: of what is held and of gaps (φ(z₊) - bounce) / h, of everything else rows times velocities.
 Rows of the end are derivatives of values by v: rows of the geometry at z₊ times the derivative of Cayley's
 map, δθ₊ = h (δΩ - a × δΩ) / (1 + a·a) with a = h Ω / 2 in the frame of the body at z₊.
-
-Rows at the start of a ball or point above a plane, and of two balls, are taken at c₁ - radius₁ n, the point
-of the first body; of LINEARISED contacts at the point of either body.
 """
-
-import math
 
 import numpy as np
 
+from stickslip.kernels.bodies.gaps import LINEARISED, gap_and_normal, rotations, rows_at, world_point
 from stickslip.kernels.bodies.joint_geometry import (
-    coordinate_row,
-    dot,
-    held,
-    hold_rows,
-    place_body,
+    DRY,
+    HOLD,
+    LOWER,
+    block_rows,
     place_joint,
     point_row,
     scene,
-    turn_row,
-    within_turn,
 )
 from stickslip.kernels.bodies.rotation import turn
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.law import COLUMNS, Y
-from stickslip.kernels.variational.layout import DRY, HOLD, LOWER, NONNEGATIVE
-
-POINT_PLANE, SPHERES, LINEARISED = 0, 1, 2
-"""Kinds of contacts, as `problem.step_problem` has them."""
+from stickslip.kernels.variational.layout import NONNEGATIVE
 
 
 @jit
@@ -42,43 +32,16 @@ def move(q, v, h, q_end):
 
 
 @jit
-def rotations(q, x, R):
-    """x (n + 1, 3), R (n + 1, 3, 3) <- places and rotations; the last is the inertial frame, body -1."""
-    flat, n = q.reshape(-1), q.shape[0]
-    for i in range(n):
-        place_body(flat, i, R[i], x[i])
-    place_body(flat, -1, R[n], x[n])
-
-
-@jit
-def world_point(x, R, b, local, out):
-    """out <- a point of body b in the inertial frame.   local, out (3,)."""
-    for k in range(3):
-        out[k] = x[b, k] + dot(R[b, k], local)
-
-
-@jit
 def gap_row(contacts, i, x, R, n, c, row):
     """Gap of a contact [m] and its row (2, 6) at bodies in x, R; n (3,) <- its normal, c (2, 3) its
     points."""
     kind, body, point, normal, radius = contacts[0], contacts[1], contacts[2], contacts[3], contacts[4]
     first, second = body[i, 0], body[i, 1]
-    world_point(x, R, first, point[i, 0], c[0])
-    world_point(x, R, second, point[i, 1], c[1])
-    if kind[i] == POINT_PLANE:
-        for k in range(3):
-            n[k] = dot(R[second, k], normal[i])
-        gap = n[0] * (c[0, 0] - c[1, 0]) + n[1] * (c[0, 1] - c[1, 1]) + n[2] * (c[0, 2] - c[1, 2])
-    else:
-        for k in range(3):
-            n[k] = c[0, k] - c[1, k]
-        gap = math.sqrt(dot(n, n))
-        for k in range(3):
-            n[k] /= gap
+    gap = gap_and_normal(kind[i], first, second, point[i], normal[i], radius[i], x, R, n, c)
     # a plane turns with the second body, and the centres of balls are both on the line of n: one arm for all
     point_row(n, R[first], x[first], c[0], 1.0, row[0])
     point_row(n, R[second], x[second], c[0], -1.0, row[1])
-    return gap - radius[i, 0] - radius[i, 1]
+    return gap
 
 
 @jit
@@ -88,27 +51,22 @@ def contact_rows(contacts, blocks, q, rows):
         contacts[0], contacts[1], contacts[2], contacts[4], contacts[6], contacts[7],
     )  # fmt: skip
     offset, n = blocks[1], q.shape[0]
-    x, R, c = np.empty((n + 1, 3)), np.empty((n + 1, 3, 3)), np.empty((2, 3))
+    x, R, c, all_rows = (
+        np.empty((n + 1, 3)), np.empty((n + 1, 3, 3)), np.empty((2, 3)), np.empty((6, 2, 6)),
+    )  # fmt: skip
     rotations(q, x, R)
     for i in range(kind.shape[0]):
+        first, second = body[i, 0], body[i, 1]
+        world_point(x, R, first, point[i, 0], c[0])
+        world_point(x, R, second, point[i, 1], c[1])
+        rows_at(kind[i], first, second, radius[i], frame[i], x, R, c, all_rows)
         at = offset[i]
-        world_point(x, R, body[i, 0], point[i, 0], c[0])
-        world_point(x, R, body[i, 1], point[i, 1], c[1])
-        if kind[i] != LINEARISED:
-            for k in range(3):
-                c[0, k] -= radius[i, 0] * frame[i, 0, k]
-                c[1, k] = c[0, k]
-        for side in range(2):
-            b, sign = body[i, side], (1.0 if side == 0 else -1.0)
-            for k in range(3):
-                point_row(frame[i, k], R[b], x[b], c[side], sign, rows[at + k, side])
-            k = at + 3
-            if law[i, 1] > 0.0:
-                turn_row(frame[i, 1], R[b], sign, rows[k, side])
-                turn_row(frame[i, 2], R[b], sign, rows[k + 1, side])
-                k += 2
-            if law[i, 2] > 0.0:
-                turn_row(frame[i, 0], R[b], sign, rows[k, side])
+        for k in range(6):
+            if k < 3 or (k < 5 and law[i, 1] > 0.0) or (k == 5 and law[i, 2] > 0.0):
+                for side in range(2):
+                    for m in range(6):
+                        rows[at, side, m] = all_rows[k, side, m]
+                at += 1
     clear_fixed(0, kind.shape[0], blocks, rows)
 
 
@@ -135,32 +93,22 @@ def joint_blocks(joints, blocks, q, first, friction, X, rows):
         joints[0], joints[1], joints[2], joints[3], joints[4], joints[5], joints[6], joints[8],
     )  # fmt: skip
     offset, joint, part = blocks[1], blocks[9], blocks[10]
-    flat, at, row, error, last = q.reshape(-1), scene(), np.empty((2, 6)), np.empty(6), -1
+    flat, at, value, last = q.reshape(-1), scene(q), np.empty(6), -1
     for i in range(first, joint.shape[0]):
         j, k = joint[i], offset[i]
         if j != last:
             place_joint(body[j], point[j], frame[j], flat, at)
             last = j
-        if part[i] == HOLD:
-            place, turned = held(kinds[j], lower[j, 0], upper[j, 0])
-            hold_rows(kinds[j], length[j], frame[j], at, place, turned, rows[k:], error)
-            for m in range(place + turned):
-                X[k + m, Y] = error[m]
+        c, what = (part[i] - LOWER) // 3, (part[i] - LOWER) % 3
+        dry = part[i] != HOLD and what == DRY - LOWER
+        if dry and not friction:
             continue
-        c, what = (part[i] - LOWER) // 3, LOWER + (part[i] - LOWER) % 3
-        if what == DRY and not friction:
-            continue
-        y = coordinate_row(c, kinds[j], at, row)
-        if c == 1:
-            y = within_turn(y, lower[j, 1], upper[j, 1])
-        sign = 1.0
-        if what == LOWER:
-            X[k, Y] = y - lower[j, c] - bounce[j, c, 0]
-        elif what == LOWER + 1:
-            X[k, Y], sign = upper[j, c] - y - bounce[j, c, 1], -1.0
-        for side in range(2):
-            for m in range(6):
-                rows[k, side, m] = sign * row[side, m]
+        size = block_rows(part[i], kinds[j], length[j], frame[j], lower[j], upper[j], at, rows[k:], value)
+        if not dry:
+            for m in range(size):
+                X[k + m, Y] = value[m]
+            if part[i] != HOLD:
+                X[k, Y] -= bounce[j, c, what]
     clear_fixed(first, joint.shape[0], blocks, rows)
 
 

@@ -8,13 +8,11 @@ import math
 
 import numpy as np
 
-from stickslip.kernels.bodies.joint_geometry import held, leaves
+from stickslip.kernels.bodies.joint_geometry import HOLD, LOWER, held, leaves
 from stickslip.kernels.jit import jit
 
 FREE, NONNEGATIVE, INTERVAL, FRICTION = 0, 1, 2, 3
 """Kinds of blocks, as `cones` has them."""
-HOLD, LOWER, UPPER, DRY = 0, 1, 2, 3
-"""Parts of a joint; those of the angle are three further on."""
 CONE, PYRAMID, IMPACT = 0, 1, 2
 """Models of friction, as `MODELS` has them."""
 

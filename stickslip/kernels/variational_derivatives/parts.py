@@ -6,15 +6,10 @@ contacts are its two points (3 + 3) and its two radii.
 
 import numpy as np
 
+from stickslip.kernels.bodies.gaps import LINEARISED
+from stickslip.kernels.bodies.joint_geometry import place_body, scene
 from stickslip.kernels.jit import jit
-from stickslip.kernels.variational_derivatives.rows import (
-    JOINT_ROWS,
-    LINEARISED,
-    contact_rows,
-    displace,
-    joint_rows,
-    place,
-)
+from stickslip.kernels.variational_derivatives.rows import JOINT_ROWS, contact_rows, displace, joint_rows
 
 SMALL = 1e-30
 """Step in the imaginary direction."""
@@ -73,8 +68,8 @@ def contact_parts(
     c, a = np.empty((2, 3), np.complex128), np.empty(2, np.complex128)
     for i in range(kind.shape[0]):
         for side in range(2):
-            place(q, body[i, side], R0[side], x0[side])
-            place(q_end, body[i, side], R1[side], x1[side])
+            place_body(q.reshape(-1), body[i, side], R0[side], x0[side])
+            place_body(q_end.reshape(-1), body[i, side], R1[side], x1[side])
             a[side] = radius[i, side]
             for k in range(3):
                 c[side, k] = point[i, side, k]
@@ -122,33 +117,28 @@ def joint_parts(
     coefficient (nj, 9) times rows on both bodies (nj, 12, 12), rows times v and v_before (nj, 12, 9) change
     with poses.   count (nj, 2): components of place and of turn that joints hold."""
     R0, x0 = np.empty((2, 3, 3), np.complex128), np.empty((2, 3), np.complex128)
-    R, x, P = (
-        np.empty((2, 3, 3), np.complex128),
-        np.empty((2, 3), np.complex128),
-        np.empty((2, 3), np.complex128),
-    )
-    axes, y = np.empty((2, 3, 3), np.complex128), np.zeros(8, np.complex128)
+    at, y = scene(R0), np.zeros(8, np.complex128)
     local = np.zeros((JOINT_ROWS, 2, 6), np.complex128)
     for j in range(kind.shape[0]):
         local[:] = 0.0
         y[:] = 0.0
         many = count[j, 0], count[j, 1]
         for side in range(2):
-            place(q_end, body[j, side], R0[side], x0[side])
-        joint_rows(kind[j], point[j], frame[j], length[j], many, R0, x0, P, axes, local, y)
+            place_body(q_end.reshape(-1), body[j, side], at[0][side], at[1][side])
+            place_body(q.reshape(-1), body[j, side], R0[side], x0[side])
+        joint_rows(kind[j], point[j], frame[j], length[j], many, at, local, y)
         for k in range(8):
             value[j, k] = y[k].real
         end_rows[j] = local.real
-        for side in range(2):
-            place(q, body[j, side], R0[side], x0[side])
-        joint_rows(kind[j], point[j], frame[j], length[j], many, R0, x0, P, axes, local, y)
+        at[0][:], at[1][:] = R0, x0
+        joint_rows(kind[j], point[j], frame[j], length[j], many, at, local, y)
         rows[j] = local.real
         for d in range(POSES):
             # rows of points that are held together do not change where bodies are only shifted
             if body[j, d // 6] < 0 or (count[j, 0] == 3 and d % 6 < 3):
                 continue
-            moved(R0, x0, d // 6, d % 6, R, x)
-            joint_rows(kind[j], point[j], frame[j], length[j], many, R, x, P, axes, local, y)
+            moved(R0, x0, d // 6, d % 6, at[0], at[1])
+            joint_rows(kind[j], point[j], frame[j], length[j], many, at, local, y)
             tell(coefficient[j], local, body[j], v, v_before, wrench[j, d], rate[j, d], before[j, d])
 
 
