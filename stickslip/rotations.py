@@ -48,12 +48,12 @@ def cross(a: Numbers, b: Numbers) -> Numbers:
 
 def skew(a: Numbers) -> Numbers:
     """The matrices of a × [unit of a], shape (..., 3, 3) (11.41)."""
-    return np.swapaxes(cross(np.asarray(a)[..., None, :], np.eye(3)), -1, -2)
+    return (a @ _SKEW).reshape(*np.shape(a), 3)
 
 
 def rates(p: Numbers) -> Numbers:
     """Ψ(p) with ṗ = Ψ(p) Ω [-], shape (..., 4, 3) (11.32)."""
-    return 0.5 * np.swapaxes(product(np.asarray(p)[..., None, :], np.eye(4)[1:]), -1, -2)
+    return (p @ _RATES).reshape(*np.shape(p), 3)
 
 
 def turned_dp(p: Array, a: Array) -> Array:
@@ -136,3 +136,8 @@ def _stacked(parts: tuple[Any, ...]) -> Numbers:
     for k, part in enumerate(parts):
         out[..., k] = part
     return out
+
+
+# skew and rates are linear: their values at unit vectors, one row each
+_SKEW = np.swapaxes(cross(np.eye(3)[:, None], np.eye(3)), 1, 2).reshape(3, 9)
+_RATES = 0.5 * np.swapaxes(product(np.eye(4)[:, None], np.eye(4)[1:]), 1, 2).reshape(4, 12)

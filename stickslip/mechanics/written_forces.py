@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stickslip.kernels.bodies.springs import add_wrench
 from stickslip.mechanics.functions import of_all, value_of
 from stickslip.mechanics.given import numbers
 from stickslip.mechanics.joint_motion import column_of
 from stickslip.mechanics.joints import Joints
 from stickslip.mechanics.points import Point
-from stickslip.rotations import cross, matrices
+from stickslip.rotations import turned
 from stickslip.state import Array, ModelError
 
 if TYPE_CHECKING:
@@ -87,10 +88,10 @@ class WrittenForce:
         """Add its wrench to F, shape (n, 6); q and v are read-only, and so is what users see of them."""
         i = self.point.body
         x, p, rate = q[7 * i : 7 * i + 3], q[7 * i + 3 : 7 * i + 7], v[6 * i : 6 * i + 3]
-        omega = matrices(p) @ v[6 * i + 3 : 6 * i + 6]
+        omega = turned(p, v[6 * i + 3 : 6 * i + 6])
         f = np.zeros(3) if self.force is None else self.force(t, x, p, rate, omega)
         moment = np.zeros(3) if self.moment is None else self.moment(t, x, p, rate, omega)
-        add_wrench(i, self.point.position(q), f, moment, q, F)
+        add_wrench(i, turned(p, self.point.local), f, moment, 1.0, q, F)
 
 
 def written_force(name: str, body: str, point: Point, force: Any, moment: Any) -> WrittenForce:
@@ -104,15 +105,6 @@ def written_force(name: str, body: str, point: Point, force: Any, moment: Any) -
         None if force is None else written(owner, "force", force, (3,), BODY),
         None if moment is None else written(owner, "moment", moment, (3,), BODY),
     )
-
-
-def add_wrench(body: int, at: Array, f: Array, moment: Array, q: Array, F: Array) -> None:
-    """F[body] += a force at an inertial place and a moment, both inertial; the moment in the body frame."""
-    if body < 0:
-        return
-    F[body, :3] += f
-    turned = moment + cross(at - q[7 * body : 7 * body + 3], f)
-    F[body, 3:] += turned @ matrices(q[7 * body + 3 : 7 * body + 7])
 
 
 def read_only(array: Array) -> Array:

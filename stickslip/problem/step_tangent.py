@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels.variational import geometry, layout, tangent
+from stickslip.kernels.bodies.motion import move_along
+from stickslip.kernels.variational import layout, tangent
 from stickslip.names import alternatives
 from stickslip.problem.checks import Array, IntArray, ProblemError, flat, frozen
 from stickslip.problem.contact import GlobalProblem
@@ -94,7 +95,7 @@ def step_end(problem: StepProblem, v: ArrayLike) -> Array:
     v: of the moving bodies in the order of `row`, shape (6 nd,); of all bodies, shape (n, 6), is taken too.
     """
     end = np.empty((problem.row.shape[0], 7))
-    geometry.move(*_own(problem.q, step_velocities(problem, v)), float(problem.h), end)
+    move_along(*_own(problem.q, step_velocities(problem, v)), float(problem.h), end)
     return end
 
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from stickslip.kernels.variational_step import end
+from stickslip.kernels.bodies.assembly import by_contact
 from stickslip.problem.checks import frozen
 from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Selector
@@ -49,7 +49,7 @@ def _told(step: BodyStep, r: Array, unique: BoolArray) -> BodyStep:
     offset, contacts = step.solves[0].problem.K.offset, step.contacts  # type: ignore[union-attr]
     r = frozen(np.where(np.abs(r) < NOTHING, 0.0, r))
     impulses = np.zeros((len(contacts), 6))
-    end.by_contact(offset, contacts.law, r, impulses)
+    by_contact(offset, contacts.law, r, impulses)
     joint_r = r[offset[len(contacts)] :]
     if step.joint_unit is not None:
         joint_r = joint_r * step.joint_unit

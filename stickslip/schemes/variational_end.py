@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.kernels.bodies import assembly, motion
 from stickslip.kernels.variational_step import end
 from stickslip.problem.checks import frozen
 from stickslip.problem.solution import Solution
@@ -60,7 +61,7 @@ class Blocks:
             if bodies.jointed:
                 self.sides = np.concatenate([self.sides, StepStops.of(node.world).sides])
         size = self.r.size
-        self.u, self.came, told = np.empty(size), np.empty(size), np.empty(end.ENERGIES)
+        self.u, self.came, told = np.empty(size), np.empty(size), np.empty(motion.ENERGIES)
         """Rows times velocities of this step and of that before [m/s, rad/s], shape (p,)."""
         end.account(
             bodies.row, bodies.mass, bodies.J, bodies.gravity, node.q, answer.q, node.v_before, answer.v,
@@ -74,7 +75,7 @@ class Blocks:
         """x of contacts as N, T1, T2, rolling about t1, t2, torsion about n, shape (nc, 6)."""
         out = np.zeros((law.shape[0], 6))
         if x.size:
-            end.by_contact(self.offset, law, x, out)
+            assembly.by_contact(self.offset, law, x, out)
         out[np.abs(out) < NOTHING] = 0.0
         return frozen(out)
 
@@ -109,8 +110,8 @@ def arrived(before: Prepared, memory: Memory, answer: Answer, detector: Finder) 
     told = blocks.told
     if bodies.forced:
         told_springs = world.forces.potential(state.t, state.q), world.forces.potential(t, q)
-    at_end = told[end.WEIGHT] + told_springs[1]
-    potential = 0.5 * (told[end.WEIGHT_BEFORE] + told_springs[0] + at_end)
+    at_end = told[motion.WEIGHT] + told_springs[1]
+    potential = 0.5 * (told[motion.WEIGHT_BEFORE] + told_springs[0] + at_end)
     terms = _terms(told, potential, float(memory["potential"][0]))
     reason = answer.lost
     if bodies.forced and not reason:
@@ -134,9 +135,9 @@ def arrived(before: Prepared, memory: Memory, answer: Answer, detector: Finder) 
 
 def _terms(told: list[float], potential: float, before: float) -> EnergyTerms:
     """The account of energy of a step; potential: of its middle and of that of the step before [J]."""
-    kinetic = told[end.KINETIC]
-    change = kinetic - told[end.KINETIC_BEFORE] + potential - before
-    dissipated, work = told[end.LOST] + told[end.DAMPED], told[end.DRIVEN] + told[end.WORKED]
+    kinetic = told[motion.KINETIC]
+    change = kinetic - told[motion.KINETIC_BEFORE] + potential - before
+    dissipated, work = told[motion.LOST] + told[motion.DAMPED], told[motion.DRIVEN] + told[motion.WORKED]
     return EnergyTerms(kinetic, potential, dissipated, work, 0.0, change + dissipated - work)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from stickslip.kernels.activation import gap_rate, takes_part
 from stickslip.kernels.bodies.correction import needs
+from stickslip.kernels.bodies.joint_geometry import point_row, turn_row
 from stickslip.kernels.bodies.layout import Active, Cones, Contacts
 from stickslip.kernels.bodies.motion import row_velocity
 from stickslip.kernels.bodies.rotation import matrix
@@ -24,15 +25,10 @@ def fill_row(body, point, axis, along, q, R, i, out):
     for side in range(2):
         b = body[i, side]
         sign = 1.0 if side == 0 else -1.0
-        a0, a1, a2 = sign * axis[0], sign * axis[1], sign * axis[2]
-        out[side, 0] = out[side, 1] = out[side, 2] = 0.0
-        c0, c1, c2 = a0, a1, a2
-        if along:  # a · (ω × ρ) = ω · (ρ × a)
-            out[side, 0], out[side, 1], out[side, 2] = a0, a1, a2
-            s0, s1, s2 = point[i, 0] - q[b, 0], point[i, 1] - q[b, 1], point[i, 2] - q[b, 2]
-            c0, c1, c2 = s1 * a2 - s2 * a1, s2 * a0 - s0 * a2, s0 * a1 - s1 * a0
-        for k in range(3):
-            out[side, 3 + k] = R[b, 0, k] * c0 + R[b, 1, k] * c1 + R[b, 2, k] * c2
+        if along:
+            point_row(axis, R[b], q[b], point[i], sign, out[side])
+        else:
+            turn_row(axis, R[b], sign, out[side])
 
 
 @jit
@@ -171,15 +167,21 @@ def add_prescribed(sides, size, rows, row, v, bias):
 
 @jit
 def by_contact(offset, law, x, out):
-    """out <- x of contacts as N, T1, T2, rolling about t1, t2, torsion about n.   out (nc, 6)."""
+    """out (nc, 6) <- x of contacts as N, T1, T2, rolling about t1, t2, torsion about n; 0 where none is.
+
+    law (nc, 4): mu, mu_roll, mu_spin, e.
+    """
     for i in range(law.shape[0]):
-        at = offset[i]
-        for k in range(3):
-            out[i, k], out[i, 3 + k] = x[at + k], 0.0
-        if law[i, 1] > 0.0:
+        at, size = offset[i], offset[i + 1] - offset[i]
+        for k in range(6):
+            out[i, k] = 0.0
+        out[i, 0] = x[at]
+        if size >= 3:
+            out[i, 1], out[i, 2] = x[at + 1], x[at + 2]
+        if law[i, 1] > 0.0 and size >= 5:
             out[i, 3], out[i, 4] = x[at + 3], x[at + 4]
-        if law[i, 2] > 0.0:
-            out[i, 5] = x[offset[i + 1] - 1]
+        if law[i, 2] > 0.0 and (size == 4 or size == 6):
+            out[i, 5] = x[at + size - 1]
 
 
 @jit

@@ -161,44 +161,65 @@ def arrive(
     energy are exactly impulses times the mean of the velocities before and after them.
     """
     push(row, mass, J_inverse, sides, offset, rows, r, v_end)
-    energy[:] = 0.0
     for i in range(row.shape[0]):
         for k in range(6):
             if abs(v_end[i, k]) < NOTHING:
                 v_end[i, k] = 0.0
+    energy[:] = 0.0
+    add_block_work(row, sides, offset, rows, r, v_start, v_end, u, np.empty(u.shape[0]), energy)
+    add_force_work(row, F, h, v_start, v_end, energy)
+    mean = np.empty(6)
+    for i in range(row.shape[0]):
+        if row[i] >= 0:
+            move_freely(J[i], J_inverse[i], q_m[i], v_end[i], theta * h, q_end[i], v_end[i], mean)
+        else:
+            turn(q_m[i], v_end[i], theta * h, q_end[i])
+    add_energies(row, mass, J, gravity, q, v, KINETIC_BEFORE, WEIGHT_BEFORE, energy)
+    add_energies(row, mass, J, gravity, q_end, v_end, KINETIC, WEIGHT, energy)
+
+
+@jit
+def add_block_work(row, sides, offset, rows, r, v_before, v, u, came, energy):
+    """u, came (p,) <- velocities of rows after and before impulses r (p,); energy += what these do,
+    themselves times the mean of both."""
     for i in range(sides.shape[0]):
         for j in range(offset[i], offset[i + 1]):
-            u[j] = 0.0
+            u[j] = came[j] = 0.0
             for side in range(2):
                 b = sides[i, side]
                 if b >= 0:
                     first = last = 0.0
                     for k in range(6):
-                        first += rows[j, side, k] * v_start[b, k]
-                        last += rows[j, side, k] * v_end[b, k]
+                        first += rows[j, side, k] * v_before[b, k]
+                        last += rows[j, side, k] * v[b, k]
                     u[j] += last
+                    came[j] += first
                     energy[LOST] -= 0.5 * r[j] * (first + last)
                     if row[b] < 0:
                         energy[DRIVEN] -= 0.5 * r[j] * (first + last)
-    mean = np.empty(6)
+
+
+@jit
+def add_force_work(row, F, h, v_before, v, energy):
+    """energy += what forces F (3, n, 6), or (3, 0, 6) for none, do in a time h."""
+    for i in range(F.shape[1]):
+        for k in range(6):
+            way = 0.5 * h * (v_before[i, k] + v[i, k])
+            energy[DAMPED] -= F[1, i, k] * way
+            if row[i] >= 0:
+                energy[WORKED] += F[2, i, k] * way
+            else:  # what drives a kinematic body works against springs and dampers at it
+                energy[DRIVEN] -= (F[0, i, k] + F[1, i, k]) * way
+
+
+@jit
+def add_energies(row, mass, J, gravity, q, v, of_motion, of_weight, energy):
+    """energy[of_motion], energy[of_weight] += kinetic energy and potential of gravity of dynamic bodies."""
     for i in range(row.shape[0]):
-        if F.shape[1] > 0:
-            for k in range(6):
-                way = 0.5 * h * (v_start[i, k] + v_end[i, k])
-                energy[DAMPED] -= F[1, i, k] * way
-                if row[i] >= 0:
-                    energy[WORKED] += F[2, i, k] * way
-                else:  # what drives a kinematic body works against springs and dampers at it
-                    energy[DRIVEN] -= (F[0, i, k] + F[1, i, k]) * way
-        if row[i] < 0:
-            turn(q_m[i], v_end[i], theta * h, q_end[i])
-        else:
-            move_freely(J[i], J_inverse[i], q_m[i], v_end[i], theta * h, q_end[i], v_end[i], mean)
-            energy[KINETIC_BEFORE] += kinetic(mass[i], J[i], v[i])
-            energy[KINETIC] += kinetic(mass[i], J[i], v_end[i])
+        if row[i] >= 0:
+            energy[of_motion] += kinetic(mass[i], J[i], v[i])
             for k in range(3):
-                energy[WEIGHT_BEFORE] -= mass[i] * gravity[k] * q[i, k]
-                energy[WEIGHT] -= mass[i] * gravity[k] * q_end[i, k]
+                energy[of_weight] -= mass[i] * gravity[k] * q[i, k]
 
 
 @jit

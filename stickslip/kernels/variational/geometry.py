@@ -18,17 +18,10 @@ from stickslip.kernels.bodies.joint_geometry import (
     point_row,
     scene,
 )
-from stickslip.kernels.bodies.rotation import turn
+from stickslip.kernels.bodies.motion import move_along, row_velocity
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.law import COLUMNS, Y
 from stickslip.kernels.variational.layout import NONNEGATIVE
-
-
-@jit
-def move(q, v, h, q_end):
-    """q_end <- q ⊕ h v of all bodies.   q, q_end (n, 7), v (n, 6)."""
-    for i in range(q.shape[0]):
-        turn(q[i], v[i], h, q_end[i])
 
 
 @jit
@@ -120,18 +113,6 @@ def start_rows(contacts, joints, blocks, q, rows):
 
 
 @jit
-def velocity_of(rows, k, sides, i, v):
-    """Row k of block i times the velocities v (n, 6) of its bodies."""
-    u = 0.0
-    for side in range(2):
-        b = sides[i, side]
-        if b >= 0:
-            for m in range(6):
-                u += rows[k, side, m] * v[b, m]
-    return u
-
-
-@jit
 def through_cayley(h, v, b, row):
     """row (6,) at the end <- row times the derivative of Cayley's map at h Ω of body b."""
     a0, a1, a2 = 0.5 * h * v[b, 3], 0.5 * h * v[b, 4], 0.5 * h * v[b, 5]
@@ -153,7 +134,7 @@ def end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, X, end_rows)
     kinds, gap, bounce = contacts[0], contacts[5], contacts[8]
     kind, offset, sides = blocks[0], blocks[1], blocks[8]
     n, nc = q_end.shape[0], kinds.shape[0]
-    move(bodies[1], v, h, q_end)
+    move_along(bodies[1], v, h, q_end)
     x, R = np.empty((n + 1, 3)), np.empty((n + 1, 3, 3))
     rotations(q_end, x, R)
     normal, c = np.empty(3), np.empty((2, 3))
@@ -164,7 +145,7 @@ def end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, X, end_rows)
         if i >= nc:
             moves = end if blocks[10][i] == HOLD or kind[i] == NONNEGATIVE else at
         elif kinds[i] == LINEARISED:
-            X[at, Y] = (gap[i] - bounce[i]) / h + velocity_of(rows, at, sides, i, v)
+            X[at, Y] = (gap[i] - bounce[i]) / h + row_velocity(sides, rows, i, at, v)
         else:
             X[at, Y] = gap_row(contacts, i, x, R, normal, c, end_rows[at]) - bounce[i]
             moves = at + 1
@@ -178,4 +159,4 @@ def end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, X, end_rows)
                         end_rows[k, side, m] = 0.0
         for k in range(moves, end):
             if k > at or i >= nc:
-                X[k, Y] = velocity_of(rows, k, sides, i, v)
+                X[k, Y] = row_velocity(sides, rows, i, k, v)

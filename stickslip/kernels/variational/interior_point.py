@@ -9,9 +9,10 @@ import math
 
 import numpy as np
 
+from stickslip.kernels.bodies.motion import row_velocity
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.block_lu import divide_vector, factor, factor_block, solve
-from stickslip.kernels.variational.geometry import end_values, start_rows, velocity_of
+from stickslip.kernels.variational.geometry import end_values, start_rows
 from stickslip.kernels.variational.law import (
     CHANGE,
     COLUMNS,
@@ -118,7 +119,7 @@ def speed_scale(bodies, B, sides, rows, root, X):
     for i in range(B.shape[0]):
         at = B[i, 1]
         for k in range(at, at + B[i, 2]):
-            largest = max(largest, abs(velocity_of(rows, k, sides, i, free)))
+            largest = max(largest, abs(row_velocity(sides, rows, i, k, free)))
         if B[i, 0] == FRICTION or B[i, 0] == NONNEGATIVE:
             largest = max(largest, -X[at, Y])
     return largest

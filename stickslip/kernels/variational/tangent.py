@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
+from stickslip.kernels.bodies.motion import row_velocity
 from stickslip.kernels.jit import jit
-from stickslip.kernels.variational.geometry import end_values, start_rows, velocity_of
+from stickslip.kernels.variational.geometry import end_values, start_rows
 from stickslip.kernels.variational.law import COLUMNS, Y
 from stickslip.kernels.variational.layout import FRICTION, NONNEGATIVE
 from stickslip.kernels.variational.momentum import momentum
@@ -82,7 +83,7 @@ def tangent_parts(h, bodies, blocks, rows, X, v, M, root):
     free_velocities(bodies, f, root, free)
     for i in range(kind.shape[0]):
         for k in range(offset[i], offset[i + 1]):
-            u, w = velocity_of(rows, k, sides, i, v), velocity_of(rows, k, sides, i, free)
+            u, w = row_velocity(sides, rows, i, k, v), row_velocity(sides, rows, i, k, free)
             largest = max(largest, abs(u), abs(w))
     for i in range(kind.shape[0]):
         for k in range(offset[i], offset[i + 1]):
