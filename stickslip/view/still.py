@@ -20,7 +20,6 @@ from stickslip.state import Array, BoolArray, ModelError
 from stickslip.view.browser.instances import BODIES, KINEMATIC
 from stickslip.view.browser.meshes import shape_mesh, shape_scale
 from stickslip.view.browser.stage import STATE_COLOURS, Frame, Stage
-from stickslip.view.browser.surroundings import product, turned
 from stickslip.view.casting import Ball, Camera, Cylinder, Hits, Polyhedron, Sheet, Solid, cast
 from stickslip.view.lighting import shaded
 from stickslip.view.style import save

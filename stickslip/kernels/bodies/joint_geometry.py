@@ -15,7 +15,6 @@ import math
 
 import numpy as np
 
-from stickslip.kernels.bodies import rotation
 from stickslip.kernels.bodies.rotation import matrix, turn
 from stickslip.kernels.jit import jit
 
@@ -119,7 +118,8 @@ def move_pair(body, q, v, h, pair, moved):
 @jit
 def point_row(d, R, x, at, sign, row):
     """row (6,) of sign d · (velocity of the point `at` of a body), all but `row` in the inertial frame."""
-    w0, w1, w2 = rotation.cross(at[0] - x[0], at[1] - x[1], at[2] - x[2], d[0], d[1], d[2])
+    a0, a1, a2 = at[0] - x[0], at[1] - x[1], at[2] - x[2]
+    w0, w1, w2 = a1 * d[2] - a2 * d[1], a2 * d[0] - a0 * d[2], a0 * d[1] - a1 * d[0]
     for k in range(3):
         row[k] = sign * d[k]
         row[3 + k] = sign * (R[0, k] * w0 + R[1, k] * w1 + R[2, k] * w2)
