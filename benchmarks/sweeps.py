@@ -60,20 +60,13 @@ def best_of(actions: dict[str, Callable[[], Any]], inner: int, repetitions: int 
 
 def sweeper(problem: ContactProblem, form: str) -> tuple[Callable[[], Any], np.ndarray, int]:
     """One sweep as a call, the impulses it works on, and the bytes it reads and writes."""
-    run, data, work = GaussSeidel(form=form).prepare(problem)
-    r, coefficient, u_free, kappa = np.zeros(problem.size), data[6], problem.u_free, work[0]
-    control = np.zeros(schedule.SLOTS)
-    control[schedule.STATE] = schedule.NEW
-    run(*data, 1.0, 1e-8, 1.0, r, r.copy(), *work, control, np.empty((512, 3)))  # prepares, one sweep
+    swept, work, _ = GaussSeidel(form=form).prepare(problem).args
+    r, W, used = np.zeros(problem.size), swept.W, (swept.K.coefficient, swept.u_free)
     if form == "bodies":
-        bodies, rows, w, isotropic, local = data[7:12]
-        touched = (bodies, rows, w, w, isotropic, coefficient, u_free, r, r)
-        args = (bodies, rows, coefficient, local, isotropic, u_free, r, kappa, w)
-        return lambda: body_sweeps.sweep_coulomb3(*args), r, sum(a.nbytes for a in touched)
-    row_start, column, _, blocks, local = data[7:12]
-    touched = (row_start, column, blocks, coefficient, local, u_free, r, r, kappa, kappa)
-    args = (row_start, column, blocks, coefficient, local, u_free, r, kappa)
-    return lambda: gauss_seidel.sweep_coulomb3(*args), r, sum(a.nbytes for a in touched)
+        touched = (*W, W.w, *used, r, r)
+        return lambda: body_sweeps.sweep_coulomb3(swept, work, r), r, sum(a.nbytes for a in touched)
+    touched = (W.row_start, W.column, W.data, swept.local, *used, r, r, work.kappa, work.kappa)
+    return lambda: gauss_seidel.sweep_coulomb3(swept, work, r), r, sum(a.nbytes for a in touched)
 
 
 def shares(problem: ContactProblem, r: np.ndarray) -> dict[str, float]:
@@ -130,7 +123,8 @@ def small_solve(name: str, problem: ContactProblem, warm: bool, inner: int) -> d
         before = ContactProblem(problem.W, 0.99 * problem.u_free, problem.K)
         guess = solver.solve(before).or_raise().r
     solution = solver.solve(problem, guess=guess).or_raise()
-    run, data, work = solver.prepare(problem)
+    run = solver.prepare(problem)
+    work = run.args[1]
     start = np.zeros(problem.size) if guess is None else problem.K.project(guess)
     r, best = start.copy(), start.copy()
     control, history = np.zeros(schedule.SLOTS), np.empty((512, 3))
@@ -138,9 +132,9 @@ def small_solve(name: str, problem: ContactProblem, warm: bool, inner: int) -> d
 
     def compiled() -> None:
         r[:] = start
-        work[0][:] = 0.0
+        work.kappa[:] = 0.0
         control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first
-        run(*data, 1.0, 1e-8, 20_000.0, r, best, *work, control, history)
+        run(1e-8, 20_000.0, r, best, control, history)
 
     actions = {"compiled": compiled, "whole": lambda: solver.solve(problem, guess=guess)}
     seconds = best_of(actions, inner, repetitions=10)

@@ -8,15 +8,16 @@ The least squares go through normal equations with unit diagonal and a small rid
 Safeguard: where a mixed start makes |f|, the sweep's own residual, grow beyond `GROWTH` times the one
 before, the sweep goes back to where it was and the memory is emptied.
 
-The whole state is in three arrays, so that a run can pause, be continued, or be taken over:
-mix (SLOTS,), gram (m, m) and memory (2 m + 3, n): rows dF, dG, then x, g and f of the last sweep.
+The whole state is a `Memory`, so that a run can pause, be continued, or be taken over.
 """
 
 import math
+from typing import Any, NamedTuple
 
-from stickslip.kernels import blocks, body_sweeps, cones, gauss_seidel, schedule
+import numpy as np
+
+from stickslip.kernels import schedule
 from stickslip.kernels.jit import jit
-from stickslip.kernels.one_projection import project as project_coulomb3
 
 HELD, NEWEST, LENGTH, RESTARTS, SEEN = range(5)
 SLOTS = 5
@@ -26,6 +27,38 @@ GROWTH = 2.0
 """Growth of |f| by one mixed start at which the memory is emptied."""
 RIDGE = 1e-7
 """Added to the unit diagonal of the normal equations: columns that hardly differ are averaged."""
+
+
+class Memory(NamedTuple):
+    """The last m sweeps over n components; m = 0 for sweeps that are not mixed."""
+
+    weight: Any
+    """Mean diagonal of W_ii, in which lengths are taken [1/kg], shape (n,)."""
+    mix: Any
+    """The numbers named above, shape (SLOTS,)."""
+    gram: Any
+    """dF' dF, shape (m, m)."""
+    vectors: Any
+    """Rows dF, dG, then x, g and f of the last sweep [N s], shape (2 m + 3, n)."""
+    work: Any
+    """Work of the least squares, shape (m + 2, m)."""
+
+
+@jit
+def memory_of(problem, m):
+    """An empty `Memory` of m sweeps over a problem prepared for them (`sweeps.Swept`)."""
+    n = problem.u_free.shape[0]
+    weight, mix = np.empty(n), np.zeros(SLOTS)
+    weigh(problem.K.offset, problem.local, problem.local_start, weight)
+    begin(mix)
+    return Memory(weight, mix, np.zeros((m, m)), np.zeros((2 * m + 3, n)), np.zeros((m + 2, m)))
+
+
+@jit
+def no_memory():
+    """The `Memory` of sweeps that are not mixed."""
+    nothing = np.empty((0, 0))
+    return Memory(np.empty(0), np.zeros(SLOTS), nothing, nothing, nothing)
 
 
 @jit
@@ -100,48 +133,39 @@ def least_squares(gram, m, held, newest, rhs, factor, gamma):
 
 
 @jit
-def mixed(weight, mix, gram, memory, work, r):
-    """r <- mix of the last sweeps, not yet projected; r holds the end of the last one.   work (m + 2, m)."""
-    m, n, held, newest = gram.shape[0], r.shape[0], int(mix[HELD]), int(mix[NEWEST])
+def start(project, K, memory, r):
+    """r, x <- where the next sweep starts, r holding the end of the last one.
+
+    project(i, K, r, r): the projection on a block.
+    """
+    weight, mix, gram, vectors, work = memory
+    m, held, newest = gram.shape[0], int(mix[HELD]), int(mix[NEWEST])
     rhs, gamma, factor = work[0], work[1], work[2:]
     for a in range(held):
-        rhs[a] = dot(weight, memory[(newest - a) % m], memory[2 * m + 2])
+        rhs[a] = dot(weight, vectors[(newest - a) % m], vectors[2 * m + 2])
     least_squares(gram, m, held, newest, rhs, factor, gamma)
     for a in range(held):
         if gamma[a] != 0.0:
-            dg = memory[m + (newest - a) % m]
-            for k in range(n):
+            dg = vectors[m + (newest - a) % m]
+            for k in range(r.shape[0]):
                 r[k] -= gamma[a] * dg[k]
-
-
-@jit
-def mixed_start(
-    kind, offset, lower, upper, group_offset, group_size, coefficient, weight, mix, gram, memory, work, r
-):
-    """r, x <- where the next sweep starts, r holding the end of the last one.   work (m + 2, m)."""
-    if mix[HELD] > 0.0:
-        mixed(weight, mix, gram, memory, work, r)
-        for i in range(kind.shape[0]):
-            k, g = offset[i], group_offset[i]
-            if kind[i] == cones.FRICTION and offset[i + 1] - k == 3 and group_offset[i + 1] - g == 1:
-                r[k], r[k + 1], r[k + 2] = project_coulomb3(coefficient[g], r[k], r[k + 1], r[k + 2])
-            else:
-                cones.project_block(
-                    i, kind, offset, lower, upper, group_offset, group_size, coefficient, r, r
-                )
-    x = memory[2 * gram.shape[0]]
+    if held > 0:
+        for i in range(K.kind.shape[0]):
+            project(i, K, r, r)
+    x = vectors[2 * m]
     for k in range(r.shape[0]):
         x[k] = r[k]
 
 
 @jit
-def learn(weight, mix, gram, memory, moved, r):
+def learn(memory, moved, r):
     """Take note of the sweep from x to r: a new column, or back to the last g and an empty memory.
 
     Returns the squared way of r since the last sweep, at least `moved`, that of the sweep itself.
     """
+    weight, mix, gram, vectors, _ = memory
     m, n, held = gram.shape[0], r.shape[0], int(mix[HELD])
-    x, g, f = memory[2 * m], memory[2 * m + 1], memory[2 * m + 2]
+    x, g, f = vectors[2 * m], vectors[2 * m + 1], vectors[2 * m + 2]
     length = 0.0
     for k in range(n):
         step = r[k] - x[k]
@@ -157,7 +181,7 @@ def learn(weight, mix, gram, memory, moved, r):
     if before >= 0.0:
         way = 0.0
         at = (int(mix[NEWEST]) + 1) % m
-        df, dg = memory[at], memory[m + at]
+        df, dg = vectors[at], vectors[m + at]
         for k in range(n):
             df[k] = r[k] - x[k] - f[k]
             dg[k] = r[k] - g[k]
@@ -167,7 +191,7 @@ def learn(weight, mix, gram, memory, moved, r):
         mix[HELD], mix[NEWEST] = float(held), float(at)
         for a in range(held):
             j = (at - a) % m
-            gram[at, j] = dot(weight, df, memory[j])
+            gram[at, j] = dot(weight, df, vectors[j])
             gram[j, at] = gram[at, j]
     for k in range(n):
         g[k], f[k] = r[k], r[k] - x[k]
@@ -176,13 +200,23 @@ def learn(weight, mix, gram, memory, moved, r):
 
 
 @jit
-def begin(offset, local, local_start, weight, mix, control):
-    """Set up a NEW solve, whose W_ii are in `local`; one that goes on is left as it is."""
-    if control[schedule.STATE] == schedule.NEW:
-        weigh(offset, local, local_start, weight)
-        forget(mix)
-        mix[RESTARTS], mix[SEEN] = 0.0, 0.0
-    schedule.begin(control)
+def begin(mix):
+    """Set up a new solve."""
+    forget(mix)
+    mix[RESTARTS], mix[SEEN] = 0.0, 0.0
+
+
+@jit
+def take_over(control, error, allowed, trial):
+    """Let accelerated sweeps follow plain ones, from an iterate of this error.
+
+    allowed: sweeps of the whole solve; trial: accelerated ones before it may be called too slow.
+    """
+    done = control[schedule.SWEEPS]
+    control[schedule.STATE], control[schedule.ALLOWED] = schedule.RUNNING, allowed
+    control[schedule.WORTH], control[schedule.TRIAL] = 0.0, done + trial
+    control[schedule.GAP], control[schedule.NEXT] = 2.0, done + 4.0
+    control[schedule.SINCE], control[schedule.ERROR_THEN] = done, error
 
 
 @jit
@@ -190,137 +224,3 @@ def hurry(mix, tolerance, control):
     """Ask the judge next if |f| has fallen by what the error has to: acceleration outruns its forecast."""
     if mix[SEEN] > 0.0 and control[schedule.ERROR] * mix[LENGTH] <= tolerance * mix[SEEN]:
         control[schedule.NEXT] = control[schedule.SWEEPS]
-
-
-@jit
-def run_coulomb3(
-    weight, mix, gram, memory, work,
-    kind, offset, lower, upper, group_offset, group_size, coefficient,
-    row_start, column, data_start, data, local, local_start,
-    rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
-    r, best, kappa, vectors, bench, control, history,
-):  # fmt: skip
-    """3D Coulomb contacts on W in blocks; prepares itself, as its original does."""
-    if control[schedule.STATE] == schedule.NEW:
-        gauss_seidel.prepare_coulomb3(
-            kind, offset, group_offset, group_size, coefficient, row_start, column, data_start, data,
-            local, local_start, rho, length, coefficient_scaled, vectors[0],
-        )  # fmt: skip
-    begin(offset, local, local_start, weight, mix, control)
-    while schedule.goes_on(control, budget):
-        if schedule.is_due(control, budget):
-            blocks.multiply(offset, row_start, column, data_start, data, r, u_free, vectors[0])
-            gauss_seidel.look(
-                kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
-                coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
-            )  # fmt: skip
-            mix[SEEN] = mix[LENGTH]
-        else:
-            mixed_start(
-                kind, offset, lower, upper, group_offset, group_size, coefficient,
-                weight, mix, gram, memory, work, r,
-            )  # fmt: skip
-            moved = gauss_seidel.sweep_coulomb3(row_start, column, data, coefficient, local, u_free, r, kappa)
-            schedule.swept(control, learn(weight, mix, gram, memory, moved, r))
-            hurry(mix, tolerance, control)
-
-
-@jit
-def run(
-    weight, mix, gram, memory, work,
-    kind, offset, lower, upper, group_offset, group_size, coefficient,
-    row_start, column, data_start, data, local, local_start,
-    rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
-    r, best, kappa, vectors, bench, control, history,
-):  # fmt: skip
-    """Blocks of any kind on W in blocks; `gauss_seidel.prepare` comes before."""
-    begin(offset, local, local_start, weight, mix, control)
-    while schedule.goes_on(control, budget):
-        if schedule.is_due(control, budget):
-            blocks.multiply(offset, row_start, column, data_start, data, r, u_free, vectors[0])
-            gauss_seidel.look(
-                kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
-                coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
-            )  # fmt: skip
-            mix[SEEN] = mix[LENGTH]
-        else:
-            mixed_start(
-                kind, offset, lower, upper, group_offset, group_size, coefficient,
-                weight, mix, gram, memory, work, r,
-            )  # fmt: skip
-            moved = gauss_seidel.sweep(
-                kind, offset, lower, upper, group_offset, group_size, coefficient,
-                row_start, column, data_start, data, local, local_start, u_free, omega,
-                r, kappa, bench[1], bench[2], bench[3], bench[4:], vectors[1],
-            )  # fmt: skip
-            schedule.swept(control, learn(weight, mix, gram, memory, moved, r))
-            hurry(mix, tolerance, control)
-
-
-@jit
-def run_bodies_coulomb3(
-    weight, mix, gram, memory, work,
-    kind, offset, lower, upper, group_offset, group_size, coefficient,
-    bodies, rows, w, isotropic, local, local_start,
-    rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
-    r, best, kappa, vectors, bench, control, history,
-):  # fmt: skip
-    """3D Coulomb contacts of bodies of six velocities; prepares itself, as its original does."""
-    if control[schedule.STATE] == schedule.NEW:
-        body_sweeps.prepare_coulomb3(
-            kind, offset, group_offset, group_size, coefficient, rows, isotropic,
-            local, local_start, rho, length, coefficient_scaled, vectors[0],
-        )  # fmt: skip
-    begin(offset, local, local_start, weight, mix, control)
-    while schedule.goes_on(control, budget):
-        if schedule.is_due(control, budget):
-            body_sweeps.refresh(bodies, offset, rows, u_free, r, w, vectors[0])
-            gauss_seidel.look(
-                kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
-                coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
-            )  # fmt: skip
-            mix[SEEN] = mix[LENGTH]
-        else:
-            mixed_start(
-                kind, offset, lower, upper, group_offset, group_size, coefficient,
-                weight, mix, gram, memory, work, r,
-            )  # fmt: skip
-            blocks.blocks_to_bodies(bodies, offset, rows, r, w)
-            moved = body_sweeps.sweep_coulomb3(
-                bodies, rows, coefficient, local, isotropic, u_free, r, kappa, w
-            )
-            schedule.swept(control, learn(weight, mix, gram, memory, moved, r))
-            hurry(mix, tolerance, control)
-
-
-@jit
-def run_bodies(
-    weight, mix, gram, memory, work,
-    kind, offset, lower, upper, group_offset, group_size, coefficient,
-    bodies, rows, w, isotropic, local, local_start,
-    rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
-    r, best, kappa, vectors, bench, control, history,
-):  # fmt: skip
-    """Blocks of any kind without W; `body_sweeps.prepare` comes before."""
-    begin(offset, local, local_start, weight, mix, control)
-    while schedule.goes_on(control, budget):
-        if schedule.is_due(control, budget):
-            body_sweeps.refresh(bodies, offset, rows, u_free, r, w, vectors[0])
-            gauss_seidel.look(
-                kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
-                coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
-            )  # fmt: skip
-            mix[SEEN] = mix[LENGTH]
-        else:
-            mixed_start(
-                kind, offset, lower, upper, group_offset, group_size, coefficient,
-                weight, mix, gram, memory, work, r,
-            )  # fmt: skip
-            blocks.blocks_to_bodies(bodies, offset, rows, r, w)
-            moved = body_sweeps.sweep(
-                kind, offset, lower, upper, group_offset, group_size, coefficient,
-                bodies, rows, local, local_start, u_free, omega, r, kappa, w,
-                bench[1], bench[2], bench[3], bench[4:], vectors[1],
-            )  # fmt: skip
-            schedule.swept(control, learn(weight, mix, gram, memory, moved, r))
-            hurry(mix, tolerance, control)

@@ -5,14 +5,32 @@ data_start (nnzb+1,), data flat, each block row-major.
 Body blocks: bodies (nb, 2), -1 where a side is fixed; rows (n, 2, k), k velocities per body.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from stickslip.kernels.jit import jit
 
 
+class BlockW(NamedTuple):
+    """W in block rows along nb contacts, nnzb blocks stored, the diagonal ones always."""
+
+    offset: Any
+    """First component of each block, and the total, shape (nb + 1,)."""
+    row_start: Any
+    """First stored block of each block row, and the total, shape (nb + 1,)."""
+    column: Any
+    """Block column of each stored block, shape (nnzb,)."""
+    data_start: Any
+    """First number of each stored block, and the total, shape (nnzb + 1,)."""
+    data: Any
+    """Numbers of the blocks, each row by row [1/kg], shape (data_start[-1],)."""
+
+
 @jit
-def multiply(offset, row_start, column, data_start, data, r, bias, u):
+def multiply(W, r, bias, u):
     """u <- W r + bias.   r, bias, u (n,), u another array than r."""
+    offset, row_start, column, data_start, data = W.offset, W.row_start, W.column, W.data_start, W.data
     for i in range(row_start.shape[0] - 1):
         a, d = offset[i], offset[i + 1] - offset[i]
         for k in range(d):
@@ -35,8 +53,9 @@ def multiply(offset, row_start, column, data_start, data, r, bias, u):
 
 
 @jit
-def diagonal(offset, row_start, column, data_start, data, out):
+def diagonal(W, out):
     """out <- diagonal of W.   out (n,)."""
+    offset, row_start, column, data_start, data = W.offset, W.row_start, W.column, W.data_start, W.data
     for i in range(row_start.shape[0] - 1):
         a, d = offset[i], offset[i + 1] - offset[i]
         for k in range(d):
@@ -132,8 +151,9 @@ def dense_blocks(offset, matrix):
 
 
 @jit
-def block_entries(offset, row_start, column, data_start, data, row, col, val):
+def block_entries(W, row, col, val):
     """row, col, val <- W as triplets, block by block.   each (len(data),)."""
+    offset, row_start, column, data_start, data = W.offset, W.row_start, W.column, W.data_start, W.data
     at = 0
     for i in range(row_start.shape[0] - 1):
         for b in range(row_start[i], row_start[i + 1]):

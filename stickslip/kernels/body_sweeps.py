@@ -1,25 +1,40 @@
-"""Sweeps over the contacts without W: the velocities of the bodies are kept, in mass-scaled form.
+"""Sweeps without W: the velocities of the bodies are kept, in mass-scaled form; see also `sweeps.py`.
 
 W = J J'. With w = J' r kept up to date, u_i = J_i w + u_free_i; after contact i is solved,
-w += J_i' (r_i - r_i_old). Arrays of the set (7), bodies (nb, 2), rows (n, 2, k), w (bodies + 1, k):
-the last body is the fixed one, which never moves (its rows are zero).
+w += J_i' (r_i - r_i_old).
 """
 
-import math
+from typing import Any, NamedTuple
 
-from stickslip.kernels import blocks, gauss_seidel, residuals, schedule
+import numpy as np
+
+from stickslip.kernels import blocks, cones, residuals, sweeps
 from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
 
 
+class BodyW(NamedTuple):
+    """W = J J' over bodies of k velocities; a last body stands for what is fixed, and never moves."""
+
+    bodies: Any
+    """Bodies of each contact, shape (nb, 2)."""
+    rows: Any
+    """J [kg^-1/2], shape (n, 2, k); zero on fixed sides."""
+    w: Any
+    """J' r, shape (bodies + 1, k)."""
+    isotropic: Any
+    """1/W_NN and 1/W_TT [kg] of 3D Coulomb contacts with W_ii = diag(W_NN, W_TT, W_TT), such as those of
+    spheres, whose solve needs nothing else; zero for all others, shape (nb, 2)."""
+
+
 @jit
-def sweep_coulomb3(bodies, rows, coefficient, local, isotropic, u_free, r, kappa, w):
+def sweep_coulomb3(problem, work, r):
     """One sweep over 3D Coulomb contacts between bodies of six velocities; squared change of r.
 
-    isotropic (nc, 2): 1/W_NN and 1/W_TT of contacts with W_ii = diag(W_NN, W_TT, W_TT), such as
-    those of spheres, whose solve needs nothing else; zero for all others. Sums in short chains:
-    the processor waits for the longest.
+    Sums in short chains: the processor waits for the longest.
     """
+    bodies, rows, w, isotropic = problem.W
+    local, coefficient, u_free, kappa = problem.local, problem.K.coefficient, problem.u_free, work.kappa
     moved = 0.0
     for i in range(bodies.shape[0]):
         a, b, c = 3 * i, bodies[i, 0], bodies[i, 1]
@@ -42,15 +57,9 @@ def sweep_coulomb3(bodies, rows, coefficient, local, isotropic, u_free, r, kappa
         u0, u1, u2 = u0 + x0 + (y0 + z0), u1 + x1 + (y1 + z1), u2 + x2 + (y2 + z2)
         r0, r1, r2 = r[a], r[a + 1], r[a + 2]
         if isotropic[i, 0] > 0.0:
-            n, t1, t2 = r0 - isotropic[i, 0] * u0, 0.0, 0.0
-            if n > 0.0:
-                t1, t2 = r1 - isotropic[i, 1] * u1, r2 - isotropic[i, 1] * u2
-                limit, square = coefficient[i] * n, t1 * t1 + t2 * t2
-                if square > limit * limit:
-                    scale = limit / math.sqrt(square)
-                    t1, t2 = scale * t1, scale * t2
-            else:
-                n = 0.0
+            n, t1, t2 = one.isotropic3(
+                isotropic[i, 0], isotropic[i, 1], coefficient[i], r0, r1, r2, u0, u1, u2
+            )
         else:
             at = 16 * i
             q0 = u0 - (local[at] * r0 + local[at + 1] * r1 + local[at + 2] * r2)
@@ -70,61 +79,60 @@ def sweep_coulomb3(bodies, rows, coefficient, local, isotropic, u_free, r, kappa
 
 
 @jit
-def sweep(
-    kind, offset, lower, upper, group_offset, group_size, coefficient,
-    bodies, rows, local, local_start, u_free, omega, r, kappa, w, q, old, out, work, x,
-):  # fmt: skip
-    """One sweep over blocks of any kind; squared change of r."""
-    moved, size = 0.0, w.shape[1]
-    for i in range(kind.shape[0]):
-        a, d, at = offset[i], offset[i + 1] - offset[i], local_start[i]
-        b, c = bodies[i, 0], bodies[i, 1]
-        for k in range(d):
-            old[k] = r[a + k]
-        for k in range(d):
-            s = u_free[a + k]
-            for m in range(size):
-                s += rows[a + k, 0, m] * w[b, m] + rows[a + k, 1, m] * w[c, m]
-            for m in range(d):
-                s -= local[at + k * d + m] * old[m]
-            q[k] = s
-        one.solve_block(
-            i, kind, offset, lower, upper, group_offset, group_size, coefficient,
-            local, local_start, q, old, kappa, work, out,
-        )  # fmt: skip
-        change = gauss_seidel.relax(
-            i, kind, offset, lower, upper, group_offset, group_size, coefficient, omega, r, a, out, x
-        )
-        if change == 0.0:
-            continue
-        moved += change
-        for k in range(d):
-            step = out[k] - old[k]
-            r[a + k] = out[k]
-            for m in range(size):
-                w[b, m] += rows[a + k, 0, m] * step
-                w[c, m] += rows[a + k, 1, m] * step
-    return moved
+def gather(problem, i, r, old, q):
+    """q <- velocity of block i without its own impulse `old`.   old, q (d,)."""
+    bodies, rows, w, _ = problem.W
+    local, at, offset = problem.local, problem.local_start[i], problem.K.offset
+    a, d, b, c = offset[i], offset[i + 1] - offset[i], bodies[i, 0], bodies[i, 1]
+    for k in range(d):
+        s = problem.u_free[a + k]
+        for m in range(w.shape[1]):
+            s += rows[a + k, 0, m] * w[b, m] + rows[a + k, 1, m] * w[c, m]
+        for m in range(d):
+            s -= local[at + k * d + m] * old[m]
+        q[k] = s
 
 
 @jit
-def prepare(
-    kind, offset, group_offset, group_size, coefficient,
-    rows, local, local_start, work, rho, length, coefficient_scaled, diagonal,
-):  # fmt: skip
-    """W_ii = J_i J_i' of each block into `local`, what follows it, and the scales of the judge."""
-    own_blocks(offset, rows, local, local_start, diagonal)
-    for i in range(kind.shape[0]):
-        d = offset[i + 1] - offset[i]
-        gauss_seidel.prepare_block(i, kind, group_offset, d, local, local_start[i], work)
-    residuals.metric(
-        kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
+def push(problem, i, old, out):
+    """w <- w + J_i' (out - old).   old, out (d,)."""
+    bodies, rows, w, _ = problem.W
+    a, d, b, c = (
+        problem.K.offset[i],
+        problem.K.offset[i + 1] - problem.K.offset[i],
+        bodies[i, 0],
+        bodies[i, 1],
     )
+    for k in range(d):
+        step = out[k] - old[k]
+        for m in range(w.shape[1]):
+            w[b, m] += rows[a + k, 0, m] * step
+            w[c, m] += rows[a + k, 1, m] * step
 
 
 @jit
-def own_blocks(offset, rows, local, local_start, diagonal):
-    """local, diagonal <- W_ii = J_i J_i' of each block at its place, and the diagonal of W."""
+def sweep(problem, work, r):
+    """One sweep over blocks of any kind; squared change of r."""
+    return sweeps.sweep(gather, sweeps.solve_exactly, push, problem, work, r)
+
+
+@jit
+def follow(problem, r):
+    """w <- J' r afresh, where r has jumped, and so that rounding does not pile up in w."""
+    blocks.blocks_to_bodies(problem.W.bodies, problem.K.offset, problem.W.rows, r, problem.W.w)
+
+
+@jit
+def velocities(problem, r, u):
+    """u <- J w + u_free."""
+    W = problem.W
+    blocks.bodies_to_blocks(W.bodies, problem.K.offset, W.rows, W.w, problem.u_free, u)
+
+
+@jit
+def own_blocks(W, offset, local, local_start, diagonal):
+    """local, diagonal <- W_ii = J_i J_i' of each block at its place, and the diagonal of W (n,)."""
+    rows = W.rows
     for i in range(offset.shape[0] - 1):
         a, d, at = offset[i], offset[i + 1] - offset[i], local_start[i]
         for k in range(d):
@@ -140,83 +148,46 @@ def own_blocks(offset, rows, local, local_start, diagonal):
 
 
 @jit
-def refresh(bodies, offset, rows, u_free, r, w, u):
-    """w <- J' r and u <- J w + u_free, afresh, so that rounding does not pile up in w."""
-    blocks.blocks_to_bodies(bodies, offset, rows, r, w)
-    blocks.bodies_to_blocks(bodies, offset, rows, w, u_free, u)
+def over_bodies(bodies, rows, count):
+    """The `BodyW` of rows over so many bodies, -1 in `bodies` for a fixed side; w = 0."""
+    moved = np.empty(bodies.shape, np.int64)
+    for i in range(bodies.shape[0]):
+        for side in range(2):
+            moved[i, side] = bodies[i, side] if bodies[i, side] >= 0 else count
+    return BodyW(moved, rows, np.zeros((count + 1, rows.shape[2])), np.zeros((bodies.shape[0], 2)))
 
 
 @jit
-def run(
-    kind, offset, lower, upper, group_offset, group_size, coefficient,
-    bodies, rows, w, isotropic, local, local_start,
-    rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
-    r, best, kappa, vectors, bench, control, history,
-):  # fmt: skip
-    """Sweep and look at the judge until solved, stopped, or `budget` sweeps are done.
-
-    r (n,) is the iterate, best (n,) the best one by the judge; vectors (5, n) and bench
-    (measures, q, old, out, then the local solve's) are work.
-    """
-    schedule.begin(control)
-    while schedule.goes_on(control, budget):
-        if schedule.is_due(control, budget):
-            refresh(bodies, offset, rows, u_free, r, w, vectors[0])
-            gauss_seidel.look(
-                kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
-                coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
-            )  # fmt: skip
-        else:
-            moved = sweep(
-                kind, offset, lower, upper, group_offset, group_size, coefficient,
-                bodies, rows, local, local_start, u_free, omega, r, kappa, w,
-                bench[1], bench[2], bench[3], bench[4:], vectors[1],
-            )  # fmt: skip
-            schedule.swept(control, moved)
+def prepare(K, W, u_free, omega):
+    """(problem, work) of sweeps over blocks of any kind."""
+    return sweeps.prepare(own_blocks, K, W, u_free, omega)
 
 
 @jit
-def prepare_coulomb3(
-    kind, offset, group_offset, group_size, coefficient,
-    rows, isotropic, local, local_start, rho, length, coefficient_scaled, diagonal,
-):  # fmt: skip
-    """`prepare` when all contacts are Coulomb's in 3D; isotropic (nc, 2) as the sweep wants it."""
-    own_blocks(offset, rows, local, local_start, diagonal)
-    for i in range(kind.shape[0]):
-        at = local_start[i]
-        one.prepare_coulomb3(local, at)
-        short = local[at + 15] == one.ISOTROPIC
-        isotropic[i, 0] = local[at + 9] if short else 0.0
-        isotropic[i, 1] = local[at + 14] if short else 0.0
-    residuals.metric(
-        kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled
-    )
+def prepare_coulomb3(K, W, u_free, omega):
+    """(problem, work) of sweeps over 3D Coulomb contacts; omega is not read."""
+    problem, work = sweeps.prepare_coulomb(own_blocks, K, W, u_free)
+    local = problem.local
+    for i in range(K.kind.shape[0]):
+        at = problem.local_start[i]
+        if local[at + 15] == one.ISOTROPIC:
+            W.isotropic[i, 0], W.isotropic[i, 1] = local[at + 9], local[at + 14]
+    return problem, work
 
 
 @jit
-def run_coulomb3(
-    kind, offset, lower, upper, group_offset, group_size, coefficient,
-    bodies, rows, w, isotropic, local, local_start,
-    rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
-    r, best, kappa, vectors, bench, control, history,
-):  # fmt: skip
-    """`prepare` and `run` when all contacts are Coulomb's in 3D and nothing is relaxed.
+def run(problem, work, memory, tolerance, budget, r, best, control, history):
+    """`sweeps.run` over blocks of any kind."""
+    sweeps.run(
+        sweep, velocities, follow, residuals.natural_map, cones.project_block,
+        problem, work, memory, tolerance, budget, r, best, control, history,
+    )  # fmt: skip
 
-    In one call, and without what other blocks would need to be compiled (omega is not read).
-    """
-    if control[schedule.STATE] == schedule.NEW:
-        prepare_coulomb3(
-            kind, offset, group_offset, group_size, coefficient, rows, isotropic,
-            local, local_start, rho, length, coefficient_scaled, vectors[0],
-        )  # fmt: skip
-    schedule.begin(control)
-    while schedule.goes_on(control, budget):
-        if schedule.is_due(control, budget):
-            refresh(bodies, offset, rows, u_free, r, w, vectors[0])
-            gauss_seidel.look(
-                kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
-                coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
-            )  # fmt: skip
-        else:
-            moved = sweep_coulomb3(bodies, rows, coefficient, local, isotropic, u_free, r, kappa, w)
-            schedule.swept(control, moved)
+
+@jit
+def run_coulomb3(problem, work, memory, tolerance, budget, r, best, control, history):
+    """`sweeps.run` over 3D Coulomb contacts between bodies of six velocities."""
+    sweeps.run(
+        sweep_coulomb3, velocities, follow, residuals.coulomb_map, cones.project_coulomb_block,
+        problem, work, memory, tolerance, budget, r, best, control, history,
+    )  # fmt: skip

@@ -16,20 +16,21 @@ SMALLEST_ROOT = 1e-10
 
 @jit
 def natural_newton(
-    i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, r, u, F, A, B
+    i, K, rho, r, u, F, A, B
 ):  # fmt: skip
     """F = r - P_K(r - rho u_hat), in the metric of rho; for cones of any groups.
 
     With lengths l_k = sqrt(rho_k/rho_N) the components r_k/l_k and l_k u_k have one augmentation,
     rho_N, and their cone the coefficients mu_k/l_k; P_K is the Euclidean projection of those.
     """
+    kind, offset, lower, upper, group_offset, group_size, coefficient = K
     o, d = offset[i], offset[i + 1] - offset[i]
     if kind[i] != cones.FRICTION:
         return one_by_one(o, d, lower[i], upper[i], rho, r, u, F, A, B)
     clear(d, A, B)
     g0, g1 = group_offset[i], group_offset[i + 1]
     p = rho[o]
-    s = cones.shift_of_block(i, kind, offset, group_offset, group_size, coefficient, u)
+    s = cones.shift_of_block(i, K, u)
     n = r[o] - p * (u[o] + s)
     for k in range(o + 1, o + d):  # the trial impulse x in the metric
         length = math.sqrt(rho[k] / p)
@@ -153,7 +154,7 @@ def fischer_burmeister_scalar(k, a, rho, r, u, F, A, B):
 
 @jit
 def fischer_burmeister(
-    i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, r, u, F, A, B
+    i, K, rho, r, u, F, A, B
 ):  # fmt: skip
     """F = x + y - (x² + y²)^(1/2) in the Jordan algebra of the cone (Fukushima, Luo & Tseng 2002).
 
@@ -161,6 +162,14 @@ def fischer_burmeister(
     p = mu sqrt(rho_N rho_T); the normal component of F is divided by mu again. Cones of one group
     only. Intervals and free blocks as in the other maps. The state is always 1: the map is one formula.
     """
+    kind, offset, lower, upper, group_offset, coefficient = (
+        K.kind,
+        K.offset,
+        K.lower,
+        K.upper,
+        K.group_offset,
+        K.coefficient,
+    )
     o, d = offset[i], offset[i + 1] - offset[i]
     if kind[i] != cones.FRICTION:
         if kind[i] != cones.NONNEGATIVE:

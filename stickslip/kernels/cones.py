@@ -1,10 +1,10 @@
 """Sets of one contact and of the product set: projections, dual, De Saxcé shift.
 
-A set is seven arrays (see `problem/sets.py`): kind (nb,), offset (nb+1,), lower (nb,), upper (nb,),
-group_offset (nb+1,), group_size (ng,), coefficient (ng,).
+K is a `Cones` of seven arrays, told in `problem/sets.py`.
 """
 
 import math
+from typing import Any, NamedTuple
 
 from stickslip.kernels.jit import jit
 
@@ -12,6 +12,38 @@ FREE, NONNEGATIVE, INTERVAL, FRICTION = 0, 1, 2, 3
 DISKS = 4
 """Tresca's set {r_N >= 0, |r_k| <= radius_k}, radii in the place of coefficients: a friction cone whose
 thresholds are held, met in subproblems only."""
+
+
+class Cones(NamedTuple):
+    """A product set of nb blocks with ng groups, as kernels take it."""
+
+    kind: Any
+    """Kind of each block, shape (nb,)."""
+    offset: Any
+    """First component of each block, and the total, shape (nb + 1,)."""
+    lower: Any
+    """Lower bound of each block [N s], shape (nb,)."""
+    upper: Any
+    """Upper bound of each block [N s], shape (nb,)."""
+    group_offset: Any
+    """First group of each block, and the total, shape (nb + 1,)."""
+    group_size: Any
+    """Components of each group, shape (ng,)."""
+    coefficient: Any
+    """Friction coefficient of each group [- or m], shape (ng,)."""
+
+
+@jit
+def with_coefficients(K, coefficient):
+    """K with other friction coefficients, shape (ng,)."""
+    return Cones(K.kind, K.offset, K.lower, K.upper, K.group_offset, K.group_size, coefficient)
+
+
+@jit
+def is_coulomb(i, K):
+    """Whether block i is a Coulomb contact in 2D or 3D."""
+    a, g = K.offset[i], K.group_offset[i]
+    return K.kind[i] == FRICTION and K.offset[i + 1] - a <= 3 and K.group_offset[i + 1] - g == 1
 
 
 @jit
@@ -97,8 +129,32 @@ def project_disks(x, o, group_size, radius, g0, g1, out):
 
 
 @jit
-def project_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, x, out):
+def project_coulomb(mu, x0, x1, x2):
+    """The nearest point of a Coulomb cone; in 2D the last component is 0."""
+    t = math.sqrt(x1 * x1 + x2 * x2)
+    if mu * t <= -x0:
+        return 0.0, 0.0, 0.0
+    if t <= mu * x0:
+        return x0, x1, x2
+    n = (x0 + mu * t) / (1.0 + mu * mu)
+    scale = mu * n / t
+    return n, scale * x1, scale * x2
+
+
+@jit
+def project_coulomb_block(i, K, x, out):
+    """`project_block` of a Coulomb contact in 2D or 3D, in full: the case met most."""
+    a, is_3d = K.offset[i], K.offset[i + 1] - K.offset[i] == 3
+    n, t1, t2 = project_coulomb(K.coefficient[K.group_offset[i]], x[a], x[a + 1], x[a + 2] if is_3d else 0.0)
+    out[a], out[a + 1] = n, t1
+    if is_3d:
+        out[a + 2] = t2
+
+
+@jit
+def project_block(i, K, x, out):
     """out <- nearest point of K_i on the components of block i.   x, out (n,), may be the same."""
+    kind, offset, lower, upper, group_offset, group_size, coefficient = K
     if kind[i] == FRICTION:
         project_friction(x, offset[i], group_size, coefficient, group_offset[i], group_offset[i + 1], out)
     elif kind[i] == DISKS:
@@ -109,18 +165,19 @@ def project_block(i, kind, offset, lower, upper, group_offset, group_size, coeff
 
 
 @jit
-def project(kind, offset, lower, upper, group_offset, group_size, coefficient, x, out):
+def project(K, x, out):
     """out <- P_K(x).   x, out (n,), may be the same array."""
-    for i in range(kind.shape[0]):
-        project_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, x, out)
+    for i in range(K.kind.shape[0]):
+        project_block(i, K, x, out)
 
 
 @jit
-def project_dual_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, y, out):
+def project_dual_block(i, K, y, out):
     """out <- nearest point of K_i* on block i, by Moreau: P_K*(y) = y + P_K(-y).
 
     y, out (n,), not the same array. An interval stands for the dual of its recession cone.
     """
+    kind, offset, lower, upper, group_offset, group_size, coefficient = K
     for k in range(offset[i], offset[i + 1]):
         out[k] = -y[k]
     if kind[i] == FRICTION:
@@ -135,15 +192,16 @@ def project_dual_block(i, kind, offset, lower, upper, group_offset, group_size, 
 
 
 @jit
-def project_dual(kind, offset, lower, upper, group_offset, group_size, coefficient, y, out):
+def project_dual(K, y, out):
     """out <- P_K*(y).   y, out (n,), not the same array."""
-    for i in range(kind.shape[0]):
-        project_dual_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, y, out)
+    for i in range(K.kind.shape[0]):
+        project_dual_block(i, K, y, out)
 
 
 @jit
-def shift_of_block(i, kind, offset, group_offset, group_size, coefficient, u):
+def shift_of_block(i, K, u):
     """De Saxcé's sum_k mu_k |u_k| of block i (Acary & Bourrier 2021); 0 without friction.   u (n,)."""
+    offset, group_offset, group_size, coefficient = K.offset, K.group_offset, K.group_size, K.coefficient
     s = 0.0
     a = offset[i] + 1
     for g in range(group_offset[i], group_offset[i + 1]):
@@ -153,10 +211,11 @@ def shift_of_block(i, kind, offset, group_offset, group_size, coefficient, u):
 
 
 @jit
-def shift(kind, offset, lower, upper, group_offset, group_size, coefficient, u, out):
+def shift(K, u, out):
     """out <- u_hat = u + (sum_k mu_k |u_k|) e_N.   u, out (n,), may be the same array."""
+    kind, offset = K.kind, K.offset
     for i in range(kind.shape[0]):
-        s = shift_of_block(i, kind, offset, group_offset, group_size, coefficient, u)
+        s = shift_of_block(i, K, u)
         for k in range(offset[i], offset[i + 1]):
             out[k] = u[k]
         if kind[i] == FRICTION:

@@ -35,7 +35,7 @@ def accelerated(C, W, q, z, work, state, tolerance, count):
     The test of the step, f(x) <= f(y) + g(y)·(x - y) + ½ L |x - y|², is (x - y)·W(x - y) <= L |x - y|²
     for a quadratic f, free of cancellation. z, q (n,); work (6, n).
     """
-    offset, g, y, gy, x, gx, scratch = C[1], work[0], work[1], work[2], work[3], work[4], work[5]
+    offset, g, y, gy, x, gx, scratch = C.offset, work[0], work[1], work[2], work[3], work[4], work[5]
     n = z.shape[0]
     if state[STARTED] == 0.0:
         products.velocity(offset, W, z, q, g)
@@ -81,7 +81,7 @@ def spectral(C, W, q, z, work, state, recent, tolerance, count):
     The objective along a direction is a known parabola, so that the line search needs no product.
     z, q (n,); work (6, n); recent (memory,) last values of the objective.
     """
-    offset, g, x, gx, scratch = C[1], work[0], work[1], work[2], work[3]
+    offset, g, x, gx, scratch = C.offset, work[0], work[1], work[2], work[3]
     n, memory = z.shape[0], recent.shape[0]
     if state[STARTED] == 0.0:
         products.velocity(offset, W, z, q, g)
@@ -132,7 +132,7 @@ def gauss_seidel(C, W, q, z, work, state, tolerance, count):
 
     W as block rows. z, q (n,); work (6, n).
     """
-    kind, offset, lower, upper, group_offset, group_size, coefficient = C
+    kind, offset = C.kind, C.offset
     row_start, column, data_start, data, _, _, _ = W
     g, x, scratch = work[0], work[1], work[3]
     for sweep in range(count):
@@ -155,9 +155,7 @@ def gauss_seidel(C, W, q, z, work, state, tolerance, count):
             for _step in range(LOCAL):
                 for k in range(a, b):
                     x[k] = z[k] - g[k] / size
-                cones.project_block(
-                    i, kind, offset, lower, upper, group_offset, group_size, coefficient, x, x
-                )
+                cones.project_block(i, C, x, x)
                 for k in range(a, b):
                     for m in range(a, b):
                         g[k] += data[at + (k - a) * d + m - a] * (x[m] - z[m])

@@ -28,7 +28,7 @@ PATIENCE = 3
 
 @jit
 def faces(
-    kind, offset, lower, upper, group_offset, group_size, coefficient, z, y, cut,
+    K, z, y, cut,
     basis, face_kind, face_offset, face_lower, face_upper, face_group_offset, face_group_size,
     face_coefficient,
 ):  # fmt: skip
@@ -40,6 +40,7 @@ def faces(
     the distance of the impulse from that face: the law allows one of both to differ from zero.
     z, y (n,); basis (nb, d, d) <- E; the others <- the product set of the faces, each as long as that of K.
     """
+    kind, offset, lower, upper, group_offset, group_size, coefficient = K
     face_offset[0], face_group_offset[0] = 0, 0
     groups, slowest = 0, math.inf
     for i in range(kind.shape[0]):
@@ -234,14 +235,15 @@ def cholesky_solve(A, b):
 
 @jit
 def dual(
-    kind, offset, lower, upper, group_offset, group_size, coefficient, row_start, row, data, centre, b, y,
+    K, row_start, row, data, centre, b, y,
     x, w, g,
 ):  # fmt: skip
     """y·(B w - b) - |w - centre|²/2, the dual function at y; x = centre + B'y, w = P_C(x), g = B w - b."""
+    offset = K.offset
     for k in range(x.shape[0]):
         x[k] = centre[k]
     pull(offset, row_start, row, data, y, x)
-    cones.project(kind, offset, lower, upper, group_offset, group_size, coefficient, x, w)
+    cones.project(K, x, w)
     for j in range(g.shape[0]):
         g[j] = -b[j]
     push(offset, row_start, row, data, w, g)
@@ -254,19 +256,18 @@ def dual(
 
 
 @jit
-def slopes(kind, offset, lower, upper, group_offset, group_size, coefficient, x, D):
+def slopes(K, x, D):
     """D <- an element of the generalised derivative of P_C at x.   x (f,), D (nb, d, d).
 
     The natural map at velocity 0 and rho = 1 is x - P_C(x), so D = I - A.
     """
+    kind, offset = K.kind, K.offset
     f, d = x.shape[0], D.shape[1]
     rho, still, F, B = np.ones(f), np.zeros(f), np.empty(f), np.empty((d, d))
     for i in range(kind.shape[0]):
         if offset[i] == offset[i + 1]:
             continue
-        cone_maps.natural_newton(
-            i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, x, still, F, D[i], B
-        )
+        cone_maps.natural_newton(i, K, rho, x, still, F, D[i], B)
         for p in range(offset[i + 1] - offset[i]):
             for q in range(offset[i + 1] - offset[i]):
                 D[i, p, q] = (1.0 if p == q else 0.0) - D[i, p, q]
@@ -280,7 +281,7 @@ def norm(x):
 
 @jit
 def nearest(
-    kind, offset, lower, upper, group_offset, group_size, coefficient, row_start, row, data, centre, b,
+    K, row_start, row, data, centre, b,
     tolerance, count, w,
 ):  # fmt: skip
     """w <- the element of {w in C : B w = b} nearest to `centre`; returns |B w - b| over its size, and steps.
@@ -289,6 +290,7 @@ def nearest(
     (B D B' + shift I) dy = -(B w - b), with a line search. The first step has D = I: without active bounds it
     is the last one. Rows of B have norm 1 or 0.   centre, w (f,), b (m,).
     """
+    kind, offset = K.kind, K.offset
     m, f, nb = b.shape[0], centre.shape[0], kind.shape[0]
     d = 1
     for i in range(nb):
@@ -303,7 +305,7 @@ def nearest(
     if size == 0.0:
         size = 1.0
     value = dual(
-        kind, offset, lower, upper, group_offset, group_size, coefficient, row_start, row, data, centre, b, y,
+        K, row_start, row, data, centre, b, y,
         x, w, g,
     )  # fmt: skip
     error = norm(g) / size
@@ -319,7 +321,7 @@ def nearest(
                 for p in range(d):
                     D[i, p, p] = 1.0
         else:
-            slopes(kind, offset, lower, upper, group_offset, group_size, coefficient, x, D)
+            slopes(K, x, D)
         shift = max(LEAST_SHIFT, SHIFT * min(error, 1.0)) if step else LEAST_SHIFT
         solved = False
         for _ in range(HALVINGS):
@@ -339,7 +341,7 @@ def nearest(
             for j in range(m):
                 y_new[j] = y[j] + length * dy[j]
             value_new = dual(
-                kind, offset, lower, upper, group_offset, group_size, coefficient, row_start, row, data,
+                K, row_start, row, data,
                 centre, b, y_new, x_new, w_new, g_new,
             )  # fmt: skip
             if value_new <= value + DECREASE * length * slope or norm(g_new) <= 0.5 * error * size:
@@ -361,13 +363,14 @@ def nearest(
 
 
 @jit
-def inward(kind, offset, lower, upper, group_offset, group_size, coefficient, w, cut, tight, out):
+def inward(K, w, cut, tight, out):
     """out <- the sum of the inward normals of the bounds that w in C meets to within `cut`; their number.
 
     A cone at its apex has the normal direction, a group at its limit (mu, -w_g/|w_g|), an interval that of
     its bound. The product of each with elements of C is 0 on the bound and positive elsewhere.
     w, out (f,); tight (nb,) <- whether the block meets a bound.
     """
+    kind, offset, lower, upper, group_offset, group_size, coefficient = K
     count = 0
     for i in range(kind.shape[0]):
         a, b, before = offset[i], offset[i + 1], count

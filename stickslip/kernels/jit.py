@@ -45,18 +45,12 @@ def formula(kernel: Callable[..., Any]) -> Callable[..., Any]:
 def handed(function: Callable[..., Any], arguments: str) -> Any:
     """`function` compiled to be handed to kernels as an argument, so that they are compiled without it.
 
-    arguments: of each a letter: `f` and `i` for vectors of numbers and of whole numbers, capitals for those
-    that it only reads, `x` for a number.
+    arguments: of each a letter: `f` and `i` for vectors of numbers and of whole numbers, `x` for a number.
     """
     if not JIT:
         return function
     element = {"f": types.float64, "i": types.int64}
-    given = [
-        types.float64
-        if letter == "x"
-        else types.Array(element[letter.lower()], 1, "C", readonly=letter.isupper())
-        for letter in arguments
-    ]
+    given = [types.float64 if letter == "x" else types.Array(element[letter], 1, "C") for letter in arguments]
     made: Any = ccallback.CFunc(
         function, (tuple(given), types.void), {}, {"error_model": OPTIONS["error_model"]}
     )

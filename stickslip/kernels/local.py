@@ -56,6 +56,23 @@ def prepare_coulomb3(local, at):
 
 
 @jit
+def isotropic3(inverse_n, inverse_t, mu, r0, r1, r2, u0, u1, u2):
+    """(r_N, r_1, r_2) of a 3D Coulomb contact with W_ii = diag(W_NN, W_TT, W_TT), in closed form.
+
+    inverse_n, inverse_t: 1/W_NN, 1/W_TT; u the velocity with the impulse r.
+    """
+    n = r0 - inverse_n * u0
+    if not n > 0.0:
+        return 0.0, 0.0, 0.0
+    t1, t2, limit = r1 - inverse_t * u1, r2 - inverse_t * u2, mu * n
+    square = t1 * t1 + t2 * t2
+    if square > limit * limit:
+        scale = limit / math.sqrt(square)
+        t1, t2 = scale * t1, scale * t2
+    return n, t1, t2
+
+
+@jit
 def coulomb3(local, at, q0, q1, q2, mu, kappa):
     """(r_N, r_1, r_2, kappa) of a 3D Coulomb contact; kappa in is a guess (0: none)."""
     iw = local[at + 9]
@@ -63,11 +80,8 @@ def coulomb3(local, at, q0, q1, q2, mu, kappa):
         return 0.0, 0.0, 0.0, kappa
     n0, form = -q0 * iw, local[at + 15]
     if form == ISOTROPIC:
-        square, limit, inverse = q1 * q1 + q2 * q2, mu * n0, local[at + 14]
-        scale = inverse
-        if square * inverse * inverse > limit * limit:
-            scale = limit / math.sqrt(square)
-        return n0, -scale * q1, -scale * q2, kappa
+        n, t1, t2 = isotropic3(iw, local[at + 14], mu, 0.0, 0.0, 0.0, q0, q1, q2)
+        return n, t1, t2, kappa
     b1, b2 = q1 + local[at + 3] * n0, q2 + local[at + 6] * n0
     w01, w02 = local[at + 1] * iw, local[at + 2] * iw
     s11, s12, s21, s22 = local[at + 10], local[at + 11], local[at + 12], local[at + 13]
@@ -166,7 +180,7 @@ def one_component(w, q, low, high, r):
 
 @jit
 def solve_block(
-    i, kind, offset, lower, upper, group_offset, group_size, coefficient,
+    i, K,
     local, local_start, q, r, kappa, work, out,
 ):  # fmt: skip
     """out <- solution of block i alone, for any kind of block.
@@ -174,6 +188,7 @@ def solve_block(
     q, r, out (d,): its velocity without its own impulse, its present impulse, the answer;
     kappa (ng,) guesses, renewed; work as `friction.solve_friction` wants it.
     """
+    kind, offset, lower, upper, group_offset, group_size, coefficient = K
     at, d = local_start[i], offset[i + 1] - offset[i]
     if kind[i] == cones.FREE:
         inverse = at + d * d

@@ -24,7 +24,7 @@ def run(*arguments):
     with warnings.catch_warnings():
         # Numba calls functions as arguments experimental when it compiles their callers.
         warnings.filterwarnings("ignore", "First-class function type feature is experimental")
-        return march(handed(small_contacts.solve_into, "IIFFIIFFFxfFff"), *arguments)
+        return march(handed(small_contacts.solve_into, "iiffiifffxfff"), *arguments)
 
 
 @jit
@@ -37,7 +37,7 @@ def march(
     solver: `small_contacts.solve_into`. model: systems, terms, slopes, ties, tied, index, blocks, block
     numbers, sizes of groups, coefficients, constants (`march_layout.py`), stop (`callables.py`). options:
     θ of each system, whether explicit, h, tolerance, Newton's tolerance and most iterations. problem: whole
-    numbers, numbers and W of a contact problem, each to write and to read. times (steps + 1,); q, v
+    numbers, numbers and W of a contact problem. times (steps + 1,); q, v
     (steps + 1, nv); z (steps + 1, nz); r, y (steps + 1, size), row 0 the guess and the outputs at the start;
     u (steps, size); active, forecast (steps, blocks); the others (steps,).
     """
@@ -205,7 +205,7 @@ def together(solver, leader, model, options, problem, work, t, z, active):
     ns, implicit = systems.shape[0], False
     nb, n = contacts.collect(
         leader, ties, tied, blocks, numbers, group_size, coefficient, active, root,
-        problem[0], problem[2], map_,
+        problem[0], problem[1], map_,
     )  # fmt: skip
     for s in range(leader, ns):
         if contacts.find(root, s) == leader:
@@ -226,7 +226,7 @@ def together(solver, leader, model, options, problem, work, t, z, active):
         natural, scaled, sweeps = 0.0, 0.0, 0
         if n > 0:
             contacts.respond(n, ties, tied, systems, map_, rows, responses, matrices, pivots, spare)
-            contacts.delassus(n, ties, tied, systems, map_, rows, responses, problem[4])
+            contacts.delassus(n, ties, tied, systems, map_, rows, responses, problem[2])
             state = contacts.solve(
                 solver, nb, n, ties, index, map_, rows, responses, components, tolerance, vectors, problem,
                 measures,

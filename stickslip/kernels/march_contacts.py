@@ -266,7 +266,7 @@ def solve(
 
     solver: `small_contacts.solve_into`, which fills `measures`.
     """
-    whole, whole_read, numbers, numbers_read, W, W_read = problem
+    whole, numbers, W = problem
     v_free, v_end, pushed = vectors[at.V_FREE], vectors[at.V_END], vectors[at.PUSHED]
     for k in range(n):
         c, i = map_[0, k], map_[1, k]
@@ -281,11 +281,10 @@ def solve(
     if groups == 0 and n > 1 and is_lopsided(n, W):
         return at.UNSYMMETRIC
     solver(
-        whole_read[at.KINDS][:nb], whole_read[at.OFFSETS][: nb + 1],
-        numbers_read[at.LOWERS][:nb], numbers_read[at.UPPERS][:nb],
-        whole_read[at.GROUP_OFFSETS][: nb + 1], whole_read[at.GROUP_SIZES][:groups],
-        numbers_read[at.COEFFICIENTS][:groups], W_read[: n * n], numbers_read[at.U_FREES][:n], tolerance,
-        numbers[at.IMPULSES][:n], numbers_read[at.IMPULSES][:n], numbers[at.VELOCITIES][:n], measures,
+        whole[at.KINDS][:nb], whole[at.OFFSETS][: nb + 1], numbers[at.LOWERS][:nb], numbers[at.UPPERS][:nb],
+        whole[at.GROUP_OFFSETS][: nb + 1], whole[at.GROUP_SIZES][:groups],
+        numbers[at.COEFFICIENTS][:groups], W[: n * n], numbers[at.U_FREES][:n], tolerance,
+        numbers[at.IMPULSES][:n], numbers[at.VELOCITIES][:n], measures,
     )  # fmt: skip
     if measures[residuals.MEASURES + 1] != 1.0:
         return at.UNSOLVED

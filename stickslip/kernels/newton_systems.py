@@ -5,7 +5,7 @@ blocks that are not open is assembled by `prox_newton.assemble`, that of all blo
 W, by `assemble_blocks`.
 """
 
-from stickslip.kernels import cone_maps, dense_lu, maps
+from stickslip.kernels import dense_lu
 from stickslip.kernels.jit import jit
 
 
@@ -19,50 +19,10 @@ def energy(rho, F):
 
 
 @jit
-def evaluate_alart_curnier(
-    kind, offset, lower, upper, group_offset, group_size, coefficient, rho, r, u, F, A, B, state
-):  # fmt: skip
-    """F (n,), A, B (nb, d, d), state (nb,) of every block; returns `energy` of F."""
-    for i in range(kind.shape[0]):
-        state[i] = maps.alart_curnier(
-            i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, r, u, F, A[i], B[i]
-        )
-    return energy(rho, F)
-
-
-@jit
-def evaluate_jean_moreau(
-    kind, offset, lower, upper, group_offset, group_size, coefficient, rho, r, u, F, A, B, state
-):  # fmt: skip
-    """As `evaluate_alart_curnier`."""
-    for i in range(kind.shape[0]):
-        state[i] = maps.jean_moreau(
-            i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, r, u, F, A[i], B[i]
-        )
-    return energy(rho, F)
-
-
-@jit
-def evaluate_natural(
-    kind, offset, lower, upper, group_offset, group_size, coefficient, rho, r, u, F, A, B, state
-):  # fmt: skip
-    """As `evaluate_alart_curnier`."""
-    for i in range(kind.shape[0]):
-        state[i] = cone_maps.natural_newton(
-            i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, r, u, F, A[i], B[i]
-        )
-    return energy(rho, F)
-
-
-@jit
-def evaluate_fischer_burmeister(
-    kind, offset, lower, upper, group_offset, group_size, coefficient, rho, r, u, F, A, B, state
-):  # fmt: skip
-    """As `evaluate_alart_curnier`."""
-    for i in range(kind.shape[0]):
-        state[i] = cone_maps.fischer_burmeister(
-            i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, r, u, F, A[i], B[i]
-        )
+def evaluate(map_of_block, K, rho, r, u, F, A, B, state):
+    """F (n,), A, B (nb, d, d), state (nb,) of every block by one of the maps; returns `energy` of F."""
+    for i in range(K.kind.shape[0]):
+        state[i] = map_of_block(i, K, rho, r, u, F, A[i], B[i])
     return energy(rho, F)
 
 
@@ -99,7 +59,7 @@ def flatten(offset, blocks, out):
 
 @jit
 def assemble_blocks(
-    offset, row_start, column, data_start, data, weight, alpha, x, F_values, A, B, contact_state,
+    W, weight, alpha, x, F_values, A, B, contact_state,
     place, values, rhs,
 ):  # fmt: skip
     """The Newton system of all contacts in the blocks of W; returns its size.
@@ -107,6 +67,7 @@ def assemble_blocks(
     Open contacts have the identity, dx = -x, and zeros beside it. values: as long as data; place as in
     `prox_newton.assemble`, but in the order of the contacts.
     """
+    offset, row_start, column, data_start, data = W.offset, W.row_start, W.column, W.data_start, W.data
     for i in range(contact_state.shape[0]):
         a, d = offset[i], offset[i + 1] - offset[i]
         is_open = contact_state[i] == 0

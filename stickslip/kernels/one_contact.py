@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from stickslip.kernels import blocks, cones, gauss_seidel, schedule
+from stickslip.kernels import cones, gauss_seidel, residuals, sweeps
 from stickslip.kernels import local as one
 from stickslip.kernels.contact_law import TOLERANCE, error_of
 from stickslip.kernels.jit import jit
@@ -73,84 +73,34 @@ def coulomb_error(local, at, d, q, mu, r):
 
 
 @jit
-def solve_block(
-    method, i, kind, offset, lower, upper, group_offset, group_size, coefficient,
-    local, local_start, q, r, kappa, work, out, x,
-):  # fmt: skip
-    """out <- solution of block i alone, as `local.solve_block` but by the method; x (d,) work."""
-    at, d, g = local_start[i], offset[i + 1] - offset[i], group_offset[i]
-    chosen = kind[i] == cones.FRICTION and d <= 3 and group_offset[i + 1] - g == 1
+def solve_block(problem, i, work, q, old, out):
+    """out <- solution of block i alone, as `sweeps.solve_exactly` but by the method of the problem."""
+    K, local, at, x = problem.K, problem.local, problem.local_start[i], work.bench[3]
+    d, g, chosen = K.offset[i + 1] - K.offset[i], K.group_offset[i], cones.is_coulomb(i, K)
     error = 0.0
     if chosen:
-        error = solve_coulomb(method, local, at, d, q, coefficient[g], r, x)
+        error = solve_coulomb(problem.method, local, at, d, q, K.coefficient[g], old, x)
     if not chosen or not error <= TOLERANCE:
-        one.solve_block(
-            i, kind, offset, lower, upper, group_offset, group_size, coefficient,
-            local, local_start, q, r, kappa, work, out,
-        )  # fmt: skip
-        if not (chosen and error < coulomb_error(local, at, d, q, coefficient[g], out)):
+        sweeps.solve_exactly(problem, i, work, q, old, out)
+        if not (chosen and error < coulomb_error(local, at, d, q, K.coefficient[g], out)):
             return
     for k in range(d):
         out[k] = x[k]
 
 
 @jit
-def sweep(
-    method, kind, offset, lower, upper, group_offset, group_size, coefficient,
-    row_start, column, data_start, data, local, local_start, u_free, omega, r, kappa, bench, x,
-):  # fmt: skip
+def sweep(problem, work, r):
     """One sweep as `gauss_seidel.sweep`; returns the squared change of r."""
-    moved = 0.0
-    q, old, out, work = bench[1], bench[2], bench[3], bench[4:]
-    for i in range(kind.shape[0]):
-        a, d = offset[i], offset[i + 1] - offset[i]
-        for k in range(d):
-            q[k], old[k] = u_free[a + k], r[a + k]
-        for b in range(row_start[i], row_start[i + 1]):
-            j = column[b]
-            start, c, e = data_start[b], offset[j], offset[j + 1] - offset[j]
-            if j == i:  # nothing, or the proximal term of a singular W_ii
-                for k in range(d * d):
-                    q[k // d] += (data[start + k] - local[local_start[i] + k]) * old[k % d]
-                continue
-            for k in range(d):
-                for m in range(e):
-                    q[k] += data[start + k * e + m] * r[c + m]
-        solve_block(
-            method, i, kind, offset, lower, upper, group_offset, group_size, coefficient,
-            local, local_start, q, old, kappa, work, out, bench[0],
-        )  # fmt: skip
-        moved += gauss_seidel.relax(
-            i, kind, offset, lower, upper, group_offset, group_size, coefficient, omega, r, a, out, x
-        )
-        for k in range(d):
-            r[a + k] = out[k]
-    return moved
+    return sweeps.sweep(gauss_seidel.gather, solve_block, sweeps.push_nothing, problem, work, r)
 
 
 @jit
-def run(
-    method, kind, offset, lower, upper, group_offset, group_size, coefficient,
-    row_start, column, data_start, data, local, local_start,
-    rho, length, coefficient_scaled, u_free, omega, tolerance, budget,
-    r, best, kappa, vectors, bench, control, history,
-):  # fmt: skip
-    """`gauss_seidel.run` with a one-contact method of choice."""
-    schedule.begin(control)
-    while schedule.goes_on(control, budget):
-        if schedule.is_due(control, budget):
-            blocks.multiply(offset, row_start, column, data_start, data, r, u_free, vectors[0])
-            gauss_seidel.look(
-                kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
-                coefficient_scaled, u_free, tolerance, r, best, vectors, bench[0], control, history,
-            )  # fmt: skip
-        else:
-            moved = sweep(
-                method, kind, offset, lower, upper, group_offset, group_size, coefficient,
-                row_start, column, data_start, data, local, local_start, u_free, omega,
-                r, kappa, bench, vectors[1],
-            )  # fmt: skip
-            schedule.swept(control, moved)
+def run(problem, work, memory, tolerance, budget, r, best, control, history):
+    """`gauss_seidel.run` with the one-contact method of the problem."""
+    sweeps.run(
+        sweep, gauss_seidel.velocities, sweeps.stay, residuals.natural_map, cones.project_block,
+        problem, work, memory, tolerance, budget, r, best, control, history,
+    )  # fmt: skip
 
 
 @jit

@@ -8,6 +8,7 @@ was reached.
 
 import math
 
+from stickslip.kernels.cones import project_coulomb as project
 from stickslip.kernels.contact_law import TOLERANCE, error_of
 from stickslip.kernels.jit import jit
 
@@ -16,19 +17,6 @@ STEPS = 200
 TOO_LONG, TOO_SHORT = 0.9, 0.3
 """Shares of |change of r| by |change of rho u_hat| above which rho shrinks and below which it grows."""
 SHRINK = 2.0 / 3.0
-
-
-@jit
-def project(mu, x0, x1, x2):
-    """P_K(x) of a 3D Coulomb cone."""
-    t = math.sqrt(x1 * x1 + x2 * x2)
-    if mu * t <= -x0:
-        return 0.0, 0.0, 0.0
-    if t <= mu * x0:
-        return x0, x1, x2
-    n = (x0 + mu * t) / (1.0 + mu * mu)
-    scale = mu * n / t
-    return n, scale * x1, scale * x2
 
 
 @jit

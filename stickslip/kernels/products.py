@@ -1,6 +1,6 @@
 """Products with W in either of its forms, and maps of whole vectors: what first-order methods are made of.
 
-K is the tuple of the seven arrays of a set (`kernels/cones.py`). W is a tuple: row_start, column,
+K is a `Cones` (`kernels/cones.py`). W is a tuple: row_start, column,
 data_start, data (block rows, see `kernels/blocks.py`), bodies, rows, work (rows over bodies; work
 (bodies, k)); the arrays of the form that is not used are empty.
 """
@@ -19,46 +19,27 @@ def velocity(offset, W, r, bias, u):
         blocks.blocks_to_bodies(bodies, offset, rows, r, work)
         blocks.bodies_to_blocks(bodies, offset, rows, work, bias, u)
     else:
-        blocks.multiply(offset, row_start, column, data_start, data, r, bias, u)
-
-
-@jit
-def project_3(kind, offset, group_offset, coefficient, i, r, step, f, out):
-    """Whether block i is a 3D Coulomb contact; then out <- P(r - step f) on it, the case met most."""
-    a, g = offset[i], group_offset[i]
-    if kind[i] != cones.FRICTION or offset[i + 1] - a != 3 or group_offset[i + 1] - g != 1:
-        return False
-    mu = coefficient[g]
-    x0, x1, x2 = r[a] - step * f[a], r[a + 1] - step * f[a + 1], r[a + 2] - step * f[a + 2]
-    t = math.sqrt(x1 * x1 + x2 * x2)
-    if mu * t <= -x0:
-        x0, x1, x2 = 0.0, 0.0, 0.0
-    elif t > mu * x0:
-        x0 = (x0 + mu * t) / (1.0 + mu * mu)
-        x1, x2 = mu * x0 / t * x1, mu * x0 / t * x2
-    out[a], out[a + 1], out[a + 2] = x0, x1, x2
-    return True
+        blocks.multiply(blocks.BlockW(offset, row_start, column, data_start, data), r, bias, u)
 
 
 @jit
 def project_step(K, r, step, f, out):
     """out <- P_K(r - step f).   r, f, out (n,), out another array than f."""
-    kind, offset, lower, upper, group_offset, group_size, coefficient = K
-    for i in range(kind.shape[0]):
-        if project_3(kind, offset, group_offset, coefficient, i, r, step, f, out):
-            continue
-        for k in range(offset[i], offset[i + 1]):
+    for i in range(K.kind.shape[0]):
+        for k in range(K.offset[i], K.offset[i + 1]):
             out[k] = r[k] - step * f[k]
-        cones.project_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, out, out)
+        if cones.is_coulomb(i, K):
+            cones.project_coulomb_block(i, K, out, out)
+        else:
+            cones.project_block(i, K, out, out)
 
 
 @jit
 def add_shift(K, u):
     """u <- u_hat = u + (sum_k mu_k |u_k|) e_N, in place.   u (n,)."""
-    kind, offset, _, _, group_offset, group_size, coefficient = K
-    for i in range(kind.shape[0]):
-        if kind[i] == cones.FRICTION:
-            u[offset[i]] += cones.shift_of_block(i, kind, offset, group_offset, group_size, coefficient, u)
+    for i in range(K.kind.shape[0]):
+        if K.kind[i] == cones.FRICTION:
+            u[K.offset[i]] += cones.shift_of_block(i, K, u)
 
 
 @jit

@@ -21,7 +21,7 @@ LONGEST = 1e4
 @jit
 def shifted_velocity(K, W, u_free, r, out):
     """out <- F(r) = u_hat(W r + u_free).   r, u_free, out (n,)."""
-    products.velocity(K[1], W, r, u_free, out)
+    products.velocity(K.offset, W, r, u_free, out)
     products.add_shift(K, out)
 
 

@@ -29,19 +29,21 @@ SLOTS = 27
 START, SOLVE, DONE = 0.0, 1.0, 2.0
 RUNNING, SOLVED, BUDGET_SPENT, STALLED, NOT_FINITE = 0.0, 1.0, 2.0, 3.0, 4.0
 LARGEST_ALPHA = 1e3
-R, X, X_BEST, KEEP, U, Q, F, ONES, WORK_1, WORK_2 = range(10)
-VECTORS = 10
+R, X, X_BEST, KEEP, U, Q, F, WORK_1, WORK_2 = range(9)
+VECTORS = 9
 """Rows of `vectors` (VECTORS, n): centre, iterate, best of this outer step, best of all, ..."""
 LINES = 512
 """Most lines of the history; later looks overwrite the last."""
 
 
 @jit
-def augmentation(kind, offset, group_offset, group_size, local, local_start, rho, length, out):
+def augmentation(K, local, local_start, scales, out):
     """out <- rho of the Alart-Curnier function: 1 / W_NN, and 1 / |sym W_gg| for each group g.
 
     local holds W_ii row by row at local_start. A group without W takes the rho of the judge.   out (n,).
     """
+    kind, offset, group_offset, group_size = K.kind, K.offset, K.group_offset, K.group_size
+    rho, length = scales.rho, scales.length
     for i in range(kind.shape[0]):
         a, d, at = offset[i], offset[i + 1] - offset[i], local_start[i]
         if kind[i] != cones.FRICTION:
@@ -74,14 +76,15 @@ def largest_eigenvalue(local, at, d, k, size):
 
 @jit
 def evaluate(
-    kind, offset, lower, upper, group_offset, group_size, coefficient,
+    K,
     augment, length, r, u, F_values, A, B, contact_state,
 ):  # fmt: skip
     """F, its Jacobians A, B (nb, d, d) and the state of each contact; returns |F| [N s]."""
+    kind, offset = K.kind, K.offset
     total = 0.0
     for i in range(kind.shape[0]):
         contact_state[i] = maps.alart_curnier(
-            i, kind, offset, lower, upper, group_offset, group_size, coefficient,
+            i, K,
             augment, r, u, F_values, A[i], B[i],
         )  # fmt: skip
         for k in range(offset[i], offset[i + 1]):
@@ -92,13 +95,14 @@ def evaluate(
 
 @jit
 def assemble(
-    offset, row_start, column, data_start, data, order, weight, alpha, x, F_values, A, B,
+    W, order, weight, alpha, x, F_values, A, B,
     contact_state, place, indptr, indices, entries, rhs, w,
 ):  # fmt: skip
     """The Newton system of the contacts that are not open, in `order`; returns its size.
 
     Open contacts take dx = -x at once. place (nb,): first row of each contact, -1 if open; w (d,) work.
     """
+    offset, row_start, column, data_start, data = W.offset, W.row_start, W.column, W.data_start, W.data
     m = 0
     for p in range(order.shape[0]):
         i = order[p]
@@ -165,16 +169,11 @@ def begin(control, alpha, tolerance, budget):
 
 
 @jit
-def judged(
-    kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length, coefficient_scaled,
-    u_free, r, u, vectors, measures, control, history,
-):  # fmt: skip
+def judged(K, scales, u_free, r, u, vectors, control, history):
     """Ask the judge's measures about r, whose velocities are u; keep the best."""
-    residuals.stop_measures(
-        kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length, coefficient_scaled,
-        vectors[ONES], r, u, u_free, vectors[WORK_1], vectors[WORK_2], measures,
-    )  # fmt: skip
-    natural, scaled = measures[residuals.NATURAL], measures[residuals.SCALED]
+    natural, scaled, _ = residuals.stop_measures(
+        residuals.natural_map, K, scales, residuals.EXACT, r, u, u_free, vectors[WORK_1], vectors[WORK_2]
+    )
     error = max(natural, scaled)
     at = min(int(control[LOOKS]), history.shape[0] - 1)
     history[at, 0], history[at, 1], history[at, 2] = control[NEWTON], natural, scaled
@@ -190,31 +189,21 @@ def judged(
 
 @jit
 def advance(
-    kind, offset, lower, upper, group_offset, group_size, coefficient,
-    row_start, column, data_start, data, rho, length, coefficient_scaled, u_free,
-    augment, weight, order, vectors, A, B, contact_state, place, indptr, indices, entries, rhs, bench,
-    control, history,
+    K, W, scales, u_free, augment, weight, order, vectors, A, B, contact_state, place,
+    indptr, indices, entries, rhs, bench, control, history,
 ):  # fmt: skip
     """Go on until a linear system has to be solved (true) or there is an end (false).
 
     The caller puts the solution in rhs[:control[SIZE]], or says control[SINGULAR] = 1.
-    bench (2, >= max(d, MEASURES)) work.
+    bench (d,) work.
     """
-    n = u_free.shape[0]
+    offset, n = K.offset, u_free.shape[0]
     r, x, x_best, u, q = vectors[R], vectors[X], vectors[X_BEST], vectors[U], vectors[Q]
     if control[PHASE] == START:
-        for k in range(n):
-            vectors[ONES, k] = 1.0
-        blocks.multiply(offset, row_start, column, data_start, data, r, u_free, u)
+        blocks.multiply(W, r, u_free, u)
         control[BEST], control[MARK] = math.inf, math.inf
-        judged(
-            kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
-            coefficient_scaled, u_free, r, u, vectors, bench[0], control, history,
-        )  # fmt: skip
-        control[F_CENTRE] = evaluate(
-            kind, offset, lower, upper, group_offset, group_size, coefficient,
-            augment, length, r, u, vectors[F], A, B, contact_state,
-        )  # fmt: skip
+        judged(K, scales, u_free, r, u, vectors, control, history)
+        control[F_CENTRE] = evaluate(K, augment, scales.length, r, u, vectors[F], A, B, contact_state)
         control[PHASE] = DONE
     elif control[PHASE] == SOLVE:
         move(offset, place, rhs, x, control)
@@ -226,13 +215,10 @@ def advance(
                 return False
             centre(r, x, x_best, u_free, weight, control, q)
             control[PHASE] = SOLVE
-        blocks.multiply(offset, row_start, column, data_start, data, x, q, u)
+        blocks.multiply(W, x, q, u)
         for k in range(n):
             u[k] += control[ALPHA] * weight[k] * x[k]
-        size = evaluate(
-            kind, offset, lower, upper, group_offset, group_size, coefficient,
-            augment, length, x, u, vectors[F], A, B, contact_state,
-        )  # fmt: skip
+        size = evaluate(K, augment, scales.length, x, u, vectors[F], A, B, contact_state)
         if control[INNER] > 0.0 and size < control[F_BEST]:
             control[F_BEST] = size
             for k in range(n):
@@ -242,24 +228,18 @@ def advance(
         if not (failed or near or control[INNER] >= control[MOST_INNER]):
             if control[IN_BLOCKS] != 0.0:
                 control[SIZE] = newton_systems.assemble_blocks(
-                    offset, row_start, column, data_start, data, weight, control[ALPHA], x, vectors[F],
+                    W, weight, control[ALPHA], x, vectors[F],
                     A, B, contact_state, place, entries, rhs,
                 )  # fmt: skip
             else:
                 control[SIZE] = assemble(
-                    offset, row_start, column, data_start, data, order, weight, control[ALPHA], x, vectors[F],
-                    A, B, contact_state, place, indptr, indices, entries, rhs, bench[1],
+                    W, order, weight, control[ALPHA], x, vectors[F],
+                    A, B, contact_state, place, indptr, indices, entries, rhs, bench,
                 )  # fmt: skip
             return True
-        blocks.multiply(offset, row_start, column, data_start, data, x_best, u_free, u)
-        judged(
-            kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length,
-            coefficient_scaled, u_free, x_best, u, vectors, bench[0], control, history,
-        )  # fmt: skip
-        size = evaluate(
-            kind, offset, lower, upper, group_offset, group_size, coefficient,
-            augment, length, x_best, u, vectors[F], A, B, contact_state,
-        )  # fmt: skip
+        blocks.multiply(W, x_best, u_free, u)
+        judged(K, scales, u_free, x_best, u, vectors, control, history)
+        size = evaluate(K, augment, scales.length, x_best, u, vectors[F], A, B, contact_state)
         settle(r, x_best, size, control)
         control[PHASE] = DONE
 
@@ -322,17 +302,13 @@ def is_over(control):
 
 @jit
 def run_dense(
-    kind, offset, lower, upper, group_offset, group_size, coefficient,
-    row_start, column, data_start, data, rho, length, coefficient_scaled, u_free,
-    augment, weight, order, vectors, A, B, contact_state, place, indptr, indices, entries, rhs, bench,
-    control, history, J,
+    K, W, scales, u_free, augment, weight, order, vectors, A, B, contact_state, place,
+    indptr, indices, entries, rhs, bench, control, history, J,
 ):  # fmt: skip
     """`advance` to its end, every system solved here.   J (n, n) work."""
     while advance(
-        kind, offset, lower, upper, group_offset, group_size, coefficient,
-        row_start, column, data_start, data, rho, length, coefficient_scaled, u_free,
-        augment, weight, order, vectors, A, B, contact_state, place, indptr, indices, entries, rhs, bench,
-        control, history,
+        K, W, scales, u_free, augment, weight, order, vectors, A, B, contact_state, place,
+        indptr, indices, entries, rhs, bench, control, history,
     ):  # fmt: skip
         m = int(control[SIZE])
         for k in range(m):
@@ -346,12 +322,9 @@ def run_dense(
 
 
 @jit
-def solve_small(
-    kind, offset, lower, upper, group_offset, group_size, coefficient,
-    row_start, column, data_start, data, u_free, r, alpha, tolerance, budget, patience,
-):  # fmt: skip
+def solve_small(K, W, u_free, r, alpha, tolerance, budget, patience):
     """(best, control, history) from r, everything else made here: small problems are mostly calls."""
-    n, nb = u_free.shape[0], kind.shape[0]
+    offset, data, n, nb = K.offset, W.data, u_free.shape[0], K.kind.shape[0]
     d, size = 1, 0
     for i in range(nb):
         d = max(d, offset[i + 1] - offset[i])
@@ -360,12 +333,11 @@ def solve_small(
     for i in range(nb):
         start[i] = at
         at += (offset[i + 1] - offset[i]) ** 2
-    diagonal, rho, length, scaled = np.empty(n), np.empty(nb), np.empty(n), np.empty(coefficient.shape[0])
-    gauss_seidel.copy_diagonal_blocks(offset, row_start, column, data_start, data, local, start, diagonal)
-    residuals.metric(kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, scaled)
-    augment, weight = np.empty(n), np.empty(n)
-    augmentation(kind, offset, group_offset, group_size, local, start, rho, length, augment)
-    weights(offset, rho, length, weight)
+    diagonal, augment, weight = np.empty(n), np.empty(n), np.empty(n)
+    gauss_seidel.own_blocks(W, offset, local, start, diagonal)
+    scales = residuals.metric(K, diagonal)
+    augmentation(K, local, start, scales, augment)
+    weights(offset, scales, weight)
     vectors, control, history = np.zeros((VECTORS, n)), np.zeros(SLOTS), np.empty((LINES, 3))
     for k in range(n):
         vectors[R, k] = r[k]
@@ -374,18 +346,16 @@ def solve_small(
     states, place = np.zeros(nb, np.int64), np.zeros(nb, np.int64)
     indptr, indices = np.zeros(n + 1, np.int32), np.empty(data.shape[0], np.int32)
     run_dense(
-        kind, offset, lower, upper, group_offset, group_size, coefficient,
-        row_start, column, data_start, data, rho, length, scaled, u_free,
-        augment, weight, np.arange(nb), vectors, np.zeros((nb, d, d)), np.zeros((nb, d, d)), states, place,
-        indptr, indices, np.empty(data.shape[0]), np.zeros(n + 1), np.zeros((2, max(d, residuals.MEASURES))),
-        control, history, np.empty((n, n)),
+        K, W, scales, u_free, augment, weight, np.arange(nb), vectors,
+        np.zeros((nb, d, d)), np.zeros((nb, d, d)), states, place, indptr, indices, np.empty(data.shape[0]),
+        np.zeros(n + 1), np.zeros(d), control, history, np.empty((n, n)),
     )  # fmt: skip
     return vectors[KEEP].copy(), control, history[: int(control[LOOKS])]
 
 
 @jit
-def weights(offset, rho, length, out):
+def weights(offset, scales, out):
     """out <- diagonal of D: mean diagonal of W of each contact, and of each further group.   out (n,)."""
-    for i in range(rho.shape[0]):
+    for i in range(offset.shape[0] - 1):
         for k in range(offset[i], offset[i + 1]):
-            out[k] = 1.0 / (rho[i] * length[k] * length[k])
+            out[k] = 1.0 / (scales.rho[i] * scales.length[k] * scales.length[k])

@@ -4,6 +4,7 @@ Solvers stop on these numbers and the judge reports them; there is no other meas
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,22 +30,38 @@ SMALLEST, LARGEST = 1e-140, 1e140
 """Outside these, squares of numbers may vanish or overflow, and nothing can be certified."""
 
 
+EXACT, RELAXED = 1.0, 0.0
+"""Share of De Saxcé's shift in u_hat: all of it by Coulomb's law, nothing in its convex relaxation."""
+
+
+class Metric(NamedTuple):
+    """The scales of natural_scaled for one problem."""
+
+    rho: Any
+    """1 / mean diagonal of W_ii [kg], shape (nb,)."""
+    length: Any
+    """Length of rolling and torsional components, 1 for the others [m], shape (n,)."""
+    coefficient: Any
+    """Friction coefficients divided by their length [-], shape (ng,)."""
+
+
 @jit
-def metric(kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, coefficient_scaled):
-    """rho <- 1 / mean diagonal of W_ii [kg]; length <- length of each component [m, or 1].
+def metric(K, diagonal):
+    """The `Metric` of a set and the diagonal of W, shape (n,).
 
     Normal and first group share one rho; every further group (rolling, torsion) has its own, rho_g,
-    which enters as the length sqrt(rho_g / rho) that makes it comparable with the others, and
-    coefficient_scaled <- coefficient / length. Where W_ii = 0, 1 / (mean W of the other contacts)
-    stands in, and 1 if there is none; where a group has no W of its own its length is 1.
-    diagonal, length (n,), rho (nb,), coefficients (ng,).
+    which enters as the length sqrt(rho_g / rho) that makes it comparable with the others. Where W_ii = 0,
+    1 / (mean W of the other contacts) stands in, and 1 if there is none; where a group has no W of its own
+    its length is 1.
     """
+    kind, offset, _, _, group_offset, group_size, coefficient = K
+    rho, length, scaled = np.empty(kind.shape[0]), np.empty(diagonal.shape[0]), np.empty(coefficient.shape[0])
     total, count = 0.0, 0
     for i in range(kind.shape[0]):
         a, end = offset[i], offset[i + 1]
         if kind[i] == cones.FRICTION:
             end = a + 1 + group_size[group_offset[i]]
-            coefficient_scaled[group_offset[i]] = coefficient[group_offset[i]]
+            scaled[group_offset[i]] = coefficient[group_offset[i]]
         mean = 0.0
         for k in range(a, end):
             mean += abs(diagonal[k])
@@ -64,12 +81,13 @@ def metric(kind, offset, group_offset, group_size, coefficient, diagonal, rho, l
             size = math.sqrt(mean / own) if own > 0.0 and mean > 0.0 else 1.0
             for k in range(a, a + group_size[g]):
                 length[k] = size
-            coefficient_scaled[g] = coefficient[g] / size
+            scaled[g] = coefficient[g] / size
             a += group_size[g]
     stand_in = count / total if count > 0 else 1.0
     for i in range(kind.shape[0]):
         if rho[i] == 0.0:
             rho[i] = stand_in
+    return Metric(rho, length, scaled)
 
 
 @jit
@@ -78,37 +96,40 @@ def map_coulomb(mu, rho, r0, r1, r2, u0, u1, u2, slide):
 
     In 2D the third components are 0.
     """
-    x0, x1, x2 = r0 - rho * (u0 + mu * slide), r1 - rho * u1, r2 - rho * u2
-    t = math.sqrt(x1 * x1 + x2 * x2)
-    if mu * t <= -x0:
-        return r0 * r0 + r1 * r1 + r2 * r2
-    if t > mu * x0:
-        x0 = (x0 + mu * t) / (1.0 + mu * mu)
-        scale = mu * x0 / t
-        x1, x2 = scale * x1, scale * x2
+    x0, x1, x2 = cones.project_coulomb(mu, r0 - rho * (u0 + mu * slide), r1 - rho * u1, r2 - rho * u2)
     d0, d1, d2 = r0 - x0, r1 - x1, r2 - x2
     return d0 * d0 + d1 * d1 + d2 * d2
 
 
 @jit
-def natural_map(
-    i, kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length, r, u, x, y
-):
+def coulomb_map(i, K, rho, length, shift, r, u, x, y):
+    """`natural_map` of a Coulomb contact in 2D or 3D, which has no lengths and needs no work arrays."""
+    a = K.offset[i]
+    r0, r1, u0, u1 = r[a], r[a + 1], u[a], u[a + 1]
+    r2, u2 = (r[a + 2], u[a + 2]) if K.offset[i + 1] - a == 3 else (0.0, 0.0)
+    slide = shift * math.sqrt(u1 * u1 + u2 * u2)
+    return map_coulomb(K.coefficient[K.group_offset[i]], rho, r0, r1, r2, u0, u1, u2, slide)
+
+
+@jit
+def natural_map(i, K, rho, length, shift, r, u, x, y):
     """|r/l - P_K(r/l - rho u_hat(l u))|² on block i.
 
-    length (n,), rho scalar, coefficient in the same lengths; x, y (n,) work.
+    length (n,), or (0,) for 1; rho scalar, coefficients of K in the same lengths; x, y (n,) work.
     """
-    a, b = offset[i], offset[i + 1]
+    if cones.is_coulomb(i, K):
+        return coulomb_map(i, K, rho, length, shift, r, u, x, y)
+    a, b, has_length = K.offset[i], K.offset[i + 1], length.shape[0] > 0
     for k in range(a, b):
-        y[k] = rho * length[k] * u[k]
-    if kind[i] == cones.FRICTION:
-        y[a] += cones.shift_of_block(i, kind, offset, group_offset, group_size, coefficient, y)
+        y[k] = rho * (length[k] if has_length else 1.0) * u[k]
+    if K.kind[i] == cones.FRICTION and shift != RELAXED:
+        y[a] += cones.shift_of_block(i, K, y)
     for k in range(a, b):
-        y[k] = r[k] / length[k] - y[k]
-    cones.project_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, y, x)
+        y[k] = r[k] / (length[k] if has_length else 1.0) - y[k]
+    cones.project_block(i, K, y, x)
     square = 0.0
     for k in range(a, b):
-        x[k] = r[k] / length[k] - x[k]
+        x[k] = r[k] / (length[k] if has_length else 1.0) - x[k]
         square += x[k] * x[k]
     return square
 
@@ -124,36 +145,23 @@ def box_work(low, high, r, u):
 
 
 @jit
-def stop_measures(
-    kind, offset, lower, upper, group_offset, group_size, coefficient,
-    rho, length, coefficient_scaled, ones, r, u, u_free, x, y, out,
-):  # fmt: skip
-    """out[NATURAL], out[SCALED], out[WORST] <- what decides whether a problem is solved.
+def stop_measures(natural, K, scales, shift, r, u, u_free, x, y):
+    """(natural, natural_scaled, worst contact): what decides whether a problem is solved.
 
-    ones (n,) of 1; x, y (n,) work; out (MEASURES,).
+    natural: `natural_map`, or `coulomb_map` where all contacts are Coulomb's; x, y (n,) its work.
     """
+    rho, length, none = scales.rho, scales.length, scales.length[:0]
+    scaled_K = cones.with_coefficients(K, scales.coefficient)
     plain, scaled, worst, where, big, big_s = 0.0, 0.0, -1.0, -1, 0.0, 0.0
     rr, uu, ff, rr_s, uu_s, ff_s = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(kind.shape[0]):
-        a, b, g, scale = offset[i], offset[i + 1], group_offset[i], rho[i]
-        if kind[i] == cones.FRICTION and b - a <= 3 and group_offset[i + 1] - g == 1:
-            r0, r1, u0, u1 = r[a], r[a + 1], u[a], u[a + 1]
-            r2, u2 = (r[a + 2], u[a + 2]) if b - a == 3 else (0.0, 0.0)
-            slide = math.sqrt(u1 * u1 + u2 * u2)
-            plain += map_coulomb(coefficient[g], 1.0, r0, r1, r2, u0, u1, u2, slide)
-            square = map_coulomb(coefficient[g], scale, r0, r1, r2, u0, u1, u2, slide)
-        else:
-            plain += natural_map(
-                i, kind, offset, lower, upper, group_offset, group_size, coefficient, 1.0, ones, r, u, x, y
-            )
-            square = natural_map(
-                i, kind, offset, lower, upper, group_offset, group_size,
-                coefficient_scaled, scale, length, r, u, x, y,
-            )  # fmt: skip
+    for i in range(K.kind.shape[0]):
+        scale = rho[i]
+        plain += natural(i, K, 1.0, none, shift, r, u, x, y)
+        square = natural(i, scaled_K, scale, length, shift, r, u, x, y)
         scaled += square
         if square > worst or square != square:
             worst, where = square, i
-        for k in range(a, b):
+        for k in range(K.offset[i], K.offset[i + 1]):
             big = max(big, abs(r[k]), abs(u[k]), abs(u_free[k]))
             rr += r[k] * r[k]
             uu += u[k] * u[k]
@@ -163,36 +171,7 @@ def stop_measures(
             rr_s += down * down
             uu_s += up * u[k] * (up * u[k])
             ff_s += up * u_free[k] * (up * u_free[k])
-    out[NATURAL] = ratio(plain, max(rr, uu, ff), big)
-    out[SCALED] = ratio(scaled, max(rr_s, uu_s, ff_s), big_s)
-    out[WORST] = where
-
-
-@jit
-def coulomb_measures(d, mu, rho, r, u, u_free):
-    """(natural, natural_scaled) when all contacts are Coulomb's with d = 2 or 3: `stop_measures`, shorter.
-
-    mu, rho (nc,); r, u, u_free (d nc,).
-    """
-    plain, scaled, big, big_s = 0.0, 0.0, 0.0, 0.0
-    rr, uu, ff, rr_s, uu_s, ff_s = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(mu.shape[0]):
-        a, up = d * i, rho[i]
-        r0, r1, u0, u1 = r[a], r[a + 1], u[a], u[a + 1]
-        r2, u2 = (r[a + 2], u[a + 2]) if d == 3 else (0.0, 0.0)
-        slide = math.sqrt(u1 * u1 + u2 * u2)
-        plain += map_coulomb(mu[i], 1.0, r0, r1, r2, u0, u1, u2, slide)
-        scaled += map_coulomb(mu[i], up, r0, r1, r2, u0, u1, u2, slide)
-        for k in range(a, a + d):
-            big = max(big, abs(r[k]), abs(u[k]), abs(u_free[k]))
-            rr += r[k] * r[k]
-            uu += u[k] * u[k]
-            ff += u_free[k] * u_free[k]
-            big_s = max(big_s, abs(r[k]), abs(up * u[k]), abs(up * u_free[k]))
-            rr_s += r[k] * r[k]
-            uu_s += up * u[k] * (up * u[k])
-            ff_s += up * u_free[k] * (up * u_free[k])
-    return ratio(plain, max(rr, uu, ff), big), ratio(scaled, max(rr_s, uu_s, ff_s), big_s)
+    return ratio(plain, max(rr, uu, ff), big), ratio(scaled, max(rr_s, uu_s, ff_s), big_s), where
 
 
 @jit
@@ -208,7 +187,7 @@ def ratio(square, scale, big):
 
 
 @jit
-def approach(kind, offset, lower, upper, group_offset, group_size, diagonal, r, u, u_free):
+def approach(K, diagonal, r, u, u_free):
     """Largest speed that no impulse may leave, over the largest free velocity.
 
     That is -u_N of contacts, |u| of free blocks, and u against the bounds that an interval has not;
@@ -217,6 +196,14 @@ def approach(kind, offset, lower, upper, group_offset, group_size, diagonal, r, 
     as between closing walls, the natural maps fall but this does not. Velocities that impulses have made do
     not count as a scale. Infinite where u_free is LOST beside impulses: then u says nothing.
     """
+    kind, offset, lower, upper, group_offset, group_size = (
+        K.kind,
+        K.offset,
+        K.lower,
+        K.upper,
+        K.group_offset,
+        K.group_size,
+    )
     closing, scale, big, alone = 0.0, 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         a, end = offset[i], offset[i + 1]
@@ -249,17 +236,16 @@ def approach(kind, offset, lower, upper, group_offset, group_size, diagonal, r, 
 
 
 @jit
-def local_error(
-    kind, offset, lower, upper, group_offset, group_size, coefficient, rho, length, diagonal,
-    r, u, u_free, x, y,
-):  # fmt: skip
+def local_error(K, scales, diagonal, r, u, u_free, x, y):
     """Largest |r_i - P_K(r_i - w u_hat_i)| / (w V), w = max(|r_i| / V, rho_i), V the largest free velocity.
 
     So what impulses miss counts over the larger of |r_i| and rho_i V, and what velocities miss counts over V:
     beside impulses that are large elsewhere, or that have grown for nothing, a contact counts as much as any
-    other. In the lengths of `metric`, `coefficient` scaled by them. V has what finite bounds of intervals
+    other. In the lengths of `metric`. V has what finite bounds of intervals
     can add. What ROUNDING of W r can make of it counts as 0. x, y (n,) work.
     """
+    kind, offset, lower, upper, rho, length = K.kind, K.offset, K.lower, K.upper, scales.rho, scales.length
+    scaled_K = cones.with_coefficients(K, scales.coefficient)
     speed, big, worst = 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         square = 0.0
@@ -272,21 +258,12 @@ def local_error(
                 if abs(bound) < math.inf:
                     speed = max(speed, abs(diagonal[offset[i]] * bound))
     for i in range(kind.shape[0]):
-        a, b, g = offset[i], offset[i + 1], group_offset[i]
         size = 0.0
-        for k in range(a, b):
+        for k in range(offset[i], offset[i + 1]):
             size += (r[k] / length[k]) ** 2
         scale = max(math.sqrt(size), rho[i] * speed)
         weight = scale / speed if speed > 0.0 else rho[i]
-        if kind[i] == cones.FRICTION and b - a <= 3 and group_offset[i + 1] - g == 1:
-            r2, u2 = (r[a + 2], u[a + 2]) if b - a == 3 else (0.0, 0.0)
-            slide = math.sqrt(u[a + 1] * u[a + 1] + u2 * u2)
-            square = map_coulomb(coefficient[g], weight, r[a], r[a + 1], r2, u[a], u[a + 1], u2, slide)
-        else:
-            square = natural_map(
-                i, kind, offset, lower, upper, group_offset, group_size, coefficient,
-                weight, length, r, u, x, y,
-            )  # fmt: skip
+        square = natural_map(i, scaled_K, weight, length, EXACT, r, u, x, y)
         error = math.sqrt(square)
         if error != error:
             return math.nan
@@ -314,37 +291,38 @@ def is_solved(measures, tolerance):
 
 
 @jit
-def unit_measures(kind, offset, lower, upper, group_offset, group_size, coefficient, r, u, x, y, out):
+def unit_measures(K, shift, r, u, x, y, out):
     """out[IMPULSE, VELOCITY, WORK] <- largest distance of r to K [N s], of u_hat to K* [m/s], |r·u_hat| [J].
 
     x, y (n,) work; out (MEASURES,).
     """
+    kind, offset, lower, upper = K.kind, K.offset, K.lower, K.upper
     out[IMPULSE], out[VELOCITY], out[WORK] = 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
-        a, b, g = offset[i], offset[i + 1], group_offset[i]
-        if kind[i] == cones.FRICTION and b - a <= 3 and group_offset[i + 1] - g == 1:
+        a, b, g = offset[i], offset[i + 1], K.group_offset[i]
+        if cones.is_coulomb(i, K):
             r0, r1, u0, u1 = r[a], r[a + 1], u[a], u[a + 1]
             r2, u2 = (r[a + 2], u[a + 2]) if b - a == 3 else (0.0, 0.0)
-            mu, slide = coefficient[g], math.sqrt(u1 * u1 + u2 * u2)
+            mu, slide = K.coefficient[g], math.sqrt(u1 * u1 + u2 * u2)
             out[IMPULSE] = max(out[IMPULSE], math.sqrt(map_coulomb(mu, 0.0, r0, r1, r2, u0, u1, u2, slide)))
-            # u_hat lies in K* exactly when u_N >= 0, and is -u_N / sqrt(1 + mu²) away otherwise,
-            # or |u_hat| when it lies in -K
-            u0 += mu * slide
+            # by the exact law u_hat lies in K* exactly when u_N >= 0; it is -u_N / sqrt(1 + mu²) away
+            # otherwise, or |u_hat| when it lies in -K
+            u0 += shift * mu * slide
             away = max(mu * slide - u0, 0.0) / math.sqrt(1.0 + mu * mu)
             if slide <= -mu * u0:
                 away = math.sqrt(u0 * u0 + slide * slide)
             out[VELOCITY] = max(out[VELOCITY], away)
             out[WORK] = max(out[WORK], abs(r0 * u0 + r1 * u1 + r2 * u2))
             continue
-        cones.project_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, r, x)
+        cones.project_block(i, K, r, x)
         for k in range(a, b):
             x[k] -= r[k]
         out[IMPULSE] = max(out[IMPULSE], cones.norm(x, a, b))
         for k in range(a, b):
             y[k] = u[k]
-        if kind[i] == cones.FRICTION:
-            y[a] += cones.shift_of_block(i, kind, offset, group_offset, group_size, coefficient, u)
-        cones.project_dual_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, y, x)
+        if kind[i] == cones.FRICTION and shift != RELAXED:
+            y[a] += cones.shift_of_block(i, K, u)
+        cones.project_dual_block(i, K, y, x)
         for k in range(a, b):
             x[k] -= y[k]
         out[VELOCITY] = max(out[VELOCITY], cones.norm(x, a, b))
@@ -358,37 +336,24 @@ def unit_measures(kind, offset, lower, upper, group_offset, group_size, coeffici
 
 
 @jit
-def measure_blocks(
-    kind, offset, lower, upper, group_offset, group_size, coefficient,
-    row_start, column, data_start, data, r, u_free,
-):  # fmt: skip
+def measure_blocks(K, W, r, u_free):
     """(measures, u) of r for W in blocks, in one call: small problems are mostly calls."""
     u, diagonal = np.empty(r.shape[0]), np.empty(r.shape[0])
-    blocks.multiply(offset, row_start, column, data_start, data, r, u_free, u)
-    blocks.diagonal(offset, row_start, column, data_start, data, diagonal)
-    out = measure(kind, offset, lower, upper, group_offset, group_size, coefficient, diagonal, r, u, u_free)
-    return out, u
+    blocks.multiply(W, r, u_free, u)
+    blocks.diagonal(W, diagonal)
+    return measure(K, EXACT, diagonal, r, u, u_free), u
 
 
 @jit
-def measure(kind, offset, lower, upper, group_offset, group_size, coefficient, diagonal, r, u, u_free):
-    """Everything the judge says of r, from scratch: an array (MEASURES,).   diagonal of W (n,)."""
-    n, nb = r.shape[0], kind.shape[0]
-    rho, length, scaled, work = np.empty(nb), np.empty(n), np.empty(coefficient.shape[0]), np.empty((3, n))
-    out, own = np.empty(MEASURES), work[2]
-    for k in range(n):  # r may be read-only, those of solvers are not: one type, compiled once
-        own[k] = r[k]
-    metric(kind, offset, group_offset, group_size, coefficient, diagonal, rho, length, scaled)
-    stop_measures(
-        kind, offset, lower, upper, group_offset, group_size, coefficient,
-        rho, length, scaled, np.ones(n), own, u, u_free, work[0], work[1], out,
-    )  # fmt: skip
-    unit_measures(
-        kind, offset, lower, upper, group_offset, group_size, coefficient, own, u, work[0], work[1], out
-    )
-    out[APPROACH] = approach(kind, offset, lower, upper, group_offset, group_size, diagonal, r, u, u_free)
-    out[LOCAL] = local_error(
-        kind, offset, lower, upper, group_offset, group_size, scaled, rho, length, diagonal,
-        own, u, u_free, work[0], work[1],
-    )  # fmt: skip
+def measure(K, shift, diagonal, r, u, u_free):
+    """Everything the judge says of r, from scratch: an array (MEASURES,).   diagonal of W (n,).
+
+    shift: EXACT or RELAXED; the relaxation has no LOCAL, which is 0.
+    """
+    n = r.shape[0]
+    scales, x, y, out = metric(K, diagonal), np.empty(n), np.empty(n), np.empty(MEASURES)
+    out[NATURAL], out[SCALED], out[WORST] = stop_measures(natural_map, K, scales, shift, r, u, u_free, x, y)
+    unit_measures(K, shift, r, u, x, y, out)
+    out[APPROACH] = approach(K, diagonal, r, u, u_free)
+    out[LOCAL] = local_error(K, scales, diagonal, r, u, u_free, x, y) if shift != RELAXED else 0.0
     return out

@@ -9,9 +9,9 @@ from stickslip.kernels.jit import jit
 
 (
     SWEEPS, NEXT, GAP, ERROR, AT, BEST, MARK, MARK_AT, CHECKS, STATE, MOVED, PATH, DRIFTS, LOOKED, ALLOWED,
-    AHEAD, TRIAL, SINCE, ERROR_THEN,
-) = range(19)  # fmt: skip
-SLOTS = 19
+    AHEAD, TRIAL, SINCE, ERROR_THEN, WORTH,
+) = range(20)  # fmt: skip
+SLOTS = 20
 NEW, RUNNING, SOLVED, FIXED, STALLED, NOT_FINITE, SLOW = -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0
 
 LONGEST_GAP = 50.0
@@ -31,6 +31,7 @@ def begin(control):
     """Set up a NEW solve; control[NEXT] is its first look, 0 where a guess may be the answer.
 
     control[ALLOWED]: sweeps the whole solve may take; one that would take more stops early, SLOW. 0: any.
+    So does one that has more ahead than control[WORTH], set after this; 0: any.
     """
     if control[STATE] != NEW:
         return
@@ -136,7 +137,8 @@ def _gap(control, error, tolerance):
             ahead, math.ceil(math.log(error / tolerance) * passed / math.log(control[ERROR_THEN] / error))
         )
     control[AHEAD] = ahead
-    if 0.0 < control[ALLOWED] < control[SWEEPS] + ahead and control[SWEEPS] >= control[TRIAL]:
+    too_many = 0.0 < control[ALLOWED] < control[SWEEPS] + ahead or 0.0 < control[WORTH] < ahead
+    if too_many and control[SWEEPS] >= control[TRIAL]:
         control[STATE] = SLOW
     control[GAP] = min(max(gap, 1.0), LONGEST_GAP)
     return control[GAP]

@@ -15,17 +15,17 @@ SLOTS = 2
 @jit
 def shift_from(C, exact, y, s):
     """s <- sum_k mu_k |y_k| of each friction cone, or 0 for the convex problem.   y (n,), s (nb,)."""
-    kind, offset, _, _, group_offset, group_size, coefficient = C
+    kind = C.kind
     for i in range(kind.shape[0]):
         s[i] = 0.0
         if exact and kind[i] == cones.FRICTION:
-            s[i] = cones.shift_of_block(i, kind, offset, group_offset, group_size, coefficient, y)
+            s[i] = cones.shift_of_block(i, C, y)
 
 
 @jit
 def right_side(C, rho, q, r, y, s, b):
     """b <- r - rho (q + s - y), of which (I + rho W) t = b.   q, r, y, b (n,), s (nb,)."""
-    offset = C[1]
+    offset = C.offset
     for i in range(s.shape[0]):
         for k in range(offset[i], offset[i + 1]):
             b[k] = r[k] - rho * (q[k] - y[k])
@@ -41,7 +41,7 @@ def step(C, exact, rho, alpha, q, r, y, s, b, Wt, x, state):
     state[PRIMAL]: |W t + q + s - y|, state[DUAL]: rho |change of y|, over max(|W t|, |y|, |q + s|, |r|).
     Vectors (n,), s (nb,), x (n,) work.
     """
-    kind, offset, lower, upper, group_offset, group_size, coefficient = C
+    kind, offset = C.kind, C.offset
     p, d, size_W, size_y, size_q, size_r = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         first = offset[i]
@@ -49,7 +49,7 @@ def step(C, exact, rho, alpha, q, r, y, s, b, Wt, x, state):
             h = Wt[k] + q[k] + (s[i] if k == first else 0.0)
             x[k] = r[k] - rho * (alpha * h + (1.0 - alpha) * y[k])
             r[k] = x[k]
-        cones.project_block(i, kind, offset, lower, upper, group_offset, group_size, coefficient, r, r)
+        cones.project_block(i, C, r, r)
         for k in range(first, offset[i + 1]):
             before, y[k] = y[k], (r[k] - x[k]) / rho
             shifted = q[k] + (s[i] if k == first else 0.0)

@@ -185,7 +185,7 @@ class _Small:
         b, found = np.zeros(self.count), np.empty(w.size)
         kernels.push(self.K.offset, self.row_start, self.row, self.data, w, b)
         arrays = self.row_start, self.row, self.data, frozen(centre), frozen(b)
-        error, _ = kernels.nearest(*self.K.arrays, *arrays, ACCURACY, STEPS, found)
+        error, _ = kernels.nearest(self.K.arrays, *arrays, ACCURACY, STEPS, found)
         return found, float(error)
 
     def self_stress(self, w: Array, accuracy: float) -> Array:
@@ -290,13 +290,13 @@ class _Large(ABC):
     def _dual(self, centre: Array, b: Array, y: Array) -> tuple[float, Array, Array, Array]:
         x = centre + self.pull(y)
         w = np.empty_like(x)
-        cones.project(*self.K.arrays, frozen(x), w)
+        cones.project(self.K.arrays, frozen(x), w)
         g = self.push(w) - b
         return float(y @ g - 0.5 * (w - centre) @ (w - centre)), x, w, g
 
     def _slopes(self, x: Array) -> Array:
         D = np.zeros((len(self.K), self._widest, self._widest))
-        kernels.slopes(*self.K.arrays, x, D)
+        kernels.slopes(self.K.arrays, x, D)
         return D
 
     def _step(self, D: Array, shift: float, g: Array) -> Array:

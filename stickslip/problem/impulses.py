@@ -167,7 +167,7 @@ class ImpulseSet:
         for _ in range(ROUNDS):
             # 1. the bounds that w meets; w is inside if there are none
             cut = max(self._cut, 10.0 * error * reach)
-            if not kernels.inward(*C.arrays, w, cut, tight, normals):
+            if not kernels.inward(C.arrays, w, cut, tight, normals):
                 break
             # 2. away from all of them: w is its own projection if and only if all elements meet them
             moved, error = balance.nearest(w + reach * normals, start)
@@ -238,7 +238,7 @@ class _Faces:
         offset, group_offset = np.empty(nb + 1, np.int64), np.empty(nb + 1, np.int64)
         group_size, coefficient = np.empty(ng, np.int64), np.empty(ng)
         groups, slowest = kernels.faces(
-            *K.arrays, z, y, cut, basis, kind, offset, lower, upper, group_offset, group_size, coefficient
+            K.arrays, z, y, cut, basis, kind, offset, lower, upper, group_offset, group_size, coefficient
         )
         C = ProductSet(kind, offset, lower, upper, group_offset, group_size[:groups], coefficient[:groups])
         return cls(C, basis, K.offset, slowest)

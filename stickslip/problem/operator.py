@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.kernels import blocks
+from stickslip.kernels.blocks import BlockW
 from stickslip.problem.checks import Array, IntArray, ProblemError, finite, floats, frozen, sparse
 from stickslip.problem.sets import ProductSet
 
@@ -92,12 +93,12 @@ class BlockDelassus:
 
     def apply(self, r: Array, bias: Array) -> Array:
         u = np.empty(self.size)
-        blocks.multiply(*self.arrays, r, bias, u)
+        blocks.multiply(self.arrays, r, bias, u)
         return u
 
     def diagonal(self) -> Array:
         out = np.empty(self.size)
-        blocks.diagonal(*self.arrays, out)
+        blocks.diagonal(self.arrays, out)
         return out
 
     def blocks(self, K: ProductSet) -> "BlockDelassus":
@@ -109,7 +110,7 @@ class BlockDelassus:
         """W as a SciPy matrix, with every entry of the stored blocks."""
         row, col = np.empty(self.data.size, np.int64), np.empty(self.data.size, np.int64)
         value = np.empty(self.data.size)
-        blocks.block_entries(*self.arrays, row, col, value)
+        blocks.block_entries(self.arrays, row, col, value)
         n = self.size
         matrix = sp.coo_array((value, (row, col)), shape=(n, n)).tocsr()
         matrix.sort_indices()
@@ -119,9 +120,9 @@ class BlockDelassus:
         return self.sparse().toarray()
 
     @cached_property
-    def arrays(self) -> tuple[IntArray, IntArray, IntArray, IntArray, Array]:
+    def arrays(self) -> BlockW:
         """The matrix as kernels take it."""
-        return self.offset, self.row_start, self.column, self.data_start, self.data
+        return BlockW(self.offset, self.row_start, self.column, self.data_start, self.data)
 
 
 @dataclass(frozen=True, eq=False)

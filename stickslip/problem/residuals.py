@@ -42,8 +42,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import body_problems as bodies
-from stickslip.kernels import relaxed as relaxed_kernels
 from stickslip.kernels import residuals as kernels
+from stickslip.kernels.residuals import Metric
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, flat, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
@@ -134,26 +134,9 @@ def single_bound(tolerance: float) -> float:
     return max(tolerance, min(CLOSING, kernels.SINGLE * tolerance))
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """The scales of natural_scaled for one problem."""
-
-    rho: Array
-    """1 / mean diagonal of W_ii [kg], shape (nb,)."""
-    length: Array
-    """Length of rolling and torsional components, 1 for the others [m], shape (n,)."""
-    coefficient: Array
-    """Friction coefficients divided by their length [-], shape (ng,)."""
-
-
 def metric(K: ProductSet, diagonal: Array) -> Metric:
     """Scales of natural_scaled from the diagonal of W [1/kg]."""
-    scales = Metric(np.empty(len(K)), np.empty(K.size), np.empty(K.coefficient.shape[0]))
-    kernels.metric(
-        K.kind, K.offset, K.group_offset, K.group_size, K.coefficient, diagonal,
-        scales.rho, scales.length, scales.coefficient,
-    )  # fmt: skip
-    return scales
+    return kernels.metric(K.arrays, diagonal)  # type: ignore[no-any-return]
 
 
 def judge(
@@ -191,7 +174,7 @@ def examine(
         if type(W) is DenseDelassus and K.size <= SMALL:
             W = W.blocks(K)
         if type(W) is BlockDelassus and W.offset is K.offset and not relaxed:
-            out, u = kernels.measure_blocks(*K.arrays, *W.arrays[1:], r, u_free)
+            out, u = kernels.measure_blocks(K.arrays, W.arrays, r, u_free)
             return from_measures(out), u
         u = W.apply(r, u_free)
         return _judge_law(K, r, u, u_free, W.diagonal(), relaxed), u
@@ -205,8 +188,8 @@ def examine(
 
 
 def _judge_law(K: ProductSet, r: Array, u: Array, u_free: Array, diagonal: Array, relaxed: bool) -> Residuals:
-    measure = relaxed_kernels.measure if relaxed else kernels.measure
-    return from_measures(measure(*K.arrays, diagonal, r, u, u_free))
+    shift = kernels.RELAXED if relaxed else kernels.EXACT
+    return from_measures(kernels.measure(K.arrays, shift, diagonal, r, u, u_free))
 
 
 def from_measures(out: Array, equilibrium: float = 0.0) -> Residuals:
@@ -335,7 +318,7 @@ def _judge_bodies(problem: GlobalProblem, r: Array, v: Array | None) -> tuple[Re
     if v is None:
         v = M.solve(problem.f + problem.pushed(r, np.zeros(0)))
     out, equilibrium, u = bodies.measure(
-        *problem.K.arrays, H.bodies, H.rows, M.matrix, M.inverse_root, problem.f.reshape(-1, k),
+        problem.K.arrays, H.bodies, H.rows, M.matrix, M.inverse_root, problem.f.reshape(-1, k),
         problem.u_bias, r, frozen(v.view()).reshape(-1, k),
     )  # fmt: skip
     return from_measures(out, equilibrium), u

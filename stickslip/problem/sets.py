@@ -76,7 +76,7 @@ class ProductSet:
         K = object.__new__(cls)
         count = arrays[0].shape[0]
         K.__dict__.update(zip(cls.__dataclass_fields__, arrays, strict=True))
-        K.__dict__.update(arrays=arrays, family=(2,), size=3 * count, dimension=3)
+        K.__dict__.update(arrays=cones.Cones(*arrays), family=(2,), size=3 * count, dimension=3)
         return K
 
     def __len__(self) -> int:
@@ -209,21 +209,16 @@ class ProductSet:
     def _map(self, kernel: object, x: ArrayLike) -> Array:
         x = floats("x", x)
         out = np.empty(self.size)
-        kernel(*self.arrays, flat("x", x, self.size), out)  # type: ignore[operator]
+        kernel(self.arrays, flat("x", x, self.size), out)  # type: ignore[operator]
         return out.reshape(x.shape)
 
     @cached_property
-    def arrays(self) -> tuple[IntArray, IntArray, Array, Array, IntArray, IntArray, Array]:
+    def arrays(self) -> cones.Cones:
         """The set as kernels take it."""
-        return (
-            self.kind,
-            self.offset,
-            self.lower,
-            self.upper,
-            self.group_offset,
-            self.group_size,
-            self.coefficient,
-        )
+        return cones.Cones(
+            self.kind, self.offset, self.lower, self.upper,
+            self.group_offset, self.group_size, self.coefficient,
+        )  # fmt: skip
 
 
 def blocks_of(K: ProductSet, on: IntArray) -> ProductSet:

@@ -53,15 +53,9 @@ class Layout:
             return None
 
     def scratch(self) -> tuple[Any, ...]:
-        """Room for one problem: whole numbers, numbers, and W; each to write, and the same to read."""
+        """Room for one problem: whole numbers, numbers, and W."""
         widest = max(self.size, self.groups) + 1
-        made = (np.zeros((4, widest), np.int64), np.zeros((6, widest)), np.zeros(self.size * self.size))
-        both: list[Any] = []
-        for array in made:
-            read = array.view()
-            read.flags.writeable = False
-            both += [array, read]
-        return tuple(both)
+        return np.zeros((4, widest), np.int64), np.zeros((6, widest)), np.zeros(self.size * self.size)
 
 
 class Layouts(dict[float, Layout | None]):

@@ -6,15 +6,12 @@ states keep changing it restarts, its path depends on rounding, and it may stall
 would reach in the long run.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels import anderson, body_sweeps, gauss_seidel
+from stickslip.kernels import anderson
 from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem
@@ -22,14 +19,6 @@ from stickslip.problem.solution import Problem, Solution
 from stickslip.solvers.certify import Attempt, certified
 from stickslip.solvers.gauss_seidel import GaussSeidel, Loop, by_sweeps
 from stickslip.solvers.registry import Progress
-
-ACCELERATED: dict[Any, Callable[..., None]] = {
-    gauss_seidel.run_coulomb3: anderson.run_coulomb3,
-    gauss_seidel.run: anderson.run,
-    body_sweeps.run_coulomb3: anderson.run_bodies_coulomb3,
-    body_sweeps.run: anderson.run_bodies,
-}
-"""The loop with acceleration for each loop without."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,18 +53,7 @@ class Anderson(Options):
         )
 
     def prepare(self, problem: ContactProblem) -> Loop:
-        """The compiled loop with its memory in it, what it takes of the problem, and its work arrays."""
-        plain, data, work = GaussSeidel(form=self.form).prepare(problem)
-        return partial(ACCELERATED[plain], *memory_for(problem.size, self.memory)), data, work
-
-
-def memory_for(n: int, columns: int) -> tuple[Array, Array, Array, Array, Array]:
-    """weight, mix, gram, memory and work of `kernels/anderson.py` for n components."""
-    m = int(columns)
-    return (
-        np.empty(n),
-        np.zeros(anderson.SLOTS),
-        np.zeros((m, m)),
-        np.zeros((2 * m + 3, n)),
-        np.zeros((m + 2, m)),
-    )
+        """The compiled loop with the problem, its work arrays and a memory of sweeps in it."""
+        plain = GaussSeidel(form=self.form).prepare(problem)
+        swept, work, _ = plain.args
+        return partial(plain.func, swept, work, anderson.memory_of(swept, self.memory))

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.compilation.timing import Compilation, timed
-from stickslip.kernels import cones, first_phase, prox_newton, schedule
+from stickslip.kernels import cones, first_phase, gauss_seidel, prox_newton, schedule
 from stickslip.options import Options, iterations_option, tolerance_option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, frozen
@@ -64,7 +64,10 @@ from stickslip.solvers.prox import COMPILED, ProximalNewton
 from stickslip.solvers.registry import Progress, Solver, make
 from stickslip.solvers.two_sided import one_sided
 
-DIMENSION: dict[tuple[int, ...] | None, int] = {(1,): 2, (2,): 3}
+LOOP: dict[tuple[int, ...] | None, Callable[..., None]] = {
+    (1,): gauss_seidel.run_coulomb2,
+    (2,): gauss_seidel.run_coulomb3,
+}
 """Components of a contact where all are Coulomb's, by the sizes of the groups."""
 STATUS = {schedule.SOLVED: Status.SOLVED, schedule.NOT_FINITE: Status.NOT_FINITE}
 WINDOW = 50
@@ -184,7 +187,7 @@ class Auto(Options):
     ) -> Attempt:  # fmt: skip
         """Stage after stage on a contact problem, all if not said otherwise; what was found, uncertified."""
         trail = Trail(problem, tolerance, self.max_iterations, progress)
-        none = stages is LAST or problem.K.family in DIMENSION
+        none = stages is LAST or problem.K.family in LOOP
         joints = 0 if none else int(np.count_nonzero(problem.K.kind == cones.FREE))
         if JOINTED * joints > len(problem.K):
             _joints(trail, guess)
@@ -265,7 +268,7 @@ def _joined(histories: list[tuple[int, Array]]) -> Array:
 
 def _is_coulomb(problem: ContactProblem) -> bool:
     """Whether all contacts are Coulomb's in one dimension and W is not matrix-free."""
-    return problem.K.family in DIMENSION and type(problem.W) is not BodyDelassus
+    return problem.K.family in LOOP and type(problem.W) is not BodyDelassus
 
 
 def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: float) -> Attempt:
@@ -274,13 +277,13 @@ def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: 
     On larger ones a second, where the rate promises an end sooner than Newton by what the graph says.
     """
     K, W = problem.K, problem.W.blocks(problem.K)
-    n, nc, d = problem.u_free.size, K.coefficient.size, DIMENSION[K.family]
+    n, nc = problem.u_free.size, K.coefficient.size
     allowed, cost = sweeps_allowed(n, nc, W.data.size, PER_CONTACT[K.family])
     first, r = float(min(4, (nc + 1) // 2)), np.zeros(n)
     if guess is not None:
         first = 0.0
-        cones.project(*K.arrays, guess, r)
-    arguments = d, K.coefficient, W.row_start, W.column, W.data, problem.u_free
+        cones.project(K.arrays, guess, r)
+    arguments = LOOP[K.family], K.arrays, W.arrays, problem.u_free
     (r, control, history), seconds, compiling = timed(
         first_phase.sweep_coulomb, *arguments, r, first, tolerance, allowed
     )
@@ -323,7 +326,7 @@ def _joints(trail: Trail, guess: Array | None) -> None:
     problem = trail.problem
     r = np.zeros(problem.size)
     if guess is not None:
-        cones.project(*problem.K.arrays, guess, r)
+        cones.project(problem.K.arrays, guess, r)
     _proximal(trail, r, NO_WEIGHT, 12, QUICK)
     if not trail.goes_on or not POINTED.issuperset(problem.K.census):
         return
@@ -371,7 +374,7 @@ def _proximal(trail: Trail, r: Array, alpha: float, budget: int, settings: dict[
     problem, budget = trail.problem, min(budget, trail.left)
     if problem.size <= COMPILED and settings is QUICK:
         arguments = (
-            *problem.K.arrays, *problem.W.blocks(problem.K).arrays[1:], problem.u_free, r,
+            problem.K.arrays, problem.W.blocks(problem.K).arrays, problem.u_free, r,
             alpha, trail.tolerance, float(budget), settings["patience"],
         )  # fmt: skip
         (best, control, history), seconds, compiling = timed(prox_newton.solve_small, *arguments)

@@ -54,12 +54,12 @@ class ConvexProblem:
         K = self.K
         kind = frozen(np.where(K.kind == cones.FRICTION, cones.DISKS, K.kind))
         normal = np.repeat(np.maximum(normals, 0.0), np.diff(K.group_offset))
-        return replace(self, C=(kind, *K.arrays[1:6], frozen(K.coefficient * normal)))
+        return replace(self, C=K.arrays._replace(kind=kind, coefficient=frozen(K.coefficient * normal)))
 
     def project(self, z: Array) -> Array:
         """The nearest point of C, shape (n,)."""
         out = np.empty(self.q.size)
-        cones.project(*self.C, frozen(z.view()), out)
+        cones.project(self.C, frozen(z.view()), out)
         return out
 
     def natural(self, z: Array) -> float:

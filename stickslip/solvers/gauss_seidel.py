@@ -10,15 +10,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.compilation.timing import Compilation
-from stickslip.kernels import body_sweeps, cones, friction, gauss_seidel, one_contact, schedule
-from stickslip.kernels.local import EXTRAS_3
-from stickslip.kernels.residuals import MEASURES
+from stickslip.kernels import anderson, body_sweeps, cones, gauss_seidel, one_contact, schedule
 from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.checks import Array, IntArray, ProblemError
 from stickslip.problem.contact import ContactProblem
@@ -36,8 +33,8 @@ HISTORY = 512
 RATE_FROM, RATE_NOW = [schedule.SINCE, schedule.ERROR_THEN], [schedule.SWEEPS, schedule.ERROR]
 """Where a mean rate counts from, and where a solve is: sweeps and error in its control."""
 
-Loop = tuple[Callable[..., None], tuple[Any, ...], tuple[Any, ...]]
-"""A compiled loop of sweeps, what it takes of the problem, and its work arrays."""
+Loop = partial[None]
+"""Compiled sweeps over a prepared problem: takes tolerance, budget, r, best, control and history."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,54 +72,40 @@ class GaussSeidel(Options):
 
         `hopeful`: give up as soon as the rate says that max_iterations will not do.
         """
-        sweeps, omega = self.max_iterations, float(self.relaxation)
-        return by_sweeps(self.prepare, problem, guess, tolerance, sweeps, progress, omega, hopeful=hopeful)
+        sweeps = self.max_iterations
+        return by_sweeps(self.prepare, problem, guess, tolerance, sweeps, progress, hopeful=hopeful)
 
     def prepare(self, problem: ContactProblem) -> Loop:
-        """The compiled loop, what it takes of the problem, and its work arrays.
-
-        The loop of 3D Coulomb contacts does the rest of its preparation itself, on its first call.
-        """
-        K, W = problem.K, problem.W
-        largest = K.dimension or int(np.diff(K.offset).max(initial=1))
-        kappa, vectors = np.zeros(K.group_size.shape[0]), np.empty((5, K.size))
-        bench = np.empty(bench_rows(largest))
-        local_start, local = _local_storage(K)
-        scales = np.empty(len(K)), np.empty(K.size), np.empty(kappa.shape[0])
-        sizes = K.kind, K.offset, K.group_offset, K.group_size, K.coefficient
-        exact = self.local == "exact"
-        coulomb3 = K.family == (2,) and self.relaxation == 1.0 and exact
+        """The compiled loop with the problem, its work arrays and an empty memory of sweeps in it."""
+        K, W, exact, omega = problem.K, problem.W, self.local == "exact", float(self.relaxation)
+        coulomb = K.family in ((1,), (2,)) and omega == 1.0 and exact
         if self.form == "bodies" and not exact:
             raise ProblemError("form='bodies' has local='exact' only; give form='auto' or 'delassus'")
         if isinstance(W, BodyDelassus) and self.form != "delassus" and exact:
-            coulomb3 = coulomb3 and W.rows.shape[2] == 6
-            run = body_sweeps.run_coulomb3 if coulomb3 else body_sweeps.run
-            if not coulomb3:
-                body_sweeps.prepare(*sizes, W.rows, local, local_start, bench[4:], *scales, vectors[0])
-            bodies = np.where(W.bodies < 0, W.count, W.bodies)
-            w, isotropic = np.zeros((W.count + 1, W.rows.shape[2])), np.empty((len(K), 2))
-            matrix: tuple[Any, ...] = (bodies, W.rows, w, isotropic)
+            matrix = body_sweeps.over_bodies(W.bodies, W.rows, W.count)
+            coulomb = coulomb and K.family == (2,) and W.rows.shape[2] == 6
+            run = body_sweeps.run_coulomb3 if coulomb else body_sweeps.run
+            prepare = body_sweeps.prepare_coulomb3 if coulomb else body_sweeps.prepare
+            swept, work = prepare(K.arrays, matrix, problem.u_free, omega)
         elif self.form == "bodies":
             raise ProblemError(
                 "form='bodies' needs a matrix-free problem: H as contact blocks over bodies"
                 f" and M as body blocks; this one has {type(W).__name__}"
             )
+        elif coulomb:
+            run = gauss_seidel.run_coulomb3 if K.family == (2,) else gauss_seidel.run_coulomb2
+            swept, work = gauss_seidel.prepare_coulomb(K.arrays, W.blocks(K).arrays, problem.u_free)
         else:
-            run = gauss_seidel.run_coulomb3 if coulomb3 else gauss_seidel.run
-            if not exact:
-                run = partial(one_contact.run, one_contact.METHODS.index(self.local))
-            matrix = W.blocks(K).arrays[1:]
-            if not coulomb3:
-                gauss_seidel.prepare(*sizes, *matrix, local, local_start, bench[4:], *scales, vectors[0])
-        _invert_free_blocks(K, local, local_start)
-        data = (*K.arrays, *matrix, local, local_start, *scales, problem.u_free)
-        return run, data, (kappa, vectors, bench)
+            run = gauss_seidel.run if exact else one_contact.run
+            swept, work = gauss_seidel.prepare(K.arrays, W.blocks(K).arrays, problem.u_free, omega)
+            swept = swept._replace(method=one_contact.METHODS.index(self.local))
+        _invert_free_blocks(K, swept.local, swept.local_start)
+        return partial(run, swept, work, anderson.no_memory())
 
 
 def by_sweeps(
     prepare: Callable[[ContactProblem], Loop], problem: ContactProblem, guess: Array | None,
-    tolerance: float, limit: int, progress: Progress | None, relaxation: float = 1.0,
-    *, hopeful: bool = False, window: int = 0,
+    tolerance: float, limit: int, progress: Progress | None, *, hopeful: bool = False, window: int = 0,
 ) -> Attempt:  # fmt: skip
     """Run a compiled loop of sweeps until the judge is satisfied, they stall, or `limit` are done.
 
@@ -133,23 +116,23 @@ def by_sweeps(
         start = time.perf_counter()
         r = np.zeros(problem.size)
         if guess is not None:
-            cones.project(*problem.K.arrays, guess, r)
+            cones.project(problem.K.arrays, guess, r)
         best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
         control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, guess)
         control[schedule.ALLOWED] = float(limit) if hopeful else 0.0
-        run, data, work = prepare(problem)
+        run = prepare(problem)
         visits = CHUNK if problem.K.family == (2,) else CHUNK // 40
         done, chunk = 0, max(1, visits // max(1, problem.contacts))
         recent = np.zeros(2)
         if window:
             chunk = min(chunk, window)
-            run(*data, relaxation, tolerance, 0.0, r, best, *work, control, history)
+            run(tolerance, 0.0, r, best, control, history)
             recent = control[RATE_FROM] = control[RATE_NOW]
         while control[schedule.STATE] <= schedule.RUNNING and done < limit:
             if window and control[schedule.SWEEPS] >= recent[0] + window:
                 control[RATE_FROM], recent = recent, control[RATE_NOW]
             done = min(done + chunk, limit)
-            run(*data, relaxation, tolerance, float(done), r, best, *work, control, history)
+            run(tolerance, float(done), r, best, control, history)
             if progress is not None:
                 progress(int(control[schedule.SWEEPS]), float(control[schedule.BEST]))
         seconds = time.perf_counter() - start
@@ -162,25 +145,6 @@ def by_sweeps(
 def first_look(problem: ContactProblem, guess: Array | None) -> float:
     """Sweeps before the first look: none on a guess, few for few contacts, which one sweep may solve."""
     return 0.0 if guess is not None else float(min(4, (problem.contacts + 1) // 2))
-
-
-def bench_rows(d: int) -> tuple[int, int]:
-    """Shape of the work array of the sweeps for blocks of at most d components."""
-    rows, columns = friction.work_rows(d)
-    return 4 + rows, max(columns, MEASURES)
-
-
-def _local_storage(K: ProductSet) -> tuple[IntArray, Array]:
-    """Where each block's W_ii and its extras go, and the room for them."""
-    if K.family == (2,):
-        start = np.arange(0, (9 + EXTRAS_3) * (len(K) + 1), 9 + EXTRAS_3)
-        return start, np.empty((9 + EXTRAS_3) * len(K))
-    d = np.diff(K.offset)
-    extras = np.where(K.kind == cones.FREE, d * d, 0)
-    cone, groups = K.kind == cones.FRICTION, np.diff(K.group_offset)
-    extras[cone] = np.where((d[cone] == 3) & (groups[cone] == 1), EXTRAS_3, friction.extras(d[cone]))
-    start = np.concatenate([[0], np.cumsum(d * d + extras)]).astype(np.int64)
-    return start, np.zeros(start[-1])
 
 
 def _invert_free_blocks(K: ProductSet, local: Array, local_start: IntArray) -> None:

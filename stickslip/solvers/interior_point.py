@@ -270,7 +270,7 @@ class _ConeProblem:
     def factor(self) -> BlockLU | None:
         """Factor of C W + G."""
         newton_systems.assemble_blocks(
-            self.offset, *self.W.arrays[1:], self._zero, 0.0, self._zero, self._zero,
+            self.W.arrays, self._zero, 0.0, self._zero, self._zero,
             self._G, self._C, self._states, self._place, self._values, self._rhs,
         )  # fmt: skip
         return self._lu if self._lu.refactor(self._values) else None

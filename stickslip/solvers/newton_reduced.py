@@ -25,8 +25,8 @@ DENSE = 120
 class Jacobians:
     """F with A, B and the states of all blocks, for one K and rho."""
 
-    def __init__(self, K: ProductSet, evaluate: Callable[..., float], rho: Array):
-        self.K, self._evaluate, self.rho = K, evaluate, rho
+    def __init__(self, K: ProductSet, map_of_block: Callable[..., int], rho: Array):
+        self.K, self._map, self.rho = K, map_of_block, rho
         nb, d = len(K), int(np.diff(K.offset).max(initial=1))
         self.F = np.zeros(K.size)
         """The map at the last point [N s], shape (n,)."""
@@ -35,21 +35,22 @@ class Jacobians:
 
     def measure(self, r: Array, u: Array) -> float:
         """Fill everything at (r, u); returns |F|² in the norm of 1/rho [J]."""
-        return float(self._evaluate(*self.K.arrays, self.rho, r, u, self.F, self.A, self.B, self.state))
+        at = self.rho, r, u, self.F, self.A, self.B, self.state
+        return float(newton_systems.evaluate(self._map, self.K.arrays, *at))
 
 
 class ReducedSystem:
     """Steps and sweeps of one contact problem; the unknown is r."""
 
-    def __init__(self, problem: ContactProblem, evaluate: Callable[..., float], scale: float):
+    def __init__(self, problem: ContactProblem, map_of_block: Callable[..., int], scale: float):
         K = problem.K
         self.problem = ContactProblem.unchecked(problem.W.blocks(K), problem.u_free, K, problem.level)
         self._matrix = self.problem.W.blocks(K).arrays
-        rho = augmentation_of(K, *self._matrix[1:])
+        rho = augmentation_of(K, self._matrix)
         self.weight = 1.0 / rho
         """Unit of the regularisation, component by component [1/kg], shape (n,)."""
-        self.jacobians = Jacobians(K, evaluate, scale * rho)
-        nnz = self._matrix[4].shape[0]
+        self.jacobians = Jacobians(K, map_of_block, scale * rho)
+        nnz = self._matrix.data.shape[0]
         self._lu = BlockLU(*self._matrix[:3]) if K.size > DENSE else None
         self._place, self._order = np.zeros(len(K), np.int64), np.arange(len(K))
         self._indptr, self._indices = np.zeros(K.size + 1, np.int32), np.empty(nnz, np.int32)
@@ -62,7 +63,7 @@ class ReducedSystem:
 
     def measure(self, r: Array) -> float:
         """|F|² at r [J], and all that `step` needs."""
-        blocks.multiply(*self._matrix, r, self.problem.u_free, self._u)
+        blocks.multiply(self._matrix, r, self.problem.u_free, self._u)
         self._measured = r
         return self.jacobians.measure(r, self._u)
 
@@ -75,17 +76,7 @@ class ReducedSystem:
     def _block_step(self, lu: BlockLU, r: Array, alpha: float) -> Array | None:
         J = self.jacobians
         newton_systems.assemble_blocks(
-            *self._matrix,
-            self.weight,
-            alpha,
-            r,
-            J.F,
-            J.A,
-            J.B,
-            J.state,
-            self._place,
-            self._entries,
-            self._rhs,
+            self._matrix, self.weight, alpha, r, J.F, J.A, J.B, J.state, self._place, self._entries, self._rhs
         )
         dx = lu.solve(self._rhs) if lu.refactor(self._entries, J.state != 0) else None
         self.operations += lu.operations
@@ -95,7 +86,7 @@ class ReducedSystem:
         J = self.jacobians
         m = int(
             prox_newton.assemble(
-                *self._matrix, self._order, self.weight, alpha, r, J.F, J.A, J.B, J.state, self._place,
+                self._matrix, self._order, self.weight, alpha, r, J.F, J.A, J.B, J.state, self._place,
                 self._indptr, self._indices, self._entries, self._rhs, self._work,
             )
         )  # fmt: skip
@@ -122,31 +113,26 @@ class ReducedSystem:
         return watch.best.copy()
 
 
-def augmentation_of(
-    K: ProductSet, row_start: IntArray, column: IntArray, data_start: IntArray, data: Array
-) -> Array:
+def augmentation_of(K: ProductSet, W: blocks.BlockW) -> Array:
     """rho of the maps for W in blocks [kg], shape (n,)."""
     sizes = np.diff(K.offset)
     start = np.concatenate([[0], np.cumsum(sizes * sizes)]).astype(np.int64)
     local, diagonal = np.zeros(start[-1]), np.empty(K.size)
-    gauss_seidel.copy_diagonal_blocks(K.offset, row_start, column, data_start, data, local, start, diagonal)
+    gauss_seidel.own_blocks(W, K.offset, local, start, diagonal)
     return augmentation(K, local, start, diagonal)
 
 
 def augmentation(K: ProductSet, local: Array, start: IntArray, diagonal: Array) -> Array:
     """rho of the maps from W_ii, row by row at `start` of `local`, and the diagonal of W [kg], shape (n,)."""
-    scales, out = metric(K, diagonal), np.empty(K.size)
-    prox_newton.augmentation(
-        K.kind, K.offset, K.group_offset, K.group_size, local, start, scales.rho, scales.length, out
-    )
+    out = np.empty(K.size)
+    prox_newton.augmentation(K.arrays, local, start, metric(K, diagonal), out)
     return out
 
 
 def sweep_on(problem: ContactProblem, r: Array, count: int, tolerance: float) -> Array:
     """What at most `count` Gauss-Seidel sweeps make of r; they end when the judge's measures are met."""
-    run, data, work = GaussSeidel().prepare(problem)
-    r = r.copy()
+    run, r = GaussSeidel().prepare(problem), r.copy()
     best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
     control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, r)
-    run(*data, 1.0, tolerance, float(count), r, best, *work, control, history)
+    run(tolerance, float(count), r, best, control, history)
     return r

@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from stickslip.compilation.timing import Compilation
 from stickslip.kernels import cones, gauss_seidel
 from stickslip.kernels import prox_newton as kernel
-from stickslip.kernels.residuals import MEASURES
 from stickslip.linalg.front_lu import BlockLU
 from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.checks import Array
@@ -62,7 +61,7 @@ class Proximal(Options):
             start = time.perf_counter()
             r = np.zeros(problem.size)
             if guess is not None:
-                cones.project(*problem.K.arrays, guess, r)
+                cones.project(problem.K.arrays, guess, r)
             if self.sweeps:
                 r = swept(problem, r, self.sweeps, tolerance)
             newton = ProximalNewton(problem, r, self.alpha, tolerance, self.max_iterations)
@@ -90,20 +89,18 @@ class ProximalNewton:
         scales = metric(K, W.diagonal())
         start = np.concatenate([[0], np.cumsum(np.diff(K.offset) ** 2)]).astype(np.int64)
         local, augment, weight = np.zeros(start[-1]), np.empty(n), np.empty(n)
-        gauss_seidel.copy_diagonal_blocks(K.offset, *W.arrays[1:], local, start, weight)
-        sizes = K.kind, K.offset, K.group_offset, K.group_size
-        kernel.augmentation(*sizes, local, start, scales.rho, scales.length, augment)
-        kernel.weights(K.offset, scales.rho, scales.length, weight)
+        gauss_seidel.own_blocks(W.arrays, K.offset, local, start, weight)
+        kernel.augmentation(K.arrays, local, start, scales, augment)
+        kernel.weights(K.offset, scales, weight)
         self._lu = BlockLU(*W.arrays[:3]) if n > COMPILED else None
         self._vectors, self._rhs = np.zeros((kernel.VECTORS, n)), np.zeros(n + 1)
         self._values, indices = np.empty(W.data.size), np.empty(W.data.size, np.int32)
         self._states = np.zeros(nb, np.int64)
         self.control, self._history = np.zeros(kernel.SLOTS), np.empty((kernel.LINES, 3))
         self._arguments: tuple[Any, ...] = (
-            *K.arrays, *W.arrays[1:], scales.rho, scales.length, scales.coefficient,
-            problem.u_free, augment, weight, np.arange(nb), self._vectors,
+            K.arrays, W.arrays, scales, problem.u_free, augment, weight, np.arange(nb), self._vectors,
             np.zeros((nb, d, d)), np.zeros((nb, d, d)), self._states, np.zeros(nb, np.int64),
-            np.zeros(n + 1, np.int32), indices, self._values, self._rhs, np.zeros((2, max(d, MEASURES))),
+            np.zeros(n + 1, np.int32), indices, self._values, self._rhs, np.zeros(d),
             self.control, self._history,
         )  # fmt: skip
         self._size = n

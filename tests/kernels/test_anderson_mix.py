@@ -5,7 +5,7 @@ import pytest
 
 from stickslip import ContactProblem, coulomb, free
 from stickslip.kernels import anderson, schedule
-from stickslip.solvers.anderson import Anderson, memory_for
+from stickslip.solvers.anderson import Anderson
 from stickslip.solvers.gauss_seidel import first_look
 
 
@@ -50,16 +50,18 @@ def test_equal_columns_are_shared_and_zero_columns_left_out(copies):
 
 
 def test_a_mix_that_makes_things_worse_is_taken_back():
-    weight, mix, gram, memory, _ = memory_for(2, 3)
-    weight[:] = 1.0
-    anderson.forget(mix)
+    memory = anderson.Memory(
+        np.ones(2), np.zeros(anderson.SLOTS), np.zeros((3, 3)), np.zeros((9, 2)), np.zeros((5, 3))
+    )
+    mix = memory.mix
+    anderson.begin(mix)
     for x, g in ([0.0, 0.0], [1.0, 0.0]), ([1.0, 0.0], [1.5, 0.0]):
-        memory[6] = x
-        anderson.learn(weight, mix, gram, memory, 1.0, np.array(g))
+        memory.vectors[6] = x
+        anderson.learn(memory, 1.0, np.array(g))
     assert mix[anderson.HELD] == 1
-    memory[6] = [1.7, 0.0]
+    memory.vectors[6] = [1.7, 0.0]
     r = np.array([9.0, 0.0])
-    anderson.learn(weight, mix, gram, memory, 1.0, r)
+    anderson.learn(memory, 1.0, r)
     assert r.tolist() == [1.5, 0.0]
     assert (mix[anderson.HELD], mix[anderson.RESTARTS]) == (0, 1)
 
@@ -70,10 +72,10 @@ def test_a_run_in_pieces_is_the_same_run():
     problem = ContactProblem(A @ A.T / 60 + 0.01 * np.eye(60), rng.normal(size=60), coulomb(np.full(20, 0.5)))
     ends = []
     for budgets in ([40.0], [1.0, 7.0, 20.0, 40.0]):
-        run, data, work = Anderson(memory=5).prepare(problem)
+        run = Anderson(memory=5).prepare(problem)
         r, best, control, history = np.zeros(60), np.zeros(60), np.zeros(schedule.SLOTS), np.empty((512, 3))
         control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, None)
         for budget in budgets:
-            run(*data, 1.0, 1e-15, budget, r, best, *work, control, history)
+            run(1e-15, budget, r, best, control, history)
         ends.append((control[schedule.SWEEPS], r.tobytes()))
     assert ends[0] == ends[1]

@@ -124,7 +124,7 @@ def unit_free(problem: ContactProblem) -> Conversion[ContactProblem]:
             new_W = BodyDelassus(W.offset, W.bodies, W.rows * unit[:, None, None], W.count)
         elif isinstance(W, BlockDelassus):
             row, col = np.empty(W.data.size, np.int64), np.empty(W.data.size, np.int64)
-            block_kernels.block_entries(*W.arrays, row, col, np.empty(W.data.size))
+            block_kernels.block_entries(W.arrays, row, col, np.empty(W.data.size))
             data = unit[row] * W.data * unit[col]
             new_W = BlockDelassus(W.offset, W.row_start, W.column, W.data_start, data)
         else:
