@@ -136,7 +136,7 @@ def least_squares(gram, m, held, newest, rhs, factor, gamma):
 def start(project, K, memory, r):
     """r, x <- where the next sweep starts, r holding the end of the last one.
 
-    project(i, K, r, r): the projection on a block.
+    project: `cones.project`, or `cones.project_contacts` where all blocks are Coulomb contacts.
     """
     weight, mix, gram, vectors, work = memory
     m, held, newest = gram.shape[0], int(mix[HELD]), int(mix[NEWEST])
@@ -150,8 +150,7 @@ def start(project, K, memory, r):
             for k in range(r.shape[0]):
                 r[k] -= gamma[a] * dg[k]
     if held > 0:
-        for i in range(K.kind.shape[0]):
-            project(i, K, r, r)
+        project(K, r, r)
     x = vectors[2 * m]
     for k in range(r.shape[0]):
         x[k] = r[k]

@@ -1,6 +1,7 @@
 """Contact problems over bodies in one call: sweeps from a guess where it is no answer, and the judge's word.
 
 M v = f + H r, u = H' v + u_bias, with M in body blocks and H in contact blocks (`BodyProblem`).
+The kernels that Python calls take K as a plain tuple (`cones.Cones`).
 """
 
 import math
@@ -68,7 +69,7 @@ class BodyProblem(NamedTuple):
 @jit
 def solve_coulomb3(K, bodies, rows, M, root, f, u_bias, tolerance, limit, guess):
     """`solve` over 3D Coulomb contacts; accelerated sweeps follow where they are slow and contacts many."""
-    problem = BodyProblem(K, bodies, rows, M, root, f, u_bias)
+    problem = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias)
     columns = MIXED if u_bias.shape[0] > MANY else 0
     return solve(
         body_sweeps.prepare_coulomb3, body_sweeps.run_coulomb3, columns, problem, tolerance, limit, guess
@@ -78,7 +79,7 @@ def solve_coulomb3(K, bodies, rows, M, root, f, u_bias, tolerance, limit, guess)
 @jit
 def solve_blocks(K, bodies, rows, M, root, f, u_bias, tolerance, limit, guess):
     """`solve` over blocks of any kind: joints, stops, dry friction, rolling and torsion."""
-    problem = BodyProblem(K, bodies, rows, M, root, f, u_bias)
+    problem = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias)
     return solve(body_sweeps.prepare, body_sweeps.run, 0, problem, tolerance, limit, guess)
 
 
@@ -161,8 +162,7 @@ def _polish(kind, limit):
 @jit
 def _told(problem, r, v, told):
     """u of the judge; told <- its measures of r (n,) and v (count, k), and the equilibrium."""
-    K, bodies, rows, M, root, f, u_bias = problem
-    measures, equilibrium, u = measure(K, bodies, rows, M, root, f, u_bias, r, v)
+    measures, equilibrium, u = _measures(problem, r, v)
     for k in range(residuals.MEASURES):
         told[k] = measures[k]
     told[residuals.MEASURES] = equilibrium
@@ -207,6 +207,13 @@ def mass_scaled(problem):
 @jit
 def measure(K, bodies, rows, M, root, f, u_bias, r, v):
     """(measures, equilibrium, u): all that the judge says of r (n,) and v (count, k), from scratch."""
+    return _measures(BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias), r, v)
+
+
+@jit
+def _measures(problem, r, v):
+    """`measure` of a `BodyProblem`."""
+    K, bodies, rows, M, root, f, u_bias = problem
     n, count, k, offset = r.shape[0], M.shape[0], M.shape[1], K.offset
     pushed, v_free, moved = np.empty((count, k)), np.zeros((count, k)), np.zeros((count, k))
     blocks.blocks_to_bodies(bodies, offset, rows, r, pushed)

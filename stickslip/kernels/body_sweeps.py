@@ -79,41 +79,37 @@ def sweep_coulomb3(problem, work, r):
 
 
 @jit
-def gather(problem, i, r, old, q):
-    """q <- velocity of block i without its own impulse `old`.   old, q (d,)."""
-    bodies, rows, w, _ = problem.W
-    local, at, offset = problem.local, problem.local_start[i], problem.K.offset
-    a, d, b, c = offset[i], offset[i + 1] - offset[i], bodies[i, 0], bodies[i, 1]
-    for k in range(d):
-        s = problem.u_free[a + k]
-        for m in range(w.shape[1]):
-            s += rows[a + k, 0, m] * w[b, m] + rows[a + k, 1, m] * w[c, m]
-        for m in range(d):
-            s -= local[at + k * d + m] * old[m]
-        q[k] = s
-
-
-@jit
-def push(problem, i, old, out):
-    """w <- w + J_i' (out - old).   old, out (d,)."""
-    bodies, rows, w, _ = problem.W
-    a, d, b, c = (
-        problem.K.offset[i],
-        problem.K.offset[i + 1] - problem.K.offset[i],
-        bodies[i, 0],
-        bodies[i, 1],
-    )
-    for k in range(d):
-        step = out[k] - old[k]
-        for m in range(w.shape[1]):
-            w[b, m] += rows[a + k, 0, m] * step
-            w[c, m] += rows[a + k, 1, m] * step
-
-
-@jit
 def sweep(problem, work, r):
     """One sweep over blocks of any kind; squared change of r."""
-    return sweeps.sweep(gather, sweeps.solve_exactly, push, problem, work, r)
+    K, local, local_start, omega, u_free = (
+        problem.K, problem.local, problem.local_start, problem.omega, problem.u_free,
+    )  # fmt: skip
+    bodies, rows, w, _ = problem.W
+    q, old, out, offset, moved = work.bench[0], work.bench[1], work.bench[2], K.offset, 0.0
+    for i in range(bodies.shape[0]):
+        a, d, at, b, c = offset[i], offset[i + 1] - offset[i], local_start[i], bodies[i, 0], bodies[i, 1]
+        for k in range(d):
+            old[k] = r[a + k]
+        for k in range(d):
+            s = u_free[a + k]
+            for m in range(w.shape[1]):
+                s += rows[a + k, 0, m] * w[b, m] + rows[a + k, 1, m] * w[c, m]
+            for m in range(d):
+                s -= local[at + k * d + m] * old[m]
+            q[k] = s
+        one.solve_block(i, K, local, local_start, q, old, work.kappa, work.spare, out)
+        if omega != 1.0:
+            sweeps.relax(i, K, omega, old, out, work.vectors[1])
+        for k in range(d):
+            step = out[k] - old[k]
+            if step == 0.0:
+                continue
+            moved += step * step
+            r[a + k] = out[k]
+            for m in range(w.shape[1]):
+                w[b, m] += rows[a + k, 0, m] * step
+                w[c, m] += rows[a + k, 1, m] * step
+    return moved
 
 
 @jit
@@ -179,7 +175,7 @@ def prepare_coulomb3(K, W, u_free, omega):
 def run(problem, work, memory, tolerance, budget, r, best, control, history):
     """`sweeps.run` over blocks of any kind."""
     sweeps.run(
-        sweep, velocities, follow, residuals.natural_map, cones.project_block,
+        sweep, velocities, follow, residuals.natural_map, cones.project,
         problem, work, memory, tolerance, budget, r, best, control, history,
     )  # fmt: skip
 
@@ -188,6 +184,6 @@ def run(problem, work, memory, tolerance, budget, r, best, control, history):
 def run_coulomb3(problem, work, memory, tolerance, budget, r, best, control, history):
     """`sweeps.run` over 3D Coulomb contacts between bodies of six velocities."""
     sweeps.run(
-        sweep_coulomb3, velocities, follow, residuals.coulomb_map, cones.project_coulomb_block,
+        sweep_coulomb3, velocities, follow, residuals.no_map, cones.project_contacts,
         problem, work, memory, tolerance, budget, r, best, control, history,
     )  # fmt: skip

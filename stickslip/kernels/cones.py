@@ -15,7 +15,11 @@ thresholds are held, met in subproblems only."""
 
 
 class Cones(NamedTuple):
-    """A product set of nb blocks with ng groups, as kernels take it."""
+    """A product set of nb blocks with ng groups, as kernels take it.
+
+    Numba takes 2 µs to recognise a named tuple that Python hands over, and next to nothing for a plain one.
+    Kernels that solve or judge small problems therefore take `tuple(K)`, and begin with `Cones(*K)`.
+    """
 
     kind: Any
     """Kind of each block, shape (nb,)."""
@@ -142,16 +146,6 @@ def project_coulomb(mu, x0, x1, x2):
 
 
 @jit
-def project_coulomb_block(i, K, x, out):
-    """`project_block` of a Coulomb contact in 2D or 3D, in full: the case met most."""
-    a, is_3d = K.offset[i], K.offset[i + 1] - K.offset[i] == 3
-    n, t1, t2 = project_coulomb(K.coefficient[K.group_offset[i]], x[a], x[a + 1], x[a + 2] if is_3d else 0.0)
-    out[a], out[a + 1] = n, t1
-    if is_3d:
-        out[a + 2] = t2
-
-
-@jit
 def project_block(i, K, x, out):
     """out <- nearest point of K_i on the components of block i.   x, out (n,), may be the same."""
     kind, offset, lower, upper, group_offset, group_size, coefficient = K
@@ -169,6 +163,18 @@ def project(K, x, out):
     """out <- P_K(x).   x, out (n,), may be the same array."""
     for i in range(K.kind.shape[0]):
         project_block(i, K, x, out)
+
+
+@jit
+def project_contacts(K, x, out):
+    """`project` where all blocks are Coulomb contacts in 2D or 3D: the case met most, in full."""
+    offset, group_offset, coefficient = K.offset, K.group_offset, K.coefficient
+    for i in range(offset.shape[0] - 1):
+        a, is_3d, mu = offset[i], offset[i + 1] - offset[i] == 3, coefficient[group_offset[i]]
+        n, t1, t2 = project_coulomb(mu, x[a], x[a + 1], x[a + 2] if is_3d else 0.0)
+        out[a], out[a + 1] = n, t1
+        if is_3d:
+            out[a + 2] = t2
 
 
 @jit

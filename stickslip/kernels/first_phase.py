@@ -6,6 +6,8 @@ Small problems are mostly calls, and a call costs by the array: this one makes i
 import numpy as np
 
 from stickslip.kernels import anderson, gauss_seidel, schedule
+from stickslip.kernels.blocks import BlockW
+from stickslip.kernels.cones import Cones
 from stickslip.kernels.jit import jit
 
 LINES = 64
@@ -18,6 +20,22 @@ MEMORY = 8
 """Sweeps that are mixed."""
 MIXED_TRIAL = 16.0
 """Accelerated sweeps before the solve may be called too slow."""
+
+
+@jit
+def sweep_coulomb3(K, W, u_free, r, first, tolerance, allowed):
+    """`sweep_coulomb` in 3D; K, W: a `Cones` and a `BlockW`, each as a plain tuple."""
+    return sweep_coulomb(
+        gauss_seidel.run_coulomb3, Cones(*K), BlockW(*W), u_free, r, first, tolerance, allowed
+    )
+
+
+@jit
+def sweep_coulomb2(K, W, u_free, r, first, tolerance, allowed):
+    """`sweep_coulomb` in 2D; K, W: a `Cones` and a `BlockW`, each as a plain tuple."""
+    return sweep_coulomb(
+        gauss_seidel.run_coulomb2, Cones(*K), BlockW(*W), u_free, r, first, tolerance, allowed
+    )
 
 
 @jit

@@ -55,33 +55,45 @@ def sweep_coulomb2(problem, work, r):
 
 
 @jit
-def gather(problem, i, r, old, q):
-    """q <- velocity of block i without its own impulse `old`.   old, q (d,)."""
+def sweep_by(solve, problem, work, r):
+    """One sweep over blocks of any kind, each solved by `solve`; returns the squared change of r."""
+    K, local, local_start, omega = problem.K, problem.local, problem.local_start, problem.omega
     offset, row_start, column, data_start, data = problem.W
-    local, at = problem.local, problem.local_start[i]
-    a, d = offset[i], offset[i + 1] - offset[i]
-    for k in range(d):
-        q[k] = problem.u_free[a + k]
-    for b in range(row_start[i], row_start[i + 1]):
-        j = column[b]
-        start, c, e = data_start[b], offset[j], offset[j + 1] - offset[j]
-        if j == i:
-            # Nothing, or the proximal term that `local` carries for a singular W_ii.
-            for k in range(d * d):
-                q[k // d] += (data[start + k] - local[at + k]) * old[k % d]
-            continue
+    q, old, out, x, u_free = work.bench[0], work.bench[1], work.bench[2], work.bench[3], problem.u_free
+    moved = 0.0
+    for i in range(row_start.shape[0] - 1):
+        a, d = offset[i], offset[i + 1] - offset[i]
         for k in range(d):
-            s = 0.0
-            for m in range(e):
-                s += data[start + m] * r[c + m]
-            q[k] += s
-            start += e
+            q[k], old[k] = u_free[a + k], r[a + k]
+        for b in range(row_start[i], row_start[i + 1]):
+            j = column[b]
+            start, c, e = data_start[b], offset[j], offset[j + 1] - offset[j]
+            if j == i:
+                # Nothing, or the proximal term that `local` carries for a singular W_ii.
+                at = local_start[i]
+                for k in range(d * d):
+                    q[k // d] += (data[start + k] - local[at + k]) * old[k % d]
+                continue
+            for k in range(d):
+                s = 0.0
+                for m in range(e):
+                    s += data[start + m] * r[c + m]
+                q[k] += s
+                start += e
+        solve(problem.method, i, K, local, local_start, q, old, work.kappa, work.spare, x, out)
+        if omega != 1.0:
+            sweeps.relax(i, K, omega, old, out, work.vectors[1])
+        for k in range(d):
+            step = out[k] - old[k]
+            moved += step * step
+            r[a + k] = out[k]
+    return moved
 
 
 @jit
 def sweep(problem, work, r):
     """One sweep over blocks of any kind; returns the squared change of r."""
-    return sweeps.sweep(gather, sweeps.solve_exactly, sweeps.push_nothing, problem, work, r)
+    return sweep_by(sweeps.solve_exactly, problem, work, r)
 
 
 @jit
@@ -119,7 +131,7 @@ def prepare_coulomb(K, W, u_free):
 def run(problem, work, memory, tolerance, budget, r, best, control, history):
     """`sweeps.run` over blocks of any kind."""
     sweeps.run(
-        sweep, velocities, sweeps.stay, residuals.natural_map, cones.project_block,
+        sweep, velocities, sweeps.stay, residuals.natural_map, cones.project,
         problem, work, memory, tolerance, budget, r, best, control, history,
     )  # fmt: skip
 
@@ -128,7 +140,7 @@ def run(problem, work, memory, tolerance, budget, r, best, control, history):
 def run_coulomb3(problem, work, memory, tolerance, budget, r, best, control, history):
     """`sweeps.run` over 3D Coulomb contacts."""
     sweeps.run(
-        sweep_coulomb3, velocities, sweeps.stay, residuals.coulomb_map, cones.project_coulomb_block,
+        sweep_coulomb3, velocities, sweeps.stay, residuals.no_map, cones.project_contacts,
         problem, work, memory, tolerance, budget, r, best, control, history,
     )  # fmt: skip
 
@@ -137,6 +149,6 @@ def run_coulomb3(problem, work, memory, tolerance, budget, r, best, control, his
 def run_coulomb2(problem, work, memory, tolerance, budget, r, best, control, history):
     """`sweeps.run` over 2D Coulomb contacts."""
     sweeps.run(
-        sweep_coulomb2, velocities, sweeps.stay, residuals.coulomb_map, cones.project_coulomb_block,
+        sweep_coulomb2, velocities, sweeps.stay, residuals.no_map, cones.project_contacts,
         problem, work, memory, tolerance, budget, r, best, control, history,
     )  # fmt: skip

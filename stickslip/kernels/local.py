@@ -61,14 +61,15 @@ def isotropic3(inverse_n, inverse_t, mu, r0, r1, r2, u0, u1, u2):
 
     inverse_n, inverse_t: 1/W_NN, 1/W_TT; u the velocity with the impulse r.
     """
-    n = r0 - inverse_n * u0
-    if not n > 0.0:
-        return 0.0, 0.0, 0.0
-    t1, t2, limit = r1 - inverse_t * u1, r2 - inverse_t * u2, mu * n
-    square = t1 * t1 + t2 * t2
-    if square > limit * limit:
-        scale = limit / math.sqrt(square)
-        t1, t2 = scale * t1, scale * t2
+    n, t1, t2 = r0 - inverse_n * u0, 0.0, 0.0
+    if n > 0.0:
+        t1, t2 = r1 - inverse_t * u1, r2 - inverse_t * u2
+        limit, square = mu * n, t1 * t1 + t2 * t2
+        if square > limit * limit:
+            scale = limit / math.sqrt(square)
+            t1, t2 = scale * t1, scale * t2
+    else:
+        n = 0.0
     return n, t1, t2
 
 

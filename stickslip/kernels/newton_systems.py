@@ -5,7 +5,7 @@ blocks that are not open is assembled by `prox_newton.assemble`, that of all blo
 W, by `assemble_blocks`.
 """
 
-from stickslip.kernels import dense_lu
+from stickslip.kernels import cone_maps, dense_lu, maps
 from stickslip.kernels.jit import jit
 
 
@@ -24,6 +24,30 @@ def evaluate(map_of_block, K, rho, r, u, F, A, B, state):
     for i in range(K.kind.shape[0]):
         state[i] = map_of_block(i, K, rho, r, u, F, A[i], B[i])
     return energy(rho, F)
+
+
+@jit
+def evaluate_alart_curnier(K, rho, r, u, F, A, B, state):
+    """`evaluate` by Alart and Curnier's map."""
+    return evaluate(maps.alart_curnier, K, rho, r, u, F, A, B, state)
+
+
+@jit
+def evaluate_jean_moreau(K, rho, r, u, F, A, B, state):
+    """`evaluate` by Jean and Moreau's map."""
+    return evaluate(maps.jean_moreau, K, rho, r, u, F, A, B, state)
+
+
+@jit
+def evaluate_natural(K, rho, r, u, F, A, B, state):
+    """`evaluate` by the natural map."""
+    return evaluate(cone_maps.natural_newton, K, rho, r, u, F, A, B, state)
+
+
+@jit
+def evaluate_fischer_burmeister(K, rho, r, u, F, A, B, state):
+    """`evaluate` by the Fischer–Burmeister map."""
+    return evaluate(cone_maps.fischer_burmeister, K, rho, r, u, F, A, B, state)
 
 
 @jit

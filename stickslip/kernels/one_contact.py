@@ -73,15 +73,14 @@ def coulomb_error(local, at, d, q, mu, r):
 
 
 @jit
-def solve_block(problem, i, work, q, old, out):
-    """out <- solution of block i alone, as `sweeps.solve_exactly` but by the method of the problem."""
-    K, local, at, x = problem.K, problem.local, problem.local_start[i], work.bench[3]
-    d, g, chosen = K.offset[i + 1] - K.offset[i], K.group_offset[i], cones.is_coulomb(i, K)
-    error = 0.0
+def solve_block(method, i, K, local, local_start, q, old, kappa, spare, x, out):
+    """out <- solution of block i alone, as `sweeps.solve_exactly` but by the method; x (d,) work."""
+    at, d, g = local_start[i], K.offset[i + 1] - K.offset[i], K.group_offset[i]
+    chosen, error = cones.is_coulomb(i, K), 0.0
     if chosen:
-        error = solve_coulomb(problem.method, local, at, d, q, K.coefficient[g], old, x)
+        error = solve_coulomb(method, local, at, d, q, K.coefficient[g], old, x)
     if not chosen or not error <= TOLERANCE:
-        sweeps.solve_exactly(problem, i, work, q, old, out)
+        one.solve_block(i, K, local, local_start, q, old, kappa, spare, out)
         if not (chosen and error < coulomb_error(local, at, d, q, K.coefficient[g], out)):
             return
     for k in range(d):
@@ -91,14 +90,14 @@ def solve_block(problem, i, work, q, old, out):
 @jit
 def sweep(problem, work, r):
     """One sweep as `gauss_seidel.sweep`; returns the squared change of r."""
-    return sweeps.sweep(gauss_seidel.gather, solve_block, sweeps.push_nothing, problem, work, r)
+    return gauss_seidel.sweep_by(solve_block, problem, work, r)
 
 
 @jit
 def run(problem, work, memory, tolerance, budget, r, best, control, history):
     """`gauss_seidel.run` with the one-contact method of the problem."""
     sweeps.run(
-        sweep, gauss_seidel.velocities, sweeps.stay, residuals.natural_map, cones.project_block,
+        sweep, gauss_seidel.velocities, sweeps.stay, residuals.natural_map, cones.project,
         problem, work, memory, tolerance, budget, r, best, control, history,
     )  # fmt: skip
 

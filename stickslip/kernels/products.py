@@ -25,11 +25,15 @@ def velocity(offset, W, r, bias, u):
 @jit
 def project_step(K, r, step, f, out):
     """out <- P_K(r - step f).   r, f, out (n,), out another array than f."""
-    for i in range(K.kind.shape[0]):
-        for k in range(K.offset[i], K.offset[i + 1]):
+    kind, offset, group_offset, coefficient = K.kind, K.offset, K.group_offset, K.coefficient
+    for i in range(kind.shape[0]):
+        a, b, g = offset[i], offset[i + 1], group_offset[i]
+        for k in range(a, b):
             out[k] = r[k] - step * f[k]
-        if cones.is_coulomb(i, K):
-            cones.project_coulomb_block(i, K, out, out)
+        if kind[i] == cones.FRICTION and b - a == 3 and group_offset[i + 1] - g == 1:  # the case met most
+            out[a], out[a + 1], out[a + 2] = cones.project_coulomb(
+                coefficient[g], out[a], out[a + 1], out[a + 2]
+            )
         else:
             cones.project_block(i, K, out, out)
 

@@ -102,13 +102,9 @@ def map_coulomb(mu, rho, r0, r1, r2, u0, u1, u2, slide):
 
 
 @jit
-def coulomb_map(i, K, rho, length, shift, r, u, x, y):
-    """`natural_map` of a Coulomb contact in 2D or 3D, which has no lengths and needs no work arrays."""
-    a = K.offset[i]
-    r0, r1, u0, u1 = r[a], r[a + 1], u[a], u[a + 1]
-    r2, u2 = (r[a + 2], u[a + 2]) if K.offset[i + 1] - a == 3 else (0.0, 0.0)
-    slide = shift * math.sqrt(u1 * u1 + u2 * u2)
-    return map_coulomb(K.coefficient[K.group_offset[i]], rho, r0, r1, r2, u0, u1, u2, slide)
+def no_map(i, K, rho, length, shift, r, u, x, y):
+    """Stands for `natural_map` where all contacts are Coulomb's, so that it need not be compiled."""
+    return math.nan
 
 
 @jit
@@ -117,8 +113,6 @@ def natural_map(i, K, rho, length, shift, r, u, x, y):
 
     length (n,), or (0,) for 1; rho scalar, coefficients of K in the same lengths; x, y (n,) work.
     """
-    if cones.is_coulomb(i, K):
-        return coulomb_map(i, K, rho, length, shift, r, u, x, y)
     a, b, has_length = K.offset[i], K.offset[i + 1], length.shape[0] > 0
     for k in range(a, b):
         y[k] = rho * (length[k] if has_length else 1.0) * u[k]
@@ -148,20 +142,28 @@ def box_work(low, high, r, u):
 def stop_measures(natural, K, scales, shift, r, u, u_free, x, y):
     """(natural, natural_scaled, worst contact): what decides whether a problem is solved.
 
-    natural: `natural_map`, or `coulomb_map` where all contacts are Coulomb's; x, y (n,) its work.
+    natural: `natural_map`, or `no_map` where all contacts are Coulomb's; x, y (n,) its work.
     """
+    kind, offset, group_offset, coefficient = K.kind, K.offset, K.group_offset, K.coefficient
     rho, length, none = scales.rho, scales.length, scales.length[:0]
     scaled_K = cones.with_coefficients(K, scales.coefficient)
     plain, scaled, worst, where, big, big_s = 0.0, 0.0, -1.0, -1, 0.0, 0.0
     rr, uu, ff, rr_s, uu_s, ff_s = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(K.kind.shape[0]):
-        scale = rho[i]
-        plain += natural(i, K, 1.0, none, shift, r, u, x, y)
-        square = natural(i, scaled_K, scale, length, shift, r, u, x, y)
+    for i in range(kind.shape[0]):
+        a, b, g, scale = offset[i], offset[i + 1], group_offset[i], rho[i]
+        if kind[i] == cones.FRICTION and b - a <= 3 and group_offset[i + 1] - g == 1:
+            r0, r1, u0, u1 = r[a], r[a + 1], u[a], u[a + 1]
+            r2, u2 = (r[a + 2], u[a + 2]) if b - a == 3 else (0.0, 0.0)
+            slide = shift * math.sqrt(u1 * u1 + u2 * u2)
+            plain += map_coulomb(coefficient[g], 1.0, r0, r1, r2, u0, u1, u2, slide)
+            square = map_coulomb(coefficient[g], scale, r0, r1, r2, u0, u1, u2, slide)
+        else:
+            plain += natural(i, K, 1.0, none, shift, r, u, x, y)
+            square = natural(i, scaled_K, scale, length, shift, r, u, x, y)
         scaled += square
         if square > worst or square != square:
             worst, where = square, i
-        for k in range(K.offset[i], K.offset[i + 1]):
+        for k in range(a, b):
             big = max(big, abs(r[k]), abs(u[k]), abs(u_free[k]))
             rr += r[k] * r[k]
             uu += u[k] * u[k]
@@ -244,7 +246,8 @@ def local_error(K, scales, diagonal, r, u, u_free, x, y):
     other. In the lengths of `metric`. V has what finite bounds of intervals
     can add. What ROUNDING of W r can make of it counts as 0. x, y (n,) work.
     """
-    kind, offset, lower, upper, rho, length = K.kind, K.offset, K.lower, K.upper, scales.rho, scales.length
+    kind, offset, lower, upper, group_offset, _, coefficient = K
+    rho, length = scales.rho, scales.length
     scaled_K = cones.with_coefficients(K, scales.coefficient)
     speed, big, worst = 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
@@ -258,12 +261,18 @@ def local_error(K, scales, diagonal, r, u, u_free, x, y):
                 if abs(bound) < math.inf:
                     speed = max(speed, abs(diagonal[offset[i]] * bound))
     for i in range(kind.shape[0]):
+        a, b, g = offset[i], offset[i + 1], group_offset[i]
         size = 0.0
-        for k in range(offset[i], offset[i + 1]):
+        for k in range(a, b):
             size += (r[k] / length[k]) ** 2
         scale = max(math.sqrt(size), rho[i] * speed)
         weight = scale / speed if speed > 0.0 else rho[i]
-        square = natural_map(i, scaled_K, weight, length, EXACT, r, u, x, y)
+        if kind[i] == cones.FRICTION and b - a <= 3 and group_offset[i + 1] - g == 1:
+            r2, u2 = (r[a + 2], u[a + 2]) if b - a == 3 else (0.0, 0.0)
+            slide = math.sqrt(u[a + 1] * u[a + 1] + u2 * u2)
+            square = map_coulomb(coefficient[g], weight, r[a], r[a + 1], r2, u[a], u[a + 1], u2, slide)
+        else:
+            square = natural_map(i, scaled_K, weight, length, EXACT, r, u, x, y)
         error = math.sqrt(square)
         if error != error:
             return math.nan
@@ -296,14 +305,14 @@ def unit_measures(K, shift, r, u, x, y, out):
 
     x, y (n,) work; out (MEASURES,).
     """
-    kind, offset, lower, upper = K.kind, K.offset, K.lower, K.upper
+    kind, offset, lower, upper, group_offset, _, coefficient = K
     out[IMPULSE], out[VELOCITY], out[WORK] = 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
-        a, b, g = offset[i], offset[i + 1], K.group_offset[i]
-        if cones.is_coulomb(i, K):
+        a, b, g = offset[i], offset[i + 1], group_offset[i]
+        if kind[i] == cones.FRICTION and b - a <= 3 and group_offset[i + 1] - g == 1:
             r0, r1, u0, u1 = r[a], r[a + 1], u[a], u[a + 1]
             r2, u2 = (r[a + 2], u[a + 2]) if b - a == 3 else (0.0, 0.0)
-            mu, slide = K.coefficient[g], math.sqrt(u1 * u1 + u2 * u2)
+            mu, slide = coefficient[g], math.sqrt(u1 * u1 + u2 * u2)
             out[IMPULSE] = max(out[IMPULSE], math.sqrt(map_coulomb(mu, 0.0, r0, r1, r2, u0, u1, u2, slide)))
             # by the exact law u_hat lies in K* exactly when u_N >= 0; it is -u_N / sqrt(1 + mu²) away
             # otherwise, or |u_hat| when it lies in -K
@@ -337,11 +346,14 @@ def unit_measures(K, shift, r, u, x, y, out):
 
 @jit
 def measure_blocks(K, W, r, u_free):
-    """(measures, u) of r for W in blocks, in one call: small problems are mostly calls."""
-    u, diagonal = np.empty(r.shape[0]), np.empty(r.shape[0])
-    blocks.multiply(W, r, u_free, u)
-    blocks.diagonal(W, diagonal)
-    return measure(K, EXACT, diagonal, r, u, u_free), u
+    """(measures, u) of r for W in blocks, in one call: small problems are mostly calls.
+
+    K, W: a `Cones` and a `BlockW`, each as a plain tuple.
+    """
+    u, diagonal, matrix = np.empty(r.shape[0]), np.empty(r.shape[0]), blocks.BlockW(*W)
+    blocks.multiply(matrix, r, u_free, u)
+    blocks.diagonal(matrix, diagonal)
+    return measure(cones.Cones(*K), EXACT, diagonal, r, u, u_free), u
 
 
 @jit

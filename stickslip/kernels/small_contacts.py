@@ -17,18 +17,18 @@ SMALL = 30
 
 
 @jit
-def solve(K, W, u_free, tolerance, r, u):
+def solve(cone_arrays, W, u_free, tolerance, r, u):
     """(measures, sweeps, solved) of r, u <- the answer of u = W r + u_free with its law.
 
-    W (n n,) row by row, u_free (n,); r (n,) the guess on entry; u (n,).
+    cone_arrays: a `Cones` as a plain tuple; W (n n,) row by row; u_free, u (n,); r (n,) the guess on entry.
     measures (MEASURES,) are the judge's.
     """
-    n, offset, diagonal = u_free.shape[0], K.offset, np.empty(u_free.shape[0])
+    n, diagonal, K = u_free.shape[0], np.empty(u_free.shape[0]), cones.Cones(*cone_arrays)
     for k in range(n):
         diagonal[k] = W[k * n + k]
     if n == 1:  # the case met most, in full: the answer of one component does not depend on the guess
         r[0] = one.one_component(W[0], u_free[0], K.lower[0], K.upper[0], r[0])
-        velocities(offset, W, r, u_free, u)
+        velocities(K.offset, W, r, u_free, u)
         measures = residuals.measure(K, residuals.EXACT, diagonal, r, u, u_free)
         return measures, 1, residuals.is_solved(measures, tolerance)
     cones.project(K, r, r)
@@ -36,14 +36,14 @@ def solve(K, W, u_free, tolerance, r, u):
     done, look = 0, 1 if K.kind.shape[0] == 1 else 0
     while True:
         if done >= look:
-            velocities(offset, W, r, u_free, u)
+            velocities(K.offset, W, r, u_free, u)
             measures = residuals.measure(K, residuals.EXACT, diagonal, r, u, u_free)
             if residuals.is_solved(measures, tolerance):
                 return measures, done, True
             if done >= SWEEPS or not measures[residuals.NATURAL] < np.inf:
                 return measures, done, False
             look = min(done + 1 + done // 3, SWEEPS)
-        sweeps.sweep(gather, sweeps.solve_exactly, sweeps.push_nothing, problem, work, r)
+        sweep(problem, work, r)
         done += 1
 
 
@@ -51,7 +51,7 @@ def solve_into(
     kind, offset, lower, upper, group_offset, group_size, coefficient, W, u_free, tolerance, r, u, out
 ):  # fmt: skip
     """`solve` as a function that other kernels are handed: out <- measures, sweeps, 1 where solved."""
-    K = cones.Cones(kind, offset, lower, upper, group_offset, group_size, coefficient)
+    K = kind, offset, lower, upper, group_offset, group_size, coefficient
     measures, done, solved = solve(K, W, u_free, tolerance, r, u)
     for k in range(residuals.MEASURES):
         out[k] = measures[k]
@@ -86,14 +86,21 @@ def own_blocks(W, offset, local, local_start, diagonal):
 
 
 @jit
-def gather(problem, i, r, old, q):
-    """q <- velocity of block i without its own impulse `old`.   old, q (d,)."""
-    W, local, at, offset, n = problem.W, problem.local, problem.local_start[i], problem.K.offset, r.shape[0]
-    a, d = offset[i], offset[i + 1] - offset[i]
-    for k in range(d):
-        s = problem.u_free[a + k]
-        for m in range(n):
-            s += W[(a + k) * n + m] * r[m]
-        for m in range(d):  # what `local` holds of W_ii may carry a proximal term
-            s -= local[at + k * d + m] * old[m]
-        q[k] = s
+def sweep(problem, work, r):
+    """One sweep over the blocks, each solved exactly."""
+    K, W, local, local_start, n = problem.K, problem.W, problem.local, problem.local_start, r.shape[0]
+    q, old, out, offset, u_free = work.bench[0], work.bench[1], work.bench[2], K.offset, problem.u_free
+    for i in range(offset.shape[0] - 1):
+        a, d, at = offset[i], offset[i + 1] - offset[i], local_start[i]
+        for k in range(d):
+            old[k] = r[a + k]
+        for k in range(d):
+            s = u_free[a + k]
+            for m in range(n):
+                s += W[(a + k) * n + m] * r[m]
+            for m in range(d):  # what `local` holds of W_ii may carry a proximal term
+                s -= local[at + k * d + m] * old[m]
+            q[k] = s
+        one.solve_block(i, K, local, local_start, q, old, work.kappa, work.spare, out)
+        for k in range(d):
+            r[a + k] = out[k]

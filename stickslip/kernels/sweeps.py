@@ -58,7 +58,7 @@ def run(
 
     sweep(problem, work, r) makes one and returns the squared change of r. follow(problem, r) takes note of
     an r that no sweep has made; then velocities(problem, r, u) gives u <- W r + u_free. natural and project:
-    `residuals.natural_map` and `cones.project_block`, or those of Coulomb contacts. memory: a
+    `residuals.natural_map` and `cones.project`, or those of Coulomb contacts. memory: a
     `anderson.Memory`; with columns in it, each sweep starts from a mix of the last ones.
     r (n,) is the iterate, best (n,) the best one by the judge; control and history as `schedule` has them.
     """
@@ -93,60 +93,25 @@ def run(
 
 
 @jit
-def sweep(gather, solve, push, problem, work, r):
-    """One sweep over blocks of any kind; returns the squared change of r.
-
-    gather(problem, i, r, old, q): q <- velocity of block i without its own impulse old = r_i;
-    solve(problem, i, work, q, old, out): out <- its new impulse; push(problem, i, old, out) takes note of it.
-    """
-    K, q, old, out, moved = problem.K, work.bench[0], work.bench[1], work.bench[2], 0.0
-    for i in range(K.kind.shape[0]):
-        a, d = K.offset[i], K.offset[i + 1] - K.offset[i]
-        for k in range(d):
-            old[k] = r[a + k]
-        gather(problem, i, r, old, q)
-        solve(problem, i, work, q, old, out)
-        change = relax(i, K, problem.omega, old, out, work.vectors[1])
-        if change == 0.0:
-            continue
-        moved += change
-        for k in range(d):
-            r[a + k] = out[k]
-        push(problem, i, old, out)
-    return moved
-
-
-@jit
-def solve_exactly(problem, i, work, q, old, out):
-    """out <- solution of block i alone."""
-    one.solve_block(i, problem.K, problem.local, problem.local_start, q, old, work.kappa, work.spare, out)
+def solve_exactly(method, i, K, local, local_start, q, old, kappa, spare, x, out):
+    """out <- solution of block i alone; method and x (d,) are for those of `one_contact.py`."""
+    one.solve_block(i, K, local, local_start, q, old, kappa, spare, out)
 
 
 @jit
 def relax(i, K, omega, old, out, x):
-    """out <- P_K(old + omega (out - old)) on block i; the squared change.   old, out (d,), x (n,) work."""
+    """out <- P_K(old + omega (out - old)) on block i.   old, out (d,), x (n,) work."""
     a, d = K.offset[i], K.offset[i + 1] - K.offset[i]
-    if omega != 1.0:
-        for k in range(d):
-            x[a + k] = old[k] + omega * (out[k] - old[k])
-        cones.project_block(i, K, x, x)
-        for k in range(d):
-            out[k] = x[a + k]
-    moved = 0.0
     for k in range(d):
-        step = out[k] - old[k]
-        moved += step * step
-    return moved
+        x[a + k] = old[k] + omega * (out[k] - old[k])
+    cones.project_block(i, K, x, x)
+    for k in range(d):
+        out[k] = x[a + k]
 
 
 @jit
 def stay(problem, r):
     """`follow` where nothing is kept beside r."""
-
-
-@jit
-def push_nothing(problem, i, old, out):
-    """`push` where nothing is kept beside r."""
 
 
 @jit

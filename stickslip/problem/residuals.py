@@ -174,7 +174,7 @@ def examine(
         if type(W) is DenseDelassus and K.size <= SMALL:
             W = W.blocks(K)
         if type(W) is BlockDelassus and W.offset is K.offset and not relaxed:
-            out, u = kernels.measure_blocks(K.arrays, W.arrays, r, u_free)
+            out, u = kernels.measure_blocks(tuple(K.arrays), tuple(W.arrays), r, u_free)
             return from_measures(out), u
         u = W.apply(r, u_free)
         return _judge_law(K, r, u, u_free, W.diagonal(), relaxed), u
@@ -318,7 +318,7 @@ def _judge_bodies(problem: GlobalProblem, r: Array, v: Array | None) -> tuple[Re
     if v is None:
         v = M.solve(problem.f + problem.pushed(r, np.zeros(0)))
     out, equilibrium, u = bodies.measure(
-        problem.K.arrays, H.bodies, H.rows, M.matrix, M.inverse_root, problem.f.reshape(-1, k),
+        tuple(problem.K.arrays), H.bodies, H.rows, M.matrix, M.inverse_root, problem.f.reshape(-1, k),
         problem.u_bias, r, frozen(v.view()).reshape(-1, k),
     )  # fmt: skip
     return from_measures(out, equilibrium), u

@@ -28,13 +28,13 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.compilation.timing import Compilation, timed
-from stickslip.kernels import cones, first_phase, gauss_seidel, prox_newton, schedule
+from stickslip.kernels import cones, first_phase, prox_newton, schedule
 from stickslip.options import Options, iterations_option, tolerance_option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, frozen
@@ -64,11 +64,11 @@ from stickslip.solvers.prox import COMPILED, ProximalNewton
 from stickslip.solvers.registry import Progress, Solver, make
 from stickslip.solvers.two_sided import one_sided
 
-LOOP: dict[tuple[int, ...] | None, Callable[..., None]] = {
-    (1,): gauss_seidel.run_coulomb2,
-    (2,): gauss_seidel.run_coulomb3,
+FIRST_PHASE: dict[tuple[int, ...] | None, Callable[..., Any]] = {
+    (1,): first_phase.sweep_coulomb2,
+    (2,): first_phase.sweep_coulomb3,
 }
-"""Components of a contact where all are Coulomb's, by the sizes of the groups."""
+"""Sweeps in one call where all contacts are Coulomb's of one dimension, by the sizes of their groups."""
 STATUS = {schedule.SOLVED: Status.SOLVED, schedule.NOT_FINITE: Status.NOT_FINITE}
 WINDOW = 50
 """Accelerated sweeps over which their rate is taken, where Newton costs many of them."""
@@ -187,7 +187,7 @@ class Auto(Options):
     ) -> Attempt:  # fmt: skip
         """Stage after stage on a contact problem, all if not said otherwise; what was found, uncertified."""
         trail = Trail(problem, tolerance, self.max_iterations, progress)
-        none = stages is LAST or problem.K.family in LOOP
+        none = stages is LAST or problem.K.family in FIRST_PHASE
         joints = 0 if none else int(np.count_nonzero(problem.K.kind == cones.FREE))
         if JOINTED * joints > len(problem.K):
             _joints(trail, guess)
@@ -268,7 +268,7 @@ def _joined(histories: list[tuple[int, Array]]) -> Array:
 
 def _is_coulomb(problem: ContactProblem) -> bool:
     """Whether all contacts are Coulomb's in one dimension and W is not matrix-free."""
-    return problem.K.family in LOOP and type(problem.W) is not BodyDelassus
+    return problem.K.family in FIRST_PHASE and type(problem.W) is not BodyDelassus
 
 
 def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: float) -> Attempt:
@@ -283,18 +283,15 @@ def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: 
     if guess is not None:
         first = 0.0
         cones.project(K.arrays, guess, r)
-    arguments = LOOP[K.family], K.arrays, W.arrays, problem.u_free
-    (r, control, history), seconds, compiling = timed(
-        first_phase.sweep_coulomb, *arguments, r, first, tolerance, allowed
-    )
+    phase = FIRST_PHASE[K.family]
+    arguments = tuple(K.arrays), tuple(W.arrays), problem.u_free
+    (r, control, history), seconds, compiling = timed(phase, *arguments, r, first, tolerance, allowed)
     sweeps, best = int(control[schedule.SWEEPS]), float(control[schedule.BEST])
     mixed = control[schedule.ERROR_THEN] > 0.0
     if n > COMPILED and control[schedule.STATE] in UNDECIDED:
         more = accelerated_allowed(problem)[0] - sweeps
         if control[schedule.AHEAD] <= more:
-            (r, control, later), again, _ = timed(
-                first_phase.sweep_coulomb, *arguments, r, 0.0, tolerance, more
-            )
+            (r, control, later), again, _ = timed(phase, *arguments, r, 0.0, tolerance, more)
             history = _joined([(0, history), (sweeps, later)])
             seconds, sweeps = seconds + again, sweeps + int(control[schedule.SWEEPS])
             best = float(control[schedule.BEST])

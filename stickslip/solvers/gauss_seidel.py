@@ -33,6 +33,9 @@ HISTORY = 512
 RATE_FROM, RATE_NOW = [schedule.SINCE, schedule.ERROR_THEN], [schedule.SWEEPS, schedule.ERROR]
 """Where a mean rate counts from, and where a solve is: sweeps and error in its control."""
 
+NO_MEMORY = anderson.Memory(np.empty(0), np.zeros(anderson.SLOTS), *(np.empty((0, 0)) for _ in range(3)))
+"""Of sweeps that are not accelerated: nothing is read from it."""
+
 Loop = partial[None]
 """Compiled sweeps over a prepared problem: takes tolerance, budget, r, best, control and history."""
 
@@ -100,7 +103,7 @@ class GaussSeidel(Options):
             swept, work = gauss_seidel.prepare(K.arrays, W.blocks(K).arrays, problem.u_free, omega)
             swept = swept._replace(method=one_contact.METHODS.index(self.local))
         _invert_free_blocks(K, swept.local, swept.local_start)
-        return partial(run, swept, work, anderson.no_memory())
+        return partial(run, swept, work, NO_MEMORY)
 
 
 def by_sweeps(

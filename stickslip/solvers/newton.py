@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels import cone_maps, maps
+from stickslip.kernels import newton_systems
 from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array
@@ -76,7 +76,7 @@ class Newton(Options):
     )  # fmt: skip
 
     name: ClassVar[str]
-    map_of_block: ClassVar[Callable[..., int]]
+    evaluate: ClassVar[Callable[..., float]]
 
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
@@ -88,7 +88,7 @@ class Newton(Options):
         self, progress: Progress | None, problem: ContactProblem, guess: Array | None, tolerance: float
     ) -> Attempt:
         with Watch(problem, tolerance, self.max_iterations, progress) as watch:
-            system = ReducedSystem(problem, type(self).map_of_block, self.augmentation)
+            system = ReducedSystem(problem, type(self).evaluate, self.augmentation)
             start = np.zeros(problem.size) if guess is None else guess.copy()
             self._run(system, watch, start, guess is not None)
         return watch.attempt()
@@ -175,7 +175,7 @@ class AlartCurnier(Newton):
     )  # fmt: skip
 
     name: ClassVar[str] = "newton-ac"
-    map_of_block: ClassVar[Callable[..., int]] = staticmethod(maps.alart_curnier)
+    evaluate: ClassVar[Callable[..., float]] = staticmethod(newton_systems.evaluate_alart_curnier)
 
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
@@ -190,7 +190,7 @@ class AlartCurnier(Newton):
         self, progress: Progress | None, problem: GlobalProblem, guess: Array | None, tolerance: float
     ) -> tuple[Attempt, Answer]:
         with Watch(problem, tolerance, self.max_iterations, progress) as watch:
-            system = GlobalSystem(problem, type(self).map_of_block, self.augmentation, self.form == "global")
+            system = GlobalSystem(problem, type(self).evaluate, self.augmentation, self.form == "global")
             self._run(system, watch, system.start(guess), guess is not None)
         return watch.attempt(), system.answer(system.best(watch))
 
@@ -200,7 +200,7 @@ class JeanMoreau(Newton):
     """Nonsmooth Newton on Jean and Moreau's function (disks of radius mu r_N), for every kind of block."""
 
     name: ClassVar[str] = "newton-jm"
-    map_of_block: ClassVar[Callable[..., int]] = staticmethod(maps.jean_moreau)
+    evaluate: ClassVar[Callable[..., float]] = staticmethod(newton_systems.evaluate_jean_moreau)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +208,7 @@ class NaturalMap(Newton):
     """Nonsmooth Newton on the natural map r - P_K(r - rho u_hat), for every kind of block."""
 
     name: ClassVar[str] = "newton-nm"
-    map_of_block: ClassVar[Callable[..., int]] = staticmethod(cone_maps.natural_newton)
+    evaluate: ClassVar[Callable[..., float]] = staticmethod(newton_systems.evaluate_natural)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,7 +216,7 @@ class FischerBurmeister(Newton):
     """Nonsmooth Newton on the Fischer–Burmeister function of second-order cones, without rolling."""
 
     name: ClassVar[str] = "newton-fb"
-    map_of_block: ClassVar[Callable[..., int]] = staticmethod(cone_maps.fischer_burmeister)
+    evaluate: ClassVar[Callable[..., float]] = staticmethod(newton_systems.evaluate_fischer_burmeister)
 
     def solve(
         self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None

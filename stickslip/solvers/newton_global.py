@@ -25,13 +25,13 @@ from stickslip.solvers.watch import Watch
 class GlobalSystem:
     """Steps and sweeps of one global problem; the unknown x stacks v, u (on request), r and lam."""
 
-    def __init__(self, problem: GlobalProblem, map_of_block: Callable[..., int], scale: float, with_u: bool):
+    def __init__(self, problem: GlobalProblem, evaluate: Callable[..., float], scale: float, with_u: bool):
         K = problem.K
         self.problem, self.with_u = problem, with_u
         self.M, self.H, self.G = problem.M.sparse, problem.H_sparse(), problem.G_sparse()
         diagonal = delassus_diagonal(problem)
         rho = augmentation(K, *_diagonal_blocks(K, diagonal), diagonal)
-        self.jacobians = Jacobians(K, map_of_block, scale * rho)
+        self.jacobians = Jacobians(K, evaluate, scale * rho)
         self.weight = 1.0 / rho
         """Unit of the regularisation of each contact component [1/kg], shape (n,)."""
         mass = self.M.diagonal()

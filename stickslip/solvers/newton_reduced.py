@@ -25,8 +25,8 @@ DENSE = 120
 class Jacobians:
     """F with A, B and the states of all blocks, for one K and rho."""
 
-    def __init__(self, K: ProductSet, map_of_block: Callable[..., int], rho: Array):
-        self.K, self._map, self.rho = K, map_of_block, rho
+    def __init__(self, K: ProductSet, evaluate: Callable[..., float], rho: Array):
+        self.K, self._evaluate, self.rho = K, evaluate, rho
         nb, d = len(K), int(np.diff(K.offset).max(initial=1))
         self.F = np.zeros(K.size)
         """The map at the last point [N s], shape (n,)."""
@@ -35,21 +35,20 @@ class Jacobians:
 
     def measure(self, r: Array, u: Array) -> float:
         """Fill everything at (r, u); returns |F|² in the norm of 1/rho [J]."""
-        at = self.rho, r, u, self.F, self.A, self.B, self.state
-        return float(newton_systems.evaluate(self._map, self.K.arrays, *at))
+        return float(self._evaluate(self.K.arrays, self.rho, r, u, self.F, self.A, self.B, self.state))
 
 
 class ReducedSystem:
     """Steps and sweeps of one contact problem; the unknown is r."""
 
-    def __init__(self, problem: ContactProblem, map_of_block: Callable[..., int], scale: float):
+    def __init__(self, problem: ContactProblem, evaluate: Callable[..., float], scale: float):
         K = problem.K
         self.problem = ContactProblem.unchecked(problem.W.blocks(K), problem.u_free, K, problem.level)
         self._matrix = self.problem.W.blocks(K).arrays
         rho = augmentation_of(K, self._matrix)
         self.weight = 1.0 / rho
         """Unit of the regularisation, component by component [1/kg], shape (n,)."""
-        self.jacobians = Jacobians(K, map_of_block, scale * rho)
+        self.jacobians = Jacobians(K, evaluate, scale * rho)
         nnz = self._matrix.data.shape[0]
         self._lu = BlockLU(*self._matrix[:3]) if K.size > DENSE else None
         self._place, self._order = np.zeros(len(K), np.int64), np.arange(len(K))

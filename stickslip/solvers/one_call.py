@@ -66,7 +66,7 @@ def _contacts(problem: ContactProblem, guess: Array | None, tolerance: float, na
     r, u = _start(guess, n), np.empty(n)
     matrix = problem.W.matrix  # type: ignore[attr-defined]
     (measures, sweeps, solved), seconds, compiling = timed(
-        small_contacts.solve, problem.K.arrays, _flat(matrix), problem.u_free, tolerance, r, u
+        small_contacts.solve, tuple(problem.K.arrays), _flat(matrix), problem.u_free, tolerance, r, u
     )
     return _found(
         problem, guess, r, u, from_measures(measures), Stage("nsgs", sweeps, 0.0, _error(measures)), solved,
@@ -113,7 +113,7 @@ def _bodies(problem: GlobalProblem, guess: Array | None, tolerance: float, name:
     start.flags.writeable = False
     solve = body_problems.solve_coulomb3 if K.family == COULOMB_3D else body_problems.solve_blocks
     (r, v, u, told, control, history), seconds, compiling = timed(
-        solve, K.arrays, H.bodies, H.rows, M.matrix, M.inverse_root,  # type: ignore[union-attr]
+        solve, tuple(K.arrays), H.bodies, H.rows, M.matrix, M.inverse_root,  # type: ignore[union-attr]
         problem.f.reshape(-1, 6), problem.u_bias, tolerance, sweeps_worth(K), start,
     )  # fmt: skip
     r.flags.writeable = v.flags.writeable = False

@@ -5,7 +5,7 @@ import pytest
 from recorded import needs_recorded, recorded
 
 import stickslip as ss
-from stickslip.kernels import cone_maps, maps
+from stickslip.kernels import newton_systems
 from stickslip.problem.convert import reduce_to_contacts
 from stickslip.scenes import make as scene
 from stickslip.solvers.newton_global import GlobalSystem
@@ -14,10 +14,10 @@ from stickslip.solvers.registry import entry, make
 
 MAPS = ["newton-ac", "newton-jm", "newton-nm", "newton-fb"]
 EVALUATE = {
-    "newton-ac": maps.alart_curnier,
-    "newton-jm": maps.jean_moreau,
-    "newton-nm": cone_maps.natural_newton,
-    "newton-fb": cone_maps.fischer_burmeister,
+    "newton-ac": newton_systems.evaluate_alart_curnier,
+    "newton-jm": newton_systems.evaluate_jean_moreau,
+    "newton-nm": newton_systems.evaluate_natural,
+    "newton-fb": newton_systems.evaluate_fischer_burmeister,
 }
 FORMS = ["reduced", "global", "velocity"]
 
