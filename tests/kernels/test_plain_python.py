@@ -62,7 +62,7 @@ import numpy as np
 import scipy.sparse as sp
 import stickslip as ss
 from stickslip.kernels import blocks, body_sweeps, cones, gauss_seidel, residuals
-from stickslip.kernels import convex, products, projected, splitting, sweeps
+from stickslip.kernels import convex, products, projected, splitting
 from stickslip.scenes import make
 
 K = ss.coulomb([0.3, 0.4])
@@ -83,7 +83,7 @@ for problem in problems:
     for inner in ("bb", "nsgs", "admm"):
         ss.solve(problem, "s-loop", inner=inner, max_iterations=5)
         ss.solve(problem, "tresca", inner=inner, max_iterations=5)
-first_order = (convex, products, projected, splitting, sweeps)
+first_order = (convex, products, projected, splitting)
 for module in (blocks, body_sweeps, cones, gauss_seidel, residuals, *first_order):
     for name, kernel in vars(module).items():
         if len(getattr(kernel, "signatures", ())) > 1:
