@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from stickslip.exhibits import Curve
-from stickslip.rotations import matrices, rotation
+from stickslip.mechanics.turns import rotation
+from stickslip.rotations import matrices
 from stickslip.scenes.grain_views import outlines
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array

@@ -9,10 +9,11 @@ import numpy as np
 from stickslip.kernels.activation import gap_rate, takes_part
 from stickslip.kernels.bodies.correction import needs
 from stickslip.kernels.bodies.joint_geometry import point_row, turn_row
-from stickslip.kernels.bodies.layout import Active, Cones, Contacts
+from stickslip.kernels.bodies.layout import Active, Contacts
 from stickslip.kernels.bodies.motion import row_velocity
 from stickslip.kernels.bodies.rotation import matrix
 from stickslip.kernels.bodies.tracking import local_points, track_contacts
+from stickslip.kernels.cones import Cones
 from stickslip.kernels.jit import jit
 
 FRICTION = 3

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from stickslip.kernels.cones import Cones
 from stickslip.state import Array, IntArray
 
 
@@ -56,25 +57,6 @@ class LastContacts(NamedTuple):
     """Rows n, t1, t2 [-], shape (m, 3, 3)."""
     r: Array
     """Impulses N, T1, T2, rolling about t1, t2, torsion about n [N s, N m s], shape (m, 6)."""
-
-
-class Cones(NamedTuple):
-    """The product set of the impulses, as `problem.sets.ProductSet` has it."""
-
-    kind: IntArray
-    """Of each block [-], shape (nb,)."""
-    offset: IntArray
-    """First component of each, and the number of all [-], shape (nb + 1,)."""
-    lower: Array
-    """Least value of an interval [N s, N m s], shape (nb,)."""
-    upper: Array
-    """Largest value of an interval [N s, N m s], shape (nb,)."""
-    group_offset: IntArray
-    """First group of each, and the number of all [-], shape (nb + 1,)."""
-    group_size: IntArray
-    """Components of each group [-], shape (ng,)."""
-    coefficient: Array
-    """Friction of each group [-, m], shape (ng,)."""
 
 
 class Active(NamedTuple):

@@ -86,8 +86,7 @@ def solve_coulomb(K, active, bodies, f, tolerance):
     """(r, told, sweeps, solved) where all contacts are Coulomb's in 3D."""
     limit = body_problems.sweeps_worth(active.u_bias.shape[0], True)
     r, _, _, told, control, _ = body_problems.solve_coulomb3(
-        K.kind, K.offset, K.lower, K.upper, K.group_offset, K.group_size, K.coefficient,
-        active.rows_of_M, active.rows, bodies.M, bodies.root, f, active.u_bias, tolerance, limit,
+        K, active.rows_of_M, active.rows, bodies.M, bodies.root, f, active.u_bias, tolerance, limit,
         active.guess,
     )  # fmt: skip
     return r, told, control[schedule.SWEEPS], control[schedule.STATE] == schedule.SOLVED
@@ -100,8 +99,7 @@ def solve_any(K, active, bodies, f, tolerance):
         return solve_coulomb(K, active, bodies, f, tolerance)
     limit = body_problems.sweeps_worth(active.u_bias.shape[0], False)
     r, _, _, told, control, _ = body_problems.solve_blocks(
-        K.kind, K.offset, K.lower, K.upper, K.group_offset, K.group_size, K.coefficient,
-        active.rows_of_M, active.rows, bodies.M, bodies.root, f, active.u_bias, tolerance, limit,
+        K, active.rows_of_M, active.rows, bodies.M, bodies.root, f, active.u_bias, tolerance, limit,
         active.guess,
     )  # fmt: skip
     return r, told, control[schedule.SWEEPS], control[schedule.STATE] == schedule.SOLVED
