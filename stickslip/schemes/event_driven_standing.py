@@ -117,12 +117,7 @@ class Standing:
             return
         gaps = self.level(mine)
         rates = np.concatenate([gaps, np.array([k for p in mine for k in self._stuck(p)], np.int64)])
-        if rates.size:
-            u = self.motion.u(self.t, self.q, self.v)[rates]
-            if np.abs(u).max() > 1e-4 * self.options.velocity_tolerance:
-                J, G, where = pushed(self.motion, involved, self.t, self.q)
-                at = _places(where, rates)
-                self.v = self.v + G[:, at] @ np.linalg.lstsq(J[at] @ G[:, at], -u, rcond=1e-12)[0]
+        self._stop(involved, rates, 1e-4 * self.options.velocity_tolerance)
 
     def level(self, pieces: list[Piece]) -> IntArray:
         """Bring gaps and joints to y = 0 by the least change of q in the metric of M; their components."""
@@ -141,17 +136,24 @@ class Standing:
         return gaps
 
     def hold(self, group: list[Bound], pieces: list[Piece]) -> Array:
-        """Stop the gaps of blocks of coupled interactions by impulses of either sign; all rates after."""
-        rates = np.array([k for p in pieces for k in self._positions(p)], np.int64)
-        if rates.size:
-            u = self.motion.u(self.t, self.q, self.v)[rates]
-            J, G, where = pushed(self.motion, group, self.t, self.q)
-            at = _places(where, rates)
-            impulse = np.linalg.lstsq(J[at] @ G[:, at], -u, rcond=1e-12)[0]
-            self.v = self.v + G[:, at] @ impulse
-            self.impulse[rates] += impulse
-            self.work += 0.5 * float(impulse @ u)
+        """Stop the gaps of blocks of coupled interactions; all rates after."""
+        self._stop(group, np.array([k for p in pieces for k in self._positions(p)], np.int64), 0.0)
         return self.motion.u(self.t, self.q, self.v)
+
+    def _stop(self, interactions: list[Bound], rates: IntArray, least: float) -> None:
+        """Bring rates of interactions to zero, if one is above `least` [m/s], by impulses of either sign.
+
+        They count as any impulse of a contact does: what is recorded is all that changed the momentum.
+        """
+        u = self.motion.u(self.t, self.q, self.v)[rates]
+        if np.abs(u).max(initial=0.0) <= least:
+            return
+        J, G, where = pushed(self.motion, interactions, self.t, self.q)
+        at = _places(where, rates)
+        impulse = np.linalg.lstsq(J[at] @ G[:, at], -u, rcond=1e-12)[0]
+        self.v = self.v + G[:, at] @ impulse
+        self.impulse[rates] += impulse
+        self.work += 0.5 * float(impulse @ u)
 
     def _positions(self, piece: Piece) -> range:
         if piece.kind == cones.FREE:
