@@ -298,7 +298,7 @@ def solve(
         made = registry.make(solver, **options)
         with Interrupts() as interrupts:
             return interrupts.run(made.solve, problem, guess=guess)
-    if isinstance(solver, type) or not isinstance(solver, registry.Solver):
+    if isinstance(solver, type) or not callable(getattr(solver, "solve", None)):
         raise TypeError(
             f"solver is {solver!r}; expected a name, such as 'auto', or a solver with a verb solve"
         )
@@ -379,29 +379,20 @@ def simulate(
         solver = registry.remade_name(getattr(start, "solver", DEFAULT_SOLVER))
     made = registry.make(solver, tolerance=tolerance) if isinstance(solver, str) else solver
     name = registry.described(made)
-    how: dict[str, Any] = {
-        "until": until, "h": h, "scheme": scheme, "solver": made, "solver_name": name,
-        "tolerance": getattr(made, "tolerance", tolerance), "record": record, "on_failure": on_failure,
-        "start": start, "progress": progress,
-        "select": None,
-    }  # fmt: skip
+    run: Any
+    select: Any = None
     if choice("forces", forces, FORCES) == "least":
-        from stickslip.solvers.selection import least_of_many
-
-        how["select"] = least_of_many
-    if isinstance(system, World):
-        from stickslip.simulation.world_loop import simulate_world
-
-        return simulate_world(system, **how, watch=watch)
-    if watch is not None:
-        from stickslip.state import ModelError
-
-        raise ModelError(
-            "watch is for worlds; a system has no bodies to look at, and tells `progress` its time"
-        )
-    from stickslip.simulation.loop import simulate as run
-
-    return run(system, **how)
+        from stickslip.solvers.selection import least_of_many as select
+    if world:
+        from stickslip.simulation.world_loop import simulate_world as run
+    else:
+        from stickslip.simulation.loop import simulate as run
+    # Written out: a call by ** is one of C, after which a signal may take the run that was returned.
+    return run(  # type: ignore[no-any-return]
+        system, until=until, h=h, scheme=scheme, solver=made, solver_name=name,
+        tolerance=getattr(made, "tolerance", tolerance), record=record, on_failure=on_failure, start=start,
+        progress=progress, watch=watch, select=select,
+    )  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

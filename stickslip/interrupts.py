@@ -7,11 +7,16 @@ an exception that does go up may be caught on its way, or be turned into another
 
 Within `Interrupts` every handler still runs at once, but what it raises is noted. It goes up at once from
 work that may be cut anywhere (`run`), and from the next `check` otherwise. It tells compiled code to stop.
+
+Every solve is within one, so it must cost little: handlers are read and set by the functions behind those of
+`signal`, which turn numbers into enums, at ten times the cost.
 """
 
 import ctypes
 import signal
 import threading
+from _signal import getsignal as handler_of  # type: ignore[import-not-found]
+from _signal import signal as set_handler
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, Self, TypeVar
@@ -25,8 +30,8 @@ NAMES = (
     "SIGUSR1", "SIGUSR2",
 )  # fmt: skip
 """Signals that ask for an end, tell the time, or are the user's own: those whose handlers may raise."""
-KNOWN = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
-"""Those of them that this system has."""
+KNOWN = tuple(int(getattr(signal, name)) for name in NAMES if hasattr(signal, name))
+"""Numbers of those that this system has."""
 CHECK_SIGNALS = ctypes.cast(ctypes.pythonapi.PyErr_CheckSignals, ctypes.c_void_p).value or 0
 """Address of the function of CPython that runs handlers of signals that have arrived, in the main thread."""
 
@@ -38,26 +43,27 @@ class Interrupts:
     stays ignored, and a handler that raises nothing ends nothing.
     """
 
+    __slots__ = ("_handlers", "_stop", "error", "open")
+
     def __init__(self) -> None:
         self.error: BaseException | None = None
         """What ends the work: the first exception noted."""
         self.open = False
         """Whether what a handler raises may go up at once."""
-        self.stop = np.array([0, CHECK_SIGNALS], np.int64)
-        """For compiled code (`kernels/callables.py`): whether to stop, and the address of a function that
-        runs handlers of signals [-], shape (2,)."""
+        self._stop: np.ndarray | None = None
         self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
 
     def __enter__(self) -> Self:
-        if threading.current_thread() is threading.main_thread():
-            try:
-                for number in KNOWN:
-                    handler = signal.getsignal(number)
-                    if callable(handler):
-                        self._handlers[number] = handler
-                        signal.signal(number, self._arrived)
-            except BaseException:  # raised by a handler that is not held back yet
-                self.release()
+        try:
+            for number in KNOWN:
+                handler = handler_of(number)
+                if callable(handler):
+                    self._handlers[number] = handler
+                    set_handler(number, self._arrived)
+        except BaseException as error:  # raised by a handler that is not held back yet
+            self.release()
+            other = threading.current_thread() is not threading.main_thread()
+            if not (other and isinstance(error, ValueError)):  # no handler can be set, and none runs, there
                 raise
         return self
 
@@ -70,16 +76,31 @@ class Interrupts:
             raise found from None
 
     def release(self) -> None:
-        """Put the handlers back, save those that were replaced meanwhile."""
-        for number, handler in self._handlers.items():
-            if signal.getsignal(number) == self._arrived:
-                signal.signal(number, handler)
+        """Put the handlers back, save those that were replaced meanwhile. What they raise goes up from now
+        on, be it in the midst of this: all are put back first."""
+        self.open = True
+        try:
+            for number, handler in self._handlers.items():
+                if handler_of(number) == self._arrived:
+                    set_handler(number, handler)
+        except BaseException:
+            self.release()
+            raise
 
     def note(self, error: BaseException) -> None:
         """Remember `error`, unless another came first, and stop compiled code."""
         if self.error is None:
             self.error = error
-        self.stop[0] = 1
+        if self._stop is not None:
+            self._stop[0] = 1
+
+    def flag(self) -> np.ndarray:
+        """For compiled code that begins (`kernels/callables.py`): whether to stop, and the address of a
+        function that runs handlers of signals [-], shape (2,)."""
+        self._stop = np.array([0, CHECK_SIGNALS], np.int64)
+        if self.error is not None:
+            self._stop[0] = 1
+        return self._stop
 
     def check(self) -> None:
         """Raise what was noted, if anything was."""

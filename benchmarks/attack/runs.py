@@ -223,10 +223,8 @@ def interrupted(plan: Plan, whole: Any, delay: float) -> tuple[str, list[str]]:
 
 def _stopped(whole: Any, part: Any, reached: list[float]) -> tuple[str, list[str]]:
     if part is None:
-        # Before the first step there is nothing; after the last one nothing holds an interrupt back.
-        if not reached or reached[-1] >= whole.t[-1]:
-            return "interrupted", []
-        return "interrupted", [f"interrupted at t = {reached[-1]:.3g} s, and nothing of the run is kept"]
+        lost = [f"interrupted at t = {reached[-1]:.3g} s, and nothing of the run is kept"] if reached else []
+        return "interrupted", lost
     if not _prefix(whole, part):
         return "interrupted", ["what an interrupt left is no prefix of the run"]
     if reached and part.t[-1] < reached[-1] * (1.0 - 1e-12):
@@ -239,7 +237,7 @@ def _prefix(whole: Any, part: Any) -> bool:
     n = len(part)
     return n <= len(whole) and all(
         getattr(whole, name)[:n].tobytes() == getattr(part, name).tobytes()
-        for name in ("t", "q", "v", "natural")
+        for name in ("t", "q", "v", "natural", "ok")
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.interrupts import Interrupts
 from stickslip.options import Options, option
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
@@ -94,10 +95,11 @@ class EulerMoreau(Options, Scheme):
 
     def march(
         self, system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int, tolerance: float,
-        times: Sequence[float] | Array | None = None,
+        times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
     ) -> March | None:  # fmt: skip
         """At most `steps` steps in one compiled call; None where that cannot be (`euler_moreau_march.py`)."""
-        return march(self._weights, self.newton_tolerance, system, state, memory, h, steps, tolerance, times)
+        how = self._weights, self.newton_tolerance
+        return march(*how, system, state, memory, h, steps, tolerance, times, interrupts)
 
     @property
     def _weights(self) -> Weights:

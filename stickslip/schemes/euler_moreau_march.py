@@ -187,15 +187,18 @@ def _matrices(part: Part, weights: Weights, h: float) -> tuple[Array, ...] | Non
 def march(
     weights: Weights, newton_tolerance: float, system: NonsmoothSystem, state: State, memory: Memory,
     h: float, steps: int, tolerance: float, times: Sequence[float] | Array | None = None,
+    interrupts: Interrupts | None = None,
 ) -> March | None:  # fmt: skip
     """At most `steps` steps of length h from `state`; None where the march does not know the model.
 
-    `times` are those at which the steps begin and the last one ends [s], `steps` + 1 of them.
+    `times` are those at which the steps begin and the last one ends [s], `steps` + 1 of them. `interrupts`
+    are those of the run that the march is part of, which hold signals back until its steps are kept.
     """
-    with Interrupts() as interrupts:
-        return _march(
-            interrupts, weights, newton_tolerance, system, state, memory, h, steps, tolerance, times
-        )
+    given = weights, newton_tolerance, system, state, memory, h, steps, tolerance, times
+    if interrupts is not None:
+        return _march(interrupts, *given)
+    with Interrupts() as own:
+        return _march(own, *given)
 
 
 def _march(
@@ -217,13 +220,13 @@ def _march(
     weighed = (h, weights.theta, weights.w, weights.rho, weights.old, tolerance, newton_tolerance)
     options = tuple(map(float, weighed))
     started = not weights.old or bool(memory["started"][0])  # the first step is then one of its own kind
-    done, ahead = 0, _Ahead(interrupts)
+    done, ahead, stop = 0, _Ahead(interrupts), interrupts.flag()
 
     def made(known: Sequence[Array], count: int) -> int:
         now, ends = slice(done, done + count), slice(done, done + count + 1)
         return int(
             march_flow.march(
-                layout.parts, layout.flows, layout.matrices, layout.bounds, options, interrupts.stop, *known,
+                layout.parts, layout.flows, layout.matrices, layout.bounds, options, stop, *known,
                 x[ends], lam[ends], r[ends], u[now], y[now], natural[now], scaled[now], iterations[now],
             )
         )  # fmt: skip

@@ -73,15 +73,18 @@ class March:
 
 def march(
     scheme: "MoreauJean", system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int,
-    tolerance: float, times: Sequence[float] | Array | None = None,
+    tolerance: float, times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
 ) -> March | None:  # fmt: skip
     """At most `steps` steps of length h from `state`; None where the march does not know model or options.
 
     `times` are those at which the steps begin and the last one ends [s], `steps` + 1 of them: a clock that
-    does not add up rounding. Without them each step begins where the one before ended.
+    does not add up rounding. Without them each step begins where the one before ended. `interrupts` are those
+    of the run that the march is part of, which hold signals back until its steps are kept.
     """
-    with Interrupts() as interrupts:
+    if interrupts is not None:
         return _march(interrupts, scheme, system, state, memory, h, steps, tolerance, times)
+    with Interrupts() as own:
+        return _march(own, scheme, system, state, memory, h, steps, tolerance, times)
 
 
 def _march(
@@ -107,7 +110,7 @@ def _march(
         thetas, scheme.variant == "semi-explicit", float(h), float(tolerance), float(scheme.newton_tolerance),
         int(scheme.newton_max),
     )  # fmt: skip
-    model, room = (*layout.arrays, interrupts.stop), layout.scratch()
+    model, room = (*layout.arrays, interrupts.flag()), layout.scratch()
     rows = u, active, forecast, natural, scaled, iterations, newton
     # No steps at all: compiles or loads the kernel, which signals may end.
     interrupts.run(run, model, options, room, clock, q, v, z, r, y, *(one[:0] for one in rows))

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy as np
 
+from stickslip.interrupts import Interrupts
 from stickslip.kernels import cones
 from stickslip.kernels.activation import threshold
 from stickslip.names import alternatives
@@ -158,10 +159,10 @@ class MoreauJean(Options, Scheme):
 
     def march(
         self, system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int, tolerance: float,
-        times: Sequence[float] | Array | None = None,
+        times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
     ) -> March | None:  # fmt: skip
         """At most `steps` steps in one compiled call; None where that cannot be (`march.py`)."""
-        return march(self, system, state, memory, h, steps, tolerance, times)
+        return march(self, system, state, memory, h, steps, tolerance, times, interrupts)
 
     def _passage(
         self, system: NonsmoothSystem, state: State, memory: Memory, h: float, flat: Flat

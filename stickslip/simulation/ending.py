@@ -1,31 +1,35 @@
 """However a run ends, it leaves what was done: one rule for systems and for worlds."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from typing import Any
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, TypeVar
 
 from stickslip.interrupts import Interrupts
 from stickslip.simulation.failure import SimulationFailure
 from stickslip.state import ModelError
 
+Run = TypeVar("Run")
 
-@contextmanager
-def kept(so_far: Callable[[], Any]) -> Iterator[Interrupts]:
-    """Whatever ends a run within it, an error or a signal, carries what was done as `.trajectory`.
+
+def kept(work: Callable[[Interrupts], None], so_far: Callable[[], Run | None]) -> Run:
+    """The run after `work`. Whatever ends it, an error or a signal, carries what was done as `.trajectory`.
 
     `so_far` gives that; None before the first record. Signals are held back (`interrupts.py`): one that is
     to end the run does, whatever becomes of its exception on the way.
     """
-    done: Any = None
+    done: Run | None = None
     try:
         with Interrupts() as interrupts:
             try:
-                yield interrupts
-            except BaseException:
-                done = so_far()  # here, where a second signal does no harm
-                raise
+                work(interrupts)
+            finally:
+                done = so_far()  # here, where a signal does no harm
+        # Python looks for signals where functions begin, after calls of C and in loops; not on the way from
+        # here to where the caller has the run, as long as that is `return` of calls of Python functions.
+        assert done is not None
+        return done
     except BaseException as error:
-        _attach(error, so_far() if done is None else done)
+        _attach(error, done)
         raise
 
 

@@ -10,7 +10,6 @@ from stickslip.interrupts import Interrupts
 from stickslip.mechanics.functions import called
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
-from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
 from stickslip.schemes.registry import SchemeChoice
 from stickslip.schemes.starts import check_start
@@ -45,7 +44,7 @@ def simulate(
     system: NonsmoothSystem, *, until: float, h: float | None = None, scheme: SchemeChoice | None = None,
     solver: Solver, solver_name: str = "", tolerance: float = 1e-10, record: int = 1,
     on_failure: str = "raise", start: Checkpoint | None = None, progress: Progress | None = None,
-    select: Selector | None = None,
+    watch: object = None, select: Selector | None = None,
 ) -> Trajectory:  # fmt: skip
     """Carry `system` to time `until` [s] in steps of `h` [s]; see `stickslip.simulate`, which knows solvers
     by name."""
@@ -53,6 +52,10 @@ def simulate(
         raise ModelError(f"solver is {solver!r}; expected a name, such as 'auto', or a solver")
     if progress is not None and not callable(progress):
         raise ModelError(f"progress is {progress!r}; expected a function of the time reached and the end")
+    if watch is not None:
+        raise ModelError(
+            "watch is for worlds; a system has no bodies to look at, and tells `progress` its time"
+        )
     begun: Begun | None = None
     recorder: Recorder | None = None
 
@@ -67,7 +70,8 @@ def simulate(
         model = Model.of(system, begun.scheme.levels(system))
         return Recorder(system, model, begun.state, begun.memory, begun.clock.index)
 
-    with kept(so_far) as interrupts:
+    def work(interrupts: Interrupts) -> None:
+        nonlocal begun, recorder
         begun = interrupts.run(begun_run, system, h, scheme, start)
         last, rest = ends(begun.clock, begun.state.t, until)
         compiled = bool(getattr(solver, "compiled_steps", False))
@@ -79,9 +83,8 @@ def simulate(
             _steps(now, system, begun, plan, solver, recorder, progress, interrupts)
         except _Missed as missed:
             raise SimulationFailure(missed.t, missed.step, so_far(), missed.more) from None
-        done = so_far()  # here, where a signal does no harm
-    assert done is not None
-    return done
+
+    return kept(work, so_far)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -171,11 +174,8 @@ def _together(
     chunk = plan.record * max(1, TOGETHER // plan.record)
     count = min(plan.last, (index // chunk + 1) * chunk) - index
     times = clock.origin + np.arange(index, index + count + 1) * clock.h
-    try:
-        interrupts.open = True  # not `run`: what ends a march is raised when its steps are kept
-        found = march(system, now.state, now.memory, clock.h, count, plan.tolerance, times)
-    finally:
-        interrupts.open = False
+    # Not within `run`: what ends a march is raised when its steps are kept.
+    found = march(system, now.state, now.memory, clock.h, count, plan.tolerance, times, interrupts)
     if found is None:
         return None
     done = len(found)
@@ -205,8 +205,6 @@ def _take(
         recorder.add(step, end, index, closes)
         return
     steps = interrupts.run(_after_miss, now, step, system, scheme, solver, plan)
-    if plan.on_failure == "accept":
-        recorder.missed += step.verdict is Verdict.MISSED
     for k, one in enumerate(steps, 1):
         end = one.state
         if k == len(steps):

@@ -71,10 +71,9 @@ class Recorder:
     def add(self, step: Step, state: State, index: int, closes: bool) -> None:
         """Take in a step that ended at `state`, the clock's index there, and whether it is to be recorded."""
         self.steps += 1
-        if not step.ok and not self.relaxation:
-            self.relaxation = step.replaced
-            if step.relaxation:  # the scheme's, from the start on
-                self.columns["verdicts"][0] = max(self.columns["verdicts"][0], Verdict.RELAXED.code)
+        if not step.ok:
+            self.missed += step.verdict is Verdict.MISSED
+            self.relaxation = self.relaxation or step.replaced
         if step.events:
             self.events.extend(step.events)
         if closes and self._sums is None:

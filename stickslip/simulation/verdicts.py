@@ -16,7 +16,8 @@ class RunVerdict:
     @property
     def ok(self) -> BoolArray:
         """Whether all steps since the record before are certified: solved to their tolerance under the exact
-        law [-], shape (n,), bool; False throughout where the scheme puts another law in its place."""
+        law [-], shape (n,), bool; False for every step in which the scheme puts another law in its place. Of
+        the start it is True, which no step led to. No later step changes it."""
         return np.asarray(self.verdicts == Verdict.CERTIFIED.code)
 
     @property

@@ -11,7 +11,6 @@ from stickslip.detection.detector import Detector
 from stickslip.interrupts import Interrupts
 from stickslip.mechanics.functions import called
 from stickslip.mechanics.world import World
-from stickslip.problem.solution import Verdict
 from stickslip.schemes import registry
 from stickslip.schemes.body_forces import with_least_forces
 from stickslip.schemes.body_march import BodyMarch, Stretch
@@ -76,7 +75,9 @@ def simulate_world(
         return made, begun.clock, *ends(begun.clock, begun.state.t, until)
 
     chosen = every(record)
-    with kept(so_far) as interrupts:
+
+    def work(interrupts: Interrupts) -> None:
+        nonlocal run
         run, clock, last, rest = interrupts.run(begun_at, interrupts)
         interrupts.run(run.tell)
         try:
@@ -90,9 +91,8 @@ def simulate_world(
         except _Missed as missed:
             more = missed.more + _where(world, missed.step)
             raise SimulationFailure(missed.t, missed.step, so_far(), more) from None
-        done = so_far()  # here, where a signal does no harm
-    assert done is not None
-    return done
+
+    return kept(work, so_far)
 
 
 class _Missed(Exception):  # noqa: N818
@@ -229,7 +229,6 @@ class _Run:
     def _after_miss(self, step: BodyStep) -> tuple[BodyStep, ...]:
         """The steps to take in place of one that missed its tolerance: itself, or 2, 4, ... shorter ones."""
         if self.on_failure == "accept":
-            self.recorder.missed += step.verdict is Verdict.MISSED
             return (step,)
         if self.on_failure == "raise":
             raise _Missed(self.state.t, step)

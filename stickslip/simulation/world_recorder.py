@@ -80,8 +80,6 @@ class WorldRecorder:
         self.steps = self.missed = 0
         self.relaxation = ""
         """What stood in the place of the exact law in the first step that had it replaced."""
-        self._throughout = 0
-        """Code of the verdict of the start: relaxed where the scheme itself is."""
         self._dissipated, self._work = sums.dissipated, sums.work
         self._lifted, self._balance = sums.lifted, sums.balance
         self._since = _Worst()
@@ -115,7 +113,7 @@ class WorldRecorder:
         if not step.ok:
             since.verdict = max(since.verdict, step.verdict.code)
             self.relaxation = self.relaxation or step.replaced
-            self._throughout = Verdict.RELAXED.code if step.relaxation else self._throughout
+            self.missed += step.verdict is Verdict.MISSED
         for one in step.solves:
             since.natural = max(since.natural, one.residuals.natural)
             since.natural_scaled = max(since.natural_scaled, one.residuals.natural_scaled)
@@ -256,7 +254,6 @@ class WorldRecorder:
         table = np.concatenate(columns.numbers[:whole])
         found: dict[str, Any] = {name: table[:, k].copy() for k, name in enumerate(NUMBERS)}
         found["verdicts"] = found.pop("verdict").astype(np.int8)
-        found["verdicts"][0] = max(found["verdicts"][0], self._throughout)
         found["iterations"] = found["iterations"].astype(np.int64)
         found["q"], found["v"] = np.concatenate(columns.q[:whole]), np.concatenate(columns.v[:whole])
         parts = {

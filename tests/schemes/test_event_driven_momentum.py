@@ -17,8 +17,7 @@ def check_momentum(M, F, q0, v0, ties, h, steps=5):
     """M Δv = h F + C' r in every step, to rounding; ties: rows C of the outputs and a law each."""
     body = LagrangianLinear("body", M=M, q0=q0, v0=v0, F_ext=F)
     parts = [
-        Interaction(f"tie {k}", "body", LagrangianLinearRelation(C=C), law)
-        for k, (C, law) in enumerate(ties)
+        Interaction(f"tie {k}", "body", LagrangianLinearRelation(C=C), law) for k, (C, law) in enumerate(ties)
     ]
     before, C = np.array(v0, float), np.vstack([rows for rows, _ in ties])
     done = run(NonsmoothSystem([body], parts), until=steps * h, h=h)

@@ -38,7 +38,7 @@ class Together(OneByOne):
     def __init__(self, most, refuses=()):
         self.most, self.refuses, self.calls = most, refuses, 0
 
-    def march(self, system, state, memory, h, steps, tolerance, times):
+    def march(self, system, state, memory, h, steps, tolerance, times, interrupts):
         self.calls += 1
         assert len(times) == steps + 1
         assert times[0] == state.t
