@@ -32,6 +32,8 @@ DENSE = 150
 """Components up to which δ is found by a dense factorisation."""
 ACCURACY = 1e-9
 """Relative accuracy of an iterative δ, itself of the size of the tolerance [-]."""
+ROUNDING = 1e-14
+"""Share of the largest impulse that is rounding of what impulses do to bodies [-]."""
 
 
 @single_threaded
@@ -53,11 +55,13 @@ def least_of_many(solution: Solution) -> tuple[Solution, BoolArray]:
 def _balanced(solution: Solution, least: Solution) -> Solution:
     """The least answer with the velocities of the solver's, and impulses that lead to them."""
     problem = solution.problem
-    if not isinstance(problem, ContactProblem | GlobalProblem) or least.v is solution.v is not None:
-        return least  # of the velocities of the solver already
-    # 1. what is missing of the push of the solver's impulses
-    A, z = _pushes(problem), _impulses(least)
-    missing = A @ (_impulses(solution) - z)
+    if not isinstance(problem, ContactProblem | GlobalProblem):
+        return least
+    # 1. what is missing of the push of the solver's impulses; nothing, in most answers with its velocities
+    A, z, pushing = _pushes(problem), _impulses(least), _impulses(solution)
+    missing = A @ (pushing - z)
+    if least.v is solution.v is not None and _largest(missing) <= ROUNDING * _largest(pushing):
+        return least
     # 2. the change that gives it, relative to what contacts press: open ones stay open
     weight = _weights(problem.K, z)
     if z.size <= DENSE:
@@ -72,6 +76,10 @@ def _balanced(solution: Solution, least: Solution) -> Solution:
     if not residuals.solved(solution.tolerance):
         return solution
     return least.with_(r=r, u=u, v=solution.v, lam=lam, residuals=residuals)
+
+
+def _largest(x: Array) -> float:
+    return float(np.abs(x).max(initial=0.0))
 
 
 def _impulses(solution: Solution) -> Array:

@@ -282,6 +282,15 @@ def test_another_law_is_never_ok():
     assert runs.wrong(pyramid, run) == ["ok, but the scheme states another law"]
 
 
+@pytest.mark.parametrize(("seed", "index"), [(2, 533), (2, 594)])
+def test_impulses_that_are_told_balance_momentum(seed, index):
+    # A slide that ends within microseconds, followed from event to event; a stack whose forces are many.
+    plan, _ = runs.plan_of(seed, index)
+    run = runs.run_of(plan)
+    assert run.ok.all()
+    assert runs.wrong(plan, run) == []
+
+
 def test_what_an_interrupt_leaves_is_compared_bit_for_bit():
     plan, run = sliding()
     until = ss.simulate(runs.world_of(plan), until=3 * plan.h, h=plan.h)
