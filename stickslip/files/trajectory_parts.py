@@ -167,8 +167,9 @@ def read_verdicts(source: Source, columns: Any, n: int, relaxation: str) -> Any:
         codes = source.shaped(columns, "verdict", source.integers(columns, "verdict"), (n,))
         return in_range(source, columns, "verdict", codes, 0, len(Verdict) - 1).astype(np.int8)
     ok = read_flags(source, columns, "ok", (n,))
-    least = Verdict.RELAXED.code if relaxation else Verdict.CERTIFIED.code
-    return np.where(ok, least, Verdict.MISSED.code).astype(np.int8)
+    solved = np.full(n, Verdict.RELAXED.code if relaxation else Verdict.CERTIFIED.code)
+    solved[0] = Verdict.CERTIFIED.code  # no step led to the start
+    return np.where(ok, solved, Verdict.MISSED.code).astype(np.int8)
 
 
 def read_flags(source: Source, columns: Any, name: str, shape: tuple[int, ...]) -> Any:
