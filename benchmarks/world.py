@@ -1,6 +1,6 @@
 """Steps of worlds, and MuJoCo's steps of the same worlds in the same run.
 
-    python benchmarks/world.py [--quick] [--scenes stack,pile,collapse,packing,detection]
+    python benchmarks/world.py [--quick] [--scenes box,stack,pile,collapse,packing,detection]
 
 Every row is one thread. `cpu` is processor time per step, `wall` what a clock on the wall saw: on a busy
 machine only the first means anything, and it too grows with what the neighbours do to the caches. The last
@@ -23,14 +23,19 @@ import mujoco
 import numpy as np
 
 import stickslip as ss
-from stickslip.detection.contacts import ContactSet
+from stickslip.detection.contacts import SLOTS
 from stickslip.detection.detector import Detector
+from stickslip.detection.tracking import NOTHING
+from stickslip.kernels.bodies.assembly import assemble
+from stickslip.kernels.bodies.layout import Contacts, LastContacts
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
 from stickslip.mechanics.world import BodyKind, World
+from stickslip.problem.contact import GlobalProblem
+from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.residuals import Residuals, judge
+from stickslip.problem.sets import ProductSet
 from stickslip.scenes.packing import deposit
-from stickslip.schemes.body_blocks import contact_blocks
 from stickslip.schemes.body_world import Bodies
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.solvers import registry
@@ -200,16 +205,19 @@ def judged(world: World, model: Any, data: Any) -> Residuals:
     contact = data.contact
     body = (model.geom_bodyid[contact.geom].astype(np.int64) - 1)[:, ::-1].copy()
     law = np.tile([MU, 0.0, 0.0, 0.0], (count, 1))
-    found = ContactSet(
+    found = Contacts(
         np.arange(count), body, body, contact.pos.copy(), contact.frame.reshape(-1, 3, 3).copy(),
         np.full(count, -1.0), law,
     )  # fmt: skip
     q, v = world.start.q.reshape(-1, 7).copy(), np.zeros((len(world.names), 6))
     q[bodies.dynamic] = data.qpos.reshape(-1, 7)
     v[bodies.dynamic] = (data.qvel + h * data.qacc_smooth).reshape(-1, 6)
-    blocks = contact_blocks(found, bodies, q, v, v, 0.0, False, {})
+    none = LastContacts(*NOTHING)
+    active = assemble(found, none, SLOTS, bodies.row, q, v, v, h, 0.0, 0.0, False)
+    H = ContactBlocks.unchecked(active.rows_of_M, active.rows, active.K.offset)
     f = np.einsum("bij,bj->bi", bodies.M.matrix, v[bodies.dynamic])
-    return judge(blocks.problem(bodies, f.reshape(-1)), r[:, :3])
+    problem = GlobalProblem.unchecked(bodies.M, f.reshape(-1), H, active.u_bias, ProductSet(*active.K))
+    return judge(problem, r[:, :3])
 
 
 def theirs(
@@ -258,7 +266,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small scenes and few steps")
     parser.add_argument(
-        "--scenes", default="stack,pile,collapse,packing,detection", help="which, with commas"
+        "--scenes", default="box,stack,pile,collapse,packing,detection", help="which, with commas"
     )
     arguments = parser.parse_args()
     quick, scenes = arguments.quick, arguments.scenes.split(",")
@@ -267,6 +275,11 @@ def main() -> None:
         f"{'scene':22} {'engine':16} {'contacts':>8} {'cpu ms':>9} {'wall ms':>9} {'steps/s':>9}"
         f" {'iters':>7} {'natural':>9} {'scaled':>9}"
     )
+    if "box" in scenes:
+        world, h, steps = stack(1), 1e-3, 1000 if quick else 10_000
+        row, begun = ours("one box", world, h, 1e-8, 50, steps, 5)
+        row.show()
+        theirs("one box", world, h, "newton", begun.checkpoint().state, 1000, steps, 5).show()
     if "stack" in scenes:
         world, h, steps = stack(), 1e-3, 100 if quick else 1000
         row, begun = ours("stack of 10 boxes", world, h, 1e-8, 50, steps, 5)
