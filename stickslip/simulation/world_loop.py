@@ -166,11 +166,11 @@ class _Run:
         self.recorder.add_stretch(stretch, t, clock.h, index, (indices % record == 0) | (indices == end))
         if self.forces is not None and self.recorder.records > first:
             times = (self.state.t, *t[:-1].tolist())
+            size = stretch.room.local.nbytes / k
             for j in range(k):
                 before = State(times[j], q[j], v[j], self.state.z)
-                self.forces.hold(
-                    first + j, partial(self._again, stretch, j, before, self.memory, clock.h), 0.0
-                )
+                again = partial(self._again, stretch, j, before, self.memory, clock.h)
+                self.forces.hold(first + j, again, size)
         for j in range(0 if self.lookout.idle else k):
             self.lookout.look(State(float(t[j]), q[j + 1], v[j + 1], self.state.z))
         self.state, self.memory = State(float(t[-1]), q[k], v[k], self.state.z), stretch.memory
