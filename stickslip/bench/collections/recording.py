@@ -345,7 +345,8 @@ class _Listener:
         self.met += 1
         if (self.met - 1) % self.about.every == 0:
             assert isinstance(problem, ContactProblem | GlobalProblem | BoxProblem)
-            begun = None if guess is None else np.asarray(guess, float)
+            # A step that knows nothing begins with zeros.
+            begun = None if guess is None or not np.any(guess) else np.asarray(guess, float)
             self.keep(_recorded(self.about, problem, begun, answer, self.step, self.time))
             self.kept += 1
             if self.kept == self.about.most:
