@@ -1,5 +1,6 @@
 """Signals that arrive at every place where Python looks for them, one place after the other."""
 
+import gc
 import itertools
 import signal
 import sys
@@ -9,7 +10,8 @@ class Places:
     """A SIGINT at the n-th place after `arm` and before `verb` returns: where a Python function begins, or
     one of C has ended.
 
-    As a context it looks for places, in this thread. `sent` says whether there were as many.
+    As a context it looks for places, in this thread, without those of the garbage collector, whose callbacks
+    lose exceptions. `sent` says whether there were as many.
     """
 
     def __init__(self, n, verb):
@@ -19,11 +21,13 @@ class Places:
         self.armed = True
 
     def __enter__(self):
+        gc.disable()
         sys.setprofile(self._seen)
         return self
 
     def __exit__(self, *error):
         sys.setprofile(None)
+        gc.enable()
 
     def _seen(self, frame, event, argument):
         if event == "return" and frame.f_code is self.code:
