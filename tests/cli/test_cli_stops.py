@@ -14,6 +14,7 @@ from interrupt_trials import rows
 import stickslip as ss
 from stickslip.scenes import runs
 
+pytestmark = pytest.mark.usefixtures("no_collection")
 BOTH = [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
 
 

@@ -19,6 +19,7 @@ import stickslip as ss
 
 SCHEMES = ("moreau-jean", "schatzman-paoli", "event-driven", "compliant", "variational")
 H, LATE = 1e-2, 0.095
+pytestmark = pytest.mark.usefixtures("no_collection")
 
 
 class Leaving(BaseException):
@@ -228,13 +229,21 @@ def test_what_a_handler_of_ones_own_raises_ends_the_run():
     def handler(number, frame):
         raise TimeoutError("too slow")
 
+    def slow(t):
+        if t > LATE and not begun:
+            begun.append(t)
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+        time.sleep(0.01)
+        return -9.81
+
+    begun = []
     before = signal.signal(signal.SIGALRM, handler)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.2)
         with pytest.raises(TimeoutError, match="too slow") as caught:
-            falling(F_ext=lambda t: time.sleep(0.01) or -9.81, until=1e3)
+            falling(F_ext=slow, until=30.0)
         assert signal.getsignal(signal.SIGALRM) is handler
     finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)
     assert np.isfinite(caught.value.trajectory.q).all()
 
