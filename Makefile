@@ -4,6 +4,8 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
+# Bytecode of modules is kept: without it every process compiles a thousand of them, some 4 s.
+export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test tests lint wheel bench docs docs-links measured clean
 

@@ -71,7 +71,12 @@ def bodies() -> None:
     b.body("bob", ss.Sphere(0.1), position=(0, 0, 0.5))
     b.joint("pivot", "hinge", "rod", point=(0, 0, 1.3), axis=(0, 1, 0))
     b.joint("link", "ball", "rod", "bob", point=(0, 0, 0.7))
-    b.force(ss.Spring("spring", "bob", point=(0, 0, 0.5), second_point=(1, 0, 0.5), stiffness=10.0))
+    b.force(ss.Spring("spring", "bob", first_point=(0, 0, 0.5), second_point=(1, 0, 0.5), stiffness=10.0))
+    ss.simulate(b.build(), until=0.2, h=2e-3)
+    b = ss.WorldBuilder()
+    b.body("belt", ss.Cuboid((2, 2, 0.1)), position=(0, 0, -0.05), motion=((0.5, 0, 0), (0, 0, 0)))
+    b.body("box", ss.Cuboid((0.2, 0.2, 0.2)), position=(0, 0, 0.1))
+    b.force(ss.BodyForce("push", "box", force=(1.0, 0.0, 0.0)))
     ss.simulate(b.build(), until=0.2, h=2e-3)
 
 

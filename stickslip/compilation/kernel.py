@@ -24,7 +24,7 @@ from stickslip.compilation import record as records
 from stickslip.compilation.library import DeferredLibrary
 from stickslip.compilation.packs import shipped
 from stickslip.compilation.pipeline import Lowering
-from stickslip.compilation.plain import OPTIONS
+from stickslip.compilation.plain import OPTIONS, KernelType, retype
 from stickslip.compilation.store import store, unless_broken
 
 TESTED = ("0.68.",)
@@ -38,12 +38,17 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
 
     def __init__(self, function: Callable[..., Any], *, release_lock: bool = False):
         super().__init__(function, targetoptions=dict(OPTIONS))
+        retype(self)
         self._compiler = Lowering(function, self.targetdescr, self.targetoptions)
         self._release_lock = release_lock
         self._lowered: dict[tuple[Any, ...], DeferredLibrary] = {}
         self._writes: dict[tuple[Any, ...], tuple[bool, ...]] = {}
         self.is_emitted = False
         """Whether some signature can be called without compilation."""
+
+    @property
+    def _numba_type_(self) -> KernelType:
+        return KernelType(self)
 
     def __reduce__(self) -> Any:
         return find, (self.py_func.__module__, self.py_func.__qualname__)

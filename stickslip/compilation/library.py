@@ -14,6 +14,8 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.environment import lookup_environment
 from numba.core.runtime import rtsys
 
+from stickslip.compilation.boxing import objects_in_c
+
 ENVIRONMENT = "_ZN08NumbaEnv"
 """Prefix of the global variables that hold a function's Python objects."""
 
@@ -109,7 +111,7 @@ def emit(
     entry.enable_object_caching()
     # 1. The wrapper first, then callers before callees: LLVM's linker drops mergeable functions that nothing
     # asks for yet.
-    with context.push_code_library(entry):
+    with context.push_code_library(entry), objects_in_c():
         context.create_cpython_wrapper(entry, descriptor, environment, None, release_gil=release_lock)
     for part in _callers_first(library):
         entry.add_linking_library(_Part(part))

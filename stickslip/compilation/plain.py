@@ -3,16 +3,39 @@
 from collections.abc import Callable
 from typing import Any
 
-from numba.core import compiler, sigutils
+from numba.core import compiler, sigutils, types
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.imputils import lower_constant
 from numba.core.registry import CPUDispatcher
+from numba.extending import models, register_model
 
 from stickslip.compilation import record as records
 from stickslip.compilation import target
+from stickslip.compilation.boxing import objects_in_c
 from stickslip.compilation.packs import shipped
 from stickslip.compilation.store import store, unless_broken
 
 OPTIONS = {"nopython": True, "boundscheck": None, "error_model": "numpy"}
 """Of all kernels: 0/0 is NaN, sums are not reordered."""
+
+
+class KernelType(types.Dispatcher):  # type: ignore[misc]
+    """Type of a kernel that kernels take as an argument. The type says all: its values are empty, where
+    Numba's hold an address of this process, and code with such an address cannot be kept."""
+
+
+register_model(KernelType)(models.OpaqueModel)
+
+
+@lower_constant(KernelType)  # type: ignore[untyped-decorator]
+def _constant(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    return context.get_constant_null(kind)
+
+
+def retype(kernel: CPUDispatcher) -> None:
+    """Let Numba know a kernel that a kernel names by its own type."""
+    kernel.typingctx._remove_global(kernel)
+    kernel.typingctx.insert_global(kernel, kernel._numba_type_)
 
 
 class PlainKernel(CPUDispatcher):  # type: ignore[misc]
@@ -21,6 +44,16 @@ class PlainKernel(CPUDispatcher):  # type: ignore[misc]
     def __init__(self, function: Callable[..., Any], *, release_lock: bool = False):
         super().__init__(function, targetoptions={**OPTIONS, "no_cfunc_wrapper": True, "nogil": release_lock})
         self._cache = PlainCache(function)
+        retype(self)
+
+    def compile(self, sig: Any) -> Any:
+        """What Python calls for a signature."""
+        with global_compiler_lock, objects_in_c():
+            return super().compile(sig)
+
+    @property
+    def _numba_type_(self) -> KernelType:
+        return KernelType(self)
 
     @property
     def is_emitted(self) -> bool:

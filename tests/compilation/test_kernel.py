@@ -325,3 +325,66 @@ def test_a_callee_of_one_process_is_called_by_python_in_another(place, tmp_path)
     cache = str(tmp_path / "cache")
     assert said(python(place, CALLEE, "total", NUMBA_CACHE_DIR=cache)) == ["14.0"]
     assert said(python(place, CALLEE, "square", NUMBA_CACHE_DIR=cache)) == ["9.0"]
+
+
+HANDED = """
+
+@jit
+def doubled(x):
+    return applied(square, x)
+"""
+
+HAND = """
+from kernels_here import doubled
+print(doubled(3.0), sum(doubled.stats.cache_misses.values()))
+"""
+
+
+@pytest.mark.parametrize("once", ["", "from stickslip.compilation import kernel; kernel.ONCE = False"])
+def test_a_kernel_that_hands_a_kernel_to_another_is_kept(place, tmp_path, once):
+    (place / "kernels_here.py").write_text(KERNELS + HANDED)
+    for misses in ("1", "0"):
+        found = said(python(place, f"{once}\n{HAND}", NUMBA_CACHE_DIR=str(tmp_path / "cache")))
+        assert found == ["13.0", misses]
+
+
+NAMED = """
+from typing import NamedTuple
+
+class Pair(NamedTuple):
+    one: float
+    all: np.ndarray
+
+@jit
+def slow(n):
+    s = 0.0
+    for k in range(n):
+        s += 1.0 / (1.0 + k)
+    return Pair(s, np.array([s])), Pair(s, np.array([s]))
+"""
+
+SIGNAL = """
+import signal, sys, time
+from kernels_here import Pair, slow
+
+def come(number, frame):
+    raise KeyboardInterrupt
+
+pair, _ = slow(10)
+assert type(pair) is Pair and pair.one == pair.all[0]
+signal.signal(signal.SIGALRM, come)
+for wait in (0.02, 0.05, 0.08):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, wait)
+        slow(300_000_000)
+    except KeyboardInterrupt:
+        print("raised")
+"""
+
+
+@pytest.mark.parametrize("once", ["", "from stickslip.compilation import kernel; kernel.ONCE = False"])
+def test_a_signal_during_a_kernel_that_returns_named_tuples_is_raised_after_it(place, tmp_path, once):
+    (place / "kernels_here.py").write_text(KERNELS + NAMED)
+    for _ in range(2):
+        found = said(python(place, f"{once}\n{SIGNAL}", NUMBA_CACHE_DIR=str(tmp_path / "cache")))
+        assert found == ["raised"] * 3

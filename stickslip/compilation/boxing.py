@@ -1,0 +1,65 @@
+"""Arrays and named tuples that kernels return, made without running Python code.
+
+Numba looks up their classes by a function in Python and does not check what it gets. A signal that comes
+while a kernel runs is raised there, and the process may crash. Here classes are constants of the kernel, and
+all that makes the objects is C: the signal is raised once the kernel has returned.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.boxing import box_tuple
+from numba.core.pythonapi import _boxers
+from numba.np.numpy_support import as_dtype
+
+_NEW = tuple.__new__
+
+
+@contextmanager
+def objects_in_c() -> Iterator[None]:
+    """Wrappers for Python that are compiled in it make their objects so."""
+    ours = {
+        types.Array: _box_array,
+        types.NamedTuple: _box_named,  # type: ignore[attr-defined]
+        types.NamedUniTuple: _box_named,  # type: ignore[attr-defined]
+    }
+    before = {kind: _boxers.functions[kind] for kind in ours}
+    _boxers.functions.update(ours)
+    try:
+        yield
+    finally:
+        _boxers.functions.update(before)
+
+
+def _box_named(kind: Any, value: Any, at: Any) -> Any:
+    """Code that makes the Python object of a named tuple."""
+    values = box_tuple(kind, value, at)
+    made = at.pyapi.call_function_objargs(_constant(_NEW, at), [_constant(kind.instance_class, at), values])
+    at.pyapi.decref(values)
+    return made
+
+
+def _box_array(kind: Any, value: Any, at: Any) -> Any:
+    """Code that makes the Python object of an array, as `numba.core.boxing.box_array` does."""
+    pointer, number, obj = cgutils.voidptr_t, ir.IntType(32), at.pyapi.pyobj
+    make = cgutils.get_or_insert_function(
+        at.builder.module,
+        ir.FunctionType(obj, [pointer, obj, number, number, obj]),
+        "NRT_adapt_ndarray_to_python_acqref",
+    )
+    place = at.builder.bitcast(cgutils.alloca_once_value(at.builder, value), pointer)
+    sizes = [ir.Constant(number, kind.ndim), ir.Constant(number, int(kind.mutable))]
+    made = at.builder.call(
+        make, [place, _constant(np.ndarray, at), *sizes, _constant(as_dtype(kind.dtype), at)]
+    )
+    at.context.nrt.decref(at.builder, kind, value)
+    return made
+
+
+def _constant(value: Any, at: Any) -> Any:
+    """A Python object that the kernel keeps."""
+    return at.env_manager.read_const(at.env_manager.add_const(value))
