@@ -13,36 +13,33 @@ from stickslip.state import Array
 
 def to_displacements(q: Array, change: Array) -> Array:
     """Displacements, shape (6 n, k), from changes of q, shape (7 n, k); what stretches p is left out."""
-    n, k = q.size // 7, change.shape[1]
-    given, p = change.reshape(n, 7, k), q.reshape(n, 7)[:, 3:]
-    unit = p / np.linalg.norm(p, axis=1, keepdims=True)
-    length = np.linalg.norm(p, axis=1)[:, None, None]
-    turned = 4.0 * np.einsum("nij,nik->njk", rates(unit), given[:, 3:]) / length
-    return np.concatenate([given[:, :3], turned], axis=1).reshape(6 * n, k)
+    return _applied(_backwards(q).transpose(0, 2, 1), change)
 
 
 def to_coordinates(q: Array, displacement: Array) -> Array:
     """Changes of q, shape (7 n, k), from displacements, shape (6 n, k)."""
-    n, k = q.size // 7, displacement.shape[1]
-    given = displacement.reshape(n, 6, k)
-    p = q.reshape(n, 7)[:, 3:]
-    turned = np.einsum("nij,njk->nik", rates(p), given[:, 3:])
-    return np.concatenate([given[:, :3], turned], axis=1).reshape(7 * n, k)
+    return _applied(rates(q.reshape(-1, 7)[:, 3:]), displacement)
 
 
 def weights_of_displacements(q: Array, weights: Array) -> Array:
     """The transpose of `to_coordinates`: weights of displacements, (6 n, k), from those of q, (7 n, k)."""
-    n, k = q.size // 7, weights.shape[1]
-    given = weights.reshape(n, 7, k)
-    turned = np.einsum("nij,nik->njk", rates(q.reshape(n, 7)[:, 3:]), given[:, 3:])
-    return np.concatenate([given[:, :3], turned], axis=1).reshape(6 * n, k)
+    return _applied(rates(q.reshape(-1, 7)[:, 3:]).transpose(0, 2, 1), weights)
 
 
 def weights_of_coordinates(q: Array, weights: Array) -> Array:
     """The transpose of `to_displacements`: weights of q, (7 n, k), from those of displacements, (6 n, k)."""
-    n, k = q.size // 7, weights.shape[1]
-    given, p = weights.reshape(n, 6, k), q.reshape(n, 7)[:, 3:]
+    return _applied(_backwards(q), weights)
+
+
+def _backwards(q: Array) -> Array:
+    """∂δθ/∂p, transposed, shape (n, 4, 3)."""
+    p = q.reshape(-1, 7)[:, 3:]
     length = np.linalg.norm(p, axis=1)[:, None, None]
-    unit = p / np.linalg.norm(p, axis=1, keepdims=True)
-    turned = 4.0 * np.einsum("nij,njk->nik", rates(unit), given[:, 3:]) / length
-    return np.concatenate([given[:, :3], turned], axis=1).reshape(7 * n, k)
+    return np.asarray(4.0 * rates(p) / length**2)
+
+
+def _applied(turning: Array, x: Array) -> Array:
+    """x (n (3 + b), k) with its turning part multiplied by blocks (n, a, b), shape (n (3 + a), k)."""
+    given = x.reshape(turning.shape[0], 3 + turning.shape[2], x.shape[1])
+    out = np.concatenate([given[:, :3], np.matmul(turning, given[:, 3:])], axis=1)
+    return out.reshape(out.shape[0] * out.shape[1], x.shape[1])

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.linalg.threads import single_threaded
 from stickslip.names import alternatives
 from stickslip.state import Array, ModelError
 
@@ -55,7 +56,7 @@ class Derivative(ABC):
             raise ModelError(f"vjp without weights; give those of one of {', '.join(self.of)}")
         wanted = tuple(self.by) if by is None else (by,) if isinstance(by, str) else tuple(by)
         for name in wanted:
-            _known("by", self.by, name)
+            known("by", self.by, name)
         out = self.backward(
             {name: flat_change("of", self.of, name, value) for name, value in cotangents.items()}, wanted
         )
@@ -63,8 +64,8 @@ class Derivative(ABC):
 
     def jacobian(self, of: str, by: str) -> Array:
         """The whole matrix, shape (size of `of`, size of `by`), both flat."""
-        _known("of", self.of, of)
-        _known("by", self.by, by)
+        known("of", self.of, of)
+        known("by", self.by, by)
         rows, columns = _size(self.of[of]), _size(self.by[by])
         if not rows or not columns:
             return np.zeros((rows, columns))
@@ -78,11 +79,51 @@ class Derivative(ABC):
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
 
+class EffectsDerivative(Derivative):
+    """A derivative by inputs that change the lines of some equations, with what follows from these lines."""
+
+    @abstractmethod
+    def _effects(self, names: Iterable[str]) -> Mapping[str, Any]:
+        """How all lines change with these inputs, matrices (lines, size), dense or sparse."""
+
+    @abstractmethod
+    def _answered(self, effects: Array) -> dict[str, Array]:
+        """Changes of all of `of` that follow from those of lines, shape (lines, k)."""
+
+    @abstractmethod
+    def _weighed(self, cotangents: Mapping[str, Array], k: int) -> Array:
+        """The transpose: weights of the lines, shape (lines, k)."""
+
+    @single_threaded
+    def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
+        """Changes of all of `of`, each of shape (size, k), from those of some of `by`, each (size, k)."""
+        for name in tangents:
+            known("by", self.by, name)
+        if not tangents:
+            return {name: np.zeros((_size(shape), 0)) for name, shape in self.of.items()}
+        made = self._effects(tangents)
+        return self._answered(np.asarray(sum(made[name] @ change for name, change in tangents.items())))
+
+    @single_threaded
+    def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
+        """The transpose: from weights of some of `of`, each (size, k), those of `by`, each (size, k)."""
+        wanted = tuple(by)
+        for side, shapes, names in (("of", self.of, cotangents), ("by", self.by, wanted)):
+            for name in names:
+                known(side, shapes, name)
+        made = self._effects(wanted)
+        k = max((x.shape[1] for x in cotangents.values()), default=0)
+        whole = {name: cotangents.get(name, np.zeros((_size(shape), k))) for name, shape in self.of.items()}
+        weights = self._weighed(whole, k)
+        return {name: np.asarray(made[name].T @ weights) for name in wanted}
+
+
 def _size(shape: tuple[int, ...]) -> int:
     return int(np.prod(shape, dtype=int))
 
 
-def _known(side: str, shapes: Shapes, name: str) -> tuple[int, ...]:
+def known(side: str, shapes: Shapes, name: str) -> tuple[int, ...]:
+    """The shape of one of these; a ModelError where there is none."""
     if name not in shapes:
         raise ModelError(f"no derivative {side} {name!r}; {alternatives(name, shapes)}")
     return shapes[name]
@@ -90,7 +131,7 @@ def _known(side: str, shapes: Shapes, name: str) -> tuple[int, ...]:
 
 def flat_change(side: str, shapes: Shapes, name: str, value: Any) -> Array:
     """A change or a weight that a user gave, as one column, shape (size, 1)."""
-    shape = _known(side, shapes, name)
+    shape = known(side, shapes, name)
     try:
         if np.iscomplexobj(value):
             raise TypeError

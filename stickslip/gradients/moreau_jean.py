@@ -1,7 +1,7 @@
 """The derivative of a step of Moreau-Jean for worlds.
 
 The problem of the step is differentiated by the implicit function theorem at its solution
-(`solution_linear.py`), the motion and the assembly around it exactly (`moreau_jean_assembly.py`), for the
+(`solution_linear.py`), the motion and the assembly around it exactly (`moreau_jean_equations.py`), for the
 contacts and stops that are active. Users' functions (forces, efforts, motions) are differentiated by central
 differences of the function alone.
 
@@ -9,38 +9,38 @@ The position correction is not differentiated: it is swept until it is good enou
 its own. Where it moved bodies the map is that of the step without it, and says so: differentiate with
 `correction=False`. Parts of the law that are not there have derivatives of 0: by mu_roll and mu_spin where
 they are 0, and with Poisson's impact by e where it is 0.
+
+Contacts and stops take part in a step if their gap, forecast to its end, is not positive, or if they touch to
+the threshold of the step (`kernels/activation.py`): there the step jumps. Restitution acts on what
+approaches: where nothing approaches and the contact does not open there is a kink. The laws of contact have
+kinks of their own, which their linearisation tells.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from functools import cached_property
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from stickslip.gradients.along_rows import JointBlocks, set_rows
 from stickslip.gradients.derivative import flat_change
-from stickslip.gradients.moreau_jean_assembly import Assembly, Changed
-from stickslip.gradients.moreau_jean_columns import BODYWISE, BodyColumns
-from stickslip.gradients.moreau_jean_joints import JointBlocks
-from stickslip.gradients.moreau_jean_kinks import kinks_of
-from stickslip.gradients.moreau_jean_parts import Parts
-from stickslip.gradients.moreau_jean_poisson import TwoPhases
-from stickslip.gradients.moreau_jean_response import Response, Solved, Untouched
-from stickslip.gradients.step import StepDerivative
+from stickslip.gradients.moreau_jean_equations import MoreauJeanEquations
+from stickslip.gradients.moreau_jean_response import Chained, Changed, Response, TwoPhases, Untouched
+from stickslip.gradients.solution_exact import DOUBT
+from stickslip.gradients.world_step import WorldDerivative
+from stickslip.kernels.bodies.joint_geometry import DRY, LOWER, UPPER
 from stickslip.linalg.threads import single_threaded
-from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
-from stickslip.names import alternatives
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.states import SEPARATING
 from stickslip.schemes.bodies import Finder, MoreauJeanBodies
+from stickslip.schemes.body_joints import PARTS
+from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Memory, Solver
-from stickslip.state import Array, BoolArray, ModelError, State
+from stickslip.state import Array, BoolArray, IntArray, State
 
-ENTRIES = 2_000_000
-"""Numbers of rows that are held at once: as many directions are taken together as fit."""
-MANY = 8
-"""Bodies from which on matrices by what belongs to bodies are made row by row."""
+NEAR = 1e-9
+"""Share of the size of things below which a gap is on the border."""
 
 
 @single_threaded
@@ -55,69 +55,33 @@ def moreau_jean_derivative(
     """
     step = scheme.step(world, state, memory, h, solver, detector)
     joints = JointBlocks.of(step.memory["joint_id"], step.memory["joint_size"])
-    assembly = Assembly(
-        world, state, h, scheme.theta, scheme.impact == "newton", step.contacts, _bearing(step), joints
-    )
-    response = _answer(assembly, step, kappa)
-    return MoreauJeanDerivative(scheme, step, assembly, response, detector, kappa)
+    equations = MoreauJeanEquations(scheme, world, state, h, step.contacts, _bearing(step), joints)
+    response: Response
+    if not step.solves:
+        response = Untouched(equations)
+    elif len(step.solves) == 1 or equations.newton:
+        response = Chained(step, kappa)
+    else:
+        response = TwoPhases(equations, step, kappa)
+    equations.solved(response.phases, response.v)
+    notes = kinks_of(scheme, step, equations, response, detector)
+    return MoreauJeanDerivative(equations, step, response, kappa, notes)
 
 
-class MoreauJeanDerivative(StepDerivative):
+class MoreauJeanDerivative(WorldDerivative):
     """The derivative of a step of `MoreauJeanBodies`."""
 
     def __init__(
-        self, scheme: MoreauJeanBodies, step: BodyStep, assembly: Assembly, response: Response,
-        detector: Finder, kappa: float,
+        self, equations: MoreauJeanEquations, step: BodyStep, response: Response, kappa: float,
+        notes: tuple[str, ...],
     ):  # fmt: skip
-        self.step, self.kappa = step, kappa
-        self._assembly, self._response = assembly, response
-        n, given = assembly.bodies.count, assembly.given
-        parameters = {name: getattr(given, name).shape for name in Parameters.names()}
-        self.by = {"q": (6 * n,), "v": (6 * n,), "h": (1,), **parameters}
+        super().__init__(equations)
+        self.step, self.kappa, self._response, self._posed = step, kappa, response, equations
+        n = equations.bodies.count
         self.of = {"q": (6 * n,), "v": (6 * n,), "r": step.r.shape}
-        notes = kinks_of(scheme, step, assembly, response, detector)
         self.exists = response.exists and not notes
         self.unique = response.unique
         self.notes = (*response.notes, *notes)
-
-    @single_threaded
-    def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
-        """Changes of q, v and r, each of shape (size, k)."""
-        self._check(tangents, self.by)
-        k = next((x.shape[1] for x in tangents.values()), 0)
-        parts = [self._forward({name: x[:, part] for name, x in tangents.items()}) for part in self._parts(k)]
-        if not parts:
-            return {name: np.zeros((int(np.prod(shape)), 0)) for name, shape in self.of.items()}
-        return {name: np.concatenate([part[name] for part in parts], axis=1) for name in self.of}
-
-    @single_threaded
-    def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
-        """Weights of `by`, each of shape (size, k)."""
-        wanted = tuple(by)
-        self._check(cotangents, self.of)
-        self._check(dict.fromkeys(wanted), self.by)
-        k = next((x.shape[1] for x in cotangents.values()), 0)
-        nv, nc = 6 * self._assembly.bodies.count, len(self._assembly.contacts)
-        on_q, on_v = (cotangents.get(name, np.zeros((nv, k))) for name in ("q", "v"))
-        on_r = np.zeros((self._response.r.size, k))
-        if "r" in cotangents:
-            slot = self._assembly.slot
-            on_r[: slot.size] = cotangents["r"].reshape(6 * nc, k)[slot]
-        causes = self._response.backward(self._on_middle(on_q, on_v), on_r)
-        own = tuple(name for name in wanted if name in BODYWISE)
-        others = tuple(name for name in wanted if name not in own)
-        found = self._backward(others, on_q, on_v, causes) if others else {}
-        if own:
-            most = max(1, self._most // max(k, 1))
-            found |= self._columns.gradients(own, on_q, on_v, self._response, causes, most)
-        return found
-
-    def jacobian(self, of: str, by: str) -> Array:
-        """The whole matrix, shape (size of `of`, size of `by`), both flat."""
-        if of not in self.of or by not in BODYWISE or self._assembly.bodies.count < MANY:
-            return super().jacobian(of, by)
-        rows = int(np.prod(self.of[of], dtype=int))
-        return self.backward({of: np.eye(rows)}, (by,))[by].T.copy()
 
     def mismatch(self, **tangents: Any) -> float:
         """How much of these changes no change of impulses can follow, 0 to 1.
@@ -126,78 +90,41 @@ class MoreauJeanDerivative(StepDerivative):
         would make one of them open has no derivative, and `jvp` is the nearest one that keeps all closed.
         """
         given = {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
-        at = self._assembly.middle(self._assembly.inputs(given))
-        return float(self._response.mismatch(self._response.changed(at, 1)).max(initial=0.0))
+        changed, _, _ = self._changed(self._posed.along(given))
+        return float(self._response.mismatch(changed).max(initial=0.0))
 
-    def _forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
-        assembly, response = self._assembly, self._response
-        k = next(x.shape[1] for x in tangents.values())
-        at = assembly.middle(assembly.inputs(tangents))
-        dv, dr = response.forward(response.changed(at, k))
-        q, v = assembly.arrival(at, response.v, k, dv)
+    def _changed(self, effects: Array) -> tuple[Changed, Array, Array]:
+        """Changes of the problems, and of q and v at the end, from those of all lines."""
+        *phases, coefficient, bound, e, q, v = (effects[where] for where in self._posed.lines)
+        return Changed(tuple(phases[::2]), tuple(phases[1::2]), coefficient, bound, e), q, v
+
+    def _answered(self, effects: Array) -> dict[str, Array]:
+        changed, q, v = self._changed(effects)
+        dv, dr = self._response.forward(changed)
+        k, posed, bodies = effects.shape[1], self._posed, self._posed.bodies
+        own, q, v = dv.reshape(bodies.dynamic.size, 6, k), q.copy(), v.copy()
+        for out, block in zip((q, v), posed.arrival_by_v, strict=True):
+            out.reshape(bodies.count, 6, k)[bodies.dynamic] += np.matmul(block, own)
         r = np.zeros((self.step.r.size, k))
-        r[assembly.slot] = dr[: assembly.slot.size]
+        r[posed.slot] = dr[: posed.slot.size]
         return {"q": q, "v": v, "r": r}
 
-    def _on_middle(self, on_q: Array, on_v: Array) -> Array:
-        """Weights of the velocities of the dynamic bodies after the impulses, shape (6 nd, k)."""
-        dynamic, k = self._assembly.bodies.dynamic, on_q.shape[1]
-        by_q, by_v = self._assembly.arrival_by_v(self._response.v)
-        q, v = (x.reshape(-1, 6, k)[dynamic] for x in (on_q, on_v))
-        both = np.einsum("nij,nik->njk", by_q, q) + np.einsum("nij,nik->njk", by_v, v)
-        return both.reshape(-1, k)
-
-    def _backward(
-        self, wanted: tuple[str, ...], on_q: Array, on_v: Array, causes: tuple[Changed, ...]
-    ) -> dict[str, Array]:
-        """Weights of all that is wanted, from those of what it changes in the problem and on the way to the
-        end: directions are taken together, one number after the other."""
-        assembly, response = self._assembly, self._response
-        sizes = [int(np.prod(self.by[name], dtype=int)) for name in wanted]
-        ends = np.cumsum([0, *sizes])
-        out = np.zeros((int(ends[-1]), on_q.shape[1]))
-        for part in self._parts(int(ends[-1])):
-            k, tangents = part.stop - part.start, {}
-            for name, first, size in zip(wanted, ends[:-1].tolist(), sizes, strict=True):
-                own = np.eye(size, k, first - part.start)
-                if own.any():
-                    tangents[name] = own
-            at = assembly.middle(assembly.inputs(tangents))
-            q, v = assembly.arrival(at, response.v, k)
-            found = q.T @ on_q + v.T @ on_v
-            for change, weight in zip(response.changed(at, k), causes, strict=True):
-                found = found + change.dotted(weight)
-            out[part] = found
-        return dict(zip(wanted, np.split(out, ends[1:-1]), strict=True))
-
-    @cached_property
-    def _columns(self) -> BodyColumns:
-        return BodyColumns(self._assembly)
-
-    @property
-    def _most(self) -> int:
-        """Directions that fit into memory together."""
-        rows = 12 * self._response.r.size + 100 * self._assembly.bodies.count
-        return max(1, ENTRIES // max(rows, 1))
-
-    def _parts(self, k: int) -> Iterator[slice]:
-        """All columns in parts that fit into memory."""
-        return (slice(at, min(at + self._most, k)) for at in range(0, k, self._most))
-
-    @staticmethod
-    def _check(given: Mapping[str, object], known: Mapping[str, object]) -> None:
-        for name in given:
-            if name not in known:
-                raise ModelError(f"no derivative with {name!r}; {alternatives(name, known)}")
-
-
-def _answer(assembly: Assembly, step: BodyStep, kappa: float) -> Response:
-    """What bodies answer in a step, whatever it rests on."""
-    if not step.solves:
-        return Untouched(assembly)
-    if len(step.solves) == 1:
-        return Solved(assembly, step, kappa)
-    return Parts(assembly, step, kappa) if assembly.newton else TwoPhases(assembly, step, kappa)
+    def _weighed(self, cotangents: Mapping[str, Array], k: int) -> Array:
+        posed, n, dynamic = self._posed, self._posed.bodies.count, self._posed.bodies.dynamic
+        q, v = cotangents["q"], cotangents["v"]
+        on_v = sum(
+            np.matmul(block.transpose(0, 2, 1), weight.reshape(n, 6, k)[dynamic])
+            for block, weight in zip(posed.arrival_by_v, (q, v), strict=True)
+        )
+        on_r = np.zeros((self._response.r.size, k))
+        on_r[: posed.slot.size] = cotangents["r"][posed.slot]
+        found = self._response.backward(np.asarray(on_v).reshape(6 * dynamic.size, k), on_r)
+        phases = [x for pair in zip(found.momentum, found.velocity, strict=True) for x in pair]
+        out = np.zeros((posed.size, k))
+        for where, part in zip(posed.lines, (*phases, *found[2:], q, v), strict=True):
+            if len(part):
+                out[where] = part
+        return out
 
 
 def _bearing(step: BodyStep) -> BoolArray:
@@ -213,3 +140,98 @@ def _bearing(step: BodyStep) -> BoolArray:
             states = solution.states
             free &= states.strict[:nc] & (np.array(states.name[:nc], object) == SEPARATING)
     return np.logical_not(free)
+
+
+def kinks_of(
+    scheme: MoreauJeanBodies,
+    step: BodyStep,
+    equations: MoreauJeanEquations,
+    response: Response,
+    detector: Finder,
+) -> tuple[str, ...]:
+    """A sentence for each thing that has no derivative, beside what the laws of contact say."""
+    start = Start.of(scheme.theta, equations.world, equations.state, equations.h)
+    notes = _forecasts(start, scheme.theta, detector) + _stops(start, scheme.theta)
+    notes += _unapproached(equations, response)
+    if step.correction > 0.0:
+        notes.append(
+            f"the position correction moved bodies by {step.correction:.2g} m, which is not differentiated:"
+            " differentiate with correction=False"
+        )
+    elif scheme.correction and (len(equations.world.joints) or len(step.contacts)):
+        notes.append(
+            "the position correction would answer displacements that open joints or close contacts, which is"
+            " not differentiated: differentiate with correction=False"
+        )
+    if step.reason or not all(solution.ok for solution in step.solves):
+        why = step.reason or next(s.reason or s.status.value for s in step.solves if not s.ok)
+        notes.append(f"the step itself is not good: {why}")
+    return tuple(dict.fromkeys(notes))
+
+
+def _forecasts(start: Start, theta: float, detector: Finder) -> list[str]:
+    """Contacts whose forecast gap is 0."""
+    found, bodies, world = detector.find(start.q_m.reshape(-1), start.margin), start.bodies, start.world
+    if not len(found):
+        return []
+    closing, fast = _closing(set_rows(found, start.q_m)[:, 0], found.body, start)
+    forecast = found.gap + theta * start.h * closing
+    answers = (bodies.row[found.body] >= 0).any(axis=1)
+    size = NEAR * bodies.size + DOUBT * start.h * fast
+    touches = (forecast > 0.0) & (np.maximum(found.gap, forecast) <= start.slack + size)
+    near = answers & (touches | (np.abs(forecast) <= size))
+    return [
+        f"bodies {world.names[a]!r} and {world.names[b]!r}: a contact is about to take part in the step, or"
+        " to leave it: its forecast gap is 0"
+        for a, b in found.body[near].tolist()
+    ]
+
+
+def _stops(start: Start, theta: float) -> list[str]:
+    """Stops of joints whose forecast gap is 0."""
+    joints = start.world.joints
+    bounds = np.stack([joints.lower, joints.upper], axis=-1).reshape(-1, 4)
+    joint, which = np.nonzero(np.isfinite(bounds))
+    if not joint.size:
+        return []
+    # by joint: lower and upper stop of s, then of the angle
+    part = np.array([LOWER, UPPER, LOWER + DRY, UPPER + DRY])[which]
+    blocks = JointBlocks(joint, part, np.arange(joint.size + 1))
+    rows, gap = (x[0].real for x in blocks.along(joints, start.q_m[None].astype(complex)))
+    closing, fast = _closing(rows, joints.body[joint], start)
+    turning = (part > DRY).astype(int)
+    size = NEAR * np.where(turning, 1.0, start.bodies.size) + DOUBT * start.h * fast
+    forecast = gap + theta * start.h * closing
+    touches = (forecast > 0.0) & (np.maximum(gap, forecast) <= start.stop_slack[joint, turning] + size)
+    return [
+        f"joint {joints.names[joint[k]]!r}: its {PARTS[part[k]]} is about to take part in the step, or to"
+        " leave it: its forecast gap is 0"
+        for k in np.flatnonzero(touches | (np.abs(forecast) <= size)).tolist()
+    ]
+
+
+def _closing(rows: Array, sides: IntArray, start: Start) -> tuple[Array, Array]:
+    """Least velocities of rows if either side moves freely or is held from that, and the sizes of what goes
+    into them, each of shape (m,)."""
+    velocities = np.stack([start.v_start[sides], start.v_free[sides]])
+    parts = np.where((sides >= 0)[:, :, None], rows * velocities, 0.0)
+    fast: Array = np.abs(parts).max(axis=0).sum(axis=(1, 2))
+    closing: Array = parts.sum(axis=3).min(axis=0).sum(axis=1)
+    return closing, fast
+
+
+def _unapproached(equations: MoreauJeanEquations, response: Response) -> list[str]:
+    """Contacts and stops with restitution that may bear and are not approached."""
+    if not response.r.size:
+        return []
+    notes, contacts, world = [], equations.slot.size, equations.world
+    for p in np.flatnonzero(response.presses & equations.grazes).tolist():
+        if p < contacts:
+            a, b = (world.names[side] for side in equations.sides[p])
+            name = f"a contact of bodies {a!r} and {b!r}"
+        else:
+            block = int(np.searchsorted(equations.joints.start, p - contacts, side="right")) - 1
+            whose = world.joints.names[equations.joints.joint[block]]
+            name = f"the {PARTS[equations.joints.part[block]]} of joint {whose!r}"
+        notes.append(f"{name} has restitution and bears without being approached (taken: it does not bounce)")
+    return notes

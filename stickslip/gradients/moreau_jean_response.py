@@ -1,19 +1,40 @@
-"""What bodies answer to changes of the problem of a step: velocities after the impulses, and impulses."""
+"""What bodies answer to changes of the problems of a step: velocities after the impulses, and impulses."""
 
 from abc import ABC, abstractmethod
+from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.gradients.moreau_jean_assembly import Assembly, Changed, Middle
-from stickslip.gradients.moreau_jean_inputs import Complex
+from stickslip.gradients.moreau_jean_equations import MoreauJeanEquations, Phase
 from stickslip.gradients.solution_exact import DOUBT
-from stickslip.gradients.solution_linear import GlobalLinearisation
-from stickslip.problem.contact import GlobalProblem
+from stickslip.gradients.solution_linear import GlobalLinearisation, ReducedLinearisation
+from stickslip.gradients.solution_rows import NONE, Causes, Reduced
+from stickslip.kernels import cones
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.sets import ProductSet
+from stickslip.problem.solution import Solution
+from stickslip.schemes.body_poisson import split_set
 from stickslip.schemes.body_step import BodyStep
-from stickslip.state import Array, BoolArray
+from stickslip.state import Array, BoolArray, IntArray, ModelError
 
-Phase = tuple[Complex, Array, Array, float]
-"""A problem: momenta f, shape (k, nd, 6), velocities, impulses so far, and what is left of an impact."""
+KICKED = "restitution acts on impulses of the compression that are not unique: velocities depend on them"
+SAME = 1e-6
+"""Share of a kick up to which the radius of a disc is that kick."""
+
+
+class Changed(NamedTuple):
+    """How the problems of a step change at fixed v and r, or weights of such changes."""
+
+    momentum: tuple[Array, ...]
+    """Of each problem: f - M v + H r [N s, N m s], shape (6 nd, k)."""
+    velocity: tuple[Array, ...]
+    """Of each problem: H' v + u_bias [m/s, rad/s], shape (p, k)."""
+    coefficient: Array
+    """Of the groups of friction [-, m], shape (ng, k)."""
+    bound: Array
+    """Of blocks of dry friction [N s, N m s], shape (nb, k)."""
+    e: Array
+    """Restitution of the contacts [-], shape (nc, k)."""
 
 
 class Response(ABC):
@@ -29,82 +50,225 @@ class Response(ABC):
     exists: bool = True
     unique: bool = True
     notes: tuple[str, ...] = ()
-
-    _assembly: Assembly
-
-    def phases(self, at: Middle) -> tuple[Phase, ...]:
-        """The problems that it rests on."""
-        return ((at.f, self.v, self.r, 0.0),)
-
-    def changed(self, at: Middle, k: int) -> tuple[Changed, ...]:
-        """How its problems change along k directions."""
-        return tuple(self._assembly.changed(at, *phase, k) for phase in self.phases(at))
+    phases: tuple[Phase, ...]
+    """The problems that it rests on."""
 
     @abstractmethod
-    def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
+    def forward(self, changed: Changed) -> tuple[Array, Array]:
         """Changes of v and r, each (size, k)."""
 
     @abstractmethod
-    def backward(self, on_v: Array, on_r: Array) -> tuple[Changed, ...]:
+    def backward(self, on_v: Array, on_r: Array) -> Changed:
         """The transpose: weights of the changes of the problems."""
 
-    def mismatch(self, changed: tuple[Changed, ...]) -> Array:
+    def mismatch(self, changed: Changed) -> Array:
         """How much of these changes no impulses can follow, 0 to 1, shape (k,)."""
-        return np.zeros(changed[0].momentum.shape[1])
+        return np.zeros(changed.momentum[0].shape[1])
 
 
 class Untouched(Response):
     """A step in which nothing acts but forces: M v = f."""
 
-    def __init__(self, assembly: Assembly):
-        self._assembly, self._M = assembly, assembly.bodies.M
-        self.v, self.r = assembly.base.v_free[0, assembly.bodies.dynamic].real.reshape(-1), np.zeros(0)
-        self.presses = np.zeros(0, bool)
+    def __init__(self, equations: MoreauJeanEquations):
+        self._M, dynamic = equations.bodies.M, equations.bodies.dynamic
+        self.v, self.r = equations.middle_base.v_free[0, dynamic].real.reshape(-1), np.zeros(0)
+        self.presses, self.phases = np.zeros(0, bool), (Phase(True, self.v, self.r),)
 
-    def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
+    def forward(self, changed: Changed) -> tuple[Array, Array]:
         """Changes of v and r."""
-        momentum = changed[0].momentum
+        momentum = changed.momentum[0]
         return (self._M.solve(momentum) if momentum.size else momentum), np.zeros((0, momentum.shape[1]))
 
-    def backward(self, on_v: Array, on_r: Array) -> tuple[Changed, ...]:
+    def backward(self, on_v: Array, on_r: Array) -> Changed:
         """Weights of the changes of the problem."""
         none = np.zeros((0, on_v.shape[1]))
-        return (Changed(self._M.solve(on_v) if on_v.size else on_v, none, none, none, none),)
+        return Changed((self._M.solve(on_v) if on_v.size else on_v,), (none,), none, none, none)
 
 
-class Solved(Response):
-    """A step with one problem."""
+class Chained(Response):
+    """A step of problems one after the other: one, or an impact in parts (`schemes/body_parts.py`).
 
-    def __init__(self, assembly: Assembly, step: BodyStep, kappa: float):
-        (solution,) = step.solves
-        problem = solution.problem
-        assert isinstance(problem, GlobalProblem)
-        self._assembly = assembly
-        self._linear = GlobalLinearisation.of(
-            problem, solution.v, None, solution.r, solution.u, solution.tolerance, kappa, DOUBT
+    The impulses of a part change the momenta with which the next ones begin; the transpose goes through them
+    from the last to the first. Forces, and bounds of dry friction, act in the last one.
+    """
+
+    def __init__(self, step: BodyStep, kappa: float):
+        self._linear = [_linearised(solution, kappa) for solution in step.solves]
+        last, parts = self._linear[-1], len(self._linear)
+        sums = np.cumsum([one.r for one in self._linear], axis=0)
+        self._H = last.problem.H_sparse() if parts > 1 else None
+        self.v, self.r = last.v, sums[-1]
+        self.phases = (
+            *(Phase(False, one.v, r, 1.0 - j / parts)
+              for j, (one, r) in enumerate(zip(self._linear[:-1], sums[:-1], strict=True), start=1)),
+            Phase(True, self.v, self.r),
+        )  # fmt: skip
+        self.presses = np.any([one.presses for one in self._linear], axis=0)
+        self.exists = all(one.exists for one in self._linear)
+        self.unique = all(one.unique for one in self._linear)
+        self.notes = tuple(
+            note if parts == 1 else f"in part {j} of the impact: {note}"
+            for j, one in enumerate(self._linear, start=1)
+            for note in one.notes
         )
-        self.v, self.r, self.presses = self._linear.v, self._linear.r, self._linear.presses
-        self.exists, self.unique = self._linear.exists, self._linear.unique
-        self.notes = self._linear.notes
 
-    def forward(self, changed: tuple[Changed, ...]) -> tuple[Array, Array]:
+    def forward(self, changed: Changed) -> tuple[Array, Array]:
         """Changes of v and r."""
-        (one,) = changed
-        found = self._linear.forward(
-            momentum=one.momentum, velocity=one.velocity, coefficient=one.coefficient, lower=one.lower,
-            upper=one.upper,
-        )  # fmt: skip
-        return found.v, found.r
+        dr = np.zeros((self.r.size, changed.coefficient.shape[1]))
+        for linear, momentum, velocity in zip(self._linear, changed.momentum, changed.velocity, strict=True):
+            bound = changed.bound if linear is self._linear[-1] else NONE
+            pushed = momentum if self._H is None else momentum + self._H @ dr
+            found = linear.forward(Causes(pushed, velocity, NONE, changed.coefficient, -bound, bound))
+            dr = dr + found.r
+        return found.v, dr
 
-    def mismatch(self, changed: tuple[Changed, ...]) -> Array:
-        """Where impulses are not unique, what they cannot follow."""
-        (one,) = changed
-        return self._linear.mismatch(
-            momentum=one.momentum, velocity=one.velocity, coefficient=one.coefficient, lower=one.lower,
-            upper=one.upper,
-        )  # fmt: skip
+    def mismatch(self, changed: Changed) -> Array:
+        """Where impulses are not unique, what they cannot follow; an impact in parts does not tell."""
+        if len(self._linear) > 1:
+            return super().mismatch(changed)
+        bound, (momentum,), (velocity,) = changed.bound, changed.momentum, changed.velocity
+        return self._linear[0].mismatch(Causes(momentum, velocity, NONE, changed.coefficient, -bound, bound))
 
-    def backward(self, on_v: Array, on_r: Array) -> tuple[Changed, ...]:
-        """Weights of the changes of the problem."""
-        found = self._linear.backward(v=on_v, r=on_r)
-        return (Changed(found.momentum, found.velocity, found.coefficient, found.lower, found.upper),)
+    def backward(self, on_v: Array, on_r: Array) -> Changed:
+        """Weights of the changes of the problems."""
+        momentum: list[Array] = []
+        velocity: list[Array] = []
+        weights: Array | None = on_v
+        for linear in reversed(self._linear):
+            found = linear.backward(v=weights, r=on_r)
+            if weights is not None:
+                bound, coefficient = found.upper - found.lower, np.zeros_like(found.coefficient)
+            momentum.insert(0, found.momentum)
+            velocity.insert(0, found.velocity)
+            coefficient, weights = coefficient + found.coefficient, None
+            on_r = on_r if self._H is None else on_r + self._H.T @ found.momentum
+        return Changed(tuple(momentum), tuple(velocity), coefficient, bound, np.zeros((0, on_v.shape[1])))
+
+
+def _linearised(solution: Solution, kappa: float) -> GlobalLinearisation:
+    problem = solution.problem
+    assert isinstance(problem, GlobalProblem)
+    return GlobalLinearisation(problem, solution.r, tolerance=solution.tolerance, kappa=kappa, share=DOUBT)
+
+
+class TwoPhases(Response):
+    """A step with Poisson's impact: both phases of `schemes/body_poisson.py`.
+
+    Compression gives r^c, and with it the kicks e r_N^c. The expansion is taken in the form it was solved in:
+    impulses r = base + x with base = r^c, and the kick of those contacts that leave, whose friction is a disc
+    of known radius; W and the law of x are those of its last pass.
+    """
+
+    def __init__(self, equations: MoreauJeanEquations, step: BodyStep, kappa: float):
+        if kappa > 0.0:
+            raise ModelError(
+                f"kappa is {kappa:g}: Poisson's impact has no smoothed derivative; take kappa = 0, or"
+                ' impact="newton"'
+            )
+        compression, expansion = step.solves
+        first, second = compression.problem, expansion.problem
+        assert isinstance(first, GlobalProblem)
+        assert isinstance(second, GlobalProblem | ContactProblem)
+        self._M, nc = first.M, len(equations.contacts)
+        self._normals = first.K.offset[:nc]
+        self._e = equations.contacts.law[:, 3]
+        # The kicks e r_N are those of the impulses that were found, unique or not.
+        found = bool((self._e > 0.0).any())
+        self._compression = GlobalLinearisation(
+            first, compression.r, tolerance=compression.tolerance, found=found, share=DOUBT
+        )
+        self._pressed = np.maximum(self._compression.r[self._normals], 0.0)
+        self._H = first.H_sparse().toarray()
+        self._W = self._H.T @ self._M.solve(self._H)
+        self._lay_out(first.K, second.K, nc)
+        f = equations.middle_base.f[0].real.reshape(-1)
+        self._expand(second, expansion.r, expansion.tolerance, f, first.u_bias)
+        self.phases = (
+            Phase(False, self._compression.v, self._compression.r),
+            Phase(True, self.v, self.r),
+        )
+        one, other = self._compression, self._expansion
+        kicked = one.varying[self._normals][self._e > 0.0].any()
+        self.exists = one.exists and other.exists and not kicked
+        self.unique = one.unique and other.unique
+        self.notes = (
+            *(f"in the compression: {note}" for note in one.notes),
+            *(f"in the expansion: {note}" for note in other.notes),
+            *((KICKED,) if kicked else ()),
+        )
+
+    def _lay_out(self, K: ProductSet, wide: ProductSet, nc: int) -> None:
+        """Where blocks and components of K are in the set of the expansion, and the normals of its discs."""
+        cone, apart = np.flatnonzero(wide.kind == cones.FRICTION)[:nc], np.zeros(len(K), bool)
+        apart[:nc] = (cone > 0) & (wide.kind[cone - 1] == cones.NONNEGATIVE)
+        _, self._at, self._extra = split_set(K, apart)
+        self._block: IntArray = np.arange(len(K)) + np.cumsum(apart) - apart
+        self._split: IntArray = np.flatnonzero(apart)
+
+    def _expand(
+        self, second: GlobalProblem | ContactProblem, x: Array, tolerance: float, f: Array, bias: Array
+    ) -> None:
+        at, extra, split, kick = self._at, self._extra, self._split, self._e * self._pressed
+        base = self._compression.r.copy()
+        base[self._normals[split]] += kick[split]
+        W, u_free = np.zeros((x.size, x.size)), np.zeros(x.size)
+        W[np.ix_(at, at)] = self._W
+        u_free[at] = self._H.T @ self._M.solve(f + self._H @ base) + bias
+        self._stiff = np.zeros(0)
+        if isinstance(second, ContactProblem) and extra.size:
+            self._stiff = second.W.diagonal()[extra]
+            W[extra, extra] = self._stiff
+            radius = -second.u_free[extra] / self._stiff
+            # one that left after it had stayed has a disc that grows with what it presses beyond its kick
+            grows = np.abs(radius - kick[split]) > SAME * kick.max()
+            W[extra[grows], at[self._normals[split[grows]]]] = -self._stiff[grows]
+            u_free[extra] = -self._stiff * kick[split]
+        self._expansion = ReducedLinearisation(Reduced(second.K, W, u_free), x, tolerance, share=DOUBT)
+        self.presses = self._compression.presses | self._expansion.presses[at]
+        self.r = base + self._expansion.r[at]
+        self.v = self._M.solve(f + self._H @ self.r)
+
+    def forward(self, changed: Changed) -> tuple[Array, Array]:
+        """Changes of v and r."""
+        (first, momentum), (compressed, velocity) = changed.momentum, changed.velocity
+        k, normals, split = first.shape[1], self._normals, self._split
+        base = self._compression.forward(Causes(first, compressed, coefficient=changed.coefficient)).r.copy()
+        kick = self._pressed[:, None] * changed.e + self._e[:, None] * base[normals]
+        kick[self._pressed <= 0.0] = 0.0
+        base[normals[split]] += kick[split]
+        free = self._M.solve(momentum)
+        wide = np.zeros((self._expansion.K.size, k))
+        wide[self._at] = self._H.T @ free + velocity + self._W @ base
+        wide[self._extra] = -self._stiff[:, None] * kick[split]
+        bound = np.zeros((len(self._expansion.K), k))
+        bound[self._block] = changed.bound
+        given = Causes(velocity=wide, coefficient=changed.coefficient, lower=-bound, upper=bound)
+        dr = base + self._expansion.forward(given)[self._at]
+        return free + self._M.solve(self._H @ dr), dr
+
+    def mismatch(self, changed: Changed) -> Array:
+        """Of the compression, whose impulses the expansion takes over."""
+        return self._compression.mismatch(
+            Causes(changed.momentum[0], changed.velocity[0], coefficient=changed.coefficient)
+        )
+
+    def backward(self, on_v: Array, on_r: Array) -> Changed:
+        """Weights of the changes of both phases and of restitution."""
+        k, normals, split = on_v.shape[1], self._normals, self._split
+        momentum = self._M.solve(on_v)
+        on_base = on_r + self._H.T @ momentum
+        on_x = np.zeros((self._expansion.K.size, k))
+        on_x[self._at] = on_base
+        expanded = self._expansion.backward(on_x)
+        wide, pulled = expanded.velocity, expanded.velocity[self._at]
+        momentum = momentum + self._M.solve(self._H @ pulled)
+        on_base = on_base + self._W @ pulled
+        on_kick = np.zeros((normals.size, k))
+        on_kick[split] = on_base[normals[split]] - self._stiff[:, None] * wide[self._extra]
+        on_kick[self._pressed <= 0.0] = 0.0
+        on_base[normals] += self._e[:, None] * on_kick
+        found = self._compression.backward(r=on_base)
+        return Changed(
+            (found.momentum, momentum), (found.velocity, pulled), found.coefficient + expanded.coefficient,
+            (expanded.upper - expanded.lower)[self._block], self._pressed[:, None] * on_kick,
+        )  # fmt: skip

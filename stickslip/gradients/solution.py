@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.gradients.derivative import Derivative
+from stickslip.gradients.derivative import Derivative, flat_change
 from stickslip.gradients.solution_factor import DENSE
 from stickslip.gradients.solution_linear import GlobalLinearisation, ReducedLinearisation
+from stickslip.gradients.solution_rows import Causes, Reduced
 from stickslip.kernels import cones
 from stickslip.linalg.threads import single_threaded
 from stickslip.problem.box import BoxProblem
@@ -78,11 +79,7 @@ class SolutionDerivative(Derivative):
         make one of them open has no derivative, `jvp` is the nearest one that keeps all closed, and this is
         not 0.
         """
-        given = {}
-        for name, value in tangents.items():
-            if np.size(value) != int(np.prod(self.by.get(name, (-1,)))):
-                raise ModelError(f"{name} has shape {np.shape(value)}; may be changed: {dict(self.by)}")
-            given[name] = np.asarray(value, float).reshape(-1, 1)
+        given = {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
         return float(self._mismatch(given).max(initial=0.0))
 
     @abstractmethod
@@ -98,17 +95,18 @@ class SolutionDerivative(Derivative):
             shapes["e"] = (len(K),)
         return shapes
 
-    def _law_changes(self, tangents: Mapping[str, Array]) -> dict[str, Array | None]:
-        """Changes of coefficients and bounds, as a linearisation takes them."""
-        change: Array | None = tangents.get("coefficient")
-        for name, (block, group) in self._groups.items():
-            if name in tangents:
-                given = tangents[name]
-                change = np.zeros((self._K.coefficient.size, given.shape[1])) if change is None else change
-                change = change.copy()
-                change[group] += given[block]
-        bounds = {name: tangents[name] * has for name, has in self._bounded.items() if name in tangents}
-        return {"coefficient": change, "lower": bounds.get("lower"), "upper": bounds.get("upper")}
+    def _law_changes(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
+        """Changes of coefficients and bounds, as `Causes` has them."""
+        found = {name: tangents[name] * has for name, has in self._bounded.items() if name in tangents}
+        named = [name for name in self._groups if name in tangents]
+        if named or "coefficient" in tangents:
+            change = np.zeros((self._K.coefficient.size, _columns(tangents)))
+            change += tangents.get("coefficient", 0.0)
+            for name in named:
+                block, group = self._groups[name]
+                change[group] += tangents[name][block]
+            found["coefficient"] = change
+        return found
 
     def _bounce(self, e: Array) -> Array:
         """Changes of the prescribed part of u from those of e, shape (n, k)."""
@@ -117,23 +115,21 @@ class SolutionDerivative(Derivative):
         out[self._K.offset[:-1]] = self._approach[:, None] * e
         return out
 
-    def _law_weights(
-        self, wanted: Iterable[str], velocity: Array, coefficient: Array, lower: Array, upper: Array
-    ) -> dict[str, Array]:
+    def _law_weights(self, wanted: Iterable[str], found: Causes) -> dict[str, Array]:
+        """Weights of the numbers of laws."""
         out: dict[str, Array] = {}
         for name in wanted:
             if name == "coefficient":
-                out[name] = coefficient
+                out[name] = found.coefficient
             elif name in self._groups:
                 block, group = self._groups[name]
-                out[name] = np.zeros((len(self._K), coefficient.shape[1]))
-                out[name][block] = coefficient[group]
+                out[name] = np.zeros((len(self._K), found.coefficient.shape[1]))
+                out[name][block] = found.coefficient[group]
             elif name == "e":
                 assert self._approach is not None
-                out[name] = self._approach[:, None] * velocity[self._K.offset[:-1]]
-        for name, weights in (("lower", lower), ("upper", upper)):
-            if name in wanted:
-                out[name] = weights * self._bounded[name]
+                out[name] = self._approach[:, None] * found.velocity[self._K.offset[:-1]]
+            elif name in self._bounded:
+                out[name] = getattr(found, name) * self._bounded[name]
         return out
 
 
@@ -141,22 +137,15 @@ class ContactSolutionDerivative(SolutionDerivative):
     """Of u = W r + u_free; of a box problem under its own names."""
 
     def __init__(
-        self,
-        solution: Solution,
-        K: ProductSet,
-        W: Array,
-        u_free: Array,
-        names: tuple[str, str, str, str],
-        kappa: float,
-        tolerance: float,
-        u_before: Array | None,
-    ):
-        super().__init__(solution, K, kappa, u_before)
-        self._names = names
-        core = self._core = ReducedLinearisation(K, W, u_free, solution.r, tolerance, kappa)
+        self, solution: Solution, problem: Reduced, names: tuple[str, str, str, str], kappa: float,
+        tolerance: float, u_before: Array | None,
+    ):  # fmt: skip
+        """names: of the matrix, the constant, and both parts of the answer."""
+        super().__init__(solution, problem.K, kappa, u_before)
+        self._names, n = names, problem.K.size
+        core = self._core = ReducedLinearisation(problem, solution.r, tolerance, kappa)
         self.r, self.u = core.r, core.u
         self.exists, self.unique, self.notes = core.exists, core.unique, core.notes
-        n = K.size
         self.by = {names[0]: (n, n), names[1]: (n,), **self._law_shapes()}
         self.of = {names[2]: (n,), names[3]: (n,)}
 
@@ -164,11 +153,11 @@ class ContactSolutionDerivative(SolutionDerivative):
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
         """Changes of r and u, each (n, k), from those of the data."""
         velocity = self._velocity(tangents)
-        dr = self._core.forward(velocity, **self._law_changes(tangents))
+        dr = self._core.forward(Causes(velocity=velocity, **self._law_changes(tangents)))
         return {self._names[2]: dr, self._names[3]: self._core.W @ dr + velocity}
 
     def _mismatch(self, tangents: Mapping[str, Array]) -> Array:
-        return self._core.mismatch(self._velocity(tangents), **self._law_changes(tangents))
+        return self._core.mismatch(Causes(velocity=self._velocity(tangents), **self._law_changes(tangents)))
 
     def _velocity(self, tangents: Mapping[str, Array]) -> Array:
         """Change of u with r held, shape (n, k)."""
@@ -189,13 +178,13 @@ class ContactSolutionDerivative(SolutionDerivative):
         wanted = tuple(by)
         none = np.zeros((self._K.size, _columns(cotangents)))
         on_r, on_u = cotangents.get(impulse, none), cotangents.get(result, none)
-        velocity, *law = self._core.backward(on_r + self._core.W.T @ on_u)
-        velocity = velocity + on_u
-        out = self._law_weights(wanted, velocity, *law)
+        found = self._core.backward(on_r + self._core.W.T @ on_u)
+        found = found._replace(velocity=found.velocity + on_u)
+        out = self._law_weights(wanted, found)
         if constant in wanted:
-            out[constant] = velocity
+            out[constant] = found.velocity
         if matrix in wanted:
-            out[matrix] = _outer(velocity, self.r)
+            out[matrix] = _outer(found.velocity, self.r)
         return out
 
 
@@ -206,9 +195,7 @@ class GlobalSolutionDerivative(SolutionDerivative):
         problem = solution.problem
         assert isinstance(problem, GlobalProblem)
         super().__init__(solution, problem.K, kappa, u_before)
-        self.linearisation = line = GlobalLinearisation.of(
-            problem, solution.v, solution.lam, solution.r, solution.u, tolerance, kappa
-        )
+        self.linearisation = line = GlobalLinearisation(problem, solution.r, solution.lam, tolerance, kappa)
         self.r, self.u, self.v, self.lam = line.r, line.u, line.v, line.lam
         self.exists, self.unique, self.notes = line.exists, line.unique, line.notes
         self._blocks = problem.M.matrix.shape if problem.M.is_body_blocks else None
@@ -221,15 +208,15 @@ class GlobalSolutionDerivative(SolutionDerivative):
     @single_threaded
     def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
         """Changes of r, u, v and lam, each (size, k), from those of the data."""
-        change = self.linearisation.forward(*self._causes(tangents), **self._law_changes(tangents))
+        change = self.linearisation.forward(self._causes(tangents))
         out = {"r": change.r, "u": change.u, "v": change.v, "lam": change.lam}
         return {name: out[name] for name in self.of}
 
     def _mismatch(self, tangents: Mapping[str, Array]) -> Array:
-        return self.linearisation.mismatch(*self._causes(tangents), **self._law_changes(tangents))
+        return self.linearisation.mismatch(self._causes(tangents))
 
-    def _causes(self, tangents: Mapping[str, Array]) -> tuple[Array, Array, Array]:
-        """Momentum, velocity and joint that the changes amount to at the solution, each (size, k)."""
+    def _causes(self, tangents: Mapping[str, Array]) -> Causes:
+        """What the changes amount to at the solution."""
         k = _columns(tangents)
         momentum, velocity = np.zeros((self.v.size, k)), np.zeros((self.r.size, k))
         joint = np.zeros((self.lam.size, k))
@@ -249,7 +236,7 @@ class GlobalSolutionDerivative(SolutionDerivative):
             joint += tangents["g_bias"]
         if "e" in tangents:
             velocity += self._bounce(tangents["e"])
-        return momentum, velocity, joint
+        return Causes(momentum, velocity, joint, **self._law_changes(tangents))
 
     @single_threaded
     def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
@@ -264,9 +251,8 @@ class GlobalSolutionDerivative(SolutionDerivative):
             "u_bias": lambda: cause.velocity,
             "g_bias": lambda: cause.joint,
         }
-        law = (cause.velocity, cause.coefficient, cause.lower, cause.upper)
         return {name: make() for name, make in made.items() if name in wanted} | self._law_weights(
-            wanted, *law
+            wanted, cause
         )
 
     def _mass_times(self, change: Array) -> Array:
@@ -288,12 +274,9 @@ class GlobalSolutionDerivative(SolutionDerivative):
 
 @single_threaded
 def solution_derivative(
-    solution: Solution,
-    *,
-    kappa: float = 0.0,
-    tolerance: float | None = None,
+    solution: Solution, *, kappa: float = 0.0, tolerance: float | None = None,
     u_before: ArrayLike | None = None,
-) -> SolutionDerivative:
+) -> SolutionDerivative:  # fmt: skip
     """The derivative of a certified solution, exact (kappa = 0) or smoothed at `kappa` [J].
 
     `tolerance`: what the solution is accurate to, the solver's unless given; cases that lie closer than ten
@@ -322,16 +305,15 @@ def solution_derivative(
             raise ModelError("u_before belongs to contacts, and a BoxProblem has none")
         A = problem.A if isinstance(problem.A, np.ndarray) or problem.size > DENSE else problem.A.toarray()
         K = interval(problem.lower, problem.upper)
-        return ContactSolutionDerivative(
-            solution, K, A, problem.b, ("A", "b", "z", "w"), kappa, accuracy, None
-        )
+        reduced, names = Reduced(K, A, problem.b), ("A", "b", "z", "w")
+        return ContactSolutionDerivative(solution, reduced, names, kappa, accuracy, None)
     before = None if u_before is None else _velocities_before(problem.K, u_before)
     if isinstance(problem, GlobalProblem):
         return GlobalSolutionDerivative(solution, kappa, accuracy, before)
     dense = isinstance(problem.W, DenseDelassus) or problem.size <= DENSE
     W = problem.W.dense() if dense else problem.W.blocks(problem.K).sparse()
-    names = ("W", "u_free", "r", "u")
-    return ContactSolutionDerivative(solution, problem.K, W, problem.u_free, names, kappa, accuracy, before)
+    reduced, names = Reduced(problem.K, W, problem.u_free), ("W", "u_free", "r", "u")
+    return ContactSolutionDerivative(solution, reduced, names, kappa, accuracy, before)
 
 
 def _velocities_before(K: ProductSet, given: ArrayLike) -> Array:

@@ -22,12 +22,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.gradients.solution_factor import RANK, Factor
-from stickslip.gradients.solution_laws import Law, LawScales, exact_law
+from stickslip.gradients.solution_laws import Law, exact_law
+from stickslip.gradients.solution_rows import Reduced
 from stickslip.kernels import cones
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.impulses import ImpulseSet
 from stickslip.problem.operator import DenseDelassus, block_delassus
-from stickslip.problem.sets import ProductSet
 from stickslip.state import Array
 
 POLISH = 4
@@ -73,45 +73,34 @@ class ExactPoint:
         return float(min(max(RANK, 30.0 * max(self.error, 1e-16) / self.law.slowest), 1e-6))
 
 
-def exact_point(
-    K: ProductSet,
-    scales: LawScales,
-    W: Array | sp.csr_array,
-    u_free: Array,
-    r: Array,
-    tolerance: float,
-    found: bool = False,
-) -> ExactPoint:
+def exact_point(problem: Reduced, r: Array, tolerance: float, found: bool = False) -> ExactPoint:
     """The solution r, accurate to `tolerance`, to rounding; `found`: with these impulses, unique or not."""
-    problem = _Problem(K, scales, W, u_free, tolerance)
-    point = problem.polished(problem.at(r))
+    given = _Problem(problem, tolerance)
+    point = given.polished(given.at(r))
     if not found and (point.law.kinks or point.error > SAME or not point.factor.full_rank):
-        point = problem.canonical(point)
+        point = given.canonical(point)
     # What polishing left undecided is on a border: cases are told apart at what the point is accurate to.
-    accuracy = point.error * np.sqrt(max(1, len(K)))
-    return point if accuracy <= tolerance else problem.at(point.r, accuracy)
+    accuracy = point.error * np.sqrt(max(1, len(problem.K)))
+    return point if accuracy <= tolerance else given.at(point.r, accuracy)
 
 
-@dataclass(frozen=True, eq=False)
 class _Problem:
-    """u = W r + u_free with the law of K."""
+    """A problem, and what its solutions are accurate to."""
 
-    K: ProductSet
-    scales: LawScales
-    W: Array | sp.csr_array
-    u_free: Array
-    tolerance: float
+    def __init__(self, problem: Reduced, tolerance: float):
+        self.K, self.W, self.u_free, self.u = problem.K, problem.W, problem.u_free, problem.u
+        self.scales, self.tolerance = problem.scales, tolerance
 
     def at(self, r: Array, accuracy: float | None = None) -> ExactPoint:
         """The law at r, accurate to the tolerance unless given."""
         accuracy = self.tolerance if accuracy is None else accuracy
-        law, u = self.law(r, accuracy), self.W @ r + self.u_free
+        law, u = self.law(r, accuracy), self.u(r)
         return ExactPoint(r, law, self._relative(law.residual(), r, u), self, accuracy)
 
     def law(self, r: Array, accuracy: float, share: float = 0.0) -> Law:
         """The law at r, accurate to `accuracy`, where velocities are known to a share."""
         doubt = self._doubt(r, share) if share else None
-        return exact_law(self.K, self.scales, r, self.W @ r + self.u_free, accuracy, doubt)
+        return exact_law(self.K, self.scales, r, self.u(r), accuracy, doubt)
 
     def _doubt(self, r: Array, share: float) -> Array:
         """How far impulses and velocities may be off with the data [kg m/s], shape (n,)."""
@@ -160,13 +149,12 @@ class _Problem:
         W = self.W
         operator = block_delassus(W, self.K) if sp.issparse(W) else DenseDelassus(np.array(W))
         problem = ContactProblem.unchecked(operator, np.array(self.u_free), self.K)
-        u = W @ point.r + self.u_free
-        return ImpulseSet(problem, point.r, u, tolerance, error=point.error).inside
+        return ImpulseSet(problem, point.r, self.u(point.r), tolerance, error=point.error).inside
 
     def _near(self, moved: Array, r: Array) -> bool:
         """Whether other impulses have the same velocities, to what these are known."""
         change = float(np.linalg.norm(self.scales.push * (self.W @ moved)))
-        return change <= max(1e3 * self.tolerance, 1e-7) * self._size(r, self.W @ r + self.u_free)
+        return change <= max(1e3 * self.tolerance, 1e-7) * self._size(r, self.u(r))
 
     def _size(self, r: Array, u: Array) -> float:
         return max(float(np.linalg.norm(r / self.scales.length)), float(np.linalg.norm(self.scales.push * u)))

@@ -7,7 +7,6 @@ is taken: of all z that fulfil K z = c the shortest, and where there is none, th
 from typing import Any
 
 import numpy as np
-import scipy.linalg as la
 import scipy.sparse as sp
 import scipy.sparse.linalg as spla
 from scipy.linalg import lapack
@@ -37,7 +36,7 @@ class Factor:
             part = sp.csr_array(K[self.active])
             inner, self.coupling = sp.csc_array(part[:, self.active]), sp.csr_array(part[:, self.passive])
         else:
-            inner = K[np.ix_(self.active, self.active)]
+            inner = K[np.ix_(self.active, self.active)] if self.passive.size else K
             self.coupling = K[np.ix_(self.active, self.passive)]
         self._inner = inner
         self._solver: _Dense | _Sparse = _Sparse(inner) if sp.issparse(inner) else _Dense(inner, rank)
@@ -86,7 +85,7 @@ class _Dense:
         if K.size == 0:
             return
         lu, pivots, _ = lapack.dgetrf(K)
-        reciprocal, _ = lapack.dgecon(lu, la.norm(K, 1))
+        reciprocal, _ = lapack.dgecon(lu, np.abs(K).sum(axis=0).max())
         if reciprocal > rank:
             self._lu = (lu, pivots)
             return

@@ -16,40 +16,22 @@ within that is one too, and the side is taken that the solution is on.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from stickslip.gradients.solution_rows import family_rows, first_components, scalar_components, sparse_blocks
+from stickslip.gradients.solution_rows import (
+    NONE,
+    Causes,
+    LawScales,
+    family_rows,
+    scalar_components,
+    sparse_blocks,
+)
 from stickslip.kernels import cones
-from stickslip.problem.residuals import metric
 from stickslip.problem.sets import ProductSet
 from stickslip.state import Array, BoolArray, IntArray
-
-
-@dataclass(frozen=True, eq=False)
-class LawScales:
-    """The judge's units of a product set with a certain W."""
-
-    length: Array
-    """Length of each component: r = length z [-, m], shape (n,)."""
-    push: Array
-    """Of each component: y = push u [kg, kg m], shape (n,)."""
-    coefficient: Array
-    """Friction coefficients in these units [-], shape (ng,)."""
-    group_length: Array
-    """Coefficients are this many times those [-, m], shape (ng,)."""
-
-    @classmethod
-    def of(cls, K: ProductSet, diagonal: Array) -> "LawScales":
-        """From the diagonal of W [1/kg]."""
-        found = metric(K, np.abs(diagonal))
-        push = np.repeat(found.rho, np.diff(K.offset)) * found.length
-        # Rows of one bilateral block may have different units: each has its own scale.
-        own = np.repeat(K.kind == cones.FREE, np.diff(K.offset)) & (np.abs(diagonal) > 0.0)
-        push[own] = 1.0 / np.abs(diagonal[own])
-        first = first_components(K)
-        return cls(found.length, push, found.coefficient, found.length[first])
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,26 +132,24 @@ class Law:
             out[part.rows[:, :, None], part.rows[:, None, :]] += part.A
         return out
 
-    def right_hand_side(
-        self, velocity: Array, coefficient: Array | None, lower: Array | None, upper: Array | None
-    ) -> Array:
-        """Of A dz + B dy = ..., where u changes by `velocity` besides W dr; all of shape (..., k)."""
-        out = np.zeros(velocity.shape)
-        y = self.scales.push[:, None] * velocity
+    def right_hand_side(self, given: Causes) -> Array:
+        """Of A dz + B dy = ..., where u changes by a velocity besides W dr, shape (n, k)."""
+        out = np.zeros(given.velocity.shape)
+        y = self.scales.push[:, None] * given.velocity
         for part in self.parts:
             value = -np.einsum("cij,cjk->cik", part.B, y[part.rows])
-            if coefficient is not None and part.group.size:
-                change = coefficient / self.scales.group_length[:, None]
+            if given.coefficient.size and part.group.size:
+                change = given.coefficient / self.scales.group_length[:, None]
                 value += np.einsum("cig,cgk->cik", part.C, change[part.group])
-            for side, bound in enumerate((lower, upper)):
-                if bound is not None and part.block.size:
+            for side, bound in enumerate((given.lower, given.upper)):
+                if bound.size and part.block.size:
                     factor = part.bound[:, side, None] / self.scales.length[part.rows]
                     value += (factor * bound[part.block])[:, None, :]
             out[part.rows] = value
         return out
 
-    def right_hand_side_transposed(self, weights: Array, blocks: int) -> tuple[Array, Array, Array, Array]:
-        """The transpose: weights of velocity, coefficient, lower and upper, each of shape (..., k)."""
+    def right_hand_side_transposed(self, weights: Array, blocks: int) -> Causes:
+        """The transpose: weights of velocity, coefficient, lower and upper."""
         k = weights.shape[1]
         velocity = np.zeros(weights.shape)
         coefficient = np.zeros((self.scales.coefficient.shape[0], k))
@@ -184,7 +164,8 @@ class Law:
                 for side in range(2):
                     np.add.at(bounds[side], part.block, factor[:, side, None] * given[:, 0])
         coefficient /= self.scales.group_length[:, None]
-        return self.scales.push[:, None] * velocity, coefficient, bounds[0], bounds[1]
+        velocity *= self.scales.push[:, None]
+        return Causes(velocity=velocity, coefficient=coefficient, lower=bounds[0], upper=bounds[1])
 
 
 def exact_law(
@@ -198,6 +179,7 @@ def exact_law(
     size = max(float(np.linalg.norm(z)), float(np.linalg.norm(y))) / np.sqrt(max(1, len(K)))
     cut = 10.0 * tolerance * size
     doubt = np.zeros(K.size) if doubt is None else doubt
+    at = LawPoint(K, scales, z, y, cut, doubt)
     passive, opens = np.zeros(K.size, bool), np.zeros(K.size, bool)
     parts: list[LawPart] = []
     kinks: list[tuple[int, str]] = []
@@ -206,11 +188,11 @@ def exact_law(
     slips: list[Slip] = []
     slowest = np.inf
     if (K.kind != cones.FRICTION).any():
-        parts.append(_scalar_part(K, scales, z, y, cut, doubt, passive, opens, kinks))
+        parts.append(_scalar_part(at, passive, opens, kinks))
         cases.append(parts[0].bound.tobytes())
     for groups, blocks in K.families().items():
         if groups:
-            cone = _Cones(K, scales, groups, blocks, z, y, cut, doubt)
+            cone = _Cones(at, groups, blocks)
             parts.append(cone.part())
             passive[cone.rows[~cone.closed]] = True
             opens[cone.rows[cone.opens]] = True
@@ -227,20 +209,27 @@ def exact_law(
     )  # fmt: skip
 
 
+class LawPoint(NamedTuple):
+    """Where a law is taken, and what counts as zero there."""
+
+    K: ProductSet
+    scales: LawScales
+    z: Array
+    """[kg m/s], shape (n,)."""
+    y: Array
+    """[kg m/s], shape (n,)."""
+    cut: float = 0.0
+    """Below it all is zero [kg m/s]."""
+    doubt: Array = NONE
+    """How far z and y may be off with the data [kg m/s], shape (n,)."""
+
+
 def _scalar_part(
-    K: ProductSet,
-    scales: LawScales,
-    z: Array,
-    y: Array,
-    cut: float,
-    doubt: Array,
-    passive: BoolArray,
-    opens: BoolArray,
-    kinks: list[tuple[int, str]],
+    given: LawPoint, passive: BoolArray, opens: BoolArray, kinks: list[tuple[int, str]]
 ) -> LawPart:
-    rows, block, low, high = scalar_components(K)
-    low, high = low / scales.length[rows], high / scales.length[rows]
-    z, y, edge = z[rows], y[rows], np.maximum(cut, doubt[rows])
+    rows, block, low, high = scalar_components(given.K)
+    low, high = low / given.scales.length[rows], high / given.scales.length[rows]
+    z, y, cut, edge = given.z[rows], given.y[rows], given.cut, np.maximum(given.cut, given.doubt[rows])
     at_low, at_high = z <= low + cut, z >= high - cut
     at_low &= ~(at_high & (y < 0.0))
     at_high &= ~at_low
@@ -274,21 +263,11 @@ def scalar_law(rows: IntArray, block: IntArray, A: Array, B: Array, residual: Ar
 class _Cones:
     """Friction cones of one family, and what they do."""
 
-    def __init__(
-        self,
-        K: ProductSet,
-        scales: LawScales,
-        groups: tuple[int, ...],
-        blocks: IntArray,
-        z: Array,
-        y: Array,
-        cut: float,
-        doubt: Array,
-    ):
-        self.blocks = blocks
-        self.rows, self.group, self.slices = family_rows(K, groups, blocks)
-        self.mu = scales.coefficient[self.group]
-        self.z, self.y = z[self.rows], y[self.rows]
+    def __init__(self, given: LawPoint, groups: tuple[int, ...], blocks: IntArray):
+        self.blocks, cut = blocks, given.cut
+        self.rows, self.group, self.slices = family_rows(given.K, groups, blocks)
+        self.mu = given.scales.coefficient[self.group]
+        self.z, self.y = given.z[self.rows], given.y[self.rows]
         speed = [np.linalg.norm(self.y[:, part], axis=1) for part in self.slices]
         force = [np.linalg.norm(self.z[:, part], axis=1) for part in self.slices]
         self.speed, self.force = np.stack(speed, axis=1), np.stack(force, axis=1)
@@ -298,7 +277,7 @@ class _Cones:
         self.moving = (self.speed > cut) & (off <= self.speed) & self.closed[:, None]
         self.idle = (self.mu == 0.0) & ~self.moving & self.closed[:, None]
         self.held = self.closed[:, None] & ~self.moving & ~self.idle
-        own = doubt[self.rows]
+        own = given.doubt[self.rows]
         normal = own[:, 0]
         group = np.stack([own[:, part].max(axis=1) for part in self.slices], axis=1)
         edge = np.maximum(cut, normal)

@@ -15,11 +15,11 @@ import scipy.sparse as sp
 
 from stickslip.gradients.solution_exact import exact_point
 from stickslip.gradients.solution_factor import DENSE, RANK, Factor
-from stickslip.gradients.solution_laws import LawScales
+from stickslip.gradients.solution_rows import Causes, Reduced
 from stickslip.gradients.solution_smooth import central_point
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.mass import MassMatrix
-from stickslip.problem.sets import ProductSet, free
+from stickslip.problem.sets import free
 from stickslip.state import Array, BoolArray
 
 NOT_UNIQUE = (
@@ -46,50 +46,25 @@ class Changes(NamedTuple):
     """Contact velocities [m/s]."""
 
 
-class Causes(NamedTuple):
-    """Weights of what a global problem can be changed by, each of shape (size, k)."""
-
-    momentum: Array
-    """Of M dv - H dr - G dlam = momentum, shape (nv, k)."""
-    velocity: Array
-    """Of du = H'dv + velocity, shape (n, k)."""
-    joint: Array
-    """Of 0 = G'dv + joint, shape (p, k)."""
-    coefficient: Array
-    """Of friction, one for each group of K, shape (ng, k)."""
-    lower: Array
-    """Of the lower bounds of the blocks of K, shape (nb, k)."""
-    upper: Array
-    """Of their upper bounds, shape (nb, k)."""
-
-
 class ReducedLinearisation:
-    """u = W r + u_free and the law of K, to first order; W dense or sparse, symmetric or not."""
+    """u = W r + u_free and the law of K, to first order."""
 
     def __init__(
-        self,
-        K: ProductSet,
-        W: Array | sp.csr_array,
-        u_free: Array,
-        r: Array,
-        tolerance: float,
-        kappa: float = 0.0,
-        found: bool = False,
+        self, problem: Reduced, r: Array, tolerance: float, kappa: float = 0.0, found: bool = False,
         share: float = 0.0,
-    ):
+    ):  # fmt: skip
         """At impulses r accurate to `tolerance`; `found`: at these impulses, though they are not unique.
 
         share: what velocities of the data are known to [-]; borders closer than that are kinks.
         """
-        self.K, self.W = K, W
-        scales = LawScales.of(K, W.diagonal())
+        self.K, self.W = problem.K, problem.W
         if kappa > 0.0:
-            self.r, self.law = central_point(K, scales, W, u_free, r, kappa)
-            self._factor = Factor(self.law.matrix(W), self.law.passive, RANK)
+            self.r, self.law = central_point(problem, r, kappa)
+            self._factor = Factor(self.law.matrix(self.W), self.law.passive, RANK)
         else:
-            point = exact_point(K, scales, W, u_free, r, tolerance, found)
+            point = exact_point(problem, r, tolerance, found)
             self.r, self.law, self._factor = point.r, point.doubted(share), point.factor
-        self.u = W @ self.r + u_free
+        self.u = problem.u(self.r)
         self.unique = self._factor.full_rank
         doubts = self._ambiguities()
         self.exists = not self.law.kinks and len(doubts) <= 1
@@ -130,7 +105,7 @@ class ReducedLinearisation:
 
         What slips turns with the force that it has there.   d: each column of `other`, shape (n, count).
         """
-        du = self.W @ self.forward(velocity) + velocity
+        du = self.W @ self.forward(Causes(velocity=velocity)) + velocity
         for k in range(other.shape[1]):
             turned = self.law.turned(other[:, k], self.law.scales.push[:, None] * du)
             size = float(np.abs(turned).max(initial=0.0))
@@ -144,33 +119,20 @@ class ReducedLinearisation:
         moved = scales.push[:, None] * (self.W @ (scales.length[:, None] * dz))
         return float(np.abs(moved).max(initial=0.0))
 
-    def forward(
-        self,
-        velocity: Array,
-        coefficient: Array | None = None,
-        lower: Array | None = None,
-        upper: Array | None = None,
-    ) -> Array:
-        """dr, shape (n, k), where u changes by `velocity` besides W dr."""
-        c = self.law.right_hand_side(velocity, coefficient, lower, upper)
-        return self.law.scales.length[:, None] * self._factor.solve(c)
+    def forward(self, given: Causes) -> Array:
+        """dr, shape (n, k), where u changes by a velocity besides W dr, and the law with it."""
+        return self.law.scales.length[:, None] * self._factor.solve(self.law.right_hand_side(given))
 
-    def backward(self, weights: Array) -> tuple[Array, Array, Array, Array]:
+    def backward(self, weights: Array) -> Causes:
         """The transpose: weights of velocity, coefficient, lower and upper from those of dr."""
         y = self._factor.solve_transposed(self.law.scales.length[:, None] * weights)
         return self.law.right_hand_side_transposed(y, len(self.K))
 
-    def mismatch(
-        self,
-        velocity: Array,
-        coefficient: Array | None = None,
-        lower: Array | None = None,
-        upper: Array | None = None,
-    ) -> Array:
+    def mismatch(self, given: Causes) -> Array:
         """How much of these changes no impulses can follow, 0 to 1, shape (k,): 0 unless not `unique`."""
         if self.unique:
-            return np.zeros(velocity.shape[1])
-        return self._factor.mismatch(self.law.right_hand_side(velocity, coefficient, lower, upper))
+            return np.zeros(given.columns)
+        return self._factor.mismatch(self.law.right_hand_side(given))
 
 
 class GlobalLinearisation:
@@ -180,15 +142,10 @@ class GlobalLinearisation:
     """
 
     def __init__(
-        self,
-        problem: GlobalProblem,
-        r: Array,
-        lam: Array,
-        tolerance: float,
-        kappa: float = 0.0,
-        found: bool = False,
-        share: float = 0.0,
-    ):
+        self, problem: GlobalProblem, r: Array, lam: Array | None = None, tolerance: float = 1e-8,
+        kappa: float = 0.0, found: bool = False, share: float = 0.0,
+    ):  # fmt: skip
+        """At an answer accurate to `tolerance`; the rest as `ReducedLinearisation` has it."""
         self.problem = problem
         M, p = problem.M, problem.g_bias.size
         self._symmetric = M.is_body_blocks or not _skew(M)
@@ -199,7 +156,8 @@ class GlobalLinearisation:
         bias = np.concatenate([problem.u_bias, problem.g_bias])
         u_free = self._H.T @ M.solve(problem.f) + bias
         K = problem.K + free(*(1,) * p) if p else problem.K
-        core = ReducedLinearisation(K, W, u_free, np.concatenate([r, lam]), tolerance, kappa, found, share)
+        both = np.concatenate([r, np.zeros(p) if lam is None else lam])
+        core = ReducedLinearisation(Reduced(K, W, u_free), both, tolerance, kappa, found, share)
         self._core, n = core, problem.size
         self.r, self.lam = core.r[:n], core.r[n:]
         self.v = M.solve(problem.f + self._H @ core.r)
@@ -217,44 +175,15 @@ class GlobalLinearisation:
         """Components of r that are not unique [-], shape (n,)."""
         return self._core.varying[: self.problem.size]
 
-    @classmethod
-    def of(
-        cls,
-        problem: GlobalProblem,
-        v: Array | None,
-        lam: Array | None,
-        r: Array,
-        u: Array | None = None,
-        tolerance: float = 1e-8,
-        kappa: float = 0.0,
-        share: float = 0.0,
-    ) -> "GlobalLinearisation":
-        """At an answer accurate to `tolerance`; v and u follow from r and lam and are computed anew."""
-        multipliers = np.zeros(problem.g_bias.size) if lam is None else lam
-        return cls(problem, r, multipliers, tolerance, kappa, share=share)
-
-    def forward(
-        self,
-        momentum: Array | None = None,
-        velocity: Array | None = None,
-        joint: Array | None = None,
-        coefficient: Array | None = None,
-        lower: Array | None = None,
-        upper: Array | None = None,
-    ) -> Changes:
-        """Changes that follow from these, each (size, k); what is not given is zero."""
-        start, pulled, apart = self._given(momentum, velocity, joint, coefficient, lower, upper)
-        dr = self._core.forward(pulled, coefficient, self._of_all(lower), self._of_all(upper))
+    def forward(self, given: Causes) -> Changes:
+        """Changes that follow from these, each (size, k)."""
+        start, apart, reduced = self._reduced(given)
+        dr, n = self._core.forward(reduced), self.problem.size
         dv = start + self.problem.M.solve(self._H @ dr)
-        n = self.problem.size
         return Changes(dv, dr[n:], dr[:n], self._H.T[:n] @ dv + apart[:n])
 
     def backward(
-        self,
-        v: Array | None = None,
-        lam: Array | None = None,
-        r: Array | None = None,
-        u: Array | None = None,
+        self, v: Array | None = None, lam: Array | None = None, r: Array | None = None, u: Array | None = None
     ) -> Causes:
         """The transpose: weights of all causes from those of the changes; what is not given is zero."""
         problem, n = self.problem, self.problem.size
@@ -271,45 +200,30 @@ class GlobalLinearisation:
             on_r[:n] += r
         if lam is not None:
             on_r[n:] += lam
-        velocity, coefficient, lower, upper = self._core.backward(on_r)
-        momentum = on_p + self._transposed.solve(self._H @ velocity)
-        velocity = velocity + direct
-        nb = len(problem.K)
-        return Causes(momentum, velocity[:n], velocity[n:], coefficient, lower[:nb], upper[:nb])
+        found, nb = self._core.backward(on_r), len(problem.K)
+        momentum = on_p + self._transposed.solve(self._H @ found.velocity)
+        velocity = found.velocity + direct
+        bounds = found.lower[:nb], found.upper[:nb]
+        return Causes(momentum, velocity[:n], velocity[n:], found.coefficient, *bounds)
 
-    def mismatch(
-        self,
-        momentum: Array | None = None,
-        velocity: Array | None = None,
-        joint: Array | None = None,
-        coefficient: Array | None = None,
-        lower: Array | None = None,
-        upper: Array | None = None,
-    ) -> Array:
+    def mismatch(self, given: Causes) -> Array:
         """How much of these changes no impulses can follow, 0 to 1, shape (k,): there is no derivative."""
-        _, pulled, _ = self._given(momentum, velocity, joint, coefficient, lower, upper)
-        return self._core.mismatch(pulled, coefficient, self._of_all(lower), self._of_all(upper))
+        return self._core.mismatch(self._reduced(given)[2])
 
-    def _of_all(self, bound: Array | None) -> Array | None:
-        """Changes of bounds with those of the bilateral rows, which have none."""
-        p = self.problem.g_bias.size
-        return bound if bound is None or not p else np.concatenate([bound, np.zeros((p, bound.shape[1]))])
-
-    def _given(
-        self, momentum: Array | None, velocity: Array | None, joint: Array | None, *law: Array | None
-    ) -> tuple[Array, Array, Array]:
-        """Change of v with r held, of H'v + ... with it, and of that apart from v."""
-        problem, n = self.problem, self.problem.size
-        k = next((x.shape[1] for x in (momentum, velocity, joint, *law) if x is not None), 0)
+    def _reduced(self, given: Causes) -> tuple[Array, Array, Causes]:
+        """Change of v with r held, of H'v + ... apart from v, and what changes in the reduced problem."""
+        problem, n, k = self.problem, self.problem.size, given.columns
         bias = np.zeros((self._core.K.size, k))
-        if velocity is not None:
-            bias[:n] = velocity
-        if joint is not None:
-            bias[n:] = joint
-        if momentum is None:
-            return np.zeros((problem.M.size, k)), bias, bias
-        start = problem.M.solve(momentum)
-        return start, self._H.T @ start + bias, bias
+        for part, change in ((bias[:n], given.velocity), (bias[n:], given.joint)):
+            if change.size:
+                part[:] = change
+        start = problem.M.solve(given.momentum) if given.momentum.size else np.zeros((problem.M.size, k))
+        lower, upper = (
+            np.concatenate([bound, np.zeros((problem.g_bias.size, k))]) if bound.size else bound
+            for bound in (given.lower, given.upper)
+        )
+        velocity = self._H.T @ start + bias
+        return start, bias, Causes(velocity=velocity, coefficient=given.coefficient, lower=lower, upper=upper)
 
 
 def _skew(M: MassMatrix) -> bool:

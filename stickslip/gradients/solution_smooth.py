@@ -19,8 +19,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.gradients.solution_factor import Factor
-from stickslip.gradients.solution_laws import Law, LawPart, LawScales, scalar_law
-from stickslip.gradients.solution_rows import family_rows, scalar_components
+from stickslip.gradients.solution_laws import Law, LawPart, LawPoint, scalar_law
+from stickslip.gradients.solution_rows import LawScales, Reduced, family_rows, scalar_components
 from stickslip.kernels import cones
 from stickslip.problem.sets import ProductSet
 from stickslip.state import Array, IntArray, ModelError
@@ -35,25 +35,24 @@ CLOSE = 1e-13
 
 def smoothed_law(K: ProductSet, scales: LawScales, r: Array, u: Array, kappa: float) -> Law:
     """The smoothed law at any r and u, linearised; its residual is zero on the central path."""
-    z, y = r / scales.length, scales.push * u
+    at = LawPoint(K, scales, r / scales.length, scales.push * u)
     parts: list[LawPart] = []
     weight = np.ones(K.size)
     if (K.kind != cones.FRICTION).any():
-        parts.append(_scalars(K, scales, z, y, kappa, weight))
+        parts.append(_scalars(at, kappa, weight))
     for groups, blocks in K.families().items():
         if groups:
-            parts.append(_family(K, scales, groups, blocks, z, y, kappa, weight))
+            parts.append(_family(at, groups, blocks, kappa, weight))
     return Law(parts, scales, np.zeros(K.size, bool), weight=weight)
 
 
-def central_point(
-    K: ProductSet, scales: LawScales, W: Array | sp.csr_array, u_free: Array, r: Array, kappa: float
-) -> tuple[Array, Law]:
+def central_point(problem: Reduced, r: Array, kappa: float) -> tuple[Array, Law]:
     """Impulses on the central path at `kappa` and the law there, by Newton's method from r."""
+    W, u_free, scales = problem.W, problem.u_free, problem.scales
 
     def law_at(z: Array, smoothing: float) -> Law:
         impulses = scales.length * z
-        return smoothed_law(K, scales, impulses, W @ impulses + u_free, smoothing)
+        return smoothed_law(problem.K, scales, impulses, problem.u(impulses), smoothing)
 
     start = r / scales.length
     size = max(float(np.linalg.norm(start)), float(np.linalg.norm(scales.push * u_free)), 1e-300)
@@ -101,10 +100,11 @@ def _newton(
     return None
 
 
-def _scalars(K: ProductSet, scales: LawScales, z: Array, y: Array, kappa: float, weights: Array) -> LawPart:
-    rows, block, low, high = scalar_components(K)
-    low, high = low / scales.length[rows], high / scales.length[rows]
-    z, y, k = z[rows], y[rows], kappa * scales.push[rows] / scales.length[rows]
+def _scalars(at: LawPoint, kappa: float, weights: Array) -> LawPart:
+    rows, block, low, high = scalar_components(at.K)
+    length = at.scales.length[rows]
+    low, high = low / length, high / length
+    z, y, k = at.z[rows], at.y[rows], kappa * at.scales.push[rows] / length
     below, above = np.isfinite(low), np.isfinite(high)
     A, B, residual = np.zeros(rows.size), np.ones(rows.size), y.copy()
     bound = np.zeros((rows.size, 2))
@@ -125,19 +125,10 @@ def _scalars(K: ProductSet, scales: LawScales, z: Array, y: Array, kappa: float,
     return scalar_law(rows, block, A, B, residual, bound)
 
 
-def _family(
-    K: ProductSet,
-    scales: LawScales,
-    groups: tuple[int, ...],
-    blocks: IntArray,
-    z: Array,
-    y: Array,
-    kappa: float,
-    weights: Array,
-) -> LawPart:
-    rows, group, slices = family_rows(K, groups, blocks)
-    mu, z, y = scales.coefficient[group], z[rows], y[rows]
-    k = kappa * scales.push[rows[:, 0]]  # r u is z y / push of the normal, in every group
+def _family(at: LawPoint, groups: tuple[int, ...], blocks: IntArray, kappa: float, weights: Array) -> LawPart:
+    rows, group, slices = family_rows(at.K, groups, blocks)
+    mu, z, y = at.scales.coefficient[group], at.z[rows], at.y[rows]
+    k = kappa * at.scales.push[rows[:, 0]]  # r u is z y / push of the normal, in every group
     count, d = rows.shape
     A, B = np.zeros((count, d, d)), np.zeros((count, d, d))
     residual, C = np.zeros((count, d)), np.zeros((count, d, len(slices)))

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from stickslip.gradients import extrapolation
-from stickslip.gradients.derivative import Derivative, flat_change
+from stickslip.gradients.derivative import EffectsDerivative, flat_change
 from stickslip.gradients.solution_exact import DOUBT
 from stickslip.gradients.solution_linear import ReducedLinearisation
+from stickslip.gradients.solution_rows import Causes, Reduced
 from stickslip.gradients.step import checked_kappa, checked_memory, checked_solver
 from stickslip.gradients.system_equations import StepEquations, Written
 from stickslip.gradients.system_moreau_jean import MoreauJeanEquations
@@ -42,7 +43,7 @@ SETS = ("coefficient", "lower", "upper")
 """What of the set of the impulses changes with inputs."""
 
 
-class SystemStepDerivative(Derivative):
+class SystemStepDerivative(EffectsDerivative):
     """The derivative of one step of a `NonsmoothSystem`.
 
     By: `q`, `v` (and `z` where there are discrete parameters) at the start, `h` [s], `force`, a force on each
@@ -85,50 +86,47 @@ class SystemStepDerivative(Derivative):
             presses[keep], near[keep] = core.presses, core.near
         return self._equations.kinks(presses, near)
 
-    @single_threaded
-    def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
-        """Changes of all of `of`, each of shape (size, k), from those of some of `by`, each (size, k)."""
-        tangent = self._tangent
-        change = sum((self._matrix(name) @ t for name, t in tangents.items()), start=np.zeros((1, 1)))
-        part = {name: change[where] for name, where in tangent.rows.items()}
-        dr, dv = tangent.answered(-part["balance"], part["law"], *(part[name] for name in SETS))
-        k = dv.shape[1]
-        r = np.zeros((self.step.r.size, k))
+    def _answered(self, effects: Array) -> dict[str, Array]:
+        tangent, part = self._tangent, self._parts(effects)
+        dr, dv = tangent.answered(
+            Causes(-part["balance"], part["law"], **{name: part[name] for name in SETS})
+        )
+        r = np.zeros((self.step.r.size, dv.shape[1]))
         r[self._equations.keep] = dr
         out = {"q": part["q"] + tangent.end @ dv, "v": dv, "r": r}
         return out | {name: part[name] for name in self._carried}
 
-    @single_threaded
-    def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
-        """The transpose: from weights of some of `of`, each (size, k), those of `by`, each (size, k)."""
+    def _parts(self, effects: Array) -> dict[str, Array]:
+        return {name: effects[where] for name, where in self._tangent.rows.items()}
+
+    def _weighed(self, cotangents: Mapping[str, Array], k: int) -> Array:
         tangent = self._tangent
-        k = max((w.shape[1] for w in cotangents.values()), default=1)
-
-        def weight(name: str) -> Array:
-            return cotangents.get(name, np.zeros((int(np.prod(self.of[name], dtype=int)), k)))
-
-        on_v = weight("v") + tangent.end.T @ weight("q")
-        momentum, *rest = tangent.weighed(on_v, weight("r")[self._equations.keep])
+        on_v = cotangents["v"] + tangent.end.T @ cotangents["q"]
+        found = tangent.weighed(on_v, cotangents["r"][self._equations.keep])
         weights = np.zeros((tangent.size, k))
-        weights[tangent.rows["balance"]] = -momentum
-        for name, found in zip(("law", *SETS), rest, strict=True):
-            weights[tangent.rows[name]] = found
+        weights[tangent.rows["balance"]] = -found.momentum
+        if tangent.core is not None:
+            weights[tangent.rows["law"]] = found.velocity
+            for name in SETS:
+                weights[tangent.rows[name]] = getattr(found, name)
         for name in ("q", *self._carried):
-            weights[tangent.rows[name]] += weight(name)
-        return {name: self._matrix(name).T @ weights for name in by}
+            weights[tangent.rows[name]] += cotangents[name]
+        return weights
 
     def mismatch(self, **tangents: Any) -> float:
         """How much of these changes no change of impulses can follow, 0 to 1; 0 where impulses are unique."""
         tangent = self._tangent
         if tangent.core is None or tangent.core.unique:
             return 0.0
-        change = sum(
-            (self._matrix(name) @ flat_change("by", self.by, name, t) for name, t in tangents.items()),
-            start=np.zeros((1, 1)),
-        )
-        part = {name: change[where] for name, where in tangent.rows.items()}
+        given = {name: flat_change("by", self.by, name, value) for name, value in tangents.items()}
+        made = self._effects(given)
+        part = self._parts(np.asarray(sum(made[name] @ change for name, change in given.items())))
         pulled = part["law"] - tangent.C @ np.linalg.solve(tangent.A, part["balance"])
-        return float(tangent.core.mismatch(pulled, *(part[name] for name in SETS)).max(initial=0.0))
+        changed = Causes(velocity=pulled, **{name: part[name] for name in SETS})
+        return float(tangent.core.mismatch(changed).max(initial=0.0))
+
+    def _effects(self, names: Iterable[str]) -> dict[str, Array]:
+        return {name: self._matrix(name) for name in names}
 
     def _matrix(self, name: str) -> Array:
         """How the equations change with an input, rows as `_Tangent.rows` has them."""
@@ -167,23 +165,22 @@ class _Tangent:
         """Number of rows."""
         return max(where.stop for where in self.rows.values())
 
-    def answered(self, m: Array, w: Array, *sets: Array) -> tuple[Array, Array]:
+    def answered(self, given: Causes) -> tuple[Array, Array]:
         """dr and dv."""
-        start = np.asarray(np.linalg.solve(self.A, m), float)
+        start = np.asarray(np.linalg.solve(self.A, given.momentum), float)
         if self.core is None:
-            return np.zeros((0, m.shape[1])), start
-        dr = self.core.forward(self.C @ start + w, *sets)
+            return np.zeros((0, start.shape[1])), start
+        dr = self.core.forward(given._replace(velocity=self.C @ start + given.velocity))
         return dr, np.asarray(start + np.linalg.solve(self.A, self.B @ dr), float)
 
-    def weighed(self, on_v: Array, on_r: Array) -> tuple[Array, ...]:
-        """Weights of m, w and the parts of the set."""
+    def weighed(self, on_v: Array, on_r: Array) -> Causes:
+        """The transpose: weights of what changes."""
         direct = np.asarray(np.linalg.solve(self.A.T, on_v), float)
         if self.core is None:
-            none = np.zeros((0, on_v.shape[1]))
-            return direct, none, none, none, none
-        on_law, *sets = self.core.backward(on_r + self.B.T @ direct)
-        momentum = np.asarray(direct + np.linalg.solve(self.A.T, self.C.T @ on_law), float)
-        return momentum, on_law, *sets
+            return Causes(direct)
+        found = self.core.backward(on_r + self.B.T @ direct)
+        more = np.linalg.solve(self.A.T, self.C.T @ found.velocity)
+        return found._replace(momentum=np.asarray(direct + more, float))
 
 
 def _tangent(equations: StepEquations, step: Step, tolerance: float, kappa: float) -> _Tangent:
@@ -213,7 +210,8 @@ def _tangent(equations: StepEquations, step: Step, tolerance: float, kappa: floa
         off = np.linalg.solve(A, balance)
         if r.size:
             W = C @ np.linalg.solve(A, B) + D
-            core = ReducedLinearisation(K, W, law - C @ off - W @ r, r, tolerance, kappa, share=DOUBT)
+            problem = Reduced(K, W, law - C @ off - W @ r)
+            core = ReducedLinearisation(problem, r, tolerance, kappa, share=DOUBT)
         found = _Tangent(v, r, A, B, C, end, core, rows, missed if kappa and r.size else "")
         if core is None or (not kappa and (number or _relative(core.r - r, r) <= SETTLED)):
             return found

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.detection.detector import Detector
+from stickslip.gradients.along import parameters_of
 from stickslip.gradients.charts import weights_of_displacements
 from stickslip.gradients.step import (
     StepDerivative,
@@ -82,11 +82,7 @@ class Steps(Run):
     def shape(self, name: str) -> tuple[int, ...]:
         n = len(self.world.names)
         own: dict[str, tuple[int, ...]] = {"q": (6 * n,), "v": (6 * n,), "h": (1,)}
-        return own[name] if name in own else getattr(self._parameters, name).shape
-
-    @cached_property
-    def _parameters(self) -> Parameters:
-        return Parameters.of(self.world)
+        return own[name] if name in own else getattr(parameters_of(self.world), name).shape
 
     def displacements(self, state: State, dq: Array) -> Array:
         n = len(self.world.names)
@@ -128,6 +124,7 @@ def with_inputs(world: World, inputs: Mapping[str, Array]) -> World:
     if "wrench" in inputs:
         forces = replace(forces, wrench=inputs["wrench"])
     found = replace(world, forces=forces)
+    found.__dict__["_parameters"] = replace(parameters_of(world), **inputs)
     # What schemes keep with a world knows of its forces only whether there are any.
     if (len(forces) > 0) == (len(world.forces) > 0):
         found.__dict__.update({key: world.__dict__[key] for key in KEPT_WITH_WORLDS if key in world.__dict__})
@@ -143,7 +140,7 @@ def checked_controls(world: World, controls: Mapping[str, ArrayLike], steps: int
     if not isinstance(controls, Mapping):
         raise ModelError(f"controls is {controls!r}; expected names and arrays, one row for each step")
     taken: dict[str, Array] = {}
-    base = Parameters.of(world) if controls else None
+    base = parameters_of(world)
     for name, given in controls.items():
         if name not in CONTROLS:
             raise ModelError(f"no control {name!r}; what may differ from step to step: {', '.join(CONTROLS)}")

@@ -14,19 +14,15 @@ exact one.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from stickslip.gradients.step import StepDerivative
-from stickslip.gradients.variational_columns import Linear
-from stickslip.gradients.variational_parts import Solved
-from stickslip.gradients.variational_right_sides import Columns
-from stickslip.kernels.variational_derivatives.laws import GRAZES, YIELDS
+from stickslip.gradients.variational_equations import VariationalEquations
+from stickslip.gradients.variational_laws import Linear
+from stickslip.gradients.world_step import TOGETHER, WorldDerivative
+from stickslip.kernels.derivatives.laws import GRAZES, YIELDS
 from stickslip.linalg.threads import single_threaded
-from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
 from stickslip.problem.impulses import ImpulseSet
 from stickslip.problem.solution import Solution, Verdict
@@ -34,13 +30,10 @@ from stickslip.problem.step_problem import LINEARISED, StepProblem
 from stickslip.problem.step_tangent import step_blocks, step_tangent, step_velocities
 from stickslip.schemes.bodies import Finder
 from stickslip.schemes.body_joints import PARTS
-from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Memory, Solver
 from stickslip.schemes.variational import VariationalBodies, carried
 from stickslip.state import Array, ModelError, State
 
-TOGETHER = ("q", "v", "effort")
-"""Inputs whose whole matrices are made with one solve: who asks for one of them asks for others."""
 TRIED, SAME = 3, 1e-6
 """Random changes by which two derivatives are compared, and the share by which they may differ: ten times
 the accuracy to which differences confirm derivatives of steps."""
@@ -48,145 +41,76 @@ MOST_NOTES = 8
 """Places that notes name one by one."""
 
 
-class VariationalDerivative(StepDerivative):
+class VariationalDerivative(WorldDerivative):
     """The derivative of a step of the variational scheme: by and of `approach` and `joint_approach` as well,
     the speeds [m/s, rad/s] of contacts and stops that closed, as the memory before and after has them, and by
     `h_before`, the length of the step before [s]."""
 
     def __init__(self, linear: Linear, kappa: float, missed: str = ""):
-        step, memory = linear.step, linear.memory
-        self.step: BodyStep = step
-        self.kappa = kappa
-        self._linear = linear
-        n, kept = linear.n, ("approach", "joint_approach")
-        self.by = {
-            "q": (6 * n,), "v": (6 * n,), "h": (1,), "h_before": (1,),
-            **{name: memory[name].shape for name in kept},
-            **_shapes(linear.world),
-        }  # fmt: skip
-        self.of = {
-            "q": (6 * n,), "v": (6 * n,), "r": step.r.shape,
-            **{name: step.memory[name].shape for name in kept},
-        }  # fmt: skip
+        equations = linear.equations
+        super().__init__(equations)
+        self.step, self.kappa, self._linear = equations.step, kappa, linear
+        n, kept = equations.bodies.count, ("approach", "joint_approach")
+        before = {name: equations.memory[name].shape for name in kept}
+        after = {name: self.step.memory[name].shape for name in kept}
+        self.by = {**self.by, "h_before": (1,), **before}
+        self.of = {"q": (6 * n,), "v": (6 * n,), "r": self.step.r.shape, **after}
         self.unique = linear.system.unique
         notes = tuple(_kinks(linear)) if not kappa else ()
         self.exists = not notes
-        if step.reason or missed:
-            self.exists, notes = False, (step.reason or missed, *notes)
-        if (linear.solved.problem.contacts.kind == LINEARISED).any():
+        if self.step.reason or missed:
+            self.exists, notes = False, (self.step.reason or missed, *notes)
+        if (equations.problem.contacts.kind == LINEARISED).any():
             notes += ("linearised contacts count as fixed to their bodies, with normals that do not turn",)
-        self._columns: dict[str, Columns] = {}
-        self._whole: dict[str, dict[str, Array]] = {}
         if not self.unique:
             notes += ("impulses are not unique: their change is the one of least norm",)
-            by_q = self._of_input("q")
-            if linear.system.torn(_plain(by_q.e), _plain(by_q.c)):
+            if self._torn("q"):
                 self.exists = False
                 notes += ("what is held more than once is pulled apart by some displacements: no derivative",)
             if linear.system.moves_alone:
                 self.exists = False
                 notes += ("nor are velocities unique: they change with the impulses, and have no derivative",)
-            struck = self._of_input("approach").c
-            if linear.system.torn(np.zeros((6 * linear.nd, struck.shape[1])), struck):
+            if self._torn("approach"):
                 notes += ("contacts of one body bounce together: no derivative by `approach` of one alone",)
         self.notes = notes
 
-    @single_threaded
-    def forward(self, tangents: Mapping[str, Array]) -> dict[str, Array]:
-        """Changes of all of `of`, each of shape (size, k), from those of some of `by`, each (size, k)."""
-        parts: list[tuple[Columns, Array | None]] = [
-            (self._of_input(name), t) for name, t in tangents.items()
-        ]
-        count = max((t.shape[1] for t in tangents.values()), default=1)
-        return self._carried(parts, count)
+    def _torn(self, by: str) -> bool:
+        """Whether some changes of an input want apart what is held more than once."""
+        made = self._effects((*TOGETHER, "approach"))[by]
+        effects = made if isinstance(made, np.ndarray) else made.toarray()
+        e, c, _ = self._linear.right_sides(effects)
+        return self._linear.system.torn(e, c)
 
-    def jacobian(self, of: str, by: str) -> Array:
-        """The whole matrix, shape (size of `of`, size of `by`), both flat; by state and efforts at once."""
-        if of in self.of and by in self.by:
-            if by not in self._whole and (by in TOGETHER or self._size(by) <= 6 * self._linear.n):
-                self._make_whole(TOGETHER if by in TOGETHER else (by,))
-            if by in self._whole:
-                return self._whole[by][of].copy()
-        return super().jacobian(of, by)
-
-    def _size(self, by: str) -> int:
-        return int(np.prod(self.by[by], dtype=int))
-
-    @single_threaded
-    def _make_whole(self, names: tuple[str, ...]) -> None:
-        """All matrices by these inputs, from one solve."""
-        sizes = [self._size(name) for name in names]
-        ends = np.cumsum(sizes)
-        inputs = [self._of_input(name) for name in names]
-        joined = Columns(*(_side_by_side(inputs, sizes, spec.name) for spec in fields(Columns)))
-        out = self._carried([(joined, None)], int(ends[-1]))
-        for name, size, end in zip(names, sizes, ends.tolist(), strict=True):
-            self._whole[name] = {of: matrix[:, end - size : end] for of, matrix in out.items()}
-
-    @single_threaded
-    def backward(self, cotangents: Mapping[str, Array], by: Iterable[str]) -> dict[str, Array]:
-        """The transpose: from weights of some of `of`, each (size, k), those of `by`, each (size, k)."""
-        linear = self._linear
-        count = max((w.shape[1] for w in cotangents.values()), default=1)
-
-        def weight(name: str) -> Array:
-            shape = int(np.prod(self.of[name], dtype=int)), count
-            return cotangents.get(name, np.zeros(shape))
-
-        g_q, g_r = weight("q"), weight("r")
-        on_v = weight("v") + linear.end_by_v.T @ g_q
-        moves = np.repeat(linear.row >= 0, 6)
-        g_e, g_c = linear.system.solve_transposed(on_v[moves], self._gathered(g_r))
-        out = {}
-        for name in by:
-            c = self._of_input(name)
-            total = np.zeros((int(np.prod(self.by[name], dtype=int)), count))
-            for matrix, weights in (
-                (c.e, g_e), (c.c, g_c), (c.r, g_r), (c.q, g_q), (c.v, weight("v")),
-                (c.approach, weight("approach")), (c.joint_approach, weight("joint_approach")),
-            ):  # fmt: skip
-                if matrix is not None:
-                    total += matrix.T @ weights
-            out[name] = total
-        return out
-
-    def _of_input(self, name: str) -> Columns:
-        if name not in self._columns:
-            self._columns[name] = self._linear.columns(name)
-        return self._columns[name]
-
-    def _carried(self, parts: list[tuple[Columns, Array | None]], count: int) -> dict[str, Array]:
-        """Changes of `of` by inputs and their directions; None for all directions of an input."""
-        linear = self._linear
-        n, nd = linear.n, linear.nd
-        e, c = _total(parts, "e", 6 * nd, count), _total(parts, "c", linear.m, count)
-        dv, dr = linear.system.solve(e, c)
-        v = _total(parts, "v", 6 * n, count)
-        q = _total(parts, "q", 6 * n, count)
-        moves = linear.row >= 0
-        v.reshape(n, 6, count)[moves] += dv.reshape(nd, 6, count)
-        q.reshape(n, 6, count)[moves] += linear.displacements(dv).reshape(nd, 6, count)
-        r = _total(parts, "r", 6 * len(linear.contacts.body), count)
-        r.reshape(len(linear.contacts.body), 6, count)[linear.contact, linear.component] += dr[: linear.nk]
+    def _answered(self, effects: Array) -> dict[str, Array]:
+        linear, k = self._linear, effects.shape[1]
+        e, c, r = linear.right_sides(effects)
+        dv, r[linear.unknown] = linear.system.solve(e, c)
+        lines, dynamic = linear.equations.lines, linear.equations.bodies.dynamic
+        q, v, approach, joint_approach = (effects[where].copy() for where in lines[2:6])
+        n, own = self._equations.bodies.count, dv.reshape(dynamic.size, 6, k)
+        v.reshape(n, 6, k)[dynamic] += own
+        q.reshape(n, 6, k)[dynamic] += np.matmul(linear.end, own)
         return {
-            "q": q, "v": v, "r": r,
-            "approach": _total(parts, "approach", self.of["approach"][0], count),
-            "joint_approach": _total(parts, "joint_approach", self.of["joint_approach"][0], count),
+            "q": q, "v": v, "r": r[: 6 * linear.nc], "approach": approach, "joint_approach": joint_approach,
         }  # fmt: skip
 
-    def _gathered(self, weights: Array) -> Array:
-        """Weights of the unknown impulses from those of all of contacts, (6 nc, k)."""
-        linear = self._linear
-        out = np.zeros((linear.m, weights.shape[1]))
-        out[: linear.nk] = weights.reshape(len(linear.contacts.body), 6, weights.shape[1])[
-            linear.contact, linear.component
-        ]
+    def _weighed(self, cotangents: Mapping[str, Array], k: int) -> Array:
+        linear, equations = self._linear, self._linear.equations
+        n, dynamic = equations.bodies.count, equations.bodies.dynamic
+        on_v, on_q = (cotangents[name].reshape(n, 6, k)[dynamic] for name in ("v", "q"))
+        on_v = on_v + np.matmul(linear.end.transpose(0, 2, 1), on_q)
+        on_r = np.zeros((len(equations.sides), k))
+        on_r[: 6 * linear.nc] = cotangents["r"]
+        on_e, on_c = linear.system.solve_transposed(on_v.reshape(6 * dynamic.size, k), on_r[linear.unknown])
+        out = linear.right_sides_transposed(on_e, on_c, on_r)
+        for where, name in zip(equations.lines[2:6], ("q", "v", "approach", "joint_approach"), strict=True):
+            out[where] = cotangents[name]
         return out
 
-    @cached_property
+    @property
     def problem(self) -> StepProblem:
         """The step as a problem."""
-        return self._linear.solved.problem
+        return self._linear.equations.problem
 
 
 @single_threaded
@@ -207,22 +131,19 @@ def variational_derivative(
     if not touches:
         r = np.zeros(step_blocks(problem).K.size)
 
-    def taken(r: Array) -> Linear:
-        solved = Solved.of(problem, np.array(v), state.v.reshape(-1, 6), r, kappa)
-        return Linear(world, state, memory, done.step, solved)
-
-    linear = taken(r)
+    equations = VariationalEquations(world, state, memory, done.step, problem, np.array(v), r)
+    linear = Linear(equations, kappa)
     if done.solution is not None and not kappa and _undecided(linear):
         inside = _inside(problem, v, r, done.solution.tolerance)
-        linear = taken(inside)
+        linear = Linear(equations.at(inside), kappa)
         if not linear.system.unique and problem.model != "pyramid":
-            missed = missed or _ambiguous(linear, taken(0.5 * (inside + r)))
+            missed = missed or _ambiguous(linear, Linear(equations.at(0.5 * (inside + r)), kappa))
     return VariationalDerivative(linear, kappa, missed)
 
 
 def _undecided(linear: Linear) -> bool:
     """Whether other impulses with the same velocities may do something else."""
-    marked = linear.contacts.mark.any() or linear.joints.mark.any()
+    marked = linear.mark.any() or linear.joint_mark.any()
     return bool(marked or not linear.system.unique)
 
 
@@ -248,28 +169,18 @@ def _ambiguous(linear: Linear, other: Linear) -> str:
     turn or slip, the stress turns with them, and changes of velocities depend on it. Random changes of the
     state show that almost surely.
     """
-    rng = np.random.default_rng(0)
-    one, two = (VariationalDerivative(each, 0.0) for each in (linear, other))
-    change = {name: rng.normal(size=(6 * linear.n, TRIED)) for name in ("q", "v")}
-    for name, tangent in change.items():
-        first, second = (each.forward({name: tangent})["v"] for each in (one, two))
-        if np.abs(first - second).max(initial=0.0) > SAME * np.abs(first).max(initial=0.0):
-            return "impulses are not unique, and changes of velocities depend on them: no derivative"
+    rng, size = np.random.default_rng(0), 6 * linear.equations.bodies.count
+    change = {name: rng.normal(size=(size, TRIED)) for name in ("q", "v")}
+    first, second = (
+        each.system.solve(*each.right_sides(each.equations.along(change))[:2])[0] for each in (linear, other)
+    )
+    if np.abs(first - second).max(initial=0.0) > SAME * np.abs(first).max(initial=0.0):
+        return "impulses are not unique, and changes of velocities depend on them: no derivative"
     return ""
 
 
 def _missed(what: str, solution: Solution) -> str:
     return f"{what} missed its tolerance: {solution.reason or solution.status.value}"
-
-
-def _shapes(world: World) -> dict[str, tuple[int, ...]]:
-    """Of the parameters of a world, found once."""
-    found: dict[str, tuple[int, ...]] | None = world.__dict__.get("_parameter_shapes")
-    if found is None:
-        given = Parameters.of(world)
-        found = {name: getattr(given, name).shape for name in Parameters.names()}
-        world.__dict__["_parameter_shapes"] = found
-    return found
 
 
 def _on_path(problem: StepProblem, solver: Solver, kappa: float) -> tuple[Array, Array, str]:
@@ -287,47 +198,16 @@ def _on_path(problem: StepProblem, solver: Solver, kappa: float) -> tuple[Array,
     return step_velocities(problem, found.v), np.asarray(found.r), missed
 
 
-def _total(parts: list[tuple[Columns, Array | None]], name: str, size: int, count: int) -> Array:
-    """The sum of matrices times directions, shape (size, count)."""
-    total: Array | None = None
-    for columns, tangent in parts:
-        matrix = getattr(columns, name)
-        if matrix is None:
-            continue
-        more = _plain(matrix) if tangent is None else matrix @ tangent
-        total = more if total is None else total + more
-    return np.zeros((size, count)) if total is None else np.asarray(total)
-
-
-def _side_by_side(inputs: list[Columns], sizes: list[int], name: str) -> Array | None:
-    """One part of several inputs as one matrix; None where none has it."""
-    found = [getattr(columns, name) for columns in inputs]
-    rows = next((matrix.shape[0] for matrix in found if matrix is not None), None)
-    if rows is None:
-        return None
-    out, at = np.zeros((rows, sum(sizes))), 0
-    for matrix, size in zip(found, sizes, strict=True):
-        if matrix is not None:
-            out[:, at : at + size] = _plain(matrix)
-        at += size
-    return out
-
-
-def _plain(matrix: Any) -> Array:
-    """A matrix, dense or sparse, as an array."""
-    return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.toarray())
-
-
 def _kinks(linear: Linear) -> Iterable[str]:
     """Sentences about where the step has no derivative."""
-    names, contacts, joints = linear.world.names, linear.contacts, linear.joints
-    marked = np.flatnonzero(contacts.mark)
+    equations, world = linear.equations, linear.equations.world
+    marked = np.flatnonzero(linear.mark)
     for i in marked[:MOST_NOTES].tolist():
-        first, second = (names[b] if b >= 0 else "the inertial frame" for b in contacts.body[i])
-        yield f"contact {i} of {first!r} and {second!r} {_what(int(contacts.mark[i]))}: no derivative there"
-    for k in np.flatnonzero(joints.mark)[:MOST_NOTES].tolist():
-        name, part = linear.world.joints.names[joints.joint[k]], PARTS[joints.part[k]]
-        yield f"joint {name!r}, {part}, {_what(int(joints.mark[k]))}: no derivative there"
+        first, second = (world.names[b] for b in equations.table.body[i])
+        yield f"contact {i} of {first!r} and {second!r} {_what(int(linear.mark[i]))}: no derivative there"
+    for k in np.flatnonzero(linear.joint_mark)[:MOST_NOTES].tolist():
+        name, part = world.joints.names[equations.joint[k]], PARTS[equations.part[k]]
+        yield f"joint {name!r}, {part}, {_what(int(linear.joint_mark[k]))}: no derivative there"
     if marked.size > MOST_NOTES:
         yield f"and {marked.size - MOST_NOTES} contacts more"
 

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 import stickslip as ss
 from stickslip.gradients.solution_linear import ReducedLinearisation
+from stickslip.gradients.solution_rows import Reduced
 
 G, H, E, MU = 9.81, 1e-2, 0.5, 0.4
 FAR, CLOSE = 1e-3, 1e-7
@@ -133,10 +134,11 @@ def test_doubt_is_the_same_of_a_sparse_matrix():
     W[0, 3] = W[3, 0] = 0.5
     r[0], r[3] = 1.0, 1e-7
     u_free = -W @ r
-    both = [ReducedLinearisation(K, matrix, u_free, r, 1e-12, share=1e-5) for matrix in (W, sp.csr_array(W))]
+    problems = [Reduced(K, matrix, u_free) for matrix in (W, sp.csr_array(W))]
+    both = [ReducedLinearisation(problem, r, 1e-12, share=1e-5) for problem in problems]
     for one in both:
         assert not one.exists
         assert one.notes == ("contact 1 bears next to nothing (taken: it is closed)",)
         assert one.presses.all()
         assert one.near == pytest.approx(1e-5 * np.array([1.0, 0, 0, 0.5, 0, 0]), rel=1e-6)
-    assert ReducedLinearisation(K, W, u_free, r, 1e-12).exists
+    assert ReducedLinearisation(problems[0], r, 1e-12).exists

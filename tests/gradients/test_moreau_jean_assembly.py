@@ -5,10 +5,9 @@ import pytest
 from step_worlds import NOTHING, SOLVER, jointed, tumbling
 
 from stickslip.detection.detector import Detector
-from stickslip.gradients.moreau_jean_assembly import Assembly
-from stickslip.gradients.moreau_jean_inputs import EPSILON
-from stickslip.gradients.moreau_jean_joints import JointBlocks
-from stickslip.gradients.moreau_jean_motion import freely
+from stickslip.gradients.along import EPSILON, freely
+from stickslip.gradients.along_rows import JointBlocks
+from stickslip.gradients.moreau_jean_equations import MoreauJeanEquations
 from stickslip.kernels.bodies.rotation import spin_freely
 from stickslip.schemes.bodies import MoreauJeanBodies
 from stickslip.schemes.body_start import Start
@@ -18,7 +17,7 @@ def assembly_of(scheme, world, h):
     step = scheme.step(world, world.start, NOTHING, h, SOLVER, Detector(world))
     joints = JointBlocks.of(step.memory["joint_id"], step.memory["joint_size"])
     all_bear = np.ones(len(step.contacts), bool)
-    return step, Assembly(world, world.start, h, scheme.theta, True, step.contacts, all_bear, joints)
+    return step, MoreauJeanEquations(scheme, world, world.start, h, step.contacts, all_bear, joints)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +29,7 @@ def test_real_parts_are_the_problem_of_the_step(kind, theta):
     step, assembly = assembly_of(MoreauJeanBodies(theta=theta, correction=False), world, 0.01)
     start, (solution,) = Start.of(theta, world, world.start, 0.01), step.solves
     problem, K = solution.problem, solution.problem.K
-    at = assembly.base
+    at = assembly.middle_base
     posed = assembly.posed(at)
     pairs = {
         "q": (at.q, start.q_m), "v_start": (at.v_start, start.v_start), "v_free": (at.v_free, start.v_free),
@@ -38,7 +37,7 @@ def test_real_parts_are_the_problem_of_the_step(kind, theta):
         "coefficient": (posed.coefficient, K.coefficient), "gap": (posed.gap, step.contacts.gap),
     }  # fmt: skip
     bounded = K.kind == 2
-    pairs["bounds"] = (posed.upper[:, bounded], K.upper[bounded])
+    pairs["bounds"] = (posed.bound[:, bounded], K.upper[bounded])
     for name, (found, expected) in pairs.items():
         assert found[0].shape == expected.shape, name
         size = max(1.0, np.abs(expected).max(initial=0.0))
@@ -63,7 +62,7 @@ def test_free_rotation_is_the_kernel_s():
     assert np.abs(found.imag / EPSILON - expected).max() < 1e-8
     q = np.array([0.0, 0, 0, 1, 0, 0, 0])[None, None].astype(complex)
     v = np.concatenate([np.zeros((1, 1, 3)), along], axis=2)
-    q_end, v_end = freely(q, v, np.array([h], complex), *args, np.array([0]))
+    q_end, v_end = freely(np.array([0]), *args, q, v, np.array([h], complex))
     w, x, y, z = q_end[0, 0, 3:]
     R = np.array(
         [

@@ -110,7 +110,7 @@ def test_poisson_has_no_smoothed_derivative():
 
 def test_names_and_shapes():
     derivative = differentiated(ball(0.0, -1.0))
-    given = Parameters.of(derivative._assembly.world)
+    given = Parameters.of(derivative._equations.world)
     assert derivative.by == {
         "q": (12,), "v": (12,), "h": (1,), **{name: getattr(given, name).shape for name in Parameters.names()}
     }  # fmt: skip

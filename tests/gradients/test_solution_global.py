@@ -9,6 +9,7 @@ from stickslip import GlobalProblem, contact_blocks, coulomb, free, interval, ro
 from stickslip.gradients import solution_factor, solution_linear
 from stickslip.gradients.solution import solution_derivative
 from stickslip.gradients.solution_linear import GlobalLinearisation
+from stickslip.gradients.solution_rows import Causes
 
 WHOLE = MIXED + torsional([0.5], [0.1]) + interval([-0.2], [0.3])
 PROBLEMS = {
@@ -73,14 +74,12 @@ def test_the_rows_of_contact_blocks():
 def test_the_lower_level_is_its_own_transpose_and_fulfils_the_equations():
     problem = PROBLEMS["joints"]()
     solution = solved(problem)
-    line = GlobalLinearisation.of(
-        problem, solution.v, solution.lam, solution.r, solution.u, tolerance=TOLERANCE
-    )
+    line = GlobalLinearisation(problem, solution.r, solution.lam, TOLERANCE)
     rng, k = np.random.default_rng(0), 3
     nv, n, p, nb = problem.M.size, problem.size, problem.g_bias.size, len(problem.K)
     shapes = {"momentum": nv, "velocity": n, "joint": p, "coefficient": 3, "lower": nb, "upper": nb}
     given = {name: rng.normal(size=(size, k)) for name, size in shapes.items()}
-    dv, dlam, dr, du = line.forward(**given)
+    dv, dlam, dr, du = line.forward(Causes(**given))
     H, G = problem.H_sparse().toarray(), problem.G_sparse().toarray()
     M = problem.M.matrix
     np.testing.assert_allclose(M @ dv - H @ dr - G @ dlam, given["momentum"], atol=1e-12)
@@ -93,8 +92,8 @@ def test_the_lower_level_is_its_own_transpose_and_fulfils_the_equations():
     forward = sum(asked[name].T @ changes[name] for name in changes)
     backward = sum(causes[name].T @ given[name] for name in given)
     np.testing.assert_allclose(forward, backward, atol=1e-11)
-    assert line.forward(momentum=given["momentum"]).v.shape == (nv, k)
-    assert not line.mismatch(**given).any()
+    assert line.forward(Causes(given["momentum"])).v.shape == (nv, k)
+    assert not line.mismatch(Causes(**given)).any()
 
 
 @pytest.mark.parametrize("name", ["bodies", "mixed"])

@@ -7,7 +7,7 @@ from variational_differences import CONE, PATH, SOLVER, H, ball, built, compare,
 import stickslip as ss
 from stickslip.detection.detector import Detector
 from stickslip.gradients.variational import variational_derivative
-from stickslip.kernels.variational_derivatives.laws import OPEN, SLIP, STICK
+from stickslip.kernels.derivatives.laws import OPEN, SLIP, STICK
 from stickslip.scenes import runs
 from stickslip.schemes.variational import VariationalBodies
 
@@ -15,7 +15,7 @@ BOX, ROD, BALL = ss.Cuboid((0.2, 0.3, 0.4)), ss.Capsule(0.1, 0.3), ss.Sphere(0.1
 
 
 def states(found):
-    return found._linear.contacts.state
+    return found._linear.state
 
 
 def test_free_flight():
@@ -157,8 +157,9 @@ def test_many_rows_go_through_a_sparse_factor(monkeypatch):
     state, memory = state_after(scene.system, 3)
     args = CONE, scene.system, state, memory, H, SOLVER, Detector(scene.system)
     dense = variational_derivative(*args)
-    monkeypatch.setattr("stickslip.gradients.variational_system.FEW", 3)
-    monkeypatch.setattr("stickslip.gradients.variational_columns.DENSE", 3)
+    monkeypatch.setattr("stickslip.gradients.variational_laws.FEW", 3)
+    monkeypatch.setattr("stickslip.gradients.world_step.DENSE", 3)
+    monkeypatch.setattr("stickslip.gradients.solution_factor.DENSE", 3)
     many = variational_derivative(*args)
     rng = np.random.default_rng(0)
     for by in ("q", "v", "h", "mass", "inertia", "wrench"):

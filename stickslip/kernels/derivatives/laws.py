@@ -7,6 +7,7 @@ Equations are scaled so that L_u and L_r / w, with w the velocity of a unit impu
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,33 @@ GRAZES, YIELDS = 1, 2
 KINK = 1e-6
 """Velocities, over those that move the contact, below which nothing is decided [-]."""
 NEWTON = 100
+
+
+class Choice(NamedTuple):
+    """Which law: the contact model, its smoothing [J], 0 for none, and the time that makes gaps velocities
+    [s]."""
+
+    model: int
+    kappa: float
+    h: float
+
+
+class Sizes(NamedTuple):
+    """Of components: velocity of a unit impulse, and velocity that small ones are measured by."""
+
+    w: Any
+    scale: Any
+
+
+class Slopes(NamedTuple):
+    """Laws to first order: by what they are about, by impulses and by coefficients or bounds of friction;
+    what they do, and marks where they have no derivative."""
+
+    u: Any
+    r: Any
+    most: Any
+    state: Any
+    mark: Any
 
 
 @jit
@@ -41,9 +69,19 @@ def normal_law(kappa, r, s, h, w, scale):
 
 
 @jit
-def ball_law(kappa, most, b, u, w, scale, L_u, L_b, L_most):
-    """(state, mark); L_u, L_b (k, k), L_most (k,) <- L_u du + L_b db + L_most dmost = 0 for friction b that
-    opposes u and is at most `most`: (most, b) ∘ (η, u) = kappa (1, 0).   b, u (k,)."""
+def unmoved(L_u, L_b, L_most):
+    """L_u, L_b (k, k), L_most (k,) <- db = 0."""
+    for i in range(L_most.shape[0]):
+        for j in range(L_most.shape[0]):
+            L_u[i, j], L_b[i, j] = 0.0, 1.0 if i == j else 0.0
+        L_most[i] = 0.0
+
+
+@jit
+def ball_law(kappa, most, b, u, w, scale, out):
+    """(state, mark); out: L_u, L_b (k, k), L_most (k,) <- L_u du + L_b db + L_most dmost = 0 for friction b
+    that opposes u and is at most `most`: (most, b) ∘ (η, u) = kappa (1, 0).   b, u (k,)."""
+    L_u, L_b, L_most = out
     k = b.shape[0]
     speed = force = 0.0
     for i in range(k):
@@ -51,10 +89,7 @@ def ball_law(kappa, most, b, u, w, scale, L_u, L_b, L_most):
         force += b[i] * b[i]
     speed, force = math.sqrt(speed), math.sqrt(force)
     mark = 0
-    for i in range(k):
-        for j in range(k):
-            L_u[i, j], L_b[i, j] = 0.0, 1.0 if i == j else 0.0
-        L_most[i] = 0.0
+    unmoved(L_u, L_b, L_most)
     if kappa <= 0.0:
         spare = w * (most - force)
         if most > 0.0 and max(spare, speed) <= KINK * scale:
@@ -79,14 +114,12 @@ def ball_law(kappa, most, b, u, w, scale, L_u, L_b, L_most):
 
 
 @jit
-def facet_law(kappa, most, b, u, w, scale, L_u, L_b, L_most):
+def facet_law(kappa, most, b, u, w, scale, out):
     """The same for facets ±t1, ±t2 in place of the ball: |b1| + |b2| <= most.   b, u (2,)."""
+    L_u, L_b, L_most = out
     k = b.shape[0]
     mark = 0
-    for i in range(k):
-        for j in range(k):
-            L_u[i, j], L_b[i, j] = 0.0, 1.0 if i == j else 0.0
-        L_most[i] = 0.0
+    unmoved(L_u, L_b, L_most)
     if kappa > 0.0:
         smooth_facets(kappa, most, u, w, L_u, L_b, L_most)
         return SLIP, mark
@@ -169,53 +202,74 @@ def smooth_facets(kappa, most, u, w, L_u, L_b, L_most):
 
 
 @jit
-def contact_laws(model, kappa, law, r, s, u, h, w, scale, L_u, L_r, L_mu, state, mark):
-    """L_u, L_r (nc, 6, 6), L_mu (nc, 6, 3), state (nc, 4) of gap, friction, rolling and torsion, mark (nc,)
-    <- laws of all contacts.   law (nc, 4), r, u, w, scale (nc, 6), u[:, 0] unused, s (nc,)."""
-    c = np.empty(2)
+def contact_laws(choice, law, r, s, u, sizes, out):
+    """out: `Slopes` u, r (nc, 6, 6), most (nc, 6, 3), state (nc, 4) of gap, friction, rolling and torsion,
+    mark (nc,) <- laws of all contacts.   law (nc, 4), r, u, sizes (nc, 6), u[:, 0] unused, s (nc,)."""
+    kappa, w, scale, c = choice.kappa, sizes.w, sizes.scale, np.empty(2)
     for i in range(r.shape[0]):
-        L_u[i], L_r[i], L_mu[i], state[i] = 0.0, 0.0, 0.0, OPEN
-        on, slack, closed, mark[i] = normal_law(kappa, r[i, 0], s[i], h, w[i, 0], scale[i, 0])
-        L_u[i, 0, 0], L_r[i, 0, 0] = on, slack
-        state[i, 0] = STICK if closed else OPEN
+        out.u[i], out.r[i], out.most[i], out.state[i] = 0.0, 0.0, 0.0, OPEN
+        on, slack, closed, out.mark[i] = normal_law(kappa, r[i, 0], s[i], choice.h, w[i, 0], scale[i, 0])
+        out.u[i, 0, 0], out.r[i, 0, 0] = on, slack
+        out.state[i, 0] = STICK if closed else OPEN
         at = 1
         for g in range(3):
             size = 1 if g == 2 else 2
-            mu = 0.0 if model == IMPACT else law[i, g]
+            mu = 0.0 if choice.model == IMPACT else law[i, g]
             most = mu * r[i, 0]
             if not closed or (kappa > 0.0 and mu == 0.0):
                 for k in range(size):
-                    L_r[i, at + k, at + k] = 1.0
+                    out.r[i, at + k, at + k] = 1.0
                 at += size
                 continue
             b, rate = r[i, at : at + size], u[i, at : at + size]
             A, B = np.empty((size, size)), np.empty((size, size))
-            if model == PYRAMID and size == 2:
-                did, found = facet_law(kappa, most, b, rate, w[i, at], scale[i, at], A, B, c)
+            to = (A, B, c[:size])
+            if choice.model == PYRAMID and size == 2:
+                did, found = facet_law(kappa, most, b, rate, w[i, at], scale[i, at], to)
             else:
-                did, found = ball_law(kappa, most, b, rate, w[i, at], scale[i, at], A, B, c)
-            state[i, 1 + g] = did
-            mark[i] |= found
+                did, found = ball_law(kappa, most, b, rate, w[i, at], scale[i, at], to)
+            out.state[i, 1 + g] = did
+            out.mark[i] |= found
             for k in range(size):
                 for m in range(size):
-                    L_u[i, at + k, at + m], L_r[i, at + k, at + m] = A[k, m], B[k, m]
-                L_r[i, at + k, 0] = mu * c[k]
-                L_mu[i, at + k, g] = 0.0 if model == IMPACT else r[i, 0] * c[k]
+                    out.u[i, at + k, at + m], out.r[i, at + k, at + m] = A[k, m], B[k, m]
+                out.r[i, at + k, 0] = mu * c[k]
+                out.most[i, at + k, g] = 0.0 if choice.model == IMPACT else r[i, 0] * c[k]
             at += size
 
 
 @jit
-def stop_laws(kappa, r, s, h, w, scale, L_u, L_r, state, mark):
-    """L_u, L_r, state, mark (k,) <- laws of stops 0 <= r ⟂ s >= 0, all (k,)."""
+def joint_laws(choice, dry, most, r, y, sizes, out):
+    """out: `Slopes`, all (k,) <- laws of stops, 0 <= r ⟂ y >= 0, and where `dry` of friction |r| <= most
+    against y; all (k,)."""
+    A, B, c = np.empty((1, 1)), np.empty((1, 1)), np.empty(1)
     for i in range(r.shape[0]):
-        L_u[i], L_r[i], closed, mark[i] = normal_law(kappa, r[i], s[i], h, w[i], scale[i])
-        state[i] = STICK if closed else OPEN
+        w, scale = sizes.w[i], sizes.scale[i]
+        if dry[i]:
+            b, rate = r[i : i + 1], y[i : i + 1]
+            did, found = ball_law(choice.kappa, most[i], b, rate, w, scale, (A, B, c))
+            out.u[i], out.r[i], out.most[i], out.state[i], out.mark[i] = A[0, 0], B[0, 0], c[0], did, found
+        else:
+            on, slack, closed, out.mark[i] = normal_law(choice.kappa, r[i], y[i], choice.h, w, scale)
+            out.u[i], out.r[i], out.most[i], out.state[i] = on, slack, 0.0, STICK if closed else OPEN
 
 
 @jit
-def dry_laws(kappa, most, r, u, w, scale, L_u, L_r, L_most, state, mark):
-    """L_u, L_r, L_most, state, mark (k,) <- laws of dry friction |r| <= most against u, all (k,)."""
-    A, B, c = np.empty((1, 1)), np.empty((1, 1)), np.empty(1)
-    for i in range(r.shape[0]):
-        did, found = ball_law(kappa, most[i], r[i : i + 1], u[i : i + 1], w[i], scale[i], A, B, c)
-        L_u[i], L_r[i], L_most[i], state[i], mark[i] = A[0, 0], B[0, 0], c[0], did, found
+def row_weights(rows, body, light, fast, least, w, scale):
+    """w, scale (m,) <- velocity of a unit impulse along rows (m, 2, 6), and velocities that move them; light
+    (n, 6, 6) answers of bodies, fast (n, 6) their velocities, least: speed of an arm that is negligible."""
+    for k in range(rows.shape[0]):
+        answer, speed, arm = 0.0, 0.0, 0.0
+        for side in range(2):
+            b = body[k, side]
+            row = rows[k, side]
+            for i in range(6):
+                if i >= 3:
+                    arm += row[i] * row[i]
+                if b < 0:
+                    continue
+                speed += abs(row[i]) * fast[b, i]
+                for j in range(6):
+                    answer += row[i] * light[b, i, j] * row[j]
+        w[k] = max(answer, 1e-300)
+        scale[k] = speed + least * math.sqrt(arm)

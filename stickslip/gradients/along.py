@@ -1,0 +1,273 @@
+"""A world along many directions at once: all that a step depends on, free motion, forces, prescribed motions.
+
+A function f that is smooth has f(x + i ε d) = f(x) + i ε f'(x) d to rounding if ε² is below it: the real part
+is the value, the imaginary one the derivative, and nothing is subtracted (Squire & Trapp 1998). So kernels of
+steps, which take complex numbers, are differentiated by calling them. Arrays begin with an axis of k
+directions, which has length 1 where nothing changes.
+
+Users' functions are not differentiated exactly: by central differences of the function alone, in its own
+arguments; of p in the three directions in which a body turns.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stickslip.kernels.bodies.springs import add_dampers, add_springs
+from stickslip.kernels.derivatives import along as kernels
+from stickslip.mechanics.actuators import Actuators
+from stickslip.mechanics.motions import velocities
+from stickslip.mechanics.parameters import SYMMETRIC, Parameters
+from stickslip.mechanics.world import World
+from stickslip.mechanics.written_forces import Written, WrittenForce
+from stickslip.rotations import conjugate, cross, rates, turned
+from stickslip.schemes.step import Memory
+from stickslip.state import Array, IntArray, State
+
+Complex = NDArray[Any]
+"""Complex numbers, or real ones where nothing changes."""
+EPSILON = 1e-30
+"""Imaginary part of a change by 1."""
+RELATIVE = 6e-6
+"""Step of a central difference, relative to what is changed or to 1: the cube root of rounding."""
+LAWS = ("mu", "mu_roll", "mu_spin", "e")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Inputs:
+    """State, memory, length of the step and parameters along directions, as `State` and `Parameters`."""
+
+    k: int
+    """Number of directions."""
+    q: Complex
+    """[m, -], shape (k, n, 7)."""
+    v: Complex
+    """[m/s, rad/s], shape (k, n, 6)."""
+    v_end: Complex
+    """How velocities of the dynamic bodies at the end change, which are no input of a step but its unknowns
+    [m/s, rad/s], shape (k, n, 6)."""
+    h: Complex
+    """[s], shape (k,)."""
+    h_before: Complex
+    """Of the step before [s], shape (k,)."""
+    approach: Complex
+    """Speeds of contacts that closed in the step before [m/s], shape (k, any)."""
+    joint_approach: Complex
+    """The same of stops [m/s, rad/s], shape (k, any)."""
+    gravity: Complex
+    """[m/s²], shape (k, 3)."""
+    mass: Complex
+    """[kg], shape (k, n)."""
+    J: Complex
+    """[kg m²], shape (k, n, 3, 3)."""
+    law: Complex
+    """mu, mu_roll, mu_spin, e of each pair of materials [-, m, m, -], shape (k, pairs, 4)."""
+    size: Complex
+    """[m], shape (k, lengths)."""
+    place: Complex
+    """[m], shape (k, shapes, 3)."""
+    effort: Complex
+    """[N, N m], shape (k, actuators)."""
+    wrench: Complex
+    """[N, N m], shape (k, n, 6)."""
+
+
+def parameters_of(world: World) -> Parameters:
+    """`Parameters.of(world)`, made on first use and kept with it."""
+    found: Parameters | None = world.__dict__.get("_parameters")
+    if found is None:
+        found = world.__dict__["_parameters"] = Parameters.of(world)
+    return found
+
+
+def inputs_of(world: World, state: State, memory: Memory, h: float) -> Inputs:
+    """The inputs of a step, where nothing changes."""
+    given, n, none = parameters_of(world), len(world.names), np.zeros(0)
+    law = np.stack([getattr(given, name) for name in LAWS], axis=-1)
+    values = (
+        state.q.reshape(n, 7), state.v.reshape(n, 6), np.zeros((n, 6)), np.array(h),
+        np.array(memory.get("h", [0.0])[0]), memory.get("approach", none), memory.get("joint_approach", none),
+        given.gravity, given.mass, world.inertia, law, given.size, given.place, given.effort, given.wrench,
+    )  # fmt: skip
+    return Inputs(1, *(value[None].astype(complex) for value in values))
+
+
+def inputs_along(base: Inputs, tangents: Mapping[str, Array]) -> Inputs:
+    """Inputs that change by the columns of `tangents`, each (size, k)."""
+    k = max((t.shape[1] for t in tangents.values()), default=1)
+    made: dict[str, Any] = {}
+    for name, tangent in tangents.items():
+        way = tangent.T
+        if name == "q":
+            six, p = way.reshape(k, -1, 6) if way.size else np.zeros((k, 0, 6)), base.q[0, :, 3:].real
+            turn = np.einsum("nij,knj->kni", rates(p), six[:, :, 3:])
+            way = np.concatenate([six[:, :, :3], turn], axis=2)
+        elif name == "inertia":
+            six = way.reshape(k, base.mass.shape[1], 6)
+            name, way = "J", np.empty((k, base.mass.shape[1], 3, 3))
+            for c, (i, j) in enumerate(SYMMETRIC):
+                way[:, :, i, j] = way[:, :, j, i] = six[:, :, c]
+        elif name in LAWS:
+            change, way = way, np.zeros((k, *base.law.shape[1:]))
+            way[:, :, LAWS.index(name)] = change
+            made["law"] = made.get("law", base.law) + 1j * EPSILON * way
+            continue
+        value: Complex = getattr(base, name)
+        made[name] = np.ascontiguousarray(value + 1j * EPSILON * way.reshape(k, *value.shape[1:]))
+    return replace(base, k=k, **made)
+
+
+def changes(x: Complex, k: int) -> Array:
+    """How x changes along each direction, shape (k, ...)."""
+    found = x.imag / EPSILON
+    return found if len(found) == k else np.broadcast_to(found, (k, *x.shape[1:]))
+
+
+def displacements(q: Complex, k: int) -> Array:
+    """How places q, shape (k, n, 7), change, as displacements, shape (k, n, 6)."""
+    out = np.empty((len(q), q.shape[1], 6))
+    kernels.displacements(q, EPSILON, out)
+    return out if len(out) == k else np.broadcast_to(out, (k, *out.shape[1:]))
+
+
+def over_sides(rows: Complex, sides: IntArray, v: Complex) -> Complex:
+    """Rows times the velocities of their sides, shape (k, p); the inertial frame rests."""
+    out = np.empty((max(len(rows), len(v)), rows.shape[1]), v.dtype)
+    kernels.rates(rows, sides, v, out)
+    return out
+
+
+def joined(*parts: Complex) -> Complex:
+    """Parts one after the other along their second axis."""
+    k = max(len(part) for part in parts)
+    return np.concatenate([np.broadcast_to(x, (k, *x.shape[1:])) for x in parts], axis=1)
+
+
+def each(*arrays: Complex) -> Iterator[tuple[Complex, ...]]:
+    """The arrays at one direction after the other; those with a first axis of 1 are the same in all."""
+    for d in range(max(len(x) for x in arrays)):
+        yield tuple(x[d if len(x) > 1 else 0] for x in arrays)
+
+
+def moved(q: Complex, v: Complex, h: Complex) -> Complex:
+    """q moved by h v, shape (k, n, 7); h of shape (k,)."""
+    out = np.empty((max(len(q), len(v), len(h)), *q.shape[1:]), complex)
+    kernels.moved(q, v, h, out)
+    return out
+
+
+def freely(
+    row: IntArray, J: Complex, J_inverse: Complex, q: Complex, v: Complex, h: Complex
+) -> tuple[Complex, Complex]:
+    """q and v of all bodies after a time h in which dynamic ones move freely."""
+    k, n = max(len(x) for x in (q, v, h, J)), q.shape[1]
+    q_end, v_end = np.empty((k, n, 7), complex), np.empty((k, n, 6), complex)
+    kernels.freely(row, J, J_inverse, q, v, h, q_end, v_end)
+    return q_end, v_end
+
+
+def prescribe(world: World, t: Complex, q: Complex, v: Complex) -> None:
+    """Write the velocities of kinematic bodies with orientations q at times t into v, by differences in t."""
+    for name, body, motion in zip(
+        world.motions.names, world.motions.body, world.motions.motions, strict=True
+    ):
+        when = np.asarray(t[0].real)
+
+        def both(at: Array, name: str = name, motion: Any = motion) -> Array:
+            return np.stack(velocities(f"body {name!r}", motion, float(at)))
+
+        value = both(when)[None].astype(complex)
+        if callable(motion) and t.imag.any():
+            value = value + 1j * t.imag[:, None, None] * central(both, when, np.ones(1))
+        v[:, body, :3] = value[:, 0]
+        v[:, body, 3:] = turned(conjugate(q[:, body, 3:]), value[:, 1])
+
+
+def forces_along(world: World, given: Inputs, t: Complex, q: Complex, v: Complex) -> Complex:
+    """All forces but gravity, inertial, and moments in body frames [N, N m], shape (k, n, 6); t [s] (k,)."""
+    forces, effort, wrench = world.forces, given.effort, given.wrench
+    if not (len(forces) or wrench.any()):
+        return np.zeros((1, *wrench.shape[1:]), complex)
+    k, n = max(len(x) for x in (t, q, v, effort, wrench)), q.shape[1]
+    q, v = (np.array(np.broadcast_to(x, (k, *x.shape[1:]))) for x in (q, v))
+    F: Complex = np.zeros((k, n, 6), complex)
+    s, d, a = forces.springs, forces.dampers, forces.actuators
+    effort = _efforts(a, t, q, v, effort)
+    for place, speed, value, to in each(q.reshape(k, -1), v.reshape(k, -1), effort, F):
+        if s is not None:
+            add_springs(s.body, s.point, s.stiffness, s.length, s.damping, place, speed, to, to)
+        if d is not None:
+            add_dampers(d.body, d.point, d.linear, d.angular, place, speed, to)
+        if a is not None:
+            a.add(value, place, to)
+    for one in forces.written:
+        if isinstance(one, WrittenForce):
+            _add_written(one, t, q, v, F)
+    F[:, :, :3] += wrench[:, :, :3]
+    F[:, :, 3:] += turned(conjugate(q[..., 3:]), wrench[:, :, 3:])
+    return F
+
+
+def _efforts(actuators: Actuators | None, t: Complex, q: Complex, v: Complex, constant: Complex) -> Complex:
+    """Of all actuators [N, N m], shape (k, number)."""
+    if actuators is None:
+        return np.zeros((1, 0), complex)
+    inputs, k = iter(range(constant.shape[1])), len(q)
+    out = np.empty((k, len(actuators.effort)), complex)
+    for number, effort in enumerate(actuators.effort):
+        if effort.constant is not None:
+            out[:, number] = constant[:, next(inputs)]
+        else:
+            found = [actuators.coordinate(number, *at) for at in each(q.reshape(k, -1), v.reshape(k, -1))]
+            out[:, number] = _of_function(effort, [t, *np.array(found).T])
+    return out
+
+
+def _add_written(one: WrittenForce, t: Complex, q: Complex, v: Complex, F: Complex) -> None:
+    b = one.point.body
+    p, spin = q[:, b, 3:], turned(q[:, b, 3:], v[:, b, 3:])
+    arguments = [t, q[:, b, :3], p, v[:, b, :3], spin]
+    f, moment = (
+        np.zeros((1, 3), complex) if given is None else _of_function(given, arguments)
+        for given in (one.force, one.moment)
+    )
+    F[:, b, :3] += f
+    F[:, b, 3:] += turned(conjugate(p), moment + cross(turned(p, one.point.local), f))
+
+
+def _of_function(given: Written, arguments: list[Complex]) -> Complex:
+    """Its value along the directions, shape (k, *shape); quaternions are the arguments with four numbers."""
+    if given.constant is not None:
+        return given.constant[None].astype(complex)
+    real = [argument[0].real.copy() for argument in arguments]
+    k = max(len(argument) for argument in arguments)
+    value = np.asarray(_call(given, real), float)
+    imag = np.zeros((k, *value.shape))
+    for a, argument in enumerate(arguments):
+        ways = rates(real[a]).T if real[a].shape == (4,) else np.eye(real[a].size)
+        change = argument.imag.reshape(len(argument), -1)
+        if not change.any():
+            continue
+        weight = 4.0 if real[a].shape == (4,) else 1.0
+        for way in ways:
+            slope = central(lambda x, a=a: _call(given, [*real[:a], x, *real[a + 1 :]]), real[a], way)  # type: ignore[misc]
+            imag = imag + np.multiply.outer(weight * (change @ way), slope)
+    result: Complex = value + 1j * imag
+    return result
+
+
+def central(function: Callable[[Array], Array], x: Array, way: Array) -> Array:
+    """Derivative of a user's function along `way`, by a central difference."""
+    step = RELATIVE * max(1.0, float(np.abs(x).max(initial=0.0)))
+    one, other = (x + side * step * way.reshape(x.shape) for side in (1.0, -1.0))
+    if x.shape == (4,):
+        one, other = one / np.sqrt(one @ one), other / np.sqrt(other @ other)
+    return (np.asarray(function(one)) - np.asarray(function(other))) / (2.0 * step)
+
+
+def _call(given: Written, arguments: list[Array]) -> Array:
+    t, *others = (float(x) if x.ndim == 0 else x for x in arguments)
+    return np.asarray(given(float(t), *others), np.float64)

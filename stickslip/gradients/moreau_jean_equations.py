@@ -1,0 +1,277 @@
+"""The problem that a step of Moreau-Jean poses, along directions: `schemes/bodies.py` in complex numbers.
+
+With a fixed set of active contacts and stops it is a smooth function of all inputs. The rows of joints are
+multiplied by lengths of the world as it is: they scale impulses of joints and move nothing.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.detection.contacts import ContactSet
+from stickslip.gradients import along
+from stickslip.gradients.along import EPSILON, Complex, Inputs, changes, joined, over_sides
+from stickslip.gradients.along_rows import ContactTable, JointBlocks, pairs_of
+from stickslip.gradients.solution_exact import ACROSS, DOUBT
+from stickslip.gradients.world_step import Equations, Part
+from stickslip.kernels.bodies.joint_geometry import DRY, LOWER, UPPER
+from stickslip.kernels.derivatives.along import accelerated
+from stickslip.mechanics.world import World
+from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.state import Array, BoolArray, IntArray, State
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Middle:
+    """The middle of a step along directions."""
+
+    given: Inputs
+    J_inverse: Complex
+    """0 where a body is not dynamic [1/(kg m²)], shape (k, n, 3, 3)."""
+    q: Complex
+    """[m, -], shape (k, n, 7)."""
+    v_start: Complex
+    """Before the forces [m/s, rad/s], shape (k, n, 6)."""
+    v_free: Complex
+    """After them, and what is prescribed [m/s, rad/s], shape (k, n, 6)."""
+    f: Complex
+    """Momenta of the dynamic bodies [N s, N m s], shape (k, nd, 6)."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Posed:
+    """The data of a problem along directions, as `GlobalProblem` and its set have them."""
+
+    rows: Complex
+    """Of H' over both sides, dynamic or not [-, m], shape (k, p, 2, 6)."""
+    u_bias: Complex
+    """[m/s], shape (k, p)."""
+    struck: Complex
+    """What an impact changes in normal velocities that are approached [m/s], shape (k, p)."""
+    coefficient: Complex
+    """[-, m], shape (k, ng)."""
+    bound: Complex
+    """Largest impulse of each block of dry friction, 0 of others [N s], shape (k, nb)."""
+    e: Complex
+    """Restitution of the contacts [-], shape (k, nc)."""
+    gap: Complex
+    """Of the contacts [m], shape (k, nc)."""
+
+
+class Phase(NamedTuple):
+    """A problem of a step."""
+
+    forced: bool
+    """Whether momenta are those after the forces of the step."""
+    v: Array
+    """Velocities of the dynamic bodies [m/s, rad/s], shape (6 nd,)."""
+    r: Array
+    """Impulses so far [N s], shape (p,)."""
+    left: float = 0.0
+    """Share of the change of approached normal velocities that is not yet made [-]."""
+
+
+class MoreauJeanEquations(Equations):
+    """One step of a world, whose active contacts and joint blocks are known."""
+
+    phases: tuple[Phase, ...] = ()
+    """The problems that the step was made of, at their solutions."""
+    v_after: Array
+    """Of the dynamic bodies, after the impulses [m/s, rad/s], shape (6 nd,)."""
+
+    def __init__(
+        self, scheme: MoreauJeanBodies, world: World, state: State, h: float, contacts: ContactSet,
+        bears: BoolArray, joints: JointBlocks,
+    ):  # fmt: skip
+        """bears: which contacts must have a closed form, shape (nc,)."""
+        super().__init__(world, state, {}, h)
+        self.theta, self.newton = scheme.theta, scheme.impact == "newton"
+        self.contacts, self.joints = contacts, joints
+        self.slot, self.group = _layout(contacts.law)
+        self.middle_base = self.middle(self.base)
+        q = self.middle_base.q[0].real
+        self.table = ContactTable.of_set(world, contacts, bears, q)
+        self.touching = self.table.along(self.table.shaped(world, self.base), self.middle_base.q)
+        self.table.check(world, contacts, *self.touching, q)
+
+    @cached_property
+    def sides(self) -> IntArray:
+        """Bodies of the two sides of each row [-], shape (p, 2)."""
+        joints = self.world.joints.body[self.joints.joint].reshape(-1, 2)
+        return np.concatenate([self.contacts.body[self.slot // 6], self.joints.of_rows(joints)])
+
+    @cached_property
+    def unit(self) -> Array:
+        """What rows are multiplied by, 1 for contacts and `Blocks.unit` for joints [-, m], shape (p,)."""
+        turns = np.logical_not(self._at_rest[0][:, :, :3].any(axis=(1, 2)))
+        unit = np.ones(turns.size)
+        unit[self.slot.size :] = self.joints.of_rows(self.bodies.joint_length[self.joints.joint])
+        unit[~turns] = 1.0
+        return unit
+
+    @cached_property
+    def bounces(self) -> BoolArray:
+        """Rows that restitution acts on, if there is any: normals and stops that are approached [-],
+        shape (p,)."""
+        _, _, approach, near = self._at_rest
+        return (approach < 0.0) & ~near
+
+    @cached_property
+    def _normals(self) -> BoolArray:
+        """Rows that are normals of contacts [-], shape (p,)."""
+        normal = np.zeros(len(self.sides), bool)
+        normal[: self.slot.size] = self.slot % 6 == 0
+        return normal
+
+    @cached_property
+    def _pair(self) -> IntArray:
+        """Pairs of materials of the contacts [-], shape (nc,)."""
+        return pairs_of(self.world, self.contacts)
+
+    @cached_property
+    def grazes(self) -> BoolArray:
+        """Rows with restitution whose approach is 0, so that it has a kink there [-], shape (p,)."""
+        _, e, _, near = self._at_rest
+        return (e > 0.0) & near
+
+    @cached_property
+    def _at_rest(self) -> tuple[Array, Array, Array, BoolArray]:
+        """Where nothing changes: rows, restitution, rates before the impulses, and whether these are 0."""
+        at = self.middle_base
+        rows, _, e, _, _ = self._raw(at, self.touching[0])
+        approach = over_sides(rows, self.sides, at.v_start)[0].real
+        size = sum(over_sides(abs(rows.real), self.sides, abs(v.real))[0] for v in (at.v_start, at.v_free))
+        normal = np.flatnonzero(self._normals)
+        size[normal] = np.maximum(size[normal], ACROSS * np.maximum(size[normal + 1], size[normal + 2]))
+        return rows[0].real, e[0].real, approach, np.abs(approach) <= DOUBT * size
+
+    def middle(self, given: Inputs) -> Middle:
+        """Half way, with the forces of the step."""
+        world, row, theta, h = self.world, self.bodies.row, self.theta, given.h
+        first = (1.0 - theta) * h
+        inverse = np.zeros_like(given.J)
+        found = np.linalg.inv(given.J[:, self.bodies.dynamic])
+        inverse[:, self.bodies.dynamic] = 0.5 * (found + np.swapaxes(found, -1, -2))
+        q, v = along.freely(row, given.J, inverse, given.q, given.v, first)
+        F = along.forces_along(world, given, self.state.t + first, q, v)
+        k = max(len(x) for x in (v, F, given.v, h, given.mass, given.J, given.gravity))
+        v_free = np.array(np.broadcast_to(given.v, (k, *given.v.shape[1:])))
+        if self.bodies.driven:
+            along.prescribe(world, self.state.t + h, along.moved(q, given.v, theta * h), v_free)
+        f = np.empty((k, self.bodies.dynamic.size, 6), complex)
+        accelerated((row, given.mass, given.J, inverse), given.gravity, v, F, h, v_free, f)
+        return Middle(given, inverse, q, v, v_free, f)
+
+    def posed(self, at: Middle) -> Posed:
+        """The problem, contacts first."""
+        nc = len(self.contacts)
+        touching, gap = self.table.along(self.table.shaped(self.world, at.given), at.q)
+        rows, bias, e, bound, law = self._raw(at, touching)
+        before = over_sides(rows, self.sides, at.v_start)
+        bias = bias + e * np.where(self.bounces, before, 0.0)
+        struck = (1.0 + e) * np.where(self.bounces & self._normals, before, 0.0)
+        coefficient = law.reshape(len(law), 4 * nc)[:, self.group]
+        if self.joints.joint.size:
+            unit = self.unit
+            rows, bias = rows * unit[:, None, None], bias * unit
+            bound = joined(np.zeros((1, nc)), bound / unit[self.slot.size :][self.joints.start[:-1]])
+        return Posed(rows, bias, struck, coefficient, bound, law[..., 3], gap)
+
+    def _raw(self, at: Middle, touching: Complex) -> tuple[Complex, ...]:
+        """Rows without units, biases without restitution, restitution, bounds of joints' friction, and laws
+        of the contacts."""
+        nc, joints, blocks = len(self.contacts), self.world.joints, self.joints
+        law = at.given.law[:, self._pair]
+        rows = touching.reshape(len(touching), 6 * nc, 2, 6)[:, self.slot]
+        e = np.where(self.slot % 6 == 0, law[:, self.slot // 6, 3] * self.newton, 0.0)
+        bias: Complex = np.zeros((1, self.slot.size))
+        bound: Complex = np.zeros((1, nc))
+        if blocks.joint.size:
+            # what rows turn by until the end of the step, as `kernels/bodies/joints.joint_rows` has it
+            reach, sides = self.theta * at.given.h, self.sides[self.slot.size :]
+            held, _ = blocks.along(joints, at.q)
+            ends, _ = blocks.along(joints, along.moved(at.q, at.v_start, reach))
+            _, ahead = along.freely(self.bodies.row, at.given.J, at.J_inverse, at.q, at.v_start, reach)
+            gain = over_sides(ends, sides, ahead) - over_sides(held, sides, at.v_start)
+            stops = np.where(np.isin(blocks.part % 3, (LOWER, UPPER)), joints.e[blocks.joint], 0.0)
+            rows, bias, e = joined(rows, held), joined(bias, gain), joined(e, blocks.of_rows(stops)[None])
+            dry = (blocks.part > 0) & (blocks.part % 3 == 0)
+            most = joints.friction[blocks.joint, (blocks.part > DRY).astype(int)]
+            bound = at.given.h[:, None] * np.where(dry, most, 0.0)
+        still = (self.sides >= 0) & (self.bodies.row[self.sides] < 0)
+        return rows, bias + over_sides(rows * still[:, :, None], self.sides, at.v_free), e, bound, law
+
+    # the effects of inputs, at the solutions of the phases
+
+    def solved(self, phases: tuple[Phase, ...], v_after: Array) -> None:
+        """Take the solutions of the step, which effects are told at."""
+        self.phases, self.v_after = phases, v_after
+        n, nd, p = self.bodies.count, self.bodies.dynamic.size, len(self.sides)
+        posed = self.posed(self.middle_base)
+        rest = (x.shape[1] for x in (posed.coefficient, posed.bound, posed.e))
+        number = self.number(*(6 * nd, p) * len(phases), *rest, 6 * n, 6 * n)
+        row = np.where(self.sides >= 0, self.bodies.row[self.sides], -1)[:, :, None]
+        pushed = np.where(row >= 0, 6 * row + np.arange(6), -1).reshape(p, 12)
+        dynamic, parts = self.near[self.bodies.dynamic], []
+        for momenta, velocities in zip(self.lines[: 2 * len(phases) : 2], self.lines[1::2], strict=False):
+            parts.append(Part(number[momenta].reshape(nd, 6), dynamic))
+            parts.append(Part(np.where(pushed >= 0, momenta.start + pushed, -1), self.sides))
+            parts.append(Part(number[velocities, None], self.sides))
+        for where in self.lines[-5:-2]:
+            parts.append(Part(number[where, None], np.zeros((where.stop - where.start, 0), np.int64)))
+        parts += [Part(number[where].reshape(n, 6), self.near) for where in self.lines[-2:]]
+        self.parts = tuple(parts)
+
+    def effects(self, given: Inputs) -> tuple[Array, ...]:
+        """Of each phase f - M v, H r by rows and sides, and H' v + u_bias; coefficients, bounds and
+        restitution; displacements and velocities at the end."""
+        k, at, p, dynamic = given.k, self.middle(given), len(self.sides), self.bodies.dynamic
+        posed, found = self.posed(at), []
+        drows, mass, J = changes(posed.rows, k), given.mass[:, dynamic, None], given.J[:, dynamic]
+        speed = at.v_start[:, dynamic]
+        for phase in self.phases:
+            v = phase.v.reshape(-1, 6)
+            own = at.f - _momenta(mass, J, v) if phase.forced else _momenta(mass, J, speed - v)
+            on_sides = np.concatenate([v, np.zeros((1, 6))])[
+                np.where(self.sides >= 0, self.bodies.row[self.sides], -1)
+            ]
+            u = np.einsum("kpsi,psi->kp", drows, on_sides)
+            u = u + changes(posed.u_bias - phase.left * posed.struck, k)
+            found += [changes(own, k), (drows * phase.r[:, None, None]).reshape(k, p, 12), u[:, :, None]]
+        found += [changes(x, k)[:, :, None] for x in (posed.coefficient, posed.bound, posed.e)]
+        return *found, *self.arrival(at, k)
+
+    def arrival(self, at: Middle, k: int, dv: Array | None = None) -> tuple[Array, Array]:
+        """Changes of q (displacements) and v at the end, each (k, n, 6), where v after the impulses changes
+        by dv, shape (k, nd, 6), 0 unless given."""
+        v = np.array(np.broadcast_to(at.v_free, (k, *at.v_free.shape[1:])))
+        v[:, self.bodies.dynamic] = self.v_after.reshape(-1, 6) + (0.0 if dv is None else 1j * EPSILON * dv)
+        reach = self.theta * at.given.h
+        q_end, v_end = along.freely(self.bodies.row, at.given.J, at.J_inverse, at.q, v, reach)
+        return along.displacements(q_end, k), changes(v_end, k)
+
+    @cached_property
+    def arrival_by_v(self) -> tuple[Array, Array]:
+        """Blocks of the derivatives of q and v of each dynamic body at the end by its v after the impulses,
+        each (nd, 6, 6): bodies do not see each other on the way."""
+        dynamic = self.bodies.dynamic
+        dv = np.broadcast_to(np.eye(6)[:, None], (6, dynamic.size, 6))
+        q, v = (x[:, dynamic].transpose(1, 2, 0) for x in self.arrival(self.middle_base, 6, dv))
+        return q, v
+
+
+def _momenta(mass: Complex, J: Complex, v: Complex) -> Complex:
+    """M v, shape (k, nd, 6)."""
+    turning = (J * v[..., None, 3:]).sum(axis=-1)
+    return np.concatenate(np.broadcast_arrays(mass * v[..., :3], turning), axis=-1)
+
+
+def _layout(law: Array) -> tuple[IntArray, IntArray]:
+    """Which of the six numbers of contacts are components, and which of their four coefficients groups."""
+    used = np.ones((len(law), 6), bool)
+    used[:, 3:5], used[:, 5] = law[:, 1:2] > 0.0, law[:, 2] > 0.0
+    groups = np.zeros((len(law), 4), bool)
+    groups[:, 0], groups[:, 1:3] = True, law[:, 1:3] > 0.0
+    return np.flatnonzero(used), np.flatnonzero(groups)

@@ -1,0 +1,208 @@
+"""A step of the variational scheme along directions, with velocities and impulses at its end held.
+
+e = p - P(v) + H r,    and what the laws are about: gaps and joints at the end of the step less what they
+                       bounce by, slip velocities and rates of dry friction of rows at its start
+"""
+
+from copy import copy
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.gradients import along
+from stickslip.gradients.along import (
+    Complex,
+    Inputs,
+    changes,
+    displacements,
+    inputs_along,
+    joined,
+    over_sides,
+)
+from stickslip.gradients.along_rows import ContactTable, JointBlocks, pairs_of
+from stickslip.gradients.world_step import Equations, Part
+from stickslip.kernels.bodies.joint_geometry import DRY, HOLD
+from stickslip.kernels.derivatives.along import momenta
+from stickslip.mechanics.world import World
+from stickslip.problem.step_problem import LINEARISED, StepProblem
+from stickslip.problem.step_tangent import step_blocks
+from stickslip.schemes.body_joints import PARTS
+from stickslip.schemes.body_step import BodyStep
+from stickslip.schemes.step import Memory
+from stickslip.state import Array, BoolArray, IntArray, State
+
+
+class Values(NamedTuple):
+    """What the equations are made of, along directions."""
+
+    node: Complex
+    """Velocities before the step, of bodies that are not dynamic over it [m/s, rad/s], shape (k, n, 6)."""
+    rows: Complex
+    """Of contacts, six of each, and of blocks of joints, at the start [-, m], shape (k, p, 2, 6)."""
+    u: Complex
+    """Rows times velocities [m/s, rad/s], shape (k, p)."""
+    y: Complex
+    """What the laws are about [m, rad, m/s, rad/s], shape (k, p)."""
+    q: Complex
+    """At the end [m, -], shape (k, n, 7)."""
+    v: Complex
+    """At the end [m/s, rad/s], shape (k, n, 6)."""
+    most: Complex
+    """Largest impulses of dry friction, 0 of other rows of joints [N s, N m s], shape (k, mj)."""
+
+
+class VariationalEquations(Equations):
+    """One step of a world that was solved, by velocities v of all bodies, (n, 6), and impulses."""
+
+    def __init__(
+        self, world: World, state: State, memory: Memory, step: BodyStep, problem: StepProblem, v: Array,
+        r: Array,
+    ):  # fmt: skip
+        super().__init__(world, state, memory, problem.h)
+        self.step, self.problem, self.v = step, problem, v
+        blocks, nc = step_blocks(problem), len(problem.contacts)
+        start = blocks.K.offset[nc:] - blocks.K.offset[nc]
+        self.joints = JointBlocks(blocks.joint[nc:], blocks.part[nc:], start)
+        self.table = ContactTable.of_step(problem.contacts, step.contacts)
+        self.pair = pairs_of(world, step.contacts)
+        self.joint, self.part = (self.joints.of_rows(x) for x in (self.joints.joint, self.joints.part))
+        sides = world.joints.body[self.joint].reshape(-1, 2)
+        self.sides: IntArray = np.concatenate([np.repeat(problem.contacts.body, 6, axis=0), sides])
+        self.row = np.append(self.bodies.row, -1)[self.sides]
+        """Numbers of the dynamic bodies of all rows, -1 for others [-], shape (p, 2)."""
+        self.dry: BoolArray = (self.part != HOLD) & (self.part % 3 == 0)
+        self.r = _all_components(problem.contacts.law, r, r.size - self.joint.size)
+        """Of all rows, 0 where the solution has none [N s, N m s], shape (p,)."""
+        own = step.contacts.id, self.joint * len(PARTS) + self.part
+        self.known = matched(own[0], memory["id"]), matched(own[1], memory["joint_id"])
+        """Contacts and rows of stops that remember how fast they came, and where in the memory."""
+        closed = (
+            matched(step.memory[name], ids)[1] for name, ids in zip(("id", "joint_id"), own, strict=True)
+        )
+        normals, stops = closed
+        self.closed = np.concatenate([6 * normals, 6 * nc + stops])
+        """Rows whose speed of approach the step remembers [-], shape (any,)."""
+        self._lay_out(nc, normals.size)
+
+    def at(self, r: Array) -> "VariationalEquations":
+        """The same with other impulses of the solution."""
+        found = copy(self)
+        found.r = _all_components(self.problem.contacts.law, r, r.size - self.joint.size)
+        return found
+
+    @cached_property
+    def by_end(self) -> tuple[Values, Array, Array, Array]:
+        """All values; and by velocities at the end: momenta (nd, 6, 6), what the laws are about (p, 2, 6),
+        and displacements at the end (nd, 6, 6). Bodies of one colour are changed together."""
+        dynamic, nd = self.bodies.dynamic, self.bodies.dynamic.size
+        A, C, end = np.zeros((nd, 6, 6)), np.zeros((len(self.sides), 2, 6)), np.zeros((nd, 6, 6))
+        found, colours = self.values(self.base) if not nd else None, self.colour
+        for colour in set(colours[dynamic].tolist()):
+            mine = (colours == colour) & (self.bodies.row >= 0)
+            found = self.values(inputs_along(self.base, {"v_end": np.kron(mine[:, None], np.eye(6))}))
+            about = changes(found.y, 6).T
+            leaves = changes(self._momenta(self.base, found.v, self.base.h), 6)
+            A[mine[dynamic]] = leaves[:, mine].transpose(1, 2, 0)
+            end[mine[dynamic]] = displacements(found.q, 6)[:, mine].transpose(1, 2, 0)
+            of_mine = np.append(mine, False)[self.sides]
+            C[of_mine] = np.broadcast_to(about[:, None], C.shape)[of_mine]
+        assert found is not None
+        return found, A, C, end
+
+    def _lay_out(self, nc: int, normals: int) -> None:
+        n, nd, p = self.bodies.count, self.bodies.dynamic.size, len(self.sides)
+        stops = self.closed.size - normals
+        number = self.number(6 * nd, p, 6 * n, 6 * n, normals, stops, 3 * nc, p - 6 * nc)
+        none = np.zeros((self.size, 0), np.int64)
+        pushed = np.where(self.row[:, :, None] >= 0, 6 * self.row[:, :, None] + np.arange(6), -1)
+        bodies = (number[where].reshape(-1, 6) for where in self.lines[2:4])
+        memory, rest = (slice(self.lines[i].start, self.lines[i + 1].stop) for i in (4, 6))
+        self.parts = (
+            Part(number[: 6 * nd].reshape(nd, 6), self.near[self.bodies.dynamic]),
+            Part(pushed.reshape(p, 12), self.sides),
+            Part(number[self.lines[1], None], self.sides),
+            *(Part(line, self.near) for line in bodies),
+            Part(number[memory, None], self.sides[self.closed]),
+            Part(number[rest, None], none[rest]),
+        )
+
+    def values(self, given: Inputs) -> Values:
+        """All that the step is made of."""
+        world, dynamic, h, nc = self.world, self.bodies.dynamic, given.h, len(self.table.kind)
+        # 1. Velocities at the node and at the end.
+        v = given.v.copy()
+        if self.bodies.driven:
+            v = np.array(np.broadcast_to(v, (given.k, *v.shape[1:])))
+            along.prescribe(world, self.state.t + 0.5 * h, along.moved(given.q, given.v, 0.5 * h), v)
+        v_end = np.array(np.broadcast_to(v, (max(len(v), len(given.v_end)), *v.shape[1:])))
+        v_end[:, dynamic] = self.v[dynamic] + given.v_end[:, dynamic]
+        # 2. Rows at the start; gaps and errors at the end.
+        q_end, shaped = along.moved(given.q, v_end, h), self.table.shaped(world, given)
+        touching, ahead = self.table.along(shaped, given.q)
+        rows = touching.reshape(len(touching), 6 * nc, 2, 6)
+        rows = joined(rows, self.joints.along(world.joints, given.q)[0])
+        u = over_sides(rows, self.sides, v_end)
+        _, gap = self.table.along(shaped, q_end)
+        if (self.table.kind == LINEARISED).any():
+            forecast = self.problem.contacts.gap + 1j * ahead.imag + h[:, None] * u[:, 0 : 6 * nc : 6]
+            gap = np.where(self.table.kind == LINEARISED, forecast, gap)
+        _, value = self.joints.along(world.joints, q_end)
+        # 3. Less what restitution asks for.
+        (contact, at), (stop, stop_at) = self.known
+        y = np.array(np.broadcast_to(u, (given.k, len(self.sides))))
+        y[:, 0 : 6 * nc : 6], y[:, 6 * nc :] = gap, np.where(self.dry, y[:, 6 * nc :], value)
+        if contact.size or stop.size:
+            bounce = np.zeros_like(y)
+            bounce[:, 6 * contact] = given.law[:, self.pair[contact], 3] * given.approach[:, at]
+            bounce[:, 6 * nc + stop] = world.joints.e[self.joint[stop]] * given.joint_approach[:, stop_at]
+            y -= h[:, None] * bounce
+        friction = world.joints.friction[self.joint, (self.part > DRY).astype(int)]
+        most = 0.5 * (h + given.h_before)[:, None] * np.where(self.dry, friction, 0.0)
+        return Values(v, rows, u, y, q_end, v_end, most)
+
+    def _left(self, given: Inputs, found: Values) -> Complex:
+        """p - P(v) of the dynamic bodies [N s, N m s], shape (k, nd, 6)."""
+        F = along.forces_along(self.world, given, np.array([self.state.t], complex), given.q, found.node)
+        force = np.array(np.broadcast_to(F, (given.k, *F.shape[1:])))
+        force[:, :, :3] += given.mass[:, :, None] * given.gravity[:, None]
+        share = 0.5 * (given.h + given.h_before)[:, None, None]
+        p = self._momenta(given, given.v, -given.h_before) + share * force
+        return (p - self._momenta(given, found.v, given.h))[:, self.bodies.dynamic]
+
+    def _momenta(self, given: Inputs, v: Complex, h: Complex) -> Complex:
+        k, n = max(len(x) for x in (given.mass, given.J, v, h)), v.shape[1]
+        out = np.empty((k, n, 6), complex)
+        momenta(given.mass, given.J, v, h, out)
+        return out
+
+    def effects(self, given: Inputs) -> tuple[Array, ...]:
+        """Of momenta, H r by rows and sides, what the laws are about, displacements and velocities at the
+        end, speeds of approach that are remembered, coefficients and bounds of friction."""
+        found, k = self.values(given), given.k
+        pushed = changes(found.rows, k) * self.r[:, None, None]
+        came = over_sides(found.rows[:, self.closed], self.sides[self.closed], given.v)
+        law = given.law[:, self.pair, :3].reshape(len(given.law), 3 * self.pair.size)
+        bounds = np.concatenate([changes(law, k), changes(found.most, k)], axis=1)
+        return (
+            changes(self._left(given, found), k), pushed.reshape(k, len(self.sides), 12),
+            changes(found.y, k)[:, :, None], displacements(found.q, k), changes(found.v, k),
+            -changes(came, k)[:, :, None], bounds[:, :, None],
+        )  # fmt: skip
+
+
+def matched(ids: Array | IntArray, known: Array | IntArray) -> tuple[IntArray, IntArray]:
+    """Places of the ids that both have, in either, in the order of the first."""
+    place = {one: k for k, one in enumerate(known.tolist())}
+    both = [(i, place[one]) for i, one in enumerate(ids.tolist()) if one in place] if place else []
+    here, there = np.array(both, np.int64).reshape(-1, 2).T
+    return here, there
+
+
+def _all_components(law: Array, r: Array, contacts: int) -> Array:
+    """Impulses with all six components of contacts, 0 where there are none; `contacts` of r are theirs."""
+    used = np.ones((len(law), 6), bool)
+    used[:, 3:5], used[:, 5] = law[:, 1:2] > 0.0, law[:, 2] > 0.0
+    whole = np.zeros((len(law), 6))
+    whole[used] = r[:contacts]
+    return np.concatenate([whole.reshape(-1), r[contacts:]])

@@ -1,0 +1,244 @@
+"""The equations of a step of the variational scheme to first order in velocities and impulses.
+
+    A dv - B dr = e,    A = ∂P/∂v,  B = (H, G) at the start
+    C dv + D dr = c,    what holds, presses, sticks or slips at the solution; all of them with smoothing
+
+A, one 6 × 6 block per dynamic body, is regular; rows of B', C and D are those of what holds, presses or rubs,
+each on two bodies. dr is solved for with the Schur complement S = D + C A⁻¹ B, dense where rows are few.
+Where S is singular, because impulses are not unique, dr is the one of least norm [N s, N m s], and where no
+dv can follow c the nearest is taken.
+"""
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from stickslip.gradients.solution_factor import Factor
+from stickslip.gradients.variational_equations import Values, VariationalEquations
+from stickslip.kernels.bodies.joint_geometry import HOLD
+from stickslip.kernels.derivatives import laws
+from stickslip.kernels.derivatives import system as kernels
+from stickslip.problem.step_problem import MODELS
+from stickslip.state import Array, BoolArray, IntArray
+
+Entries = tuple[Array, IntArray, IntArray]
+"""Entries of a matrix, their lines and columns, shape (k,) each."""
+NEGLIGIBLE = 1e-5
+"""Share of the arm of a row, per step, that velocities are always measured by [-]."""
+FEW = 400
+"""Most rows of a dense complement."""
+RANK = 1e-9
+"""Singular values below this share of the largest are zero."""
+ALONE = 1e-6
+"""Velocities by impulses that are not unique, over those of their parts, that are rounding."""
+TORN = 1e-6
+"""Share of a right-hand side that may lie where no change of velocities leads."""
+
+
+class Linear:
+    """The laws of a step, and its linear system; of contacts all six components, then rows of joints."""
+
+    def __init__(self, equations: VariationalEquations, kappa: float):
+        self.equations, self.nc = equations, len(equations.problem.contacts)
+        n, dynamic = equations.bodies.count, equations.bodies.dynamic
+        found, A, C, self.end = equations.by_end
+        self.rows = found.rows[0].real
+        """Of all, at the start [-, m], shape (p, 2, 6)."""
+        inverse: Array = np.asarray(np.linalg.inv(A), float)
+        self._light = np.zeros((n + 1, 6, 6))
+        self._light[dynamic] = inverse
+        self._fast = np.zeros((n + 1, 6))
+        pushed = np.matmul(self._light[:n], equations.problem.p[:, :, None])[:, :, 0]
+        self._fast[:n] = np.abs(equations.v) + np.abs(pushed)
+        self._contacts(found, kappa)
+        self._joints(found, kappa)
+        self._solve(inverse, C)
+
+    def _weights(self, rows: Array, body: IntArray) -> tuple[Array, Array]:
+        """Velocity of a unit impulse, and velocities that move them, of rows (m, 2, 6), shape (m,) each."""
+        w, scale = np.empty(len(rows)), np.empty(len(rows))
+        # nothing that moves bodies less than this share of their arms in a step says anything
+        least = NEGLIGIBLE / self.equations.h
+        laws.row_weights(rows, np.ascontiguousarray(body), self._light, self._fast, least, w, scale)
+        return w, scale
+
+    def _contacts(self, found: Values, kappa: float) -> None:
+        """The laws of contacts: by what they are about and by impulses, (nc, 6, 6), and by coefficients."""
+        given, nc, problem = self.equations, self.nc, self.equations.problem
+        w, scale = (x.reshape(nc, 6) for x in self._weights(self.rows[: 6 * nc], given.sides[: 6 * nc]))
+        scale[:, 0] = scale[:, :3].max(
+            axis=1, initial=0.0
+        )  # what slides has no normal velocity to measure by
+        u, y = (x[0, : 6 * nc].real.reshape(nc, 6) for x in (found.u, found.y))
+        self.L_u, self.L_r, self.L_mu = np.empty((nc, 6, 6)), np.empty((nc, 6, 6)), np.empty((nc, 6, 3))
+        self.state, self.mark = np.empty((nc, 4), np.int64), np.empty(nc, np.int64)
+        laws.contact_laws(
+            laws.Choice(MODELS.index(problem.model), kappa, given.h), problem.contacts.law,
+            given.r[: 6 * nc].reshape(nc, 6), y[:, 0].copy(), u.copy(), laws.Sizes(w, scale),
+            laws.Slopes(self.L_u, self.L_r, self.L_mu, self.state, self.mark),
+        )  # fmt: skip
+
+    def _joints(self, found: Values, kappa: float) -> None:
+        """The laws of rows of joints: by what they are about, impulses and largest friction, (mj,) each."""
+        given, first = self.equations, 6 * self.nc
+        mj, law = len(given.sides) - first, np.flatnonzero(given.part != HOLD)
+        self.on, self.slack, self.by_most = np.ones(mj), np.zeros(mj), np.zeros(mj)
+        self.joint_mark = np.zeros(mj, np.int64)
+        if not law.size:
+            return
+        out = laws.Slopes(*np.zeros((3, law.size)), *np.zeros((2, law.size), np.int64))
+        sizes = laws.Sizes(*self._weights(self.rows[first + law], given.sides[first + law]))
+        laws.joint_laws(
+            laws.Choice(0, kappa, given.h), given.dry[law], found.most[0, law].real.copy(),
+            given.r[first + law], found.y[0, first + law].real.copy(), sizes, out,
+        )  # fmt: skip
+        self.on[law], self.slack[law], self.by_most[law], self.joint_mark[law] = *out[:3], out.mark
+
+    def _solve(self, inverse: Array, C: Array) -> None:
+        """Number the unknown impulses: of contacts whose equations say more than a value, then of joints."""
+        nc, joints = self.nc, np.ones(self.on.size, bool)
+        off = self.L_r.copy()
+        off[:, range(6), range(6)] = 0.0
+        kept: BoolArray = (self.L_u != 0.0).any(axis=-1) | (off != 0.0).any(axis=-1)
+        self.unknown = np.flatnonzero(np.concatenate([kept.reshape(-1), joints]))
+        """Rows whose impulses are unknown; others are given by their coefficients [-], shape (m,)."""
+        moves = np.matmul(self.L_u, C[: 6 * nc].reshape(nc, 6, 12)).reshape(-1, 2, 6)
+        moves = np.concatenate([moves, self.on[:, None, None] * C[6 * nc :]])
+        at = np.full(len(moves), -1)
+        at[self.unknown] = np.arange(self.unknown.size)
+        i, k, m = np.nonzero(kept[:, :, None] & kept[:, None, :] & (self.L_r != 0.0))
+        slack = np.flatnonzero(self.slack)
+        D = (
+            np.concatenate([self.L_r[i, k, m], self.slack[slack]]),
+            np.concatenate([at[6 * i + k], at[6 * nc + slack]]),
+            np.concatenate([at[6 * i + m], at[6 * nc + slack]]),
+        )
+        unknown = self.unknown
+        self.system = System(inverse, self.equations.row[unknown], self.rows[unknown], moves[unknown], D)
+
+    def right_sides(self, effects: Array) -> tuple[Array, Array, Array]:
+        """e (6 nd, k), c (m, k), and impulses that follow from their coefficients alone, (p, k)."""
+        e, y, law, most = (effects[self.equations.lines[i]] for i in (0, 1, 6, 7))
+        nc, k = self.nc, effects.shape[1]
+        of_contacts = np.matmul(self.L_u, y[: 6 * nc].reshape(nc, 6, k))
+        of_contacts += np.matmul(self.L_mu, law.reshape(nc, 3, k))
+        of_joints = self.on[:, None] * y[6 * nc :] + self.by_most[:, None] * most
+        c = -np.concatenate([of_contacts.reshape(6 * nc, k), of_joints])
+        known = c.copy()
+        known[self.unknown] = 0.0
+        if known.any():
+            e = e + on_bodies(self.rows, self.equations.row, known, len(e) // 6)
+        return e, c[self.unknown], known
+
+    def right_sides_transposed(self, on_e: Array, on_c: Array, on_r: Array) -> Array:
+        """Weights of the effects, from those of e, of c and of the impulses (p, k)."""
+        nc, k = self.nc, on_e.shape[1]
+        out = np.zeros((self.equations.size, k))
+        on_known = on_r + of_bodies(self.rows, self.equations.row, on_e)
+        on_known[self.unknown] = on_c
+        contacts, joints = on_known[: 6 * nc].reshape(nc, 6, k), on_known[6 * nc :]
+        lines = self.equations.lines
+        out[lines[0]] = on_e
+        out[lines[1]] = -np.concatenate(
+            [
+                np.matmul(self.L_u.transpose(0, 2, 1), contacts).reshape(6 * nc, k),
+                self.on[:, None] * joints,
+            ]
+        )
+        out[lines[6]] = -np.matmul(self.L_mu.transpose(0, 2, 1), contacts).reshape(3 * nc, k)
+        out[lines[7]] = -self.by_most[:, None] * joints
+        return out
+
+
+class System:
+    """The system, factored once."""
+
+    def __init__(self, inverse: Array, body: IntArray, acts: Array, moves: Array, D: Entries):
+        """A⁻¹ of the dynamic bodies, (nd, 6, 6); of the rows of the unknown impulses: dynamic bodies, -1 for
+        what does not move by forces, (m, 2), what a unit impulse does to them, and C, (m, 2, 6) each."""
+        self._inverse, self._body, self._acts, self._moves = inverse, body, acts, moves
+        S = self._complement(*D)
+        largest = abs(S).max(axis=1).toarray() if sp.issparse(S) else np.abs(S).max(axis=1, initial=0.0)
+        size = np.asarray(largest).reshape(-1, 1)
+        self._weight = 1.0 / np.where(size > 0.0, size, 1.0)
+        weighed = sp.csr_array(S * self._weight) if sp.issparse(S) else self._weight * S
+        self._factor = Factor(weighed, np.zeros(len(size), bool), RANK)
+        self.unique = self._factor.full_rank
+        """Whether impulses are."""
+        self.moves_alone = not self.unique and self._moves_alone()
+        """Whether changes of impulses that no law minds move bodies."""
+
+    def _complement(self, entries: Array, lines: IntArray, columns: IntArray) -> Any:
+        """D + C A⁻¹ B, dense or sparse."""
+        m, body, inverse = len(self._body), self._body, self._inverse
+        if m <= FEW:
+            S = np.empty((m, m))
+            kernels.complement(self._moves, self._acts, body, inverse, np.empty_like(self._acts), S)
+            S[lines, columns] += entries
+            return S
+        B, C = (_spread(rows, body, len(inverse)) for rows in (self._acts, self._moves))
+        square = sp.csr_array((entries, (lines, columns)), shape=(m, m))
+        return sp.csr_array(square + C @ sp.block_diag(list(inverse), format="csr") @ B.T)
+
+    def _moves_alone(self) -> bool:
+        free, acts = self._factor.null_space(), self._acts
+        moved, parts = (
+            np.abs(self._times(self._on_bodies(rows, x), transposed=False))
+            for rows, x in ((acts, free), (np.abs(acts), np.abs(free)))
+        )
+        return bool((moved > ALONE * parts.max(initial=0.0)).any())
+
+    def _of_bodies(self, rows: Array, x: Array) -> Array:
+        return of_bodies(rows, self._body, x)
+
+    def _on_bodies(self, rows: Array, x: Array) -> Array:
+        return on_bodies(rows, self._body, x, len(self._inverse))
+
+    def _times(self, e: Array, *, transposed: bool) -> Array:
+        """A⁻¹ e or A⁻ᵀ e."""
+        blocks = self._inverse.transpose(0, 2, 1) if transposed else self._inverse
+        return np.matmul(blocks, e.reshape(blocks.shape[0], 6, e.shape[1])).reshape(e.shape)
+
+    def solve(self, e: Array, c: Array) -> tuple[Array, Array]:
+        """(dv, dr) from e (6 nd, k) and c (m, k)."""
+        a = self._times(e, transposed=False)
+        dr = self._factor.solve(self._weight * (c - self._of_bodies(self._moves, a)))
+        return a + self._times(self._on_bodies(self._acts, dr), transposed=False), dr
+
+    def torn(self, e: Array, c: Array) -> bool:
+        """Whether some columns of e, c want apart what is held more than once, so that no dv follows them."""
+        if self.unique:
+            return False
+        wanted = c - self._of_bodies(self._moves, self._times(e, transposed=False))
+        wanted *= self._weight
+        size = np.linalg.norm(wanted, axis=0)
+        return bool((self._factor.mismatch(wanted) * size > TORN * size.max(initial=0.0)).any())
+
+    def solve_transposed(self, g_v: Array, g_r: Array) -> tuple[Array, Array]:
+        """Weights of e and c from weights of dv (6 nd, k) and dr (m, k)."""
+        back = self._times(g_v, transposed=True)
+        y = self._weight * self._factor.solve_transposed(g_r + self._of_bodies(self._acts, back))
+        return back - self._times(self._on_bodies(self._moves, y), transposed=True), y
+
+
+def of_bodies(rows: Array, body: IntArray, x: Array) -> Array:
+    """Rows (m, 2, 6) of pairs of bodies times x (6 nd, k), shape (m, k)."""
+    out = np.empty((len(rows), x.shape[1]))
+    kernels.rows_times(rows, body, np.ascontiguousarray(x), out)
+    return out
+
+
+def on_bodies(rows: Array, body: IntArray, x: Array, count: int) -> Array:
+    """Their transpose times x (m, k), shape (6 count, k)."""
+    out = np.zeros((6 * count, x.shape[1]))
+    kernels.add_transposed(rows, body, np.ascontiguousarray(x), out)
+    return out
+
+
+def _spread(rows: Array, body: IntArray, count: int) -> sp.csr_array:
+    """Rows (m, 2, 6) of pairs of bodies as a matrix (m, 6 count); those of body -1 are left out."""
+    line = np.broadcast_to(np.arange(len(body))[:, None, None], rows.shape)
+    column = np.broadcast_to(6 * body[:, :, None] + np.arange(6), rows.shape)
+    there = np.broadcast_to(body[:, :, None] >= 0, rows.shape)
+    return sp.csr_array((rows[there], (line[there], column[there])), shape=(len(body), 6 * count))

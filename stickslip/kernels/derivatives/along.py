@@ -1,0 +1,189 @@
+"""Kernels of steps along many directions at once, in complex numbers (`kernels/bodies/rotation.py`).
+
+Arrays begin with an axis of directions, which has length 1 where nothing changes; the rest of their shapes is
+that of the kernels. Contacts: (kind, flip, body, normal, frame), columns as `StepContacts` has them; where
+flip is 1 the ball or point is of the second body, the plane of the first.
+"""
+
+import numpy as np
+
+from stickslip.kernels.bodies.gaps import (
+    LINEARISED,
+    fill_tangents,
+    gap_and_normal,
+    rotations,
+    rows_at,
+    world_point,
+)
+from stickslip.kernels.bodies.joint_geometry import block_rows, dot, place_joint, scene
+from stickslip.kernels.bodies.motion import accelerate, move_along, move_half
+from stickslip.kernels.bodies.rotation import product
+from stickslip.kernels.jit import jit
+from stickslip.kernels.variational.momentum import momentum
+
+
+@jit
+def at(x, d):
+    """x along direction d."""
+    return x[d if x.shape[0] > 1 else 0]
+
+
+@jit
+def moved(q, v, h, out):
+    """out <- `move_along`."""
+    for d in range(out.shape[0]):
+        move_along(at(q, d), at(v, d), at(h, d), out[d])
+
+
+@jit
+def freely(row, J, J_inverse, q, v, h, q_end, v_end):
+    """q_end, v_end <- `move_half`."""
+    for d in range(q_end.shape[0]):
+        move_half(row, at(J, d), at(J_inverse, d), at(q, d), at(v, d), at(h, d), q_end[d], v_end[d])
+
+
+@jit
+def accelerated(bodies, gravity, v, F, h, v_free, f):
+    """v_free (k, n, 6), f (k, nd, 6) <- `accelerate` of the dynamic bodies: row, mass, J, J_inverse."""
+    row, mass, J, J_inverse = bodies
+    for d in range(f.shape[0]):
+        m, inertia, inverse, speed, force = at(mass, d), at(J, d), at(J_inverse, d), at(v, d), at(F, d)
+        for i in range(row.shape[0]):
+            if row[i] >= 0:
+                accelerate(
+                    m[i], inertia[i], inverse[i], at(gravity, d), force[i], at(h, d), speed[i], v_free[d, i],
+                    f[d, row[i]],
+                )  # fmt: skip
+
+
+@jit
+def momenta(mass, J, v, h, out):
+    """out (k, n, 6) <- `momentum` of all bodies."""
+    for d in range(out.shape[0]):
+        m, inertia, speed = at(mass, d), at(J, d), at(v, d)
+        for i in range(out.shape[1]):
+            momentum(m[i], inertia[i], at(h, d), speed[i], out[d, i])
+
+
+@jit
+def displacements(q, small, out):
+    """out (k, n, 6) <- imaginary parts of q, over `small`, as displacements: δθ = 2 vec(p̄ ∘ δp) / |p|²."""
+    for d in range(out.shape[0]):
+        for i in range(out.shape[1]):
+            p = q[d, i, 3:]
+            square = 0.0
+            for k in range(4):
+                square += p[k].real * p[k].real
+            a0, a1, a2, a3 = p[0].real, -p[1].real, -p[2].real, -p[3].real
+            _, t0, t1, t2 = product(a0, a1, a2, a3, p[0].imag, p[1].imag, p[2].imag, p[3].imag)
+            for k in range(3):
+                out[d, i, k] = q[d, i, k].imag / small
+            scale = 2.0 / (square * small)
+            out[d, i, 3], out[d, i, 4], out[d, i, 5] = scale * t0, scale * t1, scale * t2
+
+
+@jit
+def add_lines(values, line, out):
+    """out (size, k) += values (k, m, w) at their lines (m, w), -1 for none."""
+    for i in range(line.shape[0]):
+        for k in range(line.shape[1]):
+            if line[i, k] >= 0:
+                for d in range(values.shape[0]):
+                    out[line[i, k], d] += values[d, i, k]
+
+
+@jit
+def entries(values, line, side, colours, colour, column, out):
+    """Number of entries of a matrix; out: value, line, column <- them: what is not 0 in values (k, m, w).
+
+    line (m, w): their lines, -1 for none; side (m, any): bodies that items depend on, of which one has the
+    colour, -1 for none; column (n + 1, k): of the numbers that were changed, by body, the last for no body.
+    """
+    value, at_line, at_column = out
+    count, none = 0, column.shape[0] - 1
+    for i in range(line.shape[0]):
+        owner = none if colour < 0 else -1
+        if colour >= 0:
+            for s in range(side.shape[1]):
+                if side[i, s] >= 0 and colours[side[i, s]] == colour:
+                    owner = side[i, s]
+        if owner < 0:
+            continue
+        for d in range(values.shape[0]):
+            if column[owner, d] >= 0:
+                for k in range(line.shape[1]):
+                    if values[d, i, k] != 0.0 and line[i, k] >= 0:
+                        value[count], at_line[count] = values[d, i, k], line[i, k]
+                        at_column[count] = column[owner, d]
+                        count += 1
+    return count
+
+
+@jit
+def rates(rows, sides, v, out):
+    """out (k, p) <- rows (k, p, 2, 6) times the velocities (k, n, 6) of their sides (p, 2), -1 for none."""
+    for d in range(out.shape[0]):
+        row, speed = at(rows, d), at(v, d)
+        for j in range(out.shape[1]):
+            out[d, j] = 0.0
+            for side in range(2):
+                b = sides[j, side]
+                if b >= 0:
+                    for k in range(6):
+                        out[d, j] += row[j, side, k] * speed[b, k]
+
+
+@jit
+def contacts(table, share, point, radius, q, rows, gap):
+    """rows (k, nc, 6, 2, 6), gap (k, nc) <- of all contacts, rows as `rows_at`, at the surface of the first
+    body and this share of the gap beyond.   point (k, nc, 2, 3), radius (k, nc, 2), of the ball first."""
+    kind, flip, body, normal, given = table
+    n = q.shape[1]
+    x, R = np.empty((n + 1, 3), q.dtype), np.empty((n + 1, 3, 3), q.dtype)
+    frame, c, reach = np.empty((3, 3), q.dtype), np.empty((2, 3), q.dtype), np.zeros(2, q.dtype)
+    for d in range(gap.shape[0]):
+        rotations(at(q, d), x, R)
+        points, radii = at(point, d), at(radius, d)
+        for i in range(kind.shape[0]):
+            first, second = body[i, 0], body[i, 1]
+            if kind[i] == LINEARISED:
+                for side in range(2):
+                    world_point(x, R, body[i, side], points[i, side], c[side])
+                for k in range(3):
+                    for m in range(3):
+                        frame[k, m] = given[i, k, m]
+                gap[d, i] = dot(frame[0], c[0]) - dot(frame[0], c[1])
+            else:
+                sign = -1.0 if flip[i] else 1.0
+                ball, other = (second, first) if flip[i] else (first, second)
+                gap[d, i] = gap_and_normal(
+                    kind[i], ball, other, points[i], normal[i], radii[i], x, R, frame[0], c
+                )
+                for k in range(3):
+                    frame[0, k] *= sign
+                fill_tangents(frame)
+                reach[0] = sign * (radii[i, 0] + share * gap[d, i])
+            rows_at(kind[i], first, second, reach, frame, x, R, c, rows[d, i])
+
+
+@jit
+def joints(table, joint, part, start, q, rows, value):
+    """rows (k, p, 2, 6), value (k, p) <- `block_rows` of blocks of joints: joint, part (m,), start (m + 1,).
+
+    table: as `joint_rows` takes it. Rows of the inertial frame are 0.
+    """
+    kinds, body, point, frame, length, lower, upper, _, _ = table
+    place = scene(q)
+    for d in range(value.shape[0]):
+        flat, last = at(q, d).reshape(-1), -1
+        for i in range(joint.shape[0]):
+            j, n = joint[i], start[i]
+            if j != last:
+                place_joint(body[j], point[j], frame[j], flat, place)
+                last = j
+            block_rows(
+                part[i], kinds[j], length[j], frame[j], lower[j], upper[j], place, rows[d, n:], value[d, n:]
+            )
+            for side in range(2):
+                if body[j, side] < 0:
+                    rows[d, n : start[i + 1], side] = 0.0

@@ -1,1 +1,0 @@
-"""Derivatives of one step of the variational scheme: rows by poses, laws by velocities and impulses."""
