@@ -8,12 +8,16 @@ then included. Best of five: the machine is shared.
 """
 
 import argparse
+import math
 import time
 
 import numpy as np
 
+from stickslip.kernels import local as local_solves
+from stickslip.kernels import one_contact
 from stickslip.kernels.contact_law import TOLERANCE
-from stickslip.kernels.one_contact import METHODS, solve_each
+from stickslip.kernels.jit import jit
+from stickslip.kernels.one_contact import METHODS
 
 
 def contacts(count: int, d: int, condition: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -26,6 +30,40 @@ def contacts(count: int, d: int, condition: float) -> tuple[np.ndarray, np.ndarr
     q = rng.normal(size=(count, d))
     q[:, 0] = -np.abs(q[:, 0])
     return W, q, rng.choice([0.0, 0.1, 0.3, 0.6, 1.0, 3.0, 10.0], size=count)
+
+
+@jit
+def solve_each(method, W, q, mu, r, error, own):
+    """r, error <- many contacts, each by itself as in a sweep; own <- error of the method alone.
+
+    W (nc, d, d), q, r (nc, d), d = 3 or 2, mu, error, own (nc,); r holds the starts on entry.
+    """
+    d, local = W.shape[1], np.empty(9 + local_solves.EXTRAS_3)
+    out, exact = np.zeros(3), np.zeros(3)
+    for i in range(W.shape[0]):
+        for k in range(d * d):
+            local[k] = W[i, k // d, k % d]
+        own[i], c = math.inf, one_contact.contact_of(local, 0, d, q[i], mu[i])
+        if method != one_contact.EXACT:
+            own[i] = one_contact.solve_coulomb(method, c, d, r[i], out)
+        error[i] = own[i]
+        if not own[i] <= TOLERANCE:
+            if d == 3:
+                local_solves.prepare_coulomb3(local, 0)
+                exact[0], exact[1], exact[2], _ = local_solves.coulomb3(
+                    local, 0, q[i, 0], q[i, 1], q[i, 2], mu[i], 0.0
+                )
+            else:
+                exact[0], exact[1] = local_solves.coulomb2(local, 0, q[i, 0], q[i, 1], mu[i])
+            error[i] = one_contact.coulomb_error(c, d, exact)
+            if method == one_contact.EXACT:
+                own[i] = error[i]
+            if own[i] < error[i]:
+                error[i] = own[i]
+            else:
+                out[:] = exact
+        for k in range(d):
+            r[i, k] = out[k]
 
 
 def main() -> None:

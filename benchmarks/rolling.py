@@ -15,10 +15,10 @@ import clarabel
 import numpy as np
 import scipy.sparse as sp
 
+from benchmarks.cone_trace import trace
 from stickslip.problem.contact import GlobalProblem
 from stickslip.scenes import make
 from stickslip.solvers.cone_motion import BodyMotion, motion
-from stickslip.solvers.cone_trace import trace
 from stickslip.solvers.interior_point import InteriorPoint
 
 GAP = 1e-10

@@ -20,8 +20,7 @@ class CompiledEngine:
         self._stack = buffers.take("stack", symbolic.stack)
         self._y = buffers.take("y", size)
         self._pivots = buffers.take("pivots", size)
-        self._most_rows = int(self._fronts.rows.max(initial=0))
-        self._below = buffers.take("below", self._most_rows)
+        self._below = buffers.take("below", int(self._fronts.rows.max(initial=0)))
         self._info = np.zeros(1, np.int32)
 
     def cholesky(self, values: Array, singular: float) -> tuple[int, float]:
@@ -47,9 +46,6 @@ class CompiledEngine:
     def solve(self, b: Array) -> Array:
         """Solution for b of shape (size,), or several in rows (count, size)."""
         out = np.empty(b.shape)
-        if b.ndim == 1:
-            triangular.solve(self._fronts, self._panels, fixed(b), self._y, self._below, out)
-        elif b.size:
-            y, below = np.empty(b.shape), np.empty((b.shape[0], max(self._most_rows, 1)))
-            triangular.solve_many(self._fronts, self._panels, fixed(b), y, below, out)
+        for row, x in zip(np.atleast_2d(b), np.atleast_2d(out), strict=True):
+            triangular.solve(self._fronts, self._panels, fixed(row), self._y, self._below, x)
         return out

@@ -11,7 +11,7 @@ columns are already in an order that keeps factors sparse, so it is told to keep
 pivoting.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,52 +31,6 @@ FULL = 0.2
 """Share of nonzeros above which a matrix is factored as one array."""
 PIVOT = 0.01
 """A diagonal entry is taken as pivot if it is at least this share of the largest in its column."""
-
-
-@dataclass(frozen=True, slots=True)
-class Factor:
-    """P L U of a square matrix."""
-
-    size: int
-    """Number of unknowns."""
-    operations: float
-    """Multiplications of the factorisation, estimated from the factors."""
-    _factors: Any
-
-    def solve(self, b: Array) -> Array | None:
-        """x with A x = b, shape (n,); None if it is not finite."""
-        if isinstance(self._factors, tuple):
-            x, _ = lapack.dgetrs(*self._factors, b)
-        else:
-            x = self._factors.solve(b, trans="T")
-        return x if np.isfinite(x).all() else None
-
-
-def factorise(indptr: Any, indices: Any, entries: Array, n: int) -> Factor | None:
-    """Factor the n x n matrix given by rows; None if it is singular or not finite.
-
-    indptr (n + 1,) and indices of 32 bits, entries (indptr[n],); longer arrays are cut.
-    """
-    count = int(indptr[n])
-    data = (entries[:count], indices[:count], indptr[: n + 1])
-    if count > FULL * n * n:
-        full = sp.csr_array(data, (n, n)).toarray()
-        if not np.isfinite(full).all():
-            return None
-        lu, pivots, info = lapack.dgetrf(full, overwrite_a=True)
-        return Factor(n, n**3 / 3.0, (lu, pivots)) if info == 0 else None
-    # the arrays of A by rows are those of A' by columns
-    transpose = sp.csc_array(data, (n, n))
-    transpose.has_sorted_indices = True
-    try:
-        factors = sparse_linalg.splu(
-            transpose, permc_spec="NATURAL", diag_pivot_thresh=PIVOT, panel_size=1,
-            options={"SymmetricMode": True},
-        )  # fmt: skip
-    except RuntimeError:  # exactly singular
-        return None
-    # columns of equal length have nnz² / (4 n) multiplications, twice that for L and U
-    return Factor(n, float(factors.nnz) ** 2 / (2.0 * n), factors)
 
 
 if JIT:
@@ -125,7 +79,7 @@ class BlockLU:
         self._values: Array | None = None
         self._kept = np.ones(count, np.bool_)
         self._factored = False
-        self._superlu: tuple[Factor, IntArray] | None = None
+        self._superlu: tuple[Callable[[Array], Array], IntArray] | None = None
         start = np.empty(count + 1, np.int64)
         neighbour = assembly.graph(fixed(row), self.column, start)
         self._order = _order(fixed(start), fixed(neighbour))
@@ -183,13 +137,10 @@ class BlockLU:
             if x is not None or not (self.fallback and self._by_superlu()):
                 return x
         assert self._superlu is not None
-        factor, place = self._superlu
-        found = factor.solve(b[place])
-        if found is None:
-            return None
+        solve, place = self._superlu
         x = np.empty(self.size)
-        x[place] = found
-        return x
+        x[place] = solve(b[place])
+        return x if np.isfinite(x).all() else None
 
     def _by_fronts(self, b: Array) -> Array | None:
         """x by the factor made here, refined where it has to be; None if it stays bad."""
@@ -241,12 +192,25 @@ class BlockLU:
         if not np.isfinite(self._values).all():
             return False
         matrix, place = self._permuted()
-        factor = factorise(
-            matrix.indptr.astype(np.int32), matrix.indices.astype(np.int32), matrix.data, self.size
-        )
-        self._superlu = None if factor is None else (factor, place)
-        self.operations = 0.0 if factor is None else factor.operations
-        return factor is not None
+        n, self.operations = self.size, 0.0
+        if matrix.nnz > FULL * n * n:
+            lu, pivots, info = lapack.dgetrf(matrix.toarray(), overwrite_a=True)
+            if info != 0:
+                return False
+            self._superlu = lambda b: lapack.dgetrs(lu, pivots, b)[0], place
+            self.operations = n**3 / 3.0
+            return True
+        try:
+            factors = sparse_linalg.splu(
+                sp.csc_array(matrix.T), permc_spec="NATURAL", diag_pivot_thresh=PIVOT, panel_size=1,
+                options={"SymmetricMode": True},
+            )  # fmt: skip
+        except RuntimeError:  # exactly singular
+            return False
+        self._superlu = lambda b: factors.solve(b, trans="T"), place
+        # columns of equal length have nnz² / (4 n) multiplications, twice that for L and U
+        self.operations = float(factors.nnz) ** 2 / (2.0 * n)
+        return True
 
     def _permuted(self) -> tuple[Any, IntArray]:
         """The matrix in the order of elimination, by rows, and the place of each of its scalar rows."""

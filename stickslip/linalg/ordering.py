@@ -6,6 +6,7 @@ import scipy.sparse as sp
 
 from stickslip.compilation import JIT
 from stickslip.linalg.kernels import dissection
+from stickslip.linalg.kernels import minimum_degree as bits
 from stickslip.state import Array, IntArray
 
 SMALL = 450
@@ -24,7 +25,7 @@ def elimination_order(start: IntArray, neighbour: IntArray, positions: Array | N
     n = start.size - 1
     if JIT and n <= TINY:
         order = np.empty(n, np.int64)
-        dissection.minimum_degree(start, neighbour, np.arange(n), np.full(n, -1), order)
+        bits.minimum_degree(start, neighbour, order)
         return order
     if JIT and n > SMALL and positions is not None:
         dissected = nested_dissection(start, neighbour, positions)

@@ -63,9 +63,7 @@ def exhaust(problem: BoxProblem, tolerance: float, limit: int, first: bool = Fal
 def _exhaust(problem: BoxProblem, tolerance: float, limit: int, first: bool) -> Exhaustion:
     A: Array = problem.A.toarray() if isinstance(problem.A, sp.csr_array) else problem.A
     rows, columns = equilibrate(A)
-    scaled = (
-        rows[:, None] * A * columns, rows * problem.b, problem.lower / columns, problem.upper / columns,
-    )  # fmt: skip
+    scaled = (rows[:, None] * A * columns, rows * problem.b, problem.lower / columns, problem.upper / columns)
     system = tuple(frozen(np.ascontiguousarray(x)) for x in scaled)
     total = count_bases(problem)
     last, index, undecided = min(total, limit), 0, 0

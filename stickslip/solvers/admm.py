@@ -15,26 +15,20 @@ against one length; relative to r and to u apart (Wohlberg 2017) they mislead wh
 """
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from stickslip.kernels import splitting as kernels
-from stickslip.options import Options, iterations_option, option, tolerance_option
+from stickslip.options import iterations_option, option
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.contact import ContactProblem
-from stickslip.problem.convert import unit_free
 from stickslip.problem.operator import BodyDelassus
-from stickslip.problem.solution import Problem, Solution, Status
-from stickslip.solvers.certify import Attempt, certified
+from stickslip.solvers.certify import Attempt
 from stickslip.solvers.convex import ConvexProblem
-from stickslip.solvers.factors import Singular, factor_of
+from stickslip.solvers.factors import factor_of
+from stickslip.solvers.first_order import FirstOrder
 from stickslip.solvers.registry import Progress
-from stickslip.solvers.watch import Watch
 
-PATIENCE = 1_000
-"""Iterations without halving the error before the method counts as stalled."""
 SMALLEST, LARGEST = 1e-4, 1e4
 """Bounds of rho, in units where W_ii is about 1: beyond, one residual drowns in rounding of the other."""
 NOISE = 1e-14
@@ -117,10 +111,10 @@ class Splitting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admm(Options):
+class Admm(FirstOrder):
     """ADMM on the exact law: one factorisation per rho, then cheap steps; over-relaxed, balanced."""
 
-    tolerance: float = tolerance_option()
+    name, patience = "admm", 1_000
     max_iterations: int = iterations_option(10_000)
     rho: float = option(
         10.0, "first rho, in units where the mean diagonal of W_ii is 1", low=SMALLEST, high=LARGEST
@@ -140,34 +134,19 @@ class Admm(Options):
         choices=("auto", "delassus", "bodies"),
     )  # fmt: skip
 
-    def solve(
-        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
-    ) -> Solution:
-        """Solve `problem` from `guess` (zero if none); any problem, through its contact form."""
-        return certified("admm", partial(self._iterate, progress), problem, guess, self.tolerance)
-
-    def _iterate(
-        self, progress: Progress | None, problem: ContactProblem, guess: Array | None, tolerance: float
+    def attempt(
+        self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
     ) -> Attempt:
+        """See the base."""
         if self.form == "bodies" and not isinstance(problem.W, BodyDelassus):
             raise ProblemError(
                 "admm: form='bodies' needs a matrix-free problem: H as contact blocks over bodies"
                 f" and M as body blocks; this one has {type(problem.W).__name__}"
             )
-        with Watch(problem, tolerance, self.max_iterations, progress, PATIENCE) as watch:
-            own = unit_free(problem)
-            convex = ConvexProblem.relaxation(own.problem)
-            z = np.zeros(problem.size) if guess is None else own.guess(guess)
-            method = Splitting(
-                convex, exact=True, form=self.form, rho=self.rho, alpha=self.over_relaxation,
-                balance=self.balance,
-            )  # fmt: skip
-            method.start(convex, z)
-            watch.look(own.recover(method.z).r, 0)
-            try:
-                while watch.goes_on:
-                    made = method.advance(0.0, watch.gap)
-                    watch.look(own.recover(method.z).r, made)
-            except Singular as error:
-                watch.stop(Status.STALLED, f"{error}; try another rho")
-        return watch.attempt()
+        return FirstOrder.attempt(self, problem, guess, tolerance, progress)
+
+    def method(self, convex: ConvexProblem) -> Splitting:
+        """See the base."""
+        return Splitting(
+            convex, exact=True, form=self.form, rho=self.rho, alpha=self.over_relaxation, balance=self.balance
+        )

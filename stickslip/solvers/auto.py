@@ -1,8 +1,8 @@
 """`auto`: the method that fits, and the next one when it does not.
 
 Where joints (`free` blocks) couple bodies into chains, sweeps carry impulses one link at a time. There
-Newton comes first, with next to no proximal weight, which is one linear solve if nothing else bears; then,
-with intervals as pairs of bounds, the interior point to few digits and Newton from there.
+Newton comes first, with next to no proximal weight, which is one linear solve if nothing else bears; then the
+interior point to few digits and Newton from there.
 
 Small dense problems and contacts between bodies are first tried in one compiled call (`one_call.py`).
 Otherwise, and where that did not do, the order, each stage starting from the best iterate of those before:
@@ -24,7 +24,6 @@ Decisions are made on counts of operations and on residuals, never on the clock:
 the same guess give the same answer, bit for bit (above 120 unknowns, with the same number of BLAS threads).
 """
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -33,7 +32,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.compilation.timing import Compilation, timed
+from stickslip.compilation.timing import timed
 from stickslip.kernels import cones, first_phase, prox_newton, schedule
 from stickslip.options import Options, iterations_option, tolerance_option
 from stickslip.problem.box import BoxProblem
@@ -45,8 +44,7 @@ from stickslip.problem.residuals import examine
 from stickslip.problem.solution import Problem, Solution, Stage, Status
 from stickslip.problem.step_problem import StepProblem
 from stickslip.problem.step_tangent import step_tangent
-from stickslip.solvers.anderson import Anderson
-from stickslip.solvers.certify import Attempt, certified, checked_guess, shortfall
+from stickslip.solvers.certify import Attempt, after, certified, checked_guess, shortfall
 from stickslip.solvers.effort import (
     PER_CONTACT,
     accelerated_allowed,
@@ -55,14 +53,14 @@ from stickslip.solvers.effort import (
     sweeps_allowed,
 )
 from stickslip.solvers.enumeration import Enumeration
-from stickslip.solvers.gauss_seidel import GaussSeidel
+from stickslip.solvers.gauss_seidel import Anderson, GaussSeidel
 from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.interior_point import SHIFTABLE, InteriorPoint
 from stickslip.solvers.lemke import Lemke
+from stickslip.solvers.newton_reduced import COMPILED
 from stickslip.solvers.one_call import JOINTED, FirstTry, solve_in_one_call
-from stickslip.solvers.prox import COMPILED, ProximalNewton
+from stickslip.solvers.prox import proximal
 from stickslip.solvers.registry import Progress, Solver, make
-from stickslip.solvers.two_sided import one_sided
 
 FIRST_PHASE: dict[tuple[int, ...] | None, Callable[..., Any]] = {
     (1,): first_phase.sweep_coulomb2,
@@ -87,8 +85,6 @@ FINISHING = (1e-9, 4), (1e-3, 25)
 """Proximal weights and Newton steps after an interior point: mostly one step will do."""
 FEW_DIGITS = 1e-6
 """Error at which the interior point is near enough for Newton to end it in few steps."""
-POINTED = SHIFTABLE.union(("interval",))
-"""Blocks that the interior point takes once intervals are pairs of bounds."""
 TANGENTS = 12
 """Most tangent problems of a step that the interior point does not solve."""
 PIVOTED, FEW_BASES = 500, 1 << 14
@@ -198,7 +194,7 @@ class Auto(Options):
             first = _sweep_in_one_call(problem, guess, tolerance)
         else:
             first = _sweep(problem, guess, tolerance, progress)
-        if first.status.ok and not trail.tried:
+        if first.status.ok and not trail.whole.tried:
             return first
         trail.note(first, first.tried[0])
         if joints and trail.goes_on:
@@ -214,10 +210,10 @@ class Trail:
 
     def __init__(self, problem: ContactProblem, tolerance: float, limit: int, progress: Progress | None):
         self.problem, self.tolerance, self.limit, self.progress = problem, tolerance, limit, progress
-        self.best, self.error = np.zeros(problem.size), np.inf
-        self.steps, self.iterations, self.seconds, self.compile_seconds = 0, 0, 0.0, 0.0
-        self.tried: list[Stage] = []
-        self.history: list[tuple[int, Array]] = []
+        self.whole = Attempt(np.zeros(problem.size), Status.STALLED, 0, 0.0, 0.0)
+        """All attempts counted together."""
+        self.best, self.error = self.whole.r, np.inf
+        self.steps = 0
 
     @property
     def goes_on(self) -> bool:
@@ -231,16 +227,12 @@ class Trail:
 
     def note(self, found: Attempt, stage: Stage) -> None:
         """Take note of a stage and what it found."""
-        self.tried.append(stage)
-        self.history.append((self.iterations, found.history))
-        self.iterations += found.iterations
+        self.whole = after(self.whole, found._replace(tried=(stage,), operations=stage.operations))
         self.steps += found.iterations if stage.solver in ("prox", "ipm") else 0
-        self.seconds += found.seconds
-        self.compile_seconds += found.compile_seconds
         if stage.error < self.error:
             self.best, self.error = found.r, stage.error
         if self.progress is not None:
-            self.progress(self.iterations, self.error)
+            self.progress(self.whole.iterations, self.error)
 
     def attempt(self) -> Attempt:
         """The best iterate, and an honest word on how it came about."""
@@ -249,21 +241,8 @@ class Trail:
             status = Status.NOT_FINITE
         elif self.error > self.tolerance:
             status = Status.STALLED if self.steps < self.limit else Status.MAX_ITERATIONS
-            reason = "tried " + ", ".join(map(str, self.tried))
-        return Attempt(
-            self.best, status, self.iterations, self.seconds, self.compile_seconds,
-            _joined(self.history), reason, tuple(self.tried), sum(stage.operations for stage in self.tried),
-        )  # fmt: skip
-
-
-def _joined(histories: list[tuple[int, Array]]) -> Array:
-    """Histories one after the other, each counted on from the iterations before it, shape (checks, 3)."""
-    whole = np.concatenate([lines for _, lines in histories])
-    at = 0
-    for before, lines in histories:
-        whole[at : at + len(lines), 0] += before
-        at += len(lines)
-    return whole
+            reason = "tried " + ", ".join(map(str, self.whole.tried))
+        return self.whole._replace(r=self.best, status=status, reason=reason)
 
 
 def _is_coulomb(problem: ContactProblem) -> bool:
@@ -285,19 +264,23 @@ def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: 
         cones.project(K.arrays, guess, r)
     phase = FIRST_PHASE[K.family]
     arguments = tuple(K.arrays), tuple(W.arrays), problem.u_free
-    (r, control, history), seconds, compiling = timed(phase, *arguments, r, first, tolerance, allowed)
-    sweeps, best = int(control[schedule.SWEEPS]), float(control[schedule.BEST])
+    found, control = _phase(phase, *arguments, r, first, tolerance, allowed)
     mixed = control[schedule.ERROR_THEN] > 0.0
     if n > COMPILED and control[schedule.STATE] in UNDECIDED:
-        more = accelerated_allowed(problem)[0] - sweeps
+        more = accelerated_allowed(problem)[0] - found.iterations
         if control[schedule.AHEAD] <= more:
-            (r, control, later), again, _ = timed(phase, *arguments, r, 0.0, tolerance, more)
-            history = _joined([(0, history), (sweeps, later)])
-            seconds, sweeps = seconds + again, sweeps + int(control[schedule.SWEEPS])
-            best = float(control[schedule.BEST])
-    status = STATUS.get(control[schedule.STATE], Status.MAX_ITERATIONS)
+            later, control = _phase(phase, *arguments, found.r, 0.0, tolerance, more)
+            found = after(found, later)
+    sweeps, best = found.iterations, float(control[schedule.BEST])
     stage = Stage("anderson" if mixed else "nsgs", sweeps, cost * sweeps, best)
-    return Attempt(r, status, sweeps, seconds, compiling, history, "", (stage,), stage.operations)
+    return found._replace(tried=(stage,), operations=stage.operations)
+
+
+def _phase(kernel: Callable[..., Any], *arguments: Any) -> tuple[Attempt, Array]:
+    """One call of sweeps as an attempt, and its control."""
+    (r, control, history), seconds, compiling = timed(kernel, *arguments)
+    status = STATUS.get(control[schedule.STATE], Status.MAX_ITERATIONS)
+    return Attempt(r, status, int(control[schedule.SWEEPS]), seconds, compiling, history), control
 
 
 def _sweep(
@@ -325,26 +308,19 @@ def _joints(trail: Trail, guess: Array | None) -> None:
     if guess is not None:
         cones.project(problem.K.arrays, guess, r)
     _proximal(trail, r, NO_WEIGHT, 12, QUICK)
-    if not trail.goes_on or not POINTED.issuperset(problem.K.census):
+    if not trail.goes_on or not SHIFTABLE.issuperset(problem.K.census):
         return
-    pairs = one_sided(problem)
     rounds = [(max(FEW_DIGITS, trail.tolerance), 25), (0.1 * trail.tolerance, 60)]
     if not problem.K.group_size.size:  # convex: the interior point comes to its end, which is the surer way
         del rounds[0]
     for tolerance, steps in rounds:
         if not trail.goes_on:
             return
-        found = InteriorPoint(polish=0, max_iterations=steps).attempt(pairs.problem, None, tolerance)
-        r = pairs.impulses(found.r)
-        residuals = examine(problem, r, None, None)[0]
-        line = np.array([[float(found.iterations), residuals.natural, residuals.natural_scaled]])
-        trail.note(
-            found._replace(r=r, history=line),
-            Stage("ipm", found.iterations, found.operations, residuals.error),
-        )
+        found = InteriorPoint(polish=0, max_iterations=steps).attempt(problem, None, tolerance)
+        trail.note(found, _stage("ipm", found, found.operations))
         for alpha, budget in FINISHING:
             if trail.goes_on:
-                _proximal(trail, r, alpha, budget, QUICK)
+                _proximal(trail, found.r, alpha, budget, QUICK)
 
 
 def _accelerated(trail: Trail) -> None:
@@ -379,16 +355,14 @@ def _proximal(trail: Trail, r: Array, alpha: float, budget: int, settings: dict[
         found = Attempt(best, Status.STALLED, steps, seconds, compiling, history)
         trail.note(found, Stage("prox", steps, float(control[prox_newton.OPERATIONS]), error))
         return
-    with Compilation() as compilation:
-        start = time.perf_counter()
-        newton = ProximalNewton(problem, r, alpha, trail.tolerance, budget, **settings)
-        while newton.advance():
-            if trail.progress is not None:
-                trail.progress(trail.iterations + newton.steps, min(trail.error, newton.error))
-        seconds = time.perf_counter() - start
-    compiling = compilation.seconds
-    found = Attempt(newton.best, newton.status, newton.steps, seconds - compiling, compiling, newton.history)
-    trail.note(found, Stage("prox", newton.steps, newton.operations, newton.error))
+    tell, before = trail.progress, trail.whole.iterations
+
+    def progress(steps: int, error: float) -> None:
+        if tell is not None:
+            tell(before + steps, min(trail.error, error))
+
+    found, error = proximal(problem, r, alpha, trail.tolerance, budget, progress, **settings)
+    trail.note(found, Stage("prox", found.iterations, found.operations, error))
 
 
 def _interior_points(trail: Trail) -> None:
@@ -399,7 +373,7 @@ def _interior_points(trail: Trail) -> None:
             found = solver.attempt(trail.problem, None, trail.tolerance, trail.progress)
             trail.note(found, _stage("ipm", found, found.operations))
         if trail.goes_on:
-            _proximal(trail, found.r, _weight(trail.tried[-1].error), 150, QUICK)
+            _proximal(trail, found.r, _weight(trail.whole.tried[-1].error), 150, QUICK)
 
 
 def _patience(trail: Trail) -> None:

@@ -108,7 +108,7 @@ def certified(
     for _ in range(TRIES):
         attempt = method(contact, start, target)
         start = frozen(attempt.r.view())
-        whole = _after(whole, attempt)
+        whole = after(whole, attempt)
         answer = Answer(attempt.r)
         if conversion is not None:
             whole = whole._replace(certificate=_carried_back(conversion, attempt.certificate))
@@ -145,10 +145,7 @@ def certified_globally(
         raise ProblemError(
             f"{name}: {setting} needs a GlobalProblem, with M, f and H; this is a {type(problem).__name__}"
         )
-    refuse_unknown_blocks(name, problem)
-    start = checked_guess(problem, guess)
-    attempt, answer = method(problem, start, tolerance)
-    return judged(name, problem, answer, attempt, tolerance)
+    return certified_as_given(name, method, problem, guess, tolerance)  # type: ignore[arg-type]
 
 
 def certified_box(
@@ -263,7 +260,7 @@ def judged(name: str, problem: AnyProblem, answer: Answer, attempt: Attempt, tol
     )  # fmt: skip
 
 
-def _after(before: Attempt, attempt: Attempt) -> Attempt:
+def after(before: Attempt, attempt: Attempt) -> Attempt:
     """An attempt that went on from another, counted with it."""
     return attempt._replace(
         iterations=before.iterations + attempt.iterations,

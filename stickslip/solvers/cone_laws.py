@@ -4,7 +4,7 @@
 solves convex problems with s held, s taken from the last one (Acary, Cadoux, Lemaréchal & Malick 2011).
 """
 
-from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,11 +12,14 @@ from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, reduce_to_contacts
 from stickslip.problem.solution import Status
 from stickslip.solvers.certify import Attempt
-from stickslip.solvers.cone_motion import Motion, motion
-from stickslip.solvers.cone_point import ConePoint
+from stickslip.solvers.cone_motion import DelassusMotion, Motion, motion
+from stickslip.solvers.cone_point import SHIFT, ConePoint
 from stickslip.solvers.prox import ProximalNewton
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
+
+if TYPE_CHECKING:
+    from stickslip.solvers.interior_point import InteriorPoint
 
 LAWS = ("exact", "relaxed", "inside", "outer")
 SHORT, STILL, MOST_SHORT = 0.1, 1e-2, 3
@@ -32,59 +35,54 @@ POLISHING = 1e-6
 """Proximal weight of the Newton steps at the end."""
 
 
-@dataclass(frozen=True)
-class Run:
-    """Settings of a run."""
-
-    algorithm: str
-    """One of the four algorithms."""
-    law: str
-    """One of LAWS; "exact" is "inside", then "outer" where that fails."""
-    separate: bool
-    """Whether primal and dual steps differ."""
-    factor: str
-    """Factorisation, empty for what suits."""
-    restarts: int
-    """Times that a jammed iterate is moved back inside the cones."""
-    polish: int
-    """Most proximal Newton steps at the end."""
-    limit: int
-    """Most iterations."""
-    corrections: int = 0
-    """Most centrality corrections of an iteration."""
-
-
 def run(
-    settings: Run, problem: ContactProblem | GlobalProblem, tolerance: float, progress: Progress | None = None
-) -> tuple[Attempt, Answer]:
-    """Iterate on `problem` in its own unknowns; what was found, not yet certified."""
-    relaxed = settings.law == "relaxed"
-    with Watch(problem, tolerance, settings.limit, progress, relaxed=relaxed) as watch:
-        form = motion(problem)
-        if _nothing_to_do(problem, form, watch):
+    options: "InteriorPoint", algorithm: str, problem: ContactProblem | GlobalProblem, tolerance: float,
+    progress: Progress | None = None,
+) -> tuple[Attempt, Answer]:  # fmt: skip
+    """Iterate on `problem` in its own unknowns by one of the algorithms; what was found, not yet certified.
+
+    `shift` follows the exact law whatever law is asked for.
+    """
+    law = "inside" if algorithm == SHIFT else options.law
+    relaxed = law == "relaxed"
+    with Watch(problem, tolerance, options.max_iterations, progress, relaxed=relaxed) as watch:
+        form = _form(algorithm, problem)
+        if algorithm != SHIFT and _nothing_to_do(problem, form, watch):
             pass
         elif relaxed:
-            _convex(settings, form, watch)
-        elif settings.law == "outer":
-            _outer(_Watched(settings, form, watch))
+            _convex(options, algorithm, form, watch)
+        elif law == "outer":
+            _outer(_Watched(options, algorithm, form, watch))
         else:
-            _iterate(_Watched(settings, form, watch, inside=True), settings.restarts)
-            if settings.law == "exact" and watch.status is Status.STALLED:
+            _iterate(_Watched(options, algorithm, form, watch, inside=True), options.restarts)
+            if law == "exact" and watch.status is Status.STALLED:
                 watch.status, watch.reason = None, ""
-                _outer(_Watched(settings, form, watch))
-        if settings.polish and not relaxed and watch.status is not Status.SOLVED:
-            _polish(problem, watch, settings.polish)
+                _outer(_Watched(options, algorithm, form, watch))
+        if options.polish and not relaxed and watch.status is not Status.SOLVED:
+            _polish(problem, watch, options.polish)
     return watch.attempt(), Answer(watch.best, watch.best_v, watch.best_lam)
+
+
+def _form(algorithm: str, problem: ContactProblem | GlobalProblem) -> Motion:
+    """The linear side of a problem; `shift` takes contacts with W in blocks."""
+    if algorithm == SHIFT and isinstance(problem, ContactProblem):
+        return DelassusMotion(problem.K, problem.W.blocks(problem.K), problem.u_free)
+    return motion(problem)
 
 
 class _Watched:
     """Iterates that the judge looks at."""
 
-    def __init__(self, settings: Run, form: Motion, watch: Watch, inside: bool = False):
-        self.settings, self.watch = settings, watch
+    def __init__(
+        self, options: "InteriorPoint", algorithm: str, form: Motion, watch: Watch, inside: bool = False,
+        factor: str = "",
+    ):  # fmt: skip
+        self.watch, shift = watch, algorithm == SHIFT
+        if not (factor or shift or options.factor == "auto"):
+            factor = options.factor
         self.point = ConePoint(
-            form, settings.algorithm, inside=inside, separate=settings.separate, factor=settings.factor,
-            corrections=settings.corrections,
+            form, algorithm, inside=inside, separate=options.steps == "separate" and not shift, factor=factor,
+            corrections=options.corrections, smoothing=(options.rule, float(options.smoothing)),
         )  # fmt: skip
         self._operations = watch.operations
         self.look(0)
@@ -121,13 +119,13 @@ def _nothing_to_do(problem: ContactProblem | GlobalProblem, form: Motion, watch:
     return watch.status is not None
 
 
-def _convex(settings: Run, form: Motion, watch: Watch) -> None:
+def _convex(options: "InteriorPoint", algorithm: str, form: Motion, watch: Watch) -> None:
     """The relaxation; where scaled steps jam, the last digits by unscaled ones, which keep more of them."""
-    run = _Watched(settings, form, watch)
+    run = _Watched(options, algorithm, form, watch)
     _iterate(run)
-    if watch.status is Status.STALLED and settings.polish and settings.algorithm.startswith("nt"):
+    if watch.status is Status.STALLED and options.polish and algorithm.startswith("nt"):
         watch.status, watch.reason = None, ""
-        last = _Watched(replace(settings, algorithm="mehrotra", factor="lu"), form, watch)
+        last = _Watched(options, "mehrotra", form, watch, factor="lu")
         last.point.take(run.point)
         _iterate(last)
 
@@ -166,9 +164,7 @@ def _outer(run: _Watched) -> None:
 def _polish(problem: ContactProblem | GlobalProblem, watch: Watch, most: int) -> None:
     """Proximal Newton steps from the best iterate, on the reduced problem."""
     if isinstance(problem, ContactProblem):
-        newton = ProximalNewton(problem, watch.best, POLISHING, watch.tolerance, most)
-        while newton.advance():
-            pass
+        newton = ProximalNewton(problem, watch.best, POLISHING, watch.tolerance, most).run()
         watch.look(newton.best, newton.steps)
         return
     conversion = reduce_to_contacts(problem)
@@ -176,9 +172,7 @@ def _polish(problem: ContactProblem | GlobalProblem, watch: Watch, most: int) ->
     if watch.best_lam is not None and start.size == watch.best.size + watch.best_lam.size:
         start[watch.best.size :] = watch.best_lam
     for share in (1.0, 0.1):
-        newton = ProximalNewton(conversion.problem, start, POLISHING, share * watch.tolerance, most)
-        while newton.advance():
-            pass
+        newton = ProximalNewton(conversion.problem, start, POLISHING, share * watch.tolerance, most).run()
         answer = conversion.recover(newton.best)
         watch.look(answer.r, newton.steps, answer.v, answer.lam)
         if watch.status is Status.SOLVED or newton.status is not Status.SOLVED:

@@ -8,62 +8,78 @@ and the pattern of its Newton matrix, in which the blocks D_i = J G J' of the co
 """
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import cached_property
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from stickslip.kernels.cone_point import Split
 from stickslip.linalg.bodies import saddle_pattern
+from stickslip.linalg.front_lu import BlockLU
 from stickslip.linalg.pattern import BlockPattern, matrix_pattern
 from stickslip.problem.checks import Array, IntArray, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.mass import MassMatrix
-from stickslip.problem.operator import BodyDelassus
-from stickslip.problem.sets import ProductSet, free
-from stickslip.solvers.cone_split import Split, split
+from stickslip.problem.operator import BlockDelassus, BodyDelassus
+from stickslip.problem.sets import ProductSet, free, spans
+from stickslip.solvers.cone_split import split
 from stickslip.solvers.factors import one_side_each
 
 COUPLED = 32
 """Velocities that M couples are one block row of the matrix up to so many."""
 FEW = 450
 """Bodies up to which the order of elimination asks for no positions."""
-FULL = 0.3
-"""Share of nonzeros above which W is one block."""
 
 
-@dataclass(eq=False)
+class Matrix(NamedTuple):
+    """The Newton matrix without D, symmetric, in the blocks of a pattern."""
+
+    pattern: BlockPattern
+    """Where its blocks are."""
+    base: Array
+    """Its values [kg, -, 1/kg], shape (entries of the pattern,)."""
+    into: IntArray | slice
+    """Places of the blocks D_i among them [-], shape (sum of d_i²,)."""
+
+
 class Motion(ABC):
     """What all forms share; `w` is without the shift."""
 
-    split: Split
-    """The cones."""
-    K: ProductSet
-    """Blocks of the problem, joints after the contacts."""
-    w: Array
-    """u at rest, scaled [m/s], shape (n,)."""
-    f: Array
-    """Momentum of the free motion [N s], shape (nv,); empty where W is given."""
-    pattern: BlockPattern
-    """Where the blocks of the Newton matrix are."""
-    base: Array
-    """Its values without D [kg, -, 1/kg], shape (entries of the pattern,)."""
-    into: IntArray | slice
-    """Places of the blocks D_i among them [-], shape (sum of d_i²,)."""
-    diagonal: Array
-    """Size of the diagonal of W, scaled [1/kg], shape (n,)."""
-
-    saddle = True
+    saddle: ClassVar[bool] = True
     """Whether velocities are unknowns."""
+
+    def __init__(self, K: ProductSet, w: Array, f: Array, diagonal: Array, cones: Split):
+        self.split, self.K = cones, K
+        """The cones, and the blocks of the problem, joints after the contacts."""
+        self.w = cones.unit * w[cones.kept]
+        """u at rest, scaled [m/s], shape (n,)."""
+        self.f = f
+        """Momentum of the free motion [N s], shape (nv,); empty where W is given."""
+        self.diagonal = diagonal
+        """Size of the diagonal of W, scaled [1/kg], shape (n,)."""
+
+    @property
+    @abstractmethod
+    def matrix(self) -> Matrix:
+        """The Newton matrix without D."""
 
     def values(self, D: Array) -> Array:
         """Values of the Newton matrix with these blocks D."""
-        values = self.base.copy()
+        matrix = self.matrix
+        values = matrix.base.copy()
         if self.saddle:
-            values[self.into] = -D
+            values[matrix.into] = -D
         else:
-            values[self.into] += D
+            values[matrix.into] += D
         return values
+
+    def rows(self, fallback: bool) -> tuple[Callable[[Array], Array], BlockLU]:
+        """The values of the matrix with blocks D in block rows, and its L U."""
+        take, lu = _unsymmetric(self.matrix.pattern, fallback)
+        return lambda D: self.values(D)[take], lu
 
     @abstractmethod
     def residuals(self, v: Array, r: Array) -> tuple[Array, Array]:
@@ -81,9 +97,7 @@ class Motion(ABC):
 class BodyMotion(Motion):
     """M as blocks of bodies, H as contact blocks."""
 
-    def __init__(
-        self, K: ProductSet, M: Array, f: Array, H: ContactBlocks, w: Array, located: bool = True
-    ):  # fmt: skip
+    def __init__(self, K: ProductSet, M: Array, f: Array, H: ContactBlocks, w: Array, located: bool = True):
         """`located`: whether rows of H are (e, a x e), which tells where bodies are."""
         cones = split(K)
         rows, bodies = H.rows, H.bodies[cones.block]
@@ -104,9 +118,13 @@ class BodyMotion(Motion):
         for side in range(2):
             body = self.H.bodies[at, side]
             size += np.where(body >= 0, (scaled[:, side] ** 2 / heavy[body]).sum(axis=1), 0.0)
-        super().__init__(
-            cones, K, cones.unit * w[cones.kept], f, pattern, base, slice(M.size, M.size + count), size
-        )
+        self._matrix = Matrix(pattern, base, slice(M.size, M.size + count))
+        super().__init__(K, w, f, size, cones)
+
+    @property
+    def matrix(self) -> Matrix:
+        """See the base."""
+        return self._matrix
 
     def residuals(self, v: Array, r: Array) -> tuple[Array, Array]:
         """See the base."""
@@ -138,12 +156,16 @@ class SparseMotion(Motion):
         order = np.concatenate([self._order, nv + np.arange(n)])
         full = sp.block_array([[0.5 * (self.M + self.M.T), self.H], [self._Ht, None]], format="csr")
         full = full[order][:, order] if n or nv else full
-        pattern, base, into = _with_blocks(full, np.concatenate([widths, np.diff(cones.offset)]), widths.size)
+        self._matrix = _with_blocks(full, np.concatenate([widths, np.diff(cones.offset)]), widths.size)
         self.order = order
         heavy = np.maximum(self.M.diagonal(), 1e-300)
         size = np.asarray(self.H.multiply(self.H).T @ (1.0 / heavy)).reshape(-1)
-        f = f + H @ cones.fixed
-        super().__init__(cones, K, cones.unit * w[cones.kept], f, pattern, base, into, size)
+        super().__init__(K, w, f + H @ cones.fixed, size, cones)
+
+    @property
+    def matrix(self) -> Matrix:
+        """See the base."""
+        return self._matrix
 
     def residuals(self, v: Array, r: Array) -> tuple[Array, Array]:
         """See the base."""
@@ -159,28 +181,40 @@ class SparseMotion(Motion):
 
 
 class DelassusMotion(Motion):
-    """u = W r + w, without velocities."""
+    """u = W r + w, without velocities; W in the blocks of the problem, unsymmetric ones too."""
 
     saddle = False
 
-    def __init__(self, K: ProductSet, W: sp.csr_array, w: Array):
+    def __init__(self, K: ProductSet, W: BlockDelassus, w: Array):
         cones = split(K)
-        unit = sp.diags_array(cones.unit)
-        self.W = sp.csr_array(unit @ W[cones.kept][:, cones.kept] @ unit)
-        n, widths = cones.kept.size, np.diff(cones.offset)
-        dense = n > 0 and self.W.nnz > FULL * n * n
-        blocks = np.array([n]) if dense else widths
-        pattern, base, into = _with_blocks(sp.csr_array(0.5 * (self.W + self.W.T)), blocks, 0)
-        if dense:
-            into = _block_places(cones.offset, n)
-            self.W = self.W.toarray()
-        bias = cones.unit * (w + W @ cones.fixed)[cones.kept]
-        diagonal = np.abs(self.W.diagonal())
-        super().__init__(cones, K, bias, np.zeros(0), pattern, base, into, diagonal)
+        self.W = _kept(W, cones)
+        """W of the unknown components, scaled [1/kg]."""
+        bias = W.apply(cones.fixed, w) if cones.fixed.any() else w
+        super().__init__(K, bias, np.zeros(0), np.abs(self.W.diagonal()), cones)
+
+    @cached_property
+    def matrix(self) -> Matrix:
+        """See the base."""
+        W = self.W.sparse()
+        return _with_blocks(sp.csr_array(0.5 * (W + W.T)), np.diff(self.W.offset), 0)
+
+    def rows(self, fallback: bool) -> tuple[Callable[[Array], Array], BlockLU]:
+        """See the base; as W is, and not its symmetric part."""
+        offset, row_start, column, data_start, data = self.W.arrays
+        row = np.repeat(np.arange(offset.size - 1), np.diff(row_start))
+        own = np.flatnonzero(row == column)
+        into = spans(data_start, own)
+
+        def values(D: Array) -> Array:
+            out = data.copy()
+            out[into] += D
+            return out
+
+        return values, BlockLU(offset, row_start, column, fallback=fallback)
 
     def residuals(self, v: Array, r: Array) -> tuple[Array, Array]:
         """See the base; the first is empty."""
-        return np.zeros(0), np.asarray(self.W @ r + self.w)
+        return np.zeros(0), self.W.apply(r, self.w)
 
     def mass(self, v: Array) -> Array:
         """See the base; empty."""
@@ -215,7 +249,7 @@ def motion(problem: ContactProblem | GlobalProblem) -> Motion:
         blocks = ContactBlocks(W.bodies, W.rows, K.offset)
         one = np.tile(np.eye(k), (W.count, 1, 1))
         return BodyMotion(K, one, np.zeros(k * W.count), blocks, problem.u_free, located=False)
-    return DelassusMotion(K, W.blocks(K).sparse(), problem.u_free)
+    return DelassusMotion(K, W.blocks(K), problem.u_free)
 
 
 def _velocity_blocks(M: sp.csr_array) -> tuple[IntArray, IntArray]:
@@ -228,8 +262,30 @@ def _velocity_blocks(M: sp.csr_array) -> tuple[IntArray, IntArray]:
     return widths, np.argsort(label, kind="stable")
 
 
-def _with_blocks(A: sp.csr_array, widths: IntArray, first: int) -> tuple[BlockPattern, Array, IntArray]:
-    """Pattern of A with full diagonal blocks from block row `first` on, its values, and their places."""
+def _kept(W: BlockDelassus, cones: Split) -> BlockDelassus:
+    """The unknown components of W, in the blocks of the contacts that have any, scaled."""
+    offset, row_start, column, data_start, data = W.arrays
+    scale, new = np.zeros(W.size), np.full(offset.size - 1, -1)
+    scale[cones.kept], new[cones.block] = cones.unit, np.arange(cones.block.size)
+    row = np.repeat(np.arange(offset.size - 1), np.diff(row_start))
+    sizes, entries = np.diff(offset)[column], np.diff(data_start)
+    within = np.arange(data.size) - np.repeat(data_start[:-1], entries)
+    width = np.repeat(sizes, entries)
+    left = scale[np.repeat(offset[row], entries) + within // width]
+    right = scale[np.repeat(offset[column], entries) + within % width]
+    scaled = left * data * right
+    if cones.kept.size == W.size:
+        return BlockDelassus(offset, row_start, column, data_start, scaled)
+    row, column = new[row], new[column]
+    alive, widths = (row >= 0) & (column >= 0), np.diff(cones.offset)
+    row, column = row[alive], column[alive]
+    start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=widths.size))])
+    ends = np.concatenate([[0], np.cumsum(widths[row] * widths[column])])
+    return BlockDelassus(cones.offset, start, column, ends, scaled[(left > 0.0) & (right > 0.0)])
+
+
+def _with_blocks(A: sp.csr_array, widths: IntArray, first: int) -> Matrix:
+    """A with full diagonal blocks from block row `first` on, as a matrix in blocks of these widths."""
     offset = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
     wide = widths[first:]
     row = np.repeat(np.arange(offset[first], offset[-1]), np.repeat(wide, wide))
@@ -247,18 +303,7 @@ def _with_blocks(A: sp.csr_array, widths: IntArray, first: int) -> tuple[BlockPa
     base = pattern.values(full)
     on_diagonal = np.flatnonzero((pattern.one == pattern.other) & (pattern.one >= first))
     begin = pattern.source[on_diagonal[np.argsort(pattern.one[on_diagonal])]]
-    into = np.repeat(begin, wide * wide) + within
-    return pattern, base, into
-
-
-def _block_places(offset: IntArray, n: int) -> IntArray:
-    """Places of the diagonal blocks in one array of shape (n, n), flat."""
-    wide = np.diff(offset)
-    within = np.arange(int((wide * wide).sum())) - np.repeat(
-        np.cumsum(wide * wide) - wide * wide, wide * wide
-    )
-    each, at = np.repeat(wide, wide * wide), np.repeat(offset[:-1], wide * wide)
-    return np.asarray((at + within // each) * n + at + within % each)
+    return Matrix(pattern, base, np.repeat(begin, wide * wide) + within)
 
 
 def _positions(H: ContactBlocks, count: int) -> Array | None:
@@ -288,3 +333,25 @@ def _positions(H: ContactBlocks, count: int) -> Array | None:
             for body, move in zip(order[1:].tolist(), step, strict=True):
                 place[body] = place[parent[body]] + move
     return place
+
+
+def _unsymmetric(pattern: BlockPattern, fallback: bool) -> tuple[IntArray, BlockLU]:
+    """Which value of the pattern each entry of the same matrix in block rows is, and its L U."""
+    n = pattern.widths.size
+    other = np.flatnonzero(pattern.one != pattern.other)
+    row = np.concatenate([pattern.one, pattern.other[other]])
+    column = np.concatenate([pattern.other, pattern.one[other]])
+    block = np.concatenate([np.arange(pattern.one.size), other])
+    turned = np.arange(row.size) >= pattern.one.size
+    order = np.lexsort((column, row))
+    row, column, block, turned = (array[order] for array in (row, column, block, turned))
+    high, wide = pattern.widths[row], pattern.widths[column]
+    entries = high * wide
+    within = np.arange(int(entries.sum())) - np.repeat(np.cumsum(entries) - entries, entries)
+    a, b = within // np.repeat(wide, entries), within % np.repeat(wide, entries)
+    inside = np.where(
+        np.repeat(turned, entries), b * np.repeat(high, entries) + a, a * np.repeat(wide, entries) + b
+    )
+    take = np.repeat(pattern.source[:-1][block], entries) + inside
+    start = np.searchsorted(row, np.arange(n + 1))
+    return take, BlockLU(pattern.offset, start, np.asarray(column, np.int64), fallback=fallback)

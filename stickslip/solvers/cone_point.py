@@ -7,6 +7,8 @@ for the cones of `cone_split`. `simple` takes Newton steps on this as it stands,
 by F. kappa = y'z / (2 cones), so that y o z = 2 kappa e on the central path. With s = 0 it is the convex
 relaxation; the exact law has s = sum_k mu_k |u_k| (3), taken anew from y at every iteration ("inside"):
 with its derivative in the Newton matrix, which is then unsymmetric, or without, which keeps L D L'.
+`shift` is `nt-f` with s taken from u = H' v + w instead, and smoothed: there is no proof of convergence, for
+the law is not monotone, but it often comes near where others circle.
 """
 
 from dataclasses import dataclass
@@ -19,23 +21,26 @@ from stickslip.names import alternatives
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.convert import Answer
 from stickslip.solvers.cone_motion import Motion
+from stickslip.solvers.cone_split import start_of
 from stickslip.solvers.cone_systems import System
 
 ALGORITHMS = ("simple", "mehrotra", "nt-qp", "nt-f")
+SHIFT = "shift"
 SCALING = {
     "simple": kernels.PLAIN,
     "mehrotra": kernels.PLAIN,
     "nt-qp": kernels.BY_POINT,
     "nt-f": kernels.BY_F,
+    SHIFT: kernels.BY_F,
 }
 SIGMA = 0.6
 """Centring of the simple algorithm (Nguyen 2021, 2.1.1)."""
 DAMPING = 0.99
-"""Share of the way to the boundary that the simple algorithm goes."""
+"""Share of the way to the boundary that the simple algorithm and `shift` go."""
 EXPONENT = 2.0
 """Of the ratio of the gaps in sigma: SDPT3 (Toh, Todd & Tütüncü 1999) has 1 to 3, with little effect."""
 BOLD_EXPONENT = 3.0
-"""The same with centrality corrections, which make up for less centring."""
+"""The same with centrality corrections, which make up for less centring, and of `shift`."""
 LEAST_CENTRING = 0.1
 """Least sigma under the exact law: bolder steps leave the central path, which is not convex there."""
 SHORT, FAR, CENTRING = 0.1, 0.3, (0.3, 0.8)
@@ -53,6 +58,10 @@ LOST = 1e-12
 """Growth of dinfeas, as a share of the first, at which a step is refused: equal steps can only lessen it."""
 SHORTEST = 1e-10
 """Steps below this are a jam."""
+TINY = 1e-12
+"""Fixed smoothing of `shift`, as a share of the largest velocity at rest."""
+RULES = ("fixed", "barrier", "root")
+"""How the smoothing of `shift` follows the barrier."""
 Direction = tuple[Array, Array, Array, Array]
 """dv, dr, dy, dz."""
 
@@ -91,35 +100,43 @@ class ConePoint:
     def __init__(
         self, form: Motion, algorithm: str, *, inside: bool = False, separate: bool = False,
         factor: str = "", corrections: int = 0, fallback: bool = True,
+        smoothing: tuple[str, float] = ("fixed", 0.0),
     ):  # fmt: skip
         """`inside`: follow the exact law's s; `separate`: own steps for (v, y) and for r.
 
         `corrections`: most centrality corrections of an iteration, on scaled convex problems; `fallback`:
-        as of `System`.
+        as of `System`; `smoothing`: of `shift`, one of RULES and a share of the barrier as a velocity.
         """
-        if algorithm not in ALGORITHMS:
+        if algorithm not in SCALING:
             raise ProblemError(f"algorithm is {algorithm!r}; {alternatives(algorithm, ALGORITHMS)}")
-        self.form, self.algorithm, self.inside, self.separate = form, algorithm, inside, separate
-        cones = form.split
-        self._scaling, self._cones = SCALING[algorithm], (cones.start, cones.size)
-        symmetric = self._scaling != kernels.PLAIN
-        kind = factor or ("ldl" if symmetric and not inside else "lu")
-        if kind != "lu" and not symmetric:
+        self.form, self.algorithm, self.separate = form, algorithm, separate
+        self.inside = inside or algorithm == SHIFT
+        cones, kind = form.split, SCALING[algorithm]
+        symmetric = kind != kernels.PLAIN
+        chosen = factor or ("ldl" if symmetric and not self.inside else "lu")
+        if chosen != "lu" and not symmetric:
             raise ProblemError(f"algorithm {algorithm!r} has an unsymmetric matrix: factor must be 'lu'")
-        self.system = System(form, kind, fallback)
-        entries, width = cones.place.size, cones.width
-        self._G, self._F, self._F_inverse = (np.zeros((cones.cones, width, width)) for _ in range(3))
-        self._corrections = corrections if symmetric and not inside else 0
-        self._lam, self._work = np.zeros(entries), np.zeros((3, entries))
+        self.system = System(form, chosen, fallback)
+        count, entries, width = cones.size.size, cones.place.size, int(cones.size.max(initial=1))
+        G, F, F_inverse = (np.zeros((count, width, width)) for _ in range(3))
+        self.scaling = kernels.Scaling(kind, G, F, F_inverse, np.zeros(entries), np.zeros((3, entries)))
+        self._split, self._scaling = tuple(cones), tuple(self.scaling)
+        self._cones, self._count = (cones.start, cones.size), max(1, count)
+        self._corrections = corrections if symmetric and not self.inside else 0
         self._D = np.zeros(int((np.diff(cones.offset) ** 2).sum()))
         """The blocks J G J', or their roots where the system takes these, flat."""
-        entries_most = int(np.diff(np.append(cones.start, entries)[cones.cone_start]).max(initial=1))
-        self._root_work = np.zeros((entries_most, int(np.diff(cones.offset).max(initial=1))))
-        self._length = np.zeros(3)
+        if self.system.rooted:
+            entries_most = int(np.diff(np.append(cones.start, entries)[cones.cone_start]).max(initial=1))
+            self._root_work = np.zeros((entries_most, int(np.diff(cones.offset).max(initial=1))))
+        self._length = 0.0, 0.0, 0.0
+        """Longest steps of y and z along the last direction, and the gap after at most 1."""
         self.shift = np.zeros(cones.block.size)
         """s of each contact, scaled as u_N [m/s], shape (contacts,)."""
         self._slope = np.zeros(entries)
-        self._sloping = inside and kind == "lu"
+        self._sloping = self.inside and chosen == "lu"
+        of = kernels.OF_U if algorithm == SHIFT else kernels.OF_Y
+        self._shift_of = of if self._sloping else kernels.NO_SHIFT
+        self._smoothing, self._tiny = smoothing, TINY * float(np.abs(form.w).max(initial=0.0))
         self._tip = cones.offset[:-1]
         self.start()
 
@@ -127,12 +144,12 @@ class ConePoint:
         """y and z in the middle of the cones, as large as the free motion makes them."""
         form, cones = self.form, self.form.split
         self.v = form.free()
-        speed, impulse = _start_sizes(form, self.v)
-        self.r = cones.start_of(np.full(cones.kept.size, impulse))
+        speed, impulse = _start_sizes(form, self.v, self.algorithm == SHIFT)
+        self.r = start_of(cones, np.full(cones.kept.size, impulse))
         self.y = np.zeros(cones.place.size)
         self.y[cones.start] = speed
         self.z = np.empty_like(self.y)
-        kernels.slack(cones.place, cones.sign, cones.constant, self.r, self.z)
+        kernels.slack(self._split, self.r, self.z)
         self.shift[:] = 0.0
         self._look()
         self._first = float(np.linalg.norm(self._dual))
@@ -140,20 +157,31 @@ class ConePoint:
     @property
     def kappa(self) -> float:
         """Barrier y'z / (2 cones) [J]."""
-        return self.gap / (2.0 * max(1, self.form.split.cones))
+        return self.gap / (2.0 * self._count)
 
     def _look(self) -> None:
         """Residuals at the iterate."""
+        self._dual, self._u = self.form.residuals(self.v, self.r)
+        self.gap = float(self.y @ self.z)
         if self.inside:
             self.follow()
-        self._dual, self._u = self.form.residuals(self.v, self.r)
         self._u[self._tip] += self.shift
-        self.gap = float(self.y @ self.z)
 
     def follow(self) -> None:
         """s <- sum_k mu_k |u_k| at the iterate."""
-        cones = self.form.split
-        kernels.slip(cones.cone_start, *self._cones, cones.shifted, self.y, self.shift, self._slope)
+        cones, y, eps = self.form.split, self.y, 0.0
+        if self.algorithm == SHIFT:
+            y, eps = self._u[cones.place], self._eps()
+        kernels.slip(self._split, y, eps, self.shift, self._slope)
+
+    def _eps(self) -> float:
+        """Smoothing of the shift [m/s]."""
+        (rule, share), cones = self._smoothing, self.form.split
+        if rule == "fixed" or not cones.size.size:  # free blocks alone have no shift to smooth
+            return self._tiny
+        if rule == "root":
+            return share * float(np.sqrt(2.0 * self.kappa * np.linalg.norm(self.y) / np.linalg.norm(self.z)))
+        return share * 2.0 * self.kappa / max(float(self.z[cones.start].mean()), 1e-300)
 
     def take(self, other: "ConePoint") -> None:
         """Go on from where another algorithm on the same problem has come to, moved inside."""
@@ -167,10 +195,10 @@ class ConePoint:
 
         Where that is more than the barrier at hand, the iterate is moved as far inside its cones.
         """
-        cones, before = self.form.split, self.shift.copy()
+        before = self.shift.copy()
         self.follow()
         change = np.abs(self.shift - before) @ np.abs(self.r[self._tip])
-        worth = float(change) / (2.0 * max(1, cones.cones))
+        worth = float(change) / (2.0 * self._count)
         self._look()
         if worth > self.kappa:
             self.move_inside(worth / self.kappa)
@@ -179,7 +207,7 @@ class ConePoint:
     def move_inside(self, share: float = 1.0) -> None:
         """Move y and z at least as far inside their cones as `share` of the barrier is."""
         cones = self.form.split
-        if not cones.cones:
+        if not cones.size.size:
             return
         barrier = max(2.0 * share * self.kappa, 1e-300)
         ratio = float(np.linalg.norm(self.z[cones.start]) / np.linalg.norm(self.y[cones.start]))
@@ -191,15 +219,15 @@ class ConePoint:
         tips = cones.start[~bounded[cones.start]]
         np.maximum.at(lift, cones.place[tips], (raised - self.z)[tips])
         self.r += lift
-        kernels.slack(cones.place, cones.sign, cones.constant, self.r, self.z)
+        kernels.slack(self._split, self.r, self.z)
         self._look()
 
     def measures(self) -> Measures:
         """How far the iterate is from a solution."""
         form, cones = self.form, self.form.split
         Jy, out = np.empty(cones.kept.size), np.empty(3)
-        kernels.gather(cones.place, cones.sign, self.y, Jy)
-        kernels.complementarity(*self._cones, cones.group, self.y, self.z, out)
+        kernels.gather(self._split, self.y, Jy)
+        kernels.complementarity(self._split, self.y, self.z, out)
         bound = np.diff(cones.cone_start) > 0
         w = form.w.copy()
         w[self._tip[bound]] += self.shift[bound]
@@ -211,25 +239,12 @@ class ConePoint:
 
     def advance(self) -> Step | str:
         """One iteration; why there is none to make, otherwise."""
-        cones = self.form.split
-        kernels.scale(
-            self._scaling,
-            *self._cones,
-            self.y,
-            self.z,
-            self._G,
-            self._F,
-            self._F_inverse,
-            self._lam,
-            self._work,
-        )
-        arrays = (cones.offset, cones.cone_start, *self._cones, cones.place, cones.sign)
+        y, z, sloping = self.y, self.z, self._sloping
         if self.system.rooted:
-            kernels.roots(*arrays, self._F_inverse, self._D, self._root_work)
+            kernels.scale(self._scaling, self._split, y, z)
+            kernels.roots(self._split, self.scaling.F_inverse, self._D, self._root_work)
         else:
-            kernels.contact_blocks(*arrays, self._G, self._D)
-        if self._sloping:
-            kernels.add_slope(*arrays, self._slope, self._G, self._D)
+            kernels.newton_blocks(self._scaling, self._split, y, z, self._slope, sloping, self._D)
         if not np.isfinite(self._D @ self._D):
             return "the scaling of the cones overflows: the iterate is at their boundary to rounding"
         failure = self.system.factor(self._D)
@@ -243,95 +258,103 @@ class ConePoint:
         if self._sloping and gamma * min(self._length[:2]) < SHORT:
             sigma, direction = self._centred(sigma, direction)
         dv, dr, dy = direction[:3]
-        alpha_p, alpha_d = (min(1.0, gamma * float(length)) for length in self._length[:2])
+        alpha_p, alpha_d = (min(1.0, gamma * length) for length in self._length[:2])
         if not self.separate:
             alpha_p = alpha_d = min(alpha_p, alpha_d)
-        if not (np.isfinite(dv).all() and np.isfinite(dr).all() and np.isfinite(dy).all()):
+        if not np.isfinite(dv @ dv + dr @ dr + dy @ dy):
             return "the Newton step is not finite"
         return self._move(sigma, alpha_p, alpha_d, dv, dr, dy)
 
     def _predicted(self) -> tuple[float, float, "Direction"]:
         """sigma, damping and direction after Mehrotra 1992: a predictor chooses sigma, a corrector goes."""
         affine = self._direction(0.0)
-        shorter = min(1.0, *map(float, self._length[:2]))
-        after = max(float(self._length[2]), 0.0) / (2.0 * max(1, self.form.split.cones))
-        exponent = BOLD_EXPONENT if self._corrections else EXPONENT
+        shorter = min(1.0, *self._length[:2])
+        after = max(self._length[2], 0.0) / (2.0 * self._count)
+        shift = self.algorithm == SHIFT
+        exponent = BOLD_EXPONENT if self._corrections or shift else EXPONENT
         sigma = min(1.0, (after / self.kappa) ** exponent) if self.kappa > 0.0 else 0.0
         if self._sloping:
             sigma = min(max(sigma, LEAST_CENTRING), 0.9)
         barrier = 2.0 * sigma * self.kappa
         direction = self._corrected(barrier, self._direction(barrier, affine[2:]))
-        return sigma, 0.9 + 0.09 * shorter, direction
+        return sigma, DAMPING if shift else 0.9 + 0.09 * shorter, direction
 
     def _centred(self, sigma: float, direction: "Direction") -> tuple[float, "Direction"]:
         """A direction towards the centre where the one at hand is short, if that goes further."""
         for other in CENTRING:
-            length = self._length.copy()
-            trial = self._direction(2.0 * other * self.kappa)
+            length = self._length
+            share = 1.0 - other if self.algorithm == SHIFT else 1.0
+            trial = self._direction(2.0 * other * self.kappa, share=share)
             if min(self._length[:2]) > min(length[:2]):
                 sigma, direction = other, trial
             else:
-                self._length[:] = length
+                self._length = length
             if min(self._length[:2]) > FAR:
                 break
         return sigma, direction
 
-    def _direction(self, barrier: float, affine: tuple[Array, Array] | None = None) -> "Direction":
-        """dv, dr, dy, dz for y o z = barrier e, with the second-order term of the affine step if given."""
-        cones, t = self.form.split, np.empty_like(self.y)
-        dy, dz = (self.y, self.z) if affine is None else affine
-        kernels.target(
-            self._scaling, *self._cones, self.y, self.z, self._F, self._F_inverse, self._lam, dy, dz,
-            barrier, affine is not None, t, self._work,
-        )  # fmt: skip
-        b_r, dy, dz = np.empty(cones.kept.size), np.empty_like(t), np.empty_like(t)
-        kernels.gather(cones.place, cones.sign, t + self.y, b_r)  # J y - u + J t without its cancellation
-        if self._sloping:
-            kernels.gather_slope(cones.offset, cones.cone_start, *self._cones, self._slope, t, b_r)
-        dv, dr = self.system.solve(-self._dual, b_r - self._u)
-        self._steps(t, dr, dy, dz)
-        return dv, dr, dy, dz
+    def _direction(
+        self, barrier: float, affine: tuple[Array, Array] | None = None, share: float = 1.0
+    ) -> "Direction":
+        """dv, dr, dy, dz for y o z = barrier e, with the second-order term of the affine step if given.
 
-    def _steps(self, t: Array, dr: Array, dy: Array, dz: Array) -> None:
-        """dy and dz of dr, and how far they go."""
-        cones, plain = self.form.split, self._scaling == kernels.PLAIN
-        kernels.steps(
-            self._scaling, *self._cones, cones.place, cones.sign, self._G if plain else self._F_inverse, t,
-            dr, self.y, self.z, dy, dz, self._length, self._work[0],
-        )  # fmt: skip
+        share: of the residuals of the equations that the step removes.
+        """
+        t, b_r = np.empty(self.y.size), np.empty(self.r.size)
+        point, given = (self.y, self.z, self._u, self._slope), affine or (self.y, self.z)
+        kernels.right_side(
+            self._scaling,
+            self._split,
+            point,
+            given,
+            barrier,
+            affine is not None,
+            share,
+            self._shift_of,
+            t,
+            b_r,
+        )
+        dv, dr = self.system.solve(-share * self._dual, b_r)
+        return dv, dr, *self._steps(t, dr)
+
+    def _steps(self, t: Array, dr: Array) -> tuple[Array, Array]:
+        """dy and dz of dr; how far they go is in `_length`."""
+        dy, dz = np.empty_like(t), np.empty_like(t)
+        self._length = kernels.steps(self._scaling, self._split, t, dr, self.y, self.z, dy, dz)
+        return dy, dz
 
     def _corrected(self, barrier: float, direction: "Direction") -> "Direction":
         """A step that goes further by centrality corrections (Gondzio 1996): one solve each, no factor."""
         cones = self.form.split
         for _ in range(self._corrections):
-            length = self._length.copy()
-            before = min(1.0, float(length[:2].min()))
+            length = self._length
+            before = min(1.0, *length[:2])
             if before >= LONG:
                 break
             t, b_r = np.empty_like(self.y), np.empty(cones.kept.size)
-            kernels.recentre(
-                *self._cones, self._F, self._F_inverse, self._lam, self.y, self.z, *direction[2:],
-                min(1.0, before + FURTHER), LEAST * barrier, t, self._work,
-            )  # fmt: skip
-            kernels.gather(cones.place, cones.sign, t, b_r)
+            further, low = min(1.0, before + FURTHER), LEAST * barrier
+            kernels.recentre(self._scaling, self._split, self.y, self.z, *direction[2:], further, low, t)
+            kernels.gather(self._split, t, b_r)
             dv, dr = self.system.solve(np.zeros_like(self._dual), b_r)
-            dy, dz = np.empty_like(t), np.empty_like(t)
-            self._steps(t, dr, dy, dz)
-            self._length[:] = length
-            direction = self._weighted(direction, (dv, dr, dy, dz))
-            if min(1.0, float(self._length[:2].min())) < before + WORTH * FURTHER:
+            more = dv, dr, *self._steps(t, dr)
+            self._length = length
+            direction = self._weighted(direction, more)
+            if min(1.0, *self._length[:2]) < before + WORTH * FURTHER:
                 break
         return direction
 
     def _weighted(self, direction: "Direction", more: "Direction") -> "Direction":
         """`direction` and the share of `more` with which it goes furthest (Colombo & Gondzio 2008)."""
-        best, weight, length = min(1.0, float(self._length[:2].min())), 0.0, self._length.copy()
+        best, weight, gap = min(1.0, *self._length[:2]), 0.0, self._length[2]
         for share in WEIGHTS:
-            length[0] = jordan.longest_step(*self._cones, self.y, direction[2] + share * more[2])
-            length[1] = jordan.longest_step(*self._cones, self.z, direction[3] + share * more[3])
-            reach = min(1.0, float(length[:2].min()))
+            length = (
+                jordan.longest_step(*self._cones, self.y, direction[2] + share * more[2]),
+                jordan.longest_step(*self._cones, self.z, direction[3] + share * more[3]),
+                gap,
+            )
+            reach = min(1.0, *length[:2])
             if reach > best:
-                best, weight, self._length[:] = reach, share, length
+                best, weight, self._length = reach, share, length
         dv, dr, dy, dz = (a + weight * b for a, b in zip(direction, more, strict=True))
         return dv, dr, dy, dz
 
@@ -339,13 +362,11 @@ class ConePoint:
         self, sigma: float, alpha_p: float, alpha_d: float, dv: Array, dr: Array, dy: Array
     ) -> Step | str:
         """Go there, a little less far where rounding leaves the cones."""
-        cones = self.form.split
         while True:
             if min(alpha_p, alpha_d) < SHORTEST:
                 return "the steps have become too short"
             y, r, z = self.y + alpha_p * dy, self.r + alpha_d * dr, np.empty_like(self.z)
-            kernels.slack(cones.place, cones.sign, cones.constant, r, z)
-            inside = kernels.inside(*self._cones, y), kernels.inside(*self._cones, z)
+            inside = kernels.arrived(self._split, y, r, z)
             if all(inside):
                 break
             if not self.separate:
@@ -354,11 +375,13 @@ class ConePoint:
                 alpha_p, alpha_d = (
                     a if ok else BACKTRACK * a for a, ok in zip((alpha_p, alpha_d), inside, strict=True)
                 )
-        before = self.v, self.r, self.y, self.z
-        most = float(np.linalg.norm(self._dual)) + LOST * self._first
+        before, dual = (self.v, self.r, self.y, self.z), self._dual
         self.v, self.r, self.y, self.z = self.v + alpha_p * dv, r, y, z
         self._look()
-        if self.system.rooted and not self.separate and not np.linalg.norm(self._dual) <= most:
+        if self.system.rooted and not self.separate:
+            most = float(np.linalg.norm(dual)) + LOST * self._first
+            if np.linalg.norm(self._dual) <= most:
+                return Step(sigma, alpha_p, alpha_d)
             self.v, self.r, self.y, self.z = before
             self._look()
             return "the Newton step has lost its digits: it moves away from the equations of motion"
@@ -372,10 +395,17 @@ class ConePoint:
         return Answer(r, self.v.copy())
 
 
-def _start_sizes(form: Motion, v: Array) -> tuple[float, float]:
-    """A velocity [m/s] and an impulse [N s] as the problem has them, v the free motion."""
-    diagonal = form.diagonal[form.split.place]
-    mean = float(diagonal.mean()) if diagonal.size else 1.0
+def _start_sizes(form: Motion, v: Array, largest: bool) -> tuple[float, float]:
+    """A velocity [m/s] and an impulse [N s] as the problem has them, v the free motion.
+
+    largest: the largest velocity at rest and the impulse that it takes to stop it, otherwise the mean one and
+    IMPULSIVE times as much.
+    """
+    diagonal = form.diagonal if largest else form.diagonal[form.split.place]
+    mean = (float(diagonal.mean()) if diagonal.size else 0.0) or 1.0
     _, u = form.residuals(v, np.zeros(form.split.kept.size))
-    speed = float(np.sqrt(np.mean(u * u))) if u.size else 0.0
-    return speed or 1.0, IMPULSIVE * (speed or 1.0) / (mean or 1.0)
+    if largest:
+        speed = float(np.abs(u).max(initial=0.0)) or 1.0
+        return speed, speed / mean
+    speed = (float(np.sqrt(np.mean(u * u))) if u.size else 0.0) or 1.0
+    return speed, IMPULSIVE * speed / mean

@@ -10,70 +10,27 @@ Nonnegative blocks are cones of one component; an interval is two of them, r - l
 blocks have none; groups without friction, and intervals without width, are components held fixed.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from stickslip.kernels import cones
+from stickslip.kernels.cone_point import Split
 from stickslip.problem.checks import Array, IntArray, frozen
 from stickslip.problem.sets import ProductSet
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
-    """The cones of a product set."""
-
-    kept: IntArray
-    """Components of r that are unknown; the others are held fixed [-], shape (n,)."""
-    fixed: Array
-    """r where it is held fixed, 0 elsewhere [N s], shape (size of K,)."""
-    unit: Array
-    """D of the unknown components: divides r, multiplies u [-, m], shape (n,)."""
-    offset: IntArray
-    """First unknown of each contact that has any, and the total [-], shape (contacts + 1,)."""
-    block: IntArray
-    """Block of K of each of these contacts [-], shape (contacts,)."""
-    cone_start: IntArray
-    """First cone of each contact, and their number [-], shape (contacts + 1,)."""
-    start: IntArray
-    """First entry of each cone [-], shape (cones,)."""
-    size: IntArray
-    """Entries of each cone [-], shape (cones,)."""
-    group: IntArray
-    """Which group of its contact a cone is, 0 the first [-], shape (cones,)."""
-    place: IntArray
-    """Unknown of each entry [-], shape (entries,)."""
-    sign: Array
-    """z = sign r + constant [-], shape (entries,)."""
-    constant: Array
-    """The bound in z [N s], shape (entries,)."""
-    shifted: Array
-    """1 for contacts with De Saxcé's shift, 0 for the others [-], shape (contacts,)."""
-
-    @property
-    def cones(self) -> int:
-        """Number of cones."""
-        return int(self.size.size)
-
-    @property
-    def width(self) -> int:
-        """Entries of the largest cone."""
-        return int(self.size.max(initial=1))
-
-    def start_of(self, impulse: Array) -> Array:
-        """Scaled r in the middle of the cones; `impulse` [N s], shape (n,), how large."""
-        r = np.zeros(self.kept.size)
-        tips = self.start
-        low = self.sign[tips] > 0.0
-        below = np.full(r.size, -np.inf)
-        above = np.full(r.size, np.inf)
-        below[self.place[tips[low]]] = -self.constant[tips[low]]
-        above[self.place[tips[~low]]] = self.constant[tips[~low]]
-        has = np.isfinite(below) | np.isfinite(above)
-        both = np.isfinite(below) & np.isfinite(above)
-        r[has] = np.where(np.isfinite(below[has]), below[has] + impulse[has], above[has] - impulse[has])
-        r[both] = 0.5 * (below[both] + above[both])
-        return r
+def start_of(cones: Split, impulse: Array) -> Array:
+    """Scaled r in the middle of the cones; `impulse` [N s], shape (n,), how large."""
+    r = np.zeros(cones.kept.size)
+    tips = cones.start
+    low = cones.sign[tips] > 0.0
+    below, above = np.full(r.size, -np.inf), np.full(r.size, np.inf)
+    below[cones.place[tips[low]]] = -cones.constant[tips[low]]
+    above[cones.place[tips[~low]]] = cones.constant[tips[~low]]
+    has = np.isfinite(below) | np.isfinite(above)
+    both = np.isfinite(below) & np.isfinite(above)
+    r[has] = np.where(np.isfinite(below[has]), below[has] + impulse[has], above[has] - impulse[has])
+    r[both] = 0.5 * (below[both] + above[both])
+    return r
 
 
 def split(K: ProductSet) -> Split:

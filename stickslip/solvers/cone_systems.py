@@ -11,10 +11,8 @@ import numpy as np
 from stickslip.kernels import cone_point as kernels
 from stickslip.linalg.bodies import SaddlePattern, body_pattern
 from stickslip.linalg.factor import CholeskyFactor, FactorFailure, QuasiDefiniteFactor, Regularisation
-from stickslip.linalg.front_lu import BlockLU
-from stickslip.linalg.pattern import BlockPattern
 from stickslip.linalg.symbolic import analyse
-from stickslip.problem.checks import Array, IntArray, ProblemError, frozen
+from stickslip.problem.checks import Array, ProblemError, frozen
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.solvers.cone_motion import BodyMotion, Motion, SparseMotion
 
@@ -49,13 +47,14 @@ class System:
         """Multiplications of the factorisations so far, about."""
         self._nv = form.f.size
         self._order = form.order if isinstance(form, SparseMotion) else None
-        negative = np.arange(form.pattern.widths.size) >= form.pattern.widths.size - form.split.block.size
         if kind == "lu":
-            self._take, self._lu = _unsymmetric(form.pattern, fallback)
+            self._values, self._lu = form.rows(fallback)
         elif kind == "ldl":
             places = form.positions if isinstance(form, BodyMotion) else None
-            minus = negative if form.saddle else None
-            self._symbolic = analyse(form.pattern, negative=minus, positions=places)
+            pattern, minus = form.matrix.pattern, None
+            if form.saddle:
+                minus = np.arange(pattern.widths.size) >= pattern.widths.size - form.split.block.size
+            self._symbolic = analyse(pattern, negative=minus, positions=places)
             self._rule = Regularisation(static=FREE_STATIC if free else STATIC, least=1e-16)
             if self.rooted:
                 self._rule = Regularisation(static=0.0, least=0.0)  # -I, then a positive definite rest
@@ -88,7 +87,7 @@ class System:
         if self.kind == "cholesky":
             dv, x = self._refined(b_v, b_r)
         else:
-            b = np.concatenate([b_v, b_r])
+            b = np.concatenate([b_v, b_r]) if self._nv else b_r
             if self._order is not None:
                 b = b[self._order]
             if self.kind == "lu":
@@ -118,7 +117,7 @@ class System:
         self._B = ContactBlocks(form.H.bodies, frozen(rows), form.H.offset)
 
     def _factor_lu(self, D: Array) -> str:
-        if not self._lu.refactor(self.form.values(D)[self._take]):
+        if not self._lu.refactor(self._values(D)):
             return "the Newton matrix is singular"
         self.operations += self._lu.operations
         return ""
@@ -127,8 +126,8 @@ class System:
         form = self.form
         if self.rooted:
             assert isinstance(form, BodyMotion)
-            assert isinstance(form.pattern, SaddlePattern)
-            values = form.pattern.values(form.M, self._B, 1.0)
+            assert isinstance(form.matrix.pattern, SaddlePattern)
+            values = form.matrix.pattern.values(form.M, self._B, 1.0)
         else:
             values = form.values(D)
         if self._ldl is None:
@@ -187,28 +186,6 @@ class System:
         sizes = _norm(b_v) + _norm(momentum), _norm(b_r) + _norm(speed) + _norm(x)
         error = max(_norm(rest_v) / max(sizes[0], 1e-300), _norm(rest_r) / max(sizes[1], 1e-300))
         return rest_v, rest_r, error if np.isfinite(error) else np.inf
-
-
-def _unsymmetric(pattern: BlockPattern, fallback: bool) -> tuple[IntArray, BlockLU]:
-    """Which value of the pattern each entry of the same matrix in block rows is, and its L U."""
-    n = pattern.widths.size
-    other = np.flatnonzero(pattern.one != pattern.other)
-    row = np.concatenate([pattern.one, pattern.other[other]])
-    column = np.concatenate([pattern.other, pattern.one[other]])
-    block = np.concatenate([np.arange(pattern.one.size), other])
-    turned = np.arange(row.size) >= pattern.one.size
-    order = np.lexsort((column, row))
-    row, column, block, turned = (array[order] for array in (row, column, block, turned))
-    high, wide = pattern.widths[row], pattern.widths[column]
-    entries = high * wide
-    within = np.arange(int(entries.sum())) - np.repeat(np.cumsum(entries) - entries, entries)
-    a, b = within // np.repeat(wide, entries), within % np.repeat(wide, entries)
-    inside = np.where(
-        np.repeat(turned, entries), b * np.repeat(high, entries) + a, a * np.repeat(wide, entries) + b
-    )
-    take = np.repeat(pattern.source[:-1][block], entries) + inside
-    start = np.searchsorted(row, np.arange(n + 1))
-    return take, BlockLU(pattern.offset, start, np.asarray(column, np.int64), fallback=fallback)
 
 
 def _norm(x: Array) -> float:

@@ -82,12 +82,13 @@ class ConvexMethod(Protocol):
         """At most `count` iterations, until the residual is below `tolerance`; how many were made."""
 
 
-class Gradient:
-    """Accelerated projected gradient ("apgd") or spectral projected gradient ("bb")."""
+class Descent:
+    """Projected gradient, accelerated ("apgd") or spectral ("bb"), or block Gauss-Seidel ("nsgs")."""
 
     def __init__(self, name: str, problem: ConvexProblem, memory: int = 10):
         """`memory`: values of the objective that the nonmonotone search of "bb" looks back on."""
-        self.name, self.W = name, product_arrays(problem.W, problem.K)
+        W = problem.W.blocks(problem.K) if name == "nsgs" else problem.W
+        self.name, self.W = name, product_arrays(W, problem.K)
         self.state, self.work = np.zeros(kernels.SLOTS), np.zeros((6, problem.K.size))
         self.recent = np.zeros(memory)
         self.state[kernels.CURVATURE] = self.state[kernels.STEP] = 1.0
@@ -96,38 +97,18 @@ class Gradient:
     def start(self, problem: ConvexProblem, z: Array) -> None:
         """Begin at `z`; the curvature or the step found so far is kept."""
         self.problem, self.z, self.error = problem, problem.project(z), np.inf
-        self.state[kernels.STARTED] = 0.0
+        self.state[kernels.STARTED] = self.state[kernels.COUNT] = 0.0
 
     def advance(self, tolerance: float, count: int) -> int:
-        """At most `count` iterations."""
+        """At most `count` iterations or sweeps."""
         p = self.problem
+        given = p.C, self.W, p.q, self.z, self.work, self.state
         if self.name == "bb":
-            made = kernels.spectral(
-                p.C, self.W, p.q, self.z, self.work, self.state, self.recent, tolerance, count
-            )
+            made = kernels.spectral(*given, self.recent, tolerance, count)
+        elif self.name == "nsgs":
+            made = kernels.gauss_seidel(*given, tolerance, count)
         else:
-            made = kernels.accelerated(p.C, self.W, p.q, self.z, self.work, self.state, tolerance, count)
-        self.error = float(self.state[kernels.ERROR])
-        return int(made)
-
-
-class BlockDescent:
-    """Gauss-Seidel over the blocks of a convex problem ("nsgs"), a few projected steps on each."""
-
-    def __init__(self, problem: ConvexProblem):
-        self.W = product_arrays(problem.W.blocks(problem.K), problem.K)
-        self.state, self.work = np.zeros(kernels.SLOTS), np.zeros((6, problem.K.size))
-        self.start(problem, np.zeros(problem.K.size))
-
-    def start(self, problem: ConvexProblem, z: Array) -> None:
-        """Begin at `z`."""
-        self.problem, self.z, self.error = problem, problem.project(z), np.inf
-        self.state[kernels.COUNT] = 0.0
-
-    def advance(self, tolerance: float, count: int) -> int:
-        """At most `count` sweeps."""
-        p = self.problem
-        made = kernels.gauss_seidel(p.C, self.W, p.q, self.z, self.work, self.state, tolerance, count)
+            made = kernels.accelerated(*given, tolerance, count)
         self.error = float(self.state[kernels.ERROR])
         return int(made)
 
@@ -138,8 +119,6 @@ def convex_method(name: str, problem: ConvexProblem) -> ConvexMethod:
         from stickslip.solvers.admm import Splitting
 
         return Splitting(problem)
-    if name == "nsgs":
-        return BlockDescent(problem)
     if name not in METHODS:
         raise UnknownNameError(f"no convex method {name!r}; {alternatives(name, METHODS)}")
-    return Gradient(name, problem)
+    return Descent(name, problem)

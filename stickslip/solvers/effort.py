@@ -12,7 +12,7 @@ from stickslip.linalg.front_lu import elimination_work
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.sets import ProductSet
-from stickslip.solvers.prox import COMPILED
+from stickslip.solvers.newton_reduced import COMPILED
 
 PER_CONTACT: dict[tuple[int, ...] | None, float] = {(1,): 20.0, (2,): 60.0}
 """One local solve, 2D and 3D; other blocks cost GENERAL."""

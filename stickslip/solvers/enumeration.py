@@ -5,19 +5,19 @@ The oracle for the other methods on problems without friction. `solutions(proble
 
 import time
 from dataclasses import dataclass
-from functools import partial
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from stickslip.compilation.timing import Compilation
-from stickslip.options import Options, iterations_option, tolerance_option
+from stickslip.options import iterations_option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.exhaustion import count_bases, exhaust
-from stickslip.problem.solution import Problem, Solution, Status
-from stickslip.solvers.certify import Attempt, certified_box
+from stickslip.problem.solution import Status
+from stickslip.solvers.base import BoxSolver
+from stickslip.solvers.certify import Attempt
 from stickslip.solvers.registry import Progress
 
 BASES = 1 << 18
@@ -25,20 +25,14 @@ BASES = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Enumeration(Options):
+class Enumeration(BoxSolver):
     """All complementary bases one after the other: finds a solution, or proves that there is none."""
 
-    tolerance: float = tolerance_option()
+    name: ClassVar[str] = "enumerate"
     max_iterations: int = iterations_option(BASES, "complementary bases")
 
-    def solve(
-        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
-    ) -> Solution:
-        """Solve a small `problem`; the guess is not used."""
-        return certified_box("enumerate", partial(self.attempt, progress), problem, guess, self.tolerance)
-
     def attempt(
-        self, progress: Progress | None, problem: BoxProblem, guess: Array | None, tolerance: float
+        self, problem: BoxProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
     ) -> Attempt:
         """Bases of a box problem; what was found, not yet certified."""
         with Compilation() as compilation:

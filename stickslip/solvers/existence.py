@@ -8,7 +8,6 @@ are the self-stress that stands against it. Either is measured by the door.
 
 from dataclasses import dataclass, replace
 
-import clarabel
 import numpy as np
 import scipy.sparse as sp
 
@@ -19,10 +18,14 @@ from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import group_starts
 from stickslip.problem.existence import INSIDE, Existence, is_self_stress, witness_margin
 from stickslip.problem.operator import Delassus
+from stickslip.problem.program import ConeProgram
 from stickslip.problem.residuals import delassus_diagonal
 from stickslip.problem.sets import ProductSet
+from stickslip.solvers.adapters.conic import clarabel
 from stickslip.solvers.infeasibility import LARGEST, mechanical_defects
 
+ACCURATE, MOST = 1e-11, 200
+"""Tolerance of the program, and most iterations."""
 FAR = 1e-2
 """Largest share of W that may be unsymmetric or negative; recorded matrices have up to 2e-3."""
 
@@ -149,7 +152,7 @@ def _opened(problem: ContactProblem | GlobalProblem, motions: _Motions) -> Exist
     K, B, b = motions.K, motions.B, motions.b
     rows, ng, p = _rows(K), K.group_size.size, motions.C.shape[0]
     nn, nh, nt = rows.normals.size, rows.one_sided.size, rows.tangents.size
-    # unknowns x, s (bounds on |u_g|), t; A z + slack = right side, slack in the cones, one after the other
+    # unknowns x, s (bounds on |u_g|), t; A z + right side in the cones, one after the other
     owner = np.repeat(np.cumsum(np.diff(K.group_offset) > 0) - 1, np.diff(K.group_offset))
     limits = sp.csr_array((K.coefficient, (owner, np.arange(ng))), shape=(nn, ng))
     first = np.concatenate([[0], np.cumsum(1 + K.group_size)])[:-1].astype(np.int64)  # row of s in its cone
@@ -158,33 +161,32 @@ def _opened(problem: ContactProblem | GlobalProblem, motions: _Motions) -> Exist
     bound = sp.csr_array((-np.ones(ng), (first, np.arange(ng))), shape=(nt + ng, ng))
     A = sp.block_array(
         [
-            [B[rows.equations], _zeros(rows.equations.size, ng), _zeros(rows.equations.size, 1)],
-            [motions.C, _zeros(p, ng), _zeros(p, 1)],
-            [-B[rows.normals], limits, sp.csr_array(np.ones((nn, 1)))],
-            [-sp.diags_array(rows.sign) @ B[rows.one_sided], _zeros(nh, ng), sp.csr_array(np.ones((nh, 1)))],
-            [_zeros(1, B.shape[1]), _zeros(1, ng), sp.csr_array([[1.0]])],
-            [-place @ B[rows.tangents], bound, _zeros(nt + ng, 1)],
+            [-B[rows.equations], _zeros(rows.equations.size, ng), _zeros(rows.equations.size, 1)],
+            [-motions.C, _zeros(p, ng), _zeros(p, 1)],
+            [B[rows.normals], -limits, sp.csr_array(-np.ones((nn, 1)))],
+            [sp.diags_array(rows.sign) @ B[rows.one_sided], _zeros(nh, ng), sp.csr_array(-np.ones((nh, 1)))],
+            [_zeros(1, B.shape[1]), _zeros(1, ng), sp.csr_array([[-1.0]])],
+            [place @ B[rows.tangents], -bound, _zeros(nt + ng, 1)],
         ],
-        format="csc",
+        format="csr",
     )
     sides = (-b[rows.equations], -motions.c, b[rows.normals], rows.sign * b[rows.one_sided])
     right = np.concatenate([*sides, [1.0], place @ b[rows.tangents]])
-    product = [clarabel.ZeroConeT(rows.equations.size + p), clarabel.NonnegativeConeT(nn + nh + 1)]
-    product += [clarabel.SecondOrderConeT(1 + int(d)) for d in K.group_size]
     cost = np.zeros(A.shape[1])
     cost[-1] = -1.0
-    program = clarabel.DefaultSolver(
-        sp.csc_matrix((cost.size, cost.size)), cost, sp.csc_matrix(A), right, product, _settings()
-    )
-    result = program.solve()
-    if "PrimalInfeasible" in str(result.status):
+    program = ConeProgram(
+        sp.csr_array((cost.size, cost.size)), cost, A, right, rows.equations.size + p, nn + nh + 1,
+        1 + K.group_size,
+    )  # fmt: skip
+    result = clarabel(program, ACCURATE, MOST)
+    if "PrimalInfeasible" in result.message:
         return Existence(False, reason="the bilateral constraints contradict each other")
-    witness = np.array(result.x)[: B.shape[1]] * motions.unit
+    witness = result.x[: B.shape[1]] * motions.unit
     margin = witness_margin(problem, witness) if np.isfinite(witness).all() else 0.0
     if margin >= INSIDE:
         return Existence(True, margin, witness)
     ends = np.cumsum([rows.equations.size, p, nn, nh, 1])
-    equations, joints, normal, half, _, tangential = np.split(np.array(result.z), ends)
+    equations, joints, normal, half, _, tangential = np.split(result.y, ends)
     r = np.zeros(b.size)
     r[rows.equations], r[rows.normals] = -equations, normal
     r[rows.one_sided], r[rows.tangents] = rows.sign * half, tangential[rest]
@@ -200,14 +202,6 @@ def _against(problem: ContactProblem | GlobalProblem, motions: _Motions, r: Arra
     size = np.sqrt(np.add.reduceat((r / motions.scale) ** 2, K.offset[:-1]))  # of each contact
     carrying = np.flatnonzero(size > 1e-6 * size.max())
     return Existence(False, self_stress=r, contacts=tuple(carrying.tolist()))
-
-
-def _settings() -> clarabel.DefaultSettings:
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.max_threads = 1
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
-    return settings
 
 
 def _zeros(rows: int, columns: int) -> sp.csr_array:

@@ -64,8 +64,8 @@ class External(Options):
 
     name: ClassVar[str]
     """Name in the registry."""
-    module: ClassVar[str]
-    """Module of the adapter in `stickslip.solvers.adapters`."""
+    adapter: ClassVar[str]
+    """Module and function of the adapter in `stickslip.solvers.adapters`."""
     interior: ClassVar[bool] = True
     """Whether accuracy is cheap, so that every program is solved as well as it can be."""
     linear: ClassVar[bool] = False
@@ -92,7 +92,8 @@ class External(Options):
     def _adapter(self) -> Adapter:
         """The adapter with the options that only it has; `MissingPackage` where its package is missing."""
         needed(self.name)
-        run: Adapter = import_module(f"stickslip.solvers.adapters.{self.module}").run
+        module, _, function = self.adapter.partition(".")
+        run: Adapter = getattr(import_module(f"stickslip.solvers.adapters.{module}"), function)
         return partial(run, **self._settings())
 
     def _settings(self) -> dict[str, Any]:
@@ -149,14 +150,14 @@ def _reduced_certificate(
 class Clarabel(External):
     """Clarabel: interior point on the cone program, in a loop on the shift."""
 
-    name, module = "clarabel", "clarabel_cones"
+    name, adapter = "clarabel", "conic.clarabel"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scs(External):
     """SCS: operator splitting on the cone program, in a loop on the shift."""
 
-    name, module, interior = "scs", "scs_cones", False
+    name, adapter, interior = "scs", "conic.scs", False
     max_iterations: int = iterations_option(100_000, "iterations on one program")
 
 
@@ -164,21 +165,21 @@ class Scs(External):
 class Qoco(External):
     """QOCO: interior point on the cone program, in a loop on the shift."""
 
-    name, module = "qoco", "qoco_cones"
+    name, adapter = "qoco", "conic.qoco"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ecos(External):
     """ECOS: interior point on the cone program with its objective as a cone, in a loop on the shift."""
 
-    name, module = "ecos", "ecos_cones"
+    name, adapter = "ecos", "conic.ecos"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Piqp(External):
     """PIQP: proximal interior point on the pyramid, in a loop on the shift."""
 
-    name, module, linear = "piqp", "piqp_rows", True
+    name, adapter, linear = "piqp", "conic.piqp", True
     facets: int = option(8, FACETS, low=0)
 
 
@@ -186,7 +187,7 @@ class Piqp(External):
 class ProxQP(External):
     """ProxQP: proximal augmented Lagrangian on the pyramid, in a loop on the shift."""
 
-    name, module, interior, linear = "proxqp", "proxqp_rows", False, True
+    name, adapter, interior, linear = "proxqp", "conic.proxqp", False, True
     max_iterations: int = iterations_option(10_000, "iterations on one program")
     facets: int = option(8, FACETS, low=0)
 
@@ -195,7 +196,7 @@ class ProxQP(External):
 class Ipopt(External):
     """Ipopt through CasADi: interior point on the program as a smooth one, in a loop on the shift."""
 
-    name, module = "ipopt", "ipopt_casadi"
+    name, adapter = "ipopt", "ipopt_casadi.run"
     max_iterations: int = iterations_option(500, "iterations on one program")
     form: str = option("qcp", "cones as s_0² >= |s|², or as s_0 >= |s| smoothed", choices=("qcp", "nlp"))
 
@@ -207,7 +208,7 @@ class Ipopt(External):
 class Gurobi(External):
     """Gurobi: barrier method on the cone program, in a loop on the shift; needs a licence."""
 
-    name, module = "gurobi", "gurobi"
+    name, adapter = "gurobi", "gurobi.run"
     max_iterations: int = iterations_option(500, "iterations on one program")
 
 
@@ -215,7 +216,7 @@ class Gurobi(External):
 class Mosek(External):
     """MOSEK: interior point on the cone program, in a loop on the shift; needs a licence."""
 
-    name, module = "mosek", "mosek_task"
+    name, adapter = "mosek", "mosek_task.run"
     max_iterations: int = iterations_option(500, "iterations on one program")
 
 
@@ -223,7 +224,7 @@ class Mosek(External):
 class Gams(External):
     """GAMS through gamspy: one of its solvers on the program, in a loop on the shift; needs a licence."""
 
-    name, module = "gams", "gams_programs"
+    name, adapter = "gams", "gams_programs.run"
     max_iterations: int = iterations_option(10_000, "iterations on one program")
     formulation: str = option(
         "dual", "unknowns: impulses, velocities, or all of the equations of motion (for PATH, MILES, NLPEC)",

@@ -10,20 +10,19 @@ Both freeze one half of Coulomb's law, solve the convex problem that remains, an
 The convex problems need be solved only a little better than the outer loop has come.
 """
 
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from stickslip.kernels import splitting
-from stickslip.options import Options, iterations_option, option, tolerance_option
+from stickslip.options import iterations_option, option
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert import unit_free
-from stickslip.problem.solution import Problem, Solution, Status
-from stickslip.solvers.certify import Attempt, certified
+from stickslip.problem.solution import Status
+from stickslip.solvers.base import ContactSolver
+from stickslip.solvers.certify import Attempt
 from stickslip.solvers.convex import METHODS, ConvexProblem, convex_method
 from stickslip.solvers.factors import Singular
 from stickslip.solvers.registry import Progress
@@ -40,15 +39,11 @@ CIRCLING = 10
 LEAST_SHARE, LEAST_DAMPING = 1e-3, 0.2
 """Where the tightening of the convex problems and the damping of the loop end."""
 
-Held = Callable[[ContactProblem, Array], Array]
-"""From a problem and its impulses to what the loop holds: shifts or thresholds, one per block."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loop(Options):
+class Loop(ContactSolver):
     """Base of the two: the outer iteration and its options."""
 
-    tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(500, "outer iterations")
     inner: str = option("apgd", "method for the convex problems", choices=METHODS)
     inner_iterations: int = option(5_000, "most iterations on one convex problem", low=1)
@@ -64,10 +59,10 @@ class Loop(Options):
         open_low=True,
     )
 
-    def _loop(
-        self, held: Held, subproblem: Callable[[ConvexProblem, ContactProblem, Array], ConvexProblem],
-        progress: Progress | None, problem: ContactProblem, guess: Array | None, tolerance: float,
-    ) -> Attempt:  # fmt: skip
+    def attempt(
+        self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
+    ) -> Attempt:
+        """The outer iteration on a contact problem; what was found, not yet certified."""
         with Watch(problem, tolerance, self.max_iterations, progress, PATIENCE) as watch:
             own = unit_free(problem)
             law = own.problem
@@ -78,10 +73,10 @@ class Loop(Options):
             best, since = error, 0
             if watch.goes_on:
                 method = convex_method(self.inner, convex)
-                now = held(law, z)
+                now = self.held(law, z)
             try:
                 while watch.goes_on:
-                    method.start(subproblem(convex, law, now), z)
+                    method.start(self.subproblem(convex, law, now), z)
                     method.advance(max(share * min(error, 1.0), FINEST), self.inner_iterations)
                     z, before = method.z.copy(), error
                     watch.look(own.recover(z).r)
@@ -91,51 +86,47 @@ class Loop(Options):
                     best, since = (error, 0) if error < best else (best, since + 1)
                     if since == CIRCLING:
                         damping, since = max(0.7 * damping, LEAST_DAMPING), 0
-                    now = now + damping * (held(law, z) - now)
+                    now = now + damping * (self.held(law, z) - now)
             except Singular as failure:
                 watch.stop(Status.STALLED, f"{self.inner}: {failure}")
         return watch.attempt()
+
+    @abstractmethod
+    def held(self, law: ContactProblem, z: Array) -> Array:
+        """What the loop holds at z: shifts or thresholds, one per block, shape (nb,)."""
+
+    @abstractmethod
+    def subproblem(self, convex: ConvexProblem, law: ContactProblem, held: Array) -> ConvexProblem:
+        """The convex problem that remains."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShiftLoop(Loop):
     """The s-loop: convex problems with the shift s = mu |u_T| held, then updated."""
 
-    def solve(
-        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
-    ) -> Solution:
-        """Solve `problem` from `guess` (zero if none); any problem, through its contact form."""
-        method = partial(self._loop, _shifts, _with_shifts, progress)
-        return certified("s-loop", method, problem, guess, self.tolerance)
+    name = "s-loop"
+
+    def held(self, law: ContactProblem, z: Array) -> Array:
+        """s = sum_k mu_k |u_k| at z, shape (nb,)."""
+        s = np.zeros(len(law.K))
+        splitting.shift_from(law.K.arrays, True, law.W.apply(z, law.u_free), s)
+        return s
+
+    def subproblem(self, convex: ConvexProblem, law: ContactProblem, held: Array) -> ConvexProblem:
+        """With these shifts."""
+        return convex.shifted(law.u_free, held)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tresca(Loop):
     """Tresca's fixed point: convex problems with the thresholds mu r_N held, then updated."""
 
-    def solve(
-        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
-    ) -> Solution:
-        """Solve `problem` from `guess` (zero if none); any problem, through its contact form."""
-        method = partial(self._loop, _normals, _with_thresholds, progress)
-        return certified("tresca", method, problem, guess, self.tolerance)
+    name = "tresca"
 
+    def held(self, law: ContactProblem, z: Array) -> Array:
+        """The first component of each block: r_N of contacts, shape (nb,)."""
+        return z[law.K.offset[:-1]]
 
-def _shifts(law: ContactProblem, z: Array) -> Array:
-    """s = sum_k mu_k |u_k| at z, shape (nb,)."""
-    s = np.zeros(len(law.K))
-    splitting.shift_from(law.K.arrays, True, law.W.apply(z, law.u_free), s)
-    return s
-
-
-def _with_shifts(convex: ConvexProblem, law: ContactProblem, s: Array) -> ConvexProblem:
-    return convex.shifted(law.u_free, s)
-
-
-def _normals(law: ContactProblem, z: Array) -> Array:
-    """The first component of each block: r_N of contacts, shape (nb,)."""
-    return z[law.K.offset[:-1]]
-
-
-def _with_thresholds(convex: ConvexProblem, law: ContactProblem, normals: Array) -> ConvexProblem:
-    return convex.with_thresholds(normals)
+    def subproblem(self, convex: ConvexProblem, law: ContactProblem, held: Array) -> ConvexProblem:
+        """With the thresholds of these normal impulses."""
+        return convex.with_thresholds(held)

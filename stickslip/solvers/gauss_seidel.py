@@ -4,25 +4,31 @@ Jean & Moreau 1987, Jean 1999; the local solves are in `kernels/local.py` and `k
 others for Coulomb contacts, by the option `local`, in `kernels/one_contact.py`.
 Two forms of the same method: on W in blocks, and on the velocities of bodies when the problem is
 matrix-free. Both visit the contacts in their order and differ only in rounding.
+
+Anderson's acceleration, in which each sweep starts from a mix of the last ones, is of type II, safeguarded by
+restarts (`kernels/anderson.py`), in both forms. It helps where sweeps converge slowly and the contacts have
+found their states; where states keep changing it restarts, its path depends on rounding, and it may stall
+above what plain sweeps would reach in the long run.
 """
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from stickslip.compilation.timing import Compilation
 from stickslip.kernels import anderson, body_sweeps, cones, gauss_seidel, one_contact, schedule
-from stickslip.options import Options, iterations_option, option, tolerance_option
+from stickslip.options import iterations_option, option
 from stickslip.problem.checks import Array, IntArray, ProblemError
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import BodyDelassus
 from stickslip.problem.sets import ProductSet
-from stickslip.problem.solution import Problem, Solution, Status
-from stickslip.solvers.certify import Attempt, certified
+from stickslip.problem.solution import Status
+from stickslip.solvers.base import ContactSolver
+from stickslip.solvers.certify import Attempt
 from stickslip.solvers.registry import Progress
 
 CHUNK = 1_000_000
@@ -33,6 +39,11 @@ HISTORY = 512
 RATE_FROM, RATE_NOW = [schedule.SINCE, schedule.ERROR_THEN], [schedule.SWEEPS, schedule.ERROR]
 """Where a mean rate counts from, and where a solve is: sweeps and error in its control."""
 
+AT_ONCE: dict[tuple[int, ...] | None, Callable[..., None]] = {
+    (1,): gauss_seidel.solve_coulomb2,
+    (2,): gauss_seidel.solve_coulomb3,
+}
+"""Loops that prepare what they sweep, where all contacts are Coulomb's in 2D or 3D and W is in blocks."""
 NO_MEMORY = anderson.Memory(np.empty(0), np.zeros(anderson.SLOTS), *(np.empty((0, 0)) for _ in range(3)))
 """Of sweeps that are not accelerated: nothing is read from it."""
 
@@ -41,10 +52,10 @@ Loop = partial[None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussSeidel(Options):
+class GaussSeidel(ContactSolver):
     """Nonsmooth Gauss-Seidel: sweeps of exact one-contact solves, for every kind of block."""
 
-    tolerance: float = tolerance_option()
+    name: ClassVar[str] = "nsgs"
     max_iterations: int = iterations_option(20_000, "sweeps")
     relaxation: float = option(
         1.0, "step from the old impulse to the new one; below 1 damps, above 1 overshoots",
@@ -61,12 +72,6 @@ class GaussSeidel(Options):
         choices=("exact", "projection", "newton", "quartic", "enumeration"),
     )
 
-    def solve(
-        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
-    ) -> Solution:
-        """Solve `problem` from `guess` (zero if none); any problem, through its contact form."""
-        return certified("nsgs", partial(self.attempt, progress=progress), problem, guess, self.tolerance)
-
     def attempt(
         self, problem: ContactProblem, guess: Array | None, tolerance: float,
         progress: Progress | None = None, *, hopeful: bool = False,
@@ -75,8 +80,15 @@ class GaussSeidel(Options):
 
         `hopeful`: give up as soon as the rate says that max_iterations will not do.
         """
-        sweeps = self.max_iterations
-        return by_sweeps(self.prepare, problem, guess, tolerance, sweeps, progress, hopeful=hopeful)
+        K, at_once = problem.K, None
+        in_blocks = self.form == "delassus" or (self.form == "auto" and type(problem.W) is not BodyDelassus)
+        if in_blocks and K.family in AT_ONCE and self.relaxation == 1.0 and self.local == "exact":
+            arrays = tuple(K.arrays), tuple(problem.W.blocks(K).arrays), problem.u_free
+            at_once = partial(AT_ONCE[K.family], *arrays)
+        return by_sweeps(
+            self.prepare, problem, guess, tolerance, self.max_iterations, progress,
+            hopeful=hopeful, at_once=at_once,
+        )  # fmt: skip
 
     def prepare(self, problem: ContactProblem) -> Loop:
         """The compiled loop with the problem, its work arrays and an empty memory of sweeps in it."""
@@ -106,14 +118,48 @@ class GaussSeidel(Options):
         return partial(run, swept, work, NO_MEMORY)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anderson(ContactSolver):
+    """Anderson-accelerated Gauss-Seidel, for every kind of block; fast where sweeps are slow but steady."""
+
+    name: ClassVar[str] = "anderson"
+    max_iterations: int = iterations_option(20_000, "sweeps")
+    memory: int = option(8, "earlier sweeps that are mixed; costs as many vectors twice", low=1, high=100)
+    form: str = option(
+        "auto", "sweep on W in blocks, on body velocities, or as the problem comes",
+        choices=("auto", "delassus", "bodies"),
+    )  # fmt: skip
+
+    def attempt(
+        self, problem: ContactProblem, guess: Array | None, tolerance: float,
+        progress: Progress | None = None, *, hopeful: bool = False, window: int = 0,
+    ) -> Attempt:  # fmt: skip
+        """Sweep over a contact problem; what was found, not yet certified.
+
+        `hopeful` and `window` as in `by_sweeps`: the residual of mixed sweeps goes up and down.
+        """
+        sweeps = self.max_iterations
+        return by_sweeps(
+            self.prepare, problem, guess, tolerance, sweeps, progress, hopeful=hopeful, window=window
+        )
+
+    def prepare(self, problem: ContactProblem) -> Loop:
+        """The compiled loop with the problem, its work arrays and a memory of sweeps in it."""
+        plain = GaussSeidel(form=self.form).prepare(problem)
+        swept, work, _ = plain.args
+        return partial(plain.func, swept, work, anderson.memory_of(swept, self.memory))
+
+
 def by_sweeps(
     prepare: Callable[[ContactProblem], Loop], problem: ContactProblem, guess: Array | None,
     tolerance: float, limit: int, progress: Progress | None, *, hopeful: bool = False, window: int = 0,
+    at_once: Loop | None = None,
 ) -> Attempt:  # fmt: skip
     """Run a compiled loop of sweeps until the judge is satisfied, they stall, or `limit` are done.
 
     `hopeful`: or until their rate says that `limit` will not do. `window`: the rate may also be the mean
     over so many sweeps, up to twice as many, where the residual does not fall from each look to the next.
+    `at_once`: the loop to begin with, which prepares the problem itself and saves small ones a call.
     """
     with Compilation() as compilation:
         start = time.perf_counter()
@@ -123,7 +169,7 @@ def by_sweeps(
         best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
         control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, guess)
         control[schedule.ALLOWED] = float(limit) if hopeful else 0.0
-        run = prepare(problem)
+        run = prepare(problem) if at_once is None else at_once
         visits = CHUNK if problem.K.family == (2,) else CHUNK // 40
         done, chunk = 0, max(1, visits // max(1, problem.contacts))
         recent = np.zeros(2)
@@ -134,6 +180,8 @@ def by_sweeps(
         while control[schedule.STATE] <= schedule.RUNNING and done < limit:
             if window and control[schedule.SWEEPS] >= recent[0] + window:
                 control[RATE_FROM], recent = recent, control[RATE_NOW]
+            if done and run is at_once:
+                run = prepare(problem)
             done = min(done + chunk, limit)
             run(tolerance, float(done), r, best, control, history)
             if progress is not None:

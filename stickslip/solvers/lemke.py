@@ -12,14 +12,12 @@ and another covering vector may lead elsewhere.
 """
 
 from dataclasses import dataclass
-from functools import partial
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from stickslip.kernels import bases, pivoting
-from stickslip.options import Options, iterations_option, option, tolerance_option
+from stickslip.options import iterations_option, option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate, check_certificate
 from stickslip.problem.checks import Array, IntArray, frozen
@@ -27,8 +25,9 @@ from stickslip.problem.convert import box_to_contacts, box_to_lcp
 from stickslip.problem.convert.complementarity import is_monotone
 from stickslip.problem.equilibration import equilibrate
 from stickslip.problem.exhaustion import finished
-from stickslip.problem.solution import Problem, Solution, Status
-from stickslip.solvers.certify import Attempt, certified_box
+from stickslip.problem.solution import Status
+from stickslip.solvers.base import BoxSolver
+from stickslip.solvers.certify import Attempt
 from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
@@ -42,10 +41,10 @@ PROVES_NOTHING = "A is not known to be copositive-plus, so this proves nothing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lemke(Options):
+class Lemke(BoxSolver):
     """Lemke's complementary pivoting with the lexicographic rule, for problems without friction."""
 
-    tolerance: float = tolerance_option()
+    name: ClassVar[str] = "lemke"
     max_iterations: int = iterations_option(20_000, "pivots in all")
     covering: str = option(
         "rows", "covering vector: ones in units of the largest entry of each row of A, or ones as they are",
@@ -55,14 +54,8 @@ class Lemke(Options):
         8, "covering vectors tried where a ray proves nothing, the later ones between 1/4 and 4", low=1
     )
 
-    def solve(
-        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
-    ) -> Solution:
-        """Solve `problem`; a guess is looked at, and helps only where it is the solution."""
-        return certified_box("lemke", partial(self.attempt, progress), problem, guess, self.tolerance)
-
     def attempt(
-        self, progress: Progress | None, problem: BoxProblem, guess: Array | None, tolerance: float
+        self, problem: BoxProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
     ) -> Attempt:
         """Pivots on a box problem; what was found, not yet certified."""
         certificate = None

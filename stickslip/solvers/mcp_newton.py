@@ -109,15 +109,19 @@ def equations(
 class Newton:
     """Steps of one problem: the iterate, its merit, and how the next one is found."""
 
-    def __init__(self, problem: NonlinearProblem, map_name: str, weight: Array | float = 1.0):
-        """`weight` > 0 multiplies F, which has the same solutions then: phi compares F with z."""
+    def __init__(self, problem: Any, map_name: str, weight: Array | float = 1.0):
+        """`problem`: size, lower, upper, value and slope as a `NonlinearProblem` has them.
+
+        `weight` > 0 multiplies F, which has the same solutions then: phi compares F with z.
+        """
         self.problem, self.phi, self.weight = problem, MAPS[map_name], weight
         self.operations = 0.0
         """Multiplications of factorisations, about."""
 
     def begin(self, z: Array, kappa: float, bounds: tuple[Array, Array] | None = None) -> None:
         """Start at z with this smoothing, over the box of the problem or over `bounds`."""
-        self.lower, self.upper = (self.problem.lower, self.problem.upper) if bounds is None else bounds
+        box: tuple[Array, Array] = self.problem.lower, self.problem.upper
+        self.lower, self.upper = box if bounds is None else bounds
         self.kappa, self.z = kappa, z
         self.still = False
         """Whether no direction led anywhere from the last iterate."""
@@ -132,6 +136,10 @@ class Newton:
         F = self.weight * self.problem.value(z)
         at = equations(self.phi, z, F, self.lower, self.upper, self.kappa)
         return at._replace(by_F=self.weight * at.by_F)
+
+    def merit_at(self, z: Array) -> float:
+        """|Phi|²/2 at z."""
+        return _merit(self._equations(z).value)
 
     @property
     def error(self) -> float:

@@ -7,19 +7,20 @@ x > w and their equations solved.
 """
 
 from dataclasses import dataclass
-from functools import partial
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from stickslip.options import Options, iterations_option, option, tolerance_option
+from stickslip.options import iterations_option, option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.certificate import Certificate
 from stickslip.problem.checks import Array
 from stickslip.problem.convert import box_to_lcp
 from stickslip.problem.convert.complementarity import is_monotone, least_eigenvalue
-from stickslip.problem.solution import Problem, Solution, Status
-from stickslip.solvers.certify import Attempt, certified_box
+from stickslip.problem.equilibration import equilibrate
+from stickslip.problem.solution import Status
+from stickslip.solvers.base import BoxSolver
+from stickslip.solvers.certify import Attempt
 from stickslip.solvers.lemke import box_certificate, settled
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
@@ -31,31 +32,26 @@ NEAR = 1e-4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MonotonePoint(Options):
+class MonotonePoint(BoxSolver):
     """Interior point with predictor and corrector, for monotone problems without friction."""
 
-    tolerance: float = tolerance_option()
+    name: ClassVar[str] = "ipm-lcp"
     max_iterations: int = iterations_option(200, "steps")
     fraction: float = option(
         0.995, "share of the way to the border that a step may go", low=0.5, high=1.0, open_high=True
     )
 
-    def solve(
-        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
-    ) -> Solution:
-        """Solve `problem` from the interior; a guess helps only where it is the solution."""
-        return certified_box("ipm-lcp", partial(self._run, progress), problem, guess, self.tolerance)
-
-    def _run(
-        self, progress: Progress | None, problem: BoxProblem, guess: Array | None, tolerance: float
+    def attempt(
+        self, problem: BoxProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
     ) -> Attempt:
+        """Steps from the interior on a box problem; what was found, not yet certified."""
         certificate: Certificate | None = None
         with Watch(problem, tolerance, self.max_iterations, progress, PATIENCE) as watch:
             if guess is not None:
                 watch.look(guess, 0)
             conversion = box_to_lcp(problem)
             M = np.asarray(conversion.problem.A)
-            scale = _symmetric_scale(M)
+            scale = equilibrate(np.maximum(np.abs(M), np.abs(M).T))[0]  # alike in rows and columns
             path = _Path(scale[:, None] * M * scale, scale * conversion.problem.b, self.fraction)
             while watch.goes_on:
                 if path.n and not path.step():
@@ -112,14 +108,3 @@ class _Path:
         """Equal step of both, at most 1, that keeps x, w positive."""
         rate = max(float((-dx / self.x).max()), float((-dw / self.w).max()), 0.0)
         return 1.0 if rate <= fraction else fraction / rate
-
-
-def _symmetric_scale(M: Array) -> Array:
-    """Powers of two that bring the largest entries of rows and columns of S M S near 1, shape (n,)."""
-    size = np.maximum(np.abs(M), np.abs(M).T)
-    scale = np.ones(M.shape[0])
-    for _ in range(8 if M.size else 0):
-        largest = (scale[:, None] * size * scale).max(axis=1)
-        known = largest > 0.0
-        scale[known] *= np.exp2(-np.round(0.5 * np.log2(largest[known])))
-    return scale

@@ -17,13 +17,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels import newton_systems
-from stickslip.options import Options, iterations_option, option, tolerance_option
+from stickslip.options import iterations_option, option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer
 from stickslip.problem.solution import Problem, Solution, Status
-from stickslip.solvers.certify import Attempt, certified, certified_box, certified_globally
+from stickslip.solvers.base import ContactSolver
+from stickslip.solvers.certify import Attempt, certified_box, certified_globally
 from stickslip.solvers.newton_box import STARTS, newton
 from stickslip.solvers.newton_global import GlobalSystem
 from stickslip.solvers.newton_reduced import ReducedSystem
@@ -55,10 +56,9 @@ System = ReducedSystem | GlobalSystem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Newton(Options):
+class Newton(ContactSolver):
     """What the nonsmooth Newton methods have in common."""
 
-    tolerance: float = tolerance_option()
     max_iterations: int = iterations_option(500, "Newton steps")
     sweeps: int = option(
         100, "Gauss-Seidel sweeps before Newton, doubled each time Newton has to be helped; 0 for none", low=0
@@ -75,18 +75,12 @@ class Newton(Options):
         low=0.0, high=1e6,
     )  # fmt: skip
 
-    name: ClassVar[str]
     evaluate: ClassVar[Callable[..., float]]
 
-    def solve(
-        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
-    ) -> Solution:
-        """Solve `problem` from `guess` (zero if none); any problem, through its contact form."""
-        return certified(self.name, partial(self._on_contacts, progress), problem, guess, self.tolerance)
-
-    def _on_contacts(
-        self, progress: Progress | None, problem: ContactProblem, guess: Array | None, tolerance: float
+    def attempt(
+        self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
     ) -> Attempt:
+        """Sweeps and Newton on a contact problem; what was found, not yet certified."""
         with Watch(problem, tolerance, self.max_iterations, progress) as watch:
             system = ReducedSystem(problem, type(self).evaluate, self.augmentation)
             start = np.zeros(problem.size) if guess is None else guess.copy()
@@ -182,7 +176,7 @@ class AlartCurnier(Newton):
     ) -> Solution:
         """Solve `problem` from `guess` (zero if none); any problem in the reduced form, else global ones."""
         if self.form == "reduced":
-            return certified(self.name, partial(self._on_contacts, progress), problem, guess, self.tolerance)
+            return ContactSolver.solve(self, problem, guess=guess, progress=progress)
         method = partial(self._on_bodies, progress)
         return certified_globally(self.name, f"form={self.form!r}", method, problem, guess, self.tolerance)
 
@@ -226,8 +220,7 @@ class FischerBurmeister(Newton):
         Where that fails on a box problem, whose matrix may have any sign, by Newton with a line search in
         its own unknowns (`solvers/newton_box.py`).
         """
-        method = partial(self._on_contacts, progress)
-        solution = certified(self.name, method, problem, guess, self.tolerance)
+        solution = ContactSolver.solve(self, problem, guess=guess, progress=progress)
         if solution.ok or not isinstance(problem, BoxProblem):
             return solution
         searched = partial(newton, False, self.max_iterations, STARTS, progress)

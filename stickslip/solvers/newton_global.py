@@ -13,12 +13,13 @@ import scipy.sparse as sp
 from scipy.sparse import linalg as sparse_linalg
 
 from stickslip.kernels import newton_systems
+from stickslip.kernels.blocks import BlockW
 from stickslip.problem.checks import Array, IntArray
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, reduce_to_contacts
 from stickslip.problem.residuals import delassus_diagonal
 from stickslip.problem.sets import ProductSet
-from stickslip.solvers.newton_reduced import Jacobians, augmentation, sweep_on
+from stickslip.solvers.newton_reduced import plain, sweep_on
 from stickslip.solvers.watch import Watch
 
 
@@ -29,16 +30,16 @@ class GlobalSystem:
         K = problem.K
         self.problem, self.with_u = problem, with_u
         self.M, self.H, self.G = problem.M.sparse, problem.H_sparse(), problem.G_sparse()
-        diagonal = delassus_diagonal(problem)
-        rho = augmentation(K, *_diagonal_blocks(K, diagonal), diagonal)
-        self.jacobians = Jacobians(K, evaluate, scale * rho)
-        self.weight = 1.0 / rho
-        """Unit of the regularisation of each contact component [1/kg], shape (n,)."""
+        nothing, W = np.zeros((0, 0)), _diagonal_blocks(K, delassus_diagonal(problem))
+        at: newton_systems.System = newton_systems.prepare(K.arrays, W, problem.u_bias, nothing)
+        self.at, self._evaluate = at._replace(rho=scale * at.rho, weight=1.0 / at.rho), evaluate
+        """The map and its Jacobians at the last point; `weight` is the unit of the regularisation [1/kg]."""
+        self._arrays = plain(self.at)
         mass = self.M.diagonal()
         joint = np.asarray(self.G.multiply(self.G).T @ (1.0 / mass)).reshape(-1)
         self.joint_weight = np.where(joint > 0.0, joint, 1.0)
         """Its unit for each bilateral row, about G' M^-1 G [1/kg], shape (p,)."""
-        self._scales = 1.0 / mass, 1.0 / self.weight, 1.0 / self.joint_weight
+        self._scales = 1.0 / mass, at.rho, 1.0 / self.joint_weight
         nv, n, p = problem.M.size, problem.size, problem.g_bias.size
         sizes = (nv, n, n, p) if with_u else (nv, n, p)
         self._ends = np.cumsum(sizes)
@@ -68,25 +69,26 @@ class GlobalSystem:
         """|F|² at x [J]: of momenta, velocities and impulses in the norms of mass and rho."""
         v, u, r, lam = self._parts(x)
         seen = self.H.T @ v + self.problem.u_bias
-        law = self.jacobians.measure(r, np.ascontiguousarray(u) if self.with_u else seen)
+        given = np.ascontiguousarray(u) if self.with_u else seen
+        law = self._evaluate(self._arrays, np.ascontiguousarray(r), given)
         momentum = -(self.M @ v) + self.H @ r + self.G @ lam + self.problem.f
         joint = self.G.T @ v + self.problem.g_bias
         by_mass, by_rho, by_joint = self._scales
         total = law + float(by_mass @ momentum**2) + float(by_joint @ joint**2)
         self._measured = x
         if not self.with_u:
-            self._residual = momentum, self.jacobians.F, joint
+            self._residual = momentum, self.at.F, joint
             return total
-        self._residual = momentum, seen - u, self.jacobians.F, joint
+        self._residual = momentum, seen - u, self.at.F, joint
         return total + float(by_rho @ (seen - u) ** 2)
 
     def jacobian(self, x: Array, alpha: float) -> sp.csr_array:
         """The matrix (16.21) or (16.25) at x; alpha regularises the impulses and the multipliers."""
         if self._measured is not x:
             self.measure(x)
-        A, B = self._blocks(self.jacobians.A), self._blocks(self.jacobians.B)
+        A, B = self._blocks(self.at.A), self._blocks(self.at.B)
         if alpha > 0.0:
-            A = A + B @ sp.diags_array(alpha * self.weight)
+            A = A + B @ sp.diags_array(alpha * self.at.weight)
         hold = sp.diags_array(-alpha * self.joint_weight) if self.joint_weight.size else None
         G, Gt = (self.G, self.G.T) if self.joint_weight.size else (None, None)
         rows = [[-self.M, self.H, G], [B @ self.H.T, A, None], [Gt, None, hold]]
@@ -167,11 +169,11 @@ def _block_pattern(K: ProductSet) -> tuple[IntArray, IntArray]:
     return indptr, indices
 
 
-def _diagonal_blocks(K: ProductSet, diagonal: Array) -> tuple[Array, IntArray]:
-    """Diagonal matrices in place of W_ii, row by row, and where each starts: enough to choose rho."""
-    sizes = np.diff(K.offset)
+def _diagonal_blocks(K: ProductSet, diagonal: Array) -> BlockW:
+    """Diagonal matrices in place of W_ii, and nothing beside them: enough to choose rho."""
+    sizes, every = np.diff(K.offset), np.arange(len(K) + 1)
     start = np.concatenate([[0], np.cumsum(sizes * sizes)]).astype(np.int64)
-    local = np.zeros(start[-1])
+    data = np.zeros(start[-1])
     component = np.arange(K.size) - np.repeat(K.offset[:-1], sizes)
-    local[np.repeat(start[:-1], sizes) + component * (np.repeat(sizes, sizes) + 1)] = diagonal
-    return local, start
+    data[np.repeat(start[:-1], sizes) + component * (np.repeat(sizes, sizes) + 1)] = diagonal
+    return BlockW(K.offset, every, every[:-1], start, data)

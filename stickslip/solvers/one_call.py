@@ -68,10 +68,11 @@ def _contacts(problem: ContactProblem, guess: Array | None, tolerance: float, na
     (measures, sweeps, solved), seconds, compiling = timed(
         small_contacts.solve, tuple(problem.K.arrays), _flat(matrix), problem.u_free, tolerance, r, u
     )
-    return _found(
-        problem, guess, r, u, from_measures(measures), Stage("nsgs", sweeps, 0.0, _error(measures)), solved,
-        seconds, compiling, tolerance, name,
-    )  # fmt: skip
+    stage = Stage("nsgs", sweeps, 0.0, _error(measures))
+    if not solved:
+        return FirstTry(None, guess, stage)
+    parts, residuals = (r, u, None, None), from_measures(measures)
+    return _solved(problem, parts, residuals, stage, (seconds, compiling), tolerance, name)
 
 
 def _box(problem: BoxProblem, guess: Array | None, tolerance: float, name: str) -> FirstTry:
@@ -81,27 +82,10 @@ def _box(problem: BoxProblem, guess: Array | None, tolerance: float, name: str) 
         small_boxes.solve, _flat(problem.A), problem.b, problem.lower, problem.upper, tolerance, z, w
     )
     residuals = examine(problem, z, None, None)[0]  # sums of the kernel round in another order
-    return _found(
-        problem, guess, z, w, residuals, Stage("newton-min", rounds, 0.0, _error(measures)),
-        solved and residuals.solved(tolerance), seconds, compiling, tolerance, name,
-    )  # fmt: skip
-
-
-def _found(
-    problem: AnyProblem, guess: Array | None, r: Array, u: Array, residuals: Residuals, stage: Stage,
-    solved: bool, seconds: float, compiling: float, tolerance: float, name: str,
-) -> FirstTry:  # fmt: skip
-    """The answer of a small problem, where it is one."""
-    if not solved:
+    stage = Stage("newton-min", rounds, 0.0, _error(measures))
+    if not (solved and residuals.solved(tolerance)):
         return FirstTry(None, guess, stage)
-    r.flags.writeable = False
-    history = np.array([[float(stage.iterations), residuals.natural, residuals.natural_scaled]])
-    solution = Solution.unchecked(
-        problem=problem, r=r, u=u, status=Status.SOLVED, residuals=residuals, solver=name,
-        tolerance=tolerance, iterations=stage.iterations, seconds=seconds, compile_seconds=compiling,
-        history=history, v=None, lam=None, reason="", tried=(stage,), operations=0.0, certificate=None,
-    )  # fmt: skip
-    return FirstTry(solution, None, None)
+    return _solved(problem, (z, w, None, None), residuals, stage, (seconds, compiling), tolerance, name)
 
 
 def _bodies(problem: GlobalProblem, guess: Array | None, tolerance: float, name: str) -> FirstTry:
@@ -116,20 +100,34 @@ def _bodies(problem: GlobalProblem, guess: Array | None, tolerance: float, name:
         solve, tuple(K.arrays), H.bodies, H.rows, M.matrix, M.inverse_root,  # type: ignore[union-attr]
         problem.f.reshape(-1, 6), problem.u_bias, tolerance, sweeps_worth(K), start,
     )  # fmt: skip
-    r.flags.writeable = v.flags.writeable = False
     sweeps = int(control[schedule.SWEEPS])
     method = "anderson" if control[schedule.ERROR_THEN] > 0.0 else "nsgs"
     if control[schedule.STATE] != schedule.SOLVED:
         best = float(control[schedule.BEST])
+        r.flags.writeable = False
         return FirstTry(None, r if best < np.inf else guess, Stage(method, sweeps, 0.0, best))
     residuals = from_measures(told[:MEASURES], float(told[MEASURES]))
     stage = Stage(method, sweeps, 0.0, residuals.error)
     if not residuals.solved(tolerance):
         return FirstTry(None, guess, stage)
+    v.flags.writeable = False
+    parts = r, u, v.reshape(-1), NOTHING
+    return _solved(problem, parts, residuals, stage, (seconds, compiling), tolerance, name, history)
+
+
+def _solved(
+    problem: AnyProblem, parts: tuple[Array, Array, Array | None, Array | None], residuals: Residuals,
+    stage: Stage, spent: tuple[float, float], tolerance: float, name: str, history: Array | None = None,
+) -> FirstTry:  # fmt: skip
+    """The certified answer; parts: r, u, v and lam; spent: on the call and on its compilation [s]."""
+    r, u, v, lam = parts
+    r.flags.writeable = False
+    if history is None:
+        history = np.array([[float(stage.iterations), residuals.natural, residuals.natural_scaled]])
     solution = Solution.unchecked(
         problem=problem, r=r, u=u, status=Status.SOLVED, residuals=residuals, solver=name,
-        tolerance=tolerance, iterations=sweeps, seconds=seconds, compile_seconds=compiling, history=history,
-        v=v.reshape(-1), lam=NOTHING, reason="", tried=(stage,), operations=0.0, certificate=None,
+        tolerance=tolerance, iterations=stage.iterations, seconds=spent[0], compile_seconds=spent[1],
+        history=history, v=v, lam=lam, reason="", tried=(stage,), operations=0.0, certificate=None,
     )  # fmt: skip
     return FirstTry(solution, None, None)
 

@@ -5,7 +5,7 @@ It sees numbers of order one: scaling, the outer loop on the shift and the judge
 """
 
 from importlib import import_module
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.program import ConeProgram
@@ -48,8 +48,8 @@ def no_second_order(name: str, program: ConeProgram) -> None:
         )
 
 
-def needed(name: str) -> None:
-    """`MissingPackage` with what to install, where the package of the solver `name` is not there."""
+def needed(name: str) -> Any:
+    """The package of the solver `name`; `MissingPackage` with what to install, where it is not there."""
     line = entry(name)
     if not line.installed:
         raise MissingPackage(
@@ -57,6 +57,6 @@ def needed(name: str) -> None:
             f' install it with: pip install "stickslip[{line.extra}]"'
         )
     try:
-        import_module(line.package)
+        return import_module(line.package)
     except ImportError as error:
         raise MissingPackage(f"{name}: the package {line.package} cannot be imported: {error}") from error

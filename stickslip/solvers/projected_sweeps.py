@@ -5,18 +5,18 @@ z_i <- P_[l_i, u_i](z_i - omega (A z + b)_i / A_ii). It converges for symmetric 
 """
 
 from dataclasses import dataclass
-from functools import partial
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
 
 from stickslip.kernels import box_sweeps
-from stickslip.options import Options, iterations_option, option, tolerance_option
+from stickslip.options import iterations_option, option
 from stickslip.problem.box import BoxProblem
 from stickslip.problem.checks import Array, frozen
-from stickslip.problem.solution import Problem, Solution, Status
-from stickslip.solvers.certify import Attempt, certified_box
+from stickslip.problem.solution import Status
+from stickslip.solvers.base import BoxSolver
+from stickslip.solvers.certify import Attempt
 from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
@@ -25,25 +25,20 @@ PATIENCE = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProjectedGaussSeidel(Options):
+class ProjectedGaussSeidel(BoxSolver):
     """Projected Gauss-Seidel and SOR row by row, for problems without friction and positive diagonal."""
 
-    tolerance: float = tolerance_option()
+    name: ClassVar[str] = "pgs"
     max_iterations: int = iterations_option(20_000, "sweeps")
     omega: float = option(
         1.0, "relaxation: above 1 is SOR, below 1 is damped", low=0.0, high=2.0, open_low=True, open_high=True
     )
     symmetric: bool = option(False, "sweep there and back again, which counts as one")
 
-    def solve(
-        self, problem: Problem, *, guess: ArrayLike | None = None, progress: Progress | None = None
-    ) -> Solution:
-        """Solve `problem` from `guess` (zero if none)."""
-        return certified_box("pgs", partial(self._sweep, progress), problem, guess, self.tolerance)
-
-    def _sweep(
-        self, progress: Progress | None, problem: BoxProblem, guess: Array | None, tolerance: float
+    def attempt(
+        self, problem: BoxProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
     ) -> Attempt:
+        """Sweeps over the rows of a box problem; what was found, not yet certified."""
         with Watch(problem, tolerance, self.max_iterations, progress, PATIENCE) as watch:
             start = np.zeros(problem.size) if guess is None else guess
             z = np.clip(start, problem.lower, problem.upper)

@@ -10,7 +10,7 @@ from stickslip.problem.convert.cone_programs import dual_program, primal_program
 from stickslip.problem.convert.program_units import program_units
 from stickslip.problem.program import ConeProgram, judge_program
 from stickslip.scenes.incline import incline
-from stickslip.solvers.adapters.clarabel_cones import run
+from stickslip.solvers.adapters.conic import clarabel as run
 
 
 @pytest.mark.parametrize("h", [1e-1, 1e-3, 1e-6])

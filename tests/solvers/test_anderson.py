@@ -6,7 +6,7 @@ from random_problems import MIXED, bodies_in_a_row, random_problem
 from recorded import FOLDER, needs_recorded
 
 from stickslip import ContactProblem, coulomb, free, judge, nonnegative, read, solve
-from stickslip.solvers.anderson import Anderson
+from stickslip.solvers.gauss_seidel import Anderson
 
 
 @pytest.mark.parametrize("K", [coulomb(np.full(8, 0.5)), MIXED], ids=["coulomb", "mixed"])

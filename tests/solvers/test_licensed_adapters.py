@@ -5,6 +5,7 @@ What is not installed, or has no licence, is skipped and says so.
 
 import importlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ from stickslip.solvers.adapters import (
     curvature,
     gams_motion,
     gams_programs,
-    gams_session,
     gurobi,
     ipopt_casadi,
     mosek_task,
@@ -30,18 +30,18 @@ from stickslip.solvers.programs import MissingPackage, ProgramAnswer
 
 G = 9.81
 RUNS: dict[str, Callable[..., ProgramAnswer]] = {
-    "ipopt qcp": ipopt_casadi.adapter("qcp"),
-    "ipopt nlp": ipopt_casadi.adapter("nlp"),
+    "ipopt qcp": partial(ipopt_casadi.run, form="qcp"),
+    "ipopt nlp": partial(ipopt_casadi.run, form="nlp"),
     "gurobi": gurobi.run,
     "mosek": mosek_task.run,
-    "gams CONOPT qcp": gams_programs.adapter("CONOPT", "qcp"),
-    "gams CONOPT nlp": gams_programs.adapter("CONOPT", "nlp"),
-    "gams CPLEX qcp": gams_programs.adapter("CPLEX", "qcp"),
-    "gams IPOPT qcp": gams_programs.adapter("IPOPT", "qcp"),
-    "gams MINOS nlp": gams_programs.adapter("MINOS", "nlp"),
-    "gams KNITRO nlp": gams_programs.adapter("KNITRO", "nlp"),
+    "gams CONOPT qcp": partial(gams_programs.run, solver="CONOPT", form="qcp"),
+    "gams CONOPT nlp": partial(gams_programs.run, solver="CONOPT", form="nlp"),
+    "gams CPLEX qcp": partial(gams_programs.run, solver="CPLEX", form="qcp"),
+    "gams IPOPT qcp": partial(gams_programs.run, solver="IPOPT", form="qcp"),
+    "gams MINOS nlp": partial(gams_programs.run, solver="MINOS", form="nlp"),
+    "gams KNITRO nlp": partial(gams_programs.run, solver="KNITRO", form="nlp"),
 }
-MODULES = {"ipopt": ipopt_casadi, "gurobi": gurobi, "mosek": mosek_task, "gams": gams_session}
+MODULES = {"ipopt": ipopt_casadi, "gurobi": gurobi, "mosek": mosek_task, "gams": gams_programs}
 
 each = pytest.mark.parametrize("name", [name for name in RUNS if registry.entry(name.split()[0]).installed])
 
@@ -161,11 +161,9 @@ def test_nothing_is_printed_and_twice_is_the_same(name: str, capfd: pytest.Captu
 
 @pytest.mark.parametrize("name", MODULES)
 def test_missing_package_is_one_sentence(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MODULES[name], "find_spec", lambda package: None)
-    assert f"stickslip[{name}]" in MODULES[name].available()
-    run = gams_programs.run if name == "gams" else getattr(MODULES[name], "run")  # noqa: B009
-    with pytest.raises(MissingPackage, match=r"pip install"):
-        run(projection([1.0, 0.0, 0.0]), 1e-6, 10)
+    monkeypatch.setattr(registry, "find_spec", lambda package: None)
+    with pytest.raises(MissingPackage, match=rf"pip install \"stickslip\[{name}\]"):
+        MODULES[name].run(projection([1.0, 0.0, 0.0]), 1e-6, 10)
 
 
 @pytest.mark.parametrize("run", [ipopt_casadi.run, gams_programs.run])
@@ -205,8 +203,8 @@ def test_gurobi_says_what_its_licence_does_not_allow() -> None:
     program = ConeProgram(
         np.eye(3 * nc), np.ones(3 * nc), np.eye(3 * nc), np.zeros(3 * nc), second_order=[3] * nc
     )
-    if gurobi.available():
-        pytest.skip(gurobi.available())
+    if not registry.entry("gurobi").installed:
+        pytest.skip(registry.entry("gurobi").availability)
     said = refusal(lambda: gurobi.run(program, 1e-8, 100))
     assert said == "" or "1200 unknowns" in said
     assert "\n" not in said
@@ -214,8 +212,8 @@ def test_gurobi_says_what_its_licence_does_not_allow() -> None:
 
 def test_mosek_task_holds_the_program() -> None:
     """Read back from the task, objective and rows are those of the program; no licence is needed for it."""
-    if mosek_task.available():
-        pytest.skip(mosek_task.available())
+    if not registry.entry("mosek").installed:
+        pytest.skip(registry.entry("mosek").availability)
     mosek: Any = importlib.import_module("mosek")
     program, x, _ = mixed()
     F = curvature.root(program.P)
@@ -312,8 +310,8 @@ def test_equations_of_motion_where_a_contact_opens() -> None:
 
 
 def test_gams_says_what_cannot_be_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if gams_session.available():
-        pytest.skip(gams_session.available())
+    if not registry.entry("gams").installed:
+        pytest.skip(registry.entry("gams").availability)
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     program = projection([1.0, 0.0, 0.0])
     for solver, form, word in (

@@ -80,11 +80,11 @@ def test_slopes_of_the_reduced_system_are_those_of_its_residual(name):
     for _ in range(30):
         r = rng.normal(size=K.size)
         step = system.step(r, 0.0)
-        F, h = system.jacobians.F.copy(), 1e-7
+        F, h = system.at.F.copy(), 1e-7
         system.measure(r + h * step)
-        ahead = system.jacobians.F.copy()
+        ahead = system.at.F.copy()
         system.measure(r - h * step)
-        np.testing.assert_allclose((ahead - system.jacobians.F) / (2 * h), -F, atol=2e-5 * np.abs(F).max())
+        np.testing.assert_allclose((ahead - system.at.F) / (2 * h), -F, atol=2e-5 * np.abs(F).max())
 
 
 @pytest.mark.parametrize("joints", [0, 3])
@@ -98,7 +98,7 @@ def test_jacobians_of_the_global_forms_agree_with_finite_differences(with_u, joi
     for _ in range(10):
         x = rng.normal(size=system.start(None).size)
         J = system.jacobian(x, 0.0).toarray()
-        seen.update(system.jacobians.state.tolist())
+        seen.update(system.at.state.tolist())
         for k in range(x.size):
             step = np.zeros(x.size)
             step[k] = 1e-6
@@ -234,7 +234,7 @@ def test_large_systems_are_sparse_and_the_same(name, monkeypatch):
     problem = reduce_to_contacts(scene("packing", spheres=20)).problem
     dense = make(name, tolerance=1e-10).solve(problem).or_raise()
     assert dense.iterations > 3
-    monkeypatch.setattr("stickslip.solvers.newton_reduced.DENSE", 20)
+    monkeypatch.setattr("stickslip.solvers.newton_reduced.COMPILED", 20)
     sparse = make(name, tolerance=1e-10).solve(problem).or_raise()
     np.testing.assert_allclose(sparse.u, dense.u, atol=1e-8 * np.abs(problem.u_free).max())
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
+from benchmarks.cone_trace import trace
 from stickslip import Status, judge
 from stickslip.kernels import cone_point as kernels
 from stickslip.scenes import make
@@ -12,7 +13,6 @@ from stickslip.solvers import cone_motion, registry
 from stickslip.solvers.cone_motion import motion
 from stickslip.solvers.cone_point import ALGORITHMS, ConePoint
 from stickslip.solvers.cone_split import split
-from stickslip.solvers.cone_trace import trace
 
 G, MU_ROLL, INERTIA = 10.0, 0.01, 0.4
 EXACT_LAWS = ("inside", "outer", "exact")
@@ -262,7 +262,7 @@ def test_degenerate_problems(algorithm, law):
 def test_the_split_of_every_kind_of_block():
     K = mixed().K
     cones = split(K)
-    assert cones.cones == 2 + 2 + 2 + 2 + 4 + 2 + 1 + 3 + 3
+    assert cones.size.size == 2 + 2 + 2 + 2 + 4 + 2 + 1 + 3 + 3
     fixed = np.setdiff1d(np.arange(K.size), cones.kept)
     assert fixed.size == 1 + 2 + 2 + 4
     assert cones.fixed.sum() == 0.2
@@ -279,12 +279,9 @@ def test_roots_of_the_contact_blocks() -> None:
     point = ConePoint(form, "nt-f", factor="ldl")
     for _ in range(4):
         point.advance()
-    cones = form.split
-    arrays = (cones.offset, cones.cone_start, cones.start, cones.size, cones.place, cones.sign)
-    D = np.zeros_like(point._D)
-    kernels.contact_blocks(*arrays, point._G, D)
-    R = np.zeros_like(D)
-    kernels.roots(*arrays, point._F_inverse, R, np.zeros((6, 5)))
+    D, R = np.zeros_like(point._D), np.zeros_like(point._D)
+    kernels.contact_blocks(form.split, point.scaling.G, D)
+    kernels.roots(form.split, point.scaling.F_inverse, R, np.zeros((6, 5)))
     D, R = D.reshape(-1, 5, 5), R.reshape(-1, 5, 5)
     np.testing.assert_allclose(R.transpose(0, 2, 1) @ R, D, atol=1e-8 * np.abs(D).max())
     assert (np.tril(R, -1) == 0.0).all()

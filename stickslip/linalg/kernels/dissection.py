@@ -11,6 +11,7 @@ The graph: start (n+1,), neighbour (start[n],), no loops, each edge at both ends
 import numpy as np
 
 from stickslip.kernels.jit import jit
+from stickslip.linalg.kernels.minimum_degree import minimum_degree
 
 FIRST, SECOND, SEPARATOR = 0, 1, 2
 """Sides of a vertex."""
@@ -48,7 +49,7 @@ def dissect(along, start, neighbour, order):
         size = high - low
         if size <= LEAF:
             if size > 0:
-                minimum_degree(start, neighbour, along[0, low:high], place, order[low:high])
+                _order_leaf(start, neighbour, along[0, low:high], place, order[low:high])
             continue
         for i in range(low, high):
             member[along[0, i]] = True
@@ -211,57 +212,29 @@ def _best_move(separator, waiting, start, neighbour, member, side, locked, count
 
 
 @jit
-def minimum_degree(start, neighbour, vertices, place, order):
-    """order <- vertices of a leaf by minimum degree in the eliminated graph, in sets of bits."""
-    count = vertices.shape[0]
-    halo = np.empty(HALO, np.int64)
-    outside = 0
+def _order_leaf(start, neighbour, vertices, place, order):
+    """order <- vertices of a leaf by minimum degree, neighbours outside of it counted, HALO at most."""
+    count, outside, entries = vertices.shape[0], 0, 0
     for i in range(count):
         place[vertices[i]] = i
+        entries += start[vertices[i] + 1] - start[vertices[i]]
+    halo, first, near = np.empty(HALO, np.int64), np.zeros(count + 1, np.int64), np.empty(entries, np.int64)
     for i in range(count):
+        at = first[i]
         for q in range(start[vertices[i]], start[vertices[i] + 1]):
             w = neighbour[q]
             if place[w] < 0 and outside < HALO:
                 place[w] = count + outside
                 halo[outside] = w
                 outside += 1
-    words = (count + outside + 63) // 64
-    near = np.zeros((count, words), np.uint64)
-    one = np.uint64(1)
-    degree, done = np.zeros(count, np.int64), np.zeros(count, np.bool_)
+            if place[w] >= 0:
+                near[at] = place[w]
+                at += 1
+        first[i + 1] = at
+    minimum_degree(first, near[: first[count]], order)
     for i in range(count):
-        near[i, i >> 6] |= one << np.uint64(i & 63)
-        for q in range(start[vertices[i]], start[vertices[i] + 1]):
-            j = place[neighbour[q]]
-            if j >= 0:
-                near[i, j >> 6] |= one << np.uint64(j & 63)
-        for word in range(words):
-            degree[i] += _ones(near[i, word])
-    for k in range(count):
-        least = -1
-        for i in range(count):
-            if not done[i] and (least < 0 or degree[i] < degree[least]):
-                least = i
-        done[least] = True
-        order[k] = vertices[least]
-        near[least, least >> 6] &= ~(one << np.uint64(least & 63))
-        for j in range(count):
-            if (near[least, j >> 6] >> np.uint64(j & 63)) & one != np.uint64(0):
-                near[j, least >> 6] &= ~(one << np.uint64(least & 63))
-                degree[j] = 0
-                for word in range(words):
-                    near[j, word] |= near[least, word]
-                    degree[j] += _ones(near[j, word])
+        order[i] = vertices[order[i]]
     for i in range(count):
         place[vertices[i]] = -1
     for i in range(outside):
         place[halo[i]] = -1
-
-
-@jit
-def _ones(x):
-    """Number of bits that are set (Warren, Hacker's Delight, 5-1)."""
-    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))

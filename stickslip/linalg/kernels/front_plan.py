@@ -77,12 +77,12 @@ def plan(tree, widths, offset, row_start, column, data_start):
             p, r = tree.place[i], tree.place[j]
             s = tree.front_of[min(p, r)]
             end = tree.first[s + 1]
-            down = final[p] - head[s] if p < end else _found(tree.row, tree.row_start, row_offset, s, p)
+            down = final[p] - head[s] if p < end else fronts.found(tree.row, tree.row_start, row_offset, s, p)
             if r < end:
                 step = columns[s] + rows[s]
                 corner = panel[s] + (final[r] - head[s]) * step + down
             else:
-                step, along = columns[s], _found(tree.row, tree.row_start, row_offset, s, r)
+                step, along = columns[s], fronts.found(tree.row, tree.row_start, row_offset, s, r)
                 corner = upper[s] + (along - step) * step + down
             at = data_start[b]
             for k in range(widths[i]):
@@ -93,16 +93,3 @@ def plan(tree, widths, offset, row_start, column, data_start):
         scalar, head, columns, rows, panel, upper, update, tree.child_start, tree.child,
         family[0], family[1], family[2], family[3], reach[0], reach[1], reach[2], to,
     ), stack  # fmt: skip
-
-
-@jit
-def _found(row, row_start, row_offset, s, p):
-    """Where block p is among the rows of front s."""
-    low, high = row_start[s], row_start[s + 1] - 1
-    while low < high:
-        middle = (low + high) // 2
-        if row[middle] < p:
-            low = middle + 1
-        else:
-            high = middle
-    return row_offset[low]

@@ -198,16 +198,20 @@ def places(one, other, place, offset, first, front_of, columns, rows, panel, row
         if flip[k]:
             i, j = j, i
         s = front_of[j]
-        if i < first[s + 1]:
-            down = offset[i] - offset[first[s]]
-        else:
-            low, high = row_start[s], row_start[s + 1] - 1
-            while low < high:
-                middle = (low + high) // 2
-                if row[middle] < i:
-                    low = middle + 1
-                else:
-                    high = middle
-            down = row_offset[low]
+        inside = i < first[s + 1]
+        down = offset[i] - offset[first[s]] if inside else found(row, row_start, row_offset, s, i)
         front[k] = s
         to[k] = panel[s] + (offset[j] - offset[first[s]]) * (columns[s] + rows[s]) + down
+
+
+@jit
+def found(row, row_start, row_offset, s, p):
+    """Where block p is among the rows of front s."""
+    low, high = row_start[s], row_start[s + 1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if row[middle] < p:
+            low = middle + 1
+        else:
+            high = middle
+    return row_offset[low]

@@ -2,7 +2,7 @@
 
 from stickslip.kernels.jit import jit
 from stickslip.linalg.kernels import panels
-from stickslip.linalg.kernels.blas import LEFT, LOWER, NO, TRANSPOSED, dgemm, dgemv, dtrsm, dtrsv
+from stickslip.linalg.kernels.blas import LOWER, NO, TRANSPOSED, dgemv, dtrsv
 
 
 @jit
@@ -93,46 +93,3 @@ def _backward(x, at, n, m, y, below):
         for i in range(j + 1, n):
             s -= column[i] * y[i]
         y[j] = s / column[j]
-
-
-@jit
-def solve_many(fronts, x, b, y, below, out):
-    """out <- solutions for several right-hand sides.   b, y, out (count, size), below (count, rows)."""
-    x_address, y_address, below_address = x.ctypes.data, y.ctypes.data, below.ctypes.data
-    count, size = y.shape
-    for r in range(count):
-        for i in range(size):
-            y[r, i] = b[r, fronts.scalar[i]]
-    for s in range(fronts.columns.shape[0]):
-        n, m, at, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.offset[fronts.first[s]]
-        top, panel, here = x_address + 8 * at, x_address + 8 * (at + n), y_address + 8 * head
-        dtrsm((LEFT, LOWER, NO, NO, n, count, 1.0, top, n + m, here, size))
-        if m > 0:
-            dgemm((NO, NO, m, count, n, 1.0, panel, n + m, here, size, 0.0, below_address, m))
-        flat = below.reshape(-1)
-        for r in range(count):
-            k = r * m
-            for g in range(fronts.reach_start[s], fronts.reach_start[s + 1]):
-                to, length = fronts.reach_to[g], fronts.reach_length[g]
-                for i in range(length):
-                    y[r, to + i] -= flat[k + i]
-                k += length
-            for j in range(fronts.negative[s]):
-                y[r, head + j] = -y[r, head + j]
-    for s in range(fronts.columns.shape[0] - 1, -1, -1):
-        n, m, at, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.offset[fronts.first[s]]
-        top, panel, here = x_address + 8 * at, x_address + 8 * (at + n), y_address + 8 * head
-        flat = below.reshape(-1)
-        for r in range(count):
-            k = r * m
-            for g in range(fronts.reach_start[s], fronts.reach_start[s + 1]):
-                to, length = fronts.reach_to[g], fronts.reach_length[g]
-                for i in range(length):
-                    flat[k + i] = y[r, to + i]
-                k += length
-        if m > 0:
-            dgemm((TRANSPOSED, NO, n, count, m, -1.0, panel, n + m, below_address, m, 1.0, here, size))
-        dtrsm((LEFT, LOWER, TRANSPOSED, NO, n, count, 1.0, top, n + m, here, size))
-    for r in range(count):
-        for i in range(size):
-            out[r, fronts.scalar[i]] = y[r, i]

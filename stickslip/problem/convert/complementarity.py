@@ -257,13 +257,7 @@ def lcp_to_qp(problem: BoxProblem) -> Quadratic:
     with np.errstate(over="ignore"):  # refused by the program
         P = sp.csr_array(A + A.T)
     return Quadratic(
-        ConeProgram(
-            P,
-            problem.b,
-            rows,
-            np.concatenate([problem.b, np.zeros(n)]),
-            nonnegative=2 * n,
-        )
+        ConeProgram(P, problem.b, rows, np.concatenate([problem.b, np.zeros(n)]), nonnegative=2 * n)
     )
 
 

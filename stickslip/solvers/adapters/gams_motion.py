@@ -28,8 +28,6 @@ from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Status
 from stickslip.solvers.adapters import gams_session
 
-available = gams_session.available
-
 LAWS = ("exact", "relaxed")
 
 SMOOTHING = 1e-9

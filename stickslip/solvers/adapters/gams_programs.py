@@ -7,7 +7,6 @@ as `form`. y are the marginals of the linear rows, mended: CPLEX, Xpress and COP
 others poor ones at the tip of a cone.
 """
 
-from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -19,14 +18,7 @@ from stickslip.problem.solution import Status
 from stickslip.solvers.adapters import gams_session
 from stickslip.solvers.adapters.multipliers import mended
 from stickslip.solvers.adapters.smooth import check_form, inside, smoothings
-from stickslip.solvers.programs import Adapter, MissingPackage, ProgramAnswer
-
-available = gams_session.available
-
-
-def adapter(solver: str = "CONOPT", form: str = "qcp") -> Adapter:
-    """One of GAMS's solvers on one form of the cones."""
-    return partial(run, solver=solver, form=form)
+from stickslip.solvers.programs import MissingPackage, ProgramAnswer
 
 
 def run(

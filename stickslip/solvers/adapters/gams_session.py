@@ -7,8 +7,6 @@ gamspy come with `gamspy install solver NAME`, which enters them in gamspy's own
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
-from importlib.util import find_spec
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
@@ -16,7 +14,7 @@ import numpy as np
 
 from stickslip.problem.checks import Array
 from stickslip.problem.solution import Status
-from stickslip.solvers.programs import MissingPackage
+from stickslip.solvers.programs import MissingPackage, needed
 
 SOLVED = ("OptimalGlobal", "OptimalLocal", "Solved", "SolvedUnique", "SolvedSingular")
 """Model statuses of an answer. InfeasibleLocal is none of infeasibility: the cones as GAMS sees them are not
@@ -40,18 +38,10 @@ NOT_LICENSED = (
 """What is said where GAMS refuses to solve."""
 
 
-def available() -> str:
-    """Why GAMS cannot be run here, "" if it can; licence and solvers are not looked at."""
-    return "" if find_spec("gamspy") else "gams needs the package gamspy: pip install 'stickslip[gams]'"
-
-
 @contextmanager
 def session() -> Iterator[tuple[Any, Any]]:
     """gamspy and a container in a folder of its own, which is removed at the end."""
-    missing = available()
-    if missing:
-        raise MissingPackage(missing)
-    gamspy: Any = import_module("gamspy")
+    gamspy = needed("gams")
     with TemporaryDirectory(prefix="stickslip-gams-") as folder:
         container = gamspy.Container(working_directory=folder, debugging_level="delete")
         try:

@@ -6,8 +6,6 @@ y are the multipliers of the linear rows, mended. The licence that comes with th
 where there are quadratic terms, x and s counted together: 33 contacts in 3D.
 """
 
-from importlib import import_module
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +15,7 @@ import scipy.sparse as sp
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.solution import Status
 from stickslip.solvers.adapters.multipliers import mended
-from stickslip.solvers.programs import MissingPackage, ProgramAnswer
+from stickslip.solvers.programs import MissingPackage, ProgramAnswer, needed
 
 STATUS = {
     2: (Status.SOLVED, "optimal"),
@@ -37,19 +35,9 @@ FINEST = 1e-9
 """Finest feasibility and optimality tolerance that Gurobi accepts."""
 
 
-def available() -> str:
-    """Why Gurobi cannot be run here, "" if it can; the licence is not looked at."""
-    return (
-        "" if find_spec("gurobipy") else "gurobi needs the package gurobipy: pip install 'stickslip[gurobi]'"
-    )
-
-
 def run(program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramAnswer:
     """Solve `program` by Gurobi's barrier method."""
-    missing = available()
-    if missing:
-        raise MissingPackage(missing)
-    gp: Any = import_module("gurobipy")
+    gp = needed("gurobi")
     try:
         with gp.Env(empty=True) as env:
             env.setParam("OutputFlag", 0)

@@ -8,8 +8,6 @@ own row. Ipopt gets there all the same, with multipliers of that row that grow w
 places fewer digits: 1e-6 instead of 1e-11 on the sticking box in velocities.
 """
 
-from functools import partial
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -19,7 +17,7 @@ import scipy.sparse as sp
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.solution import Status
 from stickslip.solvers.adapters.smooth import check_form, inside, smoothings
-from stickslip.solvers.programs import Adapter, MissingPackage, ProgramAnswer
+from stickslip.solvers.programs import ProgramAnswer, needed
 
 STATUS = {
     "Solve_Succeeded": Status.SOLVED,
@@ -31,16 +29,6 @@ STATUS = {
 """Ipopt's words and ours; any other is STALLED."""
 
 
-def available() -> str:
-    """Why Ipopt cannot be run here, "" if it can."""
-    return "" if find_spec("casadi") else "ipopt needs the package casadi: pip install 'stickslip[ipopt]'"
-
-
-def adapter(form: str = "qcp") -> Adapter:
-    """Ipopt on one form of the cones."""
-    return partial(run, form=form)
-
-
 def run(program: ConeProgram, tolerance: float, max_iterations: int, *, form: str = "qcp") -> ProgramAnswer:
     """Solve `program` by Ipopt, with its cones written as `form`.
 
@@ -48,11 +36,7 @@ def run(program: ConeProgram, tolerance: float, max_iterations: int, *, form: st
     begun with the last one, Ipopt does not arrive once there are a hundred cones.
     """
     check_form(form)
-    missing = available()
-    if missing:
-        raise MissingPackage(missing)
-    import casadi as ca
-
+    ca = needed("ipopt")
     n, m, cones = program.size, program.rows, program.second_order.size
     functions, derivatives = _functions(ca, program, form)
     lower, upper = np.full(n + m, -np.inf), np.full(n + m, np.inf)

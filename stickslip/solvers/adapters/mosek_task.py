@@ -7,8 +7,6 @@ MOSEK takes no quadratic objective beside cones, so that it becomes one more con
 every set an affine conic constraint F x + g ∈ D, whose multipliers are y.
 """
 
-from importlib import import_module
-from importlib.util import find_spec
 from itertools import pairwise
 from typing import Any
 
@@ -19,23 +17,15 @@ from stickslip.problem.checks import Array
 from stickslip.problem.program import ConeProgram
 from stickslip.problem.solution import Status
 from stickslip.solvers.adapters.curvature import root
-from stickslip.solvers.programs import MissingPackage, ProgramAnswer
+from stickslip.solvers.programs import MissingPackage, ProgramAnswer, needed
 
 LICENCE = range(1000, 1032)
 """MOSEK's response codes that speak of licences."""
 
 
-def available() -> str:
-    """Why MOSEK cannot be run here, "" if it can; the licence is not looked at."""
-    return "" if find_spec("mosek") else "mosek needs the package mosek: pip install 'stickslip[mosek]'"
-
-
 def run(program: ConeProgram, tolerance: float, max_iterations: int) -> ProgramAnswer:
     """Solve `program` by MOSEK."""
-    missing = available()
-    if missing:
-        raise MissingPackage(missing)
-    mosek: Any = import_module("mosek")
+    mosek = needed("mosek")
     nothing = np.zeros(program.size), np.zeros(program.rows)
     try:
         with mosek.Env() as env, env.Task() as task:

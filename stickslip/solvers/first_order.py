@@ -1,0 +1,166 @@
+"""First-order methods on contact problems in their own units: kilograms and grams take the same path.
+
+- Gradient methods on the convex relaxation min ½ r'W r + r'u_free over K, which drops De Saxcé's shift:
+  contacts that slide also separate, at u_N = mu |u_T|. Where nothing slides its answer is Coulomb's, and the
+  status is SOLVED; elsewhere it is RELAXED, never more.
+- Projection methods on the exact law: r <- P_K(r - rho u_hat(r)) (De Saxcé & Feng 1998), and with a second
+  projection that makes it converge for every monotone u_hat (Korpelevich 1976, Khobotov 1987, Marcotte 1991,
+  He & Liao 2002). Each finds its own step.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from stickslip.kernels import projected as kernels
+from stickslip.options import iterations_option, option
+from stickslip.problem.checks import Array
+from stickslip.problem.contact import ContactProblem
+from stickslip.problem.convert import unit_free
+from stickslip.problem.operator import product_arrays
+from stickslip.problem.solution import Status
+from stickslip.solvers.base import ContactSolver
+from stickslip.solvers.certify import Attempt
+from stickslip.solvers.convex import ConvexMethod, ConvexProblem, Descent
+from stickslip.solvers.factors import Singular
+from stickslip.solvers.registry import Progress
+from stickslip.solvers.watch import Watch
+
+STUCK = "an iteration changed nothing, yet the residual is above tolerance"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstOrder(ContactSolver):
+    """Base of all: the loop between two looks at the judge."""
+
+    max_iterations: int = iterations_option(20_000)
+
+    patience: ClassVar[int] = 2_000
+    """Iterations without halving the error before the method counts as stalled."""
+    relaxed: ClassVar[bool] = False
+    """Whether it solves the convex relaxation."""
+
+    def attempt(
+        self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
+    ) -> Attempt:
+        """Iterations on a contact problem; what was found, not yet certified."""
+        limit, patience = self.max_iterations, self.patience
+        with Watch(problem, tolerance, limit, progress, patience, relaxed=self.relaxed) as watch:
+            own = unit_free(problem)
+            convex = ConvexProblem.relaxation(own.problem)
+            method = self.method(convex)
+            method.start(convex, np.zeros(problem.size) if guess is None else own.guess(guess))
+            watch.look(own.recover(method.z).r, 0)
+            try:
+                while watch.goes_on:
+                    made = method.advance(0.0, watch.gap)
+                    watch.look(own.recover(method.z).r, made)
+                    if watch.goes_on and not made:
+                        watch.stop(Status.STALLED, STUCK)
+            except Singular as error:
+                watch.stop(Status.STALLED, f"{error}; try another rho")
+        return watch.attempt()
+
+    @abstractmethod
+    def method(self, convex: ConvexProblem) -> ConvexMethod:
+        """The iteration on a problem in units of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceleratedGradient(FirstOrder):
+    """Accelerated projected gradient with restart (APGD), for the convex relaxation."""
+
+    name, relaxed = "apgd", True
+
+    def method(self, convex: ConvexProblem) -> ConvexMethod:
+        """See the base."""
+        return Descent("apgd", convex, 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpectralGradient(FirstOrder):
+    """Barzilai-Borwein spectral projected gradient, for the convex relaxation."""
+
+    name, relaxed = "bb", True
+    memory: int = option(
+        10, "values of the objective that the nonmonotone search looks back on", low=1, high=1000
+    )
+
+    def method(self, convex: ConvexProblem) -> ConvexMethod:
+        """See the base."""
+        return Descent("bb", convex, int(self.memory))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixedPoint(FirstOrder):
+    """De Saxcé fixed point: project r - rho u_hat(r), with a step that adapts itself."""
+
+    name = "fixed-point"
+    step: float = option(1.0, "first rho, in units where the mean diagonal of W_ii is 1", low=1e-4, high=1e4)
+    largest: float = option(
+        0.9, "a step passes if rho |u_hat(r) - u_hat(r_bar)| is at most this share of |r - r_bar|",
+        low=0.0, high=1.0, open_low=True, open_high=True,
+    )  # fmt: skip
+    smallest: float = option(
+        0.3, "a step that passes with less than this share is lengthened", low=0.0, high=1.0, open_high=True
+    )
+    shrink: float = option(
+        2.0 / 3.0, "factor of a shortened step, its inverse that of a lengthened one",
+        low=0.0, high=1.0, open_low=True, open_high=True,
+    )  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super(FixedPoint, self).__post_init__()
+        if self.smallest >= self.largest:
+            raise ValueError(
+                f"{type(self).__name__}: smallest must be below largest ({self.largest}), got {self.smallest}"
+            )
+
+    def method(self, convex: ConvexProblem) -> ConvexMethod:
+        """See the base."""
+        return Projection(self, kernels.FIXED_POINT, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extragradient(FixedPoint):
+    """Extragradient: a trial projection, then one with the velocity found there; adaptive step."""
+
+    name = "extragradient"
+    correction: str = option(
+        "he-liao", "second step as long as the first (khobotov), or as long as the trial allows (he-liao)",
+        choices=("he-liao", "khobotov"),
+    )  # fmt: skip
+    relaxation: float = option(
+        1.5, "share of he-liao's step that is taken", low=0.0, high=2.0, open_low=True, open_high=True
+    )
+
+    def method(self, convex: ConvexProblem) -> ConvexMethod:
+        """See the base."""
+        which = kernels.HE_LIAO if self.correction == "he-liao" else kernels.KHOBOTOV
+        return Projection(self, which, float(self.relaxation))
+
+
+class Projection:
+    """The iteration of the projection methods, on the exact law."""
+
+    def __init__(self, options: FixedPoint, method: int, relaxation: float):
+        rule = float(options.largest), float(options.smallest), float(options.shrink), relaxation
+        self._method, self._rule = method, kernels.Rule(*rule)
+        self._state = np.zeros(kernels.SLOTS)
+        self._state[kernels.RHO] = options.step
+        self.z, self.error = np.zeros(0), np.inf
+
+    def start(self, problem: ConvexProblem, z: Array) -> None:
+        """Begin at `z`; the step found so far is kept."""
+        self._law = problem.K.arrays, product_arrays(problem.W, problem.K), problem.q
+        self.z, self._work = problem.project(z), np.zeros((4, z.size))
+        self._state[kernels.STARTED] = 0.0
+
+    def advance(self, tolerance: float, count: int) -> int:
+        """At most `count` iterations; none once one of them has changed nothing."""
+        law, state = self._law, self._state
+        if state[kernels.STUCK]:
+            return 0
+        return int(kernels.iterate(*law, self._method, self._rule, self.z, self._work, state, count))
