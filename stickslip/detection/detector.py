@@ -52,20 +52,20 @@ class Detector:
         contacts = self._general.find(q, margin)  # refuses a q that is not finite
         return contacts if self._spheres is None else joined(contacts, self._spheres.find(q, margin))
 
-    def compiled(self) -> tuple[Any, Any] | None:
-        """A finder of `kernels/steps/detection.py` and its data; None if there is none.
+    def compiled(self) -> tuple[Any, Any, Any] | None:
+        """A finder of `kernels/steps/detection.py`, its data, and the data of spheres beside other shapes,
+        which is None without any; None if there is no finder.
 
         The data are those of now, and last as long as this detector: after a `find` they may be others.
         """
         if self._general is None:
             assert self._spheres is not None
-            return finders.find_spheres, self._spheres.compiled()
+            return finders.find_spheres, self._spheres.compiled(), None
         if not self._asked:
             self._asked, self._compiled = True, self._general.compiled()
-        if self._compiled is None or self._spheres is None:
-            return self._compiled
-        finder, data = self._compiled
-        return finders.WITH_SPHERES[finder], (data, self._spheres.compiled())
+        if self._compiled is None:
+            return None
+        return *self._compiled, None if self._spheres is None else self._spheres.compiled()
 
     @contextmanager
     def warnings(self) -> Iterator[list[str]]:

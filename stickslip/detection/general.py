@@ -90,8 +90,6 @@ class GeneralDetector:
 
     def compiled(self) -> tuple[Any, GeneralArrays] | None:
         """A finder of `kernels/steps/detection.py` and its data; None if there is none."""
-        if self._fields is not None:
-            return None
         try:
             self.find(np.array(self._world.start.q), 0.0)  # contacts, to see where they are
         except ModelError:
@@ -100,7 +98,9 @@ class GeneralDetector:
         if memory is None:
             return None
         finder = finders.find_plain
-        if self._manifolds:
+        if self._fields is not None:
+            finder = finders.find_hulls_on_terrain if self._manifolds else finders.find_terrain
+        elif self._manifolds:
             finder = finders.find_hulls
         elif self._faces is not None:
             finder = finders.find_boxes
@@ -108,6 +108,7 @@ class GeneralDetector:
         return finder, GeneralArrays(
             memory, self._place, self._shape_of, self._search, self._body, self._material, self._laws,
             self._unit, self._flags, self._flags | int(mujoco.mjtDisableBit.mjDSBL_MULTICCD), faces,
+            None if self._fields is None else (*self._fields, mujoco.mjMAXCONPAIR),
         )  # fmt: skip
 
     def find(self, q: Array, margin: float) -> ContactSet:

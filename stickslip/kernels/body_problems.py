@@ -93,8 +93,8 @@ def solve(prepare, run, columns, problem, tolerance, limit, guess):
     # 1. the guess before the judge
     r, told, control = np.empty(guess.shape[0]), np.empty(residuals.MEASURES + 1), np.zeros(schedule.SLOTS)
     cones.project(problem.K, guess, r)
-    v = velocities(problem, r)
-    u = _told(problem, r, v, told)
+    v, free = velocities(problem, r), unloaded(problem)
+    u = _told(problem, free, r, v, told)
     good = residuals.is_solved(told, tolerance) and told[residuals.MEASURES] <= tolerance
     finest = min(ROUNDING, tolerance)
     if good and _worst(told) <= max(AIM * tolerance, finest):
@@ -106,27 +106,28 @@ def solve(prepare, run, columns, problem, tolerance, limit, guess):
     target, budget = (finest, _polish(problem.K.kind, limit)) if good else (tolerance, limit)
     control[schedule.STATE] = schedule.NEW
     control[schedule.NEXT], control[schedule.ALLOWED] = (min(LOOK, budget), 0.0) if good else (1.0, budget)
-    r_new, v_new, history = sweep(prepare, run, columns, problem, target, budget, control, r.copy())
+    r_new, v_new, history = sweep(prepare, run, columns, problem, free, target, budget, control, r.copy())
     # 3. the better of both, or what sweeps found
     if good:
         control[schedule.STATE], told_new = schedule.SOLVED, np.empty(told.shape[0])
-        u_new = _told(problem, r_new, v_new, told_new)
+        u_new = _told(problem, free, r_new, v_new, told_new)
         if _worst(told_new) < _worst(told) and residuals.is_solved(told_new, tolerance):
             return r_new, v_new, u_new, told_new, control, history
         return r, v, u, told, control, history
     if control[schedule.STATE] == schedule.SOLVED:
-        u = _told(problem, r_new, v_new, told)
+        u = _told(problem, free, r_new, v_new, told)
     return r_new, v_new, u, told, control, history
 
 
 @jit
-def sweep(prepare, run, columns, problem, tolerance, limit, control, r):
+def sweep(prepare, run, columns, problem, free, tolerance, limit, control, r):
     """(r, v, history) after at most `limit` sweeps from r (n,) in K; accelerated ones may follow.
 
     r is the best iterate, v its body velocities (count, k); control as `schedule` has it, renewed.
     """
-    W, free, u_free = mass_scaled(problem)
-    swept, work = prepare(problem.K, W, u_free, 1.0)
+    root, f = problem.root, problem.f
+    W = body_sweeps.over_bodies(problem.bodies, free.J, f.shape[0])
+    swept, work = prepare(problem.K, W, free.u, 1.0)
     body_sweeps.follow(swept, r)
     history, best = np.empty((LINES, 3)), r.copy()
     run(swept, work, anderson.no_memory(), tolerance, limit, r, best, control, history)
@@ -139,11 +140,11 @@ def sweep(prepare, run, columns, problem, tolerance, limit, control, r):
         memory = anderson.memory_of(swept, columns)
         run(swept, work, memory, tolerance, allowed, r, best, control, history)
     body_sweeps.follow(swept, best)
-    v, root = np.zeros(problem.f.shape), problem.root
+    v = free.v.copy()
     for b in range(v.shape[0]):
         for i in range(v.shape[1]):
             for j in range(v.shape[1]):
-                v[b, i] += root[b, i, j] * (free[b, j] + W.w[b, j])
+                v[b, i] += root[b, i, j] * W.w[b, j]
     return best, v, history[: int(control[schedule.CHECKS])].copy()
 
 
@@ -160,9 +161,9 @@ def _polish(kind, limit):
 
 
 @jit
-def _told(problem, r, v, told):
+def _told(problem, free, r, v, told):
     """u of the judge; told <- its measures of r (n,) and v (count, k), and the equilibrium."""
-    measures, equilibrium, u = _measures(problem, r, v)
+    measures, equilibrium, u = _measures(problem, free, r, v)
     for k in range(residuals.MEASURES):
         told[k] = measures[k]
     told[residuals.MEASURES] = equilibrium
@@ -172,64 +173,84 @@ def _told(problem, r, v, told):
 @jit
 def velocities(problem, r):
     """M^-1 (f + H r), shape (count, k)."""
-    root, f = problem.root, problem.f
-    count, k = f.shape
+    count, k = problem.f.shape
     v, pushed, scaled = np.zeros((count, k)), np.empty((count, k)), np.empty(k)
     blocks.blocks_to_bodies(problem.bodies, problem.K.offset, problem.rows, r, pushed)
     for b in range(count):
         for i in range(k):
-            scaled[i] = 0.0
-            for j in range(k):
-                scaled[i] += root[b, j, i] * (f[b, j] + pushed[b, j])
-        for i in range(k):
-            for j in range(k):
-                v[b, i] += root[b, i, j] * scaled[j]
+            pushed[b, i] += problem.f[b, i]
+        add_velocity(problem.root[b], pushed[b], scaled, v[b])
     return v
 
 
+class Unloaded(NamedTuple):
+    """A problem without impulses: what follows from its data alone, for sweeps and for the judge."""
+
+    J: Any
+    """H' F, shape (n, 2, k)."""
+    diagonal: Any
+    """Of W = J J', shape (n,)."""
+    v: Any
+    """Velocities of the bodies, shape (count, k)."""
+    u: Any
+    """Velocities of the contacts, shape (n,)."""
+
+
 @jit
-def mass_scaled(problem):
-    """(W, free, u_free): the `BodyW` of J = H' F, F' f with a last body that stands, and J F' f + u_bias."""
+def unloaded(problem):
+    """The `Unloaded` of a `BodyProblem`."""
     K, bodies, rows, _, root, f, u_bias = problem
     count, k = f.shape
-    J = np.empty(rows.shape)
+    J, diagonal, v, u = (
+        np.empty(rows.shape),
+        np.zeros(rows.shape[0]),
+        np.zeros((count, k)),
+        np.empty(rows.shape[0]),
+    )
     blocks.scale_rows(bodies, K.offset, rows, root, J)
-    W = body_sweeps.over_bodies(bodies, J, count)
-    free, u_free = np.zeros((count + 1, k)), np.empty(u_bias.shape[0])
+    for j in range(rows.shape[0]):
+        for side in range(2):
+            for m in range(k):
+                diagonal[j] += J[j, side, m] * J[j, side, m]
+    scaled = np.empty(k)
     for b in range(count):
-        for i in range(k):
-            for j in range(k):
-                free[b, i] += root[b, j, i] * f[b, j]
-    blocks.bodies_to_blocks(W.bodies, K.offset, J, free, u_bias, u_free)
-    return W, free, u_free
+        add_velocity(root[b], f[b], scaled, v[b])
+    blocks.bodies_to_blocks(bodies, K.offset, rows, v, u_bias, u)
+    return Unloaded(J, diagonal, v, u)
 
 
 @jit
 def measure(K, bodies, rows, M, root, f, u_bias, r, v):
     """(measures, equilibrium, u): all that the judge says of r (n,) and v (count, k), from scratch."""
-    return _measures(BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias), r, v)
+    problem = BodyProblem(cones.Cones(*K), bodies, rows, M, root, f, u_bias)
+    return _measures(problem, unloaded(problem), r, v)
 
 
 @jit
-def _measures(problem, r, v):
-    """`measure` of a `BodyProblem`."""
+def add_velocity(root, p, scaled, v):
+    """v (k,) += F F' p of one body.   root (k, k), p (k,); scaled (k,) is overwritten."""
+    for i in range(v.shape[0]):
+        scaled[i] = 0.0
+        for j in range(v.shape[0]):
+            scaled[i] += root[j, i] * p[j]
+    for i in range(v.shape[0]):
+        for j in range(v.shape[0]):
+            v[i] += root[i, j] * scaled[j]
+
+
+@jit
+def _measures(problem, free, r, v):
+    """`measure` of a `BodyProblem`; free: its `Unloaded`."""
     K, bodies, rows, M, root, f, u_bias = problem
-    n, count, k, offset = r.shape[0], M.shape[0], M.shape[1], K.offset
-    pushed, v_free, moved = np.empty((count, k)), np.zeros((count, k)), np.zeros((count, k))
-    blocks.blocks_to_bodies(bodies, offset, rows, r, pushed)
-    scaled = np.empty(k)
-    error = largest = error_v = speed = 0.0
+    count, k = M.shape[0], M.shape[1]
+    pushed, moved, total, scaled = np.empty((count, k)), np.zeros((count, k)), np.empty(k), np.empty(k)
+    blocks.blocks_to_bodies(bodies, K.offset, rows, r, pushed)
+    error = error_v = 0.0
     sums = np.zeros(5)  # squares of M v, f, pushed; v, v_free
     for b in range(count):
-        for target, forced in ((v_free, 0.0), (moved, 1.0)):
-            for i in range(k):
-                s = 0.0
-                for j in range(k):
-                    s += root[b, j, i] * (f[b, j] + forced * pushed[b, j])
-                scaled[i] = s
-            for i in range(k):
-                for j in range(k):
-                    target[b, i] += root[b, i, j] * scaled[j]
+        for i in range(k):
+            total[i] = f[b, i] + pushed[b, i]
+        add_velocity(root[b], total, scaled, moved[b])
         for i in range(k):
             momentum = 0.0
             for j in range(k):
@@ -242,27 +263,13 @@ def _measures(problem, r, v):
             sums[1] += f[b, i] * f[b, i]
             sums[2] += pushed[b, i] * pushed[b, i]
             sums[3] += v[b, i] * v[b, i]
-            sums[4] += v_free[b, i] * v_free[b, i]
-    diagonal, u, u_free = np.empty(n), np.empty(n), np.empty(n)
-    blocks.bodies_to_blocks(bodies, offset, rows, v, u_bias, u)
-    blocks.bodies_to_blocks(bodies, offset, rows, v_free, u_bias, u_free)
-    own = 0.0
-    for i in range(bodies.shape[0]):
-        for j in range(offset[i], offset[i + 1]):
-            total = 0.0
-            for side in range(2):
-                b = bodies[i, side]
-                if b >= 0:
-                    for m in range(k):
-                        s = 0.0
-                        for o in range(k):
-                            s += rows[j, side, o] * root[b, o, m]
-                        total += s * s
-            diagonal[j] = total
-            own += total * r[j] * (total * r[j])
-    largest = max(sums[0], sums[1], sums[2])
-    speed = max(sums[3], sums[4], own)
-    out = residuals.measure(K, residuals.EXACT, diagonal, r, u, u_free)
+            sums[4] += free.v[b, i] * free.v[b, i]
+    u, own = np.empty(r.shape[0]), 0.0
+    blocks.bodies_to_blocks(bodies, K.offset, rows, v, u_bias, u)
+    for j in range(r.shape[0]):
+        own += (free.diagonal[j] * r[j]) * (free.diagonal[j] * r[j])
+    largest, speed = max(sums[0], sums[1], sums[2]), max(sums[3], sums[4], own)
+    out = residuals.measure(K, residuals.EXACT, free.diagonal, r, u, free.u)
     return out, max(_relative(error, largest), _relative(error_v, speed)), u
 
 

@@ -15,9 +15,7 @@ SMALLEST_ROOT = 1e-10
 
 
 @jit
-def natural_newton(
-    i, K, rho, r, u, F, A, B
-):  # fmt: skip
+def natural_newton(i, K, rho, r, u, F, A, B):
     """F = r - P_K(r - rho u_hat), in the metric of rho; for cones of any groups.
 
     With lengths l_k = sqrt(rho_k/rho_N) the components r_k/l_k and l_k u_k have one augmentation,
@@ -153,9 +151,7 @@ def fischer_burmeister_scalar(k, a, rho, r, u, F, A, B):
 
 
 @jit
-def fischer_burmeister(
-    i, K, rho, r, u, F, A, B
-):  # fmt: skip
+def fischer_burmeister(i, K, rho, r, u, F, A, B):
     """F = x + y - (x² + y²)^(1/2) in the Jordan algebra of the cone (Fukushima, Luo & Tseng 2002).
 
     x = (mu r_N, r_T) and y = p (u_hat_N/mu, u_T) lie in the same self-dual cone, with

@@ -1,12 +1,13 @@
 """Interior point on contacts split into second-order cones: what is done cone by cone.
 
 Entry q of the cones belongs to component place[q] of r: z = sign r[place] + constant in the cones, and
-u = J y with J' r = sign r[place], so J y sums sign y over the entries of a component. Cones start at
-start, size entries each; those of contact i are cone_start[i] to cone_start[i + 1].
+u = J y with J' r = sign r[place], so J y sums sign y over the entries of a component (`Split`). Kernels take
+a `Split` and a `Scaling` as plain tuples, which Numba recognises sooner.
 Nguyen 2021, (1.18) for the unscaled matrices, (1.31) for those scaled after Nesterov and Todd.
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,45 +16,102 @@ from stickslip.kernels.jit import jit
 
 PLAIN, BY_POINT, BY_F = 0, 1, 2
 """Scaling: none, by Q_p, by F."""
+NO_SHIFT, OF_Y, OF_U = 0, 1, 2
+"""What the shift depends on in Newton's equation."""
+
+
+class Split(NamedTuple):
+    """The cones of a product set, as `solvers/cone_split.py` makes them; n components of r are unknown."""
+
+    kept: Any
+    """Components of r that are unknown; the others are held fixed [-], shape (n,)."""
+    fixed: Any
+    """r where it is held fixed, 0 elsewhere [N s], shape (size of K,)."""
+    unit: Any
+    """D of the unknown components: divides r, multiplies u [-, m], shape (n,)."""
+    offset: Any
+    """First unknown of each contact that has any, and the total [-], shape (contacts + 1,)."""
+    block: Any
+    """Block of K of each of these contacts [-], shape (contacts,)."""
+    cone_start: Any
+    """First cone of each contact, and their number [-], shape (contacts + 1,)."""
+    start: Any
+    """First entry of each cone [-], shape (cones,)."""
+    size: Any
+    """Entries of each cone [-], shape (cones,)."""
+    group: Any
+    """Which group of its contact a cone is, 0 the first [-], shape (cones,)."""
+    place: Any
+    """Unknown of each entry [-], shape (entries,)."""
+    sign: Any
+    """z = sign r + constant [-], shape (entries,)."""
+    constant: Any
+    """The bound in z [N s], shape (entries,)."""
+    shifted: Any
+    """1 for contacts with De Saxcé's shift, 0 for the others [-], shape (contacts,)."""
+
+
+class Scaling(NamedTuple):
+    """dy = t - G dz at an iterate, and the scaling that it comes from."""
+
+    kind: Any
+    """PLAIN, BY_POINT or BY_F."""
+    G: Any
+    """Q_p^-2, or arw(z)^-1 arw(y) without scaling, shape (cones, d, d) as all matrices here."""
+    F: Any
+    """F, or Q_p; not read without scaling, shape (cones, d, d)."""
+    F_inverse: Any
+    """Its inverse, shape (cones, d, d)."""
+    lam: Any
+    """F y = F^-1 z, shape (entries,)."""
+    work: Any
+    """Work, shape (3, entries)."""
 
 
 @jit
-def slack(place, sign, constant, r, z):
+def slack(cone_arrays, r, z):
     """z <- J' r + constant."""
-    for q in range(place.shape[0]):
-        z[q] = sign[q] * r[place[q]] + constant[q]
+    cones = Split(*cone_arrays)
+    for q in range(z.shape[0]):
+        z[q] = cones.sign[q] * r[cones.place[q]] + cones.constant[q]
 
 
 @jit
-def gather(place, sign, y, out):
+def gather(cone_arrays, y, out):
     """out <- J y."""
+    cones = Split(*cone_arrays)
     out[:] = 0.0
-    for q in range(place.shape[0]):
-        out[place[q]] += sign[q] * y[q]
+    for q in range(y.shape[0]):
+        out[cones.place[q]] += cones.sign[q] * y[q]
 
 
 @jit
-def slip(cone_start, start, size, shifted, y, shift, slope):
-    """shift (contacts,) <- sum of |y_rest| over the cones of each contact, its mu |u_T| + mu_roll |u_R|.
+def slip(cone_arrays, y, smoothing, shift, slope):
+    """shift (contacts,) <- sum over the cones of each contact of sqrt(|y_rest|² + smoothing²) - smoothing.
 
-    slope <- its derivative by y; both 0 for contacts that are not shifted.
+    Without smoothing that is mu |u_T| + mu_roll |u_R|. slope <- its derivative by y; both 0 for contacts that
+    are not shifted.
     """
+    cones = Split(*cone_arrays)
+    cone_start, start, size, shifted = cones.cone_start, cones.start, cones.size, cones.shifted
     for i in range(cone_start.shape[0] - 1):
         shift[i] = 0.0
         for c in range(cone_start[i], cone_start[i + 1]):
-            o, square = start[c], 0.0
+            o, square = start[c], smoothing * smoothing
             for k in range(1, size[c]):
                 square += y[o + k] * y[o + k]
             rest = shifted[i] * math.sqrt(square)
-            shift[i] += rest
+            shift[i] += rest - shifted[i] * smoothing
             slope[o] = 0.0
             for k in range(1, size[c]):
                 slope[o + k] = y[o + k] / rest if rest > 0.0 else 0.0
 
 
 @jit
-def add_slope(offset, cone_start, start, size, place, sign, slope, G, D):
+def add_slope(cone_arrays, slope, G, D):
     """D += -e_N slope' G J': what the derivative of the shift adds to J G J'."""
+    cones = Split(*cone_arrays)
+    offset, cone_start, start, size = cones.offset, cones.cone_start, cones.start, cones.size
     at = 0
     for i in range(offset.shape[0] - 1):
         first, d = offset[i], offset[i + 1] - offset[i]
@@ -63,29 +121,22 @@ def add_slope(offset, cone_start, start, size, place, sign, slope, G, D):
                 s = 0.0
                 for a in range(1, size[c]):
                     s += slope[o + a] * G[c, a, b]
-                D[at + place[o + b] - first] -= sign[o + b] * s
+                D[at + cones.place[o + b] - first] -= cones.sign[o + b] * s
         at += d * d
 
 
 @jit
-def gather_slope(offset, cone_start, start, size, slope, y, out):
-    """out -= e_N slope' y."""
-    for i in range(offset.shape[0] - 1):
-        for c in range(cone_start[i], cone_start[i + 1]):
-            for q in range(start[c] + 1, start[c] + size[c]):
-                out[offset[i]] -= slope[q] * y[q]
-
-
-@jit
-def scale(scaling, start, size, y, z, G, F, F_inverse, lam, work):
-    """G with dy = t - G dz: Q_p^-2, or arw(z)^-1 arw(y) without scaling; and the scaling.   work (3, n)."""
-    if scaling == BY_F:
-        jordan.scale(start, size, y, z, G, F, F_inverse, lam)
-    elif scaling == BY_POINT:
-        jordan.scale_by_point(start, size, y, z, G, F, F_inverse, lam, work)
+def scale(scaling_arrays, cone_arrays, y, z):
+    """The scaling at y, z, strictly inside."""
+    scaling, cones = Scaling(*scaling_arrays), Split(*cone_arrays)
+    kind, G, F, F_inverse, lam, work = scaling
+    if kind == BY_F:
+        jordan.scale(cones.start, cones.size, y, z, G, F, F_inverse, lam)
+    elif kind == BY_POINT:
+        jordan.scale_by_point(cones.start, cones.size, y, z, G, F, F_inverse, lam, work)
     else:
-        for c in range(size.shape[0]):
-            _ratio(start[c], size[c], y, z, G[c])
+        for c in range(cones.size.shape[0]):
+            _ratio(cones.start[c], cones.size[c], y, z, G[c])
 
 
 @jit
@@ -107,9 +158,11 @@ def _ratio(o, m, y, z, G):
 
 
 @jit
-def contact_blocks(offset, cone_start, start, size, place, sign, G, D):
+def contact_blocks(cone_arrays, G, D):
     """D <- J G J', one block per contact after the other, flat, row-major."""
-    at = 0
+    cones = Split(*cone_arrays)
+    offset, cone_start, start, size = cones.offset, cones.cone_start, cones.start, cones.size
+    place, sign, at = cones.place, cones.sign, 0
     for i in range(offset.shape[0] - 1):
         first, d = offset[i], offset[i + 1] - offset[i]
         D[at : at + d * d] = 0.0
@@ -123,66 +176,100 @@ def contact_blocks(offset, cone_start, start, size, place, sign, G, D):
 
 
 @jit
-def target(scaling, start, size, y, z, F, F_inverse, lam, dy, dz, barrier, second, t, work):
+def newton_blocks(scaling_arrays, cone_arrays, y, z, slope, has_slope, D):
+    """The scaling at y, z, and D <- J G J' of it, with what the derivative of the shift adds."""
+    scale(scaling_arrays, cone_arrays, y, z)
+    G = Scaling(*scaling_arrays).G
+    contact_blocks(cone_arrays, G, D)
+    if has_slope:
+        add_slope(cone_arrays, slope, G, D)
+
+
+@jit
+def right_side(scaling_arrays, cone_arrays, point, affine, barrier, second, share, shift, t, b):
+    """t as `target` has it, b <- J t + share (J y - u), less what the derivative of the shift takes off.
+
+    point: y, z, u with the shift in it, and the slope of the shift; affine: dy, dz; share: of the residuals
+    that the step removes; shift: NO_SHIFT, OF_Y or OF_U, what the shift depends on.
+    """
+    (y, z, u, slope), cones = point, Split(*cone_arrays)
+    target(scaling_arrays, cone_arrays, y, z, affine[0], affine[1], barrier, second, t)
+    for k in range(b.shape[0]):
+        b[k] = -share * u[k]
+    for q in range(y.shape[0]):  # J y - u + J t without its cancellation
+        b[cones.place[q]] += cones.sign[q] * (t[q] + share * y[q])
+    if shift == NO_SHIFT:
+        return
+    for i in range(cones.offset.shape[0] - 1):
+        for c in range(cones.cone_start[i], cones.cone_start[i + 1]):
+            for q in range(cones.start[c] + 1, cones.start[c] + cones.size[c]):
+                rest = share * (y[q] - u[cones.place[q]]) if shift == OF_U else 0.0
+                b[cones.offset[i]] -= slope[q] * (t[q] + rest)
+
+
+@jit
+def target(scaling_arrays, cone_arrays, y, z, dy, dz, barrier, second, t):
     """t <- -y + barrier z^-1 - second-order term, with dy = t - G dz.
 
     The second-order term of the affine step dy, dz is arw(z)^-1 (dy o dz) without scaling, and
-    F^-1 arw(lam)^-1 [(F dy) o (F^-1 dz)] with it. barrier: 2 sigma kappa; work (3, n).
+    F^-1 arw(lam)^-1 [(F dy) o (F^-1 dz)] with it. barrier: 2 sigma kappa.
     """
+    scaling, cones = Scaling(*scaling_arrays), Split(*cone_arrays)
+    start, size, F_inverse = cones.start, cones.size, scaling.F_inverse
     jordan.inverse(start, size, z, t)
     for q in range(t.shape[0]):
         t[q] = barrier * t[q] - y[q]
     if not second:
         return
-    a, b, c = work[0], work[1], work[2]
-    if scaling == PLAIN:
+    a, b, c = scaling.work[0], scaling.work[1], scaling.work[2]
+    if scaling.kind == PLAIN:
         jordan.product(start, size, dy, dz, a)
         jordan.divide(start, size, z, a, b)
     else:
-        jordan.apply(start, size, F, dy, a)
+        jordan.apply(start, size, scaling.F, dy, a)
         jordan.apply(start, size, F_inverse, dz, b)
         jordan.product(start, size, a, b, c)
-        jordan.divide(start, size, lam, c, a)
+        jordan.divide(start, size, scaling.lam, c, a)
         jordan.apply(start, size, F_inverse, a, b)
     for q in range(t.shape[0]):
         t[q] -= b[q]
 
 
 @jit
-def steps(scaling, start, size, place, sign, G, t, dr, y, z, dy, dz, length, work):
-    """dz <- J' dr, dy <- t - G dz; length <- longest steps of y and of z, and the gap after at most 1.
-
-    With scaling G is given as F^-1, of which it is the square.   work (entries,).
-    """
-    for q in range(place.shape[0]):
-        dz[q] = sign[q] * dr[place[q]]
-    if scaling == PLAIN:
-        jordan.apply(start, size, G, dz, dy)
+def steps(scaling_arrays, cone_arrays, t, dr, y, z, dy, dz):
+    """dz <- J' dr, dy <- t - G dz; returns the longest steps of y and of z, and the gap after at most 1."""
+    scaling, cones = Scaling(*scaling_arrays), Split(*cone_arrays)
+    start, size, work, n = cones.start, cones.size, scaling.work[0], y.shape[0]
+    for q in range(n):
+        dz[q] = cones.sign[q] * dr[cones.place[q]]
+    if scaling.kind == PLAIN:
+        jordan.apply(start, size, scaling.G, dz, dy)
     else:  # G dz would hold the square of what these hold, and lose twice the digits
-        jordan.apply(start, size, G, dz, work)
-        jordan.apply(start, size, G, work, dy)
-    for q in range(place.shape[0]):
+        jordan.apply(start, size, scaling.F_inverse, dz, work)
+        jordan.apply(start, size, scaling.F_inverse, work, dy)
+    for q in range(n):
         dy[q] = t[q] - dy[q]
-    length[0] = jordan.longest_step(start, size, y, dy)
-    length[1] = jordan.longest_step(start, size, z, dz)
-    p, d = min(1.0, length[0]), min(1.0, length[1])
+    longest = jordan.longest_step(start, size, y, dy), jordan.longest_step(start, size, z, dz)
+    p, d = min(1.0, longest[0]), min(1.0, longest[1])
     gap = 0.0
-    for q in range(place.shape[0]):
+    for q in range(n):
         gap += (y[q] + p * dy[q]) * (z[q] + d * dz[q])
-    length[2] = gap
+    return longest[0], longest[1], gap
 
 
 @jit
-def recentre(start, size, F, F_inverse, lam, y, z, dy, dz, alpha, low, t, work):
+def recentre(scaling_arrays, cone_arrays, y, z, dy, dz, alpha, low, t):
     """t <- F^-1 arw(lam)^-1 of what raises the eigenvalues of (F y) o (F^-1 z) to low, where they are below.
 
     At y + alpha dy, z + alpha dz: Gondzio 1996, section 3, with eigenvalues for products of components,
-    and without the large ones, which do not shorten steps. work (3, entries).
+    and without the large ones, which do not shorten steps.
     """
-    a, b, c = work[0], work[1], work[2]
+    scaling, cones = Scaling(*scaling_arrays), Split(*cone_arrays)
+    start, size, F_inverse = cones.start, cones.size, scaling.F_inverse
+    a, b, c = scaling.work[0], scaling.work[1], scaling.work[2]
     for q in range(y.shape[0]):
         t[q], c[q] = y[q] + alpha * dy[q], z[q] + alpha * dz[q]
-    jordan.apply(start, size, F, t, a)
+    jordan.apply(start, size, scaling.F, t, a)
     jordan.apply(start, size, F_inverse, c, b)
     jordan.product(start, size, a, b, c)
     for i in range(size.shape[0]):
@@ -195,13 +282,22 @@ def recentre(start, size, F, F_inverse, lam, y, z, dy, dz, alpha, low, t, work):
         c[o] = 0.5 * (above + below)
         for k in range(1, m):
             c[o + k] *= 0.5 * (above - below) / rest if rest > 0.0 else 0.0
-    jordan.divide(start, size, lam, c, a)
+    jordan.divide(start, size, scaling.lam, c, a)
     jordan.apply(start, size, F_inverse, a, t)
 
 
 @jit
-def inside(start, size, x):
+def arrived(cone_arrays, y, r, z):
+    """z <- J' r + constant; whether y and whether z are strictly inside every cone."""
+    slack(cone_arrays, r, z)
+    return inside(cone_arrays, y), inside(cone_arrays, z)
+
+
+@jit
+def inside(cone_arrays, x):
     """Whether x is strictly inside every cone."""
+    cones = Split(*cone_arrays)
+    start, size = cones.start, cones.size
     for c in range(size.shape[0]):
         square = 0.0
         for k in range(1, size[c]):
@@ -212,8 +308,10 @@ def inside(start, size, x):
 
 
 @jit
-def complementarity(start, size, group, y, z, out):
+def complementarity(cone_arrays, y, z, out):
     """out <- gap y'z, and the largest |y o z| over the first cones of contacts and over the others."""
+    cones = Split(*cone_arrays)
+    start, size = cones.start, cones.size
     out[:] = 0.0
     for c in range(size.shape[0]):
         o, m = start[c], size[c]
@@ -223,19 +321,21 @@ def complementarity(start, size, group, y, z, out):
         for k in range(1, m):
             square += (y[o] * z[o + k] + z[o] * y[o + k]) ** 2
         out[0] += s
-        which = 1 if group[c] == 0 else 2
+        which = 1 if cones.group[c] == 0 else 2
         out[which] += s * s + square
     out[1], out[2] = np.sqrt(out[1]), np.sqrt(out[2])
 
 
 @jit
-def roots(offset, cone_start, start, size, place, sign, F_inverse, R, A):
+def roots(cone_arrays, F_inverse, R, A):
     """R <- upper triangles with R' R = J F^-2 J', flat as the blocks D, by Householder's Q R of F^-1 J'.
 
     R has the root of the condition of D, and is had without D: half the digits of D are lost near the end.
     A: work, (entries of a contact, components of a contact) at least.
     """
-    at = 0
+    cones = Split(*cone_arrays)
+    offset, cone_start, start, size = cones.offset, cones.cone_start, cones.start, cones.size
+    place, sign, at = cones.place, cones.sign, 0
     for i in range(offset.shape[0] - 1):
         first, d, high = offset[i], offset[i + 1] - offset[i], 0
         for c in range(cone_start[i], cone_start[i + 1]):

@@ -27,17 +27,6 @@ EXTRAS = 2
 """Numbers after W_ii: 1/W_NN, 1 if W_ii was singular and carries the proximal term; then S and its scales."""
 
 
-def extras(d):
-    """How many numbers follow W_ii of a contact of d components."""
-    m = d - 1
-    return EXTRAS + m * m + m
-
-
-def work_rows(d):
-    """Rows and columns of the work array for contacts of at most d components."""
-    return 2 * d + 2, 2 * d + 2
-
-
 @jit
 def prepare_friction(local, at, d, work):
     """Fill what follows W_ii of a friction contact.   local flat, W_ii at `at`.
@@ -355,7 +344,7 @@ def _bisect(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t):
 def solve_friction(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, out):
     """out <- r of one contact of any family.   q, out (d,); kappa (ng,) guess in, kappas out.
 
-    work has `work_rows(d)` rows and columns.
+    work (2 d + 2, 2 d + 2).
     """
     if q[0] >= 0.0 or local[at + d * d] == 0.0:
         for i in range(d):

@@ -1,6 +1,6 @@
 """Sweeps on W in blocks; for what they have in common see `sweeps.py`."""
 
-from stickslip.kernels import blocks, cones, residuals, sweeps
+from stickslip.kernels import anderson, blocks, cones, residuals, sweeps
 from stickslip.kernels import local as one
 from stickslip.kernels.jit import jit
 
@@ -152,3 +152,17 @@ def run_coulomb2(problem, work, memory, tolerance, budget, r, best, control, his
         sweep_coulomb2, velocities, sweeps.stay, residuals.no_map, cones.project_contacts,
         problem, work, memory, tolerance, budget, r, best, control, history,
     )  # fmt: skip
+
+
+@jit
+def solve_coulomb3(K, W, u_free, tolerance, budget, r, best, control, history):
+    """`run_coulomb3` prepared in the same call; K, W: a `Cones` and a `BlockW`, each as a plain tuple."""
+    problem, work = prepare_coulomb(cones.Cones(*K), blocks.BlockW(*W), u_free)
+    run_coulomb3(problem, work, anderson.no_memory(), tolerance, budget, r, best, control, history)
+
+
+@jit
+def solve_coulomb2(K, W, u_free, tolerance, budget, r, best, control, history):
+    """`run_coulomb2` prepared in the same call; K, W: a `Cones` and a `BlockW`, each as a plain tuple."""
+    problem, work = prepare_coulomb(cones.Cones(*K), blocks.BlockW(*W), u_free)
+    run_coulomb2(problem, work, anderson.no_memory(), tolerance, budget, r, best, control, history)

@@ -234,10 +234,7 @@ def cholesky_solve(A, b):
 
 
 @jit
-def dual(
-    K, row_start, row, data, centre, b, y,
-    x, w, g,
-):  # fmt: skip
+def dual(K, row_start, row, data, centre, b, y, x, w, g):
     """y·(B w - b) - |w - centre|²/2, the dual function at y; x = centre + B'y, w = P_C(x), g = B w - b."""
     offset = K.offset
     for k in range(x.shape[0]):
@@ -280,10 +277,7 @@ def norm(x):
 
 
 @jit
-def nearest(
-    K, row_start, row, data, centre, b,
-    tolerance, count, w,
-):  # fmt: skip
+def nearest(K, row_start, row, data, centre, b, tolerance, count, w):
     """w <- the element of {w in C : B w = b} nearest to `centre`; returns |B w - b| over its size, and steps.
 
     Regularised semismooth Newton on the dual, min_y of `dual` with sign reversed, whose gradient is B w - b:
@@ -304,10 +298,7 @@ def nearest(
     size = norm(b) + norm(g)
     if size == 0.0:
         size = 1.0
-    value = dual(
-        K, row_start, row, data, centre, b, y,
-        x, w, g,
-    )  # fmt: skip
+    value = dual(K, row_start, row, data, centre, b, y, x, w, g)
     error = norm(g) / size
     least, since = error, 0
     best[:] = w
@@ -340,10 +331,7 @@ def nearest(
         for _ in range(HALVINGS):
             for j in range(m):
                 y_new[j] = y[j] + length * dy[j]
-            value_new = dual(
-                K, row_start, row, data,
-                centre, b, y_new, x_new, w_new, g_new,
-            )  # fmt: skip
+            value_new = dual(K, row_start, row, data, centre, b, y_new, x_new, w_new, g_new)
             if value_new <= value + DECREASE * length * slope or norm(g_new) <= 0.5 * error * size:
                 break
             length *= 0.5

@@ -62,56 +62,6 @@ def divide(start, size, x, b, out):
 
 
 @jit
-def arrow(start, size, x, out):
-    """out (cones, d, d) <- arw(x), with arw(x) y = x o y."""
-    for i in range(size.shape[0]):
-        o, m = start[i], size[i]
-        for a in range(m):
-            for b in range(m):
-                if a == 0 or b == 0:
-                    out[i, a, b] = x[o + a + b]
-                else:
-                    out[i, a, b] = x[o] if a == b else 0.0
-
-
-@jit
-def spectrum(start, size, x, value, frame):
-    """x = value[i, 0] frame[i, 0] + value[i, 1] frame[i, 1].   value (cones, 2), frame (cones, 2, d).
-
-    Eigenvalues x_0 + |x_rest| and x_0 - |x_rest|; the frame of a multiple of e points along the first
-    component.
-    """
-    for i in range(size.shape[0]):
-        o, m = start[i], size[i]
-        if m == 0:
-            continue
-        rest = _length(x, o, m)
-        value[i, 0], value[i, 1] = x[o] + rest, x[o] - rest
-        for side in range(2):
-            sign = 1.0 if side == 0 else -1.0
-            frame[i, side, 0] = 0.5
-            for k in range(1, m):
-                along = x[o + k] / rest if rest > 0.0 else (1.0 if k == 1 else 0.0)
-                frame[i, side, k] = 0.5 * sign * along
-
-
-@jit
-def determinant(start, size, x, out):
-    """out (cones,) <- product of the eigenvalues."""
-    for i in range(size.shape[0]):
-        if size[i] > 0:
-            out[i] = _det(x, start[i], size[i])
-
-
-@jit
-def trace(start, size, x, out):
-    """out (cones,) <- sum of the eigenvalues, 2 x_0."""
-    for i in range(size.shape[0]):
-        if size[i] > 0:
-            out[i] = 2.0 * x[start[i]]
-
-
-@jit
 def power(start, size, x, exponent, out):
     """out <- x^exponent, of the eigenvalues; -1 for the inverse, 0.5 for the root."""
     for i in range(size.shape[0]):

@@ -180,10 +180,7 @@ def one_component(w, q, low, high, r):
 
 
 @jit
-def solve_block(
-    i, K,
-    local, local_start, q, r, kappa, work, out,
-):  # fmt: skip
+def solve_block(i, K, local, local_start, q, r, kappa, work, out):
     """out <- solution of block i alone, for any kind of block.
 
     q, r, out (d,): its velocity without its own impulse, its present impulse, the answer;

@@ -84,9 +84,7 @@ def disks(o, rho, coefficient, group_size, g0, g1, normal, dr, du, r, u, F, A, B
 
 
 @jit
-def alart_curnier(
-    i, K, rho, r, u, F, A, B
-):  # fmt: skip
+def alart_curnier(i, K, rho, r, u, F, A, B):
     """F_N = r_N - max(y, 0), disks of radius mu y, y = r_N - rho_N u_N (16.1)-(16.16); open when y <= 0."""
     kind, offset, lower, upper, group_offset, group_size, coefficient = K
     o, d = offset[i], offset[i + 1] - offset[i]
@@ -104,9 +102,7 @@ def alart_curnier(
 
 
 @jit
-def jean_moreau(
-    i, K, rho, r, u, F, A, B
-):  # fmt: skip
+def jean_moreau(i, K, rho, r, u, F, A, B):
     """As Alart–Curnier with disks of radius mu max(r_N, 0); open when moreover r_N <= 0."""
     kind, offset, lower, upper, group_offset, group_size, coefficient = K
     o, d = offset[i], offset[i + 1] - offset[i]

@@ -5,6 +5,7 @@ pause for the judge and go on. See `kernels/products.py` for K and W.
 """
 
 import math
+from typing import Any, NamedTuple
 
 from stickslip.kernels import products
 from stickslip.kernels.jit import jit
@@ -18,6 +19,19 @@ LONGEST = 1e4
 """Longest step, in units where W_ii is about 1: what does not move at that step never will."""
 
 
+class Rule(NamedTuple):
+    """How the step of an iteration is found."""
+
+    largest: Any
+    """Largest rho |change of F| over |change of r| of a step that passes [-]."""
+    smallest: Any
+    """The same below which the next step is longer [-]."""
+    shrink: Any
+    """Factor of a shortened step [-]."""
+    relaxation: Any
+    """Share of He and Liao's step that is taken [-]."""
+
+
 @jit
 def shifted_velocity(K, W, u_free, r, out):
     """out <- F(r) = u_hat(W r + u_free).   r, u_free, out (n,)."""
@@ -26,13 +40,14 @@ def shifted_velocity(K, W, u_free, r, out):
 
 
 @jit
-def iterate(K, W, u_free, method, largest, smallest, shrink, relaxation, r, work, state, count):
+def iterate(K, W, u_free, method, rule, r, work, state, count):
     """`count` iterations of `method` on r, in place, with a step that adapts itself; how many were made.
 
     Khobotov's test rho |F(r) - F(r_bar)| <= largest |r - r_bar|, r_bar = P_K(r - rho F(r)): a step
     that fails is shortened, one that passes with `smallest` is lengthened for the next iteration.
     r (n,), work (4, n).
     """
+    largest, smallest, shrink, relaxation = rule
     F, r_bar, F_bar, step = work[0], work[1], work[2], work[3]
     if state[STARTED] == 0.0:
         shifted_velocity(K, W, u_free, r, F)

@@ -8,150 +8,43 @@ D = diag(1 / rho) contact by contact, so that alpha has no unit. Inside, Newton 
 contacts are eliminated, the others give the system (A + B (W + alpha D)) dx = -F. A line search on
 |F| only slows it down; an outer step that fails is repeated with a larger alpha.
 
-`advance` does everything except solving the linear system, which it leaves with its right-hand side
-and asks for: small problems in CSR form, solved here (`run_dense`), large ones in the blocks of W
-(control[IN_BLOCKS] = 1), for `linalg.front_lu`.
+`advance` does everything except solving the linear system, which it leaves with its right-hand side in a
+`newton_systems.System` and asks for: small ones are dense and solved here (`run_dense`), large ones in the
+blocks of W, for `linalg.front_lu`.
 """
 
 import math
 
 import numpy as np
 
-from stickslip.kernels import blocks, cones, dense_lu, gauss_seidel, maps, newton_systems, residuals
+from stickslip.kernels import blocks, maps, newton_systems, residuals
 from stickslip.kernels.jit import jit
 
 (
     PHASE, ALPHA, F_CENTRE, F_BEST, INNER, NEWTON, BEST, TOLERANCE, BUDGET, MARK, MARK_AT, OUTER,
     ETA, MOST_INNER, SHRINK, GROW, EASY, PATIENCE, SIZE, SINGULAR, STATE, OPERATIONS, LOOKS, FLOOR, FAILED,
-    FADE, IN_BLOCKS,
-) = range(27)  # fmt: skip
-SLOTS = 27
+    FADE,
+) = range(26)  # fmt: skip
+SLOTS = 26
 START, SOLVE, DONE = 0.0, 1.0, 2.0
 RUNNING, SOLVED, BUDGET_SPENT, STALLED, NOT_FINITE = 0.0, 1.0, 2.0, 3.0, 4.0
 LARGEST_ALPHA = 1e3
-R, X, X_BEST, KEEP, U, Q, F, WORK_1, WORK_2 = range(9)
-VECTORS = 9
+R, X, X_BEST, KEEP, U, Q, WORK_1, WORK_2 = range(8)
+VECTORS = 8
 """Rows of `vectors` (VECTORS, n): centre, iterate, best of this outer step, best of all, ..."""
 LINES = 512
 """Most lines of the history; later looks overwrite the last."""
 
 
 @jit
-def augmentation(K, local, local_start, scales, out):
-    """out <- rho of the Alart-Curnier function: 1 / W_NN, and 1 / |sym W_gg| for each group g.
-
-    local holds W_ii row by row at local_start. A group without W takes the rho of the judge.   out (n,).
-    """
-    kind, offset, group_offset, group_size = K.kind, K.offset, K.group_offset, K.group_size
-    rho, length = scales.rho, scales.length
-    for i in range(kind.shape[0]):
-        a, d, at = offset[i], offset[i + 1] - offset[i], local_start[i]
-        if kind[i] != cones.FRICTION:
-            for k in range(d):
-                w = local[at + k * d + k]
-                out[a + k] = 1.0 / w if w > 0.0 else rho[i]
-            continue
-        w = local[at]
-        out[a] = 1.0 / w if w > 0.0 else rho[i]
-        k = 1
-        for g in range(group_offset[i], group_offset[i + 1]):
-            w = largest_eigenvalue(local, at, d, k, group_size[g])
-            for _ in range(group_size[g]):
-                out[a + k] = 1.0 / w if w > 0.0 else rho[i] * length[a + k] * length[a + k]
-                k += 1
-
-
-@jit
-def largest_eigenvalue(local, at, d, k, size):
-    """Largest eigenvalue of the symmetric part of a 1x1 or 2x2 group, a bound of it for larger ones."""
-    if size == 2:
-        p, s = local[at + k * d + k], local[at + (k + 1) * d + k + 1]
-        o = 0.5 * (local[at + k * d + k + 1] + local[at + (k + 1) * d + k])
-        return 0.5 * (p + s) + math.sqrt(0.25 * (p - s) * (p - s) + o * o)
+def evaluate(system, r, u):
+    """F, its Jacobians and the state of each contact at (r, u); returns |F| [N s]."""
+    newton_systems.evaluate(maps.alart_curnier, system, r, u)
     total = 0.0
-    for m in range(k, k + size):
-        total += local[at + m * d + m]
-    return total
-
-
-@jit
-def evaluate(
-    K,
-    augment, length, r, u, F_values, A, B, contact_state,
-):  # fmt: skip
-    """F, its Jacobians A, B (nb, d, d) and the state of each contact; returns |F| [N s]."""
-    kind, offset = K.kind, K.offset
-    total = 0.0
-    for i in range(kind.shape[0]):
-        contact_state[i] = maps.alart_curnier(
-            i, K,
-            augment, r, u, F_values, A[i], B[i],
-        )  # fmt: skip
-        for k in range(offset[i], offset[i + 1]):
-            x = F_values[k] / length[k]
-            total += x * x
+    for k in range(r.shape[0]):
+        x = system.F[k] / system.scales.length[k]
+        total += x * x
     return math.sqrt(total)
-
-
-@jit
-def assemble(
-    W, order, weight, alpha, x, F_values, A, B,
-    contact_state, place, indptr, indices, entries, rhs, w,
-):  # fmt: skip
-    """The Newton system of the contacts that are not open, in `order`; returns its size.
-
-    Open contacts take dx = -x at once. place (nb,): first row of each contact, -1 if open; w (d,) work.
-    """
-    offset, row_start, column, data_start, data = W.offset, W.row_start, W.column, W.data_start, W.data
-    m = 0
-    for p in range(order.shape[0]):
-        i = order[p]
-        place[i] = -1
-        if contact_state[i] != 0:
-            place[i] = m
-            m += offset[i + 1] - offset[i]
-    at = 0
-    for p in range(order.shape[0]):
-        i = order[p]
-        if place[i] < 0:
-            continue
-        a, d, width = offset[i], offset[i + 1] - offset[i], 0
-        for k in range(d):
-            w[k] = 0.0
-        for b in range(row_start[i], row_start[i + 1]):
-            j = column[b]
-            c, e, start = offset[j], offset[j + 1] - offset[j], data_start[b]
-            if place[j] >= 0:
-                width += e
-                continue
-            for k in range(d):
-                for q in range(e):
-                    w[k] += data[start + k * e + q] * x[c + q]
-        for k in range(d):
-            s = -F_values[a + k]
-            for q in range(d):
-                s += B[i, k, q] * w[q]
-            rhs[place[i] + k] = s
-            indptr[place[i] + k] = at + k * width
-        done = 0
-        for b in range(row_start[i], row_start[i + 1]):
-            j = column[b]
-            if place[j] < 0:
-                continue
-            e, start = offset[j + 1] - offset[j], data_start[b]
-            for k in range(d):
-                to = at + k * width + done
-                for q in range(e):
-                    s = 0.0
-                    for t in range(d):
-                        s += B[i, k, t] * data[start + t * e + q]
-                    if i == j:
-                        s += A[i, k, q] + B[i, k, q] * alpha * weight[a + q]
-                    indices[to + q], entries[to + q] = place[j] + q, s
-            done += e
-        at += d * width
-    indptr[m] = at
-    return m
 
 
 @jit
@@ -169,11 +62,12 @@ def begin(control, alpha, tolerance, budget):
 
 
 @jit
-def judged(K, scales, u_free, r, u, vectors, control, history):
+def judged(system, r, u, vectors, control, history):
     """Ask the judge's measures about r, whose velocities are u; keep the best."""
     natural, scaled, _ = residuals.stop_measures(
-        residuals.natural_map, K, scales, residuals.EXACT, r, u, u_free, vectors[WORK_1], vectors[WORK_2]
-    )
+        residuals.natural_map, system.K, system.scales, residuals.EXACT, r, u, system.u_free,
+        vectors[WORK_1], vectors[WORK_2],
+    )  # fmt: skip
     error = max(natural, scaled)
     at = min(int(control[LOOKS]), history.shape[0] - 1)
     history[at, 0], history[at, 1], history[at, 2] = control[NEWTON], natural, scaled
@@ -188,37 +82,36 @@ def judged(K, scales, u_free, r, u, vectors, control, history):
 
 
 @jit
-def advance(
-    K, W, scales, u_free, augment, weight, order, vectors, A, B, contact_state, place,
-    indptr, indices, entries, rhs, bench, control, history,
-):  # fmt: skip
+def advance(assemble, system, vectors, control, history):
     """Go on until a linear system has to be solved (true) or there is an end (false).
 
-    The caller puts the solution in rhs[:control[SIZE]], or says control[SINGULAR] = 1.
-    bench (d,) work.
+    assemble: one of `newton_systems`. The caller puts the solution in system.rhs, or says
+    control[SINGULAR] = 1.
     """
-    offset, n = K.offset, u_free.shape[0]
+    W, weight, n = system.W, system.weight, system.u_free.shape[0]
     r, x, x_best, u, q = vectors[R], vectors[X], vectors[X_BEST], vectors[U], vectors[Q]
     if control[PHASE] == START:
-        blocks.multiply(W, r, u_free, u)
+        blocks.multiply(W, r, system.u_free, u)
         control[BEST], control[MARK] = math.inf, math.inf
-        judged(K, scales, u_free, r, u, vectors, control, history)
-        control[F_CENTRE] = evaluate(K, augment, scales.length, r, u, vectors[F], A, B, contact_state)
+        judged(system, r, u, vectors, control, history)
+        control[F_CENTRE] = evaluate(system, r, u)
         control[PHASE] = DONE
     elif control[PHASE] == SOLVE:
-        move(offset, place, rhs, x, control)
+        move(system, x, control)
         control[NEWTON] += 1.0
         control[INNER] += 1.0
     while True:
+        # 1. an outer step begins at r
         if control[PHASE] == DONE:
             if is_over(control):
                 return False
-            centre(r, x, x_best, u_free, weight, control, q)
+            centre(r, x, x_best, system.u_free, weight, control, q)
             control[PHASE] = SOLVE
+        # 2. F_alpha at x, and the next Newton step unless the inner solve ends here
         blocks.multiply(W, x, q, u)
         for k in range(n):
             u[k] += control[ALPHA] * weight[k] * x[k]
-        size = evaluate(K, augment, scales.length, x, u, vectors[F], A, B, contact_state)
+        size = evaluate(system, x, u)
         if control[INNER] > 0.0 and size < control[F_BEST]:
             control[F_BEST] = size
             for k in range(n):
@@ -226,35 +119,34 @@ def advance(
         failed = control[SINGULAR] != 0.0 or not size < math.inf
         near = control[INNER] > 0.0 and size <= control[ETA] * control[F_CENTRE]
         if not (failed or near or control[INNER] >= control[MOST_INNER]):
-            if control[IN_BLOCKS] != 0.0:
-                control[SIZE] = newton_systems.assemble_blocks(
-                    W, weight, control[ALPHA], x, vectors[F],
-                    A, B, contact_state, place, entries, rhs,
-                )  # fmt: skip
-            else:
-                control[SIZE] = assemble(
-                    W, order, weight, control[ALPHA], x, vectors[F],
-                    A, B, contact_state, place, indptr, indices, entries, rhs, bench,
-                )  # fmt: skip
+            control[SIZE] = assemble(system, control[ALPHA], x)
             return True
-        blocks.multiply(W, x_best, u_free, u)
-        judged(K, scales, u_free, x_best, u, vectors, control, history)
-        size = evaluate(K, augment, scales.length, x_best, u, vectors[F], A, B, contact_state)
-        settle(r, x_best, size, control)
+        # 3. the outer step ends at the best x
+        blocks.multiply(W, x_best, system.u_free, u)
+        judged(system, x_best, u, vectors, control, history)
+        settle(r, x_best, evaluate(system, x_best, u), control)
         control[PHASE] = DONE
 
 
 @jit
-def move(offset, place, rhs, x, control):
+def advance_blocks(arrays, vectors, control, history):
+    """`advance` for systems in the blocks of W; arrays as `newton_systems.system_of` takes them."""
+    system = newton_systems.system_of(arrays)
+    return advance(newton_systems.assemble_blocks, system, vectors, control, history)
+
+
+@jit
+def move(system, x, control):
     """x <- x + dx; open contacts to zero. Nothing if the system was singular."""
     if control[SINGULAR] != 0.0:
         return
+    offset, place = system.K.offset, system.place
     for i in range(place.shape[0]):
         for k in range(offset[i], offset[i + 1]):
             if place[i] < 0:
                 x[k] = 0.0
             else:
-                x[k] += rhs[place[i] + k - offset[i]]
+                x[k] += system.rhs[place[i] + k - offset[i]]
 
 
 @jit
@@ -301,22 +193,11 @@ def is_over(control):
 
 
 @jit
-def run_dense(
-    K, W, scales, u_free, augment, weight, order, vectors, A, B, contact_state, place,
-    indptr, indices, entries, rhs, bench, control, history, J,
-):  # fmt: skip
-    """`advance` to its end, every system solved here.   J (n, n) work."""
-    while advance(
-        K, W, scales, u_free, augment, weight, order, vectors, A, B, contact_state, place,
-        indptr, indices, entries, rhs, bench, control, history,
-    ):  # fmt: skip
+def run_dense(system, vectors, control, history):
+    """`advance` to its end, every system solved here as a dense one."""
+    while advance(newton_systems.assemble_dense, system, vectors, control, history):
         m = int(control[SIZE])
-        for k in range(m):
-            for c in range(m):
-                J[k, c] = 0.0
-            for at in range(indptr[k], indptr[k + 1]):
-                J[k, indices[at]] = entries[at]
-        if not dense_lu.lu_solve(J, rhs, m):
+        if not newton_systems.solve_dense(system, m):
             control[SINGULAR] = 1.0
         control[OPERATIONS] += m * m * m / 3.0 + 2.0 * m * m
 
@@ -324,38 +205,11 @@ def run_dense(
 @jit
 def solve_small(K, W, u_free, r, alpha, tolerance, budget, patience):
     """(best, control, history) from r, everything else made here: small problems are mostly calls."""
-    offset, data, n, nb = K.offset, W.data, u_free.shape[0], K.kind.shape[0]
-    d, size = 1, 0
-    for i in range(nb):
-        d = max(d, offset[i + 1] - offset[i])
-        size += (offset[i + 1] - offset[i]) ** 2
-    start, local, at = np.empty(nb, np.int64), np.zeros(size), 0
-    for i in range(nb):
-        start[i] = at
-        at += (offset[i + 1] - offset[i]) ** 2
-    diagonal, augment, weight = np.empty(n), np.empty(n), np.empty(n)
-    gauss_seidel.own_blocks(W, offset, local, start, diagonal)
-    scales = residuals.metric(K, diagonal)
-    augmentation(K, local, start, scales, augment)
-    weights(offset, scales, weight)
+    n = u_free.shape[0]
+    system = newton_systems.prepare(K, W, u_free, np.empty((n, n)))
     vectors, control, history = np.zeros((VECTORS, n)), np.zeros(SLOTS), np.empty((LINES, 3))
-    for k in range(n):
-        vectors[R, k] = r[k]
+    vectors[R] = r
     begin(control, alpha, tolerance, budget)
     control[PATIENCE] = patience
-    states, place = np.zeros(nb, np.int64), np.zeros(nb, np.int64)
-    indptr, indices = np.zeros(n + 1, np.int32), np.empty(data.shape[0], np.int32)
-    run_dense(
-        K, W, scales, u_free, augment, weight, np.arange(nb), vectors,
-        np.zeros((nb, d, d)), np.zeros((nb, d, d)), states, place, indptr, indices, np.empty(data.shape[0]),
-        np.zeros(n + 1), np.zeros(d), control, history, np.empty((n, n)),
-    )  # fmt: skip
+    run_dense(system, vectors, control, history)
     return vectors[KEEP].copy(), control, history[: int(control[LOOKS])]
-
-
-@jit
-def weights(offset, scales, out):
-    """out <- diagonal of D: mean diagonal of W of each contact, and of each further group.   out (n,)."""
-    for i in range(offset.shape[0] - 1):
-        for k in range(offset[i], offset[i + 1]):
-            out[k] = 1.0 / (scales.rho[i] * scales.length[k] * scales.length[k])

@@ -365,7 +365,13 @@ def measure(K, shift, diagonal, r, u, u_free):
     n = r.shape[0]
     scales, x, y, out = metric(K, diagonal), np.empty(n), np.empty(n), np.empty(MEASURES)
     out[NATURAL], out[SCALED], out[WORST] = stop_measures(natural_map, K, scales, shift, r, u, u_free, x, y)
+    complete(K, scales, shift, diagonal, r, u, u_free, x, y, out)
+    return out
+
+
+@jit
+def complete(K, scales, shift, diagonal, r, u, u_free, x, y, out):
+    """out <- what `measure` says beside the `stop_measures`.   x, y (n,) work; out (MEASURES,)."""
     unit_measures(K, shift, r, u, x, y, out)
     out[APPROACH] = approach(K, diagonal, r, u, u_free)
     out[LOCAL] = local_error(K, scales, diagonal, r, u, u_free, x, y) if shift != RELAXED else 0.0
-    return out

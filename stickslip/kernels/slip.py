@@ -5,11 +5,32 @@ The function mu r_N / |t| - 1 is nearly linear in kappa, as in trust regions (Co
 """
 
 import math
+from typing import NamedTuple
 
 from stickslip.kernels.jit import jit
 
 CLOSE = 1e-15
 """Relative rounding at which a root is a root."""
+
+
+class Sliding(NamedTuple):
+    """A contact with u_N = 0 inserted: r_N = n0 - w·t and u_T = S t + b of the tangential impulse t."""
+
+    n0: float
+    """r_N without t [N s]."""
+    b1: float
+    """Tangential velocity without t [m/s]."""
+    b2: float
+    w01: float
+    """W_NT / W_NN [-]."""
+    w02: float
+    s11: float
+    """S row by row [1/kg]."""
+    s12: float
+    s21: float
+    s22: float
+    mu: float
+    """Coefficient of friction [-]."""
 
 
 @jit
@@ -85,11 +106,12 @@ def stiff_slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa):
 
 
 @jit
-def polish_slip(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa):
-    """(r_N, r_1, r_2, kappa) at the root next to kappa >= 0: Newton's method as above, without a bracket.
+def polish_slip(sliding, kappa):
+    """((r_N, r_1, r_2), kappa) at the root next to kappa >= 0: Newton's method as above, without a bracket.
 
     For who knows a root nearly, and wants this one: a step is kept only while mu r_N / |t| - 1 falls.
     """
+    n0, b1, b2, w01, w02, s11, s12, s21, s22, mu = sliding
     co, si, s11, s12, s21, s22 = triangular(s11, s12, s21, s22)
     b1, b2, w01, w02 = co * b1 + si * b2, co * b2 - si * b1, co * w01 + si * w02, co * w02 - si * w01
     least, kept = math.inf, kappa
@@ -111,7 +133,7 @@ def polish_slip(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa):
         if not kappa < math.inf:
             break
     n = size / mu if size > 0.0 else max(n, 0.0)
-    return n, co * t1 - si * t2, si * t1 + co * t2, kept
+    return (n, co * t1 - si * t2, si * t1 + co * t2), kept
 
 
 @jit

@@ -23,26 +23,32 @@ def solve(cone_arrays, W, u_free, tolerance, r, u):
     cone_arrays: a `Cones` as a plain tuple; W (n n,) row by row; u_free, u (n,); r (n,) the guess on entry.
     measures (MEASURES,) are the judge's.
     """
-    n, diagonal, K = u_free.shape[0], np.empty(u_free.shape[0]), cones.Cones(*cone_arrays)
-    for k in range(n):
-        diagonal[k] = W[k * n + k]
+    n, K = u_free.shape[0], cones.Cones(*cone_arrays)
     if n == 1:  # the case met most, in full: the answer of one component does not depend on the guess
         r[0] = one.one_component(W[0], u_free[0], K.lower[0], K.upper[0], r[0])
         velocities(K.offset, W, r, u_free, u)
-        measures = residuals.measure(K, residuals.EXACT, diagonal, r, u, u_free)
+        measures = residuals.measure(K, residuals.EXACT, W, r, u, u_free)
         return measures, 1, residuals.is_solved(measures, tolerance)
     cones.project(K, r, r)
     problem, work = sweeps.prepare(own_blocks, K, W, u_free, 1.0)
+    diagonal, x, y, out = work.vectors[0], work.vectors[1], work.vectors[2], np.empty(residuals.MEASURES)
     done, look = 0, 1 if K.kind.shape[0] == 1 else 0
     while True:
         if done >= look:
+            # 1. the norms, and where they end the solve all that the judge measures
             velocities(K.offset, W, r, u_free, u)
-            measures = residuals.measure(K, residuals.EXACT, diagonal, r, u, u_free)
-            if residuals.is_solved(measures, tolerance):
-                return measures, done, True
-            if done >= SWEEPS or not measures[residuals.NATURAL] < np.inf:
-                return measures, done, False
+            out[residuals.NATURAL], out[residuals.SCALED], out[residuals.WORST] = residuals.stop_measures(
+                residuals.natural_map, K, problem.scales, residuals.EXACT, r, u, u_free, x, y
+            )
+            error = max(out[residuals.NATURAL], out[residuals.SCALED])
+            ends = done >= SWEEPS or not error < np.inf
+            if ends or error <= tolerance:
+                residuals.complete(K, problem.scales, residuals.EXACT, diagonal, r, u, u_free, x, y, out)
+                solved = residuals.is_solved(out, tolerance)
+                if ends or solved:
+                    return out, done, solved
             look = min(done + 1 + done // 3, SWEEPS)
+        # 2. one sweep
         sweep(problem, work, r)
         done += 1
 

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels.bodies.springs import add_dampers, add_springs
+from stickslip.kernels.bodies.layout import ForceArrays
+from stickslip.kernels.bodies.springs import add_dampers, add_pushes, add_springs, spring_potential
 from stickslip.mechanics.actuators import Actuators
 from stickslip.mechanics.given import numbers
 from stickslip.mechanics.points import Point, bind_point, number_of
@@ -22,7 +23,6 @@ from stickslip.mechanics.written_forces import (
     read_only,
     written_force,
 )
-from stickslip.rotations import matrices
 from stickslip.state import Array, IntArray, ModelError
 
 if TYPE_CHECKING:
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 POTENTIAL, DAMPING, WORKING = 0, 1, 2
 """Which part of F a force is in: energies are counted by it."""
-INERTIAL = (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
-"""The pose of the inertial frame."""
 Given = Any
 """A constant, or a function of some arguments, taken by their names."""
 
@@ -176,27 +174,43 @@ class Forces:
                 raise self._not_finite("damper", d.names[bad], d.body[bad], t)
         if self.actuators is not None:
             self.actuators.add(self.actuators.values(t, q, v), q, F[WORKING])
+        a = self.arrays
+        add_pushes(a.push_body, a.push_point, a.push, q, F[WORKING])
         for one in self.written:
-            if isinstance(one, WrittenForce):
+            if isinstance(one, WrittenForce) and one.constant is None:
                 one.add(t, q, v, F[WORKING])
-        if self.wrench is not None:
-            R = matrices(q.reshape(-1, 7)[:, 3:])
-            F[WORKING, :, :3] += self.wrench[:, :3]
-            F[WORKING, :, 3:] += np.einsum("nji,nj->ni", R, self.wrench[:, 3:])
 
     @cached_property
     def actuators(self) -> Actuators | None:
         """Those among `written`, as arrays; None without any."""
         return Actuators.of(self.written)
 
+    @cached_property
+    def arrays(self) -> ForceArrays:
+        """Springs, dampers and constant forces on bodies, as kernels take them."""
+        s, d = self.springs or Springs(*_columns([], (2,), (2, 3), (), (), ())), self.dampers
+        d = d or Dampers(*_columns([], (2,), (3,), (), ()))
+        pushes = [
+            (one.point.body, one.point.local, one.constant)
+            for one in self.written
+            if isinstance(one, WrittenForce) and one.constant is not None
+        ]
+        if self.wrench is not None:
+            pushes += [(int(i), np.zeros(3), self.wrench[i]) for i in np.flatnonzero(self.wrench.any(axis=1))]
+        body, point, push = _columns([("", *one) for one in pushes], (), (3,), (6,))[1:]
+        return ForceArrays(
+            s.body, s.point, s.stiffness, s.length, s.damping, d.body, d.point, d.linear, d.angular, body,
+            point, push,
+        )  # fmt: skip
+
+    @property
+    def need_python(self) -> bool:
+        """Whether some are actuators or functions."""
+        return any(isinstance(one, JointEffort) or one.constant is None for one in self.written)
+
     def potential(self, t: float, q: Array) -> float:
         """Of all springs [J]; without gravity's."""
-        s = self.springs
-        if s is None:
-            return 0.0
-        first, second = (_places(s.body[:, side], s.point[:, side], q) for side in (0, 1))
-        stretch = np.sqrt(((first - second) ** 2).sum(axis=1)) - s.length
-        return 0.5 * float(s.stiffness @ stretch**2)
+        return 0.0 if self.springs is None else float(spring_potential(self.arrays, q))
 
     def __len__(self) -> int:
         compiled = (table for table in (self.springs, self.dampers) if table is not None)
@@ -216,12 +230,6 @@ class Forces:
     def _not_finite(self, kind: str, name: str, sides: IntArray, t: float) -> ModelError:
         whose = " and ".join(repr(self.bodies[side]) for side in sides if side >= 0)
         return ModelError(f"{kind} {name!r} on body {whose} is not finite at t = {t:.9g} s")
-
-
-def _places(body: IntArray, point: Array, q: Array) -> Array:
-    """Inertial places of points in the frames of bodies [m], shape (ns, 3); body -1 is the inertial frame."""
-    poses = np.vstack([q.reshape(-1, 7), INERTIAL])[body]
-    return poses[:, :3] + np.einsum("nij,nj->ni", matrices(poses[:, 3:]), point)
 
 
 def bound(world: "World", forces: Iterable[Force]) -> Forces:

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from stickslip.kernels.bodies import motion as kernels
 from stickslip.mechanics.functions import called
 from stickslip.mechanics.given import numbers
-from stickslip.rotations import matrices
-from stickslip.state import Array, ModelError
+from stickslip.state import Array, IntArray, ModelError
 
 Motion = Callable[[float], Any] | tuple[Any, Any]
 """t -> (velocity, spin), or such a pair that does not change; in the inertial frame [m/s, rad/s]."""
@@ -35,15 +38,24 @@ class Motions:
     motions: tuple[Motion, ...] = ()
     """What each was given."""
 
-    def prescribe(self, t: float, q: Array, v: Array) -> None:
-        """Write the velocities at time t of the kinematic bodies, whose orientations are in q, into v.
+    def values(self, t: float) -> Array:
+        """Velocities and spins of all at time t, inertial [m/s, rad/s], shape (k, 6).
 
         A number that is not finite is a ModelError that names the body and t.
         """
-        for name, body, motion in zip(self.names, self.body, self.motions, strict=True):
-            velocity, spin = velocities(f"body {name!r}", motion, t)
-            v[6 * body : 6 * body + 3] = velocity
-            v[6 * body + 3 : 6 * body + 6] = spin @ matrices(q[7 * body + 3 : 7 * body + 7])
+        out = np.empty((len(self.names), 6))
+        for k, (name, motion) in enumerate(zip(self.names, self.motions, strict=True)):
+            out[k, :3], out[k, 3:] = velocities(f"body {name!r}", motion, t)
+        return out
+
+    def prescribe(self, t: float, q: Array, v: Array) -> None:
+        """Write the velocities at time t of the kinematic bodies, whose orientations are in q, into v."""
+        kernels.prescribe(self.numbers, self.values(t), q, v)
+
+    @cached_property
+    def numbers(self) -> IntArray:
+        """Of the bodies [-], shape (k,)."""
+        return np.array(self.body, np.int64)
 
     def __len__(self) -> int:
         return len(self.names)

@@ -84,6 +84,12 @@ class WrittenForce:
     force: Written | None
     moment: Written | None
 
+    @property
+    def constant(self) -> Array | None:
+        """Force and moment [N, N m], shape (6,); None where one is a function."""
+        given = [np.zeros(3) if one is None else one.constant for one in (self.force, self.moment)]
+        return None if any(one is None for one in given) else np.concatenate(given)  # type: ignore[arg-type]
+
     def add(self, t: float, q: Array, v: Array, F: Array) -> None:
         """Add its wrench to F, shape (n, 6); q and v are read-only, and so is what users see of them."""
         i = self.point.body

@@ -138,7 +138,7 @@ class MoreauJeanBodies(Options):
         before = world.forces.potential(state.t, state.q) if start.forced else 0.0
         terms = _terms(told, before, springs, done.lifted)
         if start.forced and not reason and self.theta == 0.5:  # else gravity's share is off as well
-            reason = too_stiff(h, bodies.rates, told, before + springs, terms.balance)
+            reason = too_stiff(h, bodies.rates, energy, before + springs, terms.balance)
         if bodies.jointed and not reason:
             drifts = not self.correction
             reason = opened(world, state, done.q.reshape(-1), v.reshape(-1), h, done.opening, drifts)

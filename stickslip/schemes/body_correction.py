@@ -49,28 +49,24 @@ def corrected(
     deepest and largest [m]: as `needs` of the kernels found them.
     """
     world, bodies = start.world, start.bodies
-    if blocks.joints is None and not start.forced:
+    if blocks.joints is None:
         lifted, left, size = kernels.correct(
-            bodies.arrays, blocks.sides, blocks.K.offset, blocks.rows, blocks.contacts.gap, u, reach, reserve,
-            sweeps, bodies.size, bodies.least_weight, need, deepest, largest, q,
+            bodies.arrays, bodies.forces, springs, blocks.sides, blocks.K.offset, blocks.rows,
+            blocks.contacts.gap, u, reach, reserve, sweeps, bodies.size, bodies.least_weight, need, deepest,
+            largest, q,
         )  # fmt: skip
         return Corrected(q, lifted, left, NO_ERRORS, size)
-    if blocks.joints is None and (
-        sweeps == 0 or kernels.is_idle(largest, reserve, bodies.size, bodies.least_weight)
-    ):
-        return Corrected(q, 0.0, deepest, NO_ERRORS, 0.0)
     count, normals = blocks.count, blocks.K.offset[: blocks.count]
-    sides, rows, bilateral = blocks.sides[:count], blocks.rows[normals], np.zeros(count, bool)
-    if blocks.joints is not None:
-        joints = joint_rows(world, t, q.reshape(-1), v.reshape(-1), 0.0, 1.0)
-        assert joints is not None
-        free = np.repeat(joints.kind == cones.FREE, joints.size)
-        sides = frozen(np.concatenate([sides, np.repeat(joints.bodies, joints.size, axis=0)]))
-        rows, need = np.concatenate([rows, joints.rows]), np.concatenate([need, -joints.error])
-        bilateral = np.concatenate([bilateral, free])
-        largest = max(largest, float(np.where(free, np.abs(joints.error), -joints.error).max(initial=0.0)))
-        if sweeps == 0 or largest <= NEGLIGIBLE_OPENING * bodies.size:
-            return Corrected(q, 0.0, deepest, joint_errors(world, q.reshape(-1)), 0.0)
+    joints = joint_rows(world, t, q.reshape(-1), v.reshape(-1), 0.0, 1.0)
+    assert joints is not None
+    free = np.repeat(joints.kind == cones.FREE, joints.size)
+    sides = frozen(np.concatenate([blocks.sides[:count], np.repeat(joints.bodies, joints.size, axis=0)]))
+    rows = np.concatenate([blocks.rows[normals], joints.rows])
+    need = np.concatenate([need, -joints.error])
+    bilateral = np.concatenate([np.zeros(count, bool), free])
+    largest = max(largest, float(np.where(free, np.abs(joints.error), -joints.error).max(initial=0.0)))
+    if sweeps == 0 or largest <= NEGLIGIBLE_OPENING * bodies.size:
+        return Corrected(q, 0.0, deepest, joint_errors(world, q.reshape(-1)), 0.0)
     shift, moved, out = np.zeros((bodies.count, 6)), np.empty(need.size), np.empty_like(q)
     kernels.sweep_back(
         bodies.row, bodies.mass, bodies.J_inverse, sides, rows, bilateral, need, kernels.PRECISION * largest,

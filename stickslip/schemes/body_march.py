@@ -1,10 +1,11 @@
 """Many steps of a world in one compiled call, where nobody asks between them.
 
-`kernels/steps/bodies.py` makes them, with the same bits as `MoreauJeanBodies.step`. Worlds with joints,
-forces beside gravity, kinematic bodies or height fields, other solvers than `auto`, Poisson's law and impacts
-in parts have their steps made one by one.
+`kernels/steps/bodies.py` makes them, with the same bits as `MoreauJeanBodies.step`. Worlds with joints
+or forces that are Python functions, other solvers than `auto`, Poisson's law and impacts in parts have their
+steps made one by one.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,8 @@ from stickslip.detection.detector import Detector
 from stickslip.detection.tracking import kept_of
 from stickslip.kernels.bodies.layout import LastContacts
 from stickslip.kernels.steps import bodies as kernels
-from stickslip.kernels.steps.bodies import Room, Settings
+from stickslip.kernels.steps.bodies import Drives, Room, Settings
+from stickslip.mechanics.motions import Motions
 from stickslip.mechanics.world import World
 from stickslip.schemes.bodies import MoreauJeanBodies
 from stickslip.schemes.body_world import Bodies
@@ -58,6 +60,7 @@ class BodyMarch:
     """Makes stretches of steps of one run."""
 
     bodies: Bodies
+    motions: Motions
     settings: tuple[float, float, bool, int]
     """θ, tolerance, whether restitution is Newton's, most sweeps of a correction."""
     detector: Detector
@@ -69,6 +72,8 @@ class BodyMarch:
     """Calls in a row that could make no step."""
     skip: int = field(default=0)
     """Steps to make one by one before the next call."""
+    failure: tuple[float, Exception] | None = field(default=None)
+    """What a motion raised when it was asked ahead, and the start of the step it was asked for [s]."""
 
     @classmethod
     def of(cls, world: World, scheme: Any, solver: Solver, detector: Detector) -> "BodyMarch | None":
@@ -77,43 +82,47 @@ class BodyMarch:
             return None
         bodies = Bodies.of(world)
         plain = scheme.impact == "newton" and scheme.parts == 1
-        if not plain or bodies.forced or bodies.driven or bodies.jointed or not bodies.dynamic.size:
+        if not plain or world.forces.need_python or bodies.jointed or not bodies.dynamic.size:
             return None
         if detector.compiled() is None:
             return None
         sweeps = scheme.sweeps if scheme.correction else 0
         settings = scheme.theta, float(getattr(solver, "tolerance", 0.0)), True, sweeps
         solve = kernels.solve_coulomb if bodies.most_rows == 3 else kernels.solve_any
-        return cls(bodies, settings, detector, solve)
+        return cls(bodies, world.motions, settings, detector, solve)
 
     def make(
-        self, state: State, memory: Memory, h: float, index: int, every: int, end: int, most: int
-    ) -> Stretch | None:
+        self, state: State, memory: Memory, h: float, at: Callable[[int], float], index: int, every: int,
+        end: int, most: int,
+    ) -> Stretch | None:  # fmt: skip
         """At most so many steps of length h from `state`; None where the next is to be made by itself.
 
-        Contacts are kept of steps that end at a multiple of `every` of the clock's index, or at `end`.
+        at: the time [s] at an index of the clock, which is at `index`. Contacts are kept of steps that end at
+        a multiple of `every` of that index, or at `end`.
         """
         if self.skip:
             self.skip -= 1
             return None
         n = self.bodies.count
         steps = max(1, min(most, MOST_STEPS, WORK // (n + CONTACT_WORK * self.contacts)))
+        drives, steps = self._drives(h, [state.t, *(at(index + k) for k in range(1, steps))])
         recorded = sum(1 for k in range(index + 1, index + steps + 1) if k % every == 0 or k == end)
         found = self.detector.compiled()
         assert found is not None
-        finder, shapes = found
+        finder, shapes, spheres = found
         theta, tolerance, newton, sweeps = self.settings
         bodies = self.bodies
         settings = Settings(
-            h, theta, tolerance, newton, bodies.touch, bodies.size, bodies.least_weight, sweeps
-        )
+            h, theta, tolerance, newton, bodies.touch, bodies.size, bodies.least_weight, sweeps,
+            *bodies.rates,
+        )  # fmt: skip
         room = _room(steps, n, recorded * (2 * self.contacts + 16))
         room.q[0], room.v[0] = state.q.reshape(n, 7), state.v.reshape(n, 6)
         last = LastContacts(*kept_of(memory))
         with self.detector.warnings() as warned:
             done, ending, last, reserve = kernels.march(
-                finder, self.solve, shapes, bodies.arrays, settings, index, every, end, last,
-                float(memory["reserve"][0]), room,
+                finder, self.solve, shapes, spheres, bodies.arrays, bodies.forces, drives, settings, index,
+                every, end, last, float(memory["reserve"][0]), room,
             )  # fmt: skip
         self.contacts = max(8, int(last.id.shape[0]))
         if ending == kernels.NO_ROOM:
@@ -123,9 +132,27 @@ class BodyMarch:
                 self.misses += 1
                 self.skip = min(2**self.misses, MOST_SKIPPED) - 1
                 return None
-            return self.make(state, memory, h, index, every, end, most)
+            return self.make(state, memory, h, at, index, every, end, most)
         self.misses = 0
         return Stretch(done, room, _memory(last.id, last.local, last.frame, last.r, reserve))
+
+    def _drives(self, h: float, starts: list[float]) -> tuple[Drives | None, int]:
+        """Velocities of kinematic bodies in steps of length h that start at these times, and in how many: a
+        motion that raises ends them before its step, and what it raised is raised when that step is due."""
+        if not len(self.motions):
+            return None, len(starts)
+        if self.failure is not None and self.failure[0] <= starts[0]:
+            raise self.failure[1]
+        given = np.empty((len(starts), len(self.motions), 6))
+        for k, start in enumerate(starts):
+            try:
+                given[k] = self.motions.values(start + h)
+            except Exception as error:
+                if k == 0:
+                    raise
+                self.failure = start, error
+                return Drives(self.motions.numbers, given), k
+        return Drives(self.motions.numbers, given), len(starts)
 
 
 def _memory(ids: Array, local: Array, frame: Array, r: Array, reserve: float) -> Memory:

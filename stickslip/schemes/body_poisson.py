@@ -109,7 +109,7 @@ def _one_pass(
     """The problem with the contacts `split` as a nonnegative normal and a disc of `radius`, solved."""
     apart = np.zeros(len(K), bool)
     apart[split] = True
-    wide, at, extra = _split_set(K, apart)
+    wide, at, extra = split_set(K, apart)
     coo, diagonal = W.tocoo(), W.diagonal()
     w = np.array([diagonal[K.offset[i] : K.offset[i + 1]].max() for i in split])
     row, col = coo.coords
@@ -123,7 +123,7 @@ def _one_pass(
     return solution, solution.r[at]
 
 
-def _split_set(K: ProductSet, apart: BoolArray) -> tuple[ProductSet, IntArray, IntArray]:
+def split_set(K: ProductSet, apart: BoolArray) -> tuple[ProductSet, IntArray, IntArray]:
     """K with those blocks apart, where its components are in it, and the normals of the cones."""
     twice = 1 + apart
     first = np.cumsum(twice) - twice  # number of each block, or of its normal

@@ -6,20 +6,18 @@ I.5.1), or if h c > 2 m on a damper. Bodies that contacts or joints hold may bea
 energies show it, too.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from stickslip.kernels.bodies import motion
+from stickslip.kernels.bodies import springs as kernels
 from stickslip.mechanics.world import World
 from stickslip.state import Array, IntArray
 
-GIVEN = 0.1
-"""Share of the kinetic energies of a step that dampers may give in it: an impact may turn the motion."""
-OFF = 0.5
-"""Share of the energies at its ends by which a step may miss their balance."""
-STIFF = 1.0
-"""Springs with h² k / m and dampers with h c / m below this are never to blame."""
+FAULTS = (
+    "",
+    "dampers give energy: they are too stiff for a step of this length; take a smaller h",
+    "springs make energy: they are too stiff for a step of this length; take a smaller h",
+)
+"""What is wrong, by the kernel's code."""
 
 
 def rates(world: World, J_inverse: Array) -> tuple[float, float]:
@@ -45,14 +43,6 @@ def rates(world: World, J_inverse: Array) -> tuple[float, float]:
     return stiff, damp
 
 
-def too_stiff(
-    h: float, fastest: tuple[float, float], told: Sequence[float], springs: float, balance: float
-) -> str:
-    """What is wrong with a step, if anything is; springs: their potential at both its ends [J]."""
-    kinetic = told[motion.KINETIC] + told[motion.KINETIC_BEFORE]
-    if h * fastest[1] > STIFF and told[motion.DAMPED] < -GIVEN * kinetic:
-        return "dampers give energy: they are too stiff for a step of this length; take a smaller h"
-    rounding = 1e-9 * sum(map(abs, told[: motion.ENERGIES]))
-    if h * h * fastest[0] > STIFF and abs(balance) > OFF * (kinetic + springs) + rounding:
-        return "springs make energy: they are too stiff for a step of this length; take a smaller h"
-    return ""
+def too_stiff(h: float, fastest: tuple[float, float], energy: Array, springs: float, balance: float) -> str:
+    """What is wrong with a step, if anything is; arguments as the kernel has them."""
+    return FAULTS[kernels.too_stiff(h, *fastest, energy, springs, balance)]

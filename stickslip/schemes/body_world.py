@@ -73,6 +73,8 @@ class Bodies:
         """The same as kernels take them together."""
         self.no_forces: Array = np.zeros((3, 0, 6))
         """F of a world without forces beside gravity."""
+        self.forces = world.forces.arrays if self.forced else None
+        """Springs, dampers and wrenches; None without forces beside gravity."""
         self.rates = rates(world, self.J_inverse)
         """Of its stiffest spring [1/s²] and damper [1/s]."""
 

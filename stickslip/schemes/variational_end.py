@@ -115,7 +115,7 @@ def arrived(before: Prepared, memory: Memory, answer: Answer, detector: Finder) 
     terms = _terms(told, potential, float(memory["potential"][0]))
     reason = answer.lost
     if bodies.forced and not reason:
-        reason = too_stiff(h, bodies.rates, told, sum(told_springs), terms.balance)
+        reason = too_stiff(h, bodies.rates, np.array(told), sum(told_springs), terms.balance)
     errors = joint_errors(world, q)
     if bodies.jointed and not reason:
         reason = opened(world, state, q, answer.v.reshape(-1), h, errors, False)

@@ -23,8 +23,9 @@ class WorldForces:
     """The recorded steps of a run whose impulses are still to be chosen, and those that were."""
 
     select: Selector
-    held: list[tuple[int, Callable[[], BodyStep]]] = field(default_factory=list)
-    """Numbers of records, and what gives their last steps: steps made together are made again one by one."""
+    held: list[tuple[int, int, Callable[[int], BodyStep]]] = field(default_factory=list)
+    """First record, how many, and what gives the last step of each: steps made together are made again one by
+    one."""
     size: float = 0.0
     """Of what is held, about [bytes]."""
     told: dict[int, BodyStep] = field(default_factory=dict)
@@ -32,11 +33,11 @@ class WorldForces:
 
     def add(self, record: int, step: BodyStep) -> None:
         """Hold the step that a record ends with."""
-        self.hold(record, lambda: step, sum(_size(one.problem) for one in step.solves))
+        self.hold(record, 1, lambda _: step, sum(_size(one.problem) for one in step.solves))
 
-    def hold(self, record: int, step: Callable[[], BodyStep], size: float) -> None:
-        """Hold what gives the step that a record ends with, which takes about so much memory [bytes]."""
-        self.held.append((record, step))
+    def hold(self, first: int, count: int, step: Callable[[int], BodyStep], size: float) -> None:
+        """Hold what gives the steps that records end with, which takes about so much memory [bytes]."""
+        self.held.append((first, count, step))
         self.size += size
         if self.size > MOST_HELD:
             self.settle()
@@ -44,8 +45,10 @@ class WorldForces:
     def settle(self) -> None:
         """Choose the impulses of all steps that are held, and let go of their problems."""
         while self.held:
-            record, step = self.held[-1]
-            self.told[record] = _light(with_least_forces(step(), self.select))
+            first, count, step = self.held[-1]
+            for k in range(count):
+                if first + k not in self.told:
+                    self.told[first + k] = _light(with_least_forces(step(k), self.select))
             self.held.pop()
         self.size = 0.0
 

@@ -154,7 +154,7 @@ class _Run:
             most = min(most, record - index % record, last - index) - 1
         if most < 1:
             return 0
-        stretch = self.march.make(self.state, self.memory, clock.h, index, record, end, most)
+        stretch = self.march.make(self.state, self.memory, clock.h, clock.at, index, record, end, most)
         if stretch is None:
             return 0
         k, n = stretch.steps, self.state.q.size
@@ -165,20 +165,20 @@ class _Run:
         first = self.recorder.records
         self.recorder.add_stretch(stretch, t, clock.h, index, (indices % record == 0) | (indices == end))
         if self.forces is not None and self.recorder.records > first:
-            times = (self.state.t, *t[:-1].tolist())
-            size = stretch.room.local.nbytes / k
-            for j in range(k):
-                before = State(times[j], q[j], v[j], self.state.z)
-                again = partial(self._again, stretch, j, before, self.memory, clock.h)
-                self.forces.hold(first + j, again, size)
+            again = partial(self._again, stretch, (self.state.t, *t[:-1].tolist()), self.memory, clock.h)
+            self.forces.hold(first, k, again, stretch.room.local.nbytes)
         for j in range(0 if self.lookout.idle else k):
             self.lookout.look(State(float(t[j]), q[j + 1], v[j + 1], self.state.z))
         self.state, self.memory = State(float(t[-1]), q[k], v[k], self.state.z), stretch.memory
         return k
 
-    def _again(self, stretch: Stretch, step: int, state: State, start: Memory, h: float) -> BodyStep:
-        """A step of a stretch, made by itself."""
-        return self._step(state, stretch.memory_after(step, start), h)
+    def _again(
+        self, stretch: Stretch, starts: tuple[float, ...], memory: Memory, h: float, k: int
+    ) -> BodyStep:
+        """Step k of a stretch whose steps are all recorded, made by itself; starts: of its steps [s]; memory:
+        before the first."""
+        q, v = stretch.room.q[k].reshape(-1), stretch.room.v[k].reshape(-1)
+        return self._step(State(starts[k], q, v, self.state.z), stretch.memory_after(k, memory), h)
 
     def trajectory(self, solver: str, tolerance: float) -> WorldTrajectory:
         """The run so far."""

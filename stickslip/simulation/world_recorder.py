@@ -149,10 +149,9 @@ class WorldRecorder:
         # 2. What counts since the last record: of the steps up to each record, and after the last.
         worst = table[:, [kernels.NATURAL, kernels.NATURAL_SCALED, kernels.PENETRATION, kernels.CORRECTION]]
         starts = np.concatenate(([0], ends + 1))
-        parts = np.zeros((len(starts), 5))
-        for j, (a, b) in enumerate(zip(starts, [*(ends + 1), k], strict=True)):
-            if b > a:
-                parts[j, :4], parts[j, 4] = worst[a:b].max(axis=0), table[a:b, kernels.ITERATIONS].sum()
+        parts, some = np.zeros((len(starts), 5)), starts[starts < k]
+        parts[: len(some), :4] = np.maximum.reduceat(worst, some, axis=0)
+        parts[: len(some), 4] = np.add.reduceat(table[:, kernels.ITERATIONS], some)
         parts[0, :4] = np.maximum(
             parts[0, :4], [since.natural, since.natural_scaled, since.penetration, since.correction]
         )

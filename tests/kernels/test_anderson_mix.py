@@ -5,8 +5,7 @@ import pytest
 
 from stickslip import ContactProblem, coulomb, free
 from stickslip.kernels import anderson, schedule
-from stickslip.solvers.anderson import Anderson
-from stickslip.solvers.gauss_seidel import first_look
+from stickslip.solvers.gauss_seidel import Anderson, first_look
 
 
 def linear_problem(n=12, seed=0):

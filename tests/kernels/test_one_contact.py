@@ -5,12 +5,12 @@ import math
 import numpy as np
 import pytest
 
+from benchmarks.one_contact import solve_each as solve_all
 from stickslip.compilation import JIT
-from stickslip.kernels import one_contact, polynomial, quartic
-from stickslip.kernels.contact_law import TOLERANCE
+from stickslip.kernels import one_contact, one_slips, polynomial
+from stickslip.kernels.contact_law import TOLERANCE, Contact
 from stickslip.kernels.jit import jit
-from stickslip.kernels.one_enumeration import count_solutions
-from stickslip.kernels.one_newton import alart_curnier, direction
+from stickslip.kernels.one_iterations import alart_curnier, direction
 
 COUNT = 20_000 if JIT else 200
 """Contacts of each of the five kinds."""
@@ -61,11 +61,14 @@ def random_contacts(kind, d, count, seed=0):
 
 @jit
 def count_each(W, q, mu, out):
+    """How many impulses obey the law: parting, sticking and every slip, W_ii positive definite."""
     for i in range(W.shape[0]):
-        out[i] = count_solutions(
-            W[i, 0, 0], W[i, 0, 1], W[i, 0, 2], W[i, 1, 0], W[i, 1, 1], W[i, 1, 2], W[i, 2, 0], W[i, 2, 1],
-            W[i, 2, 2], q[i, 0], q[i, 1], q[i, 2], mu[i],
-        )  # fmt: skip
+        c = one_contact.contact_of(W[i].reshape(9), 0, 3, q[i], mu[i])
+        sticks, r = one_slips.stick(c)
+        out[i] = 1
+        if c.mu > 0.0:
+            pressing = r[0] > 0.0 and r[1] * r[1] + r[2] * r[2] <= c.mu * c.mu * r[0] * r[0]
+            out[i] = one_slips.slips_of(c)[2] + (c.q0 >= 0.0) + (sticks and pressing)
 
 
 def solutions(W, q, mu):
@@ -81,7 +84,7 @@ def solutions(W, q, mu):
 
 def solve_each(name, W, q, mu):
     r, error, own = np.zeros(q.shape), np.empty(len(W)), np.empty(len(W))
-    one_contact.solve_each(one_contact.METHODS.index(name), W, q, mu, r, error, own)
+    solve_all(one_contact.METHODS.index(name), W, q, mu, r, error, own)
     return r, error, own
 
 
@@ -130,7 +133,7 @@ def test_the_number_of_answers_is_odd(kind):
 
 
 def contact(W, q, mu):
-    return *np.asarray(W, float).reshape(-1), *map(float, q), float(mu)
+    return Contact(*map(float, np.reshape(W, 9)), *map(float, q), float(mu))
 
 
 DEGENERATE = {
@@ -174,7 +177,7 @@ def test_the_quartic_is_that_of_the_notes_without_their_misprints():
         q[1] - p * a1,
         -q[2] + p * a2,
     ]
-    np.testing.assert_allclose(quartic.coefficients(*contact(W, q, mu)), expected, rtol=1e-14)
+    np.testing.assert_allclose(one_slips.coefficients(contact(W, q, mu)), expected, rtol=1e-14)
 
 
 @pytest.mark.parametrize("state", ["stick", "slip", "parting"])
@@ -186,11 +189,11 @@ def test_the_jacobian_of_alart_and_curnier_by_finite_differences(state):
     r = np.array([0.3, 0.05, -0.1])
 
     def F(r):
-        return np.array(alart_curnier(*given, *rho, *r))
+        return np.array(alart_curnier(given, rho, tuple(map(float, r)))[0])
 
-    J = np.array([(F(r + h) - F(r - h))[:3] / 2e-6 for h in 1e-6 * np.eye(3)]).T
-    step = direction(*given[:9], mu, *rho, *F(r))
-    np.testing.assert_allclose(J @ step, -F(r)[:3], atol=1e-8)
+    J = np.array([(F(r + h) - F(r - h)) / 2e-6 for h in 1e-6 * np.eye(3)]).T
+    step = direction(given, rho, *alart_curnier(given, rho, tuple(map(float, r))))
+    np.testing.assert_allclose(J @ step, -F(r), atol=1e-8)
 
 
 @pytest.mark.parametrize(

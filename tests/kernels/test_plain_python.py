@@ -9,7 +9,7 @@ import numpy as np
 import stickslip as ss
 from stickslip.compilation import JIT
 from stickslip.problem.convert import reduce_to_contacts
-from stickslip.solvers.anderson import Anderson
+from stickslip.solvers.gauss_seidel import Anderson
 from stickslip.solvers.gauss_seidel import GaussSeidel
 from stickslip.solvers.registry import make
 

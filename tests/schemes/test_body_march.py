@@ -43,7 +43,56 @@ def rolling():
     return b.build()
 
 
-WORLDS = {"boxes": boxes, "spheres": spheres, "rolling": rolling}
+def springs():
+    b = ss.WorldBuilder()
+    b.body("floor", ss.Plane(), fixed=True)
+    b.body("one", ss.Cuboid((0.2, 0.2, 0.2)), position=(0, 0, 0.1), velocity=(1, 0, 0))
+    b.body("two", ss.Cuboid((0.2, 0.2, 0.2)), position=(0.5, 0, 0.2))
+    b.force(
+        ss.Spring("spring", "one", "two", stiffness=40.0, damping=0.5, length=0.4, first_point=(0, 0, 0.2))
+    )
+    b.force(ss.Damper("drag", "two", linear=0.3, angular=0.01))
+    b.force(ss.BodyForce("push", "one", force=(0.0, 3.0, 0.0), point=(0.1, 0.0, 0.1), moment=(0, 0, 0.01)))
+    return b.build()
+
+
+def belt():
+    """A belt that swings under a box, and a wheel that turns."""
+    b = ss.WorldBuilder()
+    swing = lambda t: ((0.5 * np.cos(3 * t), 0.0, 0.0), (0.0, 0.0, 0.2 * t))  # noqa: E731
+    b.body("belt", ss.Cuboid((2, 2, 0.1)), position=(0, 0, -0.05), motion=swing)
+    b.body("wheel", ss.Cylinder(0.2, 0.3), position=(1.5, 0, 0.5), motion=((0, 0, 0), (0, 0, 2.0)))
+    b.body("box", ss.Cuboid((0.2, 0.2, 0.2)), position=(0, 0, 0.1))
+    b.body("ball", ss.Sphere(0.1), position=(1.5, 0, 0.8))
+    return b.build()
+
+
+def terrain(*shapes):
+    b = ss.WorldBuilder()
+    heights = 0.2 * np.sin(np.arange(12.0))[:, None] * np.cos(np.arange(12.0))
+    b.body("hill", ss.HeightField(heights, (4.0, 4.0)), fixed=True)
+    for k, shape in enumerate(shapes):
+        b.body(f"rock{k}", shape, position=(0.6 * k - 0.6, 0.2 * k, 0.5), velocity=(0.5, 0, 0))
+    return b.build()
+
+
+def rocks():
+    return terrain(ss.Cuboid((0.2, 0.3, 0.2)), ss.Sphere(0.1), ss.Capsule(0.1, 0.2))
+
+
+def hulls():
+    return terrain(ss.Cylinder(0.1, 0.3), ss.Cuboid((0.2, 0.3, 0.2)))
+
+
+WORLDS = {
+    "rocks": rocks,
+    "hulls": hulls,
+    "boxes": boxes,
+    "spheres": spheres,
+    "rolling": rolling,
+    "springs": springs,
+    "belt": belt,
+}
 
 
 def one_by_one(monkeypatch):
@@ -110,7 +159,7 @@ def test_a_run_goes_on_where_it_was_saved(tmp_path):
     assert rest.dissipated[-1] == whole.dissipated[-1]
 
 
-@pytest.mark.parametrize("why", ["joint", "spring", "poisson", "parts", "solver", "nothing moves"])
+@pytest.mark.parametrize("why", ["joint", "function", "poisson", "parts", "solver", "nothing moves"])
 def test_other_runs_are_made_step_by_step(why):
     from stickslip.detection.detector import Detector
     from stickslip.schemes.bodies import MoreauJeanBodies
@@ -122,9 +171,26 @@ def test_other_runs_are_made_step_by_step(why):
     b.body("box", ss.Cuboid((1, 1, 1)), position=(0, 0, 0.5), fixed=not moves)
     if why == "joint":
         b.joint("hinge", "hinge", "box", point=(0, 0, 1), axis=(1, 0, 0))
-    if why == "spring":
-        b.force(ss.BodyForce("push", "box", force=(1.0, 0.0, 0.0)))
+    if why == "function":
+        b.force(ss.BodyForce("push", "box", force=lambda t: (np.sin(t), 0.0, 0.0)))
     options = {"poisson": {"impact": "poisson"}, "parts": {"parts": 3}}.get(why, {})
     solver = registry.make("nsgs" if why == "solver" else "auto")
     world = b.build()
     assert BodyMarch.of(world, MoreauJeanBodies(**options), solver, Detector(world)) is None
+
+
+@pytest.mark.parametrize("times", [1, 100])
+def test_a_motion_that_fails_ends_the_run_at_its_time(times):
+    b, raised = ss.WorldBuilder(), []
+
+    def motion(t):
+        if t > 0.0505 and len(raised) < times:
+            raised.append(t)
+            raise ValueError("no further")
+        return (0.0, 0.0, 0.1), (0.0, 0.0, 0.0)
+
+    b.body("lift", ss.Cuboid((1, 1, 0.1)), position=(0, 0, -0.05), motion=motion)
+    b.body("box", ss.Cuboid((0.2, 0.2, 0.2)), position=(0, 0, 0.1))
+    with pytest.raises(ValueError, match="no further") as caught:
+        ss.simulate(b.build(), until=1.0, h=1e-3)
+    assert caught.value.trajectory.t[-1] == pytest.approx(0.05)

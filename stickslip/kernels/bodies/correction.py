@@ -10,6 +10,7 @@ import numpy as np
 
 from stickslip.kernels.bodies.motion import row_velocity
 from stickslip.kernels.bodies.rotation import times, turn
+from stickslip.kernels.bodies.springs import spring_potential
 from stickslip.kernels.jit import jit
 
 NEGLIGIBLE = 1e-9
@@ -93,12 +94,14 @@ def is_idle(largest, reserve, size, least_weight):
 
 @jit
 def correct(
-    bodies, sides, offset, rows, gap, u, reach, reserve, sweeps, size, least_weight, need, deepest, largest, q
-):
+    bodies, forces, springs, sides, offset, rows, gap, u, reach, reserve, sweeps, size, least_weight, need,
+    deepest, largest, q,
+):  # fmt: skip
     """(energy given [J], deepest overlap left [m], largest displacement [m]); q (n, 7) <- corrected.
 
-    bodies: `BodyArrays`; contacts: sides, offset, rows, gap, and u as `motion.py` has them; need, deepest and
-    largest as `needs` found them; reserve: what the correction may cost [J].
+    bodies: `BodyArrays`; forces: `ForceArrays` or None; springs: their potential at q [J]; contacts: sides,
+    offset, rows, gap, and u as `motion.py` has them; need, deepest and largest as `needs` found them;
+    reserve: what the correction may cost [J].
     """
     if sweeps == 0 or is_idle(largest, reserve, size, least_weight):
         return 0.0, deepest, 0.0
@@ -116,6 +119,8 @@ def correct(
     share = 1.0
     for _ in range(TRIALS):
         lifted = shifted(bodies.row, bodies.mass, bodies.gravity, q, shift, share, out)
+        if forces is not None:
+            lifted += spring_potential(forces, out.reshape(-1)) - springs
         if lifted <= reserve:
             depth = most = 0.0
             for i in range(m):

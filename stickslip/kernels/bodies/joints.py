@@ -9,7 +9,6 @@ from stickslip.kernels.bodies.joint_geometry import (
     DRY,
     HOLD,
     LOWER,
-    block_rows,
     coordinate_row,
     dot,
     held,
@@ -172,30 +171,6 @@ def joint_coordinates(table, q, v, place, speed):
             if leaves(c, kinds[j], lower[j, 0], upper[j, 0]) or (c == 0 and kinds[j] == DISTANCE):
                 place[j, c] = coordinate_row(c, kinds[j], at, row)
                 speed[j, c] = rate(body[j], row, v)
-
-
-@jit
-def known_blocks(table, joint, part, start, q, v, v_ahead, reach, rows, bias):
-    """rows (p, 2, 6), bias (p,) <- rows of blocks that are known, and what they turn by until the end of the
-    step, `reach` later, as `joint_rows` has it.   joint, part (m,), start (m + 1,): of the blocks."""
-    kinds, body, point, frame, length, lower, upper, _, _ = table
-    at, end_at, moved, pair = scene(q), scene(q), np.empty(14, q.dtype), np.empty(2, np.int64)
-    end_rows, value, last = np.empty((6, 2, 6), q.dtype), np.empty(6, q.dtype), -1
-    for i in range(joint.shape[0]):
-        j, n = joint[i], start[i]
-        if j != last:
-            place_joint(body[j], point[j], frame[j], q, at)
-            move_pair(body[j], q, v, reach, pair, moved)
-            place_joint(pair, point[j], frame[j], moved, end_at)
-            last = j
-        block_rows(part[i], kinds[j], length[j], frame[j], lower[j], upper[j], at, rows[n:], value)
-        block_rows(part[i], kinds[j], length[j], frame[j], lower[j], upper[j], end_at, end_rows, value)
-        for k in range(start[i + 1] - n):
-            bias[n + k] = rate(body[j], end_rows[k], v_ahead) - rate(body[j], rows[n + k], v)
-            for side in range(2):
-                if body[j, side] < 0:
-                    for m in range(6):
-                        rows[n + k, side, m] = 0.0
 
 
 @jit

@@ -27,6 +27,35 @@ class BodyArrays(NamedTuple):
     """F with M⁻¹ = F F' of each [1/√kg, 1/(√kg m)], shape (nd, 6, 6)."""
 
 
+class ForceArrays(NamedTuple):
+    """Forces beside gravity that need no Python, as `mechanics.forces.Forces` has them."""
+
+    spring_body: IntArray
+    """First and second body, -1 for the inertial frame [-], shape (ns, 2)."""
+    spring_point: Array
+    """In the frames of the bodies [m], shape (ns, 2, 3)."""
+    stiffness: Array
+    """[N/m], shape (ns,)."""
+    length: Array
+    """At rest [m], shape (ns,)."""
+    damping: Array
+    """[N s/m], shape (ns,)."""
+    damper_body: IntArray
+    """First and second body, -1 for the inertial frame [-], shape (nd, 2)."""
+    damper_point: Array
+    """In the frame of the first body [m], shape (nd, 3)."""
+    linear: Array
+    """[N s/m], shape (nd,)."""
+    angular: Array
+    """[N m s], shape (nd,)."""
+    push_body: IntArray
+    """Body that a constant force acts on [-], shape (np,)."""
+    push_point: Array
+    """Where it acts, in the frame of the body [m], shape (np, 3)."""
+    push: Array
+    """Force and moment, both inertial [N, N m], shape (np, 6)."""
+
+
 class Contacts(NamedTuple):
     """Where shapes touch, as `detection.contacts.ContactSet` has it."""
 

@@ -7,7 +7,7 @@ offset (nb + 1,), rows (p, 2, 6) of H' over both sides, whether they are dynamic
 
 import numpy as np
 
-from stickslip.kernels.bodies.rotation import spin_freely, times, turn
+from stickslip.kernels.bodies.rotation import spin_freely, times, turn, turned
 from stickslip.kernels.jit import jit
 
 BAD, FASTEST, SECOND = range(3)
@@ -59,6 +59,30 @@ def move_half(row, J, J_inverse, q, v, h, q_half, v_half):
 
 
 @jit
+def prescribe(body, given, q, v):
+    """v (6 n,) <- velocities and inertial spins `given` (nm, 6) of kinematic bodies; q (7 n,) has their
+    orientations."""
+    for i in range(body.shape[0]):
+        p, w = q[7 * body[i] + 3 : 7 * body[i] + 7], 6 * body[i]
+        for k in range(3):
+            v[w + k] = given[i, k]
+        v[w + 3], v[w + 4], v[w + 5] = turned(
+            p[0], -p[1], -p[2], -p[3], given[i, 3], given[i, 4], given[i, 5]
+        )
+
+
+@jit
+def accelerate(m, J, J_inverse, gravity, F, h, v, v_free, f):
+    """v_free, f (6,) <- velocity of a body that gravity and F (6,) acted on for h, and its momentum."""
+    t0, t1, t2 = times(J_inverse, h * F[3], h * F[4], h * F[5])
+    for k in range(3):
+        v_free[k] = v[k] + h * gravity[k] + h * F[k] / m
+        f[k] = m * v_free[k]
+    v_free[3], v_free[4], v_free[5] = v[3] + t0, v[4] + t1, v[5] + t2
+    f[3], f[4], f[5] = times(J, v_free[3], v_free[4], v_free[5])
+
+
+@jit
 def push_freely(row, mass, J, J_inverse, gravity, radius, q, v, F, h, v_free, f, told):
     """v_free, f <- velocities after all forces of the step have acted at its middle, and the momenta.
 
@@ -66,28 +90,15 @@ def push_freely(row, mass, J, J_inverse, gravity, radius, q, v, F, h, v_free, f,
     (n,) of balls about the centres of mass that hold the bodies; F (3, n, 6) or (3, 0, 6) for none;
     f (nd, 6); told (TOLD,).
     """
-    n = row.shape[0]
+    n, total = row.shape[0], np.zeros(6)
     told[BAD], told[FASTEST], told[SECOND] = -1.0, 0.0, 0.0
     for i in range(n):
         b = row[i]
         if b >= 0:
-            m = mass[i]
-            for k in range(3):
-                v_free[i, k] = v[i, k] + h * gravity[k]
-                v_free[i, 3 + k] = v[i, 3 + k]
             if F.shape[1] > 0:
-                for k in range(3):
-                    v_free[i, k] += h * (F[0, i, k] + F[1, i, k] + F[2, i, k]) / m
-                T0, T1, T2 = times(
-                    J_inverse[i],
-                    h * (F[0, i, 3] + F[1, i, 3] + F[2, i, 3]),
-                    h * (F[0, i, 4] + F[1, i, 4] + F[2, i, 4]),
-                    h * (F[0, i, 5] + F[1, i, 5] + F[2, i, 5]),
-                )
-                v_free[i, 3], v_free[i, 4], v_free[i, 5] = v[i, 3] + T0, v[i, 4] + T1, v[i, 5] + T2
-            for k in range(3):
-                f[b, k] = m * v_free[i, k]
-            f[b, 3], f[b, 4], f[b, 5] = times(J[i], v_free[i, 3], v_free[i, 4], v_free[i, 5])
+                for k in range(6):
+                    total[k] = F[0, i, k] + F[1, i, k] + F[2, i, k]
+            accelerate(mass[i], J[i], J_inverse[i], gravity, total, h, v[i], v_free[i], f[b])
         speed = fastest_point(row, radius, q, v_free[i], i)
         if not speed < np.inf and told[BAD] < 0.0:
             told[BAD] = float(i)

@@ -1,4 +1,4 @@
-"""Springs and dampers between bodies, all in one call.
+"""Springs and dampers between bodies, and constant forces on them, all in one call.
 
 A body moves by (x, p), (ẋ, Ω): R takes its axes to inertial ones, P = x + a with a = R c is its point, and
 Ṗ = ẋ + ω × a with ω = R Ω. A force f at P gives the force f and the body-frame moment R'(a × f). q, v and
@@ -9,11 +9,21 @@ import math
 
 import numpy as np
 
+from stickslip.kernels.bodies.motion import DAMPED, ENERGIES, KINETIC, KINETIC_BEFORE
 from stickslip.kernels.bodies.rotation import turned
 from stickslip.kernels.jit import jit
 
 ARM, PLACE, SPEED, SPIN = 0, 1, 2, 3
 """Rows of a side: a, P, Ṗ, ω, all inertial, each of shape (3,)."""
+
+GIVEN = 0.1
+"""Share of the kinetic energies of a step that dampers may give in it: an impact may turn the motion."""
+OFF = 0.5
+"""Share of the energies at its ends by which a step may miss their balance."""
+STIFF = 1.0
+"""Springs with h² k / m and dampers with h c / m below this are never to blame."""
+STIFF_DAMPERS, STIFF_SPRINGS = 1, 2
+"""What is too stiff for a step."""
 
 
 @jit
@@ -122,3 +132,55 @@ def add_dampers(body, point, linear, angular, q, v, F):
         add_wrench(i, first[ARM], f, moment, 1.0, q, F)
         add_wrench(j, arm, f, moment, -1.0, q, F)
     return -1
+
+
+@jit
+def add_pushes(body, point, push, q, F):
+    """F (n, 6) += constant forces at points of bodies, and moments, both inertial.   push (np, 6)."""
+    arm = np.empty(3)
+    for i in range(body.shape[0]):
+        turn(q[7 * body[i] + 3 : 7 * body[i] + 7], point[i], 1.0, arm)
+        add_wrench(body[i], arm, push[i, :3], push[i, 3:], 1.0, q, F)
+
+
+@jit
+def add_forces(forces, q, v, F):
+    """F (3, n, 6) += all of `ForceArrays`: springs, what takes energy, the others; whether all are finite."""
+    f = forces
+    good = add_springs(f.spring_body, f.spring_point, f.stiffness, f.length, f.damping, q, v, F[0], F[1]) < 0
+    good = add_dampers(f.damper_body, f.damper_point, f.linear, f.angular, q, v, F[1]) < 0 and good
+    add_pushes(f.push_body, f.push_point, f.push, q, F[2])
+    return good
+
+
+@jit
+def spring_potential(forces, q):
+    """Of all springs [J].   forces: `ForceArrays`; q (7 n,)."""
+    total, first, second, v = 0.0, np.empty((4, 3)), np.empty((4, 3)), np.zeros(q.shape[0])
+    for s in range(forces.stiffness.shape[0]):
+        follow(forces.spring_body[s, 0], forces.spring_point[s, 0], q, v, first)
+        follow(forces.spring_body[s, 1], forces.spring_point[s, 1], q, v, second)
+        square = 0.0
+        for k in range(3):
+            gap = first[PLACE, k] - second[PLACE, k]
+            square += gap * gap
+        stretch = math.sqrt(square) - forces.length[s]
+        total += 0.5 * forces.stiffness[s] * (stretch * stretch)
+    return total
+
+
+@jit
+def too_stiff(h, spring_rate, damper_rate, energy, springs, balance):
+    """What is too stiff for a step, 0 if nothing is.
+
+    spring_rate, damper_rate: k/m [1/s²] and c/m [1/s] of the stiffest; energy as `motion.arrive` tells it;
+    springs: their potential at both ends of the step together [J]; balance: what its account misses [J].
+    """
+    kinetic, total = energy[KINETIC] + energy[KINETIC_BEFORE], 0.0
+    for k in range(ENERGIES):
+        total += abs(energy[k])
+    if h * damper_rate > STIFF and energy[DAMPED] < -GIVEN * kinetic:
+        return STIFF_DAMPERS
+    if h * h * spring_rate > STIFF and abs(balance) > OFF * (kinetic + springs) + 1e-9 * total:
+        return STIFF_SPRINGS
+    return 0

@@ -11,10 +11,10 @@ import numpy as np
 
 from stickslip.kernels import body_problems, residuals, schedule
 from stickslip.kernels.activation import threshold
-from stickslip.kernels.bodies import assembly, correction, motion
+from stickslip.kernels.bodies import assembly, correction, motion, springs
 from stickslip.kernels.bodies.layout import LastContacts
 from stickslip.kernels.jit import jit, jit_without_lock
-from stickslip.kernels.steps.detection import SLOTS
+from stickslip.kernels.steps.detection import SLOTS, find
 from stickslip.state import Array, IntArray
 
 DONE, NO_ROOM, LEFT = range(3)
@@ -48,6 +48,19 @@ class Settings(NamedTuple):
     """Of a dynamic body [N]."""
     sweeps: int
     """Most sweeps of a correction; 0 for none."""
+    spring_rate: float
+    """Largest k/m of a spring [1/s²]."""
+    damper_rate: float
+    """Largest c/m of a damper [1/s]."""
+
+
+class Drives(NamedTuple):
+    """Kinematic bodies, and how they move."""
+
+    body: IntArray
+    """[-], shape (nm,)."""
+    given: Array
+    """Velocities and inertial spins at the end of each step [m/s, rad/s], shape (steps, nm, 6)."""
 
 
 class Room(NamedTuple):
@@ -106,26 +119,38 @@ def solve_any(K, active, bodies, f, tolerance):
 
 
 @jit
-def make_step(finder, solver, shapes, bodies, settings, q, v, last, reserve, q_end, v_end, numbers):
-    """(made, active, r, u): the step from q (n, 7), v (n, 6), and its contacts, r and u (nc, 6) by contact.
+def make_step(finder, solver, shapes, spheres, bodies, forces, drives, settings, last, reserve, room, step):
+    """(made, active, r, u): a step from row `step` of `room` to the next, and its contacts, r and u (nc, 6) by
+    contact.
 
-    finder, shapes: of `steps/detection.py`; solver: one of those above; last: `LastContacts`; reserve: what
-    the correction may cost [J]. q_end, v_end, numbers <- the end, where the step is made.
+    finder, shapes, spheres: as `steps/detection.py` has them; solver: one of those above; forces:
+    `ForceArrays` or None; drives: `Drives` or None; last: `LastContacts`; reserve: what the correction may
+    cost [J].
     """
+    q, v, q_end, v_end = room.q[step], room.v[step], room.q[step + 1], room.v[step + 1]
+    numbers = room.numbers[step]
     n, h, theta = q.shape[0], settings.h, settings.theta
     reach = theta * h
     # 1. Free motion to the middle of the step, and the velocities that forces alone would give there.
     q_m, v_start, v_free = np.empty((n, 7)), np.empty((n, 6)), v.copy()
-    f, told, no_forces = np.empty((bodies.M.shape[0], 6)), np.empty(motion.TOLD), np.zeros((3, 0, 6))
+    f, told, F = np.empty((bodies.M.shape[0], 6)), np.empty(motion.TOLD), np.zeros((3, 0, 6))
+    finite, before = True, 0.0
     motion.move_half(bodies.row, bodies.J, bodies.J_inverse, q, v, (1.0 - theta) * h, q_m, v_start)
+    if forces is not None:
+        F = np.zeros((3, n, 6))
+        finite = springs.add_forces(forces, q_m.reshape(-1), v_start.reshape(-1), F)
+        before = springs.spring_potential(forces, q.reshape(-1))
+    if drives is not None:
+        motion.move_along(q_m, v, reach, q_end)
+        motion.prescribe(drives.body, drives.given[step], q_end.reshape(-1), v_free.reshape(-1))
     motion.push_freely(
         bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, bodies.radius, q_m, v_start,
-        no_forces, h, v_free, f, told,
+        F, h, v_free, f, told,
     )  # fmt: skip
     # 2. Contacts that can close by the end of the step, and the problem of those that take part.
-    finite = told[motion.BAD] < 0.0
+    finite = finite and told[motion.BAD] < 0.0
     margin = reach * (told[motion.FASTEST] + told[motion.SECOND]) + settings.touch if finite else 0.0
-    found, contacts = finder(shapes, q_m, margin)
+    found, contacts = find(finder, shapes, spheres, q_m, margin)
     active = assembly.assemble(
         contacts, last, SLOTS, bodies.row, q_m, v_start, v_free, h, reach,
         threshold(h, told[motion.FASTEST]), settings.newton,
@@ -147,7 +172,7 @@ def make_step(finder, solver, shapes, bodies, settings, q, v, last, reserve, q_e
         for k in range(6):
             v_end[i, k] = v_free[i, k]
     motion.arrive(
-        bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, q, v, q_m, v_start, no_forces, h,
+        bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, q, v, q_m, v_start, F, h,
         theta, active.contacts.body, K.offset, active.rows, r, v_end, q_end, u, energy,
     )  # fmt: skip
     assembly.tell(
@@ -158,21 +183,27 @@ def make_step(finder, solver, shapes, bodies, settings, q, v, last, reserve, q_e
             if abs(impulses[i, k]) < motion.NOTHING:
                 impulses[i, k] = 0.0
     # 5. Position correction, at the cost of what contacts have taken.
-    left = reserve + energy[motion.LOST]
+    left, after = reserve + energy[motion.LOST], 0.0
+    if forces is not None:
+        after = springs.spring_potential(forces, q_end.reshape(-1))
     lifted, penetration, moved = correction.correct(
-        bodies, active.contacts.body, K.offset, active.rows, active.contacts.gap, u, reach, max(left, 0.0),
-        settings.sweeps, settings.size, settings.least_weight, need, energy[motion.ENERGIES],
+        bodies, forces, after, active.contacts.body, K.offset, active.rows, active.contacts.gap, u, reach,
+        max(left, 0.0), settings.sweeps, settings.size, settings.least_weight, need, energy[motion.ENERGIES],
         energy[motion.ENERGIES + 1], q_end,
     )  # fmt: skip
     # 6. The account of energy.
     numbers[PENETRATION], numbers[CORRECTION], numbers[LIFTED] = penetration, moved, lifted
-    numbers[KINETIC], numbers[POTENTIAL] = energy[motion.KINETIC], energy[motion.WEIGHT] + 0.0 + lifted
+    numbers[KINETIC], numbers[POTENTIAL] = energy[motion.KINETIC], energy[motion.WEIGHT] + after + lifted
     change = energy[motion.KINETIC] - energy[motion.KINETIC_BEFORE] + numbers[POTENTIAL]
-    change = change - energy[motion.WEIGHT_BEFORE] - 0.0
+    change = change - energy[motion.WEIGHT_BEFORE] - before
     numbers[DISSIPATED] = energy[motion.LOST] + energy[motion.DAMPED]
     numbers[WORK] = energy[motion.DRIVEN] + energy[motion.WORKED]
     numbers[BALANCE] = change + numbers[DISSIPATED] - numbers[WORK] - lifted
     numbers[RESERVE] = left - lifted
+    if forces is not None and theta == 0.5:
+        spring_rate, damper_rate, balance = settings.spring_rate, settings.damper_rate, numbers[BALANCE]
+        if springs.too_stiff(h, spring_rate, damper_rate, energy, before + after, balance) != 0:
+            solved = False
     total = 0.0
     for i in range(n):
         for k in range(7):
@@ -204,7 +235,9 @@ def write_contacts(room, at, active, r, u):
 
 
 @jit_without_lock
-def march(finder, solver, shapes, bodies, settings, index, every, end, last, reserve, room):
+def march(
+    finder, solver, shapes, spheres, bodies, forces, drives, settings, index, every, end, last, reserve, room
+):
     """(steps made, how it ended, last contacts, reserve) from row 0 of `room` on.
 
     index: the clock's at the start; contacts of a step are written where the clock's index is a multiple of
@@ -213,9 +246,8 @@ def march(finder, solver, shapes, bodies, settings, index, every, end, last, res
     room.offset[0] = 0
     for step in range(room.numbers.shape[0]):
         made, active, r, u = make_step(
-            finder, solver, shapes, bodies, settings, room.q[step], room.v[step], last, reserve,
-            room.q[step + 1], room.v[step + 1], room.numbers[step],
-        )  # fmt: skip
+            finder, solver, shapes, spheres, bodies, forces, drives, settings, last, reserve, room, step
+        )
         if not made:
             return step, LEFT, last, reserve
         index += 1

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from stickslip.kernels.bodies.contacts import choose_manifolds, order_of, place_geoms, translate
 from stickslip.kernels.bodies.faces import face_contacts
+from stickslip.kernels.bodies.fields import field_contacts
 from stickslip.kernels.bodies.grid import find_pairs, order, sift, write_contacts
 from stickslip.kernels.bodies.layout import Contacts
 from stickslip.kernels.jit import jit
@@ -82,6 +83,8 @@ class GeneralArrays(NamedTuple):
     """The same without manifolds."""
     faces: tuple[Any, ...]
     """Polyhedra as `face_contacts` takes them."""
+    terrain: tuple[Any, ...] | None
+    """Height fields: `fields`, `solids`, `flat` and `most` of `field_contacts`; None without any."""
 
 
 class SphereArrays(NamedTuple):
@@ -169,6 +172,18 @@ def with_faces(g, given, margin):
 
 
 @jit
+def on_terrain(g, given, margin):
+    """(whether there is room, contacts) with those of height fields set right."""
+    dist, pos, normal, geom = given
+    fields, solids, flat, most = g.terrain
+    dist, pos, normal, geom, full = field_contacts(
+        dist, pos, normal, geom, fields, solids, max(margin, 0.0) / g.unit, flat, most, g.placement[6],
+        g.placement[7],
+    )  # fmt: skip
+    return full < 0, (dist, pos, normal, geom)
+
+
+@jit
 def find_plain(g, q, margin):
     """Finder of shapes that touch in formulas."""
     finite, given = place_and_collide(g, q, margin)
@@ -185,14 +200,39 @@ def find_boxes(g, q, margin):
 
 
 @jit
-def find_hulls(g, q, margin):
-    """Finder of worlds with hulls or cylinders, whose manifolds are checked by single contacts."""
+def place_and_choose(g, q, margin):
+    """`place_and_collide`, where single contacts check the manifolds of hulls and cylinders."""
     finite, given = place_and_collide(g, q, margin)
     dist, pos, normal, geom = given
     dist_1, pos_1, normal_1, geom_1 = collide(g.memory, g.single_flags)
     chosen = choose_manifolds(g.shape_of.shape[0], dist, pos, normal, geom, dist_1, pos_1, normal_1, geom_1)
-    good, contacts = translated(g, with_faces(g, chosen, margin), margin)
+    return finite, with_faces(g, chosen, margin)
+
+
+@jit
+def find_hulls(g, q, margin):
+    """Finder of worlds with hulls or cylinders."""
+    finite, given = place_and_choose(g, q, margin)
+    good, contacts = translated(g, given, margin)
     return finite and good, contacts
+
+
+@jit
+def find_terrain(g, q, margin):
+    """Finder of worlds with height fields."""
+    finite, given = place_and_collide(g, q, margin)
+    few, given = on_terrain(g, with_faces(g, given, margin), margin)
+    good, contacts = translated(g, given, margin)
+    return finite and few and good, contacts
+
+
+@jit
+def find_hulls_on_terrain(g, q, margin):
+    """Finder of worlds with height fields, and hulls or cylinders."""
+    finite, given = place_and_choose(g, q, margin)
+    few, given = on_terrain(g, given, margin)
+    good, contacts = translated(g, given, margin)
+    return finite and few and good, contacts
 
 
 @jit
@@ -252,35 +292,11 @@ def _copy(given, i, out, c):
 
 
 @jit
-def find_both(finder, data, q, margin):
-    """What a finder of general shapes and the grid of spheres find together."""
-    general, spheres = data
-    good, first = finder(general, q, margin)
-    fine, second = find_spheres(spheres, q, margin)
-    return good and fine, joined(first, second)
-
-
-@jit
-def find_plain_and_spheres(data, q, margin):
-    """Finder of worlds with spheres beside what `find_plain` finds."""
-    return find_both(find_plain, data, q, margin)
-
-
-@jit
-def find_boxes_and_spheres(data, q, margin):
-    """Finder of worlds with spheres beside what `find_boxes` finds."""
-    return find_both(find_boxes, data, q, margin)
-
-
-@jit
-def find_hulls_and_spheres(data, q, margin):
-    """Finder of worlds with spheres beside what `find_hulls` finds."""
-    return find_both(find_hulls, data, q, margin)
-
-
-WITH_SPHERES = {
-    find_plain: find_plain_and_spheres,
-    find_boxes: find_boxes_and_spheres,
-    find_hulls: find_hulls_and_spheres,
-}
-"""Finders for worlds that have spheres as well."""
+def find(finder, shapes, spheres, q, margin):
+    """(found, contacts) of a finder and its data; spheres: `SphereArrays` where a world has spheres beside
+    other shapes, else None."""
+    found, contacts = finder(shapes, q, margin)
+    if spheres is not None:
+        fine, others = find_spheres(spheres, q, margin)
+        found, contacts = found and fine, joined(contacts, others)
+    return found, contacts
