@@ -100,6 +100,7 @@ _HOME = {
     "stickslip.detection.detector": ("Detector",),
     "stickslip.detection.overlaps": ("Overlap", "overlaps"),
     "stickslip.schemes.bodies": ("MoreauJeanBodies",),
+    "stickslip.schemes.body_world": ("PreparedWorld",),
     "stickslip.detection.contacts": ("ContactSet",),
     "stickslip.schemes.body_step": ("BodyScheme", "BodyStep"),
     "stickslip.simulation.world_checkpoint": ("WorldCheckpoint",),
@@ -135,10 +136,10 @@ __all__ = [
     "LagrangianLinearRelation", "LagrangianNonlinear", "Law", "Level", "Mesh", "Mixed", "ModelError",
     "MoreauJean", "MoreauJeanBodies", "NewtonEuler", "NewtonImpact", "NonlinearProblem",
     "NonsmoothSystem", "Overlap", "Parameters", "Plane", "PointOnPlane", "PoissonImpact",
-    "PositionSensor", "ProblemError", "ProblemRecord", "ProductSet", "Relay", "Residuals", "Rheonomous",
-    "SchatzmanPaoli", "Scheme", "Scleronomous", "Sensor", "Shape", "SimulationFailure", "SliderJoint",
-    "Solution", "SolutionDerivative", "SolverFailure", "Sphere", "SpherePlane", "SphereSphere", "Spring",
-    "State", "Status", "Step", "StepDerivative", "StoredSolution", "SystemStepDerivative", "Touch",
+    "PositionSensor", "PreparedWorld", "ProblemError", "ProblemRecord", "ProductSet", "Relay", "Residuals",
+    "Rheonomous", "SchatzmanPaoli", "Scheme", "Scleronomous", "Sensor", "Shape", "SimulationFailure",
+    "SliderJoint", "Solution", "SolutionDerivative", "SolverFailure", "Sphere", "SpherePlane", "SphereSphere",
+    "Spring", "State", "Status", "Step", "StepDerivative", "StoredSolution", "SystemStepDerivative", "Touch",
     "Trajectory", "TrajectoryGradient", "TrajectorySensitivity", "Variational", "VariationalBodies",
     "VelocitySensor", "Verdict",
     "World", "WorldBuilder", "WorldCheckpoint", "WorldRecord", "WorldTrajectory", "check_certificate",
@@ -213,6 +214,7 @@ if TYPE_CHECKING:
     from stickslip.problem.step import velocity_step
     from stickslip.schemes.bodies import MoreauJeanBodies
     from stickslip.schemes.body_step import BodyScheme, BodyStep
+    from stickslip.schemes.body_world import PreparedWorld
     from stickslip.schemes.compliant import Compliant
     from stickslip.schemes.euler_moreau import EulerMoreau
     from stickslip.schemes.event_driven import EventDriven

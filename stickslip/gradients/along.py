@@ -20,10 +20,11 @@ from stickslip.kernels.bodies.springs import add_dampers, add_springs
 from stickslip.kernels.derivatives import along as kernels
 from stickslip.mechanics.actuators import Actuators
 from stickslip.mechanics.motions import velocities
-from stickslip.mechanics.parameters import SYMMETRIC, Parameters
+from stickslip.mechanics.parameters import SYMMETRIC
 from stickslip.mechanics.world import World
 from stickslip.mechanics.written_forces import Written, WrittenForce
 from stickslip.rotations import conjugate, cross, rates, turned
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory
 from stickslip.state import Array, IntArray, State
 
@@ -75,17 +76,10 @@ class Inputs:
     """[N, N m], shape (k, n, 6)."""
 
 
-def parameters_of(world: World) -> Parameters:
-    """`Parameters.of(world)`, made on first use and kept with it."""
-    found: Parameters | None = world.__dict__.get("_parameters")
-    if found is None:
-        found = world.__dict__["_parameters"] = Parameters.of(world)
-    return found
-
-
-def inputs_of(world: World, state: State, memory: Memory, h: float) -> Inputs:
+def inputs_of(prepared: PreparedWorld, state: State, memory: Memory, h: float) -> Inputs:
     """The inputs of a step, where nothing changes."""
-    given, n, none = parameters_of(world), len(world.names), np.zeros(0)
+    world, given, none = prepared.world, prepared.parameters, np.zeros(0)
+    n = len(world.names)
     law = np.stack([getattr(given, name) for name in LAWS], axis=-1)
     values = (
         state.q.reshape(n, 7), state.v.reshape(n, 6), np.zeros((n, 6)), np.array(h),

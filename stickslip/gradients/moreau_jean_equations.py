@@ -18,8 +18,8 @@ from stickslip.gradients.solution_exact import ACROSS, DOUBT
 from stickslip.gradients.world_step import Equations, Part
 from stickslip.kernels.bodies.joint_geometry import DRY, LOWER, UPPER
 from stickslip.kernels.derivatives.along import accelerated
-from stickslip.mechanics.world import World
 from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.state import Array, BoolArray, IntArray, State
 
 
@@ -82,19 +82,19 @@ class MoreauJeanEquations(Equations):
     """Of the dynamic bodies, after the impulses [m/s, rad/s], shape (6 nd,)."""
 
     def __init__(
-        self, scheme: MoreauJeanBodies, world: World, state: State, h: float, contacts: ContactSet,
+        self, scheme: MoreauJeanBodies, prepared: PreparedWorld, state: State, h: float, contacts: ContactSet,
         bears: BoolArray, joints: JointBlocks,
     ):  # fmt: skip
         """bears: which contacts must have a closed form, shape (nc,)."""
-        super().__init__(world, state, {}, h)
+        super().__init__(prepared, state, {}, h)
         self.theta, self.newton = scheme.theta, scheme.impact == "newton"
         self.contacts, self.joints = contacts, joints
         self.slot, self.group = _layout(contacts.law)
         self.middle_base = self.middle(self.base)
         q = self.middle_base.q[0].real
-        self.table = ContactTable.of_set(world, contacts, bears, q)
-        self.touching = self.table.along(self.table.shaped(world, self.base), self.middle_base.q)
-        self.table.check(world, contacts, *self.touching, q)
+        self.table = ContactTable.of_set(prepared, contacts, bears, q)
+        self.touching = self.table.along(self.table.shaped(self.world, self.base), self.middle_base.q)
+        self.table.check(self.world, contacts, *self.touching, q)
 
     @cached_property
     def sides(self) -> IntArray:

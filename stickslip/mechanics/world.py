@@ -6,10 +6,9 @@ diag(m I, J) is constant.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import cached_property
 
 import numpy as np
 
@@ -112,11 +111,16 @@ class World:
     start: State
     motions: Motions = field(default_factory=Motions)
     """Of the kinematic bodies."""
+    number: Mapping[str, int] = field(init=False, repr=False)
+    """Number of each body by its name."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "number", {name: i for i, name in enumerate(self.names)})
 
     def body(self, name: str) -> int:
         """Number of the body of that name; an unknown one is an UnknownNameError."""
         try:
-            return self._numbers[name]
+            return self.number[name]
         except KeyError:
             raise UnknownNameError(
                 f"no body {name!r}; {alternatives(name, self.names, most=LISTED)}"
@@ -182,10 +186,6 @@ class World:
 
     def __repr__(self) -> str:
         return f"<World of {len(self.names)} bodies>"
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate(self.names)}
 
 
 def _counted(kinds: Iterable[str]) -> str:

@@ -19,12 +19,9 @@ and constant forces the balance of energy is rounding; springs leave O(h³) per 
 
 import math
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
-from stickslip.detection.contacts import ContactSet
-from stickslip.detection.overlaps import check_overlaps
 from stickslip.detection.tracking import KEPT, NOTHING
 from stickslip.kernels.bodies import assembly, motion
 from stickslip.mechanics.world import World
@@ -33,23 +30,16 @@ from stickslip.problem.checks import frozen
 from stickslip.problem.solution import Solution
 from stickslip.schemes.body_blocks import Blocks, contact_blocks, with_joints
 from stickslip.schemes.body_correction import corrected
-from stickslip.schemes.body_joints import check_joints, joint_rows
+from stickslip.schemes.body_joints import joint_rows
 from stickslip.schemes.body_opening import opened
 from stickslip.schemes.body_parts import in_parts, strikes
 from stickslip.schemes.body_poisson import compresses, in_two_phases
-from stickslip.schemes.body_start import Start
+from stickslip.schemes.body_start import Start, check_start
 from stickslip.schemes.body_step import BodyStep, EnergyTerms
 from stickslip.schemes.body_stiffness import too_stiff
-from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory, Solver, frozen_state
 from stickslip.state import Array, State
-
-
-class Finder(Protocol):
-    """Where shapes touch: a `Detector` of the same world."""
-
-    def find(self, q: Array, margin: float) -> ContactSet:
-        """All contacts at q, shape (7 n,), whose gap is at most `margin` [m]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,28 +64,26 @@ class MoreauJeanBodies(Options):
         50, "most sweeps of a correction; what it leaves is reported, and left to the next steps", low=1
     )
 
-    def begin(self, world: World, state: State, h: float) -> Memory:
+    def begin(self, world: World | PreparedWorld, state: State, h: float) -> Memory:
         """The memory before the first step; a ModelError where the world cannot be carried from `state`."""
-        world.check_state(state)
-        check_overlaps(world, state)
-        check_joints(world, state.q)
-        Bodies.of(world)
+        check_start(PreparedWorld.of(world), state)
         none, contacts = np.zeros(0), dict(zip(KEPT, NOTHING, strict=True))
         return {**contacts, "joint_id": none, "joint_size": none, "joint_r": none, "reserve": np.zeros(1)}
 
     def step(
-        self, world: World, state: State, memory: Memory, h: float, solver: Solver, detector: Finder
+        self, world: World | PreparedWorld, state: State, memory: Memory, h: float, solver: Solver
     ) -> BodyStep:
         """The step of length h that begins at `state`."""
-        start = Start.of(self.theta, world, state, h)
+        prepared = PreparedWorld.of(world)
+        start = Start.of(self.theta, prepared, state, h)
         q_m, theta = start.q_m.reshape(-1), self.theta
-        found = detector.find(q_m, start.margin)
+        found = prepared.detector.find(q_m, start.margin)
         blocks = contact_blocks(found, start, theta, self.impact == "newton", memory)
         if start.bodies.jointed:
             v, v_free = start.v_start.reshape(-1), start.v_free.reshape(-1)
             v_ahead = start.ahead(theta * h)
             t_m = state.t + (1.0 - theta) * h
-            joints = joint_rows(world, t_m, q_m, v, h, theta, v_free, v_ahead, start.stop_slack)
+            joints = joint_rows(start.world, t_m, q_m, v, h, theta, v_free, v_ahead, start.stop_slack)
             assert joints is not None
             blocks = with_joints(blocks, joints, start.bodies, start.v_free, memory)
         if not blocks.K.size:
@@ -141,7 +129,7 @@ class MoreauJeanBodies(Options):
             reason = too_stiff(h, bodies.rates, energy, before + springs, terms.balance)
         if bodies.jointed and not reason:
             drifts = not self.correction
-            reason = opened(world, state, done.q.reshape(-1), v.reshape(-1), h, done.opening, drifts)
+            reason = opened(world, bodies, state, done.q.reshape(-1), v.reshape(-1), h, done.opening, drifts)
         joint_r = blocks.joint_impulses(r)
         joint_r = frozen(np.where(np.abs(joint_r) < motion.NOTHING, 0.0, joint_r))
         impulses[np.abs(impulses) < motion.NOTHING] = 0.0

@@ -19,13 +19,14 @@ FARTHEST = 0.5
 """Largest motion of a step that is counted: beyond it bodies turn further than joints are linear [rad]."""
 
 
-def opened(world: World, before: State, q: Array, v: Array, h: float, errors: Array, drifts: bool) -> str:
+def opened(
+    world: World, bodies: Bodies, before: State, q: Array, v: Array, h: float, errors: Array, drifts: bool
+) -> str:
     """What is wrong with the joints at the end q, v of a step of length h from `before`; empty if nothing is.
 
     errors: as `joint_errors` has them there [m, rad], shape (nj, 2); drifts: positions are not corrected, so
     that what a step may leave adds to what it found.
     """
-    bodies = Bodies.of(world)
     scale = np.stack([bodies.joint_reach, np.ones(len(errors))], axis=1)
     if (errors <= SHARE * scale).all():
         return ""

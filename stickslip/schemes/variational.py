@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.detection.overlaps import check_overlaps
 from stickslip.kernels.bodies import motion
 from stickslip.kernels.variational_step import start
 from stickslip.mechanics import energy as energies
@@ -30,15 +29,14 @@ from stickslip.mechanics.world import World
 from stickslip.options import Options, option
 from stickslip.problem.solution import Solution, Verdict
 from stickslip.problem.step_problem import LINEARISED, MODELS, StepProblem
-from stickslip.schemes.bodies import Finder
-from stickslip.schemes.body_joints import check_joints, joint_errors
+from stickslip.schemes.body_joints import joint_errors
+from stickslip.schemes.body_start import check_start
 from stickslip.schemes.body_step import BodyStep
-from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory, Solver
-from stickslip.schemes.variational_contacts import StepShapes
 from stickslip.schemes.variational_end import NOTHING, Answer, arrived
 from stickslip.schemes.variational_memory import first_memory
-from stickslip.schemes.variational_start import NO_ID, Node, Prepared, prepared, step_problem
+from stickslip.schemes.variational_start import NO_ID, Node, Posed, posed, step_problem
 from stickslip.schemes.variational_tangents import solve_by_tangents
 from stickslip.state import Array, State
 
@@ -70,22 +68,19 @@ class VariationalBodies(Options):
         choices=("error", "linearised"),
     )  # fmt: skip
 
-    def begin(self, world: World, state: State, h: float) -> Memory:
+    def begin(self, world: World | PreparedWorld, state: State, h: float) -> Memory:
         """The memory before the first step; a ModelError where the world cannot be carried from `state`."""
-        world.check_state(state)
-        check_overlaps(world, state)
-        check_joints(world, state.q)
-        Bodies.of(world)
-        shapes = StepShapes.of(world)
+        prepared = PreparedWorld.of(world)
+        check_start(prepared, state)
         if self.other_pairs == "error":
-            shapes.check_pairs()
-        return first_memory(energies.potential(world, state.t, state.q))
+            prepared.shapes.check_pairs()
+        return first_memory(energies.potential(prepared.world, state.t, state.q))
 
     def step(
-        self, world: World, state: State, memory: Memory, h: float, solver: Solver, detector: Finder
+        self, world: World | PreparedWorld, state: State, memory: Memory, h: float, solver: Solver
     ) -> BodyStep:
         """The step of length h that begins at `state`."""
-        return carried(self, world, state, memory, h, solver, detector).step
+        return carried(self, PreparedWorld.of(world), state, memory, h, solver).step
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -99,13 +94,12 @@ class Carried:
 
 
 def carried(
-    scheme: VariationalBodies, world: World, state: State, memory: Memory, h: float, solver: Solver,
-    detector: Finder,
-) -> Carried:  # fmt: skip
+    scheme: VariationalBodies, prepared: PreparedWorld, state: State, memory: Memory, h: float, solver: Solver
+) -> Carried:
     """A step with the problem behind it."""
-    node, shapes, ids, margin = Node.of(world, state, memory, h), StepShapes.of(world), NO_ID, 0.0
+    node, shapes, ids, margin = Node.of(prepared, state, memory, h), prepared.shapes, NO_ID, 0.0
     for _ in range(MOST_LOOKS):
-        before = prepared(scheme, node, memory, detector, ids, margin)
+        before = posed(scheme, node, memory, ids, margin)
         problem, solution, lost = before.problem, None, ""
         v = problem.v.copy()
         if not (_clears(node, before) and _flies_jointed(node, problem)):
@@ -130,7 +124,7 @@ def carried(
     else:
         lost = f"{MOST_LOOKS} times contacts were met that were not looked for; take a smaller h"
     lost = lost or _turns_far(node, v) or _sinks(node, before, solution, gaps, reach)
-    step = arrived(before, memory, Answer(v, q_end, gaps, solution, lost), detector)
+    step = arrived(before, memory, Answer(v, q_end, gaps, solution, lost))
     return Carried(step, problem, solution)
 
 
@@ -148,7 +142,7 @@ def _solution(problem: StepProblem, solver: Solver) -> Solution:
     return again if again.ok else solution
 
 
-def _clears(node: Node, before: Prepared) -> bool:
+def _clears(node: Node, before: Posed) -> bool:
     """Whether free motion surely closes no contact, so that none has an impulse.
 
     Velocities of bodies that fall alike differ by rounding alone, which no residual should be relative to.
@@ -166,7 +160,7 @@ def _clears(node: Node, before: Prepared) -> bool:
     return bool(before.candidates.gaps(q_end).min(initial=np.inf) > margin)
 
 
-def _sinks(node: Node, before: Prepared, solution: Solution | None, gaps: Array, reach: float) -> str:
+def _sinks(node: Node, before: Posed, solution: Solution | None, gaps: Array, reach: float) -> str:
     """What is wrong where an answer, however good its residuals, leaves gaps closed further than it may."""
     if solution is None or not solution.residuals.error <= solution.tolerance:
         return ""

@@ -88,15 +88,6 @@ class StepShapes:
         self.stranger = self._stranger()
         """Two shapes that may meet and whose gap has no closed form; None if there are none."""
 
-    @classmethod
-    def of(cls, world: World) -> "StepShapes":
-        """Those of `world`, made on first use and kept with it."""
-        found: StepShapes | None = world.__dict__.get("_step_shapes")
-        if found is None:
-            found = cls(world)
-            world.__dict__["_step_shapes"] = found
-        return found
-
     @property
     def is_whole(self) -> bool:
         """Whether `table` has all that can ever touch."""

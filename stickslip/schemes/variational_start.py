@@ -14,10 +14,9 @@ from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
 from stickslip.problem.step_problem import LINEARISED, StepContacts, StepJoints, StepProblem
 from stickslip.problem.step_tangent import step_blocks
-from stickslip.schemes.bodies import Finder
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_start import not_finite
-from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.body_world import Bodies, PreparedWorld
 from stickslip.schemes.step import Memory
 from stickslip.schemes.variational_contacts import Candidates, StepShapes
 from stickslip.schemes.variational_memory import approaches, length_before
@@ -44,8 +43,7 @@ class Choices(Protocol):
 class Node:
     """A node in time between two steps: where all is, the forces there, and momenta with them."""
 
-    world: World
-    bodies: Bodies
+    prepared: PreparedWorld
     state: State
     before: float
     """Length of the step before [s]."""
@@ -66,10 +64,20 @@ class Node:
     margin: float
     """No contact with a larger gap closes in the step at these speeds [m]."""
 
+    @property
+    def world(self) -> World:
+        """Whose step it is."""
+        return self.prepared.world
+
+    @property
+    def bodies(self) -> Bodies:
+        """Its bodies."""
+        return self.prepared.bodies
+
     @classmethod
-    def of(cls, world: World, state: State, memory: Memory, h: float) -> "Node":
+    def of(cls, prepared: PreparedWorld, state: State, memory: Memory, h: float) -> "Node":
         """The start of a step of length h from `state`."""
-        bodies, before = Bodies.of(world), length_before(memory)
+        world, bodies, before = prepared.world, prepared.bodies, length_before(memory)
         n = bodies.count
         q, v_before = state.q.reshape(n, 7), state.v.reshape(n, 6)
         q.flags.writeable = v_before.flags.writeable = False
@@ -91,14 +99,14 @@ class Node:
         if bad >= 0.0:
             raise not_finite(world, state, F, int(bad))
         margin = h * (fastest + second) + bodies.touch
-        return cls(world, bodies, state, before, h, q, v_before, v, F, p, speed, margin)
+        return cls(prepared, state, before, h, q, v_before, v, F, p, speed, margin)
 
 
 class StepStops:
     """The blocks of the joints of a world in every step, made once."""
 
-    def __init__(self, world: World):
-        bodies, n = Bodies.of(world), len(world.names)
+    def __init__(self, world: World, bodies: Bodies):
+        n = bodies.count
         nothing = StepContacts(
             NO_ID, NO_ID.reshape(0, 2), *(np.zeros((0, *shape)) for shape in CONTACT_SHAPES)
         )
@@ -121,18 +129,9 @@ class StepStops:
         self.id: Array = (joint * len(PARTS) + part).astype(float)
         """As `JointRows.id` [-], shape (k,), increasing."""
 
-    @classmethod
-    def of(cls, world: World) -> "StepStops":
-        """Those of `world`, made on first use and kept with it."""
-        found: StepStops | None = world.__dict__.get("_step_stops")
-        if found is None:
-            found = cls(world)
-            world.__dict__["_step_stops"] = found
-        return found
-
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Prepared:
+class Posed:
     """A step before it is solved."""
 
     node: Node
@@ -148,18 +147,16 @@ class Prepared:
 
 
 def step_problem(
-    scheme: Choices, world: World, state: State, memory: Memory, h: float, detector: Finder,
+    scheme: Choices, world: World | PreparedWorld, state: State, memory: Memory, h: float,
     ids: IntArray = NO_ID,
 ) -> StepProblem:  # fmt: skip
     """The step of length h from `state` as a problem; contacts of `ids` are in it however far they are."""
-    return prepared(scheme, Node.of(world, state, memory, h), memory, detector, ids).problem
+    return posed(scheme, Node.of(PreparedWorld.of(world), state, memory, h), memory, ids).problem
 
 
-def prepared(
-    scheme: Choices, node: Node, memory: Memory, detector: Finder, ids: IntArray = NO_ID, margin: float = 0.0
-) -> Prepared:
+def posed(scheme: Choices, node: Node, memory: Memory, ids: IntArray = NO_ID, margin: float = 0.0) -> Posed:
     """The step from a node, with contacts looked for up to a gap of at least `margin` [m]."""
-    bodies, h, shapes = node.bodies, node.h, StepShapes.of(node.world)
+    bodies, h, shapes = node.bodies, node.h, node.prepared.shapes
     margin = max(margin, node.margin)
     found = shapes.candidates(node.state.q, margin)
     k = len(found)
@@ -176,7 +173,7 @@ def prepared(
     )
     kind, point, normal, radius = found.kind[rows], found.point[rows], found.normal[rows], found.radius[rows]
     if shapes.stranger is not None and scheme.other_pairs == "linearised":
-        more = _others(shapes, node, detector.find(node.state.q, margin), ids)
+        more = _others(shapes, node, node.prepared.detector.find(node.state.q, margin), ids)
         contacts, order = _merged(contacts, more)
         local = np.empty((len(more), 2, 3))
         local_points(node.q.reshape(-1), more.body, more.point, local)
@@ -192,14 +189,14 @@ def prepared(
         h, bodies.row, node.q, node.v, bodies.mass, bodies.J, node.p, rows_of,
         _joints(node, memory), scheme.contact,
     )  # fmt: skip
-    return Prepared(node, problem, contacts, found, is_chosen, margin)
+    return Posed(node, problem, contacts, found, is_chosen, margin)
 
 
 def _joints(node: Node, memory: Memory) -> StepJoints:
     joints = node.world.joints
     bounce = np.zeros((len(joints), 2, 2))
     if memory["joint_id"].size:
-        stops = StepStops.of(node.world)
+        stops = node.prepared.stops
         bounce[stops.place] = node.h * joints.e[stops.place[0]] * approaches(memory, stops.id, "joint_")
     return StepJoints(
         joints.kind, joints.body, joints.point, joints.frame, joints.length, joints.lower, joints.upper,
