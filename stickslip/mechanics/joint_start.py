@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from stickslip.mechanics.given import numbers
 from stickslip.mechanics.joint_motion import COLUMNS, TURN, TURNING
 from stickslip.mechanics.joints import JointKind, Joints
+from stickslip.mechanics.materials import given_coefficients
 from stickslip.mechanics.placement import Placed
 from stickslip.mechanics.turns import direction
 from stickslip.names import alternatives
@@ -70,9 +71,7 @@ def joint_start(
                 )
     if what is JointKind.DISTANCE and dry.any():
         raise ModelError(f"{owner}: a distance joint has no friction")
-    restitution = _at_least_zero(owner, "e", e)
-    if restitution > 1.0:
-        raise ModelError(f"{owner}: e is {restitution:g}; it is from 0 to 1")
+    restitution = given_coefficients(owner, e=e)["e"]
     local = [_seen_from(side, where, axes) for side, where in zip(sides, points, strict=True)]
     return JointStart(
         what, body, np.array([where for where, _ in local]), np.array([rows for _, rows in local]),

@@ -24,6 +24,7 @@ import numpy as np
 
 from stickslip.detection.tracking import KEPT, NOTHING
 from stickslip.kernels.bodies import assembly, motion
+from stickslip.laws import IMPACTS
 from stickslip.mechanics.world import World
 from stickslip.options import Options, option
 from stickslip.problem.checks import frozen
@@ -51,7 +52,7 @@ class MoreauJeanBodies(Options):
     )
     impact: str = option(
         "newton", "law of restitution: on velocities, or on impulses in two phases",
-        choices=("newton", "poisson"),
+        choices=tuple(IMPACTS),
     )  # fmt: skip
     parts: int = option(
         1, "parts that an impact is made in with Newton's law, between which friction follows the slip as it"

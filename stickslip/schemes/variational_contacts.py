@@ -77,8 +77,7 @@ class StepShapes:
         self._world = world
         self._moves = world.kind[shapes.body] == BodyKind.DYNAMIC
         self._kind = np.array([_kind(shape) for shape in shapes.shape], np.int64)
-        m = world.materials
-        self._laws = np.stack([m.mu, m.mu_roll, m.mu_spin, m.e], axis=-1)
+        self._laws = world.materials.law
         self._radius = np.array([getattr(s, "radius", 0.0) for s in shapes.shape], float)
         balls = np.flatnonzero(self._kind == SPHERE)
         self._grid = SphereDetector(world) if balls.size * (balls.size - 1) // 2 > FEW else None
