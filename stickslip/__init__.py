@@ -90,7 +90,7 @@ _HOME = {
     "stickslip.mechanics.hulls": ("ConvexHull",),
     "stickslip.mechanics.height_fields": ("HeightField",),
     "stickslip.mechanics.compounds": ("Compound",),
-    "stickslip.mechanics.turns": ("rotation",),
+    "stickslip.mechanics.given": ("rotation",),
     "stickslip.mechanics.forces": ("Actuator", "BodyForce", "Damper", "Spring"),
     "stickslip.mechanics.joints": ("JointKind",),
     "stickslip.mechanics.sensors": (
@@ -169,6 +169,7 @@ if TYPE_CHECKING:
     from stickslip.mechanics.builder import WorldBuilder
     from stickslip.mechanics.compounds import Compound
     from stickslip.mechanics.forces import Actuator, BodyForce, Damper, Spring
+    from stickslip.mechanics.given import rotation
     from stickslip.mechanics.height_fields import HeightField
     from stickslip.mechanics.hulls import ConvexHull
     from stickslip.mechanics.joints import JointKind
@@ -181,7 +182,6 @@ if TYPE_CHECKING:
         VelocitySensor,
     )
     from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
-    from stickslip.mechanics.turns import rotation
     from stickslip.mechanics.world import BodyKind, World
     from stickslip.problem.box import BoxProblem, lcp, mlcp, relay
     from stickslip.problem.certificate import Certificate, check_certificate

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 from stickslip.kernels.bodies.springs import add_dampers, add_springs
 from stickslip.kernels.derivatives import along as kernels
 from stickslip.laws import COEFFICIENTS
-from stickslip.mechanics.actuators import Actuators
 from stickslip.mechanics.motions import velocities
 from stickslip.mechanics.parameters import SYMMETRIC
 from stickslip.mechanics.world import World
-from stickslip.mechanics.written_forces import Written, WrittenForce
+from stickslip.mechanics.written_forces import Actuators, Written, WrittenForce
 from stickslip.rotations import conjugate, cross, rates, turned
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory

@@ -9,10 +9,9 @@ from numpy.typing import ArrayLike
 from stickslip.laws import NewtonImpact
 from stickslip.mechanics import materials, placement
 from stickslip.mechanics.forces import Force, Forces, bound
-from stickslip.mechanics.given import numbers
-from stickslip.mechanics.joint_start import JointStart, joint_start, joint_table
+from stickslip.mechanics.given import new_name, numbers
+from stickslip.mechanics.joint_start import JointRow, joint_row, joint_table
 from stickslip.mechanics.motions import Motion, Motions, velocities
-from stickslip.mechanics.names import new_name
 from stickslip.mechanics.placement import ORIGIN, STILL, UPRIGHT, Placed, Solid
 from stickslip.mechanics.sensors import Sensing, Sensor
 from stickslip.mechanics.shapes import Shape
@@ -48,7 +47,7 @@ class WorldBuilder:
         self._kinds: set[type] = set()
         self._apart: set[tuple[int, int]] = set()
         self._apart_groups: list[tuple[str, str]] = []
-        self._joints: dict[str, JointStart] = {}
+        self._joints: dict[str, JointRow] = {}
         self._forces: dict[str, Force] = {}
         self._sensors: dict[str, Sensor | Sensing] = {}
 
@@ -163,8 +162,8 @@ class WorldBuilder:
         sides = [None if side is None else self._bodies[side] for side in (first, second)]
         if not any(side is not None and side.kind == BodyKind.DYNAMIC for side in sides):
             raise ModelError(f"{owner}: neither {first!r} nor {second!r} is dynamic, nothing answers to it")
-        self._joints[name] = joint_start(
-            owner, kind, numbers, sides, point=point, axis=axis, limits=limits, turn_limits=turn_limits,
+        self._joints[name] = joint_row(
+            name, kind, numbers, sides, point=point, axis=axis, limits=limits, turn_limits=turn_limits,
             friction=friction, turn_friction=turn_friction, e=e, second_point=second_point,
         )  # fmt: skip
         if not collide and second is not None:
@@ -224,7 +223,7 @@ class WorldBuilder:
             filters=self._filters(),
             gravity=self._gravity,
             motions=_motions(self._bodies),
-            joints=joint_table(self._joints),
+            joints=joint_table(self._joints.values()),
             forces=Forces(),
             sensors=(),
             start=_start(bodies, centre),

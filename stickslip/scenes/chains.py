@@ -9,8 +9,8 @@ from scipy.linalg import eigh
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
+from stickslip.mechanics.given import rotation
 from stickslip.mechanics.shapes import Capsule, Shape
-from stickslip.mechanics.turns import rotation
 from stickslip.names import alternatives
 from stickslip.scenes.measures import GRAVITY, turning_points
 from stickslip.scenes.parameters import checked

@@ -10,8 +10,8 @@ from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
 from stickslip.mechanics.forces import Actuator
+from stickslip.mechanics.given import rotation
 from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Sphere
-from stickslip.mechanics.turns import rotation
 from stickslip.names import alternatives
 from stickslip.scenes.measures import GRAVITY
 from stickslip.scenes.parameters import checked

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from stickslip.interrupts import Interrupts
-from stickslip.mechanics.functions import called
+from stickslip.mechanics.given import called
 from stickslip.mechanics.world import World
 from stickslip.schemes import registry
 from stickslip.schemes.body_forces import with_least_forces

@@ -123,7 +123,7 @@ class SphereSphere:
 
 
 class Contact(BodyOutput):
-    """A bound contact: one or three components, two more with rolling friction, one with torsional friction."""
+    """A bound contact: one or three components, two more with rolling friction, one with torsional."""
 
     def __init__(self, to: Binding, kind: str, geometry: Geometry):
         super().__init__(to, kind, (1, 3, 4, 5, 6))

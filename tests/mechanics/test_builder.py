@@ -6,9 +6,9 @@ import pytest
 import stickslip as ss
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
+from stickslip.mechanics.given import rotation
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
-from stickslip.mechanics.turns import rotation
 from stickslip.mechanics.world import BodyKind
 from stickslip.rotations import matrices
 from stickslip.state import ModelError, State
