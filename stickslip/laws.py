@@ -45,6 +45,19 @@ def coefficient_fault(name: str, value: Array, thing: str = "contact") -> str:
     return f"{where} is {value.flat[i]:g}; {rule}"
 
 
+def groups(coefficients: Array) -> BoolArray:
+    """Which `COEFFICIENTS` of contacts in space, shape (nc, 4), have a group of friction: that of sliding
+    always, those of rolling and spinning where they are not 0 [-], shape (nc, 4), bool."""
+    has = coefficients > 0.0
+    has[:, 0], has[:, 3] = True, False
+    return has
+
+
+def components(coefficients: Array) -> BoolArray:
+    """Which of N, T1, T2, rolling about t1, t2, torsion about n they have [-], shape (nc, 6), bool."""
+    return np.repeat(groups(coefficients)[:, [0, 1, 2]], (3, 2, 1), axis=1)
+
+
 class Law(ABC):
     """What every law offers."""
 

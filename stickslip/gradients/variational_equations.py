@@ -24,6 +24,7 @@ from stickslip.gradients.along_rows import ContactTable, JointBlocks, pairs_of
 from stickslip.gradients.world_step import Equations, Part
 from stickslip.kernels.bodies.joint_geometry import DRY, HOLD
 from stickslip.kernels.derivatives.along import momenta
+from stickslip.laws import components
 from stickslip.problem.step_problem import LINEARISED, StepProblem
 from stickslip.problem.step_tangent import step_blocks
 from stickslip.schemes.body_joints import PARTS
@@ -201,8 +202,6 @@ def matched(ids: Array | IntArray, known: Array | IntArray) -> tuple[IntArray, I
 
 def _all_components(law: Array, r: Array, contacts: int) -> Array:
     """Impulses with all six components of contacts, 0 where there are none; `contacts` of r are theirs."""
-    used = np.ones((len(law), 6), bool)
-    used[:, 3:5], used[:, 5] = law[:, 1:2] > 0.0, law[:, 2] > 0.0
     whole = np.zeros((len(law), 6))
-    whole[used] = r[:contacts]
+    whole[components(law)] = r[:contacts]
     return np.concatenate([whole.reshape(-1), r[contacts:]])

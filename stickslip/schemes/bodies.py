@@ -31,10 +31,9 @@ from stickslip.problem.checks import frozen
 from stickslip.problem.solution import Solution
 from stickslip.schemes.body_blocks import Blocks, contact_blocks, with_joints
 from stickslip.schemes.body_correction import corrected
+from stickslip.schemes.body_impacts import compresses, in_parts, in_two_phases, strikes
 from stickslip.schemes.body_joints import joint_rows
 from stickslip.schemes.body_opening import opened
-from stickslip.schemes.body_parts import in_parts, strikes
-from stickslip.schemes.body_poisson import compresses, in_two_phases
 from stickslip.schemes.body_start import Start, check_start
 from stickslip.schemes.body_step import BodyStep, EnergyTerms
 from stickslip.schemes.body_stiffness import too_stiff
@@ -90,7 +89,7 @@ class MoreauJeanBodies(Options):
         if not blocks.K.size:
             return self._arrive(start, blocks, np.zeros(0), (), memory)
         if self.impact == "poisson" and compresses(blocks):
-            r, solves, reason = in_two_phases(blocks, start.bodies, start.v_start, start.f, solver)
+            r, solves, reason = in_two_phases(blocks, start, solver)
             return replace(self._arrive(start, blocks, r, solves, memory, reason), summed=False)
         if self.impact == "newton" and self.parts > 1 and strikes(blocks, start):
             r, solves = in_parts(blocks, start, solver, self.parts)
@@ -125,7 +124,8 @@ class MoreauJeanBodies(Options):
             start, blocks, t, q, v, springs, u, reach, max(reserve, 0.0), sweeps, need, told[-2], told[-1]
         )
         before = world.forces.potential(state.t, state.q) if start.forced else 0.0
-        terms = _terms(told, before, springs, done.lifted)
+        potential = told[motion.WEIGHT] + springs + done.lifted
+        terms = EnergyTerms.of(told, potential, told[motion.WEIGHT_BEFORE], before, lifted=done.lifted)
         if start.forced and not reason and self.theta == 0.5:  # else gravity's share is off as well
             reason = too_stiff(h, bodies.rates, energy, before + springs, terms.balance)
         if bodies.jointed and not reason:
@@ -147,13 +147,3 @@ class MoreauJeanBodies(Options):
             done.penetration, float(done.opening.max(initial=0.0)), done.size, after,
             f"at t = {state.t:.9g} s {reason}" if reason else "", joint_unit=blocks.unit, summed=True,
         )  # fmt: skip
-
-
-def _terms(told: list[float], before: float, springs: float, lifted: float) -> EnergyTerms:
-    """The account of energy of a step; before, springs: their potential at its start and at its end, before
-    the correction [J]."""
-    kinetic, potential = told[motion.KINETIC], told[motion.WEIGHT] + springs + lifted
-    change = kinetic - told[motion.KINETIC_BEFORE] + potential - told[motion.WEIGHT_BEFORE] - before
-    dissipated = told[motion.LOST] + told[motion.DAMPED]
-    work = told[motion.DRIVEN] + told[motion.WORKED]
-    return EnergyTerms(kinetic, potential, dissipated, work, lifted, change + dissipated - work - lifted)

@@ -13,6 +13,7 @@ import numpy as np
 
 from stickslip.detection.detector import Detector
 from stickslip.kernels.bodies.layout import BodyArrays
+from stickslip.laws import components
 from stickslip.mechanics.forces import Forces
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
@@ -73,7 +74,7 @@ class Bodies:
         self.least_weight = float(weights.min(initial=np.inf)) if weights.size else 0.0
         """Of a dynamic body [N]."""
         m = world.materials
-        self.most_rows = 3 + 2 * bool((m.mu_roll > 0.0).any()) + bool((m.mu_spin > 0.0).any())
+        self.most_rows = int(components(m.law.reshape(-1, 4)).sum(axis=1).max())
         """Most components that a contact can have."""
         touching = _touching(world, self.row)
         self.has_cones = bool(((m.mu > 0.0) | (m.mu_roll > 0.0))[touching].any())

@@ -15,8 +15,7 @@ from stickslip.schemes.body_opening import opened
 from stickslip.schemes.body_step import BodyStep, EnergyTerms
 from stickslip.schemes.body_stiffness import too_stiff
 from stickslip.schemes.step import Memory, frozen_state
-from stickslip.schemes.variational_memory import NONE
-from stickslip.schemes.variational_start import Posed
+from stickslip.schemes.variational_start import NONE, Posed
 from stickslip.state import Array, IntArray
 
 NOTHING = 1e-100
@@ -110,7 +109,7 @@ def arrived(before: Posed, memory: Memory, answer: Answer) -> BodyStep:
         told_springs = world.forces.potential(state.t, state.q), world.forces.potential(t, q)
     at_end = told[motion.WEIGHT] + told_springs[1]
     potential = 0.5 * (told[motion.WEIGHT_BEFORE] + told_springs[0] + at_end)
-    terms = _terms(told, potential, float(memory["potential"][0]))
+    terms = EnergyTerms.of(told, potential, float(memory["potential"][0]))
     reason = answer.lost
     if bodies.forced and not reason:
         reason = too_stiff(h, bodies.rates, np.array(told), sum(told_springs), terms.balance)
@@ -129,14 +128,6 @@ def arrived(before: Posed, memory: Memory, answer: Answer) -> BodyStep:
         f"at t = {state.t:.9g} s {reason}" if reason else "", relaxation=_relaxation(before),
         summed=True,
     )  # fmt: skip
-
-
-def _terms(told: list[float], potential: float, before: float) -> EnergyTerms:
-    """The account of energy of a step; potential: of its middle and of that of the step before [J]."""
-    kinetic = told[motion.KINETIC]
-    change = kinetic - told[motion.KINETIC_BEFORE] + potential - before
-    dissipated, work = told[motion.LOST] + told[motion.DAMPED], told[motion.DRIVEN] + told[motion.WORKED]
-    return EnergyTerms(kinetic, potential, dissipated, work, 0.0, change + dissipated - work)
 
 
 def _relaxation(before: Posed) -> str:

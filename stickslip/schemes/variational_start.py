@@ -1,11 +1,19 @@
-"""The start of a step of the variational scheme: the node, what may touch, and the problem of the step."""
+"""The start of a step of the variational scheme: the node, what may touch, and the problem of the step.
+
+The memory from step to step has
+
+h                              length of the step before [s], shape (1,); 0 at the beginning
+id, approach                   contacts that closed in it, and how fast they had come [-, m/s], shape (k,)
+joint_id, joint_approach       stops of joints that were reached in it, likewise [-, m/s, rad/s]
+potential                      of the step before, as its energy has it, and at its end [J], shape (2,)
+"""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stickslip.detection.contacts import ContactSet
+from stickslip.detection.contacts import ContactSet, joined
 from stickslip.kernels import cones
 from stickslip.kernels.bodies import motion
 from stickslip.kernels.bodies.tracking import local_points
@@ -19,24 +27,15 @@ from stickslip.schemes.body_start import not_finite
 from stickslip.schemes.body_world import Bodies, PreparedWorld
 from stickslip.schemes.step import Memory
 from stickslip.schemes.variational_contacts import Candidates, StepShapes
-from stickslip.schemes.variational_memory import approaches, length_before
-from stickslip.state import Array, BoolArray, IntArray, State
+from stickslip.state import Array, BoolArray, IntArray, ModelError, State
 
+if TYPE_CHECKING:
+    from stickslip.schemes.variational import VariationalBodies
+
+NONE: Array = frozen(np.zeros(0))
 NO_ID: IntArray = frozen(np.zeros(0, np.int64))
 CONTACT_SHAPES: tuple[tuple[int, ...], ...] = ((2, 3), (3,), (2,), (), (3, 3), (4,), ())
 """Of the columns of one contact after its bodies."""
-
-
-class Choices(Protocol):
-    """What a problem needs of the options of the scheme."""
-
-    @property
-    def contact(self) -> str:
-        """Contact model."""
-
-    @property
-    def other_pairs(self) -> str:
-        """What to do about pairs without a closed form."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -147,14 +146,16 @@ class Posed:
 
 
 def step_problem(
-    scheme: Choices, world: World | PreparedWorld, state: State, memory: Memory, h: float,
+    scheme: "VariationalBodies", world: World | PreparedWorld, state: State, memory: Memory, h: float,
     ids: IntArray = NO_ID,
 ) -> StepProblem:  # fmt: skip
     """The step of length h from `state` as a problem; contacts of `ids` are in it however far they are."""
     return posed(scheme, Node.of(PreparedWorld.of(world), state, memory, h), memory, ids).problem
 
 
-def posed(scheme: Choices, node: Node, memory: Memory, ids: IntArray = NO_ID, margin: float = 0.0) -> Posed:
+def posed(
+    scheme: "VariationalBodies", node: Node, memory: Memory, ids: IntArray = NO_ID, margin: float = 0.0
+) -> Posed:
     """The step from a node, with contacts looked for up to a gap of at least `margin` [m]."""
     bodies, h, shapes = node.bodies, node.h, node.prepared.shapes
     margin = max(margin, node.margin)
@@ -174,7 +175,7 @@ def posed(scheme: Choices, node: Node, memory: Memory, ids: IntArray = NO_ID, ma
     kind, point, normal, radius = found.kind[rows], found.point[rows], found.normal[rows], found.radius[rows]
     if shapes.stranger is not None and scheme.other_pairs == "linearised":
         more = _others(shapes, node, node.prepared.detector.find(node.state.q, margin), ids)
-        contacts, order = _merged(contacts, more)
+        contacts, order = joined(contacts, more)
         local = np.empty((len(more), 2, 3))
         local_points(node.q.reshape(-1), more.body, more.point, local)
         kind = np.concatenate([kind, np.full(len(more), LINEARISED)])[order]
@@ -213,8 +214,35 @@ def _others(shapes: StepShapes, node: Node, found: ContactSet, ids: IntArray) ->
     return ContactSet(*(getattr(found, name)[rows] for name in ContactSet.__slots__))
 
 
-def _merged(first: ContactSet, second: ContactSet) -> tuple[ContactSet, IntArray]:
-    """Both sorted by id, and the order in which they are then."""
-    order = np.argsort(np.concatenate((first.id, second.id)), kind="stable")
-    both = (np.concatenate((getattr(first, f), getattr(second, f)))[order] for f in ContactSet.__slots__)
-    return ContactSet(*both), order
+def first_memory(potential: float) -> Memory:
+    """That of the beginning, where the potential energy is so much [J]."""
+    return {
+        "h": np.zeros(1), "id": NONE, "approach": NONE, "joint_id": NONE, "joint_approach": NONE,
+        "potential": np.array([potential, potential]),
+    }  # fmt: skip
+
+
+def length_before(memory: Memory) -> float:
+    """Of the step before [s]."""
+    if "h" not in memory:
+        raise ModelError("the memory of the start has no 'h': no step of the variational scheme left it")
+    h = memory["h"]
+    if h.shape != (1,) or not 0.0 <= h[0] < np.inf:
+        raise ModelError(f"the memory of the start: 'h' is {h}; expected one length of time")
+    return float(h[0])
+
+
+def approaches(memory: Memory, ids: IntArray | Array, of: str = "") -> Array:
+    """How fast contacts (`of` joint_: stops) of these ids had come when they closed in the step before, 0 for
+    the others [m/s, rad/s], shape (k,)."""
+    known, speed = memory[f"{of}id"], memory[f"{of}approach"]
+    if known.ndim != 1 or known.shape != speed.shape:
+        raise ModelError(
+            f"the memory of the start: {speed.shape} of '{of}approach' and {known.shape} of '{of}id'"
+        )
+    found = np.zeros(ids.size)
+    if known.size and ids.size:
+        at = np.minimum(np.searchsorted(ids, known), ids.size - 1)  # both are sorted
+        same = ids[at] == known
+        found[at[same]] = speed[same]
+    return found
