@@ -319,7 +319,10 @@ class PoissonImpact(_Impact):
     impact: ClassVar[str] = "poisson"
 
 
-IMPACTS = {"newton": NewtonImpact, "poisson": PoissonImpact}
+IMPACTS: dict[str, type[NewtonImpact] | type[PoissonImpact]] = {
+    "newton": NewtonImpact,
+    "poisson": PoissonImpact,
+}
 """Contact laws by what an impact owes."""
 
 

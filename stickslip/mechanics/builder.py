@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.laws import NewtonImpact
+from stickslip.laws import COEFFICIENTS, NewtonImpact
 from stickslip.mechanics import materials, placement
 from stickslip.mechanics.forces import Force, Forces, bound
 from stickslip.mechanics.given import new_name, numbers
@@ -62,7 +62,7 @@ class WorldBuilder:
         new_name("material", name, self._given_materials)
         owner = f"material {name!r}"
         given = materials.given_coefficients(owner, mu=mu, mu_roll=mu_roll, mu_spin=mu_spin, e=e)
-        self._materials[name] = NewtonImpact(**given)
+        self._materials[name] = NewtonImpact.of([given[key] for key in COEFFICIENTS])
         self._given_materials.add(name)
         return name
 

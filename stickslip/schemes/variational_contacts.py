@@ -113,7 +113,9 @@ class StepShapes:
         """Points of shapes and planes that may meet."""
         shapes, planes = self._world.shapes, np.flatnonzero(self._kind == PLANE)
         owner, slot, point, radius = self._points()
-        meets = np.array([self._meets(plane)[owner] for plane in planes]).reshape(planes.size, owner.size)
+        meets = np.array([self._meets(plane)[owner] for plane in planes.tolist()]).reshape(
+            planes.size, owner.size
+        )
         which, at = np.nonzero(meets)
         plane, s = planes[which], owner[at]
         where = np.stack([point[at], shapes.position[plane]], axis=1)
