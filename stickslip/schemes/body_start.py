@@ -68,10 +68,7 @@ class Start:
         q.flags.writeable = v.flags.writeable = False
         q_m, v_start, v_free = np.empty((n, 7)), np.empty((n, 6)), v.copy()
         motion.move_half(bodies.row, bodies.J, bodies.J_inverse, q, v, (1.0 - theta) * h, q_m, v_start)
-        F = bodies.no_forces
-        if bodies.forced:
-            F = np.zeros((3, n, 6))
-            world.forces.add(state.t + (1.0 - theta) * h, q_m.reshape(-1), v_start.reshape(-1), F)
+        F = prepared.forces_at(state.t + (1.0 - theta) * h, q_m, v_start)
         if bodies.driven:  # as they turn, the spin of kinematic bodies changes in their own frames
             q_end = np.empty((n, 7))
             motion.move_along(q_m, v, theta * h, q_end)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 TOUCH = 1e-3
 """Contacts closer than this share of the smallest shape are always looked at."""
 
+NO_FORCES: Array = frozen(np.zeros((3, 0, 6)))
+
 
 class Bodies:
     """The bodies of a world as kernels take them."""
@@ -88,8 +90,6 @@ class Bodies:
             self.M.inverse_root,
         )  # fmt: skip
         """The same as kernels take them together."""
-        self.no_forces: Array = np.zeros((3, 0, 6))
-        """F of a world without forces beside gravity."""
         self.forces = world.forces.arrays if self.forced else None
         """Springs, dampers and wrenches; None without forces beside gravity."""
         self.rates = rates(world, self.J_inverse)
@@ -146,6 +146,15 @@ class PreparedWorld:
         from stickslip.schemes.variational_start import StepStops
 
         return StepStops(self.world, self.bodies) if self._like is None else self._like.stops
+
+    def forces_at(self, t: float, q: Array, v: Array) -> Array:
+        """Forces beside gravity by kind, as `Forces.add` has them, at q (n, 7) and v (n, 6) [N, N m], shape
+        (3, n, 6); (3, 0, 6) where there are none."""
+        if not self.bodies.forced:
+            return NO_FORCES
+        F = np.zeros((3, self.bodies.count, 6))
+        self.world.forces.add(t, q.reshape(-1), v.reshape(-1), F)
+        return F
 
     @cached_property
     def parameters(self) -> Parameters:

@@ -18,6 +18,7 @@ from stickslip.kernels import cones
 from stickslip.kernels.bodies import motion
 from stickslip.kernels.bodies.tracking import local_points
 from stickslip.kernels.variational_step import geometry, start
+from stickslip.mechanics.joints import Joints
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
 from stickslip.problem.step_problem import LINEARISED, StepContacts, StepJoints, StepProblem
@@ -85,10 +86,7 @@ class Node:
             middle = np.empty((n, 7))
             motion.move_along(q, v_before, 0.5 * h, middle)
             world.motions.prescribe(state.t + 0.5 * h, middle.reshape(-1), v.reshape(-1))
-        F = bodies.no_forces
-        if bodies.forced:
-            F = np.zeros((3, n, 6))
-            world.forces.add(state.t, state.q, v.reshape(-1), F)
+        F = prepared.forces_at(state.t, q, v)
         p, speed, told = np.empty((n, 6)), np.empty(n), np.empty(start.TOLD)
         start.leave(
             bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, bodies.radius, q, v, F,
@@ -109,11 +107,7 @@ class StepStops:
         nothing = StepContacts(
             NO_ID, NO_ID.reshape(0, 2), *(np.zeros((0, *shape)) for shape in CONTACT_SHAPES)
         )
-        joints, none = world.joints, np.zeros((n, 6))
-        table = StepJoints(
-            joints.kind, joints.body, joints.point, joints.frame, joints.length, joints.lower, joints.upper,
-            joints.friction, np.zeros((len(joints), 2, 2)),
-        )  # fmt: skip
+        table, none = _step_joints(world.joints, 1.0), np.zeros((n, 6))
         q = world.start.q.reshape(n, 7)
         blocks = step_blocks(
             StepProblem(1.0, bodies.row, q, none, bodies.mass, bodies.J, none, nothing, table)
@@ -194,14 +188,19 @@ def posed(
 
 
 def _joints(node: Node, memory: Memory) -> StepJoints:
-    joints = node.world.joints
-    bounce = np.zeros((len(joints), 2, 2))
+    joints = _step_joints(node.world.joints, 0.5 * (node.before + node.h))
     if memory["joint_id"].size:
         stops = node.prepared.stops
-        bounce[stops.place] = node.h * joints.e[stops.place[0]] * approaches(memory, stops.id, "joint_")
+        e = node.world.joints.e[stops.place[0]]
+        joints.bounce[stops.place] = node.h * e * approaches(memory, stops.id, "joint_")
+    return joints
+
+
+def _step_joints(joints: Joints, time: float) -> StepJoints:
+    """The joints of a step whose dry friction acts for so long [s], and which bounce nowhere."""
     return StepJoints(
         joints.kind, joints.body, joints.point, joints.frame, joints.length, joints.lower, joints.upper,
-        0.5 * (node.before + node.h) * joints.friction, bounce,
+        time * joints.friction, np.zeros((len(joints), 2, 2)),
     )  # fmt: skip
 
 
