@@ -15,8 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.detection.contacts import SLOTS
 from stickslip.detection.detector import Detector
-from stickslip.detection.tracking import remember, track
+from stickslip.kernels.bodies.tracking import local_points, track_contacts
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
 from stickslip.mechanics.world import World
@@ -85,18 +86,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--spheres", default="10000,100000", help="sizes of the piles")
     sizes = [int(size) for size in parser.parse_args().spheres.split(",")]
-    print(f"{'':36} {'contacts':>9} {'find':>10} {'track':>10} {'remember':>10} {'ns/contact':>11}")
+    print(f"{'':36} {'contacts':>9} {'find':>10} {'track':>10} {'ns/contact':>11}")
     for name, world, q, margin in worlds(sizes):
         detector = Detector(world)
         contacts = detector.find(q, margin)
-        r = np.zeros((len(contacts), 6))
-        memory = remember(contacts, q, r)
-        find, follow, keep = (
-            shortest(detector.find, q, margin),
-            shortest(track, contacts, q, memory),
-            shortest(remember, contacts, q, r),
-        )
-        times = " ".join(f"{1e3 * seconds:7.3f} ms" for seconds in (find, follow, keep))
+        nc = len(contacts)
+        local, r, guess = np.empty((nc, 2, 3)), np.zeros((nc, 6)), np.zeros((nc, 6))
+        local_points(q, contacts.body, contacts.point, local)
+        last = contacts.id.astype(float), local, contacts.frame, r
+        order, ids = np.empty(nc, np.int64), np.empty(nc, np.int64)
+        matched = contacts.id, local, contacts.frame, SLOTS, *last, order, ids, guess
+        find, follow = shortest(detector.find, q, margin), shortest(track_contacts, *matched)
+        times = " ".join(f"{1e3 * seconds:7.3f} ms" for seconds in (find, follow))
         print(f"{name:36} {len(contacts):9} {times} {1e9 * find / len(contacts):11.0f}")
 
 

@@ -15,9 +15,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from stickslip.detection.detector import Detector
 from stickslip.gradients.variational import VariationalDerivative, variational_derivative
 from stickslip.scenes import runs
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.variational import VariationalBodies
 from stickslip.solvers.step_point import InteriorPointStep
 
@@ -40,15 +40,15 @@ def least(*calls: Callable[[], Any]) -> list[float]:
 
 
 def prepared(name: str, **options: Any) -> tuple[Any, ...]:
-    """Scheme, world, state, memory, step, solver and detector after a few steps of a scene."""
+    """Scheme, world, state, memory, step and solver after a few steps of a scene."""
     scene = runs.make(name, **options)
-    scheme, world, solver = VariationalBodies(), scene.system, InteriorPointStep(tolerance=TOLERANCE)
-    detector, state = Detector(world), world.start
+    scheme, solver = VariationalBodies(), InteriorPointStep(tolerance=TOLERANCE)
+    world, state = PreparedWorld(scene.system), scene.system.start
     memory = scheme.begin(world, state, scene.h)
     for _ in range(FIRST):
-        step = scheme.step(world, state, memory, scene.h, solver, detector)
+        step = scheme.step(world, state, memory, scene.h, solver)
         state, memory = step.state, step.memory
-    return scheme, world, state, memory, scene.h, solver, detector
+    return scheme, world, state, memory, scene.h, solver
 
 
 def whole(arguments: tuple[Any, ...]) -> VariationalDerivative:

@@ -197,7 +197,7 @@ def judged(world: World, model: Any, data: Any) -> Residuals:
     Its frames have n from geom 1 to geom 2, and the force is on geom 2: the first body in our order.
     """
     mujoco.mj_forward(model, data)
-    h, count, bodies = model.opt.timestep, data.ncon, Bodies.of(world)
+    h, count, bodies = model.opt.timestep, data.ncon, Bodies(world)
     r, force = np.zeros((count, 6)), np.zeros(6)
     for i in range(count):
         mujoco.mj_contactForce(model, data, i, force)

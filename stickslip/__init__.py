@@ -90,7 +90,7 @@ _HOME = {
     "stickslip.mechanics.hulls": ("ConvexHull",),
     "stickslip.mechanics.height_fields": ("HeightField",),
     "stickslip.mechanics.compounds": ("Compound",),
-    "stickslip.mechanics.turns": ("rotation",),
+    "stickslip.mechanics.given": ("rotation",),
     "stickslip.mechanics.forces": ("Actuator", "BodyForce", "Damper", "Spring"),
     "stickslip.mechanics.joints": ("JointKind",),
     "stickslip.mechanics.sensors": (
@@ -100,6 +100,7 @@ _HOME = {
     "stickslip.detection.detector": ("Detector",),
     "stickslip.detection.overlaps": ("Overlap", "overlaps"),
     "stickslip.schemes.bodies": ("MoreauJeanBodies",),
+    "stickslip.schemes.body_world": ("PreparedWorld",),
     "stickslip.detection.contacts": ("ContactSet",),
     "stickslip.schemes.body_step": ("BodyScheme", "BodyStep"),
     "stickslip.simulation.world_checkpoint": ("WorldCheckpoint",),
@@ -135,10 +136,10 @@ __all__ = [
     "LagrangianLinearRelation", "LagrangianNonlinear", "Law", "Level", "Mesh", "Mixed", "ModelError",
     "MoreauJean", "MoreauJeanBodies", "NewtonEuler", "NewtonImpact", "NonlinearProblem",
     "NonsmoothSystem", "Overlap", "Parameters", "Plane", "PointOnPlane", "PoissonImpact",
-    "PositionSensor", "ProblemError", "ProblemRecord", "ProductSet", "Relay", "Residuals", "Rheonomous",
-    "SchatzmanPaoli", "Scheme", "Scleronomous", "Sensor", "Shape", "SimulationFailure", "SliderJoint",
-    "Solution", "SolutionDerivative", "SolverFailure", "Sphere", "SpherePlane", "SphereSphere", "Spring",
-    "State", "Status", "Step", "StepDerivative", "StoredSolution", "SystemStepDerivative", "Touch",
+    "PositionSensor", "PreparedWorld", "ProblemError", "ProblemRecord", "ProductSet", "Relay", "Residuals",
+    "Rheonomous", "SchatzmanPaoli", "Scheme", "Scleronomous", "Sensor", "Shape", "SimulationFailure",
+    "SliderJoint", "Solution", "SolutionDerivative", "SolverFailure", "Sphere", "SpherePlane", "SphereSphere",
+    "Spring", "State", "Status", "Step", "StepDerivative", "StoredSolution", "SystemStepDerivative", "Touch",
     "Trajectory", "TrajectoryGradient", "TrajectorySensitivity", "Variational", "VariationalBodies",
     "VelocitySensor", "Verdict",
     "World", "WorldBuilder", "WorldCheckpoint", "WorldRecord", "WorldTrajectory", "check_certificate",
@@ -168,6 +169,7 @@ if TYPE_CHECKING:
     from stickslip.mechanics.builder import WorldBuilder
     from stickslip.mechanics.compounds import Compound
     from stickslip.mechanics.forces import Actuator, BodyForce, Damper, Spring
+    from stickslip.mechanics.given import rotation
     from stickslip.mechanics.height_fields import HeightField
     from stickslip.mechanics.hulls import ConvexHull
     from stickslip.mechanics.joints import JointKind
@@ -180,7 +182,6 @@ if TYPE_CHECKING:
         VelocitySensor,
     )
     from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
-    from stickslip.mechanics.turns import rotation
     from stickslip.mechanics.world import BodyKind, World
     from stickslip.problem.box import BoxProblem, lcp, mlcp, relay
     from stickslip.problem.certificate import Certificate, check_certificate
@@ -213,6 +214,7 @@ if TYPE_CHECKING:
     from stickslip.problem.step import velocity_step
     from stickslip.schemes.bodies import MoreauJeanBodies
     from stickslip.schemes.body_step import BodyScheme, BodyStep
+    from stickslip.schemes.body_world import PreparedWorld
     from stickslip.schemes.compliant import Compliant
     from stickslip.schemes.euler_moreau import EulerMoreau
     from stickslip.schemes.event_driven import EventDriven

@@ -22,10 +22,11 @@ def check_simulated(given: Any) -> None:
 def check_differentiated(verb: str, given: Any, wanted: str) -> None:
     """A ModelError unless `given` has steps that can be differentiated; `wanted` says what the verb takes."""
     from stickslip.mechanics.world import World
+    from stickslip.schemes.body_world import PreparedWorld
     from stickslip.systems.family import Family
     from stickslip.systems.system import NonsmoothSystem
 
-    if not isinstance(given, World | NonsmoothSystem | Family):
+    if not isinstance(given, World | PreparedWorld | NonsmoothSystem | Family):
         role = "thing" if verb == "differentiate" else "world"
         raise ModelError(_moving_message(verb, role, given, wanted))
 

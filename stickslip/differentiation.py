@@ -8,6 +8,7 @@ from stickslip.arguments import check_differentiated
 from stickslip.mechanics.world import World
 from stickslip.names import alternatives
 from stickslip.problem.solution import Solution
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.state import ModelError, State
 from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
@@ -37,8 +38,9 @@ def differentiate(
 ) -> "SolutionDerivative": ...
 @overload
 def differentiate(
-    thing: World, state: State | None = None, *, h: float, scheme: "str | BodyScheme | None" = None,
-    solver: Any = "auto", tolerance: float | None = None, memory: "Memory | None" = None, kappa: float = 0.0,
+    thing: World | PreparedWorld, state: State | None = None, *, h: float,
+    scheme: "str | BodyScheme | None" = None, solver: Any = "auto", tolerance: float | None = None,
+    memory: "Memory | None" = None, kappa: float = 0.0,
 ) -> "StepDerivative": ...  # fmt: skip
 @overload
 def differentiate(
@@ -49,7 +51,7 @@ def differentiate(
 
 
 def differentiate(
-    thing: Solution | World | NonsmoothSystem | Family,
+    thing: Solution | World | PreparedWorld | NonsmoothSystem | Family,
     state: State | None = None,
     *,
     h: float | None = None,
@@ -64,7 +66,7 @@ def differentiate(
 
     thing   a certified `Solution` of a contact problem; or a `World`, a `NonsmoothSystem` or a `Family` of
             systems, of which the step of length `h` [s] from `state` (where it starts unless given) is made
-            and differentiated
+            and differentiated; who differentiates many steps of a world holds a `PreparedWorld` of it
     scheme  `moreau-jean` (unless given) or `variational`, or a scheme. Of worlds, Moreau-Jean by name is
             without position correction, which has no derivative
     solver  a name or a solver; a named one is made with `tolerance`, 1e-10 unless given. Of a solution,
@@ -85,7 +87,7 @@ def differentiate(
     if h is None:
         raise ModelError("h is missing: differentiate(world, state, h=...)")
     made = made_solver(solver, TOLERANCE if tolerance is None else tolerance)
-    if not isinstance(thing, World):
+    if isinstance(thing, NonsmoothSystem | Family):
         from stickslip.gradients.system_step import system_derivative
 
         return system_derivative(thing, state, h=h, solver=made, scheme=scheme, memory=memory, kappa=kappa)
@@ -95,7 +97,7 @@ def differentiate(
 
 
 def gradient(
-    world: World | NonsmoothSystem | Family,
+    world: World | PreparedWorld | NonsmoothSystem | Family,
     loss: "Loss | AtEnd",
     *,
     until: float,
@@ -121,7 +123,7 @@ def gradient(
 
 
 def sensitivity(
-    world: World | NonsmoothSystem | Family,
+    world: World | PreparedWorld | NonsmoothSystem | Family,
     *,
     until: float,
     h: float | None = None,

@@ -8,22 +8,54 @@ velocity before it:
 - Newton: u_N⁺ = -e u_N⁻. The law is stated on u_N⁺ + e u_N⁻.
 - Poisson: two phases. Compression ends with u_N = 0 and the impulse r_N^c; the expansion gives back
   at least e r_N^c: r = r^c + r^e with r_N^e >= e r_N^c (Pfeiffer & Glocker 1996, chapter 8).
+
+Systems name a law for each interaction. In worlds every pair of materials has one, `world.law(one, other)`:
+steps read its coefficients from a table (`Materials.law`) and make K and the bias of their contacts from them
+(`kernels/bodies/assembly.py`). Compiled solvers evaluate the law in `kernels/local.py` (one contact solved
+exactly), `kernels/contact_law.py` (how far an impulse is from it) and `kernels/cones.py` (projection on K).
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from stickslip.kernels import cones
 from stickslip.problem.checks import Array, IntArray, ProblemError, count, floats, frozen
-from stickslip.problem.sets import ProductSet, coulomb, free, interval, nonnegative, rolling
+from stickslip.problem.sets import ProductSet, free, friction, interval, nonnegative
 from stickslip.state import BoolArray
 
 Coefficients = float | Sequence[float]
+COEFFICIENTS = ("mu", "mu_roll", "mu_spin", "e")
+"""What a contact law is made of, in the order in which tables have it."""
+
+
+def coefficient_fault(name: str, value: Array, thing: str = "contact") -> str:
+    """What is wrong with one of `COEFFICIENTS`, of one contact or several; empty where nothing is."""
+    bad = ~((value >= 0.0) & ((value <= 1.0) if name == "e" else (value < np.inf)))
+    if not bad.any():
+        return ""
+    i = int(np.flatnonzero(bad)[0])
+    where = f"{name} of {thing} {i}" if value.ndim else name
+    rule = "restitution lies in [0, 1]" if name == "e" else "it must be finite and not negative"
+    return f"{where} is {value.flat[i]:g}; {rule}"
+
+
+def groups(coefficients: Array) -> BoolArray:
+    """Which `COEFFICIENTS` of contacts in space, shape (nc, 4), have a group of friction: that of sliding
+    always, those of rolling and spinning where they are not 0 [-], shape (nc, 4), bool."""
+    has = coefficients > 0.0
+    has[:, 0], has[:, 3] = True, False
+    return has
+
+
+def components(coefficients: Array) -> BoolArray:
+    """Which of N, T1, T2, rolling about t1, t2, torsion about n they have [-], shape (nc, 6), bool."""
+    return np.repeat(groups(coefficients)[:, [0, 1, 2]], (3, 2, 1), axis=1)
 
 
 class Law(ABC):
@@ -206,50 +238,71 @@ class Relay(Law):
 
 @dataclass(frozen=True)
 class _Impact(Law):
-    """Unilateral contact with restitution, alone, with Coulomb friction, and with rolling friction."""
+    """Unilateral contact with restitution, alone, with Coulomb friction, and with friction against rolling
+    and spinning."""
 
     e: Coefficients = 0.0
     """Restitution [-], in [0, 1]; one number, or one per contact."""
     mu: Coefficients | None = None
     """Sliding friction [-]; None for a contact without friction, which has one component."""
     mu_roll: Coefficients | None = None
-    """Rolling friction [m]; with it a contact has five components."""
+    """Rolling friction [m]; with it a contact has two components more."""
     dimension: int = 3
     """2 or 3: components of a contact with sliding friction."""
     contacts: int = 1
     """Number of contacts that share the law and the relation."""
+    mu_spin: Coefficients | None = None
+    """Torsional friction, against spinning about the normal [m]; with it a contact has one component more,
+    the last."""
+
+    @classmethod
+    def of(cls, coefficients: ArrayLike) -> Self:
+        """The law of a contact in space with these `COEFFICIENTS`; friction against rolling and spinning is
+        left out where it is 0."""
+        mu, mu_roll, mu_spin, e = (float(x) for x in np.asarray(coefficients))
+        return cls(e=e, mu=mu, mu_roll=mu_roll or None, mu_spin=mu_spin or None)
 
     def _check(self) -> None:
         contacts = count("contacts", self.contacts, 1)
-        _settle(self, "e", "mu", "mu_roll")
-        e = floats("e", self.e).reshape(-1)
-        if not ((e >= 0.0) & (e <= 1.0)).all():
-            raise ProblemError(f"e is {self.e}; restitution lies in [0, 1]")
-        for name in ("e", "mu", "mu_roll"):
-            size = int(np.size(getattr(self, name)))
-            if size not in (1, contacts):
-                raise ProblemError(f"{name} has {size} entries for {contacts} contacts")
+        _settle(self, *COEFFICIENTS)
+        for name in COEFFICIENTS:
+            value = floats(name, 0.0 if getattr(self, name) is None else getattr(self, name))
+            fault = coefficient_fault(name, value)
+            if value.size not in (1, contacts):
+                fault = f"{name} has {value.size} entries for {contacts} contacts"
+            if fault:
+                raise ProblemError(fault)
         if self.dimension not in (2, 3):
             raise ProblemError(f"dimension is {self.dimension}; it is 2 or 3")
-        if self.mu is None and self.mu_roll is not None:
-            raise ProblemError("mu_roll needs mu as well (0 for no sliding friction)")
-        if self.mu_roll is not None and self.dimension != 3:
-            raise ProblemError("rolling friction is in three dimensions")
+        for name, what in (("mu_roll", "rolling"), ("mu_spin", "torsional")):
+            if getattr(self, name) is None:
+                continue
+            if self.mu is None:
+                raise ProblemError(f"{name} needs mu as well (0 for no sliding friction)")
+            if self.dimension != 3:
+                raise ProblemError(f"{what} friction is in three dimensions")
+
+    @cached_property
+    def coefficients(self) -> Array:
+        """`COEFFICIENTS` of each contact, 0 where it has none [-, m, m, -], shape (nc, 4)."""
+        table = np.zeros((self.contacts, len(COEFFICIENTS)))
+        for k, name in enumerate(COEFFICIENTS):
+            value = getattr(self, name)
+            table[:, k] = 0.0 if value is None else value
+        return np.asarray(frozen(table))
 
     @cached_property
     def K(self) -> ProductSet:
-        n = self.contacts
         if self.mu is None:
-            return nonnegative(n)
-        mu = np.broadcast_to(floats("mu", self.mu).reshape(-1), (n,))
-        if self.mu_roll is None:
-            return coulomb(mu, self.dimension)
-        return rolling(mu, np.broadcast_to(floats("mu_roll", self.mu_roll).reshape(-1), (n,)))
+            return nonnegative(self.contacts)
+        size = {"mu": self.dimension - 1, "mu_roll": 2, "mu_spin": 1}
+        has = [name for name in size if getattr(self, name) is not None]
+        columns = self.coefficients[:, [COEFFICIENTS.index(name) for name in has]]
+        return friction([size[name] for name in has], columns, has)
 
     @cached_property
     def restitution(self) -> Array:
-        e = np.broadcast_to(floats("e", self.e).reshape(-1), (self.contacts,))
-        return np.asarray(frozen(np.array(e)))
+        return self.coefficients[:, COEFFICIENTS.index("e")]
 
 
 @dataclass(frozen=True)
@@ -264,6 +317,13 @@ class PoissonImpact(_Impact):
     """Unilateral contact whose compression impulse is given back e-fold in a second phase."""
 
     impact: ClassVar[str] = "poisson"
+
+
+IMPACTS: dict[str, type[NewtonImpact] | type[PoissonImpact]] = {
+    "newton": NewtonImpact,
+    "poisson": PoissonImpact,
+}
+"""Contact laws by what an impact owes."""
 
 
 def _settle(law: Law, *names: str) -> None:

@@ -44,13 +44,13 @@ class Smooth(Options):
 
     bad: int = option(-1, "the step that is not good")
 
-    def begin(self, world, state, h):
+    def begin(self, prepared, state, h):
         return {"approach": np.zeros(0), "h": np.zeros(1), "count": np.zeros(1)}
 
-    def step(self, world, state, memory, h, solver, detector):
+    def step(self, prepared, state, memory, h, solver):
         made = int(memory["count"][0])
         q, v, approach = carried(
-            numbers_of(world), state.q, state.v, memory["approach"], h, memory["h"][0], made
+            numbers_of(prepared.world), state.q, state.v, memory["approach"], h, memory["h"][0], made
         )
         memory = {"approach": approach, "h": np.array([h]), "count": np.array([made + 1.0])}
         zero = EnergyTerms(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -87,8 +87,8 @@ def carried(numbers, q, v, approach, h, before, made):
 class SmoothDerivative(StepDerivative):
     """By differences of fourth order, as matrices."""
 
-    def __init__(self, scheme, world, state, memory, h, solver, detector, *, kappa=0.0):
-        self.step = scheme.step(world, state, memory, h, solver, detector)
+    def __init__(self, scheme, prepared, state, memory, h, solver, *, kappa=0.0):
+        self.step, world = scheme.step(prepared, state, memory, h, solver), prepared.world
         made, numbers = int(memory["count"][0]), numbers_of(world)
         end, n = self.step.state, len(world.names)
         self.by = {

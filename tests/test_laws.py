@@ -33,6 +33,8 @@ LAWS = {
     NewtonImpact(mu=0.3, dimension=2, contacts=2): (4, [CONE] * 2, [0, 2]),
     NewtonImpact(mu=(0.3, 0.4), contacts=2): (6, [CONE] * 2, [0, 3]),
     PoissonImpact(mu=0.3, mu_roll=0.01, contacts=2): (10, [CONE] * 2, [0, 5]),
+    NewtonImpact(mu=0.3, mu_spin=0.02): (4, [CONE], [0]),
+    NewtonImpact(mu=0.3, mu_roll=(0.01, 0.0), mu_spin=0.02, contacts=2): (12, [CONE] * 2, [0, 6]),
     PoissonImpact(e=(0.1, 0.9), contacts=2): (2, [SIGN] * 2, [0, 1]),
 }
 
@@ -102,6 +104,10 @@ BAD = {
     "friction that is no number": lambda: NewtonImpact(mu=np.nan),
     "frictions that do not match": lambda: NewtonImpact(mu=(0.1, 0.2), contacts=3),
     "negative rolling friction": lambda: NewtonImpact(mu=0.1, mu_roll=-1.0),
+    "negative torsional friction": lambda: NewtonImpact(mu=0.1, mu_spin=-1.0),
+    "infinite torsional friction": lambda: NewtonImpact(mu=0.1, mu_spin=np.inf),
+    "spinning alone": lambda: NewtonImpact(mu_spin=0.1),
+    "spinning in a plane": lambda: NewtonImpact(mu=0.1, mu_spin=0.1, dimension=2),
     "rolling alone": lambda: NewtonImpact(mu_roll=0.1),
     "rolling in a plane": lambda: NewtonImpact(mu=0.1, mu_roll=0.1, dimension=2),
     "four dimensions": lambda: NewtonImpact(mu=0.1, dimension=4),
@@ -121,3 +127,18 @@ def test_messages_name_the_field_and_the_value():
         NewtonImpact(e=1.1)
     with pytest.raises(ProblemError, match=r"NewtonImpact: mu of contact 1 is -0.5"):
         NewtonImpact(mu=(0.1, -0.5), contacts=2)
+
+
+def test_a_contact_is_its_coefficients():
+    law = NewtonImpact(e=(0.5, 0.6), mu=0.3, mu_spin=0.02, contacts=2)
+    assert law.coefficients.tolist() == [[0.3, 0.0, 0.02, 0.5], [0.3, 0.0, 0.02, 0.6]]
+    assert [block.kind for block in law.K] == ["torsional", "torsional"]
+    both = NewtonImpact(mu=0.3, mu_roll=0.01, mu_spin=0.02).K[0]
+    assert (both.groups, both.coefficients) == ((2, 2, 1), (0.3, 0.01, 0.02))
+    assert NewtonImpact(e=0.4).coefficients.tolist() == [[0.0, 0.0, 0.0, 0.4]]
+    for row in ([0.3, 0.01, 0.02, 0.5], [0.3, 0.0, 0.02, 0.0], [0.0, 0.0, 0.0, 1.0]):
+        for kind in (NewtonImpact, PoissonImpact):
+            again = kind.of(row)
+            assert type(again) is kind
+            assert again.coefficients[0].tolist() == row
+    assert NewtonImpact.of([0.3, 0.0, 0.0, 0.5]) == NewtonImpact(e=0.5, mu=0.3)

@@ -10,6 +10,7 @@ from stickslip.gradients.variational import variational_derivative
 from stickslip.kernels.bodies import motion
 from stickslip.mechanics.parameters import Parameters
 from stickslip.rotations import rates
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.variational import VariationalBodies
 from stickslip.solvers import registry
 from stickslip.solvers.step_point import InteriorPointStep
@@ -36,9 +37,10 @@ def solver_of(scheme, kappa=0.0):
 def state_after(world, steps=0, scheme=CONE):
     """State and memory after so many steps from the start."""
     solver = solver_of(scheme)
-    state, memory, detector = world.start, scheme.begin(world, world.start, H), Detector(world)
+    prepared, state = PreparedWorld(world), world.start
+    memory = scheme.begin(prepared, state, H)
     for _ in range(steps):
-        step = scheme.step(world, state, memory, H, solver, detector)
+        step = scheme.step(prepared, state, memory, H, solver)
         state, memory = step.state, step.memory
     return state, memory
 
@@ -46,7 +48,7 @@ def state_after(world, steps=0, scheme=CONE):
 def derivative(world, steps=0, scheme=CONE, kappa=0.0):
     state, memory = state_after(world, steps, scheme)
     solver = PATH if kappa else solver_of(scheme)
-    return variational_derivative(scheme, world, state, memory, H, solver, Detector(world), kappa=kappa)
+    return variational_derivative(scheme, world, state, memory, H, solver, kappa=kappa)
 
 
 def moved(world, state, memory, h, name, change):
@@ -105,8 +107,7 @@ def compare(world, steps=0, scheme=CONE, kappa=0.0, seed=0, of=("q", "v", "r"), 
     rng = np.random.default_rng(seed)
     state, memory = state_after(world, steps, scheme)
     own, solver = PATH if kappa else solver_of(scheme), solver_of(scheme, kappa)
-    found = variational_derivative(scheme, world, state, memory, H, own, Detector(world), kappa=kappa)
-    detector = Detector(world)
+    found = variational_derivative(scheme, world, state, memory, H, own, kappa=kappa)
     of = tuple(of) if kappa else (*of, "approach", "joint_approach")
     for name, way in directions(world, found.by, rng, names or tuple(found.by)):
         if name == "h_before" and not memory["h"][0]:
@@ -114,7 +115,7 @@ def compare(world, steps=0, scheme=CONE, kappa=0.0, seed=0, of=("q", "v", "r"), 
         ends = []
         for side in (1.0, -1.0, 2.0, -2.0):
             w, s, m, h = moved(world, state, memory, H, name, side * way)
-            ends.append(scheme.step(w, s, m, h, solver, detector))  # which closed forms need not
+            ends.append(scheme.step(w, s, m, h, solver))
         near, far = change_of(ends[0], ends[1]), change_of(ends[2], ends[3])
         told = found.jvp(**{name: way})
         for result in of:

@@ -33,10 +33,11 @@ class Drop(Options):
     short: float = option(0.0, "unless they are no longer than this", unit="s")
     lost: float = option(np.inf, "from then on velocities are no numbers", unit="s")
 
-    def begin(self, world, state, h):
+    def begin(self, prepared, state, h):
         return {"count": np.zeros(1), "hit": np.zeros(0)}
 
-    def step(self, world, state, memory, h, solver, detector):
+    def step(self, prepared, state, memory, h, solver):
+        world = prepared.world
         q, v = np.array(state.q.reshape(-1, 7)), np.array(state.v.reshape(-1, 6))
         v[1:, 2] -= 9.81 * h
         hit = 1 + np.flatnonzero(q[1:, 2] + h * v[1:, 2] < 0.1)

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from stickslip.bridges.arrays_function import ArraysFunction
-from stickslip.detection.detector import Detector
 from stickslip.gradients.charts import weights_of_coordinates
 from stickslip.gradients.step import scheme_to_differentiate
 from stickslip.gradients.system_step import scheme_of_system
@@ -16,6 +15,7 @@ from stickslip.gradients.trajectory_system import SystemSteps
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
 from stickslip.schemes.body_step import BodyScheme
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory, Scheme, Solver, first_state
 from stickslip.state import Array, ModelError, State
 from stickslip.systems.family import Family
@@ -37,15 +37,16 @@ class StepFunction(ArraysFunction):
 
     world: World
     _memory: Memory = field(init=False, repr=False)
-    _detector: Detector = field(init=False, repr=False)
+    _prepared: PreparedWorld = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.world, World):
             raise ModelError(f"world is {type(self.world).__name__}; expected a World")
         super().__post_init__()
         scheme: BodyScheme = scheme_to_differentiate(self.scheme)
-        memory = _going_on(scheme.begin(self.world, self.world.start, self.h), self)
-        self.set(scheme=scheme, _memory=memory, _detector=Detector(self.world))
+        prepared = PreparedWorld(self.world)
+        memory = _going_on(scheme.begin(prepared, self.world.start, self.h), self)
+        self.set(scheme=scheme, _memory=memory, _prepared=prepared)
 
     def known(self) -> tuple[str, ...]:
         return Parameters.names()
@@ -54,21 +55,22 @@ class StepFunction(ArraysFunction):
         n = len(self.world.names)
         if name in ("q", "v"):
             return [((7 if name == "q" else 6) * n,)]
-        own = getattr(Parameters.of(self.world), name).shape
+        own = getattr(self._prepared.parameters, name).shape
         return [own, (self.steps, *own)] if name in CONTROLS else [own]
 
     def run(self, q: Array, v: Array, inputs: dict[str, Array]) -> Steps:
-        base = Parameters.of(self.world)
+        prepared, base = self._prepared, self._prepared.parameters
         controls = {k: one for k, one in inputs.items() if one.ndim > getattr(base, k).ndim}
         fixed = {k: one for k, one in inputs.items() if k not in controls}
-        world = base.with_(**fixed).applied(self.world) if fixed else self.world
-        detector = self._detector if set(fixed) <= set(BEYOND_CONTACTS) else Detector(world)
+        if fixed:
+            like = prepared if set(fixed) <= set(BEYOND_CONTACTS) else None
+            prepared = PreparedWorld(base.with_(**fixed).applied(self.world), like)
         t = self.world.start.t
         state = State(t, self._normalised(q), v)
         state.v.flags.writeable = False
         return Steps(
-            world, self.scheme, self.solver, detector, Point(state, self._memory), *self.times(t),
-            checked_controls(world, controls, self.steps), self.kappa,
+            prepared, self.scheme, self.solver, Point(state, self._memory), *self.times(t),
+            checked_controls(prepared, controls, self.steps), self.kappa,
         )  # fmt: skip
 
     def coordinates(self, q: Array, on_q: Array) -> Array:

@@ -1,6 +1,9 @@
 """Contacts as arrays, with ids that last while the contact does."""
 
 from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
 
 from stickslip.state import Array, IntArray
 
@@ -35,3 +38,17 @@ class ContactSet:
 
     def __len__(self) -> int:
         return self.id.shape[0]
+
+
+Rows = TypeVar("Rows", bound=Any)
+
+
+def joined(first: Rows, second: Rows) -> tuple[Rows, IntArray]:
+    """The rows of two sets of contacts, sorted by id, and where each was; no id may be in both."""
+    if not len(first) or not len(second):
+        found = first if len(first) else second
+        return found, np.arange(len(found))
+    order = np.argsort(np.concatenate((first.id, second.id)), kind="stable")
+    names = type(first).__slots__
+    both = (np.concatenate((getattr(first, name), getattr(second, name)))[order] for name in names)
+    return type(first)(*both), order

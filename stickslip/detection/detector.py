@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stickslip.detection.contacts import ContactSet
+from stickslip.detection.contacts import ContactSet, joined
 from stickslip.detection.spheres import ROUND, SphereDetector
 from stickslip.kernels.steps import detection as finders
 from stickslip.mechanics.shapes import Sphere
@@ -50,7 +50,7 @@ class Detector:
             self._check_finite(q)
             return self._spheres.find(q, margin)
         contacts = self._general.find(q, margin)  # refuses a q that is not finite
-        return contacts if self._spheres is None else joined(contacts, self._spheres.find(q, margin))
+        return contacts if self._spheres is None else joined(contacts, self._spheres.find(q, margin))[0]
 
     def compiled(self) -> tuple[Any, Any, Any] | None:
         """A finder of `kernels/steps/detection.py`, its data, and the data of spheres beside other shapes,
@@ -81,12 +81,3 @@ class Detector:
         if not np.isfinite(q).all():
             bad = int(np.flatnonzero(~np.isfinite(q))[0]) // 7
             raise ModelError(f"body {self._names[bad]!r}: q is {q[7 * bad : 7 * bad + 7]}")
-
-
-def joined(first: ContactSet, second: ContactSet) -> ContactSet:
-    """The contacts of both, sorted by id; no pair of shapes may be in both."""
-    if not len(first) or not len(second):
-        return first if len(first) else second
-    order = np.argsort(np.concatenate((first.id, second.id)))
-    both = (np.concatenate((getattr(first, f), getattr(second, f)))[order] for f in ContactSet.__slots__)
-    return ContactSet(*both)

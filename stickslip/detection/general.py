@@ -83,8 +83,7 @@ class GeneralDetector:
         self._faces = (
             self._polyhedra() if sum(isinstance(s, Cuboid | ConvexHull) for s in of_geom) > 1 else None
         )
-        m = world.materials
-        self._laws = np.ascontiguousarray(np.stack([m.mu, m.mu_roll, m.mu_spin, m.e], axis=-1))
+        self._laws = world.materials.law
         self._body, self._material = _own(shapes.body), _own(shapes.material)
         self._q = np.empty(7 * len(world.names))
 

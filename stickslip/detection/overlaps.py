@@ -27,9 +27,14 @@ class Overlap(NamedTuple):
     """How far the one would have to go for them only to touch, at the deepest of their contacts [m]."""
 
 
-def overlaps(world: World, state: State, tolerance: float = TOLERANCE) -> tuple[Overlap, ...]:
-    """Pairs of bodies that overlap by more than `tolerance` times the smaller one's size, deepest first."""
-    detector = Detector(world)
+def overlaps(
+    world: World, state: State, tolerance: float = TOLERANCE, *, detector: Detector | None = None
+) -> tuple[Overlap, ...]:
+    """Pairs of bodies that overlap by more than `tolerance` times the smaller one's size, deepest first.
+
+    detector: one of `world`; made unless given.
+    """
+    detector = Detector(world) if detector is None else detector
     world.check_state(state)
     contacts = detector.find(state.q, 0.0)
     pair = np.sort(contacts.body, axis=1)
@@ -43,9 +48,11 @@ def overlaps(world: World, state: State, tolerance: float = TOLERANCE) -> tuple[
     return tuple(Overlap(world.names[first], world.names[second], depth) for (first, second), depth in found)
 
 
-def check_overlaps(world: World, state: State, tolerance: float = TOLERANCE) -> None:
+def check_overlaps(
+    world: World, state: State, tolerance: float = TOLERANCE, *, detector: Detector | None = None
+) -> None:
     """Refuse a state in which bodies overlap by more than `tolerance` times the smaller one's size."""
-    found = overlaps(world, state, tolerance)
+    found = overlaps(world, state, tolerance, detector=detector)
     if found:
         listed = "; ".join(f"{one.first!r} and {one.second!r} by {one.depth:.3g} m" for one in found[:SHOWN])
         more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""

@@ -42,9 +42,7 @@ class SphereDetector:
         collide, apart = world.filters.collide, world.filters.apart
         self._filtered = bool(apart.size) or not collide.all()
         self._filters = body, shapes.group[chosen], np.array(collide), *_partners(apart, len(world.names))
-        materials = world.materials
-        law = np.stack((materials.mu, materials.mu_roll, materials.mu_spin, materials.e), axis=-1)
-        self._traits = chosen, body, shapes.material[chosen], np.ascontiguousarray(law), len(shapes.shape)
+        self._traits = chosen, body, shapes.material[chosen], world.materials.law, len(shapes.shape)
         plane = np.flatnonzero(flat)
         self._planes = plane, _axes(shapes.quaternion[chosen[plane]])
         self._levels, start = _levels(np.flatnonzero(~flat), radius)

@@ -44,10 +44,9 @@ from stickslip.schemes.step import Event
 from stickslip.simulation.clock import Clock
 from stickslip.simulation.model import InteractionPart, Model, SystemPart
 from stickslip.simulation.trajectory import Trajectory
-from stickslip.simulation.world_contacts import WorldContacts
+from stickslip.simulation.world_contacts import CONTACT_WIDTHS, WorldContacts
+from stickslip.simulation.world_contacts import WHOLE as WHOLE_CONTACTS
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
-from stickslip.simulation.world_recorder import CONTACT_WIDTHS
-from stickslip.simulation.world_recorder import WHOLE as WHOLE_CONTACTS
 from stickslip.simulation.world_trajectory import WorldTrajectory
 
 ROOT = "stickslip_trajectory"

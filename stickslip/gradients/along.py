@@ -18,12 +18,13 @@ from numpy.typing import NDArray
 
 from stickslip.kernels.bodies.springs import add_dampers, add_springs
 from stickslip.kernels.derivatives import along as kernels
-from stickslip.mechanics.actuators import Actuators
+from stickslip.laws import COEFFICIENTS
 from stickslip.mechanics.motions import velocities
-from stickslip.mechanics.parameters import SYMMETRIC, Parameters
+from stickslip.mechanics.parameters import SYMMETRIC
 from stickslip.mechanics.world import World
-from stickslip.mechanics.written_forces import Written, WrittenForce
+from stickslip.mechanics.written_forces import Actuators, Written, WrittenForce
 from stickslip.rotations import conjugate, cross, rates, turned
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory
 from stickslip.state import Array, IntArray, State
 
@@ -33,7 +34,6 @@ EPSILON = 1e-30
 """Imaginary part of a change by 1."""
 RELATIVE = 6e-6
 """Step of a central difference, relative to what is changed or to 1: the cube root of rounding."""
-LAWS = ("mu", "mu_roll", "mu_spin", "e")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -75,22 +75,15 @@ class Inputs:
     """[N, N m], shape (k, n, 6)."""
 
 
-def parameters_of(world: World) -> Parameters:
-    """`Parameters.of(world)`, made on first use and kept with it."""
-    found: Parameters | None = world.__dict__.get("_parameters")
-    if found is None:
-        found = world.__dict__["_parameters"] = Parameters.of(world)
-    return found
-
-
-def inputs_of(world: World, state: State, memory: Memory, h: float) -> Inputs:
+def inputs_of(prepared: PreparedWorld, state: State, memory: Memory, h: float) -> Inputs:
     """The inputs of a step, where nothing changes."""
-    given, n, none = parameters_of(world), len(world.names), np.zeros(0)
-    law = np.stack([getattr(given, name) for name in LAWS], axis=-1)
+    world, given, none = prepared.world, prepared.parameters, np.zeros(0)
+    n = len(world.names)
     values = (
         state.q.reshape(n, 7), state.v.reshape(n, 6), np.zeros((n, 6)), np.array(h),
         np.array(memory.get("h", [0.0])[0]), memory.get("approach", none), memory.get("joint_approach", none),
-        given.gravity, given.mass, world.inertia, law, given.size, given.place, given.effort, given.wrench,
+        given.gravity, given.mass, world.inertia, given.law, given.size, given.place, given.effort,
+        given.wrench,
     )  # fmt: skip
     return Inputs(1, *(value[None].astype(complex) for value in values))
 
@@ -110,9 +103,9 @@ def inputs_along(base: Inputs, tangents: Mapping[str, Array]) -> Inputs:
             name, way = "J", np.empty((k, base.mass.shape[1], 3, 3))
             for c, (i, j) in enumerate(SYMMETRIC):
                 way[:, :, i, j] = way[:, :, j, i] = six[:, :, c]
-        elif name in LAWS:
+        elif name in COEFFICIENTS:
             change, way = way, np.zeros((k, *base.law.shape[1:]))
-            way[:, :, LAWS.index(name)] = change
+            way[:, :, COEFFICIENTS.index(name)] = change
             made["law"] = made.get("law", base.law) + 1j * EPSILON * way
             continue
         value: Complex = getattr(base, name)

@@ -22,7 +22,7 @@ from stickslip.mechanics.world import World
 from stickslip.problem.step_problem import LINEARISED, StepContacts
 from stickslip.rotations import matrices
 from stickslip.schemes.body_joints import PARTS, joint_table
-from stickslip.schemes.variational_contacts import StepShapes
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.state import Array, BoolArray, IntArray, ModelError
 
 AGREE = 1e-9
@@ -63,15 +63,17 @@ class ContactTable:
         return cls(c.kind, straight, c.body, c.normal, c.frame, c.point, c.radius, found.shape, 0.0)
 
     @classmethod
-    def of_set(cls, world: World, contacts: ContactSet, bears: BoolArray, q: Array) -> "ContactTable":
+    def of_set(
+        cls, prepared: PreparedWorld, contacts: ContactSet, bears: BoolArray, q: Array
+    ) -> "ContactTable":
         """Of contacts that detection found at q, shape (n, 7); `bears`, shape (nc,): which must be known."""
         far = float(contacts.gap.max(initial=0.0))
-        table = StepShapes.of(world).candidates(q.reshape(-1), far + 1e-9 * abs(far))
+        table = prepared.shapes.candidates(q.reshape(-1), far + 1e-9 * abs(far))
         pair, name = table.id // SLOTS, contacts.id // SLOTS
         first, last = (np.searchsorted(pair, name, side=side) for side in ("left", "right"))
         known: BoolArray = last > first
         for c in np.flatnonzero(bears & ~known).tolist():
-            raise _refusal(world, contacts, c)
+            raise _refusal(prepared.world, contacts, c)
         local = np.empty((len(contacts), 2, 3))
         local_points(q.reshape(-1), contacts.body, contacts.point, local)
         flip, own = np.zeros(len(contacts), np.int64), np.flatnonzero(known)

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from stickslip.detection.contacts import ContactSet
 from stickslip.gradients.along_rows import JointBlocks, set_rows
 from stickslip.gradients.derivative import flat_change
 from stickslip.gradients.moreau_jean_equations import MoreauJeanEquations
@@ -32,10 +33,11 @@ from stickslip.linalg.threads import single_threaded
 from stickslip.mechanics.world import World
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.states import SEPARATING
-from stickslip.schemes.bodies import Finder, MoreauJeanBodies
+from stickslip.schemes.bodies import MoreauJeanBodies
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_step import BodyStep
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory, Solver
 from stickslip.state import Array, BoolArray, IntArray, State
 
@@ -45,17 +47,18 @@ NEAR = 1e-9
 
 @single_threaded
 def moreau_jean_derivative(
-    scheme: MoreauJeanBodies, world: World, state: State, memory: Memory, h: float, solver: Solver,
-    detector: Finder, *, kappa: float = 0.0,
+    scheme: MoreauJeanBodies, world: World | PreparedWorld, state: State, memory: Memory, h: float,
+    solver: Solver, *, kappa: float = 0.0,
 ) -> "MoreauJeanDerivative":  # fmt: skip
     """Make a step of length h [s] and differentiate it; kappa: smoothing of the laws [J], 0 for none.
 
     A ModelError where a contact bears whose shapes have no gap in closed form: spheres, capsules and
     cuboids on planes and pairs of spheres have one.
     """
-    step = scheme.step(world, state, memory, h, solver, detector)
+    prepared = PreparedWorld.of(world)
+    step = scheme.step(prepared, state, memory, h, solver)
     joints = JointBlocks.of(step.memory["joint_id"], step.memory["joint_size"])
-    equations = MoreauJeanEquations(scheme, world, state, h, step.contacts, _bearing(step), joints)
+    equations = MoreauJeanEquations(scheme, prepared, state, h, step.contacts, _bearing(step), joints)
     response: Response
     if not step.solves:
         response = Untouched(equations)
@@ -64,7 +67,7 @@ def moreau_jean_derivative(
     else:
         response = TwoPhases(equations, step, kappa)
     equations.solved(response.phases, response.v)
-    notes = kinks_of(scheme, step, equations, response, detector)
+    notes = kinks_of(scheme, step, equations, response)
     return MoreauJeanDerivative(equations, step, response, kappa, notes)
 
 
@@ -143,15 +146,12 @@ def _bearing(step: BodyStep) -> BoolArray:
 
 
 def kinks_of(
-    scheme: MoreauJeanBodies,
-    step: BodyStep,
-    equations: MoreauJeanEquations,
-    response: Response,
-    detector: Finder,
+    scheme: MoreauJeanBodies, step: BodyStep, equations: MoreauJeanEquations, response: Response
 ) -> tuple[str, ...]:
     """A sentence for each thing that has no derivative, beside what the laws of contact say."""
-    start = Start.of(scheme.theta, equations.world, equations.state, equations.h)
-    notes = _forecasts(start, scheme.theta, detector) + _stops(start, scheme.theta)
+    start = Start.of(scheme.theta, equations.prepared, equations.state, equations.h)
+    found = equations.prepared.detector.find(start.q_m.reshape(-1), start.margin)
+    notes = _forecasts(start, scheme.theta, found) + _stops(start, scheme.theta)
     notes += _unapproached(equations, response)
     if step.correction > 0.0:
         notes.append(
@@ -169,9 +169,9 @@ def kinks_of(
     return tuple(dict.fromkeys(notes))
 
 
-def _forecasts(start: Start, theta: float, detector: Finder) -> list[str]:
+def _forecasts(start: Start, theta: float, found: ContactSet) -> list[str]:
     """Contacts whose forecast gap is 0."""
-    found, bodies, world = detector.find(start.q_m.reshape(-1), start.margin), start.bodies, start.world
+    bodies, world = start.bodies, start.world
     if not len(found):
         return []
     closing, fast = _closing(set_rows(found, start.q_m)[:, 0], found.body, start)

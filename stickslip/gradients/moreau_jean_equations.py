@@ -18,8 +18,9 @@ from stickslip.gradients.solution_exact import ACROSS, DOUBT
 from stickslip.gradients.world_step import Equations, Part
 from stickslip.kernels.bodies.joint_geometry import DRY, LOWER, UPPER
 from stickslip.kernels.derivatives.along import accelerated
-from stickslip.mechanics.world import World
+from stickslip.laws import components, groups
 from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.state import Array, BoolArray, IntArray, State
 
 
@@ -82,19 +83,20 @@ class MoreauJeanEquations(Equations):
     """Of the dynamic bodies, after the impulses [m/s, rad/s], shape (6 nd,)."""
 
     def __init__(
-        self, scheme: MoreauJeanBodies, world: World, state: State, h: float, contacts: ContactSet,
+        self, scheme: MoreauJeanBodies, prepared: PreparedWorld, state: State, h: float, contacts: ContactSet,
         bears: BoolArray, joints: JointBlocks,
     ):  # fmt: skip
         """bears: which contacts must have a closed form, shape (nc,)."""
-        super().__init__(world, state, {}, h)
+        super().__init__(prepared, state, {}, h)
         self.theta, self.newton = scheme.theta, scheme.impact == "newton"
         self.contacts, self.joints = contacts, joints
-        self.slot, self.group = _layout(contacts.law)
+        # which of the six numbers of contacts are components, and which of their coefficients groups
+        self.slot, self.group = (np.flatnonzero(of(contacts.law)) for of in (components, groups))
         self.middle_base = self.middle(self.base)
         q = self.middle_base.q[0].real
-        self.table = ContactTable.of_set(world, contacts, bears, q)
-        self.touching = self.table.along(self.table.shaped(world, self.base), self.middle_base.q)
-        self.table.check(world, contacts, *self.touching, q)
+        self.table = ContactTable.of_set(prepared, contacts, bears, q)
+        self.touching = self.table.along(self.table.shaped(self.world, self.base), self.middle_base.q)
+        self.table.check(self.world, contacts, *self.touching, q)
 
     @cached_property
     def sides(self) -> IntArray:
@@ -266,12 +268,3 @@ def _momenta(mass: Complex, J: Complex, v: Complex) -> Complex:
     """M v, shape (k, nd, 6)."""
     turning = (J * v[..., None, 3:]).sum(axis=-1)
     return np.concatenate(np.broadcast_arrays(mass * v[..., :3], turning), axis=-1)
-
-
-def _layout(law: Array) -> tuple[IntArray, IntArray]:
-    """Which of the six numbers of contacts are components, and which of their four coefficients groups."""
-    used = np.ones((len(law), 6), bool)
-    used[:, 3:5], used[:, 5] = law[:, 1:2] > 0.0, law[:, 2] > 0.0
-    groups = np.zeros((len(law), 4), bool)
-    groups[:, 0], groups[:, 1:3] = True, law[:, 1:3] > 0.0
-    return np.flatnonzero(used), np.flatnonzero(groups)

@@ -13,7 +13,7 @@ from stickslip.kernels import cones
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
-from stickslip.schemes.body_poisson import split_set
+from stickslip.schemes.body_impacts import split_set
 from stickslip.schemes.body_step import BodyStep
 from stickslip.state import Array, BoolArray, IntArray, ModelError
 
@@ -86,7 +86,7 @@ class Untouched(Response):
 
 
 class Chained(Response):
-    """A step of problems one after the other: one, or an impact in parts (`schemes/body_parts.py`).
+    """A step of problems one after the other: one, or an impact in parts (`schemes/body_impacts.py`).
 
     The impulses of a part change the momenta with which the next ones begin; the transpose goes through them
     from the last to the first. Forces, and bounds of dry friction, act in the last one.
@@ -152,7 +152,7 @@ def _linearised(solution: Solution, kappa: float) -> GlobalLinearisation:
 
 
 class TwoPhases(Response):
-    """A step with Poisson's impact: both phases of `schemes/body_poisson.py`.
+    """A step with Poisson's impact: both phases of `schemes/body_impacts.py`.
 
     Compression gives r^c, and with it the kicks e r_N^c. The expansion is taken in the form it was solved in:
     impulses r = base + x with base = r^c, and the kick of those contacts that leave, whose friction is a disc

@@ -3,21 +3,18 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from stickslip.detection.detector import Detector
 from stickslip.gradients.derivative import Derivative
 from stickslip.mechanics.world import World
 from stickslip.schemes import registry
 from stickslip.schemes.body_step import BodyScheme, BodyStep
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory, Solver
 from stickslip.simulation.clock import length
 from stickslip.state import ModelError, State
-
-if TYPE_CHECKING:
-    from stickslip.schemes.bodies import Finder
 
 _GRADIENTS = "stickslip.gradients."
 _TABLE = {
@@ -47,16 +44,16 @@ class StepDerivative(Derivative):
 
 
 def step_derivative(
-    world: World, state: State | None = None, *, h: float, solver: Solver,
-    scheme: str | BodyScheme | None = None, memory: Memory | None = None,
-    detector: "Finder | None" = None, kappa: float = 0.0,
+    world: World | PreparedWorld, state: State | None = None, *, h: float, solver: Solver,
+    scheme: str | BodyScheme | None = None, memory: Memory | None = None, kappa: float = 0.0,
 ) -> StepDerivative:  # fmt: skip
     """Make the step of length `h` [s] from `state` (`world.start` unless given), and differentiate it.
 
     memory: what the step before left, as `BodyStep.memory` has it; that of a first step unless given.
     kappa: smoothing of the laws of contact and friction; 0 for the exact derivative.
     """
-    made = scheme_to_differentiate(scheme)
+    made, prepared = scheme_to_differentiate(scheme), PreparedWorld.of(world)
+    world = prepared.world
     begin = world.start if state is None else state
     if not isinstance(begin, State):
         raise ModelError(f"state is {type(begin).__name__}; expected a State, such as world.start")
@@ -65,8 +62,8 @@ def step_derivative(
     h, kappa = length("h", h), checked_kappa(kappa)
     derivative = differentiated(made)
     name, _ = registry.described(made)
-    kept = made.begin(world, begin, h) if memory is None else checked_memory(memory, _REMEMBERED[name])
-    return derivative(made, world, begin, kept, h, solver, detector or Detector(world), kappa=kappa)
+    kept = made.begin(prepared, begin, h) if memory is None else checked_memory(memory, _REMEMBERED[name])
+    return derivative(made, prepared, begin, kept, h, solver, kappa=kappa)
 
 
 def scheme_to_differentiate(scheme: str | BodyScheme | None) -> BodyScheme:

@@ -25,11 +25,14 @@ from stickslip.gradients.trajectory_steps import Steps
 from stickslip.gradients.trajectory_system import SystemSteps
 from stickslip.mechanics.world import World
 from stickslip.names import alternatives
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Solver
 from stickslip.state import Array, ModelError, State
 from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
 
+Moving = World | PreparedWorld | NonsmoothSystem | Family
+"""What has runs."""
 Loss = Callable[[int, State], "tuple[Any, Any, Any] | None"]
 """What is to be differentiated: the sum over k = 0, 1, ..., steps of what it says of the state after k steps:
 (value, dq, dv), or None where that state does not count. dq are derivatives by q, shape (7 n,), or by
@@ -84,10 +87,10 @@ class TrajectoryGradient(Flagged):
 
 
 def trajectory_gradient(
-    thing: World | NonsmoothSystem | Family, loss: Loss | AtEnd, *, until: float, h: float | None = None,
+    thing: Moving, loss: Loss | AtEnd, *, until: float, h: float | None = None,
     solver: Solver, scheme: Any = None, by: Iterable[str] = ("q", "v"), kappa: float = 0.0,
     checkpoints: int | None = None, start: Any = None,
-    controls: Mapping[str, ArrayLike] | None = None, detector: Any = None, on_failure: str = "raise",
+    controls: Mapping[str, ArrayLike] | None = None, on_failure: str = "raise",
 ) -> TrajectoryGradient:  # fmt: skip
     """Differentiate a loss over the run that `simulate` would make of a world or a system.
 
@@ -99,20 +102,19 @@ def trajectory_gradient(
                  beside the one that is differentiated, about √(2 steps)
     controls     inputs that differ from step to step: `effort`, shape (steps, na), and `wrench`, shape
                  (steps, n, 6), in the place of those of the world; see `Parameters`
-    detector     of this world, where one is there already
     on_failure   `raise` a SimulationFailure where a step misses its tolerance, or `accept` it
 
     `h` counts where it is the length of a step: their number, and the times at which users' functions are
     asked, stay.
     """
     steps = run_of(
-        thing, until=until, h=h, scheme=scheme, solver=solver, detector=detector, start=start,
+        thing, until=until, h=h, scheme=scheme, solver=solver, start=start,
         controls=controls, kappa=kappa, on_failure=on_failure,
     )  # fmt: skip
     return gradient_along(steps, loss, checked_names(by, steps), checkpoints)
 
 
-def run_of(thing: World | NonsmoothSystem | Family, **how: Any) -> Run:
+def run_of(thing: Moving, **how: Any) -> Run:
     """The steps that `simulate` would make of a world, a system or a family at its numbers."""
     if isinstance(thing, NonsmoothSystem | Family):
         return SystemSteps.of(thing, **how)

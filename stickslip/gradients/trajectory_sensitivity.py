@@ -14,14 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.gradients.derivative import Derivative
-from stickslip.gradients.trajectory import checked_names, run_of
+from stickslip.gradients.trajectory import Moving, checked_names, run_of
 from stickslip.gradients.trajectory_run import CARRIED, Flagged, Flags, Run
-from stickslip.mechanics.world import World
 from stickslip.schemes.step import Solver
 from stickslip.simulation.clock import every
 from stickslip.state import Array, ModelError
-from stickslip.systems.family import Family
-from stickslip.systems.system import NonsmoothSystem
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +47,9 @@ class TrajectorySensitivity(Flagged):
 
 
 def trajectory_sensitivity(
-    thing: World | NonsmoothSystem | Family, *, until: float, h: float | None = None, solver: Solver,
+    thing: Moving, *, until: float, h: float | None = None, solver: Solver,
     by: Iterable[str] | Mapping[str, ArrayLike], scheme: Any = None, kappa: float = 0.0,
-    record: int = 1, start: Any = None, controls: Mapping[str, ArrayLike] | None = None, detector: Any = None,
+    record: int = 1, start: Any = None, controls: Mapping[str, ArrayLike] | None = None,
     on_failure: str = "raise",
 ) -> TrajectorySensitivity:  # fmt: skip
     """Differentiate every `record`-th state of the run that `simulate` would make, and its last.
@@ -64,7 +61,7 @@ def trajectory_sensitivity(
     All else is as `trajectory_gradient` has it; what is given as a control changes in all steps alike.
     """
     steps = run_of(
-        thing, until=until, h=h, scheme=scheme, solver=solver, detector=detector, start=start,
+        thing, until=until, h=h, scheme=scheme, solver=solver, start=start,
         controls=controls, kappa=kappa, on_failure=on_failure,
     )  # fmt: skip
     return sensitivity_along(steps, by, every(record))

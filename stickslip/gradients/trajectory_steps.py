@@ -2,13 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.detection.detector import Detector
-from stickslip.gradients.along import parameters_of
 from stickslip.gradients.charts import weights_of_displacements
 from stickslip.gradients.step import (
     StepDerivative,
@@ -22,6 +19,7 @@ from stickslip.mechanics.parameters import Parameters, actuators
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.mechanics.written_forces import JointEffort
 from stickslip.schemes.body_step import BodyScheme
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Solver
 from stickslip.simulation.world_checkpoint import WorldCheckpoint
 from stickslip.simulation.world_loop import begun_run
@@ -30,18 +28,15 @@ from stickslip.state import Array, ModelError, State
 
 CONTROLS = ("effort", "wrench")
 """Parameters that may be given for every step."""
-KEPT_WITH_WORLDS = ("_bodies", "_step_shapes")
-"""What schemes make of a world once and keep with it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Steps(Run):
     """The steps of a run of a world."""
 
-    world: World
+    prepared: PreparedWorld
     scheme: BodyScheme
     solver: Solver
-    detector: Any
     start: Point
     times: Array
     """As `Run` has it [s], shape (steps + 1,)."""
@@ -56,22 +51,22 @@ class Steps(Run):
 
     @classmethod
     def of(
-        cls, world: World, *, until: float, h: float | None, scheme: str | BodyScheme | None, solver: Solver,
-        detector: Any = None, start: WorldCheckpoint | State | None = None,
+        cls, world: World | PreparedWorld, *, until: float, h: float | None, scheme: str | BodyScheme | None,
+        solver: Solver, start: WorldCheckpoint | State | None = None,
         controls: Mapping[str, ArrayLike] | None = None, kappa: float = 0.0, on_failure: str = "raise",
     ) -> "Steps":  # fmt: skip
         """Those that `simulate` would make, without position correction where the scheme is named."""
-        if not isinstance(world, World):
+        if not isinstance(world, World | PreparedWorld):
             raise ModelError(f"world is {type(world).__name__}; expected a World, as WorldBuilder makes it")
         checked_solver(solver)
         if scheme is not None or not isinstance(start, WorldCheckpoint):
             scheme = scheme_to_differentiate(scheme)
-        begun = begun_run(world, WorldModel.of(world), h, scheme, start)
+        prepared = PreparedWorld.of(world)
+        begun = begun_run(prepared, WorldModel.of(prepared.world), h, scheme, start)
         parts = divided(begun.clock, begun.state.t, until)
         return cls(
-            world, begun.scheme, solver, Detector(world) if detector is None else detector,
-            Point(begun.state, begun.memory), *parts,
-            checked_controls(world, controls or {}, parts[1].size), checked_kappa(kappa),
+            prepared, begun.scheme, solver, Point(begun.state, begun.memory), *parts,
+            checked_controls(prepared, controls or {}, parts[1].size), checked_kappa(kappa),
             checked_on_failure(on_failure),
         )  # fmt: skip
 
@@ -80,12 +75,12 @@ class Steps(Run):
         return ("q", "v", "h", *Parameters.names())
 
     def shape(self, name: str) -> tuple[int, ...]:
-        n = len(self.world.names)
+        n = len(self.prepared.world.names)
         own: dict[str, tuple[int, ...]] = {"q": (6 * n,), "v": (6 * n,), "h": (1,)}
-        return own[name] if name in own else getattr(parameters_of(self.world), name).shape
+        return own[name] if name in own else getattr(self.prepared.parameters, name).shape
 
     def displacements(self, state: State, dq: Array) -> Array:
-        n = len(self.world.names)
+        n = len(self.prepared.world.names)
         if dq.size == 7 * n:
             return weights_of_displacements(state.q, dq[:, None])[:, 0]
         return dq
@@ -93,27 +88,27 @@ class Steps(Run):
     def make(self, k: int, point: Point) -> Point:
         """What step k leads to, from where it begins."""
         world, h = self.world_of(k), float(self.lengths[k])
-        step = self.scheme.step(world, point.state, point.memory, h, self.solver, self.detector)
+        step = self.scheme.step(world, point.state, point.memory, h, self.solver)
         return self.arrived(k, point, step)
 
     def differentiate(self, k: int, point: Point) -> tuple[StepDerivative, Point]:
         """The derivative of step k, from where it begins, and what it leads to."""
         world, h = self.world_of(k), float(self.lengths[k])
         derivative = differentiated(self.scheme)(
-            self.scheme, world, point.state, point.memory, h, self.solver, self.detector, kappa=self.kappa
+            self.scheme, world, point.state, point.memory, h, self.solver, kappa=self.kappa
         )
         return derivative, self.arrived(k, point, derivative.step)
 
-    def world_of(self, k: int) -> World:
+    def world_of(self, k: int) -> PreparedWorld:
         """The world in step k: with the inputs of that step."""
         if not self.controls:
-            return self.world
-        return with_inputs(self.world, {name: value[k] for name, value in self.controls.items()})
+            return self.prepared
+        return with_inputs(self.prepared, {name: value[k] for name, value in self.controls.items()})
 
 
-def with_inputs(world: World, inputs: Mapping[str, Array]) -> World:
-    """`world` with these efforts of its actuators and these wrenches, whose shapes `Parameters` says."""
-    forces = world.forces
+def with_inputs(prepared: PreparedWorld, inputs: Mapping[str, Array]) -> PreparedWorld:
+    """The world with these efforts of its actuators and these wrenches, whose shapes `Parameters` says."""
+    world, forces = prepared.world, prepared.world.forces
     if "effort" in inputs:
         value, driven = iter(inputs["effort"]), {id(one) for one in actuators(world)}
         written = tuple(
@@ -123,11 +118,8 @@ def with_inputs(world: World, inputs: Mapping[str, Array]) -> World:
         forces = replace(forces, written=written)
     if "wrench" in inputs:
         forces = replace(forces, wrench=inputs["wrench"])
-    found = replace(world, forces=forces)
-    found.__dict__["_parameters"] = replace(parameters_of(world), **inputs)
-    # What schemes keep with a world knows of its forces only whether there are any.
-    if (len(forces) > 0) == (len(world.forces) > 0):
-        found.__dict__.update({key: world.__dict__[key] for key in KEPT_WITH_WORLDS if key in world.__dict__})
+    found = prepared.with_forces(forces)
+    found.parameters = replace(prepared.parameters, **inputs)
     return found
 
 
@@ -135,12 +127,14 @@ def _driven(one: JointEffort, effort: float) -> JointEffort:
     return replace(one, effort=replace(one.effort, constant=np.array(effort)))
 
 
-def checked_controls(world: World, controls: Mapping[str, ArrayLike], steps: int) -> dict[str, Array]:
+def checked_controls(
+    prepared: PreparedWorld, controls: Mapping[str, ArrayLike], steps: int
+) -> dict[str, Array]:
     """Inputs for every step, as arrays that cannot be written to."""
     if not isinstance(controls, Mapping):
         raise ModelError(f"controls is {controls!r}; expected names and arrays, one row for each step")
     taken: dict[str, Array] = {}
-    base = parameters_of(world)
+    base, kind = prepared.parameters, prepared.world.kind
     for name, given in controls.items():
         if name not in CONTROLS:
             raise ModelError(f"no control {name!r}; what may differ from step to step: {', '.join(CONTROLS)}")
@@ -158,7 +152,7 @@ def checked_controls(world: World, controls: Mapping[str, ArrayLike], steps: int
         if not np.isfinite(value).all():
             at = int(np.flatnonzero(~np.isfinite(value.reshape(steps, -1)).all(axis=1))[0])
             raise ModelError(f"control {name} is not finite in step {at}")
-        if name == "wrench" and value[:, world.kind != BodyKind.DYNAMIC].any():
+        if name == "wrench" and value[:, kind != BodyKind.DYNAMIC].any():
             raise ModelError("control wrench pushes a body that is not dynamic: no wrench moves it")
         value.flags.writeable = False
         taken[name] = value

@@ -46,12 +46,12 @@ class SystemSteps(Run):
     def of(
         cls, system: NonsmoothSystem | Family, *, until: float, h: float | None, scheme: Any, solver: Solver,
         start: Checkpoint | State | None = None, controls: Any = None, kappa: float = 0.0,
-        on_failure: str = "raise", detector: Any = None,
+        on_failure: str = "raise",
     ) -> "SystemSteps":  # fmt: skip
         """Those that `simulate` would make."""
-        if controls or detector is not None:
+        if controls:
             raise ModelError(
-                "controls and detector are for worlds; inputs of a system that differ from step to step are"
+                "controls are for worlds; inputs of a system that differ from step to step are"
                 " functions of t, and numbers of a Family"
             )
         checked_solver(solver)

@@ -28,8 +28,8 @@ from stickslip.problem.impulses import ImpulseSet
 from stickslip.problem.solution import Solution, Verdict
 from stickslip.problem.step_problem import LINEARISED, StepProblem
 from stickslip.problem.step_tangent import step_blocks, step_tangent, step_velocities
-from stickslip.schemes.bodies import Finder
 from stickslip.schemes.body_joints import PARTS
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory, Solver
 from stickslip.schemes.variational import VariationalBodies, carried
 from stickslip.state import Array, ModelError, State
@@ -115,11 +115,12 @@ class VariationalDerivative(WorldDerivative):
 
 @single_threaded
 def variational_derivative(
-    scheme: VariationalBodies, world: World, state: State, memory: Memory, h: float, solver: Solver,
-    detector: Finder, *, kappa: float = 0.0,
+    scheme: VariationalBodies, world: World | PreparedWorld, state: State, memory: Memory, h: float,
+    solver: Solver, *, kappa: float = 0.0,
 ) -> VariationalDerivative:  # fmt: skip
     """Make the step of length h from `state` and differentiate it: exactly, or smoothed at kappa > 0."""
-    done = carried(scheme, world, state, memory, h, solver, detector)
+    prepared = PreparedWorld.of(world)
+    done = carried(scheme, prepared, state, memory, h, solver)
     problem = done.problem
     v, r = done.step.state.v.reshape(-1, 6), np.zeros(0) if done.solution is None else done.solution.r
     bad = next((one for one in done.step.solves if not one.ok), None)
@@ -131,7 +132,7 @@ def variational_derivative(
     if not touches:
         r = np.zeros(step_blocks(problem).K.size)
 
-    equations = VariationalEquations(world, state, memory, done.step, problem, np.array(v), r)
+    equations = VariationalEquations(prepared, state, memory, done.step, problem, np.array(v), r)
     linear = Linear(equations, kappa)
     if done.solution is not None and not kappa and _undecided(linear):
         inside = _inside(problem, v, r, done.solution.tolerance)

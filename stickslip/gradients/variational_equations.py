@@ -24,11 +24,12 @@ from stickslip.gradients.along_rows import ContactTable, JointBlocks, pairs_of
 from stickslip.gradients.world_step import Equations, Part
 from stickslip.kernels.bodies.joint_geometry import DRY, HOLD
 from stickslip.kernels.derivatives.along import momenta
-from stickslip.mechanics.world import World
+from stickslip.laws import components
 from stickslip.problem.step_problem import LINEARISED, StepProblem
 from stickslip.problem.step_tangent import step_blocks
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_step import BodyStep
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory
 from stickslip.state import Array, BoolArray, IntArray, State
 
@@ -56,18 +57,18 @@ class VariationalEquations(Equations):
     """One step of a world that was solved, by velocities v of all bodies, (n, 6), and impulses."""
 
     def __init__(
-        self, world: World, state: State, memory: Memory, step: BodyStep, problem: StepProblem, v: Array,
-        r: Array,
+        self, prepared: PreparedWorld, state: State, memory: Memory, step: BodyStep, problem: StepProblem,
+        v: Array, r: Array,
     ):  # fmt: skip
-        super().__init__(world, state, memory, problem.h)
+        super().__init__(prepared, state, memory, problem.h)
         self.step, self.problem, self.v = step, problem, v
         blocks, nc = step_blocks(problem), len(problem.contacts)
         start = blocks.K.offset[nc:] - blocks.K.offset[nc]
         self.joints = JointBlocks(blocks.joint[nc:], blocks.part[nc:], start)
         self.table = ContactTable.of_step(problem.contacts, step.contacts)
-        self.pair = pairs_of(world, step.contacts)
+        self.pair = pairs_of(self.world, step.contacts)
         self.joint, self.part = (self.joints.of_rows(x) for x in (self.joints.joint, self.joints.part))
-        sides = world.joints.body[self.joint].reshape(-1, 2)
+        sides = self.world.joints.body[self.joint].reshape(-1, 2)
         self.sides: IntArray = np.concatenate([np.repeat(problem.contacts.body, 6, axis=0), sides])
         self.row = np.append(self.bodies.row, -1)[self.sides]
         """Numbers of the dynamic bodies of all rows, -1 for others [-], shape (p, 2)."""
@@ -201,8 +202,6 @@ def matched(ids: Array | IntArray, known: Array | IntArray) -> tuple[IntArray, I
 
 def _all_components(law: Array, r: Array, contacts: int) -> Array:
     """Impulses with all six components of contacts, 0 where there are none; `contacts` of r are theirs."""
-    used = np.ones((len(law), 6), bool)
-    used[:, 3:5], used[:, 5] = law[:, 1:2] > 0.0, law[:, 2] > 0.0
     whole = np.zeros((len(law), 6))
-    whole[used] = r[:contacts]
+    whole[components(law)] = r[:contacts]
     return np.concatenate([whole.reshape(-1), r[contacts:]])

@@ -18,16 +18,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from stickslip.detection.contacts import SLOTS
-from stickslip.gradients.along import Inputs, inputs_along, inputs_of, parameters_of
+from stickslip.gradients.along import Inputs, inputs_along, inputs_of
 from stickslip.gradients.derivative import EffectsDerivative, known
 from stickslip.gradients.step import StepDerivative
 from stickslip.kernels.derivatives import along as kernels
 from stickslip.linalg.threads import single_threaded
 from stickslip.mechanics.parameters import Parameters, actuators, lengths
-from stickslip.mechanics.world import World
 from stickslip.mechanics.written_forces import JointEffort
 from stickslip.schemes.body_joints import PARTS
-from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory
 from stickslip.state import Array, IntArray, State
 
@@ -70,10 +69,10 @@ class Equations(ABC):
     size: int
     """Number of lines."""
 
-    def __init__(self, world: World, state: State, memory: Memory, h: float):
-        self.world, self.state, self.memory, self.h = world, state, memory, h
-        self.bodies = Bodies.of(world)
-        self.base = inputs_of(world, state, memory, h)
+    def __init__(self, prepared: PreparedWorld, state: State, memory: Memory, h: float):
+        self.prepared, self.state, self.memory, self.h = prepared, state, memory, h
+        self.world, self.bodies = prepared.world, prepared.bodies
+        self.base = inputs_of(prepared, state, memory, h)
 
     def number(self, *sizes: int) -> IntArray:
         """Lay out groups of so many lines; numbers of all lines."""
@@ -192,7 +191,7 @@ class WorldDerivative(EffectsDerivative, StepDerivative):
 
     def __init__(self, equations: Equations):
         self._equations = equations
-        n, given = equations.bodies.count, parameters_of(equations.world)
+        n, given = equations.bodies.count, equations.prepared.parameters
         parameters = {name: getattr(given, name).shape for name in Parameters.names()}
         self.by = {"q": (6 * n,), "v": (6 * n,), "h": (1,), **parameters}
         self._matrices: dict[str, Any] = {}

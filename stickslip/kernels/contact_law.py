@@ -1,7 +1,8 @@
 """One 3D Coulomb contact by itself, and how far an impulse is from its law: natural_scaled for one contact.
 
 The one-contact solvers that can be chosen (`one_contact.py`) take a `Contact` and its present impulse; they
-return the impulse and its error by this measure.
+return the impulse and its error by this measure. The law is that of `laws.py` with sliding friction alone: r
+in its set K, u_hat in the dual of K, both at right angles; what an impact owes is in q.
 """
 
 import math

@@ -1,5 +1,8 @@
 """One contact by itself: W_ii given, find r_i with u_i = W_ii r_i + q and its law, exactly.
 
+This is the contact law of `laws.py` (`NewtonImpact`, `PoissonImpact`) in compiled form: K is its set, and
+what an impact owes is in q.
+
 Per block, `local` holds W_ii row by row and then what is worth computing once. A sliding contact
 obeys u_T = -kappa r_T with kappa > 0, so that (S + kappa I) t = -b, with S, b the tangential part
 once u_N = 0, and |t| = mu r_N (`slip.py`). Cones of several groups are in `friction.py`, 2D and 3D

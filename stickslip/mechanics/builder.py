@@ -6,13 +6,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.laws import COEFFICIENTS, NewtonImpact
 from stickslip.mechanics import materials, placement
 from stickslip.mechanics.forces import Force, Forces, bound
-from stickslip.mechanics.given import numbers
-from stickslip.mechanics.joint_start import JointStart, joint_start, joint_table
-from stickslip.mechanics.materials import FIELDS, Material
+from stickslip.mechanics.given import new_name, numbers
+from stickslip.mechanics.joint_start import JointRow, joint_row, joint_table
 from stickslip.mechanics.motions import Motion, Motions, velocities
-from stickslip.mechanics.names import new_name
 from stickslip.mechanics.placement import ORIGIN, STILL, UPRIGHT, Placed, Solid
 from stickslip.mechanics.sensors import Sensing, Sensor
 from stickslip.mechanics.shapes import Shape
@@ -38,7 +37,7 @@ class WorldBuilder:
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81)):
         self._gravity = numbers("the world", "gravity", gravity, (3,))
-        self._materials = {"default": Material(0.5, 0.0, 0.0, 0.0)}
+        self._materials = {"default": NewtonImpact(mu=0.5)}
         self._given_materials: set[str] = set()
         self._pairs: dict[tuple[str, str], dict[str, float]] = {}
         self._groups: dict[str, int] = {"default": 0}
@@ -48,7 +47,7 @@ class WorldBuilder:
         self._kinds: set[type] = set()
         self._apart: set[tuple[int, int]] = set()
         self._apart_groups: list[tuple[str, str]] = []
-        self._joints: dict[str, JointStart] = {}
+        self._joints: dict[str, JointRow] = {}
         self._forces: dict[str, Force] = {}
         self._sensors: dict[str, Sensor | Sensing] = {}
 
@@ -62,16 +61,17 @@ class WorldBuilder:
         """
         new_name("material", name, self._given_materials)
         owner = f"material {name!r}"
-        values = zip(FIELDS, (mu, mu_roll, mu_spin, e), strict=True)
-        self._materials[name] = Material(*(materials.checked(owner, key, value) for key, value in values))
+        given = materials.given_coefficients(owner, mu=mu, mu_roll=mu_roll, mu_spin=mu_spin, e=e)
+        self._materials[name] = NewtonImpact.of([given[key] for key in COEFFICIENTS])
         self._given_materials.add(name)
         return name
 
     def pair(
         self, first: str, second: str, *, mu: float | None = None, mu_roll: float | None = None,
-        mu_spin: float | None = None, e: float | None = None,
+        mu_spin: float | None = None, e: float | None = None, law: NewtonImpact | None = None,
     ) -> None:  # fmt: skip
-        """What two materials (or one with itself) do together instead of the rule; None keeps the rule."""
+        """What two materials (or one with itself) do together instead of the rule: coefficients, where None
+        keeps the rule, or their whole `law`."""
         owner = f"pair {first!r}, {second!r}"
         for name in (first, second):
             if name not in self._materials:
@@ -80,10 +80,12 @@ class WorldBuilder:
                 )
         if (first, second) in self._pairs or (second, first) in self._pairs:
             raise ModelError(f"{owner} is given twice")
-        values = zip(FIELDS, (mu, mu_roll, mu_spin, e), strict=True)
-        self._pairs[first, second] = {
-            key: materials.checked(owner, key, value) for key, value in values if value is not None
-        }
+        given = materials.given_coefficients(owner, mu=mu, mu_roll=mu_roll, mu_spin=mu_spin, e=e)
+        if law is not None:
+            if given:
+                raise ModelError(f"{owner}: give its law or {', '.join(given)}, not both")
+            given = materials.law_coefficients(owner, law)
+        self._pairs[first, second] = given
 
     def body(
         self, name: str, shape: Shape | None = None, *,
@@ -160,8 +162,8 @@ class WorldBuilder:
         sides = [None if side is None else self._bodies[side] for side in (first, second)]
         if not any(side is not None and side.kind == BodyKind.DYNAMIC for side in sides):
             raise ModelError(f"{owner}: neither {first!r} nor {second!r} is dynamic, nothing answers to it")
-        self._joints[name] = joint_start(
-            owner, kind, numbers, sides, point=point, axis=axis, limits=limits, turn_limits=turn_limits,
+        self._joints[name] = joint_row(
+            name, kind, numbers, sides, point=point, axis=axis, limits=limits, turn_limits=turn_limits,
             friction=friction, turn_friction=turn_friction, e=e, second_point=second_point,
         )  # fmt: skip
         if not collide and second is not None:
@@ -221,7 +223,7 @@ class WorldBuilder:
             filters=self._filters(),
             gravity=self._gravity,
             motions=_motions(self._bodies),
-            joints=joint_table(self._joints),
+            joints=joint_table(self._joints.values()),
             forces=Forces(),
             sensors=(),
             start=_start(bodies, centre),

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.mechanics.given import numbers
+from stickslip.mechanics.given import numbers, unit_quaternion
 from stickslip.mechanics.inertia import about_point
 from stickslip.mechanics.shapes import Shape
-from stickslip.mechanics.turns import unit_quaternion
 from stickslip.rotations import matrices, product
 from stickslip.state import Array, ModelError
 

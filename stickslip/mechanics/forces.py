@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from stickslip.kernels.bodies.layout import ForceArrays
 from stickslip.kernels.bodies.springs import add_dampers, add_pushes, add_springs, spring_potential
-from stickslip.mechanics.actuators import Actuators
-from stickslip.mechanics.given import numbers
+from stickslip.mechanics.given import columns, not_negative
 from stickslip.mechanics.points import Point, bind_point, number_of
 from stickslip.mechanics.written_forces import (
+    Actuators,
     JointEffort,
     WrittenForce,
     joint_effort,
@@ -188,8 +188,8 @@ class Forces:
     @cached_property
     def arrays(self) -> ForceArrays:
         """Springs, dampers and constant forces on bodies, as kernels take them."""
-        s, d = self.springs or Springs(*_columns([], (2,), (2, 3), (), (), ())), self.dampers
-        d = d or Dampers(*_columns([], (2,), (3,), (), ()))
+        s, d = self.springs or Springs(*columns([], (2,), (2, 3), (), (), ())), self.dampers
+        d = d or Dampers(*columns([], (2,), (3,), (), ()))
         pushes = [
             (one.point.body, one.point.local, one.constant)
             for one in self.written
@@ -197,7 +197,7 @@ class Forces:
         ]
         if self.wrench is not None:
             pushes += [(int(i), np.zeros(3), self.wrench[i]) for i in np.flatnonzero(self.wrench.any(axis=1))]
-        body, point, push = _columns([("", *one) for one in pushes], (), (3,), (6,))[1:]
+        body, point, push = columns([("", *one) for one in pushes], (), (3,), (6,))[1:]
         return ForceArrays(
             s.body, s.point, s.stiffness, s.length, s.damping, d.body, d.point, d.linear, d.angular, body,
             point, push,
@@ -253,8 +253,8 @@ def bound(world: "World", forces: Iterable[Force]) -> Forces:
             case _:
                 raise ModelError(f"force {force.name!r} is not a Spring, Damper, Actuator or BodyForce")
     return Forces(
-        Springs(*_columns(springs, (2,), (2, 3), (), (), ())) if springs else None,
-        Dampers(*_columns(dampers, (2,), (3,), (), ())) if dampers else None,
+        Springs(*columns(springs, (2,), (2, 3), (), (), ())) if springs else None,
+        Dampers(*columns(dampers, (2,), (3,), (), ())) if dampers else None,
         tuple(written),
         world.names,
     )
@@ -270,9 +270,9 @@ def _spring(world: "World", spring: Spring) -> tuple[Any, ...]:
         spring.name,
         (first.body, second.body),
         (first.local, second.local),
-        _at_least_zero(owner, "stiffness", spring.stiffness),
-        start if spring.length is None else _at_least_zero(owner, "length", spring.length),
-        _at_least_zero(owner, "damping", spring.damping),
+        not_negative(owner, "stiffness", spring.stiffness),
+        start if spring.length is None else not_negative(owner, "length", spring.length),
+        not_negative(owner, "damping", spring.damping),
     )
 
 
@@ -285,8 +285,8 @@ def _damper(world: "World", damper: Damper) -> tuple[Any, ...]:
         damper.name,
         (first.body, second.body),
         first.local,
-        _at_least_zero(owner, "linear", damper.linear),
-        _at_least_zero(owner, "angular", damper.angular),
+        not_negative(owner, "linear", damper.linear),
+        not_negative(owner, "angular", damper.angular),
     )
 
 
@@ -300,21 +300,3 @@ def _check_moved(owner: str, world: "World", *bodies: int) -> None:
     if all(body < 0 or world.row[body] < 0 for body in bodies):
         names = ", ".join(repr(world.names[body]) for body in bodies if body >= 0)
         raise ModelError(f"{owner}: {names} is not dynamic, nothing answers to it")
-
-
-def _at_least_zero(owner: str, key: str, value: Any) -> float:
-    found = float(numbers(owner, key, value, ()))
-    if found < 0.0:
-        raise ModelError(f"{owner}: {key} is {found:g}; it cannot be negative")
-    return found
-
-
-def _columns(rows: list[tuple[Any, ...]], *shapes: tuple[int, ...]) -> list[Any]:
-    """Names, then whole numbers of bodies, then arrays of each column of `rows`, frozen."""
-    columns: list[Any] = [tuple(row[0] for row in rows)]
-    for k, shape in enumerate(shapes, start=1):
-        column: Any = np.array([row[k] for row in rows], np.int64 if k == 1 else np.float64)
-        column = column.reshape(len(rows), *shape)
-        column.flags.writeable = False
-        columns.append(column)
-    return columns

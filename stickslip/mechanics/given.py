@@ -1,9 +1,21 @@
-"""Numbers that users give, looked at once: real, finite, of the right shape; errors name owner and field."""
+"""What users give, looked at once; errors name owner and field.
+
+Numbers are real, finite and of the right shape; names are new; functions take arguments that are known; axes,
+quaternions and directions have a length.
+"""
+
+import math
+from collections.abc import Callable, Container
+from inspect import Parameter, signature
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.rotations import about
 from stickslip.state import Array, ModelError
+
+Function = Callable[..., Any]
 
 
 def numbers(owner: str, field: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Array:
@@ -49,6 +61,103 @@ def positives(owner: str, field: str, value: ArrayLike, count: int) -> tuple[flo
     return tuple(float(x) for x in array)
 
 
+def not_negative(owner: str, field: str, value: ArrayLike) -> float:
+    """`value` as one number from zero."""
+    number = float(numbers(owner, field, value, ()))
+    if number < 0.0:
+        raise ModelError(f"{owner}: {field} is {number:g}; it cannot be negative")
+    return number
+
+
 def _shown(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:59] + "…"
+
+
+def columns(rows: list[tuple[Any, ...]], *shapes: tuple[int, ...], whole: int = 1) -> list[Any]:
+    """Names, then an array of each column of `rows`, frozen: the first `whole` of them of whole numbers."""
+    found: list[Any] = [tuple(row[0] for row in rows)]
+    for k, shape in enumerate(shapes, start=1):
+        column: Any = np.array([row[k] for row in rows], np.int64 if k <= whole else np.float64)
+        column = column.reshape(len(rows), *shape)
+        column.flags.writeable = False
+        found.append(column)
+    return found
+
+
+def new_name(what: str, name: Any, taken: Container[str]) -> str:
+    """A name that is not taken."""
+    if not isinstance(name, str) or not name:
+        raise ModelError(f"the name of a {what} is {name!r}; give some text")
+    if name in taken:
+        raise ModelError(f"there is a {what} {name!r} already; names are unique")
+    return name
+
+
+def of_all(owner: str, field: str, given: Function, arguments: tuple[str, ...]) -> Function:
+    """`given`, which names some of `arguments`, as a function of all of them by position."""
+    try:
+        parameters = list(signature(getattr(given, "py_func", given)).parameters.values())
+    except (TypeError, ValueError):
+        raise ModelError(f"{owner}: the arguments of {field} cannot be read; wrap it in a lambda") from None
+    wanted = [p for p in parameters if p.default is Parameter.empty and p.kind is not p.VAR_KEYWORD]
+    if any(p.name not in arguments or p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL) for p in wanted):
+        raise ModelError(
+            f"{owner}: {field} takes ({', '.join(str(p) for p in wanted)});"
+            f" it may take any of ({', '.join(arguments)}), by position"
+        )
+    places = tuple(arguments.index(p.name) for p in wanted)
+    if places == tuple(range(len(arguments))):
+        return given
+    return lambda *every: given(*(every[place] for place in places))
+
+
+def value_of(
+    owner: str, field: str, f: Function, arguments: tuple[Any, ...], t: float, shape: tuple[int, ...]
+) -> Array:
+    """f at those arguments, finite and of that shape; its own exceptions are told whose they are."""
+    return numbers(f"{owner} at t = {t:.9g} s", field, called(owner, field, f, arguments, t), shape)
+
+
+def called(owner: str, field: str, f: Function, arguments: tuple[Any, ...], t: float) -> Any:
+    """What f returns, unlooked at; its own exceptions are told whose they are."""
+    try:
+        return f(*arguments)
+    except ModelError:
+        raise
+    except BaseException as error:
+        error.add_note(f"in {field} of {owner}, at t = {t:.9g} s")
+        raise
+
+
+def rotation(axis: ArrayLike, angle: float) -> Array:
+    """The unit quaternion of a turn by `angle` [rad] about `axis` [-], scalar first, shape (4,).
+
+    A ramp:
+
+        b.body("ramp", ss.Plane(), quaternion=ss.rotation((0, 1, 0), 0.4), fixed=True)
+    """
+    return about(direction("rotation", "axis", axis), float(numbers("rotation", "angle", angle, ())))
+
+
+def direction(owner: str, field: str, value: ArrayLike) -> Array:
+    """The unit vector along three numbers that are not all zero [-], shape (3,)."""
+    found = numbers(owner, field, value, (3,))
+    largest = float(np.abs(found).max())
+    if largest == 0.0:
+        raise ModelError(f"{owner}: {field} is zero, which has no direction")
+    scaled = found / largest
+    return scaled / np.sqrt(scaled @ scaled)
+
+
+def unit_quaternion(owner: str, value: ArrayLike) -> Array:
+    """`value` scaled to length 1 [-], shape (4,); zero and what is not finite belong to no orientation."""
+    given = numbers(owner, "quaternion", value, (4,))
+    if not given.any():
+        raise ModelError(f"{owner}: quaternion is zero; (1, 0, 0, 0) is no rotation")
+    if abs(math.hypot(*given) - 1.0) <= 4e-16:
+        return given  # rounding is not scaled away, so that scaling twice changes nothing
+    unit = given / np.abs(given).max()
+    unit /= math.hypot(*unit)
+    unit.flags.writeable = False
+    return unit

@@ -1,47 +1,29 @@
 """Joints as users give them, inertial and at the start, turned into the table of joints."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from stickslip.mechanics.given import numbers
-from stickslip.mechanics.joint_motion import COLUMNS, TURN, TURNING
-from stickslip.mechanics.joints import JointKind, Joints
+from stickslip.mechanics.given import columns, direction, not_negative, numbers
+from stickslip.mechanics.joints import COLUMNS, TURN, TURNING, JointKind, Joints
+from stickslip.mechanics.materials import given_coefficients
 from stickslip.mechanics.placement import Placed
-from stickslip.mechanics.turns import direction
 from stickslip.names import alternatives
 from stickslip.rotations import frame, matrices
 from stickslip.state import Array, ModelError
 
-
-@dataclass(frozen=True, slots=True)
-class JointStart:
-    """A joint as one row of `Joints`."""
-
-    kind: JointKind
-    body: tuple[int, int]
-    point: Array
-    """[m], shape (2, 3)."""
-    frame: Array
-    """[-], shape (2, 3, 3)."""
-    length: float
-    lower: Array
-    """[m, rad], shape (2,)."""
-    upper: Array
-    """[m, rad], shape (2,)."""
-    friction: Array
-    """[N, N m], shape (2,)."""
-    e: float
+JointRow = tuple[Any, ...]
+"""A joint: its name, and its row of each array of `Joints`."""
 
 
-def joint_start(
-    owner: str, kind: str, body: tuple[int, int], sides: list[Placed | None], *, point: Any, axis: Any,
+def joint_row(
+    name: str, kind: str, body: tuple[int, int], sides: list[Placed | None], *, point: Any, axis: Any,
     limits: Any, turn_limits: Any, friction: Any, turn_friction: Any, e: Any, second_point: Any,
-) -> JointStart:  # fmt: skip
+) -> JointRow:  # fmt: skip
     """The row of a joint between two placed bodies (None: the inertial frame), everything checked."""
+    owner = f"joint {name!r}"
     names = [one.name.lower() for one in JointKind]
     if kind not in names:
         raise ModelError(f"{owner}: no kind {kind!r} of joints; {alternatives(kind, names)}")
@@ -55,7 +37,7 @@ def joint_start(
         ("", own, limits, friction),
         ("turn_", other, turn_limits, turn_friction),
     ):
-        strength = _at_least_zero(owner, prefix + "friction", given)
+        strength = not_negative(owner, prefix + "friction", given)
         if column is None:
             if stops is not None or strength > 0.0:
                 raise ModelError(f"{owner}: a {kind} joint has no {prefix}limits and no {prefix}friction")
@@ -70,37 +52,15 @@ def joint_start(
                 )
     if what is JointKind.DISTANCE and dry.any():
         raise ModelError(f"{owner}: a distance joint has no friction")
-    restitution = _at_least_zero(owner, "e", e)
-    if restitution > 1.0:
-        raise ModelError(f"{owner}: e is {restitution:g}; it is from 0 to 1")
+    restitution = given_coefficients(owner, e=e)["e"]
     local = [_seen_from(side, where, axes) for side, where in zip(sides, points, strict=True)]
-    return JointStart(
-        what, body, np.array([where for where, _ in local]), np.array([rows for _, rows in local]),
-        length, lower, upper, dry, restitution,
-    )  # fmt: skip
+    where, rows = zip(*local, strict=True)
+    return name, what, body, where, rows, length, lower, upper, dry, restitution
 
 
-def joint_table(joints: dict[str, JointStart]) -> Joints:
+def joint_table(rows: Iterable[JointRow]) -> Joints:
     """All joints as arrays."""
-    rows = list(joints.values())
-
-    def column(key: str, shape: tuple[int, ...], dtype: type = float) -> Any:
-        out: NDArray[Any] = np.array([getattr(row, key) for row in rows], dtype).reshape(len(rows), *shape)
-        out.flags.writeable = False
-        return out
-
-    return Joints(
-        names=tuple(joints),
-        kind=column("kind", (), np.int64),
-        body=column("body", (2,), np.int64),
-        point=column("point", (2, 3)),
-        frame=column("frame", (2, 3, 3)),
-        length=column("length", ()),
-        lower=column("lower", (2,)),
-        upper=column("upper", (2,)),
-        friction=column("friction", (2,)),
-        e=column("e", ()),
-    )
+    return Joints(*columns(list(rows), (), (2,), (2, 3), (2, 3, 3), (), (2,), (2,), (2,), (), whole=2))
 
 
 def _points(
@@ -161,13 +121,6 @@ def _stops(owner: str, key: str, given: Any, start: float) -> tuple[float, float
     if not low - slack <= start <= high + slack:
         raise ModelError(f"{owner}: it starts at {start:g}, outside of its {key} ({low:g}, {high:g})")
     return low, high
-
-
-def _at_least_zero(owner: str, key: str, value: Any) -> float:
-    found = float(numbers(owner, key, value, ()))
-    if found < 0.0:
-        raise ModelError(f"{owner}: {key} is {found:g}; it cannot be negative")
-    return found
 
 
 def _seen_from(side: Placed | None, point: Array, axes: Array) -> tuple[Array, Array]:

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.kernels.bodies import motion as kernels
-from stickslip.mechanics.functions import called
-from stickslip.mechanics.given import numbers
+from stickslip.mechanics.given import called, numbers
 from stickslip.state import Array, IntArray, ModelError
 
 Motion = Callable[[float], Any] | tuple[Any, Any]

@@ -13,12 +13,13 @@ from typing import Any, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.laws import COEFFICIENTS, coefficient_fault
 from stickslip.mechanics.inertia import check_inertia
 from stickslip.mechanics.shapes import Capsule, Cuboid, Shape, Sphere
-from stickslip.mechanics.world import BodyKind, Materials, World
+from stickslip.mechanics.world import BodyKind, World
 from stickslip.mechanics.written_forces import JointEffort, Written
 from stickslip.names import alternatives
-from stickslip.state import Array, IntArray, ModelError
+from stickslip.state import Array, ModelError
 
 SIZES: dict[type, tuple[str, ...]] = {Sphere: ("radius",), Capsule: ("radius", "length"), Cuboid: ("size",)}
 """Shapes whose gaps have derivatives in closed form, and the fields with their lengths."""
@@ -29,7 +30,7 @@ SYMMETRIC = ((0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2))
 @dataclass(frozen=True, eq=False)
 class Parameters:
     """Numbers of a world, each array flat or by rows as its line says. `pairs` (i, j), i <= j, of materials
-    are in the order of `material_pairs`."""
+    are in the order of `Materials.pairs`."""
 
     gravity: Array
     """[m/s²], shape (3,)."""
@@ -61,7 +62,7 @@ class Parameters:
     def of(cls, world: World) -> "Parameters":
         """Those that a world has."""
         m, n = world.materials, len(world.names)
-        i, j = material_pairs(m).T
+        i, j = m.pairs.T
         sizes = [lengths(shape) for shape in world.shapes.shape]
         efforts = [float(one.effort.constant) for one in actuators(world)]  # type: ignore[arg-type]
         wrench = world.forces.wrench
@@ -106,7 +107,7 @@ class Parameters:
         M[:, 3:, 3:] = inertia[dynamic]
         return replace(
             world, mass=_frozen(self.mass), inertia=_frozen(inertia), M=_frozen(M),
-            gravity=_frozen(self.gravity), materials=self._materials(world.materials),
+            gravity=_frozen(self.gravity), materials=world.materials.with_laws(self.law),
             shapes=replace(shapes, shape=self._shapes(shapes.shape), position=_frozen(self.place)),
             forces=replace(world.forces, written=self._written(world), wrench=self._wrench(world)),
         )  # fmt: skip
@@ -126,22 +127,11 @@ class Parameters:
                 raise ModelError(
                     f"body {world.names[k]!r} is not dynamic: no mass, inertia or wrench moves it"
                 )
-        for name in ("mu", "mu_roll", "mu_spin", "e"):
-            value = getattr(self, name)
-            if (value < 0.0).any() or (name == "e" and (value > 1.0).any()):
-                most = " and at most 1" if name == "e" else ""
-                raise ModelError(f"parameter {name} is {value}; it must be at least 0{most}")
+        for name in COEFFICIENTS:
+            if fault := coefficient_fault(name, getattr(self, name), "pair"):
+                raise ModelError(f"parameter {fault}")
         if not (self.size > 0.0).all():
             raise ModelError(f"parameter size is {self.size}; all lengths must be above 0")
-
-    def _materials(self, m: Materials) -> Materials:
-        tables: dict[str, Any] = {}
-        i, j = material_pairs(m).T
-        for name in ("mu", "mu_roll", "mu_spin", "e"):
-            table = getattr(m, name).copy()
-            table[i, j] = table[j, i] = getattr(self, name)
-            tables[name] = _frozen(table)
-        return replace(m, **tables)
 
     def _shapes(self, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
         made: list[Shape] = []
@@ -162,15 +152,15 @@ class Parameters:
     def _wrench(self, world: World) -> Array | None:
         return _frozen(self.wrench) if self.wrench.any() or world.forces.wrench is not None else None
 
+    @property
+    def law(self) -> Array:
+        """mu, mu_roll, mu_spin, e of each pair of materials [-, m, m, -], shape (pairs, 4)."""
+        return np.stack([getattr(self, name) for name in COEFFICIENTS], axis=-1)
+
     @cached_property
     def sizes(self) -> dict[str, int]:
         """How many numbers each has."""
         return {name: getattr(self, name).size for name in self.names()}
-
-
-def material_pairs(materials: Materials) -> IntArray:
-    """Pairs (i, j), i <= j, of materials, row by row [-], shape (pairs, 2)."""
-    return np.stack(np.triu_indices(len(materials.names)), axis=1).astype(np.int64)
 
 
 def matrix_of(six: Array) -> Array:

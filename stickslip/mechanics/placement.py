@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.mechanics.given import numbers, positive
+from stickslip.mechanics.given import numbers, positive, unit_quaternion
 from stickslip.mechanics.inertia import check_inertia
 from stickslip.mechanics.motions import Motion
 from stickslip.mechanics.shapes import Shape
-from stickslip.mechanics.turns import unit_quaternion
 from stickslip.state import Array, ModelError
 
 Part = tuple[Shape, Array, Array]

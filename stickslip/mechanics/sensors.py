@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.mechanics.functions import called
-from stickslip.mechanics.joint_motion import column_of, coordinate
+from stickslip.mechanics.given import called
+from stickslip.mechanics.joints import column_of, coordinate
 from stickslip.mechanics.points import Point, bind_point
 from stickslip.state import Array, ModelError, State
 

@@ -6,15 +6,16 @@ diag(m I, J) is constant.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from functools import cached_property
 
 import numpy as np
 
+from stickslip.laws import IMPACTS, NewtonImpact, PoissonImpact
 from stickslip.mechanics.forces import Forces
 from stickslip.mechanics.joints import JointKind, Joints
+from stickslip.mechanics.materials import Materials
 from stickslip.mechanics.motions import Motions
 from stickslip.mechanics.sensors import Sensor
 from stickslip.mechanics.shapes import Shape
@@ -53,21 +54,6 @@ class Shapes:
     """Row of `Materials` [-], shape (ns,)."""
     group: IntArray
     """Row of `Filters.collide` [-], shape (ns,)."""
-
-
-@dataclass(frozen=True, eq=False)
-class Materials:
-    """What every pair of materials does when it touches; symmetric tables."""
-
-    names: tuple[str, ...]
-    mu: Array
-    """Friction [-], shape (nm, nm)."""
-    mu_roll: Array
-    """Rolling friction [m], shape (nm, nm)."""
-    mu_spin: Array
-    """Torsional friction about the normal [m], shape (nm, nm)."""
-    e: Array
-    """Restitution [-], shape (nm, nm)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +98,33 @@ class World:
     start: State
     motions: Motions = field(default_factory=Motions)
     """Of the kinematic bodies."""
+    number: Mapping[str, int] = field(init=False, repr=False)
+    """Number of each body by its name."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "number", {name: i for i, name in enumerate(self.names)})
 
     def body(self, name: str) -> int:
         """Number of the body of that name; an unknown one is an UnknownNameError."""
         try:
-            return self._numbers[name]
+            return self.number[name]
         except KeyError:
             raise UnknownNameError(
                 f"no body {name!r}; {alternatives(name, self.names, most=LISTED)}"
             ) from None
+
+    def law(self, first: str, second: str, impact: str = "newton") -> NewtonImpact | PoissonImpact:
+        """The law of a contact of two materials, as interactions of a system have it.
+
+        impact: `newton`, or `poisson` for steps of MoreauJeanBodies(impact="poisson").
+        """
+        if impact not in IMPACTS:
+            raise UnknownNameError(f"no impact {impact!r}; {alternatives(impact, IMPACTS)}")
+        names = self.materials.names
+        for name in (first, second):
+            if name not in names:
+                raise UnknownNameError(f"no material {name!r}; {alternatives(name, names, most=LISTED)}")
+        return IMPACTS[impact].of(self.materials.law[names.index(first), names.index(second)])
 
     def pose(self, state: State, name: str) -> tuple[Array, Array]:
         """Where the frame is in which the user gave the shapes of a body: position [m], shape (3,), and
@@ -182,10 +186,6 @@ class World:
 
     def __repr__(self) -> str:
         return f"<World of {len(self.names)} bodies>"
-
-    @cached_property
-    def _numbers(self) -> dict[str, int]:
-        return {name: i for i, name in enumerate(self.names)}
 
 
 def _counted(kinds: Iterable[str]) -> str:

@@ -1,19 +1,18 @@
 """Forces that users write as functions or constants: efforts of actuators, forces and moments on bodies."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from stickslip.kernels.bodies.efforts import add_efforts
 from stickslip.kernels.bodies.springs import add_wrench
-from stickslip.mechanics.functions import of_all, value_of
-from stickslip.mechanics.given import numbers
-from stickslip.mechanics.joint_motion import column_of
-from stickslip.mechanics.joints import Joints
+from stickslip.mechanics.given import numbers, of_all, value_of
+from stickslip.mechanics.joints import Joints, column_of, coordinate
 from stickslip.mechanics.points import Point
 from stickslip.rotations import turned
-from stickslip.state import Array, ModelError
+from stickslip.state import Array, IntArray, ModelError
 
 if TYPE_CHECKING:
     from stickslip.mechanics.world import World
@@ -111,6 +110,48 @@ def written_force(name: str, body: str, point: Point, force: Any, moment: Any) -
         None if force is None else written(owner, "force", force, (3,), BODY),
         None if moment is None else written(owner, "moment", moment, (3,), BODY),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Actuators:
+    """Actuators, each at a coordinate of a joint."""
+
+    joints: Joints
+    joint: IntArray
+    """[-], shape (k,)."""
+    column: IntArray
+    """Which coordinate: sliding or turning [-], shape (k,)."""
+    effort: tuple[Written, ...]
+    constant: Array
+    """Constant efforts; others are not a number [N, N m], shape (k,)."""
+
+    @classmethod
+    def of(cls, forces: Iterable[JointEffort | WrittenForce]) -> "Actuators | None":
+        """Those among actuators and users' forces; None without any."""
+        found = [one for one in forces if isinstance(one, JointEffort)]
+        if not found:
+            return None
+        constant = [np.nan if one.effort.constant is None else float(one.effort.constant) for one in found]
+        return cls(
+            found[0].joints, np.array([one.joint for one in found]), np.array([one.column for one in found]),
+            tuple(one.effort for one in found), np.array(constant),
+        )  # fmt: skip
+
+    def coordinate(self, k: int, q: Any, v: Any) -> tuple[Any, Any]:
+        """Coordinate and rate of actuator k [m, m/s or rad, rad/s]."""
+        return coordinate(self.joints, int(self.joint[k]), int(self.column[k]), q, v)
+
+    def values(self, t: float, q: Array, v: Array) -> Array:
+        """All efforts at a state [N, N m], shape (k,)."""
+        out = self.constant.copy()
+        for k in np.flatnonzero(np.isnan(out)).tolist():
+            out[k] = float(self.effort[k](t, *self.coordinate(k, q, v)))
+        return out
+
+    def add(self, effort: Any, q: Any, F: Any) -> None:
+        """F (n, 6) <- F + wrenches of efforts (k,) at q (7 n,), real or complex."""
+        j = self.joints
+        add_efforts(j.kind, j.body, j.point, j.frame, self.joint, self.column, effort, q, F)
 
 
 def read_only(array: Array) -> Array:

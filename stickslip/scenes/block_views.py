@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from stickslip.exhibits import Curve
-from stickslip.mechanics.turns import rotation
+from stickslip.mechanics.given import rotation
 from stickslip.rotations import matrices
 from stickslip.scenes.grain_views import outlines
 from stickslip.simulation.world_trajectory import WorldTrajectory

@@ -9,14 +9,15 @@ from scipy.linalg import eigh
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
+from stickslip.mechanics.given import rotation
 from stickslip.mechanics.shapes import Capsule, Shape
-from stickslip.mechanics.turns import rotation
 from stickslip.names import alternatives
+from stickslip.rotations import turned
 from stickslip.scenes.measures import GRAVITY, turning_points
 from stickslip.scenes.parameters import checked
 from stickslip.scenes.rest import balance_fact, momentum, overlap_fact, shaken_facts, speed, stillness
 from stickslip.scenes.scenario import Fact, Scenario, against, over_time, scene
-from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
+from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
 KINDS = {"ball": 3, "hinge": 5}
@@ -70,7 +71,7 @@ def chain(
 
     def tip(trajectory: WorldTrajectory) -> Array:
         body = trajectory.body(last)
-        return np.asarray(body.centre + rotated(body.quaternion, np.array([0.0, 0.0, -0.5 * rod])))
+        return np.asarray(body.centre + turned(body.quaternion, np.array([0.0, 0.0, -0.5 * rod])))
 
     def pull(trajectory: WorldTrajectory) -> Array:
         """Of the top joint on the chain, in every step [N], shape (n - 1, 3)."""
@@ -140,7 +141,7 @@ def _modes(n: int, rod: float, shape: Shape) -> tuple[float, float, Array]:
 def _line(trajectory: WorldTrajectory, k: int, rod: float) -> tuple[Array, Array]:
     """The rods from end to end at record k, in the plane of x and z [m], shape (n + 1,) each."""
     q = trajectory.q[k].reshape(-1, 7)
-    half = rotated(q[:, 3:], np.array([0.0, 0.0, 0.5 * rod]))
+    half = turned(q[:, 3:], np.array([0.0, 0.0, 0.5 * rod]))
     ends = np.vstack([q[:1, :3] + half[:1], q[:, :3] - half])
     return ends[:, 0], ends[:, 2]
 
@@ -213,7 +214,7 @@ def ring_chain(
         for k in range(n + 1):
             x, p = trajectory.body(f"ring {k}").position[-1], trajectory.body(f"ring {k}").quaternion[-1:]
             frame = np.column_stack([across * bars[0], np.zeros(5), along * bars[1]])
-            points = x + rotated(np.repeat(p, 5, axis=0), frame)
+            points = x + turned(np.repeat(p, 5, axis=0), frame)
             views.append(Curve("even" if k % 2 == 0 else "odd", points[:, 0], points[:, 2]))
         return Figure(f"{n} rings hang from each other, mu = {mu:g}", [
             Panel("From the side, the bars' axes", "x [m]", "z [m]", views),

@@ -7,10 +7,11 @@ from scipy.spatial import ConvexHull as Quickhull
 
 from stickslip.exhibits import Curve, Panel
 from stickslip.mechanics.world import BodyKind
+from stickslip.rotations import turned
 from stickslip.scenes.rest import pull, supports
 from stickslip.scenes.scenario import over_time
 from stickslip.simulation.world_model import ShapeRecord
-from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
+from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, BoolArray
 
 ANGLES = np.linspace(0.0, 2.0 * np.pi, 25)
@@ -49,15 +50,15 @@ def outlines(
     ):
         if which is not None and not which[body]:
             continue
-        centre = row[body, :3] + rotated(row[body : body + 1, 3:], place)[0]
+        centre = row[body, :3] + turned(row[body : body + 1, 3:], place)[0]
         if shape.kind == "sphere":
             outline = centre[across] + shape.numbers[0] * RING[:, :2]
         else:
             points = surface(shape)
             if not len(points):
                 continue
-            points = rotated(np.tile(turn, (len(points), 1)), points)
-            points = centre + rotated(np.tile(row[body, 3:], (len(points), 1)), points)
+            points = turned(np.tile(turn, (len(points), 1)), points)
+            points = centre + turned(np.tile(row[body, 3:], (len(points), 1)), points)
             flat = points[:, across]
             ring = Quickhull(flat).vertices
             outline = flat[[*ring, ring[0]]]

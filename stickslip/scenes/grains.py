@@ -11,13 +11,14 @@ from stickslip.mechanics.compounds import Compound
 from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 from stickslip.mechanics.world import World
+from stickslip.rotations import turned
 from stickslip.scenes.containers import add_floor, add_walls, lattice, orientations
 from stickslip.scenes.grain_views import energy_panel, overlap_panel, support_panel, view_panels
 from stickslip.scenes.measures import GRAVITY
 from stickslip.scenes.parameters import checked
 from stickslip.scenes.rest import centre, every_step, overlap_facts, pull, settled_facts, shaken_facts
 from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
-from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
+from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
 
@@ -323,7 +324,7 @@ def angular_momentum(trajectory: WorldTrajectory) -> Array:
     """Of all grains about the y axis [N m s], shape (n,)."""
     n, model = len(trajectory), trajectory.model
     q, v = trajectory.q.reshape(n, -1, 7), trajectory.v.reshape(n, -1, 6)
-    spin = rotated(q[:, :, 3:].reshape(-1, 4), v[:, :, 3:].reshape(-1, 3)).reshape(n, -1, 3)
+    spin = turned(q[:, :, 3:].reshape(-1, 4), v[:, :, 3:].reshape(-1, 3)).reshape(n, -1, 3)
     orbits = np.einsum("b,nb->n", model.mass, np.cross(q[:, :, :3], v[:, :, :3])[:, :, 1])
     return np.asarray(orbits + np.einsum("b,nb->n", model.inertia[:, 1, 1], spin[:, :, 1]))
 

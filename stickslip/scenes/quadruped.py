@@ -10,14 +10,15 @@ from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
 from stickslip.mechanics.forces import Actuator
+from stickslip.mechanics.given import rotation
 from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Sphere
-from stickslip.mechanics.turns import rotation
 from stickslip.names import alternatives
+from stickslip.rotations import turned
 from stickslip.scenes.measures import GRAVITY
 from stickslip.scenes.parameters import checked
 from stickslip.scenes.rest import momentum, reactions, weight
 from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
-from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
+from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
 GAITS = ("stand", "trot", "hold")
@@ -171,4 +172,4 @@ def _goal(what: str, phase: float) -> Callable[[float], float]:
 def _foot(trajectory: WorldTrajectory, leg: str) -> Array:
     """Centre of a foot over time [m], shape (n, 3)."""
     body = trajectory.body(f"{leg} shin")
-    return np.asarray(body.position - rotated(body.quaternion, np.array([0.0, 0.0, 0.5 * LINK])))
+    return np.asarray(body.position - turned(body.quaternion, np.array([0.0, 0.0, 0.5 * LINK])))

@@ -13,6 +13,7 @@ from stickslip.mechanics.energy import momentum
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
 from stickslip.mechanics.world import BodyKind
+from stickslip.rotations import turned
 from stickslip.scenes.containers import add_floor, lattice, orientations
 from stickslip.scenes.grain_views import energy_panel, outlines
 from stickslip.scenes.grains import pebble
@@ -20,7 +21,7 @@ from stickslip.scenes.measures import GRAVITY, turning_points
 from stickslip.scenes.parameters import checked, lengths, number
 from stickslip.scenes.rest import account_fact, dissipation_fact, law_facts, overlap_facts
 from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
-from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
+from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, BoolArray
 
 SPHERE = 0.4
@@ -273,7 +274,7 @@ def dzhanibekov(
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, p = trajectory.t, trajectory.body("body").quaternion
-        axis = rotated(p, np.eye(3)[middle])
+        axis = turned(p, np.eye(3)[middle])
         names = {first: "smallest moment", middle: "intermediate", third: "largest moment"}
         _, along = momentum(world, trajectory.q[0], trajectory.v[0])
         along = along / np.linalg.norm(along)
@@ -341,12 +342,12 @@ def tippe_top(
     def jellett(trajectory: WorldTrajectory) -> Array:
         """L · (R e_z - offset R e_3) [N m² s], shape (n,)."""
         p, spin = trajectory.q[:, 10:14], trajectory.v[:, 9:12]
-        arm = np.array([0.0, 0.0, radius]) - low * rotated(p, np.array([0.0, 0.0, 1.0]))
-        around = rotated(p, spin * np.array([ratio * about, ratio * about, about]))
+        arm = np.array([0.0, 0.0, radius]) - low * turned(p, np.array([0.0, 0.0, 1.0]))
+        around = turned(p, spin * np.array([ratio * about, ratio * about, about]))
         return np.asarray(np.einsum("ni,ni->n", around, arm))
 
     def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
-        upright = rotated(trajectory.q[:, 10:14], np.array([0.0, 0.0, 1.0]))[:, 2]
+        upright = turned(trajectory.q[:, 10:14], np.array([0.0, 0.0, 1.0]))[:, 2]
         final = kept / (about * radius * (1.0 + offset))
         lost = np.diff(trajectory.dissipated)
         scale = trajectory.energy[0]
@@ -366,7 +367,7 @@ def tippe_top(
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, body = trajectory.t, trajectory.body("top")
-        upright = rotated(body.quaternion, np.array([0.0, 0.0, 1.0]))[:, 2]
+        upright = turned(body.quaternion, np.array([0.0, 0.0, 1.0]))[:, 2]
         return Figure(f"A tippe top, mu = {mu:g}: it turns over by sliding friction", [
             over_time("Axis", "angle from the vertical [rad]", t,
                       {"run": np.arccos(np.clip(upright, -1.0, 1.0))}, level=math.pi),

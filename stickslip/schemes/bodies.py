@@ -19,37 +19,27 @@ and constant forces the balance of energy is rounding; springs leave O(h³) per 
 
 import math
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 
-from stickslip.detection.contacts import ContactSet
-from stickslip.detection.overlaps import check_overlaps
 from stickslip.detection.tracking import KEPT, NOTHING
 from stickslip.kernels.bodies import assembly, motion
+from stickslip.laws import IMPACTS
 from stickslip.mechanics.world import World
 from stickslip.options import Options, option
 from stickslip.problem.checks import frozen
 from stickslip.problem.solution import Solution
 from stickslip.schemes.body_blocks import Blocks, contact_blocks, with_joints
 from stickslip.schemes.body_correction import corrected
-from stickslip.schemes.body_joints import check_joints, joint_rows
+from stickslip.schemes.body_impacts import compresses, in_parts, in_two_phases, strikes
+from stickslip.schemes.body_joints import joint_rows
 from stickslip.schemes.body_opening import opened
-from stickslip.schemes.body_parts import in_parts, strikes
-from stickslip.schemes.body_poisson import compresses, in_two_phases
-from stickslip.schemes.body_start import Start
+from stickslip.schemes.body_start import Start, check_start
 from stickslip.schemes.body_step import BodyStep, EnergyTerms
 from stickslip.schemes.body_stiffness import too_stiff
-from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory, Solver, frozen_state
 from stickslip.state import Array, State
-
-
-class Finder(Protocol):
-    """Where shapes touch: a `Detector` of the same world."""
-
-    def find(self, q: Array, margin: float) -> ContactSet:
-        """All contacts at q, shape (7 n,), whose gap is at most `margin` [m]."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +51,7 @@ class MoreauJeanBodies(Options):
     )
     impact: str = option(
         "newton", "law of restitution: on velocities, or on impulses in two phases",
-        choices=("newton", "poisson"),
+        choices=tuple(IMPACTS),
     )  # fmt: skip
     parts: int = option(
         1, "parts that an impact is made in with Newton's law, between which friction follows the slip as it"
@@ -74,34 +64,32 @@ class MoreauJeanBodies(Options):
         50, "most sweeps of a correction; what it leaves is reported, and left to the next steps", low=1
     )
 
-    def begin(self, world: World, state: State, h: float) -> Memory:
+    def begin(self, world: World | PreparedWorld, state: State, h: float) -> Memory:
         """The memory before the first step; a ModelError where the world cannot be carried from `state`."""
-        world.check_state(state)
-        check_overlaps(world, state)
-        check_joints(world, state.q)
-        Bodies.of(world)
+        check_start(PreparedWorld.of(world), state)
         none, contacts = np.zeros(0), dict(zip(KEPT, NOTHING, strict=True))
         return {**contacts, "joint_id": none, "joint_size": none, "joint_r": none, "reserve": np.zeros(1)}
 
     def step(
-        self, world: World, state: State, memory: Memory, h: float, solver: Solver, detector: Finder
+        self, world: World | PreparedWorld, state: State, memory: Memory, h: float, solver: Solver
     ) -> BodyStep:
         """The step of length h that begins at `state`."""
-        start = Start.of(self.theta, world, state, h)
+        prepared = PreparedWorld.of(world)
+        start = Start.of(self.theta, prepared, state, h)
         q_m, theta = start.q_m.reshape(-1), self.theta
-        found = detector.find(q_m, start.margin)
+        found = prepared.detector.find(q_m, start.margin)
         blocks = contact_blocks(found, start, theta, self.impact == "newton", memory)
         if start.bodies.jointed:
             v, v_free = start.v_start.reshape(-1), start.v_free.reshape(-1)
             v_ahead = start.ahead(theta * h)
             t_m = state.t + (1.0 - theta) * h
-            joints = joint_rows(world, t_m, q_m, v, h, theta, v_free, v_ahead, start.stop_slack)
+            joints = joint_rows(start.world, t_m, q_m, v, h, theta, v_free, v_ahead, start.stop_slack)
             assert joints is not None
             blocks = with_joints(blocks, joints, start.bodies, start.v_free, memory)
         if not blocks.K.size:
             return self._arrive(start, blocks, np.zeros(0), (), memory)
         if self.impact == "poisson" and compresses(blocks):
-            r, solves, reason = in_two_phases(blocks, start.bodies, start.v_start, start.f, solver)
+            r, solves, reason = in_two_phases(blocks, start, solver)
             return replace(self._arrive(start, blocks, r, solves, memory, reason), summed=False)
         if self.impact == "newton" and self.parts > 1 and strikes(blocks, start):
             r, solves = in_parts(blocks, start, solver, self.parts)
@@ -136,12 +124,13 @@ class MoreauJeanBodies(Options):
             start, blocks, t, q, v, springs, u, reach, max(reserve, 0.0), sweeps, need, told[-2], told[-1]
         )
         before = world.forces.potential(state.t, state.q) if start.forced else 0.0
-        terms = _terms(told, before, springs, done.lifted)
+        potential = told[motion.WEIGHT] + springs + done.lifted
+        terms = EnergyTerms.of(told, potential, told[motion.WEIGHT_BEFORE], before, lifted=done.lifted)
         if start.forced and not reason and self.theta == 0.5:  # else gravity's share is off as well
             reason = too_stiff(h, bodies.rates, energy, before + springs, terms.balance)
         if bodies.jointed and not reason:
             drifts = not self.correction
-            reason = opened(world, state, done.q.reshape(-1), v.reshape(-1), h, done.opening, drifts)
+            reason = opened(world, bodies, state, done.q.reshape(-1), v.reshape(-1), h, done.opening, drifts)
         joint_r = blocks.joint_impulses(r)
         joint_r = frozen(np.where(np.abs(joint_r) < motion.NOTHING, 0.0, joint_r))
         impulses[np.abs(impulses) < motion.NOTHING] = 0.0
@@ -158,13 +147,3 @@ class MoreauJeanBodies(Options):
             done.penetration, float(done.opening.max(initial=0.0)), done.size, after,
             f"at t = {state.t:.9g} s {reason}" if reason else "", joint_unit=blocks.unit, summed=True,
         )  # fmt: skip
-
-
-def _terms(told: list[float], before: float, springs: float, lifted: float) -> EnergyTerms:
-    """The account of energy of a step; before, springs: their potential at its start and at its end, before
-    the correction [J]."""
-    kinetic, potential = told[motion.KINETIC], told[motion.WEIGHT] + springs + lifted
-    change = kinetic - told[motion.KINETIC_BEFORE] + potential - told[motion.WEIGHT_BEFORE] - before
-    dissipated = told[motion.LOST] + told[motion.DAMPED]
-    work = told[motion.DRIVEN] + told[motion.WORKED]
-    return EnergyTerms(kinetic, potential, dissipated, work, lifted, change + dissipated - work - lifted)

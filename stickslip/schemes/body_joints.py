@@ -87,13 +87,12 @@ def joint_rows(
     joints = world.joints
     if not len(joints):
         return None
-    m, n = _most(joints)
+    m, n = 7 * len(joints), 12 * len(joints)  # a hold of at most 6 rows, four stops, two frictions
     bodies, rows = np.empty((m, 2), np.int64), np.empty((n, 2, 6))
     size, kind, joint, part = (np.empty(m, np.int64) for _ in range(4))
     lower, upper = np.empty(m), np.empty(m)
     bias, restitution, error, forecast = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     out = (bodies, rows, size, kind, lower, upper, bias, restitution, error, forecast, joint, part)
-    q, v = q, v
     free = v if v_free is None else v_free
     ahead = v if v_ahead is None else v_ahead
     slack = np.zeros((len(joints), 2)) if slack is None else slack
@@ -162,11 +161,6 @@ def _leaves(joints: Joints, j: int) -> tuple[bool, bool]:
     kind = int(joints.kind[j])
     slides = joint_geometry.slides(kind, float(joints.lower[j, 0]), float(joints.upper[j, 0]))
     return bool(slides), bool(joint_geometry.turns(kind))
-
-
-def _most(joints: Joints) -> tuple[int, int]:
-    """Most blocks and most rows that joints can have: a hold of at most 6, four stops, two frictions."""
-    return 7 * len(joints), 12 * len(joints)
 
 
 def joint_table(joints: Joints) -> tuple[IntArray | Array, ...]:

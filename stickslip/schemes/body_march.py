@@ -18,9 +18,8 @@ from stickslip.kernels.bodies.layout import LastContacts
 from stickslip.kernels.steps import bodies as kernels
 from stickslip.kernels.steps.bodies import Drives, Room, Settings
 from stickslip.mechanics.motions import Motions
-from stickslip.mechanics.world import World
 from stickslip.schemes.bodies import MoreauJeanBodies
-from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.body_world import Bodies, PreparedWorld
 from stickslip.schemes.step import Memory, Solver
 from stickslip.state import Array, State
 
@@ -76,11 +75,11 @@ class BodyMarch:
     """What a motion raised when it was asked ahead, and the start of the step it was asked for [s]."""
 
     @classmethod
-    def of(cls, world: World, scheme: Any, solver: Solver, detector: Detector) -> "BodyMarch | None":
-        """For a run of `world`; None where its steps are made one by one."""
+    def of(cls, prepared: PreparedWorld, scheme: Any, solver: Solver) -> "BodyMarch | None":
+        """For a run of a world; None where its steps are made one by one."""
         if not JIT or type(scheme) is not MoreauJeanBodies or not getattr(solver, "compiled_steps", False):
             return None
-        bodies = Bodies.of(world)
+        world, bodies, detector = prepared.world, prepared.bodies, prepared.detector
         plain = scheme.impact == "newton" and scheme.parts == 1
         if not plain or world.forces.need_python or bodies.jointed or not bodies.dynamic.size:
             return None

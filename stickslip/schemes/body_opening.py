@@ -19,13 +19,14 @@ FARTHEST = 0.5
 """Largest motion of a step that is counted: beyond it bodies turn further than joints are linear [rad]."""
 
 
-def opened(world: World, before: State, q: Array, v: Array, h: float, errors: Array, drifts: bool) -> str:
+def opened(
+    world: World, bodies: Bodies, before: State, q: Array, v: Array, h: float, errors: Array, drifts: bool
+) -> str:
     """What is wrong with the joints at the end q, v of a step of length h from `before`; empty if nothing is.
 
     errors: as `joint_errors` has them there [m, rad], shape (nj, 2); drifts: positions are not corrected, so
     that what a step may leave adds to what it found.
     """
-    bodies = Bodies.of(world)
     scale = np.stack([bodies.joint_reach, np.ones(len(errors))], axis=1)
     if (errors <= SHARE * scale).all():
         return ""
@@ -43,7 +44,8 @@ def opened(world: World, before: State, q: Array, v: Array, h: float, errors: Ar
     if drifts:
         allowed = allowed + joint_errors(world, before.q)
     # 2. A stop is overshot by up to the way of one step.
-    allowed = np.where(_at_stops(world, q, v, errors), allowed + h * _speeds(world, before), allowed)
+    speeds = np.abs(joint_coordinates(world, before.q, before.v)[2])
+    allowed = np.where(_at_stops(world, q, v, errors), allowed + h * speeds, allowed)
     bad = ~(errors <= allowed)
     if not bad.any():
         return ""
@@ -78,8 +80,3 @@ def _nearest(angle: Array, lower: Array, upper: Array) -> Array:
     both = np.isfinite(lower) & np.isfinite(upper)
     middle = np.where(both, 0.5 * np.where(both, lower, 0.0) + 0.5 * np.where(both, upper, 0.0), 0.0)
     return np.asarray(angle + 2.0 * np.pi * np.round((middle - angle) / (2.0 * np.pi)))
-
-
-def _speeds(world: World, state: State) -> Array:
-    """Speeds of the coordinates that joints leave free [m/s, rad/s], shape (nj, 2)."""
-    return np.abs(joint_coordinates(world, state.q, state.v)[2])

@@ -4,10 +4,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.detection.overlaps import check_overlaps
 from stickslip.kernels.activation import threshold
 from stickslip.kernels.bodies import motion
 from stickslip.mechanics.world import World
-from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.body_joints import check_joints
+from stickslip.schemes.body_world import Bodies, PreparedWorld
 from stickslip.state import Array, ModelError, State
 
 
@@ -58,18 +60,15 @@ class Start:
         return self.F.shape[1] > 0
 
     @classmethod
-    def of(cls, theta: float, world: World, state: State, h: float) -> "Start":
+    def of(cls, theta: float, prepared: PreparedWorld, state: State, h: float) -> "Start":
         """The start of a step of length h from `state`."""
-        bodies = Bodies.of(world)
+        world, bodies = prepared.world, prepared.bodies
         n = bodies.count
         q, v = state.q.reshape(n, 7), state.v.reshape(n, 6)
         q.flags.writeable = v.flags.writeable = False
         q_m, v_start, v_free = np.empty((n, 7)), np.empty((n, 6)), v.copy()
         motion.move_half(bodies.row, bodies.J, bodies.J_inverse, q, v, (1.0 - theta) * h, q_m, v_start)
-        F = bodies.no_forces
-        if bodies.forced:
-            F = np.zeros((3, n, 6))
-            world.forces.add(state.t + (1.0 - theta) * h, q_m.reshape(-1), v_start.reshape(-1), F)
+        F = prepared.forces_at(state.t + (1.0 - theta) * h, q_m, v_start)
         if bodies.driven:  # as they turn, the spin of kinematic bodies changes in their own frames
             q_end = np.empty((n, 7))
             motion.move_along(q_m, v, theta * h, q_end)
@@ -85,6 +84,14 @@ class Start:
         margin = theta * h * (fastest + second) + bodies.touch
         slack = threshold(h, fastest)
         return cls(world, bodies, state, h, q, v, q_m, F, v_start, v_free, f, margin, slack)
+
+
+def check_start(prepared: PreparedWorld, state: State) -> None:
+    """Refuse a state from which no scheme can carry the world: bodies overlap, joints are open."""
+    world = prepared.world
+    world.check_state(state)
+    check_overlaps(world, state, detector=prepared.detector)
+    check_joints(world, state.q)
 
 
 def not_finite(world: World, state: State, F: Array, i: int) -> ModelError:

@@ -4,13 +4,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from stickslip.detection.contacts import ContactSet
-from stickslip.mechanics.world import World
+from stickslip.kernels.bodies import motion
 from stickslip.problem.solution import Solution
 from stickslip.schemes.step import Certified, Memory, Solver
 from stickslip.state import Array, IntArray, State
 
 if TYPE_CHECKING:
-    from stickslip.detection.detector import Detector
+    from stickslip.schemes.body_world import PreparedWorld
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,17 @@ class EnergyTerms:
     """Potential energy that the position correction gave in the step [J]."""
     balance: float
     """Change of kinetic + potential in the step + dissipated - work - lifted [J]."""
+
+    @classmethod
+    def of(cls, told: list[float], potential: float, *before: float, lifted: float = 0.0) -> "EnergyTerms":
+        """From energies as `kernels/bodies/motion.py` tells them, the potential energy after the step, and
+        the parts of that before it [J]."""
+        kinetic = told[motion.KINETIC]
+        dissipated, work = told[motion.LOST] + told[motion.DAMPED], told[motion.DRIVEN] + told[motion.WORKED]
+        change = kinetic - told[motion.KINETIC_BEFORE] + potential
+        for part in before:
+            change -= part
+        return cls(kinetic, potential, dissipated, work, lifted, change + dissipated - work - lifted)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -78,12 +89,15 @@ class BodyStep(Certified):
 
 
 class BodyScheme(Protocol):
-    """A scheme that carries worlds: a frozen set of options and two verbs."""
+    """A scheme that carries worlds: a frozen set of options and two verbs.
 
-    def begin(self, world: World, state: State, h: float) -> Memory:
+    Runs give both verbs one `PreparedWorld`, so that what steps make of a world is made once.
+    """
+
+    def begin(self, world: "PreparedWorld", state: State, h: float) -> Memory:
         """The memory of the first step; a ModelError where the scheme cannot carry the world."""
 
     def step(
-        self, world: World, state: State, memory: Memory, h: float, solver: Solver, detector: "Detector"
+        self, world: "PreparedWorld", state: State, memory: Memory, h: float, solver: Solver
     ) -> BodyStep:
         """The step of length h that begins at `state`."""

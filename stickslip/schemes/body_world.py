@@ -1,16 +1,35 @@
-"""What the steps of a world need not ask it again."""
+"""A world prepared for steps: what they make of it once, made on first use and held beside it.
+
+A `World` is a plain value. Whoever makes many steps of one (a run, a derivative, a loop by hand) holds a
+`PreparedWorld` and gives it to the scheme in its place; a step that is given a world itself prepares its own.
+"""
+
+from copy import copy
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from stickslip.detection.detector import Detector
 from stickslip.kernels.bodies.layout import BodyArrays
+from stickslip.laws import components
+from stickslip.mechanics.forces import Forces
+from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
 from stickslip.problem.mass import MassMatrix
 from stickslip.schemes.body_stiffness import rates
 from stickslip.state import Array, BoolArray, IntArray
 
+if TYPE_CHECKING:
+    from stickslip.schemes.variational_contacts import StepShapes
+    from stickslip.schemes.variational_start import StepStops
+
 TOUCH = 1e-3
 """Contacts closer than this share of the smallest shape are always looked at."""
+
+NO_FORCES: Array = frozen(np.zeros((3, 0, 6)))
 
 
 class Bodies:
@@ -57,7 +76,7 @@ class Bodies:
         self.least_weight = float(weights.min(initial=np.inf)) if weights.size else 0.0
         """Of a dynamic body [N]."""
         m = world.materials
-        self.most_rows = 3 + 2 * bool((m.mu_roll > 0.0).any()) + bool((m.mu_spin > 0.0).any())
+        self.most_rows = int(components(m.law.reshape(-1, 4)).sum(axis=1).max())
         """Most components that a contact can have."""
         touching = _touching(world, self.row)
         self.has_cones = bool(((m.mu > 0.0) | (m.mu_roll > 0.0))[touching].any())
@@ -71,21 +90,76 @@ class Bodies:
             self.M.inverse_root,
         )  # fmt: skip
         """The same as kernels take them together."""
-        self.no_forces: Array = np.zeros((3, 0, 6))
-        """F of a world without forces beside gravity."""
         self.forces = world.forces.arrays if self.forced else None
         """Springs, dampers and wrenches; None without forces beside gravity."""
         self.rates = rates(world, self.J_inverse)
         """Of its stiffest spring [1/s²] and damper [1/s]."""
 
-    @classmethod
-    def of(cls, world: World) -> "Bodies":
-        """Those of `world`, made on first use and kept with it."""
-        found: Bodies | None = world.__dict__.get("_bodies")
-        if found is None:
-            found = cls(world)
-            world.__dict__["_bodies"] = found
+    def with_forces(self, forces: Forces) -> "Bodies":
+        """The same bodies under other forces, whose springs and dampers are those of before."""
+        found = copy(self)
+        found.forced = len(forces) > 0
+        found.forces = forces.arrays if found.forced else None
         return found
+
+
+class PreparedWorld:
+    """A world and what its steps share; each part is made on first use, once."""
+
+    def __init__(self, world: World, like: "PreparedWorld | None" = None):
+        """like: another, of a world with the same shapes, materials, filters and joints; what says where
+        bodies touch and what joints hold is then that of the other."""
+        self.world = world
+        self._like = like
+
+    @classmethod
+    def of(cls, world: "World | PreparedWorld") -> "PreparedWorld":
+        """A world prepared; one that is already is returned as it is."""
+        return world if isinstance(world, PreparedWorld) else cls(world)
+
+    def with_forces(self, forces: Forces) -> "PreparedWorld":
+        """The same world under other forces, whose springs and dampers are those of before."""
+        found = PreparedWorld(replace(self.world, forces=forces), like=self)
+        found.bodies = self.bodies.with_forces(forces)
+        return found
+
+    @cached_property
+    def bodies(self) -> Bodies:
+        """As kernels take them."""
+        return Bodies(self.world)
+
+    @cached_property
+    def detector(self) -> Detector:
+        """Finds contacts; it holds the compiled model of the narrow phase."""
+        return Detector(self.world) if self._like is None else self._like.detector
+
+    @cached_property
+    def shapes(self) -> "StepShapes":
+        """Contacts with gaps in closed form, of the variational scheme and of derivatives."""
+        from stickslip.schemes.variational_contacts import StepShapes
+
+        return StepShapes(self.world) if self._like is None else self._like.shapes
+
+    @cached_property
+    def stops(self) -> "StepStops":
+        """Blocks of joints in steps of the variational scheme."""
+        from stickslip.schemes.variational_start import StepStops
+
+        return StepStops(self.world, self.bodies) if self._like is None else self._like.stops
+
+    def forces_at(self, t: float, q: Array, v: Array) -> Array:
+        """Forces beside gravity by kind, as `Forces.add` has them, at q (n, 7) and v (n, 6) [N, N m], shape
+        (3, n, 6); (3, 0, 6) where there are none."""
+        if not self.bodies.forced:
+            return NO_FORCES
+        F = np.zeros((3, self.bodies.count, 6))
+        self.world.forces.add(t, q.reshape(-1), v.reshape(-1), F)
+        return F
+
+    @cached_property
+    def parameters(self) -> Parameters:
+        """The numbers of the world that one may differentiate by."""
+        return Parameters.of(self.world)
 
 
 def _touching(world: World, row: IntArray) -> BoolArray:

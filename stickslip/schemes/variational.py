@@ -17,30 +17,28 @@ Energy of a step: the kinetic one of v, and the mean potential of both ends, whi
 step. Constant forces keep it to rounding from the second step on; the first is off by O(h²).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from stickslip.detection.overlaps import check_overlaps
 from stickslip.kernels.bodies import motion
 from stickslip.kernels.variational_step import start
 from stickslip.mechanics import energy as energies
 from stickslip.mechanics.world import World
 from stickslip.options import Options, option
-from stickslip.problem.solution import Solution, Verdict
+from stickslip.problem.residuals import examine
+from stickslip.problem.solution import Solution, Status, Verdict
 from stickslip.problem.step_problem import LINEARISED, MODELS, StepProblem
-from stickslip.schemes.bodies import Finder
-from stickslip.schemes.body_joints import check_joints, joint_errors
+from stickslip.problem.step_tangent import step_tangent
+from stickslip.schemes.body_joints import joint_errors
+from stickslip.schemes.body_start import check_start
 from stickslip.schemes.body_step import BodyStep
-from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory, Solver
-from stickslip.schemes.variational_contacts import StepShapes
 from stickslip.schemes.variational_end import NOTHING, Answer, arrived
-from stickslip.schemes.variational_memory import first_memory
-from stickslip.schemes.variational_start import NO_ID, Node, Prepared, prepared, step_problem
-from stickslip.schemes.variational_tangents import solve_by_tangents
-from stickslip.state import Array, State
+from stickslip.schemes.variational_start import NO_ID, Node, Posed, first_memory, posed, step_problem
+from stickslip.state import Array, ModelError, State
 
 __all__ = ["Carried", "VariationalBodies", "carried", "step_problem"]
 
@@ -53,6 +51,10 @@ CLEAR = 1e-4
 SINKS, ROUNDING = 100.0, 1e-9
 """Overlap at the end of a step that is the solver's: over its tolerance times the way of a step, and over the
 size of bodies."""
+MOST_TANGENTS = 50
+"""Most tangent problems of a step."""
+FINER = 0.1
+"""Tolerance of the tangent problems over that of the step: from one to the next a little is lost."""
 MOST_LOOKS = 10
 """Most times that a step is solved because its answer reaches contacts that were not in it."""
 
@@ -70,22 +72,19 @@ class VariationalBodies(Options):
         choices=("error", "linearised"),
     )  # fmt: skip
 
-    def begin(self, world: World, state: State, h: float) -> Memory:
+    def begin(self, world: World | PreparedWorld, state: State, h: float) -> Memory:
         """The memory before the first step; a ModelError where the world cannot be carried from `state`."""
-        world.check_state(state)
-        check_overlaps(world, state)
-        check_joints(world, state.q)
-        Bodies.of(world)
-        shapes = StepShapes.of(world)
+        prepared = PreparedWorld.of(world)
+        check_start(prepared, state)
         if self.other_pairs == "error":
-            shapes.check_pairs()
-        return first_memory(energies.potential(world, state.t, state.q))
+            prepared.shapes.check_pairs()
+        return first_memory(energies.potential(prepared.world, state.t, state.q))
 
     def step(
-        self, world: World, state: State, memory: Memory, h: float, solver: Solver, detector: Finder
+        self, world: World | PreparedWorld, state: State, memory: Memory, h: float, solver: Solver
     ) -> BodyStep:
         """The step of length h that begins at `state`."""
-        return carried(self, world, state, memory, h, solver, detector).step
+        return carried(self, PreparedWorld.of(world), state, memory, h, solver).step
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -99,13 +98,12 @@ class Carried:
 
 
 def carried(
-    scheme: VariationalBodies, world: World, state: State, memory: Memory, h: float, solver: Solver,
-    detector: Finder,
-) -> Carried:  # fmt: skip
+    scheme: VariationalBodies, prepared: PreparedWorld, state: State, memory: Memory, h: float, solver: Solver
+) -> Carried:
     """A step with the problem behind it."""
-    node, shapes, ids, margin = Node.of(world, state, memory, h), StepShapes.of(world), NO_ID, 0.0
+    node, shapes, ids, margin = Node.of(prepared, state, memory, h), prepared.shapes, NO_ID, 0.0
     for _ in range(MOST_LOOKS):
-        before = prepared(scheme, node, memory, detector, ids, margin)
+        before = posed(scheme, node, memory, ids, margin)
         problem, solution, lost = before.problem, None, ""
         v = problem.v.copy()
         if not (_clears(node, before) and _flies_jointed(node, problem)):
@@ -130,25 +128,64 @@ def carried(
     else:
         lost = f"{MOST_LOOKS} times contacts were met that were not looked for; take a smaller h"
     lost = lost or _turns_far(node, v) or _sinks(node, before, solution, gaps, reach)
-    step = arrived(before, memory, Answer(v, q_end, gaps, solution, lost), detector)
+    step = arrived(before, memory, Answer(v, q_end, gaps, solution, lost))
     return Carried(step, problem, solution)
 
 
 def _solution(problem: StepProblem, solver: Solver) -> Solution:
     """By a solver of steps at once; by any other, and where that did not do, from tangent to tangent."""
     if not getattr(solver, "takes_steps", False):
-        return solve_by_tangents(problem, solver)
+        return _solve_by_tangents(problem, solver)
     whole: Any = solver
     solution: Solution = whole.solve(problem)
     if solution.verdict is not Verdict.MISSED or problem.model == "pyramid":
         return solution
     if not getattr(solver, "takes_tangents", True):
         return solution
-    again = solve_by_tangents(problem, solver, solution)
+    again = _solve_by_tangents(problem, solver, solution)
     return again if again.ok else solution
 
 
-def _clears(node: Node, before: Prepared) -> bool:
+def _solve_by_tangents(problem: StepProblem, solver: Solver, start: Solution | None = None) -> Solution:
+    """The answer of the step, judged on the tangent problem there; from that of another solver if given."""
+    if problem.model == "pyramid":
+        raise ModelError(
+            f"contact='pyramid' is solved by auto and ipm-step; {type(solver).__name__} takes cones only"
+        )
+    tolerance = float(getattr(solver, "tolerance", 0.0))
+    if tolerance and is_dataclass(solver) and not isinstance(solver, type):
+        solver = replace(solver, tolerance=FINER * tolerance)  # type: ignore[type-var]
+    moving = np.flatnonzero(problem.row >= 0)
+    v: Any = problem.v[moving[np.argsort(problem.row[moving])]].reshape(-1)
+    guess, iterations, seconds, compiling = None, 0, 0.0, 0.0
+    if start is not None:
+        iterations, seconds, compiling = start.iterations, start.seconds, start.compile_seconds
+        if start.v is not None and np.isfinite(start.v).all() and np.isfinite(start.r).all():
+            v, guess = start.v, start.r
+    tangent = step_tangent(problem, v)
+    for _ in range(MOST_TANGENTS):
+        found = solver.solve(tangent, guess=guess)
+        iterations, seconds = iterations + found.iterations, seconds + found.seconds
+        compiling += found.compile_seconds
+        if found.v is None or not np.isfinite(found.v).all():
+            return found
+        tangent = step_tangent(problem, found.v)
+        residuals, u = examine(tangent, found.r, found.v, None)
+        tolerance = tolerance or found.tolerance
+        solved = residuals.solved(tolerance)
+        if solved or not found.ok:
+            break
+        guess = found.r if found.r.any() else None
+    lost = f"{MOST_TANGENTS} tangent problems did not lead to the step's answer"
+    return replace(
+        found, problem=tangent, u=u, tolerance=tolerance, residuals=residuals, iterations=iterations,
+        seconds=seconds, compile_seconds=compiling,
+        status=Status.SOLVED if solved else Status.STALLED if found.ok else found.status,
+        reason="" if solved else found.reason or lost,
+    )  # fmt: skip
+
+
+def _clears(node: Node, before: Posed) -> bool:
     """Whether free motion surely closes no contact, so that none has an impulse.
 
     Velocities of bodies that fall alike differ by rounding alone, which no residual should be relative to.
@@ -166,7 +203,7 @@ def _clears(node: Node, before: Prepared) -> bool:
     return bool(before.candidates.gaps(q_end).min(initial=np.inf) > margin)
 
 
-def _sinks(node: Node, before: Prepared, solution: Solution | None, gaps: Array, reach: float) -> str:
+def _sinks(node: Node, before: Posed, solution: Solution | None, gaps: Array, reach: float) -> str:
     """What is wrong where an answer, however good its residuals, leaves gaps closed further than it may."""
     if solution is None or not solution.residuals.error <= solution.tolerance:
         return ""

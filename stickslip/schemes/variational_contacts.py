@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from stickslip.detection.contacts import SLOTS, ContactSet
+from stickslip.detection.contacts import SLOTS, ContactSet, joined
 from stickslip.detection.spheres import SphereDetector
 from stickslip.kernels.variational_step import geometry
 from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Shape, Sphere
@@ -50,23 +50,11 @@ class Candidates:
     def __len__(self) -> int:
         return self.id.shape[0]
 
-    def with_(self, more: "Candidates") -> "Candidates":
-        """Both, sorted by id."""
-        if not len(more):
-            return self
-        order = np.argsort(np.concatenate((self.id, more.id)), kind="stable")
-        return Candidates(
-            *(frozen(np.concatenate((getattr(self, f), getattr(more, f)))[order]) for f in COLUMNS)
-        )
-
     def gaps(self, q: Array) -> Array:
         """At q (n, 7) [m], shape (k,)."""
         out = np.empty(len(self))
         geometry.gaps(self.kind, self.body, self.point, self.normal, self.radius, q, out)
         return out
-
-
-COLUMNS = Candidates.__slots__
 
 
 class StepShapes:
@@ -77,25 +65,15 @@ class StepShapes:
         self._world = world
         self._moves = world.kind[shapes.body] == BodyKind.DYNAMIC
         self._kind = np.array([_kind(shape) for shape in shapes.shape], np.int64)
-        m = world.materials
-        self._laws = np.stack([m.mu, m.mu_roll, m.mu_spin, m.e], axis=-1)
+        self._laws = world.materials.law
         self._radius = np.array([getattr(s, "radius", 0.0) for s in shapes.shape], float)
         balls = np.flatnonzero(self._kind == SPHERE)
         self._grid = SphereDetector(world) if balls.size * (balls.size - 1) // 2 > FEW else None
         table = self._point_plane()
-        self.table = table if self._grid is not None else table.with_(self._pairs_of(balls))
+        self.table = table if self._grid is not None else joined(table, self._pairs_of(balls))[0]
         """What there is to look at in every step."""
         self.stranger = self._stranger()
         """Two shapes that may meet and whose gap has no closed form; None if there are none."""
-
-    @classmethod
-    def of(cls, world: World) -> "StepShapes":
-        """Those of `world`, made on first use and kept with it."""
-        found: StepShapes | None = world.__dict__.get("_step_shapes")
-        if found is None:
-            found = cls(world)
-            world.__dict__["_step_shapes"] = found
-        return found
 
     @property
     def is_whole(self) -> bool:
@@ -108,7 +86,7 @@ class StepShapes:
             return self.table
         found = self._grid.find(q, margin)
         balls = (self._kind[found.shape] == SPHERE).all(axis=1)
-        return self.table.with_(self._balls(found.shape[balls]))
+        return joined(self.table, self._balls(found.shape[balls]))[0]
 
     def others(self, found: ContactSet) -> BoolArray:
         """Which contacts of detection are of pairs without a closed form [-], shape (nc,)."""
@@ -133,37 +111,28 @@ class StepShapes:
 
     def _point_plane(self) -> Candidates:
         """Points of shapes and planes that may meet."""
-        shapes = self._world.shapes
-        planes = np.flatnonzero(self._kind == PLANE)
+        shapes, planes = self._world.shapes, np.flatnonzero(self._kind == PLANE)
         owner, slot, point, radius = self._points()
-        parts: list[Candidates] = []
-        R = matrices(shapes.quaternion)
-        for plane in planes.tolist():
-            meets = self._meets(plane)[owner]
-            s = owner[meets]
-            both = np.stack([s, np.full(s.size, plane)], axis=1)
-            where = np.stack([point[meets], np.broadcast_to(shapes.position[plane], (s.size, 3))], axis=1)
-            normal = np.broadcast_to(R[plane, :, 2], (s.size, 3))
-            radii = np.stack([radius[meets], np.zeros(s.size)], axis=1)
-            parts.append(self._rows(both, slot[meets], POINT_PLANE, where, normal, radii))
-        return _joined(parts)
+        meets = np.array([self._meets(plane)[owner] for plane in planes.tolist()]).reshape(
+            planes.size, owner.size
+        )
+        which, at = np.nonzero(meets)
+        plane, s = planes[which], owner[at]
+        where = np.stack([point[at], shapes.position[plane]], axis=1)
+        normal = matrices(shapes.quaternion[plane])[:, :, 2]
+        radii = np.stack([radius[at], np.zeros(s.size)], axis=1)
+        return self._rows(np.stack([s, plane], axis=1), slot[at], POINT_PLANE, where, normal, radii)
 
     def _points(self) -> tuple[IntArray, IntArray, Array, Array]:
         """Shape, slot, place in the frame of the body and radius of all points that planes may meet."""
-        shapes = self._world.shapes
-        R = matrices(shapes.quaternion)
-        owner: list[int] = []
-        slot: list[int] = []
-        point: list[Array] = []
-        radius: list[float] = []
-        for s in np.flatnonzero((self._kind == SPHERE) | (self._kind == POINTED)).tolist():
-            local = _own_points(shapes.shape[s])
-            owner += [s] * len(local)
-            slot += range(len(local))
-            point.append(shapes.position[s] + local @ R[s].T)
-            radius += [self._radius[s]] * len(local)
-        places = np.concatenate(point) if point else np.zeros((0, 3))
-        return np.array(owner, np.int64), np.array(slot, np.int64), places, np.array(radius, float)
+        shapes, R = self._world.shapes, matrices(self._world.shapes.quaternion)
+        pointed = np.flatnonzero((self._kind == SPHERE) | (self._kind == POINTED))
+        local = [_own_points(shapes.shape[s]) for s in pointed]
+        places = [shapes.position[s] + points @ R[s].T for s, points in zip(pointed, local, strict=True)]
+        count = np.array([len(points) for points in local], np.int64)
+        owner = np.repeat(pointed, count)
+        slot = np.arange(owner.size) - np.repeat(np.cumsum(count) - count, count)
+        return owner, slot, np.concatenate([np.zeros((0, 3)), *places]), self._radius[owner]
 
     def _pairs_of(self, balls: IntArray) -> Candidates:
         """All pairs of these spheres that may meet."""
@@ -233,18 +202,3 @@ def _own_points(shape: Shape) -> Array:
     if isinstance(shape, Cuboid):
         return np.asarray(CORNERS * np.array(shape.size))
     return np.zeros((1, 3))
-
-
-def _none() -> Candidates:
-    whole = np.zeros(0, np.int64)
-    pairs = np.zeros((0, 2), np.int64)
-    return Candidates(
-        whole, pairs, whole, pairs, np.zeros((0, 2, 3)), np.zeros((0, 3)), np.zeros((0, 2)), np.zeros((0, 4))
-    )
-
-
-def _joined(parts: list[Candidates]) -> Candidates:
-    found = _none()
-    for part in parts:
-        found = found.with_(part)
-    return found

@@ -10,15 +10,12 @@ from stickslip.kernels.variational_step import end
 from stickslip.problem.checks import frozen
 from stickslip.problem.solution import Solution
 from stickslip.problem.step_problem import RELAXATIONS
-from stickslip.schemes.bodies import Finder
 from stickslip.schemes.body_joints import joint_errors
 from stickslip.schemes.body_opening import opened
 from stickslip.schemes.body_step import BodyStep, EnergyTerms
 from stickslip.schemes.body_stiffness import too_stiff
 from stickslip.schemes.step import Memory, frozen_state
-from stickslip.schemes.variational_contacts import StepShapes
-from stickslip.schemes.variational_memory import NONE
-from stickslip.schemes.variational_start import Prepared, StepStops
+from stickslip.schemes.variational_start import NONE, Posed
 from stickslip.state import Array, IntArray
 
 NOTHING = 1e-100
@@ -46,7 +43,7 @@ class Answer:
 class Blocks:
     """Rows at the start of the step, impulses and velocities of the blocks of an answer."""
 
-    def __init__(self, before: Prepared, answer: Answer):
+    def __init__(self, before: Posed, answer: Answer):
         node, contacts = before.node, before.contacts
         bodies, solution = node.bodies, answer.solution
         self.sides, self.rows, self.r, self.value = NO_SIDES, NO_ROWS, NONE, NONE
@@ -59,7 +56,7 @@ class Blocks:
             self.sides, self.rows, self.offset = contacts.body, tangent.H.rows, tangent.K.offset
             self.r, self.value = solution.r, solution.u
             if bodies.jointed:
-                self.sides = np.concatenate([self.sides, StepStops.of(node.world).sides])
+                self.sides = np.concatenate([self.sides, node.prepared.stops.sides])
         size = self.r.size
         self.u, self.came, told = np.empty(size), np.empty(size), np.empty(motion.ENERGIES)
         """Rows times velocities of this step and of that before [m/s, rad/s], shape (p,)."""
@@ -79,9 +76,9 @@ class Blocks:
         out[np.abs(out) < NOTHING] = 0.0
         return frozen(out)
 
-    def closed(self, before: Prepared) -> Memory:
+    def closed(self, before: Posed) -> Memory:
         """What the next step must know of contacts and stops that closed in this one, unless they bounced."""
-        bodies, world, contacts = before.node.bodies, before.node.world, before.contacts
+        bodies, contacts = before.node.bodies, before.contacts
         nothing = {"id": NONE, "approach": NONE, "joint_id": NONE, "joint_approach": NONE}
         nb, nc = self.sides.shape[0], len(contacts)
         if not nb:
@@ -94,7 +91,7 @@ class Blocks:
         struck = np.flatnonzero((speed[:nc] > 0.0) & (before.problem.contacts.bounce == 0.0))
         if struck.size:
             nothing |= {"id": contacts.id[struck].astype(float), "approach": speed[struck]}
-        stops = StepStops.of(world) if bodies.jointed else None
+        stops = before.node.prepared.stops if bodies.jointed else None
         if stops is None or not stops.stop.size:
             return nothing
         reached = speed[nc + stops.stop]
@@ -102,7 +99,7 @@ class Blocks:
         return nothing | {"joint_id": stops.id[struck], "joint_approach": reached[struck]}
 
 
-def arrived(before: Prepared, memory: Memory, answer: Answer, detector: Finder) -> BodyStep:
+def arrived(before: Posed, memory: Memory, answer: Answer) -> BodyStep:
     """The step that an answer makes."""
     node, contacts, solution = before.node, before.contacts, answer.solution
     world, bodies, state, h = node.world, node.bodies, node.state, node.h
@@ -112,13 +109,13 @@ def arrived(before: Prepared, memory: Memory, answer: Answer, detector: Finder) 
         told_springs = world.forces.potential(state.t, state.q), world.forces.potential(t, q)
     at_end = told[motion.WEIGHT] + told_springs[1]
     potential = 0.5 * (told[motion.WEIGHT_BEFORE] + told_springs[0] + at_end)
-    terms = _terms(told, potential, float(memory["potential"][0]))
+    terms = EnergyTerms.of(told, potential, float(memory["potential"][0]))
     reason = answer.lost
     if bodies.forced and not reason:
         reason = too_stiff(h, bodies.rates, np.array(told), sum(told_springs), terms.balance)
     errors = joint_errors(world, q)
     if bodies.jointed and not reason:
-        reason = opened(world, state, q, answer.v.reshape(-1), h, errors, False)
+        reason = opened(world, bodies, state, q, answer.v.reshape(-1), h, errors, False)
     after = {"h": np.array([h]), "potential": np.array([potential, at_end]), **blocks.closed(before)}
     for array in (contacts.point, contacts.frame, contacts.gap):
         array.flags.writeable = False
@@ -127,33 +124,26 @@ def arrived(before: Prepared, memory: Memory, answer: Answer, detector: Finder) 
         frozen_state(t, q, answer.v.reshape(-1), state.z), h, contacts,
         blocks.by_contact(blocks.r, contacts.law), blocks.by_contact(blocks.u, contacts.law),
         frozen(joint_r.copy()), () if solution is None else (solution,), terms,
-        _penetration(before, answer, detector), float(errors.max(initial=0.0)), 0.0, after,
+        _penetration(before, answer), float(errors.max(initial=0.0)), 0.0, after,
         f"at t = {state.t:.9g} s {reason}" if reason else "", relaxation=_relaxation(before),
         summed=True,
     )  # fmt: skip
 
 
-def _terms(told: list[float], potential: float, before: float) -> EnergyTerms:
-    """The account of energy of a step; potential: of its middle and of that of the step before [J]."""
-    kinetic = told[motion.KINETIC]
-    change = kinetic - told[motion.KINETIC_BEFORE] + potential - before
-    dissipated, work = told[motion.LOST] + told[motion.DAMPED], told[motion.DRIVEN] + told[motion.WORKED]
-    return EnergyTerms(kinetic, potential, dissipated, work, 0.0, change + dissipated - work)
-
-
-def _relaxation(before: Prepared) -> str:
+def _relaxation(before: Posed) -> str:
     """What the contact model puts in the place of Coulomb's law in this world; empty where it is the same."""
     model, bodies = before.problem.model, before.node.bodies
     differs = {"cone": False, "pyramid": bodies.has_cones, "impact": bodies.has_friction}[model]
     return RELAXATIONS[model] if differs else ""
 
 
-def _penetration(before: Prepared, answer: Answer, detector: Finder) -> float:
+def _penetration(before: Posed, answer: Answer) -> float:
     """Deepest overlap at the end [m], of pairs without a closed form as detection finds it."""
     deepest = float(answer.gaps.min(initial=0.0))
-    shapes, row = StepShapes.of(before.node.world), before.node.bodies.row
+    prepared = before.node.prepared
+    shapes, row = prepared.shapes, prepared.bodies.row
     if shapes.stranger is not None:
-        found = detector.find(answer.q.reshape(-1), 0.0)
+        found = prepared.detector.find(answer.q.reshape(-1), 0.0)
         mine = shapes.others(found) & (row[found.body] >= 0).any(axis=1)
         deepest = min(deepest, float(found.gap[mine].min(initial=0.0)))
     return max(0.0, -deepest)

@@ -1,51 +1,49 @@
-"""The start of a step of the variational scheme: the node, what may touch, and the problem of the step."""
+"""The start of a step of the variational scheme: the node, what may touch, and the problem of the step.
+
+The memory from step to step has
+
+h                              length of the step before [s], shape (1,); 0 at the beginning
+id, approach                   contacts that closed in it, and how fast they had come [-, m/s], shape (k,)
+joint_id, joint_approach       stops of joints that were reached in it, likewise [-, m/s, rad/s]
+potential                      of the step before, as its energy has it, and at its end [J], shape (2,)
+"""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from stickslip.detection.contacts import ContactSet
+from stickslip.detection.contacts import ContactSet, joined
 from stickslip.kernels import cones
 from stickslip.kernels.bodies import motion
 from stickslip.kernels.bodies.tracking import local_points
 from stickslip.kernels.variational_step import geometry, start
+from stickslip.mechanics.joints import Joints
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
 from stickslip.problem.step_problem import LINEARISED, StepContacts, StepJoints, StepProblem
 from stickslip.problem.step_tangent import step_blocks
-from stickslip.schemes.bodies import Finder
 from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_start import not_finite
-from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.body_world import Bodies, PreparedWorld
 from stickslip.schemes.step import Memory
 from stickslip.schemes.variational_contacts import Candidates, StepShapes
-from stickslip.schemes.variational_memory import approaches, length_before
-from stickslip.state import Array, BoolArray, IntArray, State
+from stickslip.state import Array, BoolArray, IntArray, ModelError, State
 
+if TYPE_CHECKING:
+    from stickslip.schemes.variational import VariationalBodies
+
+NONE: Array = frozen(np.zeros(0))
 NO_ID: IntArray = frozen(np.zeros(0, np.int64))
 CONTACT_SHAPES: tuple[tuple[int, ...], ...] = ((2, 3), (3,), (2,), (), (3, 3), (4,), ())
 """Of the columns of one contact after its bodies."""
-
-
-class Choices(Protocol):
-    """What a problem needs of the options of the scheme."""
-
-    @property
-    def contact(self) -> str:
-        """Contact model."""
-
-    @property
-    def other_pairs(self) -> str:
-        """What to do about pairs without a closed form."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Node:
     """A node in time between two steps: where all is, the forces there, and momenta with them."""
 
-    world: World
-    bodies: Bodies
+    prepared: PreparedWorld
     state: State
     before: float
     """Length of the step before [s]."""
@@ -66,10 +64,20 @@ class Node:
     margin: float
     """No contact with a larger gap closes in the step at these speeds [m]."""
 
+    @property
+    def world(self) -> World:
+        """Whose step it is."""
+        return self.prepared.world
+
+    @property
+    def bodies(self) -> Bodies:
+        """Its bodies."""
+        return self.prepared.bodies
+
     @classmethod
-    def of(cls, world: World, state: State, memory: Memory, h: float) -> "Node":
+    def of(cls, prepared: PreparedWorld, state: State, memory: Memory, h: float) -> "Node":
         """The start of a step of length h from `state`."""
-        bodies, before = Bodies.of(world), length_before(memory)
+        world, bodies, before = prepared.world, prepared.bodies, length_before(memory)
         n = bodies.count
         q, v_before = state.q.reshape(n, 7), state.v.reshape(n, 6)
         q.flags.writeable = v_before.flags.writeable = False
@@ -78,10 +86,7 @@ class Node:
             middle = np.empty((n, 7))
             motion.move_along(q, v_before, 0.5 * h, middle)
             world.motions.prescribe(state.t + 0.5 * h, middle.reshape(-1), v.reshape(-1))
-        F = bodies.no_forces
-        if bodies.forced:
-            F = np.zeros((3, n, 6))
-            world.forces.add(state.t, state.q, v.reshape(-1), F)
+        F = prepared.forces_at(state.t, q, v)
         p, speed, told = np.empty((n, 6)), np.empty(n), np.empty(start.TOLD)
         start.leave(
             bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, bodies.radius, q, v, F,
@@ -91,22 +96,18 @@ class Node:
         if bad >= 0.0:
             raise not_finite(world, state, F, int(bad))
         margin = h * (fastest + second) + bodies.touch
-        return cls(world, bodies, state, before, h, q, v_before, v, F, p, speed, margin)
+        return cls(prepared, state, before, h, q, v_before, v, F, p, speed, margin)
 
 
 class StepStops:
     """The blocks of the joints of a world in every step, made once."""
 
-    def __init__(self, world: World):
-        bodies, n = Bodies.of(world), len(world.names)
+    def __init__(self, world: World, bodies: Bodies):
+        n = bodies.count
         nothing = StepContacts(
             NO_ID, NO_ID.reshape(0, 2), *(np.zeros((0, *shape)) for shape in CONTACT_SHAPES)
         )
-        joints, none = world.joints, np.zeros((n, 6))
-        table = StepJoints(
-            joints.kind, joints.body, joints.point, joints.frame, joints.length, joints.lower, joints.upper,
-            joints.friction, np.zeros((len(joints), 2, 2)),
-        )  # fmt: skip
+        table, none = _step_joints(world.joints, 1.0), np.zeros((n, 6))
         q = world.start.q.reshape(n, 7)
         blocks = step_blocks(
             StepProblem(1.0, bodies.row, q, none, bodies.mass, bodies.J, none, nothing, table)
@@ -121,18 +122,9 @@ class StepStops:
         self.id: Array = (joint * len(PARTS) + part).astype(float)
         """As `JointRows.id` [-], shape (k,), increasing."""
 
-    @classmethod
-    def of(cls, world: World) -> "StepStops":
-        """Those of `world`, made on first use and kept with it."""
-        found: StepStops | None = world.__dict__.get("_step_stops")
-        if found is None:
-            found = cls(world)
-            world.__dict__["_step_stops"] = found
-        return found
-
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Prepared:
+class Posed:
     """A step before it is solved."""
 
     node: Node
@@ -148,18 +140,18 @@ class Prepared:
 
 
 def step_problem(
-    scheme: Choices, world: World, state: State, memory: Memory, h: float, detector: Finder,
+    scheme: "VariationalBodies", world: World | PreparedWorld, state: State, memory: Memory, h: float,
     ids: IntArray = NO_ID,
 ) -> StepProblem:  # fmt: skip
     """The step of length h from `state` as a problem; contacts of `ids` are in it however far they are."""
-    return prepared(scheme, Node.of(world, state, memory, h), memory, detector, ids).problem
+    return posed(scheme, Node.of(PreparedWorld.of(world), state, memory, h), memory, ids).problem
 
 
-def prepared(
-    scheme: Choices, node: Node, memory: Memory, detector: Finder, ids: IntArray = NO_ID, margin: float = 0.0
-) -> Prepared:
+def posed(
+    scheme: "VariationalBodies", node: Node, memory: Memory, ids: IntArray = NO_ID, margin: float = 0.0
+) -> Posed:
     """The step from a node, with contacts looked for up to a gap of at least `margin` [m]."""
-    bodies, h, shapes = node.bodies, node.h, StepShapes.of(node.world)
+    bodies, h, shapes = node.bodies, node.h, node.prepared.shapes
     margin = max(margin, node.margin)
     found = shapes.candidates(node.state.q, margin)
     k = len(found)
@@ -176,8 +168,8 @@ def prepared(
     )
     kind, point, normal, radius = found.kind[rows], found.point[rows], found.normal[rows], found.radius[rows]
     if shapes.stranger is not None and scheme.other_pairs == "linearised":
-        more = _others(shapes, node, detector.find(node.state.q, margin), ids)
-        contacts, order = _merged(contacts, more)
+        more = _others(shapes, node, node.prepared.detector.find(node.state.q, margin), ids)
+        contacts, order = joined(contacts, more)
         local = np.empty((len(more), 2, 3))
         local_points(node.q.reshape(-1), more.body, more.point, local)
         kind = np.concatenate([kind, np.full(len(more), LINEARISED)])[order]
@@ -192,18 +184,23 @@ def prepared(
         h, bodies.row, node.q, node.v, bodies.mass, bodies.J, node.p, rows_of,
         _joints(node, memory), scheme.contact,
     )  # fmt: skip
-    return Prepared(node, problem, contacts, found, is_chosen, margin)
+    return Posed(node, problem, contacts, found, is_chosen, margin)
 
 
 def _joints(node: Node, memory: Memory) -> StepJoints:
-    joints = node.world.joints
-    bounce = np.zeros((len(joints), 2, 2))
+    joints = _step_joints(node.world.joints, 0.5 * (node.before + node.h))
     if memory["joint_id"].size:
-        stops = StepStops.of(node.world)
-        bounce[stops.place] = node.h * joints.e[stops.place[0]] * approaches(memory, stops.id, "joint_")
+        stops = node.prepared.stops
+        e = node.world.joints.e[stops.place[0]]
+        joints.bounce[stops.place] = node.h * e * approaches(memory, stops.id, "joint_")
+    return joints
+
+
+def _step_joints(joints: Joints, time: float) -> StepJoints:
+    """The joints of a step whose dry friction acts for so long [s], and which bounce nowhere."""
     return StepJoints(
         joints.kind, joints.body, joints.point, joints.frame, joints.length, joints.lower, joints.upper,
-        0.5 * (node.before + node.h) * joints.friction, bounce,
+        time * joints.friction, np.zeros((len(joints), 2, 2)),
     )  # fmt: skip
 
 
@@ -216,8 +213,35 @@ def _others(shapes: StepShapes, node: Node, found: ContactSet, ids: IntArray) ->
     return ContactSet(*(getattr(found, name)[rows] for name in ContactSet.__slots__))
 
 
-def _merged(first: ContactSet, second: ContactSet) -> tuple[ContactSet, IntArray]:
-    """Both sorted by id, and the order in which they are then."""
-    order = np.argsort(np.concatenate((first.id, second.id)), kind="stable")
-    both = (np.concatenate((getattr(first, f), getattr(second, f)))[order] for f in ContactSet.__slots__)
-    return ContactSet(*both), order
+def first_memory(potential: float) -> Memory:
+    """That of the beginning, where the potential energy is so much [J]."""
+    return {
+        "h": np.zeros(1), "id": NONE, "approach": NONE, "joint_id": NONE, "joint_approach": NONE,
+        "potential": np.array([potential, potential]),
+    }  # fmt: skip
+
+
+def length_before(memory: Memory) -> float:
+    """Of the step before [s]."""
+    if "h" not in memory:
+        raise ModelError("the memory of the start has no 'h': no step of the variational scheme left it")
+    h = memory["h"]
+    if h.shape != (1,) or not 0.0 <= h[0] < np.inf:
+        raise ModelError(f"the memory of the start: 'h' is {h}; expected one length of time")
+    return float(h[0])
+
+
+def approaches(memory: Memory, ids: IntArray | Array, of: str = "") -> Array:
+    """How fast contacts (`of` joint_: stops) of these ids had come when they closed in the step before, 0 for
+    the others [m/s, rad/s], shape (k,)."""
+    known, speed = memory[f"{of}id"], memory[f"{of}approach"]
+    if known.ndim != 1 or known.shape != speed.shape:
+        raise ModelError(
+            f"the memory of the start: {speed.shape} of '{of}approach' and {known.shape} of '{of}id'"
+        )
+    found = np.zeros(ids.size)
+    if known.size and ids.size:
+        at = np.minimum(np.searchsorted(ids, known), ids.size - 1)  # both are sorted
+        same = ids[at] == known
+        found[at[same]] = speed[same]
+    return found

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.interrupts import Interrupts
-from stickslip.mechanics.functions import called
+from stickslip.mechanics.given import called
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
 from stickslip.schemes import registry

@@ -9,18 +9,17 @@ from pathlib import Path
 
 import numpy as np
 
+from stickslip.laws import NewtonImpact, components, groups
 from stickslip.problem.states import friction_states
 from stickslip.state import Array, IntArray
 
-FAMILIES: dict[tuple[bool, bool], tuple[tuple[int, ...], tuple[int, ...]]] = {
-    (False, False): ((0, 1, 2), (2,)),
-    (True, False): ((0, 1, 2, 3, 4), (2, 2)),
-    (False, True): ((0, 1, 2, 5), (2, 1)),
-    (True, True): ((0, 1, 2, 3, 4, 5), (2, 2, 1)),
-}
-"""Components of r and groups of the friction cone, by whether there is rolling and torsional friction."""
-COLUMNS = ("id", "body", "point", "frame", "gap", "law", "r", "u", "choice")
-"""Of `WorldContacts`, one row per contact."""
+CONTACT_WIDTHS: dict[str, tuple[int, ...]] = {
+    "id": (), "body": (2,), "point": (3,), "frame": (3, 3), "gap": (), "law": (4,), "r": (6,), "u": (6,),
+    "choice": (),
+}  # fmt: skip
+"""Columns of `WorldContacts`, and the shape of each for one contact."""
+WHOLE = ("id", "body", "choice")
+"""Those of whole numbers."""
 SHOWN = 12
 """Rows of a table that are printed."""
 LEAST = 2
@@ -79,7 +78,7 @@ class WorldContacts:
 
     def part(self, rows: slice) -> "WorldContacts":
         """Some rows, as the contacts of one record."""
-        columns = {name: getattr(self, name)[rows] for name in COLUMNS}
+        columns = {name: getattr(self, name)[rows] for name in CONTACT_WIDTHS}
         return WorldContacts(offset=np.array([0, len(columns["id"])]), **columns)
 
     @property
@@ -108,14 +107,12 @@ class WorldContacts:
             given = np.where(np.isfinite(lightest), self.r[:, 0] / lightest, 0.0)
             cut_u = 10.0 * tolerance * max(_largest(self.u), _largest(given))
         names = np.full(len(self), "", object)
-        for kind, (components, groups) in FAMILIES.items():
-            rows = np.flatnonzero(((self.law[:, 1] > 0.0) == kind[0]) & ((self.law[:, 2] > 0.0) == kind[1]))
-            if not rows.size:
-                continue
-            mu = self.law[rows][:, [0, *([1] if kind[0] else []), *([2] if kind[1] else [])]]
-            r, u = self.r[rows][:, components], self.u[rows][:, components]
-            found, _ = friction_states(r, u, groups, mu, cut_r, cut_u)
-            names[rows] = found
+        every = groups(self.law)
+        for family in np.unique(every, axis=0):  # contacts whose cones have the same groups
+            rows = np.flatnonzero((every == family).all(axis=1))
+            used, K = components(self.law[rows[:1]])[0], NewtonImpact.of(self.law[rows[0]]).K
+            mu, r, u = self.law[rows][:, family], self.r[rows][:, used], self.u[rows][:, used]
+            names[rows], _ = friction_states(r, u, K.groups(0), mu, cut_r, cut_u)
         return names
 
 

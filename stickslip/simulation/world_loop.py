@@ -7,14 +7,14 @@ from functools import partial
 
 import numpy as np
 
-from stickslip.detection.detector import Detector
 from stickslip.interrupts import Interrupts
-from stickslip.mechanics.functions import called
+from stickslip.mechanics.given import called
 from stickslip.mechanics.world import World
 from stickslip.schemes import registry
 from stickslip.schemes.body_forces import with_least_forces
 from stickslip.schemes.body_march import BodyMarch, Stretch
 from stickslip.schemes.body_step import BodyScheme, BodyStep
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.step import Memory, Selector, Solver
 from stickslip.simulation.clock import (
     MOST_HALVINGS,
@@ -60,15 +60,14 @@ def simulate_world(
         return None if run is None else run.trajectory(solver_name or type(solver).__name__, tolerance)
 
     def begun_at(interrupts: Interrupts) -> tuple[_Run, Clock, int, float]:
-        model = WorldModel.of(world)
-        begun = begun_run(world, model, h, scheme, start)
-        detector = Detector(world)
+        prepared, model = PreparedWorld(world), WorldModel.of(world)
+        begun = begun_run(prepared, model, h, scheme, start)
         recorder = WorldRecorder(world, begun.state, begun.memory, begun.clock.index, begun.sums)
         made = _Run(
-            world, model, begun.scheme, solver, detector, choice("on_failure", on_failure, ON_FAILURE),
+            prepared, model, begun.scheme, solver, choice("on_failure", on_failure, ON_FAILURE),
             None if select is None else WorldForces(select), recorder, begun.state, begun.memory,
             Lookout(world, begun.state), Clock(begun.clock.origin, begun.clock.h), interrupts, progress,
-            BodyMarch.of(world, begun.scheme, solver, detector),
+            BodyMarch.of(prepared, begun.scheme, solver),
         )  # fmt: skip
         if watch is not None:
             made.watch = lambda: watch(recorder.last(model, tolerance))
@@ -106,11 +105,10 @@ class _Missed(Exception):  # noqa: N818
 class _Run:
     """A run: what makes its steps, and where it is."""
 
-    world: World
+    prepared: PreparedWorld
     model: WorldModel
     scheme: BodyScheme
     solver: Solver
-    detector: Detector
     on_failure: str
     forces: WorldForces | None
     """Chooses the impulses that records tell; None: those of the solver."""
@@ -210,7 +208,7 @@ class _Run:
             # Time is the clock's, not a sum of steps.
             end = State(t if final else one.state.t, one.state.q, one.state.v, one.state.z)
             if not (_all_finite(end.q) and _all_finite(end.v)):
-                self.world.check_state(end)
+                self.prepared.world.check_state(end)
             recorded = closes and final
             if self.watch is not None and self.forces is not None and recorded:  # to be shown at once
                 self.recorder.add(with_least_forces(one, self.forces.select), end, index, True)
@@ -224,7 +222,7 @@ class _Run:
             self.tell()
 
     def _step(self, state: State, memory: Memory, h: float) -> BodyStep:
-        return self.scheme.step(self.world, state, memory, h, self.solver, self.detector)
+        return self.scheme.step(self.prepared, state, memory, h, self.solver)
 
     def _after_miss(self, step: BodyStep) -> tuple[BodyStep, ...]:
         """The steps to take in place of one that missed its tolerance: itself, or 2, 4, ... shorter ones."""
@@ -257,16 +255,17 @@ class BegunRun:
 
 
 def begun_run(
-    world: World, model: WorldModel, h: float | None, scheme: str | BodyScheme | None,
+    prepared: PreparedWorld, model: WorldModel, h: float | None, scheme: str | BodyScheme | None,
     start: WorldCheckpoint | State | None,
 ) -> BegunRun:  # fmt: skip
     """The scheme, and the state, memory and clock that it begins with."""
+    world = prepared.world
     if start is None or isinstance(start, State):
         if h is None:
             raise ModelError("h is missing: simulate(world, until=..., h=...)")
         h, found = length("h", h), registry.chosen_for_bodies(scheme)
         state = world.start if start is None else _checked(world, start)
-        return BegunRun(found, state, found.begin(world, state, h), Clock(state.t, h), EnergySums())
+        return BegunRun(found, state, found.begin(prepared, state, h), Clock(state.t, h), EnergySums())
     if not isinstance(start, WorldCheckpoint):
         raise ModelError(
             f"start is {type(start).__name__}; expected a checkpoint of a world, such as"
@@ -288,7 +287,7 @@ def begun_run(
         checked_clock(start.clock, state.t)
         return BegunRun(found, state, start.memory, start.clock, start.sums)
     # Another scheme or step has no use for the memory, and counts from here.
-    return BegunRun(found, state, found.begin(world, state, step), Clock(state.t, step), start.sums)
+    return BegunRun(found, state, found.begin(prepared, state, step), Clock(state.t, step), start.sums)
 
 
 def _where(world: World, step: BodyStep) -> str:

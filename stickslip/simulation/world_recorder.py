@@ -18,18 +18,11 @@ from stickslip.schemes.body_march import Stretch
 from stickslip.schemes.body_step import BodyStep
 from stickslip.schemes.step import Memory
 from stickslip.simulation.world_checkpoint import EnergySums
-from stickslip.simulation.world_contacts import WorldContacts
+from stickslip.simulation.world_contacts import CONTACT_WIDTHS, WHOLE, WorldContacts
 from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_record import WorldRecord
 from stickslip.state import Array, ModelError, State
 
-CONTACT_WIDTHS: dict[str, tuple[int, ...]] = {
-    "id": (), "body": (2,), "point": (3,), "frame": (3, 3), "gap": (), "law": (4,), "r": (6,), "u": (6,),
-    "choice": (),
-}  # fmt: skip
-"""Columns of contacts, and the shape of each for one contact."""
-WHOLE = ("id", "body", "choice")
-"""Those of whole numbers."""
 MOST_AXES = 8
 """Of what a sensor shows: as many as files keep."""
 

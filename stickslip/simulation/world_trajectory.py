@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.problem.solution import Verdict
+from stickslip.rotations import turned
 from stickslip.schemes.step import Memory
 from stickslip.simulation.clock import OFF_CLOCK, Clock
 from stickslip.simulation.verdicts import RunVerdict
@@ -158,8 +159,8 @@ class WorldTrajectory(RunVerdict):
         """One body by name: .position, .quaternion, .velocity, .spin, .centre, .centre_velocity."""
         k = self.model.body(name)
         x, p = self.q[:, 7 * k : 7 * k + 3], self.q[:, 7 * k + 3 : 7 * k + 7]
-        v, spin = self.v[:, 6 * k : 6 * k + 3], rotated(p, self.v[:, 6 * k + 3 : 6 * k + 6])
-        arm = rotated(p, self.model.origin[k])
+        v, spin = self.v[:, 6 * k : 6 * k + 3], turned(p, self.v[:, 6 * k + 3 : 6 * k + 6])
+        arm = turned(p, self.model.origin[k])
         return BodyView(name, x + arm, p, v + np.cross(spin, arm), spin, x, v)
 
     @cached_property
@@ -249,14 +250,6 @@ class WorldTrajectory(RunVerdict):
         from stickslip.simulation.world_summary import summary
 
         return summary(self)
-
-
-def rotated(p: Array, a: Array) -> Array:
-    """Φ(p) a: vectors in the frames that the unit quaternions p say, in the inertial frame, shape (n, 3)."""
-    scalar, part = p[:, :1], p[:, 1:]
-    a = np.broadcast_to(a, part.shape)
-    once = np.cross(part, a)
-    return np.asarray(a + 2.0 * (scalar * once + np.cross(part, once)))
 
 
 def _read_only(array: Array) -> Array:

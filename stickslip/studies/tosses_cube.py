@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from stickslip.detection.detector import Detector
 from stickslip.gradients.step import step_derivative
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
@@ -21,6 +20,7 @@ from stickslip.mechanics.shapes import Plane, Sphere
 from stickslip.mechanics.world import World
 from stickslip.rotations import exponential_slope, matrices
 from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.solvers import registry
 from stickslip.state import Array, IntArray, State
 from stickslip.studies.tosses_models import SHAPE, SOLID, Number, Ride
@@ -60,7 +60,7 @@ class Cube:
         world = self._built(site)
         pair = Parameters.of(world).mu
         struck = Parameters.of(world).with_(mu=np.where(pair == theta[MU], theta[HIT], pair)).applied(world)
-        self.worlds = [(one, Detector(one)) for one in (world, struck)]
+        self.worlds = [PreparedWorld(one) for one in (world, struck)]
         self.steps, parts = PREDICTED if fine else FITTED
         self.scheme = MoreauJeanBodies(parts=parts, correction=False)
         self.solver = registry.make("auto", tolerance=1e-9)
@@ -94,7 +94,7 @@ class Cube:
     def state(self, place: Array, turn: Array, velocity: Array, spin: Array) -> State:
         """The state with the centre of mass at `place` [m] with `velocity` [m/s], turned by the quaternion
         `turn` and with `spin` [rad/s] in the cube's frame."""
-        q, v = self.worlds[0][0].start.q.copy(), np.zeros(12)
+        q, v = self.worlds[0].world.start.q.copy(), np.zeros(12)
         q[7:10], q[10:], v[6:9], v[9:] = place, turn, velocity, spin
         return State(0.0, q, v)
 
@@ -102,16 +102,16 @@ class Cube:
         """The frames that follow a state; with derivatives where it is said how the state changes with the
         numbers, shape (12, k) for q and for v."""
         h = 1.0 / (self.steps * RATE)
-        memory, deepest = self.scheme.begin(self.worlds[0][0], state, h), 0.0
+        memory, deepest = self.scheme.begin(self.worlds[0], state, h), 0.0
         how: dict[str, Any] = {"h": h, "solver": self.solver, "scheme": self.scheme}
         place, turn, by = np.empty((frames, 3)), np.empty((frames, 4)), []
         for k in range(self.steps * frames):
             hit = self._strikes(state, h)
-            world, detector = self.worlds[hit]
+            world = self.worlds[hit]
             if changes is None:
-                step = self.scheme.step(world, state, memory, h, self.solver, detector)
+                step = self.scheme.step(world, state, memory, h, self.solver)
             else:
-                derivative = step_derivative(world, state, memory=memory, detector=detector, **how)
+                derivative = step_derivative(world, state, memory=memory, **how)
                 step, found = derivative.step, derivative.forward(changes | self.columns[hit])
                 changes = {"q": found["q"], "v": found["v"]}
             state, memory, deepest = step.state, step.memory, max(deepest, step.penetration)

@@ -1,8 +1,9 @@
-"""Contact of Newton-Euler bodies in one, three and five components: (N), (N, T1, T2), (N, T1, T2, R1, R2).
+"""Contact of Newton-Euler bodies in one, three and more components: (N), (N, T1, T2), (N, T1, T2, R1, R2, S).
 
 The components are the relative velocity at the contact, first body minus second, along the normal and two
-tangents, and with rolling friction the relative angular velocity along the same tangents. The normal points
-from the second body, or the world, to the first (Siconos Developer's Notes 2017, (11.46)).
+tangents; with rolling friction the relative angular velocity along the same tangents; with torsional friction
+that along the normal. The normal points from the second body, or the world, to the first (Siconos Developer's
+Notes 2017, (11.46)).
 """
 
 from abc import ABC, abstractmethod
@@ -122,10 +123,10 @@ class SphereSphere:
 
 
 class Contact(BodyOutput):
-    """A bound contact of one, three or five components."""
+    """A bound contact: one or three components, two more with rolling friction, one with torsional."""
 
     def __init__(self, to: Binding, kind: str, geometry: Geometry):
-        super().__init__(to, kind, (1, 3, 5))
+        super().__init__(to, kind, (1, 3, 4, 5, 6))
         self.geometry = geometry
         self.touch(0.0, to.q0, to.z0)
 
@@ -147,8 +148,9 @@ class Contact(BodyOutput):
     def _rows(self, axes: Array, body: Pose, point: Array) -> Array:
         if self.m == 1:
             return axes[:1] @ body.velocity(point)
-        slip = axes @ body.velocity(point)
-        return slip if self.m == 3 else np.concatenate([slip, axes[1:] @ body.spin()])
+        slip, spin = axes @ body.velocity(point), axes @ body.spin()
+        turning = {3: spin[:0], 4: spin[:1], 5: spin[1:], 6: spin[[1, 2, 0]]}
+        return np.concatenate([slip, turning[self.m]])
 
     def drift(self, t: float, q: Array, lam: Array, z: Array) -> Array | None:
         surface = self.geometry.surface(t, q, z)

@@ -87,7 +87,7 @@ def test_what_goes_wrong_is_told(caplog):
     step = made(world)
     with pytest.raises(ss.ModelError, match=r"q has shape \(13,\)"):
         jax.jit(step)(q[:-1], v, mu, e)
-    with pytest.raises(Exception, match="parameter mu is"):
+    with pytest.raises(Exception, match="parameter mu of pair 0 is"):
         jax.block_until_ready(step(q, v, -mu, e))
-    with pytest.raises(Exception, match="parameter mu is"):
+    with pytest.raises(Exception, match="parameter mu of pair 0 is"):
         jax.block_until_ready(jax.jit(step)(q, v, -mu, e))

@@ -105,7 +105,7 @@ def test_arguments_that_cannot_be():
         ((q, v), "2 arguments are given; expected q, v, mu"),
         ((q, v * np.nan, mu), "v is not finite"),
         ((q * 0.0, v, mu), "body 'floor': its quaternion is zero"),
-        ((q, v, -mu), "mu is"),
+        ((q, v, -mu), "mu of pair 0 is"),
     ):
         with pytest.raises(ss.ModelError, match=words):
             f.value(*given)

@@ -79,7 +79,7 @@ def test_what_goes_wrong_is_told():
         step(q[:-1], v, mu, e)
     with pytest.raises(ss.ModelError, match="3 arguments"):
         step(q, v, mu)
-    with pytest.raises(ss.ModelError, match="parameter mu is"):
+    with pytest.raises(ss.ModelError, match="parameter mu of pair 0 is"):
         step(q, v, -mu, e)
     with pytest.raises(ss.ModelError, match=r"give q.cpu\(\)"):
         step(torch.zeros(14, device="meta"), v, mu, e)

@@ -1,17 +1,43 @@
 """Contacts keep their ids and impulses while they last, whatever slides, turns, comes and goes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
 from stickslip.detection.contacts import SLOTS, ContactSet
-from stickslip.detection.tracking import remember, track
+from stickslip.detection.tracking import kept_of
 from stickslip.kernels.bodies.frames import basis
+from stickslip.kernels.bodies.tracking import local_points, track_contacts
 from stickslip.state import ModelError
 
 CORNERS = np.array([(x, y, -0.5) for x in (-0.5, 0.5) for y in (-0.5, 0.5)])
 PAIR = 1 * 4 + 2
 """Shapes 1 and 2 of four."""
+
+
+def local(contacts, q):
+    """Points in the frames of the two bodies."""
+    out = np.empty((len(contacts), 2, 3))
+    local_points(q, contacts.body, contacts.point, out)
+    return out
+
+
+def track(contacts, q, memory):
+    """The contacts with ids of the last step where they continue one, sorted, and a guess of r (nc, 6)."""
+    nc = len(contacts)
+    order, ids, guess = np.empty(nc, np.int64), np.empty(nc, np.int64), np.zeros((nc, 6))
+    track_contacts(
+        contacts.id, local(contacts, q), contacts.frame, SLOTS, *kept_of(memory), order, ids, guess
+    )
+    rows = (getattr(contacts, name)[order] for name in ContactSet.__slots__)
+    return replace(ContactSet(*rows), id=ids), guess
+
+
+def remember(contacts, q, r):
+    """What `track` needs in the next step."""
+    return {"id": contacts.id.astype(float), "point": local(contacts, q), "frame": contacts.frame, "r": r}
 
 
 def pose(x=(0.0, 0.0, 0.0), turn=None):

@@ -6,7 +6,7 @@ import pytest
 import stickslip as ss
 from stickslip.gradients import charts
 from stickslip.gradients.derivative import Derivative
-from stickslip.mechanics.turns import rotation
+from stickslip.mechanics.given import rotation
 from stickslip.rotations import matrices
 
 

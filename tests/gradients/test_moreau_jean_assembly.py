@@ -4,20 +4,21 @@ import numpy as np
 import pytest
 from step_worlds import NOTHING, SOLVER, jointed, tumbling
 
-from stickslip.detection.detector import Detector
 from stickslip.gradients.along import EPSILON, freely
 from stickslip.gradients.along_rows import JointBlocks
 from stickslip.gradients.moreau_jean_equations import MoreauJeanEquations
 from stickslip.kernels.bodies.rotation import spin_freely
 from stickslip.schemes.bodies import MoreauJeanBodies
 from stickslip.schemes.body_start import Start
+from stickslip.schemes.body_world import PreparedWorld
 
 
 def assembly_of(scheme, world, h):
-    step = scheme.step(world, world.start, NOTHING, h, SOLVER, Detector(world))
+    prepared = PreparedWorld(world)
+    step = scheme.step(prepared, world.start, NOTHING, h, SOLVER)
     joints = JointBlocks.of(step.memory["joint_id"], step.memory["joint_size"])
     all_bear = np.ones(len(step.contacts), bool)
-    return step, MoreauJeanEquations(scheme, world, world.start, h, step.contacts, all_bear, joints)
+    return step, MoreauJeanEquations(scheme, prepared, world.start, h, step.contacts, all_bear, joints)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,7 @@ def assembly_of(scheme, world, h):
 def test_real_parts_are_the_problem_of_the_step(kind, theta):
     world = tumbling(3) if kind == "shapes" else jointed(kind)
     step, assembly = assembly_of(MoreauJeanBodies(theta=theta, correction=False), world, 0.01)
-    start, (solution,) = Start.of(theta, world, world.start, 0.01), step.solves
+    start, (solution,) = Start.of(theta, assembly.prepared, world.start, 0.01), step.solves
     problem, K = solution.problem, solution.problem.K
     at = assembly.middle_base
     posed = assembly.posed(at)

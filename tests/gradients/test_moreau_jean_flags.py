@@ -5,7 +5,6 @@ import pytest
 from step_worlds import NOTHING, SOLVER
 
 import stickslip as ss
-from stickslip.detection.detector import Detector
 from stickslip.gradients.moreau_jean import moreau_jean_derivative
 from stickslip.mechanics.parameters import Parameters
 from stickslip.schemes.bodies import MoreauJeanBodies
@@ -27,7 +26,7 @@ def differentiated(*bodies, scheme=PLAIN, e=0.0, joints=(), kappa=0.0, fall=0.0)
     q = world.start.q.reshape(-1, 7).copy()
     q[1:, 2] -= fall
     state = State(0.0, q.reshape(-1), world.start.v)
-    return moreau_jean_derivative(scheme, world, state, NOTHING, H, SOLVER, Detector(world), kappa=kappa)
+    return moreau_jean_derivative(scheme, world, state, NOTHING, H, SOLVER, kappa=kappa)
 
 
 def ball(height, speed=0.0, radius=0.5):

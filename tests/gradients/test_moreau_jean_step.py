@@ -15,7 +15,6 @@ from step_worlds import (
 )
 
 import stickslip as ss
-from stickslip.detection.detector import Detector
 from stickslip.gradients.moreau_jean import moreau_jean_derivative
 from stickslip.rotations import matrices
 from stickslip.schemes.bodies import MoreauJeanBodies
@@ -26,12 +25,12 @@ NAMES = (*STEPS, "mass", "inertia")
 
 
 def made(scheme, world, state, memory, h=H):
-    return scheme.step(world, state, memory, h, SOLVER, Detector(world))
+    return scheme.step(world, state, memory, h, SOLVER)
 
 
 def compare(scheme, world, state, memory=NOTHING, names=NAMES, seed=0, unique=True):
     """Directional derivatives, and their transpose, against differences."""
-    derivative = moreau_jean_derivative(scheme, world, state, memory, H, SOLVER, Detector(world))
+    derivative = moreau_jean_derivative(scheme, world, state, memory, H, SOLVER)
     assert derivative.exists, derivative.notes
     assert derivative.unique == unique, derivative.notes
     rng = np.random.default_rng(seed)
@@ -175,7 +174,7 @@ def test_parts_of_many_directions_are_those_of_all(monkeypatch):
     """A bound on memory changes nothing."""
     world = tumbling(1)
     scheme = MoreauJeanBodies(correction=False)
-    derivative = moreau_jean_derivative(scheme, world, world.start, NOTHING, H, SOLVER, Detector(world))
+    derivative = moreau_jean_derivative(scheme, world, world.start, NOTHING, H, SOLVER)
     whole = derivative.jacobian("v", "q")
     gradient = derivative.vjp(by=("place", "q", "mu"), v=np.ones(whole.shape[0]))
     monkeypatch.setattr("stickslip.gradients.world_step.ENTRIES", 20_000)
@@ -189,9 +188,9 @@ def test_smoothed_derivatives_go_to_the_exact_one():
     scheme = MoreauJeanBodies(correction=False)
 
     def jacobian(kappa):
-        return moreau_jean_derivative(
-            scheme, world, world.start, NOTHING, H, SOLVER, Detector(world), kappa=kappa
-        ).jacobian("v", "v")
+        return moreau_jean_derivative(scheme, world, world.start, NOTHING, H, SOLVER, kappa=kappa).jacobian(
+            "v", "v"
+        )
 
     exact = jacobian(0.0)
     off = [np.abs(jacobian(kappa) - exact).max() for kappa in (1e-4, 1e-6, 1e-8)]

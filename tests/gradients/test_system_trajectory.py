@@ -86,7 +86,7 @@ def test_inputs_of_every_step_are_numbers_of_a_family():
     ("given", "words"),
     [
         ({"by": "length"}, "no derivative by 'length'; known: q, v, h, force, mu, e"),
-        ({"controls": {"effort": [1.0]}}, "controls and detector are for worlds"),
+        ({"controls": {"effort": [1.0]}}, "controls are for worlds"),
         ({"scheme": "compliant"}, "steps of compliant have no derivative"),
         ({"start": 3}, "start is int"),
         ({"on_failure": "halve"}, "on_failure is 'halve'"),

@@ -5,7 +5,6 @@ import pytest
 from variational_differences import CONE, H, ball, built, compare, derivative, jointed, thrown
 
 import stickslip as ss
-from stickslip.detection.detector import Detector
 from stickslip.gradients.variational import variational_derivative
 from stickslip.schemes.variational import VariationalBodies
 from stickslip.solvers import registry
@@ -104,7 +103,7 @@ def test_only_a_solver_with_a_central_path_smooths():
     state, memory = world.start, CONE.begin(world, world.start, H)
     with pytest.raises(ModelError, match="central path"):
         variational_derivative(
-            CONE, world, state, memory, H, registry.make("nsgs", tolerance=1e-8), Detector(world), kappa=1e-3
+            CONE, world, state, memory, H, registry.make("nsgs", tolerance=1e-8), kappa=1e-3
         )
 
 

@@ -5,7 +5,6 @@ import pytest
 from variational_differences import CONE, PATH, SOLVER, H, ball, built, compare, jointed, state_after, thrown
 
 import stickslip as ss
-from stickslip.detection.detector import Detector
 from stickslip.gradients.variational import variational_derivative
 from stickslip.kernels.derivatives.laws import OPEN, SLIP, STICK
 from stickslip.scenes import runs
@@ -155,7 +154,7 @@ def test_many_rows_go_through_a_sparse_factor(monkeypatch):
     """The same derivative by the dense complement and by a sparse LU of the whole."""
     scene = runs.make("chain", bodies=5, kind="hinge")
     state, memory = state_after(scene.system, 3)
-    args = CONE, scene.system, state, memory, H, SOLVER, Detector(scene.system)
+    args = CONE, scene.system, state, memory, H, SOLVER
     dense = variational_derivative(*args)
     monkeypatch.setattr("stickslip.gradients.variational_laws.FEW", 3)
     monkeypatch.setattr("stickslip.gradients.world_step.DENSE", 3)
@@ -178,8 +177,8 @@ def test_solvers_give_the_same_derivative():
     world = thrown(BOX, 1, mu=0.4)
     state, memory = world.start, CONE.begin(world, world.start, H)
     args = world, state, memory, H
-    one = variational_derivative(CONE, *args, SOLVER, Detector(world))
-    other = variational_derivative(CONE, *args, PATH, Detector(world))
+    one = variational_derivative(CONE, *args, SOLVER)
+    other = variational_derivative(CONE, *args, PATH)
     for by in ("q", "v", "mu"):
         found, expected = one.jacobian("v", by), other.jacobian("v", by)
         assert np.abs(found - expected).max() < 1e-6 * np.abs(expected).max()

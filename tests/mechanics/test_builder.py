@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 
+import stickslip as ss
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
+from stickslip.mechanics.given import rotation
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
-from stickslip.mechanics.turns import rotation
 from stickslip.mechanics.world import BodyKind
 from stickslip.rotations import matrices
 from stickslip.state import ModelError, State
@@ -232,7 +233,7 @@ JOINTS = {
     "joint 'j': it starts at 0, outside of its limits": ("slider", "box", None, {**HERE, "limits": (1, 2)}),
     "joint 'j': limits of an angle need both": ("hinge", "box", None, {**HERE, "limits": (None, 1)}),
     "joint 'j': friction is -1": ("hinge", "box", None, {**HERE, "friction": -1}),
-    "joint 'j': e is 2; it is from 0 to 1": ("hinge", "box", None, {**HERE, "e": 2}),
+    "joint 'j': e is 2; restitution lies in \\[0, 1\\]": ("hinge", "box", None, {**HERE, "e": 2}),
     "joint 'j': a hinge joint has no turn_limits": ("hinge", "box", None, {**HERE, "turn_limits": (-1, 1)}),
     "joint 'j': a ball joint has no limits": ("ball", "box", None, {"point": (0, 0, 0), "limits": (-1, 1)}),
     "joint 'j': its two points are the same": ("distance", "box", "floor", {}),
@@ -251,7 +252,7 @@ def test_other_names_and_ranges_are_refused():
     b = placed()
     with pytest.raises(ModelError, match="material 'm': mu is -1"):
         b.material("m", mu=-1)
-    with pytest.raises(ModelError, match="material 'm': e is 2; it is from 0 to 1"):
+    with pytest.raises(ModelError, match="material 'm': e is 2; restitution lies in \\[0, 1\\]"):
         b.material("m", e=2)
     b.material("m")
     with pytest.raises(ModelError, match="there is a material 'm' already"):
@@ -295,3 +296,39 @@ def test_a_centre_of_mass_that_is_given() -> None:
         builder.body("a", Sphere(1.0), centre=(0.0, 0.0, 0.1))
     with pytest.raises(ModelError, match="body 'b': it is fixed; its centre of mass cannot be given"):
         builder.body("b", Sphere(1.0), fixed=True, centre=(0.0, 0.0, 0.1))
+
+
+def test_the_law_of_a_pair_is_the_rule_or_what_is_given():
+    b = placed()
+    b.material("steel", mu=0.2, mu_roll=1e-4, e=0.6)
+    b.material("wood", mu=0.8, mu_spin=1e-3, e=0.4)
+    b.pair("wood", "default", e=0.1)
+    b.pair("steel", "default", law=ss.NewtonImpact(e=0.3, mu=0.7, mu_roll=1e-3))
+    b.pair("steel", "steel", law=ss.NewtonImpact(e=0.9))
+    world = b.build()
+    assert world.law("wood", "wood") == ss.NewtonImpact(e=0.4, mu=0.8, mu_spin=1e-3)
+    assert world.law("wood", "steel") == world.law("steel", "wood")
+    assert world.law("wood", "steel").coefficients[0] == pytest.approx([0.4, 0.0, 0.0, 0.4])
+    assert world.law("wood", "default").coefficients[0] == pytest.approx([0.4**0.5, 0.0, 0.0, 0.1])
+    assert world.law("default", "steel") == ss.NewtonImpact(e=0.3, mu=0.7, mu_roll=1e-3)
+    assert world.law("steel", "steel") == ss.NewtonImpact(e=0.9, mu=0.0)
+    assert world.law("steel", "default", "poisson") == ss.PoissonImpact(e=0.3, mu=0.7, mu_roll=1e-3)
+    with pytest.raises(KeyError, match="no material 'steal'; known: default, steel, wood"):
+        world.law("steal", "wood")
+    with pytest.raises(KeyError, match=r"no impact 'poison'.*'poisson'"):
+        world.law("steel", "wood", "poison")
+
+
+LAWS = {
+    "give a NewtonImpact. Poisson's impact is an option of the scheme": {"law": ss.PoissonImpact(e=0.5)},
+    "give a NewtonImpact": {"law": "hard"},
+    "give its law or mu, not both": {"law": ss.NewtonImpact(e=0.5), "mu": 0.3},
+    "the law of one contact in space": {"law": ss.NewtonImpact(mu=0.5, dimension=2)},
+    "give the law of one contact": {"law": ss.NewtonImpact(mu=0.5, contacts=2)},
+}
+
+
+@pytest.mark.parametrize(("message", "given"), LAWS.items(), ids=list(LAWS))
+def test_a_law_that_a_pair_cannot_have_is_refused(message, given):
+    with pytest.raises(ModelError, match=f"pair 'default', 'default': .*{message}"):
+        placed().pair("default", "default", **given)

@@ -5,8 +5,8 @@ import pytest
 
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.energy import kinetic, momentum, potential
+from stickslip.mechanics.given import rotation
 from stickslip.mechanics.shapes import Cuboid, Plane
-from stickslip.mechanics.turns import rotation
 from stickslip.rotations import matrices
 
 

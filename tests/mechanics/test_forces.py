@@ -6,9 +6,9 @@ import pytest
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.energy import potential
 from stickslip.mechanics.forces import DAMPING, POTENTIAL, WORKING, Actuator, BodyForce, Damper, Spring
-from stickslip.mechanics.joint_motion import coordinate
+from stickslip.mechanics.given import rotation
+from stickslip.mechanics.joints import coordinate
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
-from stickslip.mechanics.turns import rotation
 from stickslip.rotations import matrices
 from stickslip.state import ModelError
 

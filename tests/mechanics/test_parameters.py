@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.mechanics.parameters import Parameters, material_pairs
+from stickslip.mechanics.parameters import Parameters
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_a_world_with_its_own_numbers_is_the_same_world(world):
 def test_sizes_and_pairs_stand_in_the_order_of_the_world(world):
     p = Parameters.of(world)
     np.testing.assert_array_equal(p.size, [0.1, 0.2, 0.3, 0.1, 0.4, 0.1])
-    np.testing.assert_array_equal(material_pairs(world.materials), [[0, 0], [0, 1], [1, 1]])
+    np.testing.assert_array_equal(world.materials.pairs, [[0, 0], [0, 1], [1, 1]])
     np.testing.assert_allclose(p.mu, [0.5, np.sqrt(0.05), 0.1])
     assert p.effort.tolist() == [0.5], "an effort that is a function is no input"
     assert p.sizes["wrench"] == 24
@@ -66,7 +66,7 @@ def test_a_wrench_pushes_and_turns_as_newton_and_euler_say(world):
         ({"mass": [0.0, -1.0, 1.0, 1.0]}, "body 'box': mass is -1.0 kg"),
         ({"mass": [1.0, 1.0, 1.0, 1.0]}, "body 'floor' is not dynamic"),
         ({"mu": [0.1, -0.1, 0.1]}, "parameter mu"),
-        ({"e": [0.1, 1.1, 0.1]}, "at most 1"),
+        ({"e": [0.1, 1.1, 0.1]}, "parameter e of pair 1 is 1.1; restitution lies in [0, 1]"),
         ({"size": np.zeros(6)}, "above 0"),
         ({"size": [1.0]}, "parameter size has shape (1,), expected (6,)"),
         ({"frictoin": [1.0]}, "no parameter 'frictoin'; known: gravity, mass"),

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from stickslip.mechanics.builder import WorldBuilder
+from stickslip.mechanics.given import rotation
 from stickslip.mechanics.sensors import DistanceSensor, JointSensor, PositionSensor, Sensor, VelocitySensor
 from stickslip.mechanics.shapes import Cuboid, Sphere
-from stickslip.mechanics.turns import rotation
 from stickslip.state import ModelError, State
 
 SPIN = 1.5

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from stickslip.mechanics.compounds import Compound
+from stickslip.mechanics.given import unit_quaternion
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
-from stickslip.mechanics.turns import unit_quaternion
 from stickslip.rotations import matrices, product
 from stickslip.state import ModelError
 

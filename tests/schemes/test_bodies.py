@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from stickslip.detection.detector import Detector
 from stickslip.kernels.bodies import rotation
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.energy import momentum
 from stickslip.mechanics.forces import BodyForce, Spring
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
 from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.solvers.registry import make
 from stickslip.state import ModelError
 
@@ -18,14 +18,14 @@ G = 9.81
 
 def carry(world, h, steps, scheme=None, tolerance=1e-8):
     """The steps from the start of a world."""
-    scheme, solver, detector = (
+    scheme, solver, prepared = (
         scheme or MoreauJeanBodies(),
         make("auto", tolerance=tolerance),
-        Detector(world),
+        PreparedWorld(world),
     )
-    state, memory, done = world.start, scheme.begin(world, world.start, h), []
+    state, memory, done = world.start, scheme.begin(prepared, world.start, h), []
     for _ in range(steps):
-        done.append(scheme.step(world, state, memory, h, solver, detector))
+        done.append(scheme.step(prepared, state, memory, h, solver))
         state, memory = done[-1].state, done[-1].memory
     assert all(step.ok for step in done)
     return done
@@ -224,21 +224,21 @@ def test_same_bytes_twice_and_from_a_memory():
     world = builder.build()
     done, again = carry(world, 2e-3, 60), carry(world, 2e-3, 60)
     assert done[-1].state.q.tobytes() == again[-1].state.q.tobytes()
-    scheme, solver, detector = MoreauJeanBodies(), make("auto", tolerance=1e-8), Detector(world)
+    scheme, solver = MoreauJeanBodies(), make("auto", tolerance=1e-8)
     memory = {key: np.array(value) for key, value in done[29].memory.items()}
-    step = scheme.step(world, done[29].state, memory, 2e-3, solver, detector)
+    step = scheme.step(world, done[29].state, memory, 2e-3, solver)
     assert step.state.q.tobytes() == done[30].state.q.tobytes()
 
 
 def test_what_is_not_a_number_names_its_body():
     world = ball(built(), position=(0.0, 0.0, 1.0)).build()
-    scheme, solver, detector = MoreauJeanBodies(), make("auto", tolerance=1e-8), Detector(world)
+    scheme, solver = MoreauJeanBodies(), make("auto", tolerance=1e-8)
     memory = scheme.begin(world, world.start, 1e-3)
     v = world.start.v.copy()
     v[8] = np.nan
     state = type(world.start)(0.0, world.start.q, v)
     with pytest.raises(ModelError, match=r"'ball'.*not finite"):
-        scheme.step(world, state, memory, 1e-3, solver, detector)
+        scheme.step(world, state, memory, 1e-3, solver)
     deep = ball(built(), position=(0.0, 0.0, 0.05)).build()
     with pytest.raises(ModelError, match=r"overlap.*'ball'"):
         scheme.begin(deep, deep.start, 1e-3)

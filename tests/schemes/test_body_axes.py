@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from stickslip.detection.detector import Detector
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.energy import momentum
 from stickslip.mechanics.forces import BodyForce, Damper, Spring
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
 from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.solvers.registry import make
 
 TURNS = np.array([0.0, 0.0, 200.0])
@@ -16,10 +16,10 @@ TURNS = np.array([0.0, 0.0, 200.0])
 
 def carried(world, until, h):
     """The steps to that time."""
-    scheme, solver, detector = MoreauJeanBodies(), make("auto", tolerance=1e-11), Detector(world)
-    state, memory, done = world.start, scheme.begin(world, world.start, h), []
+    scheme, solver, prepared = MoreauJeanBodies(), make("auto", tolerance=1e-11), PreparedWorld(world)
+    state, memory, done = world.start, scheme.begin(prepared, world.start, h), []
     for _ in range(round(until / h)):
-        done.append(scheme.step(world, state, memory, h, solver, detector))
+        done.append(scheme.step(prepared, state, memory, h, solver))
         state, memory = done[-1].state, done[-1].memory
     assert all(step.ok for step in done)
     return done

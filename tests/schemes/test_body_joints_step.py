@@ -3,19 +3,23 @@
 import numpy as np
 import pytest
 
-from stickslip.detection.detector import Detector
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
 from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.solvers.registry import make
 
 
 def carry(world, h, steps, scheme=None):
     """The steps from the start of a world."""
-    scheme, solver, detector = scheme or MoreauJeanBodies(), make("auto", tolerance=1e-10), Detector(world)
-    state, memory, done = world.start, scheme.begin(world, world.start, h), []
+    scheme, solver, prepared = (
+        scheme or MoreauJeanBodies(),
+        make("auto", tolerance=1e-10),
+        PreparedWorld(world),
+    )
+    state, memory, done = world.start, scheme.begin(prepared, world.start, h), []
     for _ in range(steps):
-        done.append(scheme.step(world, state, memory, h, solver, detector))
+        done.append(scheme.step(prepared, state, memory, h, solver))
         state, memory = done[-1].state, done[-1].memory
     assert all(step.ok for step in done)
     return done

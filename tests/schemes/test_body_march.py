@@ -161,8 +161,8 @@ def test_a_run_goes_on_where_it_was_saved(tmp_path):
 
 @pytest.mark.parametrize("why", ["joint", "function", "poisson", "parts", "solver", "nothing moves"])
 def test_other_runs_are_made_step_by_step(why):
-    from stickslip.detection.detector import Detector
     from stickslip.schemes.bodies import MoreauJeanBodies
+    from stickslip.schemes.body_world import PreparedWorld
     from stickslip.solvers import registry
 
     b = ss.WorldBuilder()
@@ -176,7 +176,7 @@ def test_other_runs_are_made_step_by_step(why):
     options = {"poisson": {"impact": "poisson"}, "parts": {"parts": 3}}.get(why, {})
     solver = registry.make("nsgs" if why == "solver" else "auto")
     world = b.build()
-    assert BodyMarch.of(world, MoreauJeanBodies(**options), solver, Detector(world)) is None
+    assert BodyMarch.of(PreparedWorld(world), MoreauJeanBodies(**options), solver) is None
 
 
 @pytest.mark.parametrize("times", [1, 100])

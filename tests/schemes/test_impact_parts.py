@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.detection.detector import Detector
 from stickslip.schemes.bodies import MoreauJeanBodies
 from stickslip.solvers import registry
 
@@ -24,7 +23,7 @@ def struck(parts, gravity=0.0, fall=-2.0):
     world = b.build()
     scheme = MoreauJeanBodies(parts=parts, correction=False)
     memory, solver = scheme.begin(world, world.start, H), registry.make("auto", tolerance=1e-12)
-    return scheme.step(world, world.start, memory, H, solver, Detector(world)), world.start.v[6:]
+    return scheme.step(world, world.start, memory, H, solver), world.start.v[6:]
 
 
 def followed(v, steps=5_000):

@@ -293,7 +293,7 @@ def test_filters_are_considered():
     builder.apart_groups("crowd", "crowd")
     world = builder.build()
     memory = VariationalBodies().begin(world, world.start, 0.01)
-    problem = step_problem(VariationalBodies(), world, world.start, memory, 0.01, Detector(world))
+    problem = step_problem(VariationalBodies(), world, world.start, memory, 0.01)
     assert len(problem.contacts) == 5  # four corners below and the lower end
     assert sorted(problem.contacts.radius[:, 0]) == [0.0] * 4 + [0.1]
 

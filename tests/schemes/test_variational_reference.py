@@ -5,7 +5,7 @@ import pytest
 from step_reference import Reference
 
 import stickslip as ss
-from stickslip.detection.detector import Detector
+from stickslip.schemes.body_world import PreparedWorld
 from stickslip.schemes.variational import VariationalBodies, carried
 from stickslip.solvers.registry import make
 from stickslip.solvers.step_point import InteriorPointStep
@@ -66,10 +66,10 @@ def linkage():
 
 def steps(world, count, h=0.01):
     """Steps that had something to solve."""
-    scheme, detector, solver = VariationalBodies(), Detector(world), make("auto", tolerance=1e-9)
-    state, memory = world.start, scheme.begin(world, world.start, h)
+    scheme, prepared, solver = VariationalBodies(), PreparedWorld(world), make("auto", tolerance=1e-9)
+    state, memory = world.start, scheme.begin(prepared, world.start, h)
     for _ in range(count):
-        done = carried(scheme, world, state, memory, h, solver, detector)
+        done = carried(scheme, prepared, state, memory, h, solver)
         state, memory = done.step.state, done.step.memory
         if done.solution is not None:
             yield done

@@ -204,14 +204,13 @@ def test_solve_selects_the_least_and_refuses_what_has_none():
 
 
 def test_every_field_of_a_step_that_is_told_is_that_of_the_step_but_its_forces():
-    from stickslip.detection.detector import Detector
     from stickslip.schemes.body_forces import with_least_forces
     from stickslip.solvers import registry as solvers
     from stickslip.solvers.selection import least_of_many
 
     world, scheme = boxed(0.1), ss.MoreauJeanBodies()
     memory = scheme.begin(world, world.start, H)
-    step = scheme.step(world, world.start, memory, H, solvers.make("auto", tolerance=1e-8), Detector(world))
+    step = scheme.step(world, world.start, memory, H, solvers.make("auto", tolerance=1e-8))
     told = with_least_forces(step, least_of_many)
     changed = {one.name for one in fields(step) if getattr(told, one.name) is not getattr(step, one.name)}
     assert changed == {"r", "joint_r", "choice"}

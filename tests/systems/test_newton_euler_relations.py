@@ -21,7 +21,13 @@ from stickslip.systems.system import Interaction, NonsmoothSystem
 
 RNG = np.random.default_rng(17)
 NONE = np.zeros(0)
-LAWS = {1: NewtonImpact(), 3: NewtonImpact(mu=0.3), 5: NewtonImpact(mu=0.3, mu_roll=0.01)}
+LAWS = {
+    1: NewtonImpact(),
+    3: NewtonImpact(mu=0.3),
+    4: NewtonImpact(mu=0.3, mu_spin=0.01),
+    5: NewtonImpact(mu=0.3, mu_roll=0.01),
+    6: NewtonImpact(mu=0.3, mu_roll=0.01, mu_spin=0.01),
+}
 
 
 def pose():
@@ -111,7 +117,7 @@ CONTACTS = {
 }
 
 
-@pytest.mark.parametrize("size", [1, 3, 5])
+@pytest.mark.parametrize("size", LAWS)
 @pytest.mark.parametrize("name", CONTACTS)
 def test_the_normal_row_is_the_derivative_of_the_gap(name, size):
     relation, bodies = CONTACTS[name]
@@ -183,7 +189,7 @@ def test_a_normal_that_is_not_the_gaps_is_found_on_request():
     ("relation", "law", "bodies", "words"),
     [
         (BallJoint([0, 0, 0]), Equality(1), 1, r"BallJoint has 3 components, but its law .* has 1"),
-        (SpherePlane(0.1), NewtonImpact(mu=0.1, dimension=2), 1, "SpherePlane has 1 or 3 or 5 components"),
+        (SpherePlane(0.1), NewtonImpact(mu=0.1, dimension=2), 1, "has 1 or 3 or 4 or 5 or 6 components"),
         (SpherePlane(-0.1), LAWS[1], 1, "radius is -0.1; it must be positive"),
         (SpherePlane(0.1, normal=[0, 0, 0]), LAWS[1], 1, "normal is zero"),
         (SpherePlane(0.1), LAWS[1], 2, "contact with a fixed plane is of one body"),

@@ -1,4 +1,17 @@
-"""Poisson's impact of bodies in two phases within a step; the law is that of `poisson.py`.
+"""Impacts of bodies in several problems within a step.
+
+**Newton's impact in parts**: friction follows the slip as it turns during the impact.
+
+In one part the friction of a whole impact opposes the slip at its end. In n parts normal velocities go from
+u_N⁻ to -e u_N⁻ in n equal changes, each a contact problem with Coulomb's law of its own,
+
+    M v_j = M v_{j-1} + H r_j,   0 <= u_N - (1 - (1 + e) j / n) u_N⁻ ⟂ r_N >= 0,   |r_T| <= mu r_N,
+
+and the forces of the step act in the last. Every contact ends as Newton's law wants it. For one contact this
+tends, n → ∞, to friction that opposes the slip at every instant of the impact (Keller 1986, Impact with
+friction); what is not approached stays closed on the way. Bounds of forces (dry joints) act in the last part.
+
+**Poisson's impact in two phases**; the law is that of `poisson.py`.
 
 Compression: M v^c = M v_m⁻ + H r^c with Coulomb's law, without the forces of the step. Expansion: the whole
 step, in which a contact gives back at least e r_N^c,
@@ -20,11 +33,12 @@ import scipy.sparse as sp
 from stickslip.kernels import cones
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import reduce_to_contacts
+from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.operator import DenseDelassus, block_delassus
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Solution
 from stickslip.schemes.body_blocks import Blocks
-from stickslip.schemes.body_world import Bodies
+from stickslip.schemes.body_start import Start
 from stickslip.schemes.step import Solver
 from stickslip.state import Array, BoolArray, IntArray
 
@@ -34,30 +48,59 @@ DENSE = 100
 """Components up to which W is one array in an expansion: calls are what small problems cost."""
 
 
+def strikes(blocks: Blocks, start: Start) -> bool:
+    """Whether a contact closes faster than forces alone would make it in a step."""
+    normals, sides = blocks.K.offset[: blocks.count], blocks.sides[: blocks.count]
+    pushed = (start.v_free - start.v_start)[sides] * (sides >= 0)[..., None]
+    by_forces = np.einsum("csi,csi->c", blocks.rows[normals], pushed)
+    return bool((blocks.approach < -np.abs(by_forces)).any())
+
+
+def in_parts(blocks: Blocks, start: Start, solver: Solver, parts: int) -> tuple[Array, tuple[Solution, ...]]:
+    """r of all parts together [N s, N m s], shape (p,), and their problems."""
+    normals = blocks.K.offset[: blocks.count]
+    change = (1.0 + blocks.contacts.law[:, 3]) * np.minimum(blocks.approach, 0.0)
+    r, solves = np.zeros(blocks.K.size), []
+    for j in range(1, parts + 1):
+        bias = blocks.u_bias.copy()
+        bias[normals] -= (1.0 - j / parts) * change
+        one = replace(blocks, u_bias=bias)
+        given = _pushed(one, start, start.f, r) if j == parts else _on_the_way(one, start, r)
+        solves.append(solver.solve(given))
+        r = r + solves[-1].r
+    return r, tuple(solves)
+
+
+def _on_the_way(blocks: Blocks, start: Start, r: Array | None = None) -> GlobalProblem:
+    """The problem before the forces of the step act, after impulses r, shape (p,)."""
+    bodies = start.bodies
+    momenta = np.einsum("bij,bj->bi", bodies.M.matrix, start.v_start[bodies.dynamic])
+    return _pushed(replace(blocks, K=impulsive(blocks.K)), start, momenta, r)
+
+
+def _pushed(blocks: Blocks, start: Start, f: Array, r: Array | None) -> GlobalProblem:
+    """The problem with momenta f, shape (nd, 6), after impulses r, shape (p,)."""
+    if r is not None:
+        H = ContactBlocks.unchecked(blocks.bodies, blocks.rows, blocks.K.offset)
+        f = f + H.impulses(r, start.bodies.dynamic.size)
+    return blocks.problem(start.bodies, f.reshape(-1))
+
+
 def compresses(blocks: Blocks) -> bool:
     """Whether a contact approaches that gives something back."""
     return bool(((blocks.approach < 0.0) & (blocks.contacts.law[:, 3] > 0.0)).any())
 
 
-def in_two_phases(
-    blocks: Blocks, bodies: Bodies, v_start: Array, f: Array, solver: Solver
-) -> tuple[Array, tuple[Solution, ...], str]:
-    """r of both phases [N s, N m s], shape (p,), their problems, and what is wrong where something is.
-
-    v_start: before the step, shape (n, 6); f: momenta of the free motion, shape (nd, 6).
-    """
-    momenta = np.einsum("bij,bj->bi", bodies.M.matrix, v_start[bodies.dynamic])
-    first = replace(blocks, K=impulsive(blocks.K)).problem(bodies, momenta.reshape(-1))
+def in_two_phases(blocks: Blocks, start: Start, solver: Solver) -> tuple[Array, tuple[Solution, ...], str]:
+    """r of both phases [N s, N m s], shape (p,), their problems, and what is wrong where something is."""
     guess = blocks.guess if blocks.guess.any() else None
-    compression = solver.solve(first, guess=guess)
+    compression = solver.solve(_on_the_way(blocks, start), guess=guess)
     normals = blocks.K.offset[: blocks.count]
     kick = np.zeros(len(blocks.K))
     kick[: blocks.count] = blocks.contacts.law[:, 3] * np.maximum(compression.r[normals], 0.0)
     given = compression.r.copy()
     given[blocks.K.offset[:-1]] += kick
-    whole = blocks.problem(bodies, np.empty(0))
-    pushed = f + whole.H.impulses(given, bodies.dynamic.size)  # type: ignore[union-attr]
-    whole = blocks.problem(bodies, pushed.reshape(-1))
+    whole = _pushed(blocks, start, start.f, given)
     r, expansion, reason = _expand(whole, np.flatnonzero(kick > 0.0), kick[kick > 0.0], solver)
     return given + r, (compression, expansion), reason
 
