@@ -37,6 +37,7 @@ from stickslip.schemes.body_joints import check_joints, joint_rows
 from stickslip.schemes.body_opening import opened
 from stickslip.schemes.body_parts import in_parts, strikes
 from stickslip.schemes.body_poisson import compresses, in_two_phases
+from stickslip.schemes.body_redundancy import excluded
 from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_step import BodyStep, EnergyTerms
 from stickslip.schemes.body_stiffness import too_stiff
@@ -142,6 +143,9 @@ class MoreauJeanBodies(Options):
         if bodies.jointed and not reason:
             drifts = not self.correction
             reason = opened(world, state, done.q.reshape(-1), v.reshape(-1), h, done.opening, drifts)
+            if blocks.joints is not None and not all(one.ok for one in solves):
+                told_by = blocks.joints, blocks.rows[blocks.joint_rows :], blocks.u_bias[blocks.joint_rows :]
+                reason = excluded(world, bodies, *told_by, blocks.unit) or reason
         joint_r = blocks.joint_impulses(r)
         joint_r = frozen(np.where(np.abs(joint_r) < motion.NOTHING, 0.0, joint_r))
         impulses[np.abs(impulses) < motion.NOTHING] = 0.0
