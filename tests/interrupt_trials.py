@@ -109,7 +109,7 @@ def trial(system, how, whole, delay, sender):
             system, until=how["until"], h=how["h"], scheme=how.get("scheme"),
             progress=lambda t, _: reached.append(t),
         )  # fmt: skip
-        time.sleep(10.0)
+        time.sleep(delay + 10.0)
         raise AssertionError("the interrupt was swallowed")
     except KeyboardInterrupt as stop:
         ended = time.monotonic()
