@@ -109,7 +109,7 @@ def trial(system, how, whole, delay, sender):
             system, until=how["until"], h=how["h"], scheme=how.get("scheme"),
             progress=lambda t, _: reached.append(t),
         )  # fmt: skip
-        time.sleep(10.0)
+        time.sleep(delay + 10.0)
         raise AssertionError("the interrupt was swallowed")
     except KeyboardInterrupt as stop:
         ended = time.monotonic()
@@ -134,8 +134,9 @@ def trials(scene, count, seed=0):
     system, how = SCENES[scene]()
     whole = ss.simulate(system, **how)
     start = time.monotonic()
-    assert rows(ss.simulate(system, **how), len(whole)) == rows(whole, len(whole))
+    again = ss.simulate(system, **how)
     length, draw, outcomes, longest = time.monotonic() - start, random.Random(seed), Counter(), 0.0
+    assert rows(again, len(whole)) == rows(whole, len(whole))
     lost = []
     before, sys.unraisablehook = sys.unraisablehook, lost.append
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

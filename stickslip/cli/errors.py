@@ -66,7 +66,7 @@ def usable(path: Path, what: str = "content") -> Iterator[None]:
     try:
         yield
     except FormatError as error:
-        raise InputError(str(error)) from None
+        raise InputError(_foreign(path) or str(error)) from None
     except ProblemError as error:
         raise InputError(f"{path}: {error}") from None
     except FileNotFoundError as error:
@@ -75,6 +75,18 @@ def usable(path: Path, what: str = "content") -> Iterator[None]:
         raise InputError(os_sentence(error, error.filename or path)) from None
     except MemoryError:
         raise InputError(f"{path}: the {what} does not fit into memory") from None
+
+
+def _foreign(path: Path) -> str:
+    """What a file is that is none of stickslip's own, and what to do with it; empty of others."""
+    from stickslip.files.errors import FormatError
+    from stickslip.files.recognition import recognised
+
+    try:
+        found = recognised(path)
+    except (FormatError, OSError):
+        return ""
+    return "" if found is None else f"{path}: this file is of another kind, {found.what}: {found.use}"
 
 
 def os_sentence(error: OSError, path: object = None) -> str:

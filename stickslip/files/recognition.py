@@ -35,7 +35,7 @@ MAGIC = (
 """First bytes, what they are of, and what to do with it."""
 PICKLE = "stickslip does not load pickles, for they can run any program; write problems by stickslip.write"
 ROBOT = "stickslip does not load robots yet; place bodies and joints by a WorldBuilder"
-MESH = "the shape of a body: ConvexHull(read_mesh(file).points)"
+MESH = "the shape of a body: ConvexHull(read_mesh(file))"
 XML_ROOTS: dict[str, tuple[str, dict[str, str], str]] = {
     "robot": ("URDF robot description", {"link": "links", "joint": "joints"}, ROBOT),
     "mujoco": ("MJCF model of MuJoCo", {"body": "bodies", "joint": "joints", "geom": "geoms"}, ROBOT),

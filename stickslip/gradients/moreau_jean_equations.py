@@ -20,6 +20,7 @@ from stickslip.kernels.bodies.joint_geometry import DRY, LOWER, UPPER
 from stickslip.kernels.derivatives.along import accelerated
 from stickslip.laws import components, groups
 from stickslip.schemes.bodies import MoreauJeanBodies
+from stickslip.schemes.body_redundancy import agree
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.state import Array, BoolArray, IntArray, State
 
@@ -178,8 +179,20 @@ class MoreauJeanEquations(Equations):
         if self.joints.joint.size:
             unit = self.unit
             rows, bias = rows * unit[:, None, None], bias * unit
+            rows, bias = self._agreed(at, rows, bias)
             bound = joined(np.zeros((1, nc)), bound / unit[self.slot.size :][self.joints.start[:-1]])
         return Posed(rows, bias, struck, coefficient, bound, law[..., 3], gap)
+
+    def _agreed(self, at: Middle, rows: Complex, bias: Complex) -> tuple[Complex, Complex]:
+        """Rows and biases where joints that hold a motion twice ask for it once."""
+        blocks, first, k = self.joints, self.slot.size, max(len(rows), len(bias))
+        rows, bias = (np.array(np.broadcast_to(x, (k, *x.shape[1:]))) for x in (rows, bias))
+        sides, error = self.world.joints.body[blocks.joint], blocks.along(self.world.joints, at.q)[1][0].real
+        agree(
+            self.bodies, sides, blocks.joint, blocks.part, np.diff(blocks.start), rows[:, first:],
+            bias[:, first:], error * self.unit[first:],
+        )  # fmt: skip
+        return rows, bias
 
     def _raw(self, at: Middle, touching: Complex) -> tuple[Complex, ...]:
         """Rows without units, biases without restitution, restitution, bounds of joints' friction, and laws

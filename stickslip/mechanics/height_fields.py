@@ -12,10 +12,14 @@ from stickslip.state import Array, BoolArray, ModelError
 
 TALLEST = 1e60
 """Largest height [m]: differences and products of heights are numbers of the machine."""
-MARKERS = (-9999.0, -99999.0, -999999.0, 9999.0, -32767.0, -32768.0, 65535.0, 2147483647.0, -2147483648.0)
+MARKERS = (
+    -999.0, -9999.0, -99999.0, -999999.0, 9999.0, 99999.0, 32767.0, -32767.0, -32768.0, 65535.0, 2147483647.0,
+    -2147483648.0, 4294967295.0,
+)  # fmt: skip
 """Numbers that raster files write where nothing was measured: ESRI grids, 16-bit and 32-bit integers."""
-HUGE = 1e37
-"""Heights beyond this are the largest single-precision number, which GDAL and ESRI write for the same [m]."""
+HUGE = 1e19
+"""Heights beyond this are no ground: NetCDF writes 1e20 or 9.97e36 for the same, GMT 1e30, GDAL and ESRI the
+largest single-precision number [m]."""
 
 
 @dataclass(frozen=True, eq=False)

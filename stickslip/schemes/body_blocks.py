@@ -13,6 +13,7 @@ from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.sets import ProductSet
 from stickslip.schemes.body_joints import JointRows
+from stickslip.schemes.body_redundancy import agree
 from stickslip.schemes.body_start import Start
 from stickslip.schemes.body_world import Bodies
 from stickslip.schemes.step import Memory
@@ -103,6 +104,8 @@ def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array
     turns = ~joints.rows[:, :, :3].any(axis=(1, 2))
     unit = np.where(turns, np.repeat(bodies.joint_length[joints.joint], joints.size), 1.0)
     first = unit[np.cumsum(joints.size) - joints.size]
+    rows, bias, error = joints.rows * unit[:, None, None], bias * unit, joints.error * unit
+    agree(bodies, joints.bodies, joints.joint, joints.part, joints.size, rows[None], bias[None], error)
     K, m = blocks.K, len(joints)
     K = ProductSet(
         np.concatenate([K.kind, joints.kind]),
@@ -117,9 +120,9 @@ def with_joints(blocks: Blocks, joints: JointRows, bodies: Bodies, v_free: Array
         blocks,
         bodies=frozen(np.concatenate([blocks.bodies, pairs])),
         sides=frozen(np.concatenate([blocks.sides, joints.bodies])),
-        rows=frozen(np.concatenate([blocks.rows, joints.rows * unit[:, None, None]])),
+        rows=frozen(np.concatenate([blocks.rows, rows])),
         K=K,
-        u_bias=np.concatenate([blocks.u_bias, bias * unit]),
+        u_bias=np.concatenate([blocks.u_bias, bias]),
         guess=np.concatenate([blocks.guess, _last_impulses(joints, memory) / unit]),
         joints=joints,
         unit=unit,

@@ -50,19 +50,11 @@ def opened(
     if not bad.any():
         return ""
     j = int(np.argmax(np.where(bad, errors / allowed, 0.0).max(axis=1)))
-    name, pair = world.joints.names[j], world.joints.body[j]
-    beside = [
-        repr(world.joints.names[k])
-        for k in range(len(errors))
-        if k != j and set(world.joints.body[k].tolist()) == set(pair.tolist())
-    ]
-    who = (
-        f"joints {', '.join([repr(name), *beside])}, which hold the same bodies," if beside else "the joints"
-    )
+    name = world.joints.names[j]
     return (
         f"joint {name!r} ends open by {errors[j, 0]:.3g} m and {errors[j, 1]:.3g} rad, where a step of this"
-        f" length leaves at most {allowed[j, 0]:.3g} m and {allowed[j, 1]:.3g} rad: {who} contradict each"
-        " other, or h is too large"
+        f" length leaves at most {allowed[j, 0]:.3g} m and {allowed[j, 1]:.3g} rad: the joints contradict"
+        " each other, or h is too large"
     )
 
 

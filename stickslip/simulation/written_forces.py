@@ -5,7 +5,7 @@ motion, and it is the solver's. Elsewhere the steps of the record are made once 
 and each of their problems is asked for its certified impulses of least norm (`problem/impulses.py`).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from stickslip.simulation.trajectory import Trajectory
 from stickslip.state import BoolArray, ModelError, State
 from stickslip.systems.mechanical_outputs import WithInput
 from stickslip.systems.relations import FirstOrderOutput
-from stickslip.systems.system import NonsmoothSystem
+from stickslip.systems.system import Bound, NonsmoothSystem
 
 INDEPENDENT = 1e-9
 """Least singular value, over the largest, of rows of length 1 that are independent [-]."""
@@ -34,44 +34,47 @@ class WrittenForces:
     scheme: Scheme
     solver: Solver
     select: Selector
-    _known: dict[bytes, bool] = field(default_factory=dict)
-    """Whether rows that never change are independent, by active blocks."""
 
     def __call__(self, of: Trajectory) -> tuple[Array, IntArray]:
         """Impulses [N s], shape (n, size), and how those of each block were chosen [-], shape (n, blocks)."""
         r, choice = np.array(of.solver_r), np.zeros((len(of), self.system.blocks), np.int64)
         choice[0] = UNIQUE
-        for k in range(1, len(of)):
-            if not of.active[k].any() or self._independent(of, k):
-                choice[k] = UNIQUE
-                continue
-            again = self._again(of, k)
-            if again is not None:
-                r[k], choice[k] = again
+        patterns, which = np.unique(of.active[1:], axis=0, return_inverse=True)
+        for i, active in enumerate(patterns):
+            records = 1 + np.flatnonzero(which.reshape(-1) == i)
+            independent = self._independent(of, active, records)
+            choice[records[independent]] = UNIQUE
+            for k in records[~independent].tolist():
+                again = self._again(of, k)
+                if again is not None:
+                    r[k], choice[k] = again
         return r, choice
 
-    def _independent(self, of: Trajectory, k: int) -> bool:
-        """Whether the rows of the blocks that were active since the record before are independent."""
-        mechanical = [one for one in self.system.interactions if of.active[k, one.blocks].any()]
-        if any(isinstance(one.output, FirstOrderOutput) for one in mechanical):
-            return False
-        if any(one.mechanical.compliant or isinstance(one.mechanical, WithInput) for one in mechanical):
-            return False
-        constant = all(one.mechanical.constant for one in mechanical)
-        key = of.active[k].tobytes()
-        if constant and key in self._known:
-            return self._known[key]
+    def _independent(self, of: Trajectory, active: BoolArray, records: IntArray) -> BoolArray:
+        """Of records with the same active blocks: whether the rows of these, since the record before, are
+        independent [-], shape (k,), bool."""
+        acting = [one for one in self.system.interactions if active[one.blocks].any()]
+        if any(isinstance(one.output, FirstOrderOutput) for one in acting):
+            return np.zeros(records.size, bool)
+        if any(one.mechanical.compliant or isinstance(one.mechanical, WithInput) for one in acting):
+            return np.zeros(records.size, bool)
+        if not acting:
+            return np.ones(records.size, bool)
+        if all(one.mechanical.constant for one in acting):
+            return np.full(records.size, _independent(self._rows(of, active, acting, int(records[0]))))
+        found = [_independent(self._rows(of, active, acting, k)) for k in records.tolist()]
+        return np.array(found, bool)
+
+    def _rows(self, of: Trajectory, active: BoolArray, acting: list[Bound], k: int) -> Array:
+        """Rows of the active blocks in the step that ends with record k [any], shape (m, nv)."""
         rows = []
-        for one in mechanical:
-            on = np.repeat(of.active[k, one.blocks], np.diff(one.law.K.offset))
+        for one in acting:
+            on = np.repeat(active[one.blocks], np.diff(one.law.K.offset))
             whole = np.zeros((int(on.sum()), of.v.shape[1]))
             at = (float(of.t[k - 1]), of.q[k - 1, one.q], np.zeros(one.law.size), of.z[k, one.z])
             whole[:, one.v] = one.mechanical.rows(*at)[on]
             rows.append(whole)
-        found = _independent(np.concatenate(rows))
-        if constant:
-            self._known[key] = found
-        return found
+        return np.concatenate(rows)
 
     def _again(self, of: Trajectory, k: int) -> tuple[Array, IntArray] | None:
         """Impulses and choice of record k, from its steps made again; None where that does not lead there."""

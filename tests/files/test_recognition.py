@@ -66,6 +66,11 @@ def test_meshes_are_counted(tmp_path):
     assert "it cannot be read" in broken.note
 
 
+def test_the_way_from_a_mesh_to_a_body_takes_its_faces_along(tmp_path):
+    """A hull of the points alone would not notice that a mesh is not convex."""
+    assert "ConvexHull(read_mesh(file))" in recognised(put(tmp_path, "a.obj", OBJ)).use
+
+
 def test_what_may_be_ours_is_left_to_its_readers(tmp_path):
     for name in ("p.hdf5", "p.dat"):
         files.write(tmp_path / name, lcp(np.eye(1), [-1.0]))

@@ -18,8 +18,22 @@ def spoilt(value, places=((2, 3), (5, 1))):
     return heights
 
 
-@pytest.mark.parametrize("value", [-9999.0, -32768.0, -99999.0, 3.4028235e38, -3.4028235e38])
-def test_a_usual_nodata_value_is_no_pit(value):
+@pytest.mark.parametrize(
+    "value",
+    [
+        -9999.0,
+        -32768.0,
+        -99999.0,
+        3.4028235e38,
+        -3.4028235e38,
+        -999.0,
+        32767.0,
+        1e20,
+        1e30,
+        9.969209968386869e36,
+    ],
+)
+def test_a_usual_nodata_value_is_no_pit_and_no_peak(value):
     with pytest.raises(ss.ModelError, match=r"2 of 35 heights are .* the first at heights\[2, 3\].* NoData"):
         ss.HeightField(spoilt(value), (60, 40))
 

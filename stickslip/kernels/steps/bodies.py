@@ -120,7 +120,7 @@ def solve_any(K, active, bodies, f, tolerance):
 
 @jit
 def make_step(finder, solver, shapes, spheres, bodies, forces, drives, settings, last, reserve, room, step):
-    """(made, active, r, u): a step from row `step` of `room` to the next, and its contacts, r and u (nc, 6) by
+    """(made, active, r, u): a step from row `step` of `room` to the next; its contacts, r and u (nc, 6) by
     contact.
 
     finder, shapes, spheres: as `steps/detection.py` has them; solver: one of those above; forces:

@@ -1,0 +1,122 @@
+"""Joints between the same two bodies that hold a motion twice: it is asked of them once.
+
+A door on two hinges has ten rows for the five motions that it must not make; a hinge and a slider between the
+same bodies have ten for six. Such joints do not contradict each other: where they are closed, all of them let
+the bodies move as one. But half way through a step they are open by O(h²), and rows that depended on each
+other do so no longer. As equations they then ask for a motion more, which stops the bodies or throws them.
+
+Rows of joints that are open by ε are known to ε. So what differs by less does not count: rows A, in one unit
+and over the dynamic bodies, become the nearest ones of lower rank, without the singular values up to ε (Golub
+and Van Loan 2013, 2.4.2). With the left singular vectors U of the others these are U U' A; they are asked for
+U U' b in the place of b, which is all that they can give.
+
+Joints around a loop of bodies are left as they are, and driven bodies may pull joints apart. Steps that are
+missed for such a reason say which joints are to blame (`excluded`).
+"""
+
+import numpy as np
+
+from stickslip.mechanics.world import World
+from stickslip.schemes.body_joints import JointRows
+from stickslip.schemes.body_world import Bodies
+from stickslip.state import Array, IntArray
+
+ROUNDING = 1e-9
+"""Largest singular value that does not count where joints are closed [-]."""
+ASKED = 1e-7
+"""Share of what rows ask for that they may ask for in vain [-]."""
+SAME = 1e-12
+"""Singular value, over the largest, of rows that depend on each other to rounding, which steps carry [-]."""
+TO_BLAME = 0.1
+"""Part of a row in what is wrong, over the largest, that makes its joint one to blame [-]."""
+MOST_ROWS = 1000
+"""Most rows that are looked at for those that exclude each other."""
+
+
+def agree(
+    bodies: Bodies, sides: IntArray, joint: IntArray, part: IntArray, size: IntArray, rows: Array,
+    bias: Array, error: Array,
+) -> None:  # fmt: skip
+    """Change rows and biases of joints, in one unit, where joints hold a motion twice.
+
+    sides, joint, part, size: of their blocks, as `JointRows` has them, (m, 2) and (m,); error: how far rows
+    are open, in that unit [m], shape (n,). rows (k, n, 2, 6) and bias (k, n) may be complex: k directions,
+    along which the projection U U' changes as well.
+    """
+    for held, owner in _held_twice(sides, part, size):
+        length, pair = float(bodies.joint_length[joint[owner]].mean()), sides[owner]
+        lower = np.where(pair[:, :1] > pair[:, 1:], [[1, 0]], [[0, 1]])  # sides in the order of their bodies
+        own = rows[:, held[:, None], lower]
+        pair = np.sort(pair[0])
+        A = own * ((pair >= 0) & (bodies.row[pair] >= 0))[:, None]
+        A[..., 3:] /= length
+        A = A.reshape(-1, held.size, 12)
+        U, sigma, _ = np.linalg.svd(A[0].real)
+        rank = int((sigma > float(np.abs(error[held]).max()) / length + ROUNDING).sum())
+        square = np.zeros(held.size)
+        square[: sigma.size] = sigma * sigma
+        P = _projector(U[:, :rank], U[:, rank:], square[:rank], square[rank:], A)
+        rows[:, held[:, None], lower] = np.einsum("kij,kjsc->kisc", P, own)
+        bias[:, held] = np.einsum("kij,kj->ki", P, bias[:, held])
+
+
+def excluded(world: World, bodies: Bodies, joints: JointRows, rows: Array, bias: Array, unit: Array) -> str:
+    """Of a step that was missed: joints that ask for motions that exclude each other, or whose rows almost
+    depend on each other around a loop, in words; empty where there are none.
+
+    rows, bias: of the joints in a step, multiplied by `unit`: [-, m], shape (n, 2, 6), and [m/s], shape (n,).
+    """
+    block = np.repeat(np.arange(len(joints)), joints.size)
+    held = np.flatnonzero(joints.part[block] == 0)
+    if not 0 < held.size <= MOST_ROWS:
+        return ""
+    owner, sides = joints.joint[block[held]], joints.bodies[block[held]]
+    length = float(bodies.joint_length[owner].mean())
+    A = np.zeros((held.size, 1 + bodies.dynamic.size, 6))
+    for side in range(2):
+        body = np.where(sides[:, side] >= 0, bodies.row[sides[:, side]], -1)  # -1: the last, left out
+        A[np.arange(held.size), body] += rows[held, side]
+    A[:, :, 3:] /= length
+    U, found, _ = np.linalg.svd(A[:, :-1].reshape(held.size, -1))
+    sigma = np.zeros(held.size)
+    sigma[: found.size] = found
+    small = sigma <= float(np.abs(joints.error[held] * unit[held]).max()) / length + ROUNDING
+    vain = np.abs(U[:, small] @ (U[:, small].T @ bias[held]))
+    most = float(vain.max())
+    almost = small & (sigma > SAME * sigma[0])
+    if most > ASKED * float(np.abs(bias[held]).max()):
+        blame, what = vain, f"ask for motions that exclude each other, by {most:.3g} m/s"
+    elif almost.any():
+        blame = np.abs(U[:, almost]).max(axis=1)
+        what = (
+            'hold a motion twice around a loop of bodies: leave one of them out, or take scheme="variational"'
+        )
+    else:
+        return ""
+    guilty = np.unique(owner[blame >= TO_BLAME * blame.max()])
+    return f"joints {', '.join(repr(world.joints.names[j]) for j in guilty)} {what}"
+
+
+def _projector(U: Array, others: Array, square: Array, small: Array, A: Array) -> Array:
+    """U U', shape (k, m, m), and its change with A along each direction, if A is complex: that of the
+    eigenvectors U of A A', whose eigenvalues are `square`, towards the others, whose are `small`."""
+    P = (U @ U.T)[None]
+    if not np.iscomplexobj(A):
+        return P
+    change = others.T @ (A @ np.swapaxes(A, 1, 2)).imag @ U / (square - small[:, None])
+    turned = others @ change @ U.T
+    return P + 1j * (turned + np.swapaxes(turned, 1, 2))
+
+
+def _held_twice(sides: IntArray, part: IntArray, size: IntArray) -> list[tuple[IntArray, IntArray]]:
+    """Of each two bodies that several joints hold: the rows that do [-], shape (k,), and their blocks."""
+    holds = part == 0
+    pair = np.sort(sides[holds], axis=1)
+    _, which, count = np.unique(pair, axis=0, return_inverse=True, return_counts=True)
+    if not (count > 1).any():
+        return []
+    owner = np.repeat(np.arange(size.size), size)
+    group = np.full(size.size, -1)
+    group[holds] = which.reshape(-1)
+    rows = [np.flatnonzero(group[owner] == k) for k in np.flatnonzero(count > 1)]
+    return [(held, owner[held]) for held in rows]
