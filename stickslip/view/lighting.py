@@ -52,10 +52,7 @@ def shaded(
 
 def _points(hits: Hits, camera: Camera, seen: np.ndarray) -> Array:
     """Where the rays meet what is seen [m], shape (n, 3)."""
-    up, right = camera.rows_and_columns()
-    row, column = np.nonzero(seen)
-    at = np.stack([right[column], up[row], hits.depth[seen]], axis=1)
-    return np.asarray(camera.centre + at @ camera.axes)
+    return np.asarray(camera.centre + camera.met(hits.depth, np.flatnonzero(seen)) @ camera.axes)
 
 
 def _sky(hits: Hits, camera: Camera, casters: Sequence[Solid], up: Array) -> Array:

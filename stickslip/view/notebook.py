@@ -3,8 +3,6 @@
 Whatever goes wrong, something is shown, and nothing is raised.
 """
 
-from __future__ import annotations
-
 import tempfile
 from base64 import b64encode
 from collections.abc import Callable

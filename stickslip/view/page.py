@@ -1,8 +1,6 @@
 """A page as one HTML file that needs nothing else: no network, no fonts, no scripts of others. Drawings in it
 are SVG of Matplotlib made small, with ids of their own and the colours of the page."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from base64 import b64encode

@@ -1,8 +1,6 @@
 """A run as one HTML file that plays by itself: viser's player and the recorded scene; nothing is fetched.
 Beside the picture stand numbers of the frame, colours of contacts and notes."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -12,7 +10,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -51,7 +49,7 @@ class Overlay:
     """What the reader should know of the picture."""
 
     @classmethod
-    def of(cls, title: str, readouts: Sequence[Readout], notes: Sequence[str]) -> Overlay:
+    def of(cls, title: str, readouts: Sequence[Readout], notes: Sequence[str]) -> Self:
         """From the numbers of all frames."""
         spec = _time_spec(np.array([each.t for each in readouts]))
         rows = tuple(_row(each, spec) for each in readouts)

@@ -1,8 +1,6 @@
 """Copies of meshes on bodies: which body has which, where, how large, and in which colour. Planes are tiled
 squares about the scene, without what lies inside the solids of other planes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -186,7 +184,7 @@ def _group(
         return _planes(model, around, rows, number)
     meshes, scale = _copies(model, around, rows, unknown)
     body = model.shape_body[rows]
-    colour = np.array([_colour(model, int(k)) for k in body], float)
+    colour = np.array([colour_of(model, int(k)) for k in body], float)
     kind = "".join(c if c.isascii() and c.isalnum() else "-" for c in first.kind[:40])
     return [
         Instances(
@@ -232,10 +230,7 @@ def _copies(
     return (halves(mesh) if round_ and rows.size <= MARKED else (mesh,)), scale
 
 
-def _colour(model: WorldModel, body: int) -> tuple[int, int, int]:
-    match model.kind[body]:
-        case BodyKind.FIXED:
-            return FIXED
-        case BodyKind.KINEMATIC:
-            return KINEMATIC
-    return BODIES[body % len(BODIES)]
+def colour_of(model: WorldModel, body: int, fixed: tuple[int, int, int] = FIXED) -> tuple[int, int, int]:
+    """Of the shapes of a body, by what moves it [0 to 255]."""
+    by_kind = {int(BodyKind.FIXED): fixed, int(BodyKind.KINEMATIC): KINEMATIC}
+    return by_kind.get(int(model.kind[body]), BODIES[body % len(BODIES)])

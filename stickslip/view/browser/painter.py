@@ -1,7 +1,5 @@
 """Puts frames of a stage into a scene of viser, by changing what is there already."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass

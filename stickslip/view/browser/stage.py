@@ -3,10 +3,9 @@
 Everything is in metres and inertial axes, as in the records; the painter fits it to the screen.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
@@ -132,7 +131,7 @@ class Stage:
     """What `frame` shows; without it only `frame_of` does."""
 
     @classmethod
-    def of(cls, source: WorldTrajectory | World | WorldModel) -> Stage:
+    def of(cls, source: WorldTrajectory | World | WorldModel) -> Self:
         """The stage of a run, of a world where it starts (one frame, no contacts), or of a model alone."""
         if isinstance(source, WorldTrajectory):
             model, tolerance, places = source.model, source.tolerance, source.q

@@ -1,7 +1,5 @@
 """A run in the browser: play, pause, scrub, look at contacts and forces, click bodies."""
 
-from __future__ import annotations
-
 import threading
 import time
 from typing import Any

@@ -1,10 +1,9 @@
 """Which part of a run is drawn: systems, interactions, bodies and instants by name, refused by name; and the
 contacts of one body by the body on the other side."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -108,7 +107,7 @@ class Pairs:
     """Place in `names` of its other body [-], shape (m,)."""
 
     @classmethod
-    def of(cls, run: WorldTrajectory, body: str) -> Pairs:
+    def of(cls, run: WorldTrajectory, body: str) -> Self:
         """The contacts of the body of that name; a `PlotError` where it never had one."""
         k, contacts = body_number(run, body), run.contacts
         rows = np.flatnonzero((contacts.body == k).any(axis=1))

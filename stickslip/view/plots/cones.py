@@ -1,7 +1,5 @@
 """Friction cones with the reactions in them: slipping on the edge, sticking inside."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Energies of a run: what there is, what contacts took out, and the error of the balance."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Gaps of contacts over time, and how deep bodies went into each other."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

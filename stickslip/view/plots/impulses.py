@@ -1,7 +1,5 @@
 """Impulses of contacts over time, along the normal and across it, or the forces they stand for."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Phase portraits: velocity against position, impacts as jumps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

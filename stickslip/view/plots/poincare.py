@@ -1,7 +1,5 @@
 """Poincaré sections: the state once a period, or where it crosses a surface."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

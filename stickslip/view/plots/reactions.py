@@ -1,7 +1,5 @@
 """Reactions beside their friction cones, from answers and runs, by what each group of them resists."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -58,7 +56,7 @@ class Reactions:
         """Components of the group."""
         return int(self.held.shape[1])
 
-    def of(self, which: np.ndarray) -> Reactions:
+    def of(self, which: np.ndarray) -> "Reactions":
         """Some of them."""
         columns = (self.normal, self.held, self.mu, self.state, self.place)
         return Reactions(self.resists, *(column[which] for column in columns))

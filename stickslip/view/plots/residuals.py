@@ -1,7 +1,5 @@
 """How residuals fell: within a solve over its iterations, or over the steps of a run."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Two numbers of the state over time: a coordinate and its velocity, or two states of first order."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,7 +47,7 @@ class Portrait:
     jump: np.ndarray
     """Whether y jumps between a record and the next: an impact [-], shape (n - 1,), bool."""
 
-    def within(self, rows: slice) -> Portrait:
+    def within(self, rows: slice) -> "Portrait":
         """Some records, one after another."""
         jump = self.jump[rows.start : max(rows.start, rows.stop - 1)]
         columns = (self.t[rows], self.x[rows], self.y[rows])
