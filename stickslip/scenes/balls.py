@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import NewtonImpact
 from stickslip.problem.checks import Array
-from stickslip.scenes.measures import GRAVITY, energy, impacts, spacing
+from stickslip.scenes.measures import GRAVITY, energy, impacts, none, spacing
 from stickslip.scenes.parameters import checked, number
 from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
 from stickslip.schemes.compliant_forces import ratio_of
@@ -61,8 +61,8 @@ def bouncing_ball(
                        1e-8 if fine else 4.0 * mass * speed * gravity * dt)  # fmt: skip
         if trajectory.t[-1] > 1.2 * rest:
             tail = trajectory.t > 1.02 * rest + 20.0 * dt
-            yield Fact("distance from the floor after the accumulation of impacts [m] (a step of the fall)",
-                       np.abs(y[tail]).max(), 0.0, 2.0 * gravity * first * dt)  # fmt: skip
+            yield none("distance from the floor after the accumulation of impacts [m] (a step of the fall)",
+                       y[tail], 2.0 * gravity * first * dt)  # fmt: skip
             yield Fact("energy lost to the floor [J], all of it", E[0] - E[-1], mass * gravity * height,
                        2.0 * mass * gravity**2 * first * dt)  # fmt: skip
 
@@ -250,8 +250,7 @@ def moving_wall(
             )  # fmt: skip
         gap = float(trajectory.interaction("wall").y[:, 0].min())
         fastest = float(np.abs(trajectory.v).max()) * length + amplitude * rate
-        yield Fact("deepest penetration [m], a step of the fastest approach", max(0.0, -gap), 0.0,
-                   fastest * dt)  # fmt: skip
+        yield none("deepest penetration [m], a step of the fastest approach", max(0.0, -gap), fastest * dt)
 
     def figure(trajectory: Trajectory) -> Figure:
         t, q, v = trajectory.t, trajectory.q[:, 0], trajectory.v[:, 0]

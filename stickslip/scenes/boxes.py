@@ -1,6 +1,5 @@
 """Boxes, planks and dominoes: stacks and a tower that rest, and a row that falls."""
 
-import itertools
 import math
 from collections.abc import Iterator
 
@@ -9,12 +8,11 @@ import numpy as np
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane
-from stickslip.mechanics.world import World
-from stickslip.scenes.block_views import side_view, turn
-from stickslip.scenes.measures import GRAVITY
+from stickslip.scenes import measures
+from stickslip.scenes.measures import GRAVITY, none
 from stickslip.scenes.parameters import checked, number
-from stickslip.scenes.rest import balance_fact, drift, rest_facts, shaken_facts, speed, weight
 from stickslip.scenes.scenario import Fact, Scenario, against, over_time, scene
+from stickslip.scenes.views import side_view, still_panels
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
@@ -33,13 +31,9 @@ def stack(
 
     Each box carries those above it: the k-th from the top presses on the next with k weights.
     """
-    grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin}
-    masses = np.full(bodies, 1000.0 * size**3)
-    return scene("stack", f"{bodies} boxes on one another {'are pushed' if push else 'rest'}.",
-                 pile(masses, size, grip, push), until, h,
-                 lambda trajectory: pile_facts(trajectory, masses, size, push),
-                 lambda trajectory: pile_figure(trajectory, f"{bodies} boxes, mu = {mu:g}", masses)
-    )  # fmt: skip
+    summary = f"{bodies} boxes on one another {'are pushed' if push else 'rest'}."
+    return _pile("stack", summary, f"{bodies} boxes, mu = {mu:g}", np.ones(bodies), size,
+                 {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin}, push, until, h)  # fmt: skip
 
 
 @checked
@@ -57,16 +51,19 @@ def heavy_on_light(
 
     It rests as a stack of equal boxes does: what presses on each is the weight above it.
     """
-    grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin}
-    masses = 1000.0 * size**3 * np.where(np.arange(bodies) % 2, ratio, 1.0)
-    return scene("heavy-on-light", f"A box {ratio:g} times as heavy rests on a light one.",
-                 pile(masses, size, grip, push), until, h,
-                 lambda trajectory: pile_facts(trajectory, masses, size, push),
-                 lambda trajectory: pile_figure(trajectory, f"{ratio:g}:1, mu = {mu:g}", masses))  # fmt: skip
+    summary = f"A box {ratio:g} times as heavy rests on a light one."
+    shares = np.where(np.arange(bodies) % 2, ratio, 1.0)
+    return _pile("heavy-on-light", summary, f"{ratio:g}:1, mu = {mu:g}", shares, size,
+                 {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin}, push, until, h)  # fmt: skip
 
 
-def pile(masses: Array, size: float, grip: dict[str, float], push: float = 0.0) -> World:
-    """Boxes on one another, from below; grip: their friction, push: speed of the highest [m/s]."""
+def _pile(
+    name: str, summary: str, title: str, shares: Array, size: float, grip: dict[str, float], push: float,
+    until: float, h: float,
+) -> Scenario:  # fmt: skip
+    """Boxes on one another, from below; shares: their masses over that of water, grip: their friction, push:
+    speed of the highest [m/s]."""
+    masses = 1000.0 * size**3 * shares
     builder, box = WorldBuilder(), Cuboid((size, size, size))
     builder.material("default", **grip)
     builder.body("floor", Plane(), fixed=True)
@@ -75,41 +72,38 @@ def pile(masses: Array, size: float, grip: dict[str, float], push: float = 0.0) 
             f"box {k + 1}", box, position=(0.0, 0.0, (k + 0.5) * size), mass=float(mass),
             velocity=(push * (k + 0.5) / (masses.size - 0.5), 0.0, 0.0),
         )  # fmt: skip
-    return builder.build()
+    levels = [[f"box {k + 1}"] for k in range(masses.size)]
+    above = GRAVITY * np.cumsum(masses[::-1])[::-1]
+
+    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+        if push:
+            yield from measures.shaken_facts(trajectory)
+            return
+        ratios = measures.carried_forces(trajectory, levels)[-1] / above
+        worst = float(ratios[np.argmax(np.abs(ratios - 1.0))])
+        yield from measures.rest_facts(trajectory, size)
+        yield Fact("what presses on the worst support [of the weight above], at the end", worst, 1.0, 1e-6)
+
+    def figure(trajectory: WorldTrajectory) -> Figure:
+        even = bool(masses.max() <= 10.0 * masses.min())
+        labels = "Force on the lower faces, at the end", "box, from below"
+        return _standing(trajectory, f"Boxes at rest: {title}", labels, levels, above, "box", not even)
+
+    return scene(name, summary, builder.build(), until, h, facts, figure)
 
 
-def pile_facts(
-    trajectory: WorldTrajectory, masses: Array, size: float, push: float = 0.0
-) -> Iterator[Fact]:  # fmt: skip
-    """Facts of rest, and what each box carries; what holds of any motion once they were pushed."""
-    if push:
-        yield from shaken_facts(trajectory)
-        return
-    carried = GRAVITY * np.cumsum(masses[::-1])[::-1]
-    ratios = carried_forces(trajectory, masses)[-1] / carried
-    worst = float(ratios[np.argmax(np.abs(ratios - 1.0))])
-    yield from rest_facts(trajectory, size)
-    yield Fact("what presses on the worst support [of the weight above], at the end", worst, 1.0, 1e-6)
-
-
-def carried_forces(trajectory: WorldTrajectory, masses: Array) -> Array:
-    """Vertical force on the lower face of each box, over time [N], shape (n, bodies)."""
-    on = np.stack([trajectory.forces_on(f"box {k + 1}")[:, 2] for k in range(masses.size)], axis=1)
-    return np.asarray(np.cumsum(on[:, ::-1], axis=1)[:, ::-1])
-
-
-def pile_figure(trajectory: WorldTrajectory, title: str, masses: Array) -> Figure:
-    """How it stands, what presses where, and that nothing moves."""
-    t, forces = trajectory.t, carried_forces(trajectory, masses)
-    place = np.arange(1.0, masses.size + 1)
-    weight = GRAVITY * np.cumsum(masses[::-1])[::-1]
-    return Figure(f"Boxes at rest: {title}", [
-        Panel("At the end", "x [m]", "z [m]", side_view(trajectory, [float(t[-1])])),
-        against("Force on the lower faces, at the end", "box, from below", "force [N]", place,
-                {"contacts": (forces[-1], "o"), "weight above": weight},
-                log_y=bool(masses.max() > 10.0 * masses.min())),
-        over_time("Way from the start", "farthest box [m]", t[1:], {"boxes": drift(trajectory)[1:]}),
-        over_time("Speed", "fastest box [m/s]", t[1:], {"boxes": speed(trajectory)[1:]}),
+def _standing(
+    trajectory: WorldTrajectory, title: str, labels: tuple[str, str], levels: list[list[str]], above: Array,
+    what: str, log: bool = False,
+) -> Figure:  # fmt: skip
+    """How it stands, what presses on each level beside the weight above [N], and that nothing moves."""
+    place = np.arange(1.0, len(levels) + 1)
+    return Figure(title, [
+        Panel("At the end", "x [m]", "z [m]", side_view(trajectory, [float(trajectory.t[-1])])),
+        against(*labels, "force [N]", place,
+                {"contacts": (measures.carried_forces(trajectory, levels)[-1], "o"), "weight above": above},
+                log_y=log),
+        *still_panels(trajectory, what),
     ])  # fmt: skip
 
 
@@ -135,7 +129,7 @@ def kapla(
     builder.material("wood", mu=mu, mu_roll=mu_roll, mu_spin=mu_spin)
     builder.body("floor", Plane(), fixed=True, material="wood")
     apart = 0.5 * (PLANK[0] - PLANK[1])
-    _, across = turn(0.5 * math.pi, 2)
+    _, across = measures.turn(0.5 * math.pi, 2)
     for course in range(courses):
         for side, name in ((-1.0, "a"), (1.0, "b")):
             place = np.array([0.0, side * apart, (course + 0.5) * PLANK[2]])
@@ -147,44 +141,26 @@ def kapla(
                 velocity=(push * (course + 0.5) / (courses - 0.5), 0.0, 0.0),
             )  # fmt: skip
 
+    levels = [[f"plank {course + 1}a", f"plank {course + 1}b"] for course in range(courses)]
+    world = builder.build()
+    one = GRAVITY * world.mass[1]
+    above = 2.0 * one * np.arange(courses, 0, -1)
+
     def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
         if push:
-            yield from shaken_facts(trajectory)
+            yield from measures.shaken_facts(trajectory)
             return
-        one = GRAVITY * trajectory.model.mass[1]
-        worst = np.abs(
-            _pressed(trajectory, courses).sum(axis=1) / one - 2.0 * np.arange(courses, 0, -1)
-        ).max()
-        yield from rest_facts(trajectory, PLANK[2])
-        yield Fact("what the worst course presses with less all above it [of a plank's weight], at the end",
-                   worst, 0.0, 1e-5 * courses)  # fmt: skip
+        yield from measures.rest_facts(trajectory, PLANK[2])
+        yield none("what the worst course presses with less all above it [of a plank's weight], at the end",
+                   (measures.carried_forces(trajectory, levels)[-1] - above) / one,
+                   1e-5 * courses)  # fmt: skip
 
     def figure(trajectory: WorldTrajectory) -> Figure:
-        t, place, one = trajectory.t, np.arange(1.0, courses + 1), GRAVITY * trajectory.model.mass[1]
-        return Figure(f"Tower of {2 * courses} planks, mu = {mu:g}", [
-            Panel("At the end", "x [m]", "z [m]", side_view(trajectory, [float(t[-1])])),
-            against("Force under each course, at the end", "course", "force [N]", place,
-                    {"contacts": (_pressed(trajectory, courses).sum(axis=1), "o"),
-                     "weight above": 2.0 * one * (courses + 1.0 - place)}),
-            over_time("Way from the start", "farthest plank [m]", t[1:], {"planks": drift(trajectory)[1:]}),
-            over_time("Speed", "fastest plank [m/s]", t[1:], {"planks": speed(trajectory)[1:]}),
-        ])  # fmt: skip
+        labels = "Force under each course, at the end", "course"
+        title = f"Tower of {2 * courses} planks, mu = {mu:g}"
+        return _standing(trajectory, title, labels, levels, above, "plank")
 
-    return scene("kapla", "A tower of planks laid crosswise stands.", builder.build(), until, h, facts,
-                 figure)  # fmt: skip
-
-
-def _pressed(trajectory: WorldTrajectory, courses: int) -> Array:
-    """Force with which each plank presses on what is below, at the end [N], shape (courses, 2)."""
-    table, last = trajectory.contacts, trajectory.contacts.at(len(trajectory) - 1)
-    force, body, height = table.force(trajectory.h)[0][last, 2], table.body[last], table.point[last, 2]
-    found = np.zeros((courses, 2))
-    for course, side in itertools.product(range(courses), range(2)):
-        k = trajectory.model.body(f"plank {course + 1}{'ab'[side]}")
-        below = height < trajectory.q[-1, 7 * k + 2]
-        # A contact's force acts on its first body, and its opposite on the second.
-        found[course, side] = force[below & (body[:, 0] == k)].sum() - force[below & (body[:, 1] == k)].sum()
-    return found
+    return scene("kapla", "A tower of planks laid crosswise stands.", world, until, h, facts, figure)
 
 
 HEIGHT, WIDTH, THICK = 0.048, 0.024, 0.0075
@@ -235,21 +211,19 @@ def dominoes(
         turned = float(np.abs(trajectory.v.reshape(len(lean), -1, 6)[:, :, 3:]).max() * trajectory.h.max())
         fallen = float((lean[-1] > struck).mean())
         yield Fact("share of dominoes that have fallen [-], all", fallen, 1.0, 0.0)
-        yield balance_fact(trajectory, HEIGHT * bodies)
-        yield Fact("deepest overlap of two bodies [m], less than a corner goes in a step",
-                   trajectory.penetration.max(), 0.0, turned * HEIGHT)  # fmt: skip
-        yield Fact("largest gain of energy in a step, less what the correction lifts [J], none (order h²: an"
-                   " edge that turns)",
-                   max(np.diff(trajectory.energy - trajectory.lifted).max(), 0.0), 0.0,
-                   weight(trajectory) / bodies * turned**2 * HEIGHT)  # fmt: skip
+        yield measures.balance_fact(trajectory, measures.weight(trajectory) * HEIGHT * bodies)
+        yield none("deepest overlap of two bodies [m], less than a corner goes in a step",
+                   trajectory.penetration, turned * HEIGHT)  # fmt: skip
+        yield none("largest gain of energy in a step, less what the correction lifts [J], none (order h²: an"
+                   " edge that turns)", max(np.diff(trajectory.energy - trajectory.lifted).max(), 0.0),
+                   measures.weight(trajectory) / bodies * turned**2 * HEIGHT)  # fmt: skip
         if np.isfinite(passed).all():
             between = np.diff(passed)
-            yield Fact("least time from one domino to the next [s]: in order", min(between.min(), 0.0), 0.0,
-                       0.0)  # fmt: skip
+            yield none("least time from one domino to the next [s]: in order", min(between.min(), 0.0), 0.0)
             if bodies >= 9:
                 late = between[bodies // 2 : -2]
-                yield Fact("spread of the wave's speed over its second half [of its mean], steady",
-                           np.ptp(late) / late.mean(), 0.0, 0.1)  # fmt: skip
+                yield none("spread of the wave's speed over its second half [of its mean], steady",
+                           np.ptp(late) / late.mean(), 0.1)  # fmt: skip
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, lean = trajectory.t, leans(trajectory, bodies)

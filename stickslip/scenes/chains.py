@@ -6,16 +6,17 @@ from collections.abc import Iterator
 import numpy as np
 from scipy.linalg import eigh
 
-from stickslip.exhibits import Curve, Figure, Panel
+from stickslip.exhibits import Figure, Panel
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.compounds import Compound
 from stickslip.mechanics.shapes import Capsule, Shape
 from stickslip.mechanics.turns import rotation
 from stickslip.names import alternatives
-from stickslip.scenes.measures import GRAVITY, turning_points
+from stickslip.scenes import measures
+from stickslip.scenes.measures import GRAVITY, none
 from stickslip.scenes.parameters import checked
-from stickslip.scenes.rest import balance_fact, momentum, overlap_fact, shaken_facts, speed, stillness
 from stickslip.scenes.scenario import Fact, Scenario, against, over_time, scene
+from stickslip.scenes.views import side_view
 from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
 from stickslip.state import Array
 
@@ -78,10 +79,10 @@ def chain(
         return np.asarray(impulses / trajectory.h[1:, None])
 
     def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
-        crossings, _ = turning_points(trajectory.t, trajectory.t, tip(trajectory)[:, 0])
+        crossings, _ = measures.turning_points(trajectory.t, trajectory.t, tip(trajectory)[:, 0])
         expected = period * (0.25 + 0.5 * np.arange(crossings.size))
-        late = float(np.abs(crossings - expected).max(initial=0.0))
-        moving = momentum(trajectory)
+        late = crossings - expected
+        moving = measures.momentum(trajectory)
         carried = (trajectory.h[1:, None] * pull(trajectory)).sum(axis=0) - (moving[-1] - moving[0])
         drop = weight * length * swing**2  # the energy of the swing
         order = (h * omega) ** 2 + swing**2
@@ -93,24 +94,18 @@ def chain(
         ]  # fmt: skip
         yield Fact("half swings [-], of the slowest mode", crossings.size,
                    math.floor(trajectory.t[-1] / (0.5 * period) + 0.5), 0)  # fmt: skip
-        yield Fact("passages through the middle less those of the small motion [s], of second order in step"
-                   " and swing",
-                   late, 0.0, order * trajectory.t[-1])  # fmt: skip
+        yield none("passages through the middle less those of the small motion [s], of second order in step"
+                   " and swing", late, order * trajectory.t[-1])  # fmt: skip
         yield from means if len(trajectory) == trajectory.steps + 1 else ()
-        yield Fact("largest opening of a joint over the length of a rod [-]",
-                   float(trajectory.opening.max()) / rod, 0.0, 1e-6)  # fmt: skip
-        yield Fact("energy that joints take, over that of the swing [-], of second order in the step",
-                   float(np.abs(trajectory.energy - trajectory.energy[0]).max()) / drop, 0.0,
-                   (h * omega) ** 2)  # fmt: skip
-        yield balance_fact(trajectory, length)
+        yield none("largest opening of a joint over the length of a rod [-]", trajectory.opening / rod, 1e-6)
+        yield none("energy that joints take, over that of the swing [-], of second order in the step",
+                   (trajectory.energy - trajectory.energy[0]) / drop, (h * omega) ** 2)  # fmt: skip
+        yield measures.balance_fact(trajectory, weight * length)
 
     def figure(trajectory: WorldTrajectory) -> Figure:
-        t = trajectory.t
-        views = [int(np.argmin(np.abs(t - part * period))) for part in (0.0, 0.125, 0.25, 0.375, 0.5)]
-        force = pull(trajectory)
+        t, force = trajectory.t, pull(trajectory)
         return Figure(f"A chain of {n} rods on {kind} joints, period {period:.4g} s", [
-            Panel("From the side", "x [m]", "z [m]",
-                  [Curve(f"{t[k]:.2g} s", *_line(trajectory, k, rod)) for k in views]),
+            Panel("From the side", "x [m]", "z [m]", side_view(trajectory, 0.125 * period * np.arange(5))),
             over_time("Its end", "x [m]", t,
                       {"run": tip(trajectory)[:, 0],
                        "small motion": (swing * length * np.cos(omega * t), "--")}),
@@ -135,14 +130,6 @@ def _modes(n: int, rod: float, shape: Shape) -> tuple[float, float, Array]:
     stiffness = np.diag(GRAVITY * rod * (n - np.arange(n) - 0.5))
     squares, modes = eigh(stiffness, reach.T @ reach + moment * np.eye(n))
     return math.sqrt(squares[0]), math.sqrt(squares[-1]), np.asarray(modes[:, 0])
-
-
-def _line(trajectory: WorldTrajectory, k: int, rod: float) -> tuple[Array, Array]:
-    """The rods from end to end at record k, in the plane of x and z [m], shape (n + 1,) each."""
-    q = trajectory.q[k].reshape(-1, 7)
-    half = rotated(q[:, 3:], np.array([0.0, 0.0, 0.5 * rod]))
-    ends = np.vstack([q[:1, :3] + half[:1], q[:, :3] - half])
-    return ends[:, 0], ends[:, 2]
 
 
 @checked
@@ -181,46 +168,34 @@ def ring_chain(
         )  # fmt: skip
     weight = 7800.0 * ring.volume * GRAVITY
 
-    def carried(trajectory: WorldTrajectory) -> Array:
-        """What the ring below does to each but the last, upwards, over time [N], shape (n, records)."""
-        forces = np.array([trajectory.forces_on(f"ring {k}")[:, 2] for k in range(n)])
-        return np.asarray(np.cumsum(forces, axis=0))
+    below = [[f"ring {k}"] for k in range(1, n + 1)]
 
     def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
         if push:
-            yield from shaken_facts(trajectory)
+            yield from measures.shaken_facts(trajectory)
             return
         x = trajectory.q.reshape(len(trajectory), n + 1, 7)[:, :, :3]
-        pulls = -carried(trajectory)[:, -1]
-        expected = weight * np.arange(n, 0.0, -1.0)
-        yield Fact("farthest that a ring went, over the size [-], not at all",
-                   float(np.abs(x - x[0]).max()) / size, 0.0, 1e-5)  # fmt: skip
-        yield Fact("fastest ring at the end [m/s], what the solver's tolerance leaves", speed(trajectory)[-1],
-                   0.0, stillness(trajectory))  # fmt: skip
+        pulls = measures.carried_forces(trajectory, below)[-1]
+        yield none("farthest that a ring went, over the size [-], not at all", (x - x[0]) / size, 1e-5)
+        yield none("fastest ring at the end [m/s], what the solver's tolerance leaves",
+                   measures.speed(trajectory)[-1], measures.stillness(trajectory))  # fmt: skip
         yield Fact("force on the fixed ring [N], the weight of all", pulls[0], n * weight,
                    1e-6 * n * weight)  # fmt: skip
-        yield Fact("forces between rings less the weight of those below [of all], none",
-                   float(np.abs(pulls - expected).max()) / (n * weight), 0.0, 1e-6)  # fmt: skip
-        yield overlap_fact(trajectory, size)
-        yield balance_fact(trajectory, size)
+        yield none("forces between rings less the weight of those below [of all], none",
+                   (pulls - weight * np.arange(n, 0.0, -1.0)) / (n * weight), 1e-6)  # fmt: skip
+        yield measures.overlap_fact(trajectory, size)
+        yield measures.balance_fact(trajectory, n * weight * size)
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t = trajectory.t
         last = trajectory.body(f"ring {n}").centre
         gaps = np.arange(1.0, n + 1.0)
-        bars = np.array([[-1.0, 1.0, 1.0, -1.0, -1.0], [-1.0, -1.0, 1.0, 1.0, -1.0]]) * 0.5
-        views = []
-        for k in range(n + 1):
-            x, p = trajectory.body(f"ring {k}").position[-1], trajectory.body(f"ring {k}").quaternion[-1:]
-            frame = np.column_stack([across * bars[0], np.zeros(5), along * bars[1]])
-            points = x + rotated(np.repeat(p, 5, axis=0), frame)
-            views.append(Curve("even" if k % 2 == 0 else "odd", points[:, 0], points[:, 2]))
         return Figure(f"{n} rings hang from each other, mu = {mu:g}", [
-            Panel("From the side, the bars' axes", "x [m]", "z [m]", views),
+            Panel("From the side", "x [m]", "z [m]", side_view(trajectory, [float(t[-1])])),
             over_time("Last ring", "way from its place [m]", t,
                       {axis: last[:, k] - last[0, k] for k, axis in enumerate("xyz")}),
             against("What each ring hangs by", "ring [-]", "force from above over its weight [-]", gaps,
-                    {"at the end": (-carried(trajectory)[:, -1] / weight, "o"),
+                    {"at the end": (measures.carried_forces(trajectory, below)[-1] / weight, "o"),
                      "those below and itself": (n + 1.0 - gaps, "--")}),
             over_time("Certificate", "natural_scaled [-]", t[1:],
                       {"residual": trajectory.natural_scaled[1:]}),

@@ -11,9 +11,10 @@ from stickslip.mechanics.energy import kinetic
 from stickslip.mechanics.forces import Actuator
 from stickslip.mechanics.sensors import JointSensor
 from stickslip.mechanics.shapes import Cuboid
-from stickslip.scenes.measures import GRAVITY
+from stickslip.scenes.measures import GRAVITY, balance_fact, none
 from stickslip.scenes.parameters import checked, number
 from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
+from stickslip.scenes.views import side_view
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
@@ -81,14 +82,11 @@ def four_bar(
         order = (h * fastest) ** 2
         yield Fact("work of the motor [J], moment times angle, of second order in the step",
                    trajectory.work[-1], effort * float(angle[-1] - angle[0]), order * scale)  # fmt: skip
-        yield Fact("largest opening of a hinge over the crank [-], of third order in the step",
-                   float(trajectory.opening.max()) / a, 0.0, (h * fastest) ** 3)  # fmt: skip
-        yield Fact("largest error of the balance of energy [of the kinetic], rounding",
-                   float(np.abs(trajectory.balance).max()) / scale, 0.0,
-                   1e-14 * max(trajectory.steps, 100))  # fmt: skip
-        yield Fact("energy that hinges take or give [of the kinetic], of second order in the step",
-                   float(np.abs(trajectory.dissipated - trajectory.lifted).max()) / scale, 0.0,
-                   10.0 * order)  # fmt: skip
+        yield none("largest opening of a hinge over the crank [-], of third order in the step",
+                   trajectory.opening / a, (h * fastest) ** 3)  # fmt: skip
+        yield balance_fact(trajectory, scale, "of the kinetic")
+        yield none("energy that hinges take or give [of the kinetic], of second order in the step",
+                   (trajectory.dissipated - trajectory.lifted) / scale, 10.0 * order)  # fmt: skip
         yield Fact("steps whose problem was not solved [-], none though hinges are redundant",
                    trajectory.missed, 0, 0)  # fmt: skip
         if turns >= 1.0:
@@ -100,11 +98,9 @@ def four_bar(
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, angle = trajectory.t, np.unwrap(trajectory.sensors["crank"][:, 0]) + 0.5 * math.pi
         swing = start + trajectory.sensors["rocker"][:, 0]
-        views = np.unique(np.searchsorted(angle, angle[0] + np.array([0.0, 0.5, 1.0, 1.5]) * math.pi))
-        views = views[views < len(trajectory)]
+        views = np.searchsorted(angle, angle[0] + np.array([0.0, 0.5, 1.0, 1.5]) * math.pi)
         return Figure("A four-bar on redundant hinges", [
-            Panel("From the side", "x [m]", "z [m]",
-                  [Curve(f"{t[k]:.2g} s", *_outline(trajectory, int(k), (a, b, c))) for k in views]),
+            Panel("From the side", "x [m]", "z [m]", side_view(trajectory, t[views[views < len(t)]])),
             Panel("Rocker against crank", "crank [turns]", "rocker [rad]",
                   [Curve("run", angle / (2.0 * math.pi), swing),
                    *(Curve("in line", angle[[0, -1]] / (2.0 * math.pi), np.full(2, end), "--")
@@ -172,17 +168,16 @@ def crank_stops(
         jumps = [abs(u[hits[k] + 1] + e * u[hits[k]]) for k in seen]
         left = [abs(trajectory.kinetic[hits[k] + 1] - impacts[k]) for k in seen]
         slip = h * speed
-        yield Fact("farthest beyond a stop [m], a step's way at most",
-                   np.maximum(np.abs(y) - half, 0.0).max(), 0.0, slip)  # fmt: skip
-        yield Fact("velocity after impacts less -e times that before [m/s], to the solver's tolerance",
-                   max(jumps, default=np.inf), 0.0, 1e-6 * speed)  # fmt: skip
-        yield Fact("energy after impacts less the closed form [of the start's], of first order in the step",
-                   max(left, default=np.inf) / energy, 0.0, 2.0 * h * rate)  # fmt: skip
-        yield Fact("largest opening of a joint over the crank [-], of second order in the step",
-                   float(trajectory.opening.max()) / a, 0.0, (h * rate) ** 2)  # fmt: skip
-        yield Fact("largest error of the balance of energy [of the start's], rounding",
-                   float(np.abs(trajectory.balance).max()) / energy, 0.0,
-                   1e-14 * max(trajectory.steps, 100))  # fmt: skip
+        yield none(
+            "farthest beyond a stop [m], a step's way at most", np.maximum(np.abs(y) - half, 0.0), slip
+        )
+        yield none("velocity after impacts less -e times that before [m/s], to the solver's tolerance",
+                   max(jumps, default=np.inf), 1e-6 * speed)  # fmt: skip
+        yield none("energy after impacts less the closed form [of the start's], of first order in the step",
+                   max(left, default=np.inf) / energy, 2.0 * h * rate)  # fmt: skip
+        yield none("largest opening of a joint over the crank [-], of second order in the step",
+                   trajectory.opening / a, (h * rate) ** 2)  # fmt: skip
+        yield balance_fact(trajectory, energy, "of the start's")
         if np.isfinite(place) and np.abs(u[-1]) < 1e-6 * speed:
             yield Fact("impacts [-], until the energy is gone", len(hits), len(impacts), 0)
             yield Fact("where the slider ends [m], of first order in the step", y[-1], place,
@@ -253,15 +248,3 @@ def _meet(B: Array, D: Array, b: float, c: float) -> Array:
     along = (b * b - c * c + far * far) / (2.0 * far)
     aside = math.sqrt(b * b - along * along)
     return np.asarray(B + (along * way + aside * _left(way)) / far)
-
-
-def _outline(trajectory: WorldTrajectory, k: int, sizes: tuple[float, ...]) -> tuple[Array, Array]:
-    """Crank, coupler and rocker as lines at record k, in the plane of x and z [m]; NaN between them."""
-    lines = []
-    for i, size in enumerate(sizes):
-        x, p = trajectory.q[k, 7 * i : 7 * i + 3], trajectory.q[k, 7 * i + 3 : 7 * i + 7]
-        angle = -2.0 * math.atan2(p[2], p[0])
-        arm = 0.5 * size * np.array([math.cos(angle), math.sin(angle)])
-        lines += [x[[0, 2]] - arm, x[[0, 2]] + arm, np.full(2, np.nan)]
-    points = np.array(lines)
-    return points[:, 0], points[:, 1]

@@ -10,10 +10,10 @@ from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Cuboid, Plane
-from stickslip.scenes.block_views import side_view, turn
+from stickslip.scenes.measures import reactions, rest_facts, turn, weight
 from stickslip.scenes.parameters import checked, lengths
-from stickslip.scenes.rest import drift, reactions, rest_facts, speed, weight
 from stickslip.scenes.scenario import Scenario, over_time, scene
+from stickslip.scenes.views import side_view, still_panels
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
@@ -136,6 +136,5 @@ def standing_figure(trajectory: WorldTrajectory, title: str) -> Figure:
               [*side_view(trajectory, [float(t[0]), float(t[-1])]), Curve("forces", x, z)]),
         over_time("Reactions", "force [of the weight]", t[1:],
                   {"vertical": held[1:, 2], "horizontal": (held[1:, 0], "--")}),
-        over_time("Way from the start", "farthest stone [m]", t, {"stones": drift(trajectory)}),
-        over_time("Speed", "fastest stone [m/s]", t, {"stones": speed(trajectory)}),
+        *still_panels(trajectory, "stone", 0),
     ])  # fmt: skip

@@ -14,12 +14,19 @@ from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
 from stickslip.mechanics.world import BodyKind
 from stickslip.scenes.containers import add_floor, lattice, orientations
-from stickslip.scenes.grain_views import energy_panel, outlines
 from stickslip.scenes.grains import pebble
-from stickslip.scenes.measures import GRAVITY, turning_points
+from stickslip.scenes.measures import (
+    GRAVITY,
+    account_fact,
+    dissipation_fact,
+    law_facts,
+    none,
+    overlap_facts,
+    turning_points,
+)
 from stickslip.scenes.parameters import checked, lengths, number
-from stickslip.scenes.rest import account_fact, dissipation_fact, law_facts, overlap_facts
 from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
+from stickslip.scenes.views import energy_panel, outlines
 from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
 from stickslip.state import Array, BoolArray
 
@@ -77,8 +84,8 @@ def rolling_ball(
         roller, slider, spinner = (trajectory.body(name) for name in ("roller", "slider", "spinner"))
         slip = np.abs(roller.velocity[:, 0] - radius * roller.spin[:, 1])
         yield Fact("slip of the rolling ball [of its speed], none", float(slip.max()) / speed, 0.0, 1e-6)
-        yield Fact("way of a ball that keeps its place, the spinning one's [m]",
-                   np.abs(spinner.position - spinner.position[0]).max(), 0.0, 1e-6 * radius)  # fmt: skip
+        yield none("way of a ball that keeps its place, the spinning one's [m]",
+                   spinner.position - spinner.position[0], 1e-6 * radius)  # fmt: skip
         yield account_fact(trajectory)
         yield from overlap_facts(trajectory, radius, "the radius")
         if end > stop + dt:
@@ -268,8 +275,8 @@ def dzhanibekov(
         yield Fact("times of the flips less those of the elliptic functions [s], second order in the step",
                    late, 0.0, flips * period * (h * rate) ** 2 / 12.0)  # fmt: skip
         yield Fact("change of the momentum in space [of it], rounding", turned.max(), 0.0, rounding)
-        yield Fact("change of the energy [of it], rounding",
-                   np.abs(trajectory.kinetic / trajectory.kinetic[0] - 1.0).max(), 0.0, rounding)  # fmt: skip
+        yield none("change of the energy [of it], rounding", trajectory.kinetic / trajectory.kinetic[0] - 1.0,
+                   rounding)  # fmt: skip
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, p = trajectory.t, trajectory.body("body").quaternion
@@ -350,8 +357,8 @@ def tippe_top(
         final = kept / (about * radius * (1.0 + offset))
         lost = np.diff(trajectory.dissipated)
         scale = trajectory.energy[0]
-        yield Fact("Jellett's integral [of it], kept to (h Ω)²",
-                   np.abs(jellett(trajectory) / kept - 1.0).max(), 0.0, (h * rate) ** 2)  # fmt: skip
+        yield none("Jellett's integral [of it], kept to (h Ω)²", jellett(trajectory) / kept - 1.0,
+                   (h * rate) ** 2)  # fmt: skip
         yield Fact("cosine of the axis at the end [-], upside down", upright[-1], -1.0, 0.02)
         yield Fact("height that the centre of mass gained [m], 2 offset radius",
                    trajectory.q[-1, 9] - trajectory.q[0, 9], low * (1.0 + math.cos(tilt)),
@@ -360,8 +367,7 @@ def tippe_top(
                    trajectory.body("top").spin[-1, 2], final, 0.02 * final)  # fmt: skip
         yield Fact("least that friction takes in a step [of the energy], nothing is given",
                    min(lost.min(), 0.0) / scale, 0.0, 1e-9)  # fmt: skip
-        yield Fact("largest error of the balance of energy [of it], rounding",
-                   np.abs(trajectory.balance).max() / scale, 0.0,
+        yield none("largest error of the balance of energy [of it], rounding", trajectory.balance / scale,
                    1e-14 * max(trajectory.steps, 100))  # fmt: skip
 
     def figure(trajectory: WorldTrajectory) -> Figure:

@@ -9,10 +9,19 @@ from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import NewtonImpact
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane
-from stickslip.scenes.block_views import turn
-from stickslip.scenes.measures import GRAVITY, energy, spacing, turning_points
+from stickslip.scenes.measures import (
+    GRAVITY,
+    balance_fact,
+    energy,
+    none,
+    overlap_fact,
+    spacing,
+    speed,
+    turn,
+    turning_points,
+    weight,
+)
 from stickslip.scenes.parameters import checked, number
-from stickslip.scenes.rest import balance_fact, overlap_fact, speed, weight
 from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -210,7 +219,7 @@ def incline_block(
         x, v, end, dt = block.q[:, 0], block.v[:, 0], float(trajectory.t[-1]), spacing(trajectory)
         after = max(end - stop, 0.0)
         near = 1e-7 if trajectory.scheme == "event-driven" else 2.0 * GRAVITY * dt
-        yield Fact("distance from the slope [m], none", np.abs(block.q[:, 1]).max(), 0.0, 1e-9)
+        yield none("distance from the slope [m], none", block.q[:, 1], 1e-9)
         if after > 0.0:
             known = "it stays" if sticks else "g (sin - mu cos) (t - stop)"
             claim = f"velocity at the end [m/s]: {known} (the step of the stop is half as good as the others)"
@@ -281,9 +290,9 @@ def box_incline(
     def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
         x, v = along(trajectory)
         end = float(trajectory.t[-1])
-        yield Fact("distance from the plane [m], none", np.abs(x[:, 2]).max(), 0.0, 1e-7 * size)
+        yield none("distance from the plane [m], none", x[:, 2], 1e-7 * size)
         yield _carried(trajectory, tilt)
-        yield balance_fact(trajectory, size + launch * launch / GRAVITY)
+        yield balance_fact(trajectory, weight(trajectory) * (size + launch * launch / GRAVITY))
         yield overlap_fact(trajectory, size)
         if launch == 0.0:
             yield from _from_rest(v, pull, grip, end)
@@ -326,7 +335,7 @@ def _from_rest(v: Array, pull: float, grip: float, end: float) -> Iterator[Fact]
         return
     known = (pull - grip) * end
     yield Fact("velocity at the end [m/s], g (sin - mu cos) t", v[-1, 0], known, 1e-6 * known)
-    yield Fact("velocity across the slope [m/s], none", np.abs(v[:, 1]).max(), 0.0, 1e-6 * known)
+    yield none("velocity across the slope [m/s], none", v[:, 1], 1e-6 * known)
 
 
 def _on_level_ground(
@@ -339,8 +348,8 @@ def _on_level_ground(
     left = np.maximum(launch - grip * t, 0.0)
     step = float(trajectory.h.max())
     yield Fact("bend of the path [rad], none", bend, 0.0, 1e-6)
-    yield Fact("largest error of the speed [m/s], launch - mu g t (the step in which it stops: mu g h)",
-               np.abs(v @ heading - left).max(), 0.0, grip * step + 1e-8 * launch)  # fmt: skip
+    yield none("largest error of the speed [m/s], launch - mu g t (the step in which it stops: mu g h)",
+               v @ heading - left, grip * step + 1e-8 * launch)  # fmt: skip
     yield Fact("way [m], closed form (the step in which it stops: mu g h²)", reach,
                float((launch - 0.5 * grip * t[-1]) * t[-1]) if left[-1] > 0.0 else 0.5 * launch**2 / grip,
                grip * step**2 + 1e-8)  # fmt: skip
@@ -351,7 +360,7 @@ def _across(trajectory: WorldTrajectory, v: Array, launch: float, course: float,
     now, size = np.arctan2(v[:, 1], v[:, 0]), speed(trajectory)
     step = float(trajectory.h.max())
     if abs(math.sin(course)) < 1e-9:
-        yield Fact("velocity across the slope [m/s], none", np.abs(v[:, 1]).max(), 0.0, 1e-6 * launch)
+        yield none("velocity across the slope [m/s], none", v[:, 1], 1e-6 * launch)
         return
     # Where the velocity is nearly along the slope or gone, the first integral is all rounding.
     clear = (size > 0.2 * launch) & (np.abs(np.sin(now)) > 0.05)
@@ -359,5 +368,5 @@ def _across(trajectory: WorldTrajectory, v: Array, launch: float, course: float,
     kept = size[clear] * np.sin(phi) / np.tan(0.5 * phi) ** k
     start = launch * abs(math.sin(course)) / math.tan(0.5 * abs(course)) ** k
     rate = GRAVITY / (0.2 * launch)
-    yield Fact("largest change of v sin φ / tan(φ / 2)ᵏ [of its start], none (order h)",
-               np.abs(kept / start - 1.0).max(), 0.0, 0.5 * (1.0 + k) * rate * step)  # fmt: skip
+    yield none("largest change of v sin φ / tan(φ / 2)ᵏ [of its start], none (order h)", kept / start - 1.0,
+               0.5 * (1.0 + k) * rate * step)  # fmt: skip

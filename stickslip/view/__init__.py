@@ -21,12 +21,12 @@ _WHERE = {
     "draw_world": "stickslip.view.still",
     "export_html": "stickslip.view.browser.export",
     "plot_cones": "stickslip.view.plots.cones",
-    "plot_energy": "stickslip.view.plots.energy",
-    "plot_gaps": "stickslip.view.plots.gaps",
-    "plot_impulses": "stickslip.view.plots.impulses",
-    "plot_phase": "stickslip.view.plots.phase",
-    "plot_poincare": "stickslip.view.plots.poincare",
-    "plot_residuals": "stickslip.view.plots.residuals",
+    "plot_energy": "stickslip.view.plots.histories",
+    "plot_gaps": "stickslip.view.plots.histories",
+    "plot_impulses": "stickslip.view.plots.histories",
+    "plot_phase": "stickslip.view.plots.portraits",
+    "plot_poincare": "stickslip.view.plots.portraits",
+    "plot_residuals": "stickslip.view.plots.histories",
 }
 
 __all__ = [
@@ -43,12 +43,8 @@ if TYPE_CHECKING:
     from stickslip.view.browser.viewer import Viewer
     from stickslip.view.figures import draw
     from stickslip.view.plots.cones import plot_cones
-    from stickslip.view.plots.energy import plot_energy
-    from stickslip.view.plots.gaps import plot_gaps
-    from stickslip.view.plots.impulses import plot_impulses
-    from stickslip.view.plots.phase import plot_phase
-    from stickslip.view.plots.poincare import plot_poincare
-    from stickslip.view.plots.residuals import plot_residuals
+    from stickslip.view.plots.histories import plot_energy, plot_gaps, plot_impulses, plot_residuals
+    from stickslip.view.plots.portraits import plot_phase, plot_poincare
     from stickslip.view.still import draw_world
 
 

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from html import escape
@@ -250,14 +251,10 @@ def _worst(stage: Stage, run: WorldTrajectory, rows: IntArray, k: int) -> Readou
 
 def _cap(counts: list[int], room: int) -> int:
     """How many contacts a frame may have so that all frames together have no more than there is room for."""
-    low, high = 1, max(counts)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if sum(min(count, middle) for count in counts) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    fits = bisect_right(
+        range(1, max(counts) + 1), room, key=lambda most: sum(min(count, most) for count in counts)
+    )
+    return max(fits, 1)
 
 
 def _notes(stage: Stage, rows: IntArray, most: int, readouts: list[Readout], speed: float) -> list[str]:
@@ -286,11 +283,8 @@ def _strongest(frame: Frame, most: int) -> Frame:
     if len(frame.points) <= most:
         return frame
     keep = np.sort(np.argsort(-np.linalg.norm(frame.forces, axis=1), kind="stable")[:most])
-    return replace(
-        frame, points=frame.points[keep], arrows=frame.arrows[keep], colours=frame.colours[keep],
-        states=frame.states[keep], forces=frame.forces[keep], choice=frame.choice[keep],
-        pairs=frame.pairs[keep],
-    )  # fmt: skip
+    of_contacts = ("points", "arrows", "colours", "states", "forces", "choice", "pairs")
+    return replace(frame, **{name: getattr(frame, name)[keep] for name in of_contacts})
 
 
 class _Rounded(Painter):

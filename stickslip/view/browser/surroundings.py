@@ -12,6 +12,7 @@ from stickslip.mechanics.world import BodyKind
 from stickslip.rotations import matrices, product, turned, units
 from stickslip.simulation.world_model import ShapeRecord, WorldModel
 from stickslip.state import Array, BoolArray
+from stickslip.view.browser.meshes import shape_scale
 
 LARGEST, SMALLEST = 1e30, 1e-30
 """Lengths that can be drawn, and coordinates up to the former [m]: their squares and ratios are numbers."""
@@ -141,28 +142,19 @@ def _boxes(model: WorldModel, start: Array) -> tuple[Array, Array]:
 
 
 def _box(shape: ShapeRecord) -> Array:
-    """Middle and half edges of the box about a shape, in its own frame [m], shape (2, 3)."""
-    numbers, points = shape.numbers, shape.points
-    match shape.kind, len(numbers):
-        case "plane", _:
-            half = [np.inf] * 3
-        case "sphere", 1:
-            half = [numbers[0]] * 3
-        case "cuboid", 3:
-            half = [0.5 * edge for edge in numbers]
-        case "ellipsoid", 3:
-            half = list(numbers)
-        case "capsule", 2:
-            half = [numbers[0], numbers[0], numbers[0] + 0.5 * numbers[1]]
-        case "cylinder", 2:
-            half = [numbers[0], numbers[0], 0.5 * numbers[1]]
-        case "convex-hull", _ if points.size and points.shape[1] == 3:
-            low, high = points.min(axis=0), points.max(axis=0)
-            return np.array([0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low])
-        case "height-field", 2 if points.size:
-            low, high = points.min(), points.max()
-            middle = [0.0, 0.0, 0.5 * low + 0.5 * high]
-            return np.array([middle, [0.5 * numbers[0], 0.5 * numbers[1], 0.5 * high - 0.5 * low]])
-        case _:
-            half = [0.0] * 3
-    return np.array([np.zeros(3), half])
+    """Middle and half edges of the box about a shape, in its own frame [m], shape (2, 3); without edges where
+    it cannot be drawn."""
+    scale, points = shape_scale(shape), shape.points
+    if scale is None or (shape.kind in ("convex-hull", "height-field") and not points.size):
+        return np.zeros((2, 3))
+    if shape.kind == "convex-hull":
+        low, high = points.min(axis=0), points.max(axis=0)
+    elif shape.kind == "height-field":
+        ends = ((-0.5, points.min()), (0.5, points.max()))
+        low, high = (np.array([side * scale[0], side * scale[1], end]) for side, end in ends)
+    else:
+        halves = {"plane": np.inf, "cuboid": 0.5, "cylinder": np.array([1.0, 1.0, 0.5])}
+        half = scale * halves.get(shape.kind, 1.0)
+        half[2] += 0.5 * shape.numbers[1] if shape.kind == "capsule" else 0.0
+        return np.array([np.zeros(3), half])
+    return np.array([0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low])
