@@ -12,16 +12,9 @@ from stickslip.mechanics.compounds import Compound
 from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 from stickslip.mechanics.world import World
+from stickslip.scenes import measures
 from stickslip.scenes.containers import add_floor, add_walls, lattice, orientations
-from stickslip.scenes.measures import (
-    GRAVITY,
-    centre,
-    every_step,
-    overlap_facts,
-    pull,
-    settled_facts,
-    shaken_facts,
-)
+from stickslip.scenes.measures import GRAVITY
 from stickslip.scenes.parameters import checked
 from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
 from stickslip.scenes.views import energy_panel, overlap_panel, support_panel, view_panels
@@ -36,11 +29,8 @@ def sphere_pile(
 ) -> Scenario:  # fmt: skip
     """Spheres that fall into a box.
 
-    bodies: how many [-], >= 1.
-    mu: friction [-], >= 0.
     radius: mean of the radii [m], > 0.
     spread: of the radii, which are uniform in radius (1 ± spread) [-], in [0, 1).
-    e: restitution [-], in [0, 1].
     seed: of places and radii [-], >= 0.
     """
     rng = np.random.default_rng(seed)
@@ -59,11 +49,8 @@ def capsules(
 ) -> Scenario:  # fmt: skip
     """Capsules that fall into a box, turned at random.
 
-    bodies: how many [-], >= 1.
-    mu: friction [-], >= 0.
     radius: of the capsules [m], > 0.
     length: of their straight part [m], > 0.
-    e: restitution [-], in [0, 1].
     seed: of places and orientations [-], >= 0.
     """
     shape = Capsule(radius, length)
@@ -80,10 +67,7 @@ def soup(
     """Mixed shapes that fall into a box: spheres, boxes, capsules, cylinders, ellipsoids, convex hulls of
     random points and compounds in turn.
 
-    bodies: how many [-], >= 1.
-    mu: friction [-], >= 0.
     size: radius of a ball that holds any of them [m], > 0.
-    e: restitution [-], in [0, 1].
     seed: of shapes, places and orientations [-], >= 0.
     """
     rng = np.random.default_rng(seed)
@@ -149,9 +133,9 @@ def _pile(
     name: str, summary: str, world: World, size: float, until: float, h: float, e: float
 ) -> Scenario:  # fmt: skip
     def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
-        yield from shaken_facts(trajectory)
-        yield from overlap_facts(trajectory, size, f"{1e3 * size:g} mm")
-        yield from settled_facts(trajectory, e)
+        yield from measures.shaken_facts(trajectory)
+        yield from measures.overlap_facts(trajectory, size, f"{1e3 * size:g} mm")
+        yield from measures.settled_facts(trajectory, e)
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         end = float(trajectory.t[-1])
@@ -174,10 +158,8 @@ def grain_chute(
     """Spheres that flow down a chute whose bottom is rough with fixed spheres of the same size.
 
     bodies: how many grains [-], >= 1.
-    mu: friction [-], >= 0.
     angle: of the chute [degrees], in [0, 90).
     radius: of the grains [m], > 0.
-    e: restitution [-], in [0, 1].
     seed: of places [-], >= 0.
 
     x points down the chute and z away from its bottom. Without the bottom the grains would be at
@@ -209,8 +191,8 @@ def grain_chute(
         q = trajectory.q.reshape(len(trajectory), -1, 7)[:, first:, :3]
         speed = trajectory.v[-1].reshape(-1, 6)[first:, 0]
         free = down * float(trajectory.t[-1])
-        yield from shaken_facts(trajectory)
-        yield from overlap_facts(trajectory, radius, "the radius")
+        yield from measures.shaken_facts(trajectory)
+        yield from measures.overlap_facts(trajectory, radius, "the radius")
         yield Fact("lowest centre of a grain [of the radius], 1 and more above the bottom, up to the overlap",
                    min(0.0, float(q[:, :, 2].min()) / radius - 1.0), 0.0, 0.05)  # fmt: skip
         if free > 0.0:
@@ -251,7 +233,6 @@ def drum(
     radius: of the grains [m], > 0.
     filled: share of the drum that the heap fills [-], in [0.05, 0.35].
     walls: flat boxes that make up the drum [-], >= 8.
-    e: restitution [-], in [0, 1].
     seed: of places [-], >= 0.
 
     The plates take no moment about the axis: what the drum puts in is its torque times its speed, and the
@@ -273,19 +254,19 @@ def drum(
         b.body(f"grain {k + 1}", grain, position=place, density=2500.0)
 
     def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
-        yield from shaken_facts(trajectory)
-        yield from overlap_facts(trajectory, radius, "the radius")
+        yield from measures.shaken_facts(trajectory)
+        yield from measures.overlap_facts(trajectory, radius, "the radius")
         x = trajectory.q.reshape(len(trajectory), -1, 7)[:, 3:, :3]
         far = float(np.linalg.norm(x[:, :, [0, 2]], axis=2).max()) / (inner / math.cos(math.pi / walls))
         yield Fact("farthest centre of a grain from the axis [of the drum's], inside", max(1.0, far), 1.0,
                    0.0)  # fmt: skip
-        if every_step(trajectory) and speed > 0.0:
+        if measures.every_step(trajectory) and speed > 0.0:
             turning = torque(trajectory)
             put_in = speed * float(np.sum(turning * trajectory.h))
             yield Fact("work of the drum [J], its torque times its speed", trajectory.work[-1], put_in,
                        1e-9 * float(np.abs(turning).max()) * speed * float(trajectory.t[-1]))  # fmt: skip
-            x = centre(trajectory)[:, 0]
-            fall = np.linalg.norm(pull(trajectory)) * 0.5 * (x[1:] + x[:-1])
+            x = measures.centre(trajectory)[:, 0]
+            fall = np.linalg.norm(measures.pull(trajectory)) * 0.5 * (x[1:] + x[:-1])
             given = float((turning[1:] + fall) @ trajectory.h[1:])
             L = angular_momentum(trajectory)
             claim = "angular momentum about the axis [N m s]: from drum and weight, but for corrected places"
@@ -293,10 +274,10 @@ def drum(
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, end = trajectory.t, float(trajectory.t[-1])
-        c = centre(trajectory)
+        c = measures.centre(trajectory)
         lean = np.degrees(np.arctan2(-c[:, 0], -c[:, 2]))
         late = t > 0.5 * end
-        W = float(np.linalg.norm(pull(trajectory)))
+        W = float(np.linalg.norm(measures.pull(trajectory)))
         title = (
             f"{bodies} grains in a drum at {speed:g} rad/s, mu = {mu:g}: the heap leans by "
             f"{lean[late].mean():.1f}° in the second half"

@@ -68,7 +68,6 @@ def sphere_packing(
     width: period of the packing in x and y [m], > 4 radius (1 + spread), so that no sphere touches
         another twice; the default makes the packing about as high as wide.
     density: of the spheres [kg/m^3], > 0.
-    h: time step [s], > 0.
     velocity: standard deviation of each component of the initial velocities, and of radius times
         the angular ones [m/s], >= 0; compare with g h: at several times that many contacts slip.
 
@@ -186,7 +185,6 @@ def chute(
     spread: radii are uniform in radius (1 ± spread) [-], in [0, 0.4].
     width: period down the slope and across [m], > 4 radius (1 + spread), as in `packing`.
     density: of the spheres [kg/m^3], > 0.
-    h: time step [s], > 0.
 
     The spheres are poured into the level chute by the deposition of `packing`, periodic down the slope
     and across, and the chute is then tilted: contacts have no gap, nothing overlaps. First is the

@@ -31,6 +31,10 @@ COMMON = {
     "until": "end [s], > 0.",
     "mu_roll": "rolling friction [m], >= 0.",
     "mu_spin": "torsional friction about the normals [m], >= 0.",
+    "mu": "friction [-], >= 0.",
+    "e": "restitution [-], in [0, 1].",
+    "bodies": "how many [-], >= 1.",
+    "push": "speed to the side, along x, at the top at the start; it grows with the height [m/s].",
 }
 """Parameters that most scenes have, and what they mean unless the docstring says otherwise."""
 

@@ -115,7 +115,6 @@ def incline(
     angle: of the plane to the horizontal [deg], in [0, 90).
     mu: friction coefficient [-], >= 0.
     mass: of the box, homogeneous [kg], > 0.
-    h: time step [s], > 0.
     size: length along the slope, width and height of the box [m], > 0.
 
     The box is body 0, the plane is fixed. With N = m g h cos and T = m g h sin, the exact law gives
@@ -175,7 +174,6 @@ def wall(
     rows, columns: courses, and blocks in an even course [-], >= 1.
     mu: friction coefficient of all joints [-], >= 0.
     mu_roll: rolling friction [m], >= 0; with it contacts have 5 components (n, t1, t2, ω1, ω2).
-    h: time step [s], > 0.
     block: length, thickness and height of a whole block [m], > 0.
     density: of the blocks [kg/m^3], > 0.
     head_joints: whether the vertical joints between neighbours are contacts too.

@@ -13,17 +13,10 @@ from stickslip.mechanics.energy import momentum
 from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
 from stickslip.mechanics.world import BodyKind
+from stickslip.scenes import measures
 from stickslip.scenes.containers import add_floor, lattice, orientations
 from stickslip.scenes.grains import pebble
-from stickslip.scenes.measures import (
-    GRAVITY,
-    account_fact,
-    dissipation_fact,
-    law_facts,
-    none,
-    overlap_facts,
-    turning_points,
-)
+from stickslip.scenes.measures import GRAVITY, none
 from stickslip.scenes.parameters import checked, lengths, number
 from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
 from stickslip.scenes.views import energy_panel, outlines
@@ -86,8 +79,8 @@ def rolling_ball(
         yield Fact("slip of the rolling ball [of its speed], none", float(slip.max()) / speed, 0.0, 1e-6)
         yield none("way of a ball that keeps its place, the spinning one's [m]",
                    spinner.position - spinner.position[0], 1e-6 * radius)  # fmt: skip
-        yield account_fact(trajectory)
-        yield from overlap_facts(trajectory, radius, "the radius")
+        yield measures.account_fact(trajectory)
+        yield from measures.overlap_facts(trajectory, radius, "the radius")
         if end > stop + dt:
             yield Fact("way of the rolling ball until it stops [m], speed²/(2 a) to a step's a h²",
                        roller.position[-1, 0], 0.5 * speed * stop,
@@ -145,8 +138,6 @@ def rockfall(
     """Rocks, hulls of random points, that fall down a rough slope onto level ground, a height field.
 
     bodies: how many rocks [-], >= 1.
-    mu: friction [-], >= 0.
-    e: restitution [-], in [0, 1].
     slope: of the upper part [degrees], >= 0 and <= 60.
     size: radius of a ball that holds any of them [m], in [0.05, 0.5].
     seed: of rocks, places and ground [-], >= 0.
@@ -177,12 +168,12 @@ def rockfall(
         contacts = trajectory.contacts
         beyond = np.linalg.norm(contacts.r[:, 3:5], axis=1) - contacts.law[:, 1] * contacts.r[:, 0]
         pressing = float(contacts.r[:, 0].max(initial=0.0))
-        yield from law_facts(trajectory)
+        yield from measures.law_facts(trajectory)
         yield Fact("rolling moment beyond mu_roll times normal force [m], of the largest normal force",
                    max(0.0, float(beyond.max(initial=0.0))) / (pressing or 1.0), 0.0, 1e-6)  # fmt: skip
-        yield account_fact(trajectory)
-        yield dissipation_fact(trajectory)
-        yield from overlap_facts(trajectory, size, "the size")
+        yield measures.account_fact(trajectory)
+        yield measures.dissipation_fact(trajectory)
+        yield from measures.overlap_facts(trajectory, size, "the size")
         yield Fact("centres of rocks that went below the ground [-], none",
                    ((height <= 0.0) & inside).any(axis=0).sum(), 0.0, 0.0)  # fmt: skip
         # On level ground a rock rolls on no longer than a ball that holds it.
@@ -265,7 +256,7 @@ def dzhanibekov(
     until = (0.5 * flips + 0.1) * period
 
     def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
-        crossings, _ = turning_points(trajectory.t, trajectory.t, trajectory.v[:, 3 + middle])
+        crossings, _ = measures.turning_points(trajectory.t, trajectory.t, trajectory.v[:, 3 + middle])
         expected = period * (0.25 + 0.5 * np.arange(flips))
         late = np.abs(crossings[:flips] - expected).max() if crossings.size >= flips else np.inf
         around = [momentum(world, q, v)[1] for q, v in zip(trajectory.q, trajectory.v, strict=True)]

@@ -9,18 +9,15 @@ from stickslip.schemes import registry
 
 MODULES = {
     "balls": ("ball_chain", "bouncing_ball", "moving_wall"),
-    "boxes": ("dominoes", "heavy_on_light", "kapla", "stack"),
+    "boxes": ("arch", "dominoes", "heavy_on_light", "kapla", "masonry_wall", "stack"),
     "cam": ("cam",),
-    "chains": ("chain", "ring_chain"),
+    "chains": ("chain", "quadruped", "ring_chain"),
     "circuits": ("bridge_filter", "diode_bridge", "rlc_diode"),
     "grains": ("capsules", "drum", "grain_chute", "soup", "sphere_pile"),
     "jamming": ("painleve", "woodpecker"),
-    "linkages": ("crank_stops", "four_bar"),
-    "masonry": ("arch", "masonry_wall"),
-    "quadruped": ("quadruped",),
+    "linkages": ("crank_stops", "four_bar", "slider_crank"),
     "relays": ("filippov", "relay", "sliding_mode"),
     "rolling_bodies": ("dzhanibekov", "rockfall", "rolling_ball", "tippe_top"),
-    "slider_crank": ("slider_crank",),
     "sliders": ("box_incline", "coulomb_oscillator", "incline_block", "stick_slip"),
 }
 RUNS = {

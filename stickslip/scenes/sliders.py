@@ -9,18 +9,8 @@ from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import NewtonImpact
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane
-from stickslip.scenes.measures import (
-    GRAVITY,
-    balance_fact,
-    energy,
-    none,
-    overlap_fact,
-    spacing,
-    speed,
-    turn,
-    turning_points,
-    weight,
-)
+from stickslip.scenes import measures
+from stickslip.scenes.measures import GRAVITY, none
 from stickslip.scenes.parameters import checked, number
 from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
 from stickslip.simulation.trajectory import Trajectory
@@ -62,10 +52,10 @@ def coulomb_oscillator(
     )
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
-        t, block, dt = trajectory.t, trajectory.system("block"), spacing(trajectory)
+        t, block, dt = trajectory.t, trajectory.system("block"), measures.spacing(trajectory)
         x, v = block.q[:, 0], block.v[:, 0]
         slip = np.where(np.abs(v) > 1e-9, v, 0.0)
-        _, places = turning_points(t, x, slip)
+        _, places = measures.turning_points(t, x, slip)
         fine = trajectory.scheme == "event-driven"
         between = 0.5 * stiffness / mass * stretch * dt**2
         grace = 1e-6 + between if fine else 4.0 * d * dt / half
@@ -141,7 +131,7 @@ def stick_slip(
     )  # fmt: skip
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
-        t, block, dt = trajectory.t, trajectory.system("block"), spacing(trajectory)
+        t, block, dt = trajectory.t, trajectory.system("block"), measures.spacing(trajectory)
         x, v = block.q[:, 0], block.v[:, 0]
         slides = np.abs(v - speed) > 1e-4 * speed
         slips = t[1:][slides[1:] & ~slides[:-1]]
@@ -216,7 +206,7 @@ def incline_block(
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
         t, block = trajectory.t, trajectory.system("block")
-        x, v, end, dt = block.q[:, 0], block.v[:, 0], float(trajectory.t[-1]), spacing(trajectory)
+        x, v, end, dt = block.q[:, 0], block.v[:, 0], float(trajectory.t[-1]), measures.spacing(trajectory)
         after = max(end - stop, 0.0)
         near = 1e-7 if trajectory.scheme == "event-driven" else 2.0 * GRAVITY * dt
         yield none("distance from the slope [m], none", block.q[:, 1], 1e-9)
@@ -244,7 +234,7 @@ def incline_block(
             over_time("Velocity", "v [m/s]", t, {"block": block.v[:, 0]}),
             over_time("Contact force", "force [N]", t[1:],
                       {"normal": force[:, 0], "friction": (force[:, 1], "--")}),
-            over_time("Energy", "E [J]", t, {"total": energy(trajectory)}),
+            over_time("Energy", "E [J]", t, {"total": measures.energy(trajectory)}),
         ])  # fmt: skip
 
     return scene("incline-block", "A block launched up a slope stops, and stays or slides back.",
@@ -271,7 +261,7 @@ def box_incline(
     so that v sin φ / tan(φ / 2)ᵏ stays what it was.
     """
     tilt, course = math.radians(angle), math.radians(direction)
-    frame, p = turn(tilt)
+    frame, p = measures.turn(tilt)
     heading = np.array([math.cos(course), math.sin(course), 0.0])
     builder = WorldBuilder()
     builder.material("default", mu=mu)
@@ -292,8 +282,9 @@ def box_incline(
         end = float(trajectory.t[-1])
         yield none("distance from the plane [m], none", x[:, 2], 1e-7 * size)
         yield _carried(trajectory, tilt)
-        yield balance_fact(trajectory, weight(trajectory) * (size + launch * launch / GRAVITY))
-        yield overlap_fact(trajectory, size)
+        scale = measures.weight(trajectory) * (size + launch * launch / GRAVITY)
+        yield measures.balance_fact(trajectory, scale)
+        yield measures.overlap_fact(trajectory, size)
         if launch == 0.0:
             yield from _from_rest(v, pull, grip, end)
             return
@@ -324,7 +315,7 @@ def box_incline(
 def _carried(trajectory: WorldTrajectory, tilt: float) -> Fact:
     """The plane carries the weight's part across it, whatever the box does along it."""
     normal = np.array([math.sin(tilt), 0.0, math.cos(tilt)])
-    force = trajectory.forces_on("box")[1:] @ normal / weight(trajectory)
+    force = trajectory.forces_on("box")[1:] @ normal / measures.weight(trajectory)
     worst = float(force[np.argmax(np.abs(force - math.cos(tilt)))])
     return Fact("normal force [of the weight], cos(angle) in every step", worst, math.cos(tilt), 1e-5)
 
@@ -357,7 +348,7 @@ def _on_level_ground(
 
 def _across(trajectory: WorldTrajectory, v: Array, launch: float, course: float, k: float) -> Iterator[Fact]:
     """The curve of velocities; friction takes the direction of the end of each step, an error of order h."""
-    now, size = np.arctan2(v[:, 1], v[:, 0]), speed(trajectory)
+    now, size = np.arctan2(v[:, 1], v[:, 0]), measures.speed(trajectory)
     step = float(trajectory.h.max())
     if abs(math.sin(course)) < 1e-9:
         yield none("velocity across the slope [m/s], none", v[:, 1], 1e-6 * launch)

@@ -9,25 +9,19 @@ with Viewer(trajectory) as viewer:
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-_WHERE = {
-    "Curve": "stickslip.exhibits",
-    "Figure": "stickslip.exhibits",
-    "LiveView": "stickslip.view.browser.live",
-    "Panel": "stickslip.exhibits",
-    "RunStopped": "stickslip.view.browser.live",
-    "Viewer": "stickslip.view.browser.viewer",
-    "ViewerError": "stickslip.view.browser.server",
-    "draw": "stickslip.view.figures",
-    "draw_world": "stickslip.view.still",
-    "export_html": "stickslip.view.browser.export",
-    "plot_cones": "stickslip.view.plots.cones",
-    "plot_energy": "stickslip.view.plots.histories",
-    "plot_gaps": "stickslip.view.plots.histories",
-    "plot_impulses": "stickslip.view.plots.histories",
-    "plot_phase": "stickslip.view.plots.portraits",
-    "plot_poincare": "stickslip.view.plots.portraits",
-    "plot_residuals": "stickslip.view.plots.histories",
+_HOME = {
+    "stickslip.exhibits": ("Curve", "Figure", "Panel"),
+    "stickslip.view.browser.export": ("export_html",),
+    "stickslip.view.browser.live": ("LiveView", "RunStopped"),
+    "stickslip.view.browser.server": ("ViewerError",),
+    "stickslip.view.browser.viewer": ("Viewer",),
+    "stickslip.view.figures": ("draw",),
+    "stickslip.view.plots.cones": ("plot_cones",),
+    "stickslip.view.plots.histories": ("plot_energy", "plot_gaps", "plot_impulses", "plot_residuals"),
+    "stickslip.view.plots.portraits": ("plot_phase", "plot_poincare"),
+    "stickslip.view.still": ("draw_world",),
 }
+_WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "Curve", "Figure", "LiveView", "Panel", "RunStopped", "Viewer", "ViewerError", "draw", "draw_world",

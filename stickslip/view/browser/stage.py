@@ -18,8 +18,7 @@ from stickslip.simulation.world_record import WorldRecord
 from stickslip.simulation.world_recorder import CONTACT_WIDTHS, WHOLE
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray
-from stickslip.view.browser.instances import Instances, instances_of
-from stickslip.view.browser.surroundings import Surroundings, drawable, surroundings_of
+from stickslip.view.browser.instances import Instances, Surroundings, drawable, instances_of, surroundings_of
 
 STATE_COLOURS: dict[str, tuple[int, int, int]] = {
     "separating": (140, 140, 140),

@@ -124,10 +124,7 @@ def _gaps_of_world(run: WorldTrajectory, log: bool) -> Figure:
         deepest = np.where(run.penetration > 0.0, -run.penetration, 0.0)
         curves = [history("least gap", run.t, least), history("deepest penetration", run.t, deepest, "--")]
     pressed = np.bincount(contacts.record[contacts.r[:, 0] > 0.0], minlength=n)
-    count = [
-        history("contacts", run.t, np.diff(contacts.offset)),
-        history("with an impulse", run.t, pressed),
-    ]
+    count = [history("contacts", run.t, np.diff(contacts.offset)), history("with an impulse", run.t, pressed)]
     label = "penetration [m]" if log else "gap [m]"
     panels = [
         Panel("Penetration" if log else "Gaps", "t [s]", label, curves, log_y=log),
