@@ -2,8 +2,9 @@
 a wall in running bond and an arch of voussoirs that stand by friction alone."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Cuboid, Plane
+from stickslip.mechanics.world import World
 from stickslip.scenes import measures
 from stickslip.scenes.measures import GRAVITY, none, reactions, rest_facts, turn, weight
 from stickslip.scenes.parameters import checked, lengths, number
@@ -33,8 +35,9 @@ def stack(
     Each box carries those above it: the k-th from the top presses on the next with k weights.
     """
     summary = f"{bodies} boxes on one another {'are pushed' if push else 'rest'}."
-    return _pile("stack", summary, f"{bodies} boxes, mu = {mu:g}", np.ones(bodies), size,
-                 {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin}, push, until, h)  # fmt: skip
+    grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin}
+    world, facts, figure = _pile(np.ones(bodies), size, grip, push, f"{bodies} boxes, mu = {mu:g}")
+    return scene("stack", summary, world, until, h, facts, figure)
 
 
 @checked
@@ -52,16 +55,16 @@ def heavy_on_light(
     """
     summary = f"A box {ratio:g} times as heavy rests on a light one."
     shares = np.where(np.arange(bodies) % 2, ratio, 1.0)
-    return _pile("heavy-on-light", summary, f"{ratio:g}:1, mu = {mu:g}", shares, size,
-                 {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin}, push, until, h)  # fmt: skip
+    grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin}
+    world, facts, figure = _pile(shares, size, grip, push, f"{ratio:g}:1, mu = {mu:g}")
+    return scene("heavy-on-light", summary, world, until, h, facts, figure)
 
 
 def _pile(
-    name: str, summary: str, title: str, shares: Array, size: float, grip: dict[str, float], push: float,
-    until: float, h: float,
-) -> Scenario:  # fmt: skip
-    """Boxes on one another, from below; shares: their masses over that of water, grip: their friction, push:
-    speed of the highest [m/s]."""
+    shares: Array, size: float, grip: dict[str, float], push: float, title: str
+) -> tuple[World, Callable[[Any], Iterator[Fact]], Callable[[Any], Figure]]:
+    """Boxes on one another, from below, their facts and their figure; shares: masses over that of water,
+    grip: their friction, push: speed of the highest [m/s]."""
     masses = 1000.0 * size**3 * shares
     builder, box = WorldBuilder(), Cuboid((size, size, size))
     builder.material("default", **grip)
@@ -84,25 +87,24 @@ def _pile(
         yield Fact("what presses on the worst support [of the weight above], at the end", worst, 1.0, 1e-6)
 
     def figure(trajectory: WorldTrajectory) -> Figure:
-        even = bool(masses.max() <= 10.0 * masses.min())
         labels = "Force on the lower faces, at the end", "box, from below"
-        return _standing(trajectory, f"Boxes at rest: {title}", labels, levels, above, "box", not even)
+        return _standing(trajectory, f"Boxes at rest: {title}", labels, levels, above, ("box", "boxes"))
 
-    return scene(name, summary, builder.build(), until, h, facts, figure)
+    return builder.build(), facts, figure
 
 
 def _standing(
     trajectory: WorldTrajectory, title: str, labels: tuple[str, str], levels: list[list[str]], above: Array,
-    what: str, log: bool = False,
+    what: tuple[str, str],
 ) -> Figure:  # fmt: skip
     """How it stands, what presses on each level beside the weight above [N], and that nothing moves."""
-    place = np.arange(1.0, len(levels) + 1)
+    place, weights = np.arange(1.0, len(levels) + 1), -np.diff(above, append=0.0)
     return Figure(title, [
         Panel("At the end", "x [m]", "z [m]", side_view(trajectory, [float(trajectory.t[-1])])),
         against(*labels, "force [N]", place,
                 {"contacts": (measures.carried_forces(trajectory, levels)[-1], "o"), "weight above": above},
-                log_y=log),
-        *still_panels(trajectory, what),
+                log_y=bool(weights.max() > 10.0 * weights.min())),
+        *still_panels(trajectory, *what),
     ])  # fmt: skip
 
 
@@ -155,7 +157,7 @@ def kapla(
     def figure(trajectory: WorldTrajectory) -> Figure:
         labels = "Force under each course, at the end", "course"
         title = f"Tower of {2 * courses} planks, mu = {mu:g}"
-        return _standing(trajectory, title, labels, levels, above, "plank")
+        return _standing(trajectory, title, labels, levels, above, ("plank", "planks"))
 
     return scene("kapla", "A tower of planks laid crosswise stands.", world, until, h, facts, figure)
 
@@ -379,5 +381,5 @@ def standing_figure(trajectory: WorldTrajectory, title: str) -> Figure:
               [*side_view(trajectory, [float(t[0]), float(t[-1])]), Curve("forces", x, z)]),
         over_time("Reactions", "force [of the weight]", t[1:],
                   {"vertical": held[1:, 2], "horizontal": (held[1:, 0], "--")}),
-        *still_panels(trajectory, "stone", 0),
+        *still_panels(trajectory, "stone", "stones", 0),
     ])  # fmt: skip

@@ -93,14 +93,9 @@ WHERE = {"a": "diode at the capacitor", "b": "at the resistor", "c": "all in ser
 
 @checked
 def diode_bridge(
-    *,
-    L: float = 1e-2,
-    C: float = 1e-6,
-    R: float = 1e3,
-    v0: float = 10.0,
-    h: float = 2e-6,
+    *, L: float = 1e-2, C: float = 1e-6, R: float = 1e3, v0: float = 10.0, h: float = 2e-6,
     until: float = 2e-3,
-) -> Scenario:
+) -> Scenario:  # fmt: skip
     """An LC oscillator feeds a resistor through a bridge of four ideal diodes.
 
     L: inductance [H], > 0.
@@ -308,32 +303,23 @@ def _rlc(
     free = [[0.0, -1.0 / C], [1.0 / L, 0.0]]
     beside = [[-1.0 / (R * C), 1.0 / C], [-1.0 / L, 0.0]]
     series = [[0.0, 1.0 / C], [-1.0 / L, -r / L]]
-    relation = FirstOrderLinearRelation
-    circuits = {
-        "a": (beside, relation(C=[[1 / R, -1.0]], D=[[1 / R]], B=[[-1.0 / (R * C)], [-1.0 / L]])),
-        "b": (free, relation(C=[[1.0, 0.0]], D=[[R]], B=[[1.0 / C], [0.0]])),
-        "c": (series, relation(C=[[0.0, -1.0]], B=[[0.0], [-1.0 / L]])),
-        "d": (beside, relation(C=[[0.0, -1.0]], B=[[0.0], [-1.0 / L]])),
-    }
+    tie = FirstOrderLinearRelation
+    # A and relation; A and the row that ends the mode with the diode on; the same with it off
+    rows: dict[str, tuple[Any, FirstOrderLinearRelation, Any, Any, Any, Any]] = {
+        "a": (beside, tie(C=[[1 / R, -1.0]], D=[[1 / R]], B=[[-1.0 / (R * C)], [-1.0 / L]]),
+              beside, [1 / R, -1.0], [[0.0, 0.0], [0.0, -R / L]], [-1.0, R]),
+        "b": (free, tie(C=[[1.0, 0.0]], D=[[R]], B=[[1.0 / C], [0.0]]),
+              [[-1.0 / (R * C), -1.0 / C], [1.0 / L, 0.0]], [-1.0, 0.0], free, [1.0, 0.0]),
+        "c": (series, tie(C=[[0.0, -1.0]], B=[[0.0], [-1.0 / L]]),
+              series, [0.0, -1.0], [[0.0, 0.0], [0.0, 0.0]], [-1.0, 0.0]),
+        "d": (beside, tie(C=[[0.0, -1.0]], B=[[0.0], [-1.0 / L]]),
+              beside, [0.0, -1.0], [[-1.0 / (R * C), 0.0], [0.0, 0.0]], [-1.0, 0.0]),
+    }  # fmt: skip
     modes = {
-        "a": {
-            "on": Mode(beside, (([1 / R, -1.0], "off"),)),
-            "off": Mode([[0.0, 0.0], [0.0, -R / L]], (([-1.0, R], "on"),)),
-        },
-        "b": {
-            "on": Mode([[-1.0 / (R * C), -1.0 / C], [1.0 / L, 0.0]], (([-1.0, 0.0], "off"),)),
-            "off": Mode(free, (([1.0, 0.0], "on"),)),
-        },
-        "c": {
-            "on": Mode(series, (([0.0, -1.0], "off"),)),
-            "off": Mode([[0.0, 0.0], [0.0, 0.0]], (([-1.0, 0.0], "on"),)),
-        },
-        "d": {
-            "on": Mode(beside, (([0.0, -1.0], "off"),)),
-            "off": Mode([[-1.0 / (R * C), 0.0], [0.0, 0.0]], (([-1.0, 0.0], "on"),)),
-        },
+        name: {"on": Mode(on, ((leaves, "off"),)), "off": Mode(off, ((returns, "on"),))}
+        for name, (_, _, on, leaves, off, returns) in rows.items()
     }
-    return circuits, modes
+    return {name: row[:2] for name, row in rows.items()}, modes
 
 
 def _instants(trajectory: Trajectory) -> Array:

@@ -35,11 +35,9 @@ def sphere_pile(
     """
     rng = np.random.default_rng(seed)
     radii = radius * rng.uniform(1.0 - spread, 1.0 + spread, bodies)
-    grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin, "e": e}
-    world = _poured(rng, [Sphere(r) for r in radii], (1.0 + spread) * radius, grip)
-    return _pile(
-        "sphere-pile", f"{bodies} spheres fall into a box and come to rest.", world, radius, until, h, e
-    )
+    world = _poured(rng, [Sphere(r) for r in radii], (1.0 + spread) * radius, mu, mu_roll, mu_spin, e)
+    summary = f"{bodies} spheres fall into a box and come to rest."
+    return _pile("sphere-pile", summary, world, until, h, radius, e)
 
 
 @checked
@@ -54,9 +52,9 @@ def capsules(
     seed: of places and orientations [-], >= 0.
     """
     shape = Capsule(radius, length)
-    grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin, "e": e}
-    world = _poured(np.random.default_rng(seed), [shape] * bodies, shape.reach, grip)
-    return _pile("capsules", f"{bodies} capsules fall into a box.", world, radius, until, h, e)
+    rng = np.random.default_rng(seed)
+    world = _poured(rng, [shape] * bodies, shape.reach, mu, mu_roll, mu_spin, e)
+    return _pile("capsules", f"{bodies} capsules fall into a box.", world, until, h, radius, e)
 
 
 @checked
@@ -72,12 +70,9 @@ def soup(
     """
     rng = np.random.default_rng(seed)
     shapes = [KINDS[k % len(KINDS)](rng, size) for k in range(bodies)]
-    grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin, "e": e}
-    world = _poured(rng, shapes, size, grip)
-    return _pile(
-        "soup", f"{bodies} bodies of {min(bodies, len(KINDS))} kinds of shape fall into a box.", world,
-        0.5 * size, until, h, e,
-    )  # fmt: skip
+    summary = f"{bodies} bodies of {min(bodies, len(KINDS))} kinds of shape fall into a box."
+    world = _poured(rng, shapes, size, mu, mu_roll, mu_spin, e)
+    return _pile("soup", summary, world, until, h, 0.5 * size, e)
 
 
 def _box(rng: np.random.Generator, size: float) -> Shape:
@@ -115,10 +110,13 @@ def pebble(rng: np.random.Generator, size: float, corners: int = 14) -> ConvexHu
     return ConvexHull(size * points * rng.uniform(0.6, 1.0, 3))
 
 
-def _poured(rng: np.random.Generator, shapes: Sequence[Shape], reach: float, grip: dict[str, float]) -> World:
+def _poured(
+    rng: np.random.Generator, shapes: Sequence[Shape], reach: float, mu: float, mu_roll: float,
+    mu_spin: float, e: float,
+) -> World:  # fmt: skip
     """A box with the shapes above its floor, in about as many layers as columns."""
     b = WorldBuilder()
-    b.material("default", **grip)
+    b.material("default", mu=mu, mu_roll=mu_roll, mu_spin=mu_spin, e=e)
     side = max(2, round(len(shapes) ** (1.0 / 3.0)))
     centres, width = lattice(rng, len(shapes), (side, side), reach)
     turns = orientations(rng, len(shapes))
@@ -129,19 +127,17 @@ def _poured(rng: np.random.Generator, shapes: Sequence[Shape], reach: float, gri
     return b.build()
 
 
-def _pile(
-    name: str, summary: str, world: World, size: float, until: float, h: float, e: float
-) -> Scenario:  # fmt: skip
+def _pile(name: str, summary: str, world: World, until: float, h: float, size: float, e: float) -> Scenario:
+    """They fall and come to rest; overlaps are told over `size` [m]."""
+
     def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
         yield from measures.shaken_facts(trajectory)
         yield from measures.overlap_facts(trajectory, size, f"{1e3 * size:g} mm")
         yield from measures.settled_facts(trajectory, e)
 
     def figure(trajectory: WorldTrajectory) -> Figure:
-        end = float(trajectory.t[-1])
-        return Figure(summary, [
-            *view_panels(trajectory, (0.0, end)), energy_panel(trajectory), support_panel(trajectory),
-        ])  # fmt: skip
+        views = view_panels(trajectory, (0.0, float(trajectory.t[-1])))
+        return Figure(summary, [*views, energy_panel(trajectory), support_panel(trajectory)])
 
     return scene(name, summary, world, until, h, facts, figure)
 

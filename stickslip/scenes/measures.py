@@ -13,6 +13,7 @@ from stickslip.mechanics.world import BodyKind
 from stickslip.rotations import matrices
 from stickslip.scenes.scenario import GRAVITY, Fact
 from stickslip.simulation.trajectory import Trajectory
+from stickslip.simulation.world_contacts import WorldContacts
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
@@ -69,11 +70,6 @@ def carried_forces(trajectory: WorldTrajectory, levels: Sequence[Sequence[str]])
     return np.asarray(np.cumsum(on[::-1], axis=0)[::-1].T)
 
 
-def dynamic(trajectory: WorldTrajectory) -> Array:
-    """Which bodies answer to forces, shape (nb,), bool."""
-    return np.asarray(trajectory.model.kind == BodyKind.DYNAMIC)
-
-
 def drift(trajectory: WorldTrajectory) -> Array:
     """Farthest that the centre of any body is from its start, over time [m], shape (n,)."""
     x = trajectory.q.reshape(len(trajectory), -1, 7)[:, :, :3]
@@ -84,12 +80,6 @@ def speed(trajectory: WorldTrajectory) -> Array:
     """Speed of the fastest centre of a body, over time [m/s], shape (n,)."""
     v = trajectory.v.reshape(len(trajectory), -1, 6)[:, :, :3]
     return np.asarray(np.linalg.norm(v, axis=2).max(axis=1))
-
-
-def reactions(trajectory: WorldTrajectory) -> Array:
-    """All contact forces of fixed bodies on the others, over time [N], shape (n, 3)."""
-    fixed = [name for name, free in zip(trajectory.model.names, dynamic(trajectory), strict=True) if not free]
-    return -np.sum([trajectory.forces_on(name) for name in fixed], axis=0)
 
 
 def weight(trajectory: WorldTrajectory) -> float:
@@ -115,7 +105,7 @@ def stillness(trajectory: WorldTrajectory) -> float:
     """Speed that a solved step may leave to a body at rest [m/s]: the solver's tolerance is of all impulses
     together, those of the whole weight over a step, and the lightest body may have the error; 30 times that.
     """
-    masses = trajectory.model.mass[dynamic(trajectory)]
+    masses = trajectory.model.mass[trajectory.model.kind == BodyKind.DYNAMIC]
     fall = GRAVITY * float(trajectory.h.max())
     return float(30.0 * trajectory.tolerance * fall * masses.sum() / masses.min())
 
@@ -140,15 +130,21 @@ CALM = 0.02
 """Kinetic energy that they may have then: single ones still roll or rock [of its largest]."""
 
 
-def supports(trajectory: WorldTrajectory) -> Array:
+def supports(trajectory: WorldTrajectory, contacts: WorldContacts | None = None) -> Array:
     """Sum of contact forces of all that is fixed or moves as prescribed on the bodies that do not, over the
-    last step of each record [N], shape (n, 3): of the solver's impulses, which moved the bodies."""
-    contacts, total = trajectory.raw_contacts, np.zeros((len(trajectory), 3))
-    force, _ = contacts.force(trajectory.h)
+    last step of each record [N], shape (n, 3): of the solver's impulses, which moved the bodies, or those of
+    `contacts`."""
+    contacts = trajectory.raw_contacts if contacts is None else contacts
+    total = np.zeros((len(trajectory), 3))
     free = trajectory.model.kind[contacts.body] == BodyKind.DYNAMIC
     sign = free[:, 0].astype(float) - free[:, 1]  # forces are on the first body; those between two cancel
-    np.add.at(total, contacts.record, sign[:, None] * force)
+    np.add.at(total, contacts.record, sign[:, None] * contacts.force(trajectory.h)[0])
     return total
+
+
+def reactions(trajectory: WorldTrajectory) -> Array:
+    """What supports do over time [N], shape (n, 3): of the impulses that are told."""
+    return supports(trajectory, trajectory.contacts)
 
 
 def momentum(trajectory: WorldTrajectory) -> Array:

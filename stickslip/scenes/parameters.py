@@ -96,8 +96,8 @@ def number(
     below: float | None = None, most: float | None = None,
 ) -> float:  # fmt: skip
     """`value` as a float inside its range (`above` and `below` are open ends); unit for the message."""
-    ends = [(">", gt, above), (">=", ge, least), ("<", lt, below), ("<=", le, most)]
-    ends = [end for end in ends if end[2] is not None]
+    signs = ((">", gt, above), (">=", ge, least), ("<", lt, below), ("<=", le, most))
+    ends = [(sign, holds, bound) for sign, holds, bound in signs if bound is not None]
     allowed = " and ".join(["finite", *(f"{sign} {bound:g}" for sign, _, bound in ends)])
     allowed += f" [{unit}]" if unit else ""
     real = isinstance(value, Real) and not isinstance(value, bool)

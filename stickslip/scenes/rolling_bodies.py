@@ -358,8 +358,7 @@ def tippe_top(
                    trajectory.body("top").spin[-1, 2], final, 0.02 * final)  # fmt: skip
         yield Fact("least that friction takes in a step [of the energy], nothing is given",
                    min(lost.min(), 0.0) / scale, 0.0, 1e-9)  # fmt: skip
-        yield none("largest error of the balance of energy [of it], rounding", trajectory.balance / scale,
-                   1e-14 * max(trajectory.steps, 100))  # fmt: skip
+        yield measures.balance_fact(trajectory, scale, "of it")
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, body = trajectory.t, trajectory.body("top")

@@ -24,6 +24,12 @@ ROWS = np.array([[0.0, 1.0], [1.0, 0.0]])
 """Normal first: coordinates are (along the floor, away from it)."""
 
 
+def _under(name: str, mu: float) -> Interaction:
+    """What the block slides on."""
+    relation = Scleronomous(lambda q: q[1:], dy_dq=ROWS)
+    return Interaction(name, "block", relation, NewtonImpact(mu=mu, dimension=2))
+
+
 @checked
 def coulomb_oscillator(
     *, mu: float = 0.2, stiffness: float = 100.0, mass: float = 1.0, stretch: float = 0.15, h: float = 1e-3
@@ -47,9 +53,7 @@ def coulomb_oscillator(
         "block", M=mass, q0=[stretch, 0.0], F_ext=[0.0, -mass * GRAVITY],
         F_int=lambda q: K @ q, dF_int_dq=K, potential=lambda q: 0.5 * q @ K @ q + mass * GRAVITY * q[1],
     )  # fmt: skip
-    floor = Interaction(
-        "floor", "block", Scleronomous(lambda q: q[1:], dy_dq=ROWS), NewtonImpact(mu=mu, dimension=2)
-    )
+    floor = _under("floor", mu)
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
         t, block, dt = trajectory.t, trajectory.system("block"), measures.spacing(trajectory)
@@ -199,10 +203,7 @@ def incline_block(
     block = Lagrangian(
         "block", M=mass, q0=[0.0, 0.0], v0=[-speed, 0.0], F_ext=weight, potential=lambda q: -weight @ q
     )
-    rows = np.array([[0.0, 1.0], [1.0, 0.0]])
-    slope = Interaction(
-        "slope", "block", Scleronomous(lambda q: q[1:], dy_dq=rows), NewtonImpact(mu=mu, dimension=2)
-    )
+    slope = _under("slope", mu)
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
         t, block = trajectory.t, trajectory.system("block")

@@ -78,12 +78,12 @@ def side_view(
     ]
 
 
-def still_panels(trajectory: WorldTrajectory, what: str, first: int = 1) -> list[Panel]:
+def still_panels(trajectory: WorldTrajectory, one: str, many: str, first: int = 1) -> list[Panel]:
     """How far the farthest body is from its start, and how fast the fastest is, from record `first` on."""
-    t, whose = trajectory.t[first:], "boxes" if what == "box" else f"{what}s"
+    t = trajectory.t[first:]
     return [
-        over_time("Way from the start", f"farthest {what} [m]", t, {whose: drift(trajectory)[first:]}),
-        over_time("Speed", f"fastest {what} [m/s]", t, {whose: speed(trajectory)[first:]}),
+        over_time("Way from the start", f"farthest {one} [m]", t, {many: drift(trajectory)[first:]}),
+        over_time("Speed", f"fastest {one} [m/s]", t, {many: speed(trajectory)[first:]}),
     ]
 
 

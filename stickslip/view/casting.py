@@ -152,7 +152,10 @@ class Solid:
     @property
     def box(self) -> tuple[Array, Array] | None:
         """Middle and half edges of a box about it [m], shape (3,) each; None when it has no end."""
-        return self.form.box if self.triangles is None else _box_of(self.triangles.reshape(-1, 3))
+        if self.form is not None:
+            return self.form.box
+        assert self.triangles is not None
+        return _box_of(self.triangles.reshape(-1, 3))
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,11 +7,11 @@ import os
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -38,28 +38,10 @@ LICENCE = (
 )
 
 
-@dataclass(frozen=True)
-class Overlay:
-    """The numbers of all frames as text."""
-
-    title: str
-    """Of the page."""
-    rows: tuple[tuple[str, ...], ...]
-    """Of each frame: time, penetration, residual, and how many contacts are in each of `STATE_COLOURS`."""
-    notes: tuple[str, ...]
-    """What the reader should know of the picture."""
-
-    @classmethod
-    def of(cls, title: str, readouts: Sequence[Readout], notes: Sequence[str]) -> Self:
-        """From the numbers of all frames."""
-        spec = _time_spec(np.array([each.t for each in readouts]))
-        rows = tuple(_row(each, spec) for each in readouts)
-        return cls(line(title), rows, tuple(line(note) for note in notes))
-
-
-def framed(player: str, overlay: Overlay) -> str:
-    """The page: viser's player with its recording as HTML, and about it the overlay, a title and a policy."""
-    title = escape(overlay.title)
+def framed(player: str, title: str, readouts: Sequence[Readout], notes: Sequence[str]) -> str:
+    """The page: viser's player with its recording as HTML, and about it numbers of all frames, notes, a title
+    and a policy."""
+    title = escape(line(title))
     player = re.sub(r"\s*<title>[^<]*</title>", "", player, count=1)
     top = "<head>"
     start = player.index(top) + len(top)
@@ -70,25 +52,22 @@ def framed(player: str, overlay: Overlay) -> str:
         f"\n    <title>{title}</title>\n    <style>{_text('overlay.css')}</style>"
         f"\n    <script>{_text('overlay.js')}</script>"
     )
-    return f"{player[:start]}{head}{player[start:end]}{_aside(overlay, title)}{player[end:]}"
+    return f"{player[:start]}{head}{player[start:end]}{_aside(title, readouts, notes)}{player[end:]}"
 
 
-def _aside(overlay: Overlay, title: str) -> str:
-    rows = ""
-    if overlay.rows:
-        names = ("time", "penetration", "residual")
-        rows = "".join(
-            f'<tr><td>{name}</td><td id="stickslip-{k}"></td></tr>' for k, name in enumerate(names)
-        )
-        rows += "".join(
-            f'<tr><td><i style="background: rgb{colour}"></i>{state}</td><td id="stickslip-{k}"></td></tr>'
-            for k, (state, colour) in enumerate(STATE_COLOURS.items(), len(names))
-        )
-    notes = "".join(f"<p>{escape(note)}</p>" for note in overlay.notes)
-    data = json.dumps(overlay.rows, separators=(",", ":")).replace("<", "\\u003c")
+def _aside(title: str, readouts: Sequence[Readout], notes: Sequence[str]) -> str:
+    """Time, penetration, residual, how many contacts are in each state, and what the reader should know."""
+    marked = [(name, "") for name in ("time", "penetration", "residual")]
+    marked += [(state, f'<i style="background: rgb{c}"></i>') for state, c in STATE_COLOURS.items()]
+    table = "".join(
+        f'<tr><td>{mark}{name}</td><td id="stickslip-{k}"></td></tr>' for k, (name, mark) in enumerate(marked)
+    )
+    said = "".join(f"<p>{escape(line(note))}</p>" for note in notes)
+    spec = _time_spec(np.array([each.t for each in readouts]))
+    rows = json.dumps([_row(each, spec) for each in readouts], separators=(",", ":")).replace("<", "\\u003c")
     return (
-        f'<details id="stickslip" open><summary>{title}</summary><table>{rows}</table>{notes}</details>\n    '
-        f'<script type="application/json" id="stickslip-rows">{data}</script>\n  '
+        f'<details id="stickslip" open><summary>{title}</summary><table>{table if readouts else ""}</table>'
+        f'{said}</details>\n    <script type="application/json" id="stickslip-rows">{rows}</script>\n  '
     )
 
 
@@ -193,7 +172,7 @@ def page_of(
         notes = _notes(stage, rows, most, readouts, speed)
         if run is not None and run.relaxed:
             notes.insert(0, f"relaxed, {run.relaxation}: not certified by the exact law")
-        return framed(player, Overlay.of(title, readouts, notes))
+        return framed(player, title, readouts, notes)
 
     counts = [each.contacts for each in readouts] if contacts or forces else []
     page = page_with(max(counts, default=0))
