@@ -147,16 +147,17 @@ def _box(shape: ShapeRecord) -> Array:
     """Middle and half edges of the box about a shape, in its own frame [m], shape (2, 3); without edges where
     it cannot be drawn."""
     scale, points = shape_scale(shape), shape.points
-    if scale is None or (shape.kind in ("convex-hull", "height-field") and not points.size):
+    hull, ground = shape.kind == "convex-hull", shape.kind == "height-field"
+    if scale is None or ((hull or ground) and not points.size) or (hull and points.shape[1] != 3):
         return np.zeros((2, 3))
-    if shape.kind == "convex-hull":
+    if hull:
         low, high = points.min(axis=0), points.max(axis=0)
-    elif shape.kind == "height-field":
+    elif ground:
         ends = ((-0.5, points.min()), (0.5, points.max()))
         low, high = (np.array([side * scale[0], side * scale[1], end]) for side, end in ends)
     else:
-        halves = {"plane": np.inf, "cuboid": 0.5, "cylinder": np.array([1.0, 1.0, 0.5])}
-        half = scale * halves.get(shape.kind, 1.0)
+        parts = {"plane": [np.inf] * 3, "cuboid": [0.5] * 3, "cylinder": [1.0, 1.0, 0.5]}
+        half = scale * parts.get(shape.kind, [1.0] * 3)
         half[2] += 0.5 * shape.numbers[1] if shape.kind == "capsule" else 0.0
         return np.array([np.zeros(3), half])
     return np.array([0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low])
@@ -170,43 +171,6 @@ RIM = 0.05
 """How far a sheet that stands reaches above the scene, in sizes of it."""
 MOST_CUT = 32
 """Most planes that are cut at each other."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sheet:
-    """Planes that are drawn alike."""
-
-    rows: IntArray
-    """Which shapes of the model they are [-], shape (n,)."""
-    middle: Array
-    """Of the sheet in the frame of each plane [m], shape (n, 3)."""
-    scale: float
-    """Half the edge [m]."""
-    tiles: tuple[Mesh, Mesh]
-    """Light and dark ones, of the square from -1 to 1 at z = 0, seen from above."""
-
-
-def sheets_of(model: WorldModel, around: Surroundings, rows: IntArray) -> list[Sheet]:
-    """The sheets of the shapes `rows`, planes; each about its point nearest to the scene's middle."""
-    start = around.start[model.shape_body[rows]]
-    place = start[:, :3] + turned(start[:, 3:], model.shape_position[rows])
-    turns = matrices(product(start[:, 3:], model.shape_quaternion[rows]))
-    middle = np.einsum("kji,kj->ki", turns, around.centre - place) * [1.0, 1.0, 0.0]
-    lies = np.abs(turns[:, :, 2] @ around.up) > 0.6
-    half = np.where(lies, FLOOR, WALL) * around.size
-    top = float(np.abs(around.up) @ around.half) + RIM * around.size
-    groups: dict[tuple[float, tuple[tuple[float, float, float], ...]], list[int]] = {}
-    for k in range(rows.size):
-        cuts = _cuts(model, rows, k, place, turns, middle[k], half[k]) if rows.size <= MOST_CUT else ()
-        if not lies[k]:
-            x, y, _ = (-turns[k].T @ around.up).tolist()
-            high = around.up @ (place[k] + turns[k] @ middle[k] - around.centre)
-            cuts = (*cuts, (x, y, float((high - top) / half[k])))
-        groups.setdefault((float(half[k]), cuts), []).append(k)
-    return [
-        Sheet(rows[picks], middle[picks], scale, tiles(cuts))
-        for (scale, cuts), picks in ((key, np.array(found)) for key, found in groups.items())
-    ]
 
 
 def tiles(cuts: Sequence[tuple[float, float, float]] = ()) -> tuple[Mesh, Mesh]:
@@ -345,17 +309,34 @@ def _group(
 
 
 def _planes(model: WorldModel, around: Surroundings, rows: IntArray, number: int) -> list[Instances]:
+    """Sheets of the shapes `rows`, planes, each about its point nearest to the scene's middle; those that are
+    cut alike share their tiles."""
+    start = around.start[model.shape_body[rows]]
+    place = start[:, :3] + turned(start[:, 3:], model.shape_position[rows])
+    turns = matrices(product(start[:, 3:], model.shape_quaternion[rows]))
+    middle = np.einsum("kji,kj->ki", turns, around.centre - place) * [1.0, 1.0, 0.0]
+    lies = np.abs(turns[:, :, 2] @ around.up) > 0.6
+    half = np.where(lies, FLOOR, WALL) * around.size
+    top = float(np.abs(around.up) @ around.half) + RIM * around.size
+    groups: dict[tuple[float, tuple[tuple[float, float, float], ...]], list[int]] = {}
+    for k in range(rows.size):
+        cuts = _cuts(model, rows, k, place, turns, middle[k], half[k]) if rows.size <= MOST_CUT else ()
+        if not lies[k]:
+            x, y, _ = (-turns[k].T @ around.up).tolist()
+            high = around.up @ (place[k] + turns[k] @ middle[k] - around.centre)
+            cuts = (*cuts, (x, y, float((high - top) / half[k])))
+        groups.setdefault((float(half[k]), cuts), []).append(k)
     found: list[Instances] = []
-    for sheet in sheets_of(model, around, rows):
-        body, turns = model.shape_body[sheet.rows], model.shape_quaternion[sheet.rows]
-        place = model.shape_position[sheet.rows] + turned(turns, sheet.middle)
-        for mesh, shade in zip(sheet.tiles, (1.0, PLANE_SHADE), strict=True):
+    for (edge, cuts), picks in groups.items():
+        some = rows[picks]
+        body, turn = model.shape_body[some], model.shape_quaternion[some]
+        position = model.shape_position[some] + turned(turn, middle[picks])
+        scale, moving = np.full((body.size, 3), edge), _moving(model, body)
+        for mesh, shade in zip(tiles(cuts), (1.0, PLANE_SHADE), strict=True):
             if len(mesh.triangles):
                 name = f"plane-{number + len(found)}"
                 colour = np.tile(np.round(shade * np.array(GROUND)).astype(np.uint8), (body.size, 1))
-                scale = np.full((body.size, 3), sheet.scale)
-                moving = _moving(model, body)
-                found.append(Instances(name, mesh, body, place, turns, scale, colour, moving, ground=True))
+                found.append(Instances(name, mesh, body, position, turn, scale, colour, moving, ground=True))
     return found
 
 

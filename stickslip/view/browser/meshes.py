@@ -61,7 +61,7 @@ def shape_mesh(shape: ShapeRecord, copies: int = 1) -> Mesh:
     """The mesh of a shape, which `shape_scale` makes this one; a ModelError if it cannot be drawn.
 
     Of very many `copies` round ones are coarser. Planes need to know where the scene is, and one another: see
-    `sheets_of`.
+    `instances`.
     """
     around = AROUND
     while around > FEWEST and copies * around * (around - 2) > TRIANGLES:
