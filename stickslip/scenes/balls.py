@@ -9,9 +9,9 @@ from scipy.integrate import solve_ivp
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import NewtonImpact
 from stickslip.problem.checks import Array
-from stickslip.scenes.measures import GRAVITY, energy, impacts, none, penetration_fact, spacing
+from stickslip.scenes.measures import energy, impacts, none, penetration_fact, spacing
 from stickslip.scenes.parameters import checked, number
-from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
+from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, over_time, scene
 from stickslip.schemes.compliant_forces import ratio_of
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.systems.lagrangian import Lagrangian

@@ -14,9 +14,9 @@ from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Cuboid, Plane
 from stickslip.mechanics.world import World
 from stickslip.scenes import measures
-from stickslip.scenes.measures import GRAVITY, none, reactions, rest_facts, turn, weight
+from stickslip.scenes.measures import none, reactions, rest_facts, turn, weight
 from stickslip.scenes.parameters import checked, lengths, number
-from stickslip.scenes.scenario import Fact, Scenario, against, over_time, scene
+from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, against, over_time, scene
 from stickslip.scenes.views import side_view, still_panels
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array

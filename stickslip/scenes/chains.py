@@ -16,9 +16,9 @@ from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Shape, Sphere
 from stickslip.mechanics.turns import rotation
 from stickslip.names import alternatives
 from stickslip.scenes import measures
-from stickslip.scenes.measures import GRAVITY, momentum, none, reactions, weight
+from stickslip.scenes.measures import momentum, none, reactions, weight
 from stickslip.scenes.parameters import checked
-from stickslip.scenes.scenario import Fact, Scenario, against, over_time, scene
+from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, against, over_time, scene
 from stickslip.scenes.views import side_view
 from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
 from stickslip.state import Array
@@ -108,7 +108,7 @@ def chain(
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, force = trajectory.t, pull(trajectory)
         return Figure(f"A chain of {n} rods on {kind} joints, period {period:.4g} s", [
-            Panel("From the side", "x [m]", "z [m]", side_view(trajectory, 0.125 * period * np.arange(5))),
+            Panel("From the side", "x [m]", "z [m]", side_view(trajectory, [0.125 * period * k for k in range(5)])),
             over_time("Its end", "x [m]", t,
                       {"run": tip(trajectory)[:, 0],
                        "small motion": (swing * length * np.cos(omega * t), "--")}),

@@ -14,9 +14,8 @@ from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Sha
 from stickslip.mechanics.world import World
 from stickslip.scenes import measures
 from stickslip.scenes.containers import add_floor, add_walls, lattice, orientations
-from stickslip.scenes.measures import GRAVITY
 from stickslip.scenes.parameters import checked
-from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
+from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, over_time, scene
 from stickslip.scenes.views import energy_panel, overlap_panel, support_panel, view_panels
 from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
 from stickslip.state import Array

@@ -17,9 +17,9 @@ from scipy.optimize import minimize_scalar
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import NewtonImpact
 from stickslip.problem.checks import Array
-from stickslip.scenes.measures import GRAVITY, energy, impacts, penetration_fact, spacing
+from stickslip.scenes.measures import energy, impacts, penetration_fact, spacing
 from stickslip.scenes.parameters import checked
-from stickslip.scenes.scenario import Fact, Scenario, against, over_time, scene
+from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, against, over_time, scene
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.systems.lagrangian import Lagrangian
 from stickslip.systems.lagrangian_relations import Scleronomous

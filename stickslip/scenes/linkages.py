@@ -18,9 +18,9 @@ from stickslip.mechanics.energy import kinetic
 from stickslip.mechanics.forces import Actuator
 from stickslip.mechanics.sensors import JointSensor
 from stickslip.mechanics.shapes import Cuboid
-from stickslip.scenes.measures import GRAVITY, balance_fact, energy, none, penetration_fact, spacing
+from stickslip.scenes.measures import balance_fact, energy, none, penetration_fact, spacing
 from stickslip.scenes.parameters import checked, number
-from stickslip.scenes.scenario import Fact, Scenario, against, over_time, scene
+from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, against, over_time, scene
 from stickslip.scenes.views import side_view
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory

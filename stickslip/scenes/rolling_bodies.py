@@ -16,9 +16,9 @@ from stickslip.mechanics.world import BodyKind
 from stickslip.scenes import measures
 from stickslip.scenes.containers import add_floor, lattice, orientations
 from stickslip.scenes.grains import pebble
-from stickslip.scenes.measures import GRAVITY, none
+from stickslip.scenes.measures import none
 from stickslip.scenes.parameters import checked, lengths, number
-from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
+from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, over_time, scene
 from stickslip.scenes.views import energy_panel, outlines
 from stickslip.simulation.world_trajectory import WorldTrajectory, rotated
 from stickslip.state import Array, BoolArray

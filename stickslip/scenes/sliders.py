@@ -10,9 +10,9 @@ from stickslip.laws import NewtonImpact
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane
 from stickslip.scenes import measures
-from stickslip.scenes.measures import GRAVITY, none
+from stickslip.scenes.measures import none
 from stickslip.scenes.parameters import checked, number
-from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
+from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, over_time, scene
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array

@@ -68,7 +68,7 @@ def outlines(
 
 
 def side_view(
-    trajectory: WorldTrajectory, times: Sequence[float], axes: tuple[int, int] = (0, 2)
+    trajectory: WorldTrajectory, times: Sequence[float] | Array, axes: tuple[int, int] = (0, 2)
 ) -> list[Curve]:
     """Outlines at the records nearest to the times [s]; the last is drawn in full, the others dashed."""
     kept = sorted({int(np.argmin(np.abs(trajectory.t - t))) for t in times})

@@ -5,7 +5,7 @@ Everything is in metres and inertial axes, as in the records; the painter fits i
 
 import math
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -247,10 +247,11 @@ def _shown_states(names: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, 
 
 
 def _start(world: World) -> WorldRecord:
-    none = WorldContacts(offset=np.zeros(2, np.int64), **{
+    columns: dict[str, Any] = {
         name: np.zeros((0, *width), np.int64 if name in WHOLE else np.float64)
         for name, width in CONTACT_WIDTHS.items()
-    })  # fmt: skip
+    }
+    none = WorldContacts(offset=np.zeros(2, np.int64), **columns)
     start = world.start
     return WorldRecord(
         t=start.t, h=0.0, q=start.q, v=start.v, verdict=Verdict.CERTIFIED, natural=0.0, natural_scaled=0.0,

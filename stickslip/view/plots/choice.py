@@ -31,7 +31,8 @@ def check_names(
 ) -> None:
     """A body of written equations is a mistake, and so is an interaction or a system of a world."""
     if isinstance(run, Trajectory):
-        given, known, kind = {"body": body}, [part.name for part in run.model.systems], "written equations"
+        given, kind = {"body": body}, "written equations"
+        known = tuple(part.name for part in run.model.systems)
         whose = "its systems:"
     else:
         given, known, kind = {"interaction": interaction, "system": system}, run.model.names, "placed bodies"
