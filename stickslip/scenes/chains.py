@@ -108,7 +108,8 @@ def chain(
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, force = trajectory.t, pull(trajectory)
         return Figure(f"A chain of {n} rods on {kind} joints, period {period:.4g} s", [
-            Panel("From the side", "x [m]", "z [m]", side_view(trajectory, [0.125 * period * k for k in range(5)])),
+            Panel("From the side", "x [m]", "z [m]",
+                  side_view(trajectory, [0.125 * period * k for k in range(5)])),
             over_time("Its end", "x [m]", t,
                       {"run": tip(trajectory)[:, 0],
                        "small motion": (swing * length * np.cos(omega * t), "--")}),
