@@ -107,9 +107,10 @@ def chain(
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, force = trajectory.t, pull(trajectory)
+        views = [int(np.argmin(np.abs(t - part * period))) for part in (0.0, 0.125, 0.25, 0.375, 0.5)]
         return Figure(f"A chain of {n} rods on {kind} joints, period {period:.4g} s", [
             Panel("From the side", "x [m]", "z [m]",
-                  side_view(trajectory, [0.125 * period * k for k in range(5)])),
+                  [Curve(f"{t[k]:.2g} s", *_line(trajectory, k, rod)) for k in views]),
             over_time("Its end", "x [m]", t,
                       {"run": tip(trajectory)[:, 0],
                        "small motion": (swing * length * np.cos(omega * t), "--")}),
@@ -134,6 +135,14 @@ def _modes(n: int, rod: float, shape: Shape) -> tuple[float, float, Array]:
     stiffness = np.diag(GRAVITY * rod * (n - np.arange(n) - 0.5))
     squares, modes = eigh(stiffness, reach.T @ reach + moment * np.eye(n))
     return math.sqrt(squares[0]), math.sqrt(squares[-1]), np.asarray(modes[:, 0])
+
+
+def _line(trajectory: WorldTrajectory, k: int, rod: float) -> tuple[Array, Array]:
+    """The rods from end to end at record k, in the plane of x and z [m], shape (n + 1,) each."""
+    q = trajectory.q[k].reshape(-1, 7)
+    half = rotated(q[:, 3:], np.array([0.0, 0.0, 0.5 * rod]))
+    ends = np.vstack([q[:1, :3] + half[:1], q[:, :3] - half])
+    return ends[:, 0], ends[:, 2]
 
 
 @checked
