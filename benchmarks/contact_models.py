@@ -20,7 +20,7 @@ import stickslip as ss
 from stickslip.problem.solution import Solution
 from stickslip.problem.step_problem import MODELS, StepProblem
 from stickslip.problem.step_tangent import step_blocks
-from stickslip.scenes.quadruped import quadruped
+from stickslip.scenes.chains import quadruped
 from stickslip.solvers.step_point import InteriorPointStep
 
 RUNS = 3

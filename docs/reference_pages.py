@@ -28,7 +28,6 @@ from stickslip import scenes
 from stickslip.cli.main import build
 from stickslip.problem.sets import KINDS
 from stickslip.scenes import runs
-from stickslip.scenes.parameters import documented
 from stickslip.schemes import registry as schemes
 from stickslip.solvers import registry as solvers
 
@@ -195,12 +194,12 @@ class SceneParameters(Written):
         lines = _heading("Scenes that run", "=")
         for name in runs.names():
             lines += _heading(name)
-            lines += _scene(getdoc(runs._function(name)) or "", runs.parameters(name), runs.meanings(name))
+            lines += _scene(getdoc(runs.function(name)) or "", runs.parameters(name), runs.meanings(name))
         lines += _heading("Scenes that are problems", "=")
         for name in scenes.names():
             lines += _heading(f"{name} (problem)")
-            doc = getdoc(scenes.SCENES[name]) or ""
-            lines += _scene(doc, scenes.parameters(name), documented(scenes.SCENES[name]))
+            doc = getdoc(scenes.function(name)) or ""
+            lines += _scene(doc, scenes.parameters(name), scenes.meanings(name))
         return lines
 
 

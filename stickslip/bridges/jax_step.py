@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.bridges.arrays_function import needed
-from stickslip.bridges.step_function import function_of
+from stickslip.bridges.step_function import function_of, needed
 from stickslip.mechanics.world import World
 from stickslip.schemes.step import Solver
 from stickslip.state import Array, ModelError

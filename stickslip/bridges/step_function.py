@@ -1,25 +1,163 @@
-"""Steps of a world, or of a system written as equations, as functions of plain arrays."""
+"""Steps of a world, or of a system written as equations, as functions of plain arrays with a transposed
+derivative."""
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from stickslip.bridges.arrays_function import ArraysFunction
 from stickslip.gradients.charts import weights_of_coordinates
-from stickslip.gradients.step import scheme_to_differentiate
+from stickslip.gradients.step import checked_kappa, checked_solver, scheme_to_differentiate
 from stickslip.gradients.system_step import scheme_of_system
-from stickslip.gradients.trajectory_run import Point
+from stickslip.gradients.trajectory import gradient_along
+from stickslip.gradients.trajectory_run import Point, Run
+from stickslip.gradients.trajectory_schedule import checked_kept
 from stickslip.gradients.trajectory_steps import CONTROLS, Steps, checked_controls
 from stickslip.gradients.trajectory_system import SystemSteps
 from stickslip.mechanics.parameters import Parameters
 from stickslip.mechanics.world import World
+from stickslip.names import alternatives
 from stickslip.schemes.body_step import BodyScheme
 from stickslip.schemes.body_world import PreparedWorld
-from stickslip.schemes.step import Memory, Scheme, Solver, first_state
+from stickslip.schemes.step import Memory, Solver, first_state
+from stickslip.simulation.clock import length
 from stickslip.state import Array, ModelError, State
 from stickslip.systems.family import Family
 from stickslip.systems.system import NonsmoothSystem
+
+ON_KINK = ("accept", "raise")
+"""What may be done where a step has no derivative."""
+
+
+class MissingPackage(ImportError):  # noqa: N818 (a package that is not there is not an error of ours)
+    """A framework that is not installed; the message says how to install it."""
+
+
+class NoDerivative(RuntimeError):  # noqa: N818 (a kink is not an error of the caller)
+    """A step has no derivative where it was asked for, and that was to be an exception."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ArraysFunction(ABC):
+    """(q, v, *inputs) -> (q, v) after `steps` steps of length h."""
+
+    h: float
+    """[s]."""
+    solver: Solver
+    scheme: Any = None
+    """A name, a scheme, or None for `moreau-jean`."""
+    inputs: Sequence[str] = ()
+    """Names of what comes after q and v."""
+    steps: int = 1
+    path: bool = False
+    """Whether to give q and v after each step, with an axis of steps before their own, or after the last."""
+    continues: bool = True
+    """Whether v is the velocity of a step of length h before, or one to begin a run with: the variational
+    scheme makes a difference."""
+    kappa: float = 0.0
+    """Smoothing of contact and friction in derivatives; 0 for exact ones."""
+    on_kink: str = "accept"
+    """What to do where a step has no derivative: `accept` that of one side, or `raise` NoDerivative."""
+    checkpoints: int | None = None
+    """Most states to keep for a derivative over several steps."""
+
+    def __post_init__(self) -> None:
+        checked_solver(self.solver)
+        if isinstance(self.steps, bool) or not isinstance(self.steps, int) or self.steps < 1:
+            raise ModelError(f"steps is {self.steps!r}; expected a whole number from 1")
+        if self.on_kink not in ON_KINK:
+            raise ModelError(f"on_kink is {self.on_kink!r}; {alternatives(self.on_kink, ON_KINK)}")
+        names = (self.inputs,) if isinstance(self.inputs, str) else tuple(self.inputs)
+        known = self.known()
+        for name in names:
+            if name not in known:
+                raise ModelError(f"no input {name!r}; {alternatives(name, known)}")
+        if len(set(names)) < len(names):
+            raise ModelError(f"inputs are named twice: {', '.join(names)}")
+        checked_kept(self.checkpoints, self.steps)
+        self.set(inputs=names, h=length("h", self.h), kappa=checked_kappa(self.kappa))
+
+    def set(self, **fields: Any) -> None:
+        """Fields as they are once they have been looked at."""
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+
+    @abstractmethod
+    def known(self) -> tuple[str, ...]:
+        """What `inputs` may name."""
+
+    @abstractmethod
+    def shapes(self, name: str) -> list[tuple[int, ...]]:
+        """Shapes that an argument may have; the first of `q` and `v` are those that the function gives."""
+
+    @abstractmethod
+    def run(self, q: Array, v: Array, inputs: dict[str, Array]) -> Run:
+        """The steps from there, with those inputs; all arguments were looked at."""
+
+    @abstractmethod
+    def coordinates(self, q: Array, on_q: Array) -> Array:
+        """Weights of the numbers of q, from those of displacements."""
+
+    @property
+    def results(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Shapes of q and v that it gives."""
+        q, v = self.shapes("q")[0], self.shapes("v")[0]
+        return ((self.steps, *q), (self.steps, *v)) if self.path else (q, v)
+
+    def check(self, shapes: Sequence[tuple[int, ...]]) -> None:
+        """Refuse arguments whose number or shapes cannot be."""
+        names = ("q", "v", *self.inputs)
+        if len(shapes) != len(names):
+            raise ModelError(f"{len(shapes)} arguments are given; expected {', '.join(names)}")
+        for name, shape in zip(names, shapes, strict=True):
+            known = self.shapes(name)
+            if tuple(shape) not in known:
+                raise ModelError(f"{name} has shape {tuple(shape)}, expected {' or '.join(map(str, known))}")
+
+    def value(self, q: Array, v: Array, *inputs: Array) -> tuple[Array, Array]:
+        """q and v after the steps."""
+        steps = self._steps(q, v, inputs)
+        point, passed = steps.start, []
+        for k in range(len(steps)):
+            point = steps.make(k, point)
+            if self.path:
+                passed.append(point.state)
+        if not self.path:
+            return np.array(point.state.q), np.array(point.state.v)
+        return np.array([one.q for one in passed]), np.array([one.v for one in passed])
+
+    def transposed(self, q: Array, v: Array, inputs: Sequence[Array], dq: Array, dv: Array) -> list[Array]:
+        """Weights of q, v and the inputs, from weights of what it gives there."""
+        steps = self._steps(q, v, tuple(inputs))
+        rows = (dq[None], dv[None]) if not self.path else (dq, dv)
+
+        def loss(k: int, state: State) -> tuple[float, Array, Array] | None:
+            at = k - 1 if self.path else k - len(steps)
+            return (0.0, rows[0][at], rows[1][at]) if at >= 0 else None
+
+        found = gradient_along(steps, loss, ("q", "v", *self.inputs), self.checkpoints)
+        if self.on_kink == "raise" and not found.exists:
+            why = f": {found.notes[0]}" if found.notes else ""
+            raise NoDerivative(f"{len(found.kinks)} of {found.steps} steps have no derivative{why}")
+        by_q = self.coordinates(np.asarray(q, float), found.gradient["q"])
+        return [by_q, found.gradient["v"], *(found.gradient[name] for name in self.inputs)]
+
+    def _steps(self, q: Array, v: Array, inputs: tuple[Array, ...]) -> Run:
+        self.check([np.shape(one) for one in (q, v, *inputs)])
+        for name, one in zip(("q", "v", *self.inputs), (q, v, *inputs), strict=True):
+            if not np.isfinite(one).all():
+                raise ModelError(f"{name} is not finite: {one}")
+        given = dict(zip(self.inputs, (np.array(one, float) for one in inputs), strict=True))
+        return self.run(np.array(q, float), np.array(v, float), given)
+
+    def times(self, t: float) -> tuple[Array, Array, Array]:
+        """Times, lengths and shares of the steps from t on."""
+        count = self.steps
+        return np.array([t + k * self.h for k in range(count + 1)]), np.full(count, self.h), np.ones(count)
+
 
 BEYOND_CONTACTS = ("gravity", "mass", "inertia", *CONTROLS)
 """Parameters that change nothing of what a detector tells: where bodies touch, and of what materials."""
@@ -95,15 +233,14 @@ class SystemStepFunction(ArraysFunction):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        system = self.given.system if isinstance(self.given, Family) else self.given
-        self.set(scheme=scheme_of_system(self.scheme, system))
+        self.set(scheme=scheme_of_system(self.scheme, _system(self.given)))
 
     def known(self) -> tuple[str, ...]:
         return tuple(self.given.numbers) if isinstance(self.given, Family) else ()
 
     def shapes(self, name: str) -> list[tuple[int, ...]]:
-        system = self.given.system if isinstance(self.given, Family) else self.given
         if name in ("q", "v"):
+            system = _system(self.given)
             return [(system.q0 if name == "q" else system.v0).shape]
         assert isinstance(self.given, Family)
         return [self.given.numbers[name].shape]
@@ -113,8 +250,7 @@ class SystemStepFunction(ArraysFunction):
         if inputs:
             assert isinstance(given, Family)
             given = Family(given.make, **{**given.numbers, **inputs})
-        system = given.system if isinstance(given, Family) else given
-        scheme: Scheme = self.scheme
+        system, scheme = _system(given), self.scheme
         begin = first_state(system)
         state = State(begin.t, q, v, begin.z)
         memory = _going_on(scheme.begin(system, state, self.h), self)
@@ -125,6 +261,10 @@ class SystemStepFunction(ArraysFunction):
 
     def coordinates(self, q: Array, on_q: Array) -> Array:
         return on_q
+
+
+def _system(given: NonsmoothSystem | Family) -> NonsmoothSystem:
+    return given.system if isinstance(given, Family) else given
 
 
 def _going_on(memory: Memory, how: ArraysFunction) -> Memory:
@@ -139,3 +279,14 @@ def function_of(
     if isinstance(thing, NonsmoothSystem | Family):
         return SystemStepFunction(given=thing, h=h, solver=solver, **how)
     return StepFunction(world=thing, h=h, solver=solver, **how)
+
+
+def needed(package: str) -> Any:
+    """The package of that name; `MissingPackage` with what to install where it is not there."""
+    try:
+        return import_module(package)
+    except ImportError as error:
+        raise MissingPackage(
+            f"this needs the package {package}, which cannot be imported ({error});"
+            f' install it with: pip install "stickslip[{package}]"'
+        ) from None

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from stickslip.bridges.arrays_function import ArraysFunction, needed
-from stickslip.bridges.step_function import function_of
+from stickslip.bridges.step_function import ArraysFunction, function_of, needed
 from stickslip.mechanics.world import World
 from stickslip.schemes.step import Solver
 from stickslip.state import Array, ModelError

@@ -88,7 +88,7 @@ def demo(
 
 def _collapse(bodies: int, until: float, progress: Time | None = None) -> tuple[Any, str, ExitCode, float]:
     """The run as far as it went, why it ended early, what the process is to return then, and its time [s]."""
-    from stickslip.scenes.collapse import column_collapse
+    from stickslip.scenes.grains import column_collapse
 
     world, begun = column_collapse(bodies=bodies, radius=RADIUS), time.perf_counter()
     found = simulated(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Source = Trajectory | WorldTrajectory | ProblemRecord
 
 What = Literal["energy", "gaps", "impulses", "cones", "phase", "poincare", "residuals"]
-"""What can be drawn; the module of `view.plots` of that name has the function."""
+"""What can be drawn; `view.plot_energy` and so on draw it."""
 
 TAKES = {
     "energy": (),
@@ -137,7 +137,7 @@ def _draw(source: Source, path: Path, what: str, given: dict[str, Any], place: P
         if what == "poincare" and len(coordinates) > 1:
             raise InputError("--coordinate: a section shows one; phase takes several")
         given["coordinate"] = coordinates if len(coordinates) > 1 else coordinates[0]
-    draws = getattr(import_module(f"stickslip.view.plots.{what}"), f"plot_{what}")
+    draws = getattr(import_module("stickslip.view"), f"plot_{what}")
     with usable(place), refused(ValueError, before=f"{path}: "):
         draws(source, place, **given)
 

@@ -201,7 +201,7 @@ def draw(outcomes: list[Outcome], plot: Path, quiet: bool) -> None:
     named = [(o.path.name, o.solution) for o in outcomes if o.solution is not None]
     if not named:
         return
-    from stickslip.view.plots.residuals import plot_residuals
+    from stickslip.view.plots.histories import plot_residuals
 
     with usable(plot):
         plot_residuals(named, plot)

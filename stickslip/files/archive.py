@@ -33,18 +33,16 @@ def read_archive(path: Path, content: bytes) -> ProblemRecord:
         roots = [name for name in (*FCLIB_ROOTS, OWN_ROOT) if source.has(source.root, name)]
         if len(roots) != 1:
             if any(source.has(source.root, f"stickslip_{one}") for one in ("trajectory", "world_trajectory")):
-                source.fail(
-                    "/",
-                    "a problem",
-                    "a trajectory: read it with read_trajectory, or show it by stickslip info, plot or view",
-                )
+                how = "read it with read_trajectory, or show it by stickslip info, plot or view"
+                source.fail("/", "a problem", f"a trajectory: {how}")
             wanted = "one of the groups " + ", ".join((*FCLIB_ROOTS, OWN_ROOT))
             source.fail("/", wanted, " and ".join(roots) or "none of them")
         group = source.group(source.root, roots[0])
         try:
             # Hostile numbers overflow in the checks of the problem, which then say what is wrong.
             with np.errstate(all="ignore"):
-                problem = _read_problem(source, group, roots[0])
+                kind = FCLIB_ROOTS.get(roots[0])
+                problem = read_fclib(source, group, kind) if kind else read_own(source, group)
         except FormatError:
             raise
         except ValueError as error:
@@ -78,10 +76,6 @@ def write_archive(path: Path, record: ProblemRecord) -> bytes:
             put_array(root["guesses"], "number_of_guesses", [len(record.guesses)], np.int32)
 
     return hdf5_content(fill)
-
-
-def _read_problem(source: Source, group: Any, root: str) -> Problem:
-    return read_own(source, group) if root == OWN_ROOT else read_fclib(source, group, FCLIB_ROOTS[root])
 
 
 def _read_info(source: Source, group: Any) -> dict[str, str]:

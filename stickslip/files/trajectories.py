@@ -21,7 +21,6 @@ Numbers are stored as they are (large tables of worlds compressed), so a traject
 run of systems goes on from any record, that of a world from its end.
 """
 
-import math
 from dataclasses import asdict, fields
 from os import PathLike
 from pathlib import Path
@@ -35,7 +34,7 @@ from stickslip.files.hdf5 import Source
 from stickslip.files.hdf5_write import hdf5_content, packed_content, put_array
 from stickslip.files.own import read_set, write_set
 from stickslip.files.problems import SIGNATURE, file_content, replace_file
-from stickslip.files.trajectory_parts import About
+from stickslip.files.trajectory_parts import About, Field
 from stickslip.mechanics.joints import JointKind
 from stickslip.mechanics.world import BodyKind
 from stickslip.problem.contact import Level
@@ -52,17 +51,15 @@ from stickslip.simulation.world_trajectory import WorldTrajectory
 ROOT = "stickslip_trajectory"
 ENDINGS = (".hdf5", ".h5")
 """Endings of the names of trajectory files."""
-REALS = ("t", "h", "natural", "natural_scaled", "kinetic", "potential", "contact_work")
-WHOLE = ("iterations", "newton", "index")
-"""Columns of one number per record, of systems."""
 WORLD_ROOT = "stickslip_world_trajectory"
+REALS = ("t", "h", "natural", "natural_scaled", "kinetic", "potential", "contact_work")
 WORLD_REALS = (
     "t", "h", "natural", "natural_scaled", "penetration", "opening", "correction", "kinetic", "potential",
     "dissipated", "work", "lifted", "balance",
 )  # fmt: skip
-"""The same, of worlds."""
-BODY_WIDTHS = {"mass": (), "inertia": (3, 3), "origin": (3,)}
-SHAPE_WIDTHS = {"shape_position": (3,), "shape_quaternion": (4,)}
+"""Columns of one real number per record, of systems and of worlds."""
+CHOSEN = (0, len(CHOICES) - 1)
+"""Codes of how an impulse was chosen."""
 MOST_INDEX = 2**53
 """More steps than this have no time of their own."""
 
@@ -141,54 +138,46 @@ def _fill(group: Any, of: Trajectory) -> None:
     laws = group.create_group("laws")
     for k, part in enumerate(of.model.interactions):
         write_set(laws.create_group(f"{k}"), part.K)
-    columns = group.create_group("columns")
-    for names, kind in (((*REALS, *_widths(of.model)), np.float64), (WHOLE, np.int64)):
-        for name in names:
-            put_array(columns, name, getattr(of, name), kind)
-    small = {"active": of.active, "ok": of.ok, "verdict": of.verdicts, "choice": of.choice}
-    for name, flags in small.items():
-        put_array(columns, name, flags, np.int8)
-    for place, named in (("memory", of.memory), ("measures", of.measures)):
-        put = group.create_group(place)
-        for k, value in enumerate(named.values()):
-            put_array(put, f"{k}", value.reshape(len(of), -1), np.float64)
+    columns, n = group.create_group("columns"), len(of)
+    parts.put_fields(columns, _columns(of.model, n), of, put_array)
+    for name, codes in {"ok": of.ok, "verdict": of.verdicts, "choice": of.choice}.items():
+        put_array(columns, name, codes, np.int8)
+    parts.put_named(group, "memory", n, of.memory, put_array)
+    parts.put_named(group, "measures", n, of.measures, put_array)
     events = group.create_group("events")
     put_array(events, "t", [event.t for event in of.events], np.float64)
     put_array(events, "kind", [kinds.index(event.kind) for event in of.events], np.int64)
     put_array(events, "interaction", [owners.index(event.interaction) for event in of.events], np.int64)
 
 
-def _widths(model: Model) -> dict[str, int]:
-    """Columns of several real numbers per record, and how many."""
+def _columns(model: Model, n: int) -> list[Field]:
+    """Columns of numbers of n records of systems."""
     nq, nv, nz, size, blocks = model.sizes
-    return {"q": nq, "v": nv, "z": nz, "r": size, "u": size, "y": size, "forecast": blocks}
+    widths = {"q": nq, "v": nv, "z": nz, "r": size, "u": size, "y": size, "forecast": blocks}
+    several = [Field(name, n, (width,)) for name, width in widths.items()]
+    whole = [Field(name, n, None, np.int64) for name in ("iterations", "newton", "index")]
+    active = Field("active", n, (blocks,), bool, (0, 1))
+    return [*(Field(name, n) for name in REALS), *several, *whole, active]
 
 
 def _read(source: Source, group: Any) -> Trajectory:
     about = About(source, group)
     model, clock, run = _read_model(source, group, about), Clock(*about.clock()), about.run()
     columns = source.group(group, "columns")
-    found: dict[str, Any] = parts.read_columns(source, columns, REALS, WHOLE, _widths(model))
-    n = found["t"].size
-    blocks = n, model.sizes[-1]
-    found["active"] = parts.read_flags(source, columns, "active", blocks)
+    n, blocks = parts.read_times(source, columns).size, model.sizes[-1]
+    found = parts.read_fields(source, columns, _columns(model, n))
     found["verdicts"] = parts.read_verdicts(source, columns, n, run["relaxation"])
-    choice = np.zeros(blocks, np.int64)  # a file from before it was told has the solver's
-    if source.has(columns, "choice"):
-        choice = source.shaped(columns, "choice", source.integers(columns, "choice", 2), blocks)
-        parts.in_range(source, columns, "choice", choice, 0, len(CHOICES) - 1)
-    told = found.pop("r"), choice
-    if (found["index"] < -1).any() or (np.abs(found["index"]) > 2**53).any():
+    choice = Field("choice", n, (blocks,), np.int64, CHOSEN, optional=True)
+    told = found.pop("r"), choice.read(source, columns)
+    if (found["index"] < -1).any() or (np.abs(found["index"]) > MOST_INDEX).any():
         source.fail(f"{columns.name}/index", "numbers of steps, or -1", "others")
     energies = {name: found.pop(name) for name in ("kinetic", "potential", "contact_work")}
     memory = parts.read_named(source, group, "memory", n, about.shapes("memory"))
     numbers: list[tuple[str, tuple[int, ...]]] = [(name, ()) for name in about.get("measures", "texts")]
-    measures = parts.read_named(source, group, "measures", n, numbers)
-    parts.read_only(*found.values(), *memory.values(), *measures.values(), *energies.values())
     return Trajectory(
-        model=model, **found, **run, memory=memory, measures=measures, clock=clock,
-        events=_read_events(source, group, about), derive=lambda name, _: energies[name],
-        solver_r=told[0], choose=lambda _: told,
+        model=model, **found, **run, memory=memory, clock=clock, events=_read_events(source, group, about),
+        measures=parts.read_named(source, group, "measures", n, numbers),
+        derive=lambda name, _: energies[name], solver_r=told[0], choose=lambda _: told,
     )  # fmt: skip
 
 
@@ -218,8 +207,7 @@ def _read_events(source: Source, group: Any, about: About) -> tuple[Event, ...]:
     columns = [t.tolist()]
     for name, list_ in (("kind", "kinds"), ("interaction", "owners")):
         known = about.get(list_, "texts")
-        numbers = source.shaped(place, name, source.integers(place, name), (t.size,))
-        parts.in_range(source, place, name, numbers, 0, len(known) - 1)
+        numbers = Field(name, t.size, None, np.int64, (0, len(known) - 1)).read(source, place)
         columns.append([known[k] for k in numbers.tolist()])
     return tuple(Event(*row) for row in zip(*columns, strict=True))
 
@@ -237,36 +225,49 @@ def _fill_world(group: Any, of: WorldTrajectory, put: Any) -> None:
     }  # fmt: skip
     parts.put_about(group, of, own, indent=None)
     world = group.create_group("world")
-    put_array(world, "kind", model.kind, np.int64)
-    put_array(world, "gravity", model.gravity, np.float64)
-    for name, width in (BODY_WIDTHS | SHAPE_WIDTHS).items():
-        put(world, name, getattr(model, name).reshape(-1, math.prod(width)), np.float64)
     put_array(world, "shape", number, np.int64)
-    put_array(world, "shape_body", model.shape_body, np.int64)
-    put_array(world, "joint_kind", model.joint_kind, np.int64)
-    put_array(world, "joint_body", model.joint_body.reshape(-1, 2), np.int64)
-    put_array(world, "joint_point", model.joint_point.reshape(-1, 6), np.float64)
+    parts.put_fields(world, _world(len(model), len(number), len(model.joints)), model, put)
     points = group.create_group("points")
     for k, shape in enumerate(shapes):
         put_array(points, f"{k}", shape.points, np.float64)
     columns = group.create_group("columns")
-    for name in (*WORLD_REALS, "q", "v"):
-        put(columns, name, getattr(of, name), np.float64)
+    parts.put_fields(columns, _world_columns(len(model), n), of, put)
     put(columns, "ok", of.ok, np.int8)
     put(columns, "verdict", of.verdicts, np.int8)
-    put(columns, "iterations", of.iterations, np.int64)
     contacts = group.create_group("contacts")
     put(contacts, "offset", of.contacts.offset, np.int64)
-    for name, width in CONTACT_WIDTHS.items():
-        value = getattr(of.contacts, name).reshape(-1, math.prod(width))
-        put(contacts, name, value, np.int64 if name in WHOLE_CONTACTS else np.float64)
+    parts.put_fields(contacts, _contacts(len(of.contacts), len(model)), of.contacts, put)
     joints = group.create_group("joints")
     put(joints, "offset", of.joint_offset, np.int64)
     put(joints, "r", of.joint_r, np.float64)
-    for kind, named, rows in (("sensors", of.sensors, n), ("memory", of.memory, 1)):
-        place = group.create_group(kind)
-        for k, value in enumerate(named.values()):
-            put(place, f"{k}", value.reshape(rows, -1 if value.size else 0), np.float64)
+    parts.put_named(group, "sensors", n, of.sensors, put)
+    parts.put_named(group, "memory", 1, of.memory, put)
+
+
+def _world(nb: int, ns: int, nj: int) -> list[Field]:
+    """Arrays of a model of so many bodies, shapes and joints."""
+    return [
+        Field("kind", nb, None, np.int64, (0, len(BodyKind) - 1)), Field("gravity", 3), Field("mass", nb, ()),
+        Field("inertia", nb, (3, 3)), Field("origin", nb, (3,)), Field("shape_position", ns, (3,)),
+        Field("shape_quaternion", ns, (4,)), Field("shape_body", ns, None, np.int64, (0, nb - 1)),
+        Field("joint_kind", nj, None, np.int64, (0, len(JointKind) - 1)),
+        Field("joint_body", nj, (2,), np.int64, (-1, nb - 1)), Field("joint_point", nj, (2, 3)),
+    ]  # fmt: skip
+
+
+def _world_columns(nb: int, n: int) -> list[Field]:
+    """Columns of numbers of n records of so many bodies."""
+    several = [Field("q", n, (7 * nb,)), Field("v", n, (6 * nb,))]
+    return [*(Field(name, n) for name in WORLD_REALS), *several, Field("iterations", n, None, np.int64)]
+
+
+def _contacts(nc: int | None, nb: int) -> list[Field]:
+    """Columns of contacts; None for as many as there are."""
+    bounds = {"body": (0, nb - 1), "choice": CHOSEN}
+    return [
+        Field(x, nc, width, np.int64 if x in WHOLE_CONTACTS else np.float64, bounds.get(x), x == "choice")
+        for x, width in CONTACT_WIDTHS.items()
+    ]
 
 
 def _distinct(shapes: tuple[ShapeRecord, ...]) -> tuple[list[ShapeRecord], list[int]]:
@@ -286,19 +287,19 @@ def read_world(source: Source, group: Any) -> WorldTrajectory:
     about = About(source, group)
     model, run = _read_world_model(source, group, about), about.run()
     columns = source.group(group, "columns")
-    found = parts.read_columns(
-        source, columns, WORLD_REALS, ("iterations",), {"q": 7 * len(model), "v": 6 * len(model)}
-    )
-    n = found["t"].size
+    n = parts.read_times(source, columns).size
+    found = parts.read_fields(source, columns, _world_columns(len(model), n))
     found["verdicts"] = parts.read_verdicts(source, columns, n, run["relaxation"])
-    contacts = _read_contacts(source, source.group(group, "contacts"), n, len(model))
+    place = source.group(group, "contacts")
+    count = len(_contacts(None, len(model))[0].read(source, place))
+    table = parts.read_fields(source, place, _contacts(count, len(model)))
+    contacts = WorldContacts(offset=_read_offset(source, place, n, count), **table)
     place = source.group(group, "joints")
-    found["raw_joint_r"] = source.reals(place, "r")
+    found["raw_joint_r"] = Field("r").read(source, place)
     found["joint_offset"] = _read_offset(source, place, n, found["raw_joint_r"].size)
     sensors = parts.read_named(source, group, "sensors", n, about.shapes("sensors"))
     memory = parts.read_named(source, group, "memory", 1, about.shapes("memory"))
     memory = {name: value.reshape(value.shape[1:]) for name, value in memory.items()}
-    parts.read_only(*found.values(), *sensors.values(), *memory.values())
     (origin, h), index = about.clock(), int(about.get("index", "number"))
     if not 0 <= index <= MOST_INDEX:
         source.fail(about.place, "a number of steps as index", f"{index}")
@@ -323,45 +324,16 @@ def _read_world_model(source: Source, group: Any, about: About) -> WorldModel:
         )
         for k, one in enumerate(about.get("shapes", "objects"))
     ]
-    number = parts.in_range(source, world, "shape", source.integers(world, "shape"), 0, len(kinds) - 1)
-    ns, nj = number.size, len(joints)
-    arrays: dict[str, Any] = {}
-    for name, shape, low, high in (
-        ("kind", (nb,), 0, len(BodyKind)), ("shape_body", (ns,), 0, nb),
-        ("joint_kind", (nj,), 0, len(JointKind)), ("joint_body", (nj, 2), -1, nb),
-    ):  # fmt: skip
-        found = parts.in_range(source, world, name, source.integers(world, name, len(shape)), low, high - 1)
-        arrays[name] = source.shaped(world, name, found, shape)
-    for widths, rows in ((BODY_WIDTHS, nb), (SHAPE_WIDTHS, ns), ({"joint_point": (2, 3)}, nj)):
-        for name, width in widths.items():
-            value = source.shaped(world, name, source.reals(world, name, 2), (rows, math.prod(width)))
-            arrays[name] = value.reshape(rows, *width)
-    arrays["gravity"] = source.shaped(world, "gravity", source.reals(world, "gravity"), (3,))
-    parts.read_only(*arrays.values(), *(kind.points for kind in kinds))
-    shapes = tuple(kinds[k] for k in number.tolist())
-    return WorldModel(names=names, joints=joints, shapes=shapes, **arrays)
-
-
-def _read_contacts(source: Source, place: Any, n: int, nb: int) -> WorldContacts:
-    found: dict[str, Any] = {}
-    for name, width in CONTACT_WIDTHS.items():
-        if name == "choice" and not source.has(place, name):
-            found[name] = np.zeros(len(found["id"]), np.int64)  # a file from before it was told
-            continue
-        whole = name in WHOLE_CONTACTS
-        value = source.integers(place, name, 2) if whole else source.reals(place, name, 2)
-        found[name] = source.shaped(place, name, value, (len(found.get("id", value)), math.prod(width)))
-        found[name] = found[name].reshape(-1, *width)
-    parts.in_range(source, place, "body", found["body"], 0, nb - 1)
-    parts.in_range(source, place, "choice", found["choice"], 0, len(CHOICES) - 1)
-    offset = _read_offset(source, place, n, len(found["id"]))
-    parts.read_only(offset, *found.values())
-    return WorldContacts(offset=offset, **found)
+    number = Field("shape", None, None, np.int64, (0, len(kinds) - 1)).read(source, world)
+    arrays = parts.read_fields(source, world, _world(nb, number.size, len(joints)))
+    for one in kinds:
+        one.points.flags.writeable = False
+    return WorldModel(names=names, joints=joints, shapes=tuple(kinds[k] for k in number.tolist()), **arrays)
 
 
 def _read_offset(source: Source, place: Any, n: int, count: int) -> Any:
     """Where the parts of n records begin, in a table of `count` rows."""
-    offset = source.shaped(place, "offset", source.integers(place, "offset"), (n + 1,))
+    offset = Field("offset", n + 1, None, np.int64).read(source, place)
     if offset[0] != 0 or offset[-1] != count or (np.diff(offset) < 0).any():
         source.fail(f"{place.name}/offset", f"numbers that grow from 0 to {count}", "others")
     return offset

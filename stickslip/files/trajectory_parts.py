@@ -1,9 +1,10 @@
-"""What files of trajectories of systems and of worlds have in common: the text `about`, clock and columns."""
+"""What files of trajectories of systems and of worlds share: the text `about`, and fields that say how each
+array is stored, by which both kinds are written and read."""
 
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -125,28 +126,69 @@ def put_about(group: Any, of: Trajectory | WorldTrajectory, own: dict[str, Any],
     put_text(group, "about", json.dumps(said, indent=indent, default=repr))
 
 
-def read_columns(
-    source: Source, columns: Any, reals: Iterable[str], whole: Iterable[str], widths: Mapping[str, int]
-) -> dict[str, Any]:
-    """Columns of one number per record, `t` among the reals, and of several numbers, by name."""
-    t = read_times(source, columns)
-    found = {name: source.shaped(columns, name, source.reals(columns, name), t.shape) for name in reals}
-    for name in whole:
-        found[name] = source.shaped(columns, name, source.integers(columns, name), t.shape)
-    for name, width in widths.items():
-        found[name] = source.shaped(columns, name, source.reals(columns, name, 2), (t.size, width))
-    return found
+class Field(NamedTuple):
+    """How one array of a group is stored; `name` is also that of the array in a trajectory or a model.
+
+    `rows` are how many, None for any number; `width` is the shape of a row, stored flat, None for a number
+    without an axis of its own; `bounds` are the least and the largest of whole numbers; files from before an
+    `optional` one was told are without it: it is zero there.
+    """
+
+    name: str
+    rows: int | None = None
+    width: tuple[int, ...] | None = None
+    kind: type = np.float64
+    bounds: tuple[int, int] | None = None
+    optional: bool = False
+
+    def put(self, group: Any, value: Any, put: Any) -> None:
+        """Write an array into a group."""
+        if self.width is not None:
+            value = value.reshape(len(value) if self.rows is None else self.rows, math.prod(self.width))
+        put(group, self.name, value, np.int8 if self.kind is bool else self.kind)
+
+    def read(self, source: Source, place: Any) -> Any:
+        """The array, checked and read-only."""
+        tail = () if self.width is None else (math.prod(self.width),)
+        if self.optional and not source.has(place, self.name):
+            value: Any = np.zeros((self.rows or 0, *tail))
+        else:
+            read = source.reals if self.kind is np.float64 else source.integers
+            value = read(place, self.name, 1 + len(tail))
+            rows = len(value) if self.rows is None else self.rows
+            source.shaped(place, self.name, value, (rows, *tail))
+        low, high = self.bounds or (-np.inf, np.inf)
+        if self.kind is not np.float64 and value.size and not low <= value.min() <= value.max() <= high:
+            source.fail(f"{place.name}/{self.name}", f"numbers from {low} to {high}", "others")
+        value = value.reshape(len(value), *(self.width or ())).astype(self.kind)
+        value.flags.writeable = False
+        return value
+
+
+def put_fields(group: Any, fields: Iterable[Field], of: Any, put: Any) -> None:
+    """Write arrays of an object by name into a group."""
+    for one in fields:
+        one.put(group, getattr(of, one.name), put)
+
+
+def read_fields(source: Source, place: Any, fields: Iterable[Field]) -> dict[str, Any]:
+    """The arrays of a group by name."""
+    return {one.name: one.read(source, place) for one in fields}
+
+
+def put_named(group: Any, kind: str, rows: int, values: Mapping[str, Any], put: Any) -> None:
+    """Write arrays that have names of the user's, so many rows each, as the datasets 0, 1, ... of a group."""
+    place = group.create_group(kind)
+    for k, value in enumerate(values.values()):
+        put(place, f"{k}", value.reshape(rows, -1 if value.size else 0), np.float64)
 
 
 def read_named(
     source: Source, group: Any, kind: str, rows: int, shapes: Iterable[tuple[str, tuple[int, ...]]]
 ) -> dict[str, Any]:
-    """Arrays by name from the datasets 0, 1, ... of a group: so many rows of each shape."""
-    place, found = source.group(group, kind), {}
-    for k, (name, shape) in enumerate(shapes):
-        value = source.shaped(place, f"{k}", source.reals(place, f"{k}", 2), (rows, math.prod(shape)))
-        found[name] = value.reshape(rows, *shape)
-    return found
+    """The arrays that `put_named` wrote: so many rows of each shape."""
+    place = source.group(group, kind)
+    return {name: Field(f"{k}", rows, x).read(source, place) for k, (name, x) in enumerate(shapes)}
 
 
 def read_times(source: Source, columns: Any) -> Any:
@@ -164,30 +206,10 @@ def read_times(source: Source, columns: Any) -> Any:
 def read_verdicts(source: Source, columns: Any, n: int, relaxation: str) -> Any:
     """Codes of the verdicts of the records; a file without them has flags `ok`: whether a step was missed."""
     if source.has(columns, "verdict"):
-        codes = source.shaped(columns, "verdict", source.integers(columns, "verdict"), (n,))
-        return in_range(source, columns, "verdict", codes, 0, len(Verdict) - 1).astype(np.int8)
-    ok = read_flags(source, columns, "ok", (n,))
+        return Field("verdict", n, None, np.int8, (0, len(Verdict) - 1)).read(source, columns)
     solved = np.full(n, Verdict.RELAXED.code if relaxation else Verdict.CERTIFIED.code)
     solved[0] = Verdict.CERTIFIED.code  # no step led to the start
-    return np.where(ok, solved, Verdict.MISSED.code).astype(np.int8)
-
-
-def read_flags(source: Source, columns: Any, name: str, shape: tuple[int, ...]) -> Any:
-    """Yes and no, stored as 1 and 0."""
-    found = source.shaped(columns, name, source.integers(columns, name, len(shape)), shape)
-    if not ((found == 0) | (found == 1)).all():
-        source.fail(f"{columns.name}/{name}", "ones and zeros", "other numbers")
-    return found.astype(bool)
-
-
-def in_range(source: Source, place: Any, name: str, value: Any, low: int, high: int) -> Any:
-    """Whole numbers, if all are from low to high."""
-    if value.size and (value.min() < low or value.max() > high):
-        source.fail(f"{place.name}/{name}", f"numbers from {low} to {high}", "others")
-    return value
-
-
-def read_only(*arrays: Any) -> None:
-    """Nobody writes to these any more."""
-    for array in arrays:
-        array.flags.writeable = False
+    ok = Field("ok", n, None, bool, (0, 1)).read(source, columns)
+    codes = np.where(ok, solved, Verdict.MISSED.code).astype(np.int8)
+    codes.flags.writeable = False
+    return codes

@@ -9,9 +9,9 @@ from scipy.integrate import solve_ivp
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import NewtonImpact
 from stickslip.problem.checks import Array
-from stickslip.scenes.measures import GRAVITY, energy, impacts, spacing
+from stickslip.scenes.measures import energy, impacts, none, penetration_fact, spacing
 from stickslip.scenes.parameters import checked, number
-from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
+from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, over_time, scene
 from stickslip.schemes.compliant_forces import ratio_of
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.systems.lagrangian import Lagrangian
@@ -61,8 +61,8 @@ def bouncing_ball(
                        1e-8 if fine else 4.0 * mass * speed * gravity * dt)  # fmt: skip
         if trajectory.t[-1] > 1.2 * rest:
             tail = trajectory.t > 1.02 * rest + 20.0 * dt
-            yield Fact("distance from the floor after the accumulation of impacts [m] (a step of the fall)",
-                       np.abs(y[tail]).max(), 0.0, 2.0 * gravity * first * dt)  # fmt: skip
+            yield none("distance from the floor after the accumulation of impacts [m] (a step of the fall)",
+                       y[tail], 2.0 * gravity * first * dt)  # fmt: skip
             yield Fact("energy lost to the floor [J], all of it", E[0] - E[-1], mass * gravity * height,
                        2.0 * mass * gravity**2 * first * dt)  # fmt: skip
 
@@ -109,7 +109,6 @@ def ball_chain(
     """Balls in a row, the first of which hits the others: Newton's cradle.
 
     balls: how many [-], >= 2.
-    e: restitution [-], in [0, 1].
     gap: between neighbours at the start [m], >= 0; before the first impact the first ball is 0.02 m away.
     speed: of the first ball [m/s], > 0.
     radius: of the balls [m], > 0.
@@ -141,13 +140,13 @@ def ball_chain(
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
         v, kinetic = np.asarray(trajectory.v), np.asarray(trajectory.kinetic)
-        lost = 0.5 * mass * speed**2 - kinetic
         yield Fact("largest change of momentum [N s], conserved (rounding)",
                    mass * np.abs(v.sum(axis=1) - speed).max(), 0.0, 1e-9 * mass * speed * n)  # fmt: skip
         yield Fact("largest growth of energy [J], never with e <= 1 (rounding)",
                    np.diff(kinetic).max(initial=0.0), 0.0, 1e-9 * mass * speed**2)  # fmt: skip
         if e == 1.0:
-            yield Fact("energy lost [J], none with e = 1", lost[-1], 0.0, 1e-8 * mass * speed**2)
+            yield Fact("energy lost [J], none with e = 1", 0.5 * mass * speed**2 - kinetic[-1], 0.0,
+                       1e-8 * mass * speed**2)  # fmt: skip
         last = np.flatnonzero(v[:, -1] > 0.0)
         if gap == 0.0 and last.size:
             yield Fact("first ball after the impact [m/s], all at once", v[last[0], 0],
@@ -248,10 +247,8 @@ def moving_wall(
                        trajectory.v[k, 0], speeds[n],
                        (4 + 4 * n) * dt * (GRAVITY / length + amplitude * rate**2 / length + 0.1)
             )  # fmt: skip
-        gap = float(trajectory.interaction("wall").y[:, 0].min())
         fastest = float(np.abs(trajectory.v).max()) * length + amplitude * rate
-        yield Fact("deepest penetration [m], a step of the fastest approach", max(0.0, -gap), 0.0,
-                   fastest * dt)  # fmt: skip
+        yield penetration_fact(trajectory, ["wall"], fastest * dt)
 
     def figure(trajectory: Trajectory) -> Figure:
         t, q, v = trajectory.t, trajectory.q[:, 0], trajectory.v[:, 0]

@@ -1,20 +1,23 @@
-"""Boxes, planks and dominoes: stacks and a tower that rest, and a row that falls."""
+"""Boxes, planks and dominoes: stacks and a tower that rest, a row that falls; and masonry without mortar:
+a wall in running bond and an arch of voussoirs that stand by friction alone."""
 
-import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.mechanics.builder import WorldBuilder
+from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Cuboid, Plane
 from stickslip.mechanics.world import World
-from stickslip.scenes.block_views import side_view, turn
-from stickslip.scenes.measures import GRAVITY
-from stickslip.scenes.parameters import checked, number
-from stickslip.scenes.rest import balance_fact, drift, rest_facts, shaken_facts, speed, weight
-from stickslip.scenes.scenario import Fact, Scenario, against, over_time, scene
+from stickslip.scenes import measures
+from stickslip.scenes.measures import none, reactions, rest_facts, turn, weight
+from stickslip.scenes.parameters import checked, lengths, number
+from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, against, over_time, scene
+from stickslip.scenes.views import side_view, still_panels
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
@@ -27,19 +30,14 @@ def stack(
     """Boxes of the same size stacked on the floor.
 
     bodies: how many boxes [-], >= 1.
-    mu: friction [-], >= 0.
     size: edge of a box [m], > 0.
-    push: speed to the side, along x, at the top at the start; it grows with the height [m/s].
 
     Each box carries those above it: the k-th from the top presses on the next with k weights.
     """
+    summary = f"{bodies} boxes on one another {'are pushed' if push else 'rest'}."
     grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin}
-    masses = np.full(bodies, 1000.0 * size**3)
-    return scene("stack", f"{bodies} boxes on one another {'are pushed' if push else 'rest'}.",
-                 pile(masses, size, grip, push), until, h,
-                 lambda trajectory: pile_facts(trajectory, masses, size, push),
-                 lambda trajectory: pile_figure(trajectory, f"{bodies} boxes, mu = {mu:g}", masses)
-    )  # fmt: skip
+    world, facts, figure = _pile(np.ones(bodies), size, grip, push, f"{bodies} boxes, mu = {mu:g}")
+    return scene("stack", summary, world, until, h, facts, figure)
 
 
 @checked
@@ -51,22 +49,23 @@ def heavy_on_light(
 
     bodies: how many boxes [-], >= 2.
     ratio: of their masses [-], >= 1.
-    mu: friction [-], >= 0.
     size: edge of a box [m], > 0.
-    push: speed to the side, along x, at the top at the start; it grows with the height [m/s].
 
     It rests as a stack of equal boxes does: what presses on each is the weight above it.
     """
+    summary = f"A box {ratio:g} times as heavy rests on a light one."
+    shares = np.where(np.arange(bodies) % 2, ratio, 1.0)
     grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin}
-    masses = 1000.0 * size**3 * np.where(np.arange(bodies) % 2, ratio, 1.0)
-    return scene("heavy-on-light", f"A box {ratio:g} times as heavy rests on a light one.",
-                 pile(masses, size, grip, push), until, h,
-                 lambda trajectory: pile_facts(trajectory, masses, size, push),
-                 lambda trajectory: pile_figure(trajectory, f"{ratio:g}:1, mu = {mu:g}", masses))  # fmt: skip
+    world, facts, figure = _pile(shares, size, grip, push, f"{ratio:g}:1, mu = {mu:g}")
+    return scene("heavy-on-light", summary, world, until, h, facts, figure)
 
 
-def pile(masses: Array, size: float, grip: dict[str, float], push: float = 0.0) -> World:
-    """Boxes on one another, from below; grip: their friction, push: speed of the highest [m/s]."""
+def _pile(
+    shares: Array, size: float, grip: dict[str, float], push: float, title: str
+) -> tuple[World, Callable[[Any], Iterator[Fact]], Callable[[Any], Figure]]:
+    """Boxes on one another, from below, their facts and their figure; shares: masses over that of water,
+    grip: their friction, push: speed of the highest [m/s]."""
+    masses = 1000.0 * size**3 * shares
     builder, box = WorldBuilder(), Cuboid((size, size, size))
     builder.material("default", **grip)
     builder.body("floor", Plane(), fixed=True)
@@ -75,41 +74,37 @@ def pile(masses: Array, size: float, grip: dict[str, float], push: float = 0.0) 
             f"box {k + 1}", box, position=(0.0, 0.0, (k + 0.5) * size), mass=float(mass),
             velocity=(push * (k + 0.5) / (masses.size - 0.5), 0.0, 0.0),
         )  # fmt: skip
-    return builder.build()
+    levels = [[f"box {k + 1}"] for k in range(masses.size)]
+    above = GRAVITY * np.cumsum(masses[::-1])[::-1]
+
+    def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
+        if push:
+            yield from measures.shaken_facts(trajectory)
+            return
+        ratios = measures.carried_forces(trajectory, levels)[-1] / above
+        worst = float(ratios[np.argmax(np.abs(ratios - 1.0))])
+        yield from measures.rest_facts(trajectory, size)
+        yield Fact("what presses on the worst support [of the weight above], at the end", worst, 1.0, 1e-6)
+
+    def figure(trajectory: WorldTrajectory) -> Figure:
+        labels = "Force on the lower faces, at the end", "box, from below"
+        return _standing(trajectory, f"Boxes at rest: {title}", labels, levels, above, ("box", "boxes"))
+
+    return builder.build(), facts, figure
 
 
-def pile_facts(
-    trajectory: WorldTrajectory, masses: Array, size: float, push: float = 0.0
-) -> Iterator[Fact]:  # fmt: skip
-    """Facts of rest, and what each box carries; what holds of any motion once they were pushed."""
-    if push:
-        yield from shaken_facts(trajectory)
-        return
-    carried = GRAVITY * np.cumsum(masses[::-1])[::-1]
-    ratios = carried_forces(trajectory, masses)[-1] / carried
-    worst = float(ratios[np.argmax(np.abs(ratios - 1.0))])
-    yield from rest_facts(trajectory, size)
-    yield Fact("what presses on the worst support [of the weight above], at the end", worst, 1.0, 1e-6)
-
-
-def carried_forces(trajectory: WorldTrajectory, masses: Array) -> Array:
-    """Vertical force on the lower face of each box, over time [N], shape (n, bodies)."""
-    on = np.stack([trajectory.forces_on(f"box {k + 1}")[:, 2] for k in range(masses.size)], axis=1)
-    return np.asarray(np.cumsum(on[:, ::-1], axis=1)[:, ::-1])
-
-
-def pile_figure(trajectory: WorldTrajectory, title: str, masses: Array) -> Figure:
-    """How it stands, what presses where, and that nothing moves."""
-    t, forces = trajectory.t, carried_forces(trajectory, masses)
-    place = np.arange(1.0, masses.size + 1)
-    weight = GRAVITY * np.cumsum(masses[::-1])[::-1]
-    return Figure(f"Boxes at rest: {title}", [
-        Panel("At the end", "x [m]", "z [m]", side_view(trajectory, [float(t[-1])])),
-        against("Force on the lower faces, at the end", "box, from below", "force [N]", place,
-                {"contacts": (forces[-1], "o"), "weight above": weight},
-                log_y=bool(masses.max() > 10.0 * masses.min())),
-        over_time("Way from the start", "farthest box [m]", t[1:], {"boxes": drift(trajectory)[1:]}),
-        over_time("Speed", "fastest box [m/s]", t[1:], {"boxes": speed(trajectory)[1:]}),
+def _standing(
+    trajectory: WorldTrajectory, title: str, labels: tuple[str, str], levels: list[list[str]], above: Array,
+    what: tuple[str, str],
+) -> Figure:  # fmt: skip
+    """How it stands, what presses on each level beside the weight above [N], and that nothing moves."""
+    place, weights = np.arange(1.0, len(levels) + 1), -np.diff(above, append=0.0)
+    return Figure(title, [
+        Panel("At the end", "x [m]", "z [m]", side_view(trajectory, [float(trajectory.t[-1])])),
+        against(*labels, "force [N]", place,
+                {"contacts": (measures.carried_forces(trajectory, levels)[-1], "o"), "weight above": above},
+                log_y=bool(weights.max() > 10.0 * weights.min())),
+        *still_panels(trajectory, *what),
     ])  # fmt: skip
 
 
@@ -125,8 +120,6 @@ def kapla(
     """A tower of planks: two in every course, along x and along y in turn.
 
     courses: how many [-], >= 1; two planks each.
-    mu: friction [-], >= 0.
-    push: speed to the side, along x, at the top at the start; it grows with the height [m/s].
 
     Every plank lies on two others (or on the floor) and stays. The two planks of a course together press on
     what is below with all that lies above; how they share it statics does not say.
@@ -135,7 +128,7 @@ def kapla(
     builder.material("wood", mu=mu, mu_roll=mu_roll, mu_spin=mu_spin)
     builder.body("floor", Plane(), fixed=True, material="wood")
     apart = 0.5 * (PLANK[0] - PLANK[1])
-    _, across = turn(0.5 * math.pi, 2)
+    _, across = measures.turn(0.5 * math.pi, 2)
     for course in range(courses):
         for side, name in ((-1.0, "a"), (1.0, "b")):
             place = np.array([0.0, side * apart, (course + 0.5) * PLANK[2]])
@@ -147,44 +140,26 @@ def kapla(
                 velocity=(push * (course + 0.5) / (courses - 0.5), 0.0, 0.0),
             )  # fmt: skip
 
+    levels = [[f"plank {course + 1}a", f"plank {course + 1}b"] for course in range(courses)]
+    world = builder.build()
+    one = GRAVITY * world.mass[1]
+    above = 2.0 * one * np.arange(courses, 0, -1)
+
     def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
         if push:
-            yield from shaken_facts(trajectory)
+            yield from measures.shaken_facts(trajectory)
             return
-        one = GRAVITY * trajectory.model.mass[1]
-        worst = np.abs(
-            _pressed(trajectory, courses).sum(axis=1) / one - 2.0 * np.arange(courses, 0, -1)
-        ).max()
-        yield from rest_facts(trajectory, PLANK[2])
-        yield Fact("what the worst course presses with less all above it [of a plank's weight], at the end",
-                   worst, 0.0, 1e-5 * courses)  # fmt: skip
+        yield from measures.rest_facts(trajectory, PLANK[2])
+        yield none("what the worst course presses with less all above it [of a plank's weight], at the end",
+                   (measures.carried_forces(trajectory, levels)[-1] - above) / one,
+                   1e-5 * courses)  # fmt: skip
 
     def figure(trajectory: WorldTrajectory) -> Figure:
-        t, place, one = trajectory.t, np.arange(1.0, courses + 1), GRAVITY * trajectory.model.mass[1]
-        return Figure(f"Tower of {2 * courses} planks, mu = {mu:g}", [
-            Panel("At the end", "x [m]", "z [m]", side_view(trajectory, [float(t[-1])])),
-            against("Force under each course, at the end", "course", "force [N]", place,
-                    {"contacts": (_pressed(trajectory, courses).sum(axis=1), "o"),
-                     "weight above": 2.0 * one * (courses + 1.0 - place)}),
-            over_time("Way from the start", "farthest plank [m]", t[1:], {"planks": drift(trajectory)[1:]}),
-            over_time("Speed", "fastest plank [m/s]", t[1:], {"planks": speed(trajectory)[1:]}),
-        ])  # fmt: skip
+        labels = "Force under each course, at the end", "course"
+        title = f"Tower of {2 * courses} planks, mu = {mu:g}"
+        return _standing(trajectory, title, labels, levels, above, ("plank", "planks"))
 
-    return scene("kapla", "A tower of planks laid crosswise stands.", builder.build(), until, h, facts,
-                 figure)  # fmt: skip
-
-
-def _pressed(trajectory: WorldTrajectory, courses: int) -> Array:
-    """Force with which each plank presses on what is below, at the end [N], shape (courses, 2)."""
-    table, last = trajectory.contacts, trajectory.contacts.at(len(trajectory) - 1)
-    force, body, height = table.force(trajectory.h)[0][last, 2], table.body[last], table.point[last, 2]
-    found = np.zeros((courses, 2))
-    for course, side in itertools.product(range(courses), range(2)):
-        k = trajectory.model.body(f"plank {course + 1}{'ab'[side]}")
-        below = height < trajectory.q[-1, 7 * k + 2]
-        # A contact's force acts on its first body, and its opposite on the second.
-        found[course, side] = force[below & (body[:, 0] == k)].sum() - force[below & (body[:, 1] == k)].sum()
-    return found
+    return scene("kapla", "A tower of planks laid crosswise stands.", world, until, h, facts, figure)
 
 
 HEIGHT, WIDTH, THICK = 0.048, 0.024, 0.0075
@@ -235,21 +210,19 @@ def dominoes(
         turned = float(np.abs(trajectory.v.reshape(len(lean), -1, 6)[:, :, 3:]).max() * trajectory.h.max())
         fallen = float((lean[-1] > struck).mean())
         yield Fact("share of dominoes that have fallen [-], all", fallen, 1.0, 0.0)
-        yield balance_fact(trajectory, HEIGHT * bodies)
-        yield Fact("deepest overlap of two bodies [m], less than a corner goes in a step",
-                   trajectory.penetration.max(), 0.0, turned * HEIGHT)  # fmt: skip
-        yield Fact("largest gain of energy in a step, less what the correction lifts [J], none (order h²: an"
-                   " edge that turns)",
-                   max(np.diff(trajectory.energy - trajectory.lifted).max(), 0.0), 0.0,
-                   weight(trajectory) / bodies * turned**2 * HEIGHT)  # fmt: skip
+        yield measures.balance_fact(trajectory, measures.weight(trajectory) * HEIGHT * bodies)
+        yield none("deepest overlap of two bodies [m], less than a corner goes in a step",
+                   trajectory.penetration, turned * HEIGHT)  # fmt: skip
+        yield none("largest gain of energy in a step, less what the correction lifts [J], none (order h²: an"
+                   " edge that turns)", max(np.diff(trajectory.energy - trajectory.lifted).max(), 0.0),
+                   measures.weight(trajectory) / bodies * turned**2 * HEIGHT)  # fmt: skip
         if np.isfinite(passed).all():
             between = np.diff(passed)
-            yield Fact("least time from one domino to the next [s]: in order", min(between.min(), 0.0), 0.0,
-                       0.0)  # fmt: skip
+            yield none("least time from one domino to the next [s]: in order", min(between.min(), 0.0), 0.0)
             if bodies >= 9:
                 late = between[bodies // 2 : -2]
-                yield Fact("spread of the wave's speed over its second half [of its mean], steady",
-                           np.ptp(late) / late.mean(), 0.0, 0.1)  # fmt: skip
+                yield none("spread of the wave's speed over its second half [of its mean], steady",
+                           np.ptp(late) / late.mean(), 0.1)  # fmt: skip
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, lean = trajectory.t, leans(trajectory, bodies)
@@ -287,3 +260,126 @@ def passing(t: Array, lean: Array, angle: float) -> Array:
             j = past[0]
             found[k] = t[j - 1] + (angle - one[j - 1]) / (one[j] - one[j - 1]) * (t[j] - t[j - 1])
     return found
+
+
+DENSITY = 2000.0
+"""Of stone and brick [kg/m³]."""
+
+
+@checked
+def masonry_wall(
+    *, courses: int = 6, length: int = 4, mu: float = 0.6, mu_roll: float = 0.0, mu_spin: float = 0.0,
+    tilt: float = 0.0, brick: Sequence[float] = (0.2, 0.1, 0.1), until: float = 1.0, h: float = 2e-3,
+) -> Scenario:  # fmt: skip
+    """A wall of bricks in running bond, each course shifted by half a brick, on a floor that may be tilted
+    along the wall: the end x > 0 is the lower one.
+
+    courses: how many [-], >= 1.
+    length: bricks in a course; every second course has one whole brick less and two halves [-], >= 2.
+    mu: friction of all faces [-], > 0.
+    tilt: of the floor along the wall [deg], in [0, 60].
+    brick: length, thickness and height of a brick [m], three numbers > 0.
+
+    Nothing but friction holds it. Level it stands whatever mu is; tilted it stands up to an angle that
+    `stickslip study tilt` finds, beside that of limit analysis.
+    """
+    size = lengths("brick", brick, ("length", "thickness", "height"))
+    frame, p = turn(math.radians(tilt))
+    builder, shapes = WorldBuilder(), {}
+    builder.material("default", mu=mu, mu_roll=mu_roll, mu_spin=mu_spin)
+    builder.body("floor", Plane(), quaternion=p, fixed=True)
+    for course, (low, high) in wall_bricks(courses, length):
+        if high - low not in shapes:
+            shapes[high - low] = Cuboid(((high - low) * size[0], size[1], size[2]))
+        middle = np.array([0.5 * (low + high) * size[0], 0.0, (course + 0.5) * size[2]])
+        builder.body(
+            f"brick {course + 1}.{low:g}", shapes[high - low], position=frame @ middle, quaternion=p,
+            density=DENSITY,
+        )  # fmt: skip
+
+    title = f"Wall of {courses} courses on {tilt:g}°, mu = {mu:g}"
+    return scene("masonry-wall", "A wall in running bond stands by friction alone.", builder.build(), until,
+                 h, lambda run: rest_facts(run, min(size)), lambda run: standing_figure(run, title)
+    )  # fmt: skip
+
+
+def wall_bricks(courses: int, length: int) -> list[tuple[int, tuple[float, float]]]:
+    """Course and ends of each brick [brick lengths], from below; odd courses begin and end with halves."""
+    found = []
+    for course in range(courses):
+        middle = np.arange(length + 1.0) if course % 2 == 0 else np.arange(length) + 0.5
+        ends = sorted({0.0, *middle.tolist(), float(length)})
+        found += [(course, (a - 0.5 * length, b - 0.5 * length)) for a, b in pairwise(ends)]
+    return found
+
+
+@checked
+def arch(
+    *, bodies: int = 11, thickness: float = 0.2, mu: float = 0.7, mu_roll: float = 0.0,
+    mu_spin: float = 0.0, tilt: float = 0.0, radius: float = 1.0, until: float = 1.0, h: float = 2e-3,
+) -> Scenario:  # fmt: skip
+    """A semicircular arch of equal voussoirs, wedges with radial joints, on two fixed abutments.
+
+    bodies: how many voussoirs [-], >= 3.
+    thickness: of the arch, t / R with R the radius of its middle line [-], in (0, 1).
+    mu: friction of all joints [-], > 0.
+    tilt: of the abutments in the plane of the arch; the foot at x > 0 is the lower one [deg], in [0, 60].
+    radius: R [m], > 0.
+
+    Nothing but friction holds it. Level, an arch of many voussoirs stands if t / R >= 0.1075 (Milankovitch
+    1907; Heyman 1969 has 0.106 by an approximation) and mu keeps the joints from sliding; tilted it stands up
+    to an angle that `stickslip study tilt` finds, beside that of limit analysis.
+    """
+    frame, p = turn(math.radians(tilt))
+    t = thickness * radius
+    builder, depth = WorldBuilder(), 0.5 * radius
+    builder.material("default", mu=mu, mu_roll=mu_roll, mu_spin=mu_spin)
+    support = Cuboid((2.0 * t, 2.0 * depth, t))
+    for name, side in (("right abutment", 1.0), ("left abutment", -1.0)):
+        builder.body(name, support, position=frame @ [side * radius, 0.0, -0.5 * t], quaternion=p, fixed=True)
+    for k, corners in enumerate(voussoirs(bodies, thickness)):
+        middle = corners.mean(axis=0)
+        points = [
+            (radius * (x - middle[0]), y, radius * (z - middle[1]))
+            for x, z in corners
+            for y in (-0.5 * depth, 0.5 * depth)
+        ]
+        place = frame @ [radius * middle[0], 0.0, radius * middle[1]]
+        builder.body(f"stone {k + 1}", ConvexHull(points), position=place, quaternion=p, density=DENSITY)
+
+    title = f"Arch of {bodies} voussoirs, t / R = {thickness:g}, on {tilt:g}°, mu = {mu:g}"
+    return scene("arch", "A semicircular arch of voussoirs stands by friction alone.", builder.build(), until,
+                 h, lambda run: rest_facts(run, t), lambda run: standing_figure(run, title))  # fmt: skip
+
+
+def voussoirs(bodies: int, thickness: float) -> Array:
+    """Corners (x, z) of the stones of an arch with R = 1, from x > 0 to x < 0, counter-clockwise: inner and
+    outer corner of the joint where it begins, outer and inner corner of that where it ends [R], shape
+    (bodies, 4, 2)."""
+    inner, outer = 1.0 - 0.5 * thickness, 1.0 + 0.5 * thickness
+    angle = np.pi * np.arange(bodies + 1) / bodies
+    joint = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    joint[0], joint[-1] = (1.0, 0.0), (-1.0, 0.0)
+    ends = [inner * joint[:-1], outer * joint[:-1], outer * joint[1:], inner * joint[1:]]
+    return np.stack(ends, axis=1)
+
+
+def standing_figure(trajectory: WorldTrajectory, title: str) -> Figure:
+    """How it stands, the forces of contacts at the end, and whether anything moves."""
+    t = trajectory.t
+    table = trajectory.contacts
+    rows = table.at(len(trajectory) - 1)
+    force, _ = table.force(trajectory.h)
+    point, force = table.point[rows], force[rows]
+    total = weight(trajectory)
+    scale = 0.5 * float(np.ptp(trajectory.q[-1].reshape(-1, 7)[:, 0])) / total
+    ends = np.stack([point - scale * force, point + scale * force, np.full_like(point, np.nan)], axis=1)
+    x, _, z = ends.reshape(-1, 3).T
+    held = reactions(trajectory) / total
+    return Figure(title, [
+        Panel("Stones and contact forces, at the end", "x [m]", "z [m]",
+              [*side_view(trajectory, [float(t[0]), float(t[-1])]), Curve("forces", x, z)]),
+        over_time("Reactions", "force [of the weight]", t[1:],
+                  {"vertical": held[1:, 2], "horizontal": (held[1:, 0], "--")}),
+        *still_panels(trajectory, "stone", "stones", 0),
+    ])  # fmt: skip

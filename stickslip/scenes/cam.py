@@ -19,7 +19,7 @@ from stickslip.kernels.jit import jit
 from stickslip.laws import NewtonImpact
 from stickslip.names import alternatives
 from stickslip.problem.checks import Array
-from stickslip.scenes.measures import impacts, spacing
+from stickslip.scenes.measures import impacts, penetration_fact, spacing
 from stickslip.scenes.parameters import checked, number
 from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
 from stickslip.simulation.trajectory import Trajectory
@@ -135,7 +135,6 @@ def cam(
 
     rpm: speed of the cam [1/min], in (0, 2000].
     form: `rheonomous`, u >= c(t), or `translated`, û = u - c(t) >= 0.
-    e: restitution [-], in [0, 1].
     gap0: follower above the cam at the start [m], >= 0.
     rate0: its velocity relative to the cam at the start [m/s].
     phase: angle of the cam at the start [rad]; at 0 its lowest point is up.
@@ -157,27 +156,21 @@ def cam(
         "follower", M=MASS, K=STIFFNESS, C=DAMPING, q0=gap0 + start[0], v0=rate0 + start[1],
         F_ext=use(valve_force if moving else translated_force), z=speed.z,
     )  # fmt: skip
-    one = np.eye(1)
-    relation = (
-        Rheonomous(use(gap), dy_dq=one, dy_dt=use(gap_rate))
-        if moving
-        else Scleronomous(use(own_gap), dy_dq=one)
-    )
+    relation: Rheonomous | Scleronomous = Scleronomous(use(own_gap), dy_dq=np.eye(1))
+    if moving:
+        relation = Rheonomous(use(gap), dy_dq=np.eye(1), dy_dt=use(gap_rate))
     tie = Interaction("cam", "follower", relation, NewtonImpact(e=e))
-    began = (gap0, rate0)
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
         dt = spacing(trajectory)
         fine = trajectory.scheme == "event-driven"
-        exact = exact_impacts(speed, e, began, 5, float(trajectory.t[-1]))
+        exact = exact_impacts(speed, e, (gap0, rate0), 5, float(trajectory.t[-1]))
         found = impacts(trajectory, "cam")
         fastest = float(np.abs(trajectory.v).max()) + omega * eccentricity
         for n, (t, seen) in enumerate(zip(exact, found, strict=False)):
             yield Fact(f"impact {n + 1} [s], exact flow from impact to impact (each is known to a step, and"
                        " passes its error on)", seen, t, 1e-6 if fine else (1.0 + 2.0 * n) * dt)  # fmt: skip
-        y = trajectory.interaction("cam").y[:, 0]
-        yield Fact("deepest penetration [m], a step of the fastest approach", max(0.0, -float(y.min())), 0.0,
-                   1e-6 if fine else fastest * dt)  # fmt: skip
+        yield penetration_fact(trajectory, ["cam"], 1e-6 if fine else fastest * dt)
 
     def figure(trajectory: Trajectory) -> Figure:
         t = trajectory.t

@@ -20,6 +20,7 @@ from scipy.optimize import brentq
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import Complementarity
 from stickslip.problem.checks import Array
+from stickslip.scenes.measures import none
 from stickslip.scenes.parameters import checked, number
 from stickslip.scenes.scenario import Fact, Scenario, against, scene
 from stickslip.simulation.trajectory import Trajectory
@@ -92,14 +93,9 @@ WHERE = {"a": "diode at the capacitor", "b": "at the resistor", "c": "all in ser
 
 @checked
 def diode_bridge(
-    *,
-    L: float = 1e-2,
-    C: float = 1e-6,
-    R: float = 1e3,
-    v0: float = 10.0,
-    h: float = 2e-6,
+    *, L: float = 1e-2, C: float = 1e-6, R: float = 1e3, v0: float = 10.0, h: float = 2e-6,
     until: float = 2e-3,
-) -> Scenario:
+) -> Scenario:  # fmt: skip
     """An LC oscillator feeds a resistor through a bridge of four ideal diodes.
 
     L: inductance [H], > 0.
@@ -135,12 +131,10 @@ def diode_bridge(
         stored = 0.5 * C * x[:, 0] ** 2 + 0.5 * L * x[:, 1] ** 2
         growth = max(0.0, float(np.diff(stored).max()))
         small = _error(trajectory, math.sqrt(L * C), 0.5) * abs(v0)
-        yield Fact("largest error of the capacitor's voltage [V], against the matrix exponential",
-                   np.abs(x[:, 0] - exact(trajectory.t)[:, 0]).max(), 0.0, small)  # fmt: skip
-        yield Fact("largest error of the load's voltage |v| [V]", np.abs(voltage - expected).max(), 0.0,
-                   small)  # fmt: skip
-        yield Fact("largest growth of the stored energy in a step [J]", growth, 0.0,
-                   1e-12 * float(stored[0]))  # fmt: skip
+        yield none("largest error of the capacitor's voltage [V], against the matrix exponential",
+                   x[:, 0] - exact(trajectory.t)[:, 0], small)  # fmt: skip
+        yield none("largest error of the load's voltage |v| [V]", voltage - expected, small)
+        yield none("largest growth of the stored energy in a step [J]", growth, 1e-12 * float(stored[0]))
 
     def figure(trajectory: Trajectory) -> Figure:
         t, voltage, expected = load(trajectory)
@@ -218,8 +212,8 @@ def bridge_filter(
             (1, "oscillator's current", "A", math.sqrt(C / L)),
             (2, "load's voltage", "V", 1.0),
         ):
-            yield Fact(f"largest error of the {name} [{unit}], matrix exponentials between switches",
-                       np.abs(run[:, k] - states[:, k]).max(), 0.0, scale * small)  # fmt: skip
+            yield none(f"largest error of the {name} [{unit}], matrix exponentials between switches",
+                       run[:, k] - states[:, k], scale * small)  # fmt: skip
         yield Fact("switches of the bridge", seen, len(switches), 0.0)
 
     def figure(trajectory: Trajectory) -> Figure:
@@ -309,32 +303,23 @@ def _rlc(
     free = [[0.0, -1.0 / C], [1.0 / L, 0.0]]
     beside = [[-1.0 / (R * C), 1.0 / C], [-1.0 / L, 0.0]]
     series = [[0.0, 1.0 / C], [-1.0 / L, -r / L]]
-    relation = FirstOrderLinearRelation
-    circuits = {
-        "a": (beside, relation(C=[[1 / R, -1.0]], D=[[1 / R]], B=[[-1.0 / (R * C)], [-1.0 / L]])),
-        "b": (free, relation(C=[[1.0, 0.0]], D=[[R]], B=[[1.0 / C], [0.0]])),
-        "c": (series, relation(C=[[0.0, -1.0]], B=[[0.0], [-1.0 / L]])),
-        "d": (beside, relation(C=[[0.0, -1.0]], B=[[0.0], [-1.0 / L]])),
-    }
+    tie = FirstOrderLinearRelation
+    # A and relation; A and the row that ends the mode with the diode on; the same with it off
+    rows: dict[str, tuple[Any, FirstOrderLinearRelation, Any, Any, Any, Any]] = {
+        "a": (beside, tie(C=[[1 / R, -1.0]], D=[[1 / R]], B=[[-1.0 / (R * C)], [-1.0 / L]]),
+              beside, [1 / R, -1.0], [[0.0, 0.0], [0.0, -R / L]], [-1.0, R]),
+        "b": (free, tie(C=[[1.0, 0.0]], D=[[R]], B=[[1.0 / C], [0.0]]),
+              [[-1.0 / (R * C), -1.0 / C], [1.0 / L, 0.0]], [-1.0, 0.0], free, [1.0, 0.0]),
+        "c": (series, tie(C=[[0.0, -1.0]], B=[[0.0], [-1.0 / L]]),
+              series, [0.0, -1.0], [[0.0, 0.0], [0.0, 0.0]], [-1.0, 0.0]),
+        "d": (beside, tie(C=[[0.0, -1.0]], B=[[0.0], [-1.0 / L]]),
+              beside, [0.0, -1.0], [[-1.0 / (R * C), 0.0], [0.0, 0.0]], [-1.0, 0.0]),
+    }  # fmt: skip
     modes = {
-        "a": {
-            "on": Mode(beside, (([1 / R, -1.0], "off"),)),
-            "off": Mode([[0.0, 0.0], [0.0, -R / L]], (([-1.0, R], "on"),)),
-        },
-        "b": {
-            "on": Mode([[-1.0 / (R * C), -1.0 / C], [1.0 / L, 0.0]], (([-1.0, 0.0], "off"),)),
-            "off": Mode(free, (([1.0, 0.0], "on"),)),
-        },
-        "c": {
-            "on": Mode(series, (([0.0, -1.0], "off"),)),
-            "off": Mode([[0.0, 0.0], [0.0, 0.0]], (([-1.0, 0.0], "on"),)),
-        },
-        "d": {
-            "on": Mode(beside, (([0.0, -1.0], "off"),)),
-            "off": Mode([[-1.0 / (R * C), 0.0], [0.0, 0.0]], (([-1.0, 0.0], "on"),)),
-        },
+        name: {"on": Mode(on, ((leaves, "off"),)), "off": Mode(off, ((returns, "on"),))}
+        for name, (_, _, on, leaves, off, returns) in rows.items()
     }
-    return circuits, modes
+    return {name: row[:2] for name, row in rows.items()}, modes
 
 
 def _instants(trajectory: Trajectory) -> Array:

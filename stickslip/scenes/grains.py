@@ -1,4 +1,5 @@
-"""Grains and mixed shapes: piles in a box of planes, a flow down a rough chute, and a turning drum."""
+"""Grains and mixed shapes: piles in a box of planes, a flow down a rough chute, a turning drum, and a column
+that collapses in a long box and flows around boulders."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -12,12 +13,11 @@ from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Shape, Sphere
 from stickslip.mechanics.world import World
 from stickslip.rotations import turned
+from stickslip.scenes import measures
 from stickslip.scenes.containers import add_floor, add_walls, lattice, orientations
-from stickslip.scenes.grain_views import energy_panel, overlap_panel, support_panel, view_panels
-from stickslip.scenes.measures import GRAVITY
 from stickslip.scenes.parameters import checked
-from stickslip.scenes.rest import centre, every_step, overlap_facts, pull, settled_facts, shaken_facts
-from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
+from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, over_time, scene
+from stickslip.scenes.views import energy_panel, overlap_panel, support_panel, view_panels
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
 
@@ -29,20 +29,15 @@ def sphere_pile(
 ) -> Scenario:  # fmt: skip
     """Spheres that fall into a box.
 
-    bodies: how many [-], >= 1.
-    mu: friction [-], >= 0.
     radius: mean of the radii [m], > 0.
     spread: of the radii, which are uniform in radius (1 ± spread) [-], in [0, 1).
-    e: restitution [-], in [0, 1].
     seed: of places and radii [-], >= 0.
     """
     rng = np.random.default_rng(seed)
     radii = radius * rng.uniform(1.0 - spread, 1.0 + spread, bodies)
-    grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin, "e": e}
-    world = _poured(rng, [Sphere(r) for r in radii], (1.0 + spread) * radius, grip)
-    return _pile(
-        "sphere-pile", f"{bodies} spheres fall into a box and come to rest.", world, radius, until, h, e
-    )
+    world = _poured(rng, [Sphere(r) for r in radii], (1.0 + spread) * radius, mu, mu_roll, mu_spin, e)
+    summary = f"{bodies} spheres fall into a box and come to rest."
+    return _pile("sphere-pile", summary, world, until, h, radius, e)
 
 
 @checked
@@ -52,17 +47,14 @@ def capsules(
 ) -> Scenario:  # fmt: skip
     """Capsules that fall into a box, turned at random.
 
-    bodies: how many [-], >= 1.
-    mu: friction [-], >= 0.
     radius: of the capsules [m], > 0.
     length: of their straight part [m], > 0.
-    e: restitution [-], in [0, 1].
     seed: of places and orientations [-], >= 0.
     """
     shape = Capsule(radius, length)
-    grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin, "e": e}
-    world = _poured(np.random.default_rng(seed), [shape] * bodies, shape.reach, grip)
-    return _pile("capsules", f"{bodies} capsules fall into a box.", world, radius, until, h, e)
+    rng = np.random.default_rng(seed)
+    world = _poured(rng, [shape] * bodies, shape.reach, mu, mu_roll, mu_spin, e)
+    return _pile("capsules", f"{bodies} capsules fall into a box.", world, until, h, radius, e)
 
 
 @checked
@@ -73,20 +65,14 @@ def soup(
     """Mixed shapes that fall into a box: spheres, boxes, capsules, cylinders, ellipsoids, convex hulls of
     random points and compounds in turn.
 
-    bodies: how many [-], >= 1.
-    mu: friction [-], >= 0.
     size: radius of a ball that holds any of them [m], > 0.
-    e: restitution [-], in [0, 1].
     seed: of shapes, places and orientations [-], >= 0.
     """
     rng = np.random.default_rng(seed)
     shapes = [KINDS[k % len(KINDS)](rng, size) for k in range(bodies)]
-    grip = {"mu": mu, "mu_roll": mu_roll, "mu_spin": mu_spin, "e": e}
-    world = _poured(rng, shapes, size, grip)
-    return _pile(
-        "soup", f"{bodies} bodies of {min(bodies, len(KINDS))} kinds of shape fall into a box.", world,
-        0.5 * size, until, h, e,
-    )  # fmt: skip
+    summary = f"{bodies} bodies of {min(bodies, len(KINDS))} kinds of shape fall into a box."
+    world = _poured(rng, shapes, size, mu, mu_roll, mu_spin, e)
+    return _pile("soup", summary, world, until, h, 0.5 * size, e)
 
 
 def _box(rng: np.random.Generator, size: float) -> Shape:
@@ -124,10 +110,13 @@ def pebble(rng: np.random.Generator, size: float, corners: int = 14) -> ConvexHu
     return ConvexHull(size * points * rng.uniform(0.6, 1.0, 3))
 
 
-def _poured(rng: np.random.Generator, shapes: Sequence[Shape], reach: float, grip: dict[str, float]) -> World:
+def _poured(
+    rng: np.random.Generator, shapes: Sequence[Shape], reach: float, mu: float, mu_roll: float,
+    mu_spin: float, e: float,
+) -> World:  # fmt: skip
     """A box with the shapes above its floor, in about as many layers as columns."""
     b = WorldBuilder()
-    b.material("default", **grip)
+    b.material("default", mu=mu, mu_roll=mu_roll, mu_spin=mu_spin, e=e)
     side = max(2, round(len(shapes) ** (1.0 / 3.0)))
     centres, width = lattice(rng, len(shapes), (side, side), reach)
     turns = orientations(rng, len(shapes))
@@ -138,19 +127,17 @@ def _poured(rng: np.random.Generator, shapes: Sequence[Shape], reach: float, gri
     return b.build()
 
 
-def _pile(
-    name: str, summary: str, world: World, size: float, until: float, h: float, e: float
-) -> Scenario:  # fmt: skip
+def _pile(name: str, summary: str, world: World, until: float, h: float, size: float, e: float) -> Scenario:
+    """They fall and come to rest; overlaps are told over `size` [m]."""
+
     def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
-        yield from shaken_facts(trajectory)
-        yield from overlap_facts(trajectory, size, f"{1e3 * size:g} mm")
-        yield from settled_facts(trajectory, e)
+        yield from measures.shaken_facts(trajectory)
+        yield from measures.overlap_facts(trajectory, size, f"{1e3 * size:g} mm")
+        yield from measures.settled_facts(trajectory, e)
 
     def figure(trajectory: WorldTrajectory) -> Figure:
-        end = float(trajectory.t[-1])
-        return Figure(summary, [
-            *view_panels(trajectory, (0.0, end)), energy_panel(trajectory), support_panel(trajectory),
-        ])  # fmt: skip
+        views = view_panels(trajectory, (0.0, float(trajectory.t[-1])))
+        return Figure(summary, [*views, energy_panel(trajectory), support_panel(trajectory)])
 
     return scene(name, summary, world, until, h, facts, figure)
 
@@ -167,10 +154,8 @@ def grain_chute(
     """Spheres that flow down a chute whose bottom is rough with fixed spheres of the same size.
 
     bodies: how many grains [-], >= 1.
-    mu: friction [-], >= 0.
     angle: of the chute [degrees], in [0, 90).
     radius: of the grains [m], > 0.
-    e: restitution [-], in [0, 1].
     seed: of places [-], >= 0.
 
     x points down the chute and z away from its bottom. Without the bottom the grains would be at
@@ -202,8 +187,8 @@ def grain_chute(
         q = trajectory.q.reshape(len(trajectory), -1, 7)[:, first:, :3]
         speed = trajectory.v[-1].reshape(-1, 6)[first:, 0]
         free = down * float(trajectory.t[-1])
-        yield from shaken_facts(trajectory)
-        yield from overlap_facts(trajectory, radius, "the radius")
+        yield from measures.shaken_facts(trajectory)
+        yield from measures.overlap_facts(trajectory, radius, "the radius")
         yield Fact("lowest centre of a grain [of the radius], 1 and more above the bottom, up to the overlap",
                    min(0.0, float(q[:, :, 2].min()) / radius - 1.0), 0.0, 0.05)  # fmt: skip
         if free > 0.0:
@@ -244,7 +229,6 @@ def drum(
     radius: of the grains [m], > 0.
     filled: share of the drum that the heap fills [-], in [0.05, 0.35].
     walls: flat boxes that make up the drum [-], >= 8.
-    e: restitution [-], in [0, 1].
     seed: of places [-], >= 0.
 
     The plates take no moment about the axis: what the drum puts in is its torque times its speed, and the
@@ -266,19 +250,19 @@ def drum(
         b.body(f"grain {k + 1}", grain, position=place, density=2500.0)
 
     def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
-        yield from shaken_facts(trajectory)
-        yield from overlap_facts(trajectory, radius, "the radius")
+        yield from measures.shaken_facts(trajectory)
+        yield from measures.overlap_facts(trajectory, radius, "the radius")
         x = trajectory.q.reshape(len(trajectory), -1, 7)[:, 3:, :3]
         far = float(np.linalg.norm(x[:, :, [0, 2]], axis=2).max()) / (inner / math.cos(math.pi / walls))
         yield Fact("farthest centre of a grain from the axis [of the drum's], inside", max(1.0, far), 1.0,
                    0.0)  # fmt: skip
-        if every_step(trajectory) and speed > 0.0:
+        if measures.every_step(trajectory) and speed > 0.0:
             turning = torque(trajectory)
             put_in = speed * float(np.sum(turning * trajectory.h))
             yield Fact("work of the drum [J], its torque times its speed", trajectory.work[-1], put_in,
                        1e-9 * float(np.abs(turning).max()) * speed * float(trajectory.t[-1]))  # fmt: skip
-            x = centre(trajectory)[:, 0]
-            fall = np.linalg.norm(pull(trajectory)) * 0.5 * (x[1:] + x[:-1])
+            x = measures.centre(trajectory)[:, 0]
+            fall = np.linalg.norm(measures.pull(trajectory)) * 0.5 * (x[1:] + x[:-1])
             given = float((turning[1:] + fall) @ trajectory.h[1:])
             L = angular_momentum(trajectory)
             claim = "angular momentum about the axis [N m s]: from drum and weight, but for corrected places"
@@ -286,10 +270,10 @@ def drum(
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, end = trajectory.t, float(trajectory.t[-1])
-        c = centre(trajectory)
+        c = measures.centre(trajectory)
         lean = np.degrees(np.arctan2(-c[:, 0], -c[:, 2]))
         late = t > 0.5 * end
-        W = float(np.linalg.norm(pull(trajectory)))
+        W = float(np.linalg.norm(measures.pull(trajectory)))
         title = (
             f"{bodies} grains in a drum at {speed:g} rad/s, mu = {mu:g}: the heap leans by "
             f"{lean[late].mean():.1f}° in the second half"
@@ -352,3 +336,38 @@ def _shell(inner: float, width: float, thickness: float, walls: int) -> Compound
         place = (away * math.cos(a), 0.0, -away * math.sin(a))
         parts.append((box, place, (math.cos(0.5 * a), 0.0, math.sin(0.5 * a), 0.0)))
     return Compound(*parts)
+
+
+LENGTH = 2.2
+"""Length of the box [of its width]: the column stands at one end and is as long as it is wide."""
+HEIGHT = 0.75
+"""Height of the column, about [of its width]."""
+BOULDERS = ((0.14, -0.24, 0.15), (0.38, 0.22, 0.21))
+"""Along the box and across it from its middle, and radius [of its width]; half sunk into the floor."""
+
+
+@checked
+def column_collapse(
+    *, bodies: int = 1500, mu: float = 0.3, radius: float = 0.1, spread: float = 0.2, seed: int = 0
+) -> World:
+    """Spheres stacked loosely at one end of a box with nothing to hold them.
+
+    bodies: how many spheres [-], >= 1.
+    mu: friction of all that touches [-], >= 0.
+    radius: mean of the radii [m], > 0.
+    spread: of the radii, which are uniform in radius (1 ± spread) [-], in [0, 1).
+    seed: of places and radii [-], >= 0.
+    """
+    rng = np.random.default_rng(seed)
+    across = max(2, round((bodies / HEIGHT) ** (1.0 / 3.0)))
+    centres, (_, width) = lattice(rng, bodies, (across, across), (1.0 + spread) * radius)
+    centres[:, 0] -= 0.5 * (LENGTH - 1.0) * width
+    b = WorldBuilder()
+    b.material("default", mu=mu)
+    add_floor(b)
+    add_walls(b, (LENGTH * width, width))
+    for k, (x, y, size) in enumerate(BOULDERS):
+        b.body(f"boulder {k + 1}", Sphere(size * width), position=(x * width, y * width, 0.0), fixed=True)
+    for k, size in enumerate(radius * rng.uniform(1.0 - spread, 1.0 + spread, bodies)):
+        b.body(f"ball {k + 1}", Sphere(float(size)), position=centres[k], density=2500.0)
+    return b.build()

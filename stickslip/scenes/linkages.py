@@ -1,4 +1,10 @@
-"""Bars on hinges: a four-bar with a driven crank, and a slider-crank between hard stops."""
+"""Bars on hinges: a four-bar with a driven crank, a slider-crank between hard stops, and one whose slider has
+clearance in its guide, with four corners that may touch.
+
+The latter is that of Flores, Leine & Glocker, "Modeling and analysis of planar rigid multibody systems with
+translational clearance joints based on the non-smooth dynamics approach", Multibody System Dynamics 23
+(2010), table 1.
+"""
 
 import math
 from collections.abc import Iterator
@@ -6,16 +12,22 @@ from collections.abc import Iterator
 import numpy as np
 
 from stickslip.exhibits import Curve, Figure, Panel
+from stickslip.laws import NewtonImpact
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.energy import kinetic
 from stickslip.mechanics.forces import Actuator
 from stickslip.mechanics.sensors import JointSensor
 from stickslip.mechanics.shapes import Cuboid
-from stickslip.scenes.measures import GRAVITY
+from stickslip.scenes.measures import balance_fact, energy, none, penetration_fact, spacing
 from stickslip.scenes.parameters import checked, number
-from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
+from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, against, over_time, scene
+from stickslip.scenes.views import side_view
+from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
+from stickslip.systems.lagrangian import Lagrangian
+from stickslip.systems.lagrangian_relations import Scleronomous
+from stickslip.systems.system import Interaction, NonsmoothSystem
 
 WIDTH = 0.01
 """Of all bars [m]; they are of aluminium, 2700 kg/m³."""
@@ -81,14 +93,11 @@ def four_bar(
         order = (h * fastest) ** 2
         yield Fact("work of the motor [J], moment times angle, of second order in the step",
                    trajectory.work[-1], effort * float(angle[-1] - angle[0]), order * scale)  # fmt: skip
-        yield Fact("largest opening of a hinge over the crank [-], of third order in the step",
-                   float(trajectory.opening.max()) / a, 0.0, (h * fastest) ** 3)  # fmt: skip
-        yield Fact("largest error of the balance of energy [of the kinetic], rounding",
-                   float(np.abs(trajectory.balance).max()) / scale, 0.0,
-                   1e-14 * max(trajectory.steps, 100))  # fmt: skip
-        yield Fact("energy that hinges take or give [of the kinetic], of second order in the step",
-                   float(np.abs(trajectory.dissipated - trajectory.lifted).max()) / scale, 0.0,
-                   10.0 * order)  # fmt: skip
+        yield none("largest opening of a hinge over the crank [-], of third order in the step",
+                   trajectory.opening / a, (h * fastest) ** 3)  # fmt: skip
+        yield balance_fact(trajectory, scale, "of the kinetic")
+        yield none("energy that hinges take or give [of the kinetic], of second order in the step",
+                   (trajectory.dissipated - trajectory.lifted) / scale, 10.0 * order)  # fmt: skip
         yield Fact("steps whose problem was not solved [-], none though hinges are redundant",
                    trajectory.missed, 0, 0)  # fmt: skip
         if turns >= 1.0:
@@ -100,11 +109,9 @@ def four_bar(
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, angle = trajectory.t, np.unwrap(trajectory.sensors["crank"][:, 0]) + 0.5 * math.pi
         swing = start + trajectory.sensors["rocker"][:, 0]
-        views = np.unique(np.searchsorted(angle, angle[0] + np.array([0.0, 0.5, 1.0, 1.5]) * math.pi))
-        views = views[views < len(trajectory)]
+        views = np.searchsorted(angle, angle[0] + np.array([0.0, 0.5, 1.0, 1.5]) * math.pi)
         return Figure("A four-bar on redundant hinges", [
-            Panel("From the side", "x [m]", "z [m]",
-                  [Curve(f"{t[k]:.2g} s", *_outline(trajectory, int(k), (a, b, c))) for k in views]),
+            Panel("From the side", "x [m]", "z [m]", side_view(trajectory, t[views[views < len(t)]])),
             Panel("Rocker against crank", "crank [turns]", "rocker [rad]",
                   [Curve("run", angle / (2.0 * math.pi), swing),
                    *(Curve("in line", angle[[0, -1]] / (2.0 * math.pi), np.full(2, end), "--")
@@ -172,17 +179,16 @@ def crank_stops(
         jumps = [abs(u[hits[k] + 1] + e * u[hits[k]]) for k in seen]
         left = [abs(trajectory.kinetic[hits[k] + 1] - impacts[k]) for k in seen]
         slip = h * speed
-        yield Fact("farthest beyond a stop [m], a step's way at most",
-                   np.maximum(np.abs(y) - half, 0.0).max(), 0.0, slip)  # fmt: skip
-        yield Fact("velocity after impacts less -e times that before [m/s], to the solver's tolerance",
-                   max(jumps, default=np.inf), 0.0, 1e-6 * speed)  # fmt: skip
-        yield Fact("energy after impacts less the closed form [of the start's], of first order in the step",
-                   max(left, default=np.inf) / energy, 0.0, 2.0 * h * rate)  # fmt: skip
-        yield Fact("largest opening of a joint over the crank [-], of second order in the step",
-                   float(trajectory.opening.max()) / a, 0.0, (h * rate) ** 2)  # fmt: skip
-        yield Fact("largest error of the balance of energy [of the start's], rounding",
-                   float(np.abs(trajectory.balance).max()) / energy, 0.0,
-                   1e-14 * max(trajectory.steps, 100))  # fmt: skip
+        yield none(
+            "farthest beyond a stop [m], a step's way at most", np.maximum(np.abs(y) - half, 0.0), slip
+        )
+        yield none("velocity after impacts less -e times that before [m/s], to the solver's tolerance",
+                   max(jumps, default=np.inf), 1e-6 * speed)  # fmt: skip
+        yield none("energy after impacts less the closed form [of the start's], of first order in the step",
+                   max(left, default=np.inf) / energy, 2.0 * h * rate)  # fmt: skip
+        yield none("largest opening of a joint over the crank [-], of second order in the step",
+                   trajectory.opening / a, (h * rate) ** 2)  # fmt: skip
+        yield balance_fact(trajectory, energy, "of the start's")
         if np.isfinite(place) and np.abs(u[-1]) < 1e-6 * speed:
             yield Fact("impacts [-], until the energy is gone", len(hits), len(impacts), 0)
             yield Fact("where the slider ends [m], of first order in the step", y[-1], place,
@@ -255,13 +261,147 @@ def _meet(B: Array, D: Array, b: float, c: float) -> Array:
     return np.asarray(B + (along * way + aside * _left(way)) / far)
 
 
-def _outline(trajectory: WorldTrajectory, k: int, sizes: tuple[float, ...]) -> tuple[Array, Array]:
-    """Crank, coupler and rocker as lines at record k, in the plane of x and z [m]; NaN between them."""
-    lines = []
-    for i, size in enumerate(sizes):
-        x, p = trajectory.q[k, 7 * i : 7 * i + 3], trajectory.q[k, 7 * i + 3 : 7 * i + 7]
-        angle = -2.0 * math.atan2(p[2], p[0])
-        arm = 0.5 * size * np.array([math.cos(angle), math.sin(angle)])
-        lines += [x[[0, 2]] - arm, x[[0, 2]] + arm, np.full(2, np.nan)]
-    points = np.array(lines)
-    return points[:, 0], points[:, 1]
+CRANK, ROD = 0.153, 0.306
+"""Lengths l₁, l₂ [m]."""
+HALF_LENGTH, HALF_HEIGHT = 0.05, 0.025
+"""Of the slider: a, b [m]."""
+M1, M2, M3 = 0.038, 0.038, 0.076
+"""Masses of crank, rod and slider [kg]."""
+J1, J2, J3 = 7.4e-5, 5.9e-4, 2.7e-6
+"""Moments of inertia about the centres of mass [kg m²]."""
+CORNERS = {"top left": (-1, 1), "top right": (1, 1), "bottom left": (-1, -1), "bottom right": (1, -1)}
+"""Signs of a corner's place in the slider, along and across."""
+
+COUPLING = (0.5 * M2 + M3) * CRANK * ROD
+"""Of crank and rod in the mass matrix [kg m²]."""
+
+
+def mass_matrix(q: Array) -> Array:
+    """M(q) of the angles (crank, rod, slider) to the horizontal [kg m²], shape (3, 3)."""
+    c = COUPLING * math.cos(q[1] - q[0])
+    return np.array(
+        [
+            [J1 + (0.25 * M1 + M2 + M3) * CRANK**2, c, 0.0],
+            [c, J2 + (0.25 * M2 + M3) * ROD**2, 0.0],
+            [0.0, 0.0, J3],
+        ]
+    )
+
+
+def inertia_forces(q: Array, v: Array) -> Array:
+    """N(q, v) = Ṁ v - ½ ∂(v'M v)/∂q [N m], shape (3,)."""
+    s = COUPLING * math.sin(q[0] - q[1])
+    return np.array([s * v[1] ** 2, -s * v[0] ** 2, 0.0])
+
+
+def weights(q: Array) -> Array:
+    """F_int, the derivative of the potential energy [N m], shape (3,)."""
+    return GRAVITY * np.array(
+        [(0.5 * M1 + M2 + M3) * CRANK * math.cos(q[0]), (0.5 * M2 + M3) * ROD * math.cos(q[1]), 0.0]
+    )
+
+
+def potential_energy(q: Array) -> float:
+    """Of gravity [J]."""
+    crank, rod = CRANK * math.sin(q[0]), ROD * math.sin(q[1])
+    return GRAVITY * (0.5 * M1 * crank + M2 * (crank + 0.5 * rod) + M3 * (crank + rod))
+
+
+def kinetic_energy(q: Array, v: Array, step: float = 1e-6) -> float:
+    """From the motion of the centres of mass, by differences of their places [J]; checks `mass_matrix`."""
+
+    def centres(q: Array) -> Array:
+        joint = CRANK * np.array([math.cos(q[0]), math.sin(q[0])])
+        rod = ROD * np.array([math.cos(q[1]), math.sin(q[1])])
+        return np.array([0.5 * joint, joint + 0.5 * rod, joint + rod])
+
+    along = v / np.linalg.norm(v)
+    speed = np.linalg.norm(v) * (centres(q + step * along) - centres(q - step * along)) / (2.0 * step)
+    return float(0.5 * np.array([M1, M2, M3]) @ (speed**2).sum(axis=1) + 0.5 * np.array([J1, J2, J3]) @ v**2)
+
+
+def corner(signs: tuple[int, int], clearance: float, friction: bool) -> Scleronomous:
+    """The gap of a corner to its side of the guide; with friction also its velocity along the guide."""
+    along, across = signs[0] * HALF_LENGTH, signs[1] * HALF_HEIGHT
+    side = signs[1]
+
+    def gap(q: Array) -> Array:
+        y = CRANK * math.sin(q[0]) + ROD * math.sin(q[1]) + along * math.sin(q[2]) + across * math.cos(q[2])
+        return np.array([HALF_HEIGHT + clearance - side * y])
+
+    def rows(q: Array) -> Array:
+        s, c = np.sin(q), np.cos(q)
+        normal = [-side * CRANK * c[0], -side * ROD * c[1], -side * (along * c[2] - across * s[2])]
+        if not friction:
+            return np.array([normal])
+        return np.array([normal, [-CRANK * s[0], -ROD * s[1], -along * s[2] - across * c[2]]])
+
+    return Scleronomous(gap, dy_dq=rows)
+
+
+@checked
+def slider_crank(
+    *, e: float = 0.4, mu: float = 0.01, clearance: float = 1e-3, speed: float = 150.0, h: float = 1e-5,
+    until: float = 0.05,
+) -> Scenario:  # fmt: skip
+    """Crank, rod and slider, started at full stretch; the slider may hit the guide with its four corners.
+
+    e: restitution of the corners [-], in [0, 1].
+    mu: friction of the corners [-], >= 0.
+    clearance: between slider and guide on either side [m], in (0, 0.01].
+    speed: of the crank at the start [rad/s], > 0; the rod starts at minus half of it.
+    """
+    mechanism = Lagrangian(
+        "mechanism", M=mass_matrix, q0=[0.0, 0.0, 0.0], v0=[speed, -0.5 * speed, 0.0], N=inertia_forces,
+        F_int=weights, potential=potential_energy,
+    )  # fmt: skip
+    law = NewtonImpact(e=e, mu=mu, dimension=2) if mu > 0.0 else NewtonImpact(e=e)
+    ties = [
+        Interaction(name, "mechanism", corner(signs, clearance, mu > 0.0), law)
+        for name, signs in CORNERS.items()
+    ]
+
+    def facts(trajectory: Trajectory) -> Iterator[Fact]:
+        q, v, dt = trajectory.q, trajectory.v, spacing(trajectory)
+        E = energy(trajectory)
+        some = np.linspace(0, len(q) - 1, 12).astype(int)
+        kinetic = max(abs(kinetic_energy(q[k], v[k]) / float(trajectory.kinetic[k]) - 1.0) for k in some)
+        touched = sum(float(trajectory.interaction(name).r[:, 0].sum()) for name in CORNERS)
+        fastest = float(np.abs(v[:, 0]).max()) * CRANK
+        yield none("kinetic energy by M(q) against differences of the bodies' places [-]", kinetic, 1e-7)
+        yield Fact("N(q, v) against differences of M(q) [N m]", max(_inertia_error(q[k], v[k]) for k in some),
+                   0.0, 1e-5 * speed**2 * COUPLING)  # fmt: skip
+        yield Fact("energy not accounted for by the contacts [J] (of second order in h)",
+                   E[-1] - E[0] - trajectory.contact_work[-1], 0.0,
+                   1e-3 * E[0] * max(1.0, (dt * speed / 1.5e-3) ** 2))  # fmt: skip
+        yield Fact("largest growth of energy in a step [J] (of second order in h)",
+                   np.diff(E).max(initial=0.0), 0.0, 1e-2 * E[0] * (dt * speed))  # fmt: skip
+        yield penetration_fact(trajectory, CORNERS, 2.0 * fastest * dt,
+                               "at most a step of the slider's fastest way")  # fmt: skip
+        yield Fact("whether the slider touched [-], 1 after a tenth of a turn", touched > 0.0,
+                   trajectory.t[-1] * speed > 0.2 * math.pi, 0.0)  # fmt: skip
+
+    def figure(trajectory: Trajectory) -> Figure:
+        q, v = trajectory.q, trajectory.v
+        turns = q[:, 0] / (2.0 * math.pi)
+        height = (CRANK * np.sin(q[:, 0]) + ROD * np.sin(q[:, 1])) / clearance
+        gaps = [Curve(name, turns, trajectory.interaction(name).y[:, 0] / clearance) for name in CORNERS]
+        return Figure(f"Slider-crank with {1e3 * clearance:g} mm of clearance, e = {e:g}, mu = {mu:g}", [
+            against("Angular velocities", "turns of the crank", "[rad/s]", turns,
+                    {n: v[:, k] for k, n in enumerate(("crank", "rod", "slider"))},
+                    y_range=(-1.2 * speed, 1.2 * speed)),
+            Panel("Energy", "turns of the crank", "E [J]", [Curve("crank", turns, energy(trajectory))]),
+            Panel("Centre of the slider", "turns of the crank", "height / clearance",
+                  [Curve("slider", turns, height)]),
+            Panel("Gaps of the corners", "turns of the crank", "gap / clearance", gaps),
+        ])  # fmt: skip
+
+    return scene("slider-crank", "A slider-crank whose slider rattles in its guide.",
+                 NonsmoothSystem([mechanism], ties), until, h, facts, figure, ("moreau-jean",))  # fmt: skip
+
+
+def _inertia_error(q: Array, v: Array, step: float = 1e-5) -> float:
+    """Largest difference of N from Ṁ v - ½ ∂(v'M v)/∂q by central differences [N m]."""
+    dM = [(mass_matrix(q + step * a) - mass_matrix(q - step * a)) / (2.0 * step) for a in np.eye(3)]
+    N = sum(v[k] * dM[k] for k in range(3)) @ v - 0.5 * np.array([v @ dM[k] @ v for k in range(3)])
+    return float(np.abs(N - inertia_forces(q, v)).max())

@@ -9,33 +9,32 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
+from importlib import import_module
 from inspect import getdoc, signature
 from numbers import Integral, Real
-from typing import Any, ParamSpec, TypeVar
+from operator import ge, gt, le, lt
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from stickslip.names import alternatives
+from stickslip.state import UnknownNameError
 
 P = ParamSpec("P")
 Made = TypeVar("Made")
 NUMBER = r"(-?\d+(?:\.\d+)?)"
 BOUND = re.compile(rf"(>=|<=|>|<) {NUMBER}(?=[,;.]|$| and )")
 RANGE = re.compile(rf"in ([\[(]){NUMBER}, {NUMBER}([\])])")
-ENDS = {
-    ">": "above",
-    ">=": "least",
-    "<": "below",
-    "<=": "most",
-    "(": "above",
-    "[": "least",
-    ")": "below",
-    "]": "most",
-}
+ENDS = {">": "above", ">=": "least", "<": "below", "<=": "most",
+        "(": "above", "[": "least", ")": "below", "]": "most"}  # fmt: skip
 
 COMMON = {
     "h": "time step [s], > 0.",
     "until": "end [s], > 0.",
     "mu_roll": "rolling friction [m], >= 0.",
     "mu_spin": "torsional friction about the normals [m], >= 0.",
+    "mu": "friction [-], >= 0.",
+    "e": "restitution [-], in [0, 1].",
+    "bodies": "how many [-], >= 1.",
+    "push": "speed to the side, along x, at the top at the start; it grows with the height [m/s].",
 }
 """Parameters that most scenes have, and what they mean unless the docstring says otherwise."""
 
@@ -97,22 +96,14 @@ def number(
     below: float | None = None, most: float | None = None,
 ) -> float:  # fmt: skip
     """`value` as a float inside its range (`above` and `below` are open ends); unit for the message."""
-    bounds = [
-        f"{sign} {bound:g}"
-        for sign, bound in ((">", above), (">=", least), ("<", below), ("<=", most))
-        if bound is not None
-    ]
-    allowed = " and ".join(["finite", *bounds]) + (f" [{unit}]" if unit else "")
+    signs = ((">", gt, above), (">=", ge, least), ("<", lt, below), ("<=", le, most))
+    ends = [(sign, holds, bound) for sign, holds, bound in signs if bound is not None]
+    allowed = " and ".join(["finite", *(f"{sign} {bound:g}" for sign, _, bound in ends)])
+    allowed += f" [{unit}]" if unit else ""
     real = isinstance(value, Real) and not isinstance(value, bool)
     if not real or not math.isfinite(value):
         raise ValueError(f"{name} is {value!r}; it must be a number, {allowed}")
-    good = (
-        (above is None or value > above)
-        and (least is None or value >= least)
-        and (below is None or value < below)
-        and (most is None or value <= most)
-    )
-    if not good:
+    if not all(holds(value, bound) for _, holds, bound in ends):
         raise ValueError(f"{name} is {value!r}; it must be {allowed}")
     return float(value)
 
@@ -144,10 +135,36 @@ def defaults(scene: Callable[..., Any]) -> dict[str, Any]:
     return {name: one.default for name, one in signature(scene).parameters.items()}
 
 
-def called(name: str, scene: Callable[..., Made], given: Mapping[str, Any]) -> Made:
-    """What the scene makes of the parameters given; an unknown one is a TypeError that lists the known."""
-    known = defaults(scene)
-    for key in given:
-        if key not in known:
-            raise TypeError(f"scene {name} has no parameter {key!r}; {alternatives(key, known, 'it has:')}")
-    return scene(**given)
+class Catalogue(Generic[Made]):
+    """Scenes by name, each a function of keyword parameters with defaults, imported on use."""
+
+    def __init__(self, which: str, where: Mapping[str, str]):
+        self.which, self.where = which, where
+
+    def names(self) -> list[str]:
+        """Names of the scenes."""
+        return sorted(self.where)
+
+    def parameters(self, name: str) -> dict[str, Any]:
+        """Parameters of the scene `name` and their defaults."""
+        return defaults(self.function(name))
+
+    def meanings(self, name: str) -> dict[str, str]:
+        """What the parameters of the scene `name` are, as its docstring says: lines `parameter: meaning`."""
+        return documented(self.function(name))
+
+    def make(self, name: str, **given: Any) -> Made:
+        """The scene `name`. An unknown name is an UnknownNameError, an unknown parameter a TypeError."""
+        scene, known = self.function(name), self.parameters(name)
+        for key in given:
+            if key not in known:
+                others = alternatives(key, known, "it has:")
+                raise TypeError(f"scene {name} has no parameter {key!r}; {others}")
+        return scene(**given)
+
+    def function(self, name: str) -> Callable[..., Made]:
+        """The function that makes the scene `name`."""
+        if name not in self.where:
+            raise UnknownNameError(f"no scene {name!r}{self.which}; {alternatives(name, self.names())}")
+        module, _, function = self.where[name].partition(":")
+        return cast("Callable[..., Made]", getattr(import_module(module), function))

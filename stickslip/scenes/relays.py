@@ -13,6 +13,7 @@ import numpy as np
 from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import Relay
 from stickslip.problem.checks import Array
+from stickslip.scenes.measures import none
 from stickslip.scenes.parameters import checked, number
 from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
 from stickslip.simulation.trajectory import Trajectory
@@ -44,11 +45,11 @@ def relay(*, x0: float = 1.003, drift: float = 0.5, h: float = 1e-2, until: floa
         after = t > reached + 1.5 * h
         lam = trajectory.interaction("relay").r[after, 0]
         at_rest = np.flatnonzero(np.abs(x) <= 1e-12)
-        yield Fact("largest error of x, closed form", np.abs(x - exact(t)).max(), 0.0, h)
+        yield none("largest error of x, closed form", x - exact(t), h)
         if after.any():
             yield Fact("x0 / (1 - drift), when it arrives [s]",
                        float(t[at_rest[0]]) if at_rest.size else math.nan, reached, h)  # fmt: skip
-            yield Fact("largest |x| after it", np.abs(x[after]).max(), 0.0, 1e-12)
+            yield none("largest |x| after it", x[after], 1e-12)
             yield Fact("lam after it, -drift", lam[np.argmax(np.abs(lam + drift))], -drift, 1e-9)
 
     def figure(trajectory: Trajectory) -> Figure:
@@ -92,11 +93,11 @@ def filippov(*, x1: float = 1.0, x2: float = 1.0, h: float = 2e-3) -> Scenario:
         # a corner costs up to two steps, and about log3(arrival / h) quarter turns are longer than a step
         lost = 2.0 * h * (2.0 + max(0.0, math.log(arrival / h, 3.0)))
         after = t > arrival + lost
-        yield Fact("largest error of |x₁| + |x₂|, which falls at the rate 2",
-                   np.abs(size - np.maximum(2.0 * (arrival - t), 0.0)).max(), 0.0, lost)  # fmt: skip
+        yield none("largest error of |x₁| + |x₂|, which falls at the rate 2",
+                   size - np.maximum(2.0 * (arrival - t), 0.0), lost)  # fmt: skip
         yield Fact("arrival [s], (|x₁| + |x₂|) / 2", float(t[there[0]]) if there.size else math.nan, arrival,
                    lost)  # fmt: skip
-        yield Fact("largest |x| after it", np.abs(x[after]).max(initial=0.0), 0.0, 1e-12)
+        yield none("largest |x| after it", x[after], 1e-12)
 
     def figure(trajectory: Trajectory) -> Figure:
         t, x = trajectory.t, trajectory.system("plant").x
@@ -158,13 +159,12 @@ def sliding_mode(
         natural = math.ceil((t[-1] - t[k]) * 3.0 / math.pi) + 1
         middle = h * level
         kept = -slope * x[k + 1 :, 1] - push * np.sin(3.0 * t[k + 1 :])
-        yield Fact("largest |y| once the surface is reached", np.abs(y[k:]).max(), 0.0, 1e-12)
+        yield none("largest |y| once the surface is reached", y[k:], 1e-12)
         yield Fact("changes of sign of u after it, at most the disturbance's", _changes(lam), 0.0, natural)
-        yield Fact("largest error of x on the surface, against exp(-c t) [m]",
-                   np.abs(x[k:, 0] - x[k, 0] * np.exp(-slope * (t[k:] - t[k]))).max(), 0.0,
+        yield none("largest error of x on the surface, against exp(-c t) [m]",
+                   x[k:, 0] - x[k, 0] * np.exp(-slope * (t[k:] - t[k])),
                    0.25 * slope * h * abs(x[k, 0]))  # fmt: skip
-        yield Fact("largest error of u, against -c ẋ - push sin 3t [m/s²]", np.abs(lam - kept).max(), 0.0,
-                   1e-9 * level)  # fmt: skip
+        yield none("largest error of u, against -c ẋ - push sin 3t [m/s²]", lam - kept, 1e-9 * level)
         yield Fact("explicit Euler: largest |y| where the run keeps 1e-12 [m/s]", np.abs(other).max(), middle,
                    0.6 * middle)  # fmt: skip
 

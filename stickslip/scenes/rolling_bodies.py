@@ -14,13 +14,13 @@ from stickslip.mechanics.height_fields import HeightField
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
 from stickslip.mechanics.world import BodyKind
 from stickslip.rotations import turned
+from stickslip.scenes import measures
 from stickslip.scenes.containers import add_floor, lattice, orientations
-from stickslip.scenes.grain_views import energy_panel, outlines
 from stickslip.scenes.grains import pebble
-from stickslip.scenes.measures import GRAVITY, turning_points
+from stickslip.scenes.measures import none
 from stickslip.scenes.parameters import checked, lengths, number
-from stickslip.scenes.rest import account_fact, dissipation_fact, law_facts, overlap_facts
-from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
+from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, over_time, scene
+from stickslip.scenes.views import energy_panel, outlines
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, BoolArray
 
@@ -78,10 +78,10 @@ def rolling_ball(
         roller, slider, spinner = (trajectory.body(name) for name in ("roller", "slider", "spinner"))
         slip = np.abs(roller.velocity[:, 0] - radius * roller.spin[:, 1])
         yield Fact("slip of the rolling ball [of its speed], none", float(slip.max()) / speed, 0.0, 1e-6)
-        yield Fact("way of a ball that keeps its place, the spinning one's [m]",
-                   np.abs(spinner.position - spinner.position[0]).max(), 0.0, 1e-6 * radius)  # fmt: skip
-        yield account_fact(trajectory)
-        yield from overlap_facts(trajectory, radius, "the radius")
+        yield none("way of a ball that keeps its place, the spinning one's [m]",
+                   spinner.position - spinner.position[0], 1e-6 * radius)  # fmt: skip
+        yield measures.account_fact(trajectory)
+        yield from measures.overlap_facts(trajectory, radius, "the radius")
         if end > stop + dt:
             yield Fact("way of the rolling ball until it stops [m], speed²/(2 a) to a step's a h²",
                        roller.position[-1, 0], 0.5 * speed * stop,
@@ -139,8 +139,6 @@ def rockfall(
     """Rocks, hulls of random points, that fall down a rough slope onto level ground, a height field.
 
     bodies: how many rocks [-], >= 1.
-    mu: friction [-], >= 0.
-    e: restitution [-], in [0, 1].
     slope: of the upper part [degrees], >= 0 and <= 60.
     size: radius of a ball that holds any of them [m], in [0.05, 0.5].
     seed: of rocks, places and ground [-], >= 0.
@@ -171,12 +169,12 @@ def rockfall(
         contacts = trajectory.contacts
         beyond = np.linalg.norm(contacts.r[:, 3:5], axis=1) - contacts.law[:, 1] * contacts.r[:, 0]
         pressing = float(contacts.r[:, 0].max(initial=0.0))
-        yield from law_facts(trajectory)
+        yield from measures.law_facts(trajectory)
         yield Fact("rolling moment beyond mu_roll times normal force [m], of the largest normal force",
                    max(0.0, float(beyond.max(initial=0.0))) / (pressing or 1.0), 0.0, 1e-6)  # fmt: skip
-        yield account_fact(trajectory)
-        yield dissipation_fact(trajectory)
-        yield from overlap_facts(trajectory, size, "the size")
+        yield measures.account_fact(trajectory)
+        yield measures.dissipation_fact(trajectory)
+        yield from measures.overlap_facts(trajectory, size, "the size")
         yield Fact("centres of rocks that went below the ground [-], none",
                    ((height <= 0.0) & inside).any(axis=0).sum(), 0.0, 0.0)  # fmt: skip
         # On level ground a rock rolls on no longer than a ball that holds it.
@@ -259,7 +257,7 @@ def dzhanibekov(
     until = (0.5 * flips + 0.1) * period
 
     def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
-        crossings, _ = turning_points(trajectory.t, trajectory.t, trajectory.v[:, 3 + middle])
+        crossings, _ = measures.turning_points(trajectory.t, trajectory.t, trajectory.v[:, 3 + middle])
         expected = period * (0.25 + 0.5 * np.arange(flips))
         late = np.abs(crossings[:flips] - expected).max() if crossings.size >= flips else np.inf
         around = [momentum(world, q, v)[1] for q, v in zip(trajectory.q, trajectory.v, strict=True)]
@@ -269,8 +267,8 @@ def dzhanibekov(
         yield Fact("times of the flips less those of the elliptic functions [s], second order in the step",
                    late, 0.0, flips * period * (h * rate) ** 2 / 12.0)  # fmt: skip
         yield Fact("change of the momentum in space [of it], rounding", turned.max(), 0.0, rounding)
-        yield Fact("change of the energy [of it], rounding",
-                   np.abs(trajectory.kinetic / trajectory.kinetic[0] - 1.0).max(), 0.0, rounding)  # fmt: skip
+        yield none("change of the energy [of it], rounding", trajectory.kinetic / trajectory.kinetic[0] - 1.0,
+                   rounding)  # fmt: skip
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, p = trajectory.t, trajectory.body("body").quaternion
@@ -351,8 +349,8 @@ def tippe_top(
         final = kept / (about * radius * (1.0 + offset))
         lost = np.diff(trajectory.dissipated)
         scale = trajectory.energy[0]
-        yield Fact("Jellett's integral [of it], kept to (h Ω)²",
-                   np.abs(jellett(trajectory) / kept - 1.0).max(), 0.0, (h * rate) ** 2)  # fmt: skip
+        yield none("Jellett's integral [of it], kept to (h Ω)²", jellett(trajectory) / kept - 1.0,
+                   (h * rate) ** 2)  # fmt: skip
         yield Fact("cosine of the axis at the end [-], upside down", upright[-1], -1.0, 0.02)
         yield Fact("height that the centre of mass gained [m], 2 offset radius",
                    trajectory.q[-1, 9] - trajectory.q[0, 9], low * (1.0 + math.cos(tilt)),
@@ -361,9 +359,7 @@ def tippe_top(
                    trajectory.body("top").spin[-1, 2], final, 0.02 * final)  # fmt: skip
         yield Fact("least that friction takes in a step [of the energy], nothing is given",
                    min(lost.min(), 0.0) / scale, 0.0, 1e-9)  # fmt: skip
-        yield Fact("largest error of the balance of energy [of it], rounding",
-                   np.abs(trajectory.balance).max() / scale, 0.0,
-                   1e-14 * max(trajectory.steps, 100))  # fmt: skip
+        yield measures.balance_fact(trajectory, scale, "of it")
 
     def figure(trajectory: WorldTrajectory) -> Figure:
         t, body = trajectory.t, trajectory.body("top")

@@ -1,30 +1,23 @@
 """Scenes that run, by name: `make("bouncing-ball", e=0.8)` gives a Scenario. One word per scene here."""
 
-from collections.abc import Callable
-from importlib import import_module
-from typing import Any, cast
+from typing import Any
 
 from stickslip.mechanics.world import World
-from stickslip.names import alternatives
-from stickslip.scenes.parameters import called, defaults, documented
+from stickslip.scenes.parameters import Catalogue
 from stickslip.scenes.scenario import Scenario
 from stickslip.schemes import registry
-from stickslip.state import UnknownNameError
 
 MODULES = {
     "balls": ("ball_chain", "bouncing_ball", "moving_wall"),
-    "boxes": ("dominoes", "heavy_on_light", "kapla", "stack"),
+    "boxes": ("arch", "dominoes", "heavy_on_light", "kapla", "masonry_wall", "stack"),
     "cam": ("cam",),
-    "chains": ("chain", "ring_chain"),
+    "chains": ("chain", "quadruped", "ring_chain"),
     "circuits": ("bridge_filter", "diode_bridge", "rlc_diode"),
     "grains": ("capsules", "drum", "grain_chute", "soup", "sphere_pile"),
     "jamming": ("painleve", "woodpecker"),
-    "linkages": ("crank_stops", "four_bar"),
-    "masonry": ("arch", "masonry_wall"),
-    "quadruped": ("quadruped",),
+    "linkages": ("crank_stops", "four_bar", "slider_crank"),
     "relays": ("filippov", "relay", "sliding_mode"),
     "rolling_bodies": ("dzhanibekov", "rockfall", "rolling_ball", "tippe_top"),
-    "slider_crank": ("slider_crank",),
     "sliders": ("box_incline", "coulomb_oscillator", "incline_block", "stick_slip"),
 }
 RUNS = {
@@ -32,27 +25,10 @@ RUNS = {
     for module, functions in MODULES.items()
     for function in functions
 }
-"""The scenes and where they are made, as module:function; each takes keyword parameters with defaults."""
-
-
-def names() -> list[str]:
-    """Names of the scenes that run."""
-    return sorted(RUNS)
-
-
-def parameters(name: str) -> dict[str, Any]:
-    """Parameters of the scene `name` and their defaults."""
-    return defaults(_function(name))
-
-
-def meanings(name: str) -> dict[str, str]:
-    """What the parameters of the scene `name` are, as its docstring says: lines `parameter: meaning`."""
-    return documented(_function(name))
-
-
-def make(name: str, **given: Any) -> Scenario:
-    """The scene `name`. An unknown name is an UnknownNameError, an unknown parameter a TypeError."""
-    return called(name, _function(name), given)
+"""The scenes that run, and where they are made, as module:function."""
+_CATALOGUE: Catalogue[Scenario] = Catalogue(" that runs", RUNS)
+names, parameters, meanings = _CATALOGUE.names, _CATALOGUE.parameters, _CATALOGUE.meanings
+make, function = _CATALOGUE.make, _CATALOGUE.function
 
 
 def scheme_name(scene: Scenario, scheme: str | None = None) -> str:
@@ -73,10 +49,3 @@ def scheme_of(scene: Scenario, scheme: str | None = None, **given: Any) -> Any:
     chosen = scheme_name(scene, scheme)
     own = dict(scene.options) if chosen == scene.scheme else {}
     return registry.make(chosen, **own | given)
-
-
-def _function(name: str) -> Callable[..., Scenario]:
-    if name not in RUNS:
-        raise UnknownNameError(f"no scene {name!r} that runs; {alternatives(name, names())}")
-    module, function = RUNS[name].split(":")
-    return cast("Callable[..., Scenario]", getattr(import_module(module), function))

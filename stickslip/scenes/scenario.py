@@ -9,6 +9,8 @@ from stickslip.mechanics.world import World
 from stickslip.state import Array
 from stickslip.systems.system import NonsmoothSystem
 
+GRAVITY = 9.81
+"""Acceleration of gravity, along -z [m/s²]."""
 BODIES = ("moreau-jean-bodies",)
 """Schemes of a scene that is a world, unless it says others."""
 

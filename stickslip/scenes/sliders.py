@@ -9,11 +9,10 @@ from stickslip.exhibits import Curve, Figure, Panel
 from stickslip.laws import NewtonImpact
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane
-from stickslip.scenes.block_views import turn
-from stickslip.scenes.measures import GRAVITY, energy, spacing, turning_points
+from stickslip.scenes import measures
+from stickslip.scenes.measures import none
 from stickslip.scenes.parameters import checked, number
-from stickslip.scenes.rest import balance_fact, overlap_fact, speed, weight
-from stickslip.scenes.scenario import Fact, Scenario, over_time, scene
+from stickslip.scenes.scenario import GRAVITY, Fact, Scenario, over_time, scene
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array
@@ -23,6 +22,12 @@ from stickslip.systems.system import Interaction, NonsmoothSystem
 
 ROWS = np.array([[0.0, 1.0], [1.0, 0.0]])
 """Normal first: coordinates are (along the floor, away from it)."""
+
+
+def _under(name: str, mu: float) -> Interaction:
+    """What the block slides on."""
+    relation = Scleronomous(lambda q: q[1:], dy_dq=ROWS)
+    return Interaction(name, "block", relation, NewtonImpact(mu=mu, dimension=2))
 
 
 @checked
@@ -48,15 +53,13 @@ def coulomb_oscillator(
         "block", M=mass, q0=[stretch, 0.0], F_ext=[0.0, -mass * GRAVITY],
         F_int=lambda q: K @ q, dF_int_dq=K, potential=lambda q: 0.5 * q @ K @ q + mass * GRAVITY * q[1],
     )  # fmt: skip
-    floor = Interaction(
-        "floor", "block", Scleronomous(lambda q: q[1:], dy_dq=ROWS), NewtonImpact(mu=mu, dimension=2)
-    )
+    floor = _under("floor", mu)
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
-        t, block, dt = trajectory.t, trajectory.system("block"), spacing(trajectory)
+        t, block, dt = trajectory.t, trajectory.system("block"), measures.spacing(trajectory)
         x, v = block.q[:, 0], block.v[:, 0]
         slip = np.where(np.abs(v) > 1e-9, v, 0.0)
-        _, places = turning_points(t, x, slip)
+        _, places = measures.turning_points(t, x, slip)
         fine = trajectory.scheme == "event-driven"
         between = 0.5 * stiffness / mass * stretch * dt**2
         grace = 1e-6 + between if fine else 4.0 * d * dt / half
@@ -132,7 +135,7 @@ def stick_slip(
     )  # fmt: skip
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
-        t, block, dt = trajectory.t, trajectory.system("block"), spacing(trajectory)
+        t, block, dt = trajectory.t, trajectory.system("block"), measures.spacing(trajectory)
         x, v = block.q[:, 0], block.v[:, 0]
         slides = np.abs(v - speed) > 1e-4 * speed
         slips = t[1:][slides[1:] & ~slides[:-1]]
@@ -200,17 +203,14 @@ def incline_block(
     block = Lagrangian(
         "block", M=mass, q0=[0.0, 0.0], v0=[-speed, 0.0], F_ext=weight, potential=lambda q: -weight @ q
     )
-    rows = np.array([[0.0, 1.0], [1.0, 0.0]])
-    slope = Interaction(
-        "slope", "block", Scleronomous(lambda q: q[1:], dy_dq=rows), NewtonImpact(mu=mu, dimension=2)
-    )
+    slope = _under("slope", mu)
 
     def facts(trajectory: Trajectory) -> Iterator[Fact]:
         t, block = trajectory.t, trajectory.system("block")
-        x, v, end, dt = block.q[:, 0], block.v[:, 0], float(trajectory.t[-1]), spacing(trajectory)
+        x, v, end, dt = block.q[:, 0], block.v[:, 0], float(trajectory.t[-1]), measures.spacing(trajectory)
         after = max(end - stop, 0.0)
         near = 1e-7 if trajectory.scheme == "event-driven" else 2.0 * GRAVITY * dt
-        yield Fact("distance from the slope [m], none", np.abs(block.q[:, 1]).max(), 0.0, 1e-9)
+        yield none("distance from the slope [m], none", block.q[:, 1], 1e-9)
         if after > 0.0:
             known = "it stays" if sticks else "g (sin - mu cos) (t - stop)"
             claim = f"velocity at the end [m/s]: {known} (the step of the stop is half as good as the others)"
@@ -235,7 +235,7 @@ def incline_block(
             over_time("Velocity", "v [m/s]", t, {"block": block.v[:, 0]}),
             over_time("Contact force", "force [N]", t[1:],
                       {"normal": force[:, 0], "friction": (force[:, 1], "--")}),
-            over_time("Energy", "E [J]", t, {"total": energy(trajectory)}),
+            over_time("Energy", "E [J]", t, {"total": measures.energy(trajectory)}),
         ])  # fmt: skip
 
     return scene("incline-block", "A block launched up a slope stops, and stays or slides back.",
@@ -262,7 +262,7 @@ def box_incline(
     so that v sin φ / tan(φ / 2)ᵏ stays what it was.
     """
     tilt, course = math.radians(angle), math.radians(direction)
-    frame, p = turn(tilt)
+    frame, p = measures.turn(tilt)
     heading = np.array([math.cos(course), math.sin(course), 0.0])
     builder = WorldBuilder()
     builder.material("default", mu=mu)
@@ -281,10 +281,11 @@ def box_incline(
     def facts(trajectory: WorldTrajectory) -> Iterator[Fact]:
         x, v = along(trajectory)
         end = float(trajectory.t[-1])
-        yield Fact("distance from the plane [m], none", np.abs(x[:, 2]).max(), 0.0, 1e-7 * size)
+        yield none("distance from the plane [m], none", x[:, 2], 1e-7 * size)
         yield _carried(trajectory, tilt)
-        yield balance_fact(trajectory, size + launch * launch / GRAVITY)
-        yield overlap_fact(trajectory, size)
+        scale = measures.weight(trajectory) * (size + launch * launch / GRAVITY)
+        yield measures.balance_fact(trajectory, scale)
+        yield measures.overlap_fact(trajectory, size)
         if launch == 0.0:
             yield from _from_rest(v, pull, grip, end)
             return
@@ -315,7 +316,7 @@ def box_incline(
 def _carried(trajectory: WorldTrajectory, tilt: float) -> Fact:
     """The plane carries the weight's part across it, whatever the box does along it."""
     normal = np.array([math.sin(tilt), 0.0, math.cos(tilt)])
-    force = trajectory.forces_on("box")[1:] @ normal / weight(trajectory)
+    force = trajectory.forces_on("box")[1:] @ normal / measures.weight(trajectory)
     worst = float(force[np.argmax(np.abs(force - math.cos(tilt)))])
     return Fact("normal force [of the weight], cos(angle) in every step", worst, math.cos(tilt), 1e-5)
 
@@ -326,7 +327,7 @@ def _from_rest(v: Array, pull: float, grip: float, end: float) -> Iterator[Fact]
         return
     known = (pull - grip) * end
     yield Fact("velocity at the end [m/s], g (sin - mu cos) t", v[-1, 0], known, 1e-6 * known)
-    yield Fact("velocity across the slope [m/s], none", np.abs(v[:, 1]).max(), 0.0, 1e-6 * known)
+    yield none("velocity across the slope [m/s], none", v[:, 1], 1e-6 * known)
 
 
 def _on_level_ground(
@@ -339,8 +340,8 @@ def _on_level_ground(
     left = np.maximum(launch - grip * t, 0.0)
     step = float(trajectory.h.max())
     yield Fact("bend of the path [rad], none", bend, 0.0, 1e-6)
-    yield Fact("largest error of the speed [m/s], launch - mu g t (the step in which it stops: mu g h)",
-               np.abs(v @ heading - left).max(), 0.0, grip * step + 1e-8 * launch)  # fmt: skip
+    yield none("largest error of the speed [m/s], launch - mu g t (the step in which it stops: mu g h)",
+               v @ heading - left, grip * step + 1e-8 * launch)  # fmt: skip
     yield Fact("way [m], closed form (the step in which it stops: mu g h²)", reach,
                float((launch - 0.5 * grip * t[-1]) * t[-1]) if left[-1] > 0.0 else 0.5 * launch**2 / grip,
                grip * step**2 + 1e-8)  # fmt: skip
@@ -348,10 +349,10 @@ def _on_level_ground(
 
 def _across(trajectory: WorldTrajectory, v: Array, launch: float, course: float, k: float) -> Iterator[Fact]:
     """The curve of velocities; friction takes the direction of the end of each step, an error of order h."""
-    now, size = np.arctan2(v[:, 1], v[:, 0]), speed(trajectory)
+    now, size = np.arctan2(v[:, 1], v[:, 0]), measures.speed(trajectory)
     step = float(trajectory.h.max())
     if abs(math.sin(course)) < 1e-9:
-        yield Fact("velocity across the slope [m/s], none", np.abs(v[:, 1]).max(), 0.0, 1e-6 * launch)
+        yield none("velocity across the slope [m/s], none", v[:, 1], 1e-6 * launch)
         return
     # Where the velocity is nearly along the slope or gone, the first integral is all rounding.
     clear = (size > 0.2 * launch) & (np.abs(np.sin(now)) > 0.05)
@@ -359,5 +360,5 @@ def _across(trajectory: WorldTrajectory, v: Array, launch: float, course: float,
     kept = size[clear] * np.sin(phi) / np.tan(0.5 * phi) ** k
     start = launch * abs(math.sin(course)) / math.tan(0.5 * abs(course)) ** k
     rate = GRAVITY / (0.2 * launch)
-    yield Fact("largest change of v sin φ / tan(φ / 2)ᵏ [of its start], none (order h)",
-               np.abs(kept / start - 1.0).max(), 0.0, 0.5 * (1.0 + k) * rate * step)  # fmt: skip
+    yield none("largest change of v sin φ / tan(φ / 2)ᵏ [of its start], none (order h)", kept / start - 1.0,
+               0.5 * (1.0 + k) * rate * step)  # fmt: skip

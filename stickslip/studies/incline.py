@@ -12,8 +12,8 @@ import numpy as np
 
 from stickslip.exhibits import Cell, Column, Curve, Figure, Panel, Table
 from stickslip.problem.contact import GlobalProblem
-from stickslip.scenes.incline import incline
-from stickslip.scenes.rigid import GRAVITY
+from stickslip.scenes.rigid import incline
+from stickslip.scenes.scenario import GRAVITY
 from stickslip.solvers import registry
 from stickslip.studies import incline_cells
 from stickslip.studies.incline_cells import Found, Row

@@ -12,8 +12,7 @@ from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import reduce_to_contacts
 from stickslip.problem.residuals import judge
-from stickslip.scenes.chute import chute
-from stickslip.scenes.packing import sphere_packing
+from stickslip.scenes.packing import chute, sphere_packing
 from stickslip.solvers.cone_motion import motion
 from stickslip.solvers.cone_point import ALGORITHMS, ConePoint
 

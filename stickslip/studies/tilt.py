@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike
 from stickslip.exhibits import Cell, Column, Curve, Figure, Panel, Table
 from stickslip.mechanics.world import World
 from stickslip.problem.solution import AnyProblem, Solution
-from stickslip.scenes.block_views import side_view
-from stickslip.scenes.measures import GRAVITY
-from stickslip.scenes.rest import drift, speed
+from stickslip.scenes.measures import drift, speed
+from stickslip.scenes.scenario import GRAVITY
+from stickslip.scenes.views import side_view
 from stickslip.schemes.step import Solver
 from stickslip.simulation.world_loop import simulate_world
 from stickslip.simulation.world_trajectory import WorldTrajectory

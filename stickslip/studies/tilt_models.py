@@ -18,8 +18,8 @@ from scipy.optimize import linprog
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane
 from stickslip.mechanics.world import World
-from stickslip.scenes.block_views import turn
-from stickslip.scenes.masonry import arch, masonry_wall, voussoirs, wall_bricks
+from stickslip.scenes.boxes import arch, masonry_wall, voussoirs, wall_bricks
+from stickslip.scenes.measures import turn
 from stickslip.scenes.scenario import Scenario
 from stickslip.state import Array
 

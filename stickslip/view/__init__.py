@@ -9,25 +9,19 @@ with Viewer(trajectory) as viewer:
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-_WHERE = {
-    "Curve": "stickslip.exhibits",
-    "Figure": "stickslip.exhibits",
-    "LiveView": "stickslip.view.browser.live",
-    "Panel": "stickslip.exhibits",
-    "RunStopped": "stickslip.view.browser.live",
-    "Viewer": "stickslip.view.browser.viewer",
-    "ViewerError": "stickslip.view.browser.server",
-    "draw": "stickslip.view.figures",
-    "draw_world": "stickslip.view.still",
-    "export_html": "stickslip.view.browser.export",
-    "plot_cones": "stickslip.view.plots.cones",
-    "plot_energy": "stickslip.view.plots.energy",
-    "plot_gaps": "stickslip.view.plots.gaps",
-    "plot_impulses": "stickslip.view.plots.impulses",
-    "plot_phase": "stickslip.view.plots.phase",
-    "plot_poincare": "stickslip.view.plots.poincare",
-    "plot_residuals": "stickslip.view.plots.residuals",
+_HOME = {
+    "stickslip.exhibits": ("Curve", "Figure", "Panel"),
+    "stickslip.view.browser.export": ("export_html",),
+    "stickslip.view.browser.live": ("LiveView", "RunStopped"),
+    "stickslip.view.browser.server": ("ViewerError",),
+    "stickslip.view.browser.viewer": ("Viewer",),
+    "stickslip.view.figures": ("draw",),
+    "stickslip.view.plots.cones": ("plot_cones",),
+    "stickslip.view.plots.histories": ("plot_energy", "plot_gaps", "plot_impulses", "plot_residuals"),
+    "stickslip.view.plots.portraits": ("plot_phase", "plot_poincare"),
+    "stickslip.view.still": ("draw_world",),
 }
+_WHERE = {name: module for module, names in _HOME.items() for name in names}
 
 __all__ = [
     "Curve", "Figure", "LiveView", "Panel", "RunStopped", "Viewer", "ViewerError", "draw", "draw_world",
@@ -43,12 +37,8 @@ if TYPE_CHECKING:
     from stickslip.view.browser.viewer import Viewer
     from stickslip.view.figures import draw
     from stickslip.view.plots.cones import plot_cones
-    from stickslip.view.plots.energy import plot_energy
-    from stickslip.view.plots.gaps import plot_gaps
-    from stickslip.view.plots.impulses import plot_impulses
-    from stickslip.view.plots.phase import plot_phase
-    from stickslip.view.plots.poincare import plot_poincare
-    from stickslip.view.plots.residuals import plot_residuals
+    from stickslip.view.plots.histories import plot_energy, plot_gaps, plot_impulses, plot_residuals
+    from stickslip.view.plots.portraits import plot_phase, plot_poincare
     from stickslip.view.still import draw_world
 
 

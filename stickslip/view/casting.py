@@ -1,13 +1,10 @@
 """Which solid each point of a picture shows: parallel rays against balls, polyhedra, cylinders, planes and
 triangles, each met in closed form. Nothing is sorted, and solids may overlap."""
-# ruff: noqa: D102  # `Form` says it once
-
-from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 
@@ -47,78 +44,75 @@ class Camera:
         rows, columns = (np.arange(n, dtype=float) + 0.5 for n in self.shape)
         return self.low[1] + self.pixel * rows, self.low[0] + self.pixel * columns
 
-
-class Form(Protocol):
-    """A shape that can be met by rays. `turn` is from its axes to those of the camera; `right` and `up` are
-    the rays' distances from its origin there [m], a row of columns and a column of rows."""
-
-    @property
-    def box(self) -> tuple[Array, Array] | None:
-        """Middle and half edges of a box about it [m], shape (3,) each; None when it has no end."""
-
-    def met(self, right: Array, up: Array, turn: Array) -> Array:
-        """How far towards the viewer from its origin each ray meets it; -inf where it does not [m], shape
-        (rows, columns)."""
-
-    def normals(self, points: Array, turn: Array) -> Array:
-        """Outer normals at points of its surface that the viewer sees, in its own frame; of any length [-],
-        shape (n, 3)."""
+    def met(self, depth: Array, pixels: np.ndarray) -> Array:
+        """Where rays end, by their depths [m] and the numbers of their pixels, row by row: to the right,
+        upwards and towards the viewer [m], shape (n, 3)."""
+        up, right = self.rows_and_columns()
+        row, column = np.divmod(pixels, self.shape[1])
+        return np.stack([right[column], up[row], depth.reshape(-1)[pixels]], axis=1)
 
 
 @dataclass(frozen=True, eq=False)
-class Ball:
-    """A ball or an ellipsoid."""
+class Convex:
+    """A convex body within a quadric, between planes, or both.
 
-    radii: Array
-    """Along the axes [m], shape (3,)."""
+    `turn` is from its axes to those of the camera; `right` and `up` are the rays' distances from its origin
+    there [m], a row of columns and a column of rows."""
 
-    @property
-    def box(self) -> tuple[Array, Array]:
-        return np.zeros(3), self.radii
-
-    def met(self, right: Array, up: Array, turn: Array) -> Array:
-        return _quadric((turn / self.radii**2) @ turn.T, right, up)[0]
-
-    def normals(self, points: Array, turn: Array) -> Array:
-        return np.asarray(points / self.radii**2)
-
-
-@dataclass(frozen=True, eq=False)
-class Polyhedron:
-    """A convex body between planes."""
-
-    faces: Array
-    """Their outer normals, of unit length [-], shape (k, 3)."""
-    offsets: Array
+    faces: Array = field(default_factory=lambda: np.zeros((0, 3)))
+    """Outer normals of the planes, of unit length [-], shape (k, 3)."""
+    offsets: Array = field(default_factory=lambda: np.zeros(0))
     """Of the planes from the origin along them [m], shape (k,)."""
-    box: tuple[Array, Array]
-    """Middle and half edges of a box about it [m], shape (3,) each."""
+    quadric: Array | None = None
+    """Q of the quadric x Q x = 1 [1/m²], shape (3, 3)."""
+    box: tuple[Array, Array] | None = None
+    """Middle and half edges of a box about it [m], shape (3,) each; None when it has no end."""
 
     @classmethod
-    def cuboid(cls, edges: Array) -> Polyhedron:
+    def ball(cls, radii: Array) -> Self:
+        """A ball or an ellipsoid."""
+        return cls(quadric=np.diag(1.0 / radii**2), box=(np.zeros(3), radii))
+
+    @classmethod
+    def cuboid(cls, edges: Array) -> Self:
         """With edges along the axes."""
         faces = np.concatenate([np.eye(3), -np.eye(3)])
-        return cls(faces, np.tile(0.5 * edges, 2), (np.zeros(3), 0.5 * edges))
+        return cls(faces, np.tile(0.5 * edges, 2), box=(np.zeros(3), 0.5 * edges))
 
     @classmethod
-    def hull(cls, vertices: Array, triangles: IntArray) -> Polyhedron:
+    def cylinder(cls, radius: float, half: float) -> Self:
+        """About the z axis, from -half to half."""
+        ends = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, -1.0]])
+        box = np.zeros(3), np.array([radius, radius, half])
+        return cls(ends, np.full(2, half), np.diag([radius**-2, radius**-2, 0.0]), box)
+
+    @classmethod
+    def hull(cls, vertices: Array, triangles: IntArray) -> Self:
         """Within triangles that are counter-clockwise seen from outside."""
         corners = vertices[triangles]
         normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         length = np.linalg.norm(normals, axis=1)
         keep = length > 0.0
         normals = normals[keep] / length[keep][:, None]
-        low, high = vertices.min(axis=0), vertices.max(axis=0)
         offsets = np.einsum("ni,ni->n", normals, corners[keep, 0])
         # Triangles of one face have one plane.
         _, first = np.unique(np.round(normals, 9), axis=0, return_index=True)
-        return cls(normals[first], offsets[first], (0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low))
+        return cls(normals[first], offsets[first], box=_box_of(vertices))
+
+    @classmethod
+    def below(cls) -> Self:
+        """What is below the plane z = 0, which is seen from above."""
+        return cls(np.array([[0.0, 0.0, 1.0]]), np.zeros(1))
 
     def met(self, right: Array, up: Array, turn: Array) -> Array:
+        """How far towards the viewer from its origin each ray meets it; -inf where it does not [m], shape
+        (rows, columns)."""
         shape = (up.size, right.size)
         top, bottom, outside = np.full(shape, np.inf), np.full(shape, -np.inf), np.zeros(shape, bool)
+        if self.quadric is not None:
+            top, bottom = _quadric(turn @ self.quadric @ turn.T, right, up)
         for (x, y, z), offset in zip(self.faces @ turn.T, self.offsets, strict=True):
-            if abs(z) <= GRAZING:
+            if abs(z) <= (SIDEWAYS if self.box is None else GRAZING):
                 outside |= x * right + y * up > offset
             elif z > 0.0:
                 np.minimum(top, (offset - x * right) / z - (y / z) * up, out=top)
@@ -128,80 +122,25 @@ class Polyhedron:
         return top
 
     def normals(self, points: Array, turn: Array) -> Array:
-        seen = self.faces @ turn[2] > GRAZING
-        nearest = (points @ self.faces[seen].T - self.offsets[seen]).argmax(axis=1)
-        return np.asarray(self.faces[seen][nearest])
-
-
-@dataclass(frozen=True, eq=False)
-class Cylinder:
-    """About the z axis, with flat ends, or round ones (a capsule)."""
-
-    radius: float
-    """[m]."""
-    half: float
-    """Half the length of its straight part [m]."""
-    capsule: bool = False
-
-    @property
-    def box(self) -> tuple[Array, Array]:
-        long = self.half + (self.radius if self.capsule else 0.0)
-        return np.zeros(3), np.array([self.radius, self.radius, long])
-
-    def met(self, right: Array, up: Array, turn: Array) -> Array:
-        thin = turn[:, :2] / self.radius
-        upper, lower = _quadric(thin @ thin.T, right, up)
-        x, y, z = turn[:, 2]
-        along = x * right + y * up
-        if abs(z) > GRAZING:
-            middle, reach = -along / z, self.half / abs(z)
-            w, least = np.minimum(upper, middle + reach), np.maximum(lower, middle - reach)
-        else:
-            w, least = np.where(np.abs(along) <= self.half, upper, -np.inf), lower
-        w = np.where((w > least) & (w < np.inf), w, -np.inf)
-        for end in (-self.half, self.half) if self.capsule else ():
-            dx, dy, dz = end * turn[:, 2]
-            inside = self.radius**2 - (right - dx) ** 2 - (up - dy) ** 2
-            ball = np.where(inside > 0.0, np.sqrt(np.maximum(inside, 0.0)) + dz, -np.inf)
-            w = np.maximum(w, ball)
-        return np.asarray(w)
-
-    def normals(self, points: Array, turn: Array) -> Array:
-        found = points.copy()
-        z = points[:, 2]
-        if self.capsule:
-            found[:, 2] = z - np.clip(z, -self.half, self.half)
-            return found
-        on_end = np.abs(z) / self.half >= np.hypot(points[:, 0], points[:, 1]) / self.radius
-        found[:, 2] = 0.0
-        found[on_end] = [0.0, 0.0, 1.0]
-        found[on_end] *= np.sign(z[on_end])[:, None]
-        return found
-
-
-@dataclass(frozen=True)
-class Sheet:
-    """The plane z = 0, seen from above."""
-
-    @property
-    def box(self) -> None:
-        return None
-
-    def met(self, right: Array, up: Array, turn: Array) -> Array:
-        x, y, z = turn[:, 2]
-        if z < SIDEWAYS:
-            return np.full((up.size, right.size), -np.inf)
-        return np.asarray(-(x / z) * right - (y / z) * up)
-
-    def normals(self, points: Array, turn: Array) -> Array:
-        return np.broadcast_to([0.0, 0.0, 1.0], points.shape)
+        """Outer normals at points of its surface that the viewer sees, in its own frame; of any length [-],
+        shape (n, 3)."""
+        faces, offsets = (part[self.faces @ turn[2] > GRAZING] for part in (self.faces, self.offsets))
+        away = points @ faces.T - offsets
+        if self.quadric is None:
+            return np.asarray(faces[away.argmax(axis=1)])
+        slope = points @ self.quadric
+        value = np.einsum("ni,ni->n", points, slope) - 1.0
+        outer = 0.5 * value / np.maximum(np.linalg.norm(slope, axis=1), 1e-300)  # distance, to first order
+        for face, beyond in zip(faces, away.T, strict=True):
+            slope[beyond > outer] = face
+        return slope
 
 
 @dataclass(frozen=True, eq=False)
 class Solid:
     """A form in space: of convex shape, or triangles."""
 
-    form: Form | None
+    form: Convex | None
     """None where it is `triangles`."""
     position: Array
     """Of the origin of its frame [m], shape (3,)."""
@@ -209,6 +148,14 @@ class Solid:
     """From its axes to inertial ones [-], shape (3, 3)."""
     triangles: Array | None = None
     """In its own frame [m], shape (k, 3, 3)."""
+
+    @property
+    def box(self) -> tuple[Array, Array] | None:
+        """Middle and half edges of a box about it [m], shape (3,) each; None when it has no end."""
+        if self.form is not None:
+            return self.form.box
+        assert self.triangles is not None
+        return _box_of(self.triangles.reshape(-1, 3))
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,19 +177,17 @@ def cast(solids: Sequence[Solid], camera: Camera) -> Hits:
     hits = Hits(depth, which, np.zeros((*camera.shape, 3), np.float32))
     order = np.argsort(which, axis=None, kind="stable")
     bounds = np.searchsorted(which.reshape(-1)[order], np.arange(len(solids) + 1))
-    up, right = camera.rows_and_columns()
     normal = hits.normal.reshape(-1, 3)
     for number, solid in enumerate(solids):
         pixels = order[bounds[number] : bounds[number + 1]]
         if not pixels.size:
             continue
         turn = camera.axes @ solid.turn
-        row, column = np.divmod(pixels, camera.shape[1])
-        at = np.stack([right[column], up[row], depth.reshape(-1)[pixels]], axis=1)
         if solid.form is None:
             out = _facet_normals(solid, turn, camera, pixels)
         else:
-            out = solid.form.normals((at - camera.seen(solid.position)) @ turn, turn) @ turn.T
+            at = camera.met(depth, pixels) - camera.seen(solid.position)
+            out = solid.form.normals(at @ turn, turn) @ turn.T
         normal[pixels] = out / np.linalg.norm(out, axis=1, keepdims=True)
     return hits
 
@@ -281,6 +226,12 @@ def _window(
         first, last = np.clip(ends, -1.0, count + 1.0)
         found.append(slice(max(0, math.floor(first)), min(count, math.ceil(last))))
     return found[0], found[1]
+
+
+def _box_of(points: Array) -> tuple[Array, Array]:
+    """Middle and half edges of the box about points [m], shape (3,) each."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    return 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
 
 
 def _corners(solid: Solid, turn: Array, place: Array) -> Array:

@@ -1,7 +1,5 @@
 """Figures as drawings: panels of curves in the style of the house, whole or one by one."""
 
-from __future__ import annotations
-
 import io
 import math
 import textwrap

@@ -2,11 +2,11 @@
 fine dark line around every body."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from stickslip.state import Array
+from stickslip.state import Array, IntArray
 from stickslip.view.casting import NOTHING, Camera, Hits, Solid, depths
 
 SKY = 32
@@ -52,10 +52,7 @@ def shaded(
 
 def _points(hits: Hits, camera: Camera, seen: np.ndarray) -> Array:
     """Where the rays meet what is seen [m], shape (n, 3)."""
-    up, right = camera.rows_and_columns()
-    row, column = np.nonzero(seen)
-    at = np.stack([right[column], up[row], hits.depth[seen]], axis=1)
-    return np.asarray(camera.centre + at @ camera.axes)
+    return np.asarray(camera.centre + camera.met(hits.depth, np.flatnonzero(seen)) @ camera.axes)
 
 
 def _sky(hits: Hits, camera: Camera, casters: Sequence[Solid], up: Array) -> Array:
@@ -84,16 +81,10 @@ def _spread(
     normal = hits.normal[some].astype(float) @ camera.axes
     found[some] = _sky_at(_points(hits, camera, some), normal, maps, up)
     middle = COARSE // 2
-    at_row = (np.arange(rows) - middle) / COARSE
-    at_column = (np.arange(columns) - middle) / COARSE
+    at = ((np.arange(rows) - middle) / COARSE)[:, None], (np.arange(columns) - middle) / COARSE
     light, weight = np.zeros(hits.solid.shape), np.zeros(hits.solid.shape)
-    for dy, dx in ((0, 0), (0, 1), (1, 0), (1, 1)):
-        i, j = np.floor(at_row).astype(int) + dy, np.floor(at_column).astype(int) + dx
-        share = np.outer(
-            np.maximum(0.0, 1.0 - np.abs(at_row - i)), np.maximum(0.0, 1.0 - np.abs(at_column - j))
-        )
-        i = np.clip(i * COARSE + middle, 0, rows - 1)[:, None]
-        j = np.clip(j * COARSE + middle, 0, columns - 1)[None]
+    for i, j, share in _around(*at):
+        i, j = (np.clip(k * COARSE + middle, 0, most - 1) for k, most in ((i, rows), (j, columns)))
         same = (hits.solid[i, j] == hits.solid) & some[i, j]
         same &= np.einsum("ijk,ijk->ij", hits.normal[i, j], hits.normal) > CREASE
         light += share * same * found[i, j]
@@ -142,15 +133,19 @@ def _lit(one: LightMap, points: Array, normal: Array) -> Array:
     pixel, count = view.pixel, view.shape[0]
     # A point is lifted off its surface, lest that shadows itself between two pixels.
     at = view.seen(points + 1.5 * pixel * normal)
-    fine = (at[:, :2] - view.low) / pixel - 0.5
-    corner = np.floor(fine)
-    share = fine - corner
+    column, row = ((at[:, :2] - view.low) / pixel - 0.5).T
     found = np.zeros(len(points))
-    for dx, dy in ((0, 0), (1, 0), (0, 1), (1, 1)):
-        column, row = (np.clip(corner[:, k] + d, 0, count - 1).astype(int) for k, d in ((0, dx), (1, dy)))
-        weight = np.abs(1 - dx - share[:, 0]) * np.abs(1 - dy - share[:, 1])
-        found += weight * (depth[row, column] <= at[:, 2] + 0.5 * pixel)
+    for i, j, weight in _around(row, column):
+        i, j = np.clip(i, 0, count - 1), np.clip(j, 0, count - 1)
+        found += weight * (depth[i, j] <= at[:, 2] + 0.5 * pixel)
     return found
+
+
+def _around(row: Array, column: Array) -> Iterator[tuple[IntArray, IntArray, Array]]:
+    """Rows and columns of the four grid points around each place, and their weights, bilinear."""
+    i, j = np.floor(row).astype(int), np.floor(column).astype(int)
+    for dy, dx in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        yield i + dy, j + dx, np.abs(1 - dy - (row - i)) * np.abs(1 - dx - (column - j))
 
 
 def _edges(hits: Hits, lined: np.ndarray) -> np.ndarray:
@@ -158,10 +153,7 @@ def _edges(hits: Hits, lined: np.ndarray) -> np.ndarray:
     solid = hits.solid
     with_line = np.concatenate([lined, [False]])[solid]  # NOTHING is the last
     found = np.zeros(solid.shape, bool)
-    for here, there in (
-        (np.s_[:, :-1], np.s_[:, 1:]),
-        (np.s_[:-1, :], np.s_[1:, :]),
-    ):
+    for here, there in ((np.s_[:, :-1], np.s_[:, 1:]), (np.s_[:-1, :], np.s_[1:, :])):
         other = solid[here] != solid[there]
         bent = np.einsum("ijk,ijk->ij", hits.normal[here], hits.normal[there]) < CREASE
         nearer = hits.depth[here] >= hits.depth[there]

@@ -1,7 +1,5 @@
 """A page as Markdown for papers and repositories: tables of GitHub's kind, figures as files beside it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path

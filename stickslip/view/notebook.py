@@ -3,8 +3,6 @@
 Whatever goes wrong, something is shown, and nothing is raised.
 """
 
-from __future__ import annotations
-
 import tempfile
 from base64 import b64encode
 from collections.abc import Callable
@@ -104,7 +102,7 @@ def _draw_curves(trajectory: Trajectory, path: Path) -> None:
     from stickslip.view.figures import draw
     from stickslip.view.plots.choice import PlotError
     from stickslip.view.plots.curves import history
-    from stickslip.view.plots.energy import plot_energy
+    from stickslip.view.plots.histories import plot_energy
 
     names = [
         (part.name, k)

@@ -1,8 +1,6 @@
 """A page as one HTML file that needs nothing else: no network, no fonts, no scripts of others. Drawings in it
 are SVG of Matplotlib made small, with ids of their own and the colours of the page."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from base64 import b64encode
@@ -30,24 +28,27 @@ def inline_svg(text: str, name: str, label: str, colours: Mapping[str, str]) -> 
     rounded to hundredths of a point.
     """
     root = ElementTree.fromstring(text)
-    for parent in root.iter():
-        for child in list(parent):
-            if _local(child.tag) in ("metadata", "style"):
-                parent.remove(child)
     new = {old: f"{name}-{k}" for k, old in enumerate(sorted(_referenced(root)))}
-    for element in root.iter():
-        element.tag = _local(element.tag)
-        element.attrib = _attributes(element, new, colours)
-        if element.tag not in ("text", "tspan"):
-            element.text = None
-        element.tail = None
-    _unwrap(root)
-    root.attrib = {"viewBox": root.attrib["viewBox"], "role": "img", "aria-label": label}
-    return ElementTree.tostring(root, encoding="unicode")
+    (drawn,) = _tidied(root, new, colours)
+    drawn.attrib = {"viewBox": root.attrib["viewBox"], "role": "img", "aria-label": label}
+    return ElementTree.tostring(drawn, encoding="unicode")
 
 
-def _local(tag: str) -> str:
-    return tag.rpartition("}")[2]
+def _tidied(
+    element: ElementTree.Element, new: Mapping[str, str], colours: Mapping[str, str]
+) -> list[ElementTree.Element]:
+    """The element as a page has it: nothing of metadata and fonts, of a group that says nothing its parts."""
+    tag = element.tag.rpartition("}")[2]
+    if tag in ("metadata", "style"):
+        return []
+    parts = [part for child in element for part in _tidied(child, new, colours)]
+    attributes = _attributes(element, new, colours)
+    if tag == "g" and not attributes:
+        return parts
+    made = ElementTree.Element(tag, attributes)
+    made.text = element.text if tag in ("text", "tspan") else None
+    made.extend(parts)
+    return [made]
 
 
 def _referenced(root: ElementTree.Element) -> set[str]:
@@ -93,16 +94,6 @@ def _restyled(text: str, colours: Mapping[str, str]) -> str:
 
 def _rounded(match: re.Match[str]) -> str:
     return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
-
-
-def _unwrap(root: ElementTree.Element) -> None:
-    """Groups that say nothing give way to what they hold."""
-    for parent in list(root.iter()):
-        while any(child.tag == "g" and not child.attrib for child in parent):
-            flat: list[ElementTree.Element] = []
-            for child in parent:
-                flat.extend(child if child.tag == "g" and not child.attrib else [child])
-            parent[:] = flat
 
 
 LONG = 15

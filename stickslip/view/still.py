@@ -1,8 +1,7 @@
 """A still picture of a world: its bodies as they stand at one time, with contacts and forces if asked."""
 
-from __future__ import annotations
-
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +13,13 @@ from matplotlib.figure import Figure as Canvas
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.problem.solution import Verdict
 from stickslip.rotations import matrices, product, turned, units
-from stickslip.simulation.world_model import ShapeRecord, WorldModel
+from stickslip.simulation.world_model import ShapeRecord
 from stickslip.simulation.world_trajectory import WorldTrajectory
-from stickslip.state import Array, BoolArray, ModelError
-from stickslip.view.browser.instances import BODIES, KINEMATIC
+from stickslip.state import Array, BoolArray, IntArray, ModelError
+from stickslip.view.browser.instances import colour_of
 from stickslip.view.browser.meshes import shape_mesh, shape_scale
 from stickslip.view.browser.stage import STATE_COLOURS, Frame, Stage
-from stickslip.view.casting import Ball, Camera, Cylinder, Hits, Polyhedron, Sheet, Solid, cast
+from stickslip.view.casting import NOTHING, Camera, Convex, Hits, Solid, cast
 from stickslip.view.lighting import shaded
 from stickslip.view.style import save
 
@@ -103,7 +102,8 @@ def _compose(
     stage: Stage, frame: Frame, q: Array, timed: bool, contacts: bool, forces: bool,
     size: tuple[float, float], azimuth: float, elevation: float,
 ) -> Canvas:  # fmt: skip
-    solids, colours, moving = _solids(stage, frame.bodies, units(q.reshape(-1, 7)[:, 3:])[0])
+    solids, owner = _solids(stage, frame.bodies, units(q.reshape(-1, 7)[:, 3:])[0])
+    moving = stage.model.kind[stage.model.shape_body[owner]] != BodyKind.FIXED
     axes_ = _axes(stage.up, azimuth, elevation)
     tips = frame.arrows[:, 1] if forces else np.zeros((0, 3))
     camera = _camera(stage, solids, moving, tips, axes_, size)
@@ -113,7 +113,7 @@ def _compose(
     axes.set_axis_off()
     low, wide = np.array(camera.low), camera.pixel * np.array(camera.shape[::-1])
     extent = (low[0], low[0] + wide[0], low[1], low[1] + wide[1])
-    image = _image(stage, solids, colours, camera)
+    image = _image(stage, solids, owner, camera)
     axes.imshow(image, origin="lower", extent=extent, interpolation="nearest", aspect="auto")
     if forces:
         _draw_forces(axes, camera, frame, wide[0])
@@ -126,57 +126,49 @@ def _compose(
     return canvas
 
 
-def _solids(stage: Stage, bodies: Array, turns: Array) -> tuple[list[Solid], Array, BoolArray]:
-    """The shapes where they are, their colours [0 to 1], shape (n, 3), and whether they may move."""
+def _solids(stage: Stage, bodies: Array, turns: Array) -> tuple[list[Solid], IntArray]:
+    """The shapes where they are, in convex parts or triangles, and of which shape each part is."""
     model = stage.model
     x, p = bodies[model.shape_body], turns[model.shape_body]
     position, turn = x + turned(p, model.shape_position), matrices(product(p, model.shape_quaternion))
-    forms: dict[int, tuple[Any, Array | None]] = {}
-    found = []
-    shown = [
-        k for k, shape in enumerate(model.shapes) if shape.kind != "plane" or turn[k, :, 2] @ stage.up > FLAT
-    ]
-    for k in shown:
-        shape = model.shapes[k]
-        if id(shape) not in forms:
-            forms[id(shape)] = _form(shape, stage.surroundings.body)
-        form, triangles = forms[id(shape)]
-        found.append(Solid(form, position[k], turn[k], triangles))
-    colours = np.array([_colour(model, k) for k in shown], float).reshape(-1, 3) / 255.0
-    return found, colours, model.kind[model.shape_body[shown]] != BodyKind.FIXED
+    parts: dict[int, list[Solid]] = {}
+    found, owners = [], []
+    for k, shape in enumerate(model.shapes):
+        if shape.kind == "plane" and turn[k, :, 2] @ stage.up <= FLAT:
+            continue
+        if id(shape) not in parts:
+            parts[id(shape)] = _parts(shape, stage.surroundings.body)
+        for part in parts[id(shape)]:
+            found.append(Solid(part.form, position[k] + turn[k] @ part.position, turn[k], part.triangles))
+            owners.append(k)
+    return found, np.array(owners, np.int64)
 
 
-def _form(shape: ShapeRecord, usual: float) -> tuple[Any, Array | None]:
-    """What rays meet; a shape that nobody knows is a ball of half the usual size."""
-    unknown, scale = Ball(np.full(3, 0.5 * usual)), shape_scale(shape)
+def _parts(shape: ShapeRecord, usual: float) -> list[Solid]:
+    """What rays meet, in the frame of the shape; one that nobody knows is a ball of half the usual size."""
+    scale, here = shape_scale(shape), np.zeros(3)
     if scale is None:
-        return unknown, None
-    try:
-        match shape.kind:
-            case "plane":
-                return Sheet(), None
-            case "sphere" | "ellipsoid":
-                return Ball(scale), None
-            case "cuboid":
-                return Polyhedron.cuboid(scale), None
-            case "cylinder" | "capsule":
-                radius, length = shape.numbers
-                return Cylinder(radius, 0.5 * length, shape.kind == "capsule"), None
-            case "convex-hull":
+        return [Solid(Convex.ball(np.full(3, 0.5 * usual)), here, np.eye(3))]
+    match shape.kind:
+        case "plane":
+            form = Convex.below()
+        case "sphere" | "ellipsoid":
+            form = Convex.ball(scale)
+        case "cuboid":
+            form = Convex.cuboid(scale)
+        case "cylinder" | "capsule":
+            form = Convex.cylinder(shape.numbers[0], 0.5 * shape.numbers[1])
+        case _:
+            try:
                 mesh = shape_mesh(shape)
-                return Polyhedron.hull(mesh.vertices, mesh.triangles), None
-        mesh = shape_mesh(shape)
-        return None, (mesh.vertices * scale)[mesh.triangles]
-    except ModelError:
-        return unknown, None
-
-
-def _colour(model: WorldModel, k: int) -> tuple[int, int, int]:
-    body = int(model.shape_body[k])
-    if model.shapes[k].kind == "plane":
-        return GROUND
-    by_kind = {int(BodyKind.FIXED): FIXED, int(BodyKind.KINEMATIC): KINEMATIC}
-    return by_kind.get(int(model.kind[body]), BODIES[body % len(BODIES)])
+            except ModelError:
+                return [Solid(Convex.ball(np.full(3, 0.5 * usual)), here, np.eye(3))]
+            if shape.kind != "convex-hull":
+                return [Solid(None, here, np.eye(3), (mesh.vertices * scale)[mesh.triangles])]
+            form = Convex.hull(mesh.vertices, mesh.triangles)
+    ends = (-0.5, 0.5) if shape.kind == "capsule" else ()
+    caps = [Solid(Convex.ball(scale), np.array([0.0, 0.0, e * shape.numbers[1]]), np.eye(3)) for e in ends]
+    return [Solid(form, here, np.eye(3)), *caps]
 
 
 def _axes(up: Array, azimuth: float, elevation: float) -> Array:
@@ -196,13 +188,12 @@ def _camera(
 ) -> Camera:
     """Shows what moves and has not escaped, some of what stands about it, and tips of arrows."""
     centre = stage.centre
-    middle = np.array([s.position for s in solids]).reshape(-1, 3)
     boxes = np.full((len(solids), 2, 3), np.nan)
     for k, solid in enumerate(solids):
-        box = _box(solid)
-        if box is not None:
+        if solid.box is not None:
             turn = axes @ solid.turn
-            place, half = axes @ (middle[k] - centre) + turn @ box[0], np.abs(turn) @ box[1]
+            place = axes @ (solid.position - centre) + turn @ solid.box[0]
+            half = np.abs(turn) @ solid.box[1]
             boxes[k] = place - half, place + half
     bounded = np.isfinite(boxes).all(axis=(1, 2))
     near = np.abs(boxes).max(axis=(1, 2), initial=0.0) <= 2.0 * stage.size
@@ -225,22 +216,21 @@ def _camera(
     return Camera(centre, axes, corner, pixel, (rows, columns))
 
 
-def _box(solid: Solid) -> tuple[Array, Array] | None:
-    if solid.form is not None:
-        found: tuple[Array, Array] | None = solid.form.box
-        return found
-    assert solid.triangles is not None
-    low, high = solid.triangles.min(axis=(0, 1)), solid.triangles.max(axis=(0, 1))
-    return 0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low
-
-
-def _image(stage: Stage, solids: list[Solid], colours: Array, camera: Camera) -> Array:
+def _image(stage: Stage, solids: list[Solid], owner: IntArray, camera: Camera) -> Array:
     """The picture without marks, its pixels the means of their rays."""
+    model = stage.model
     hits = cast(solids, camera)
-    planes = np.array([isinstance(solid.form, Sheet) for solid in solids], bool)
-    lined = ~planes & np.array([solid.form is not None for solid in solids], bool)
-    casters = [solid for solid, plane in zip(solids, planes, strict=True) if not plane]
-    fine = shaded(hits, camera, casters, colours**GAMMA, stage.up, lined)
+    hits = replace(hits, solid=np.append(owner, NOTHING)[hits.solid])
+    planes, grounds = (
+        np.array([s.kind == kind for s in model.shapes], bool) for kind in ("plane", "height-field")
+    )
+    casters = [solid for solid, k in zip(solids, owner, strict=True) if not planes[k]]
+    colours = np.array([colour_of(model, int(body), FIXED) for body in model.shape_body], float).reshape(
+        -1, 3
+    )
+    colours[planes] = GROUND
+    light = (colours / 255.0) ** GAMMA
+    fine = shaded(hits, camera, casters, light, stage.up, ~planes & ~grounds)
     _fade(fine, hits, planes, camera)
     rows, columns = (n // FINE for n in camera.shape)
     small = fine.reshape(rows, FINE, columns, FINE, 3).mean(axis=(1, 3))

@@ -1,7 +1,5 @@
 """The style of the house: one look for every plot, the same bytes for the same data."""
 
-from __future__ import annotations
-
 import io
 import warnings
 from collections.abc import Callable, Iterator

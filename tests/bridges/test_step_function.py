@@ -5,8 +5,7 @@ import pytest
 from bridge_worlds import MOREAU, arguments, thrown
 
 import stickslip as ss
-from stickslip.bridges.arrays_function import MissingPackage, NoDerivative, needed
-from stickslip.bridges.step_function import StepFunction
+from stickslip.bridges.step_function import MissingPackage, NoDerivative, StepFunction, needed
 from stickslip.differentiation import made_solver
 from stickslip.mechanics.parameters import Parameters
 

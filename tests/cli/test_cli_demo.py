@@ -12,7 +12,7 @@ from stickslip.cli import demo
 from stickslip.cli.demo import certificates
 from stickslip.detection.detector import Detector
 from stickslip.files.trajectories import read_trajectory
-from stickslip.scenes.collapse import column_collapse
+from stickslip.scenes.grains import column_collapse
 
 BODIES = 24
 

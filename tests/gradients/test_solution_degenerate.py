@@ -8,7 +8,7 @@ import stickslip as ss
 from stickslip import ContactProblem, GlobalProblem, coulomb, interval, nonnegative, rolling, torsional
 from stickslip.gradients import solution_factor, solution_linear
 from stickslip.gradients.solution import solution_derivative
-from stickslip.scenes import wall
+from stickslip.scenes.rigid import wall
 
 CORNERS = np.array([[1, 1], [1, -1], [-1, 1], [-1, -1]])
 

@@ -9,7 +9,7 @@ import stickslip as ss
 from stickslip.problem.convert.cone_programs import dual_program, primal_program
 from stickslip.problem.convert.program_units import program_units
 from stickslip.problem.program import ConeProgram, judge_program
-from stickslip.scenes.incline import incline
+from stickslip.scenes.rigid import incline
 from stickslip.solvers.adapters.conic import clarabel as run
 
 

@@ -8,9 +8,8 @@ from scipy.spatial import cKDTree
 
 from stickslip.problem.fingerprint import fingerprint
 from stickslip.problem.residuals import judge
-from stickslip.scenes.chute import chute, moving_layer, slope_axes
-from stickslip.scenes.packing import deposit
-from stickslip.scenes.rigid import GRAVITY
+from stickslip.scenes.packing import chute, deposit, moving_layer, slope_axes
+from stickslip.scenes.scenario import GRAVITY
 
 R = 0.01
 

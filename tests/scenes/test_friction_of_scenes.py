@@ -7,8 +7,8 @@ from scipy.optimize import nnls
 import stickslip as ss
 from stickslip.problem.residuals import judge
 from stickslip.scenes import runs
-from stickslip.scenes.measures import GRAVITY
-from stickslip.scenes.wall import wall
+from stickslip.scenes.rigid import wall
+from stickslip.scenes.scenario import GRAVITY
 
 SCENES = (
     "arch", "capsules", "grain-chute", "heavy-on-light", "kapla", "masonry-wall", "ring-chain", "soup",

@@ -8,8 +8,8 @@ import pytest
 
 from stickslip.problem.contact import GlobalProblem, Level
 from stickslip.problem.residuals import judge
-from stickslip.scenes.incline import incline
-from stickslip.scenes.rigid import GRAVITY
+from stickslip.scenes.rigid import incline
+from stickslip.scenes.scenario import GRAVITY
 
 BOX = {"mass": 2.5, "h": 2e-3, "size": (0.3, 0.1, 0.2)}
 

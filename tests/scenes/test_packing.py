@@ -12,7 +12,7 @@ from scipy.spatial import cKDTree
 from stickslip.problem.fingerprint import fingerprint
 from stickslip.problem.residuals import judge
 from stickslip.scenes.packing import Packing, deposit, sphere_packing, z_order
-from stickslip.scenes.rigid import GRAVITY
+from stickslip.scenes.scenario import GRAVITY
 
 R = 0.01
 CASES = {

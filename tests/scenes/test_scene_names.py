@@ -6,7 +6,7 @@ import pytest
 from stickslip import scenes
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.fingerprint import fingerprint
-from stickslip.scenes.incline import incline
+from stickslip.scenes.rigid import incline
 
 
 def test_names() -> None:

@@ -8,8 +8,8 @@ from scipy.optimize import nnls
 
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.residuals import judge
-from stickslip.scenes.rigid import GRAVITY
-from stickslip.scenes.wall import running_bond, wall
+from stickslip.scenes.rigid import running_bond, wall
+from stickslip.scenes.scenario import GRAVITY
 
 H = 2e-3
 WEIGHT = 6 * 8 * 0.4 * 0.2 * 0.2 * 2000.0 * GRAVITY

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import stickslip as ss
-from stickslip.scenes.slider_crank import slider_crank
+from stickslip.scenes.linkages import slider_crank
 from stickslip.schemes.variational_written import ENERGY, Variational
 from stickslip.schemes.variational_written_motion import Central, Curved, Turning, node_of
 

@@ -13,7 +13,7 @@ from stickslip.solvers import registry as solvers
 from stickslip.view.browser.export import page_of
 from stickslip.view.browser.panel import readout_html
 from stickslip.view.browser.stage import Stage
-from stickslip.view.plots.residuals import plot_residuals
+from stickslip.view.plots.histories import plot_residuals
 
 EXACT = [True, "certified", False]
 RELAXED = [False, "relaxed", True]

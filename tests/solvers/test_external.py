@@ -10,7 +10,7 @@ from recorded import FOLDER, needs_recorded
 
 import stickslip as ss
 from stickslip.problem.convert import reduce_to_contacts, rescale
-from stickslip.scenes.incline import incline
+from stickslip.scenes.rigid import incline
 from stickslip.solvers import external, registry
 from stickslip.solvers.programs import MissingPackage, ProgramAnswer
 

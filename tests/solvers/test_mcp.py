@@ -9,7 +9,7 @@ from closed_forms import KNOWN
 from recorded import needs_recorded, recorded
 
 import stickslip as ss
-from stickslip.scenes.incline import incline
+from stickslip.scenes.rigid import incline
 
 MAPS = ("fischer-burmeister", "min")
 ROOT = np.sqrt(6.0) / 2.0

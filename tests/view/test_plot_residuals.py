@@ -6,7 +6,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from stickslip.view.plots.residuals import plot_residuals
+from stickslip.view.plots.histories import plot_residuals
 
 
 def answer(history, tolerance=1e-8):

@@ -13,12 +13,8 @@ from stickslip.problem.solution import Solution, Status
 from stickslip.view.plots.choice import PlotError
 from stickslip.view.plots.cones import plot_cones
 from stickslip.view.plots.curves import part_to_draw
-from stickslip.view.plots.energy import plot_energy
-from stickslip.view.plots.gaps import plot_gaps
-from stickslip.view.plots.impulses import plot_impulses
-from stickslip.view.plots.phase import plot_phase
-from stickslip.view.plots.poincare import plot_poincare
-from stickslip.view.plots.residuals import plot_residuals
+from stickslip.view.plots.histories import plot_energy, plot_gaps, plot_impulses, plot_residuals
+from stickslip.view.plots.portraits import plot_phase, plot_poincare
 from tests.world_runs import Drop, balls
 
 G, E = 10.0, 0.5

@@ -9,8 +9,9 @@ import pytest
 from world_runs import Drop, balls
 
 import stickslip as ss
-from stickslip.view.casting import NOTHING, Ball, Camera, Cylinder, Polyhedron, Sheet, Solid, cast
-from stickslip.view.still import draw_world
+from stickslip.simulation.world_model import ShapeRecord
+from stickslip.view.casting import NOTHING, Camera, Convex, Solid, cast
+from stickslip.view.still import _parts, draw_world
 
 SMALL = {"size": (1.0, 1.0)}
 AHEAD = np.eye(3)[[0, 2, 1]] * [[1.0], [1.0], [-1.0]]
@@ -81,7 +82,10 @@ def test_what_is_in_front_hides_what_is_behind(tmp_path):
 
 
 def test_numbers_of_solids_do_not_decide_who_is_seen():
-    near, far = solid(Ball(np.full(3, 0.5)), (0, -2, 0)), solid(Polyhedron.cuboid(np.full(3, 1.4)), (0, 2, 0))
+    near, far = (
+        solid(Convex.ball(np.full(3, 0.5)), (0, -2, 0)),
+        solid(Convex.cuboid(np.full(3, 1.4)), (0, 2, 0)),
+    )
     for solids, first in (((near, far), 0), ((far, near), 1)):
         hits = cast(solids, looking())
         assert hits.solid[32, 32] == first
@@ -91,7 +95,7 @@ def test_numbers_of_solids_do_not_decide_who_is_seen():
 
 def test_a_ball_is_met_where_it_is():
     camera = looking()
-    hits = cast([solid(Ball(np.full(3, 0.7)), (0.1, 0.0, 0.2))], camera)
+    hits = cast([solid(Convex.ball(np.full(3, 0.7)), (0.1, 0.0, 0.2))], camera)
     up, right = camera.rows_and_columns()
     inside = 0.49 - (right[None] - 0.1) ** 2 - (up[:, None] - 0.2) ** 2
     assert ((hits.solid == 0) == (inside > 0.0)).all()
@@ -104,17 +108,17 @@ def test_a_ball_is_met_where_it_is():
 @pytest.mark.parametrize(
     ("form", "value"),
     [
-        (Ball(np.array([0.6, 0.3, 0.4])), lambda y: (y / [0.6, 0.3, 0.4]) ** 2 @ np.ones(3) - 1.0),
+        (Convex.ball(np.array([0.6, 0.3, 0.4])), lambda y: (y / [0.6, 0.3, 0.4]) ** 2 @ np.ones(3) - 1.0),
         (
-            Polyhedron.cuboid(np.array([0.6, 0.9, 0.4])),
+            Convex.cuboid(np.array([0.6, 0.9, 0.4])),
             lambda y: (np.abs(y) / [0.3, 0.45, 0.2]).max(axis=1) - 1,
         ),
         (
-            Cylinder(0.3, 0.5),
+            Convex.cylinder(0.3, 0.5),
             lambda y: np.maximum(np.hypot(y[:, 0], y[:, 1]) / 0.3, np.abs(y[:, 2]) / 0.5) - 1,
         ),
         (
-            Cylinder(0.3, 0.5, True),
+            ss.Capsule(0.3, 1.0),
             lambda y: np.linalg.norm(y - np.clip(y, [0, 0, -0.5], [0, 0, 0.5]), axis=1) / 0.3 - 1.0,
         ),
     ],
@@ -123,9 +127,12 @@ def test_a_ball_is_met_where_it_is():
 def test_rays_end_on_the_surface_first_and_nowhere_inside(form, value, turn):
     camera = looking(half=1.2)
     place = np.array([0.1, 0.3, -0.05])
-    hits = cast([solid(form, place, turn)], camera)
+    parts = [solid(form)]
+    if isinstance(form, ss.Capsule):  # a cylinder and two balls
+        parts = _parts(ShapeRecord("capsule", (form.radius, form.length)), 1.0)
+    hits = cast([solid(part.form, place + turn @ part.position, turn) for part in parts], camera)
     up, right = camera.rows_and_columns()
-    row, column = np.nonzero(hits.solid == 0)
+    row, column = np.nonzero(hits.solid != NOTHING)
     assert row.size > 100
     at = np.stack([right[column], up[row], hits.depth[row, column]], axis=1)
 
@@ -151,8 +158,8 @@ def test_triangles_and_planes_are_met_like_the_solid_they_bound():
     box, faces, skin = (
         cast([one], camera)
         for one in (
-            solid(Polyhedron.cuboid(np.array([1.0, 0.8, 0.6])), turn=turn),
-            solid(Polyhedron.hull(hull.vertices, hull.triangles), turn=turn),
+            solid(Convex.cuboid(np.array([1.0, 0.8, 0.6])), turn=turn),
+            solid(Convex.hull(hull.vertices, hull.triangles), turn=turn),
             solid(None, turn=turn, triangles=hull.vertices[hull.triangles]),
         )
     )
@@ -164,8 +171,8 @@ def test_triangles_and_planes_are_met_like_the_solid_they_bound():
 
 
 def test_a_plane_is_seen_from_above_only():
-    assert (cast([solid(Sheet())], looking(axes=np.eye(3))).solid == 0).all()
-    assert (cast([solid(Sheet())], looking(axes=np.diag([1.0, -1.0, -1.0]))).solid == NOTHING).all()
+    assert (cast([solid(Convex.below())], looking(axes=np.eye(3))).solid == 0).all()
+    assert (cast([solid(Convex.below())], looking(axes=np.diag([1.0, -1.0, -1.0]))).solid == NOTHING).all()
 
 
 def test_every_shape_is_drawn(tmp_path):

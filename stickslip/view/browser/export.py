@@ -1,14 +1,13 @@
 """A run as one HTML file that plays by itself: viser's player and the recorded scene; nothing is fetched.
 Beside the picture stand numbers of the frame, colours of contacts and notes."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -39,28 +38,10 @@ LICENCE = (
 )
 
 
-@dataclass(frozen=True)
-class Overlay:
-    """The numbers of all frames as text."""
-
-    title: str
-    """Of the page."""
-    rows: tuple[tuple[str, ...], ...]
-    """Of each frame: time, penetration, residual, and how many contacts are in each of `STATE_COLOURS`."""
-    notes: tuple[str, ...]
-    """What the reader should know of the picture."""
-
-    @classmethod
-    def of(cls, title: str, readouts: Sequence[Readout], notes: Sequence[str]) -> Overlay:
-        """From the numbers of all frames."""
-        spec = _time_spec(np.array([each.t for each in readouts]))
-        rows = tuple(_row(each, spec) for each in readouts)
-        return cls(line(title), rows, tuple(line(note) for note in notes))
-
-
-def framed(player: str, overlay: Overlay) -> str:
-    """The page: viser's player with its recording as HTML, and about it the overlay, a title and a policy."""
-    title = escape(overlay.title)
+def framed(player: str, title: str, readouts: Sequence[Readout], notes: Sequence[str]) -> str:
+    """The page: viser's player with its recording as HTML, and about it numbers of all frames, notes, a title
+    and a policy."""
+    title = escape(line(title))
     player = re.sub(r"\s*<title>[^<]*</title>", "", player, count=1)
     top = "<head>"
     start = player.index(top) + len(top)
@@ -71,25 +52,22 @@ def framed(player: str, overlay: Overlay) -> str:
         f"\n    <title>{title}</title>\n    <style>{_text('overlay.css')}</style>"
         f"\n    <script>{_text('overlay.js')}</script>"
     )
-    return f"{player[:start]}{head}{player[start:end]}{_aside(overlay, title)}{player[end:]}"
+    return f"{player[:start]}{head}{player[start:end]}{_aside(title, readouts, notes)}{player[end:]}"
 
 
-def _aside(overlay: Overlay, title: str) -> str:
-    rows = ""
-    if overlay.rows:
-        names = ("time", "penetration", "residual")
-        rows = "".join(
-            f'<tr><td>{name}</td><td id="stickslip-{k}"></td></tr>' for k, name in enumerate(names)
-        )
-        rows += "".join(
-            f'<tr><td><i style="background: rgb{colour}"></i>{state}</td><td id="stickslip-{k}"></td></tr>'
-            for k, (state, colour) in enumerate(STATE_COLOURS.items(), len(names))
-        )
-    notes = "".join(f"<p>{escape(note)}</p>" for note in overlay.notes)
-    data = json.dumps(overlay.rows, separators=(",", ":")).replace("<", "\\u003c")
+def _aside(title: str, readouts: Sequence[Readout], notes: Sequence[str]) -> str:
+    """Time, penetration, residual, how many contacts are in each state, and what the reader should know."""
+    marked = [(name, "") for name in ("time", "penetration", "residual")]
+    marked += [(state, f'<i style="background: rgb{c}"></i>') for state, c in STATE_COLOURS.items()]
+    table = "".join(
+        f'<tr><td>{mark}{name}</td><td id="stickslip-{k}"></td></tr>' for k, (name, mark) in enumerate(marked)
+    )
+    said = "".join(f"<p>{escape(line(note))}</p>" for note in notes)
+    spec = _time_spec(np.array([each.t for each in readouts]))
+    rows = json.dumps([_row(each, spec) for each in readouts], separators=(",", ":")).replace("<", "\\u003c")
     return (
-        f'<details id="stickslip" open><summary>{title}</summary><table>{rows}</table>{notes}</details>\n    '
-        f'<script type="application/json" id="stickslip-rows">{data}</script>\n  '
+        f'<details id="stickslip" open><summary>{title}</summary><table>{table if readouts else ""}</table>'
+        f'{said}</details>\n    <script type="application/json" id="stickslip-rows">{rows}</script>\n  '
     )
 
 
@@ -194,7 +172,7 @@ def page_of(
         notes = _notes(stage, rows, most, readouts, speed)
         if run is not None and run.relaxed:
             notes.insert(0, f"relaxed, {run.relaxation}: not certified by the exact law")
-        return framed(player, Overlay.of(title, readouts, notes))
+        return framed(player, title, readouts, notes)
 
     counts = [each.contacts for each in readouts] if contacts or forces else []
     page = page_with(max(counts, default=0))
@@ -252,14 +230,10 @@ def _worst(stage: Stage, run: WorldTrajectory, rows: IntArray, k: int) -> Readou
 
 def _cap(counts: list[int], room: int) -> int:
     """How many contacts a frame may have so that all frames together have no more than there is room for."""
-    low, high = 1, max(counts)
-    while low < high:
-        middle = (low + high + 1) // 2
-        if sum(min(count, middle) for count in counts) <= room:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    fits = bisect_right(
+        range(1, max(counts) + 1), room, key=lambda most: sum(min(count, most) for count in counts)
+    )
+    return max(fits, 1)
 
 
 def _notes(stage: Stage, rows: IntArray, most: int, readouts: list[Readout], speed: float) -> list[str]:
@@ -288,11 +262,8 @@ def _strongest(frame: Frame, most: int) -> Frame:
     if len(frame.points) <= most:
         return frame
     keep = np.sort(np.argsort(-np.linalg.norm(frame.forces, axis=1), kind="stable")[:most])
-    return replace(
-        frame, points=frame.points[keep], arrows=frame.arrows[keep], colours=frame.colours[keep],
-        states=frame.states[keep], forces=frame.forces[keep], choice=frame.choice[keep],
-        pairs=frame.pairs[keep],
-    )  # fmt: skip
+    of_contacts = ("points", "arrows", "colours", "states", "forces", "choice", "pairs")
+    return replace(frame, **{name: getattr(frame, name)[keep] for name in of_contacts})
 
 
 class _Rounded(Painter):

@@ -1,19 +1,167 @@
-"""Copies of meshes on bodies: which body has which, where, how large, and in which colour. Planes are tiled
-squares about the scene, without what lies inside the solids of other planes."""
+"""What of a world can be drawn, where its scene is and how large, and copies of meshes on bodies: which body
+has which, where, how large, and in which colour. Planes are tiled squares about the scene, without what lies
+inside the solids of other planes. Strangers' files, and runs that blew up, have numbers that are none.
 
-from __future__ import annotations
+Quaternions have their scalar first.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from stickslip.mechanics.world import BodyKind
-from stickslip.rotations import matrices, product, turned
-from stickslip.simulation.world_model import WorldModel
-from stickslip.state import Array, IntArray, ModelError
+from stickslip.rotations import matrices, product, turned, units
+from stickslip.simulation.world_model import ShapeRecord, WorldModel
+from stickslip.state import Array, BoolArray, IntArray, ModelError
 from stickslip.view.browser.meshes import Mesh, halves, marker, mesh_key, shape_mesh, shape_scale
-from stickslip.view.browser.surroundings import Surroundings
+
+LARGEST, SMALLEST = 1e30, 1e-30
+"""Lengths that can be drawn, and coordinates up to the former [m]: their squares and ratios are numbers."""
+LONGEST = 1e9
+"""Longest straight part of a capsule that can be drawn, in radii."""
+
+
+def drawable(model: WorldModel) -> WorldModel:
+    """The model with unit quaternions, and with all else that cannot be drawn left out: lengths and points of
+    shapes, so that they are of unknown looks, their places in the body, and gravity."""
+    places = is_place(model.shape_position)
+    turns, turned = units(model.shape_quaternion)
+    sound = {id(shape): _is_sound(shape) for shape in model.shapes}
+    good = places & turned & np.array([sound[id(shape)] for shape in model.shapes], bool)
+    bare: dict[str, ShapeRecord] = {}
+    shapes = tuple(
+        shape if whole else bare.setdefault(shape.kind, ShapeRecord(shape.kind, (np.nan,)))
+        for shape, whole in zip(model.shapes, good.tolist(), strict=True)
+    )
+    return replace(
+        model, shapes=shapes, shape_quaternion=turns,
+        shape_position=np.where(places[:, None], model.shape_position, 0.0),
+        gravity=model.gravity if is_place(model.gravity[None])[0] else np.zeros(3),
+    )  # fmt: skip
+
+
+def is_place(x: Array) -> BoolArray:
+    """Which of many points are within what can be drawn [-], shape (n,), bool."""
+    return np.asarray((np.abs(x) <= LARGEST).all(axis=-1))  # not where one is NaN
+
+
+def is_length(x: Array) -> BoolArray:
+    """Which of many lengths can be drawn [-], shape (n,), bool."""
+    return np.asarray((x >= SMALLEST) & (x <= LARGEST))
+
+
+def _is_sound(shape: ShapeRecord) -> bool:
+    """Whether all numbers of a shape can be drawn; whether they are those of its kind is for `meshes`."""
+    if not is_length(np.array(shape.numbers)).all() or not (np.abs(shape.points) <= LARGEST).all():
+        return False
+    return (
+        shape.kind != "capsule" or len(shape.numbers) != 2 or shape.numbers[1] <= LONGEST * shape.numbers[0]
+    )
+
+
+INSTANTS = 40
+"""How many instants of a run are looked at for its extent."""
+FARTHEST = 1e4
+"""Sizes of the scene away from its middle beyond which a body is not drawn where it is."""
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """Middle and size of a scene."""
+
+    centre: Array
+    """Middle of the box about what moves, and about what is near [m], shape (3,)."""
+    half: Array
+    """Half its edges, along inertial axes [m], shape (3,)."""
+    size: float
+    """Its diagonal [m]."""
+    body: float
+    """Half the largest width of a usual body that moves [m]."""
+    up: Array
+    """Against gravity; +z without it [-], shape (3,)."""
+    start: Array
+    """(x, p) of all bodies at first [m, -], shape (nb, 7)."""
+
+    @property
+    def farthest(self) -> float:
+        """How far from the middle a body may be [m]."""
+        return FARTHEST * self.size
+
+
+def surroundings_of(model: WorldModel, places: Array) -> Surroundings:
+    """From the places (x, p) of all bodies over a run [m, -], shape (n, 7 nb), of a `drawable` model.
+
+    What is fixed counts only where it is near to what moves, and of the ways of bodies one in fifty that is
+    farthest out does not count: one that escapes does not make the rest small.
+    """
+    pick = np.unique(np.linspace(0, len(places) - 1, INSTANTS).round().astype(np.int64))
+    q = places[pick].reshape(pick.size, -1, 7)
+    start = np.where(is_place(q[0])[:, None], q[0], [0.0, 0, 0, 1, 0, 0, 0])
+    start = np.concatenate([start[:, :3], units(start[:, 3:])[0]], axis=1)
+    middle, half = _boxes(model, start)
+    moving = model.kind[model.shape_body] != BodyKind.FIXED
+    bounded = np.isfinite(half).all(axis=1)
+    movers, rest = bounded & moving, bounded & ~moving
+    corners = np.concatenate([middle[movers] - half[movers], middle[movers] + half[movers], _ways(model, q)])
+    stands = np.concatenate([middle[rest] - half[rest], middle[rest] + half[rest]])
+    if corners.size and stands.size:
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        margin = float(np.linalg.norm(high - low))
+        stands = np.clip(stands, low - margin, high + margin)
+    corners = np.concatenate([corners, stands]) if corners.size + stands.size else np.zeros((1, 3))
+    low, high = corners.min(axis=0), corners.max(axis=0)
+    size, gravity = float(np.linalg.norm(high - low)), float(np.linalg.norm(model.gravity))
+    size = size if is_length(np.array(size)) else 1.0
+    widths = half[movers if movers.any() else bounded].max(axis=1)
+    widths = widths[widths > 0.0]  # what has no known looks has no width
+    return Surroundings(
+        centre=0.5 * low + 0.5 * high, half=np.minimum(0.5 * high - 0.5 * low, 0.5 * size),
+        size=size,
+        body=float(np.median(widths)) if widths.size else 0.1 * size,
+        up=-model.gravity / gravity if 0.0 < gravity < np.inf else np.array([0.0, 0.0, 1.0]), start=start,
+    )  # fmt: skip
+
+
+def _ways(model: WorldModel, q: Array) -> Array:
+    """Two corners of the box that holds where nearly all bodies are nearly always [m], shape (2 or 0, 3)."""
+    way = q[:, model.kind == BodyKind.DYNAMIC, :3].reshape(-1, 3)
+    way = way[is_place(way)]
+    return np.quantile(way, [0.02, 0.98], axis=0) if way.size else way
+
+
+def _boxes(model: WorldModel, start: Array) -> tuple[Array, Array]:
+    """Middles and half edges of the boxes about all shapes, along inertial axes [m], shape (ns, 3) each;
+    those of planes are inf."""
+    local = {id(shape): _box(shape) for shape in model.shapes}
+    boxes = np.array([local[id(shape)] for shape in model.shapes]).reshape(-1, 2, 3)
+    x, p = start[model.shape_body, :3], start[model.shape_body, 3:]
+    turn = product(p, model.shape_quaternion)
+    middle = x + turned(p, model.shape_position) + turned(turn, boxes[:, 0])
+    with np.errstate(invalid="ignore"):  # 0 times inf
+        half = np.einsum("kij,kj->ki", np.abs(matrices(turn)), boxes[:, 1])
+    return middle, np.where(np.isfinite(half), half, np.inf)
+
+
+def _box(shape: ShapeRecord) -> Array:
+    """Middle and half edges of the box about a shape, in its own frame [m], shape (2, 3); without edges where
+    it cannot be drawn."""
+    scale, points = shape_scale(shape), shape.points
+    hull, ground = shape.kind == "convex-hull", shape.kind == "height-field"
+    if scale is None or ((hull or ground) and not points.size) or (hull and points.shape[1] != 3):
+        return np.zeros((2, 3))
+    if hull:
+        low, high = points.min(axis=0), points.max(axis=0)
+    elif ground:
+        ends = ((-0.5, points.min()), (0.5, points.max()))
+        low, high = (np.array([side * scale[0], side * scale[1], end]) for side, end in ends)
+    else:
+        parts = {"plane": [np.inf] * 3, "cuboid": [0.5] * 3, "cylinder": [1.0, 1.0, 0.5]}
+        half = scale * parts.get(shape.kind, [1.0] * 3)
+        half[2] += 0.5 * shape.numbers[1] if shape.kind == "capsule" else 0.0
+        return np.array([np.zeros(3), half])
+    return np.array([0.5 * low + 0.5 * high, 0.5 * high - 0.5 * low])
+
 
 TILES = 16
 """Squares of a sheet along an axis."""
@@ -23,43 +171,6 @@ RIM = 0.05
 """How far a sheet that stands reaches above the scene, in sizes of it."""
 MOST_CUT = 32
 """Most planes that are cut at each other."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sheet:
-    """Planes that are drawn alike."""
-
-    rows: IntArray
-    """Which shapes of the model they are [-], shape (n,)."""
-    middle: Array
-    """Of the sheet in the frame of each plane [m], shape (n, 3)."""
-    scale: float
-    """Half the edge [m]."""
-    tiles: tuple[Mesh, Mesh]
-    """Light and dark ones, of the square from -1 to 1 at z = 0, seen from above."""
-
-
-def sheets_of(model: WorldModel, around: Surroundings, rows: IntArray) -> list[Sheet]:
-    """The sheets of the shapes `rows`, planes; each about its point nearest to the scene's middle."""
-    start = around.start[model.shape_body[rows]]
-    place = start[:, :3] + turned(start[:, 3:], model.shape_position[rows])
-    turns = matrices(product(start[:, 3:], model.shape_quaternion[rows]))
-    middle = np.einsum("kji,kj->ki", turns, around.centre - place) * [1.0, 1.0, 0.0]
-    lies = np.abs(turns[:, :, 2] @ around.up) > 0.6
-    half = np.where(lies, FLOOR, WALL) * around.size
-    top = float(np.abs(around.up) @ around.half) + RIM * around.size
-    groups: dict[tuple[float, tuple[tuple[float, float, float], ...]], list[int]] = {}
-    for k in range(rows.size):
-        cuts = _cuts(model, rows, k, place, turns, middle[k], half[k]) if rows.size <= MOST_CUT else ()
-        if not lies[k]:
-            x, y, _ = (-turns[k].T @ around.up).tolist()
-            high = around.up @ (place[k] + turns[k] @ middle[k] - around.centre)
-            cuts = (*cuts, (x, y, float((high - top) / half[k])))
-        groups.setdefault((float(half[k]), cuts), []).append(k)
-    return [
-        Sheet(rows[picks], middle[picks], scale, tiles(cuts))
-        for (scale, cuts), picks in ((key, np.array(found)) for key, found in groups.items())
-    ]
 
 
 def tiles(cuts: Sequence[tuple[float, float, float]] = ()) -> tuple[Mesh, Mesh]:
@@ -186,7 +297,7 @@ def _group(
         return _planes(model, around, rows, number)
     meshes, scale = _copies(model, around, rows, unknown)
     body = model.shape_body[rows]
-    colour = np.array([_colour(model, int(k)) for k in body], float)
+    colour = np.array([colour_of(model, int(k)) for k in body], float)
     kind = "".join(c if c.isascii() and c.isalnum() else "-" for c in first.kind[:40])
     return [
         Instances(
@@ -198,17 +309,34 @@ def _group(
 
 
 def _planes(model: WorldModel, around: Surroundings, rows: IntArray, number: int) -> list[Instances]:
+    """Sheets of the shapes `rows`, planes, each about its point nearest to the scene's middle; those that are
+    cut alike share their tiles."""
+    start = around.start[model.shape_body[rows]]
+    place = start[:, :3] + turned(start[:, 3:], model.shape_position[rows])
+    turns = matrices(product(start[:, 3:], model.shape_quaternion[rows]))
+    middle = np.einsum("kji,kj->ki", turns, around.centre - place) * [1.0, 1.0, 0.0]
+    lies = np.abs(turns[:, :, 2] @ around.up) > 0.6
+    half = np.where(lies, FLOOR, WALL) * around.size
+    top = float(np.abs(around.up) @ around.half) + RIM * around.size
+    groups: dict[tuple[float, tuple[tuple[float, float, float], ...]], list[int]] = {}
+    for k in range(rows.size):
+        cuts = _cuts(model, rows, k, place, turns, middle[k], half[k]) if rows.size <= MOST_CUT else ()
+        if not lies[k]:
+            x, y, _ = (-turns[k].T @ around.up).tolist()
+            high = around.up @ (place[k] + turns[k] @ middle[k] - around.centre)
+            cuts = (*cuts, (x, y, float((high - top) / half[k])))
+        groups.setdefault((float(half[k]), cuts), []).append(k)
     found: list[Instances] = []
-    for sheet in sheets_of(model, around, rows):
-        body, turns = model.shape_body[sheet.rows], model.shape_quaternion[sheet.rows]
-        place = model.shape_position[sheet.rows] + turned(turns, sheet.middle)
-        for mesh, shade in zip(sheet.tiles, (1.0, PLANE_SHADE), strict=True):
+    for (edge, cuts), picks in groups.items():
+        some = rows[picks]
+        body, turn = model.shape_body[some], model.shape_quaternion[some]
+        position = model.shape_position[some] + turned(turn, middle[picks])
+        scale, moving = np.full((body.size, 3), edge), _moving(model, body)
+        for mesh, shade in zip(tiles(cuts), (1.0, PLANE_SHADE), strict=True):
             if len(mesh.triangles):
                 name = f"plane-{number + len(found)}"
                 colour = np.tile(np.round(shade * np.array(GROUND)).astype(np.uint8), (body.size, 1))
-                scale = np.full((body.size, 3), sheet.scale)
-                moving = _moving(model, body)
-                found.append(Instances(name, mesh, body, place, turns, scale, colour, moving, ground=True))
+                found.append(Instances(name, mesh, body, position, turn, scale, colour, moving, ground=True))
     return found
 
 
@@ -232,10 +360,7 @@ def _copies(
     return (halves(mesh) if round_ and rows.size <= MARKED else (mesh,)), scale
 
 
-def _colour(model: WorldModel, body: int) -> tuple[int, int, int]:
-    match model.kind[body]:
-        case BodyKind.FIXED:
-            return FIXED
-        case BodyKind.KINEMATIC:
-            return KINEMATIC
-    return BODIES[body % len(BODIES)]
+def colour_of(model: WorldModel, body: int, fixed: tuple[int, int, int] = FIXED) -> tuple[int, int, int]:
+    """Of the shapes of a body, by what moves it [0 to 255]."""
+    by_kind = {int(BodyKind.FIXED): fixed, int(BodyKind.KINEMATIC): KINEMATIC}
+    return by_kind.get(int(model.kind[body]), BODIES[body % len(BODIES)])

@@ -1,7 +1,5 @@
 """A run in the browser while it goes on."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

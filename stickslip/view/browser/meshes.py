@@ -1,5 +1,6 @@
 """Triangles of shapes, as few as look well: one mesh for all shapes that differ by scale alone."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,9 +15,6 @@ TRIANGLES = 150_000
 """Of all copies of a round shape, about: a computer without a graphics card draws so many."""
 FINEST = 256
 """Most grid points of a height field along an axis; of finer ones some rows are left out."""
-LENGTHS = {"sphere": 1, "plane": 0, "cuboid": 3, "capsule": 2, "cylinder": 2, "ellipsoid": 3,
-           "convex-hull": 0, "height-field": 2}  # fmt: skip
-"""Kinds that are drawn as what they are, and how many lengths the record of each has."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +36,10 @@ class Mesh:
 
 def shape_scale(shape: ShapeRecord) -> Array | None:
     """Along the axes of its mesh [m, or - for a mesh in metres], shape (3,); None if it cannot be drawn."""
-    numbers = shape.numbers
-    if LENGTHS.get(shape.kind) != len(numbers) or not all(0.0 < x < np.inf for x in numbers):
+    count, axes, _ = LOOKS.get(shape.kind, (-1, (), None))
+    if len(shape.numbers) != count or not all(0.0 < x < np.inf for x in shape.numbers):
         return None
-    match shape.kind:
-        case "sphere" | "capsule":
-            return np.repeat(numbers[0], 3)
-        case "ellipsoid" | "cuboid":
-            return np.array(numbers)
-        case "cylinder":
-            return np.array([numbers[0], numbers[0], numbers[1]])
-        case "height-field":
-            return np.array([*numbers, 1.0])
-    return np.ones(3)
+    return np.array([1.0 if k is None else shape.numbers[k] for k in axes])
 
 
 def mesh_key(shape: ShapeRecord) -> tuple[object, ...]:
@@ -72,27 +61,15 @@ def shape_mesh(shape: ShapeRecord, copies: int = 1) -> Mesh:
     """The mesh of a shape, which `shape_scale` makes this one; a ModelError if it cannot be drawn.
 
     Of very many `copies` round ones are coarser. Planes need to know where the scene is, and one another: see
-    `sheets`.
+    `instances`.
     """
     around = AROUND
     while around > FEWEST and copies * around * (around - 2) > TRIANGLES:
         around -= 2
-    match shape.kind if shape_scale(shape) is not None else "":
-        case "sphere" | "ellipsoid":
-            angle = np.linspace(0.0, np.pi, around // 2 + 1)
-            return _revolved(np.cos(angle), np.sin(angle), around)
-        case "cuboid":
-            return _cube()
-        case "cylinder":
-            return _cylinder(around)
-        case "capsule":
-            return _capsule(shape.numbers[1] / shape.numbers[0], around)
-        case "convex-hull":
-            hull = ConvexHull(shape.points)
-            return Mesh(hull.vertices, hull.triangles, flat=True)
-        case "height-field":
-            return _ground(shape.points)
-    raise ModelError(f"a shape of kind {shape.kind!r} with lengths {shape.numbers} cannot be drawn")
+    make = LOOKS[shape.kind][2] if shape_scale(shape) is not None else None
+    if make is None:
+        raise ModelError(f"a shape of kind {shape.kind!r} with lengths {shape.numbers} cannot be drawn")
+    return make(shape, around)
 
 
 def halves(mesh: Mesh) -> tuple[Mesh, Mesh]:
@@ -107,14 +84,21 @@ def marker() -> Mesh:
     return _revolved(np.array([1.0, 0.0, -1.0]), np.array([0.0, 1.0, 0.0]), 4, flat=True)
 
 
-def _capsule(length: float, around: int) -> Mesh:
-    """Of radius 1, with a straight part of `length` along z."""
+def _ball(_: ShapeRecord, around: int) -> Mesh:
+    """Of radius 1."""
+    angle = np.linspace(0.0, np.pi, around // 2 + 1)
+    return _revolved(np.cos(angle), np.sin(angle), around)
+
+
+def _capsule(shape: ShapeRecord, around: int) -> Mesh:
+    """Of radius 1, with a straight part along z."""
+    length = shape.numbers[1] / shape.numbers[0]
     angle = np.linspace(0.0, 0.5 * np.pi, around // 4 + 1)
     z = np.concatenate([0.5 * length + np.cos(angle), -0.5 * length - np.cos(angle[::-1])])
     return _revolved(z, np.concatenate([np.sin(angle), np.sin(angle[::-1])]), around)
 
 
-def _cylinder(around: int) -> Mesh:
+def _cylinder(_: ShapeRecord, around: int) -> Mesh:
     """Of radius 1 and length 1; each rim is there twice, for the normals of the side and of the end."""
     return _revolved(
         np.array([0.5, 0.5, 0.5, -0.5, -0.5, -0.5]), np.array([0.0, 1, 1, 1, 1, 0]), around, cut=True
@@ -145,7 +129,7 @@ def _revolved(z: Array, radius: Array, around: int, *, flat: bool = False, cut: 
     return Mesh(vertices, np.concatenate(parts).astype(np.int64), flat)
 
 
-def _cube() -> Mesh:
+def _cube(*_: object) -> Mesh:
     """With edges of 1, each corner three times, for the normals of its faces."""
     vertices: list[Array] = []
     triangles: list[IntArray] = []
@@ -161,25 +145,36 @@ def _cube() -> Mesh:
     return Mesh(np.concatenate(vertices), np.concatenate(triangles))
 
 
-def _ground(heights: Array) -> Mesh:
+def _hull(shape: ShapeRecord, _: int) -> Mesh:
+    hull = ConvexHull(shape.points)
+    return Mesh(hull.vertices, hull.triangles, flat=True)
+
+
+def _ground(shape: ShapeRecord, _: int) -> Mesh:
     """Over the square from -1/2 to 1/2, heights as they are [m]."""
+    heights = shape.points
     if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
         raise ModelError(f"heights of shape {heights.shape} cannot be drawn")
     picks = [np.unique(np.linspace(0, n - 1, min(n, FINEST)).round().astype(np.int64)) for n in heights.shape]
     x, y = (pick / (n - 1) - 0.5 for pick, n in zip(picks, heights.shape, strict=True))
     vertices = np.stack([*np.meshgrid(x, y, indexing="ij"), heights[np.ix_(*picks)]], -1).reshape(-1, 3)
-    return Mesh(vertices, _grid_triangles(len(x), len(y)), flat=True)
-
-
-def _grid_triangles(nx: int, ny: int) -> IntArray:
-    """Two triangles per square of a grid, seen from +z; square (i, j) has rows 2 (i (ny - 1) + j) and the
-    next."""
-    a = (np.arange(nx - 1)[:, None] * ny + np.arange(ny - 1)).reshape(-1)
-    both = np.stack([np.column_stack([a, a + ny, a + ny + 1]), np.column_stack([a, a + ny + 1, a + 1])], 1)
-    return both.reshape(-1, 3)
+    ny = len(y)  # two triangles per square, seen from +z
+    a = (np.arange(len(x) - 1)[:, None] * ny + np.arange(ny - 1)).reshape(-1)
+    both = np.stack([a, a + ny, a + ny + 1, a, a + ny + 1, a + 1], axis=1)
+    return Mesh(vertices, both.reshape(-1, 3), flat=True)
 
 
 def _some(mesh: Mesh, which: np.ndarray) -> Mesh:
     """Some triangles of a mesh, without vertices that none of them has."""
     rows, triangles = np.unique(mesh.triangles[which], return_inverse=True)
     return Mesh(mesh.vertices[rows], triangles.reshape(-1, 3).astype(np.int64), mesh.flat)
+
+
+LOOKS: dict[str, tuple[int, tuple[int | None, ...], Callable[[ShapeRecord, int], Mesh] | None]] = {
+    "sphere": (1, (0, 0, 0), _ball), "ellipsoid": (3, (0, 1, 2), _ball), "cuboid": (3, (0, 1, 2), _cube),
+    "cylinder": (2, (0, 0, 1), _cylinder), "capsule": (2, (0, 0, 0), _capsule),
+    "convex-hull": (0, (None, None, None), _hull), "height-field": (2, (0, 1, None), _ground),
+    "plane": (0, (None, None, None), None),
+}  # fmt: skip
+"""Kinds that are drawn as what they are: how many lengths the record of each has, which of them scales each
+axis of its mesh, and what makes the mesh of a shape with so many meridians."""

@@ -1,7 +1,5 @@
 """Puts frames of a stage into a scene of viser, by changing what is there already."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import dataclass
@@ -10,9 +8,8 @@ from typing import Any
 import numpy as np
 
 from stickslip.state import Array
-from stickslip.view.browser.instances import Instances
+from stickslip.view.browser.instances import LARGEST, Instances
 from stickslip.view.browser.stage import Frame, Stage
-from stickslip.view.browser.surroundings import LARGEST
 
 WIDE = 10.0
 """Size of every scene as it is drawn: lights, shadows and the camera's limits are made for such sizes."""

@@ -1,7 +1,5 @@
 """The words beside the picture, as HTML in which names of bodies are only text."""
 
-from __future__ import annotations
-
 import math
 from html import escape
 

@@ -3,10 +3,9 @@
 Everything is in metres and inertial axes, as in the records; the painter fits it to the screen.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,10 +15,10 @@ from stickslip.rotations import turned, units
 from stickslip.simulation.world_contacts import LEAST, WorldContacts
 from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_record import WorldRecord
+from stickslip.simulation.world_recorder import CONTACT_WIDTHS, WHOLE
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray
-from stickslip.view.browser.instances import Instances, instances_of
-from stickslip.view.browser.surroundings import Surroundings, drawable, surroundings_of
+from stickslip.view.browser.instances import Instances, Surroundings, drawable, instances_of, surroundings_of
 
 STATE_COLOURS: dict[str, tuple[int, int, int]] = {
     "separating": (140, 140, 140),
@@ -132,20 +131,19 @@ class Stage:
     """What `frame` shows; without it only `frame_of` does."""
 
     @classmethod
-    def of(cls, source: WorldTrajectory | World | WorldModel) -> Stage:
+    def of(cls, source: WorldTrajectory | World | WorldModel) -> Self:
         """The stage of a run, of a world where it starts (one frame, no contacts), or of a model alone."""
+        records: WorldTrajectory | WorldRecord | None = None
+        tolerance = math.nan
         if isinstance(source, WorldTrajectory):
-            model, tolerance, places = source.model, source.tolerance, source.q
-            records: WorldTrajectory | WorldRecord | None = source
+            model, places, tolerance, records = source.model, source.q, source.tolerance, source
         elif isinstance(source, World):
-            model, tolerance, places = WorldModel.of(source), math.nan, source.start.q[None]
-            records = _start(source)
-        elif not isinstance(source, WorldModel):
+            model, places, records = WorldModel.of(source), source.start.q[None], _start(source)
+        elif isinstance(source, WorldModel):
+            model, places = source, np.tile([0.0, 0, 0, 1, 0, 0, 0], len(source))[None]
+        else:
             kind = type(source).__name__
             raise TypeError(f"a {kind} has no bodies to draw; give a World, or the trajectory of one")
-        else:
-            model, tolerance, records = source, math.nan, None
-            places = np.tile([0.0, 0, 0, 1, 0, 0, 0], len(source))[None]
         model = drawable(model)
         around = surroundings_of(model, places)
         found, unknown = instances_of(model, around)
@@ -249,11 +247,11 @@ def _shown_states(names: np.ndarray) -> tuple[np.ndarray, np.ndarray, dict[str, 
 
 
 def _start(world: World) -> WorldRecord:
-    none = WorldContacts(
-        offset=np.zeros(2, np.int64), id=np.zeros(0, np.int64), body=np.zeros((0, 2), np.int64),
-        point=np.zeros((0, 3)), frame=np.zeros((0, 3, 3)), gap=np.zeros(0), law=np.zeros((0, 4)),
-        r=np.zeros((0, 6)), u=np.zeros((0, 6)), choice=np.zeros(0, np.int64),
-    )  # fmt: skip
+    columns: dict[str, Any] = {
+        name: np.zeros((0, *width), np.int64 if name in WHOLE else np.float64)
+        for name, width in CONTACT_WIDTHS.items()
+    }
+    none = WorldContacts(offset=np.zeros(2, np.int64), **columns)
     start = world.start
     return WorldRecord(
         t=start.t, h=0.0, q=start.q, v=start.v, verdict=Verdict.CERTIFIED, natural=0.0, natural_scaled=0.0,

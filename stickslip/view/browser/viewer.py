@@ -1,7 +1,5 @@
 """A run in the browser: play, pause, scrub, look at contacts and forces, click bodies."""
 
-from __future__ import annotations
-
 import threading
 import time
 from typing import Any
@@ -85,11 +83,8 @@ class Player:
         if self.loop and self.index == last:
             self.index = 0
             self._begin(now)
-        elif not self.loop:
-            self.playing = False
-            self.index = last
         else:
-            self.index = last
+            self.index, self.playing = last, self.loop
 
     def _begin(self, now: float) -> None:
         self._start = (float(self.times[self.index]), now)

@@ -1,10 +1,9 @@
 """Which part of a run is drawn: systems, interactions, bodies and instants by name, refused by name; and the
 contacts of one body by the body on the other side."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -27,18 +26,21 @@ class PlotError(ValueError):
     """What was asked for cannot be drawn; the message says what can."""
 
 
-def refuse_body(run: Trajectory, body: str | None) -> None:
-    """A body of written equations is a mistake."""
-    if body is not None:
-        names = alternatives(body, (part.name for part in run.model.systems), "its systems:", LISTED)
-        raise PlotError(f"no body {body!r}: the run is of written equations; {names}")
-
-
-def refuse_interaction(run: WorldTrajectory, interaction: str | None, what: str = "interaction") -> None:
-    """An interaction or a system of a world is a mistake."""
-    if interaction is not None:
-        names = alternatives(interaction, run.model.names, "its bodies:", LISTED)
-        raise PlotError(f"no {what} {interaction!r}: the run is of placed bodies; {names}")
+def check_names(
+    run: Run, *, interaction: str | None = None, system: str | None = None, body: str | None = None
+) -> None:
+    """A body of written equations is a mistake, and so is an interaction or a system of a world."""
+    if isinstance(run, Trajectory):
+        given, kind = {"body": body}, "written equations"
+        known = tuple(part.name for part in run.model.systems)
+        whose = "its systems:"
+    else:
+        given, known, kind = {"interaction": interaction, "system": system}, run.model.names, "placed bodies"
+        whose = "its bodies:"
+    for what, name in given.items():
+        if name is not None:
+            names = alternatives(name, known, whose, LISTED)
+            raise PlotError(f"no {what} {name!r}: the run is of {kind}; {names}")
 
 
 def body_number(run: WorldTrajectory, name: str) -> int:
@@ -65,11 +67,6 @@ def interactions(run: Trajectory, name: str | None, contacts: bool) -> list[tupl
 def is_contact(part: InteractionPart) -> np.ndarray:
     """Which blocks of an interaction are unilateral, with friction or without [-], shape (blocks,), bool."""
     return np.asarray((part.K.lower == 0.0) & (part.K.upper == np.inf))
-
-
-def block_names(part: InteractionPart) -> list[str]:
-    """A name for each block of an interaction: its own where it has one block."""
-    return [part.name] if len(part.K) == 1 else [f"{part.name} {k}" for k in range(len(part.K))]
 
 
 def record_at(run: Run, at: float) -> int:
@@ -108,7 +105,7 @@ class Pairs:
     """Place in `names` of its other body [-], shape (m,)."""
 
     @classmethod
-    def of(cls, run: WorldTrajectory, body: str) -> Pairs:
+    def of(cls, run: WorldTrajectory, body: str) -> Self:
         """The contacts of the body of that name; a `PlotError` where it never had one."""
         k, contacts = body_number(run, body), run.contacts
         rows = np.flatnonzero((contacts.body == k).any(axis=1))

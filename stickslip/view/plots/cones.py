@@ -1,18 +1,194 @@
-"""Friction cones with the reactions in them: slipping on the edge, sticking inside."""
+"""Friction cones with the reactions in them, from answers and runs: slipping on the edge, sticking inside."""
 
-from __future__ import annotations
-
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
 from stickslip.exhibits import GUIDE, Curve, Figure, Panel
-from stickslip.problem.checks import Array
+from stickslip.files.record import ProblemRecord
+from stickslip.names import LISTED, listing
+from stickslip.problem.box import BoxProblem
+from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.nonlinear import NonlinearProblem
+from stickslip.problem.residuals import examine
+from stickslip.problem.sets import ProductSet
+from stickslip.problem.solution import AnyProblem, Solution
+from stickslip.problem.states import SEPARATING, contact_states
 from stickslip.simulation.trajectory import Trajectory
 from stickslip.simulation.world_trajectory import WorldTrajectory
-from stickslip.view.plots.choice import PlotError, refuse_body, refuse_interaction, title_of
-from stickslip.view.plots.curves import DOTS, cloud, finished, guide
-from stickslip.view.plots.reactions import Answer, Reactions, of_answer, of_trajectory, of_world, pressing
+from stickslip.view.plots.choice import PlotError, body_number, check_names, interactions, record_at, title_of
+from stickslip.view.plots.curves import DOTS, LARGEST, cloud, finished, guide
+
+Answer = Solution | ProblemRecord | tuple[AnyProblem, Array]
+"""A solution, a file with a stored one, or a problem and impulses r."""
+
+RESISTED = {
+    (1,): ("sliding",),
+    (2,): ("sliding",),
+    (2, 2): ("sliding", "rolling"),
+    (2, 1): ("sliding", "torsion"),
+    (2, 2, 1): ("sliding", "rolling", "torsion"),
+}
+"""What the groups of a friction cone resist, by their sizes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reactions:
+    """Reactions of one group of components: within their cone |held| <= mu normal."""
+
+    resists: str
+    """sliding, rolling, torsion, or the number of the group."""
+    normal: Array
+    """r_N [N s], shape (m,)."""
+    held: Array
+    """The components of the group [N s, or N m s], shape (m, size)."""
+    mu: Array
+    """Coefficient of the group [-, or m], shape (m,)."""
+    state: np.ndarray
+    """What each contact does, by name [-], shape (m,), text."""
+    place: Array
+    """Number of the contact [-], or the time [s], shape (m,)."""
+
+    @property
+    def size(self) -> int:
+        """Components of the group."""
+        return int(self.held.shape[1])
+
+    def of(self, which: np.ndarray) -> Self:
+        """Some of them."""
+        return replace(self, **{name: getattr(self, name)[which] for name in COLUMNS})
+
+
+COLUMNS = ("normal", "held", "mu", "state", "place")
+"""Fields of `Reactions` with a row for each."""
+
+
+def of_answer(answer: Answer) -> list[Reactions]:
+    """Those of an answer to a contact problem, numbered by contact."""
+    if isinstance(answer, Solution):
+        problem, r, names = answer.problem, answer.r, answer.states.name
+        K = _cones(problem)
+    else:
+        problem, r, v, lam = _parts(answer)
+        K = _cones(problem)
+        if isinstance(problem, GlobalProblem) and lam is None:
+            lam = np.zeros(problem.g_bias.size)
+        residuals, u = examine(problem, r, v, lam)
+        # A stored answer may be of any quality: what is zero in it is what its error hides.
+        error = residuals.natural_scaled
+        names = contact_states(
+            problem, r, u, float(np.clip(error, 1e-8, 1e-3) if error == error else 1e-3)
+        ).name
+    return grouped(_of_set(K, r[None], np.array([names], object), np.zeros(1), number=True))
+
+
+def of_trajectory(run: Trajectory, interaction: str | None, at: float | None) -> list[Reactions]:
+    """Those of the contacts of written equations, at all records or at the one nearest to `at`."""
+    rows = slice(None) if at is None else slice(record_at(run, at), record_at(run, at) + 1)
+    found: list[Reactions] = []
+    for part, components in interactions(run, interaction, contacts=False):
+        if not part.K.group_size.size:
+            if interaction is not None:
+                raise PlotError(f"interaction {interaction!r} has no friction: {part.law}")
+            continue
+        states = run.interaction(part.name).states[rows]
+        found += _of_set(part.K, run.r[rows, components], states, run.t[rows], number=False)
+    if not found:
+        names = listing((part.name for part in run.model.interactions), LISTED)
+        raise PlotError(f"no friction cones: no interaction of this run has friction ({names})")
+    return grouped(found)
+
+
+def of_world(run: WorldTrajectory, body: str | None, at: float | None) -> tuple[list[Reactions], float]:
+    """Those of a record of a world, of all contacts or those of one body, and its time [s].
+
+    Without `at` the last record that has contacts.
+    """
+    contacts = run.contacts
+    if not len(contacts):
+        raise PlotError("no friction cones: no contact in the records of this run")
+    k = int(contacts.record[-1]) if at is None else record_at(run, at)
+    rows = np.arange(contacts.offset[k], contacts.offset[k + 1])
+    if body is not None:
+        number = body_number(run, body)
+        rows = rows[(contacts.body[rows] == number).any(axis=1)]
+    if not rows.size:
+        whose = "" if body is None else f" of body {body!r}"
+        raise PlotError(f"no contact{whose} in the record at {run.t[k]:g} s")
+    r, law, states = contacts.r[rows], contacts.law[rows], run.contact_states[rows]
+    parts = (("sliding", slice(1, 3), 0), ("rolling", slice(3, 5), 1), ("torsion", slice(5, 6), 2))
+    found = []
+    for resists, components, column in parts:
+        has = np.flatnonzero(law[:, column] > 0.0) if column else np.arange(rows.size)
+        place = has.astype(float)
+        found.append(
+            Reactions(resists, r[has, 0], r[has][:, components], law[has, column], states[has], place)
+        )
+    return [each for each in found if each.normal.size], float(run.t[k])
+
+
+def grouped(parts: Iterable[Reactions]) -> list[Reactions]:
+    """Reactions that resist the same in as many directions, together."""
+    found: dict[tuple[str, int], list[Reactions]] = {}
+    for part in parts:
+        found.setdefault((part.resists, part.size), []).append(part)
+    return [
+        Reactions(resists, *(np.concatenate([getattr(part, name) for part in same]) for name in COLUMNS))
+        for (resists, _), same in found.items()
+    ]
+
+
+def pressing(of: Reactions) -> tuple[Reactions, int]:
+    """Those that press, so that there is a cone about them, and how many do not."""
+    presses = (of.state != SEPARATING) & (of.normal > 0.0) & (of.mu > 0.0)
+    presses &= (of.normal < LARGEST) & (np.abs(of.held) < LARGEST).all(axis=1)
+    return of.of(presses), int((~presses).sum())
+
+
+def _parts(
+    answer: ProblemRecord | tuple[AnyProblem, Array],
+) -> tuple[AnyProblem, Array, Array | None, Array | None]:
+    if isinstance(answer, ProblemRecord):
+        stored = answer.solution
+        if stored is None:
+            raise PlotError("the file stores no solution; `stickslip solve FILE --out` writes one beside it")
+        return answer.problem, stored.r, stored.v, stored.lam
+    problem, r = answer
+    r = np.array(r, float).reshape(-1)
+    if r.size != problem.size:
+        raise PlotError(f"r has {r.size} components, expected {problem.size}")
+    return problem, r, None, None
+
+
+def _cones(problem: AnyProblem) -> ProductSet:
+    if isinstance(problem, BoxProblem | NonlinearProblem) or not problem.K.group_size.size:
+        raise PlotError(f"no friction cones in {problem!r}")
+    assert isinstance(problem, ContactProblem | GlobalProblem)
+    return problem.K
+
+
+def _of_set(K: ProductSet, r: Array, states: np.ndarray, t: Array, number: bool) -> list[Reactions]:
+    """Those of n records of r, shape (n, size); `number`: placed by contact, not by time."""
+    found = []
+    n = len(r)
+    for groups, blocks in K.families().items():
+        names = RESISTED.get(groups, tuple(f"group {k}" for k in range(len(groups))))
+        first = K.offset[blocks]
+        place: Array = np.tile(blocks.astype(float), n) if number else np.repeat(t, blocks.size)
+        for k, (a, b) in enumerate(pairwise(np.cumsum((1, *groups)).tolist())):
+            columns: IntArray = first[:, None] + np.arange(a, b)
+            held = r[:, columns].reshape(n * blocks.size, b - a)
+            mu = np.tile(K.coefficient[K.group_offset[blocks] + k], n)
+            found.append(
+                Reactions(names[k], r[:, first].reshape(-1), held, mu, states[:, blocks].reshape(-1), place)
+            )
+    return found
+
 
 COLOURS = {"sticking": 0, "slipping": 1, "sliding": 1, "rolling": 2, "spinning": 4, "sliding and rolling": 3}
 """Colours of states, by their numbers in the palette; other states share what is left."""
@@ -46,12 +222,12 @@ def plot_cones(
     at: the record nearest to this time [s]; of a world, the last with contacts unless given.
     path: draw it there, .svg or .png.
     """
+    if isinstance(source, Trajectory | WorldTrajectory):
+        check_names(source, interaction=interaction, body=body)
     if isinstance(source, Trajectory):
-        refuse_body(source, body)
         groups, when, along = of_trajectory(source, interaction, at), at, "t [s]"
         title = title_of(source, "Friction cones", interaction)
     elif isinstance(source, WorldTrajectory):
-        refuse_interaction(source, interaction)
         groups, when = of_world(source, body, at)
         title, along = title_of(source, "Friction cones", body), "contact"
     else:

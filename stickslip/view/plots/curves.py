@@ -1,7 +1,5 @@
 """Curves of long runs with few points: what is left out is smaller than a pixel, and no spike is lost."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,5 @@
-"""Bodies of all shapes seen along an axis: their outlines at chosen instants, as curves of a panel."""
+"""Bodies of all shapes seen along an axis, their outlines at chosen instants as curves of a panel; and panels
+of what they do, at rest and in motion."""
 
 from collections.abc import Sequence
 
@@ -8,7 +9,7 @@ from scipy.spatial import ConvexHull as Quickhull
 from stickslip.exhibits import Curve, Panel
 from stickslip.mechanics.world import BodyKind
 from stickslip.rotations import turned
-from stickslip.scenes.rest import pull, supports
+from stickslip.scenes.measures import drift, pull, speed, supports
 from stickslip.scenes.scenario import over_time
 from stickslip.simulation.world_model import ShapeRecord
 from stickslip.simulation.world_trajectory import WorldTrajectory
@@ -65,6 +66,26 @@ def outlines(
         lines += [outline, np.full((1, 2), np.nan)]
     x, y = np.concatenate(lines).T
     return x, y
+
+
+def side_view(
+    trajectory: WorldTrajectory, times: Sequence[float] | Array, axes: tuple[int, int] = (0, 2)
+) -> list[Curve]:
+    """Outlines at the records nearest to the times [s]; the last is drawn in full, the others dashed."""
+    kept = sorted({int(np.argmin(np.abs(trajectory.t - t))) for t in times})
+    return [
+        Curve(f"{trajectory.t[k]:.3g} s", *outlines(trajectory, k, axes), "-" if k == kept[-1] else "--")
+        for k in kept
+    ]
+
+
+def still_panels(trajectory: WorldTrajectory, one: str, many: str, first: int = 1) -> list[Panel]:
+    """How far the farthest body is from its start, and how fast the fastest is, from record `first` on."""
+    t = trajectory.t[first:]
+    return [
+        over_time("Way from the start", f"farthest {one} [m]", t, {many: drift(trajectory)[first:]}),
+        over_time("Speed", f"fastest {one} [m/s]", t, {many: speed(trajectory)[first:]}),
+    ]
 
 
 def view_panels(
