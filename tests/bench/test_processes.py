@@ -19,7 +19,7 @@ from stickslip.bench.records import Outcome
 from stickslip.bench.running import process as clocks_module
 from stickslip.bench.running import processes as processes_module
 from stickslip.bench.running.attempt import JobError, attempt
-from stickslip.bench.running.child import Garbled, _object
+from stickslip.bench.running.child import Garbled, understood
 from stickslip.bench.running.process import APART, GRACE, SHARE, Clocks, Closed, WarmProcess
 from stickslip.bench.running.processes import Processes, Shares
 
@@ -281,4 +281,4 @@ def test_the_clock_of_a_call_stands_still_while_something_is_compiled(monkeypatc
 @pytest.mark.parametrize("line", [b"rubbish", b"[1]", b"[" * 100_000, b"\xff", b""])
 def test_garbled_lines_are_refused(line):
     with pytest.raises(Garbled):
-        _object(line)
+        understood(line)

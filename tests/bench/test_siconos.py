@@ -96,7 +96,7 @@ def test_the_one_that_is_named_comes_first(stand_in):
 
 
 ILL = {
-    "dies": ("os.abort()", Outcome.CRASHED, "signal 6"),
+    "dies": ("os.abort()", Outcome.CRASHED, "SIGABRT"),
     "ends": ("sys.exit(3)", Outcome.CRASHED, "code 3"),
     "hangs": ("time.sleep(60)", Outcome.TIMEOUT, "no answer"),
     "talks": ("print('so', flush=True)", Outcome.RAISED, "its reply is none"),
