@@ -89,6 +89,8 @@ def checked(kind: Any, data: Any, place: str, fail: Fail) -> Any:
     if _is_pairs(kind):
         values = _object(data, place, fail).items()
         return tuple(sorted((key, checked(get_args(inside[0])[1], x, place, fail)) for key, x in values))
+    if within is dict and inside[1] is not Any:
+        return {key: checked(inside[1], x, place, fail) for key, x in _object(data, place, fail).items()}
     if within is dict:
         if _depth(_object(data, place, fail)) > DEEPEST:
             fail(place, f"at most {DEEPEST} levels", "more")
@@ -134,9 +136,9 @@ def _table(kind: Any, data: Any, place: str, fail: Fail) -> Any:
     made = {}
     for name, spec in specs.items():
         if name in data:
-            made[name] = checked(spec.type, data[name], f"{place}, {name}", fail)
+            made[name] = checked(spec.type, data[name], f"{place}, {name}".removeprefix(", "), fail)
         elif spec.default is MISSING and spec.default_factory is MISSING:
-            fail(f"{place}, {name}", "a value", "nothing")
+            fail(f"{place}, {name}".removeprefix(", "), "a value", "nothing")
     return kind(**made)
 
 

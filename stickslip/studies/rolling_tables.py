@@ -289,8 +289,8 @@ def profiles_figure(runs: Runs, measure: str) -> Figure:
     panels = []
     for tolerance in TOLERANCES:
         profile = performance_profile(profile_costs(runs, tolerance, measure))
-        shown = profile.taus <= WIDEST
-        taus = np.append(profile.taus[shown], WIDEST)
+        shown = profile.places <= WIDEST
+        taus = np.append(profile.places[shown], WIDEST)
         curves = [
             Curve(name, taus, np.append(share[shown], share[shown][-1]))
             for name, share in zip(runs, profile.shares, strict=True)

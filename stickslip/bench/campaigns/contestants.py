@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -35,12 +35,6 @@ USUAL = ("nsgs", "anderson", "admm", "prox", "newton-ac", "ipm", "clarabel", "au
 
 class OwnError(ValueError):
     """A solver of the user that cannot be used; the message says why, in one sentence."""
-
-
-def whole_place(place: str) -> str:
-    """`file.py:Class` with the whole path of the file, or `package.module:Class` as it is."""
-    path, cls = _parts(place)
-    return f"{Path(path).resolve()}:{cls}" if path.endswith(".py") else place
 
 
 def own_solver(place: str, options: dict[str, Any], tolerance: float) -> Any:
@@ -85,12 +79,6 @@ def parameters(cls: Any) -> dict[str, Any]:
         if found.default is not found.empty
         and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)
     }
-
-
-def source_hash(place: str) -> str:
-    """First twelve digits of the SHA-256 of the file that a class is in."""
-    path, _ = _parts(place)
-    return hashlib.sha256(_file(path).read_bytes()).hexdigest()[:12]
 
 
 def _parts(place: str) -> tuple[str, str]:
@@ -182,7 +170,11 @@ def contestants(text: str = "", own: Sequence[str] = ()) -> tuple[Contestant, ..
     All are made once, so that a wrong option is a `ContestantError` now.
     """
     places = _own_places(own)
-    words = [word.strip() for word in text.split(",")] if text.strip() else _usual()
+    words = [word.strip() for word in text.split(",")] if text.strip() else list(USUAL)
+    if not text.strip():
+        from stickslip.bench.siconos.peer import find_siconos
+
+        words += [PEER] if find_siconos() else []
     found: list[Contestant] = []
     for word in words:
         found += _entrants(word, places)
@@ -209,7 +201,8 @@ def make(contestant: Contestant, tolerance: float) -> Any:
 def source_of(contestant: Contestant) -> str:
     """What exactly runs beside stickslip, as `RunRecord.source` says it."""
     if contestant.place:
-        return source_hash(contestant.place)
+        content = _file(_parts(contestant.place)[0]).read_bytes()
+        return hashlib.sha256(content).hexdigest()[:12]
     if is_peer(contestant):
         from stickslip.bench.siconos.peer import find_siconos
 
@@ -232,30 +225,41 @@ def _entrants(word: str, places: dict[str, str]) -> list[Contestant]:
     entry = registry.entry(name)
     if not entry.installed:
         raise ContestantError(f"{name} cannot take part: {entry.availability}")
-    specs = {spec.name: spec for spec in entry.options if spec.name != "tolerance"}
-    defaults = {key: spec.default for key, spec in specs.items()}
-    given = _settings(name, settings, defaults, {key: allowed(spec) for key, spec in specs.items()})
-    try:
-        registry.make(name, **given)
-    except ValueError as error:  # outside its range; the sentence begins with the name of the class
-        raise ContestantError(f"{name}: {str(error).partition(': ')[2] or error}") from None
+    defaults = {spec.name: spec.default for spec in entry.options if spec.name != "tolerance"}
+    given, _ = solver_by_texts(name, settings, defaults)
     return [Contestant(name, _changed(given, defaults))]
 
 
+def solver_by_texts(
+    name: str, texts: Sequence[str], known: Container[str], **options: Any
+) -> tuple[dict[str, Value], Any]:
+    """Options from `key=value` texts of those that are `known`, and the solver of the registry with them."""
+    specs = {spec.name: spec for spec in registry.entry(name).options if spec.name in known}
+    ranges = {key: allowed(spec) for key, spec in specs.items()}
+    given = _settings(name, texts, {key: spec.default for key, spec in specs.items()}, ranges)
+    for key in given.keys() & options.keys():
+        raise ContestantError(f"{name}: option {key} is given twice")
+    try:
+        return given, registry.make(name, **options, **given)
+    except ValueError as error:  # outside its range; the sentence begins with the name of the class
+        raise ContestantError(f"{name}: {str(error).partition(': ')[2] or error}") from None
+
+
 def _settings(
-    name: str, settings: Sequence[str], defaults: dict[str, Any], ranges: dict[str, str]
+    name: str, texts: Sequence[str], defaults: dict[str, Any], ranges: dict[str, str]
 ) -> dict[str, Value]:
     """Options from `key=value` texts, each of the type of its default."""
     given: dict[str, Value] = {}
-    for text in settings:
+    for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
         key = key.replace("-", "_")
-        if key == "tolerance":
+        if key == "tolerance" and key not in defaults:
             raise ContestantError(
                 f"{name}: the tolerance is the campaign's, the same for all; use --tolerance"
             )
         if not equals:
-            raise ContestantError(f"{name}: {text!r} is not of the form option=value")
+            has = ", ".join(defaults)
+            raise ContestantError(f"{name}: {text!r} is not of the form name=value; {name} has: {has}")
         if key not in defaults:
             raise ContestantError(f"{name} has no option {key!r}; {alternatives(key, defaults, 'it has:')}")
         if key in given:
@@ -291,7 +295,9 @@ def _own_places(own: Sequence[str]) -> dict[str, str]:
 
 def _own_contestant(name: str, settings: Sequence[str], places: dict[str, str]) -> Contestant:
     try:
-        place = whole_place(places[name])
+        place, (path, cls) = places[name], _parts(places[name])
+        if path.endswith(".py"):
+            place = f"{Path(path).resolve()}:{cls}"
         found = parameters(own_class(place)).items()
         defaults = {key: value for key, value in found if key != "tolerance"}
         given = _settings(name, settings, defaults, {})
@@ -321,9 +327,3 @@ def _peer_contestants(name: str, settings: Sequence[str]) -> list[Contestant]:
     if name != PEER and name not in methods():
         raise ContestantError(f"no solver {name!r} of Siconos; {alternatives(name, methods())}")
     return [Contestant(peer) for peer in (methods() if name == PEER else (name,))]
-
-
-def _usual() -> list[str]:
-    from stickslip.bench.siconos.peer import find_siconos
-
-    return [*USUAL, *([PEER] if find_siconos() else [])]

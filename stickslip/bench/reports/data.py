@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.bench.analysis.costs import Costs, Grid, costs
+from stickslip.bench.analysis.costs import Costs, costs
 from stickslip.bench.analysis.profiles import data_profile, performance_profile
 from stickslip.bench.analysis.scaling import scaling
 from stickslip.bench.records import Outcome
@@ -92,8 +92,26 @@ def _at(subject: Subject, tolerance: float) -> dict[str, Any]:
         },
         "profiles": _profiles(costs(grid, tolerance)),
         "families": {family: _profiles(costs(grid, tolerance, family)) for family in grid.results.families},
-        "exponents": _exponents(grid, tolerance),
-        "losses": {solver: _losses(grid, solver, tolerance) for solver in subject.ours},
+        "exponents": [
+            {
+                "family": fit.family,
+                "solver": fit.solver,
+                "problems": len(fit.contacts),
+                "exponent": fit.exponent,
+                "standard_error": fit.error,
+                "why_not": fit.reason,
+            }
+            for family in grid.results.families
+            for solver in grid.solvers
+            for fit in [scaling(grid, family, solver, tolerance)]
+        ],
+        "losses": {
+            solver: dict(
+                zip(("not_solved", "slower"), ([_loss(one) for one in some] for some in both), strict=True)
+            )
+            for solver in subject.ours
+            for both in [losses(grid, solver, tolerance)]
+        },
         "solved_by_nobody": [entry.name for entry, _ in unsolved_by_all(grid, tolerance)],
     }
 
@@ -116,20 +134,6 @@ def _profiles(found: Costs) -> dict[str, Any]:
 
 def _columns(found: Costs, rows: list[Any]) -> dict[str, list[float]]:
     return dict(zip(found.solvers, np.stack(rows).T.tolist(), strict=True))
-
-
-def _exponents(grid: Grid, tolerance: float) -> list[dict[str, Any]]:
-    fits = (scaling(grid, f, solver, tolerance) for f in grid.results.families for solver in grid.solvers)
-    return [
-        {"family": fit.family, "solver": fit.solver, "problems": len(fit.contacts), "exponent": fit.exponent,
-         "standard_error": fit.error, "why_not": fit.reason}
-        for fit in fits
-    ]  # fmt: skip
-
-
-def _losses(grid: Grid, solver: str, tolerance: float) -> dict[str, Any]:
-    unsolved, slower = losses(grid, solver, tolerance)
-    return {"not_solved": [_loss(one) for one in unsolved], "slower": [_loss(one) for one in slower]}
 
 
 def _loss(loss: Loss) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 from stickslip.bench.analysis.accuracy import Accuracy, falling, reached, telling_problem
 from stickslip.bench.analysis.costs import TIMES, Costs, costs, count
 from stickslip.bench.analysis.profiles import data_profile, performance_profile
-from stickslip.bench.analysis.scaling import Scaling, scaling
+from stickslip.bench.analysis.scaling import scaling
 from stickslip.bench.reports.subject import Subject, is_peer
 from stickslip.bench.results import Entry
 from stickslip.exhibits import Curve, Figure, Panel, power
@@ -29,32 +29,25 @@ Steps = tuple[Array, Array]
 """Where a share grows, and the shares from there on."""
 
 
-def profiles_figure(subject: Subject, tolerances: Sequence[float]) -> Figure | None:
-    """Performance profiles over all problems, a panel for each tolerance; None if nothing is comparable."""
-    panels = [_profile_panel(subject, f"tolerance {power(t)}", costs(subject.grid, t)) for t in tolerances]
-    return _figure("Performance profiles, all families", panels)
-
-
-def data_profiles_figure(subject: Subject, tolerances: Sequence[float]) -> Figure | None:
-    """Data profiles over all problems, per contact and absolute."""
-    panels = [
-        _data_panel(subject, f"tolerance {power(tolerance)}", costs(subject.grid, tolerance), per_contact)
-        for tolerance in tolerances
-        for per_contact in (True, False)
-    ]
-    return _figure("Data profiles, all families", panels)
-
-
-def family_figures(subject: Subject, tolerance: float) -> tuple[Figure | None, Figure | None]:
-    """Performance and data profiles (per contact) of each family at one tolerance; None for less than two."""
-    families = subject.grid.results.families
-    if len(families) < 2:
-        return None, None
-    found = {family: costs(subject.grid, tolerance, family) for family in families}
-    performance = [_profile_panel(subject, family, of) for family, of in found.items()]
-    data = [_data_panel(subject, family, of, per_contact=True) for family, of in found.items()]
-    at = f"by family, tolerance {power(tolerance)}"
-    return _figure(f"Performance profiles {at}", performance, 3), _figure(f"Data profiles {at}", data, 3)
+def profile_figures(subject: Subject) -> tuple[list[Figure], list[Figure]]:
+    """Performance profiles, and data profiles: over all problems at every tolerance, where there are several
+    families a panel for each at every tolerance; none where nothing is comparable."""
+    grid, families = subject.grid, subject.grid.results.families
+    performance, data = [], []
+    everything = [(f"tolerance {power(t)}", costs(grid, t)) for t in grid.tolerances]
+    performance.append(
+        _figure("Performance profiles, all families", [_profile_panel(subject, *one) for one in everything])
+    )
+    panels = [_data_panel(subject, *one, each) for one in everything for each in (True, False)]
+    data.append(_figure("Data profiles, all families", panels))
+    for t in grid.tolerances if len(families) > 1 else ():
+        found = [(family, costs(grid, t, family)) for family in families]
+        at = f"by family, tolerance {power(t)}"
+        panels = [_profile_panel(subject, *one) for one in found]
+        performance.append(_figure(f"Performance profiles {at}", panels, 3))
+        panels = [_data_panel(subject, *one, True) for one in found]
+        data.append(_figure(f"Data profiles {at}", panels, 3))
+    return [one for one in performance if one], [one for one in data if one]
 
 
 def accuracy_figure(subject: Subject, found: Accuracy) -> Figure | None:
@@ -68,17 +61,9 @@ def accuracy_figure(subject: Subject, found: Accuracy) -> Figure | None:
         errors = found.quartiles[k]
         shown = np.where(np.isfinite(errors), np.maximum(errors, FLOOR), np.nan)
         curves = _seen(_curve(solver, found.spread, shown[column[solver]]) for solver in subject.drawn)
-        panels.append(
-            Panel(
-                f"reached on {share} of the problems",
-                f"time / fastest time to {tightest}",
-                "error (judge)",
-                curves,
-                log_x=True,
-                log_y=True,
-                level=subject.grid.tightest,
-            )
-        )
+        title, label = f"reached on {share} of the problems", f"time / fastest time to {tightest}"
+        how = {"log_x": True, "log_y": True, "level": subject.grid.tightest}
+        panels.append(Panel(title, label, "error (judge)", curves, **how))
     return _figure("Accuracy against time, all families", panels, 3)
 
 
@@ -100,8 +85,11 @@ def problem_accuracy_figure(subject: Subject, entries: Sequence[Entry]) -> Figur
             times, errors = np.append(times, max(end[entry.hash], times[-1])), np.append(errors, errors[-1])
         return _curve(solver, times, errors)
 
-    end = {entry.hash: _longest(subject, entry) for entry in entries}
-
+    # A little more than the time when the last solver stopped getting better.
+    ends = {
+        e.hash: [reached(grid, e, solver).times.max(initial=0.0) for solver in subject.drawn] for e in entries
+    }
+    end = {key: 1.3 * max(times, default=0.0) for key, times in ends.items()}
     title = "Accuracy against time, one problem of each family"
     return _by_problem(subject, title, f"{TIMES[grid.time]} [s]", entries, curve)
 
@@ -131,9 +119,14 @@ def scaling_figure(subject: Subject, tolerance: float) -> Figure | None:
         found = [scaling(grid, family, solver, tolerance) for solver in subject.drawn]
         if all(fit.exponent is None for fit in found):
             continue
-        curves = _seen(curve for fit in found for curve in _fit(fit))
+        curves = []
+        for fit in found:
+            if fit.factor is not None and fit.exponent is not None:
+                contacts = np.geomspace(fit.contacts[0], fit.contacts[-1], LINE)
+                curves.append(_curve(fit.solver, contacts, fit.factor * contacts**fit.exponent))
+            curves.append(Curve(fit.solver, fit.contacts, fit.seconds, "o"))
         label = f"{TIMES[grid.time]} [s]"
-        panels.append(Panel(family, "contacts", label, curves, log_x=True, log_y=True))
+        panels.append(Panel(family, "contacts", label, _seen(curves), log_x=True, log_y=True))
     return _figure(f"Time against contacts, tolerance {power(tolerance)}", panels, 3)
 
 
@@ -151,22 +144,14 @@ def _seen(curves: Iterable[Curve]) -> list[Curve]:
     return [curve for curve in curves if np.isfinite(curve.y).any()]
 
 
-def _fit(fit: Scaling) -> list[Curve]:
-    points = Curve(fit.solver, fit.contacts, fit.seconds, "o")
-    if fit.factor is None or fit.exponent is None:
-        return [points]
-    contacts = np.geomspace(fit.contacts[0], fit.contacts[-1], LINE)
-    return [_curve(fit.solver, contacts, fit.factor * contacts**fit.exponent), points]
-
-
 def _profile_panel(subject: Subject, title: str, found: Costs) -> Panel | None:
     if not found.problems:
         return None
     profile = performance_profile(found.seconds)
-    largest = min(float(profile.taus[-1]), WIDEST)
+    largest = min(float(profile.places[-1]), WIDEST)
     end = 10.0 ** max(1, math.ceil(math.log10(largest) - 1e-9))
     label = "tau: factor of the best time"
-    return _share_panel(subject, found, title, label, (profile.taus, profile.shares), (1.0, end))
+    return _share_panel(subject, found, title, label, (profile.places, profile.shares), (1.0, end))
 
 
 def _data_panel(subject: Subject, title: str, found: Costs, per_contact: bool) -> Panel | None:
@@ -174,11 +159,11 @@ def _data_panel(subject: Subject, title: str, found: Costs, per_contact: bool) -
         return None
     profile = data_profile(found.seconds, found.contacts if per_contact else None)
     label = "time per contact [s]" if per_contact else "time [s]"
-    positive = profile.alphas[profile.alphas > 0.0]
+    positive = profile.places[profile.places > 0.0]
     if not len(positive):
         return None
     ends = positive[0] / 1.5, positive[-1] * 1.5
-    return _share_panel(subject, found, title, f"alpha: {label}", (profile.alphas, profile.shares), ends)
+    return _share_panel(subject, found, title, f"alpha: {label}", (profile.places, profile.shares), ends)
 
 
 def _share_panel(
@@ -201,12 +186,6 @@ def _steps(places: Array, shares: Array, start: float, end: float) -> Steps:
     first = shares[max(int(np.searchsorted(places, start, side="right")) - 1, 0)]
     last = shares[int(np.searchsorted(places, end, side="right")) - 1]
     return np.concatenate([[start], places[grows], [end]]), np.concatenate([[first], shares[grows], [last]])
-
-
-def _longest(subject: Subject, entry: Entry) -> float:
-    """A little more than the time when the last solver stopped getting better on a problem [s]."""
-    ends = (reached(subject.grid, entry, solver).times for solver in subject.drawn)
-    return 1.3 * max((float(times[-1]) for times in ends if len(times)), default=0.0)
 
 
 def _by_problem(

@@ -99,7 +99,8 @@ def loss_sentence(grid: Grid, solver: str, tolerance: float) -> str:
         text += f" {FACTOR:g} times faster"
     if slower:
         worst = slower[0]
-        text += f", at worst {_times(worst.ratio)} ({_who(worst.winner)} on {worst.entry.name})"
+        times = f"{worst.ratio:,.0f}" if worst.ratio >= 100.0 else f"{worst.ratio:.3g}"
+        text += f", at worst {times} times ({_who(worst.winner)} on {worst.entry.name})"
     return text + "."
 
 
@@ -130,12 +131,8 @@ def peer_sentence(subject: Subject, solver: str, tolerance: float) -> str:
     )
 
 
-def losses_sections(subject: Subject) -> list[Section]:
-    """One section for each of the solvers of interest."""
-    return [_losses_section(subject, solver) for solver in subject.ours]
-
-
-def _losses_section(subject: Subject, solver: str) -> Section:
+def losses_section(subject: Subject, solver: str) -> Section:
+    """The losses of one solver, at all tolerances."""
     grid = subject.grid
     text, unsolved, slower = [], [], []
     for tolerance in grid.tolerances:
@@ -162,7 +159,15 @@ def _losses_section(subject: Subject, solver: str) -> Section:
                 f"Not solved by {solver}",
                 ["problem", TOLERANCE, "outcome", Column("error", ".2e"), "others solve it",
                  "fastest of them", Column("its time [s]", SECONDS), "contacts", "family", "why"],
-                [_unsolved_row(loss) for loss in unsolved],
+                [
+                    (
+                        one.entry.name, one.tolerance, one.run.outcome.value, one.run.error, one.solvers,
+                        # A dash: its time was not taken.
+                        _who(one.winner) or ("–" if one.solvers else "nobody"), one.seconds,
+                        one.entry.features.contacts, one.entry.family, one.run.reason or one.run.status,
+                    )
+                    for one in unsolved
+                ],
                 "Those that most others solve come first."
                 if unsolved else "There is none.",
             ),
@@ -171,7 +176,13 @@ def _losses_section(subject: Subject, solver: str) -> Section:
                 ["problem", TOLERANCE, Column("ratio", ",.2f"), "fastest", "of Siconos",
                  Column("its time [s]", SECONDS), Column(f"time of {solver} [s]", SECONDS), "contacts",
                  "family"],
-                [_slower_row(loss, grid) for loss in slower],
+                [
+                    (
+                        one.entry.name, one.tolerance, one.ratio, one.winner, is_peer(one.winner), one.seconds,
+                        grid.seconds(one.run), one.entry.features.contacts, one.entry.family,
+                    )
+                    for one in slower
+                ],
                 "The worst ratios come first." if slower else "There is none.",
             ),
         ],
@@ -218,27 +229,6 @@ def claims_section(subject: Subject) -> Section:
     return Section(
         "Claimed and not solved", text if rows else ["No solver claims more than the judge finds."], tables
     )
-
-
-def _unsolved_row(loss: Loss) -> tuple[str | int | float, ...]:
-    entry, run = loss.entry, loss.run
-    winner = _who(loss.winner) or ("–" if loss.solvers else "nobody")  # a dash: its time was not taken
-    return (
-        entry.name, loss.tolerance, run.outcome.value, run.error, loss.solvers, winner,
-        loss.seconds, entry.features.contacts, entry.family, run.reason or run.status,
-    )  # fmt: skip
-
-
-def _slower_row(loss: Loss, grid: Grid) -> tuple[str | int | float, ...]:
-    entry = loss.entry
-    return (
-        entry.name, loss.tolerance, loss.ratio, loss.winner, is_peer(loss.winner), loss.seconds,
-        grid.seconds(loss.run), entry.features.contacts, entry.family,
-    )  # fmt: skip
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:,.0f} times" if ratio >= 100.0 else f"{ratio:.3g} times"
 
 
 def _who(solver: str) -> str:

@@ -2,17 +2,14 @@
 
 from collections.abc import Sequence
 
-from stickslip.bench.analysis.accuracy import PROPORTIONAL, SEPARATION, Accuracy, accuracy
+from stickslip.bench.analysis.accuracy import PROPORTIONAL, SEPARATION, accuracy
 from stickslip.bench.analysis.costs import TIMES, costs, count
 from stickslip.bench.analysis.scaling import CAUTION, FEWEST, WIDTH
-from stickslip.bench.environment import Environment
 from stickslip.bench.reports.figures import (
     accuracy_figure,
-    data_profiles_figure,
-    family_figures,
     histories_figure,
     problem_accuracy_figure,
-    profiles_figure,
+    profile_figures,
     scaling_figure,
     telling,
 )
@@ -20,7 +17,7 @@ from stickslip.bench.reports.losses import (
     claims,
     claims_section,
     loss_sentence,
-    losses_sections,
+    losses_section,
     unsolved_by_all,
     unsolved_section,
 )
@@ -42,10 +39,24 @@ def report(
     label, whose losses are told one by one, and if none of them took part the one that solves most.
     """
     subject = Subject.of(results, time, ours)
-    title = f"Solvers compared on {count(len(subject.grid.problems), 'problem')}"
-    sections = [_collection(results), *_setting(results, time)]
-    if subject.grid.solvers:
-        sections = [*_findings(subject), *sections, _runs(subject)]
+    grid, copies = subject.grid, len(results.problems) - len(subject.grid.problems)
+    text = f"{count(copies, 'problem')} equal to another, number for number, counted once."
+    sections = [
+        Section(
+            "The collection",
+            [text] if copies else [],
+            [collection(results)],
+            folded=len(results.problems) > FOLDED,
+        ),
+        _measured(results, time),
+        _environment(results),
+        _reproduce(results),
+        _limits(results),
+    ]
+    if grid.solvers:
+        runs = Section("All runs", [], [all_runs(grid)], folded=True)
+        sections = [*_findings(subject), *sections, runs]
+    title = f"Solvers compared on {count(len(grid.problems), 'problem')}"
     return Page(title, [*summary(subject), *notes], sections)
 
 
@@ -77,7 +88,13 @@ def summary(subject: Subject) -> list[str]:
         sentences.append(
             f"In {count(len(found), 'run')} the solver says that it has solved and the judge does not: {who}."
         )
-    return [*sentences, _missing(subject)]
+    missing = {solver: number for solver, number in subject.missing.items() if number}
+    total, who = sum(missing.values()), listed([f"{solver} {number}" for solver, number in missing.items()])
+    told = (
+        f"{count(total, 'run')} {'was' if total == 1 else 'were'} not made ({who}); they are missing, not failed,"
+        " and problems on which some solver was not run are left out of comparisons between solvers."
+    )
+    return [*sentences, told if missing else "No run is missing."]
 
 
 def _leaders(subject: Subject, tolerance: float) -> str:
@@ -98,30 +115,17 @@ def _leaders(subject: Subject, tolerance: float) -> str:
     return f"{text}; {listed(first)} {verb} fastest on most: {max(fastest)} of {len(found.problems)}."
 
 
-def _missing(subject: Subject) -> str:
-    missing = {solver: number for solver, number in subject.missing.items() if number}
-    if not missing:
-        return "No run is missing."
-    who = listed([f"{solver} {number}" for solver, number in missing.items()])
-    verb = "was" if sum(missing.values()) == 1 else "were"
-    return (
-        f"{count(sum(missing.values()), 'run')} {verb} not made ({who}); they are missing, not failed, and"
-        f" problems on which some solver was not run are left out of comparisons between solvers."
-    )
-
-
 def _findings(subject: Subject) -> list[Section]:
     tolerances = subject.grid.tolerances
     chosen = telling(subject)
     return [
         Section("At a glance", [], [glance(subject.grid, tolerance) for tolerance in tolerances]),
-        *losses_sections(subject),
+        *(losses_section(subject, solver) for solver in subject.ours),
         unsolved_section(subject),
         claims_section(subject),
         *_profiles(subject),
         Section("By family", [], [by_family(subject, tolerance) for tolerance in tolerances]),
-        _accuracy(subject, chosen),
-        _histories(subject, chosen),
+        *_accuracy(subject, chosen),
         *_scaling(subject),
     ]
 
@@ -144,9 +148,7 @@ def _profiles(subject: Subject) -> list[Section]:
         )
     if subject.peers:
         text.append("In all figures the lines of Siconos's solvers are dashed.")
-    pairs = [family_figures(subject, tolerance) for tolerance in grid.tolerances]
-    figures = [profiles_figure(subject, grid.tolerances), *(one for one, _ in pairs)]
-    more = [data_profiles_figure(subject, grid.tolerances), *(other for _, other in pairs)]
+    figures, more = profile_figures(subject)
     tables = [shares(grid, tolerance) for tolerance in grid.tolerances]
     data = [
         "For each solver the share of the problems that it solves within a cost alpha (Moré & Wild 2009,"
@@ -154,39 +156,36 @@ def _profiles(subject: Subject) -> list[Section]:
         " values, is here the number of contacts: alpha is time per contact; and, beside it, time itself.",
     ]
     return [
-        Section("Performance profiles", text, tables, _drawn(figures)),
-        Section("Data profiles", data, [], _drawn(more)),
+        Section("Performance profiles", text, tables, figures),
+        Section("Data profiles", data, [], more),
     ]
 
 
-def _accuracy(subject: Subject, chosen: Sequence[Entry]) -> Section:
+def _accuracy(subject: Subject, chosen: Sequence[Entry]) -> list[Section]:
+    """Errors against time and against iterations."""
     found = accuracy(subject.grid)
+    reasons = {"that nobody solves to this tolerance": found.unsolved, "with missing runs": found.missing}
+    out = ", ".join(f"{number} {why}" for why, number in reasons.items() if number)
     text = [
         f"The error, as the judge measures it, that each solver has reached by a time, over"
         f" {count(len(found.problems), 'problem')}; time is relative to that of the fastest solver to"
         f" {power(subject.grid.tightest)} on the same problem, so that all sizes stand in one figure."
-        + _left_out(found),
+        + (f" Left out: {out}." if out else ""),
         PROPORTIONAL,
         "The runs at all tolerances of a problem count together.",
     ]
+    told = [
+        SEPARATION,
+        "Iterations are counted by each solver its own way, and cost more in one than in another: this"
+        " figure shows how errors fall, not who is faster.",
+    ]
     figures = [accuracy_figure(subject, found), problem_accuracy_figure(subject, chosen)]
-    return Section("Accuracy against time", text, [], _drawn(figures))
-
-
-def _left_out(found: Accuracy) -> str:
-    reasons = {"that nobody solves to this tolerance": found.unsolved, "with missing runs": found.missing}
-    parts = [f"{number} {why}" for why, number in reasons.items() if number]
-    return f" Left out: {', '.join(parts)}." if parts else ""
-
-
-def _histories(subject: Subject, chosen: Sequence[Entry]) -> Section:
-    text = [SEPARATION] if chosen else ["No run that can be compared has left a history."]
-    if chosen:
-        text.append(
-            "Iterations are counted by each solver its own way, and cost more in one than in another: this"
-            " figure shows how errors fall, not who is faster."
-        )
-    return Section("Convergence histories", text, [], _drawn([histories_figure(subject, chosen)]))
+    if not chosen:
+        told = ["No run that can be compared has left a history."]
+    return [
+        Section("Accuracy against time", text, [], _drawn(figures)),
+        Section("Convergence histories", told, [], _drawn([histories_figure(subject, chosen)])),
+    ]
 
 
 def _scaling(subject: Subject) -> list[Section]:
@@ -205,25 +204,8 @@ def _scaling(subject: Subject) -> list[Section]:
     ]
 
 
-def _collection(results: Results) -> Section:
-    copies = len(results.problems) - len({entry.hash for entry in results.problems})
-    text = (
-        [f"{count(copies, 'problem')} equal to another, number for number, counted once."] if copies else []
-    )
-    return Section("The collection", text, [collection(results)], folded=len(results.problems) > FOLDED)
-
-
-def _runs(subject: Subject) -> Section:
-    return Section("All runs", [], [all_runs(subject.grid)], folded=True)
-
-
 def _drawn(figures: Sequence[Figure | None]) -> list[Figure]:
     return [figure for figure in figures if figure is not None]
-
-
-def _setting(results: Results, time: str) -> list[Section]:
-    """How it was measured, where, how to reproduce it, and what the figures do not say."""
-    return [_measured(results, time), _environment(results), _reproduce(results), _limits(results)]
 
 
 def _measured(results: Results, time: str) -> Section:
@@ -263,33 +245,20 @@ def _measured(results: Results, time: str) -> Section:
 
 def _environment(results: Results) -> Section:
     own = results.conditions.environment
-    others = list(
-        dict.fromkeys(run.environment for run in results.runs if run.environment not in (None, own))
-    )
-    tables = [_environment_table("Machine and versions", own)]
-    for k, place in enumerate(others, 2):
-        if place is not None:
-            tables.append(_environment_table(f"Machine and versions {k}", place))
-    text = []
-    if others:
-        text.append(
-            f"Runs were made in {len(others) + 1} environments; times of different machines do not compare."
-        )
-    sources = sorted({(run.solver, run.source) for run in results.runs if run.source})
-    if sources:
-        rows = [(solver, source) for solver, source in sources]
-        tables.append(Table("What ran beside stickslip", ["solver", "source"], rows))
-    return Section("Environment", text, tables)
-
-
-def _environment_table(title: str, place: Environment) -> Table:
-    rows: list[tuple[Cell, ...]] = [
-        ("processor", place.processor), ("cores", str(place.cores)), ("memory [GiB]", f"{place.memory:g}"),
-        ("system", place.system), ("python", place.python), ("stickslip", place.stickslip),
-        ("code of stickslip", place.code),
-    ]  # fmt: skip
-    rows += [(name, version or "not installed") for name, version in place.packages]
-    return Table(title, ["what", "which"], rows)
+    places = list(dict.fromkeys([own, *(run.environment for run in results.runs if run.environment)]))
+    tables = []
+    for k, place in enumerate(places, 1):
+        rows: list[tuple[Cell, ...]] = [
+            ("processor", place.processor), ("cores", str(place.cores)),
+            ("memory [GiB]", f"{place.memory:g}"), ("system", place.system), ("python", place.python),
+            ("stickslip", place.stickslip), ("code of stickslip", place.code),
+            *((name, version or "not installed") for name, version in place.packages),
+        ]  # fmt: skip
+        tables.append(Table(f"Machine and versions{f' {k}' if k > 1 else ''}", ["what", "which"], rows))
+    if sources := sorted({(run.solver, run.source) for run in results.runs if run.source}):
+        tables.append(Table("What ran beside stickslip", ["solver", "source"], sources))
+    told = f"Runs were made in {len(places)} environments; times of different machines do not compare."
+    return Section("Environment", [told] if len(places) > 1 else [], tables)
 
 
 def _reproduce(results: Results) -> Section:

@@ -34,8 +34,8 @@ class Child:
         self, command: Sequence[str], environment: Mapping[str, str], *, mark: tuple[str, str] | None = None,
         **how: Any,
     ):  # fmt: skip
-        """`mark`: a variable of the environment by which all that it starts is found, which then has a session
-        of its own; how: as `subprocess.Popen` takes it."""
+        """`mark`: a variable of the environment by which all that it starts is found; it then has a session
+        of its own. how: as `subprocess.Popen` takes it."""
         self._mark = mark
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0,
