@@ -106,11 +106,9 @@ def _at(subject: Subject, tolerance: float) -> dict[str, Any]:
             for fit in [scaling(grid, family, solver, tolerance)]
         ],
         "losses": {
-            solver: dict(
-                zip(("not_solved", "slower"), ([_loss(one) for one in some] for some in both), strict=True)
-            )
+            solver: {"not_solved": [_loss(one) for one in unsolved], "slower": [_loss(one) for one in slower]}
             for solver in subject.ours
-            for both in [losses(grid, solver, tolerance)]
+            for unsolved, slower in [losses(grid, solver, tolerance)]
         },
         "solved_by_nobody": [entry.name for entry, _ in unsolved_by_all(grid, tolerance)],
     }

@@ -86,10 +86,10 @@ def problem_accuracy_figure(subject: Subject, entries: Sequence[Entry]) -> Figur
         return _curve(solver, times, errors)
 
     # A little more than the time when the last solver stopped getting better.
-    ends = {
-        e.hash: [reached(grid, e, solver).times.max(initial=0.0) for solver in subject.drawn] for e in entries
+    end = {
+        entry.hash: 1.3 * max(reached(grid, entry, each).times.max(initial=0.0) for each in subject.drawn)
+        for entry in entries
     }
-    end = {key: 1.3 * max(times, default=0.0) for key, times in ends.items()}
     title = "Accuracy against time, one problem of each family"
     return _by_problem(subject, title, f"{TIMES[grid.time]} [s]", entries, curve)
 

@@ -178,8 +178,8 @@ def losses_section(subject: Subject, solver: str) -> Section:
                  "family"],
                 [
                     (
-                        one.entry.name, one.tolerance, one.ratio, one.winner, is_peer(one.winner), one.seconds,
-                        grid.seconds(one.run), one.entry.features.contacts, one.entry.family,
+                        one.entry.name, one.tolerance, one.ratio, one.winner, is_peer(one.winner),
+                        one.seconds, grid.seconds(one.run), one.entry.features.contacts, one.entry.family,
                     )
                     for one in slower
                 ],

@@ -91,8 +91,8 @@ def summary(subject: Subject) -> list[str]:
     missing = {solver: number for solver, number in subject.missing.items() if number}
     total, who = sum(missing.values()), listed([f"{solver} {number}" for solver, number in missing.items()])
     told = (
-        f"{count(total, 'run')} {'was' if total == 1 else 'were'} not made ({who}); they are missing, not failed,"
-        " and problems on which some solver was not run are left out of comparisons between solvers."
+        f"{count(total, 'run')} {'was' if total == 1 else 'were'} not made ({who}); they are missing, not"
+        " failed, and problems on which some solver was not run are left out of comparisons between solvers."
     )
     return [*sentences, told if missing else "No run is missing."]
 
