@@ -6,7 +6,7 @@ from typing import Protocol
 
 from stickslip.bench.campaigns.contestants import Contestant
 from stickslip.bench.json_data import Stored
-from stickslip.bench.records import RunRecord
+from stickslip.bench.records import Key, RunRecord
 from stickslip.options import Options, option
 
 
@@ -42,6 +42,11 @@ class Job(Stored):
     """What exactly is to run beside stickslip, as `RunRecord.source` says it."""
     tolerance: float
     """On the judge's measures [-]."""
+
+    @property
+    def key(self) -> Key:
+        """What makes two runs the same one: that of the record."""
+        return self.problem, self.contestant.label, self.source, self.tolerance
 
 
 Told = Callable[[str, Job], None]

@@ -95,16 +95,8 @@ class Results:
 
 
 DIFFERENCES = (
-    "precision",
-    "timeout",
-    "memory",
-    "best-of",
-    "workers",
-    "machine",
-    "measure",
-    "versions",
-    "code",
-)
+    "precision", "timeout", "memory", "best-of", "workers", "machine", "measure", "versions", "code"
+)  # fmt: skip
 """What all records of a table share, as `combine` takes it in `allow`; `code` is that of stickslip."""
 
 
@@ -160,10 +152,7 @@ def _unlike(first: list[tuple[str, str]], second: list[tuple[str, str]]) -> Iter
 
 
 def refuse_mixture(
-    found: Iterable[Difference],
-    names: tuple[str, str],
-    allow: Collection[str] = (),
-    advice: str = "",
+    found: Iterable[Difference], names: tuple[str, str], allow: Collection[str] = (), advice: str = ""
 ) -> None:
     """`Mixed` with all differences named, and which of the two has what, unless they are allowed."""
     left = [difference for difference in found if difference[0] not in allow]
@@ -199,8 +188,14 @@ def combine(
     runs: dict[Key, tuple[str, RunRecord]] = {}
     for name, table in zip(names, results, strict=True):
         refuse_mixture(differences(first, table.conditions), (names[0], name), allow)
-        for run in _placed(table, first.environment):
-            _add(runs, run, name)
+        for run in table.runs:
+            place = run.environment or table.conditions.environment
+            run = replace(run, environment=None if place == first.environment else place)
+            where, known = runs.setdefault(run.key, (name, run))
+            if known is not run and known.as_json() != run.as_json():
+                which = f"{run.solver} on problem {run.problem[:12]} at {power(run.tolerance)}"
+                both = f"different records in {where} and in {name}"
+                raise Mixed(f"{which} was run twice, with {both}; keep one of them")
             if run.environment is not None:
                 found = environment_differences(first.environment, run.environment)
                 refuse_mixture(found, (names[0], f"{run.solver} in {name}"), allow)
@@ -212,23 +207,6 @@ def combine(
         tuple(run for _, run in runs.values()),
         "\n".join(dict.fromkeys(table.command for table in results if table.command)),
     ).in_order()
-
-
-def _placed(table: Results, environment: Environment) -> Iterator[RunRecord]:
-    """The runs of a table, with the environment they were made in where it is not that of the first table."""
-    for run in table.runs:
-        place = run.environment or table.conditions.environment
-        yield replace(run, environment=None if place == environment else place)
-
-
-def _add(runs: dict[Key, tuple[str, RunRecord]], run: RunRecord, name: str) -> None:
-    """Add a run that is not there yet, or is there with the same record."""
-    where, known = runs.setdefault(run.key, (name, run))
-    if known is not run and known.as_json() != run.as_json():
-        raise Mixed(
-            f"{run.solver} on problem {run.problem[:12]} at {power(run.tolerance)} was run twice, with"
-            f" different records in {where} and in {name}; keep one of them"
-        )
 
 
 def _one_source(runs: Collection[tuple[str, RunRecord]], allow: Collection[str]) -> None:

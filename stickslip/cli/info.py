@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from stickslip.cli.errors import ExitCode, InputError, complain, refused, usable
 from stickslip.cli.facts import friction, storage, symmetry_defect
-from stickslip.cli.load import load, load_run
-from stickslip.cli.parameters import Existence, Files, Json, Kind
+from stickslip.cli.parameters import Files, Flag, Json, Kind, KindName
+from stickslip.cli.places import load, load_run
 from stickslip.cli.progress import watch
 from stickslip.cli.tables import pairs, print_json
 
@@ -25,9 +25,7 @@ Facts = Iterator[tuple[str, Any, str, str]]
 key is said to readers only, and what has no text to programs only."""
 
 
-def info(
-    files: Files, /, *, kind: Kind | None = None, existence: Existence = False, json: Json = False
-) -> int:
+def info(files: Files, /, *, kind: Kind = None, existence: Flag = False, json: Json = False) -> int:
     """Show what files hold: a problem, a trajectory, results, or a format of others.
 
     A stored solution is judged now, whatever the file says of it. The fingerprint
@@ -50,12 +48,8 @@ def info(
     ----------
     files
         Problem files, .hdf5 or .dat; trajectories and results, .h5 or .hdf5; any others.
-    kind
-        What a .dat file holds, where its name does not say.
     existence
         Say whether a solution is sure to exist (a cone program; seconds for large files).
-    json
-        Print one JSON object (a list for several files) and nothing else.
     """
     reports: list[dict[str, Any]] = []
     shown: list[tuple[str, list[tuple[str, str]]]] = []
@@ -79,7 +73,7 @@ def info(
     return ExitCode.BAD_INPUT if any("error" in report for report in reports) else ExitCode.FINE
 
 
-def _facts(path: Path, kind: Kind | None, existence: bool) -> Facts:
+def _facts(path: Path, kind: KindName | None, existence: bool) -> Facts:
     """The facts of whatever a file holds."""
     from stickslip.bench.campaigns.results_file import ROOT
     from stickslip.bench.collections.standard import MANIFEST

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from stickslip import DEFAULT_SOLVER
 from stickslip.cli.errors import ExitCode, InputError, complain, refused, usable, wrote
-from stickslip.cli.load import load
-from stickslip.cli.parameters import Files, Json, Kind, Options
-from stickslip.cli.places import PLOTS, check_writable, solution_places
+from stickslip.cli.parameters import Files, Json, Kind
+from stickslip.cli.places import PLOTS, check_writable, load, solution_places
 from stickslip.cli.progress import Progress, watch
 from stickslip.cli.settings import make_solver
 from stickslip.cli.tables import duration, print_json, table
@@ -62,10 +61,6 @@ class Outcome:
         if self.error:
             complain(self.error)
 
-    def without_arrays(self) -> Outcome:
-        """The same with only what is printed at the end."""
-        return replace(self, solution=None, record=None)
-
 
 def solve(
     files: Files,
@@ -73,10 +68,10 @@ def solve(
     *,
     solver: str = DEFAULT_SOLVER,
     tolerance: float | None = None,
-    option: Options = None,
+    option: list[str] | None = None,
     guess: Literal["stored", "none"] = "none",
     select: Literal["any", "least"] = "any",
-    kind: Kind | None = None,
+    kind: Kind = None,
     out: Path | None = None,
     plot: Path | None = None,
     json: Json = False,
@@ -114,14 +109,10 @@ def solve(
     select
         Which of several certified impulses with the same velocities are given: any, those that the solver
         finds, or least, those of least norm.
-    kind
-        What a .dat file holds, where its name does not say.
     out
         Write problem and solution here (.hdf5), solved or not; a directory for several files.
     plot
         Draw the convergence here, .png or .svg.
-    json
-        Print one JSON object (a list for several files) and nothing else.
     """
     solving = make_solver(solver, tolerance, option or [])
     places = solution_places(files, out)
@@ -139,7 +130,7 @@ def solve(
         outcome = keep(outcome, places.get(path), quiet=json)
         outcome.complain()
         # Problems can be large: many of them are not held in memory for a table.
-        outcomes.append(outcome if plot else outcome.without_arrays())
+        outcomes.append(outcome if plot else replace(outcome, solution=None, record=None))
     if json:
         reports = [outcome.report for outcome in outcomes]
         print_json(reports if len(reports) > 1 else reports[0])
@@ -159,7 +150,12 @@ def run(
     from stickslip.solvers.programs import MissingPackage
 
     with refused(MissingPackage), refused(ProblemError, InputError, before=f"{path}: "):
-        start = stored_guess(record) if guess == "stored" else None
+        start = None
+        if guess == "stored":
+            stored = [answer for answer in (*record.guesses, record.solution) if answer is not None]
+            if not stored:
+                raise InputError("stores neither a guess nor a solution; use --guess none")
+            start = stored[0].r
         solution = solver.solve(record.problem, guess=start, progress=progress)
         if select == "least":
             from stickslip.problem.solution import check_selection
@@ -168,14 +164,6 @@ def run(
             check_selection(record.problem, select)
             solution = least_impulses(solution)
     return Outcome(path, answer_data(solution, solver), solution, record)
-
-
-def stored_guess(record: ProblemRecord) -> Any:
-    """r of the first stored guess, or of the stored solution [N s], shape (n,)."""
-    for stored in (*(record.guesses or ()), record.solution):
-        if stored is not None:
-            return stored.r
-    raise InputError("stores neither a guess nor a solution; use --guess none")
 
 
 def keep(outcome: Outcome, place: Path | None, quiet: bool) -> Outcome:
@@ -214,16 +202,14 @@ def _summary(outcomes: list[Outcome]) -> None:
     columns = ("file", "contacts", "status", "natural", "natural_scaled", "iterations", "time")
     rows = []
     for outcome in outcomes:
-        data = outcome.data
+        path, data = str(outcome.path), outcome.data
         if data is None:
-            rows.append((str(outcome.path), "", "bad input", "", "", "", ""))
+            rows.append((path, "", "bad input", "", "", "", ""))
             continue
         natural, scaled = (f"{data['residuals'][name]:.3e}" for name in ("natural", "natural_scaled"))
         status, time = data["status"].lower().replace("_", " "), duration(data["seconds"])
-        count = f"{data['iterations']}"
-        rows.append((str(outcome.path), f"{data['contacts']}", status, natural, scaled, count, time))
-    numbers = ("contacts", "natural", "natural_scaled", "iterations", "time")
-    table(columns, rows, numbers, folds=("file",))
+        rows.append((path, f"{data['contacts']}", status, natural, scaled, f"{data['iterations']}", time))
+    table(columns, rows, numbers=(columns[1], *columns[3:]), folds=("file",))
     solved = sum(outcome.code is ExitCode.FINE for outcome in outcomes)
     print(f"\n{solved} of {len(outcomes)} solved")
 

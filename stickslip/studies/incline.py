@@ -74,13 +74,6 @@ class Case:
 CASES = (Case("flat", 0.0, 1.0), Case("sticking", 25.0, 1.0), Case("sliding", 25.0, 0.3))
 
 
-PRINTED = {
-    "flat": (incline_cells.FLAT_NORMAL, incline_cells.FLAT_TANGENTIAL),
-    "sticking": (incline_cells.SLOPE_NORMAL, incline_cells.SLOPE_TANGENTIAL),
-}
-"""Normal and tangential forces of the post, by case [N]."""
-
-
 def run(quick: bool = False, progress: Progress | None = None) -> Study:
     """Every solver on every formulation that it takes; `quick` leaves out the solvers of others."""
     models, rows = incline_cells.MODELS, incline_cells.rows()
@@ -94,10 +87,18 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
         if model in row.calls:
             found[case.name, row.name, model] = incline_cells.find(case.problem, H, row, model)
     tell.end()
-    tables = [_models()]
+    tables = [
+        Table(
+            "Formulations",
+            ["model", "solves", "what it is"],
+            [[model.name, model.law, model.what] for model in models],
+            "Coulomb's law and its relaxation agree where nothing slides; the pyramid is exact along its"
+            " facets' directions, and the slope is one.",
+        )
+    ]
     for case in CASES:
         tables += [_forces(case, rows, found, which) for which in (0, 1)]
-    tables += [_support(rows, found), _everything(rows, found)]
+    tables += [_support(rows, found), _everything(found)]
     return Study(NAME, tables, {"laws": _laws(quick)})
 
 
@@ -119,27 +120,16 @@ def _forces(case: Case, rows: tuple[Row, ...], found: Cells, which: int) -> Tabl
             else:
                 line.append(None)
         lines.append(line)
-    if case.name in PRINTED:
-        for solver, values in PRINTED[case.name][which].items():
-            by_name = dict(zip(incline_cells.PRINTED_MODELS, values, strict=True))
-            lines.append([f"printed: {solver}", *(by_name.get(name, NOT_TAKEN) for name in names)])
-    what = ("Normal force", "Tangential force")[which]
+    what = ("normal", "tangential")[which]
+    for solver, values in incline_cells.PRINTED.get(case.name, {}).get(what, {}).items():
+        by_name = dict(zip(incline_cells.PRINTED_MODELS, values, strict=True))
+        lines.append([f"printed: {solver}", *(by_name.get(name, NOT_TAKEN) for name in names)])
     return Table(
-        f"{what} [N], {case.title}",
+        f"{what.capitalize()} force [N], {case.title}",
         ["solver", *(Column(name, ".10g") for name in names)],
         lines,
         'A dash: the solver does not take this model. Printed: "Complementarity frictional contact in GAMS",'
         " May 2014, whose load is off by up to 3e-6 N.",
-    )
-
-
-def _models() -> Table:
-    return Table(
-        "Formulations",
-        ["model", "solves", "what it is"],
-        [[model.name, model.law, model.what] for model in incline_cells.MODELS],
-        "Coulomb's law and its relaxation agree where nothing slides; the pyramid is exact along its facets'"
-        " directions, and the slope is one.",
     )
 
 
@@ -151,7 +141,8 @@ def _support(rows: tuple[Row, ...], found: Cells) -> Table:
         for model in incline_cells.MODELS:
             cell = found.get((CASES[-1].name, row.name, model.name))
             line.append("–" if cell is None else "yes" if cell.ran else "not run")
-        lines.append([*line, row.why_not or _first_reason(row, found)])
+        reasons = [cell.status for (_, name, _), cell in found.items() if name == row.name and not cell.ran]
+        lines.append([*line, row.why_not or next(iter(reasons), "")])
     return Table(
         "Support: which solver takes which model",
         ["solver", *(model.name for model in incline_cells.MODELS), "why not run"],
@@ -159,12 +150,7 @@ def _support(rows: tuple[Row, ...], found: Cells) -> Table:
     )
 
 
-def _first_reason(row: Row, found: Cells) -> str:
-    cells = [cell for (_, name, _), cell in found.items() if name == row.name and not cell.ran]
-    return cells[0].status if cells else ""
-
-
-def _everything(rows: tuple[Row, ...], found: Cells) -> Table:
+def _everything(found: Cells) -> Table:
     lines: list[list[Cell]] = []
     for (case, _, _), cell in found.items():
         if not cell.ran:
@@ -181,23 +167,15 @@ def _everything(rows: tuple[Row, ...], found: Cells) -> Table:
     return Table(
         "Every cell",
         [
-            "case",
-            "model",
-            "solver",
-            Column("N [N]", ".10g"),
-            Column("T [N]", ".10g"),
-            Column("|N - exact| [N]", ".1e"),
-            Column("error, Coulomb", ".1e"),
-            Column("error, relaxed", ".1e"),
-            Column("objective [J]", ".10g"),
-            "iterations",
-            Column("time [ms]", ".3g"),
-            "status",
+            "case", "model", "solver", Column("N [N]", ".10g"), Column("T [N]", ".10g"),
+            Column("|N - exact| [N]", ".1e"), Column("error, Coulomb", ".1e"),
+            Column("error, relaxed", ".1e"), Column("objective [J]", ".10g"), "iterations",
+            Column("time [ms]", ".3g"), "status",
         ],
         lines,
         "Errors are the judge's, on the contact problem as given; a solver of the relaxation that solves it"
         " is RELAXED where the box slides. Times without compilation, the better of two.",
-    )
+    )  # fmt: skip
 
 
 def _laws(quick: bool) -> Figure:
@@ -213,19 +191,14 @@ def _laws(quick: bool) -> Figure:
             if name == "apgd":
                 opening[k] = solution.contact_velocities[:, 0].mean()
     bound = math.degrees(math.atan(mu))
-    forces = [Curve("Coulomb's law", slopes, exact), Curve("convex relaxation", slopes, relaxed, "--")]
-    return Figure(
-        f"A box on a slope, mu = {mu:g}: it slides above {bound:.1f}°",
-        [
-            Panel("Normal force", "slope [deg]", "N [N]", forces),
-            Panel(
-                "Velocity at which the contacts open",
-                "slope [deg]",
-                "u_N / (g h) [-]",
-                [
-                    Curve("Coulomb's law", slopes, 0.0 * slopes),
-                    Curve("convex relaxation", slopes, opening / (GRAVITY * H), "--"),
-                ],
-            ),
-        ],
-    )
+    panels = [
+        Panel(
+            title, "slope [deg]", label,
+            [Curve("Coulomb's law", slopes, by_law), Curve("convex relaxation", slopes, by_relaxation, "--")],
+        )
+        for title, label, by_law, by_relaxation in (
+            ("Normal force", "N [N]", exact, relaxed),
+            ("Velocity at which the contacts open", "u_N / (g h) [-]", 0.0 * slopes, opening / (GRAVITY * H)),
+        )
+    ]  # fmt: skip
+    return Figure(f"A box on a slope, mu = {mu:g}: it slides above {bound:.1f}°", panels)

@@ -4,6 +4,7 @@ algorithm on one problem, iteration by iteration, on two measures.
 
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -97,15 +98,13 @@ class Case:
     def problem(self) -> GlobalProblem:
         """The contact problem of one step with rolling friction; 5 components per contact."""
         f = self.friction
+        given: dict[str, Any] = {
+            "spheres": self.spheres, "seed": self.seed, "mu": f.mu, "mu_roll": f.roll * RADIUS,
+            "velocity": f.velocity, "radius": RADIUS,
+        }  # fmt: skip
         if self.family == "pile":
-            return sphere_packing(
-                spheres=self.spheres, seed=self.seed, mu=f.mu, mu_roll=f.roll * RADIUS, velocity=f.velocity,
-                radius=RADIUS,
-            )  # fmt: skip
-        return chute(
-            spheres=self.spheres, seed=self.seed, mu=f.mu, mu_roll=f.roll * RADIUS, velocity=f.velocity,
-            radius=RADIUS, angle=f.angle, bed=self.bed, speed=0.1,
-        )  # fmt: skip
+            return sphere_packing(**given)
+        return chute(**given, angle=f.angle, bed=self.bed, speed=0.1)
 
 
 SHOWN = {
@@ -123,7 +122,9 @@ def cases(quick: bool = False) -> list[Case]:
     Piles and chutes of the same spheres alternate with the friction; small chutes have a smooth bed,
     for all spheres of a few lie on the floor.
     """
-    sizes, frictions = ([3, 12], FRICTIONS[:2]) if quick else (_sizes(), FRICTIONS)
+    grown = np.geomspace(2.0, LARGEST, SIZES).round().astype(int)
+    sizes = np.maximum(grown, 2 + np.arange(SIZES)).tolist()  # each a little larger than the one before
+    sizes, frictions = ([3, 12], FRICTIONS[:2]) if quick else (sizes, FRICTIONS)
     found = list(SHOWN.values())
     for step, spheres in enumerate(sizes):
         bed = "rough" if spheres >= 40 else "smooth"
@@ -132,12 +133,6 @@ def cases(quick: bool = False) -> list[Case]:
             found.append(Case("pile", spheres, seed, friction))
             found.append(Case("chute", spheres, seed + 5, friction, bed))
     return found
-
-
-def _sizes() -> list[int]:
-    """Numbers of spheres, each a little larger than the one before."""
-    grown = np.geomspace(2.0, LARGEST, SIZES)
-    return np.maximum(np.round(grown).astype(int), 2 + np.arange(SIZES)).tolist()
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,11 +198,8 @@ class Run:
         at = self.first(tolerance)
         if at is None:
             return self
-        cut = slice(at + 1)
-        return replace(
-            self, errors=self.errors[cut], gap=self.gap[cut], judged=self.judged[cut],
-            alpha=self.alpha[cut], seconds=self.seconds[cut], reason="",
-        )  # fmt: skip
+        names = ("errors", "gap", "judged", "alpha", "seconds")
+        return replace(self, reason="", **{name: getattr(self, name)[: at + 1] for name in names})
 
     @property
     def growths(self) -> int:

@@ -45,17 +45,15 @@ def test_every_solver_of_ours_gives_them_to_nine_digits(name):
 
 
 def test_the_printed_tables_are_those_of_the_seed():
-    assert len(incline_cells.FLAT_NORMAL) == 10
-    for one, other in (
-        (incline_cells.FLAT_NORMAL, incline_cells.FLAT_TANGENTIAL),
-        (incline_cells.SLOPE_NORMAL, incline_cells.SLOPE_TANGENTIAL),
-    ):
-        for solver, values in one.items():
-            assert [v is None for v in values] == [v is None for v in other[solver]]
+    flat, slope = incline_cells.PRINTED["flat"], incline_cells.PRINTED["sticking"]
+    assert len(flat["normal"]) == 10
+    for printed in (flat, slope):
+        for solver, values in printed["normal"].items():
+            assert [v is None for v in values] == [v is None for v in printed["tangential"][solver]]
     normal, tangential = CASE["sticking"].exact
-    assert incline_cells.SLOPE_NORMAL["conopt"][0] == pytest.approx(normal, abs=4e-6)
-    assert incline_cells.SLOPE_TANGENTIAL["miles"][4] == pytest.approx(tangential, abs=4e-6)
-    assert incline_cells.FLAT_NORMAL["lindo"][0] == pytest.approx(4 * 9.81, abs=1e-2), "four times"
+    assert slope["normal"]["conopt"][0] == pytest.approx(normal, abs=4e-6)
+    assert slope["tangential"]["miles"][4] == pytest.approx(tangential, abs=4e-6)
+    assert flat["normal"]["lindo"][0] == pytest.approx(4 * 9.81, abs=1e-2), "four times"
 
 
 def test_tables_stand_beside_the_printed_ones(study):

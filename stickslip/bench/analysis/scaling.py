@@ -14,13 +14,6 @@ FEWEST = 4
 WIDTH = 4.0
 """Factor between the fewest and the most contacts that a fit needs [-]."""
 
-CAUTION = (
-    "Only solved problems count: a solver that fails on the large ones shows the exponent of those that it"
-    " solved. The problems of a family differ in more than size, and the standard error says how well a power"
-    " law fits them, not how well it would fit others."
-)
-"""What a reader of exponents must know."""
-
 
 @dataclass(frozen=True, eq=False)
 class Scaling:

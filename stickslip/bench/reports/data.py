@@ -54,8 +54,7 @@ def runs_table(results: Results) -> Table:
 
 def findings(results: Results, time: str = "wall", ours: str | Sequence[str] = "auto") -> dict[str, Any]:
     """What the report says, as JSON holds it; null where a number has no meaning."""
-    subject = Subject.of(results, time, ours)
-    grid = subject.grid
+    grid = Subject(results, time, ours)
     data = {
         "conditions": results.conditions.as_json(),
         "command": results.command,
@@ -67,8 +66,8 @@ def findings(results: Results, time: str = "wall", ours: str | Sequence[str] = "
         },
         "solvers": [{"name": solver, "siconos": is_peer(solver)} for solver in grid.solvers],
         "runs": len(results.runs),
-        "missing": subject.missing,
-        "tolerances": [_at(subject, tolerance) for tolerance in grid.tolerances],
+        "missing": grid.missing_runs,
+        "tolerances": [_at(grid, tolerance) for tolerance in grid.tolerances],
         "claimed_not_solved": [
             {"problem": entry.name, "solver": solver, "tolerance": run.tolerance, "error": run.error}
             for entry, solver, run in claims(grid)
@@ -77,8 +76,7 @@ def findings(results: Results, time: str = "wall", ours: str | Sequence[str] = "
     return _plain(data)
 
 
-def _at(subject: Subject, tolerance: float) -> dict[str, Any]:
-    grid = subject.grid
+def _at(grid: Subject, tolerance: float) -> dict[str, Any]:
     return {
         "tolerance": tolerance,
         "solvers": {
@@ -107,7 +105,7 @@ def _at(subject: Subject, tolerance: float) -> dict[str, Any]:
         ],
         "losses": {
             solver: {"not_solved": [_loss(one) for one in unsolved], "slower": [_loss(one) for one in slower]}
-            for solver in subject.ours
+            for solver in grid.ours
             for unsolved, slower in [losses(grid, solver, tolerance)]
         },
         "solved_by_nobody": [entry.name for entry, _ in unsolved_by_all(grid, tolerance)],

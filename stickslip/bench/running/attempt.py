@@ -148,7 +148,7 @@ class _Run:
             self.calls.append(made)
             self.memory = memory if len(self.calls) == 1 else self.memory
         answer = answer_of(made.answer)
-        if not any(answer.same(other) for other in self.answers):
+        if not any(answer.bits == other.bits for other in self.answers):
             self.answers.append(answer)
 
     def _late(self, stopped: Call) -> RunRecord:

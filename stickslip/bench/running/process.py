@@ -254,8 +254,7 @@ class _Watch:
             raise Garbled(f"its answer is garbled: {type(error).__name__}") from None
 
     def _finish(self, record: RunRecord, busy: bool) -> None:
-        expected = blank(self.job, Outcome.SOLVED).key
-        if record.key != expected:
+        if record.key != self.job.key:
             raise Garbled("its answer belongs to another run")
         if record.repetitions and math.isnan(record.memory):  # where the system does not say it inside
             record = replace(record, memory=max(0.0, self.most - self.baseline))

@@ -154,10 +154,10 @@ class SiconosProcess:
             while not (lines := child.lines(min(end - time.monotonic(), GLANCE))):
                 if child.silent:
                     raise NoAnswer(Outcome.CRASHED, f"it {child.end_as_it_does(LAST)}")
-                if time.monotonic() >= end:
-                    raise NoAnswer(Outcome.TIMEOUT, f"no answer within {limit:.1f} s")
                 if math.isfinite(self.memory) and (child.memory() or 0.0) - self._before > self.memory:
                     raise NoAnswer(Outcome.MEMORY, f"it took more than {self.memory:.0f} MiB")
+                if time.monotonic() >= end:
+                    raise NoAnswer(Outcome.TIMEOUT, f"no answer within {limit:.1f} s")
             if len(lines[0]) > LONGEST:
                 raise Garbled
         except Garbled:
