@@ -106,38 +106,36 @@ Difference = tuple[str, str, str]
 
 def differences(first: Conditions, second: Conditions) -> Iterator[Difference]:
     """What two conditions differ in."""
-    yield from _unlike(_settings(first), _settings(second))
+
+    def said(of: Conditions) -> list[tuple[str, str]]:
+        return [
+            ("precision", "tolerances " + ", ".join(map(power, of.tolerances))),
+            ("timeout", f"timeout {_exact(of.timeout)} s"),
+            ("memory", f"memory limit {_exact(of.memory)} MiB"),
+            ("best-of", f"best of {of.best_of}"),
+            ("workers", f"{of.workers} at a time"),
+            ("measure", f"measure {of.measure}"),
+        ]
+
+    yield from _unlike(said(first), said(second))
     yield from environment_differences(first.environment, second.environment)
 
 
 def environment_differences(first: Environment, second: Environment) -> Iterator[Difference]:
     """What two environments differ in."""
     packages = sorted({name for environment in (first, second) for name, _ in environment.packages})
-    yield from _unlike(_place(first, packages), _place(second, packages))
 
+    def said(of: Environment) -> list[tuple[str, str]]:
+        machine = (of.system, of.processor, f"{of.cores} cores", f"{_exact(of.memory)} GiB")
+        version = dict(of.packages)
+        versions = (of.python, *(f"{name} {version.get(name) or '(none)'}" for name in packages))
+        return [
+            *(("machine", text) for text in machine),
+            *(("versions", text) for text in versions),
+            ("code", f"stickslip {of.stickslip} of code {of.code}"),
+        ]
 
-def _settings(said: Conditions) -> list[tuple[str, str]]:
-    return [
-        ("precision", "tolerances " + ", ".join(map(power, said.tolerances))),
-        ("timeout", f"timeout {_exact(said.timeout)} s"),
-        ("memory", f"memory limit {_exact(said.memory)} MiB"),
-        ("best-of", f"best of {said.best_of}"),
-        ("workers", f"{said.workers} at a time"),
-        ("measure", f"measure {said.measure}"),
-    ]
-
-
-def _place(said: Environment, packages: Sequence[str]) -> list[tuple[str, str]]:
-    version = dict(said.packages)
-    return [
-        ("machine", said.system),
-        ("machine", said.processor),
-        ("machine", f"{said.cores} cores"),
-        ("machine", f"{_exact(said.memory)} GiB"),
-        ("versions", said.python),
-        *(("versions", f"{name} {version.get(name) or '(none)'}") for name in packages),
-        ("code", f"stickslip {said.stickslip} of code {said.code}"),
-    ]
+    yield from _unlike(said(first), said(second))
 
 
 def _exact(number: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -64,12 +64,14 @@ def record(
     solver
         Solver of the contact problems, as `stickslip solvers` lists them.
     """
-    from stickslip.bench.collections.recording import is_one_problem, parameters_of
+    from stickslip.bench.collections import recording
+    from stickslip.simulation.failure import SimulationFailure
+    from stickslip.state import ModelError
 
-    folder = Path(scene) if out is None else out
+    folder, failure = Path(scene) if out is None else out, ""
     rows: list[tuple[str, ...]] = []
     with refused(KeyError, TypeError, ValueError), usable(folder):
-        known, alone = parameters_of(scene), is_one_problem(scene)
+        known, alone = recording.parameters_of(scene), recording.is_one_problem(scene)
         texts = with_options(read_settings(settings or []), given)
         check_known(f"{scene} has no such parameter", texts, tuple(known), signature(record).parameters)
         parameters = ({"h": h} if alone and h is not None else {}) | chosen(known, texts)
@@ -82,10 +84,17 @@ def record(
         how = {"every": 1 if every is None else every, "most": most, "start": start}
         _check_folder(folder)
         with watch_time(f"record {scene}") as progress:
-            failure = _recorded(
-                scene, parameters, folder, **how, until=until, h=None if alone else h, solver=solver,
-                progress=progress, told=lambda path, one: rows.append(_row(path, one)),
-            )  # fmt: skip
+            try:
+                recording.record(
+                    scene, parameters, folder, **how, until=until, h=None if alone else h, solver=solver,
+                    progress=progress, told=lambda path, one: rows.append(_row(path, one)),
+                )  # fmt: skip
+            except SimulationFailure as error:
+                failure = str(error).partition("; on_failure=")[0]
+            except ModelError as error:
+                if getattr(error, "trajectory", None) is None:  # it never began
+                    raise
+                failure = str(error)
     if rows:
         headings = ("file", "t [s]", "contacts", "mass ratio", "rank", "conditioning")
         table(headings, rows, numbers=headings[1:])
@@ -110,23 +119,6 @@ def _check_folder(folder: Path) -> None:
         raise InputError(f"{above}: is a file, not a folder; --out names the folder to write into")
     if not os.access(above, os.W_OK | os.X_OK):
         raise InputError(f"{above}: permission denied")
-
-
-def _recorded(scene: str, parameters: dict[str, Any], folder: Path, **how: Any) -> str:
-    """Record a scene; why it ended early where it did."""
-    from stickslip.bench.collections import recording
-    from stickslip.simulation.failure import SimulationFailure
-    from stickslip.state import ModelError
-
-    try:
-        recording.record(scene, parameters, folder, **how)
-    except SimulationFailure as failure:
-        return str(failure).partition("; on_failure=")[0]
-    except ModelError as error:
-        if getattr(error, "trajectory", None) is None:  # it never began
-            raise
-        return str(error)
-    return ""
 
 
 def _row(path: Path, one: Recorded) -> tuple[str, ...]:

@@ -16,18 +16,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from stickslip.cli import progress
-from stickslip.cli.errors import ExitCode, InputError, complain, printable, refused
+from stickslip.cli.errors import ExitCode, InputError, complain, printable, refused, stop_code, stop_word
 from stickslip.cli.parameters import Json, Kind
 from stickslip.cli.places import FCLIB, check_writable
 from stickslip.cli.progress import watch_parts
 from stickslip.cli.settings import names_in
-from stickslip.cli.stops import stop_code, stop_word
 from stickslip.cli.tables import duration, print_json, table
 
 if TYPE_CHECKING:
     from stickslip.bench.collections.collection import Collection
-    from stickslip.bench.jobs import Job
-    from stickslip.bench.records import RunRecord
+    from stickslip.bench.records import Job, RunRecord
     from stickslip.bench.results import Results
 
 GROUPS = {
@@ -110,7 +108,7 @@ def run(
     from stickslip.bench.campaigns.campaign import run_campaign
     from stickslip.bench.campaigns.contestants import contestants
     from stickslip.bench.campaigns.results_file import read_results
-    from stickslip.bench.jobs import Limits
+    from stickslip.bench.records import Limits
     from stickslip.bench.running import executors
 
     check_writable(out, FCLIB)

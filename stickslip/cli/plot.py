@@ -98,13 +98,13 @@ def plot(
     forces
         Draw mean forces in place of impulses.
     """
+    given: dict[str, Any] = {
+        name: value
+        for name, value in locals().items()
+        if name not in ("file", "what", "out") and value is not None and value is not False
+    }
     from stickslip.files import ProblemRecord
 
-    given: dict[str, Any] = {
-        "system": system, "interaction": interaction, "body": body, "coordinate": coordinate, "at": at,
-        "period": period, "after": after, "until": until, "log": log, "forces": forces,
-    }  # fmt: skip
-    given = {name: value for name, value in given.items() if value is not None and value is not False}
     if what is None:
         if given or out is not None:
             raise InputError(f"WHAT is missing: one of {', '.join(get_args(What))}")

@@ -9,12 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable, refused, wrote
+from stickslip.cli.errors import (
+    ExitCode,
+    InputError,
+    complain,
+    os_sentence,
+    printable,
+    refused,
+    stop_code,
+    stop_word,
+    wrote,
+)
 from stickslip.cli.parameters import Flag, Host, NoBrowser, Port, Scene, Step, Until
 from stickslip.cli.places import FCLIB, PLOTS, check_not_itself, check_writable, load_run
 from stickslip.cli.progress import watch_time
 from stickslip.cli.settings import check_known, chosen, read_settings, with_options
-from stickslip.cli.stops import stop_code, stop_word
 from stickslip.cli.tables import table
 from stickslip.cli.view import live_view, serve
 

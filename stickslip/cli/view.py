@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, complain, printable, refused, usable, wrote
+from stickslip.cli.errors import ExitCode, InputError, Terminated, complain, printable, refused, usable, wrote
 from stickslip.cli.parameters import Host, NoBrowser, Port
 from stickslip.cli.places import PLOTS, check_writable, load_run
-from stickslip.cli.stops import Terminated
 
 if TYPE_CHECKING:
     from stickslip.scenes.scenario import Scenario

@@ -264,8 +264,14 @@ def _run(
         marks = [n if f else mark for n, f, mark in zip(now, fell, marks, strict=True)]
         still = 0 if any(fell) or local is None else still + 1
         patience = STILL if best[0] > TOLERANCES[-1] else STILL // 4
-        reason = _end(max(best), len(errors) - 1, still, watch.seconds, most, patience)
-        if reason is not None:
+        ends = {  # in this order; nothing to say where it met all it could
+            "": max(best) <= TOLERANCES[-1],
+            f"{most} iterations were made": len(errors) > most,
+            "it made no more progress": still >= patience,
+            f"{LIMIT:g} s were over": watch.seconds > LIMIT,
+        }
+        if any(ends.values()):
+            reason = next(why for why, ended in ends.items() if ended)
             break
         with watch:
             step = point.advance()
@@ -296,14 +302,3 @@ class _Watch:
         spent = time.process_time() - self._start
         self._compilation.__exit__(*failure)
         self.seconds += max(spent - self._compilation.seconds, 0.0)  # the latter is time on the wall
-
-
-def _end(error: float, done: int, still: int, spent: float, most: int, patience: int) -> str | None:
-    """Why the run ends here, nothing when it met all it could; None when it goes on."""
-    if error <= TOLERANCES[-1]:
-        return ""
-    if done >= most:
-        return f"{most} iterations were made"
-    if still >= patience:
-        return "it made no more progress"
-    return f"{LIMIT:g} s were over" if spent > LIMIT else None

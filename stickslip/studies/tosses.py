@@ -18,8 +18,7 @@ from stickslip.state import Array
 from stickslip.studies.study import Parts, Progress, Study, StudyInputError
 from stickslip.studies.tosses_cube import KNOWN, SITE, Cube, made
 from stickslip.studies.tosses_fit import Share, Stage, Tell, fit, predict, workers
-from stickslip.studies.tosses_models import SHAPE, TILT, Model, column
-from stickslip.studies.tosses_mujoco import SoftCube
+from stickslip.studies.tosses_models import SHAPE, TILT, Model, SoftCube, column
 from stickslip.studies.tosses_records import FORMAT, LEAST, RATE, Site, Toss, read, tosses_of, without_copies
 
 NAME = "tosses"

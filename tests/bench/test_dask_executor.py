@@ -17,8 +17,7 @@ import pytest
 from stickslip import ContactProblem, coulomb, read
 from stickslip.bench.campaigns.contestants import Contestant, source_of
 from stickslip.bench.environment import here
-from stickslip.bench.jobs import Job, Limits
-from stickslip.bench.records import Outcome
+from stickslip.bench.records import Job, Limits, Outcome
 from stickslip.bench.running import dask_executor
 from stickslip.bench.running.attempt import JobError
 from stickslip.bench.running.dask_executor import Dask, DaskError, local_cluster

@@ -14,8 +14,7 @@ import pytest
 from bench.run_jobs import BAD, job, stored
 from closed_forms import block_on_slope
 
-from stickslip.bench.jobs import Limits
-from stickslip.bench.records import Outcome
+from stickslip.bench.records import Limits, Outcome
 from stickslip.bench.running import executors as processes_module
 from stickslip.bench.running import process as clocks_module
 from stickslip.bench.running.attempt import JobError, attempt
@@ -198,7 +197,7 @@ def test_a_worker_ends_with_a_parent_that_is_killed(path, token):
         import sys
         sys.path.insert(0, {str(BAD.parents[1])!r})
         from bench.run_jobs import job
-        from stickslip.bench.jobs import Limits
+        from stickslip.bench.records import Limits
         from stickslip.bench.running.executors import Processes
 
         def told(worker, job):

@@ -10,13 +10,13 @@ INF = float("inf")
 
 def test_two_solvers_three_problems() -> None:
     profile = performance_profile([[1.0, 2.0], [3.0, 1.0], [4.0, 4.0]])
-    np.testing.assert_allclose(profile.places, [1.0, 2.0, 3.0])
+    np.testing.assert_allclose(profile.taus, [1.0, 2.0, 3.0])
     np.testing.assert_allclose(profile.shares, [[2 / 3, 2 / 3, 1.0], [2 / 3, 1.0, 1.0]])
 
 
 def test_a_failure_never_counts() -> None:
     profile = performance_profile([[1.0, INF], [2.0, 1.0]])
-    np.testing.assert_allclose(profile.places, [1.0, 2.0])
+    np.testing.assert_allclose(profile.taus, [1.0, 2.0])
     np.testing.assert_allclose(profile.shares, [[0.5, 1.0], [0.5, 0.5]])
 
 
@@ -27,7 +27,7 @@ def test_a_problem_that_all_fail_on_stays_in_the_count() -> None:
 
 def test_all_failing() -> None:
     profile = performance_profile([[INF, INF]] * 3)
-    np.testing.assert_array_equal(profile.places, [1.0])
+    np.testing.assert_array_equal(profile.taus, [1.0])
     np.testing.assert_array_equal(profile.shares, [[0.0], [0.0]])
 
 
@@ -72,18 +72,18 @@ def test_a_profile_begins_with_who_is_first_and_ends_with_who_solves() -> None:
 
 def test_one_solver_is_the_best_wherever_it_solves() -> None:
     profile = performance_profile([[3.0], [INF], [1.0], [2.0]])
-    np.testing.assert_array_equal(profile.places, [1.0])
+    np.testing.assert_array_equal(profile.taus, [1.0])
     np.testing.assert_array_equal(profile.shares, [[0.75]])
 
 
 def test_data_profile_by_hand() -> None:
     times = [[2.0, 1.0], [6.0, INF], [INF, 8.0]]
     profile = data_profile(times, [2, 3, 4])  # per contact: 1 and 0.5, 2 and never, never and 2
-    np.testing.assert_allclose(profile.places, [0.0, 0.5, 1.0, 2.0])
+    np.testing.assert_allclose(profile.alphas, [0.0, 0.5, 1.0, 2.0])
     np.testing.assert_allclose(profile.shares, [[0, 0, 1 / 3, 2 / 3], [0, 1 / 3, 1 / 3, 2 / 3]])
     np.testing.assert_allclose(profile.at(1.5), [1 / 3, 1 / 3])
     absolute = data_profile(times)
-    np.testing.assert_allclose(absolute.places, [0.0, 1.0, 2.0, 6.0, 8.0])
+    np.testing.assert_allclose(absolute.alphas, [0.0, 1.0, 2.0, 6.0, 8.0])
     np.testing.assert_allclose(absolute.at(6.0), [2 / 3, 1 / 3])
     with pytest.raises(ValueError, match="alpha is"):
         profile.at(float("nan"))

@@ -12,8 +12,7 @@ from recorded import FOLDER, needs_recorded
 
 from stickslip import ContactProblem, coulomb, read
 from stickslip.bench.campaigns.contestants import Contestant
-from stickslip.bench.jobs import Job, Limits
-from stickslip.bench.records import Outcome
+from stickslip.bench.records import Job, Limits, Outcome
 from stickslip.bench.siconos import process as siconos_process
 from stickslip.bench.siconos.peer import attempt_siconos, find_siconos, methods, total_seconds
 from stickslip.files import write

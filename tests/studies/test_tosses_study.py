@@ -19,8 +19,7 @@ from stickslip.studies import tosses, tosses_fit
 from stickslip.studies import tosses_records as records
 from stickslip.studies.study import StudyInputError
 from stickslip.studies.tosses_cube import CENTRE, KNOWN, SITE, Cube, made
-from stickslip.studies.tosses_models import SHAPE, column
-from stickslip.studies.tosses_mujoco import SoftCube
+from stickslip.studies.tosses_models import SHAPE, SoftCube, column
 
 MEASURED = Path(__file__).resolve().parents[3] / "shared" / "data" / "cube_tosses.npz"
 

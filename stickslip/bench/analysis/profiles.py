@@ -2,6 +2,7 @@
 SIAM J. Optim. 20(1), 172-191)."""
 
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +23,8 @@ class Profile:
     """Shares of the problems, constant from each place to the next [-], shape (solvers, k)."""
     name: str = "tau"
     """What a place is called: tau or alpha."""
+    taus = alphas = property(attrgetter("places"))
+    """The same, by the names of Dolan & Moré and of Moré & Wild."""
 
     def at(self, place: float) -> Array:
         """The shares at a factor or cost, which is at least the first place [-], shape (solvers,)."""

@@ -11,9 +11,8 @@ from stickslip.bench.campaigns.contestants import Contestant, source_of
 from stickslip.bench.campaigns.journal import Journal, journal_of
 from stickslip.bench.campaigns.results_file import read_results, write_results
 from stickslip.bench.environment import here
-from stickslip.bench.jobs import Executor, Job, Limits
 from stickslip.bench.json_data import written
-from stickslip.bench.records import RunRecord
+from stickslip.bench.records import Executor, Job, Limits, RunRecord
 from stickslip.bench.results import (
     Conditions,
     Entry,

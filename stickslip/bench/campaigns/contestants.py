@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import re
 import sys
-from collections.abc import Container, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -33,8 +33,8 @@ USUAL = ("nsgs", "anderson", "admm", "prox", "newton-ac", "ipm", "clarabel", "au
 """Who takes part unless something else is said; those of Siconos too, where it is present."""
 
 
-class OwnError(ValueError):
-    """A solver of the user that cannot be used; the message says why, in one sentence."""
+class ContestantError(ValueError):
+    """A contestant that cannot take part; the message names it, and says what is known."""
 
 
 def own_solver(place: str, options: dict[str, Any], tolerance: float) -> Any:
@@ -42,7 +42,7 @@ def own_solver(place: str, options: dict[str, Any], tolerance: float) -> Any:
     cls = own_class(place)
     solver = cls(**options | ({"tolerance": tolerance} if takes(cls, "tolerance") else {}))
     if not callable(getattr(solver, "solve", None)):
-        raise OwnError(f"{place} has no method solve(problem)")
+        raise ContestantError(f"{place} has no method solve(problem)")
     return solver
 
 
@@ -51,54 +51,44 @@ def own_class(place: str) -> type[Any]:
     path, name = _parts(place)
     module = _module(path)
     if not hasattr(module, name):
-        raise OwnError(f"{path} has no {name}")
+        raise ContestantError(f"{path} has no {name}")
     cls = getattr(module, name)
     if not isinstance(cls, type):
-        raise OwnError(f"{name} in {path} is no class")
+        raise ContestantError(f"{name} in {path} is no class")
     return cls
 
 
 def takes(function: Any, name: str) -> bool:
     """Whether a function or a class can be called with an argument of that name."""
-    try:
-        found = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # written in C
-        return False
+    found = _parameters(function).values()
     return any(argument.name == name or argument.kind is argument.VAR_KEYWORD for argument in found)
 
 
-def parameters(cls: Any) -> dict[str, Any]:
-    """Options of a class by name, with their defaults."""
+def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
     try:
-        signature = inspect.signature(cls)
-    except (TypeError, ValueError):
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # written in C
         return {}
-    return {
-        name: found.default
-        for name, found in signature.parameters.items()
-        if found.default is not found.empty
-        and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)
-    }
 
 
 def _parts(place: str) -> tuple[str, str]:
     path, colon, cls = place.rpartition(":")
     if not colon or not path or not cls.isidentifier():
-        raise OwnError(f"{place!r} is not of the form file.py:Class or package.module:Class")
+        raise ContestantError(f"{place!r} is not of the form file.py:Class or package.module:Class")
     return path, cls
 
 
 def _file(path: str) -> Path:
     if path.endswith(".py"):
         if not Path(path).is_file():
-            raise OwnError(f"there is no file {path}")
+            raise ContestantError(f"there is no file {path}")
         return Path(path)
     try:
         spec = find_spec(path)
     except (ImportError, ValueError) as error:
-        raise OwnError(f"{path} cannot be imported: {error}") from None
+        raise ContestantError(f"{path} cannot be imported: {error}") from None
     if spec is None or not spec.origin or not Path(spec.origin).is_file():
-        raise OwnError(f"there is no module {path}; it must be installed, or on PYTHONPATH")
+        raise ContestantError(f"there is no module {path}; it must be installed, or on PYTHONPATH")
     return Path(spec.origin)
 
 
@@ -109,7 +99,7 @@ def _module(path: str) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a user's module may even leave
-        raise OwnError(f"importing {path} failed with {type(error).__name__}: {error}") from None
+        raise ContestantError(f"importing {path} failed with {type(error).__name__}: {error}") from None
 
 
 def _from_file(file: Path) -> ModuleType:
@@ -118,7 +108,7 @@ def _from_file(file: Path) -> ModuleType:
         return sys.modules[name]
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise OwnError(f"{file} is no Python file")
+        raise ContestantError(f"{file} is no Python file")
     module = module_from_spec(spec)
     if str(file.parent) not in sys.path:
         sys.path.append(str(file.parent))  # for what it imports from beside it
@@ -129,10 +119,6 @@ def _from_file(file: Path) -> ModuleType:
         del sys.modules[name]
         raise
     return module
-
-
-class ContestantError(ValueError):
-    """A contestant that cannot take part; the message names it, and says what is known."""
 
 
 @dataclass(frozen=True)
@@ -298,13 +284,16 @@ def _own_contestant(name: str, settings: Sequence[str], places: dict[str, str]) 
         place, (path, cls) = places[name], _parts(places[name])
         if path.endswith(".py"):
             place = f"{Path(path).resolve()}:{cls}"
-        found = parameters(own_class(place)).items()
-        defaults = {key: value for key, value in found if key != "tolerance"}
+        found = _parameters(own_class(place)).items()
+        named = {key: one for key, one in found if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)}
+        defaults = {key: one.default for key, one in named.items() if one.default is not one.empty}
+        defaults.pop("tolerance", None)
         given = _settings(name, settings, defaults, {})
         own_solver(place, given, 1e-8)
-    except OwnError as error:
-        raise ContestantError(f"{name}: {error}") from None
-    except (ContestantError, KeyboardInterrupt):
+    except ContestantError as error:
+        said = str(error)
+        raise ContestantError(said if said.startswith(name) else f"{name}: {said}") from None
+    except KeyboardInterrupt:
         raise
     except BaseException as error:  # a user's class may even leave
         raise ContestantError(

@@ -12,9 +12,8 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from stickslip.bench.campaigns.contestants import OwnError, is_ours, is_peer, source_of
-from stickslip.bench.jobs import Job, Limits
-from stickslip.bench.records import FIGURES, Outcome, RunRecord
+from stickslip.bench.campaigns.contestants import ContestantError, is_ours, is_peer, source_of
+from stickslip.bench.records import FIGURES, Job, Limits, Outcome, RunRecord
 from stickslip.bench.running.answers import Answer, answer_of, count_of, sentence, worst
 from stickslip.bench.running.calls import Call, Tell, call, entrant, untold
 from stickslip.bench.running.memory import Peak
@@ -68,7 +67,7 @@ def _same_source(job: Job) -> None:
     """`JobError` if a user's own file is no longer what it was when the job was made."""
     try:
         found = source_of(job.contestant)
-    except OwnError as error:
+    except ContestantError as error:
         raise JobError(f"{job.contestant.name}: {error}") from None
     if job.source and found != job.source:
         raise JobError(

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from stickslip.bench.environment import Environment, here
-from stickslip.bench.jobs import Job, Limits, Told
-from stickslip.bench.records import Outcome, RunRecord
+from stickslip.bench.records import Job, Limits, Outcome, RunRecord, Told
 from stickslip.bench.running.attempt import JobError, blank
 from stickslip.bench.running.executors import run_jobs
 from stickslip.bench.running.process import Closed, WarmProcess

@@ -7,8 +7,7 @@ from queue import SimpleQueue
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from stickslip.bench.jobs import Executor, Job, Limits, Told
-from stickslip.bench.records import RunRecord
+from stickslip.bench.records import Executor, Job, Limits, RunRecord, Told
 from stickslip.bench.running.attempt import JobError
 from stickslip.bench.running.process import Closed, WarmProcess
 from stickslip.names import alternatives

@@ -16,8 +16,7 @@ import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from stickslip.bench.jobs import Job, Limits
-from stickslip.bench.records import Outcome, RunRecord
+from stickslip.bench.records import Job, Limits, Outcome, RunRecord
 from stickslip.bench.running.attempt import JobError, blank
 from stickslip.bench.running.child import Child, Garbled, understood
 from stickslip.bench.siconos.peer import total_seconds

@@ -22,8 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.bench.jobs import Job, Limits
-from stickslip.bench.records import FIGURES, Outcome, RunRecord
+from stickslip.bench.records import FIGURES, Job, Limits, Outcome, RunRecord
 from stickslip.bench.siconos.process import START, Found, NoAnswer, SiconosProcess, find_siconos
 from stickslip.files import ProblemRecord
 from stickslip.files.dat import kind_of, write_dat
