@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -47,6 +48,15 @@ class Table:
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(f"{self.title}: a row of {len(row)} cells under {len(self.columns)} columns")
+
+    @classmethod
+    def of(cls, title: str, items: Iterable[Any], *columns: tuple[Any, ...], note: str = "") -> Table:
+        """A row for each item: of every column its heading, its format where it has one, and its cell, a
+        function of the item, or of the parts of one that is a tuple. NumPy's numbers become plain ones."""
+        cells: list[Callable[..., Any]] = [column[-1] for column in columns]
+        rows = [[cell(*item) if type(item) is tuple else cell(item) for cell in cells] for item in items]
+        plain = [tuple(x.item() if isinstance(x, np.generic) else x for x in row) for row in rows]
+        return cls(title, [Column(*column[:-1]) for column in columns], plain, note)
 
     @property
     def headings(self) -> tuple[str, ...]:

@@ -8,8 +8,7 @@ import numpy as np
 
 from stickslip.bench.collections.features import Features
 from stickslip.bench.environment import Environment
-from stickslip.bench.jobs import Job
-from stickslip.bench.records import Outcome, RunRecord
+from stickslip.bench.records import Job, Outcome, RunRecord
 from stickslip.bench.results import Conditions, Entry, Results
 
 PLACE = Environment(

@@ -12,7 +12,7 @@ _WHERE = {
     "Contestant": "stickslip.bench.campaigns.contestants",
     "Features": "stickslip.bench.collections.features",
     "Grid": "stickslip.bench.analysis.costs",
-    "Limits": "stickslip.bench.jobs",
+    "Limits": "stickslip.bench.records",
     "Mixed": "stickslip.bench.results",
     "Outcome": "stickslip.bench.records",
     "Results": "stickslip.bench.results",
@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from stickslip.bench.collections.features import Features
     from stickslip.bench.collections.recording import record
     from stickslip.bench.collections.standard import collect
-    from stickslip.bench.jobs import Limits
-    from stickslip.bench.records import Outcome, RunRecord
+    from stickslip.bench.records import Limits, Outcome, RunRecord
     from stickslip.bench.reports.report import report
     from stickslip.bench.results import Mixed, Results, combine
     from stickslip.bench.running.executors import executor

@@ -3,6 +3,8 @@
 import hashlib
 import os
 import platform
+import re
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -42,13 +44,20 @@ def here() -> Environment:
     """The environment of this process."""
     import psutil
 
+    digest, root = hashlib.sha256(), Path(stickslip.__file__).parent
+    for path in sorted(root.rglob("*.py")):
+        digest.update(str(path.relative_to(root)).encode())
+        digest.update(path.read_bytes())
+    named = None
+    with suppress(OSError):
+        named = re.search(r"^model name\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     return Environment(
         python=f"{platform.python_implementation()} {platform.python_version()}",
         stickslip=stickslip.__version__,
-        code=_code(),
+        code=digest.hexdigest()[:12],
         packages=tuple(sorted((name, version_of(name)) for name in PACKAGES)),
         system=f"{platform.system()} {platform.machine()}",
-        processor=_processor(),
+        processor=" ".join(named[1].split()) if named else platform.processor() or "unknown",
         cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
         memory=float(round(psutil.virtual_memory().total / 2**30)),
     )
@@ -60,21 +69,3 @@ def version_of(package: str) -> str:
         return version(package)
     except PackageNotFoundError:
         return ""
-
-
-def _code() -> str:
-    digest, root = hashlib.sha256(), Path(stickslip.__file__).parent
-    for path in sorted(root.rglob("*.py")):
-        digest.update(str(path.relative_to(root)).encode())
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:12]
-
-
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return " ".join(line.partition(":")[2].split())
-    except OSError:
-        pass
-    return platform.processor() or "unknown"

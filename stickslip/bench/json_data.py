@@ -87,18 +87,20 @@ def checked(kind: Any, data: Any, place: str, fail: Fail) -> Any:
     if is_dataclass(kind):
         return _table(kind, data, place, fail)
     if _is_pairs(kind):
-        values = _object(data, place, fail).items()
+        values = _as(dict, data, place, fail).items()
         return tuple(sorted((key, checked(get_args(inside[0])[1], x, place, fail)) for key, x in values))
+    if within is dict and inside[1] is not Any:
+        return {key: checked(inside[1], x, place, fail) for key, x in _as(dict, data, place, fail).items()}
     if within is dict:
-        if _depth(_object(data, place, fail)) > DEEPEST:
+        if _depth(_as(dict, data, place, fail)) > DEEPEST:
             fail(place, f"at most {DEEPEST} levels", "more")
         return data
     if within is tuple:
-        return tuple(checked(inside[0], item, place, fail) for item in _list(data, place, fail))
+        return tuple(checked(inside[0], item, place, fail) for item in _as(list, data, place, fail))
     if within is np.ndarray:
         if isinstance(data, np.ndarray):
             return data
-        if not all(isinstance(row, list) and len(row) == 3 for row in _list(data, place, fail)):
+        if not all(isinstance(row, list) and len(row) == 3 for row in _as(list, data, place, fail)):
             fail(place, "rows of three numbers", shown(str(data)[:200]))
         return np.array([[checked(float, x, place, fail) for x in row] for row in data]).reshape(-1, 3)
     if issubclass(kind, Enum):
@@ -128,15 +130,15 @@ def _table(kind: Any, data: Any, place: str, fail: Fail) -> Any:
     if isinstance(data, kind):
         return data
     specs = {spec.name: spec for spec in fields(kind)}
-    for name in _object(data, place, fail):
+    for name in _as(dict, data, place, fail):
         if name not in specs:
             fail(place, "one of " + ", ".join(specs), shown(name))
     made = {}
     for name, spec in specs.items():
         if name in data:
-            made[name] = checked(spec.type, data[name], f"{place}, {name}", fail)
+            made[name] = checked(spec.type, data[name], f"{place}, {name}".removeprefix(", "), fail)
         elif spec.default is MISSING and spec.default_factory is MISSING:
-            fail(f"{place}, {name}", "a value", "nothing")
+            fail(f"{place}, {name}".removeprefix(", "), "a value", "nothing")
     return kind(**made)
 
 
@@ -145,15 +147,10 @@ def _is_pairs(kind: Any) -> bool:
     return get_origin(kind) is tuple and get_origin(get_args(kind)[0]) is tuple
 
 
-def _object(data: Any, place: str, fail: Fail) -> dict[str, Any]:
-    if not isinstance(data, dict):
-        fail(place, "an object", shown(str(data)[:200]))
-    return data
-
-
-def _list(data: Any, place: str, fail: Fail) -> list[Any]:
-    if not isinstance(data, list):
-        fail(place, "a list", shown(str(data)[:200]))
+def _as(kind: type, data: Any, place: str, fail: Fail) -> Any:
+    """Data that must be an object or a list."""
+    if not isinstance(data, kind):
+        fail(place, "an object" if kind is dict else "a list", shown(str(data)[:200]))
     return data
 
 

@@ -95,16 +95,8 @@ class Results:
 
 
 DIFFERENCES = (
-    "precision",
-    "timeout",
-    "memory",
-    "best-of",
-    "workers",
-    "machine",
-    "measure",
-    "versions",
-    "code",
-)
+    "precision", "timeout", "memory", "best-of", "workers", "machine", "measure", "versions", "code"
+)  # fmt: skip
 """What all records of a table share, as `combine` takes it in `allow`; `code` is that of stickslip."""
 
 
@@ -114,38 +106,36 @@ Difference = tuple[str, str, str]
 
 def differences(first: Conditions, second: Conditions) -> Iterator[Difference]:
     """What two conditions differ in."""
-    yield from _unlike(_settings(first), _settings(second))
+
+    def said(of: Conditions) -> list[tuple[str, str]]:
+        return [
+            ("precision", "tolerances " + ", ".join(map(power, of.tolerances))),
+            ("timeout", f"timeout {_exact(of.timeout)} s"),
+            ("memory", f"memory limit {_exact(of.memory)} MiB"),
+            ("best-of", f"best of {of.best_of}"),
+            ("workers", f"{of.workers} at a time"),
+            ("measure", f"measure {of.measure}"),
+        ]
+
+    yield from _unlike(said(first), said(second))
     yield from environment_differences(first.environment, second.environment)
 
 
 def environment_differences(first: Environment, second: Environment) -> Iterator[Difference]:
     """What two environments differ in."""
     packages = sorted({name for environment in (first, second) for name, _ in environment.packages})
-    yield from _unlike(_place(first, packages), _place(second, packages))
 
+    def said(of: Environment) -> list[tuple[str, str]]:
+        machine = (of.system, of.processor, f"{of.cores} cores", f"{_exact(of.memory)} GiB")
+        version = dict(of.packages)
+        versions = (of.python, *(f"{name} {version.get(name) or '(none)'}" for name in packages))
+        return [
+            *(("machine", text) for text in machine),
+            *(("versions", text) for text in versions),
+            ("code", f"stickslip {of.stickslip} of code {of.code}"),
+        ]
 
-def _settings(said: Conditions) -> list[tuple[str, str]]:
-    return [
-        ("precision", "tolerances " + ", ".join(map(power, said.tolerances))),
-        ("timeout", f"timeout {_exact(said.timeout)} s"),
-        ("memory", f"memory limit {_exact(said.memory)} MiB"),
-        ("best-of", f"best of {said.best_of}"),
-        ("workers", f"{said.workers} at a time"),
-        ("measure", f"measure {said.measure}"),
-    ]
-
-
-def _place(said: Environment, packages: Sequence[str]) -> list[tuple[str, str]]:
-    version = dict(said.packages)
-    return [
-        ("machine", said.system),
-        ("machine", said.processor),
-        ("machine", f"{said.cores} cores"),
-        ("machine", f"{_exact(said.memory)} GiB"),
-        ("versions", said.python),
-        *(("versions", f"{name} {version.get(name) or '(none)'}") for name in packages),
-        ("code", f"stickslip {said.stickslip} of code {said.code}"),
-    ]
+    yield from _unlike(said(first), said(second))
 
 
 def _exact(number: float) -> str:
@@ -160,10 +150,7 @@ def _unlike(first: list[tuple[str, str]], second: list[tuple[str, str]]) -> Iter
 
 
 def refuse_mixture(
-    found: Iterable[Difference],
-    names: tuple[str, str],
-    allow: Collection[str] = (),
-    advice: str = "",
+    found: Iterable[Difference], names: tuple[str, str], allow: Collection[str] = (), advice: str = ""
 ) -> None:
     """`Mixed` with all differences named, and which of the two has what, unless they are allowed."""
     left = [difference for difference in found if difference[0] not in allow]
@@ -199,8 +186,14 @@ def combine(
     runs: dict[Key, tuple[str, RunRecord]] = {}
     for name, table in zip(names, results, strict=True):
         refuse_mixture(differences(first, table.conditions), (names[0], name), allow)
-        for run in _placed(table, first.environment):
-            _add(runs, run, name)
+        for run in table.runs:
+            place = run.environment or table.conditions.environment
+            run = replace(run, environment=None if place == first.environment else place)
+            where, known = runs.setdefault(run.key, (name, run))
+            if known is not run and known.as_json() != run.as_json():
+                which = f"{run.solver} on problem {run.problem[:12]} at {power(run.tolerance)}"
+                both = f"different records in {where} and in {name}"
+                raise Mixed(f"{which} was run twice, with {both}; keep one of them")
             if run.environment is not None:
                 found = environment_differences(first.environment, run.environment)
                 refuse_mixture(found, (names[0], f"{run.solver} in {name}"), allow)
@@ -212,23 +205,6 @@ def combine(
         tuple(run for _, run in runs.values()),
         "\n".join(dict.fromkeys(table.command for table in results if table.command)),
     ).in_order()
-
-
-def _placed(table: Results, environment: Environment) -> Iterator[RunRecord]:
-    """The runs of a table, with the environment they were made in where it is not that of the first table."""
-    for run in table.runs:
-        place = run.environment or table.conditions.environment
-        yield replace(run, environment=None if place == environment else place)
-
-
-def _add(runs: dict[Key, tuple[str, RunRecord]], run: RunRecord, name: str) -> None:
-    """Add a run that is not there yet, or is there with the same record."""
-    where, known = runs.setdefault(run.key, (name, run))
-    if known is not run and known.as_json() != run.as_json():
-        raise Mixed(
-            f"{run.solver} on problem {run.problem[:12]} at {power(run.tolerance)} was run twice, with"
-            f" different records in {where} and in {name}; keep one of them"
-        )
 
 
 def _one_source(runs: Collection[tuple[str, RunRecord]], allow: Collection[str]) -> None:

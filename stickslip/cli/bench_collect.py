@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, complain, printable, refused, usable
+from stickslip.cli.parameters import Flag
 from stickslip.cli.places import make_folder
 from stickslip.cli.progress import watch_parts
 from stickslip.cli.settings import names_in
 from stickslip.cli.tables import table
 
 if TYPE_CHECKING:
-    from stickslip.bench.collections.standard import Collected
-    from stickslip.bench.collections.standard_recipes import Recipe
     from stickslip.bench.results import Entry
 
 MANY = 5
@@ -27,9 +26,9 @@ def collect(
     *,
     out: Path = Path("standard"),
     families: str | None = None,
-    small: Annotated[bool, Parameter(negative="", show_default=False)] = False,
-    again: Annotated[bool, Parameter(negative="", show_default=False)] = False,
-    list_: Annotated[bool, Parameter(name="--list", negative="", show_default=False)] = False,
+    small: Flag = False,
+    again: Flag = False,
+    list_: Annotated[bool, Parameter(name="--list", show_default=False)] = False,
 ) -> int:
     """Make the standard collection of about a hundred contact problems.
 
@@ -68,64 +67,48 @@ def collect(
     if not recipes:
         raise InputError("--families with --small: no small problems in these families")
     if list_:
-        return _list(recipes)
+        rows = []
+        for recipe in recipes:
+            given = ", ".join(f"{key}={value}" for key, value in recipe.parameters.items())
+            steps = f"from {recipe.start:g} s, every {recipe.every}" if recipe.has_steps else ""
+            rows.append((recipe.place, recipe.size, str(recipe.most), f"{recipe.scene}({given})", steps))
+        columns = ("recipe", "size", "problems", "scene", "steps")
+        table(columns, rows, numbers=("problems",), folds=("scene",))
+        print(f"\n{sum(recipe.most for recipe in recipes)} problems by {len(recipes)} recipes")
+        return ExitCode.FINE
     if out == Path():
         raise InputError("--out is empty, or this folder itself; give the name of a folder for the problems")
     make_folder(out)
     with usable(out), watch_parts("collect") as progress:
         found = standard.collect(out, recipes, again=again, progress=progress)
-    _show(out, found)
-    return ExitCode.MISSED if found.failures else ExitCode.FINE
-
-
-def _list(recipes: Sequence[Recipe]) -> int:
-    """One line per recipe."""
-    rows = []
-    for recipe in recipes:
-        given = ", ".join(f"{key}={value}" for key, value in recipe.parameters.items())
-        kept = f"from {recipe.start:g} s, every {recipe.every}" if recipe.has_steps else ""
-        rows.append((recipe.place, recipe.size, str(recipe.most), f"{recipe.scene}({given})", kept))
-    table(("recipe", "size", "problems", "scene", "steps"), rows, numbers=("problems",), folds=("scene",))
-    print(f"\n{sum(recipe.most for recipe in recipes)} problems by {len(recipes)} recipes")
-    return ExitCode.FINE
-
-
-def _show(out: Path, found: Collected) -> None:
-    """What is there now, how it compares with what was published, and what went wrong."""
     if found.made:
-        families: dict[str, list[Entry]] = {}
+        by_family: dict[str, list[Entry]] = {}
         for one in found.made:
-            families.setdefault(one.entry.family, []).append(one.entry)
+            by_family.setdefault(one.entry.family, []).append(one.entry)
         headings = ("family", "problems", "contacts", "rolling", "mass ratio", "rank missing", "conditioning")
-        table(headings, [_row(*item) for item in families.items()], numbers=headings[1:])
+        table(headings, [_row(*item) for item in by_family.items()], numbers=headings[1:])
         print()
     kept = sum(one.kept for one in found.made)
     there = f", {kept} of them there already" if kept else ""
     print(f"{len(found.made)} problems in {printable(str(out))}{there}")
-    _compare(found)
+    for verdict, said in (
+        (
+            standard.DIFFERS,
+            "differ from the published ones (another machine or another version rounds otherwise)",
+        ),
+        (standard.NEW, "were never published"),
+    ):
+        if names := [one.entry.name for one in found.made if one.verdict == verdict]:
+            print(f"{len(names)} of them {said}: {_some(names)}")
+    same = found.identity == found.published
+    told = ", the published one" if same else f"; published: {found.published or 'none'}"
+    print(f"identity {found.identity}{told}")
     if found.strangers:
-        complain(
-            f"not of this collection, but in its folder: {_some([str(path) for path in found.strangers])}"
-        )
+        names = [str(path) for path in found.strangers]
+        complain(f"not of this collection, but in its folder: {_some(names)}")
     for failure in found.failures:
         complain(f"{failure.recipe.place}: {failure.reason}")
-
-
-def _compare(found: Collected) -> None:
-    """The identity, and which problems are not the published ones."""
-    from stickslip.bench.collections.standard import DIFFERS, NEW
-
-    for verdict, said in (
-        (DIFFERS, "differ from the published ones (another machine or another version rounds otherwise)"),
-        (NEW, "were never published"),
-    ):
-        names = [one.entry.name for one in found.made if one.verdict == verdict]
-        if names:
-            print(f"{len(names)} of them {said}: {_some(names)}")
-    if found.identity == found.published:
-        print(f"identity {found.identity}, the published one")
-    else:
-        print(f"identity {found.identity}; published: {found.published or 'none'}")
+    return ExitCode.MISSED if found.failures else ExitCode.FINE
 
 
 def _some(names: Sequence[str]) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, complain, refused, usable
+from stickslip.cli.parameters import Scene, Step, Until
 from stickslip.cli.progress import watch_time
 from stickslip.cli.settings import check_known, chosen, read_settings, with_options
 from stickslip.cli.tables import table
@@ -25,11 +26,11 @@ def record(
     every: int | None = None,
     out: Path | None = None,
     start: Annotated[float, Parameter(name="--from")] = 0.0,
-    until: float | None = None,
-    h: Annotated[float | None, Parameter(name="--h")] = None,
+    until: Until = None,
+    h: Step = None,
     most: int | None = None,
     solver: str = "auto",
-    settings: Annotated[list[str] | None, Parameter(name="--set")] = None,
+    settings: Scene = None,
     **given: Annotated[str, Parameter(show=False)],
 ) -> int:
     """Run a scene, and write the contact problems that it meets.
@@ -58,29 +59,42 @@ def record(
         Folder for the files, made if it is not there; by default one named after the scene.
     start
         Keep no step that begins before this time [s].
-    until
-        End [s]; that of the scene by default.
-    h
-        Time step [s]; that of the scene by default.
     most
         Stop after so many files.
     solver
         Solver of the contact problems, as `stickslip solvers` lists them.
-    settings
-        A parameter of the scene as name=value, one per --set; for those whose names are
-        options of this command, too.
     """
-    folder = Path(scene) if out is None else out
+    from stickslip.bench.collections import recording
+    from stickslip.simulation.failure import SimulationFailure
+    from stickslip.state import ModelError
+
+    folder, failure = Path(scene) if out is None else out, ""
     rows: list[tuple[str, ...]] = []
     with refused(KeyError, TypeError, ValueError), usable(folder):
-        parameters = _parameters(scene, with_options(read_settings(settings or []), given), h)
-        how = _how(scene, every, start, until, h, most)
+        known, alone = recording.parameters_of(scene), recording.is_one_problem(scene)
+        texts = with_options(read_settings(settings or []), given)
+        check_known(f"{scene} has no such parameter", texts, tuple(known), signature(record).parameters)
+        parameters = ({"h": h} if alone and h is not None else {}) | chosen(known, texts)
+        if not start >= 0.0:
+            raise InputError(f"--from is {start:g}; it must be a time of at least 0 s")
+        if alone and (until is not None or start):
+            raise InputError(f"{scene} is one problem and does not run: it takes no --from and no --until")
+        if every is None and not alone:
+            raise InputError(f"--every is missing: one of how many steps of {scene} is to be kept?")
         _check_folder(folder)
         with watch_time(f"record {scene}") as progress:
-            failure = _recorded(
-                scene, parameters, folder, **how, solver=solver, progress=progress,
-                told=lambda path, one: rows.append(_row(path, one)),
-            )  # fmt: skip
+            try:
+                recording.record(
+                    scene, parameters, folder, every=1 if every is None else every, start=start, until=until,
+                    h=None if alone else h, most=most, solver=solver, progress=progress,
+                    told=lambda path, one: rows.append(_row(path, one)),
+                )  # fmt: skip
+            except SimulationFailure as error:
+                failure = str(error).partition("; on_failure=")[0]
+            except ModelError as error:
+                if getattr(error, "trajectory", None) is None:  # it never began
+                    raise
+                failure = str(error)
     if rows:
         headings = ("file", "t [s]", "contacts", "mass ratio", "rank", "conditioning")
         table(headings, rows, numbers=headings[1:])
@@ -90,36 +104,10 @@ def record(
         complain(f"{scene}: {failure}{kept}")
         return ExitCode.MISSED
     if not rows:
-        complain(f"{scene}: no step{_span(start, until)} had a contact, so nothing was written")
+        span = (f" from {start:g} s" if start else "") + ("" if until is None else f" until {until:g} s")
+        complain(f"{scene}: no step{span} had a contact, so nothing was written")
         return ExitCode.MISSED
     return ExitCode.FINE
-
-
-def _parameters(scene: str, texts: dict[str, str], h: float | None) -> dict[str, Any]:
-    """Values of the parameters of the scene."""
-    from stickslip.bench.collections.recording import is_one_problem, parameters_of
-
-    known = parameters_of(scene)
-    check_known(f"{scene} has no such parameter", texts, tuple(known), signature(record).parameters)
-    own = {"h": h} if is_one_problem(scene) and h is not None else {}
-    return own | chosen(known, texts)
-
-
-def _how(
-    scene: str, every: int | None, start: float, until: float | None, h: float | None, most: int | None
-) -> dict[str, Any]:
-    """Which steps are kept, as `record` takes it."""
-    from stickslip.bench.collections.recording import is_one_problem
-
-    if not start >= 0.0:
-        raise InputError(f"--from is {start:g}; it must be a time of at least 0 s")
-    if not is_one_problem(scene):
-        if every is None:
-            raise InputError(f"--every is missing: one of how many steps of {scene} is to be kept?")
-        return {"every": every, "start": start, "until": until, "h": h, "most": most}
-    if until is not None or start:
-        raise InputError(f"{scene} is one problem and does not run: it takes no --from and no --until")
-    return {"every": 1 if every is None else every, "most": most}
 
 
 def _check_folder(folder: Path) -> None:
@@ -133,35 +121,9 @@ def _check_folder(folder: Path) -> None:
         raise InputError(f"{above}: permission denied")
 
 
-def _recorded(scene: str, parameters: dict[str, Any], folder: Path, **how: Any) -> str:
-    """Record a scene; why it ended early where it did."""
-    from stickslip.bench.collections import recording
-    from stickslip.simulation.failure import SimulationFailure
-    from stickslip.state import ModelError
-
-    try:
-        recording.record(scene, parameters, folder, **how)
-    except SimulationFailure as failure:
-        return str(failure).partition("; on_failure=")[0]
-    except ModelError as error:
-        if getattr(error, "trajectory", None) is None:  # it never began
-            raise
-        return str(error)
-    return ""
-
-
 def _row(path: Path, one: Recorded) -> tuple[str, ...]:
     features = one.features
     sign = "~" if features.estimated else ""
-    return (
-        path.name, f"{one.time:.6g}", f"{features.contacts}", _number(features.mass_ratio),
-        f"{sign}{features.rank}", sign + _number(features.conditioning) if features.conditioning else "",
-    )  # fmt: skip
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
-
-
-def _span(start: float, until: float | None) -> str:
-    return (f" from {start:g} s" if start else "") + ("" if until is None else f" until {until:g} s")
+    ratio = "" if features.mass_ratio is None else f"{features.mass_ratio:.4g}"
+    condition = f"{sign}{features.conditioning:.4g}" if features.conditioning else ""
+    return path.name, f"{one.time:.6g}", f"{features.contacts}", ratio, f"{sign}{features.rank}", condition

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -82,16 +82,21 @@ def report(
     from stickslip.bench.reports.report import report as compose
 
     chosen = _format(out, format)
-    if out is not None:
-        _check(out, files, forced=format is not None)
+    if out is not None:  # refused before the work begins
+        check_writable(out, list(ENDINGS) if format is None else [out.suffix.lower()])
+        for path in files:
+            check_not_itself(path, out)
     notes: list[str] = []
     with watch("reading results"):
-        results = _gathered(files, names_in(allow), notes)
-        results = _families(_solvers(results, names_in(solvers), notes), names_in(families), notes)
+        results = _chosen(
+            _gathered(files, names_in(allow), notes), names_in(solvers), names_in(families), notes
+        )
     told = _told(results, ours)
     if chosen == "csv":
         found = runs_table(results)
-        _put(csv_text(found.headings, ([_field(cell) for cell in row] for row in found.rows)), out)
+        cells = ([finite(cell) for cell in row] for row in found.rows)  # what is not there is empty
+        fields = ([str(x).lower() if isinstance(x, bool) else x for x in row] for row in cells)
+        _put(csv_text(found.headings, fields), out)
     elif chosen == "json":
         _put(json_text({"notes": notes} | findings(results, time, told)) + "\n", out)
     else:
@@ -116,19 +121,18 @@ def _format(out: Path | None, given: Format | None) -> Format:
     return ENDINGS[out.suffix.lower()]
 
 
-def _check(out: Path, files: Sequence[Path], forced: bool) -> None:
-    """Refuse a place that cannot be written, before the work begins."""
-    check_writable(out, [out.suffix.lower()] if forced else list(ENDINGS))
-    for path in files:
-        check_not_itself(path, out)
-
-
 def _gathered(files: Sequence[Path], allow: Sequence[str], notes: list[str]) -> Results:
     """All files as one table; a difference that was let pass becomes a note."""
+    from stickslip.bench.campaigns.results_file import read_results
     from stickslip.bench.results import DIFFERENCES, Mixed, combine
 
     _check_known("--allow", "no such difference", allow, DIFFERENCES, "there are")
-    tables = [_read(path) for path in files]
+    tables = []
+    for path in files:
+        if path.is_dir():
+            raise InputError(f"{path}: is a directory, not a results file")
+        with refused(Mixed), usable(path):
+            tables.append(read_results(path))
     with refused(Mixed):
         results = combine(tables, allow, names=[str(path) for path in files], told=notes.append)
     if allow and len(files) > 1:
@@ -140,16 +144,6 @@ def _gathered(files: Sequence[Path], allow: Sequence[str], notes: list[str]) -> 
     return results
 
 
-def _read(path: Path) -> Results:
-    from stickslip.bench.campaigns.results_file import read_results
-    from stickslip.bench.results import Mixed
-
-    if path.is_dir():
-        raise InputError(f"{path}: is a directory, not a results file")
-    with refused(Mixed), usable(path):
-        return read_results(path)
-
-
 def _check_known(
     option: str, wrong: str, names: Sequence[str], known: Sequence[str], before: str = "there are runs of"
 ) -> None:
@@ -159,15 +153,23 @@ def _check_known(
             raise InputError(f"{option} {name}: {wrong}; {alternatives(name, known, before)}")
 
 
-def _solvers(results: Results, wanted: Sequence[str], notes: list[str]) -> Results:
-    """The runs of some solvers; a name stands for all its variants."""
-    if not wanted:
-        return results
-    known = results.solvers
-    _check_known("--solvers", "no run of it", wanted, known)
-    kept = [label for label in known if any(_means(name, label) for name in wanted)]
-    notes.append(f"Only some solvers are compared here: {', '.join(kept)} of {len(known)} in the results.")
-    return results.with_runs(tuple(run for run in results.runs if run.solver in kept))
+def _chosen(results: Results, solvers: Sequence[str], families: Sequence[str], notes: list[str]) -> Results:
+    """The runs of some solvers, where a name stands for all its variants, on problems of some families."""
+    known, problems, runs = results.solvers, results.problems, results.runs
+    if solvers:
+        _check_known("--solvers", "no run of it", solvers, known)
+        kept = [label for label in known if any(_means(name, label) for name in solvers)]
+        notes.append(
+            f"Only some solvers are compared here: {', '.join(kept)} of {len(known)} in the results."
+        )
+        runs = tuple(run for run in runs if run.solver in kept)
+    if families:
+        _check_known("--families", "no problem of it", families, results.families, "there are")
+        notes.append(f"Only some families are in here: {', '.join(families)} of {len(results.families)}.")
+        problems = tuple(entry for entry in problems if entry.family in families)
+        hashes = {entry.hash for entry in problems}
+        runs = tuple(run for run in runs if run.problem in hashes)
+    return replace(results, problems=problems, runs=runs)
 
 
 def _told(results: Results, ours: str) -> list[str]:
@@ -185,18 +187,6 @@ def _told(results: Results, ours: str) -> list[str]:
 
 def _means(name: str, label: str) -> bool:
     return name in (label, label.partition(":")[0])
-
-
-def _families(results: Results, wanted: Sequence[str], notes: list[str]) -> Results:
-    """The problems of some families, and their runs."""
-    if not wanted:
-        return results
-    _check_known("--families", "no problem of it", wanted, results.families, "there are")
-    problems = tuple(entry for entry in results.problems if entry.family in wanted)
-    hashes = {entry.hash for entry in problems}
-    notes.append(f"Only some families are in here: {', '.join(wanted)} of {len(results.families)}.")
-    runs = tuple(run for run in results.runs if run.problem in hashes)
-    return replace(results, problems=problems, runs=runs)
 
 
 def _show(page: Page, chosen: Format, out: Path | None) -> None:
@@ -231,9 +221,3 @@ def _put(text: str, out: Path | None) -> None:
         else:
             replace_file(out, content)
     wrote(out)
-
-
-def _field(cell: Any) -> Any:
-    """A cell as machines read it; what is not there is empty."""
-    cell = finite(cell)
-    return str(cell).lower() if isinstance(cell, bool) else "" if cell is None else cell

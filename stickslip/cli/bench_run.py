@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from inspect import signature
 from pathlib import Path
 from statistics import median
@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from stickslip.cli import progress
-from stickslip.cli.errors import ExitCode, InputError, complain, printable, refused
+from stickslip.cli.errors import ExitCode, InputError, complain, printable, refused, stop_code, stop_word
 from stickslip.cli.parameters import Json, Kind
 from stickslip.cli.places import FCLIB, check_writable
 from stickslip.cli.progress import watch_parts
 from stickslip.cli.settings import names_in
-from stickslip.cli.stops import stop_code, stop_word
 from stickslip.cli.tables import duration, print_json, table
 
 if TYPE_CHECKING:
-    from stickslip.bench.campaigns.campaign import Chosen
-    from stickslip.bench.jobs import Executor
+    from stickslip.bench.collections.collection import Collection
+    from stickslip.bench.records import Job, RunRecord
     from stickslip.bench.results import Results
+
 GROUPS = {
     "solved": ("SOLVED",),
     "missed": ("MISSED",),
@@ -54,7 +54,7 @@ def run(
     out: Path,
     families: str | None = None,
     most: int | None = None,
-    kind: Kind | None = None,
+    kind: Kind = None,
     json: Json = False,
 ) -> int:
     """Give problems to solvers, and keep what the judge says of every answer.
@@ -103,15 +103,13 @@ def run(
         Only problems of these families, names between commas.
     most
         At most so many problems, the smallest.
-    kind
-        What .dat files hold, where their names do not say.
-    json
-        Print one JSON object with the closing table, and nothing else.
     """
     given = dict(locals())
     from stickslip.bench.campaigns.campaign import run_campaign
     from stickslip.bench.campaigns.contestants import contestants
-    from stickslip.bench.jobs import Limits
+    from stickslip.bench.campaigns.results_file import read_results
+    from stickslip.bench.records import Limits
+    from stickslip.bench.running import executors
 
     check_writable(out, FCLIB)
     tolerances = _tolerances(tolerance)
@@ -122,7 +120,10 @@ def run(
         raise InputError(f"--{said}") from None
     with refused(ValueError), redirect_stdout(sys.stderr):  # a user's module may print when it is imported
         entrants = contestants(solvers or "", own or ())
-    executing = _executor(executor, workers)
+    if workers < 1:
+        raise InputError(f"--workers must be at least 1, got {workers}")
+    with refused(ValueError, RuntimeError, ImportError, OSError, before=f"--executor {executor}: "):
+        executing = executors.executor(executor, workers)
     collection = _collection(problems, kind, families or "", most, out)
     try:
         # Other conditions, a changed file, an executor that is gone.
@@ -131,23 +132,18 @@ def run(
                 collection, entrants, tolerances, limits, executing, out, shown, _command(given)
             )
     except KeyboardInterrupt as stop:
-        complain(f"{stop_word(stop)}; {_safe(out)}; the same command goes on")
+        safe = "no run was made"
+        with suppress(OSError, ValueError):
+            safe = f"{len(read_results(out).runs)} runs are safe in {out}"
+        complain(f"{stop_word(stop)}; {safe}; the same command goes on")
         return stop_code(stop)
     if json:
-        print_json(_report(results, out))
+        counts = {"problems": len(results.problems), "runs": len(results.runs)}
+        more = {"standings": standings(results), "conditions": results.conditions.as_json()}
+        print_json({"out": str(out), "command": results.command, **counts, **more})
     else:
         _close(results, out)
     return ExitCode.FINE
-
-
-def _safe(out: Path) -> str:
-    """How many runs there are after an interruption."""
-    from stickslip.bench.campaigns.results_file import read_results
-
-    try:
-        return f"{len(read_results(out).runs)} runs are safe in {out}"
-    except (OSError, ValueError):
-        return "no run was made"
 
 
 def _tolerances(text: str) -> list[float]:
@@ -165,18 +161,9 @@ def _tolerances(text: str) -> list[float]:
     return found
 
 
-def _executor(text: str, workers: int) -> Executor:
-    from stickslip.bench.running.executors import executor
-
-    if workers < 1:
-        raise InputError(f"--workers must be at least 1, got {workers}")
-    with refused(ValueError, RuntimeError, ImportError, OSError, before=f"--executor {text}: "):
-        return executor(text, workers)
-
-
 def _collection(
     problems: Sequence[Path], kind: str | None, families: str, most: int | None, out: Path
-) -> Chosen:
+) -> Collection:
     """The chosen problems; what was left out of the folders is said."""
     from stickslip.bench.campaigns.campaign import chosen
     from stickslip.bench.collections.collection import Collection
@@ -205,44 +192,23 @@ def _command(given: dict[str, Any]) -> str:
     return shlex.join(words)
 
 
-def _report(results: Results, out: Path) -> dict[str, Any]:
-    return {
-        "out": str(out), "command": results.command, "problems": len(results.problems),
-        "runs": len(results.runs), "standings": standings(results),
-        "conditions": results.conditions.as_json(),
-    }  # fmt: skip
-
-
-def _total(seconds: float) -> str:
-    if not seconds:  # nothing came to an end
-        return ""
-    return clock(seconds) if seconds >= 60.0 else duration(seconds)
-
-
 def _close(results: Results, out: Path) -> None:
     """The closing table, where everything is, and what to do next."""
     from stickslip.exhibits import power
 
     columns = ("solver", "tolerance", *GROUPS, "of", "fastest on", "total time")
-    rows = [
-        (
-            line["solver"], power(line["tolerance"]), *(str(line[name]) for name in GROUPS),
-            str(line["runs"]), str(line["fastest"]), _total(line["seconds"]),
-        )
-        for line in standings(results)
-    ]  # fmt: skip
+    rows = []
+    for line in standings(results):
+        seconds = line["seconds"]  # zero where nothing came to an end
+        total = clock(seconds) if seconds >= 60.0 else duration(seconds) if seconds else ""
+        numbers = (str(line[name]) for name in (*GROUPS, "runs", "fastest"))
+        rows.append((line["solver"], power(line["tolerance"]), *numbers, total))
     table(columns, rows, columns[1:])
     place = printable(shlex.quote(str(out)))
     page = printable(shlex.quote(str(out.with_suffix(".html"))))
     print(f"\n{len(results.runs)} runs on {len(results.problems)} problems in {printable(str(out))}")
     print(f"to see them: stickslip bench report {place} --out {page}")
     print("to add problems or solvers: the same command with more of them; what is there is not run again")
-
-
-if TYPE_CHECKING:
-    from stickslip.bench.jobs import Job
-    from stickslip.bench.records import RunRecord
-    from stickslip.bench.results import Results
 
 
 def outcomes(runs: Sequence[RunRecord]) -> dict[str, int]:
@@ -311,7 +277,7 @@ class CampaignTable:
         self._runs.setdefault(record.solver, []).append(record)
         self._done += 1
         for worker, (job, _) in list(self._under_way.items()):
-            if (job.problem, job.contestant.label, job.tolerance) == record.key[:2] + record.key[3:]:
+            if job.key == record.key:
                 del self._under_way[worker]
 
     def drawn(self) -> Any:

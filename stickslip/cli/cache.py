@@ -26,8 +26,6 @@ def cache(
     ----------
     action
         `show` the folder, its number of files and their size, or `clear` it.
-    json
-        Print JSON and nothing else.
     """
     from stickslip.compilation.packs import shipped
     from stickslip.compilation.store import MOST_BYTES, user_store

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, complain, usable, wrote
-from stickslip.cli.load import load
-from stickslip.cli.parameters import Kind
-from stickslip.cli.places import FCLIB, check_not_itself, check_writable
+from stickslip.cli.parameters import Flag, Kind
+from stickslip.cli.places import FCLIB, check_not_itself, check_writable, load
 from stickslip.cli.progress import watch
 
 if TYPE_CHECKING:
@@ -27,9 +26,9 @@ def convert(
     target: Annotated[Path, Parameter(name="OUT")],
     /,
     *,
-    kind: Kind | None = None,
+    kind: Kind = None,
     storage: Literal["dense", "block", "sparse"] | None = None,
-    reduce: Annotated[bool, Parameter(show_default=False)] = False,
+    reduce: Flag = False,
 ) -> int:
     """Write a problem in another format (.hdf5, .dat), storage or form.
 
@@ -47,8 +46,6 @@ def convert(
         File to read, .hdf5 or .dat.
     target
         File to write, .hdf5 or .dat; never the one that is read.
-    kind
-        What a .dat file holds, where its name does not say.
     storage
         How the matrices are written in a .dat file.
     reduce
@@ -66,7 +63,10 @@ def convert(
         if reduce:
             record, dropped = reduced(source, record)
         if target.suffix.lower() in TEXT:
-            record, dropped = without_answers(record)
+            count = len(record.guesses)
+            dropped = ["the stored solution"] if record.solution is not None else []
+            dropped += [f"{count} stored guess{'es' if count > 1 else ''}"] if count else []
+            record = replace(record, solution=None, guesses=())
         with usable(target):
             write(target, record, storage=storage)
     if dropped:
@@ -107,11 +107,3 @@ def carry(answer: StoredSolution, local: ContactProblem) -> StoredSolution:
     lam = np.zeros(rows) if answer.lam is None else answer.lam
     r = np.concatenate([answer.r, lam])
     return replace(answer, r=r, u=local.velocity(r), v=None, lam=None)
-
-
-def without_answers(record: ProblemRecord) -> tuple[ProblemRecord, list[str]]:
-    """The problem and what is said about it, and which stored answers are dropped."""
-    count = len(record.guesses)
-    dropped = ["the stored solution"] if record.solution is not None else []
-    dropped += [f"{count} stored guess{'es' if count > 1 else ''}"] if count else []
-    return replace(record, solution=None, guesses=()), dropped

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from stickslip.cli.errors import ExitCode, InputError, complain, printable, usable, wrote
+from stickslip.cli.parameters import Flag
 from stickslip.cli.places import FCLIB, check_writable, make_folder
 from stickslip.cli.progress import Time, watch, watch_time
 from stickslip.cli.run import simulated
@@ -34,7 +33,7 @@ def demo(
     *,
     out: Path = Path("out"),
     bodies: int = 1500,
-    no_html: Annotated[bool, Parameter(show_default=False)] = False,
+    no_html: Flag = False,
 ) -> int:
     """Simulate a column of spheres that collapses around boulders, and certify the run.
 
@@ -56,6 +55,8 @@ def demo(
     no_html
         Write no page.
     """
+    import numpy as np
+
     if bodies < 1:
         raise InputError(f"--bodies {bodies}: there must be at least 1")
     make_folder(out)
@@ -70,9 +71,21 @@ def demo(
         return code
     with watch_time(title) as progress:
         trajectory, failure, code, seconds = _collapse(bodies, UNTIL, progress)
-    _show_run(title, trajectory, seconds, first)
+    contacts, steps = np.diff(trajectory.raw_contacts.offset), max(trajectory.steps, 1)
+    pairs(
+        title,
+        [
+            ("steps", f"{trajectory.steps} of {duration(STEP)}, {SOLVER} to {TOLERANCE:g}"),
+            ("sweeps", f"{trajectory.iterations.sum() / steps:.0f} a step"),
+            ("contacts", f"{contacts.max()} at most, {contacts[-1]} at the end"),
+            ("time", f"{duration(seconds)}, {duration(seconds / steps)} a step"),
+            ("before it", f"{duration(first)} to compile, or to load what was compiled"),
+        ],
+    )
     print()
-    held = show_certificates(certificates(trajectory, 2.0 * RADIUS))
+    found = certificates(trajectory, 2.0 * RADIUS)
+    rows = [(*one.row, "yes" if one.ok else "NO", one.note) for one in found]
+    table(("certificate", "measured", "allowed", "ok", ""), rows, numbers=("measured", "allowed"))
     print()
     show_energy(trajectory)
     print()
@@ -80,10 +93,18 @@ def demo(
         trajectory.save(file)
     wrote(file, f"; stickslip view {printable(str(file))} shows it with all that can be clicked")
     if not no_html:
-        _export(trajectory, page, title)
+        from stickslip.view.browser.export import export_html
+        from stickslip.view.browser.server import ViewerError
+
+        try:
+            with watch("writing the page"):
+                export_html(trajectory, page, title=title)
+            wrote(page, "; open it in a browser")
+        except ViewerError as error:  # all else is done
+            complain(f"{page} was not written: {error}")
     if failure:
         complain(failure)
-    return code if held else max(code, ExitCode.MISSED)
+    return code if all(one.ok for one in found) else max(code, ExitCode.MISSED)
 
 
 def _collapse(bodies: int, until: float, progress: Time | None = None) -> tuple[Any, str, ExitCode, float]:
@@ -96,37 +117,6 @@ def _collapse(bodies: int, until: float, progress: Time | None = None) -> tuple[
         progress=progress, forces="solver",
     )  # fmt: skip
     return *found, time.perf_counter() - begun
-
-
-def _show_run(title: str, trajectory: WorldTrajectory, seconds: float, first: float) -> None:
-    """What was simulated, and how long that took [s]; `first`: what came before it [s]."""
-    import numpy as np
-
-    contacts, steps = np.diff(trajectory.raw_contacts.offset), max(trajectory.steps, 1)
-    pairs(
-        title,
-        [
-            ("steps", f"{trajectory.steps} of {duration(STEP)}, {SOLVER} to {TOLERANCE:g}"),
-            ("sweeps", f"{trajectory.iterations.sum() / steps:.0f} a step"),
-            ("contacts", f"{contacts.max()} at most, {contacts[-1]} at the end"),
-            ("time", f"{duration(seconds)}, {duration(seconds / steps)} a step"),
-            ("before it", f"{duration(first)} to compile, or to load what was compiled"),
-        ],
-    )
-
-
-def _export(trajectory: WorldTrajectory, page: Path, title: str) -> None:
-    """Write the page, or say what is missing: all else is done."""
-    from stickslip.view.browser.export import export_html
-    from stickslip.view.browser.server import ViewerError
-
-    try:
-        with watch("writing the page"):
-            export_html(trajectory, page, title=title)
-    except ViewerError as error:
-        complain(f"{page} was not written: {error}")
-    else:
-        wrote(page, "; open it in a browser")
 
 
 class Bound(NamedTuple):
@@ -147,6 +137,15 @@ class Bound(NamedTuple):
     def ok(self) -> bool:
         """Whether it holds; not for what is not a number."""
         return self.measured <= self.allowed
+
+    @property
+    def row(self) -> tuple[str, str, str]:
+        """The claim and both numbers as they are shown."""
+        measured, allowed = (
+            f"{x:.0f} {self.unit}" if float(x).is_integer() and abs(x) < 1e6 else f"{x:.1e} {self.unit}"
+            for x in (self.measured, self.allowed)
+        )
+        return self.claim, measured.rstrip(), allowed.rstrip()
 
 
 def certificates(trajectory: WorldTrajectory, size: float) -> list[Bound]:
@@ -174,19 +173,6 @@ def certificates(trajectory: WorldTrajectory, size: float) -> list[Bound]:
     ]  # fmt: skip
 
 
-def show_certificates(found: list[Bound]) -> bool:
-    """Print them; whether all hold."""
-    rows = [
-        (
-            one.claim, _number(one.measured, one.unit), _number(one.allowed, one.unit),
-            "yes" if one.ok else "NO", one.note,
-        )
-        for one in found
-    ]  # fmt: skip
-    table(("certificate", "measured", "allowed", "ok", ""), rows, numbers=("measured", "allowed"))
-    return all(one.ok for one in found)
-
-
 def show_energy(trajectory: WorldTrajectory) -> None:
     """Print where energy was at the start and at the end, and where it went."""
     run = trajectory
@@ -202,8 +188,3 @@ def show_energy(trajectory: WorldTrajectory) -> None:
         ("left over: the error of the balance", float(run.balance[-1])),
     ]
     table(("energy", "J"), [(name, f"{value:.6g}") for name, value in rows if value], numbers=("J",))
-
-
-def _number(value: float, unit: str) -> str:
-    shown = f"{value:.0f}" if value == round(value) and abs(value) < 1e6 else f"{value:.1e}"
-    return f"{shown} {unit}".rstrip()

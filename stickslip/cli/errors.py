@@ -1,11 +1,14 @@
-"""Exit codes, and the one sentence a user sees when what was given cannot be used."""
+"""Exit codes, the one sentence a user sees when what was given cannot be used, and signals."""
 
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
+from types import FrameType
 
 
 class ExitCode(IntEnum):
@@ -96,3 +99,44 @@ def os_sentence(error: OSError, path: object = None) -> str:
     # Only the first letter: messages of HDF5 carry names and paths of their own.
     what = what[:1].lower() + what[1:]
     return what if where is None else f"{os.fsdecode(str(where))}: {what}"
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM asks the process to stop, as Ctrl+C does; a second signal ends it."""
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Within it both signals raise: KeyboardInterrupt, or Terminated. After the first one they act as the
+    system has it, so that a second one ends the process even within compiled code.
+
+    A signal that is ignored, or has a handler of its own, is left as it is.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+    taken = {number: handler for number, handler in usual.items() if signal.getsignal(number) == handler}
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        for each in taken:
+            signal.signal(each, signal.SIG_DFL)
+        raise Terminated if number == signal.SIGTERM else KeyboardInterrupt
+
+    try:
+        for number in taken:
+            signal.signal(number, stop)
+        yield
+    finally:
+        for number, handler in taken.items():
+            signal.signal(number, handler)
+
+
+def stop_code(stop: KeyboardInterrupt) -> ExitCode:
+    """What the process returns after that signal."""
+    return ExitCode.TERMINATED if isinstance(stop, Terminated) else ExitCode.INTERRUPTED
+
+
+def stop_word(stop: KeyboardInterrupt) -> str:
+    """What is said of work that the signal ended."""
+    return "terminated" if isinstance(stop, Terminated) else "interrupted"

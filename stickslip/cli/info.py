@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stickslip.cli.errors import ExitCode, InputError, complain, refused, usable
-from stickslip.cli.facts import describe, describe_results, describe_run, expected
-from stickslip.cli.load import load, load_run
-from stickslip.cli.parameters import Existence, Files, Json, Kind
+from stickslip.cli.parameters import Files, Flag, Json, Kind, KindName
+from stickslip.cli.places import load, load_run
 from stickslip.cli.progress import watch
 from stickslip.cli.tables import pairs, print_json
 
-Rows = list[tuple[str, str]]
-"""Lines for a reader: a name and a text, which is not shown where it is empty."""
+if TYPE_CHECKING:
+    from stickslip.files import ProblemRecord
+    from stickslip.problem.sets import ProductSet
+    from stickslip.problem.solution import Problem
+    from stickslip.simulation.trajectory import Trajectory
+    from stickslip.simulation.world_trajectory import WorldTrajectory
+
+Facts = Iterator[tuple[str, Any, str, str]]
+"""What there is to say about a file: a key and its value for JSON, a name and a text for readers. What has no
+key is said to readers only, and what has no text to programs only."""
 
 
-def info(
-    files: Files, /, *, kind: Kind | None = None, existence: Existence = False, json: Json = False
-) -> int:
+def info(files: Files, /, *, kind: Kind = None, existence: Flag = False, json: Json = False) -> int:
     """Show what files hold: a problem, a trajectory, results, or a format of others.
 
     A stored solution is judged now, whatever the file says of it. The fingerprint
@@ -42,222 +49,296 @@ def info(
     ----------
     files
         Problem files, .hdf5 or .dat; trajectories and results, .h5 or .hdf5; any others.
-    kind
-        What a .dat file holds, where its name does not say.
     existence
         Say whether a solution is sure to exist (a cone program; seconds for large files).
-    json
-        Print one JSON object (a list for several files) and nothing else.
     """
     reports: list[dict[str, Any]] = []
+    shown: list[tuple[str, list[tuple[str, str]]]] = []
     for path in files:
+        report: dict[str, Any] = {"file": str(path)}
         try:
             with watch(f"reading {path}", quiet=json):
-                reports.append(_report(path, kind, existence))
+                found = list(_facts(path, kind, existence))
+            report |= {key: value for key, value, _, _ in found if key}
+            shown.append((str(path), [(name, text) for _, _, name, text in found]))
         except InputError as error:
             complain(str(error))
-            reports.append({"file": str(path), "error": str(error)})
+            report["error"] = str(error)
+        reports.append(report)
     if json:
         print_json(reports if len(reports) > 1 else reports[0])
     else:
-        good = [report for report in reports if "error" not in report]
-        for k, report in enumerate(good):
-            if k:
-                print()
-            pairs(report["file"], ROWS.get(report["kind"], _rows)(report))
+        for k, (title, rows) in enumerate(shown):
+            print("\n" if k else "", end="")
+            pairs(title, rows)
     return ExitCode.BAD_INPUT if any("error" in report for report in reports) else ExitCode.FINE
 
 
-def _report(path: Path, kind: Kind | None, existence: bool) -> dict[str, Any]:
+def _facts(path: Path, kind: KindName | None, existence: bool) -> Facts:
+    """The facts of whatever a file holds."""
     from stickslip.bench.campaigns.results_file import ROOT
+    from stickslip.bench.collections.standard import MANIFEST
+    from stickslip.files.recognition import recognised
     from stickslip.files.trajectories import has_root, is_trajectory
 
-    foreign = _foreign(path) if kind is None else None
+    if kind is None and path.is_dir():
+        todo = "; give the files in it"
+        if (path / MANIFEST).is_file():
+            todo = f" with a collection of problems: stickslip bench run --problems {path}"
+        raise InputError(f"{path}: is a directory{todo}")
+    foreign = None
+    if kind is None and path.is_file():  # of another the reader says what is wrong
+        with usable(path):
+            foreign = recognised(path)
     if foreign is not None:
-        return foreign
+        return _of_others(asdict(foreign))
     if is_trajectory(path):
-        return describe_run(path, load_run(path))
+        return _of_run(load_run(path))
     if has_root(path, ROOT):
-        with refused(ValueError):
-            return describe_results(path)
-    record = load(path, kind)
-    return describe(path, record) | (expected(record) if existence else {})
+        return _of_results(path)
+    return _of_problem(load(path, kind), existence)
 
 
-def _foreign(path: Path) -> dict[str, Any] | None:
-    """The report of a file of a known format that is not stickslip's; None of any other."""
-    from stickslip.files.recognition import recognised
-
-    if path.is_dir():
-        raise InputError(_folder(path))
-    if not path.is_file():
-        return None  # the reader says what is wrong
-    with usable(path):
-        found = recognised(path)
-    return None if found is None else {"file": str(path), "kind": "other", **asdict(found)}
+def _of_others(found: dict[str, Any]) -> Facts:
+    """A file of a known format that is not stickslip's."""
+    counts = ", ".join(f"{count} {what}" for what, count in found["counts"].items())
+    yield "kind", "other", "kind", found["what"]
+    shown = {"name": "name", "counts": "holds", "note": "note", "use": "use"}
+    for key, value in found.items():
+        yield key, value, shown.get(key, ""), counts if key == "counts" else value if key in shown else ""
 
 
-def _folder(path: Path) -> str:
-    """What to do with a folder: a collection of problems, or files to be given one by one."""
-    from stickslip.bench.collections.standard import MANIFEST
+def _of_run(run: Trajectory | WorldTrajectory) -> Facts:
+    """A trajectory of systems or of a world."""
+    from stickslip.simulation.trajectory import Trajectory
+    from stickslip.simulation.world_contacts import LEAST
+    from stickslip.simulation.world_summary import bodies, shapes
 
-    if (path / MANIFEST).is_file():
-        return f"{path}: is a directory with a collection of problems: stickslip bench run --problems {path}"
-    return f"{path}: is a directory; give the files in it"
-
-
-def _foreign_rows(report: dict[str, Any]) -> Rows:
-    """The lines of a report of a file of others for a reader."""
-    counts = ", ".join(f"{count} {what}" for what, count in report["counts"].items())
-    rows = [("kind", report["what"]), ("name", report["name"]), ("holds", counts), ("note", report["note"])]
-    return [*(row for row in rows if row[1]), ("use", report["use"])]
-
-
-def _run_rows(report: dict[str, Any]) -> Rows:
-    """The lines of a report of a trajectory for a reader; those without a text are not shown."""
-    start, end = report["span"]
-    given = ", ".join(f"{name}={value}" for name, value in report["scheme_options"].items())
-    energies = "{:.6g} to {:.6g} J".format(*report["energy"])
-    of_world = report["kind"] == "world trajectory"
-    before, between, after = _world_parts(report, energies) if of_world else _system_parts(report, energies)
-    count = f", {report['iterations']} iterations" if of_world else ""
-    return [
-        *before,
-        ("scheme", report["scheme"] + (f" ({given})" if given else "")),
-        ("solver", f"{report['solver']}, tolerance {report['tolerance']:g}{count}"),
-        ("time", f"{start:g} to {end:g} s, h = {report['h']:g} s"),
-        (
-            "records",
-            f"the start and {report['records'] - 1} of {report['steps']} steps, {report['missed']} missed",
-        ),
-        ("verdict", _run_verdict(report)),
-        *between,
-        ("worst residual", f"natural {report['natural']:.2e}, natural_scaled {report['natural_scaled']:.2e}"),
-        ("penetration", f"{report['penetration']:.3g} m"),
-        *after,
-    ]
-
-
-def _system_parts(report: dict[str, Any], energies: str) -> tuple[Rows, Rows, Rows]:
-    """Lines of a run of systems before those of its scheme, after its verdict, and at the end."""
-    return (
-        [
-            ("kind", "trajectory"),
-            ("systems", ", ".join(f"{name} ({kind})" for name, kind in report["systems"].items())),
-            *((f"interaction {name}", law) for name, law in report["interactions"].items()),
-        ],
-        [],
-        [
-            ("energy", energies),
-            ("contact work", f"{report['contact_work']:.6g} J"),
-            ("events", ", ".join(f"{count} {kind}" for kind, count in report["events"].items()) or "none"),
-        ],
-    )
-
-
-def _world_parts(report: dict[str, Any], energies: str) -> tuple[Rows, Rows, Rows]:
-    """The same of a run of a world."""
-    flows = ", ".join(f"{name} {report[name]:.6g} J" for name in ("dissipated", "work", "lifted"))
-    joints = f"{len(report['joints'])}, open by {report['opening']:.3g} at most [m, rad]"
-    return (
-        [
-            ("kind", "trajectory of a world"),
-            ("bodies", f"{report['bodies']} ({report['body_kinds']})"),
-            ("shapes", ", ".join(f"{count} {kind}" for kind, count in report["shapes"].items()) or "none"),
-            ("joints", joints if report["joints"] else ""),
-            ("sensors", ", ".join(report["sensors"])),
-        ],
-        [("contacts", f"{report['contacts']} in all records"), ("forces", _forces(report))],
-        [
-            ("correction", f"{report['correction']:.3g} m"),
-            ("energy", f"{energies}; {flows}"),
-            ("energy balance", f"kept to {report['balance']:.2e} J"),
-        ],
-    )
+    count = ""
+    if isinstance(run, Trajectory):
+        systems = {part.name: part.kind for part in run.model.systems}
+        laws = {part.name: part.law for part in run.model.interactions}
+        yield "kind", "trajectory", "kind", "trajectory"
+        yield "systems", systems, "systems", ", ".join(f"{name} ({kind})" for name, kind in systems.items())
+        yield "interactions", laws, "", ""
+        for name, law in laws.items():
+            yield "", None, f"interaction {name}", law
+    else:
+        kinds, sorts, joints = bodies(run), shapes(run), list(run.model.joints)
+        opening, iterations = float(run.opening.max()), int(run.iterations.sum())
+        count, wide = f", {iterations} iterations", f"{len(joints)}, open by {opening:.3g} at most [m, rad]"
+        said = ", ".join(f"{number} {sort}" for sort, number in sorts.items())
+        yield "kind", "world trajectory", "kind", "trajectory of a world"
+        yield "bodies", len(run.model), "bodies", f"{len(run.model)} ({kinds})"
+        yield "body_kinds", kinds, "", ""
+        yield "shapes", sorts, "shapes", said or "none"
+        yield "joints", joints, "joints", wide if joints else ""
+        yield "opening", opening, "", ""
+        yield "sensors", list(run.sensors), "sensors", ", ".join(run.sensors)
+        yield "iterations", iterations, "", ""
+    given = ", ".join(f"{name}={value}" for name, value in run.scheme_options.items())
+    start, end = float(run.t[0]), float(run.t[-1])
+    yield "scheme", run.scheme, "scheme", run.scheme + (f" ({given})" if given else "")
+    yield "scheme_options", run.scheme_options, "", ""
+    yield "solver", run.solver, "solver", f"{run.solver}, tolerance {run.tolerance:g}{count}"
+    yield "tolerance", run.tolerance, "", ""
+    yield "span", [start, end], "time", f"{start:g} to {end:g} s, h = {run.clock.h:g} s"
+    yield "h", run.clock.h, "", ""
+    kept = f"the start and {len(run) - 1} of {run.steps} steps, {run.missed} missed"
+    yield "records", len(run), "records", kept
+    yield "steps", run.steps, "", ""
+    yield "missed", run.missed, "", ""
+    verdict = run.verdict.value
+    told = {"certified": "by the exact law", "missed": f"{run.missed} of {run.steps} steps"}
+    why = run.relaxation or told.get(verdict)
+    yield "verdict", verdict, "verdict", f"{verdict}, {why}" if why else verdict
+    yield "relaxation", run.relaxation, "", ""
+    if not isinstance(run, Trajectory):
+        total, many = len(run.contacts), int((run.contacts.choice == LEAST).sum())
+        which = f"unique, or of least norm where there are many: {many} of {total}"
+        which = "as the solver found them" if run.forces == "solver" else which
+        yield "contacts", total, "contacts", f"{total} in all records"
+        yield "forces", run.forces, "forces", which
+        yield "not_unique", many, "", ""
+    natural, scaled = float(run.natural.max()), float(run.natural_scaled.max())
+    yield "natural", natural, "worst residual", f"natural {natural:.2e}, natural_scaled {scaled:.2e}"
+    yield "natural_scaled", scaled, "", ""
+    ends = [float(run.energy[0]), float(run.energy[-1])]
+    energies = "{:.6g} to {:.6g} J".format(*ends)
+    if isinstance(run, Trajectory):
+        work = float(run.contact_work[-1] - run.contact_work[0])
+        events = dict(sorted(Counter(event.kind for event in run.events).items()))
+        met = ", ".join(f"{number} {kind}" for kind, number in events.items())
+        yield "penetration", run.penetration, "penetration", f"{run.penetration:.3g} m"
+        yield "energy", ends, "energy", energies
+        yield "contact_work", work, "contact work", f"{work:.6g} J"
+        yield "events", events, "events", met or "none"
+        return
+    for key in ("penetration", "correction"):
+        most = float(getattr(run, key).max())
+        yield key, most, key, f"{most:.3g} m"
+    flows = {key: float(getattr(run, key)[-1]) for key in ("dissipated", "work", "lifted")}
+    yield "energy", ends, "energy", f"{energies}; {', '.join(f'{k} {x:.6g} J' for k, x in flows.items())}"
+    for key, flow in flows.items():
+        yield key, flow, "", ""
+    balance = float(abs(run.balance).max())
+    yield "balance", balance, "energy balance", f"kept to {balance:.2e} J"
 
 
-def _run_verdict(report: dict[str, Any]) -> str:
-    """What a run proves, and what stood in the place of the exact law."""
-    told = {"certified": "by the exact law", "missed": f"{report['missed']} of {report['steps']} steps"}
-    return ", ".join(x for x in (report["verdict"], report["relaxation"] or told.get(report["verdict"])) if x)
-
-
-def _forces(report: dict[str, Any]) -> str:
-    """Which of many impulses a run of a world tells."""
-    if report["forces"] == "solver":
-        return "as the solver found them"
-    return f"unique, or of least norm where there are many: {report['not_unique']} of {report['contacts']}"
-
-
-def _results_rows(report: dict[str, Any]) -> Rows:
-    """The lines of a report of results for a reader."""
+def _of_results(path: Path) -> Facts:
+    """The results of a campaign."""
+    from stickslip.bench.campaigns.results_file import read_results
     from stickslip.exhibits import power
 
-    place = report["environment"]
-    return [
-        ("kind", "results of a campaign"),
-        ("problems", f"{report['problems']}, families {', '.join(report['families'])}"),
-        ("runs", f"{report['runs']}: " + ", ".join(f"{n} {what}" for what, n in report["outcomes"].items())),
-        *(
-            (f"solver {name}", f"{found['solved']} of {found['runs']} runs solved")
-            for name, found in report["solvers"].items()
-        ),
-        ("tolerances", ", ".join(power(tolerance) for tolerance in report["tolerances"])),
-        (
-            "limits",
-            f"{report['timeout']:g} s, {report['memory']:g} MiB, best of {report['best_of']}, "
-            f"{report['workers']} side by side",
-        ),
-        ("machine", f"{place['processor']}, {place['cores']} cores, {place['system']}"),
-        ("versions", f"stickslip {place['stickslip']} (code {place['code']}), {place['python']}"),
-        ("command", " ".join(report["command"].split())),
-    ]
-
-
-def _rows(report: dict[str, Any]) -> Rows:
-    """The lines of a report for a reader."""
-    kinds = {
-        "contact": "contact problem (local: u = W r + u_free)",
-        "global": "global problem (M v = f + H r + G lam)",
+    with refused(ValueError):
+        results = read_results(path)
+    said, families = results.conditions, list(results.families)
+    place, outcomes = said.environment, dict(Counter(run.outcome.value for run in results.runs))
+    met = ", ".join(f"{number} {what}" for what, number in outcomes.items())
+    solvers = {
+        solver: {"runs": len(runs), "solved": sum(run.solved for run in runs)}
+        for solver in results.solvers
+        for runs in [[run for run in results.runs if run.solver == solver]]
     }
-    blocks = ", ".join(f"{count} {name}" for name, count in report.get("blocks", {}).items())
-    sizes = [f"{report['size']} components" if "contacts" in report else f"{report['size']} unknowns"]
-    for name, what in (("velocities", "velocities"), ("joint_rows", "bilateral rows")):
-        if report.get(name):
-            sizes.append(f"{report[name]} {what}")
-    matrix = {"contact": "W", "global": "M"}.get(report["kind"], "A")
-    contacts = f"{report['contacts']}" + (f" ({blocks})" if blocks else "") if "contacts" in report else ""
-    box = f"box problem ({report['kind']}: -(A z + b) in N_[lower, upper](z))"
-    rows = [
-        ("kind", kinds.get(report["kind"], box)),
-        ("level", report.get("level", "")),
-        ("contacts", contacts),
-        ("sizes", ", ".join(sizes)),
-        ("storage", ", ".join(f"{name} {form}" for name, form in report["storage"].items())),
-        ("symmetry defect", f"{report['symmetry_defect']:.2e} (max |{matrix} - {matrix}'| / max |{matrix}|)"),
-    ]
-    for name, (low, high) in report.get("friction", {}).items():
-        spread = f"{low:g}" if low == high else f"{low:g} to {high:g}"
-        rows.append((name, spread + (" m" if name in ("mu_roll", "mu_spin") else "")))
-    rows += [(name, " ".join(value.split())) for name, value in report["info"].items()]
-    rows += [("solution", _verdict(report["solution"])), ("guesses", f"{report['guesses'] or 'none'}")]
-    if "existence" in report:
-        rows.append(("existence", report["existence"]["sentence"]))
-    return [*rows, ("fingerprint", report["fingerprint"])]
+    limits = f"{said.timeout:g} s, {said.memory:g} MiB, best of {said.best_of}, {said.workers} side by side"
+    yield "kind", "results", "kind", "results of a campaign"
+    problems = len(results.problems)
+    yield "problems", problems, "problems", f"{problems}, families {', '.join(families)}"
+    yield "families", families, "", ""
+    yield "runs", len(results.runs), "runs", f"{len(results.runs)}: {met}"
+    yield "outcomes", outcomes, "", ""
+    yield "solvers", solvers, "", ""
+    for name, found in solvers.items():
+        yield "", None, f"solver {name}", f"{found['solved']} of {found['runs']} runs solved"
+    yield "tolerances", list(said.tolerances), "tolerances", ", ".join(map(power, said.tolerances))
+    for key in ("timeout", "memory", "best_of", "workers"):
+        yield key, getattr(said, key), "limits", limits if key == "timeout" else ""
+    machine = f"{place.processor}, {place.cores} cores, {place.system}"
+    yield "environment", place.as_json(), "machine", machine
+    yield "", None, "versions", f"stickslip {place.stickslip} (code {place.code}), {place.python}"
+    yield "command", results.command, "command", " ".join(results.command.split())
 
 
-ROWS = {
-    "trajectory": _run_rows,
-    "world trajectory": _run_rows,
-    "results": _results_rows,
-    "other": _foreign_rows,
-}
-"""How the report of a file that holds no problem is shown, by its kind."""
+def _of_problem(record: ProblemRecord, existence: bool) -> Facts:
+    """A problem, and what is stored beside it."""
+    from stickslip.problem.box import BoxProblem
+    from stickslip.problem.contact import GlobalProblem
+    from stickslip.problem.fingerprint import fingerprint
+    from stickslip.problem.residuals import judge
+
+    problem, matrix, ranges = record.problem, "A", None
+    if isinstance(problem, BoxProblem):
+        form = f"box problem ({problem.kind}: -(A z + b) in N_[lower, upper](z))"
+        yield "kind", problem.kind, "kind", form
+        yield "size", problem.size, "sizes", f"{problem.size} unknowns"
+    else:
+        kind, form, matrix = "contact", "contact problem (local: u = W r + u_free)", "W"
+        sizes, ranges = [f"{problem.size} components"], friction(problem.K)
+        if isinstance(problem, GlobalProblem):
+            kind, form, matrix = "global", "global problem (M v = f + H r + G lam)", "M"
+            rows = int(problem.g_bias.size)
+            yield "velocities", problem.M.size, "", ""
+            yield "joint_rows", rows, "", ""
+            both = (problem.M.size, "velocities"), (rows, "bilateral rows")
+            sizes += [f"{number} {what}" for number, what in both if number]
+        blocks = dict(problem.K.census)
+        said = ", ".join(f"{count} {name}" for name, count in blocks.items())
+        contacts = f"{problem.contacts}" + (f" ({said})" if said else "")
+        yield "kind", kind, "kind", form
+        yield "level", problem.level.value, "level", problem.level.value
+        yield "contacts", problem.contacts, "contacts", contacts
+        yield "blocks", blocks, "", ""
+        yield "size", problem.size, "sizes", ", ".join(sizes)
+    held, defect = storage(problem), symmetry_defect(problem)
+    yield "storage", held, "storage", ", ".join(f"{name} {form}" for name, form in held.items())
+    measured = f"{defect:.2e} (max |{matrix} - {matrix}'| / max |{matrix}|)"
+    yield "symmetry_defect", defect, "symmetry defect", measured
+    if ranges is not None:
+        yield "friction", ranges, "", ""
+        for name, (low, high) in ranges.items():
+            spread = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+            yield "", None, name, spread + (" m" if name in ("mu_roll", "mu_spin") else "")
+    yield "info", {name: str(value) for name, value in record.info.items()}, "", ""
+    for name, value in record.info.items():
+        yield "", None, name, " ".join(str(value).split())
+    judged, told, stored = None, "none stored", record.solution
+    if stored is not None:
+        judged = asdict(judge(problem, stored.r, stored.v, stored.lam))
+        names = ["natural", "natural_scaled", *(each for each in ("equilibrium", "joints") if judged[each])]
+        told = "stored, judged now: " + ", ".join(f"{name} {judged[name]:.2e}" for name in names)
+    yield "solution", judged, "solution", told
+    yield "guesses", len(record.guesses), "guesses", f"{len(record.guesses) or 'none'}"
+    if existence:
+        yield from _of_existence(record)
+    yield "fingerprint", fingerprint(problem), "fingerprint", fingerprint(problem)
 
 
-def _verdict(residuals: dict[str, Any] | None) -> str:
-    if residuals is None:
-        return "none stored"
-    more = [f"{name} {residuals[name]:.2e}" for name in ("equilibrium", "joints") if residuals[name]]
-    both = [f"natural {residuals['natural']:.2e}", f"natural_scaled {residuals['natural_scaled']:.2e}"]
-    return f"stored, judged now: {', '.join(both + more)}"
+def _of_existence(record: ProblemRecord) -> Facts:
+    """Whether a solution is sure to exist; null for box problems, which the condition is not for."""
+    from stickslip.problem.box import BoxProblem
+    from stickslip.solvers.existence import existence
+
+    said: dict[str, Any] = {"holds": None, "margin": None, "self_stress": []}
+    sentence = "not looked at: the condition is for contact and global problems"
+    if not isinstance(record.problem, BoxProblem):
+        found = existence(record.problem)
+        said = {"holds": found.holds, "margin": found.margin, "self_stress": list(found.contacts)}
+        sentence = str(found)
+    yield "existence", said | {"sentence": sentence}, "existence", sentence
+
+
+def friction(K: ProductSet) -> dict[str, list[float]]:
+    """Smallest and largest friction coefficients by name: mu [-], mu_roll and mu_spin [m], ..."""
+    import numpy as np
+
+    count = np.diff(K.group_offset)
+    found: dict[str, list[float]] = {}
+    for group in range(int(count.max(initial=0))):
+        index = K.group_offset[:-1][count > group] + group
+        for size in np.unique(K.group_size[index]).tolist():
+            values = K.coefficient[index[K.group_size[index] == size]]
+            names = {(1, 2): "mu_roll", (1, 1): "mu_spin"}
+            name = names.get((group, size), f"mu_{group}") if group else "mu"
+            both = [*found.get(name, []), float(values.min()), float(values.max())]
+            found[name] = [min(both), max(both)]
+    return found
+
+
+def storage(problem: Problem) -> dict[str, str]:
+    """How each matrix of a problem is held: dense, block, sparse, bodies."""
+    import scipy.sparse as sp
+
+    from stickslip.problem.box import BoxProblem
+    from stickslip.problem.contact import ContactProblem
+
+    if isinstance(problem, BoxProblem):
+        return {"A": "sparse" if sp.issparse(problem.A) else "dense"}
+    if isinstance(problem, ContactProblem):
+        form = type(problem.W).__name__.removesuffix("Delassus").lower()
+        return {"W": {"body": "bodies"}.get(form, form)}
+    M, maps = problem.M, {"H": problem.H, "G": problem.G}
+    mass = "bodies" if M.is_body_blocks else "sparse" if sp.issparse(M.matrix) else "dense"
+    held = {name: "sparse" if sp.issparse(x) else "bodies" for name, x in maps.items() if x is not None}
+    return {"M": mass, **held}
+
+
+def symmetry_defect(problem: Problem) -> float:
+    """max |W - W'| / max |W| of a contact problem; of M for a global one, of A for a box [-]."""
+    import scipy.sparse as sp
+
+    from stickslip.problem.box import BoxProblem
+    from stickslip.problem.contact import GlobalProblem
+    from stickslip.problem.operator import BlockDelassus, BodyDelassus
+
+    if isinstance(problem, BoxProblem):
+        matrix: Any = problem.A
+    elif isinstance(problem, GlobalProblem):
+        matrix = problem.M.sparse
+    elif isinstance(problem.W, BodyDelassus):
+        return 0.0  # W = J J' by construction
+    else:
+        matrix = problem.W.sparse() if isinstance(problem.W, BlockDelassus) else problem.W.dense()
+    if 0 in matrix.shape or (sp.issparse(matrix) and not matrix.nnz):
+        return 0.0
+    largest = float(abs(matrix).max())
+    return float(abs(matrix - matrix.T).max()) / largest if largest else 0.0

@@ -13,8 +13,7 @@ from importlib import import_module
 from cyclopts import App, CycloptsError, Parameter
 
 from stickslip import __version__
-from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence
-from stickslip.cli.stops import stop_code, stop_word, stoppable
+from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, stop_code, stop_word, stoppable
 
 VERBS = ("info", "solve", "convert", "solvers", "schemes", "run", "view", "plot", "demo", "study", "cache")
 """One module of this room each, with a function of that name."""

@@ -1,10 +1,18 @@
-"""Where results go: checked before the work begins, so that no answer is lost to a bad path."""
+"""Files that verbs read, and where results go: checked before the work begins, so that no answer is lost."""
+
+from __future__ import annotations
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from stickslip.cli.errors import InputError, os_sentence
+from stickslip.cli.errors import InputError, os_sentence, usable
+
+if TYPE_CHECKING:
+    from stickslip.files import ProblemRecord
+    from stickslip.simulation.trajectory import Trajectory
+    from stickslip.simulation.world_trajectory import WorldTrajectory
 
 FCLIB = (".hdf5", ".h5")
 """Endings of files in FCLIB's layout."""
@@ -64,3 +72,21 @@ def check_not_itself(source: Path, place: Path) -> None:
     """Refuse to write over the file that is read, under whatever name or link."""
     if source.exists() and place.exists() and source.samefile(place):
         raise InputError(f"{place}: would overwrite the input; choose another name")
+
+
+def load(path: Path, kind: str | None = None) -> ProblemRecord:
+    """The problem in `path` with all that is stored beside it; `InputError` says what is wrong."""
+    from stickslip.files import read_record
+
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory, not a problem file")
+    with usable(path, "problem"):
+        return read_record(path, kind)
+
+
+def load_run(path: Path) -> Trajectory | WorldTrajectory:
+    """The trajectory in `path`; `InputError` says what is wrong."""
+    from stickslip.files.trajectories import read_trajectory
+
+    with usable(path, "trajectory"):
+        return read_trajectory(path)

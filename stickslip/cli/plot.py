@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, refused, usable, wrote
-from stickslip.cli.load import load, load_run
-from stickslip.cli.places import PLOTS, check_writable
+from stickslip.cli.parameters import Flag
+from stickslip.cli.places import PLOTS, check_writable, load, load_run
 from stickslip.cli.tables import table
 from stickslip.names import LISTED, listing
 
@@ -33,6 +34,8 @@ TAKES = {
     "residuals": (),
 }
 """Options that each plot takes."""
+NAMING = ("system", "interaction", "body")
+"""Those that are for one kind of run each."""
 
 
 def plot(
@@ -49,8 +52,8 @@ def plot(
     period: float | None = None,
     after: float | None = None,
     until: float | None = None,
-    log: Annotated[bool, Parameter(show_default=False)] = False,
-    forces: Annotated[bool, Parameter(show_default=False)] = False,
+    log: Flag = False,
+    forces: Flag = False,
 ) -> int:
     """Draw what a file holds: a trajectory, or a problem with its solution.
 
@@ -95,6 +98,8 @@ def plot(
     forces
         Draw mean forces in place of impulses.
     """
+    from stickslip.files import ProblemRecord
+
     given: dict[str, Any] = {
         "system": system, "interaction": interaction, "body": body, "coordinate": coordinate, "at": at,
         "period": period, "after": after, "until": until, "log": log, "forces": forces,
@@ -110,7 +115,19 @@ def plot(
             raise InputError(f"--{name} is not for {what}; it is for {takers}")
     place = Path(f"{what}.svg") if out is None else out
     check_writable(place, PLOTS)
-    _draw(_source(file), file, what, given, place)
+    source = _source(file)
+    if isinstance(source, ProblemRecord) and what != "cones":
+        if what == "residuals":
+            advice = f"`stickslip solve {file} --plot {place}` draws the residuals of a solve"
+            raise InputError(f"{file}: a problem stores no history; {advice}")
+        raise InputError(f"{file}: {what} is drawn of a trajectory; of a problem only cones can be")
+    if coordinate is not None:
+        if what == "poincare" and len(coordinate) > 1:
+            raise InputError("--coordinate: a section shows one; phase takes several")
+        given["coordinate"] = coordinate if len(coordinate) > 1 else coordinate[0]
+    draws = getattr(import_module("stickslip.view"), f"plot_{what}")
+    with usable(place), refused(ValueError, before=f"{file}: "):
+        draws(source, place, **given)
     wrote(place)
     return ExitCode.FINE
 
@@ -120,26 +137,6 @@ def _source(path: Path) -> Source:
     from stickslip.files.trajectories import is_trajectory
 
     return load_run(path) if is_trajectory(path) else load(path)
-
-
-def _draw(source: Source, path: Path, what: str, given: dict[str, Any], place: Path) -> None:
-    from importlib import import_module
-
-    from stickslip.files import ProblemRecord
-
-    if isinstance(source, ProblemRecord) and what != "cones":
-        if what == "residuals":
-            advice = f"`stickslip solve {path} --plot {place}` draws the residuals of a solve"
-            raise InputError(f"{path}: a problem stores no history; {advice}")
-        raise InputError(f"{path}: {what} is drawn of a trajectory; of a problem only cones can be")
-    coordinates = given.pop("coordinate", None)
-    if coordinates is not None:
-        if what == "poincare" and len(coordinates) > 1:
-            raise InputError("--coordinate: a section shows one; phase takes several")
-        given["coordinate"] = coordinates if len(coordinates) > 1 else coordinates[0]
-    draws = getattr(import_module("stickslip.view"), f"plot_{what}")
-    with usable(place), refused(ValueError, before=f"{path}: "):
-        draws(source, place, **given)
 
 
 def _list(path: Path) -> int:
@@ -164,15 +161,10 @@ def _list(path: Path) -> int:
         rows = [
             (
                 what,
-                " ".join(f"--{option}" for option in options if _fits(option, names)),
+                " ".join(f"--{option}" for option in options if option in names or option not in NAMING),
                 "; ".join(text for option, text in names.items() if option in options),
             )
             for what, options in TAKES.items()
         ]
     table(("plot", "options", "of"), rows, folds=("of",))
     return ExitCode.FINE
-
-
-def _fits(option: str, names: dict[str, str]) -> bool:
-    """Whether an option is for this kind of run."""
-    return option in names or option not in ("system", "interaction", "body")

@@ -9,17 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable, refused, wrote
-from stickslip.cli.load import load_run
-from stickslip.cli.places import FCLIB, PLOTS, check_not_itself, check_writable
+from stickslip.cli.errors import (
+    ExitCode,
+    InputError,
+    complain,
+    os_sentence,
+    printable,
+    refused,
+    stop_code,
+    stop_word,
+    wrote,
+)
+from stickslip.cli.parameters import Flag, Host, NoBrowser, Port, Scene, Step, Until
+from stickslip.cli.places import FCLIB, PLOTS, check_not_itself, check_writable, load_run
 from stickslip.cli.progress import watch_time
 from stickslip.cli.settings import check_known, chosen, read_settings, with_options
-from stickslip.cli.stops import stop_code, stop_word
 from stickslip.cli.tables import table
 from stickslip.cli.view import live_view, serve
 
 if TYPE_CHECKING:
-    from stickslip.scenes.scenario import Fact, Scenario
+    from stickslip.scenes.scenario import Scenario
     from stickslip.simulation.trajectory import Trajectory
     from stickslip.simulation.world_trajectory import WorldTrajectory
     from stickslip.view.browser.live import LiveView
@@ -31,20 +40,20 @@ def run(
     *,
     scheme: str | None = None,
     solver: str | None = None,
-    h: Annotated[float | None, Parameter(name="--h")] = None,
-    until: float | None = None,
-    settings: Annotated[list[str] | None, Parameter(name="--set")] = None,
+    h: Step = None,
+    until: Until = None,
+    settings: Scene = None,
     record: int = 1,
     on_failure: Literal["raise", "accept", "halve"] = "raise",
     forces: Literal["least", "solver"] = "least",
     out: Path | None = None,
     plot: Path | None = None,
     resume: Path | None = None,
-    view: Annotated[bool, Parameter(show_default=False)] = False,
-    host: str = "127.0.0.1",
-    port: int = 8080,
-    no_browser: Annotated[bool, Parameter(show_default=False)] = False,
-    parameters: Annotated[bool, Parameter(show_default=False)] = False,
+    view: Flag = False,
+    host: Host = "127.0.0.1",
+    port: Port = 8080,
+    no_browser: NoBrowser = False,
+    parameters: Flag = False,
     **given: Annotated[str, Parameter(show=False)],
 ) -> int:
     """List the scenes, or simulate one of them and check what is known about it.
@@ -77,13 +86,6 @@ def run(
         Time scheme; that of the scene by default.
     solver
         Solver of the contact problems, as `stickslip solvers` lists them; auto by default.
-    h
-        Time step [s]; that of the scene by default.
-    until
-        End [s]; that of the scene by default.
-    settings
-        A parameter of the scene or an option of the scheme as name=value, one per --set;
-        for those whose names are options of this command, too.
     record
         Keep every so many steps.
     on_failure
@@ -100,12 +102,6 @@ def run(
         Go on from the end of this trajectory of the same scene.
     view
         Show the run in the browser while it goes on, and play it when it is over, until Ctrl+C.
-    host
-        Address of this machine to serve at; only this machine reaches the default.
-    port
-        Port to serve at; 0 takes any that is free.
-    no_browser
-        Print the address and open no browser.
     parameters
         List the parameters of the scene and the options of the scheme, and simulate nothing.
     """
@@ -121,7 +117,12 @@ def run(
         return _show_parameters(name, scheme)
     if not view and (host != "127.0.0.1" or port != 8080 or no_browser):
         raise InputError("--host, --port and --no-browser say how a run is shown: add --view")
-    _check_places(out, plot, resume)
+    if out is not None:
+        check_writable(out, FCLIB)
+        if resume is not None:
+            check_not_itself(resume, out)
+    if plot is not None:
+        check_writable(plot, PLOTS)
     with refused(KeyError, TypeError, ValueError):
         texts = with_options(read_settings(settings or []), given)
         scene, made = _scene(name, scheme, texts)
@@ -144,7 +145,8 @@ def run(
         complain(failure)  # at once: energies and files of a long run take their time
     # Written before anything is printed: a reader that goes away takes no file along.
     written, unwritten = _write(scene, trajectory, out, plot)
-    print(f"{name}: {printable(scene.summary)}\n\n{printable_lines(str(trajectory))}")
+    lines = "\n".join(map(printable, str(trajectory).split("\n")))
+    print(f"{name}: {printable(scene.summary)}\n\n{lines}")
     held = _show_facts(scene, trajectory) if start is None and not failure else True
     for place in written:
         wrote(place)
@@ -157,20 +159,6 @@ def run(
     if view and code not in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
         serve(cast("WorldTrajectory", trajectory), host, port)
     return code
-
-
-def printable_lines(text: str) -> str:
-    """Several lines, each without control characters."""
-    return "\n".join(map(printable, text.split("\n")))
-
-
-def _check_places(out: Path | None, plot: Path | None, resume: Path | None) -> None:
-    if out is not None:
-        check_writable(out, FCLIB)
-        if resume is not None:
-            check_not_itself(resume, out)
-    if plot is not None:
-        check_writable(plot, PLOTS)
 
 
 def _scene(name: str, scheme: str | None, given: dict[str, str]) -> tuple[Scenario, Any]:
@@ -246,15 +234,11 @@ def _write(
 ) -> tuple[list[Path], list[str]]:
     """The files that were written, and a sentence about each that could not be."""
     from stickslip.files import FormatError
-
-    def draw_figure(place: Path) -> None:
-        from stickslip.view.figures import draw
-
-        draw(scene.figure(trajectory), place)
+    from stickslip.view.figures import draw
 
     written: list[Path] = []
     unwritten: list[str] = []
-    for place, write in ((out, trajectory.save), (plot, draw_figure)):
+    for place, write in ((out, trajectory.save), (plot, lambda place: draw(scene.figure(trajectory), place))):
         if place is None:
             continue
         try:
@@ -279,11 +263,13 @@ def _show_facts(scene: Scenario, trajectory: Trajectory | WorldTrajectory) -> bo
     if facts:
         print()
         headings = ("fact", "measured", "expected", "tolerance", "ok")
-        table(headings, [_row(fact) for fact in facts], numbers=headings[1:4], folds=("fact",))
+        rows = [
+            (
+                fact.claim, f"{fact.measured:.9g}", f"{fact.expected:.9g}", f"{fact.tolerance:.2g}",
+                "yes" if fact.ok else "NO",
+            )
+            for fact in facts
+        ]  # fmt: skip
+        table(headings, rows, numbers=headings[1:4], folds=("fact",))
         print()
     return all(fact.ok for fact in facts)
-
-
-def _row(fact: Fact) -> tuple[str, ...]:
-    numbers = (f"{fact.measured:.9g}", f"{fact.expected:.9g}", f"{fact.tolerance:.2g}")
-    return (fact.claim, *numbers, "yes" if fact.ok else "NO")

@@ -25,8 +25,6 @@ def schemes(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
     ----------
     name
         Show this scheme and its options; without it, one line per scheme.
-    json
-        Print JSON and nothing else: an object with NAME, otherwise a list.
     """
     from stickslip.schemes import registry
 

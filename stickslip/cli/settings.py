@@ -7,7 +7,7 @@ from typing import Any
 
 from stickslip.cli.errors import InputError, refused
 from stickslip.names import alternatives, suggestion
-from stickslip.options import allowed, parsed
+from stickslip.options import parsed
 
 
 def names_in(text: str | None) -> list[str]:
@@ -54,26 +54,13 @@ def chosen(known: Mapping[str, Any], given: Mapping[str, str]) -> dict[str, Any]
 
 def make_solver(name: str, tolerance: float | None, given: Sequence[str]) -> Any:
     """The solver `name` with the options given as `k=v` texts; `InputError` lists what is known."""
+    from stickslip.bench.campaigns.contestants import solver_by_texts
     from stickslip.solvers import registry
 
     if name not in registry.names():
         raise InputError(f"no solver {name!r}; {alternatives(name, registry.names())}")
-    known = {spec.name: spec for spec in registry.entry(name).options}
-    options: dict[str, Any] = {} if tolerance is None else {"tolerance": tolerance}
-    for text in given:
-        key, equals, value = (part.strip() for part in text.partition("="))
-        key = key.replace("-", "_")
-        if not equals:
-            raise InputError(
-                f"--option {text!r} is not of the form name=value; {name} has: {', '.join(known)}"
-            )
-        if key not in known:
-            raise InputError(f"{name} has no option {key!r}; {alternatives(key, known, 'it has:')}")
-        if key in options:
-            raise InputError(f"option {key} is given twice")
-        with refused(ValueError):
-            options[key] = parsed(f"option {key}", value, known[key].default, allowed(known[key]))
-    try:
-        return registry.make(name, **options)
-    except ValueError as error:  # outside its range; the sentence begins with the name of the class
-        raise InputError(f"{name}: {str(error).partition(': ')[2] or error}") from None
+    known = [spec.name for spec in registry.entry(name).options]
+    with refused(ValueError):
+        return solver_by_texts(name, given, known, **({} if tolerance is None else {"tolerance": tolerance}))[
+            1
+        ]

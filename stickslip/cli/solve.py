@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from stickslip import DEFAULT_SOLVER
 from stickslip.cli.errors import ExitCode, InputError, complain, refused, usable, wrote
-from stickslip.cli.load import load
-from stickslip.cli.parameters import Files, Json, Kind, Options
-from stickslip.cli.places import PLOTS, check_writable, solution_places
+from stickslip.cli.parameters import Files, Json, Kind
+from stickslip.cli.places import PLOTS, check_writable, load, solution_places
 from stickslip.cli.progress import Progress, watch
 from stickslip.cli.settings import make_solver
 from stickslip.cli.tables import duration, print_json, table
@@ -20,63 +19,16 @@ if TYPE_CHECKING:
     from stickslip.problem.solution import Solution
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """A solution, or the sentence why there is none."""
-
-    path: Path
-    """The file."""
-    data: dict[str, Any] | None = None
-    """The answer as JSON holds it, without arrays."""
-    solution: Solution | None = None
-    """The answer itself, while it is needed."""
-    record: ProblemRecord | None = None
-    """The content of the file, while it is needed."""
-    place: Path | None = None
-    """Where the answer was written."""
-    error: str = ""
-    """Why the file could not be used, or the answer not written."""
-
-    @property
-    def code(self) -> ExitCode:
-        """The exit code this file alone gives."""
-        if self.error:
-            return ExitCode.BAD_INPUT
-        return ExitCode.FINE if self.data and self.data["ok"] else ExitCode.MISSED
-
-    @property
-    def report(self) -> dict[str, Any]:
-        """The object of this file in the JSON output."""
-        report: dict[str, Any] = {"file": str(self.path)}
-        if self.data is not None:
-            report |= self.data | {"out": None if self.place is None else str(self.place)}
-        return report | ({"error": self.error} if self.error else {})
-
-    def complain(self) -> None:
-        """Say on stderr what went wrong, if anything did."""
-        if self.solution is not None and not self.solution.ok:
-            from stickslip.problem.solution import SolverFailure
-
-            where = f"; the best iterate is in {self.place}" if self.place else ""
-            complain(f"{self.path}: {SolverFailure(self.solution)}{where}")
-        if self.error:
-            complain(self.error)
-
-    def without_arrays(self) -> Outcome:
-        """The same with only what is printed at the end."""
-        return replace(self, solution=None, record=None)
-
-
 def solve(
     files: Files,
     /,
     *,
     solver: str = DEFAULT_SOLVER,
     tolerance: float | None = None,
-    option: Options = None,
+    option: list[str] | None = None,
     guess: Literal["stored", "none"] = "none",
     select: Literal["any", "least"] = "any",
-    kind: Kind | None = None,
+    kind: Kind = None,
     out: Path | None = None,
     plot: Path | None = None,
     json: Json = False,
@@ -114,118 +66,115 @@ def solve(
     select
         Which of several certified impulses with the same velocities are given: any, those that the solver
         finds, or least, those of least norm.
-    kind
-        What a .dat file holds, where its name does not say.
     out
         Write problem and solution here (.hdf5), solved or not; a directory for several files.
     plot
         Draw the convergence here, .png or .svg.
-    json
-        Print one JSON object (a list for several files) and nothing else.
     """
+    from stickslip.problem.solution import SolverFailure
+
     solving = make_solver(solver, tolerance, option or [])
     places = solution_places(files, out)
     if plot is not None:
         check_writable(plot, PLOTS)
-    outcomes = []
+    reports: list[dict[str, Any]] = []
+    drawn: list[
+        tuple[str, Solution]
+    ] = []  # problems can be large: without a plot they are not held in memory
     for path in files:
+        report: dict[str, Any] = {"file": str(path)}
+        reports.append(report)
         try:
             with watch(f"{solver}: {path}", quiet=json) as progress:
-                outcome = run(path, load(path, kind), solving, guess, progress, select)
+                record = load(path, kind)
+                solution = _solved(path, record, solving, guess, progress, select)
         except InputError as error:
-            outcome = Outcome(path, error=str(error))
-        if not json and len(files) == 1 and outcome.solution is not None:
-            print(outcome.solution)
-        outcome = keep(outcome, places.get(path), quiet=json)
-        outcome.complain()
-        # Problems can be large: many of them are not held in memory for a table.
-        outcomes.append(outcome if plot else outcome.without_arrays())
+            report["error"] = str(error)
+            complain(str(error))
+            continue
+        report |= answer_data(solution, solving) | {"out": None}
+        drawn += [(path.name, solution)] if plot else []
+        if not json and len(files) == 1:
+            print(solution)
+        if path in places:
+            try:
+                _write(places[path], record, solution)
+                report["out"] = str(places[path])
+                if not json:
+                    wrote(places[path])
+            except InputError as error:
+                report["error"] = str(error)
+        if not solution.ok:
+            where = f"; the best iterate is in {report['out']}" if report["out"] else ""
+            complain(f"{path}: {SolverFailure(solution)}{where}")
+        if "error" in report:
+            complain(report["error"])
     if json:
-        reports = [outcome.report for outcome in outcomes]
         print_json(reports if len(reports) > 1 else reports[0])
     elif len(files) > 1:
-        _summary(outcomes)
-    if plot is not None:
-        draw(outcomes, plot, quiet=json)
-    return max(outcome.code for outcome in outcomes)
+        _summary(reports)
+    if plot is not None and drawn:
+        from stickslip.view.plots.histories import plot_residuals
+
+        with usable(plot):
+            plot_residuals(drawn, plot)
+        if not json:
+            wrote(plot)
+    return max(map(_code, reports))
 
 
-def run(
-    path: Path, record: ProblemRecord, solver: Any, guess: str, progress: Progress | None = None,
-    select: str = "any",
-) -> Outcome:  # fmt: skip
-    """Solve one problem; `InputError` if the solver cannot take it, or cannot be run here."""
+def _code(report: dict[str, Any]) -> ExitCode:
+    """The exit code that a file alone gives."""
+    if "error" in report:
+        return ExitCode.BAD_INPUT
+    return ExitCode.FINE if report["ok"] else ExitCode.MISSED
+
+
+def _solved(
+    path: Path, record: ProblemRecord, solver: Any, guess: str, progress: Progress | None, select: str
+) -> Solution:
+    """The answer to one problem; `InputError` if the solver cannot take it, or cannot be run here."""
     from stickslip.problem.checks import ProblemError
+    from stickslip.problem.solution import check_selection
+    from stickslip.solvers.impulses import least_impulses
     from stickslip.solvers.programs import MissingPackage
 
     with refused(MissingPackage), refused(ProblemError, InputError, before=f"{path}: "):
-        start = stored_guess(record) if guess == "stored" else None
-        solution = solver.solve(record.problem, guess=start, progress=progress)
+        stored = [answer for answer in (*record.guesses, record.solution) if answer is not None]
+        if guess == "stored" and not stored:
+            raise InputError("stores neither a guess nor a solution; use --guess none")
+        start = stored[0].r if guess == "stored" else None
+        solution: Solution = solver.solve(record.problem, guess=start, progress=progress)
         if select == "least":
-            from stickslip.problem.solution import check_selection
-            from stickslip.solvers.impulses import least_impulses
-
             check_selection(record.problem, select)
             solution = least_impulses(solution)
-    return Outcome(path, answer_data(solution, solver), solution, record)
+    return solution
 
 
-def stored_guess(record: ProblemRecord) -> Any:
-    """r of the first stored guess, or of the stored solution [N s], shape (n,)."""
-    for stored in (*(record.guesses or ()), record.solution):
-        if stored is not None:
-            return stored.r
-    raise InputError("stores neither a guess nor a solution; use --guess none")
+def _write(place: Path, record: ProblemRecord, solution: Solution) -> None:
+    """Write problem and solution."""
+    from stickslip import files
+
+    stored = files.StoredSolution(solution.r, solution.u, solution.v, solution.lam)
+    with usable(place):
+        files.write(place, replace(record, solution=stored))
 
 
-def keep(outcome: Outcome, place: Path | None, quiet: bool) -> Outcome:
-    """Write problem and solution to `place`, if there is one and something to write."""
-    solution, record = outcome.solution, outcome.record
-    if place is None or solution is None or record is None:
-        return outcome
-    from stickslip.files import ProblemRecord, StoredSolution, write
-
-    stored = StoredSolution(solution.r, solution.u, solution.v, solution.lam)
-    try:
-        with usable(place):
-            write(place, ProblemRecord(record.problem, record.info, stored, record.guesses))
-    except InputError as error:
-        return replace(outcome, error=str(error))
-    if not quiet:
-        wrote(place)
-    return replace(outcome, place=place)
-
-
-def draw(outcomes: list[Outcome], plot: Path, quiet: bool) -> None:
-    """Draw the convergence of every file that has an answer."""
-    named = [(o.path.name, o.solution) for o in outcomes if o.solution is not None]
-    if not named:
-        return
-    from stickslip.view.plots.histories import plot_residuals
-
-    with usable(plot):
-        plot_residuals(named, plot)
-    if not quiet:
-        wrote(plot)
-
-
-def _summary(outcomes: list[Outcome]) -> None:
+def _summary(reports: list[dict[str, Any]]) -> None:
     """A line per file, and how many are solved."""
     columns = ("file", "contacts", "status", "natural", "natural_scaled", "iterations", "time")
     rows = []
-    for outcome in outcomes:
-        data = outcome.data
-        if data is None:
-            rows.append((str(outcome.path), "", "bad input", "", "", "", ""))
+    for report in reports:
+        if "status" not in report:
+            rows.append((report["file"], "", "bad input", "", "", "", ""))
             continue
-        natural, scaled = (f"{data['residuals'][name]:.3e}" for name in ("natural", "natural_scaled"))
-        status, time = data["status"].lower().replace("_", " "), duration(data["seconds"])
-        count = f"{data['iterations']}"
-        rows.append((str(outcome.path), f"{data['contacts']}", status, natural, scaled, count, time))
-    numbers = ("contacts", "natural", "natural_scaled", "iterations", "time")
-    table(columns, rows, numbers, folds=("file",))
-    solved = sum(outcome.code is ExitCode.FINE for outcome in outcomes)
-    print(f"\n{solved} of {len(outcomes)} solved")
+        natural, scaled = (f"{report['residuals'][name]:.3e}" for name in ("natural", "natural_scaled"))
+        status, time = report["status"].lower().replace("_", " "), duration(report["seconds"])
+        numbers = f"{report['contacts']}", status, natural, scaled, f"{report['iterations']}", time
+        rows.append((report["file"], *numbers))
+    table(columns, rows, numbers=(columns[1], *columns[3:]), folds=("file",))
+    solved = sum(_code(report) is ExitCode.FINE for report in reports)
+    print(f"\n{solved} of {len(reports)} solved")
 
 
 def answer_data(solution: Solution, solver: Any) -> dict[str, Any]:

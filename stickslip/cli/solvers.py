@@ -30,8 +30,6 @@ def solvers(name: Annotated[str | None, Parameter(name="NAME")] = None, /, *, js
     ----------
     name
         Show this solver and its options; without it, one line per solver.
-    json
-        Print JSON and nothing else: an object with NAME, otherwise a list.
     """
     from stickslip.solvers import registry
 

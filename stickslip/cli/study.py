@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
 from stickslip.cli.errors import ExitCode, InputError, complain, os_sentence, printable, refused, wrote
+from stickslip.cli.parameters import Flag
 from stickslip.cli.places import make_folder
 from stickslip.cli.progress import watch_parts
 from stickslip.cli.tables import csv_text, json_text, table
 from stickslip.names import alternatives
 
 if TYPE_CHECKING:
-    from stickslip.exhibits import Table
     from stickslip.studies.study import Study
 
 
@@ -25,7 +25,7 @@ def study(
     /,
     *,
     out: Path | None = None,
-    quick: Annotated[bool, Parameter(show_default=False)] = False,
+    quick: Flag = False,
     plot: Literal["png", "svg"] = "png",
     data: Path | None = None,
     train: int | None = None,
@@ -80,7 +80,10 @@ def study(
         raise InputError(f"no study {name!r}; {alternatives(name, studies.names())}")
     asked = {"data": data, "train": train, "seed": seed, "predict": predict, "processes": processes}
     given = {option: value for option, value in asked.items() if value is not None}
-    _check_options(name, given)
+    for option in given:
+        if option not in studies.options(name):
+            takers = [each for each in studies.names() if option in studies.options(each)]
+            raise InputError(f"study {name} takes no --{option}; it is for {', '.join(takers)}")
     if out is not None:
         make_folder(out)
     with refused(FormatError, StudyInputError), watch_parts(f"study {name}") as progress:
@@ -90,30 +93,15 @@ def study(
     unwritten = "" if out is None else _write(found, out, plot, written)
     for k, each in enumerate(found.tables):
         print("\n" if k else "", end="")
-        _show(each)
+        print(f"{printable(each.title)}\n")
+        table(each.headings, each.text(), numbers=each.numeric)
+        print(f"\n{printable(each.note)}\n" if each.note else "", end="")
     for place in written:
         wrote(place)
     if unwritten:
         complain(unwritten)
         return ExitCode.BAD_INPUT
     return ExitCode.FINE
-
-
-def _check_options(name: str, given: Iterable[str]) -> None:
-    """Refuse options of other studies."""
-    from stickslip import studies
-
-    for option in given:
-        if option not in studies.options(name):
-            takers = [each for each in studies.names() if option in studies.options(each)]
-            raise InputError(f"study {name} takes no --{option}; it is for {', '.join(takers)}")
-
-
-def _show(shown: Table) -> None:
-    print(f"{printable(shown.title)}\n")
-    table(shown.headings, shown.text(), numbers=shown.numeric)
-    if shown.note:
-        print(f"\n{printable(shown.note)}")
 
 
 def _write(found: Study, out: Path, plot: str, written: list[Path]) -> str:
@@ -126,13 +114,13 @@ def _write(found: Study, out: Path, plot: str, written: list[Path]) -> str:
         replace_file(place, text.encode())
         written.append(place)
 
-    places: set[Path] = set()
+    names: Counter[str] = Counter()
     try:
         for each in found.tables:
-            put(
-                _unused(out / f"{found.name}-{slug(each.title)}.csv", places),
-                csv_text(each.headings, each.rows),
-            )
+            name = f"{found.name}-{slug(each.title)}"
+            names[name] += 1
+            name += f"-{names[name]}" if names[name] > 1 else ""
+            put(out / f"{name}.csv", csv_text(each.headings, each.rows))
         for title, figure in found.figures.items():
             place = out / f"{found.name}-{title}.{plot}"
             draw(figure, place)
@@ -144,7 +132,12 @@ def _write(found: Study, out: Path, plot: str, written: list[Path]) -> str:
                 for x, y in zip(curve.x.tolist(), curve.y.tolist(), strict=True)
             ]
             put(place.with_suffix(".csv"), csv_text(("panel", "curve", "x", "y"), points))
-        put(out / f"{found.name}.json", json_text(_as_json(found)))
+        tables = [
+            {"title": t.title, "columns": t.headings, "rows": [list(r) for r in t.rows], "note": t.note}
+            for t in found.tables
+        ]
+        said = {"study": found.name, "tables": tables, "data": found.data}
+        put(out / f"{found.name}.json", json_text(said))
     except OSError as error:
         return f"{os_sentence(error)}; it was not written, nor what comes after it"
     except FormatError as error:
@@ -161,23 +154,3 @@ def slug(title: str) -> str:
             break
         name += f"-{word}"
     return name.strip(".")
-
-
-def _unused(place: Path, places: set[Path]) -> Path:
-    stem, count = place.stem, 1
-    while place in places:
-        count += 1
-        place = place.with_name(f"{stem}-{count}{place.suffix}")
-    places.add(place)
-    return place
-
-
-def _as_json(found: Study) -> dict[str, Any]:
-    return {
-        "study": found.name,
-        "tables": [
-            {"title": t.title, "columns": t.headings, "rows": [list(r) for r in t.rows], "note": t.note}
-            for t in found.tables
-        ],
-        "data": found.data,
-    }

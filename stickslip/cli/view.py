@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from stickslip.cli.errors import ExitCode, InputError, complain, printable, refused, usable, wrote
-from stickslip.cli.load import load_run
-from stickslip.cli.places import PLOTS, check_writable
-from stickslip.cli.stops import Terminated
+from stickslip.cli.errors import ExitCode, InputError, Terminated, complain, printable, refused, usable, wrote
+from stickslip.cli.parameters import Host, NoBrowser, Port
+from stickslip.cli.places import PLOTS, check_writable, load_run
 
 if TYPE_CHECKING:
     from stickslip.scenes.scenario import Scenario
@@ -25,9 +24,9 @@ def view(
     file: Annotated[Path, Parameter(name="FILE")],
     /,
     *,
-    host: str = "127.0.0.1",
-    port: int = 8080,
-    no_browser: Annotated[bool, Parameter(show_default=False)] = False,
+    host: Host = "127.0.0.1",
+    port: Port = 8080,
+    no_browser: NoBrowser = False,
     export: Path | None = None,
     frames: int | None = None,
     still: Path | None = None,
@@ -50,12 +49,6 @@ def view(
     ----------
     file
         A trajectory, as `stickslip run ... --out FILE` writes it.
-    host
-        Address of this machine to serve at; only this machine reaches the default.
-    port
-        Port to serve at; 0 takes any that is free.
-    no_browser
-        Print the address and open no browser.
     export
         Write the run to this file, .html, and serve nothing.
     frames
@@ -71,12 +64,24 @@ def view(
         raise InputError(f"--frames {frames}: at least 2, the start and the end")
     trajectory = _read(file)
     if still is not None:
-        _draw(trajectory, still, at)
+        from stickslip.view.still import draw_world
+
+        check_writable(still, PLOTS)
+        with usable(still), refused(ValueError, before="--still: "):
+            draw_world(trajectory, still, at=at, contacts=True)
+        wrote(still)
     if export is not None:
-        _export(trajectory, export, frames, file.stem)
-    if still is not None or export is not None:
-        return ExitCode.FINE
-    serve(trajectory, host, port, frames, browser=not no_browser)
+        from stickslip.view.browser.viewer import ViewerError
+
+        check_writable(export, (".html", ".htm"))
+        with usable(export), refused(ViewerError, ValueError):
+            from stickslip.view.browser.export import export_html
+
+            title = f"{file.stem}: {len(trajectory.model)} bodies"
+            export_html(trajectory, export, frames=frames, title=title)
+        wrote(export, f" ({export.stat().st_size / 1e6:.1f} MB)")
+    if still is None and export is None:
+        serve(trajectory, host, port, frames, browser=not no_browser)
     return ExitCode.FINE
 
 
@@ -124,7 +129,14 @@ def serve(
         with refused(ViewerError), Viewer(trajectory, host, port, frames=frames or MOST_FRAMES) as viewer:
             if browser is not None:
                 _warn(host)
-                _say_what_is_left_out(len(viewer.frames), len(trajectory), viewer.stage.unknown)
+                shown, unknown = len(viewer.frames), viewer.stage.unknown
+                if shown < len(trajectory):
+                    played = f"{shown} of {len(trajectory)} records are played, evenly chosen"
+                    print(f"{played}; --frames N plays more or fewer")
+                if unknown:
+                    names = ", ".join(printable(name[:40]) for name in unknown[:5])
+                    more = ", ..." if len(unknown) > 5 else ""
+                    print(f"shapes that cannot be drawn are only marked: {names}{more}")
             print(f"showing {len(viewer.frames)} records at {viewer.url} (Ctrl+C ends)", flush=True)
             _browse(viewer.url, browser is True)
             viewer.wait()
@@ -144,31 +156,3 @@ def _warn(host: str) -> None:
 def _browse(url: str, asked: bool) -> None:
     if asked and not webbrowser.open(url):
         complain(f"no browser could be opened; point one to {url}")
-
-
-def _say_what_is_left_out(shown: int, recorded: int, unknown: tuple[str, ...]) -> None:
-    if shown < recorded:
-        print(f"{shown} of {recorded} records are played, evenly chosen; --frames N plays more or fewer")
-    if unknown:
-        names = ", ".join(printable(name[:40]) for name in unknown[:5])
-        print(f"shapes that cannot be drawn are only marked: {names}{', ...' if len(unknown) > 5 else ''}")
-
-
-def _draw(trajectory: WorldTrajectory, out: Path, at: float | None) -> None:
-    from stickslip.view.still import draw_world
-
-    check_writable(out, PLOTS)
-    with usable(out), refused(ValueError, before="--still: "):
-        draw_world(trajectory, out, at=at, contacts=True)
-    wrote(out)
-
-
-def _export(trajectory: WorldTrajectory, out: Path, frames: int | None, title: str) -> None:
-    from stickslip.view.browser.viewer import ViewerError
-
-    check_writable(out, (".html", ".htm"))
-    with usable(out), refused(ViewerError, ValueError):
-        from stickslip.view.browser.export import export_html
-
-        export_html(trajectory, out, frames=frames, title=f"{title}: {len(trajectory.model)} bodies")
-    wrote(out, f" ({out.stat().st_size / 1e6:.1f} MB)")

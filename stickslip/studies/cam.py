@@ -13,7 +13,6 @@ from stickslip.exhibits import Cell, Column, Curve, Figure, Panel, Table
 from stickslip.problem.checks import Array
 from stickslip.scenes import cam
 from stickslip.scenes.measures import impacts
-from stickslip.scenes.scenario import Scenario
 from stickslip.schemes import registry as schemes
 from stickslip.simulation.loop import simulate
 from stickslip.simulation.trajectory import Trajectory
@@ -108,35 +107,27 @@ class Run:
 
 
 def follow(scheme: str, h: float, until: float, rpm: float, **parameters: float | str) -> Run:
-    """The follower at `rpm` by one scheme."""
-    scenario = cam.cam(rpm=rpm, h=h, until=until, **parameters)  # type: ignore[arg-type]
-    options = scenario.options if scheme == scenario.scheme else {}
-    trajectory = carried(scenario, scheme, options)
+    """The follower at `rpm` by one scheme, with the house's solver."""
+    scene = cam.cam(rpm=rpm, h=h, until=until, **parameters)  # type: ignore[arg-type]
+    assert isinstance(scene.system, NonsmoothSystem)
+    options = scene.options if scheme == scene.scheme else {}
+    trajectory = simulate(
+        scene.system, until=scene.until, h=scene.h, scheme=schemes.make(scheme, **options),
+        solver=solvers.make("auto", tolerance=TOLERANCE), solver_name="auto", tolerance=TOLERANCE,
+    )  # fmt: skip
     speed = cam.Speed(np.asarray(trajectory.z[0]))
     u, v = cam.absolute(trajectory, speed, str(parameters.get("form", "rheonomous")))
     return Run(speed, scheme, trajectory, np.asarray(u), np.asarray(v))
 
 
-def carried(scenario: Scenario, scheme: str, options: dict[str, float]) -> Trajectory:
-    """A scene by a scheme, with the house's solver."""
-    system = scenario.system
-    assert isinstance(system, NonsmoothSystem)
-    return simulate(
-        system, until=scenario.until, h=scenario.h, scheme=schemes.make(scheme, **options),
-        solver=solvers.make("auto", tolerance=TOLERANCE), solver_name="auto", tolerance=TOLERANCE,
-    )  # fmt: skip
-
-
-def stepped(plan: Plan, rpm: float, until: float | None = None, **parameters: float | str) -> Run:
-    """By time-stepping."""
-    return follow("moreau-jean", plan.h, plan.until if until is None else until, rpm, **parameters)
-
-
-def driven(plan: Plan, rpm: float, until: float | None = None, **parameters: float | str) -> Run:
-    """By the event-driven scheme, recorded `samples` times a turn, the beginning of each turn among them."""
+def run_by(scheme: str, plan: Plan, rpm: float, until: float | None = None, **parameters: float | str) -> Run:
+    """By time-stepping, or by the event-driven scheme, which is recorded `samples` times a turn, the
+    beginning of each turn among them."""
+    until = plan.until if until is None else until
+    if scheme == "moreau-jean":
+        return follow(scheme, plan.h, until, rpm, **parameters)
     h = 60.0 / rpm / plan.samples
-    whole = round((plan.until if until is None else until) / h)
-    return follow("event-driven", h, whole * h, rpm, **parameters)
+    return follow(scheme, h, round(until / h) * h, rpm, **parameters)
 
 
 def sweep(plan: Plan) -> Iterator[tuple[float, Array, Array]]:
@@ -178,14 +169,11 @@ def series(runs: Runs) -> Figure:
     """Both schemes over time at the three speeds, beside the cam (figure 14.2 of the notes)."""
     panels = []
     for rpm in SPEEDS:
-        curves = []
-        for scheme, style in (("moreau-jean", "-"), ("event-driven", "--")):
-            one = runs[rpm, scheme]
-            part = one.t <= SHOWN
-            curves.append(Curve(NAMES[scheme], one.t[part], one.u[part], style))
-        stepped = runs[rpm, "moreau-jean"]
-        part = stepped.t <= SHOWN
-        curves.append(Curve("cam", stepped.t[part], stepped.speed.place(stepped.t[part]), ":"))
+        pairs = ((runs[rpm, "moreau-jean"], "-"), (runs[rpm, "event-driven"], "--"))
+        shown = [(one, one.t <= SHOWN, style) for one, style in pairs]
+        curves = [Curve(NAMES[one.scheme], one.t[part], one.u[part], style) for one, part, style in shown]
+        one, part, _ = shown[0]
+        curves.append(Curve("cam", one.t[part], one.speed.place(one.t[part]), ":"))
         panels.append(Panel(f"{rpm:g} rpm", "t [s]", "u [m]", curves))
     return Figure("Cam follower: time-stepping and event-driven together", panels, across=3)
 
@@ -195,59 +183,35 @@ def states(runs: Runs) -> Figure:
     panels = []
     for rpm in (SPEEDS[0], SPEEDS[2]):
         for scheme in ("event-driven", "moreau-jean"):
-            one = runs[rpm, scheme]
-            panels.append(
-                Panel(
-                    f"{rpm:g} rpm, {NAMES[scheme]}", "u [m]", "v [m/s]", [Curve(NAMES[scheme], one.u, one.v)]
-                )
-            )
+            name, one = NAMES[scheme], runs[rpm, scheme]
+            panels.append(Panel(f"{rpm:g} rpm, {name}", "u [m]", "v [m/s]", [Curve(name, one.u, one.v)]))
     return Figure("Cam follower: state space", panels)
 
 
-def attractors(driven: Run, stepped: Run, skipped: int) -> Figure:
+def attractors(late: dict[str, Run], skipped: int) -> Figure:
     """Impact map and stroboscopic map, event-driven and time-stepping (figure 14.4 of the notes)."""
-    panels = []
-    for one in (driven, stepped):
-        times, angle, approach, _ = one.hits()
-        late = times > skipped * one.speed.period
-        panels.append(
-            Panel(
-                f"Impact map, {NAMES[one.scheme]}", "angle of the cam [rad]", "approach [m/s]",
-                [Curve(NAMES[one.scheme], angle[late], approach[late], "o")],
-            )
-        )  # fmt: skip
-    for one in (driven, stepped):
-        u, v = one.sections()
-        panels.append(
-            Panel(
-                f"Stroboscopic map, {NAMES[one.scheme]}", "u [m]", "v [m/s]",
-                [Curve(NAMES[one.scheme], u[skipped:], v[skipped:], "o")],
-            )
-        )  # fmt: skip
-    return Figure(f"Cam follower at {SPEEDS[1]:g} rpm: attractors", panels)
+    hits, sections = [], []
+    for scheme, one in late.items():
+        name, (times, angle, approach, _), (u, v) = NAMES[scheme], one.hits(), one.sections()
+        after = times > skipped * one.speed.period
+        points = Curve(name, angle[after], approach[after], "o")
+        hits.append(Panel(f"Impact map, {name}", "angle of the cam [rad]", "approach [m/s]", [points]))
+        points = Curve(name, u[skipped:], v[skipped:], "o")
+        sections.append(Panel(f"Stroboscopic map, {name}", "u [m]", "v [m/s]", [points]))
+    return Figure(f"Cam follower at {SPEEDS[1]:g} rpm: attractors", [*hits, *sections])
 
 
 def diagram(found: Sequence[tuple[float, Array, Array]]) -> Figure:
     """Gaps at the beginnings of turns and approach velocities against the speed."""
-
-    def points(values: Sequence[Array]) -> Curve:
-        x = [np.full(one.size, row[0]) for one, row in zip(values, found, strict=True)]
-        return Curve("time-stepping", np.concatenate(x), np.concatenate(values), "o")
-
-    return Figure(
-        "Cam follower: bifurcations over the speed",
-        [
-            Panel(
-                "At the beginning of each turn",
-                "speed [1/min]",
-                "u - c [m]",
-                [points([gaps for _, gaps, _ in found])],
-            ),
-            Panel(
-                "Impacts", "speed [1/min]", "approach [m/s]", [points([approach for _, _, approach in found])]
-            ),
-        ],
-    )
+    speeds, gaps, approaches = zip(*found, strict=True)
+    panels = []
+    for title, label, values in (
+        ("At the beginning of each turn", "u - c [m]", gaps), ("Impacts", "approach [m/s]", approaches)
+    ):  # fmt: skip
+        x = np.repeat(speeds, [len(each) for each in values])
+        points = Curve("time-stepping", x, np.concatenate(values), "o")
+        panels.append(Panel(title, "speed [1/min]", label, [points]))
+    return Figure("Cam follower: bifurcations over the speed", panels)
 
 
 def run(quick: bool = False, progress: Progress | None = None) -> Study:
@@ -257,22 +221,18 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
     runs: dict[tuple[float, str], Run] = {}
     nudged: dict[float, Run] = {}
     for rpm in SPEEDS:
-        tell(f"{rpm:g} rpm, time-stepping")
-        runs[rpm, "moreau-jean"] = stepped(plan, rpm)
-        tell(f"{rpm:g} rpm, event-driven")
-        runs[rpm, "event-driven"] = driven(plan, rpm)
+        for scheme, name in NAMES.items():
+            tell(f"{rpm:g} rpm, {name}")
+            runs[rpm, scheme] = run_by(scheme, plan, rpm)
         tell(f"{rpm:g} rpm, event-driven, started {NUDGE:g} m higher")
-        nudged[rpm] = driven(plan, rpm, gap0=cam.GAP + NUDGE)
+        nudged[rpm] = run_by("event-driven", plan, rpm, gap0=cam.GAP + NUDGE)
     tell("translated form")
-    forms = {
-        scheme: make(plan, SPEEDS[0], min(plan.until, 1.0), form="translated")
-        for scheme, make in (("moreau-jean", stepped), ("event-driven", driven))
-    }
-    length = (plan.turns + plan.skipped) * 60.0 / SPEEDS[1]
-    tell(f"attractor at {SPEEDS[1]:g} rpm, event-driven")
-    late_driven = driven(plan, SPEEDS[1], length)
-    tell(f"attractor at {SPEEDS[1]:g} rpm, time-stepping")
-    late_stepped = stepped(plan, SPEEDS[1], length)
+    end = min(plan.until, 1.0)
+    forms = {scheme: run_by(scheme, plan, SPEEDS[0], end, form="translated") for scheme in NAMES}
+    late = {}
+    for scheme in ("event-driven", "moreau-jean"):
+        tell(f"attractor at {SPEEDS[1]:g} rpm, {NAMES[scheme]}")
+        late[scheme] = run_by(scheme, plan, SPEEDS[1], (plan.turns + plan.skipped) * 60.0 / SPEEDS[1])
     found = []
     for row in sweep(plan):
         tell(f"diagram, {row[0]:g} rpm")
@@ -280,15 +240,11 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
     tell.end()
     return Study(
         NAME,
-        [
-            _agreement(runs, plan),
-            _forms(runs, forms),
-            _motions(runs, nudged, late_driven, late_stepped, plan),
-        ],
+        [_agreement(runs, plan), _forms(runs, forms), _motions(runs, nudged, late, plan)],
         {
             "series": series(runs),
             "states": states(runs),
-            "attractors": attractors(late_driven, late_stepped, plan.skipped),
+            "attractors": attractors(late, plan.skipped),
             "bifurcations": diagram(found),
         },
         {"diagram": [[rpm, gaps.tolist(), approach.tolist()] for rpm, gaps, approach in found]},
@@ -300,18 +256,12 @@ def _agreement(runs: Runs, plan: Plan) -> Table:
     for rpm in SPEEDS:
         a, b = runs[rpm, "moreau-jean"], runs[rpm, "event-driven"]
         exact = np.array(cam.exact_impacts(b.speed, cam.E, (cam.GAP, cam.RATE), 10, float(b.t[-1])))
-        ta, tb = a.impacts, b.impacts
-        n = min(exact.size, ta.size, tb.size)
+        n = min(exact.size, a.impacts.size, b.impacts.size)
+        late = [float(np.abs(one.impacts[:n] - exact[:n]).max(initial=0.0)) for one in (a, b)]
         apart = np.abs(np.interp(b.t, a.t, a.u) - b.u)
         beyond = np.flatnonzero(apart > NEAR)
         part = float(b.t[beyond[0]]) if beyond.size else float(min(a.t[-1], b.t[-1]))
-        rows.append(
-            [
-                rpm, n, float(np.abs(ta[:n] - exact[:n]).max(initial=0.0)),
-                float(np.abs(tb[:n] - exact[:n]).max(initial=0.0)),
-                float(apart[b.t < min(0.5, part)].max()), part, not beyond.size,
-            ]
-        )  # fmt: skip
+        rows.append([rpm, n, *late, float(apart[b.t < min(0.5, part)].max()), part, not beyond.size])
     return Table(
         f"Time-stepping (h = {plan.h:g} s) beside event-driven",
         [
@@ -326,46 +276,34 @@ def _agreement(runs: Runs, plan: Plan) -> Table:
 
 
 def _forms(runs: Runs, forms: dict[str, Run]) -> Table:
-    rows: list[list[Cell]] = []
-    for scheme, translated in forms.items():
-        own = runs[SPEEDS[0], scheme]
-        n = min(own.t.size, translated.t.size)
-        rows.append(
-            [
-                NAMES[scheme],
-                float(own.t[n - 1]),
-                float(np.abs(own.u[:n] - translated.u[:n]).max()),
-            ]
-        )
-    return Table(
+    pairs = [(scheme, runs[SPEEDS[0], scheme], other) for scheme, other in forms.items()]
+    cut = [(scheme, own, other, min(own.t.size, other.t.size)) for scheme, own, other in pairs]
+    return Table.of(
         f"Rheonomous, u >= c(t), beside translated, û = u - c(t) >= 0, at {SPEEDS[0]:g} rpm",
-        ["scheme", "compared until [s]", Column("places apart, at most [m]", ".1e")],
-        rows,
-        "Time-stepping sees the cam at the ends of its steps in the one form and as a force in the other: the"
-        " difference is of order h.",
+        cut,
+        ("scheme", lambda scheme, own, other, n: NAMES[scheme]),
+        ("compared until [s]", lambda scheme, own, other, n: own.t[n - 1]),
+        ("places apart, at most [m]", ".1e", lambda _, own, other, n: np.abs(own.u[:n] - other.u[:n]).max()),
+        note="Time-stepping sees the cam at the ends of its steps in the one form and as a force in the"
+        " other: the difference is of order h.",
     )
 
 
-def _motions(runs: Runs, nudged: dict[float, Run], driven: Run, stepped: Run, plan: Plan) -> Table:
+def _motions(runs: Runs, nudged: dict[float, Run], late: dict[str, Run], plan: Plan) -> Table:
     rows: list[list[Cell]] = []
     for (rpm, scheme), one in runs.items():
-        long = {"event-driven": driven, "moreau-jean": stepped}[scheme] if rpm == SPEEDS[1] else one
-        skipped = plan.skipped if rpm == SPEEDS[1] else one.sections()[0].size // 2
-        p = periodicity(long, skipped)
+        long, skipped = one, one.sections()[0].size // 2
+        if rpm == SPEEDS[1]:
+            long, skipped = late[scheme], plan.skipped
+        begin, period = skipped * long.speed.period, periodicity(long, skipped)
         times, _, _, left = long.hits()
-        late = times > skipped * long.speed.period
-        turns = (long.t[-1] / long.speed.period) - skipped
+        rate = float((times > begin).sum() / (long.t[-1] / long.speed.period - skipped))
         apart: Cell = None
         if scheme == "event-driven":
             last = one.t > one.t[-1] - one.speed.period
             apart = float(np.abs(one.u - nudged[rpm].u)[last].max())
-        rows.append(
-            [
-                rpm, NAMES[scheme], str(p) if p else "in none up to 8",
-                float(late.sum() / turns), left,
-                float(np.ptp(long.u[long.t > skipped * long.speed.period])), apart,
-            ]
-        )  # fmt: skip
+        width = float(np.ptp(long.u[long.t > begin]))
+        rows.append([rpm, NAMES[scheme], str(period or "in none up to 8"), rate, left, width, apart])
     return Table(
         "Motions",
         [

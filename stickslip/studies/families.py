@@ -44,11 +44,18 @@ def _run(quick: bool, tell: Parts) -> Study:
     for name in FAMILIES:  # kernels are compiled before anything is timed
         runs.run(runs.column(2, 0.0), name, until=0.1, h=5e-3)
     tell("the ball and the block")
-    single = [_single(name, h, k) for name in FAMILIES]
+    single = [
+        (
+            runs.run(runs.balls([1.0], E), name, until=UNTIL, h=h, stiffness=k),
+            runs.run(runs.block(SLOPE, MU, SPEED), name, until=SECOND, h=h, stiffness=k),
+        )
+        for name in FAMILIES
+    ]
     tell("number of contacts")
     counts = (1, 4) if quick else (1, 4, 16)
+    heights = {n: [0.5 + 0.5 * (k + 1) / n for k in range(n)] for n in counts}  # no two balls land together
     apart = {
-        (n, name): runs.run(runs.balls(_heights(n), E), name, until=0.6, h=h, stiffness=k)
+        (n, name): runs.run(runs.balls(heights[n], E), name, until=0.6, h=h, stiffness=k)
         for n in counts
         for name in FAMILIES
     }
@@ -89,11 +96,6 @@ def _run(quick: bool, tell: Parts) -> Study:
     )
 
 
-def _heights(n: int) -> list[float]:
-    """From 0.5 to 1 m, so that no two balls land together."""
-    return [0.5 + 0.5 * (k + 1) / n for k in range(n)]
-
-
 def ball_position(t: float) -> float:
     """Height of the ball dropped from 1 m, between its first and second impacts [m]."""
     first = math.sqrt(2.0 / GRAVITY)
@@ -105,66 +107,44 @@ def block_way() -> float:
     return SPEED**2 / (2.0 * GRAVITY * (MU * math.cos(SLOPE) - math.sin(SLOPE)))
 
 
-def _single(name: str, h: float, k: float) -> tuple[Run, Run]:
-    return (
-        runs.run(runs.balls([1.0], E), name, until=UNTIL, h=h, stiffness=k),
-        runs.run(runs.block(SLOPE, MU, SPEED), name, until=SECOND, h=h, stiffness=k),
-    )
-
-
 def _single_table(single: list[tuple[Run, Run]], h: float, k: float) -> Table:
-    rows: list[list[Cell]] = []
-    for ball, block in single:
-        kept = GRAVITY * E**2
-        rise = float(np.diff(ball.energy).max())
-        rows.append(
-            [
-                ball.scheme, FAMILIES[ball.scheme],
-                abs(float(ball.path.q[-1, 0]) - ball_position(UNTIL)),
-                ball.totals["penetration"], abs(float(ball.energy[-1]) - kept), max(0.0, rise),
-                abs(float(block.path.q[-1, 0]) - block_way()), abs(float(block.path.v[-1, 0])),
-                block.totals["penetration"],
-            ]
-        )  # fmt: skip
-    return Table(
+    return Table.of(
         f"The ball (e = {E:g}) and the block (mu = {MU:g}) by four schemes, h = {h:g} s",
-        (
-            "scheme", "family", Column("ball: error of q [m]", ".2e"), Column("ball: penetration [m]", ".2e"),
-            Column("ball: error of energy [J]", ".2e"), Column("ball: largest rise of energy [J]", ".2e"),
-            Column("block: error of way [m]", ".2e"), Column("block: creep [m/s]", ".2e"),
-            Column("block: penetration [m]", ".2e"),
-        ),
-        rows,
-        f"Ball of 1 kg from 1 m, at {UNTIL:g} s; block on a slope of {SLOPE:g} rad that has stopped, at"
+        single,
+        ("scheme", lambda ball, _: ball.scheme),
+        ("family", lambda ball, _: FAMILIES[ball.scheme]),
+        ("ball: error of q [m]", ".2e", lambda ball, _: abs(ball.path.q[-1, 0] - ball_position(UNTIL))),
+        ("ball: penetration [m]", ".2e", lambda ball, _: ball.totals["penetration"]),
+        ("ball: error of energy [J]", ".2e", lambda ball, _: abs(ball.energy[-1] - GRAVITY * E**2)),
+        ("ball: largest rise of energy [J]", ".2e", lambda ball, _: max(0.0, np.diff(ball.energy).max())),
+        ("block: error of way [m]", ".2e", lambda _, block: abs(block.path.q[-1, 0] - block_way())),
+        ("block: creep [m/s]", ".2e", lambda _, block: abs(block.path.v[-1, 0])),
+        ("block: penetration [m]", ".2e", lambda _, block: block.totals["penetration"]),
+        note=f"Ball of 1 kg from 1 m, at {UNTIL:g} s; block on a slope of {SLOPE:g} rad that has stopped, at"
         f" {SECOND:g} s. Springs of {k:g} N/m; their energy counts. Schatzman-Paoli's velocity"
         " is a mean over the two steps of an impact, where the energy of the sample dips and rises again.",
-    )  # fmt: skip
+    )
 
 
 def _cost_table(title: str, found: dict[tuple[int, str], Run], h: float) -> Table:
     least = min(n for n, _ in found)
-    rows: list[list[Cell]] = []
-    for (n, name), each in found.items():
-        base, alone = found[n, "moreau-jean"].seconds, found[least, name].seconds
-        totals = each.totals
-        rows.append(
-            [
-                n, name, None if each.trajectory is None else each.trajectory.steps, each.calls / n,
-                int(totals.get("iterations", 0)), int(totals.get("newton", 0)),
-                int(totals.get("events", 0)), totals.get("penetration"),
-                each.seconds / base, each.seconds / alone, _end(each),
-            ]
-        )  # fmt: skip
-    return Table(
+    return Table.of(
         f"Cost against the number of contacts: {title}, h = {h:g} s",
-        (
-            "contacts", "scheme", "steps", Column("forces asked, per ball", ".0f"), "solver iterations",
-            "Newton iterations", "events", Column("penetration [m]", ".1e"),
-            Column("time / moreau-jean", ".2g"), Column(f"time / {least} contact", ".3g"), "to the end",
-        ),
-        rows,
-        "Steps are samples for the event-driven scheme. Times are of the processor, forces in plain Python.",
-    )  # fmt: skip
+        [(n, name, each) for (n, name), each in found.items()],
+        ("contacts", lambda n, name, each: n),
+        ("scheme", lambda n, name, each: name),
+        ("steps", lambda n, name, each: None if each.trajectory is None else each.trajectory.steps),
+        ("forces asked, per ball", ".0f", lambda n, name, each: each.calls / n),
+        ("solver iterations", lambda n, name, each: int(each.totals.get("iterations", 0))),
+        ("Newton iterations", lambda n, name, each: int(each.totals.get("newton", 0))),
+        ("events", lambda n, name, each: int(each.totals.get("events", 0))),
+        ("penetration [m]", ".1e", lambda n, name, each: each.totals.get("penetration")),
+        ("time / moreau-jean", ".2g", lambda n, name, each: each.seconds / found[n, "moreau-jean"].seconds),
+        (f"time / {least} contact", ".3g", lambda n, name, each: each.seconds / found[least, name].seconds),
+        ("to the end", lambda n, name, each: _end(each)),
+        note="Steps are samples for the event-driven scheme. Times are of the processor, forces in plain"
+        " Python.",
+    )
 
 
 def _impacts(h: float, k: float) -> Table:
@@ -173,13 +153,14 @@ def _impacts(h: float, k: float) -> Table:
     for what, gap in (("cradle, touching", 0.0), ("cradle, 1 cm apart", 1e-2)):
         for name in FAMILIES:
             each = runs.run(runs.cradle(gap), name, until=0.1, h=h, stiffness=k)
-            rows.append([what, name, *_after(each)])
+            v = each.path.v[-1]
+            words = ", ".join(f"{x:.3f}" for x in (v + 0.0).round(6))
+            rows.append([what, name, words, float(v.sum()), float(0.5 * v @ v), _end(each)])
     for name in FAMILIES:
         each = runs.run(runs.rocking(), name, until=0.75, h=h, stiffness=k)
         angle = each.path.q[:, 1]
         first = int(np.argmax(angle < 0.0)) if (angle < 0.0).any() else angle.size - 1
-        lowest = float(angle[first:].min())
-        cell = f"{-lowest / angle[0]:.3f}"
+        cell = f"{-angle[first:].min() / angle[0]:.3f}"
         rows.append(["rocking block", name, cell, math.nan, float(each.energy[-1]), _end(each)])
     return Table(
         "Simultaneous impacts",
@@ -196,12 +177,6 @@ def _impacts(h: float, k: float) -> Table:
 
 def _end(each: Run) -> str:
     return "ended early" if each.reason else "yes"
-
-
-def _after(each: Run) -> list[Cell]:
-    v = each.path.v[-1]
-    words = ", ".join(f"{x:.3f}" for x in (v + 0.0).round(6))
-    return [words, float(v.sum()), float(0.5 * v @ v), _end(each)]
 
 
 Converging = tuple[str, str, dict[str, list[tuple[float, float]]]]
@@ -232,13 +207,10 @@ def _convergence(steps: tuple[float, ...], stiffness: tuple[float, ...]) -> list
 
 
 def _convergence_table(what: str, along: str, found: dict[str, list[tuple[float, float]]]) -> Table:
-    names = list(found)
-    rows: list[list[Cell]] = [
-        [found[names[0]][k][0], *(found[name][k][1] for name in names)] for k in range(len(found[names[0]]))
-    ]
+    rows = [[points[0][0], *(error for _, error in points)] for points in zip(*found.values(), strict=True)]
     return Table(
         f"Convergence of the {what} with {along}: error of the position [m]",
-        (Column(along, "g"), *(Column(name, ".2e") for name in names)),
+        (Column(along, "g"), *(Column(name, ".2e") for name in found)),
         rows,
         "Against the closed form; event-driven does not depend on h, which only samples it.",
     )

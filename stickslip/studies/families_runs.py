@@ -10,7 +10,6 @@ import numpy as np
 
 from stickslip.laws import NewtonImpact
 from stickslip.schemes.compliant import Compliant
-from stickslip.schemes.step import Scheme
 from stickslip.simulation.failure import SimulationFailure
 from stickslip.simulation.loop import simulate
 from stickslip.simulation.trajectory import Trajectory
@@ -83,22 +82,17 @@ class Run:
         return self.trajectory
 
 
-def made(name: str, stiffness: float = STIFFNESS) -> str | Scheme:
-    """A scheme by name; the one argument that changes between families."""
-    return Compliant(stiffness=stiffness) if name == "compliant" else name
-
-
 def run(
     of: Callable[[Calls], NonsmoothSystem], name: str, *, until: float, h: float, stiffness: float = STIFFNESS
 ) -> Run:
     """Simulate a model by the scheme `name`."""
     calls = Calls()
-    system = of(calls)
+    system, scheme = of(calls), Compliant(stiffness=stiffness) if name == "compliant" else name
     solver = registry.make("auto", tolerance=TOLERANCE)
     reason, found = "", None
     begun, calls.count = time.process_time(), 0
     try:
-        found = simulate(system, until=until, h=h, scheme=made(name, stiffness), solver=solver)
+        found = simulate(system, until=until, h=h, scheme=scheme, solver=solver)
     except (SimulationFailure, ModelError) as error:
         reason, found = str(error), getattr(error, "trajectory", None)
     seconds = time.process_time() - begun
@@ -109,15 +103,12 @@ def _totals(system: NonsmoothSystem, path: Trajectory | None) -> dict[str, float
     if path is None:
         return {}
     gaps = np.concatenate([one.components.start + one.law.normals for one in system.interactions])
-    deep = max(0.0, -float(path.y[:, gaps].min(initial=0.0)))
-    measured = path.measures.get("penetration [m]")
-    if measured is not None:
-        deep = max(deep, float(np.nanmax(measured)))
+    measured = path.measures.get("penetration [m]", np.zeros(1))
     return {
         "iterations": float(path.iterations.sum()),
         "newton": float(path.newton.sum()),
         "events": float(len(path.events)),
-        "penetration": deep,
+        "penetration": max(0.0, -float(path.y[:, gaps].min(initial=0.0)), float(np.nanmax(measured))),
     }
 
 

@@ -5,18 +5,24 @@ that give the printed digits), and sliding at 25 degrees with mu = 0.3, which th
 formulations part: the exact normal force is 9.81 cos 25, that of the convex relaxation is larger.
 """
 
+import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from stickslip.exhibits import Cell, Column, Curve, Figure, Panel, Table
-from stickslip.problem.contact import GlobalProblem
+from stickslip.problem.contact import ContactProblem, GlobalProblem
+from stickslip.problem.convert import Answer, pyramid_lcp, reduce_to_contacts
+from stickslip.problem.residuals import judge
+from stickslip.problem.solution import Solution
 from stickslip.scenes.rigid import incline
 from stickslip.scenes.scenario import GRAVITY
 from stickslip.solvers import registry
-from stickslip.studies import incline_cells
-from stickslip.studies.incline_cells import Found, Row
+from stickslip.solvers.programs import MissingPackage
 from stickslip.studies.study import Parts, Progress, Study
 
 NAME = "incline"
@@ -28,9 +34,6 @@ NOT_TAKEN = math.nan
 """A model that a solver does not take; shown as a dash."""
 OWN_QUICK = ("auto", "nsgs", "apgd", "ipm nt-f", "mcp", "lemke", "clarabel")
 """Rows of a quick run."""
-
-Cells = dict[tuple[str, str, str], Found]
-"""By case, row and model."""
 
 
 @dataclass(frozen=True)
@@ -73,40 +76,249 @@ class Case:
 
 CASES = (Case("flat", 0.0, 1.0), Case("sticking", 25.0, 1.0), Case("sliding", 25.0, 0.3))
 
+PRINTED_MODELS = ("dual qcp", "dual nlp", "primal qcp", "primal nlp", "EOM")
+"""Columns of the tables of the GAMS post ("Complementarity frictional contact in GAMS", May 2014)."""
+PRINTED: dict[str, dict[str, dict[str, list[float | None]]]] = json.loads(
+    Path(__file__).with_name("incline_printed.json").read_text(encoding="utf-8")
+)
+"""Its numbers as printed: by case, normal or tangential, and solver, the forces on the whole box [N]. A cell
+that was not run is printed as 0 there and is null here; the support table there says which these are (its
+"miles, path: dual nlp YES" has no result)."""
 
-PRINTED = {
-    "flat": (incline_cells.FLAT_NORMAL, incline_cells.FLAT_TANGENTIAL),
-    "sticking": (incline_cells.SLOPE_NORMAL, incline_cells.SLOPE_TANGENTIAL),
-}
-"""Normal and tangential forces of the post, by case [N]."""
+TOLERANCE = 1e-12
+"""Asked of our own solvers; those of others are asked for what they are held to (`Entry.reach`)."""
+
+LONG = 0.3
+"""Solves longer than this are not timed twice [s]."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """One formulation of the step, a column of the tables."""
+
+    name: str
+    """Name of the column."""
+    law: str
+    """Whose solution it has: `Coulomb`, `relaxed` or `pyramid`."""
+    what: str
+    """In a few words."""
+
+
+MODELS = (
+    Model("dual qcp", "relaxed", "min ½ r'W r + u_free'r with r in the cones"),
+    Model("dual nlp", "relaxed", "the same, the cones as nonlinear constraints"),
+    Model("dual + s", "Coulomb", "the dual, u_N raised by s = mu |u_T| in an outer loop"),
+    Model("primal qcp", "Coulomb", "min ½ v'M v - f'v with u + mu s e_N in the dual cones, outer loop on s"),
+    Model("primal nlp", "Coulomb", "the same, the cones as nonlinear constraints"),
+    Model("primal alone", "relaxed", "the primal with s = 0"),
+    Model("EOM", "Coulomb", "equations of motion as a mixed complementarity problem"),
+    Model("pyramid 4", "pyramid", "linear complementarity problem, 4 facets"),
+    Model("pyramid 8", "pyramid", "linear complementarity problem, 8 facets"),
+    Model("contact", "Coulomb", "K* ∋ u + mu |u_T| e_N ⟂ r ∈ K as it stands"),
+)
+
+Call = tuple[str, dict[str, Any]]
+"""Name of a registered solver and its options."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One solver, and how it is called for each model that it takes."""
+
+    name: str
+    """Name of the row; `gams:` stands before solvers inside GAMS."""
+    calls: Mapping[str, Call]
+    """By name of the model."""
+
+    @property
+    def solver(self) -> str:
+        """Its name in the registry."""
+        return next(iter(self.calls.values()))[0]
+
+    @property
+    def why_not(self) -> str:
+        """Why it cannot be run here, empty where it can."""
+        entry = registry.entry(self.solver)
+        return "" if entry.installed else entry.availability
+
+
+def rows() -> tuple[Row, ...]:
+    """Our own solvers first, then those of others, then those inside GAMS."""
+    own = [
+        name
+        for name in registry.names(accepting=["coulomb3d"])
+        if registry.entry(name).exact and not registry.entry(name).package and name != "mcp"
+    ]
+    nt = {"algorithm": "nt-f", "polish": 0, "max_iterations": 400}
+    return (
+        *(Row(name, {"contact": (name, {})}) for name in own),
+        Row("apgd", {"dual qcp": ("apgd", {})}),
+        Row("bb", {"dual qcp": ("bb", {})}),
+        Row(
+            "ipm nt-f",
+            {
+                "primal alone": ("ipm", {**nt, "law": "relaxed"}),
+                "primal qcp": ("ipm", {**nt, "law": "outer"}),
+            },
+        ),
+        Row("mcp", {"EOM": ("mcp", {})}),
+        Row("lemke", {f"pyramid {m}": ("lemke", {"facets": m}) for m in (4, 8)}),
+        *(_conic(name) for name in ("clarabel", "scs", "qoco", "ecos", "gurobi", "mosek")),
+        _smooth("ipopt", "ipopt", ("qcp", "nlp")),
+        *(
+            Row(name, {f"pyramid {m}": (name, {"facets": m, "law": "exact"}) for m in (4, 8)})
+            for name in ("piqp", "proxqp")
+        ),
+        *(
+            _smooth(f"gams:{solver}", "gams", forms, engine=solver.upper())
+            for solver, forms in (
+                ("conopt", ("qcp", "nlp")),
+                ("cplex", ("qcp",)),
+                ("gurobi", ("qcp",)),
+                ("ipopt", ("qcp", "nlp")),
+                ("minos", ("qcp", "nlp")),
+                ("knitro", ("qcp", "nlp")),
+                ("lindo", ("qcp",)),
+                ("pathnlp", ("nlp",)),
+            )
+        ),
+        *(
+            Row(f"gams:{solver}", {"EOM": ("gams", {"formulation": "motion", "engine": solver.upper()})})
+            for solver in ("miles", "path")
+        ),
+    )
+
+
+def _conic(name: str) -> Row:
+    return Row(
+        name,
+        {
+            "dual qcp": (name, {"law": "relaxed"}),
+            "dual + s": (name, {"law": "exact"}),
+            "primal qcp": (name, {"formulation": "primal", "law": "exact"}),
+            "primal alone": (name, {"formulation": "primal", "law": "relaxed"}),
+        },
+    )
+
+
+def _smooth(label: str, name: str, forms: tuple[str, ...], **options: Any) -> Row:
+    calls: dict[str, Call] = {}
+    for form in forms:
+        calls[f"dual {form}"] = (name, {"law": "relaxed", "form": form, **options})
+        calls[f"primal {form}"] = (name, {"formulation": "primal", "law": "exact", "form": form, **options})
+    return Row(label, calls)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one solver found on one model."""
+
+    model: str
+    """Name of the model."""
+    solver: str
+    """Name of the row."""
+    normal: float = math.nan
+    """Normal force on the box [N]."""
+    tangential: float = math.nan
+    """Friction on the box, up the slope [N]."""
+    exact: float = math.nan
+    """The judge's error for Coulomb's law [-]."""
+    relaxed: float = math.nan
+    """The judge's error for the convex relaxation [-]."""
+    objective: float = math.nan
+    """Value of the program, where the model is one [J]."""
+    iterations: int = 0
+    """Iterations, counted its own way."""
+    seconds: float = math.nan
+    """Time of the solve, without compilation [s]."""
+    status: str = ""
+    """Name of the status, or why the cell was not run."""
+
+    @property
+    def ran(self) -> bool:
+        """Whether there are numbers."""
+        return math.isfinite(self.normal)
+
+
+Cells = dict[tuple[str, str, str], Found]
+"""By case, row and model."""
+
+
+def find(problem: GlobalProblem, h: float, row: Row, model: str) -> Found:
+    """Solve `problem` in the form `model` by the solver of `row`; forces are impulses over h [s]."""
+    name, options = row.calls[model]
+    reason = row.why_not
+    if reason:
+        return Found(model, row.name, status=reason)
+    try:
+        answer, solution = _solve(problem, name, dict(options))
+        again = solution if solution.seconds > LONG else _solve(problem, name, dict(options))[1]
+    except MissingPackage as missing:
+        return Found(model, row.name, status=str(missing))
+    force = problem.K.rows(answer.r).sum(axis=0) / h
+    errors = [judge(problem, answer.r, answer.v, answer.lam, relaxed=relaxed) for relaxed in (False, True)]
+    return Found(
+        model, row.name, float(force[0]), 0.0 - float(force[1]), errors[0].error, errors[1].error,
+        _objective(problem, answer, model), solution.iterations, min(solution.seconds, again.seconds),
+        solution.status.name,
+    )  # fmt: skip
+
+
+def _solve(problem: GlobalProblem, name: str, options: dict[str, Any]) -> tuple[Answer, Solution]:
+    tolerance = max(TOLERANCE, registry.entry(name).reach)
+    if name != "lemke":
+        solution = registry.make(name, tolerance=tolerance, **options).solve(problem)
+        return Answer(solution.r, solution.v, solution.lam), solution
+    reduction = reduce_to_contacts(problem)
+    pyramid = pyramid_lcp(reduction.problem, options["facets"])
+    solution = registry.make(name, tolerance=tolerance).solve(pyramid.problem)
+    return reduction.recover(pyramid.recover(solution.r).r), solution
+
+
+def _objective(problem: GlobalProblem, answer: Answer, model: str) -> float:
+    """Value of the dual or primal program at the answer [J]."""
+    if model.startswith("dual"):
+        contact: ContactProblem = reduce_to_contacts(problem).problem
+        return float(0.5 * answer.r @ contact.W.apply(answer.r, 2.0 * contact.u_free))
+    if model.startswith("primal") and answer.v is not None:
+        return float(0.5 * answer.v @ problem.M.multiply(answer.v) - problem.f @ answer.v)
+    return math.nan
 
 
 def run(quick: bool = False, progress: Progress | None = None) -> Study:
     """Every solver on every formulation that it takes; `quick` leaves out the solvers of others."""
-    models, rows = incline_cells.MODELS, incline_cells.rows()
+    chosen = rows()
     if quick:
-        rows = tuple(row for row in rows if row.name in OWN_QUICK)
-    wanted = [(case, row, model.name) for case in CASES for row in rows for model in models]
+        chosen = tuple(row for row in chosen if row.name in OWN_QUICK)
+    wanted = [(case, row, model.name) for case in CASES for row in chosen for model in MODELS]
     found: dict[tuple[str, str, str], Found] = {}
     tell = Parts(progress, len(wanted))
     for case, row, model in wanted:
         tell(f"{case.name}: {row.name}, {model}")
         if model in row.calls:
-            found[case.name, row.name, model] = incline_cells.find(case.problem, H, row, model)
+            found[case.name, row.name, model] = find(case.problem, H, row, model)
     tell.end()
-    tables = [_models()]
+    tables = [
+        Table(
+            "Formulations",
+            ["model", "solves", "what it is"],
+            [[model.name, model.law, model.what] for model in MODELS],
+            "Coulomb's law and its relaxation agree where nothing slides; the pyramid is exact along its"
+            " facets' directions, and the slope is one.",
+        )
+    ]
     for case in CASES:
-        tables += [_forces(case, rows, found, which) for which in (0, 1)]
-    tables += [_support(rows, found), _everything(rows, found)]
+        tables += [_forces(case, chosen, found, which) for which in (0, 1)]
+    tables += [_support(chosen, found), _everything(found)]
     return Study(NAME, tables, {"laws": _laws(quick)})
 
 
 def _forces(case: Case, rows: tuple[Row, ...], found: Cells, which: int) -> Table:
     """Normal (0) or tangential (1) force, solver by formulation, with what is exact and what was printed."""
-    names = [model.name for model in incline_cells.MODELS]
+    names = [model.name for model in MODELS]
     of_law = {"Coulomb": case.exact, "pyramid": case.exact, "relaxed": case.relaxed}
     lines: list[list[Cell]] = [
-        ["closed form", *(of_law[model.law][which] for model in incline_cells.MODELS)],
+        ["closed form", *(of_law[model.law][which] for model in MODELS)],
     ]
     for row in rows:
         line: list[Cell] = [row.name]
@@ -119,27 +331,16 @@ def _forces(case: Case, rows: tuple[Row, ...], found: Cells, which: int) -> Tabl
             else:
                 line.append(None)
         lines.append(line)
-    if case.name in PRINTED:
-        for solver, values in PRINTED[case.name][which].items():
-            by_name = dict(zip(incline_cells.PRINTED_MODELS, values, strict=True))
-            lines.append([f"printed: {solver}", *(by_name.get(name, NOT_TAKEN) for name in names)])
-    what = ("Normal force", "Tangential force")[which]
+    what = ("normal", "tangential")[which]
+    for solver, values in PRINTED.get(case.name, {}).get(what, {}).items():
+        by_name = dict(zip(PRINTED_MODELS, values, strict=True))
+        lines.append([f"printed: {solver}", *(by_name.get(name, NOT_TAKEN) for name in names)])
     return Table(
-        f"{what} [N], {case.title}",
+        f"{what.capitalize()} force [N], {case.title}",
         ["solver", *(Column(name, ".10g") for name in names)],
         lines,
         'A dash: the solver does not take this model. Printed: "Complementarity frictional contact in GAMS",'
         " May 2014, whose load is off by up to 3e-6 N.",
-    )
-
-
-def _models() -> Table:
-    return Table(
-        "Formulations",
-        ["model", "solves", "what it is"],
-        [[model.name, model.law, model.what] for model in incline_cells.MODELS],
-        "Coulomb's law and its relaxation agree where nothing slides; the pyramid is exact along its facets'"
-        " directions, and the slope is one.",
     )
 
 
@@ -148,23 +349,19 @@ def _support(rows: tuple[Row, ...], found: Cells) -> Table:
     lines: list[list[Cell]] = []
     for row in rows:
         line: list[Cell] = [row.name]
-        for model in incline_cells.MODELS:
+        for model in MODELS:
             cell = found.get((CASES[-1].name, row.name, model.name))
             line.append("–" if cell is None else "yes" if cell.ran else "not run")
-        lines.append([*line, row.why_not or _first_reason(row, found)])
+        reasons = [cell.status for (_, name, _), cell in found.items() if name == row.name and not cell.ran]
+        lines.append([*line, row.why_not or next(iter(reasons), "")])
     return Table(
         "Support: which solver takes which model",
-        ["solver", *(model.name for model in incline_cells.MODELS), "why not run"],
+        ["solver", *(model.name for model in MODELS), "why not run"],
         lines,
     )
 
 
-def _first_reason(row: Row, found: Cells) -> str:
-    cells = [cell for (_, name, _), cell in found.items() if name == row.name and not cell.ran]
-    return cells[0].status if cells else ""
-
-
-def _everything(rows: tuple[Row, ...], found: Cells) -> Table:
+def _everything(found: Cells) -> Table:
     lines: list[list[Cell]] = []
     for (case, _, _), cell in found.items():
         if not cell.ran:
@@ -181,23 +378,15 @@ def _everything(rows: tuple[Row, ...], found: Cells) -> Table:
     return Table(
         "Every cell",
         [
-            "case",
-            "model",
-            "solver",
-            Column("N [N]", ".10g"),
-            Column("T [N]", ".10g"),
-            Column("|N - exact| [N]", ".1e"),
-            Column("error, Coulomb", ".1e"),
-            Column("error, relaxed", ".1e"),
-            Column("objective [J]", ".10g"),
-            "iterations",
-            Column("time [ms]", ".3g"),
-            "status",
+            "case", "model", "solver", Column("N [N]", ".10g"), Column("T [N]", ".10g"),
+            Column("|N - exact| [N]", ".1e"), Column("error, Coulomb", ".1e"),
+            Column("error, relaxed", ".1e"), Column("objective [J]", ".10g"), "iterations",
+            Column("time [ms]", ".3g"), "status",
         ],
         lines,
         "Errors are the judge's, on the contact problem as given; a solver of the relaxation that solves it"
         " is RELAXED where the box slides. Times without compilation, the better of two.",
-    )
+    )  # fmt: skip
 
 
 def _laws(quick: bool) -> Figure:
@@ -213,19 +402,14 @@ def _laws(quick: bool) -> Figure:
             if name == "apgd":
                 opening[k] = solution.contact_velocities[:, 0].mean()
     bound = math.degrees(math.atan(mu))
-    forces = [Curve("Coulomb's law", slopes, exact), Curve("convex relaxation", slopes, relaxed, "--")]
-    return Figure(
-        f"A box on a slope, mu = {mu:g}: it slides above {bound:.1f}°",
-        [
-            Panel("Normal force", "slope [deg]", "N [N]", forces),
-            Panel(
-                "Velocity at which the contacts open",
-                "slope [deg]",
-                "u_N / (g h) [-]",
-                [
-                    Curve("Coulomb's law", slopes, 0.0 * slopes),
-                    Curve("convex relaxation", slopes, opening / (GRAVITY * H), "--"),
-                ],
-            ),
-        ],
-    )
+    panels = [
+        Panel(
+            title, "slope [deg]", label,
+            [Curve("Coulomb's law", slopes, by_law), Curve("convex relaxation", slopes, by_relaxation, "--")],
+        )
+        for title, label, by_law, by_relaxation in (
+            ("Normal force", "N [N]", exact, relaxed),
+            ("Velocity at which the contacts open", "u_N / (g h) [-]", 0.0 * slopes, opening / (GRAVITY * H)),
+        )
+    ]  # fmt: skip
+    return Figure(f"A box on a slope, mu = {mu:g}: it slides above {bound:.1f}°", panels)

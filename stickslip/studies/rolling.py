@@ -49,10 +49,10 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
     Times are of the processor, on one thread: what else the machine does hardly counts.
     """
     with threadpool_limits(limits=1):
-        return _run(quick, progress)
+        return _study(quick, progress)
 
 
-def _run(quick: bool, progress: Progress | None) -> Study:
+def _study(quick: bool, progress: Progress | None) -> Study:
     chosen = cases(quick)
     shown = {n: chosen.index(case) for n, case in SHOWN.items()}
     repeats = 1 if quick else REPEATS
@@ -71,8 +71,7 @@ def _run(quick: bool, progress: Progress | None) -> Study:
     timings = _factor_times(chosen, repeats, progress)
     return Study(
         NAME,
-        _tables(equal, beside, separate, apart, timings, shown),
-        _figures(equal, beside, separate, apart, timings, shown),
+        *_exhibits(equal, beside, separate, apart, timings, shown),
         {"runs": [_summary(each) for group in (equal, separate) for runs in group.values() for each in runs]},
     )
 
@@ -108,35 +107,27 @@ def _factor_times(
     return sorted(found, key=lambda pair: pair[0])
 
 
-def _tables(
+def _exhibits(
     equal: Runs, beside: Runs, separate: Runs, apart: dict[tuple[int, str], Run],
     timings: list[tuple[int, dict[str, float]]], shown: dict[int, int],
-) -> list[Table]:  # fmt: skip
-    at = shown[351]
-    return [
+) -> tuple[list[Table], dict[str, Figure]]:  # fmt: skip
+    """All tables and figures."""
+    factors, drawn = tables.factor_exhibits(timings)
+    last = {n: apart[n, "mehrotra"].until(TOLERANCE) for n in shown}
+    found = [
         tables.problems_table(equal["simple"]),
-        tables.operators_table(*(equal[a][at].until(TOLERANCE) for a in ("nt-qp", "nt-f"))),
+        tables.operators_table(*(equal[a][shown[351]].until(TOLERANCE) for a in ("nt-qp", "nt-f"))),
         tables.totals_table(equal, TOLERANCE),
         tables.claims_table(equal, TOLERANCE),
         tables.totals_table(equal, TOLERANCE, "by_gap"),
         tables.claims_table(equal, TOLERANCE, "by_gap"),
         tables.reach_table(equal),
         tables.profile_table(equal),
-        tables.factor_table(timings),
+        factors,
         tables.jump_table(beside, separate, TOLERANCE),
-        tables.steps_table(
-            apart[2, "mehrotra"].until(TOLERANCE), "Table 2.3: mehrotra with separate steps at n = 2", 5
-        ),
-        tables.steps_table(
-            apart[100, "mehrotra"].until(TOLERANCE), "Table 2.4: mehrotra with separate steps at n = 100"
-        ),
+        tables.steps_table(last[2], "Table 2.3: mehrotra with separate steps at n = 2", 5),
+        tables.steps_table(last[100], "Table 2.4: mehrotra with separate steps at n = 100"),
     ]
-
-
-def _figures(
-    equal: Runs, beside: Runs, separate: Runs, apart: dict[tuple[int, str], Run],
-    timings: list[tuple[int, dict[str, float]]], shown: dict[int, int],
-) -> dict[str, Figure]:  # fmt: skip
     of = {a: [equal[a][k].until(TOLERANCE) for k in shown.values()] for a in ALGORITHMS}
     sides = [each for pair in zip(of["nt-qp"], of["nt-f"], strict=True) for each in pair]
     jumps = [
@@ -144,7 +135,7 @@ def _figures(
         for n, k in shown.items()
         for a in STEPPED
     ]
-    found = {
+    figures = {
         "fig-2.1": tables.errors_figure("Figure 2.1: simple interior point", of["simple"], TOLERANCE),
         "fig-2.2": tables.errors_figure("Figure 2.2: Mehrotra's scheme", of["mehrotra"], TOLERANCE),
         "fig-2.3": tables.errors_figure("Figure 2.3: Mehrotra, scaled by Q_p", of["nt-qp"], TOLERANCE),
@@ -153,20 +144,18 @@ def _figures(
         "fig-2.5-2.8-gap": tables.profiles_figure(equal, "by_gap"),
         "fig-2.5-2.8-judge": tables.profiles_figure(equal, "judged"),
         "fig-2.9-2.11": tables.jump_figure("Figures 2.9 to 2.11: the jump", jumps),
-        "step-lengths": tables.lengths_figure(
-            "Separate steps, Mehrotra's scheme", [apart[n, "mehrotra"].until(TOLERANCE) for n in shown]
-        ),
+        "step-lengths": tables.lengths_figure("Separate steps, Mehrotra's scheme", list(last.values())),
         "times": tables.times_figure(equal, TOLERANCE),
-        "factors": tables.factor_figure(timings),
+        "factors": drawn,
     }
     pairs = [pair for a in STEPPED for pair in zip(beside[a], separate[a], strict=True)]
     failed = [pair[1] for pair in pairs if jumped(*pair, TOLERANCE)]
     if failed:
         failed.sort(key=lambda each: each.iterations)
         ends = [failed[0], failed[-1]] if len(failed) > 1 else failed
-        panels = [tables.errors_panel(each, TOLERANCE) for each in ends]
-        found["fig-2.12"] = Figure("Figure 2.12: failures that only separate steps have", panels)
-    return found
+        title = "Figure 2.12: failures that only separate steps have"
+        figures["fig-2.12"] = tables.errors_figure(title, ends, TOLERANCE)
+    return found, figures
 
 
 def _summary(each: Run) -> dict[str, Any]:

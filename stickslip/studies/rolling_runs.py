@@ -4,6 +4,7 @@ algorithm on one problem, iteration by iteration, on two measures.
 
 import time
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -96,15 +97,13 @@ class Case:
     def problem(self) -> GlobalProblem:
         """The contact problem of one step with rolling friction; 5 components per contact."""
         f = self.friction
+        given: dict[str, Any] = {
+            "spheres": self.spheres, "seed": self.seed, "mu": f.mu, "mu_roll": f.roll * RADIUS,
+            "velocity": f.velocity, "radius": RADIUS,
+        }  # fmt: skip
         if self.family == "pile":
-            return sphere_packing(
-                spheres=self.spheres, seed=self.seed, mu=f.mu, mu_roll=f.roll * RADIUS, velocity=f.velocity,
-                radius=RADIUS,
-            )  # fmt: skip
-        return chute(
-            spheres=self.spheres, seed=self.seed, mu=f.mu, mu_roll=f.roll * RADIUS, velocity=f.velocity,
-            radius=RADIUS, angle=f.angle, bed=self.bed, speed=0.1,
-        )  # fmt: skip
+            return sphere_packing(**given)
+        return chute(**given, angle=f.angle, bed=self.bed, speed=0.1)
 
 
 SHOWN = {
@@ -122,7 +121,9 @@ def cases(quick: bool = False) -> list[Case]:
     Piles and chutes of the same spheres alternate with the friction; small chutes have a smooth bed,
     for all spheres of a few lie on the floor.
     """
-    sizes, frictions = ([3, 12], FRICTIONS[:2]) if quick else (_sizes(), FRICTIONS)
+    grown = np.geomspace(2.0, LARGEST, SIZES).round().astype(int)
+    sizes = np.maximum(grown, 2 + np.arange(SIZES)).tolist()  # each a little larger than the one before
+    sizes, frictions = ([3, 12], FRICTIONS[:2]) if quick else (sizes, FRICTIONS)
     found = list(SHOWN.values())
     for step, spheres in enumerate(sizes):
         bed = "rough" if spheres >= 40 else "smooth"
@@ -131,12 +132,6 @@ def cases(quick: bool = False) -> list[Case]:
             found.append(Case("pile", spheres, seed, friction))
             found.append(Case("chute", spheres, seed + 5, friction, bed))
     return found
-
-
-def _sizes() -> list[int]:
-    """Numbers of spheres, each a little larger than the one before."""
-    grown = np.geomspace(2.0, LARGEST, SIZES)
-    return np.maximum(np.round(grown).astype(int), 2 + np.arange(SIZES)).tolist()
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,11 +197,8 @@ class Run:
         at = self.first(tolerance)
         if at is None:
             return self
-        cut = slice(at + 1)
-        return replace(
-            self, errors=self.errors[cut], gap=self.gap[cut], judged=self.judged[cut],
-            alpha=self.alpha[cut], seconds=self.seconds[cut], reason="",
-        )  # fmt: skip
+        names = ("errors", "gap", "judged", "alpha", "seconds")
+        return replace(self, reason="", **{name: getattr(self, name)[: at + 1] for name in names})
 
     @property
     def growths(self) -> int:
@@ -271,8 +263,14 @@ def _run(
         marks = [n if f else mark for n, f, mark in zip(now, fell, marks, strict=True)]
         still = 0 if any(fell) or local is None else still + 1
         patience = STILL if best[0] > TOLERANCES[-1] else STILL // 4
-        reason = _end(max(best), len(errors) - 1, still, watch.seconds, most, patience)
-        if reason is not None:
+        ends = {  # in this order; nothing to say where it met all it could
+            "": max(best) <= TOLERANCES[-1],
+            f"{most} iterations were made": len(errors) > most,
+            "it made no more progress": still >= patience,
+            f"{LIMIT:g} s were over": watch.seconds > LIMIT,
+        }
+        if any(ends.values()):
+            reason = next(why for why, ended in ends.items() if ended)
             break
         with watch:
             step = point.advance()
@@ -303,14 +301,3 @@ class _Watch:
         spent = time.process_time() - self._start
         self._compilation.__exit__(*failure)
         self.seconds += max(spent - self._compilation.seconds, 0.0)  # the latter is time on the wall
-
-
-def _end(error: float, done: int, still: int, spent: float, most: int, patience: int) -> str | None:
-    """Why the run ends here, nothing when it met all it could; None when it goes on."""
-    if error <= TOLERANCES[-1]:
-        return ""
-    if done >= most:
-        return f"{most} iterations were made"
-    if still >= patience:
-        return "it made no more progress"
-    return f"{LIMIT:g} s were over" if spent > LIMIT else None

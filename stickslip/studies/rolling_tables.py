@@ -20,42 +20,37 @@ PRINTED = {
 
 Runs = dict[str, list[Run]]
 """By algorithm, the runs on all problems, in the same order."""
+ERROR_NAMES = ("comp 1", "comp 2", "pinfeas", "dinfeas")
+"""Columns of errors, in the report's order."""
 WIDEST = 16.0
 """Largest factor tau that the profiles show."""
 
 
 def problems_table(runs: Sequence[Run]) -> Table:
     """What the problems are."""
-    rows = []
-    for family in ("pile", "chute"):
-        contacts = np.array([run.contacts for run in runs if run.case.family == family])
-        if contacts.size:
-            rows.append(
-                (
-                    family,
-                    contacts.size,
-                    *(int(x) for x in (contacts.min(), np.median(contacts), contacts.max())),
-                )
-            )
-    contacts = np.array([run.contacts for run in runs])
-    rows.append(("all", contacts.size, int(contacts.min()), int(np.median(contacts)), int(contacts.max())))
-    return Table(
+    found = {name: [run.contacts for run in runs if run.case.family == name] for name in ("pile", "chute")}
+    found["all"] = [run.contacts for run in runs]
+    return Table.of(
         "Problems",
-        ("family", "problems", "fewest contacts", "median contacts", "most contacts"),
-        rows,
-        "the report has 201 problems, which it does not describe further",
+        [(name, contacts) for name, contacts in found.items() if contacts],
+        ("family", lambda family, contacts: family),
+        ("problems", lambda family, contacts: len(contacts)),
+        ("fewest contacts", lambda family, contacts: min(contacts)),
+        ("median contacts", lambda family, contacts: int(np.median(contacts))),
+        ("most contacts", lambda family, contacts: max(contacts)),
+        note="the report has 201 problems, which it does not describe further",
     )
 
 
 def operators_table(by_point: Run, by_f: Run) -> Table:
     """Table 2.1: the two ways to write the scaling, first and last iterations."""
     last = min(by_point.iterations, by_f.iterations)
-    head, tail = range(min(5, last + 1)), range(max(5, last - 4), last + 1)
     rows: list[tuple[Cell, ...]] = []
-    for k in (*head, *tail):
-        pair = (_errors(by_point, k), _errors(by_f, k))
-        rows.append((k, *pair[0], *pair[1], _difference(*pair)))
-    names = [f"{w} {e}" for w in ("Q_p", "F") for e in ("comp 1", "comp 2", "pinfeas", "dinfeas")]
+    for k in (*range(min(5, last + 1)), *range(max(5, last - 4), last + 1)):
+        one, other = _errors(by_point, k), _errors(by_f, k)
+        apart = (abs(x - y) / max(abs(x), abs(y), 1e-300) for x, y in zip(one[:2], other[:2], strict=True))
+        rows.append((k, *one, *other, max(apart)))
+    names = [f"{w} {e}" for w in ("Q_p", "F") for e in ERROR_NAMES]
     return Table(
         f"Table 2.1: errors with Q_p and with F at n = {by_point.contacts}",
         ["iteration", *(Column(name, ".2e") for name in names), Column("largest difference", ".1e")],
@@ -65,63 +60,53 @@ def operators_table(by_point: Run, by_f: Run) -> Table:
     )
 
 
+def _solved_by_all(runs: Runs, tolerance: float, measure: str) -> Runs:
+    """The runs on the problems that all algorithms solve."""
+    met = [[run.first(tolerance, measure) is not None for run in each] for each in runs.values()]
+    common = np.flatnonzero(np.all(met, axis=0)).tolist()
+    return {name: [each[k] for k in common] for name, each in runs.items()}
+
+
 def totals_table(runs: Runs, tolerance: float, measure: str = "own") -> Table:
     """Table 2.2: iterations and time of the four algorithms over the problems all of them solve."""
-    solved = {
-        name: np.array([run.first(tolerance, measure) is not None for run in runs[name]]) for name in runs
-    }
-    common = np.logical_and.reduce(list(solved.values()))
-    rows: list[tuple[Cell, ...]] = []
-    for name in runs:
-        kept = [run for run, both in zip(runs[name], common, strict=True) if both]
-        iterations = sum(run.first(tolerance, measure) or 0 for run in kept)
-        times = [run.time(tolerance, measure) for run in kept]
-        total, seconds = PRINTED[name]
-        rows.append(
-            (
-                name, int(solved[name].sum()), len(runs[name]) - int(solved[name].sum()), iterations,
-                iterations / max(len(kept), 1), total, total / 201.0, _mean(times), seconds,
-            )
-        )  # fmt: skip
-    return Table(
+    common = _solved_by_all(runs, tolerance, measure)
+    count = {name: sum(run.first(tolerance, measure) or 0 for run in kept) for name, kept in common.items()}
+    solved = {name: sum(run.first(tolerance, measure) is not None for run in runs[name]) for name in runs}
+    times = {name: [run.time(tolerance, measure) for run in kept] for name, kept in common.items()}
+    return Table.of(
         f"Table 2.2: the four algorithms at tolerance {tolerance:.0e}, measure: {MEASURES[measure]}",
-        (
-            "algorithm", "solved", "missed", "iterations", Column("per problem", ".2f"),
-            "report: iterations", Column("report: per problem", ".2f"),
-            Column("mean time [s]", ".4g"), Column("report: mean time [s]", ".4g"),
-        ),
-        rows,
-        f"iterations and times over the {int(common.sum())} problems that all four solve",
-    )  # fmt: skip
+        runs,
+        ("algorithm", lambda name: name),
+        ("solved", lambda name: solved[name]),
+        ("missed", lambda name: len(runs[name]) - solved[name]),
+        ("iterations", lambda name: count[name]),
+        ("per problem", ".2f", lambda name: count[name] / max(len(common[name]), 1)),
+        ("report: iterations", lambda name: PRINTED[name][0]),
+        ("report: per problem", ".2f", lambda name: PRINTED[name][0] / 201.0),
+        ("mean time [s]", ".4g", lambda name: np.mean(times[name]) if times[name] else np.nan),
+        ("report: mean time [s]", ".4g", lambda name: PRINTED[name][1]),
+        note=f"iterations and times over the {len(common['simple'])} problems that all four solve",
+    )
 
 
 def claims_table(runs: Runs, tolerance: float, measure: str = "own") -> Table:
     """What the report concludes from its Table 2.2 and its profiles, and what is found here."""
-    common = [
-        k
-        for k in range(len(runs["simple"]))
-        if all(runs[a][k].first(tolerance, measure) is not None for a in runs)
-    ]
-    count = {a: sum(runs[a][k].first(tolerance, measure) or 0 for k in common) for a in runs}
-    seconds = {a: sum(runs[a][k].time(tolerance, measure) for k in common) for a in runs}
-
-    def ratio(of: dict[str, float], a: str, b: str) -> float:
-        return of[a] / of[b] if common and of[b] else float("nan")
-
-    counts = {a: float(n) for a, n in count.items()}
-    rows: list[tuple[Cell, ...]] = [
-        ("iterations, simple / mehrotra", 8358 / 3808, ratio(counts, "simple", "mehrotra")),
-        ("iterations, nt-f / mehrotra", 4795 / 3808, ratio(counts, "nt-f", "mehrotra")),
-        ("iterations, nt-qp / nt-f", 4801 / 4795, ratio(counts, "nt-qp", "nt-f")),
-        ("time, simple / mehrotra", 8.086672 / 5.853297, ratio(seconds, "simple", "mehrotra")),
-        ("time, nt-f / mehrotra", 7.034623 / 5.853297, ratio(seconds, "nt-f", "mehrotra")),
-        ("time, nt-qp / nt-f", 8.902764 / 7.034623, ratio(seconds, "nt-qp", "nt-f")),
-    ]
-    return Table(
-        f"What the report concludes, as ratios over {len(common)} problems, measure: {MEASURES[measure]}",
-        ("ratio", Column("report", ".3f"), Column("here", ".3f")),
-        rows,
-        "the corrector here has Q_p arw(û)^-1 before the second-order term, which (1.32) of the report lacks",
+    common = _solved_by_all(runs, tolerance, measure)
+    count = {a: float(sum(run.first(tolerance, measure) or 0 for run in kept)) for a, kept in common.items()}
+    seconds = {a: sum(run.time(tolerance, measure) for run in kept) for a, kept in common.items()}
+    return Table.of(
+        f"What the report concludes, as ratios over {len(common['simple'])} problems, measure:"
+        f" {MEASURES[measure]}",
+        [
+            (what, k, found, one, other)
+            for k, (what, found) in enumerate((("iterations", count), ("time", seconds)))
+            for one, other in (("simple", "mehrotra"), ("nt-f", "mehrotra"), ("nt-qp", "nt-f"))
+        ],
+        ("ratio", lambda what, k, found, one, other: f"{what}, {one} / {other}"),
+        ("report", ".3f", lambda what, k, found, one, other: PRINTED[one][k] / PRINTED[other][k]),
+        ("here", ".3f", lambda what, k, found, a, b: found[a] / found[b] if found[b] else np.nan),
+        note="the corrector here has Q_p arw(û)^-1 before the second-order term, which (1.32) of the report"
+        " lacks",
     )
 
 
@@ -130,15 +115,15 @@ def reach_table(runs: Runs) -> Table:
     rows: list[tuple[Cell, ...]] = []
     for measure, named in MEASURES.items():
         for tolerance in TOLERANCES:
-            met = [sum(run.first(tolerance, measure) is not None for run in runs[a]) for a in runs]
+            met = [sum(run.first(tolerance, measure) is not None for run in each) for each in runs.values()]
             rows.append((named, tolerance, *met))
     for measure, named in MEASURES.items():
-        best = [float(np.median([getattr(run, measure).min() for run in runs[a]])) for a in runs]
-        rows.append((f"{named}: median of the best", None, *best))
+        best = [float(np.median([getattr(run, measure).min() for run in each])) for each in runs.values()]
+        rows.append((f"{named}: median of the best", "", *best))
     return Table(
         f"Problems of {len(next(iter(runs.values())))} that meet the tolerances of the profiles",
         ("measure", Column("tolerance", ".0e"), *(Column(a, ".1e") for a in runs)),
-        [tuple("" if cell is None else cell for cell in row) for row in rows],
+        rows,
         "The report's errors are absolute, and the impulses of these problems far below one, so that 1e-17"
         " says nothing of relative accuracy; the judge's are relative: double precision ends near 1e-16.",
     )
@@ -146,30 +131,28 @@ def reach_table(runs: Runs) -> Table:
 
 def jump_table(equal: Runs, separate: Runs, tolerance: float) -> Table:
     """Equal against separate steps: what is solved, and in how many iterations dinfeas grows."""
-    rows: list[tuple[Cell, ...]] = []
+    items = []
     for name in separate:
         pairs = list(zip(equal[name], separate[name], strict=True))
         both = [pair for pair in pairs if all(run.first(tolerance) is not None for run in pair)]
         for side, steps in enumerate(("equal", "separate")):
-            shown = [pair[side].until(tolerance) for pair in pairs]
-            solved = sum(run.first(tolerance) is not None for run in shown)
             only = sum(jumped(*(pair if side else pair[::-1]), tolerance) for pair in pairs)
-            rows.append(
-                (
-                    name, steps, len(pairs), solved, len(pairs) - solved, only,
-                    sum(pair[side].first(tolerance) or 0 for pair in both),
-                    sum(run.growths for run in shown), sum(run.growths > 0 for run in shown),
-                )
-            )  # fmt: skip
-    return Table(
+            total = sum(pair[side].first(tolerance) or 0 for pair in both)
+            items.append((name, steps, [pair[side].until(tolerance) for pair in pairs], only, total))
+    return Table.of(
         f"The jump: equal and separate steps at tolerance {tolerance:.0e}",
-        (
-            "algorithm", "steps", "problems", "solved", "failed", "which the other solves", "iterations",
-            "growths of dinfeas", "problems with a growth",
-        ),
-        rows,
-        "iterations over the problems that both solve; rounding is not counted as a growth",
-    )  # fmt: skip
+        items,
+        ("algorithm", lambda name, *_: name),
+        ("steps", lambda name, steps, *_: steps),
+        ("problems", lambda name, steps, runs, *_: len(runs)),
+        ("solved", lambda name, steps, runs, *_: sum(run.first(tolerance) is not None for run in runs)),
+        ("failed", lambda name, steps, runs, *_: sum(run.first(tolerance) is None for run in runs)),
+        ("which the other solves", lambda name, steps, runs, only, total: only),
+        ("iterations", lambda name, steps, runs, only, total: total),
+        ("growths of dinfeas", lambda name, steps, runs, *_: sum(run.growths for run in runs)),
+        ("problems with a growth", lambda name, steps, runs, *_: sum(run.growths > 0 for run in runs)),
+        note="iterations over the problems that both solve; rounding is not counted as a growth",
+    )
 
 
 def jumped(one: Run, other: Run, tolerance: float) -> bool:
@@ -179,33 +162,29 @@ def jumped(one: Run, other: Run, tolerance: float) -> bool:
 
 def steps_table(run: Run, title: str, most: int = 18) -> Table:
     """Tables 2.3 and 2.4: the last iterations with separate steps."""
-    first = max(0, run.iterations + 1 - most)
-    rows = [
-        (k, *_errors(run, k), *(float(a) for a in run.alpha[k])) for k in range(first, run.iterations + 1)
-    ]
-    names = ("comp 1", "comp 2", "pinfeas", "dinfeas", "alpha_P", "alpha_D")
+    shown = range(max(0, run.iterations + 1 - most), run.iterations + 1)
     ended = f"; it ended because {run.reason}" if run.reason else ""
     return Table(
         title,
-        ["iteration", *(Column(name, ".2e") for name in names)],
-        rows,
+        ["iteration", *(Column(name, ".2e") for name in (*ERROR_NAMES, "alpha_P", "alpha_D"))],
+        [(k, *_errors(run, k), *run.alpha[k].tolist()) for k in shown],
         f"time: {run.seconds[-1]:.4g} s{ended}",
     )
 
 
-def factor_table(timings: Sequence[tuple[int, dict[str, float]]]) -> Table:
+def factor_exhibits(timings: Sequence[tuple[int, dict[str, float]]]) -> tuple[Table, Figure]:
     """LU of the unsymmetric system against factors that use symmetry, on the same iterations."""
     kinds = list(timings[0][1]) if timings else []
-    rows: list[tuple[Cell, ...]] = [
-        (n, *(t[kind] for kind in kinds), t["lu"] / t["ldl"] if t["ldl"] else float("nan"))
-        for n, t in timings
-    ]
-    return Table(
+    n = np.array([float(contacts) for contacts, _ in timings])
+    curves = [Curve(kind, n, np.array([t[kind] for _, t in timings])) for kind in kinds]
+    panel = Panel("nt-f", "contacts", "time of one iteration [s]", curves, log_x=True, log_y=True)
+    table = Table(
         "LU against LDLᵀ: time of one iteration of nt-f",
         ("contacts", *(Column(f"{kind} [s]", ".4g") for kind in kinds), Column("lu / ldl", ".2f")),
-        rows,
+        [(m, *t.values(), t["lu"] / t["ldl"] if t["ldl"] else float("nan")) for m, t in timings],
         "the report used LU throughout and expected LDLᵀ to pay",
     )
+    return table, Figure("LU against LDLᵀ", [panel], across=1)
 
 
 def profile_costs(runs: Runs, tolerance: float, measure: str) -> Array:
@@ -219,56 +198,38 @@ def profile_table(runs: Runs) -> Table:
     for measure, named in MEASURES.items():
         for tolerance in TOLERANCES:
             profile = performance_profile(profile_costs(runs, tolerance, measure))
-            for tau in (1.0, 2.0, np.inf):
-                where = {1.0: "best", 2.0: "within twice the best", np.inf: "solved at all"}[tau]
-                rows.append((named, tolerance, where, *(float(s) for s in profile.at(tau))))
-    columns: tuple[Column | str, ...] = (
-        "measure",
-        Column("tolerance", ".0e"),
-        "share of problems",
-        *(Column(a, ".3f") for a in ALGORITHMS),
-    )
+            for tau, where in ((1.0, "best"), (2.0, "within twice the best"), (np.inf, "solved at all")):
+                rows.append((named, tolerance, where, *profile.at(tau).tolist()))
+    columns: list[Column | str] = ["measure", Column("tolerance", ".0e"), "share of problems"]
+    columns += [Column(a, ".3f") for a in ALGORITHMS]
     return Table("Figures 2.5 to 2.8: performance profiles by time", columns, rows)
 
 
-def _errors(run: Run, k: int) -> tuple[float, float, float, float]:
+def _errors(run: Run, k: int) -> list[float]:
     """comp 1, comp 2, pinfeas, dinfeas of iterate k, in the report's order."""
-    pinfeas, dinfeas, comp1, comp2 = (float(x) for x in run.errors[k])
-    return comp1, comp2, pinfeas, dinfeas
-
-
-def _difference(a: tuple[float, ...], b: tuple[float, ...]) -> float:
-    return max(abs(x - y) / max(abs(x), abs(y), 1e-300) for x, y in zip(a[:2], b[:2], strict=True))
-
-
-def _mean(values: Sequence[float]) -> float:
-    return float(np.mean(values)) if values else float("nan")
+    return run.errors[k, [2, 3, 0, 1]].tolist()
 
 
 def errors_figure(title: str, runs: Sequence[Run], tolerance: float) -> Figure:
     """Figures 2.1 to 2.4: the four errors along the iterations, a panel for each run."""
-    return Figure(title, [errors_panel(run, tolerance) for run in runs])
-
-
-def errors_panel(run: Run, tolerance: float, title: str = "") -> Panel:
-    """The four errors of one run."""
-    x = np.arange(run.iterations + 1.0)
-    curves = [Curve(name, x, run.errors[:, k]) for k, name in enumerate(ERRORS)]
-    title = title or f"n = {run.contacts}, {run.algorithm}"
-    return Panel(title, "iteration", "error", curves, log_y=True, level=tolerance)
+    panels = []
+    for run in runs:
+        x, name = np.arange(run.iterations + 1.0), f"n = {run.contacts}, {run.algorithm}"
+        curves = [Curve(error, x, run.errors[:, k]) for k, error in enumerate(ERRORS)]
+        panels.append(Panel(name, "iteration", "error", curves, log_y=True, level=tolerance))
+    return Figure(title, panels)
 
 
 def jump_figure(title: str, pairs: Sequence[tuple[Run, Run]]) -> Figure:
     """Figures 2.9 to 2.11: dinfeas with equal and with separate steps."""
     panels = []
-    for equal, separate in pairs:
+    for pair in pairs:
         curves = [
             Curve(f"dinfeas, {run.steps} steps", np.arange(run.iterations + 1.0), run.errors[:, 1])
-            for run in (equal, separate)
+            for run in pair
         ]
-        panels.append(
-            Panel(f"n = {equal.contacts}, {equal.algorithm}", "iteration", "dinfeas", curves, log_y=True)
-        )
+        name = f"n = {pair[0].contacts}, {pair[0].algorithm}"
+        panels.append(Panel(name, "iteration", "dinfeas", curves, log_y=True))
     return Figure(title, panels)
 
 
@@ -278,9 +239,8 @@ def lengths_figure(title: str, runs: Sequence[Run]) -> Figure:
     for run in runs:
         x = np.arange(1.0, run.iterations + 1.0)
         curves = [Curve(name, x, run.alpha[1:, k]) for k, name in enumerate(("alpha_P", "alpha_D"))]
-        panels.append(
-            Panel(f"n = {run.contacts}, {run.algorithm}, {run.steps}", "iteration", "step length", curves)
-        )
+        name = f"n = {run.contacts}, {run.algorithm}, {run.steps}"
+        panels.append(Panel(name, "iteration", "step length", curves))
     return Figure(title, panels)
 
 
@@ -289,23 +249,14 @@ def profiles_figure(runs: Runs, measure: str) -> Figure:
     panels = []
     for tolerance in TOLERANCES:
         profile = performance_profile(profile_costs(runs, tolerance, measure))
-        shown = profile.taus <= WIDEST
-        taus = np.append(profile.taus[shown], WIDEST)
+        shown = profile.places <= WIDEST
+        taus = np.append(profile.places[shown], WIDEST)
         curves = [
             Curve(name, taus, np.append(share[shown], share[shown][-1]))
             for name, share in zip(runs, profile.shares, strict=True)
         ]
-        panels.append(
-            Panel(
-                f"tolerance {tolerance:.0e}",
-                "factor of the best time",
-                "share of problems",
-                curves,
-                log_x=True,
-                steps=True,
-                y_range=(0.0, 1.03),
-            )
-        )
+        labels = f"tolerance {tolerance:.0e}", "factor of the best time", "share of problems"
+        panels.append(Panel(*labels, curves, log_x=True, steps=True, y_range=(0.0, 1.03)))
     return Figure(f"Performance profiles by time, measure: {MEASURES[measure]}", panels)
 
 
@@ -324,12 +275,3 @@ def times_figure(runs: Runs, tolerance: float) -> Figure:
             Panel("iterations", "contacts", "iterations", count, log_x=True),
         ],
     )
-
-
-def factor_figure(timings: Sequence[tuple[int, dict[str, float]]]) -> Figure:
-    """LU against factors that use symmetry."""
-    n = np.array([float(contacts) for contacts, _ in timings])
-    kinds = list(timings[0][1]) if timings else []
-    curves = [Curve(kind, n, np.array([t[kind] for _, t in timings])) for kind in kinds]
-    panel = Panel("nt-f", "contacts", "time of one iteration [s]", curves, log_x=True, log_y=True)
-    return Figure("LU against LDLᵀ", [panel], across=1)

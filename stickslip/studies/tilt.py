@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.exhibits import Cell, Column, Curve, Figure, Panel, Table
+from stickslip.exhibits import Column, Curve, Figure, Panel, Table
 from stickslip.mechanics.world import World
 from stickslip.problem.solution import AnyProblem, Solution
 from stickslip.scenes.measures import drift, speed
@@ -183,10 +183,24 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
     tell("thinnest arches")
     thin = [(n, thinnest_arch(n, 1.0), thinnest_arch(n, 0.5)) for n in plan.stones]
     tell.end()
+    thinnest = Table(
+        "Least thickness of a semicircular arch on level ground, limit analysis",
+        ["stones", Column("t / R, mu = 1", ".5f"), Column("t / R, mu = 0.5", ".5f"),
+         Column("less than with joints anywhere", ".5f")],
+        [[n, smooth, rough, MILANKOVITCH - smooth] for n, smooth, rough in thin],
+        f"Hinges open only where there are joints: fewer stones stand with less, many with {MILANKOVITCH}"
+        " (Milankovitch 1907). Stones are wedges with flat inner and outer faces.",
+    )  # fmt: skip
+    panels = [
+        Panel(f"{name}: {angle:.4g}°", "x [m]", "z [m]", side_view(run, [0.0, 0.5 * run.t[-1], run.t[-1]]))
+        for name, pair in longer.items()
+        for angle, run in pair
+    ]
+    views = Figure("Below and above the critical tilt", panels)
     return Study(
         NAME,
-        [_angles(found, free, plan), _beside(longer), _thinnest(thin)],
-        {"speeds": _speeds(found, free), "arches": _arches(curve), "beside": _runs(longer)},
+        [_angles(found, free, plan), _beside(longer), thinnest],
+        {"speeds": _speeds(found, free), "arches": _arches(curve), "beside": views},
         {
             "rest is a solution": {one.structure.name: one.tried for one in found},
             "let go": {one.structure.name: one.tried for one in free},
@@ -195,63 +209,45 @@ def run(quick: bool = False, progress: Progress | None = None) -> Study:
 
 
 def _angles(found: list[Found], free: list[Found], plan: Plan) -> Table:
-    rows: list[list[Cell]] = []
-    for one, other in zip(found, free, strict=True):
-        limit, known = one.structure.limit, one.structure.closed_form
-        rows.append(
-            [
-                one.structure.name, one.angle, 0.5 * (one.high - one.low), limit, one.angle - limit,
-                math.nan if known is None else known, other.angle, one.missed + other.missed,
-            ]
-        )  # fmt: skip
     angle = ".5g"
-    return Table(
+    return Table.of(
         "Tilt at which a structure falls",
-        [
-            "structure", Column("stands up to [deg]", angle), Column("± [deg]", ".1g"),
-            Column("limit analysis [deg]", angle), Column("difference [deg]", ".1e"),
-            Column("closed form [deg]", angle), Column("let go, stands up to [deg]", angle), "steps missed",
-        ],
-        rows,
-        "Stands: rest is a solution of the exact problem, certified by the judge. Limit analysis: largest"
-        " tilt at which forces in equilibrium exist (static theorem, linear program, in a plane). Let go:"
-        f" the solver is left to itself, {plan.steps} steps of {plan.h:g} s; falling is to be faster than"
-        f" {MOVED:g} of free fall in most of the second half. Where joints can slip, Coulomb's law has"
+        zip(found, free, strict=True),
+        ("structure", lambda one, _: one.structure.name),
+        ("stands up to [deg]", angle, lambda one, _: one.angle),
+        ("± [deg]", ".1g", lambda one, _: 0.5 * (one.high - one.low)),
+        ("limit analysis [deg]", angle, lambda one, _: one.structure.limit),
+        ("difference [deg]", ".1e", lambda one, _: one.angle - one.structure.limit),
+        ("closed form [deg]", angle, lambda one, _: one.structure.closed_form or math.nan),
+        ("let go, stands up to [deg]", angle, lambda _, other: other.angle),
+        ("steps missed", lambda one, other: one.missed + other.missed),
+        note="Stands: rest is a solution of the exact problem, certified by the judge. Limit analysis:"
+        " largest tilt at which forces in equilibrium exist (static theorem, linear program, in a plane)."
+        f" Let go: the solver is left to itself, {plan.steps} steps of {plan.h:g} s; falling is to be faster"
+        f" than {MOVED:g} of free fall in most of the second half. Where joints can slip, Coulomb's law has"
         " solutions beside rest, and what can stand may fall.",
-    )  # fmt: skip
+    )
 
 
 def _beside(longer: dict[str, list[tuple[float, WorldTrajectory]]]) -> Table:
-    rows: list[list[Cell]] = []
-    for name, pair in longer.items():
-        for (angle, trajectory), expected in zip(pair, ("stands", "falls"), strict=True):
-            rows.append(
-                [
-                    name, angle, expected, float(trajectory.t[-1]), float(drift(trajectory)[-1]),
-                    float(speed(trajectory)[-1]), float(trajectory.penetration.max()),
-                    float(trajectory.correction.max()), float(trajectory.lifted[-1]), trajectory.missed,
-                ]
-            )  # fmt: skip
-    return Table(
+    return Table.of(
         "Runs below and above the tilt found",
         [
-            "structure", Column("tilt [deg]", ".5g"), "it", "until [s]", Column("farthest way [m]", ".1e"),
-            Column("fastest [m/s]", ".1e"), Column("deepest overlap [m]", ".1e"),
-            Column("largest correction [m]", ".1e"), Column("lifted [J]", ".1e"), "steps missed",
+            (name, angle, expected, run)
+            for name, pair in longer.items()
+            for (angle, run), expected in zip(pair, ("stands", "falls"), strict=True)
         ],
-        rows,
-    )  # fmt: skip
-
-
-def _thinnest(thin: list[tuple[int, float, float]]) -> Table:
-    return Table(
-        "Least thickness of a semicircular arch on level ground, limit analysis",
-        ["stones", Column("t / R, mu = 1", ".5f"), Column("t / R, mu = 0.5", ".5f"),
-         Column("less than with joints anywhere", ".5f")],
-        [[n, free, rough, MILANKOVITCH - free] for n, free, rough in thin],
-        f"Hinges open only where there are joints: fewer stones stand with less, many with {MILANKOVITCH}"
-        " (Milankovitch 1907). Stones are wedges with flat inner and outer faces.",
-    )  # fmt: skip
+        ("structure", lambda name, angle, it, run: name),
+        ("tilt [deg]", ".5g", lambda name, angle, it, run: angle),
+        ("it", lambda name, angle, it, run: it),
+        ("until [s]", lambda name, angle, it, run: run.t[-1]),
+        ("farthest way [m]", ".1e", lambda name, angle, it, run: drift(run)[-1]),
+        ("fastest [m/s]", ".1e", lambda name, angle, it, run: speed(run)[-1]),
+        ("deepest overlap [m]", ".1e", lambda name, angle, it, run: run.penetration.max()),
+        ("largest correction [m]", ".1e", lambda name, angle, it, run: run.correction.max()),
+        ("lifted [J]", ".1e", lambda name, angle, it, run: run.lifted[-1]),
+        ("steps missed", lambda name, angle, it, run: run.missed),
+    )
 
 
 def _speeds(found: list[Found], free: list[Found]) -> Figure:
@@ -281,21 +277,10 @@ def _arches(curve: list[Found]) -> Figure:
                 Curve("limit analysis", fine, np.array([semicircle(11, float(x), 0.7).limit for x in fine])),
                 Curve(
                     "bisection of runs",
-                    np.array([float(one.structure.name.split("t/R = ")[1].split(",")[0]) for one in curve]),
+                    np.array([one.structure.thickness for one in curve]),
                     np.array([one.angle for one in curve]), "o",
                 ),
             ],
         )
     ]  # fmt: skip
     return Figure("Critical tilt of arches", panels, across=1)
-
-
-def _runs(longer: dict[str, list[tuple[float, WorldTrajectory]]]) -> Figure:
-    panels = []
-    for name, pair in longer.items():
-        for angle, trajectory in pair:
-            end = float(trajectory.t[-1])
-            panels.append(
-                Panel(f"{name}: {angle:.4g}°", "x [m]", "z [m]", side_view(trajectory, [0.0, 0.5 * end, end]))
-            )
-    return Figure("Below and above the critical tilt", panels)

@@ -49,8 +49,13 @@ class Blocks:
     @classmethod
     def of_polygons(cls, corners: Sequence[Array], joints: Sequence[Joint]) -> "Blocks":
         """Blocks with these corners, counter-clockwise, and weights as their areas."""
-        found = [_area_and_centre(np.asarray(one, float)) for one in corners]
-        return cls(np.array([area for area, _ in found]), np.array([c for _, c in found]), joints)
+        areas, centres = [], []
+        for x, z in (np.asarray(one, float).T for one in corners):  # the shoelace formula
+            x2, z2 = np.roll(x, -1), np.roll(z, -1)
+            cross = x * z2 - x2 * z
+            areas.append(0.5 * float(cross.sum()))
+            centres.append(np.array([(x + x2) @ cross, (z + z2) @ cross]) / (6.0 * areas[-1]))
+        return cls(np.array(areas), np.array(centres), joints)
 
 
 def greatest_tilt(blocks: Blocks, mu: float) -> float:
@@ -103,15 +108,6 @@ def _wrenches(blocks: Blocks, mu: float) -> Array:
     return A
 
 
-def _area_and_centre(corners: Array) -> tuple[float, Array]:
-    """Of a polygon, counter-clockwise, by the shoelace formula."""
-    x, z = corners.T
-    x2, z2 = np.roll(x, -1), np.roll(z, -1)
-    cross = x * z2 - x2 * z
-    area = 0.5 * float(cross.sum())
-    return area, np.array([((x + x2) * cross).sum(), ((z + z2) * cross).sum()]) / (6.0 * area)
-
-
 @dataclass(frozen=True, eq=False)
 class Structure:
     """Something that stands on the ground, which is tilted until it falls."""
@@ -126,8 +122,8 @@ class Structure:
     """Friction [-]."""
     closed_form: float | None = None
     """Angle beyond which it cannot stand, where it is known [deg]."""
-    reason: str = ""
-    """What that is."""
+    thickness: float | None = None
+    """t / R of an arch [-]."""
 
     @property
     def limit(self) -> float:
@@ -140,7 +136,7 @@ def tower(name: str, sizes: Sequence[tuple[float, float]], mu: float) -> Structu
     base = sizes[0][0]
     centre = sum(w * z * (sum(one for _, one in sizes[:k]) + 0.5 * z) for k, (w, z) in enumerate(sizes))
     centre /= sum(w * z for w, z in sizes)
-    slides = mu < 0.5 * base / centre
+    # It slides at atan(mu), or tips over at atan(half width / height of centre).
     angle = math.degrees(math.atan(min(mu, 0.5 * base / centre)))
 
     def world(tilt: float) -> World:
@@ -156,8 +152,7 @@ def tower(name: str, sizes: Sequence[tuple[float, float]], mu: float) -> Structu
             z += high
         return builder.build()
 
-    reason = "slides, atan(mu)" if slides else "tips over, atan(half width / height of centre)"
-    return Structure(name, world, tower_blocks(sizes), mu, angle, reason)
+    return Structure(name, world, tower_blocks(sizes), mu, angle)
 
 
 def wall(courses: int, length: int, mu: float) -> Structure:
@@ -171,7 +166,7 @@ def semicircle(bodies: int, thickness: float, mu: float) -> Structure:
     """A semicircular arch."""
     name = f"arch of {bodies} stones, t/R = {thickness:g}, mu = {mu:g}"
     world = _tilted(arch, bodies=bodies, thickness=thickness, mu=mu)
-    return Structure(name, world, arch_blocks(bodies, thickness), mu)
+    return Structure(name, world, arch_blocks(bodies, thickness), mu, thickness=thickness)
 
 
 def _tilted(scene: Callable[..., Scenario], **given: float) -> Callable[[float], World]:

@@ -13,13 +13,12 @@ from os import PathLike
 
 import numpy as np
 
-from stickslip.exhibits import Cell, Column, Curve, Figure, Panel, Table
+from stickslip.exhibits import Cell, Curve, Figure, Panel, Table
 from stickslip.state import Array
 from stickslip.studies.study import Parts, Progress, Study, StudyInputError
 from stickslip.studies.tosses_cube import KNOWN, SITE, Cube, made
-from stickslip.studies.tosses_fit import Stage, Tell, Workers, fit, predict
-from stickslip.studies.tosses_models import SHAPE, TILT, Model, column
-from stickslip.studies.tosses_mujoco import SoftCube
+from stickslip.studies.tosses_fit import Share, Stage, Tell, fit, predict, workers
+from stickslip.studies.tosses_models import SHAPE, TILT, Model, SoftCube, column
 from stickslip.studies.tosses_records import FORMAT, LEAST, RATE, Site, Toss, read, tosses_of, without_copies
 
 NAME = "tosses"
@@ -93,13 +92,12 @@ def run(
     count = processes if processes is not None else 1 if quick else os.cpu_count() or 1
     if count < 1:
         raise StudyInputError(f"processes is {count}; at least one must work")
-    with Workers(count) as workers:
-        site, found = compare(workers, plan, chosen, asked, progress)
+    with workers(count) as share:
+        site, found = compare(share, plan, chosen, asked, progress)
     tables = [results(found, about), _numbers(found, site, known=data is None)]
-    ids = {f"{one.title}": one.means.round(4).tolist() for one in found}
-    return Study(
-        NAME, tables, {"errors": _figure(found)}, {"mean distance [%] and angle [deg] of tosses": ids}
-    )
+    means = {one.title: one.means.round(4).tolist() for one in found}
+    more = {"mean distance [%] and angle [deg] of tosses": means}
+    return Study(NAME, tables, {"errors": _figure(found)}, more)
 
 
 def tosses_to_use(
@@ -131,7 +129,7 @@ def tosses_to_use(
 
 
 def compare(
-    workers: Workers, plan: Plan, chosen: Sequence[Toss], asked: Sequence[Toss],
+    share: Share, plan: Plan, chosen: Sequence[Toss], asked: Sequence[Toss],
     progress: Progress | None = None,
 ) -> tuple[Site, list[Predicted]]:  # fmt: skip
     """Fit every model and let it predict, fitted and not."""
@@ -139,11 +137,11 @@ def compare(
     tell = Parts(progress, len(MODELS) * each)
     site, shape, found = Site.of(chosen), column(SHAPE, "guess"), []
     for k, kind in enumerate(MODELS):
-        theta = fitted(workers, kind, plan, site, chosen, shape, tell)
+        theta = fitted(share, kind, plan, site, chosen, shape, tell)
         shape, tell.done = theta[-len(SHAPE) :], (k + 1) * each - 2
         for where, numbers in ((site, theta), (Site.nominal(), column(kind.numbers, "nominal"))):
             tell(f"{kind.title}: predictions")
-            told = predict(workers, kind, where, numbers, asked)
+            told = predict(share, kind, where, numbers, asked)
             overlap = np.array([deep for _, deep in told])
             found.append(Predicted(kind, where is site, numbers, [each for each, _ in told], overlap))
     tell.end()
@@ -151,13 +149,7 @@ def compare(
 
 
 def fitted(
-    workers: Workers,
-    kind: type[Model],
-    plan: Plan,
-    site: Site,
-    chosen: Sequence[Toss],
-    shape: Array,
-    tell: Tell,
+    share: Share, kind: type[Model], plan: Plan, site: Site, chosen: Sequence[Toss], shape: Array, tell: Tell
 ) -> Array:
     """The numbers of a model by all parts of a fit, in their units, shape (k,); shape: where those of `SHAPE`
     begin."""
@@ -171,50 +163,37 @@ def fitted(
         Stage(plan.short[1], more, n, every, plan.evaluations),
         Stage(None, rest, max(2, n // 2), kind.late, plan.evaluations if rest else 0),
     ]
-    return fit(workers, kind, site, chosen, stages, theta, tell)
+    return fit(share, kind, site, chosen, stages, theta, tell)
 
 
 def results(found: Sequence[Predicted], about: str = "") -> Table:
     """How well everyone predicts."""
-    rows: list[list[Cell]] = []
-    for one in found:
-        (mean, turn), (half, angle), deep = (
-            one.means.mean(axis=0),
-            np.median(one.means, axis=0),
-            1e3 * one.overlap,
-        )
-        rows.append(
-            [
-                one.model.title, one.fitted, float(mean), float(turn), float(half), float(angle),
-                float(deep.mean()), float(deep.max()),
-            ]
-        )  # fmt: skip
-    return Table(
+    return Table.of(
         f"{len(found[0].errors)} tosses, predicted over their whole length",
-        [
-            "model", "fitted", Column("distance [% of width]", ".2f"), Column("angle [deg]", ".2f"),
-            Column("median distance", ".2f"), Column("median angle", ".2f"), Column("overlap [mm]", ".3f"),
-            Column("largest [mm]", ".3f"),
-        ],
-        rows,
-        f"{about}. Each starts from a ballistic fit of its frames before contact. Mean over the frames of"
-        " each toss, then over tosses.",
-    )  # fmt: skip
+        found,
+        ("model", lambda one: one.model.title),
+        ("fitted", lambda one: one.fitted),
+        ("distance [% of width]", ".2f", lambda one: one.means[:, 0].mean()),
+        ("angle [deg]", ".2f", lambda one: one.means[:, 1].mean()),
+        ("median distance", ".2f", lambda one: np.median(one.means[:, 0])),
+        ("median angle", ".2f", lambda one: np.median(one.means[:, 1])),
+        ("overlap [mm]", ".3f", lambda one: 1e3 * one.overlap.mean()),
+        ("largest [mm]", ".3f", lambda one: 1e3 * one.overlap.max()),
+        note=f"{about}. Each starts from a ballistic fit of its frames before contact. Mean over the frames"
+        " of each toss, then over tosses.",
+    )
 
 
 def _numbers(found: Sequence[Predicted], site: Site, known: bool) -> Table:
     rows: list[list[Cell]] = []
     fits = [one for one in found if one.fitted]
-    names = dict.fromkeys((n.name, n.unit) for one in found for n in one.model.numbers)
-    for name, unit in (each for each in names if not each[0].startswith(TILT)):
-        cells: list[Cell] = [name, unit]
-        for one in fits:
-            values = (n.shown(v) for n, v in zip(one.model.numbers, one.theta, strict=True) if n.name == name)
-            cells.append(next(values, None))
-        if known:
-            values = (n.shown(v) for n, v in zip(Cube.numbers, KNOWN, strict=True) if n.name == name)
-            cells.append(next(values, None))
-        rows.append(cells)
+    told = [(one.model.numbers, one.theta) for one in fits] + ([(Cube.numbers, KNOWN)] if known else [])
+    shown = [
+        {n.name: n.shown(value) for n, value in zip(numbers, theta, strict=True)} for numbers, theta in told
+    ]
+    for number in {n.name: n for one in found for n in one.model.numbers}.values():
+        if not number.name.startswith(TILT):
+            rows.append([number.name, number.unit, *(each.get(number.name) for each in shown)])
     for k, axis in enumerate("xyz"):
         same = [float(site.gravity[k])] * len(fits)
         rows.append([f"gravity, {axis}", "m/s²", *same, *([float(SITE.gravity[k])] if known else [])])

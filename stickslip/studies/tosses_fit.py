@@ -6,11 +6,12 @@ with weights 1 / |r|, over few frames first, in which nothing is chaotic yet, th
 """
 
 import multiprocessing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
@@ -22,37 +23,33 @@ from stickslip.studies.tosses_records import HALF, Site, Toss, errors
 
 AIM = (8.0, 6.5)
 """What a distance [% of the width] and an angle [degrees] are weighed by."""
+WEIGHTS = 100.0 / (2.0 * HALF * AIM[0]), np.degrees(1.0) / AIM[1]
+"""The same for metres and radian [1/m, 1/rad]."""
 CHAOTIC = 50.0
 """Change of the loss with a number, by its scale, from which on frames say nothing of it."""
-Task = tuple[type[Model], Site, Array, Toss]
-"""A model, where it is, its numbers, and what it rides."""
+Task = tuple[type[Model], Site, Array, Toss, int | None]
+"""A model, where it is, its numbers, what it rides, and over how many frames; all for None."""
+Numbers = tuple[float, ...]
 Tell = Callable[[str], None]
 """Called before each part of the work."""
-_T = TypeVar("_T")
+Share = Callable[[Callable[[Any], Any], Iterable[Any]], list[Any]]
+"""The function of all that is given, in order."""
 
 
-class Workers:
-    """Processes that share the tosses; in this process alone where one is asked for.
+@contextmanager
+def workers(processes: int = 1) -> Iterator[Share]:
+    """Processes that share the tosses; this one alone where one is asked for.
 
     They are started afresh, so a script that asks for several works under `if __name__ == "__main__"`.
     """
-
-    def __init__(self, processes: int = 1) -> None:
-        spawn = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(processes, mp_context=spawn) if processes > 1 else None
-
-    def __enter__(self) -> "Workers":
-        return self
-
-    def __exit__(self, *failure: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-
-    def map(self, function: Callable[[Any], _T], given: Iterable[Any]) -> list[_T]:
-        """The function of all that is given, in order."""
-        if self._pool is None:
-            return list(map(function, given))
-        return list(self._pool.map(function, given, chunksize=2))
+    if processes == 1:
+        yield lambda function, given: list(map(function, given))
+        return
+    pool = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        yield lambda function, given: list(pool.map(function, given, chunksize=2))
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 @dataclass(frozen=True)
@@ -72,12 +69,12 @@ class Stage:
 
 
 def fit(
-    workers: Workers, kind: type[Model], site: Site, tosses: Sequence[Toss], stages: Sequence[Stage],
+    share: Share, kind: type[Model], site: Site, tosses: Sequence[Toss], stages: Sequence[Stage],
     theta: Array, tell: Tell = lambda _: None,
 ) -> Array:  # fmt: skip
     """The numbers with which a model predicts tosses best, from a guess, in their units, shape (k,)."""
     for stage in stages:
-        problem = _Problem(workers, kind, site, tosses[: stage.tosses], stage.frames, stage.names)
+        problem = _Problem(share, kind, site, tosses[: stage.tosses], stage.frames, stage.names)
         theta = problem.descend(theta, stage.iterations, tell)
         if kind.rough and stage.evaluations:
             tell(f"{kind.title}: {stage.frames or 'all'} frames, without derivatives")
@@ -86,18 +83,18 @@ def fit(
 
 
 def predict(
-    workers: Workers, kind: type[Model], site: Site, theta: Array, tosses: Sequence[Toss]
+    share: Share, kind: type[Model], site: Site, theta: Array, tosses: Sequence[Toss]
 ) -> list[tuple[Array, float]]:
     """For each toss: distances [% of the width] and angles [degrees], shape (frames, 2), and the deepest
     overlap [m]."""
-    return workers.map(_judged, [(kind, site, theta, toss) for toss in tosses])
+    return share(_judged, [(kind, site, theta, toss, None) for toss in tosses])
 
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
     """The loss of some tosses over some frames by some numbers."""
 
-    workers: Workers
+    share: Share
     kind: type[Model]
     site: Site
     tosses: Sequence[Toss]
@@ -156,54 +153,48 @@ class _Problem:
         return np.clip(tried, column(self.kind.numbers, "lower"), column(self.kind.numbers, "upper"))
 
     def loss(self, theta: Array) -> float:
-        tasks = [(self.kind, self.site, theta, toss, self.frames) for toss in self.tosses]
-        return float(np.mean(self.workers.map(_loss, tasks)))
+        return float(np.mean(self.share(_loss, self.tasks(theta))))
+
+    def tasks(self, theta: Array) -> list[Task]:
+        return [(self.kind, self.site, theta, toss, self.frames) for toss in self.tosses]
 
     def equations(self, theta: Array) -> tuple[float, Array, Array]:
         """The loss, and the normal equations of a step in the scales of the numbers."""
-        tasks = [(self.kind, self.site, theta, toss, self.frames) for toss in self.tosses]
-        losses, As, bs = zip(*self.workers.map(_equations, tasks), strict=True)
+        losses, As, bs = zip(*self.share(_equations, self.tasks(theta)), strict=True)
         A, b = np.mean(As, axis=0), np.mean(bs, axis=0)
         return float(np.mean(losses)), A[np.ix_(self.free, self.free)], b[self.free]
 
 
-@lru_cache(maxsize=1)
-def _made(
-    kind: type[Model],
-    gravity: tuple[float, ...],
-    tilt: tuple[float, ...],
-    theta: tuple[float, ...],
-    fine: bool,
-) -> Model:
-    """A cube, kept for the tosses that come next."""
-    return kind(Site(np.array(gravity), np.array(tilt)), np.array(theta), fine)
-
-
 def _cube(kind: type[Model], site: Site, theta: Array, fine: bool = False) -> Model:
-    return _made(kind, tuple(site.gravity.tolist()), tuple(site.tilt.tolist()), tuple(theta.tolist()), fine)
+    """A cube, kept for the tosses that come next."""
+    numbers = (site.gravity, site.tilt, theta)
+    return _made(kind, *(tuple(each.tolist()) for each in numbers), fine)
+
+
+@lru_cache(maxsize=1)
+def _made(kind: type[Model], gravity: Numbers, tilt: Numbers, theta: Numbers, fine: bool) -> Model:
+    return kind(Site(np.array(gravity), np.array(tilt)), np.array(theta), fine)
 
 
 def _weighed(toss: Toss, ride: Ride) -> Array:
     """Distances and angles over what is aimed at [-], shape (frames, 2, 3)."""
     n = len(ride.place)
-    width, degrees = 100.0 / (2.0 * HALF * AIM[0]), np.degrees(1.0) / AIM[1]
     turned = between(toss.turn[:n], ride.turn)
-    return np.stack([width * (ride.place - toss.place[:n]), degrees * turned], axis=1)
+    return np.stack([WEIGHTS[0] * (ride.place - toss.place[:n]), WEIGHTS[1] * turned], axis=1)
 
 
-def _loss(given: tuple[type[Model], Site, Array, Toss, int | None]) -> float:
+def _loss(given: Task) -> float:
     kind, site, theta, toss, frames = given
     ride = _cube(kind, site, theta).ride(toss, frames)
     return float(np.linalg.norm(_weighed(toss, ride), axis=2).mean())
 
 
-def _equations(given: tuple[type[Model], Site, Array, Toss, int | None]) -> tuple[float, Array, Array]:
+def _equations(given: Task) -> tuple[float, Array, Array]:
     kind, site, theta, toss, frames = given
     ride = _cube(kind, site, theta).ride(toss, frames, sensitive=True)
     assert ride.by is not None
     r, scale = _weighed(toss, ride), column(kind.numbers, "scale")
-    width, degrees = 100.0 / (2.0 * HALF * AIM[0]), np.degrees(1.0) / AIM[1]
-    J = np.stack([width * ride.by[:, :3], degrees * ride.by[:, 3:]], axis=1) * scale
+    J = np.stack([WEIGHTS[0] * ride.by[:, :3], WEIGHTS[1] * ride.by[:, 3:]], axis=1) * scale
     size = np.linalg.norm(r, axis=2)
     w = 1.0 / np.maximum(size, 0.05) / size.size  # least squares of these weights: the mean of |r|
     late = np.linalg.norm(J, axis=(2, 3)) > CHAOTIC
@@ -212,6 +203,6 @@ def _equations(given: tuple[type[Model], Site, Array, Toss, int | None]) -> tupl
 
 
 def _judged(given: Task) -> tuple[Array, float]:
-    kind, site, theta, toss = given
+    kind, site, theta, toss, _ = given
     ride = _cube(kind, site, theta, fine=True).ride(toss)
     return errors(toss, ride.place, ride.turn), ride.penetration

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -129,9 +130,18 @@ def read(path: str | PathLike[str]) -> list[Toss]:
 
 
 def tosses_of(rows: Array, start: IntArray) -> list[Toss]:
-    """The tosses in arrays as files have them."""
-    found = (_toss(rows[a:b]) for a, b in pairwise(start.tolist()))
-    return [toss for toss in found if toss is not None]
+    """The tosses in arrays as files have them, turned about the vertical so that each is thrown along x."""
+    found = []
+    for x, p in ((rows[a:b, :3] * UNIT, rows[a:b, 3:7]) for a, b in pairwise(start.tolist())):
+        way = x[min(SHORT, len(x)) - 1] - x[0]
+        angle = -np.arctan2(way[1], way[0])
+        turn = np.array([np.cos(angle / 2.0), 0.0, 0.0, np.sin(angle / 2.0)])
+        x, p = x @ matrices(turn).T, product(turn, p / np.linalg.norm(p, axis=1)[:, None])
+        low = (x[:, None, 2] + HALF * np.einsum("fj,cj->fc", matrices(p)[:, 2], CORNERS)).min(axis=1)
+        down = np.flatnonzero(low < CLEAR)
+        if down.size and down[0] >= LEAST:
+            found.append(_started(x, p, int(down[0])))
+    return found
 
 
 def without_copies(tosses: Sequence[Toss], but: Sequence[Toss] = ()) -> list[Toss]:
@@ -143,23 +153,6 @@ def without_copies(tosses: Sequence[Toss], but: Sequence[Toss] = ()) -> list[Tos
             seen.add(toss.key)
             found.append(toss)
     return found
-
-
-def _toss(rows: Array) -> Toss | None:
-    if len(rows) < LEAST + 1:
-        return None
-    x, p = _turned_back(rows[:, :3] * UNIT, rows[:, 3:7] / np.linalg.norm(rows[:, 3:7], axis=1)[:, None])
-    low = (x[:, None, 2] + HALF * np.einsum("fj,cj->fc", matrices(p)[:, 2], CORNERS)).min(axis=1)
-    down = np.flatnonzero(low < CLEAR)
-    return _started(x, p, int(down[0])) if down.size and down[0] >= LEAST else None
-
-
-def _turned_back(x: Array, p: Array) -> tuple[Array, Array]:
-    """The toss turned about the vertical so that it is thrown along x."""
-    way = x[min(SHORT, len(x)) - 1] - x[0]
-    angle = -np.arctan2(way[1], way[0])
-    turn = np.array([np.cos(angle / 2.0), 0.0, 0.0, np.sin(angle / 2.0)])
-    return x @ matrices(turn).T, product(turn, p)
 
 
 def _started(x: Array, p: Array, free: int) -> Toss:
@@ -207,47 +200,44 @@ def errors(toss: Toss, place: Array, turn: Array) -> Array:
 
 def read_arrays(path: str | PathLike[str]) -> tuple[Array, IntArray]:
     """`rows` and `start` of a file; a FormatError says what is wrong with it."""
-    path = Path(path)
+
+    def fail(place: str, expected: str, found: object) -> NoReturn:
+        raise FormatError.at(path, place, expected, str(found)) from None
+
+    archive, held = "an archive of arrays (.npz)", {}
     try:
-        with path.open("rb") as file:
+        with Path(path).open("rb") as file:
             if not zipfile.is_zipfile(file):
-                raise FormatError.at(path, "the file", "an archive of arrays (.npz)", "something else")
+                fail("the file", archive, "something else")
             file.seek(0)
-            with np.load(file, allow_pickle=False) as held:
-                found = {name: _array(path, held, name) for name in ("rows", "start")}
+            with np.load(file, allow_pickle=False) as stored:
+                for name in ("rows", "start"):
+                    if name not in stored.files:
+                        known = ", ".join(sorted(stored.files)[:8]) or "nothing"
+                        fail("the file", f"arrays rows and start, no {name}", known)
+                    held[name] = np.asarray(stored[name])
     except FormatError:
         raise
     except _BROKEN as error:
-        raise FormatError.at(path, "the file", "an archive of arrays (.npz)", _short(error)) from None
-    rows, start = found["rows"], found["start"]
+        said = (str(error).splitlines() or [""])[0][:80]
+        fail("the file", archive, said or type(error).__name__)
+    rows, start = held["rows"], held["start"]
     if rows.ndim != 2 or rows.shape[1] != 13 or rows.dtype.kind not in "fiu":
-        raise FormatError.at(path, "rows", "numbers, shape (N, 13)", f"{rows.dtype}, shape {rows.shape}")
+        fail("rows", "numbers, shape (N, 13)", f"{rows.dtype}, shape {rows.shape}")
     if start.ndim != 1 or start.size < 2 or start.dtype.kind not in "iu":
-        what = "whole numbers, shape (tosses + 1,)"
-        raise FormatError.at(path, "start", what, f"{start.dtype}, shape {start.shape}")
+        fail("start", "whole numbers, shape (tosses + 1,)", f"{start.dtype}, shape {start.shape}")
     rows, start = rows.astype(float), start.astype(np.int64)
-    if start[0] != 0 or start[-1] != len(rows) or (np.diff(start) < 1).any():
-        raise FormatError.at(path, "start", f"numbers that grow from 0 to {len(rows)}", f"{_ends(start)}")
-    for name, used in (("places", rows[:, :3]), ("quaternions", rows[:, 3:7])):
-        bad = np.flatnonzero(~np.isfinite(used).all(axis=1))
-        if bad.size:
-            raise FormatError.at(path, f"row {bad[0]}", f"finite {name}", str(used[bad[0]]))
-    bad = np.flatnonzero(np.abs(np.linalg.norm(rows[:, 3:7], axis=1) - 1.0) > 0.1)
-    if bad.size:
-        raise FormatError.at(path, f"row {bad[0]}", "a quaternion of length 1", str(rows[bad[0], 3:7]))
+    grows = (np.diff(start) >= 1).all()
+    if start[0] != 0 or start[-1] != len(rows) or not grows:
+        ends = f"{start[0]} to {start[-1]}{'' if grows else ', not growing'}"
+        fail("start", f"numbers that grow from 0 to {len(rows)}", ends)
+    length = np.linalg.norm(rows[:, 3:7], axis=1)
+    for wanted, good, part in (
+        ("finite places", np.isfinite(rows[:, :3]).all(axis=1), slice(3)),
+        ("finite quaternions", np.isfinite(rows[:, 3:7]).all(axis=1), slice(3, 7)),
+        ("a quaternion of length 1", np.abs(length - 1.0) <= 0.1, slice(3, 7)),
+    ):
+        if not good.all():
+            k = int(np.argmin(good))
+            fail(f"row {k}", wanted, rows[k, part])
     return rows, start
-
-
-def _array(path: Path, held: "np.lib.npyio.NpzFile", name: str) -> np.ndarray:
-    if name not in held.files:
-        known = ", ".join(sorted(held.files)[:8]) or "nothing"
-        raise FormatError.at(path, "the file", f"arrays rows and start, no {name}", known)
-    return np.asarray(held[name])
-
-
-def _short(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0][:80] or type(error).__name__
-
-
-def _ends(start: IntArray) -> str:
-    return f"{start[0]} to {start[-1]}" + ("" if (np.diff(start) >= 1).all() else ", not growing")

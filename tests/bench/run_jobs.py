@@ -4,7 +4,7 @@ from pathlib import Path
 
 from stickslip import fingerprint, read, write
 from stickslip.bench.campaigns.contestants import Contestant
-from stickslip.bench.jobs import Job
+from stickslip.bench.records import Job
 
 BAD = Path(__file__).with_name("bad_solvers.py")
 

@@ -13,8 +13,7 @@ from numba.core.compiler_lock import global_compiler_lock
 
 from stickslip import judge, solve
 from stickslip.bench.campaigns.contestants import source_of
-from stickslip.bench.jobs import Limits
-from stickslip.bench.records import Outcome, RunRecord
+from stickslip.bench.records import Limits, Outcome, RunRecord
 from stickslip.bench.running import attempt as attempts
 from stickslip.bench.running.answers import LONGEST, ROWS, answer_of, one_line
 from stickslip.bench.running.attempt import JobError, attempt

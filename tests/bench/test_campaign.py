@@ -11,7 +11,7 @@ from stickslip.bench.campaigns.campaign import chosen, run_campaign
 from stickslip.bench.campaigns.contestants import contestants
 from stickslip.bench.campaigns.journal import InUse, Journal, journal_of
 from stickslip.bench.campaigns.results_file import read_results
-from stickslip.bench.jobs import Limits
+from stickslip.bench.records import Limits
 from stickslip.bench.results import Mixed
 
 FOLDER = Folder((entry("large", 30), entry("small", 3), entry("middle", 12)))

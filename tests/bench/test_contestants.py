@@ -118,7 +118,7 @@ def test_siconos_that_is_absent_says_what_was_tried(absent):
         ("sngs", ("no solver 'sngs'", "nsgs", "siconos", "newton")),
         ("nsgs,,prox", ("no solver ''",)),
         ("nsgs:sweeps=3", ("nsgs has no option 'sweeps'", "max_iterations")),
-        ("nsgs:max_iterations", ("'max_iterations' is not of the form option=value",)),
+        ("nsgs:max_iterations", ("'max_iterations' is not of the form name=value",)),
         ("nsgs:max_iterations=many", ("nsgs", "max_iterations", "whole number", "[1, inf)", "'many'")),
         ("nsgs:max_iterations=0", ("nsgs: max_iterations must lie in [1, inf), got 0",)),
         ("nsgs:max_iterations=1:max_iterations=2", ("given twice",)),
@@ -155,7 +155,7 @@ def test_a_solver_of_the_user(own):
     assert one.label == "mine:damping=1.0:mode=slow:rough=True"
     assert one.place == f"{own.resolve()}:Mine"
     assert source_of(one) == hashlib.sha256(OWN.encode()).hexdigest()[:12]
-    made = entrant(one, 1e-6).solver
+    made, _ = entrant(one, 1e-6)
     assert (made.damping, made.rough, made.mode, made.tolerance) == (1.0, True, "slow", 1e-6)
     assert not is_ours(one)
 
@@ -163,7 +163,7 @@ def test_a_solver_of_the_user(own):
 def test_a_solver_in_a_package():
     (one,) = contestants("theirs:max_iterations=7", ("theirs=stickslip.solvers.gauss_seidel:GaussSeidel",))
     assert one.place == "stickslip.solvers.gauss_seidel:GaussSeidel"
-    assert entrant(one, 1e-5).options["max_iterations"] == 7
+    assert entrant(one, 1e-5)[1]["max_iterations"] == 7
     assert len(source_of(one)) == 12
 
 

@@ -17,13 +17,11 @@ import pytest
 from stickslip import ContactProblem, coulomb, read
 from stickslip.bench.campaigns.contestants import Contestant, source_of
 from stickslip.bench.environment import here
-from stickslip.bench.jobs import Job, Limits
-from stickslip.bench.records import Outcome
+from stickslip.bench.records import Job, Limits, Outcome
 from stickslip.bench.running import dask_executor
 from stickslip.bench.running.attempt import JobError
 from stickslip.bench.running.dask_executor import Dask, DaskError, local_cluster
-from stickslip.bench.running.executors import executor
-from stickslip.bench.running.processes import Processes
+from stickslip.bench.running.executors import Processes, executor
 from stickslip.files import write
 from stickslip.problem.fingerprint import fingerprint
 

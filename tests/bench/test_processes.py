@@ -14,14 +14,13 @@ import pytest
 from bench.run_jobs import BAD, job, stored
 from closed_forms import block_on_slope
 
-from stickslip.bench.jobs import Limits
-from stickslip.bench.records import Outcome
+from stickslip.bench.records import Limits, Outcome
+from stickslip.bench.running import executors as processes_module
 from stickslip.bench.running import process as clocks_module
-from stickslip.bench.running import processes as processes_module
 from stickslip.bench.running.attempt import JobError, attempt
-from stickslip.bench.running.child import Garbled, _object
+from stickslip.bench.running.child import Garbled, understood
+from stickslip.bench.running.executors import Processes, Shares
 from stickslip.bench.running.process import APART, GRACE, SHARE, Clocks, Closed, WarmProcess
-from stickslip.bench.running.processes import Processes, Shares
 
 LIMITS = Limits(timeout=0.5, memory=96.0, compile_timeout=120.0)
 CASES = {
@@ -198,8 +197,8 @@ def test_a_worker_ends_with_a_parent_that_is_killed(path, token):
         import sys
         sys.path.insert(0, {str(BAD.parents[1])!r})
         from bench.run_jobs import job
-        from stickslip.bench.jobs import Limits
-        from stickslip.bench.running.processes import Processes
+        from stickslip.bench.records import Limits
+        from stickslip.bench.running.executors import Processes
 
         def told(worker, job):
             print(worker, flush=True)
@@ -281,4 +280,4 @@ def test_the_clock_of_a_call_stands_still_while_something_is_compiled(monkeypatc
 @pytest.mark.parametrize("line", [b"rubbish", b"[1]", b"[" * 100_000, b"\xff", b""])
 def test_garbled_lines_are_refused(line):
     with pytest.raises(Garbled):
-        _object(line)
+        understood(line)

@@ -12,8 +12,7 @@ from recorded import FOLDER, needs_recorded
 
 from stickslip import ContactProblem, coulomb, read
 from stickslip.bench.campaigns.contestants import Contestant
-from stickslip.bench.jobs import Job, Limits
-from stickslip.bench.records import Outcome
+from stickslip.bench.records import Job, Limits, Outcome
 from stickslip.bench.siconos import process as siconos_process
 from stickslip.bench.siconos.peer import attempt_siconos, find_siconos, methods, total_seconds
 from stickslip.files import write
@@ -96,7 +95,7 @@ def test_the_one_that_is_named_comes_first(stand_in):
 
 
 ILL = {
-    "dies": ("os.abort()", Outcome.CRASHED, "signal 6"),
+    "dies": ("os.abort()", Outcome.CRASHED, "SIGABRT"),
     "ends": ("sys.exit(3)", Outcome.CRASHED, "code 3"),
     "hangs": ("time.sleep(60)", Outcome.TIMEOUT, "no answer"),
     "talks": ("print('so', flush=True)", Outcome.RAISED, "its reply is none"),

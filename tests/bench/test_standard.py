@@ -95,13 +95,13 @@ def test_twice_the_same_bytes(folder: Path, first: Collected, tmp_path: Path) ->
 def test_the_manifest_is_what_the_folder_holds(folder: Path, first: Collected) -> None:
     manifest = read_manifest(folder / MANIFEST)
     files = {path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("*.hdf5")}
-    assert files == {piece.entry.name for piece in manifest.pieces}
-    assert [piece.entry for piece in manifest.pieces] == [one.entry for one in first.made]
-    for piece in manifest.pieces:
+    assert files == {piece.entry.name for piece in manifest.problems}
+    assert [piece.entry for piece in manifest.problems] == [one.entry for one in first.made]
+    for piece in manifest.problems:
         assert fingerprint(read(folder / f"{piece.entry.name}.hdf5")) == piece.entry.hash
     assert manifest.text() == (folder / MANIFEST).read_text()
     assert list(manifest.recipes.values()) == [recipe.as_json() for recipe in SMALL]
-    assert len({piece.entry.hash for piece in manifest.pieces}) == len(manifest.pieces)
+    assert len({piece.entry.hash for piece in manifest.problems}) == len(manifest.problems)
 
 
 def test_a_campaign_reads_it_under_the_same_names(folder: Path, first: Collected) -> None:
@@ -185,7 +185,7 @@ def test_a_recipe_that_fails_does_not_stop_the_others(first: Collected, tmp_path
     assert "courses is 0" in found.failures[0].reason
     assert "it gave 0 of" in found.failures[1].reason
     assert [one.entry.family for one in found.made] == [TWO[-1].family] * TWO[-1].most
-    assert len(read_manifest(tmp_path / MANIFEST).pieces) == TWO[-1].most
+    assert len(read_manifest(tmp_path / MANIFEST).problems) == TWO[-1].most
 
 
 def test_other_families_of_a_folder_stay(first: Collected, tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_other_families_of_a_folder_stay(first: Collected, tmp_path: Path) -> No
     (tmp_path / "chute" / "mine.hdf5").write_bytes(b"")
     found = standard.collect(tmp_path, TWO[1:], published={})
     manifest = read_manifest(tmp_path / MANIFEST)
-    assert {piece.entry.family for piece in manifest.pieces} == {"chute", "kapla"}
+    assert {piece.entry.family for piece in manifest.problems} == {"chute", "kapla"}
     assert {one.entry.family for one in found.made} == {"kapla"}
     assert found.strangers == (tmp_path / "chute" / "mine.hdf5",)
 

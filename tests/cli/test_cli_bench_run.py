@@ -19,8 +19,7 @@ from stickslip.bench.campaigns.campaign import run_campaign
 from stickslip.bench.campaigns.contestants import contestants
 from stickslip.bench.campaigns.journal import journal_of
 from stickslip.bench.campaigns.results_file import read_results
-from stickslip.bench.jobs import Limits
-from stickslip.bench.records import Outcome
+from stickslip.bench.records import Limits, Outcome
 from stickslip.bench.running import executors
 from stickslip.cli import progress
 from stickslip.cli.bench_run import CampaignTable, clock, standings

@@ -6,7 +6,7 @@ from dataclasses import asdict
 import numpy as np
 
 from stickslip import files
-from stickslip.cli import facts
+from stickslip.cli import info as facts
 from stickslip.problem.box import lcp, mlcp, relay
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.fingerprint import fingerprint

@@ -50,7 +50,7 @@ def test_a_signal_ends_a_run_of_equations_and_keeps_it(run, tmp_path, monkeypatc
 def test_the_second_signal_ends_the_process():
     code = """
 import signal
-from stickslip.cli.stops import Terminated, stoppable
+from stickslip.cli.errors import Terminated, stoppable
 with stoppable():
     try:
         signal.raise_signal(signal.SIGTERM)

@@ -6,7 +6,7 @@ import pytest
 
 from stickslip.exhibits import shown
 from stickslip.solvers import registry
-from stickslip.studies import incline, incline_cells
+from stickslip.studies import incline
 
 CASE = {case.name: case for case in incline.CASES}
 
@@ -31,12 +31,12 @@ def test_the_closed_forms_are_the_numbers_everybody_quotes():
 @pytest.mark.parametrize("name", ["flat", "sticking", "sliding"])
 def test_every_solver_of_ours_gives_them_to_nine_digits(name):
     case = CASE[name]
-    laws = {model.name: model.law for model in incline_cells.MODELS}
-    own = [row for row in incline_cells.rows() if not registry.entry(row.solver).package]
+    laws = {model.name: model.law for model in incline.MODELS}
+    own = [row for row in incline.rows() if not registry.entry(row.solver).package]
     assert {row.name for row in own} >= {"auto", "nsgs", "prox", "ipm", "ipm nt-f", "mcp", "lemke", "apgd"}
     for row in own:
         for model in row.calls:
-            found = incline_cells.find(case.problem, incline.H, row, model)
+            found = incline.find(case.problem, incline.H, row, model)
             exact = case.relaxed if laws[model] == "relaxed" else case.exact
             assert (found.normal, found.tangential) == pytest.approx(exact, abs=1e-9), (row.name, model)
             slides = name == "sliding" and laws[model] == "relaxed"
@@ -45,17 +45,15 @@ def test_every_solver_of_ours_gives_them_to_nine_digits(name):
 
 
 def test_the_printed_tables_are_those_of_the_seed():
-    assert len(incline_cells.FLAT_NORMAL) == 10
-    for one, other in (
-        (incline_cells.FLAT_NORMAL, incline_cells.FLAT_TANGENTIAL),
-        (incline_cells.SLOPE_NORMAL, incline_cells.SLOPE_TANGENTIAL),
-    ):
-        for solver, values in one.items():
-            assert [v is None for v in values] == [v is None for v in other[solver]]
+    flat, slope = incline.PRINTED["flat"], incline.PRINTED["sticking"]
+    assert len(flat["normal"]) == 10
+    for printed in (flat, slope):
+        for solver, values in printed["normal"].items():
+            assert [v is None for v in values] == [v is None for v in printed["tangential"][solver]]
     normal, tangential = CASE["sticking"].exact
-    assert incline_cells.SLOPE_NORMAL["conopt"][0] == pytest.approx(normal, abs=4e-6)
-    assert incline_cells.SLOPE_TANGENTIAL["miles"][4] == pytest.approx(tangential, abs=4e-6)
-    assert incline_cells.FLAT_NORMAL["lindo"][0] == pytest.approx(4 * 9.81, abs=1e-2), "four times"
+    assert slope["normal"]["conopt"][0] == pytest.approx(normal, abs=4e-6)
+    assert slope["tangential"]["miles"][4] == pytest.approx(tangential, abs=4e-6)
+    assert flat["normal"]["lindo"][0] == pytest.approx(4 * 9.81, abs=1e-2), "four times"
 
 
 def test_tables_stand_beside_the_printed_ones(study):
@@ -83,8 +81,8 @@ def test_the_support_matrix_and_every_cell(study):
 def test_what_cannot_be_run_says_so(monkeypatch):
     find = registry.find_spec
     monkeypatch.setattr(registry, "find_spec", lambda name: None if name == "scs" else find(name))
-    row = next(row for row in incline_cells.rows() if row.name == "scs")
-    found = incline_cells.find(CASE["flat"].problem, incline.H, row, "dual qcp")
+    row = next(row for row in incline.rows() if row.name == "scs")
+    found = incline.find(CASE["flat"].problem, incline.H, row, "dual qcp")
     assert not found.ran
     assert found.status == 'not installed: pip install "stickslip[scs]"'
     assert shown(None) == "not run"

@@ -19,8 +19,7 @@ from stickslip.studies import tosses, tosses_fit
 from stickslip.studies import tosses_records as records
 from stickslip.studies.study import StudyInputError
 from stickslip.studies.tosses_cube import CENTRE, KNOWN, SITE, Cube, made
-from stickslip.studies.tosses_models import SHAPE, column
-from stickslip.studies.tosses_mujoco import SoftCube
+from stickslip.studies.tosses_models import SHAPE, SoftCube, column
 
 MEASURED = Path(__file__).resolve().parents[3] / "shared" / "data" / "cube_tosses.npz"
 
@@ -118,18 +117,16 @@ def test_a_fit_finds_what_the_tosses_were_made_with(some):
     start = KNOWN.copy()
     start[[1, 2]] = 0.2, 0.2
     names = ("friction of impacts", "restitution")
-    with tosses_fit.Workers() as workers:
-        found = tosses_fit.fit(
-            workers, Cube, SITE, some, [tosses_fit.Stage(6, 4, len(some), names, 0)], start
-        )
+    with tosses_fit.workers() as share:
+        found = tosses_fit.fit(share, Cube, SITE, some, [tosses_fit.Stage(6, 4, len(some), names, 0)], start)
     np.testing.assert_allclose(found[[1, 2]], KNOWN[[1, 2]], atol=0.005)
     np.testing.assert_array_equal(np.delete(found, [1, 2]), np.delete(KNOWN, [1, 2]))
 
 
 def test_processes_find_the_same(some):
     given = [(Cube, SITE, KNOWN, toss, 2) for toss in some[:2]]
-    with tosses_fit.Workers(2) as workers:
-        assert workers.map(tosses_fit._loss, given) == [tosses_fit._loss(one) for one in given]
+    with tosses_fit.workers(2) as share:
+        assert share(tosses_fit._loss, given) == [tosses_fit._loss(one) for one in given]
 
 
 def test_the_quick_part():
@@ -137,7 +134,7 @@ def test_the_quick_part():
     study = studies.load("tosses").run(quick=True, progress=lambda *words: told.append(words))
     rows = study.tables[0].rows
     assert [row[:2] for row in rows] == [
-        ["stickslip", True], ["stickslip", False], ["MuJoCo", True], ["MuJoCo", False]
+        ("stickslip", True), ("stickslip", False), ("MuJoCo", True), ("MuJoCo", False)
     ]  # fmt: skip
     assert rows[0][2] < 10.0 < rows[1][2]
     assert rows[0][3] < 10.0 < rows[1][3]

@@ -14,22 +14,6 @@ from stickslip.problem.checks import Array
 SPREAD = np.logspace(-2.0, 2.0, 81)
 """Times over that of the fastest solver at which accuracies are compared [-], shape (81,)."""
 
-PROPORTIONAL = (
-    "Within a run the time of an iteration is taken as proportional to its number, so set-up and iterations"
-    " of unequal cost are spread evenly; the end of every run, with the judge's error of its answer, is as"
-    " measured. On the way the error is the larger of natural and natural_scaled; at the end equilibrium and"
-    " joints count too."
-)
-"""What a reader of errors against time must know."""
-
-SEPARATION = (
-    "Of each family the problem that separates the solvers most: that with the largest standard deviation of"
-    " the logarithms of the times to the tightest tolerance, ten times the longest for who did not solve it;"
-    " among equals the one with most contacts, then the first. Problems that nobody solves, and those on"
-    " which fewer than two solvers told their error more than once on the way, are passed over."
-)
-"""How `telling_problem` chooses."""
-
 
 @dataclass(frozen=True, eq=False)
 class Reached:
@@ -108,7 +92,7 @@ def falling(run: RunRecord) -> tuple[Array, Array]:
 
 
 def telling_problem(grid: Grid, family: str, solvers: Sequence[str] | None = None) -> Entry | None:
-    """The problem of a family that separates the solvers most, see `SEPARATION`; None if there is none.
+    """The problem of a family that separates the solvers most, as the report says it; None if there is none.
 
     Only problems that some solver solves are looked at, and on which two of them at least were asked
     twice or more for their error on the way.

@@ -183,8 +183,9 @@ def count(number: int, noun: str) -> str:
 
 def among(solvers: Sequence[str]) -> str:
     """Some solvers in a sentence, none too many."""
-    if len(solvers) == 1:
-        return solvers[0]
-    return (
-        f"all {len(solvers)} solvers" if len(solvers) > 3 else f"{', '.join(solvers[:-1])} and {solvers[-1]}"
-    )
+    return f"all {len(solvers)} solvers" if len(solvers) > 3 else listed(solvers)
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words in a sentence."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else "none"

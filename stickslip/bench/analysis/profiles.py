@@ -2,6 +2,7 @@
 SIAM J. Optim. 20(1), 172-191)."""
 
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,34 +13,24 @@ from stickslip.problem.checks import Array
 
 @dataclass(frozen=True, eq=False)
 class Profile:
-    """For each solver, the share of all problems solved within a factor tau of the best solver."""
+    """For each solver, the share of all problems solved within a factor tau of the best solver, or, of a data
+    profile, within a cost alpha."""
 
-    taus: Array
-    """The factors at which some share grows, ascending, the first is 1 [-], shape (k,)."""
+    places: Array
+    """The factors [-] or costs [s, or s per contact] at which some share grows, ascending; the first is 1, or
+    0 for costs, shape (k,)."""
     shares: Array
-    """Shares of the problems, constant from each factor to the next [-], shape (solvers, k)."""
+    """Shares of the problems, constant from each place to the next [-], shape (solvers, k)."""
+    name: str = "tau"
+    """What a place is called: tau or alpha."""
+    taus = alphas = property(attrgetter("places"))
+    """The same, by the names of Dolan & Moré and of Moré & Wild."""
 
-    def at(self, tau: float) -> Array:
-        """The shares at a factor tau >= 1 [-], shape (solvers,)."""
-        if not tau >= 1.0:
-            raise ValueError(f"tau is {tau!r}; it must be a number >= 1")
-        return np.asarray(self.shares[:, int(np.searchsorted(self.taus, tau, side="right")) - 1])
-
-
-@dataclass(frozen=True, eq=False)
-class DataProfile:
-    """For each solver, the share of all problems solved within a cost alpha."""
-
-    alphas: Array
-    """The costs at which some share grows, ascending, the first is 0 [s, or s per contact], shape (k,)."""
-    shares: Array
-    """Shares of the problems, constant from each cost to the next [-], shape (solvers, k)."""
-
-    def at(self, alpha: float) -> Array:
-        """The shares at a cost alpha >= 0 [-], shape (solvers,)."""
-        if not alpha >= 0.0:
-            raise ValueError(f"alpha is {alpha!r}; it must be a number >= 0")
-        return np.asarray(self.shares[:, int(np.searchsorted(self.alphas, alpha, side="right")) - 1])
+    def at(self, place: float) -> Array:
+        """The shares at a factor or cost, which is at least the first place [-], shape (solvers,)."""
+        if not place >= self.places[0]:
+            raise ValueError(f"{self.name} is {place!r}; it must be a number >= {self.places[0]:g}")
+        return np.asarray(self.shares[:, int(np.searchsorted(self.places, place, side="right")) - 1])
 
 
 def performance_profile(times: ArrayLike) -> Profile:
@@ -51,7 +42,7 @@ def performance_profile(times: ArrayLike) -> Profile:
     return Profile(*_shares(ratios(_checked(times)), 1.0))
 
 
-def data_profile(times: ArrayLike, sizes: ArrayLike | None = None) -> DataProfile:
+def data_profile(times: ArrayLike, sizes: ArrayLike | None = None) -> Profile:
     """The data profile of costs, shape (problems, solvers), an infinite one a failure.
 
     With `sizes`, shape (problems,), the costs are divided by them: contacts stand in the place of the n + 1
@@ -65,7 +56,7 @@ def data_profile(times: ArrayLike, sizes: ArrayLike | None = None) -> DataProfil
                 f"sizes has shape {n.shape}; it must be ({t.shape[0]},), one positive number for each problem"
             )
         t = t / n[:, None]
-    return DataProfile(*_shares(t, 0.0))
+    return Profile(*_shares(t, 0.0), "alpha")
 
 
 def _checked(times: ArrayLike) -> Array:

@@ -14,13 +14,6 @@ FEWEST = 4
 WIDTH = 4.0
 """Factor between the fewest and the most contacts that a fit needs [-]."""
 
-CAUTION = (
-    "Only solved problems count: a solver that fails on the large ones shows the exponent of those that it"
-    " solved. The problems of a family differ in more than size, and the standard error says how well a power"
-    " law fits them, not how well it would fit others."
-)
-"""What a reader of exponents must know."""
-
 
 @dataclass(frozen=True, eq=False)
 class Scaling:
@@ -48,14 +41,10 @@ def power_law(sizes: ArrayLike, costs: ArrayLike) -> tuple[float, float, float]:
     By least squares in logarithms. Both positive, at least three of them, and not all sizes equal.
     """
     x, y = np.log(np.asarray(sizes, float)), np.log(np.asarray(costs, float))
-    spread = x - x.mean()
-    square = float(spread @ spread)
-    if len(x) < 3 or square == 0.0:
+    if len(x) < 3 or np.ptp(x) == 0.0:
         raise ValueError(f"{len(x)} sizes, {len(np.unique(x))} of them different: too few for a power law")
-    exponent = float(spread @ y) / square
-    level = float(y.mean() - exponent * x.mean())
-    rest = y - level - exponent * x
-    return exponent, math.sqrt(float(rest @ rest) / (len(x) - 2) / square), math.exp(level)
+    (exponent, level), covariance = np.polyfit(x, y, 1, cov=True)
+    return float(exponent), math.sqrt(covariance[0, 0]), math.exp(level)
 
 
 def scaling(grid: Grid, family: str, solver: str, tolerance: float) -> Scaling:

@@ -3,17 +3,16 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from stickslip.bench.campaigns.contestants import Contestant, source_of
 from stickslip.bench.campaigns.journal import Journal, journal_of
 from stickslip.bench.campaigns.results_file import read_results, write_results
-from stickslip.bench.environment import Environment, here
-from stickslip.bench.jobs import Executor, Job, Limits
+from stickslip.bench.environment import here
 from stickslip.bench.json_data import written
-from stickslip.bench.records import Key, RunRecord
+from stickslip.bench.records import Executor, Job, Limits, RunRecord
 from stickslip.bench.results import (
     Conditions,
     Entry,
@@ -43,6 +42,9 @@ class Problems(Protocol):
         """What a text file holds where its name leaves it open, as `read` takes it."""
 
 
+_P = TypeVar("_P", bound=Problems)
+
+
 class Progress(Protocol):
     """Who wants to know how a campaign goes on."""
 
@@ -56,24 +58,7 @@ class Progress(Protocol):
         """Called when the record of a job is safe."""
 
 
-@dataclass(frozen=True, eq=False)
-class Chosen:
-    """Some problems of a collection."""
-
-    collection: Problems
-    entries: tuple[Entry, ...]
-    """Those that were chosen."""
-
-    def path(self, entry: Entry) -> Path:
-        """The file of a problem."""
-        return self.collection.path(entry)
-
-    def kind(self, entry: Entry) -> str | None:
-        """What its file holds."""
-        return self.collection.kind(entry)
-
-
-def chosen(collection: Problems, families: Sequence[str] = (), most: int | None = None) -> Chosen:
+def chosen(collection: _P, families: Sequence[str] = (), most: int | None = None) -> _P:
     """The problems of these families (of all, if none is named), at most so many, the smallest of them."""
     known = dict.fromkeys(entry.family for entry in collection.entries)
     for family in families:
@@ -83,7 +68,7 @@ def chosen(collection: Problems, families: Sequence[str] = (), most: int | None 
             )
     entries = [entry for entry in collection.entries if not families or entry.family in families]
     smallest = {entry.hash for entry in _by_size(entries)[:most]}
-    return Chosen(collection, tuple(entry for entry in entries if entry.hash in smallest))
+    return replace(collection, entries=tuple(e for e in entries if e.hash in smallest))  # type: ignore[type-var]
 
 
 def run_campaign(
@@ -116,7 +101,17 @@ def run_campaign(
         if out.exists() or journal_of(out).stat().st_size:
             results = _continued(out, results, sources)
         done = results.done
-        jobs = [job for job in _jobs(collection, contestants, conditions, sources) if _key(job) not in done]
+        # Problem by problem, small ones first: what is interrupted has whole problems.
+        everything = (
+            Job(
+                entry.hash, str(collection.path(entry).resolve()), collection.kind(entry), contestant,
+                sources[contestant.label], tolerance,
+            )
+            for entry in _by_size(collection.entries)
+            for contestant in contestants
+            for tolerance in conditions.tolerances
+        )  # fmt: skip
+        jobs = [job for job in everything if job.key not in done]
         if results.runs:
             write_results(out, results)  # with what a journal held, before that begins anew
         journal.begin(results)
@@ -160,44 +155,25 @@ def _by_size(entries: Sequence[Entry]) -> list[Entry]:
     return sorted(entries, key=lambda entry: entry.features.size)
 
 
-def _jobs(
-    collection: Problems, contestants: Sequence[Contestant], conditions: Conditions, sources: dict[str, str]
-) -> Iterator[Job]:
-    """All jobs, problem by problem, small ones first: what is interrupted has whole problems."""
-    for entry in _by_size(collection.entries):
-        path, kind = str(collection.path(entry).resolve()), collection.kind(entry)
-        for contestant in contestants:
-            for tolerance in conditions.tolerances:
-                yield Job(entry.hash, path, kind, contestant, sources[contestant.label], tolerance)
-
-
 def _records(
     executor: Executor, jobs: Sequence[Job], limits: Limits, conditions: Conditions, progress: Progress | None
 ) -> Iterator[RunRecord]:
     """The records of all jobs as they come, each looked at, exactly as files will hold them."""
-    waited = {_key(job) for job in jobs}
+    waited = {job.key for job in jobs}
     runs = executor.run(jobs, limits, None if progress is None else progress.started)
     try:
         for record in runs:
             if record.key not in waited:
                 raise RuntimeError(f"the executor gave a run that nobody waits for: {record.key}")
             waited.remove(record.key)
-            said = json.loads(written(_placed(record, conditions.environment)))
+            if record.environment is not None:  # where the campaign is: that goes without saying then
+                names = "this campaign", f"the run of {record.solver} on problem {record.problem[:12]}"
+                found = environment_differences(conditions.environment, record.environment)
+                refuse_mixture(found, names)
+            said = json.loads(written(replace(record, environment=None)))
             yield RunRecord.from_json(said, f"a record of {record.solver}")
         if waited:
             raise RuntimeError(f"the executor ended with {len(waited)} jobs left; the same campaign goes on")
     finally:
         with suppress(AttributeError):
             runs.close()  # type: ignore[attr-defined]
-
-
-def _placed(record: RunRecord, environment: Environment) -> RunRecord:
-    """The record, if it was made where the campaign is; that goes without saying then."""
-    if record.environment is not None:
-        names = "this campaign", f"the run of {record.solver} on problem {record.problem[:12]}"
-        refuse_mixture(environment_differences(environment, record.environment), names)
-    return replace(record, environment=None)
-
-
-def _key(job: Job) -> Key:
-    return job.problem, job.contestant.label, job.source, job.tolerance

@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
@@ -33,14 +33,8 @@ USUAL = ("nsgs", "anderson", "admm", "prox", "newton-ac", "ipm", "clarabel", "au
 """Who takes part unless something else is said; those of Siconos too, where it is present."""
 
 
-class OwnError(ValueError):
-    """A solver of the user that cannot be used; the message says why, in one sentence."""
-
-
-def whole_place(place: str) -> str:
-    """`file.py:Class` with the whole path of the file, or `package.module:Class` as it is."""
-    path, cls = _parts(place)
-    return f"{Path(path).resolve()}:{cls}" if path.endswith(".py") else place
+class ContestantError(ValueError):
+    """A contestant that cannot take part; the message names it, and says what is known."""
 
 
 def own_solver(place: str, options: dict[str, Any], tolerance: float) -> Any:
@@ -48,7 +42,7 @@ def own_solver(place: str, options: dict[str, Any], tolerance: float) -> Any:
     cls = own_class(place)
     solver = cls(**options | ({"tolerance": tolerance} if takes(cls, "tolerance") else {}))
     if not callable(getattr(solver, "solve", None)):
-        raise OwnError(f"{place} has no method solve(problem)")
+        raise ContestantError(f"{place} has no method solve(problem)")
     return solver
 
 
@@ -57,60 +51,44 @@ def own_class(place: str) -> type[Any]:
     path, name = _parts(place)
     module = _module(path)
     if not hasattr(module, name):
-        raise OwnError(f"{path} has no {name}")
+        raise ContestantError(f"{path} has no {name}")
     cls = getattr(module, name)
     if not isinstance(cls, type):
-        raise OwnError(f"{name} in {path} is no class")
+        raise ContestantError(f"{name} in {path} is no class")
     return cls
 
 
 def takes(function: Any, name: str) -> bool:
     """Whether a function or a class can be called with an argument of that name."""
-    try:
-        found = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):  # written in C
-        return False
+    found = _parameters(function).values()
     return any(argument.name == name or argument.kind is argument.VAR_KEYWORD for argument in found)
 
 
-def parameters(cls: Any) -> dict[str, Any]:
-    """Options of a class by name, with their defaults."""
+def _parameters(function: Any) -> Mapping[str, inspect.Parameter]:
     try:
-        signature = inspect.signature(cls)
-    except (TypeError, ValueError):
+        return inspect.signature(function).parameters
+    except (TypeError, ValueError):  # written in C
         return {}
-    return {
-        name: found.default
-        for name, found in signature.parameters.items()
-        if found.default is not found.empty
-        and found.kind in (found.POSITIONAL_OR_KEYWORD, found.KEYWORD_ONLY)
-    }
-
-
-def source_hash(place: str) -> str:
-    """First twelve digits of the SHA-256 of the file that a class is in."""
-    path, _ = _parts(place)
-    return hashlib.sha256(_file(path).read_bytes()).hexdigest()[:12]
 
 
 def _parts(place: str) -> tuple[str, str]:
     path, colon, cls = place.rpartition(":")
     if not colon or not path or not cls.isidentifier():
-        raise OwnError(f"{place!r} is not of the form file.py:Class or package.module:Class")
+        raise ContestantError(f"{place!r} is not of the form file.py:Class or package.module:Class")
     return path, cls
 
 
 def _file(path: str) -> Path:
     if path.endswith(".py"):
         if not Path(path).is_file():
-            raise OwnError(f"there is no file {path}")
+            raise ContestantError(f"there is no file {path}")
         return Path(path)
     try:
         spec = find_spec(path)
     except (ImportError, ValueError) as error:
-        raise OwnError(f"{path} cannot be imported: {error}") from None
+        raise ContestantError(f"{path} cannot be imported: {error}") from None
     if spec is None or not spec.origin or not Path(spec.origin).is_file():
-        raise OwnError(f"there is no module {path}; it must be installed, or on PYTHONPATH")
+        raise ContestantError(f"there is no module {path}; it must be installed, or on PYTHONPATH")
     return Path(spec.origin)
 
 
@@ -121,7 +99,7 @@ def _module(path: str) -> ModuleType:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a user's module may even leave
-        raise OwnError(f"importing {path} failed with {type(error).__name__}: {error}") from None
+        raise ContestantError(f"importing {path} failed with {type(error).__name__}: {error}") from None
 
 
 def _from_file(file: Path) -> ModuleType:
@@ -130,7 +108,7 @@ def _from_file(file: Path) -> ModuleType:
         return sys.modules[name]
     spec = spec_from_file_location(name, file)
     if spec is None or spec.loader is None:
-        raise OwnError(f"{file} is no Python file")
+        raise ContestantError(f"{file} is no Python file")
     module = module_from_spec(spec)
     if str(file.parent) not in sys.path:
         sys.path.append(str(file.parent))  # for what it imports from beside it
@@ -141,10 +119,6 @@ def _from_file(file: Path) -> ModuleType:
         del sys.modules[name]
         raise
     return module
-
-
-class ContestantError(ValueError):
-    """A contestant that cannot take part; the message names it, and says what is known."""
 
 
 @dataclass(frozen=True)
@@ -182,7 +156,11 @@ def contestants(text: str = "", own: Sequence[str] = ()) -> tuple[Contestant, ..
     All are made once, so that a wrong option is a `ContestantError` now.
     """
     places = _own_places(own)
-    words = [word.strip() for word in text.split(",")] if text.strip() else _usual()
+    words = [word.strip() for word in text.split(",")] if text.strip() else list(USUAL)
+    if not text.strip():
+        from stickslip.bench.siconos.peer import find_siconos
+
+        words += [PEER] if find_siconos() else []
     found: list[Contestant] = []
     for word in words:
         found += _entrants(word, places)
@@ -209,7 +187,8 @@ def make(contestant: Contestant, tolerance: float) -> Any:
 def source_of(contestant: Contestant) -> str:
     """What exactly runs beside stickslip, as `RunRecord.source` says it."""
     if contestant.place:
-        return source_hash(contestant.place)
+        content = _file(_parts(contestant.place)[0]).read_bytes()
+        return hashlib.sha256(content).hexdigest()[:12]
     if is_peer(contestant):
         from stickslip.bench.siconos.peer import find_siconos
 
@@ -232,30 +211,41 @@ def _entrants(word: str, places: dict[str, str]) -> list[Contestant]:
     entry = registry.entry(name)
     if not entry.installed:
         raise ContestantError(f"{name} cannot take part: {entry.availability}")
-    specs = {spec.name: spec for spec in entry.options if spec.name != "tolerance"}
-    defaults = {key: spec.default for key, spec in specs.items()}
-    given = _settings(name, settings, defaults, {key: allowed(spec) for key, spec in specs.items()})
-    try:
-        registry.make(name, **given)
-    except ValueError as error:  # outside its range; the sentence begins with the name of the class
-        raise ContestantError(f"{name}: {str(error).partition(': ')[2] or error}") from None
+    defaults = {spec.name: spec.default for spec in entry.options if spec.name != "tolerance"}
+    given, _ = solver_by_texts(name, settings, defaults)
     return [Contestant(name, _changed(given, defaults))]
 
 
+def solver_by_texts(
+    name: str, texts: Sequence[str], known: Container[str], **options: Any
+) -> tuple[dict[str, Value], Any]:
+    """Options from `key=value` texts of those that are `known`, and the solver of the registry with them."""
+    specs = {spec.name: spec for spec in registry.entry(name).options if spec.name in known}
+    ranges = {key: allowed(spec) for key, spec in specs.items()}
+    given = _settings(name, texts, {key: spec.default for key, spec in specs.items()}, ranges)
+    for key in given.keys() & options.keys():
+        raise ContestantError(f"{name}: option {key} is given twice")
+    try:
+        return given, registry.make(name, **options, **given)
+    except ValueError as error:  # outside its range; the sentence begins with the name of the class
+        raise ContestantError(f"{name}: {str(error).partition(': ')[2] or error}") from None
+
+
 def _settings(
-    name: str, settings: Sequence[str], defaults: dict[str, Any], ranges: dict[str, str]
+    name: str, texts: Sequence[str], defaults: dict[str, Any], ranges: dict[str, str]
 ) -> dict[str, Value]:
     """Options from `key=value` texts, each of the type of its default."""
     given: dict[str, Value] = {}
-    for text in settings:
+    for text in texts:
         key, equals, value = (part.strip() for part in text.partition("="))
         key = key.replace("-", "_")
-        if key == "tolerance":
+        if key == "tolerance" and key not in defaults:
             raise ContestantError(
                 f"{name}: the tolerance is the campaign's, the same for all; use --tolerance"
             )
         if not equals:
-            raise ContestantError(f"{name}: {text!r} is not of the form option=value")
+            has = ", ".join(defaults)
+            raise ContestantError(f"{name}: {text!r} is not of the form name=value; {name} has: {has}")
         if key not in defaults:
             raise ContestantError(f"{name} has no option {key!r}; {alternatives(key, defaults, 'it has:')}")
         if key in given:
@@ -291,14 +281,19 @@ def _own_places(own: Sequence[str]) -> dict[str, str]:
 
 def _own_contestant(name: str, settings: Sequence[str], places: dict[str, str]) -> Contestant:
     try:
-        place = whole_place(places[name])
-        found = parameters(own_class(place)).items()
-        defaults = {key: value for key, value in found if key != "tolerance"}
+        place, (path, cls) = places[name], _parts(places[name])
+        if path.endswith(".py"):
+            place = f"{Path(path).resolve()}:{cls}"
+        found = _parameters(own_class(place)).items()
+        named = {key: one for key, one in found if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)}
+        defaults = {key: one.default for key, one in named.items() if one.default is not one.empty}
+        defaults.pop("tolerance", None)
         given = _settings(name, settings, defaults, {})
         own_solver(place, given, 1e-8)
-    except OwnError as error:
-        raise ContestantError(f"{name}: {error}") from None
-    except (ContestantError, KeyboardInterrupt):
+    except ContestantError as error:
+        said = str(error)
+        raise ContestantError(said if said.startswith(name) else f"{name}: {said}") from None
+    except KeyboardInterrupt:
         raise
     except BaseException as error:  # a user's class may even leave
         raise ContestantError(
@@ -321,9 +316,3 @@ def _peer_contestants(name: str, settings: Sequence[str]) -> list[Contestant]:
     if name != PEER and name not in methods():
         raise ContestantError(f"no solver {name!r} of Siconos; {alternatives(name, methods())}")
     return [Contestant(peer) for peer in (methods() if name == PEER else (name,))]
-
-
-def _usual() -> list[str]:
-    from stickslip.bench.siconos.peer import find_siconos
-
-    return [*USUAL, *([PEER] if find_siconos() else [])]

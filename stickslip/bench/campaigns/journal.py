@@ -48,11 +48,8 @@ def read_journal(path: Path) -> Results | None:
         fail("line 1", f"the format {FORMAT!r}", shown(str(head)[:200]))
     if head.get("version") != VERSION:
         fail("line 1", f"version {VERSION}", shown(str(head.get("version"))))
-    if (
-        set(head) != set(HEADER)
-        or not isinstance(head["problems"], list)
-        or not isinstance(head["command"], str)
-    ):
+    kinds = {"problems": list, "command": str}
+    if set(head) != set(HEADER) or not all(isinstance(head[key], kind) for key, kind in kinds.items()):
         fail("line 1", "an object of " + ", ".join(HEADER), "something else")
     problems = [Entry.from_json(x, f"line 1, problem {k}", fail) for k, x in enumerate(head["problems"])]
     runs = [
@@ -63,12 +60,8 @@ def read_journal(path: Path) -> Results | None:
     for k, run in enumerate(runs, start=2):
         if run.problem not in known:
             fail(f"line {k}, problem", "one of the problems of line 1", shown(run.problem))
-    return Results(
-        Conditions.from_json(head["conditions"], "line 1", fail),
-        tuple(problems),
-        tuple(runs),
-        head["command"],
-    )
+    conditions = Conditions.from_json(head["conditions"], "line 1", fail)
+    return Results(conditions, tuple(problems), tuple(runs), head["command"])
 
 
 class Journal:
@@ -77,37 +70,23 @@ class Journal:
     def __init__(self, results: Path):
         """Take the journal beside a file of results; `InUse` if another process has it."""
         self.path = journal_of(results)
-        self._file = -1
-        while self._file < 0:
-            file = os.open(
-                self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0), 0o666
-            )
-            if not _lock(file):
-                os.close(file)
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+        while True:
+            self._file = os.open(self.path, flags, 0o666)
+            if not _lock(self._file):
+                os.close(self._file)
                 raise InUse(
                     f"{results}: another campaign is writing to it; wait for its end, or use another --out"
                 )
-            try:
-                current = os.path.samestat(os.fstat(file), os.stat(self.path))
-            except FileNotFoundError:
-                current = False
-            if current:
-                self._file = file
-            else:  # its last owner has just removed it
-                os.close(file)
+            if self._is_at_its_place():
+                break
+            os.close(self._file)  # its last owner has just removed it
 
     def begin(self, results: Results) -> None:
         """Forget what was written, for it is safe elsewhere, and begin anew."""
-        head: dict[str, Any] = {
-            "format": FORMAT, "version": VERSION, "command": results.command,
-            "conditions": results.conditions, "problems": results.problems,
-        }  # fmt: skip
         os.ftruncate(self._file, 0)
-        self._write(head)
-
-    def add(self, run: RunRecord) -> None:
-        """Write one run; it is in the hands of the operating system when this returns."""
-        self._write(run)
+        values = (FORMAT, VERSION, results.conditions, results.problems, results.command)
+        self.add(dict(zip(HEADER, values, strict=True)))
 
     def close(self, keep: bool) -> None:
         """Give the journal back; remove it if it is empty, or not to be kept."""
@@ -124,7 +103,8 @@ class Journal:
         except OSError:
             return False
 
-    def _write(self, value: Any) -> None:
+    def add(self, value: RunRecord | dict[str, Any]) -> None:
+        """Write one run; it is in the hands of the operating system when this returns."""
         line = written(value).encode() + b"\n"
         try:
             while line:
@@ -135,12 +115,11 @@ class Journal:
 
 def _lock(file: int) -> bool:
     """Whether the lock is ours now, or is none that there could be."""
-    if fcntl is None:
-        return True
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:  # a file system without locks
-        return True
+        pass
     return True

@@ -1,7 +1,8 @@
 """Problem files of folders as one collection: each problem once, with a name, a family and a hash."""
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from stickslip.bench.collections.features import Features
@@ -33,8 +34,8 @@ class Collection:
     """In the order of the places, within a folder by name."""
     skipped: tuple[Skipped, ...] = ()
     """Files that were looked at and left out."""
-    files: tuple[tuple[Path, str | None], ...] = ()
-    """Where each entry is read from, and as which kind."""
+    files: Mapping[str, tuple[Path, str | None]] = field(default_factory=dict)
+    """Where each problem is read from, by its hash, and as which kind."""
 
     @classmethod
     def of(
@@ -48,8 +49,7 @@ class Collection:
         found = list(_files(places))
         entries: list[Entry] = []
         skipped: list[Skipped] = []
-        files: list[tuple[Path, str | None]] = []
-        seen: dict[str, str] = {}
+        files: dict[str, tuple[Path, str | None]] = {}
         names = _names(found)
         for k, one in enumerate(found):
             if progress is not None:
@@ -59,34 +59,32 @@ class Collection:
             except (FormatError, OSError, MemoryError) as error:
                 skipped.append(Skipped(one.path, str(error) or type(error).__name__))
                 continue
-            name = names[k]
-            digest = fingerprint(record.problem)
-            if digest in seen:
-                skipped.append(Skipped(one.path, f"{one.path}: the same problem as {seen[digest]}"))
+            digest, info = fingerprint(record.problem), record.info
+            if digest in files:
+                same = next(entry.name for entry in entries if entry.hash == digest)
+                skipped.append(Skipped(one.path, f"{one.path}: the same problem as {same}"))
                 continue
-            seen[digest] = name
-            entries.append(_entry(name, one, digest, record))
-            files.append((one.path, read_as))
+            files[digest] = one.path, read_as
+            family = info.get("family", "").strip() or one.family
+            features = Features.of(record.problem).with_facts(info)
+            more = info.get("recipe", ""), info.get("title", "").strip()
+            entries.append(Entry(names[k], family, digest, features, *more))
         if not entries:
-            raise ValueError(_nothing(places, skipped))
-        return cls(tuple(entries), tuple(skipped), tuple(files))
+            where = ", ".join(map(str, places)) or "no place"
+            why = skipped[0].reason if skipped else f"files end in {', '.join(ENDINGS)}"
+            raise ValueError(f"{where}: no problem found; {why}")
+        return cls(tuple(entries), tuple(skipped), files)
 
     def __len__(self) -> int:
         return len(self.entries)
 
     def path(self, entry: Entry) -> Path:
         """The file of an entry."""
-        return self._file(entry)[0]
+        return self.files[entry.hash][0]
 
     def kind(self, entry: Entry) -> str | None:
         """The kind to read its file as, None where the file itself says it."""
-        return self._file(entry)[1]
-
-    def _file(self, entry: Entry) -> tuple[Path, str | None]:
-        for one, file in zip(self.entries, self.files, strict=True):
-            if one.hash == entry.hash:
-                return file
-        raise KeyError(f"no problem {entry.name!r} in this collection")
+        return self.files[entry.hash][1]
 
 
 @dataclass(frozen=True)
@@ -141,10 +139,7 @@ def _walked(folder: Path) -> list[Path]:
 
 def _names(found: Sequence[_File]) -> list[str]:
     """A name for each file: without its ending where that is unique in its place, else with it."""
-    counts: dict[tuple[Path | None, str], int] = {}
-    for one in found:
-        counts[one.folder, one.name] = counts.get((one.folder, one.name), 0) + 1
-    names: list[str] = []
+    counts = Counter((one.folder, one.name) for one in found)
     owner: dict[str, Path] = {}
     for one in found:
         name = one.name if counts[one.folder, one.name] == 1 else one.name + one.path.suffix
@@ -154,8 +149,7 @@ def _names(found: Sequence[_File]) -> list[str]:
                 " give the folder above them, or rename one"
             )
         owner[name] = one.path
-        names.append(name)
-    return names
+    return list(owner)
 
 
 def _read(path: Path, kind: str | None) -> tuple[ProblemRecord, str | None]:
@@ -166,21 +160,3 @@ def _read(path: Path, kind: str | None) -> tuple[ProblemRecord, str | None]:
         if kind is None or path.suffix.lower() != ".dat":
             raise
         return read_record(path, kind), kind
-
-
-def _entry(name: str, file: _File, digest: str, record: ProblemRecord) -> Entry:
-    info = record.info
-    return Entry(
-        name=name,
-        family=info.get("family", "").strip() or file.family,
-        hash=digest,
-        features=Features.of(record.problem).with_facts(info),
-        recipe=info.get("recipe", ""),
-        title=info.get("title", "").strip(),
-    )
-
-
-def _nothing(places: Sequence[Path], skipped: Sequence[Skipped]) -> str:
-    where = ", ".join(map(str, places)) or "no place"
-    why = f"; {skipped[0].reason}" if skipped else f"; files end in {', '.join(ENDINGS)}"
-    return f"{where}: no problem found{why}"

@@ -7,8 +7,10 @@ import numpy as np
 
 from stickslip.bench.collections.spectrum import spectrum as spectrum_of
 from stickslip.problem.contact import ContactProblem, GlobalProblem
-from stickslip.problem.sets import ProductSet
 from stickslip.problem.solution import Problem
+
+FREE = 0
+"""Kind of the blocks of a product set that are bilateral constraints."""
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,12 @@ class Features:
         touching = K.kind != FREE
         sizes = np.diff(K.offset)
         own = np.unique(sizes[touching])
+        # It rolls where some contact has a second group of two components with a coefficient above zero.
+        second = K.group_offset[:-1][np.diff(K.group_offset) > 1] + 1
+        rolls = bool(((K.group_size[second] == 2) & (K.coefficient[second] > 0.0)).any())
         made = cls(
             kind="local", contacts=int(touching.sum()), dimension=int(own[0]) if own.size == 1 else 0,
-            size=K.size, equalities=int(sizes[~touching].sum()), rolling=_rolls(K),
+            size=K.size, equalities=int(sizes[~touching].sum()), rolling=rolls,
         )  # fmt: skip
         if isinstance(problem, GlobalProblem):
             equalities = made.equalities + problem.g_bias.size
@@ -60,17 +65,14 @@ class Features:
     def with_facts(self, info: dict[str, str]) -> "Features":
         """The same with what a file says of itself, as `bench record` or FCLIB (`W.rank`) write it."""
         rank, conditioning = _number(info, "rank", "W.rank"), _number(info, "conditioning", "W.cond")
-        ratio = _number(info, "mass_ratio")
-        whole = rank is not None and rank.is_integer() and 0.0 <= rank <= self.size
-        return replace(
-            self,
-            mass_ratio=ratio if ratio is not None and ratio >= 1.0 else self.mass_ratio,
-            rank=int(rank) if whole and rank is not None else self.rank,
-            conditioning=conditioning
-            if conditioning is not None and conditioning >= 1.0
-            else self.conditioning,
-            estimated=info.get("estimated", "") == "yes" if whole else self.estimated,
-        )
+        ratio, made = _number(info, "mass_ratio"), self
+        if ratio is not None and ratio >= 1.0:
+            made = replace(made, mass_ratio=ratio)
+        if rank is not None and rank.is_integer() and 0.0 <= rank <= self.size:
+            made = replace(made, rank=int(rank), estimated=info.get("estimated", "") == "yes")
+        if conditioning is not None and conditioning >= 1.0:
+            made = replace(made, conditioning=conditioning)
+        return made
 
     def facts(self) -> dict[str, str]:
         """The figures as a file keeps them, those that are known; the inverse of `with_facts`."""
@@ -101,16 +103,6 @@ def mass_ratio(problem: GlobalProblem) -> float | None:
                 diagonal = rows[:, 0]
                 break
     return float(diagonal.max() / diagonal.min()) if diagonal.size else None
-
-
-FREE = 0
-"""Kind of the blocks of a product set that are bilateral constraints."""
-
-
-def _rolls(K: ProductSet) -> bool:
-    """Whether some contact has a second group of two components with a coefficient above zero."""
-    starts = K.group_offset[:-1][np.diff(K.group_offset) > 1] + 1
-    return bool(((K.group_size[starts] == 2) & (K.coefficient[starts] > 0.0)).any())
 
 
 def _number(info: dict[str, str], *names: str) -> float | None:

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -50,27 +51,34 @@ SELDOM = 10**9
 
 @dataclass(frozen=True)
 class Recording:
-    """What is recorded: a scene, its parameters, and which of its steps."""
+    """What is recorded: a scene, its parameters, and which of its steps, as `record` takes it."""
 
     scene: str
-    summary: str
-    """What the scene is, in a line."""
     parameters: Mapping[str, Any]
     """All of them, defaults too."""
     given: Mapping[str, Any]
     """Those that differ from their defaults."""
     every: int
-    start: float
-    until: float | None
-    h: float | None
-    most: int | None
-    solver: str
+    start: float = 0.0
+    until: float | None = None
+    h: float | None = None
+    most: int | None = None
+    solver: str = "auto"
+    summary: str = ""
+    """What the scene is, in a line."""
     scheme: str = ""
     """Name and options of the time scheme; empty where the scene is one problem."""
 
-    def run_by(self, summary: str, scheme: str) -> "Recording":
-        """The same, with what the scene is and the scheme that runs it."""
-        return replace(self, summary=summary, scheme=scheme)
+    @classmethod
+    def of(cls, scene: str, given: Mapping[str, Any], **how: Any) -> "Recording":
+        """A recording of that scene with these parameters."""
+        known = parameters_of(scene)
+        differs = {key: value for key, value in given.items() if key not in known or value != known[key]}
+        made = cls(scene, known | differs, differs, **how)
+        for key, value, least in (("every", made.every, 1), ("most", made.most, 1), ("start", made.start, 0)):
+            if value is not None and not value >= least:
+                raise ValueError(f"{key} is {value}; it must be at least {least}")
+        return made
 
     @property
     def recipe(self) -> str:
@@ -103,14 +111,30 @@ class Recording:
         self, problem: Problem, step: int, time: float, answer: Solution, guessed: bool, features: Features
     ) -> dict[str, str]:
         """What the file of a problem says about it."""
-        place = here()
+        place, counted = here(), _counted(features)
         said = ", ".join(f"{name}={typed(value)}" for name, value in self.given.items())
-        what = f"{self.scene} ({said})" if said else self.scene
         when = f", step {step}, t = {time:.6g} s" if self.scheme else ""
+        values = ", ".join(f"{name} = {typed(value) or 'none'}" for name, value in self.parameters.items())
+        met = (
+            f"Met in step {step}, which begins at t = {time!r} s, of a run by {self.scheme};"
+            " the first problem that the step asks for."
+        )
+        lines = [
+            f"Scene {self.scene}: {self.summary}",
+            f"Parameters: {values or 'none'}.",
+            met if self.scheme else "The scene is this one problem.",
+            f"It has {counted}.",
+            f"The stored solution is what {self.solver} found: {answer.status.value}, the largest of the"
+            f" judge's measures is {answer.residuals.error:.2e}, the tolerance was {answer.tolerance:.0e}.",
+            *(["The guess is what the solver began with: impulses of the step before."] if guessed else []),
+            f"Made by stickslip {place.stickslip} (code {place.code}) with the command: {self.recipe}",
+        ]
+        level = "" if isinstance(problem, BoxProblem) else f"; {problem.level.value} level"
+        level += ", v eliminated" if isinstance(problem, ContactProblem) else ""
         return {
-            "title": f"{what}{when}: {_counted(features)}",
-            "description": self._description(step, time, answer, guessed, features),
-            "math_info": EQUATIONS[features.kind] + _level(problem),
+            "title": f"{self.scene}{f' ({said})' if said else ''}{when}: {counted}",
+            "description": "\n".join(lines),
+            "math_info": EQUATIONS[features.kind] + (f"{level}, normal component first" if level else ""),
             "family": self.scene,
             "scene": self.scene,
             "parameters": json.dumps(dict(self.parameters), sort_keys=True),
@@ -121,31 +145,6 @@ class Recording:
             "stickslip": place.stickslip,
             "code": place.code,
         }
-
-    def _description(
-        self, step: int, time: float, answer: Solution, guessed: bool, features: Features
-    ) -> str:
-        values = ", ".join(f"{name} = {typed(value) or 'none'}" for name, value in self.parameters.items())
-        lines = [f"Scene {self.scene}: {self.summary}", f"Parameters: {values or 'none'}."]
-        if self.scheme:
-            lines.append(
-                f"Met in step {step}, which begins at t = {time!r} s, of a run by {self.scheme};"
-                " the first problem that the step asks for."
-            )
-        else:
-            lines.append("The scene is this one problem.")
-        lines.append(f"It has {_counted(features)}.")
-        error = answer.residuals.error
-        lines.append(
-            f"The stored solution is what {self.solver} found: {answer.status.value}, the largest of the"
-            f" judge's measures is {error:.2e}, the tolerance was {answer.tolerance:.0e}."
-        )
-        if guessed:
-            lines.append("The guess is what the solver began with: impulses of the step before.")
-        lines.append(
-            f"Made by stickslip {here().stickslip} (code {here().code}) with the command: {self.recipe}"
-        )
-        return "\n".join(lines)
 
 
 def typed(value: Any) -> str:
@@ -163,13 +162,6 @@ def _counted(features: Features) -> str:
     if features.equalities:
         count += f", {features.equalities} bilateral rows"
     return count + (" with rolling friction" if features.rolling else "")
-
-
-def _level(problem: Problem) -> str:
-    if isinstance(problem, BoxProblem):
-        return ""
-    form = "" if isinstance(problem, GlobalProblem) else ", v eliminated"
-    return f"; {problem.level.value} level{form}, normal component first"
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,14 +208,10 @@ def problems_of(scenario_name: str, parameters: Mapping[str, Any], **how: Any) -
     A scene that fails on the way gives what it met before, and then its exception.
     """
     found: list[Recorded] = []
-    failure: Exception | None = None
     try:
-        _meet(scenario_name, parameters, found.append, **how)
-    except Exception as error:  # what was met stands, whatever stopped the scene
-        failure = error
-    yield from found
-    if failure is not None:
-        raise failure
+        _meet(Recording.of(scenario_name, parameters, **how), found.append)
+    finally:
+        yield from found
 
 
 def record(
@@ -256,10 +244,8 @@ def record(
         if told is not None:
             told(path, one)
 
-    _meet(
-        scenario_name, parameters, keep, every=every, start=start, until=until, h=h, most=most, solver=solver,
-        progress=progress,
-    )  # fmt: skip
+    how = {"every": every, "start": start, "until": until, "h": h, "most": most, "solver": solver}
+    _meet(Recording.of(scenario_name, parameters, **how), keep, progress)
     return files
 
 
@@ -267,55 +253,34 @@ class _Enough(Exception):  # noqa: N818 (it says what is)
     """As many problems as were asked for have been met."""
 
 
-def _meet(
-    name: str, given: Mapping[str, Any], keep: Keep, *, every: int, start: float = 0.0,
-    until: float | None = None, h: float | None = None, most: int | None = None, solver: str = "auto",
-    progress: Progress | None = None,
-) -> None:  # fmt: skip
+def _meet(about: Recording, keep: Keep, progress: Progress | None = None) -> None:
     """Run a scene, and give each problem to be kept to `keep`."""
-    for key, value in (("every", every), ("most", most)):
-        if value is not None and value < 1:
-            raise ValueError(f"{key} is {value}; it must be at least 1")
-    if not start >= 0.0:
-        raise ValueError(f"start is {start}; it must be at least 0")
-    known = parameters_of(name)
-    differs = {key: value for key, value in given.items() if key not in known or value != known[key]}
-    about = Recording(
-        scene=name, summary="", parameters=known | differs, given=differs, every=every, start=start,
-        until=until, h=h, most=most, solver=solver,
-    )  # fmt: skip
-    if is_one_problem(name):
-        _keep_one(about, keep)
+    if is_one_problem(about.scene):
+        problem = scenes.make(about.scene, **about.given)
+        answer = solvers.make(about.solver, tolerance=stickslip.WORLD_TOLERANCE).solve(problem)
+        about = replace(about, summary=scenes.summary(about.scene))
+        keep(_recorded(about, problem, None, answer, 0, 0.0))
         return
-    scene = runs.make(name, **differs)
+    scene = runs.make(about.scene, **about.given)
     scheme = runs.scheme_of(scene)
     of_bodies = schemes.entry(runs.scheme_name(scene)).order == schemes.BODIES
     tolerance = stickslip.WORLD_TOLERANCE if of_bodies else stickslip.SYSTEM_TOLERANCE
-    made: Any = solvers.make(solver, tolerance=tolerance)
-    length = scene.h if h is None else h
+    length = scene.h if about.h is None else about.h
     title, options = schemes.described(scheme)
     said = ", ".join([f"h={length!r}", *(f"{key}={value}" for key, value in options.items())])
-    listener = _Listener(made, tolerance, about.run_by(scene.summary, f"{title} ({said})"), keep)
+    about = replace(about, summary=scene.summary, scheme=f"{title} ({said})")
+    listener = _Listener(solvers.make(about.solver, tolerance=tolerance), tolerance, about, keep)
 
     def moved(t: float, end: float) -> None:
         listener.step, listener.time, listener.asked = listener.step + 1, t, False
         if progress is not None:
             progress(t, end)
 
-    end = scene.until if until is None else until
-    try:
+    with suppress(_Enough):
         stickslip.simulate(
-            scene.system, until=end, h=length, scheme=scheme, solver=listener, record=SELDOM, progress=moved
-        )
-    except _Enough:
-        return
-
-
-def _keep_one(about: Recording, keep: Keep) -> None:
-    """The problem of a scene that is one."""
-    problem = scenes.make(about.scene, **about.given)
-    answer = solvers.make(about.solver, tolerance=stickslip.WORLD_TOLERANCE).solve(problem)
-    keep(_recorded(about.run_by(scenes.summary(about.scene), ""), problem, None, answer, 0, 0.0))
+            scene.system, until=scene.until if about.until is None else about.until, h=length, scheme=scheme,
+            solver=listener, record=SELDOM, progress=moved,
+        )  # fmt: skip
 
 
 @dataclass
@@ -339,12 +304,16 @@ class _Listener:
     def solve(self, problem: AnyProblem, *, guess: ArrayLike | None = None) -> Solution:
         """The answer of the solver behind."""
         answer: Solution = self.solver.solve(problem, guess=guess)
-        if self.asked or self.time < self.about.start or not _has_contacts(problem):
+        if self.asked or self.time < self.about.start:
+            return answer
+        # Something may open, slide or switch, in a problem that files can hold.
+        if not isinstance(problem, ContactProblem | GlobalProblem | BoxProblem):
+            return answer
+        if not Features.of(problem).contacts:
             return answer
         self.asked = True
         self.met += 1
         if (self.met - 1) % self.about.every == 0:
-            assert isinstance(problem, ContactProblem | GlobalProblem | BoxProblem)
             # A step that knows nothing begins with zeros.
             begun = None if guess is None or not np.any(guess) else np.asarray(guess, float)
             self.keep(_recorded(self.about, problem, begun, answer, self.step, self.time))
@@ -352,13 +321,6 @@ class _Listener:
             if self.kept == self.about.most:
                 raise _Enough
         return answer
-
-
-def _has_contacts(problem: AnyProblem) -> bool:
-    """Whether there is something that may open, slide or switch, in a problem that files can hold."""
-    if not isinstance(problem, ContactProblem | GlobalProblem | BoxProblem):
-        return False
-    return Features.of(problem).contacts > 0
 
 
 def _recorded(

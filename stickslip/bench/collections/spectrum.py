@@ -95,23 +95,15 @@ def _of_contacts(problem: ContactProblem) -> Spectrum:
 
 def _of_motion(problem: GlobalProblem) -> Spectrum:
     M, H, n, nv = problem.M, problem.H_sparse(), problem.size, problem.M.size
-    if problem.g_bias.size:
-        return _of_jointed_motion(problem)
-    root = inverse_root(M.sparse)
-    if root is not None:
-        return _of_root(sp.csr_array(root @ H))
-    if n <= DENSE:
-        return _told(_symmetric(H.T @ M.solve(H.toarray())), max(n, nv))
-    return _estimate(lambda x: H.T @ M.solve(H @ x), n, min(n, nv))
-
-
-def _of_jointed_motion(problem: GlobalProblem) -> Spectrum:
-    M, H, n, nv = problem.M, problem.H_sparse(), problem.size, problem.M.size
-    if nv <= DENSE:
+    jointed = problem.g_bias.size > 0
+    if jointed and nv <= DENSE:
         Z = sl.null_space(problem.G_sparse().T.toarray())
         pushes = H.T @ Z
         return _told(_symmetric(pushes.T @ pushes, Z.T @ M.sparse.toarray() @ Z), max(n, nv))
-    pulled = _eliminated(problem)
+    root = None if jointed else inverse_root(M.sparse)
+    if root is not None:
+        return _of_root(sp.csr_array(root @ H))
+    pulled = _eliminated(problem) if jointed else M.solve
     if n <= DENSE:
         return _told(_symmetric(H.T @ pulled(H.toarray())), max(n, nv))
     return _estimate(lambda x: H.T @ pulled(H @ x), n, min(n, nv))

@@ -11,24 +11,25 @@ changes their numbers, raise `VERSION`, make the whole collection and publish it
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from stickslip.bench.collections import manifest
 from stickslip.bench.collections.collection import ENDINGS
 from stickslip.bench.collections.features import Features
 from stickslip.bench.collections.manifest import (
     Manifest,
     Piece,
+    Publication,
+    Published,
+    PublishedProblem,
+    PublishedRecipe,
     identity,
-    known_hash,
-    known_name,
     read_manifest,
-    read_object,
-    strangers,
 )
 from stickslip.bench.collections.recording import problems_of
 from stickslip.bench.collections.standard_recipes import RECIPES, VERSION, Recipe
@@ -49,8 +50,6 @@ SAME, DIFFERS, NEW = "same", "differs", "new"
 
 Parts = Callable[[str, int, int], None]
 """Called with the recipe that is made, how many are done and how many there are."""
-Published = dict[str, tuple[dict[str, Any], dict[str, str]]]
-"""By recipe, the recipe itself as JSON holds it, and the hashes of its problems by name."""
 
 
 @dataclass(frozen=True)
@@ -119,14 +118,14 @@ def collect(
     """
     published = read_published() if published is None else published
     out.mkdir(parents=True, exist_ok=True)
-    before = _manifest_of(out) or Manifest(VERSION, {}, (), {})
-    pieces: dict[str, tuple[Piece, ...]] = {}
+    held = _manifest_of(out)
+    now: dict[str, tuple[Piece, ...]] = {}
     kept: set[str] = set()
     failures: list[Failure] = []
     for k, recipe in enumerate(recipes):
         if progress is not None:
             progress(recipe.place, k, len(recipes))
-        found = () if again else _found(out, recipe, before, published)
+        found = () if again else _found(out, recipe, held, published)
         if found:
             kept.add(recipe.place)
         else:
@@ -137,101 +136,80 @@ def collect(
             except Exception as error:  # a recipe may fail in any way, the others are still wanted
                 failures.append(Failure(recipe, f"{type(error).__name__}: {error}"))
                 continue
-        pieces[recipe.place] = found
-        before = _with(before, recipe, found)
-        replace_file(out / MANIFEST, before.text().encode())  # an interruption loses one recipe at most
-    whole = _whole(out, before, [failure.recipe.place for failure in failures], pieces)
-    replace_file(out / MANIFEST, whole.text().encode())
-    made = tuple(
-        Made(piece.entry, _verdict(recipe, piece.entry, published), recipe.place in kept)
-        for recipe in recipes
-        for piece in pieces.get(recipe.place, ())
-    )
+        now[recipe.place] = found
+        others = (piece for piece in held.problems if piece.place != recipe.place)
+        said = held.recipes | {recipe.place: recipe.as_json()}
+        held = Manifest(VERSION, said, (*others, *found), held.makers | dict([_maker()]))
+        replace_file(out / MANIFEST, held.text().encode())  # an interruption loses one recipe at most
+    held = _whole(out, held, [failure.recipe.place for failure in failures], now)
+    replace_file(out / MANIFEST, held.text().encode())
+    known = {out / f"{piece.name}.hdf5" for piece in held.problems}
     return Collected(
-        made, tuple(failures), strangers(out, whole.pieces, ENDINGS), _published_identity(recipes, published)
+        tuple(
+            Made(piece.entry, _verdict(recipe, piece, published), recipe.place in kept)
+            for recipe in recipes
+            for piece in now.get(recipe.place, ())
+        ),
+        tuple(failures),
+        tuple(sorted(p for p in out.rglob("*") if p.suffix.lower() in ENDINGS and p not in known)),
+        _published_identity(recipes, published),
     )
 
 
 def read_published(path: Path = PUBLISHED) -> Published:
     """The published recipes and hashes; none where the file is not there."""
-    if not path.exists():
-        return {}
-    recipes = read_object(path).get("recipes")
-    if not isinstance(recipes, dict):
-        raise FormatError.at(path, "recipes", "an object", type(recipes).__name__)
-    found: Published = {}
-    for place, said in recipes.items():
-        recipe, problems = (said.get("recipe"), said.get("problems")) if isinstance(said, dict) else (0, 0)
-        if not isinstance(recipe, dict) or not isinstance(problems, dict):
-            raise FormatError.at(path, f"recipes: {place}"[:80], "a recipe and its problems", "others")
-        hashes: dict[str, Any] = {
-            name: one.get("hash") if isinstance(one, dict) else None for name, one in problems.items()
-        }
-        if not all(known_name(name) and known_hash(one) for name, one in hashes.items()):
-            raise FormatError.at(path, f"recipes: {place}"[:80], "names and hashes of problems", "others")
-        found[place] = recipe, hashes
-    return found
+    return manifest.read_published(path)
 
 
 def publish(folder: str | Path, path: Path = PUBLISHED) -> str:
     """Take the hashes of a folder with the whole collection as the published ones; their identity."""
-    manifest = read_manifest(Path(folder) / MANIFEST)
+    held, recipes = read_manifest(Path(folder) / MANIFEST), {}
+    pieces: list[Piece] = []
     for recipe in RECIPES:
-        if manifest.recipes.get(recipe.place) != recipe.as_json():
+        if held.recipes.get(recipe.place) != recipe.as_json():
             raise ValueError(f"{folder} does not hold the problems of {recipe.place} as the recipe is now")
-    recipes = {
-        recipe.place: {
-            "recipe": recipe.as_json(),
-            "problems": {
-                piece.entry.name: {"hash": piece.entry.hash, "contacts": piece.entry.features.contacts}
-                for piece in manifest.of(recipe.place)
-            },
-        }
-        for recipe in RECIPES
-    }
-    whole = identity(piece.entry for recipe in RECIPES for piece in manifest.of(recipe.place))
-    said = {"version": VERSION, "identity": whole, "recipes": recipes}
-    replace_file(path, (json.dumps(said, indent=1, allow_nan=False) + "\n").encode())
-    return whole
+        own = held.of(recipe.place)
+        problems = {p.name: PublishedProblem(p.hash, p.features.contacts) for p in own}
+        recipes[recipe.place], pieces = PublishedRecipe(recipe.as_json(), problems), [*pieces, *own]
+    said = Publication(VERSION, identity(pieces), recipes=recipes)
+    replace_file(path, (json.dumps(said.as_json(), indent=1, allow_nan=False) + "\n").encode())
+    return said.identity
 
 
 def _make(out: Path, recipe: Recipe) -> tuple[Piece, ...]:
     """Run the recipe and write its problems, once all of them are there."""
+    how = {"every": recipe.every, "start": recipe.start, "most": recipe.most}
     # With several threads sums come in an order that is not the same on all machines.
     with threadpool_limits(limits=1):
-        found = list(
-            problems_of(
-                recipe.scene, recipe.parameters, every=recipe.every, start=recipe.start, most=recipe.most
-            )
-        )
+        found = list(problems_of(recipe.scene, recipe.parameters, **how))
     if len(found) < recipe.most:
         raise ValueError(f"it gave {len(found)} of {recipe.most} problems")
     pieces = []
     for one in found:
-        name = recipe.problem_name(one.step)
-        record = replace(one.record, info=one.record.info | {"family": recipe.family})
+        name, said = recipe.problem_name(one.step), one.record.info | {"family": recipe.family}
         path = out / f"{name}.hdf5"
         path.parent.mkdir(exist_ok=True)
-        write(path, record)
-        told = record.info
-        entry = Entry(
-            name, recipe.family, fingerprint(record.problem), one.features, told["recipe"], told["title"]
-        )
-        pieces.append(Piece(entry, recipe.place, _digest(path), _maker()[0]))
+        write(path, replace(one.record, info=said))
+        pieces.append(
+            Piece(
+                name, recipe.family, fingerprint(one.record.problem), one.features, said["recipe"],
+                said["title"], recipe.place, _digest(path), _maker()[0],
+            )
+        )  # fmt: skip
     return tuple(pieces)
 
 
-def _found(out: Path, recipe: Recipe, before: Manifest, published: Published) -> tuple[Piece, ...]:
+def _found(out: Path, recipe: Recipe, held: Manifest, published: Published) -> tuple[Piece, ...]:
     """What the folder holds of a recipe, where all of it is as it should be; else nothing."""
-    if before.recipes.get(recipe.place) != recipe.as_json():
-        return ()
-    pieces = before.of(recipe.place)
-    here_made = _maker()[0]
-    if any(p.maker != here_made and _verdict(recipe, p.entry, published) != SAME for p in pieces):
-        return ()
-    if len(pieces) != recipe.most or any(_digest(_file(out, piece)) != piece.file for piece in pieces):
-        return ()
-    return pieces
+    pieces, maker = held.of(recipe.place), _maker()[0]
+    good = held.recipes.get(recipe.place) == recipe.as_json() and len(pieces) == recipe.most
+    ours = (piece.maker == maker or _verdict(recipe, piece, published) == SAME for piece in pieces)
+    return pieces if good and all(ours) and _are_there(out, pieces) else ()
+
+
+def _are_there(out: Path, pieces: Iterable[Piece]) -> bool:
+    """Whether the files of problems are those that were written."""
+    return all(_digest(out / f"{piece.name}.hdf5") == piece.file for piece in pieces)
 
 
 def _verdict(recipe: Recipe, entry: Entry, published: Published) -> str:
@@ -252,20 +230,13 @@ def _published_identity(recipes: Iterable[Recipe], published: Published) -> str:
     return identity(entries)
 
 
-def _manifest_of(out: Path) -> Manifest | None:
-    """What the folder says of itself; a manifest that cannot be read or is of another version is none."""
+def _manifest_of(out: Path) -> Manifest:
+    """What the folder says of itself; nothing where that cannot be read or is of another version."""
     try:
         found = read_manifest(out / MANIFEST)
     except (FileNotFoundError, FormatError):
-        return None
-    return found if found.version == VERSION else None
-
-
-def _with(before: Manifest, recipe: Recipe, pieces: tuple[Piece, ...]) -> Manifest:
-    """The manifest with the problems of a recipe as they are now."""
-    others = tuple(piece for piece in before.pieces if piece.place != recipe.place)
-    recipes = before.recipes | {recipe.place: recipe.as_json()}
-    return Manifest(VERSION, recipes, (*others, *pieces), before.makers | dict([_maker()]))
+        found = None
+    return found if found and found.version == VERSION else Manifest(VERSION, {}, (), {})
 
 
 def _maker() -> tuple[str, dict[str, Any]]:
@@ -275,25 +246,16 @@ def _maker() -> tuple[str, dict[str, Any]]:
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:12], said
 
 
-def _whole(
-    out: Path, manifest: Manifest, failed: Sequence[str], now: dict[str, tuple[Piece, ...]]
-) -> Manifest:
+def _whole(out: Path, held: Manifest, failed: Collection[str], now: Collection[str]) -> Manifest:
     """The manifest in the order of the collection, without what is no longer there."""
     order = {recipe.place: k for k, recipe in enumerate(RECIPES)}
-    places = sorted(manifest.recipes, key=lambda place: (order.get(place, len(order)), place))
-    recipes: dict[str, dict[str, Any]] = {}
-    pieces: list[Piece] = []
-    for place in places:
-        own = now.get(place, manifest.of(place))
-        if place in failed or (place not in now and any(_digest(_file(out, p)) != p.file for p in own)):
-            continue
-        recipes[place] = manifest.recipes[place]
-        pieces += own
-    return Manifest(VERSION, recipes, tuple(pieces), manifest.makers)
-
-
-def _file(out: Path, piece: Piece) -> Path:
-    return out / f"{piece.entry.name}.hdf5"
+    places = [
+        place
+        for place in sorted(held.recipes, key=lambda place: (order.get(place, len(order)), place))
+        if place in now or (place not in failed and _are_there(out, held.of(place)))
+    ]
+    pieces = tuple(piece for place in places for piece in held.of(place))
+    return replace(held, recipes={place: held.recipes[place] for place in places}, problems=pieces)
 
 
 def _digest(path: Path) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.bench.analysis.costs import Costs, Grid, costs
+from stickslip.bench.analysis.costs import Costs, costs
 from stickslip.bench.analysis.profiles import data_profile, performance_profile
 from stickslip.bench.analysis.scaling import scaling
 from stickslip.bench.records import Outcome
@@ -54,8 +54,7 @@ def runs_table(results: Results) -> Table:
 
 def findings(results: Results, time: str = "wall", ours: str | Sequence[str] = "auto") -> dict[str, Any]:
     """What the report says, as JSON holds it; null where a number has no meaning."""
-    subject = Subject.of(results, time, ours)
-    grid = subject.grid
+    grid = Subject(results, time, ours)
     data = {
         "conditions": results.conditions.as_json(),
         "command": results.command,
@@ -67,8 +66,8 @@ def findings(results: Results, time: str = "wall", ours: str | Sequence[str] = "
         },
         "solvers": [{"name": solver, "siconos": is_peer(solver)} for solver in grid.solvers],
         "runs": len(results.runs),
-        "missing": subject.missing,
-        "tolerances": [_at(subject, tolerance) for tolerance in grid.tolerances],
+        "missing": grid.missing_runs,
+        "tolerances": [_at(grid, tolerance) for tolerance in grid.tolerances],
         "claimed_not_solved": [
             {"problem": entry.name, "solver": solver, "tolerance": run.tolerance, "error": run.error}
             for entry, solver, run in claims(grid)
@@ -77,8 +76,7 @@ def findings(results: Results, time: str = "wall", ours: str | Sequence[str] = "
     return _plain(data)
 
 
-def _at(subject: Subject, tolerance: float) -> dict[str, Any]:
-    grid = subject.grid
+def _at(grid: Subject, tolerance: float) -> dict[str, Any]:
     return {
         "tolerance": tolerance,
         "solvers": {
@@ -92,8 +90,24 @@ def _at(subject: Subject, tolerance: float) -> dict[str, Any]:
         },
         "profiles": _profiles(costs(grid, tolerance)),
         "families": {family: _profiles(costs(grid, tolerance, family)) for family in grid.results.families},
-        "exponents": _exponents(grid, tolerance),
-        "losses": {solver: _losses(grid, solver, tolerance) for solver in subject.ours},
+        "exponents": [
+            {
+                "family": fit.family,
+                "solver": fit.solver,
+                "problems": len(fit.contacts),
+                "exponent": fit.exponent,
+                "standard_error": fit.error,
+                "why_not": fit.reason,
+            }
+            for family in grid.results.families
+            for solver in grid.solvers
+            for fit in [scaling(grid, family, solver, tolerance)]
+        ],
+        "losses": {
+            solver: {"not_solved": [_loss(one) for one in unsolved], "slower": [_loss(one) for one in slower]}
+            for solver in grid.ours
+            for unsolved, slower in [losses(grid, solver, tolerance)]
+        },
         "solved_by_nobody": [entry.name for entry, _ in unsolved_by_all(grid, tolerance)],
     }
 
@@ -116,20 +130,6 @@ def _profiles(found: Costs) -> dict[str, Any]:
 
 def _columns(found: Costs, rows: list[Any]) -> dict[str, list[float]]:
     return dict(zip(found.solvers, np.stack(rows).T.tolist(), strict=True))
-
-
-def _exponents(grid: Grid, tolerance: float) -> list[dict[str, Any]]:
-    fits = (scaling(grid, f, solver, tolerance) for f in grid.results.families for solver in grid.solvers)
-    return [
-        {"family": fit.family, "solver": fit.solver, "problems": len(fit.contacts), "exponent": fit.exponent,
-         "standard_error": fit.error, "why_not": fit.reason}
-        for fit in fits
-    ]  # fmt: skip
-
-
-def _losses(grid: Grid, solver: str, tolerance: float) -> dict[str, Any]:
-    unsolved, slower = losses(grid, solver, tolerance)
-    return {"not_solved": [_loss(one) for one in unsolved], "slower": [_loss(one) for one in slower]}
 
 
 def _loss(loss: Loss) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 from stickslip.bench.analysis.accuracy import Accuracy, falling, reached, telling_problem
 from stickslip.bench.analysis.costs import TIMES, Costs, costs, count
 from stickslip.bench.analysis.profiles import data_profile, performance_profile
-from stickslip.bench.analysis.scaling import Scaling, scaling
+from stickslip.bench.analysis.scaling import scaling
 from stickslip.bench.reports.subject import Subject, is_peer
 from stickslip.bench.results import Entry
 from stickslip.exhibits import Curve, Figure, Panel, power
@@ -29,68 +29,52 @@ Steps = tuple[Array, Array]
 """Where a share grows, and the shares from there on."""
 
 
-def profiles_figure(subject: Subject, tolerances: Sequence[float]) -> Figure | None:
-    """Performance profiles over all problems, a panel for each tolerance; None if nothing is comparable."""
-    panels = [_profile_panel(subject, f"tolerance {power(t)}", costs(subject.grid, t)) for t in tolerances]
-    return _figure("Performance profiles, all families", panels)
+def profile_figures(grid: Subject) -> tuple[list[Figure], list[Figure]]:
+    """Performance profiles, and data profiles: over all problems at every tolerance, where there are several
+    families a panel for each at every tolerance; none where nothing is comparable."""
+    families = grid.results.families
+    performance, data = [], []
+    everything = [(f"tolerance {power(t)}", costs(grid, t)) for t in grid.tolerances]
+    performance.append(
+        _figure("Performance profiles, all families", [_profile_panel(grid, *one) for one in everything])
+    )
+    panels = [_data_panel(grid, *one, each) for one in everything for each in (True, False)]
+    data.append(_figure("Data profiles, all families", panels))
+    for t in grid.tolerances if len(families) > 1 else ():
+        found = [(family, costs(grid, t, family)) for family in families]
+        at = f"by family, tolerance {power(t)}"
+        panels = [_profile_panel(grid, *one) for one in found]
+        performance.append(_figure(f"Performance profiles {at}", panels, 3))
+        panels = [_data_panel(grid, *one, True) for one in found]
+        data.append(_figure(f"Data profiles {at}", panels, 3))
+    return [one for one in performance if one], [one for one in data if one]
 
 
-def data_profiles_figure(subject: Subject, tolerances: Sequence[float]) -> Figure | None:
-    """Data profiles over all problems, per contact and absolute."""
-    panels = [
-        _data_panel(subject, f"tolerance {power(tolerance)}", costs(subject.grid, tolerance), per_contact)
-        for tolerance in tolerances
-        for per_contact in (True, False)
-    ]
-    return _figure("Data profiles, all families", panels)
-
-
-def family_figures(subject: Subject, tolerance: float) -> tuple[Figure | None, Figure | None]:
-    """Performance and data profiles (per contact) of each family at one tolerance; None for less than two."""
-    families = subject.grid.results.families
-    if len(families) < 2:
-        return None, None
-    found = {family: costs(subject.grid, tolerance, family) for family in families}
-    performance = [_profile_panel(subject, family, of) for family, of in found.items()]
-    data = [_data_panel(subject, family, of, per_contact=True) for family, of in found.items()]
-    at = f"by family, tolerance {power(tolerance)}"
-    return _figure(f"Performance profiles {at}", performance, 3), _figure(f"Data profiles {at}", data, 3)
-
-
-def accuracy_figure(subject: Subject, found: Accuracy) -> Figure | None:
+def accuracy_figure(grid: Subject, found: Accuracy) -> Figure | None:
     """The error that shares of the problems have reached, by time relative to the fastest solver's."""
     if not found.problems:
         return None
     column = {solver: k for k, solver in enumerate(found.solvers)}
-    tightest = power(subject.grid.tightest)
+    tightest = power(grid.tightest)
     panels = []
     for k, share in enumerate(("a quarter", "half", "three quarters")):
         errors = found.quartiles[k]
         shown = np.where(np.isfinite(errors), np.maximum(errors, FLOOR), np.nan)
-        curves = _seen(_curve(solver, found.spread, shown[column[solver]]) for solver in subject.drawn)
-        panels.append(
-            Panel(
-                f"reached on {share} of the problems",
-                f"time / fastest time to {tightest}",
-                "error (judge)",
-                curves,
-                log_x=True,
-                log_y=True,
-                level=subject.grid.tightest,
-            )
-        )
+        curves = _seen(_curve(solver, found.spread, shown[column[solver]]) for solver in grid.drawn)
+        title, label = f"reached on {share} of the problems", f"time / fastest time to {tightest}"
+        panel = Panel(title, label, "error (judge)", curves, log_x=True, log_y=True, level=grid.tightest)
+        panels.append(panel)
     return _figure("Accuracy against time, all families", panels, 3)
 
 
-def telling(subject: Subject) -> list[Entry]:
+def telling(grid: Subject) -> list[Entry]:
     """The problem of each family that separates the solvers most."""
-    chosen = (telling_problem(subject.grid, family) for family in subject.grid.results.families)
+    chosen = (telling_problem(grid, family) for family in grid.results.families)
     return [entry for entry in chosen if entry is not None]
 
 
-def problem_accuracy_figure(subject: Subject, entries: Sequence[Entry]) -> Figure | None:
+def problem_accuracy_figure(grid: Subject, entries: Sequence[Entry]) -> Figure | None:
     """The best error reached by time, on single problems."""
-    grid = subject.grid
 
     def curve(entry: Entry, solver: str) -> Curve:
         found = reached(grid, entry, solver)
@@ -100,15 +84,17 @@ def problem_accuracy_figure(subject: Subject, entries: Sequence[Entry]) -> Figur
             times, errors = np.append(times, max(end[entry.hash], times[-1])), np.append(errors, errors[-1])
         return _curve(solver, times, errors)
 
-    end = {entry.hash: _longest(subject, entry) for entry in entries}
-
+    # A little more than the time when the last solver stopped getting better.
+    end = {
+        entry.hash: 1.3 * max(reached(grid, entry, each).times.max(initial=0.0) for each in grid.drawn)
+        for entry in entries
+    }
     title = "Accuracy against time, one problem of each family"
-    return _by_problem(subject, title, f"{TIMES[grid.time]} [s]", entries, curve)
+    return _by_problem(grid, title, f"{TIMES[grid.time]} [s]", entries, curve)
 
 
-def histories_figure(subject: Subject, entries: Sequence[Entry]) -> Figure | None:
+def histories_figure(grid: Subject, entries: Sequence[Entry]) -> Figure | None:
     """Error against iteration at the tightest tolerance, on single problems."""
-    grid = subject.grid
 
     def curve(entry: Entry, solver: str) -> Curve:
         run = grid.run(entry, solver, grid.tightest)
@@ -120,20 +106,24 @@ def histories_figure(subject: Subject, entries: Sequence[Entry]) -> Figure | Non
         return _curve(solver, iterations[shown], np.maximum(errors[shown], FLOOR))
 
     title = f"Convergence, tolerance {power(grid.tightest)}, one problem of each family"
-    return _by_problem(subject, title, "iteration", entries, curve)
+    return _by_problem(grid, title, "iteration", entries, curve)
 
 
-def scaling_figure(subject: Subject, tolerance: float) -> Figure | None:
+def scaling_figure(grid: Subject, tolerance: float) -> Figure | None:
     """Time against contacts, points and fits, a panel for each family in which something was fitted."""
-    grid = subject.grid
     panels = []
     for family in grid.results.families:
-        found = [scaling(grid, family, solver, tolerance) for solver in subject.drawn]
+        found = [scaling(grid, family, solver, tolerance) for solver in grid.drawn]
         if all(fit.exponent is None for fit in found):
             continue
-        curves = _seen(curve for fit in found for curve in _fit(fit))
+        curves = []
+        for fit in found:
+            if fit.factor is not None and fit.exponent is not None:
+                contacts = np.geomspace(fit.contacts[0], fit.contacts[-1], LINE)
+                curves.append(_curve(fit.solver, contacts, fit.factor * contacts**fit.exponent))
+            curves.append(Curve(fit.solver, fit.contacts, fit.seconds, "o"))
         label = f"{TIMES[grid.time]} [s]"
-        panels.append(Panel(family, "contacts", label, curves, log_x=True, log_y=True))
+        panels.append(Panel(family, "contacts", label, _seen(curves), log_x=True, log_y=True))
     return _figure(f"Time against contacts, tolerance {power(tolerance)}", panels, 3)
 
 
@@ -151,43 +141,34 @@ def _seen(curves: Iterable[Curve]) -> list[Curve]:
     return [curve for curve in curves if np.isfinite(curve.y).any()]
 
 
-def _fit(fit: Scaling) -> list[Curve]:
-    points = Curve(fit.solver, fit.contacts, fit.seconds, "o")
-    if fit.factor is None or fit.exponent is None:
-        return [points]
-    contacts = np.geomspace(fit.contacts[0], fit.contacts[-1], LINE)
-    return [_curve(fit.solver, contacts, fit.factor * contacts**fit.exponent), points]
-
-
-def _profile_panel(subject: Subject, title: str, found: Costs) -> Panel | None:
+def _profile_panel(grid: Subject, title: str, found: Costs) -> Panel | None:
     if not found.problems:
         return None
     profile = performance_profile(found.seconds)
-    largest = min(float(profile.taus[-1]), WIDEST)
+    largest = min(float(profile.places[-1]), WIDEST)
     end = 10.0 ** max(1, math.ceil(math.log10(largest) - 1e-9))
     label = "tau: factor of the best time"
-    return _share_panel(subject, found, title, label, (profile.taus, profile.shares), (1.0, end))
+    return _share_panel(grid, found, title, label, (profile.places, profile.shares), (1.0, end))
 
 
-def _data_panel(subject: Subject, title: str, found: Costs, per_contact: bool) -> Panel | None:
+def _data_panel(grid: Subject, title: str, found: Costs, per_contact: bool) -> Panel | None:
     if not found.problems:
         return None
     profile = data_profile(found.seconds, found.contacts if per_contact else None)
     label = "time per contact [s]" if per_contact else "time [s]"
-    positive = profile.alphas[profile.alphas > 0.0]
+    positive = profile.places[profile.places > 0.0]
     if not len(positive):
         return None
     ends = positive[0] / 1.5, positive[-1] * 1.5
-    return _share_panel(subject, found, title, f"alpha: {label}", (profile.alphas, profile.shares), ends)
+    return _share_panel(grid, found, title, f"alpha: {label}", (profile.places, profile.shares), ends)
 
 
 def _share_panel(
-    subject: Subject, found: Costs, title: str, label: str, profile: Steps, ends: tuple[float, float]
+    grid: Subject, found: Costs, title: str, label: str, profile: Steps, ends: tuple[float, float]
 ) -> Panel:
     places, shares = profile
     curves = [
-        _curve(solver, *_steps(places, shares[found.solvers.index(solver)], *ends))
-        for solver in subject.drawn
+        _curve(solver, *_steps(places, shares[found.solvers.index(solver)], *ends)) for solver in grid.drawn
     ]
     return Panel(
         f"{title} ({count(len(found.problems), 'problem')})", label, "share of problems",
@@ -203,20 +184,14 @@ def _steps(places: Array, shares: Array, start: float, end: float) -> Steps:
     return np.concatenate([[start], places[grows], [end]]), np.concatenate([[first], shares[grows], [last]])
 
 
-def _longest(subject: Subject, entry: Entry) -> float:
-    """A little more than the time when the last solver stopped getting better on a problem [s]."""
-    ends = (reached(subject.grid, entry, solver).times for solver in subject.drawn)
-    return 1.3 * max((float(times[-1]) for times in ends if len(times)), default=0.0)
-
-
 def _by_problem(
-    subject: Subject, title: str, label: str, entries: Sequence[Entry], curve: Callable[[Entry, str], Curve]
+    grid: Subject, title: str, label: str, entries: Sequence[Entry], curve: Callable[[Entry, str], Curve]
 ) -> Figure | None:
     panels = [
         Panel(
             f"{entry.name} ({count(entry.features.contacts, 'contact')})", label, "error",
-            _seen(curve(entry, solver) for solver in subject.drawn),
-            log_x=True, log_y=True, steps=label != "iteration", level=subject.grid.tightest,
+            _seen(curve(entry, solver) for solver in grid.drawn),
+            log_x=True, log_y=True, steps=label != "iteration", level=grid.tightest,
         )
         for entry in entries
     ]  # fmt: skip

@@ -3,9 +3,9 @@
 import math
 from dataclasses import dataclass
 
-from stickslip.bench.analysis.costs import Grid, count
+from stickslip.bench.analysis.costs import Grid, count, listed
 from stickslip.bench.records import RunRecord
-from stickslip.bench.reports.subject import TOLERANCE, Subject, claimed, is_peer, listed, takes_some
+from stickslip.bench.reports.subject import TOLERANCE, Subject, claimed, is_peer, takes_some
 from stickslip.bench.results import Entry
 from stickslip.exhibits import Column, Section, Table, power
 
@@ -99,14 +99,14 @@ def loss_sentence(grid: Grid, solver: str, tolerance: float) -> str:
         text += f" {FACTOR:g} times faster"
     if slower:
         worst = slower[0]
-        text += f", at worst {_times(worst.ratio)} ({_who(worst.winner)} on {worst.entry.name})"
+        times = f"{worst.ratio:,.0f}" if worst.ratio >= 100.0 else f"{worst.ratio:.3g}"
+        text += f", at worst {times} times ({_who(worst.winner)} on {worst.entry.name})"
     return text + "."
 
 
-def peer_sentence(subject: Subject, solver: str, tolerance: float) -> str:
+def peer_sentence(grid: Subject, solver: str, tolerance: float) -> str:
     """How a solver stands against the best of the solvers of Siconos; empty without any."""
-    grid = subject.grid
-    peers = [peer for peer in subject.peers if peer != solver and takes_some(grid, peer)]
+    peers = [peer for peer in grid.peers if peer != solver and takes_some(grid, peer)]
     both = faster = much = ahead = behind = 0
     for entry in grid.problems:
         made = grid.made(entry, tolerance)
@@ -130,59 +130,69 @@ def peer_sentence(subject: Subject, solver: str, tolerance: float) -> str:
     )
 
 
-def losses_sections(subject: Subject) -> list[Section]:
-    """One section for each of the solvers of interest."""
-    return [_losses_section(subject, solver) for solver in subject.ours]
-
-
-def _losses_section(subject: Subject, solver: str) -> Section:
-    grid = subject.grid
+def losses_section(grid: Subject, solver: str) -> Section:
+    """The losses of one solver, at all tolerances."""
     text, unsolved, slower = [], [], []
     for tolerance in grid.tolerances:
         here = losses(grid, solver, tolerance)
         unsolved += here[0]
         slower += here[1]
-        text += [loss_sentence(grid, solver, tolerance), peer_sentence(subject, solver, tolerance)]
+        text += [loss_sentence(grid, solver, tolerance), peer_sentence(grid, solver, tolerance)]
     unsolved.sort(key=lambda loss: (-loss.solvers, grid.tolerances.index(loss.tolerance)))
     slower.sort(key=lambda loss: -loss.ratio)
-    if any(peer != solver for peer in subject.peers):
+    if any(peer != solver for peer in grid.peers):
         text.append(
             "Times of Siconos are of the call of its solver alone, all others of the whole call with its"
             " certificate; that weighs most where problems are small."
         )
-    if missing := subject.missing[solver]:
+    if missing := grid.missing_runs[solver]:
         text.append(
             f"Not made: {count(missing, 'run')} of {solver}; what was not run is missing here, not lost."
         )
+    at = (TOLERANCE.name, TOLERANCE.form, lambda one: one.tolerance)
     return Section(
         f"Losses of {solver}",
         [sentence for sentence in text if sentence],
         [
-            Table(
+            Table.of(
                 f"Not solved by {solver}",
-                ["problem", TOLERANCE, "outcome", Column("error", ".2e"), "others solve it",
-                 "fastest of them", Column("its time [s]", SECONDS), "contacts", "family", "why"],
-                [_unsolved_row(loss) for loss in unsolved],
-                "Those that most others solve come first."
-                if unsolved else "There is none.",
+                unsolved,
+                ("problem", lambda one: one.entry.name),
+                at,
+                ("outcome", lambda one: one.run.outcome.value),
+                ("error", ".2e", lambda one: one.run.error),
+                ("others solve it", lambda one: one.solvers),
+                # A dash: its time was not taken.
+                ("fastest of them", lambda one: _who(one.winner) or ("–" if one.solvers else "nobody")),
+                ("its time [s]", SECONDS, lambda one: one.seconds),
+                ("contacts", lambda one: one.entry.features.contacts),
+                ("family", lambda one: one.entry.family),
+                ("why", lambda one: one.run.reason or one.run.status),
+                note="Those that most others solve come first." if unsolved else "There is none.",
             ),
-            Table(
+            Table.of(
                 f"Solved by {solver}, and by another more than {FACTOR:g} times faster",
-                ["problem", TOLERANCE, Column("ratio", ",.2f"), "fastest", "of Siconos",
-                 Column("its time [s]", SECONDS), Column(f"time of {solver} [s]", SECONDS), "contacts",
-                 "family"],
-                [_slower_row(loss, grid) for loss in slower],
-                "The worst ratios come first." if slower else "There is none.",
+                slower,
+                ("problem", lambda one: one.entry.name),
+                at,
+                ("ratio", ",.2f", lambda one: one.ratio),
+                ("fastest", lambda one: one.winner),
+                ("of Siconos", lambda one: is_peer(one.winner)),
+                ("its time [s]", SECONDS, lambda one: one.seconds),
+                (f"time of {solver} [s]", SECONDS, lambda one: grid.seconds(one.run)),
+                ("contacts", lambda one: one.entry.features.contacts),
+                ("family", lambda one: one.entry.family),
+                note="The worst ratios come first." if slower else "There is none.",
             ),
         ],
-    )  # fmt: skip
+    )
 
 
-def unsolved_section(subject: Subject) -> Section:
+def unsolved_section(grid: Subject) -> Section:
     """Problems that nobody solves, with the best that there is."""
     rows = []
-    for tolerance in subject.grid.tolerances:
-        for entry, runs in unsolved_by_all(subject.grid, tolerance):
+    for tolerance in grid.tolerances:
+        for entry, runs in unsolved_by_all(grid, tolerance):
             answers = {solver: run.error for solver, run in runs.items() if math.isfinite(run.error)}
             best = min(answers, key=lambda solver: answers[solver]) if answers else "–"
             error = answers.get(best, math.nan)
@@ -197,9 +207,9 @@ def unsolved_section(subject: Subject) -> Section:
     return Section("Problems that nobody solves", text, tables)
 
 
-def claims_section(subject: Subject) -> Section:
+def claims_section(grid: Subject) -> Section:
     """Runs that the solver calls solved and the judge does not."""
-    found = claims(subject.grid)
+    found = claims(grid)
     rows = [
         (solver, is_peer(solver), entry.name, entry.features.contacts, run.tolerance, run.status,
          run.natural, run.natural_scaled, run.error, run.reason)
@@ -218,27 +228,6 @@ def claims_section(subject: Subject) -> Section:
     return Section(
         "Claimed and not solved", text if rows else ["No solver claims more than the judge finds."], tables
     )
-
-
-def _unsolved_row(loss: Loss) -> tuple[str | int | float, ...]:
-    entry, run = loss.entry, loss.run
-    winner = _who(loss.winner) or ("–" if loss.solvers else "nobody")  # a dash: its time was not taken
-    return (
-        entry.name, loss.tolerance, run.outcome.value, run.error, loss.solvers, winner,
-        loss.seconds, entry.features.contacts, entry.family, run.reason or run.status,
-    )  # fmt: skip
-
-
-def _slower_row(loss: Loss, grid: Grid) -> tuple[str | int | float, ...]:
-    entry = loss.entry
-    return (
-        entry.name, loss.tolerance, loss.ratio, loss.winner, is_peer(loss.winner), loss.seconds,
-        grid.seconds(loss.run), entry.features.contacts, entry.family,
-    )  # fmt: skip
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:,.0f} times" if ratio >= 100.0 else f"{ratio:.3g} times"
 
 
 def _who(solver: str) -> str:

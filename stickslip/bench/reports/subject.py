@@ -3,7 +3,6 @@
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -24,46 +23,42 @@ TOLERANCE = Column("tolerance", "power")
 """The column of tolerances."""
 
 
-@dataclass(frozen=True, eq=False)
-class Subject:
+class Subject(Grid):
     """The runs that a report is about, and whom it looks at closely."""
 
-    grid: Grid
     ours: tuple[str, ...]
     """Solvers whose losses are told one by one."""
     drawn: tuple[str, ...]
     """Solvers in the figures, in one order everywhere, so that each keeps its colour."""
 
-    @classmethod
-    def of(cls, results: Results, time: str, ours: str | Sequence[str]) -> "Subject":
-        """The subject; `ours` are names or labels of solvers.
+    def __init__(self, results: Results, time: str, ours: str | Sequence[str]) -> None:
+        """`ours` are names or labels of solvers.
 
         Where none of them took part it is the solver that solves most at the tightest tolerance.
         """
-        grid = Grid(results, time)
+        super().__init__(results, time)
         wanted = (ours,) if isinstance(ours, str) else tuple(ours)
-        ranked = sorted(grid.solvers, key=lambda solver: -solved(grid, solver, grid.tightest))
-        chosen = tuple(s for s in grid.solvers if s in wanted or base(s) in wanted) or tuple(ranked[:1])
-        total = {s: sum(solved(grid, s, tolerance) for tolerance in grid.tolerances) for s in grid.solvers}
-        able = [solver for solver in grid.solvers if solver in chosen or takes_some(grid, solver)]
-        best = sorted(able, key=lambda solver: (solver not in chosen, -total[solver]))[:MOST]
-        return cls(grid, chosen, tuple(solver for solver in grid.solvers if solver in best))
+        ranked = sorted(self.solvers, key=lambda solver: -solved(self, solver, self.tightest))
+        self.ours = tuple(s for s in self.solvers if s in wanted or base(s) in wanted) or tuple(ranked[:1])
+        total = {s: sum(solved(self, s, tolerance) for tolerance in self.tolerances) for s in self.solvers}
+        able = [solver for solver in self.solvers if solver in self.ours or takes_some(self, solver)]
+        best = sorted(able, key=lambda solver: (solver not in self.ours, -total[solver]))[:MOST]
+        self.drawn = tuple(solver for solver in self.solvers if solver in best)
 
     @property
     def peers(self) -> tuple[str, ...]:
         """Solvers of Siconos that took part."""
-        return tuple(solver for solver in self.grid.solvers if is_peer(solver))
+        return tuple(solver for solver in self.solvers if is_peer(solver))
 
     @property
     def undrawn(self) -> tuple[str, ...]:
         """Solvers that the figures leave out."""
-        return tuple(solver for solver in self.grid.solvers if solver not in self.drawn)
+        return tuple(solver for solver in self.solvers if solver not in self.drawn)
 
     @property
-    def missing(self) -> dict[str, int]:
+    def missing_runs(self) -> dict[str, int]:
         """Runs that were not made, by solver."""
-        grid = self.grid
-        return {s: sum(grid.missing(s, tolerance) for tolerance in grid.tolerances) for s in grid.solvers}
+        return {s: sum(self.missing(s, tolerance) for tolerance in self.tolerances) for s in self.solvers}
 
 
 def base(solver: str) -> str:
@@ -101,11 +96,6 @@ def identity(results: Results) -> str:
 def number(value: float | None) -> float:
     """A number for a table, NaN (a dash) where there is none: in a table None is a run that was not made."""
     return math.nan if value is None else value
-
-
-def listed(words: Sequence[str]) -> str:
-    """Words in a sentence."""
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else "none"
 
 
 def median(values: Array) -> float:

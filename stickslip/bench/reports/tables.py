@@ -1,10 +1,11 @@
 """Tables of a report: at a glance, per family, exponents, profiles in figures, the collection, all runs."""
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
-from stickslip.bench.analysis.costs import Costs, Grid, costs
+from stickslip.bench.analysis.costs import Grid, costs
 from stickslip.bench.analysis.profiles import performance_profile
 from stickslip.bench.analysis.scaling import scaling
 from stickslip.bench.records import Outcome
@@ -15,43 +16,42 @@ from stickslip.exhibits import Cell, Column, Table, power
 TAUS = (1.0, 2.0, 5.0, 10.0, 100.0)
 """Factors at which shares are written down [-]."""
 
-BROKE = (Outcome.CRASHED, Outcome.MEMORY, Outcome.RAISED)
-"""Outcomes of runs that ended without an answer, other than at the time limit."""
-
 
 def glance(grid: Grid, tolerance: float) -> Table:
     """How every solver did at one tolerance, the one that solves most first."""
     compared = costs(grid, tolerance)
-    rows = [_glance_row(grid, compared, k) for k in range(len(grid.solvers))]
-    rows.sort(key=lambda row: (-_int(row[1]), -_int(row[4])))
-    columns: list[Column | str] = [
-        "solver", "solved", "of", Column("share [%]", ".1f"), "fastest", "within 2x",
-        Column("median ratio", ",.2f"), "timeout", "missed", "broke off", "refused", "false claims",
-        "not run",
-    ]  # fmt: skip
-    note = (
-        "Solved is by the judge, of the runs made. Fastest (equals share it), within twice the best time, and"
-        " the median ratio to the best time where it solves are of what all have run:"
+    runs = {solver: grid.runs_of(solver, tolerance) for solver in grid.solvers}
+    ratio = dict(zip(grid.solvers, compared.ratios.T, strict=True))
+
+    def ended(*outcomes: Outcome) -> Callable[[str], int]:
+        return lambda solver: sum(run.outcome in outcomes for run in runs[solver])
+
+    def within(tau: float) -> Callable[[str], float]:
+        return lambda solver: int((ratio[solver] <= tau).sum()) if compared.problems else math.nan
+
+    well = ended(Outcome.SOLVED)
+    return Table.of(
+        f"At a glance: tolerance {power(tolerance)}",
+        sorted(grid.solvers, key=lambda solver: (-well(solver), -(ratio[solver] <= 1.0).sum())),
+        ("solver", lambda solver: solver),
+        ("solved", well),
+        ("of", lambda solver: len(runs[solver])),
+        ("share [%]", ".1f", lambda s: 100.0 * well(s) / len(runs[s]) if runs[s] else math.nan),
+        ("fastest", within(1.0)),
+        ("within 2x", within(2.0)),
+        ("median ratio", ",.2f", lambda solver: median(ratio[solver][np.isfinite(ratio[solver])])),
+        ("timeout", ended(Outcome.TIMEOUT)),
+        ("missed", ended(Outcome.MISSED)),
+        ("broke off", ended(Outcome.CRASHED, Outcome.MEMORY, Outcome.RAISED)),
+        ("refused", ended(Outcome.REFUSED)),
+        ("false claims", lambda solver: sum(map(claimed, runs[solver]))),
+        ("not run", lambda solver: len(grid.problems) - len(runs[solver])),
+        note="Solved is by the judge, of the runs made. Fastest (equals share it), within twice the best"
+        " time, and the median ratio to the best time where it solves are of what all have run:"
         f" {compared.statement} Missed: an answer that the judge does not accept. Broke off: crashed, out of"
         " memory, or an exception. False claims: missed, and the solver says that it has solved. Refused:"
-        " not a kind of problem that it takes. Not run is missing, not failed."
+        " not a kind of problem that it takes. Not run is missing, not failed.",
     )
-    return Table(f"At a glance: tolerance {power(tolerance)}", columns, rows, note)
-
-
-def _glance_row(grid: Grid, compared: Costs, k: int) -> list[Cell]:
-    solver = grid.solvers[k]
-    runs = grid.runs_of(solver, compared.tolerance)
-    outcomes = [run.outcome for run in runs]
-    ratio = compared.ratios[:, k]
-    well = outcomes.count(Outcome.SOLVED)
-    fastest, near = (int((ratio <= tau).sum()) if len(ratio) else math.nan for tau in (1.0, 2.0))
-    return [
-        solver, well, len(runs), 100.0 * well / len(runs) if runs else math.nan, fastest, near,
-        median(ratio[np.isfinite(ratio)]), outcomes.count(Outcome.TIMEOUT),
-        outcomes.count(Outcome.MISSED), sum(map(outcomes.count, BROKE)), outcomes.count(Outcome.REFUSED),
-        sum(map(claimed, runs)), len(grid.problems) - len(runs),
-    ]  # fmt: skip
 
 
 def shares(grid: Grid, tolerance: float) -> Table:
@@ -71,9 +71,8 @@ def shares(grid: Grid, tolerance: float) -> Table:
     return Table(title, columns, rows, compared.statement)
 
 
-def by_family(subject: Subject, tolerance: float) -> Table:
+def by_family(grid: Subject, tolerance: float) -> Table:
     """Problems solved, by family and solver; a gap where nothing was run."""
-    grid = subject.grid
     rows: list[list[Cell]] = []
     for family in grid.results.families:
         entries = grid.family(family)
@@ -108,64 +107,64 @@ def exponents(grid: Grid, tolerance: float) -> Table:
 
 def fits(grid: Grid, tolerance: float) -> Table:
     """Every fit with its standard error, or why there is none."""
-    rows: list[list[Cell]] = []
-    for family in grid.results.families:
-        for solver in grid.solvers:
-            fit = scaling(grid, family, solver, tolerance)
-            few, most = (int(fit.contacts[0]), int(fit.contacts[-1])) if len(fit.contacts) else (0, 0)
-            rows.append(
-                [family, solver, len(fit.contacts), few, most, number(fit.exponent), number(fit.error),
-                 number(fit.factor), fit.reason]
-            )  # fmt: skip
-    columns: list[Column | str] = [
-        "family", "solver", "solved", "contacts from", "to", Column("exponent", ".2f"),
-        Column("standard error", ".2f"), Column("time of one contact [s]", ".2e"), "why there is none",
-    ]  # fmt: skip
-    return Table(f"Fits: tolerance {power(tolerance)}", columns, rows)
+    found = [scaling(grid, f, solver, tolerance) for f in grid.results.families for solver in grid.solvers]
+    return Table.of(
+        f"Fits: tolerance {power(tolerance)}",
+        found,
+        ("family", lambda fit: fit.family),
+        ("solver", lambda fit: fit.solver),
+        ("solved", lambda fit: len(fit.contacts)),
+        ("contacts from", lambda fit: int(fit.contacts[0]) if len(fit.contacts) else 0),
+        ("to", lambda fit: int(fit.contacts[-1]) if len(fit.contacts) else 0),
+        ("exponent", ".2f", lambda fit: number(fit.exponent)),
+        ("standard error", ".2f", lambda fit: number(fit.error)),
+        ("time of one contact [s]", ".2e", lambda fit: number(fit.factor)),
+        ("why there is none", lambda fit: fit.reason),
+    )
 
 
 def collection(results: Results) -> Table:
     """Every problem of the collection."""
-    rows = []
-    for entry in results.problems:
-        f = entry.features
-        rows.append(
-            (entry.name, entry.family, f.kind, f.contacts, f.dimension, f.size, f.rolling,
-             number(f.mass_ratio), number(f.rank), number(f.conditioning), entry.hash[:12], entry.recipe)
-        )  # fmt: skip
-    columns: list[Column | str] = [
-        "problem", "family", "kind", "contacts", "dimension", "unknowns", "rolling",
-        Column("mass ratio", ".3g"), Column("rank of W", ".0f"), Column("conditioning of W", ".2e"),
-        "hash", "recipe",
-    ]  # fmt: skip
     estimated = sum(entry.features.estimated for entry in results.problems)
-    note = (
-        "Dimension: components of a contact, 0 where they differ. The hash is of the numbers of the"
+    return Table.of(
+        "Problems",
+        results.problems,
+        ("problem", lambda entry: entry.name),
+        ("family", lambda entry: entry.family),
+        ("kind", lambda entry: entry.features.kind),
+        ("contacts", lambda entry: entry.features.contacts),
+        ("dimension", lambda entry: entry.features.dimension),
+        ("unknowns", lambda entry: entry.features.size),
+        ("rolling", lambda entry: entry.features.rolling),
+        ("mass ratio", ".3g", lambda entry: number(entry.features.mass_ratio)),
+        ("rank of W", ".0f", lambda entry: number(entry.features.rank)),
+        ("conditioning of W", ".2e", lambda entry: number(entry.features.conditioning)),
+        ("hash", lambda entry: entry.hash[:12]),
+        ("recipe", lambda entry: entry.recipe),
+        note="Dimension: components of a contact, 0 where they differ. The hash is of the numbers of the"
         " problem, its first twelve digits; the recipe is the command that makes it anew, empty for"
-        f" recorded files. A dash is a figure that was not computed; rank and conditioning are estimates"
-        f" for {estimated or 'none'} of the problems."
+        " recorded files. A dash is a figure that was not computed; rank and conditioning are estimates"
+        f" for {estimated or 'none'} of the problems.",
     )
-    return Table("Problems", columns, rows, note)
 
 
 def all_runs(grid: Grid) -> Table:
     """Every run, for reading."""
-    names = {entry.hash: entry for entry in reversed(grid.results.problems)}
-    rows = []
-    for run in grid.results.runs:
-        entry = names.get(run.problem)
-        rows.append(
-            (run.problem[:12] if entry is None else entry.name, grid.name(run), run.tolerance,
-             run.outcome.value, run.error, run.iterations, run.seconds, run.cpu_seconds,
-             run.compile_seconds, run.memory, run.status, run.reason)
-        )  # fmt: skip
-    columns: list[Column | str] = [
-        "problem", "solver", TOLERANCE, "outcome", Column("error", ".2e"), "iterations",
-        Column("wall [s]", ".3g"), Column("processor [s]", ".3g"), Column("compiling [s]", ".3g"),
-        Column("memory [MiB]", ".1f"), "it says", "why",
-    ]  # fmt: skip
-    return Table("All runs", columns, rows, "" if rows else "No run was made.")
-
-
-def _int(cell: Cell) -> int:
-    return cell if isinstance(cell, int) else 0
+    names = {entry.hash: entry.name for entry in reversed(grid.results.problems)}
+    return Table.of(
+        "All runs",
+        grid.results.runs,
+        ("problem", lambda run: names.get(run.problem, run.problem[:12])),
+        ("solver", grid.name),
+        (TOLERANCE.name, TOLERANCE.form, lambda run: run.tolerance),
+        ("outcome", lambda run: run.outcome.value),
+        ("error", ".2e", lambda run: run.error),
+        ("iterations", lambda run: run.iterations),
+        ("wall [s]", ".3g", lambda run: run.seconds),
+        ("processor [s]", ".3g", lambda run: run.cpu_seconds),
+        ("compiling [s]", ".3g", lambda run: run.compile_seconds),
+        ("memory [MiB]", ".1f", lambda run: run.memory),
+        ("it says", lambda run: run.status),
+        ("why", lambda run: run.reason),
+        note="" if grid.results.runs else "No run was made.",
+    )

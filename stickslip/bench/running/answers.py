@@ -1,6 +1,7 @@
 """What a solver gives back, whatever it is: taken apart with care, and given to the judge."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,10 +40,10 @@ class Answer:
     history: Array = field(default_factory=lambda: np.zeros((0, 3)))
     """Iteration, natural and natural_scaled at each check [-], shape (checks, 3)."""
 
-    def same(self, other: "Answer") -> bool:
-        """Whether both are the same to the last bit."""
-        pairs = ((self.r, other.r), (self.v, other.v), (self.lam, other.lam))
-        return all(_bits(a) == _bits(b) for a, b in pairs)
+    @property
+    def bits(self) -> tuple[bytes | None, ...]:
+        """What two answers share that are the same to the last bit."""
+        return tuple(None if x is None else x.tobytes() for x in (self.r, self.v, self.lam))
 
     def remark(self, solved: bool, error: float) -> str:
         """What has to be said beside the judge's word."""
@@ -89,9 +90,8 @@ def sentence(error: BaseException) -> str:
         said = one_line(error)
     except Exception:  # a user's own exception may do anything
         said = ""
-    kind = type(error).__name__
-    ours = type(error).__module__.partition(".")[0] == "stickslip"
-    if ours and said:
+    kind, module = type(error).__name__, type(error).__module__
+    if said and module.partition(".")[0] == "stickslip":
         return said
     return f"{kind}: {said}" if said else kind
 
@@ -114,10 +114,6 @@ def _numbers(name: str, given: Any) -> Array:
     return array
 
 
-def _bits(array: Array | None) -> bytes | None:
-    return None if array is None else array.tobytes()
-
-
 def count_of(given: Any) -> int:
     """A count as files hold it; 0 for what is none."""
     return int(given) if isinstance(given, int | np.integer) and 0 <= given < 2**53 else 0
@@ -125,12 +121,9 @@ def count_of(given: Any) -> int:
 
 def _history(given: Any) -> Array:
     """Evenly many rows of it, the last among them; none if it is not what it should be."""
-    try:
+    rows = np.zeros((0, 3))
+    with suppress(TypeError, ValueError):
         rows = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        return np.zeros((0, 3))
     if rows.ndim != 2 or rows.shape[1] != 3:
         return np.zeros((0, 3))
-    if len(rows) > ROWS:
-        rows = rows[np.unique(np.linspace(0, len(rows) - 1, ROWS).astype(int))]
-    return rows
+    return rows[np.unique(np.linspace(0, len(rows) - 1, min(ROWS, len(rows))).astype(int))]

@@ -12,11 +12,10 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from stickslip.bench.campaigns.contestants import OwnError, is_ours, is_peer, source_of
-from stickslip.bench.jobs import Job, Limits
-from stickslip.bench.records import FIGURES, Outcome, RunRecord
+from stickslip.bench.campaigns.contestants import ContestantError, is_ours, is_peer, source_of
+from stickslip.bench.records import FIGURES, Job, Limits, Outcome, RunRecord
 from stickslip.bench.running.answers import Answer, answer_of, count_of, sentence, worst
-from stickslip.bench.running.calls import Call, Entrant, Stopped, Tell, call, entrant, untold
+from stickslip.bench.running.calls import Call, Tell, call, entrant, untold
 from stickslip.bench.running.memory import Peak
 from stickslip.files import FormatError, read_record
 from stickslip.problem.checks import ProblemError
@@ -68,7 +67,7 @@ def _same_source(job: Job) -> None:
     """`JobError` if a user's own file is no longer what it was when the job was made."""
     try:
         found = source_of(job.contestant)
-    except OwnError as error:
+    except ContestantError as error:
         raise JobError(f"{job.contestant.name}: {error}") from None
     if job.source and found != job.source:
         raise JobError(
@@ -106,42 +105,37 @@ class _Run:
         """Make the solver, call it, judge what came back: whatever goes wrong is a record too."""
         try:
             with threadpool_limits(1):  # around all calls: it takes a millisecond, and what caches hold
-                stopped = self._called()
-            return self._late(stopped) if stopped is not None else self._judged()
+                late = self._called()
+            return self._judged() if late is None else self._late(late)
         except MemoryError as error:
             return self._blank(Outcome.MEMORY, f"it asked for more memory than there is: {sentence(error)}")
         except MissingPackage as error:  # says nothing about the method
             return self._blank(Outcome.REFUSED, sentence(error))
-        except (ProblemError, NotImplementedError) as error:
-            kind = ProblemError if is_ours(self.job.contestant) else NotImplementedError
-            refuses = type(error) is kind
-            return self._blank(Outcome.REFUSED if refuses else Outcome.RAISED, sentence(error))
         except (Exception, SystemExit) as error:
-            return self._blank(Outcome.RAISED, sentence(error))
+            refusal = ProblemError if is_ours(self.job.contestant) else NotImplementedError
+            outcome = Outcome.REFUSED if type(error) is refusal else Outcome.RAISED
+            return self._blank(outcome, sentence(error))
 
-    def _made(self, first: bool) -> Entrant:
-        """The solver, new for every call: what one call leaves in it would make the next one shorter."""
-        made = entrant(self.job.contestant, self.job.tolerance)
-        if first:
-            self.options = made.options
-            self.tell("made", options=made.options)
-        return made
-
-    def _called(self) -> Stopped | None:
+    def _called(self) -> Call | None:
         """All calls; the one that was stopped, or came back too late, if there was one."""
         spent = 0.0
         for first in chain([True], repeat(False)):
-            made = self._made(first)
+            # New for every call: what one call leaves in a solver would make the next one shorter.
+            solver, options = entrant(self.job.contestant, self.job.tolerance)
+            if first:
+                self.options = options
+                self.tell("made", options=options)
             with Peak(measure=not self.calls) as peak:
-                made_call = call(made, self.problem, self.tell, self.limits.timeout if first else None)
-            self.compile_seconds += made_call.compile_seconds
-            if isinstance(made_call, Stopped):
-                return made_call
-            if made_call.seconds > self.limits.timeout:
-                iterations = count_of(getattr(made_call.answer, "iterations", 0))
-                return Stopped(made_call.seconds, made_call.compile_seconds, iterations, float("nan"))
-            self._keep(made_call, peak.above)
-            spent += made_call.seconds
+                made = call(solver, self.problem, self.tell, self.limits.timeout if first else None)
+            self.compile_seconds += made.compile_seconds
+            if made.late:
+                return made
+            if made.seconds > self.limits.timeout:
+                return replace(
+                    made, iterations=count_of(getattr(made.answer, "iterations", 0)), error=float("nan")
+                )
+            self._keep(made, peak.above)
+            spent += made.seconds
             if len(self.calls) >= self.limits.best_of or (self.calls and spent >= self.limits.patience):
                 break
         return None
@@ -153,10 +147,10 @@ class _Run:
             self.calls.append(made)
             self.memory = memory if len(self.calls) == 1 else self.memory
         answer = answer_of(made.answer)
-        if not any(answer.same(other) for other in self.answers):
+        if not any(answer.bits == other.bits for other in self.answers):
             self.answers.append(answer)
 
-    def _late(self, stopped: Stopped) -> RunRecord:
+    def _late(self, stopped: Call) -> RunRecord:
         told = ""
         if stopped.error == stopped.error:
             told = f"; it was at {stopped.error:.1e} after {stopped.iterations} iterations"

@@ -1,5 +1,6 @@
 """Calls of a solver: timed with compilation apart, stopped by `progress` when time is up."""
 
+import math
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,7 +14,6 @@ from stickslip.bench.campaigns.contestants import Contestant, make, takes
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.mass import MassMatrix
 from stickslip.problem.solution import Problem
-from stickslip.solvers.registry import Progress
 
 LOCK = "numba:compiler_lock"
 """Numba's event around compiling a function or loading it from its cache."""
@@ -22,36 +22,19 @@ Tell = Callable[..., None]
 `calling`, `called`, `compiling`, `compiled`, `delegated` (a peer has the run, and keeps its time itself)."""
 
 
-@dataclass(frozen=True)
-class Entrant:
-    """A solver made for one run."""
-
-    solver: Any
-    """With a verb `solve(problem)`."""
-    options: dict[str, Any]
-    """All its options that can be seen, defaults too."""
-    tells: bool
-    """Whether `solve` takes `progress`."""
-
-    def solve(self, problem: Any, progress: Progress | None = None) -> Any:
-        """What it finds; `progress` goes to those who take it."""
-        if progress is None or not self.tells:
-            return self.solver.solve(problem)
-        return self.solver.solve(problem, progress=progress)
+def untold(event: str, **more: Any) -> None:
+    """Keep what happens to oneself."""
 
 
-def entrant(contestant: Contestant, tolerance: float) -> Entrant:
-    """The solver of a contestant with its options, and with the tolerance where it takes one."""
-    solver = make(contestant, tolerance)
-    return Entrant(solver, _options(solver, dict(contestant.options)), takes(solver.solve, "progress"))
+def entrant(contestant: Contestant, tolerance: float) -> tuple[Any, dict[str, Any]]:
+    """The solver of a contestant, with the tolerance where it takes one, and all its options to be seen.
 
-
-def _options(solver: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """All fields of a dataclass, otherwise what was given; values that no file can hold as text."""
-    seen = given
+    These are the fields of a dataclass, otherwise what was given; values that no file can hold as text.
+    """
+    solver, seen = make(contestant, tolerance), dict(contestant.options)
     if is_dataclass(solver) and not isinstance(solver, type):
         seen = {spec.name: getattr(solver, spec.name) for spec in fields(solver) if spec.init}
-    return {
+    return solver, {
         name: value if isinstance(value, bool | int | float | str) else str(value)[:200]
         for name, value in sorted(seen.items())
     }
@@ -102,89 +85,56 @@ class Compiling(event.Listener):  # type: ignore[misc]
         event.unregister(LOCK, self)
 
 
-def untold(event: str, **more: Any) -> None:
-    """Keep what happens to oneself."""
-
-
 class TimeIsUp(BaseException):
     """Raised out of `progress` when time is up; no `except Exception` of a solver catches it."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Call:
     """One call and what it took."""
 
-    answer: Any
+    answer: Any = None
     """What came back."""
-    seconds: float
+    seconds: float = math.nan
     """Wall time, compilation apart [s]."""
-    cpu_seconds: float
+    cpu_seconds: float = math.nan
     """Processor time, compilation apart [s]."""
-    compile_seconds: float
+    compile_seconds: float = 0.0
     """Wall time of compilation [s]."""
-    compiled: bool
+    compiled: bool = False
     """Whether anything was compiled, or loaded from where compiled code is kept."""
-
-
-class Guard:
-    """The `progress` of a call: keeps what it is told, and raises when time is up."""
-
-    def __init__(self, timeout: float, spent: Callable[[], float]):
-        """`spent`: time of the call so far, compilation apart [s]."""
-        self.timeout, self.spent = timeout, spent
-        self.iterations, self.error = 0, float("nan")
-
-    def __call__(self, iterations: int, error: float) -> None:
-        """Told by the solver."""
-        with suppress(TypeError, ValueError, OverflowError):
-            self.iterations, self.error = int(iterations), float(error)
-        if self.spent() > self.timeout:
-            raise TimeIsUp
-
-
-@dataclass(frozen=True)
-class Stopped:
-    """A call that was stopped by its guard."""
-
-    seconds: float
-    """Wall time until then, compilation apart [s]."""
-    compile_seconds: float
-    """Wall time of compilation [s]."""
-    iterations: int
+    late: bool = False
+    """Whether it was stopped, as time was up."""
+    iterations: int = 0
     """The last that it told."""
-    error: float
+    error: float = math.nan
     """The last that it told [-]."""
 
 
-def call(entrant: Entrant, problem: Problem, tell: Tell, timeout: float | None = None) -> Call | Stopped:
-    """Call the solver once; with a `timeout` [s] its progress is watched."""
-    problem = fresh(problem)
+def call(solver: Any, problem: Problem, tell: Tell, timeout: float | None = None) -> Call:
+    """Call the solver once; with a `timeout` [s] its progress is watched, if it takes `progress`."""
+    if isinstance(problem, GlobalProblem):  # without the factors of M that an earlier solve has left in it
+        problem = replace(problem, M=MassMatrix(problem.M.matrix))
+    made = Call()
+
+    def progress(iterations: int, error: float) -> None:
+        with suppress(TypeError, ValueError, OverflowError):
+            made.iterations, made.error = int(iterations), float(error)
+        if timeout is not None and time.perf_counter() - start - compiling.seconds > timeout:
+            raise TimeIsUp
+
+    how = {"progress": progress} if timeout is not None and takes(solver.solve, "progress") else {}
     with np.errstate(), Compiling(tell) as compiling:
-        cpu_start, start = time.process_time(), time.perf_counter()
-
-        def spent() -> float:
-            return time.perf_counter() - start - compiling.seconds
-
-        guard = None if timeout is None else Guard(timeout, spent)
         tell("calling")
-        cpu_start, start = time.process_time(), time.perf_counter()
+        cpu, start = time.process_time(), time.perf_counter()
         try:
-            answer = entrant.solve(problem, guard)
-            seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - cpu_start
+            made.answer = solver.solve(problem, **how)
         except TimeIsUp:
-            assert guard is not None
-            return Stopped(spent(), compiling.seconds, guard.iterations, guard.error)
+            made.late = True
         finally:
+            wall, cpu = time.perf_counter() - start, time.process_time() - cpu
             tell("called")
-    return Call(
-        answer,
-        max(0.0, seconds - compiling.seconds),
-        max(0.0, cpu_seconds - compiling.cpu_seconds),
-        compiling.seconds,
-        compiling.met,
-    )
-
-
-def fresh(problem: Problem) -> Problem:
-    """The same problem, without the factors of M that an earlier solve has left in it."""
-    return replace(problem, M=MassMatrix(problem.M.matrix)) if isinstance(problem, GlobalProblem) else problem
+    made.seconds = max(0.0, wall - compiling.seconds)
+    made.cpu_seconds = max(0.0, cpu - compiling.cpu_seconds)
+    made.compile_seconds, made.compiled = compiling.seconds, compiling.met
+    return made

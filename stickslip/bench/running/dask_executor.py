@@ -4,25 +4,27 @@ Every worker of Dask keeps one warm process, so that limits, crashes and hangs c
 A problem whose file the worker does not find is sent to it once. When a worker of Dask dies, the scheduler
 gives its job to another one, at most as often as its setting `allowed-failures` says (once on a cluster of
 this machine); then the job is recorded as crashed.
+
+Only JSON and bytes come and go. Jobs run one at a time on a worker, however many threads it has. All of a
+campaign ends with `leave`, or some time after its last job if nobody says so.
 """
 
 import logging
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from stickslip.bench.environment import Environment, here
-from stickslip.bench.jobs import Job, Limits, Told
-from stickslip.bench.records import Outcome, RunRecord
+from stickslip.bench.records import Job, Limits, Outcome, RunRecord, Told
 from stickslip.bench.running.attempt import JobError, blank
-from stickslip.bench.running.dask_worker import arrive, leave, take_file, take_job
-from stickslip.bench.running.process import Closed
-from stickslip.bench.running.processes import run_jobs
+from stickslip.bench.running.executors import run_jobs
+from stickslip.bench.running.process import Closed, WarmProcess
 
 REACHED = 5.0
 """Time that a scheduler has to answer [s]."""
@@ -32,6 +34,13 @@ ALONE = 60.0
 """Time without any worker after which nobody waits any longer [s]."""
 RETRIES = 1
 """How often a job begins anew after its worker died, on a cluster of this machine."""
+IDLE = 1800.0
+"""A campaign that has sent nothing for so long is taken for dead [s]."""
+KEPT = 2**30
+"""Bytes of files that are kept, at most; those of one problem in any case."""
+
+
+_LOCK = threading.Lock()
 
 
 class DaskError(RuntimeError):
@@ -43,7 +52,10 @@ class Dask:
 
     def __init__(self, address: str | None = None, workers: int = 1):
         """`address`: of a scheduler, whose workers are all taken; None: a cluster of `workers` processes."""
-        _installed()
+        try:
+            import distributed  # noqa: F401
+        except ImportError:
+            raise DaskError('Dask is not installed; pip install "stickslip[dask]"') from None
         if workers < 1:
             raise ValueError(f"workers is {workers}; it must be at least 1")
         self.address, self.workers = address, workers
@@ -55,10 +67,7 @@ class Dask:
             self.workers, self.environment = len(places), next(iter(places.values()))
 
     def run(self, jobs: Sequence[Job], limits: Limits, told: Told | None = None) -> Iterator[RunRecord]:
-        """The record of every job, as they end; closing the iterator ends all that runs for it.
-
-        A job that cannot be run, since its file has changed, is a `JobError` after all the others have run.
-        """
+        """The record of every job, as they end; closing the iterator ends all that runs for it."""
         if not jobs:
             return
         campaign = uuid.uuid4().hex
@@ -77,9 +86,7 @@ class Dask:
 
         with ExitStack() as stack:
             stack.enter_context(_quiet())
-            place = (
-                self.address if self.address is not None else stack.enter_context(local_cluster(self.workers))
-            )
+            place = self.address or stack.enter_context(local_cluster(self.workers))
             try:
                 client = Client(place, timeout=REACHED, set_as_default=False)
             except (OSError, ValueError) as error:
@@ -233,8 +240,104 @@ def _quiet() -> Iterator[None]:
         logger.setLevel(before)
 
 
-def _installed() -> None:
-    try:
-        import distributed  # noqa: F401
-    except ImportError:
-        raise DaskError('Dask is not installed; pip install "stickslip[dask]"') from None
+def take_job(campaign: str, job: dict[str, Any], limits: dict[str, Any]) -> dict[str, Any]:
+    """Run a job on this worker: its record, or what is missing, or why it cannot be run."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    said = _room(worker, campaign).run(Job.from_json(job), Limits(**limits))
+    return {"address": worker.address, **said}
+
+
+def take_file(campaign: str, problem: str, name: str, content: bytes, dask_worker: Any) -> None:
+    """Keep the file of a problem on this worker."""
+    _room(dask_worker, campaign).keep(problem, name, content)
+
+
+def arrive() -> dict[str, Any]:
+    """The environment of this worker, as JSON holds it."""
+    return here().as_json()
+
+
+def leave(campaign: str, dask_worker: Any) -> None:
+    """End all of a campaign on this worker, at once; jobs of it that come later are refused."""
+    _room(dask_worker, campaign).close()
+
+
+class Room:
+    """One campaign on one worker: a warm process and a folder."""
+
+    def __init__(self, turn: threading.Lock):
+        """`turn`: held while a job runs, the same for all campaigns."""
+        self._turn, self._lock = turn, threading.Lock()
+        self._process = WarmProcess("dask")
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._files: dict[tuple[str, str], Path] = {}
+        self._closed = False
+        self._timer: threading.Timer | None = None
+
+    def run(self, job: Job, limits: Limits) -> dict[str, Any]:
+        """The record of a job, or what stands in its way."""
+        with self._turn:
+            with self._lock:
+                sent = self._files.get((job.problem, Path(job.path).name))
+            path = sent or Path(job.path)
+            if not path.exists():
+                return {"missing": True}
+            self._rest(None)
+            try:
+                record = self._process.run(replace(job, path=str(path)), limits)
+            except JobError as error:
+                # The path may mean another file here.
+                return {"impossible": str(error)} if sent else {"missing": True}
+            except Closed:
+                return {"closed": True}
+            except Exception as error:  # the machine's fault, not the solver's
+                return {"failed": f"{type(error).__name__}: {error}"}
+            finally:
+                self._rest(IDLE)
+        return {"record": replace(record, environment=record.environment or here()).as_json()}
+
+    def keep(self, problem: str, name: str, content: bytes) -> None:
+        """Keep a file, and drop older ones where all together are too large."""
+        with self._lock:
+            if self._closed:
+                return
+            self._folder = self._folder or tempfile.TemporaryDirectory(prefix="stickslip-")
+            while self._files and sum(path.stat().st_size for path in self._files.values()) > KEPT:
+                self._files.pop(next(iter(self._files))).unlink()
+            path = Path(tempfile.mkdtemp(dir=self._folder.name)) / Path(name).name
+            path.write_bytes(content)
+            self._files[problem, name] = path
+
+    def close(self) -> None:
+        """End the process and remove the files."""
+        self._rest(None)
+        self._process.close()
+        with self._lock:
+            self._closed = True
+            self._files.clear()
+            if self._folder is not None:
+                with suppress(OSError):
+                    self._folder.cleanup()
+                self._folder = None
+
+    def _rest(self, seconds: float | None) -> None:
+        """Close after so long; None: not at all."""
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = None
+            if seconds is not None and not self._closed:
+                self._timer = threading.Timer(seconds, self.close)
+                self._timer.daemon = True
+                self._timer.start()
+
+
+def _room(worker: Any, campaign: str) -> Room:
+    """The one of a campaign on that worker, made on its first job; kept with the worker, since several may
+    share a process."""
+    with _LOCK:
+        turn = worker.__dict__.setdefault("stickslip_turn", threading.Lock())
+        room: Room = worker.__dict__.setdefault("stickslip_rooms", {}).setdefault(campaign, Room(turn))
+        return room

@@ -5,9 +5,15 @@ import gc
 import math
 import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 MIB = 2.0**20
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -55,9 +61,7 @@ class Peak:
 def bound_address_space(above: float) -> None:
     """Let this process reserve at most so much more [MiB], where the system has such a limit: one absurd
     allocation is then a `MemoryError` and not the end of the machine. Infinite takes the limit away."""
-    try:
-        import resource
-    except ImportError:  # Windows
+    if resource is None:
         return
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     soft = resource.RLIM_INFINITY
@@ -65,16 +69,11 @@ def bound_address_space(above: float) -> None:
         soft = int(psutil.Process().memory_info().vms + above * MIB)
     if hard != resource.RLIM_INFINITY and (soft == resource.RLIM_INFINITY or soft > hard):
         soft = hard
-    try:
+    with suppress(OSError, ValueError):  # systems that have the name and not the limit
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-    except (OSError, ValueError):  # systems that have the name and not the limit
-        return
 
 
 def no_core_dumps() -> None:
     """A crash leaves no file."""
-    try:
-        import resource
-    except ImportError:
-        return
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    if resource is not None:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))

@@ -7,18 +7,26 @@ the solver, time of compilation and all the rest are on clocks of their own.
 """
 
 import math
-import signal
+import os
+import secrets
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from stickslip.bench.jobs import Job, Limits
-from stickslip.bench.records import Outcome, RunRecord
+from stickslip.bench.records import Job, Limits, Outcome, RunRecord
 from stickslip.bench.running.attempt import JobError, blank
-from stickslip.bench.running.child import Child, Garbled
+from stickslip.bench.running.child import Child, Garbled, understood
 from stickslip.bench.siconos.peer import total_seconds
 
+STARTING = 300.0
+"""Time that a process has to come up [s]: importing for the first time may compile."""
+MARK = "STICKSLIP_BENCH_PROCESS"
+"""Variable of the environment that all processes inherit which a worker has started, and so are found."""
+THREADS = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "NUMBA", "VECLIB_MAXIMUM")
+"""Libraries that are kept to one thread, as their variables of the environment begin."""
 POLL = 0.05
 """Time between two looks at the clock and at the memory [s]."""
 FAMILY = 10
@@ -33,8 +41,55 @@ MARGIN = 30.0
 """A peer, which keeps its time itself, may outlast its own total by so many seconds."""
 
 
+class StartFailure(RuntimeError):  # noqa: N818 (a failure is not an error of the caller)
+    """A worker process does not come up: nothing about a solver."""
+
+
 class Closed(RuntimeError):  # noqa: N818 (it says what is)
     """The process was closed, before the run or while it was made."""
+
+
+class Worker(Child):
+    """A process of `running.worker`, which ends with this one."""
+
+    def __init__(self) -> None:
+        # One thread, and modules found where this process finds them.
+        places = os.pathsep.join(place or os.getcwd() for place in sys.path)
+        threads = {f"{name}_NUM_THREADS": "1" for name in THREADS}
+        lifeline, self._lifeline = os.pipe()
+        try:
+            super().__init__(
+                [sys.executable, "-P", "-m", "stickslip.bench.running.worker", str(lifeline)],
+                dict(os.environ) | threads | {"PYTHONPATH": places}, mark=(MARK, secrets.token_hex(8)),
+                stderr=subprocess.PIPE, pass_fds=(lifeline,),
+            )  # fmt: skip
+        except BaseException:
+            os.close(self._lifeline)
+            raise
+        finally:
+            os.close(lifeline)
+        self.usual = 0.0
+        """Memory it had when it came up, and of what was compiled since [MiB]."""
+
+    def greet(self) -> None:
+        """Wait until it is ready; `StartFailure` with its last words if it is not."""
+        end = time.monotonic() + STARTING
+        while time.monotonic() < end and not self.silent:
+            for message in map(understood, self.lines(0.2)):
+                if message.get("event") == "ready":
+                    self.usual = float(message["memory"])
+                    self._pipe("stderr").close()
+                    return
+        raise StartFailure(f"a worker process does not start: {self.last_words() or 'it says nothing'}")
+
+    def end(self) -> int | None:
+        """End it and all that it has started; its exit code."""
+        with self._lock:
+            code = super().end()
+            if self._lifeline >= 0:
+                os.close(self._lifeline)
+                self._lifeline = -1
+            return code
 
 
 class WarmProcess:
@@ -43,7 +98,7 @@ class WarmProcess:
     def __init__(self, name: str = "", leak: float = LEAK):
         """`name`: as it is shown to people; `leak`: memory that it may keep after a run [MiB]."""
         self.name, self.leak = name, leak
-        self._child: Child | None = None
+        self._child: Worker | None = None
         self._closed, self._number = False, 0
         self._lock, self._busy = threading.Lock(), threading.RLock()
 
@@ -92,12 +147,12 @@ class WarmProcess:
         except BaseException:
             self._drop(child)
             raise
-        if watch.spoiled or watch.memory_after - child.memory > self.leak:
+        if watch.spoiled or watch.memory_after - child.usual > self.leak:
             self._drop(child)
         self._stay_open()
         return watch
 
-    def _ready(self) -> Child:
+    def _ready(self) -> Worker:
         child = self._child
         if child is not None and child.ended():
             self._drop(child)
@@ -105,7 +160,7 @@ class WarmProcess:
         if child is None:
             with self._lock:
                 self._stay_open()
-                child = self._child = Child()
+                child = self._child = Worker()
             try:
                 child.greet()
             except BaseException:
@@ -118,7 +173,7 @@ class WarmProcess:
         if self._closed:
             raise Closed(f"{self.name or 'the process'} was closed")
 
-    def _drop(self, child: Child) -> None:
+    def _drop(self, child: Worker) -> None:
         with self._lock:
             if self._child is child:
                 self._child = None
@@ -132,7 +187,7 @@ class _Watch:
     job: Job
     limits: Limits
     number: int
-    child: Child
+    child: Worker
     record: RunRecord | None = None
     impossible: str = ""
     """Why the job cannot be run at all."""
@@ -152,8 +207,8 @@ class _Watch:
         try:
             self.child.send({"id": self.number, "job": self.job.as_json(), "limits": asdict(self.limits)})
             while not self._over():
-                for message in self.child.messages(POLL):
-                    self._hear(message)
+                for line in self.child.lines(POLL):
+                    self._hear(understood(line))
                 if self._over():
                     break
                 if self.child.silent:
@@ -186,7 +241,7 @@ class _Watch:
                 self.called = True
             elif event == "compiled":
                 self.baseline += float(message["memory"])
-                self.child.memory += float(message["memory"])  # compiled code stays, and is no leak
+                self.child.usual += float(message["memory"])  # compiled code stays, and is no leak
             elif event == "impossible":
                 self.impossible = str(message["reason"])
             elif event == "memory":
@@ -198,8 +253,7 @@ class _Watch:
             raise Garbled(f"its answer is garbled: {type(error).__name__}") from None
 
     def _finish(self, record: RunRecord, busy: bool) -> None:
-        expected = blank(self.job, Outcome.SOLVED).key
-        if record.key != expected:
+        if record.key != self.job.key:
             raise Garbled("its answer belongs to another run")
         if record.repetitions and math.isnan(record.memory):  # where the system does not say it inside
             record = replace(record, memory=max(0.0, self.most - self.baseline))
@@ -209,7 +263,7 @@ class _Watch:
 
     def _look(self, family: bool) -> None:
         """Stop it where it has more memory than it may."""
-        memory = self.child.memory_now(family)
+        memory = self.child.memory(family)
         if memory is None or math.isnan(self.baseline):
             return
         self.most = max(self.most, memory)
@@ -220,8 +274,7 @@ class _Watch:
 
     def _died(self) -> None:
         self.died_early = not self.called
-        how = _how_it_ended(self.child.end()) if self.child.ends_soon() else "has closed its pipe"
-        self._stop(Outcome.CRASHED, f"the process {how}")
+        self._stop(Outcome.CRASHED, f"the process {self.child.end_as_it_does()}")
 
     def _stop(self, outcome: Outcome, reason: str, **more: Any) -> None:
         """The record from here, for a process that is not asked again."""
@@ -230,19 +283,6 @@ class _Watch:
         self.record = blank(
             self.job, outcome, self.options, reason=reason, compile_seconds=self.clocks.compiling, **more
         )
-
-
-def _how_it_ended(code: int | None) -> str:
-    if code is None:
-        return "cannot be ended"
-    if code >= 0:
-        return f"ended by itself with code {code}"
-    try:
-        name = signal.Signals(-code).name
-    except ValueError:
-        name = f"signal {-code}"
-    hint = ", perhaps by the system for want of memory" if name == "SIGKILL" else ""
-    return f"was ended by {name}{hint}"
 
 
 class Clocks:

@@ -20,8 +20,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from stickslip.bench.jobs import Job, Limits
-from stickslip.bench.records import Outcome
+from stickslip.bench.records import Job, Limits, Outcome
 from stickslip.bench.running.answers import sentence
 from stickslip.bench.running.attempt import JobError, attempt, problem_of
 from stickslip.bench.running.memory import bound_address_space, give_back, no_core_dumps, resident

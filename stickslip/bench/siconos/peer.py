@@ -15,14 +15,14 @@ costs one trial.
 import math
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from stickslip.bench.jobs import Job, Limits
-from stickslip.bench.records import FIGURES, Outcome, RunRecord
+from stickslip.bench.records import FIGURES, Job, Limits, Outcome, RunRecord
 from stickslip.bench.siconos.process import START, Found, NoAnswer, SiconosProcess, find_siconos
 from stickslip.files import ProblemRecord
 from stickslip.files.dat import kind_of, write_dat
@@ -165,6 +165,7 @@ class Peer:
         self.problem, self.cpu_from, self.natural_alone = problem, cpu_from, natural_alone
         self.kind = kind_of(problem) or ""
         self.methods = methods_for(problem)
+        self.velocities = problem.M.size if isinstance(problem, GlobalProblem) else 0
         self._texts: dict[str, bytes] = {}
         self._written = ""
         # Files without a name: nothing is left of them, however this process ends.
@@ -192,17 +193,27 @@ class Peer:
         return ("block",) + ("dense",) * (nc <= 100) + ("sparse",) * sparse
 
     def search(self, tolerance: float, timeout: float) -> list[Run]:
-        """Each solver at the loosest tolerance of the ladder with which our judge is content."""
-        runs: list[Run] = []
-        best = math.inf
-        for method in self.methods:
-            for storage in self.storages():
-                limit = min(timeout, max(LEAST, SLOWER * best))
-                end = time.monotonic() + limit
-                runs.append(self.climb(Run(method, storage), tolerance, limit, end)[-1])
-                if runs[-1].passed:
-                    best = min(best, runs[-1].seconds)
-        return runs
+        """Each solver in each storage, at the loosest tolerance of the ladder that contents our judge."""
+        settings = [Run(method, storage) for method in self.methods for storage in self.storages()]
+        return [runs[-1] for runs in self.trials(settings, tolerance, timeout, LEAST)]
+
+    def trials(
+        self, settings: Sequence[Run], tolerance: float, timeout: float, least: float, total: float = math.inf
+    ) -> list[list[Run]]:
+        """Every call that was made, for each setting; those that are left when time is up are not tried.
+
+        Where one setting is ten times faster than another, the other is waited for `least` seconds only.
+        """
+        last, best, found = time.monotonic() + total, math.inf, []
+        for setting in settings:
+            if time.monotonic() >= last:
+                break
+            limit = min(timeout, max(least, SLOWER * best))
+            end = min(last, time.monotonic() + limit) if math.isinf(total) else last
+            found.append(self.climb(setting, tolerance, limit, end))
+            if found[-1][-1].passed:
+                best = min(best, found[-1][-1].seconds)
+        return found
 
     def climb(self, run: Run, tolerance: float, limit: float, end: float) -> list[Run]:
         """Tighter and tighter until it passes or fails; each call takes at most `limit` seconds, and
@@ -223,7 +234,7 @@ class Peer:
             "kind": self.kind, "file": self._text.fileno(), "solver": run.method.constant,
             "tolerance": run.tolerance, "iterations": ITERATIONS, "box": box, "most": most,
             "answer": self._answer.fileno(), "cpu_from": self.cpu_from,
-            "velocities": self.problem.M.size if isinstance(self.problem, GlobalProblem) else 0,
+            "velocities": self.velocities,
         }  # fmt: skip
         try:
             reply = self._process.ask(request, limit + box + 1.0 + size / READING)
@@ -232,10 +243,11 @@ class Peer:
             r, v = self._read()
         except NoAnswer as error:
             return replace(run, failed=error.reason, outcome=error.outcome, passed=False, residuals=None)
-        residuals = self._judged(r, v) if np.isfinite(r).all() and np.isfinite(v).all() else None
-        passed = residuals is not None and (
-            residuals.natural <= tolerance if self.natural_alone else residuals.solved(tolerance)
-        )
+        residuals, passed = None, False
+        if np.isfinite(r).all() and np.isfinite(v).all():
+            own = isinstance(self.problem, GlobalProblem) and not self.natural_alone
+            residuals = judge(self.problem, r, v if own else None)
+            passed = residuals.natural <= tolerance if self.natural_alone else residuals.solved(tolerance)
         seconds = min(reply["seconds"], run.seconds) if run.passed else reply["seconds"]
         return replace(
             run, seconds=seconds, wall=reply["wall"], cpu=reply["cpu"], info=int(reply["info"]),
@@ -243,14 +255,9 @@ class Peer:
             memory=float(reply["memory"]), residuals=residuals, passed=passed,
         )  # fmt: skip
 
-    def _judged(self, r: Array, v: Array) -> Residuals:
-        own = isinstance(self.problem, GlobalProblem) and not self.natural_alone
-        return judge(self.problem, r, v if own else None)
-
     def _read(self) -> tuple[Array, Array]:
         """r, and v of a global problem, as Siconos left them."""
-        n = self.problem.size
-        velocities = self.problem.M.size if isinstance(self.problem, GlobalProblem) else 0
+        n, velocities = self.problem.size, self.velocities
         self._answer.seek(0)
         try:
             found = np.load(self._answer, allow_pickle=False)
@@ -301,9 +308,17 @@ def attempt_siconos(job: Job, limits: Limits, problem: Problem) -> RunRecord:
         return replace(blank, reason=f"{found.source} is here, not {job.source}")
     chosen = [method for method in methods_for(problem) if method.contestant == job.contestant.name]
     if not chosen or job.contestant.options:
-        return replace(blank, outcome=Outcome.REFUSED, reason=_refusal(job, problem))
+        others = ", ".join(dict.fromkeys(method.contestant for method in methods_for(problem)))
+        takers = f"those that do: {others}" if others else "no solver of Siconos does"
+        name, kind = job.contestant.name, kind_of(problem) or "problem"
+        reason = f"{name} does not take a {kind} like {problem!r}; {takers}"
+        if job.contestant.options:
+            reason = f"{name} takes no options, got {dict(job.contestant.options)}"
+        return replace(blank, outcome=Outcome.REFUSED, reason=reason)
     with Peer(found.python, problem, memory=limits.memory) as peer:
-        runs = _trials(peer, [Run(m, s) for s in peer.storages() for m in chosen], job.tolerance, limits)
+        settings = [Run(m, s) for s in peer.storages() for m in chosen]
+        how = job.tolerance, limits.timeout, SOON, TOTAL * limits.timeout
+        runs = [run for each in peer.trials(settings, *how) for run in each]
         passed = [run for run in runs if run.passed]
         if not passed:
             return _without_success(blank, runs, limits)
@@ -312,29 +327,6 @@ def attempt_siconos(job: Job, limits: Limits, problem: Problem) -> RunRecord:
         return replace(
             _with_figures(blank, again if again.passed else best, len(runs)), outcome=Outcome.SOLVED
         )
-
-
-def _trials(peer: Peer, settings: list[Run], tolerance: float, limits: Limits) -> list[Run]:
-    """Every call that was made; those settings that are left when time is up are not tried."""
-    end = time.monotonic() + TOTAL * limits.timeout
-    best, runs = math.inf, []
-    for setting in settings:
-        # Where one setting is ten times faster than another, the other is not waited for.
-        limit = min(limits.timeout, max(SOON, SLOWER * best))
-        if time.monotonic() >= end:
-            break
-        runs += peer.climb(setting, tolerance, limit, end)
-        if runs[-1].passed:
-            best = min(best, runs[-1].wall)
-    return runs
-
-
-def _refusal(job: Job, problem: Problem) -> str:
-    if job.contestant.options:
-        return f"{job.contestant.name} takes no options, got {dict(job.contestant.options)}"
-    others = dict.fromkeys(method.contestant for method in methods_for(problem))
-    takers = f"those that do: {', '.join(others)}" if others else "no solver of Siconos does"
-    return f"{job.contestant.name} does not take a {kind_of(problem) or 'problem'} like {problem!r}; {takers}"
 
 
 def _without_success(blank: RunRecord, runs: list[Run], limits: Limits) -> RunRecord:

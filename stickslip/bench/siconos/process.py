@@ -3,11 +3,8 @@
 It stays in the process group of the one that starts it, and ends with its standard input.
 """
 
-import contextlib
-import json
 import math
 import os
-import select
 import shutil
 import subprocess
 import sys
@@ -18,9 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from stickslip.bench.records import Outcome
+from stickslip.bench.running.child import Child, Garbled, understood
 
 VARIABLE = "STICKSLIP_SICONOS"
 """Environment variable that may name the interpreter."""
@@ -30,10 +26,12 @@ LATER = 1.0
 """After the end of its time, the process ends itself so much later, if nobody else has done it [s]."""
 GLANCE = 0.1
 """Time between two looks at the memory of the process [s]."""
-LAST = 0.2
-"""Time that it has to end by itself [s]."""
 LONGEST = 100_000
 """Bytes of a reply, at most."""
+LAST = 0.2
+"""Time that one that is silent has to end by itself [s]."""
+NUMBERS = ("info", "seconds", "wall", "cpu", "repetitions", "iterations", "memory")
+"""What a reply says."""
 PROBE = "import numpy, siconos.numerics, siconos; print('siconos', getattr(siconos, 'version', 'unknown'))"
 
 
@@ -107,111 +105,68 @@ class SiconosProcess:
     def __init__(self, python: str, files: Sequence[int] = (), memory: float = math.inf):
         """`files`: open ones that it may use; `memory`: what it may take more than at its start [MiB]."""
         self.python, self.files, self.memory = python, tuple(files), memory
-        self._process: subprocess.Popen[bytes] | None = None
-        self._read, self._before = b"", 0
+        self._child: Child | None = None
+        self._before = 0.0
 
     def ask(self, request: dict[str, Any], limit: float) -> dict[str, Any]:
         """The reply to `request` within `limit` seconds; a `NoAnswer` says why there is none."""
-        if self._process is None:
-            self._start()
-        process = self._process
-        assert process is not None
-        assert process.stdin is not None
+        child = self._child or self._started()
+        child.send(request | {"limit": limit + LATER})
         try:
-            process.stdin.write(json.dumps(request | {"limit": limit + LATER}).encode() + b"\n")
-            process.stdin.flush()
-            line = self._line(limit)
-        except OSError:  # it has ended
-            line = b""
-        except NoAnswer:
+            line = self._line(child, limit)
+            reply = understood(line)
+        except Garbled:
+            reply = {}
+        if isinstance(reply.get("failed"), str):
+            raise NoAnswer(Outcome.RAISED, reply["failed"][:300])
+        if not all(_is_number(reply.get(name)) for name in NUMBERS):
             self.close()
-            raise
-        if line:
-            return self._understood(line)
-        ended = self.close()
-        code = process.returncode
-        how = f"crash (signal {-code})" if code < 0 else f"it ended with code {code}"
-        raise NoAnswer(Outcome.CRASHED, how if ended else "it closed its pipe and went on")
+            raise NoAnswer(Outcome.RAISED, f"its reply is none: {line[:60]!r}")
+        return reply
 
-    def close(self) -> bool:
-        """End the process; whether it ended by itself, and has its own code."""
-        if self._process is None:
-            return True
-        process, self._process, self._read = self._process, None, b""
-        for pipe in (process.stdin, process.stdout):
-            assert pipe is not None
-            with contextlib.suppress(OSError):
-                pipe.close()
-        try:
-            process.wait(LAST)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-            return False
-        return True
+    def close(self) -> None:
+        """End the process."""
+        if self._child is not None:
+            self._child.end()
+            self._child = None
 
-    def _start(self) -> None:
+    def _started(self) -> Child:
         # As text: the folder of the file, full of other modules, stays out of its path.
         program = Path(__file__).with_name("worker.py").read_text(encoding="utf-8")
         try:
-            self._process = subprocess.Popen(
-                [self.python, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, env=_environment(), cwd="/", pass_fds=self.files, bufsize=0,
+            child = self._child = Child(
+                [self.python, "-c", program], _environment(), stderr=subprocess.DEVNULL, cwd="/",
+                pass_fds=self.files,
             )  # fmt: skip
-            ready = self._line(START)
-        except OSError as error:
+            ready = self._line(child, START)
+        except (OSError, NoAnswer) as error:
             raise NoAnswer(Outcome.CRASHED, f"it does not start: {error}") from None
-        except NoAnswer as error:
-            self.close()
-            raise NoAnswer(Outcome.CRASHED, f"it does not start: {error.reason}") from None
-        if ready != b"ready\n":
+        if ready != b"ready":
             self.close()
             raise NoAnswer(Outcome.CRASHED, "it does not start")
-        self._before = self._resident()
+        self._before = child.memory() or 0.0
+        return child
 
-    def _line(self, limit: float) -> bytes:
-        """The next line of the process, empty if it ended."""
-        assert self._process is not None
-        assert self._process.stdout is not None
+    def _line(self, child: Child, limit: float) -> bytes:
+        """The next line of the process; one that gives none in time, or takes too much memory, is ended."""
         end = time.monotonic() + limit
-        while b"\n" not in self._read:
-            left = end - time.monotonic()
-            if left <= 0.0:
-                raise NoAnswer(Outcome.TIMEOUT, f"no answer within {limit:.1f} s")
-            if self._resident() - self._before > self.memory * 2**20:
-                raise NoAnswer(Outcome.MEMORY, f"it took more than {self.memory:.0f} MiB")
-            if select.select([self._process.stdout], [], [], min(left, GLANCE))[0]:
-                some = os.read(self._process.stdout.fileno(), LONGEST)
-                if not some:
-                    return b""
-                self._read += some
-            if len(self._read) > LONGEST:
-                raise NoAnswer(Outcome.RAISED, f"its reply has more than {LONGEST} bytes")
-        line, _, self._read = self._read.partition(b"\n")
-        return line + b"\n"
-
-    def _understood(self, line: bytes) -> dict[str, Any]:
-        """The reply that a line holds."""
         try:
-            reply = json.loads(line)
-        except ValueError:
-            reply = None
-        if isinstance(reply, dict) and isinstance(reply.get("failed"), str):
-            raise NoAnswer(Outcome.RAISED, reply["failed"][:300])
-        numbers = ("info", "seconds", "wall", "cpu", "repetitions", "iterations", "memory")
-        if isinstance(reply, dict) and all(_is_number(reply.get(name)) for name in numbers):
-            return reply
-        self.close()
-        raise NoAnswer(Outcome.RAISED, f"its reply is none: {line[:60]!r}")
-
-    def _resident(self) -> int:
-        """Bytes of memory it has now; 0 once it ended."""
-        if math.isinf(self.memory) or self._process is None:
-            return 0
-        try:
-            return int(psutil.Process(self._process.pid).memory_info().rss)
-        except psutil.Error:
-            return 0
+            while not (lines := child.lines(min(end - time.monotonic(), GLANCE))):
+                if child.silent:
+                    raise NoAnswer(Outcome.CRASHED, f"it {child.end_as_it_does(LAST)}")
+                if math.isfinite(self.memory) and (child.memory() or 0.0) - self._before > self.memory:
+                    raise NoAnswer(Outcome.MEMORY, f"it took more than {self.memory:.0f} MiB")
+                if time.monotonic() >= end:
+                    raise NoAnswer(Outcome.TIMEOUT, f"no answer within {limit:.1f} s")
+            if len(lines[0]) > LONGEST:
+                raise Garbled
+        except Garbled:
+            self.close()
+            raise NoAnswer(Outcome.RAISED, f"its reply has more than {LONGEST} bytes") from None
+        except NoAnswer:
+            self.close()
+            raise
+        return lines[0]
 
 
 def _is_number(value: object) -> bool:

@@ -58,12 +58,6 @@ READ = {
 }
 
 
-def read_problem(kind: str, file: int) -> tuple[Any, int]:
-    """The problem in an open file of text, and its size."""
-    os.lseek(file, 0, os.SEEK_SET)  # where systems do not open it anew
-    return READ[kind](f"/dev/fd/./{file}")  # the point: it looks for an extension, and fails without
-
-
 def most_memory() -> float:
     """Most memory that this process has had [MiB]."""
     unit = 2.0**20 if sys.platform == "darwin" else 2.0**10
@@ -108,9 +102,9 @@ def solve(request: dict[str, Any]) -> dict[str, Any]:
     solver = getattr(sn, request["solver"])
     end = time.perf_counter() + request["box"]
     while done == 0 or (done < request["most"] and time.perf_counter() < end):
-        problem, size = read_problem(
-            kind, request["file"]
-        )  # fresh: some solvers leave factors in it, or rounding
+        os.lseek(request["file"], 0, os.SEEK_SET)  # where systems do not open it anew
+        # Read anew: some solvers leave factors in it, or rounding. With a point: an extension is looked for.
+        problem, size = READ[kind](f"/dev/fd/./{request['file']}")
         options = sn.SolverOptions(solver)
         options.dparam[sn.SICONOS_DPARAM_TOL] = request["tolerance"]
         options.iparam[sn.SICONOS_IPARAM_MAX_ITER] = request["iterations"]
