@@ -9,13 +9,15 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from numba.core import ir
+from numba.core import ir, transforms
+from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.runtime.context import NRTContext
 from numba.core.types.functions import BaseFunction
 
 _call_type = BaseFunction.get_call_type
+_process = PostProcessor.run
 _KNOWN: dict[int, tuple[Any, dict[Any, Any]]] = {}
-"""Of each function by its number in this process: itself, kept alive, and signatures by types of arguments."""
+"""Of each function by its number in this process: itself, kept alive, and signatures by arguments."""
 _WITHOUT_VARIABLES = frozenset({str, int, float, bool, type(None), ir.Loc, type(len), type(_call_type)})
 """Types of what is in statements and holds no variable."""
 
@@ -27,6 +29,7 @@ def shortcuts() -> Iterator[None]:
         (BaseFunction, "get_call_type", _known_call_type),
         (NRTContext, "get_meminfos", _memory),
         (ir.Inst, "_rec_list_vars", _variables),
+        (PostProcessor, "run", _processed),
     )
     before = [getattr(owner, name) for owner, name, _ in ours]
     for owner, name, function in ours:
@@ -93,3 +96,16 @@ def _add_variables(value: Any, found: list[Any]) -> None:
             _add_variables(part, found)
     elif isinstance(value, ir.Inst):
         found.extend(value.list_vars())
+
+
+def _processed(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+    """Order after a pass over the code: where variables live is found when it is asked for."""
+    code = self.func_ir
+    if code.is_generator:
+        _process(self, emit_dels, extend_lifetimes)
+        return
+    code.blocks = transforms.canonicalize_cfg(code.blocks)
+    code.variable_lifetime = VariableLifetime(code.blocks)
+    code.generator_info = None
+    if emit_dels:
+        self._insert_var_dels(extend_lifetimes=extend_lifetimes)
