@@ -4,7 +4,7 @@
 
 Makes a virtual environment, installs the wheel with the pinned versions, and runs README's first box, its
 solve and the demo, each in processes of their own with an empty store. What is compiled is kept, so a store
-that is empty afterwards shows that nothing was. The same then runs from this checkout, compiled for this very
+that is empty afterwards shows that nothing was. The same runs from this checkout, compiled for this very
 processor: results must be equal bit for bit, and times of repeated runs, taken in turns, are printed. Last,
 the packs are damaged: kernels are then compiled, and a terminal says so. The exit code is 1 if any of this
 fails, a first result takes too long, or the wheel is too large.
@@ -68,27 +68,31 @@ print("result", min(passed), 0)
 class Place:
     """Where the wheel is installed, and where processes keep what they compile."""
 
-    def __init__(self, folder: Path, wheel: Path):
+    def __init__(self, folder: Path):
         self.folder = folder
-        venv.create(folder / "venv", with_pip=True)
-        self.python = folder / "venv" / "bin" / "python"
+        self.python = str(folder / "venv" / "bin" / "python")
+
+    def install(self, wheel: Path) -> None:
+        """Make an environment with the wheel and the pinned versions of what it needs."""
+        venv.create(self.folder / "venv", with_pip=True)
         pins = ["-c", str(ROOT / "constraints.txt")]
         subprocess.run([self.python, "-m", "pip", "install", "-q", *pins, str(wheel)], check=True)
 
-    def env(self, store: str, checkout: bool) -> dict[str, str]:
-        """Of a process that uses the wheel, or this checkout with the same packages."""
+    def env(self, store: str) -> dict[str, str]:
+        """Of a process that keeps what it compiles in a store."""
         env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        path = {"PYTHONPATH": str(ROOT)} if checkout else {}
         kept = {"NUMBA_CACHE_DIR": str(self.folder / store)}
-        return env | kept | path | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        return env | kept | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
-    def run(self, script: str, store: str, *, checkout: bool = False) -> tuple[float, str, int]:
-        """(seconds, digest, kernels in the store afterwards) of a script in a process of its own."""
-        command = [str(self.python), "-c", script]
-        env = self.env(store, checkout)
-        done = subprocess.run(command, env=env, cwd=self.folder, capture_output=True, text=True, check=True)
-        _, seconds, digest = done.stdout.splitlines()[-1].split()
-        return float(seconds), digest, self.kept(store)
+    def begin(self, script: str, store: str, *, checkout: bool = False) -> subprocess.Popen[str]:
+        """Run a script from the wheel, or from this checkout in the environment of this process."""
+        command = [sys.executable if checkout else self.python, "-c", script]
+        env = self.env(store) | ({"PYTHONPATH": str(ROOT)} if checkout else {})
+        return subprocess.Popen(command, env=env, cwd=self.folder, stdout=subprocess.PIPE, text=True)
+
+    def run(self, script: str, store: str, *, checkout: bool = False) -> tuple[float, str]:
+        """(seconds, digest) of a script."""
+        return told(self.begin(script, store, checkout=checkout))
 
     def kept(self, store: str) -> int:
         """Kernels in a store: those that were compiled."""
@@ -97,10 +101,9 @@ class Place:
     def run_on_terminal(self, script: str, store: str) -> str:
         """What a terminal shows of a script."""
         ours, theirs = pty.openpty()
-        command = [str(self.python), "-c", script]
-        with subprocess.Popen(
-            command, env=self.env(store, False), cwd=self.folder, stdout=theirs, stderr=theirs
-        ) as process:
+        command = [self.python, "-c", script]
+        env = self.env(store)
+        with subprocess.Popen(command, env=env, cwd=self.folder, stdout=theirs, stderr=theirs) as process:
             os.close(theirs)
             shown = b""
             try:
@@ -118,41 +121,58 @@ class Place:
         return (self.folder / "venv").glob("lib/*/site-packages/stickslip/compiled/*.pack")
 
 
+def told(process: subprocess.Popen[str]) -> tuple[float, str]:
+    """(seconds, digest) that a process prints at its end."""
+    out, _ = process.communicate()
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, process.args)
+    _, seconds, digest = out.splitlines()[-1].split()
+    return float(seconds), digest
+
+
 def main() -> int:
     """Install and run; the exit code."""
     wheel = Path(sys.argv[1]).resolve()
     size = wheel.stat().st_size / 2**20
-    print(f"{wheel.name}: {size:.1f} MiB")
+    print(f"{wheel.name}: {size:.1f} MiB", flush=True)
     faults = [f"the wheel has {size:.0f} MiB, more than {MOST_MIB:.0f}"] if size > MOST_MIB else []
     with tempfile.TemporaryDirectory() as folder:
-        place = Place(Path(folder), wheel)
+        place = Place(Path(folder))
+        compiling = {name: place.begin(script, "checkout", checkout=True) for name, script in WORK.items()}
+        digests = {}
+        try:
+            place.install(wheel)
+            for name, process in compiling.items():
+                seconds, digests[name] = told(process)
+                print(f"{name}, compiled here: {seconds:.1f} s of processor time", flush=True)
+        finally:
+            for process in compiling.values():
+                process.kill()
         for name, script in WORK.items():
-            faults += first_results(place, name, script)
+            faults += first_results(place, name, script, digests[name])
         compare_speed(place)
-        faults += damaged(place)
+        faults += damaged(place, digests["README's solve"])
     for fault in faults:
         print(fault, file=sys.stderr)
     return 1 if faults else 0
 
 
-def first_results(place: Place, name: str, script: str) -> list[str]:
-    """Run from the wheel twice, and from the checkout; what is wrong with it."""
+def first_results(place: Place, name: str, script: str, digest: str) -> list[str]:
+    """Run from the wheel twice; what is wrong with it."""
     faults = []
-    digests = set()
     for run in ("first", "second"):
-        seconds, digest, kept = place.run(script, f"{name}-{run}".replace(" ", "-"))
-        print(f"{name}, {run} run: {seconds:.1f} s of processor time, {kept} kernels compiled", flush=True)
-        digests.add(digest)
+        store = f"{name}-{run}".replace(" ", "-")
+        seconds, got = place.run(script, store)
+        kept, same = place.kept(store), "same bits" if got == digest else "other bits"
+        text = f"{seconds:.1f} s of processor time, {kept} kernels compiled, {same}"
+        print(f"{name}, {run} run: {text}", flush=True)
+        if got != digest:
+            faults.append(f"{name}: results differ from those of kernels compiled here")
         if kept:
             faults.append(f"{name}: {kept} kernels were compiled")
         if seconds > MOST_SECONDS:
             faults.append(f"{name}: {seconds:.1f} s to a first result, more than {MOST_SECONDS:.0f}")
-    seconds, digest, kept = place.run(script, "checkout", checkout=True)
-    equal = digests == {digest}
-    print(
-        f"{name}, compiled here: {seconds:.1f} s, {kept} kernels kept, same bits: {'yes' if equal else 'no'}"
-    )
-    return faults if equal else [*faults, f"{name}: results differ from those of kernels compiled here"]
+    return faults
 
 
 def compare_speed(place: Place) -> None:
@@ -165,17 +185,15 @@ def compare_speed(place: Place) -> None:
     print(f"1,000 steps of README's box: {1e3 * wheel:.1f} ms from the wheel, {1e3 * here:.1f} compiled here")
 
 
-def damaged(place: Place) -> list[str]:
+def damaged(place: Place, digest: str) -> list[str]:
     """With damaged packs kernels are compiled, and a terminal says so; what is wrong with it."""
     for pack in place.packs():
         content = bytearray(pack.read_bytes())
         content[len(content) // 50 :: 97] = bytes(len(content[len(content) // 50 :: 97]))
         pack.write_bytes(content)
-    script = WORK["README's solve"]
-    shown = place.run_on_terminal(script, "damaged")
+    shown = place.run_on_terminal(WORK["README's solve"], "damaged")
     kept = place.kept("damaged")
     print(f"README's solve, packs damaged: {kept} kernels compiled")
-    _, digest, _ = place.run(script, "checkout", checkout=True)
     faults = [] if LINE in shown else ["the terminal was not told that kernels are compiled"]
     faults += [] if kept else ["damaged packs were used"]
     return faults if digest in shown else [*faults, "damaged packs change the answer"]

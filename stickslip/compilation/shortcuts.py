@@ -10,14 +10,18 @@ from functools import cache
 from typing import Any
 
 from numba.core import ir, transforms
+from numba.core.base import BaseContext
 from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.runtime.context import NRTContext
 from numba.core.types.functions import BaseFunction
 
 _call_type = BaseFunction.get_call_type
 _process = PostProcessor.run
+_find_function = BaseContext.get_function
 _KNOWN: dict[int, tuple[Any, dict[Any, Any]]] = {}
 """Of each function by its number in this process: itself, kept alive, and signatures by arguments."""
+_MISSING: set[tuple[Any, ...]] = set()
+"""Operations with types of arguments for which Numba has no code of its own."""
 _WITHOUT_VARIABLES = frozenset({str, int, float, bool, type(None), ir.Loc, type(len), type(_call_type)})
 """Types of what is in statements and holds no variable."""
 
@@ -30,6 +34,7 @@ def shortcuts() -> Iterator[None]:
         (NRTContext, "get_meminfos", _memory),
         (ir.Inst, "_rec_list_vars", _variables),
         (PostProcessor, "run", _processed),
+        (BaseContext, "get_function", _implementation),
     )
     before = [getattr(owner, name) for owner, name, _ in ours]
     for owner, name, function in ours:
@@ -109,3 +114,17 @@ def _processed(self: Any, emit_dels: bool = False, extend_lifetimes: bool = Fals
     code.generator_info = None
     if emit_dels:
         self._insert_var_dels(extend_lifetimes=extend_lifetimes)
+
+
+def _implementation(self: Any, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
+    """Code of an operation: an element at a constant place has none, and is asked for again and again."""
+    if not isinstance(fn, str):
+        return _find_function(self, fn, sig, _firstcall)
+    key = fn, sig.args, sig.return_type
+    if key in _MISSING:
+        raise NotImplementedError(f"no code for {fn}")
+    try:
+        return _find_function(self, fn, sig, _firstcall)
+    except NotImplementedError:
+        _MISSING.add(key)
+        raise
