@@ -52,11 +52,13 @@ def _known_call_type(self: Any, context: Any, args: Any, kws: Any) -> Any:
         return _call_type(self, context, args, kws)
     _, known = _KNOWN.setdefault(id(self), (self, {}))
     key = tuple(args)
-    found = known.get(key)
-    if found is None:
-        found = _call_type(self, context, args, kws)
-        if found.is_precise() and all(argument.is_precise() for argument in key):
-            known[key] = found
+    if key in known:
+        found, code = known[key]
+        self._impl_keys[found.args] = code  # others may have compiled it with other options since
+        return found
+    found = _call_type(self, context, args, kws)
+    if found.is_precise() and all(argument.is_precise() for argument in key):
+        known[key] = found, self._impl_keys[found.args]
     return found
 
 

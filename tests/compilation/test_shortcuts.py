@@ -164,3 +164,24 @@ def test_signatures_are_known_by_all_types_of_arguments():
         right = mixed.py_func(*arguments)
         assert got == right
         assert [type(each) for each in got] == [type(each) for each in right]
+
+
+def test_what_a_user_compiles_with_other_options_is_not_taken_over():
+    import numba
+
+    @numba.njit(fastmath=True)
+    def theirs(a, b):
+        return max(a, b)
+
+    @jit
+    def before(a, b):
+        return max(a, b)
+
+    @jit
+    def after(a, b):
+        return max(a, b)
+
+    nan = float("nan")
+    first = before(nan, 1.0), before(1.0, nan)
+    theirs(nan, 1.0)
+    np.testing.assert_array_equal((after(nan, 1.0), after(1.0, nan)), first)
