@@ -25,6 +25,7 @@ from stickslip.compilation.library import DeferredLibrary
 from stickslip.compilation.packs import shipped
 from stickslip.compilation.pipeline import Lowering
 from stickslip.compilation.plain import OPTIONS, KernelType, retype
+from stickslip.compilation.shortcuts import shortcuts
 from stickslip.compilation.store import store, unless_broken
 
 TESTED = ("0.68.",)
@@ -101,7 +102,7 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         content = store().read(key) if key else None
         if content is not None and unless_broken(self._register_bitcode, args, content):
             return self._lowered[args]
-        with self._compiling_counter, notice.compiling(self._name()):
+        with self._compiling_counter, notice.compiling(self._name()), shortcuts():
             result = self._compiler.compile(args, None)
         self._writes[args] = result.library.written
         self._register_lowered(args, result)

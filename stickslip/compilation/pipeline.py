@@ -5,10 +5,11 @@ from typing import Any
 from numba.core import bytecode, compiler
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
-from numba.core.typed_passes import AnnotateTypes
+from numba.core.typed_passes import AnnotateTypes, NativeLowering
 from numba.core.untyped_passes import ExtractByteCode
 
 from stickslip.compilation import target
+from stickslip.compilation.borrowing import BorrowingLower
 from stickslip.compilation.library import DeferredLibrary
 from stickslip.compilation.writes import arguments_written
 
@@ -49,9 +50,12 @@ class _Pipeline(compiler.Compiler):  # type: ignore[misc]
         return self._compile_bytecode()
 
     def define_pipelines(self) -> Any:
-        """Numba's, with a look at what is written before code is lowered."""
+        """Numba's, with a look at what is written before code is lowered, and our lowering."""
         (manager,) = super().define_pipelines()
         manager.add_pass_after(_Writes, AnnotateTypes)
+        manager.passes = [
+            (_Lowering if each is NativeLowering else each, text) for each, text in manager.passes
+        ]
         manager.finalize()
         return [manager]
 
@@ -69,3 +73,15 @@ class _Writes(AnalysisPass):  # type: ignore[misc]
         """Leave the answer with the library."""
         state.library.written = arguments_written(state.func_ir, state.typemap)
         return False
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(NativeLowering):  # type: ignore[misc]
+    """Numba's, of functions that count no references to what their callers hold."""
+
+    _name = "stickslip_lowering"
+
+    @property
+    def lowering_class(self) -> Any:
+        """What makes LLVM code."""
+        return BorrowingLower

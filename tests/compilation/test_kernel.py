@@ -254,15 +254,26 @@ def test_a_pack_made_for_a_generic_processor_is_loaded_without_compilation(place
     pack = tmp_path / "packs" / f"{level}.pack"
     build = {"NUMBA_CACHE_DIR": str(tmp_path / "build"), "NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": ""}
     assert said(python(place, PACK, str(pack), **build)) == ["3"]
-    use = {"NUMBA_CACHE_DIR": str(tmp_path / "use")}
-    assert said(python(place, LOAD, str(pack.parent), **use)) == ["14.0", "0", "1"]
+
+    def loaded(use, before=""):
+        """(result, compiled kernels, packs) of a process with a store of its own."""
+        return said(python(place, before + LOAD, str(pack.parent), NUMBA_CACHE_DIR=str(tmp_path / use)))
+
+    assert loaded("use") == ["14.0", "0", "1"]
+    for k, version in enumerate(("numba.__version__ += '1'", "llvmlite.__version__ += '1'")):
+        assert loaded(f"other{k}", f"import numba, llvmlite; {version}\n") == ["14.0", "1", "1"], version
     content = pack.read_bytes()
-    for damaged in (content[:30], content[:-40], b"none"):
+    flipped = bytearray(content)
+    flipped[-40] ^= 1
+    flipped[200] ^= 1
+    for k, (damaged, packs) in enumerate(
+        ((content[:30], "0"), (content[: len(content) // 9], "1"), (bytes(flipped), "1"), (b"none", "0"))
+    ):
         pack.write_bytes(damaged)
-        assert said(python(place, LOAD, str(pack.parent), **use))[:1] == ["14.0"]
+        assert loaded(f"damaged{k}") == ["14.0", "1", packs]
     pack.write_bytes(content)
     pack.chmod(0o666)
-    assert said(python(place, LOAD, str(pack.parent), **use))[2] == "0", "others could have written it"
+    assert loaded("use")[2] == "0", "others could have written it"
 
 
 TERMINAL = """

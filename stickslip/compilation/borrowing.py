@@ -1,0 +1,88 @@
+"""LLVM code of kernels without counts of references to what the caller holds anyway.
+
+An argument lives longer than the call. Numba counts a reference for it, for every copy of it and for every
+field taken from a named tuple, and gives it back at the end: for tuples of many arrays that is most of the
+code, and LLVM removes it again. Here variables that only ever hold arguments or parts of them are borrowed.
+"""
+
+from typing import Any
+
+from numba.core import ir, types
+from numba.core.lowering import Lower
+
+
+class BorrowingLower(Lower):  # type: ignore[misc]
+    """Numba's, with variables that own nothing."""
+
+    _borrowed: frozenset[str] = frozenset()
+    _owns = True
+
+    def lower_function_body(self) -> Any:
+        """All blocks."""
+        if self.generator_info is None:
+            self._borrowed = borrowed(self.func_ir, self.fndesc.typemap)
+        return super().lower_function_body()
+
+    def lower_inst(self, inst: Any) -> Any:
+        """One statement."""
+        if isinstance(inst, ir.Assign):
+            self._owns = inst.target.name not in self._borrowed
+        else:
+            self._owns = not (isinstance(inst, ir.Del) and inst.value in self._borrowed)
+        return super().lower_inst(inst)
+
+    def lower_expr(self, resty: Any, expr: Any) -> Any:
+        """One expression."""
+        if self._owns or expr.op not in ("getattr", "static_getitem"):
+            return super().lower_expr(resty, expr)
+        place = _place(expr, self.typeof(expr.value.name))
+        return self.builder.extract_value(self.loadvar(expr.value.name), place)
+
+    def incref(self, typ: Any, val: Any) -> None:
+        """Count a reference, unless it is borrowed."""
+        if self._owns:
+            super().incref(typ, val)
+
+    def decref(self, typ: Any, val: Any) -> None:
+        """Give a reference back, unless it is borrowed."""
+        if self._owns:
+            super().decref(typ, val)
+
+
+def borrowed(code: Any, kinds: dict[str, Any]) -> frozenset[str]:
+    """Variables all of whose values are arguments, copies of such variables, or parts of tuples in them."""
+    assignments = [each for block in code.blocks.values() for each in block.find_insts(ir.Assign)]
+    names = {each.target.name for each in assignments}
+    while True:
+        owners = {each.target.name for each in assignments if not _is_borrowed(each, kinds, names)}
+        if not owners & names:
+            return frozenset(names)
+        names -= owners
+
+
+def _is_borrowed(assignment: Any, kinds: dict[str, Any], names: set[str]) -> bool:
+    """Whether an assignment takes over nothing, if `names` own nothing."""
+    value, kind = assignment.value, kinds[assignment.target.name]
+    if isinstance(value, ir.Arg):
+        return bool(kinds[f"arg.{value.name}"] == kind)
+    if isinstance(value, ir.Var):
+        return value.name in names and bool(kinds[value.name] == kind)
+    if not isinstance(value, ir.Expr) or value.op not in ("getattr", "static_getitem"):
+        return False
+    if value.value.name not in names:
+        return False
+    of = kinds[value.value.name]
+    place = _place(value, of)
+    return place is not None and bool(of.types[place] == kind)
+
+
+def _place(expression: Any, kind: Any) -> int | None:
+    """Which part of a tuple an expression takes; None if it is no such expression."""
+    if expression.op == "getattr":
+        if isinstance(kind, types.BaseNamedTuple) and expression.attr in kind.fields:  # type: ignore[attr-defined]
+            return int(kind.fields.index(expression.attr))
+        return None
+    index = expression.index
+    if isinstance(kind, types.BaseTuple) and isinstance(index, int) and 0 <= index < len(kind.types):  # type: ignore[attr-defined]
+        return index
+    return None
