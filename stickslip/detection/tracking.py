@@ -3,6 +3,7 @@
 import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet
+from stickslip.kernels.bodies.layout import LastContacts
 from stickslip.kernels.bodies.tracking import local_points, track_contacts
 from stickslip.state import Array, ModelError
 
@@ -35,10 +36,10 @@ def track(contacts: ContactSet, q: Array, memory: dict[str, Array]) -> tuple[Con
     guess = np.zeros((nc, 6))
     if not nc:
         return contacts, guess
-    old = kept_of(memory)
+    old = LastContacts(*kept_of(memory))
     local = _local(contacts, q)
     order, ids = np.empty(nc, dtype=np.int64), np.empty(nc, dtype=np.int64)
-    if not track_contacts(contacts.id, local, contacts.frame, SLOTS, *old, order, ids, guess):
+    if not track_contacts(contacts.id, local, contacts.frame, SLOTS, old, order, ids, guess):
         return ContactSet(
             ids, contacts.shape, contacts.body, contacts.point, contacts.frame, contacts.gap, contacts.law
         ), guess

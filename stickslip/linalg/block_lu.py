@@ -37,7 +37,7 @@ class BlockPlan:
     """The same, -1 where an earlier pair has joined the nodes already [-], shape (m, 2)."""
     blocks: int
     """Number of blocks, fill among them."""
-    arrays: tuple[IntArray, ...]
+    arrays: kernels.Plan
     """The plan as the kernels of `kernels/variational/block_lu.py` take it."""
 
     def empty(self) -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels.bodies.efforts import add_efforts
+from stickslip.kernels.bodies.joints import add_efforts
 from stickslip.mechanics.joint_motion import coordinate
 from stickslip.mechanics.joints import Joints
 from stickslip.mechanics.written_forces import JointEffort, Written, WrittenForce
@@ -51,5 +51,4 @@ class Actuators:
 
     def add(self, effort: Any, q: Any, F: Any) -> None:
         """F (n, 6) <- F + wrenches of efforts (k,) at q (7 n,), real or complex."""
-        j = self.joints
-        add_efforts(j.kind, j.body, j.point, j.frame, self.joint, self.column, effort, q, F)
+        add_efforts(self.joints.arrays, self.joint, self.column, effort, q, F)

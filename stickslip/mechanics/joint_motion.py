@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels.bodies.efforts import effort_coordinate
+from stickslip.kernels.bodies.joints import effort_coordinate
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.names import LISTED, alternatives
 from stickslip.state import ModelError
@@ -40,8 +40,5 @@ def coordinate(joints: Joints, j: int, column: int, q: Any, v: Any) -> tuple[Any
     Of the first body against the second, along or about the axis of the second. Angles are from -π to π, or
     in the turn about the middle of their stops.
     """
-    stops = float(joints.lower[j, TURNING]), float(joints.upper[j, TURNING])
-    y, rate = effort_coordinate(
-        int(joints.kind[j]), joints.body[j], joints.point[j], joints.frame[j], *stops, column, q, v
-    )
+    y, rate = effort_coordinate(joints.arrays, j, column, q, v)
     return y, rate

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import IntEnum
 
+from stickslip.kernels.bodies.layout import JointArrays
 from stickslip.state import Array, IntArray
 
 
@@ -51,3 +52,11 @@ class Joints:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def arrays(self) -> JointArrays:
+        """The joints as kernels take them."""
+        return JointArrays(
+            self.kind, self.body, self.point, self.frame, self.length, self.lower, self.upper, self.friction,
+            self.e,
+        )  # fmt: skip

@@ -27,6 +27,7 @@ from stickslip.detection.contacts import ContactSet
 from stickslip.detection.overlaps import check_overlaps
 from stickslip.detection.tracking import KEPT, NOTHING
 from stickslip.kernels.bodies import assembly, motion
+from stickslip.kernels.bodies.layout import Energies, Span
 from stickslip.mechanics.world import World
 from stickslip.options import Options, option
 from stickslip.problem.checks import frozen
@@ -116,27 +117,19 @@ class MoreauJeanBodies(Options):
     ) -> BodyStep:  # fmt: skip
         """The end of the step, from the impulses over it."""
         world, bodies, state, h = start.world, start.bodies, start.state, start.h
-        contacts, offset, count, reach = blocks.contacts, blocks.K.offset, blocks.count, self.theta * h
-        v, q, u = start.v_free.copy(), np.empty((bodies.count, 7)), np.empty(blocks.K.size)
-        energy, need = np.empty(motion.ENERGIES + 2), np.empty(count)
-        impulses, velocities = np.empty((count, 6)), np.empty((count, 6))
-        motion.arrive(
-            bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, start.q, start.v, start.q_m,
-            start.v_start, start.F, h, self.theta, blocks.sides, offset, blocks.rows, r, v, q, u, energy,
-        )  # fmt: skip
-        assembly.tell(offset, contacts.law, contacts.gap, reach, r, u, need, impulses, velocities, energy)
-        t, told = state.t + h, energy.tolist()
-        if not reason and not math.isfinite(sum(told)):
+        contacts, offset, reach = blocks.contacts, blocks.K.offset, self.theta * h
+        v, q, t = np.empty((bodies.count, 6)), np.empty((bodies.count, 7)), state.t + h
+        u, energy = motion.arrive(bodies.arrays, blocks.arrays, r, start.free, Span(h, reach), q, v)
+        impulses, velocities, overlaps = assembly.tell(contacts.law, contacts.gap, offset, reach, r, u)
+        if not reason and not math.isfinite(sum(energy) + overlaps.deepest + overlaps.largest):
             lost = "the impulses that the solver found are not finite; the step is one without any"
             return self._arrive(start, blocks, np.zeros(r.size), solves, memory, lost)
-        reserve = float(memory["reserve"][0]) + told[motion.LOST]
+        reserve = float(memory["reserve"][0]) + energy.lost
         sweeps = self.sweeps if self.correction else 0
         springs = world.forces.potential(t, q.reshape(-1)) if start.forced else 0.0
-        done = corrected(
-            start, blocks, t, q, v, springs, u, reach, max(reserve, 0.0), sweeps, need, told[-2], told[-1]
-        )
+        done = corrected(start, blocks, t, q, v, springs, overlaps, max(reserve, 0.0), sweeps)
         before = world.forces.potential(state.t, state.q) if start.forced else 0.0
-        terms = _terms(told, before, springs, done.lifted)
+        terms = _terms(energy, before, springs, done.lifted)
         if start.forced and not reason and self.theta == 0.5:  # else gravity's share is off as well
             reason = too_stiff(h, bodies.rates, energy, before + springs, terms.balance)
         if bodies.jointed and not reason:
@@ -160,11 +153,10 @@ class MoreauJeanBodies(Options):
         )  # fmt: skip
 
 
-def _terms(told: list[float], before: float, springs: float, lifted: float) -> EnergyTerms:
+def _terms(told: Energies, before: float, springs: float, lifted: float) -> EnergyTerms:
     """The account of energy of a step; before, springs: their potential at its start and at its end, before
     the correction [J]."""
-    kinetic, potential = told[motion.KINETIC], told[motion.WEIGHT] + springs + lifted
-    change = kinetic - told[motion.KINETIC_BEFORE] + potential - told[motion.WEIGHT_BEFORE] - before
-    dissipated = told[motion.LOST] + told[motion.DAMPED]
-    work = told[motion.DRIVEN] + told[motion.WORKED]
+    kinetic, potential = told.kinetic, told.weight + springs + lifted
+    change = kinetic - told.kinetic_before + potential - told.weight_before - before
+    dissipated, work = told.lost + told.damped, told.driven + told.worked
     return EnergyTerms(kinetic, potential, dissipated, work, lifted, change + dissipated - work - lifted)

@@ -6,7 +6,7 @@ from scipy.spatial.transform import Rotation
 
 from stickslip.detection.contacts import SLOTS, ContactSet
 from stickslip.detection.tracking import remember, track
-from stickslip.kernels.bodies.frames import basis
+from stickslip.kernels.bodies.frames import fill_tangents
 from stickslip.state import ModelError
 
 CORNERS = np.array([(x, y, -0.5) for x in (-0.5, 0.5) for y in (-0.5, 0.5)])
@@ -22,7 +22,8 @@ def pose(x=(0.0, 0.0, 0.0), turn=None):
 def contacts_at(points, normal=(0.0, 0.0, 1.0), pair=PAIR, body=(0, 1)):
     """Contacts of one pair of shapes in the order of the points."""
     nc = len(points)
-    frame = np.array([normal, *np.reshape(basis(*normal), (2, 3))])
+    frame = np.array([normal] * 3, float)
+    fill_tangents(frame)
     return ContactSet(
         id=pair * SLOTS + np.arange(nc),
         shape=np.tile(np.array(divmod(pair, 4)), (nc, 1)),

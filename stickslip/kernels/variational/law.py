@@ -40,22 +40,20 @@ STIFF = 1e9
 
 
 @jit
-def tables(blocks):
-    """(B, L) from the arrays of `layout.lay_out`."""
-    kind, offset, upper, group_offset, group_size, coefficient = (
-        blocks[0], blocks[1], blocks[3], blocks[4], blocks[5], blocks[6],
-    )  # fmt: skip
+def tables(K):
+    """(B, L) from the `Cones` of a step."""
+    kind, offset, group_offset = K.kind, K.offset, K.group_offset
     nb = kind.shape[0]
     B, L = np.empty((nb, 3), np.int64), np.zeros((nb, 8))
     for i in range(nb):
         B[i, 0], B[i, 1], B[i, 2] = kind[i], offset[i], offset[i + 1] - offset[i]
         if kind[i] == INTERVAL:
-            L[i, 0] = upper[i]
+            L[i, 0] = K.upper[i]
         if kind[i] == FRICTION:
             L[i, 1] = group_offset[i + 1] - group_offset[i]
             for g in range(group_offset[i], group_offset[i + 1]):
                 m = 2 + 2 * (g - group_offset[i])
-                L[i, m], L[i, m + 1] = group_size[g], coefficient[g]
+                L[i, m], L[i, m + 1] = K.group_size[g], K.coefficient[g]
     return B, L
 
 
@@ -113,24 +111,6 @@ def slips(at, size, radius, X):
 
 
 @jit
-def respond_exactly(i, B, L, X):
-    """`respond` for the model EXACT."""
-    at = B[i, 1]
-    if B[i, 0] == INTERVAL:
-        held_or_slipping(at, 1, L[i, 0], 0.0, X)
-        return
-    if X[at, R] * X[at, OWN] > X[at, Y]:
-        X[at, DR] = -(X[at, C] + X[at, DY]) * STIFF / X[at, OWN]
-    else:
-        X[at, DR] = X[at, C]
-    k = at + 1
-    for g in range(int(L[i, 1])):
-        size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
-        held_or_slipping(k, size, mu * max(X[at, R], 0.0), mu * X[at, DR], X)
-        k += size
-
-
-@jit
 def held_or_slipping(at, size, radius, change, X):
     """Changes of a group that sticks, or slips on its disc."""
     length, a, b = slips(at, size, radius, X)
@@ -143,22 +123,6 @@ def held_or_slipping(at, size, radius, change, X):
     X[at, DR] = X[at, C] + a * change - slope * (X[at, DY] - a * along)
     if size == 2:
         X[at + 1, DR] = X[at + 1, C] + b * change - slope * (X[at + 1, DY] - b * along)
-
-
-@jit
-def aim_exactly(i, B, L, X):
-    """`aim` for the model EXACT: values of what is held, changes that what slips or opens needs."""
-    at = B[i, 1]
-    if B[i, 0] == INTERVAL:
-        aim_held_or_slipping(at, 1, L[i, 0], X)
-        return
-    closed = X[at, R] * X[at, OWN] > X[at, Y]
-    X[at, C] = X[at, Y] if closed else -X[at, R]
-    k = at + 1
-    for g in range(int(L[i, 1])):
-        size = int(L[i, 2 + 2 * g])
-        aim_held_or_slipping(k, size, L[i, 3 + 2 * g] * max(X[at, R], 0.0), X)
-        k += size
 
 
 @jit
@@ -181,19 +145,26 @@ def respond(i, model, B, L, X, F):
     """Changes of impulses and slacks of block i that solve its linearised law for the changes of its
     values."""
     at = B[i, 1]
-    if model == EXACT:
-        respond_exactly(i, B, L, X)
-        return
     if B[i, 0] == INTERVAL:
-        respond_group(at, 1, L[i, 0], 0.0, X)
+        if model == EXACT:
+            held_or_slipping(at, 1, L[i, 0], 0.0, X)
+        else:
+            respond_group(at, 1, L[i, 0], 0.0, X)
         return
     change = X[at, DY] + X[at, C]
-    X[at, DR] = (X[at, CW] - X[at, R] * change) / (X[at, W] + L[i, 0] * X[at, R])
-    X[at, DW] = change + L[i, 0] * X[at, DR]
+    if model != EXACT:
+        X[at, DR] = (X[at, CW] - X[at, R] * change) / (X[at, W] + L[i, 0] * X[at, R])
+        X[at, DW] = change + L[i, 0] * X[at, DR]
+    elif X[at, R] * X[at, OWN] > X[at, Y]:
+        X[at, DR] = -(X[at, C] + X[at, DY]) * STIFF / X[at, OWN]
+    else:
+        X[at, DR] = X[at, C]
     k = at + 1
     for g in range(int(L[i, 1])):
         size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
-        if mu == 0.0:
+        if model == EXACT:
+            held_or_slipping(k, size, mu * max(X[at, R], 0.0), mu * X[at, DR], X)
+        elif mu == 0.0:
             for m in range(k, k + size):
                 X[m, DR], X[m, DW] = 0.0, 0.0
         elif model == PYRAMID and size == 2:
@@ -231,25 +202,32 @@ def aim_facets(at, radius, tau, second, X, F):
 
 
 @jit
-def aim(i, model, B, L, tau, tau_slip, second, X, F):
-    """Right-hand sides of block i; `second` (0 or 1) times second-order terms of the changes there are."""
+def aim(i, model, B, L, target, X, F):
+    """Right-hand sides of block i; target: τ, τ_slip, and how much (0 to 1) of the second-order terms of the
+    changes there are. For EXACT: values of what is held, changes that what slips or opens needs."""
+    tau, tau_slip, second = target
     at = B[i, 1]
-    if model == EXACT:
-        aim_exactly(i, B, L, X)
-        return
     if B[i, 0] == INTERVAL:
-        aim_group(at, 1, L[i, 0], 0.0, tau_slip, second, X)
+        if model == EXACT:
+            aim_held_or_slipping(at, 1, L[i, 0], X)
+        else:
+            aim_group(at, 1, L[i, 0], 0.0, tau_slip, second, X)
         return
-    X[at, C] = X[at, Y] + L[i, 0] * X[at, R] - X[at, W]
-    X[at, CW] = tau - X[at, R] * X[at, W] - second * X[at, DR] * X[at, DW]
+    if model == EXACT:
+        closed = X[at, R] * X[at, OWN] > X[at, Y]
+        X[at, C] = X[at, Y] if closed else -X[at, R]
+    else:
+        X[at, C] = X[at, Y] + L[i, 0] * X[at, R] - X[at, W]
+        X[at, CW] = tau - X[at, R] * X[at, W] - second * X[at, DR] * X[at, DW]
     k = at + 1
     for g in range(int(L[i, 1])):
         size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
-        if mu > 0.0:
-            if model == PYRAMID and size == 2:
-                aim_facets(k, mu * X[at, R], tau_slip, second, X, F)
-            else:
-                aim_group(k, size, mu * X[at, R], mu * X[at, DR], tau_slip, second, X)
+        if model == EXACT:
+            aim_held_or_slipping(k, size, mu * max(X[at, R], 0.0), X)
+        elif mu > 0.0 and model == PYRAMID and size == 2:
+            aim_facets(k, mu * X[at, R], tau_slip, second, X, F)
+        elif mu > 0.0:
+            aim_group(k, size, mu * X[at, R], mu * X[at, DR], tau_slip, second, X)
         k += size
 
 
@@ -384,7 +362,7 @@ def off_path(model, B, L, kappa, h, X, F):
         at = B[i, 1]
         if B[i, 0] == FREE:
             continue
-        aim(i, model, B, L, kappa / h, kappa, 0.0, X, F)
+        aim(i, model, B, L, (kappa / h, kappa, 0.0), X, F)
         if B[i, 0] == INTERVAL:
             worst = max(worst, abs(X[at, CW]) / kappa, abs(X[at, C]) / kappa)
             continue

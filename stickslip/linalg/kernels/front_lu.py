@@ -6,6 +6,8 @@ until its parent has added it. Rows are exchanged only among the pivots of a fro
 fully summed yet.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from stickslip.kernels.jit import jit
@@ -22,11 +24,29 @@ from stickslip.linalg.kernels.blas import (
     dtrsm,
     dtrsv,
 )
+from stickslip.state import Array, BoolArray, IntArray
 
 NARROW = 12
 """Fronts of so many pivots are done here, wider ones by BLAS."""
 FLOOR = 1e-6
 """Part of the largest row below which a row counts as zero when residuals are judged."""
+
+
+class BlockRows(NamedTuple):
+    """A matrix in block rows."""
+
+    offset: IntArray
+    """First scalar row of each [-], shape (n + 1,)."""
+    row_start: IntArray
+    """First block of each, and the number of all [-], shape (n + 1,)."""
+    column: IntArray
+    """Block column of each block [-], shape (blocks,)."""
+    data_start: IntArray
+    """Where it starts in the values, and their number [-], shape (blocks + 1,)."""
+    data: Array
+    """Values, row-major."""
+    active: BoolArray
+    """Whether a block row is not one of the identity [-], shape (n,)."""
 
 
 @jit
@@ -45,10 +65,7 @@ def factorise(plan, values, x, u, exchange, info):
         n, m, at, up, into = plan.columns[s], plan.rows[s], plan.panel[s], plan.upper[s], plan.update[s]
         step, head = n + m, plan.head[s]
         u[into : into + m * m] = 0.0
-        for k in range(plan.child_start[s], plan.child_start[s + 1]):
-            c = plan.child[k]
-            _add_child(plan.run_from, plan.run_to, plan.run_length, plan.run_start[c], plan.run_start[c + 1],
-                       plan.update[c], plan.rows[c], n, m, x, at, up, u, into)  # fmt: skip
+        _add_children(plan, s, x, u)
         if n == 0:
             continue
         top, low, right = x_address + 8 * at, x_address + 8 * (at + n), x_address + 8 * up
@@ -75,15 +92,20 @@ def factorise(plan, values, x, u, exchange, info):
 
 
 @jit
-def _add_child(run_from, run_to, run_length, low, high, child, height, n, m, x, at, up, u, into):
-    """Add the update matrix of a child, by its runs low..high, to the panels and the one of its parent."""
-    for a in range(low, high):
-        for t in range(run_length[a]):
-            column, along = child + (run_from[a] + t) * height, run_to[a] + t
-            if along < n:
-                for b in range(low, high):
-                    _add(u, column + run_from[b], x, at + along * (n + m) + run_to[b], run_length[b])
-            else:
+def _add_children(plan, s, x, u):
+    """Add the update matrices of the children of front s to its panels and to its own."""
+    run_from, run_to, run_length = plan.run_from, plan.run_to, plan.run_length
+    n, m, at, up, into = plan.columns[s], plan.rows[s], plan.panel[s], plan.upper[s], plan.update[s]
+    for k in range(plan.child_start[s], plan.child_start[s + 1]):
+        c = plan.child[k]
+        low, high, height = plan.run_start[c], plan.run_start[c + 1], plan.rows[c]
+        for a in range(low, high):
+            for t in range(run_length[a]):
+                column, along = plan.update[c] + (run_from[a] + t) * height, run_to[a] + t
+                if along < n:
+                    for b in range(low, high):
+                        _add(u, column + run_from[b], x, at + along * (n + m) + run_to[b], run_length[b])
+                    continue
                 right, below = up + (along - n) * n, into + (along - n) * m - n
                 for b in range(low, high):
                     if run_to[b] < n:
@@ -253,8 +275,10 @@ def _add_multiple(f, a, i, b, j, length):
 
 
 @jit
-def without_open(offset, row_start, column, data_start, data, active, b, out):
-    """out <- b, less what the rows of the identity, those not active, contribute to the others."""
+def without_open(matrix, b, out):
+    """out <- b, less what the rows of the identity, those not active, contribute to the others.   matrix:
+    `BlockRows`."""
+    offset, row_start, column, data_start, data, active = matrix
     for i in range(active.shape[0]):
         for a in range(offset[i], offset[i + 1]):
             out[a] = b[a]
@@ -272,12 +296,13 @@ def without_open(offset, row_start, column, data_start, data, active, b, out):
 
 
 @jit
-def residual(offset, row_start, column, data_start, data, active, b, x, rest):
+def residual(matrix, b, x, rest):
     """rest[0] <- b - A x; returns its size beside |A| |x| + |b| (Oettli & Prager 1964), row by row.
 
     A row that is small beside the largest (by FLOOR) is measured by that: its own size may be what
     cancellation has left. Rows not active are those of the identity.   rest (2, size).
     """
+    offset, row_start, column, data_start, data, active = matrix
     largest = 0.0
     for i in range(active.shape[0]):
         low, high = offset[i], offset[i + 1]

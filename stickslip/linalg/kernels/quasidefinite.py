@@ -16,11 +16,11 @@ WIDTH = 24
 
 
 @jit
-def factorise(fronts, blocks, values, x, u, shift, scale, least, replacement):
+def factorise(fronts, blocks, values, x, u, shift, scale, rule):
     """x <- L of K with `shift` on its pivots; (pivots replaced, first column that is not a number or -1).
 
-    shift (size,) <- added to |pivots|; scale (size,): of the pivots. A pivot at or below least times
-    its scale becomes replacement times its scale.
+    shift (size,) <- added to |pivots|; scale (size,): of the pivots; rule: least, replacement. A pivot at or
+    below least times its scale becomes replacement times its scale.
     """
     x_address, u_address = x.ctypes.data, u.ctypes.data
     replaced = 0
@@ -38,9 +38,7 @@ def factorise(fronts, blocks, values, x, u, shift, scale, least, replacement):
         for j in range(n):
             x[at + j * step + j] += shift[head + j]
         if minus > 0:
-            changed, bad = _definite(
-                x, x_address, at, step, minus, scale[head : head + minus], least, replacement
-            )
+            changed, bad = _definite(x, x_address, at, step, minus, scale[head : head + minus], rule)
             if bad >= 0:
                 return replaced, head + bad
             replaced += changed
@@ -52,9 +50,7 @@ def factorise(fronts, blocks, values, x, u, shift, scale, least, replacement):
                     low, here = x_address + 8 * (at + n), x_address + 8 * (corner + plus)
                     dgemm((NO, TRANSPOSED, m, plus, minus, 1.0, low, step, left, step, 1.0, here, step))
         if plus > 0:
-            changed, bad = _definite(
-                x, x_address, corner, step, plus, scale[head + minus : head + n], least, replacement
-            )
+            changed, bad = _definite(x, x_address, corner, step, plus, scale[head + minus : head + n], rule)
             if bad >= 0:
                 return replaced, head + minus + bad
             replaced += changed
@@ -73,13 +69,13 @@ def factorise(fronts, blocks, values, x, u, shift, scale, least, replacement):
 
 
 @jit
-def _definite(x, x_address, at, step, n, scale, least, replacement):
+def _definite(x, x_address, at, step, n, scale, rule):
     """Lower factor of the n x n block in place; (pivots replaced, first that is not a number or -1)."""
     replaced = 0
     for j in range(0, n, WIDTH):
         w, here = min(WIDTH, n - j), at + j * step + j
         rest = n - j - w
-        changed, bad = _narrow(x, here, step, w, scale[j : j + w], least, replacement)
+        changed, bad = _narrow(x, here, step, w, scale[j : j + w], rule)
         if bad >= 0:
             return replaced, j + bad
         replaced += changed
@@ -92,9 +88,9 @@ def _definite(x, x_address, at, step, n, scale, least, replacement):
 
 
 @jit
-def _narrow(x, at, step, n, scale, least, replacement):
+def _narrow(x, at, step, n, scale, rule):
     """Cholesky of an n x n block with replaced pivots."""
-    replaced = 0
+    replaced, (least, replacement) = 0, rule
     for j in range(n):
         column = x[at + j * step : at + j * step + n]
         for k in range(j):
