@@ -144,6 +144,7 @@ class BlockLU:
 
     def _by_fronts(self, b: Array) -> Array | None:
         """x by the factor made here, refined where it has to be; None if it stays bad."""
+        assert self._values is not None
         matrix = kernel.BlockRows(
             self.offset, self.row_start, self.column, self.data_start, self._values, self._kept
         )

@@ -158,9 +158,11 @@ def tree(
     )
     place = np.empty(n, np.int64)
     place[permutation] = np.arange(n)
-    below = kernels.structure(start, neighbour, permutation, place, first, above)
+    child_start, child, row_start, row = kernels.structure(
+        start, neighbour, permutation, place, first, above
+    )  # fmt: skip
     front_of = np.repeat(np.arange(above.size), np.diff(first))
-    return Tree(permutation, place, first, above, *below, front_of)
+    return Tree(permutation, place, first, above, child_start, child, row_start, row, front_of)
 
 
 def _places(pattern: BlockPattern, shape: Tree, sizes: Sizes, offset: IntArray) -> Blocks:

@@ -83,7 +83,7 @@ def step_blocks(problem: StepProblem) -> StepBlocks:
         frozen(array)
     K = object.__new__(ProductSet)
     K.__dict__.update(arrays.K._asdict())
-    return StepBlocks(K, *arrays[1:], arrays)
+    return StepBlocks(K, arrays.pairs, arrays.sides, arrays.joint, arrays.part, arrays)
 
 
 def step_velocities(problem: StepProblem, v: ArrayLike) -> Array:

@@ -232,5 +232,5 @@ def _turns_far(node: Node, v: Array) -> str:
 
 def _reach(node: Node, v: Array) -> float:
     """How far the surfaces of two bodies can come towards each other with v in the step [m]."""
-    fastest, second = kernels.two_fastest(node.bodies.arrays, node.q, v)
+    _, fastest, second = motion.fastest(motion.speeds(node.bodies.arrays, node.q, v))
     return float(node.h * (fastest + second))

@@ -6,9 +6,10 @@ Contacts: `Contacts`; R (n, 3, 3): rotations of bodies.
 import numpy as np
 
 from stickslip.kernels.activation import gap_rate, takes_part
-from stickslip.kernels.bodies.correction import needs
+from stickslip.kernels.bodies.contacts import copy_contact, empty_contacts
+from stickslip.kernels.bodies.correction import OPENS
 from stickslip.kernels.bodies.joint_geometry import point_row, turn_row
-from stickslip.kernels.bodies.layout import Active, Contacts
+from stickslip.kernels.bodies.layout import Active, Overlaps
 from stickslip.kernels.bodies.motion import least_rate, rate
 from stickslip.kernels.bodies.rotation import matrix
 from stickslip.kernels.bodies.tracking import local_points, track_contacts
@@ -42,7 +43,7 @@ def assemble(found, last, slots, row, free, span, slack, newton):
     nc, n, q, v_start, v_free = found.id.shape[0], row.shape[0], free.q_m, free.v_start, free.v_free
     local, last_r, name = np.empty((nc, 2, 3)), np.zeros((nc, 6)), np.empty(nc, np.int64)
     order, active, ahead = np.empty(nc, np.int64), np.empty(nc, np.int64), np.empty(nc)
-    R, one = np.empty((n, 3, 3)), np.empty((2, 6))
+    R, one, given = np.empty((n, 3, 3)), np.empty((2, 6)), np.empty(2, np.int64)
     # 1. Which contact is which, and what it bore in the last step.
     local_points(q.reshape(-1), found.body, found.point, local)
     track_contacts(found.id, local, found.frame, slots, last, order, name, last_r)
@@ -62,26 +63,15 @@ def assemble(found, last, slots, row, free, span, slack, newton):
             p += 3 + (2 if found.law[i, 1] > 0.0 else 0) + (1 if found.law[i, 2] > 0.0 else 0)
             g += 1 + (1 if found.law[i, 1] > 0.0 else 0) + (1 if found.law[i, 2] > 0.0 else 0)
     # 3. Their own data, in the order of their names.
-    kept = Contacts(
-        np.empty(c, np.int64), np.empty((c, 2), np.int64), np.empty((c, 2), np.int64), np.empty((c, 3)),
-        np.empty((c, 3, 3)), np.empty(c), np.empty((c, 4)),
-    )  # fmt: skip
-    kept_local, rows_of_M = np.empty((c, 2, 3)), np.empty((c, 2), np.int64)
+    kept, kept_local, rows_of_M = empty_contacts(c), np.empty((c, 2, 3)), np.empty((c, 2), np.int64)
     for a in range(c):
-        place = active[a]
-        i = order[place]
-        kept.id[a], kept.gap[a] = name[place], found.gap[i]
+        i = order[active[a]]
+        copy_contact(found, i, kept, a)
+        kept.id[a] = name[active[a]]
         for k in range(2):
-            kept.shape[a, k], kept.body[a, k] = found.shape[i, k], found.body[i, k]
             rows_of_M[a, k] = row[found.body[i, k]]
             for d in range(3):
                 kept_local[a, k, d] = local[i, k, d]
-        for k in range(3):
-            kept.point[a, k] = found.point[i, k]
-            for d in range(3):
-                kept.frame[a, k, d] = found.frame[i, k, d]
-        for k in range(4):
-            kept.law[a, k] = found.law[i, k]
     # 4. Sets, rows, biases and first impulses.
     K = Cones(
         np.empty(c, np.int64), np.empty(c + 1, np.int64), np.empty(c), np.empty(c), np.empty(c + 1, np.int64),
@@ -112,8 +102,11 @@ def assemble(found, last, slots, row, free, span, slack, newton):
             K.group_size[g], K.coefficient[g] = 1, law[2]
             g += 1
         K.offset[a + 1], K.group_offset[a + 1] = at, g
+        for side in range(2):
+            b = kept.body[a, side]
+            given[side] = -1 if row[b] >= 0 else b
         for j in range(start, at):
-            u_bias[j] = prescribed(kept.body[a], rows[j], row, v_free)
+            u_bias[j] = rate(given, rows[j], v_free)
         approach[a] = rate(kept.body[a], rows[start], v_start)
         if newton:
             u_bias[start] += law[3] * min(approach[a], 0.0)
@@ -125,24 +118,15 @@ def assemble(found, last, slots, row, free, span, slack, newton):
 
 
 @jit
-def prescribed(sides, rows, row, v):
-    """What those of two sides (2,) that are not dynamic do to a row over both.   rows (2, 6)."""
-    s = 0.0
-    for side in range(2):
-        b = sides[side]
-        if b >= 0 and row[b] < 0:
-            for k in range(6):
-                s += rows[side, k] * v[b, k]
-    return s
-
-
-@jit
 def add_prescribed(sides, size, rows, row, v, bias):
     """bias <- bias + what sides that are not dynamic do to all rows of the blocks.   size (m,), bias (p,)."""
-    j = 0
+    j, given = 0, np.empty(2, np.int64)
     for i in range(size.shape[0]):
+        for side in range(2):
+            b = sides[i, side]
+            given[side] = b if b >= 0 and row[b] < 0 else -1
         for _ in range(size[i]):
-            bias[j] += prescribed(sides[i], rows[j], row, v)
+            bias[j] += rate(given, rows[j], v)
             j += 1
 
 
@@ -167,5 +151,16 @@ def by_contact(offset, law, x):
 
 @jit
 def tell(law, gap, offset, reach, r, u):
-    """(r, u by contact (nc, 6), `Overlaps`) at the end of a step.   reach: as `Span` has it."""
-    return by_contact(offset, law, r), by_contact(offset, law, u), needs(gap, reach, offset, u)
+    """(r, u by contact (nc, 6), `Overlaps`) at the end of a step.   reach: as `Span` has it.
+
+    A contact that overlaps and opens by itself is only kept from closing; one with a gap may use it up.
+    """
+    depth, need, deepest, largest = np.empty(gap.shape[0]), np.empty(gap.shape[0]), 0.0, 0.0
+    for i in range(gap.shape[0]):
+        opened = reach * u[offset[i]]
+        depth[i] = -(gap[i] + opened)
+        deepest = max(deepest, depth[i])
+        need[i] = 0.0 if opened > OPENS * depth[i] > 0.0 else depth[i]
+        largest = max(largest, need[i])
+    overlaps = Overlaps(depth, need, deepest, largest)
+    return by_contact(offset, law, r), by_contact(offset, law, u), overlaps

@@ -223,6 +223,20 @@ def empty_contacts(nc):
 
 
 @jit
+def copy_contact(given, i, out, c):
+    """Contact c of `Contacts` <- contact i of others."""
+    out.id[c], out.gap[c] = given.id[i], given.gap[i]
+    for k in range(2):
+        out.shape[c, k], out.body[c, k] = given.shape[i, k], given.body[i, k]
+    for k in range(3):
+        out.point[c, k] = given.point[i, k]
+        for d in range(3):
+            out.frame[c, k, d] = given.frame[i, k, d]
+    for k in range(4):
+        out.law[c, k] = given.law[i, k]
+
+
+@jit
 def translate(given, traits, margin, slots):
     """(`Contacts`, numbers of those whose normal is not to be trusted, one of a pair with too many contacts
     or -1) from `Touching`, of those with gap <= margin [m].

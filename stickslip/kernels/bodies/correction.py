@@ -8,7 +8,6 @@ bodies: `BodyArrays`; blocks: `Blocks`.
 
 import numpy as np
 
-from stickslip.kernels.bodies.layout import Overlaps
 from stickslip.kernels.bodies.motion import rate
 from stickslip.kernels.bodies.rotation import times, turn
 from stickslip.kernels.bodies.springs import spring_potential
@@ -123,19 +122,3 @@ def correct(bodies, forces, springs, blocks, overlaps, budget, q):
             return lifted, depth, share * most
         share *= min(reserve / lifted, 0.5) if share < 1.0 else reserve / lifted
     return 0.0, overlaps.deepest, 0.0
-
-
-@jit
-def needs(gap, reach, offset, u):
-    """`Overlaps` of contacts with these gaps (nc,) a time `reach` before the end, and velocities u of rows.
-
-    One that overlaps and opens by itself is only kept from closing; one with a gap may use it up.
-    """
-    depth, need, deepest, largest = np.empty(gap.shape[0]), np.empty(gap.shape[0]), 0.0, 0.0
-    for i in range(gap.shape[0]):
-        opened = reach * u[offset[i]]
-        depth[i] = -(gap[i] + opened)
-        deepest = max(deepest, depth[i])
-        need[i] = 0.0 if opened > OPENS * depth[i] > 0.0 else depth[i]
-        largest = max(largest, need[i])
-    return Overlaps(depth, need, deepest, largest)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from stickslip.kernels.bodies.contacts import copy_touching, first_of, pair_end, room_for
-from stickslip.kernels.bodies.rotation import times, times_back
+from stickslip.kernels.bodies.rotation import cross, times, times_back
 from stickslip.kernels.jit import jit
 from stickslip.state import Array, BoolArray, IntArray
 
@@ -100,9 +100,10 @@ def clipped(frame, n_frame, w, polygon, count, other):
 
 
 @jit
-def distinct(polygon, count):
-    """How many corners are left when each is APART from the one before it and the last from the first."""
-    left = 0
+def distinct(polygon, count, w):
+    """How many corners are left when each is APART from all before it; 0 where the polygon, seen along w, has
+    no area."""
+    left, area = 0, 0.0
     for k in range(count):
         near = False
         for j in range(left):
@@ -113,19 +114,11 @@ def distinct(polygon, count):
         if not near:
             polygon[left] = polygon[k]
             left += 1
-    return left
-
-
-@jit
-def widest(polygon, count, w):
-    """Twice the area of the polygon, seen along w."""
-    area = 0.0
-    for k in range(1, count - 1):
+    for k in range(1, left - 1):
         a, b, c = polygon[0], polygon[k], polygon[k + 1]
-        u0, u1, u2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-        v0, v1, v2 = c[0] - a[0], c[1] - a[1], c[2] - a[2]
-        area += w[0] * (u1 * v2 - u2 * v1) + w[1] * (u2 * v0 - u0 * v2) + w[2] * (u0 * v1 - u1 * v0)
-    return abs(area)
+        n0, n1, n2 = cross(b[0] - a[0], b[1] - a[1], b[2] - a[2], c[0] - a[0], c[1] - a[1], c[2] - a[2])
+        area += w[0] * n0 + w[1] * n1 + w[2] * n2
+    return 0 if abs(area) < APART * APART else left
 
 
 @jit
@@ -145,10 +138,7 @@ def common_polygon(p, pair, normal, placement, polygon, frame, other):
         return 0, w1
     sides = place_corners(p, f1, x[g], R[g], frame)
     count = place_corners(p, f2, x[h], R[h], polygon)
-    count = distinct(polygon, clipped(frame, sides, w1, polygon, count, other))
-    if count < 3 or widest(polygon, count, w1) < APART * APART:
-        return 0, w1
-    return count, w1
+    return distinct(polygon, clipped(frame, sides, w1, polygon, count, other), w1), w1
 
 
 @jit

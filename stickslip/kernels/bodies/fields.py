@@ -88,23 +88,17 @@ def surface(x, y, field):
 
 
 @jit
-def into(x, field):
-    """Point x (3 numbers) in the frame of a field."""
-    o = field.x
-    return times_back(field.R, x[0] - o[0], x[1] - o[1], x[2] - o[2])
-
-
-@jit
 def drop_walls(first, last, given, field, flat, keep):
     """keep <- False for contacts first..last-1 with a wall between two prisms, which is inside the field.
 
     Normals of `given`, `Touching`, <- that of the triangle where it is the same but for rounding.
     """
-    dist, pos, normal = given.dist, given.pos, given.normal
+    dist, pos, normal, foot = given.dist, given.pos, given.normal, np.empty(3)
     for k in range(first, last):
         s = 0.5 * dist[k]
-        foot = (pos[k, 0] - s * normal[k, 0], pos[k, 1] - s * normal[k, 1], pos[k, 2] - s * normal[k, 2])
-        x, y, z = into(foot, field)
+        for i in range(3):
+            foot[i] = pos[k, i] - s * normal[k, i] - field.x[i]
+        x, y, z = times_back(field.R, foot[0], foot[1], foot[2])
         top, n0, n1, n2, _ = surface(x, y, field)
         n0, n1, n2 = times(field.R, n0, n1, n2)
         away = (normal[k, 0] - n0) ** 2 + (normal[k, 1] - n1) ** 2 + (normal[k, 2] - n2) ** 2
@@ -168,7 +162,7 @@ def add_points(points, radius, x, R, margin, field, out, at):
     for p in range(points.shape[0]):
         a0, a1, a2 = times(R, points[p, 0], points[p, 1], points[p, 2])
         c = (x[0] + a0, x[1] + a1, x[2] + a2)
-        s, t, z = into(c, field)
+        s, t, z = times_back(field.R, c[0] - field.x[0], c[1] - field.x[1], c[2] - field.x[2])
         top, n0, n1, n2, triangle = surface(s, t, field)
         far = (z - top) * n2
         s, t = s - far * n0, t - far * n1

@@ -61,16 +61,14 @@ def world_point(poses, b, local, out):
 
 
 @jit
-def gap_and_normal(kind, pair, point, normal, radius, poses, n, c):
-    """Gap of a contact in closed form; n (3,) <- its normal, c (2, 3) <- the points of both bodies.
-
-    pair: two bodies, the one with the ball or point first; point (2, 3), normal (3,), radius (2,).
-    """
-    world_point(poses, pair[0], point[0], c[0])
-    world_point(poses, pair[1], point[1], c[1])
-    if kind == POINT_PLANE:
+def gap_and_normal(forms, i, poses, n, c):
+    """Gap of contact i of `ClosedForms`; n (3,) <- its normal, c (2, 3) <- the points of both bodies."""
+    radius, second = forms.radius[i], forms.body[i, 1]
+    for side in range(2):
+        world_point(poses, forms.body[i, side], forms.point[i, side], c[side])
+    if forms.kind[i] == POINT_PLANE:
         for k in range(3):
-            n[k] = dot(poses.R[pair[1], k], normal)
+            n[k] = dot(poses.R[second, k], forms.normal[i])
         gap = -radius[0]
         for k in range(3):
             gap += n[k] * (c[0, k] - c[1, k])
@@ -105,20 +103,11 @@ def rows_at(kind, pair, radius, frame, poses, c, rows):
 
 
 @jit
-def gap_of(forms, i, poses, n, c):
-    """`gap_and_normal` of contact i of `ClosedForms`."""
-    pair = forms.body[i, 0], forms.body[i, 1]
-    return gap_and_normal(
-        forms.kind[i], pair, forms.point[i], forms.normal[i], forms.radius[i], poses, n, c
-    )  # fmt: skip
-
-
-@jit
 def gaps(forms, q):
     """Gaps (k,) at q (n, 7) of `ClosedForms`; inf for contacts that have none."""
     poses, n, c, out = poses_of(q), np.empty(3), np.empty((2, 3)), np.empty(forms.kind.shape[0])
     for k in range(out.shape[0]):
-        out[k] = np.inf if forms.kind[k] == LINEARISED else gap_of(forms, k, poses, n, c)
+        out[k] = np.inf if forms.kind[k] == LINEARISED else gap_and_normal(forms, k, poses, n, c)
     return out
 
 
@@ -134,7 +123,7 @@ def look(forms, q, speed, h, touch, must):
         np.empty(most, np.int64), np.empty(most), np.empty((most, 3, 3)), np.empty((most, 3)),
     )  # fmt: skip
     for k in range(most):
-        s = gap_of(forms, k, poses, frame[m, 0], c)
+        s = gap_and_normal(forms, k, poses, frame[m, 0], c)
         if s > h * (speed[forms.body[k, 0]] + speed[forms.body[k, 1]]) + touch and not must[k]:
             continue
         chosen[m], gap[m] = k, s

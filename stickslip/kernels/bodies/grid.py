@@ -133,12 +133,6 @@ class Pairs(NamedTuple):
 
 
 @jit
-def turned_by(q, b, x, y, z):
-    """Vector (x, y, z) of body b's frame in the inertial one."""
-    return turned(q[7 * b + 3], q[7 * b + 4], q[7 * b + 5], q[7 * b + 6], x, y, z)
-
-
-@jit
 def cells_per_metre(widest, margin):
     """1/width of cells whose neighbours hold all that spheres of radius <= widest can reach."""
     return 1.0 / ((2.0 * widest + max(margin, 0.0)) * WIDER)
@@ -274,7 +268,8 @@ def add_planes(q, elements, member, grid, margin, pairs, count):
     owner = elements.owner
     for i in range(elements.plane.shape[0]):
         e, axis = elements.plane[i], elements.axis[i]
-        x, y, z = turned_by(q, elements.body[e], axis[0], axis[1], axis[2])
+        p = q[7 * elements.body[e] + 3 : 7 * elements.body[e] + 7]
+        x, y, z = turned(p[0], p[1], p[2], p[3], axis[0], axis[1], axis[2])
         size = math.sqrt(x * x + y * y + z * z)
         x, y, z = x / size, y / size, z / size
         grid.normal[i, 0], grid.normal[i, 1], grid.normal[i, 2] = x, y, z
@@ -372,7 +367,7 @@ def find_pairs(q, margin, elements, levels, grid, pairs):
         b = elements.body[e]
         x, y, z = elements.offset[e, 0], elements.offset[e, 1], elements.offset[e, 2]
         if x != 0.0 or y != 0.0 or z != 0.0:
-            x, y, z = turned_by(q, b, x, y, z)
+            x, y, z = turned(q[7 * b + 3], q[7 * b + 4], q[7 * b + 5], q[7 * b + 6], x, y, z)
         grid.centre[e, 0], grid.centre[e, 1] = q[7 * b] + x, q[7 * b + 1] + y
         grid.centre[e, 2] = q[7 * b + 2] + z
     fill(levels, elements.radius, margin, grid)

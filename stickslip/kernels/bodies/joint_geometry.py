@@ -246,20 +246,16 @@ def angle_row(at, row):
 
 
 @jit
-def within_turn(angle, lower, upper):
-    """The angle in the turn about the middle of its stops, so that no stop is met by way of ±π."""
+def coordinate_row(c, joints, j, at, row):
+    """s (c = 0) or the angle (c = 1) of a joint and its row (2, 6); the angle in the turn about the middle of
+    its stops, so that no stop is met by way of ±π."""
+    if c == 0:
+        return slide_row(joints.kind[j], at, row)
+    angle, lower, upper = angle_row(at, row), joints.lower[j, 1], joints.upper[j, 1]
     if not (math.isfinite(lower) and math.isfinite(upper)):
         return angle
     turn = 2.0 * math.pi
     return angle + turn * np.floor((0.5 * (lower + upper) - angle.real) / turn + 0.5)
-
-
-@jit
-def coordinate_row(c, joints, j, at, row):
-    """s (c = 0) or the angle (c = 1), within its stops, of a joint, and its row (2, 6)."""
-    if c == 0:
-        return slide_row(joints.kind[j], at, row)
-    return within_turn(angle_row(at, row), joints.lower[j, 1], joints.upper[j, 1])
 
 
 @jit

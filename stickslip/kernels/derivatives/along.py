@@ -8,7 +8,14 @@ flip is 1 the ball or point is of the second body, the plane of the first.
 import numpy as np
 
 from stickslip.kernels.bodies.frames import fill_tangents
-from stickslip.kernels.bodies.gaps import LINEARISED, gap_and_normal, poses_of, rows_at, world_point
+from stickslip.kernels.bodies.gaps import (
+    LINEARISED,
+    ClosedForms,
+    gap_and_normal,
+    poses_of,
+    rows_at,
+    world_point,
+)
 from stickslip.kernels.bodies.joint_geometry import block_rows, dot, place_joint, scene
 from stickslip.kernels.bodies.motion import accelerate, move_along, move_half, rate
 from stickslip.kernels.bodies.rotation import product
@@ -130,9 +137,14 @@ def contacts(table, share, point, radius, q, rows, gap):
     body and this share of the gap beyond.   point (k, nc, 2, 3), radius (k, nc, 2), of the ball first."""
     kind, flip, body, normal, given = table
     frame, c, reach = np.empty((3, 3), q.dtype), np.empty((2, 3), q.dtype), np.zeros(2, q.dtype)
+    balls = body.copy()
+    for i in range(kind.shape[0]):
+        if flip[i]:
+            balls[i, 0], balls[i, 1] = body[i, 1], body[i, 0]
     for d in range(gap.shape[0]):
         poses = poses_of(at(q, d))
         points, radii = at(point, d), at(radius, d)
+        forms = ClosedForms(kind, balls, points, normal, radii)
         for i in range(kind.shape[0]):
             pair = body[i, 0], body[i, 1]
             if kind[i] == LINEARISED:
@@ -144,10 +156,7 @@ def contacts(table, share, point, radius, q, rows, gap):
                 gap[d, i] = dot(frame[0], c[0]) - dot(frame[0], c[1])
             else:
                 sign = -1.0 if flip[i] else 1.0
-                ball = (pair[1], pair[0]) if flip[i] else pair
-                gap[d, i] = gap_and_normal(
-                    kind[i], ball, points[i], normal[i], radii[i], poses, frame[0], c
-                )  # fmt: skip
+                gap[d, i] = gap_and_normal(forms, i, poses, frame[0], c)
                 for k in range(3):
                     frame[0, k] *= sign
                 fill_tangents(frame)

@@ -13,6 +13,7 @@ from stickslip.kernels.bodies.contacts import (
     GeomTraits,
     Placement,
     choose_manifolds,
+    copy_contact,
     empty_contacts,
     order_of,
     place_geoms,
@@ -231,24 +232,10 @@ def joined(a, b):
     for c in range(n + m):
         i = places[c]
         if i < n:
-            _copy(a, i, out, c)
+            copy_contact(a, i, out, c)
         else:
-            _copy(b, i - n, out, c)
+            copy_contact(b, i - n, out, c)
     return out
-
-
-@jit
-def _copy(given, i, out, c):
-    """Row c of `out` <- row i."""
-    out.id[c], out.gap[c] = given.id[i], given.gap[i]
-    for k in range(2):
-        out.shape[c, k], out.body[c, k] = given.shape[i, k], given.body[i, k]
-    for k in range(3):
-        out.point[c, k] = given.point[i, k]
-        for d in range(3):
-            out.frame[c, k, d] = given.frame[i, k, d]
-    for k in range(4):
-        out.law[c, k] = given.law[i, k]
 
 
 @jit

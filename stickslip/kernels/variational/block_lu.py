@@ -202,32 +202,13 @@ def factor(lu):
 
 
 @jit
-def divide_vector(D, pivot, x):
-    """x (6,) <- D^-1 x by the factors of D."""
-    for k in range(SIZE):
-        row = pivot[k]
-        if row != k:
-            x[k], x[row] = x[row], x[k]
-    for k in range(1, SIZE):
-        s = x[k]
-        for i in range(k):
-            s -= D[k, i] * x[i]
-        x[k] = s
-    for k in range(SIZE - 1, -1, -1):
-        s = x[k]
-        for i in range(k + 1, SIZE):
-            s -= D[k, i] * x[i]
-        x[k] = s * D[k, k]
-
-
-@jit
 def solve(lu, x):
     """x (N, 6) <- A^-1 x by the factors of A."""
     plan, blocks, pivots = lu.plan, lu.blocks, lu.pivots
     order, start, neighbour, upper, lower = plan.order, plan.start, plan.neighbour, plan.upper, plan.lower
     for k in range(order.shape[0]):
         node = order[k]
-        divide_vector(blocks[node], pivots[node], x[node])
+        divide_block(blocks[node], pivots[node], x[node].reshape(SIZE, 1))
         for e in range(start[k], start[k + 1]):
             L, y = blocks[lower[e]], x[neighbour[e]]
             for a in range(SIZE):

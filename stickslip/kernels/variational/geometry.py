@@ -8,7 +8,7 @@ map, δθ₊ = h (δΩ - a × δΩ) / (1 + a·a) with a = h Ω / 2 in the frame 
 
 import numpy as np
 
-from stickslip.kernels.bodies.gaps import LINEARISED, gap_of, poses_of, rows_at, world_point
+from stickslip.kernels.bodies.gaps import LINEARISED, gap_and_normal, poses_of, rows_at, world_point
 from stickslip.kernels.bodies.joint_geometry import (
     DRY,
     HOLD,
@@ -22,26 +22,6 @@ from stickslip.kernels.bodies.motion import move_along, rate
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.law import COLUMNS, Y
 from stickslip.kernels.variational.layout import NONNEGATIVE
-
-
-@jit
-def contact_rows(contacts, offset, q, rows):
-    """rows <- H' of all contacts at q (n, 7): normal, tangents, rolling about t1, t2, torsion about n."""
-    forms, law, poses, c, all_rows = (
-        contacts.forms, contacts.law, poses_of(q), np.empty((2, 3)), np.empty((6, 2, 6)),
-    )  # fmt: skip
-    for i in range(forms.kind.shape[0]):
-        pair = forms.body[i, 0], forms.body[i, 1]
-        for side in range(2):
-            world_point(poses, pair[side], forms.point[i, side], c[side])
-        rows_at(forms.kind[i], pair, forms.radius[i], contacts.frame[i], poses, c, all_rows)
-        at = offset[i]
-        for k in range(6):
-            if k < 3 or (k < 5 and law[i, 1] > 0.0) or (k == 5 and law[i, 2] > 0.0):
-                for side in range(2):
-                    for m in range(6):
-                        rows[at, side, m] = all_rows[k, side, m]
-                at += 1
 
 
 @jit
@@ -84,9 +64,23 @@ def joint_blocks(step, q, friction, X, rows):
 
 @jit
 def start_rows(step, rows):
-    """rows (n, 2, 6) <- H' of all blocks at the start."""
-    contact_rows(step.contacts, step.blocks.K.offset, step.bodies.q, rows)
-    joint_blocks(step, step.bodies.q, True, np.empty((rows.shape[0], COLUMNS)), rows)
+    """rows (n, 2, 6) <- H' of all blocks at the start; of contacts normal, tangents, rolling about t1, t2,
+    torsion about n."""
+    forms, law, q, all_rows = step.contacts.forms, step.contacts.law, step.bodies.q, np.empty((6, 2, 6))
+    poses, c = poses_of(q), np.empty((2, 3))
+    for i in range(forms.kind.shape[0]):
+        pair = forms.body[i, 0], forms.body[i, 1]
+        for side in range(2):
+            world_point(poses, pair[side], forms.point[i, side], c[side])
+        rows_at(forms.kind[i], pair, forms.radius[i], step.contacts.frame[i], poses, c, all_rows)
+        at = step.blocks.K.offset[i]
+        for k in range(6):
+            if k < 3 or (k < 5 and law[i, 1] > 0.0) or (k == 5 and law[i, 2] > 0.0):
+                for side in range(2):
+                    for m in range(6):
+                        rows[at, side, m] = all_rows[k, side, m]
+                at += 1
+    joint_blocks(step, q, True, np.empty((rows.shape[0], COLUMNS)), rows)
     clear_fixed(0, step.blocks, rows)
 
 
@@ -122,7 +116,7 @@ def end_values(step, rows, v, q_end, X, end_rows):
         elif forms.kind[i] == LINEARISED:
             X[at, Y] = (contacts.gap[i] - contacts.bounce[i]) / h + rate(sides[i], rows[at], v)
         else:
-            X[at, Y] = gap_of(forms, i, poses, normal, c) - contacts.bounce[i]
+            X[at, Y] = gap_and_normal(forms, i, poses, normal, c) - contacts.bounce[i]
             # a plane turns with the second body, and the centres of balls are both on the line of n: one arm
             # for all
             for side in range(2):

@@ -11,7 +11,7 @@ import numpy as np
 
 from stickslip.kernels.bodies.motion import rate
 from stickslip.kernels.jit import jit
-from stickslip.kernels.variational.block_lu import LU, divide_vector, factor, factor_block, solve
+from stickslip.kernels.variational.block_lu import LU, divide_block, factor, factor_block, solve
 from stickslip.kernels.variational.geometry import end_values, start_rows
 from stickslip.kernels.variational.law import (
     CHANGE,
@@ -94,14 +94,6 @@ def compliances(B, wires, rows, root, X):
 
 
 @jit
-def soften(give, B, L):
-    """The same ε of all gaps."""
-    for i in range(B.shape[0]):
-        if B[i, 0] == FRICTION or B[i, 0] == NONNEGATIVE:
-            L[i, 0] = give
-
-
-@jit
 def speed_scale(system, X):
     """The largest velocity of any block before the step, with its forces, and of gaps that are closing.
 
@@ -141,7 +133,7 @@ def set_out(model, B, L, speed, kappa, h, X, F):
             continue
         energy = max(energy, speed * speed / X[at, OWN])
         if B[i, 0] == INTERVAL:
-            begin(i, model, B, L, max(L[i, 0] * speed, kappa), X, F)
+            begin(i, model, B, L, max(L[i, 3] * speed, kappa), X, F)
             continue
         X[at, W] = max(X[at, Y], speed)
         X[at, R] = max(speed * speed / X[at, OWN], kappa / h) / X[at, W]
@@ -257,16 +249,14 @@ def newton_steps(system, lu, tolerance, speed, error, at, x, left):
 def close_slacks(B, L, X):
     """Slacks at the end of the central path: gaps, and η the size of slip velocities."""
     for i in range(B.shape[0]):
-        at = B[i, 1]
-        if B[i, 0] == INTERVAL:
-            X[at, W] = abs(X[at, Y])
-        elif B[i, 0] != FREE:
-            X[at, W] = max(X[at, Y], 0.0)
-            k = at + 1
-            for g in range(int(L[i, 1])):
-                size = int(L[i, 2 + 2 * g])
-                X[k, W] = math.hypot(X[k, Y], X[k + 1, Y]) if size == 2 else abs(X[k, Y])
-                k += size
+        k = B[i, 1]
+        if B[i, 0] == FRICTION or B[i, 0] == NONNEGATIVE:
+            X[k, W] = max(X[k, Y], 0.0)
+            k += 1
+        for g in range(int(L[i, 1])):
+            size = int(L[i, 2 + 2 * g])
+            X[k, W] = math.hypot(X[k, Y], X[k + 1, Y]) if size == 2 else abs(X[k, Y])
+            k += size
 
 
 @jit
@@ -279,7 +269,7 @@ def restore(system, at):
             if i >= 0:
                 momentum_slope(bodies.mass[b], bodies.J[b], system.step.h, at.v[b], slope)
                 factor_block(slope, pivot)
-                divide_vector(slope, pivot, at.uneven[i])
+                divide_block(slope, pivot, at.uneven[i].reshape(6, 1))
                 for k in range(6):
                     at.v[b, k] -= at.uneven[i, k]
         evaluate(system, 1.0, at)
@@ -302,9 +292,7 @@ def solve_step(step, graph, kappa, tolerance, limit, careful):
     compliances(B, graph.wires, rows, root, X)
     system = NewtonSystem(step, graph.wires, rows, root, SOFT * X[:, OWN], B, L)
     F = np.zeros((n if model == PYRAMID else 0, 30))
-    at = Iterate(
-        bodies.v.copy(), X, F, np.empty(bodies.q.shape), rows.copy(), np.empty((root.shape[0], 6))
-    )
+    at = Iterate(bodies.v.copy(), X, F, np.empty(bodies.q.shape), rows.copy(), np.empty((root.shape[0], 6)))
     evaluate(system, 1.0, at)
     speed = speed_scale(system, X)
     energy = set_out(model, B, L, speed * AWAY**careful, kappa, h, X, F) / AWAY ** (2 * careful)
@@ -319,7 +307,10 @@ def solve_step(step, graph, kappa, tolerance, limit, careful):
         if not (norm < math.inf and mean < math.inf):
             state = NOT_FINITE
             break
-        soften(max(GIVE, min(SHARE * mean / energy, SHARE)) * speed * speed / energy, B, L)
+        give = max(GIVE, min(SHARE * mean / energy, SHARE)) * speed * speed / energy
+        for i in range(B.shape[0]):  # the same ε of all gaps
+            if B[i, 0] == FRICTION or B[i, 0] == NONNEGATIVE:
+                L[i, 0] = give
         natural, scaled = natural_errors(model, B, L, X, speed)
         if kappa > 0.0:
             near = ON_PATH + ROUNDING * energy / kappa

@@ -51,13 +51,6 @@ def leave(bodies, q, v, F, before, h):
 
 
 @jit
-def two_fastest(bodies, q, v):
-    """The two largest speeds of points of bodies [m/s]."""
-    _, first, second = fastest(speeds(bodies, q, v))
-    return first, second
-
-
-@jit
 def fly(bodies, p, h, v):
     """v <- velocities of dynamic bodies that nothing touches: P(v) = p, to rounding; v has a guess.
 

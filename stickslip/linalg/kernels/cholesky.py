@@ -23,7 +23,7 @@ def factorise(fronts, blocks, values, x, u, diagonal, info, least):
             diagonal[head + j] = x[at + j * step + j]
         panels.add_children(fronts, s, u, x, at, step, True)
         if n <= panels.NARROW:
-            panels.cholesky(x, at, step, n)
+            panels.cholesky(x, at, step, n, diagonal[:0], (0.0, 0.0))
         else:
             dpotrf((LOWER, n, x_address + 8 * at, step, info_address))
             if info[0] != 0:

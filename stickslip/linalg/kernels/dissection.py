@@ -47,7 +47,7 @@ class Cut(NamedTuple):
     """Whether it has been moved in a pass of refinement [-], shape (n,)."""
     separator: IntArray
     """Vertices of the separator, and some that were [-], shape (n,)."""
-    count: IntArray
+    counts: IntArray
     """Vertices per side [-], shape (3,)."""
     moved: IntArray
     """Vertices as they were moved in a pass [-], shape (4 n + 16,)."""

@@ -103,23 +103,16 @@ def _add_children(plan, s, x, u):
             for t in range(run_length[a]):
                 column, along = plan.update[c] + (run_from[a] + t) * height, run_to[a] + t
                 if along < n:
+                    left = at + along * (n + m)
                     for b in range(low, high):
-                        _add(u, column + run_from[b], x, at + along * (n + m) + run_to[b], run_length[b])
+                        _add_multiple(1.0, u, column + run_from[b], x, left + run_to[b], run_length[b])
                     continue
                 right, below = up + (along - n) * n, into + (along - n) * m - n
                 for b in range(low, high):
                     if run_to[b] < n:
-                        _add(u, column + run_from[b], x, right + run_to[b], run_length[b])
+                        _add_multiple(1.0, u, column + run_from[b], x, right + run_to[b], run_length[b])
                     else:
-                        _add(u, column + run_from[b], u, below + run_to[b], run_length[b])
-
-
-@jit
-def _add(a, i, b, j, length):
-    """b[j:] += a[i:], so many numbers."""
-    part, into = a[i : i + length], b[j : j + length]
-    for k in range(length):
-        into[k] += part[k]
+                        _add_multiple(1.0, u, column + run_from[b], u, below + run_to[b], run_length[b])
 
 
 @jit

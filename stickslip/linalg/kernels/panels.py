@@ -14,8 +14,13 @@ NARROW = 12
 
 
 @jit
-def cholesky(x, at, step, n):
-    """Lower factor of the n x n block in place; a pivot that is not positive leaves NaN from there on."""
+def cholesky(x, at, step, n, scale, rule):
+    """(pivots replaced, the first that is no number or -1): lower factor of the n x n block in place.
+
+    scale (n,), or empty, and rule (least, replacement): a pivot at or below least times its scale becomes
+    replacement times that. Without, one that is not positive leaves NaN.
+    """
+    replaced, (least, replacement) = 0, rule
     for j in range(n):
         column = x[at + j * step : at + j * step + n]
         for k in range(j):
@@ -23,9 +28,15 @@ def cholesky(x, at, step, n):
             f = before[j]
             for i in range(j, n):
                 column[i] -= f * before[i]
+        if not abs(column[j]) < 1e300:
+            return replaced, j
+        if scale.shape[0] > 0 and column[j] <= least * scale[j]:
+            column[j] = replacement * scale[j]
+            replaced += 1
         inverse = 1.0 / np.sqrt(column[j])
         for i in range(j, n):
             column[i] *= inverse
+    return replaced, -1
 
 
 @jit

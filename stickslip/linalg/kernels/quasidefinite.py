@@ -5,8 +5,6 @@ In each front the negative pivots come first: two definite panels, so that all i
 Pivots below a small multiple of their scale are replaced (dynamic regularisation).
 """
 
-import numpy as np
-
 from stickslip.kernels.jit import jit
 from stickslip.linalg.kernels import panels
 from stickslip.linalg.kernels.blas import LOWER, NO, RIGHT, TRANSPOSED, dgemm, dsyrk, dtrsm
@@ -75,7 +73,7 @@ def _definite(x, x_address, at, step, n, scale, rule):
     for j in range(0, n, WIDTH):
         w, here = min(WIDTH, n - j), at + j * step + j
         rest = n - j - w
-        changed, bad = _narrow(x, here, step, w, scale[j : j + w], rule)
+        changed, bad = panels.cholesky(x, here, step, w, scale[j : j + w], rule)
         if bad >= 0:
             return replaced, j + bad
         replaced += changed
@@ -84,26 +82,4 @@ def _definite(x, x_address, at, step, n, scale, rule):
             dtrsm((RIGHT, LOWER, TRANSPOSED, NO, rest, w, 1.0, top, step, low, step))
             corner = x_address + 8 * (here + w * step + w)
             dsyrk((LOWER, NO, rest, w, -1.0, low, step, 1.0, corner, step))
-    return replaced, -1
-
-
-@jit
-def _narrow(x, at, step, n, scale, rule):
-    """Cholesky of an n x n block with replaced pivots."""
-    replaced, (least, replacement) = 0, rule
-    for j in range(n):
-        column = x[at + j * step : at + j * step + n]
-        for k in range(j):
-            before = x[at + k * step : at + k * step + n]
-            f = before[j]
-            for i in range(j, n):
-                column[i] -= f * before[i]
-        if not abs(column[j]) < 1e300:
-            return replaced, j
-        if column[j] <= least * scale[j]:
-            column[j] = replacement * scale[j]
-            replaced += 1
-        inverse = 1.0 / np.sqrt(column[j])
-        for i in range(j, n):
-            column[i] *= inverse
     return replaced, -1
