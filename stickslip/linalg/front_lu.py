@@ -103,7 +103,7 @@ class BlockLU:
         """Multiplications and additions of one factorisation; 0 without compilation."""
         if not JIT:
             return 0.0
-        c, r = self._plan.columns.astype(float), self._plan.rows.astype(float)
+        c, r = (x.astype(float) for x in (self._plan.fronts.columns, self._plan.fronts.rows))
         return float((2.0 / 3.0 * c**3 + 2.0 * c * c * r + 2.0 * c * r * r).sum())
 
     def refactor(self, values: Array, active: np.ndarray | None = None) -> bool:
@@ -178,10 +178,10 @@ class BlockLU:
         self._plan, stack = front_plan.plan(
             self._tree, widths, self.offset, self.row_start, self.column, self.data_start
         )
-        size = self._plan.scalar.size
+        size = self._plan.fronts.scalar.size
         self._x = np.empty(self.entries + 1)  # the last takes what is left out
         self._stack, self._y = np.empty(stack), np.empty(size)
-        self._below = np.empty(int(self._plan.rows.max(initial=0)))
+        self._below = np.empty(int(self._plan.fronts.rows.max(initial=0)))
         self._exchange, self._info = np.empty(size, np.int32), np.zeros(1, np.int32)
         self._rest = np.empty((2, self.size))
         self._whole = bool(self._kept.all())

@@ -11,7 +11,7 @@ from stickslip.linalg.bodies import SaddlePattern
 from stickslip.linalg.factor import SINGULAR, Buffers, CholeskyFactor, QuasiDefiniteFactor, Regularisation
 from stickslip.linalg.kernels import assembly, elimination
 from stickslip.linalg.kernels import fronts as kernels
-from stickslip.linalg.kernels.fronts import Blocks, Fronts, Sizes, Tree
+from stickslip.linalg.kernels.fronts import Blocks, Fronts, Tree
 from stickslip.linalg.ordering import elimination_order
 from stickslip.linalg.pattern import BlockPattern, fixed
 from stickslip.state import Array, IntArray
@@ -129,15 +129,16 @@ def _lay_out(
     pattern: BlockPattern, negative: np.ndarray, start: IntArray, neighbour: IntArray, order: IntArray
 ) -> Symbolic:
     shape = tree(start, neighbour, pattern.widths, negative, order, 1)
-    width = pattern.widths[shape.permutation]
-    offset = np.concatenate([[0], np.cumsum(width)])
-    sizes, stack = kernels.sizes(shape, negative, offset)
-    runs = kernels.runs(shape, sizes, offset)
-    scalar = np.repeat(pattern.offset[shape.permutation] - offset[:-1], width) + np.arange(pattern.size)
-    arrays = (offset, scalar, shape.first, *sizes[1:], shape.child_start, shape.child, *runs)
-    fronts = Fronts(*(fixed(array) for array in arrays))
-    blocks = _places(pattern, shape, sizes, offset)
-    return Symbolic(pattern, negative, fixed(shape.permutation), fronts, blocks, int(stack))
+    fronts, row_offset, offset, stack = kernels.lay_out(shape, negative, pattern.widths, pattern.offset)
+    front, to, flip = kernels.places(pattern.one, pattern.other, shape, fronts, row_offset, offset)
+    sort = np.argsort(front, kind="stable")
+    begin = np.searchsorted(front[sort], np.arange(fronts.columns.size + 1))
+    height, width = pattern.widths[pattern.one], pattern.widths[pattern.other]
+    blocks = (begin, *(array[sort] for array in (pattern.source[:-1], height, width, to, flip)))
+    return Symbolic(
+        pattern, negative, fixed(shape.permutation), Fronts(*(fixed(array) for array in fronts)),
+        Blocks(*(fixed(array) for array in blocks)), int(stack),
+    )  # fmt: skip
 
 
 def tree(
@@ -163,16 +164,6 @@ def tree(
     )  # fmt: skip
     front_of = np.repeat(np.arange(above.size), np.diff(first))
     return Tree(permutation, place, first, above, child_start, child, row_start, row, front_of)
-
-
-def _places(pattern: BlockPattern, shape: Tree, sizes: Sizes, offset: IntArray) -> Blocks:
-    """Where the blocks of the matrix go, sorted by front."""
-    front, to, flip = kernels.places(pattern.one, pattern.other, shape, sizes, offset)
-    sort = np.argsort(front, kind="stable")
-    start = np.searchsorted(front[sort], np.arange(sizes.columns.size + 1))
-    height, width = pattern.widths[pattern.one], pattern.widths[pattern.other]
-    arrays = (start, *(array[sort] for array in (pattern.source[:-1], height, width, to, flip)))
-    return Blocks(*(fixed(array) for array in arrays))
 
 
 def ints(count: int) -> Any:

@@ -16,7 +16,7 @@ def factorise(fronts, blocks, values, x, u, diagonal, info, least):
     x_address, u_address, info_address = x.ctypes.data, u.ctypes.data, info.ctypes.data
     for s in range(fronts.columns.shape[0]):
         n, m, at = fronts.columns[s], fronts.rows[s], fronts.panel[s]
-        step, head, into = n + m, fronts.offset[fronts.first[s]], fronts.update[s]
+        step, head, into = n + m, fronts.head[s], fronts.update[s]
         x[at : at + n * step] = 0.0
         panels.scatter(blocks, s, values, x, step)
         for j in range(n):

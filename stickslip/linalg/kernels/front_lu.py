@@ -61,11 +61,18 @@ def factorise(plan, values, x, u, exchange, info):
     x[:] = 0.0
     for q in range(values.shape[0]):
         x[plan.to[q]] += values[q]
-    for s in range(plan.columns.shape[0]):
-        n, m, at, up, into = plan.columns[s], plan.rows[s], plan.panel[s], plan.upper[s], plan.update[s]
-        step, head = n + m, plan.head[s]
+    fronts = plan.fronts
+    for s in range(fronts.columns.shape[0]):
+        n, m, at, up, into = (
+            fronts.columns[s],
+            fronts.rows[s],
+            fronts.panel[s],
+            plan.upper[s],
+            fronts.update[s],
+        )
+        step, head = n + m, fronts.head[s]
         u[into : into + m * m] = 0.0
-        _add_children(plan, s, x, u)
+        _add_children(fronts, s, x, up, u)
         if n == 0:
             continue
         top, low, right = x_address + 8 * at, x_address + 8 * (at + n), x_address + 8 * up
@@ -92,16 +99,16 @@ def factorise(plan, values, x, u, exchange, info):
 
 
 @jit
-def _add_children(plan, s, x, u):
-    """Add the update matrices of the children of front s to its panels and to its own."""
-    run_from, run_to, run_length = plan.run_from, plan.run_to, plan.run_length
-    n, m, at, up, into = plan.columns[s], plan.rows[s], plan.panel[s], plan.upper[s], plan.update[s]
-    for k in range(plan.child_start[s], plan.child_start[s + 1]):
-        c = plan.child[k]
-        low, high, height = plan.run_start[c], plan.run_start[c + 1], plan.rows[c]
+def _add_children(fronts, s, x, up, u):
+    """Add the update matrices of the children of front s to its panels, U at `up`, and to its own."""
+    run_from, run_to, run_length = fronts.run_from, fronts.run_to, fronts.run_length
+    n, m, at, into = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.update[s]
+    for k in range(fronts.child_start[s], fronts.child_start[s + 1]):
+        c = fronts.child[k]
+        low, high, height = fronts.run_start[c], fronts.run_start[c + 1], fronts.rows[c]
         for a in range(low, high):
             for t in range(run_length[a]):
-                column, along = plan.update[c] + (run_from[a] + t) * height, run_to[a] + t
+                column, along = fronts.update[c] + (run_from[a] + t) * height, run_to[a] + t
                 if along < n:
                     left = at + along * (n + m)
                     for b in range(low, high):
@@ -205,11 +212,12 @@ def _narrow_update(x, at, step, n, m, up, u, into):
 def solve(plan, x, exchange, b, y, below, out):
     """out <- A^-1 b on the block rows that are not left out.   y (size,), below (most rows,) work."""
     x_address, y_address, below_address = x.ctypes.data, y.ctypes.data, below.ctypes.data
-    count = plan.columns.shape[0]
-    for i in range(plan.scalar.shape[0]):
-        y[i] = b[plan.scalar[i]]
+    fronts = plan.fronts
+    count = fronts.columns.shape[0]
+    for i in range(fronts.scalar.shape[0]):
+        y[i] = b[fronts.scalar[i]]
     for s in range(count):
-        n, m, at, head = plan.columns[s], plan.rows[s], plan.panel[s], plan.head[s]
+        n, m, at, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.head[s]
         step = n + m
         for i in range(n):
             k = exchange[head + i] - 1
@@ -230,16 +238,16 @@ def solve(plan, x, exchange, b, y, below, out):
             low = x_address + 8 * (at + n)
             dgemv((NO, m, n, 1.0, low, step, y_address + 8 * head, 1, 0.0, below_address, 1))
         k = 0
-        for g in range(plan.reach_start[s], plan.reach_start[s + 1]):
-            _add_multiple(-1.0, below, k, y, plan.reach_to[g], plan.reach_length[g])
-            k += plan.reach_length[g]
+        for g in range(fronts.reach_start[s], fronts.reach_start[s + 1]):
+            _add_multiple(-1.0, below, k, y, fronts.reach_to[g], fronts.reach_length[g])
+            k += fronts.reach_length[g]
     for s in range(count - 1, -1, -1):
-        n, m, at, up, head = plan.columns[s], plan.rows[s], plan.panel[s], plan.upper[s], plan.head[s]
+        n, m, at, up, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], plan.upper[s], fronts.head[s]
         step = n + m
         if m > 0 and n > 0:
             k = 0
-            for g in range(plan.reach_start[s], plan.reach_start[s + 1]):
-                to, length = plan.reach_to[g], plan.reach_length[g]
+            for g in range(fronts.reach_start[s], fronts.reach_start[s + 1]):
+                to, length = fronts.reach_to[g], fronts.reach_length[g]
                 for i in range(length):
                     below[k + i] = y[to + i]
                 k += length
@@ -255,8 +263,8 @@ def solve(plan, x, exchange, b, y, below, out):
                 _add_multiple(-y[head + j], x, at + j * step, y, head, j)
         else:
             dtrsv((UPPER, NO, NO, n, x_address + 8 * at, step, y_address + 8 * head, 1))
-    for i in range(plan.scalar.shape[0]):
-        out[plan.scalar[i]] = y[i]
+    for i in range(fronts.scalar.shape[0]):
+        out[fronts.scalar[i]] = y[i]
 
 
 @jit

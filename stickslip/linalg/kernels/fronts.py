@@ -36,62 +36,33 @@ class Tree(NamedTuple):
     """Front of each block [-], shape (n,)."""
 
 
-class Sizes(NamedTuple):
-    """What fronts hold, and where it starts."""
+class Fronts(NamedTuple):
+    """What fronts hold and where it goes, for given widths of the blocks."""
 
-    row_offset: IntArray
-    """Where each block of `Tree.row` is in its front."""
+    scalar: IntArray
+    """The caller's place of each scalar column, in the final order [-], shape (size,)."""
+    head: IntArray
+    """First scalar column of each front [-], shape (fronts,)."""
     columns: IntArray
-    """Scalar pivots [-], shape (fronts,)."""
+    """Its scalar pivots [-], shape (fronts,)."""
     rows: IntArray
     """Rows below them [-], shape (fronts,)."""
     panel: IntArray
-    """Start of the panel in L, and the length of all [-], shape (fronts + 1,)."""
+    """Start of its panel in L, and the length of all [-], shape (fronts + 1,)."""
     update: IntArray
-    """Start of the update matrix on the stack [-], shape (fronts,)."""
+    """Start of its update matrix on the stack [-], shape (fronts,)."""
     negative: IntArray
-    """How many pivots, the first, are negative [-], shape (fronts,)."""
-
-
-class Runs(NamedTuple):
-    """Rows of fronts that stay together."""
-
-    run_start: IntArray
-    """First run of each front in its parent, and the number of all [-], shape (fronts + 1,)."""
-    run_from: IntArray
-    """From where in its update matrix."""
-    run_to: IntArray
-    """To where in the front of its parent."""
-    run_length: IntArray
-    """So many rows."""
-    reach_start: IntArray
-    """First run of each front in the whole vector, and the number of all [-], shape (fronts + 1,)."""
-    reach_to: IntArray
-    """To where."""
-    reach_length: IntArray
-    """So many rows."""
-
-
-class Fronts(NamedTuple):
-    """Arrays of the numeric kernels: fields of `Tree`, `Sizes` and `Runs`, and two more."""
-
-    offset: IntArray
-    """First scalar column of each block, in the final order [-], shape (n + 1,)."""
-    scalar: IntArray
-    """The caller's place of each scalar column [-], shape (size,)."""
-    first: IntArray
-    columns: IntArray
-    rows: IntArray
-    panel: IntArray
-    update: IntArray
-    negative: IntArray
+    """How many of its pivots, the first, are negative [-], shape (fronts,)."""
     child_start: IntArray
     child: IntArray
     run_start: IntArray
+    """First of the runs of its rows that stay together in its parent, and the number of all [-],
+    shape (fronts + 1,): from where in its update matrix, to where in the parent's front, length."""
     run_from: IntArray
     run_to: IntArray
     run_length: IntArray
     reach_start: IntArray
+    """The same of runs in the whole vector [-], shape (fronts + 1,): to where, length."""
     reach_to: IntArray
     reach_length: IntArray
 
@@ -172,32 +143,39 @@ def structure(start, neighbour, permutation, place, first, above):
 
 
 @jit
-def sizes(tree, negative_block, offset):
-    """(`Sizes`, length of the stack) of a `Tree`.   negative_block (n,), offset (n + 1,) in the final order.
+def lay_out(tree, negative_block, widths, offset):
+    """(`Fronts`, row_offset, final, length of the stack) of a `Tree`.
 
-    Update matrices of odd and even depth are on two stacks, so that a parent's never lies over its
-    children's.
+    negative_block, widths (n,), 0 where a block row is left out, offset (n + 1,): in the caller's order.
+    row_offset: where each block of `Tree.row` is in its front; final (n + 1,): first scalar column of each
+    block in the final order. Update matrices of odd and even depth are on two stacks, so that a parent's
+    never lies over its children's.
     """
     permutation, first, row_start, row = tree.permutation, tree.first, tree.row_start, tree.row
     above, child_start, child, count = tree.above, tree.child_start, tree.child, tree.above.shape[0]
+    n, final = permutation.shape[0], np.zeros(permutation.shape[0] + 1, np.int64)
+    for p in range(n):
+        final[p + 1] = final[p] + widths[permutation[p]]
+    scalar = np.empty(final[n], np.int64)
+    for p in range(n):
+        for k in range(final[p + 1] - final[p]):
+            scalar[final[p] + k] = offset[permutation[p]] + k
     row_offset, panel = np.empty(row.shape[0], np.int64), np.empty(count + 1, np.int64)
-    columns, rows, update, negative = (
-        np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64),
-        np.empty(count, np.int64),
-    )  # fmt: skip
+    head, columns, rows = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    update, negative = np.empty(count, np.int64), np.zeros(count, np.int64)
     panel[0] = 0
     for s in range(count):
-        columns[s] = offset[first[s + 1]] - offset[first[s]]
+        head[s] = final[first[s]]
+        columns[s] = final[first[s + 1]] - head[s]
         below = 0
         for q in range(row_start[s], row_start[s + 1]):
             row_offset[q] = columns[s] + below
-            below += offset[row[q] + 1] - offset[row[q]]
+            below += final[row[q] + 1] - final[row[q]]
         rows[s] = below
         panel[s + 1] = panel[s] + columns[s] * (columns[s] + below)
-        negative[s] = 0
         for j in range(first[s], first[s + 1]):
             if negative_block[permutation[j]]:
-                negative[s] += offset[j + 1] - offset[j]
+                negative[s] += final[j + 1] - final[j]
     odd = np.zeros(count, np.int64)
     for s in range(count - 1, -1, -1):
         if above[s] >= 0:
@@ -211,14 +189,21 @@ def sizes(tree, negative_block, offset):
             top[1 - odd[s]] -= rows[child[k]] * rows[child[k]]
     for s in range(count):
         update[s] += odd[s] * most[0]
-    return Sizes(row_offset, columns, rows, panel, update, negative), most[0] + most[1]
+    run_start, run_from, run_to, run_length, reach_start, reach_to, reach_length = runs(
+        tree, columns, row_offset, final
+    )
+    fronts = Fronts(
+        scalar, head, columns, rows, panel, update, negative, child_start, child,
+        run_start, run_from, run_to, run_length, reach_start, reach_to, reach_length,
+    )  # fmt: skip
+    return fronts, row_offset, final, most[0] + most[1]
 
 
 @jit
-def runs(tree, sizes, offset):
-    """`Runs` of a `Tree` with these `Sizes`: rows of each front in its parent and in the whole vector."""
+def runs(tree, columns, row_offset, offset):
+    """Rows of each front as runs in its parent and in the whole vector: run_start .. of `Fronts`."""
     first, row_start, row, above = tree.first, tree.row_start, tree.row, tree.above
-    columns, row_offset, count, many = sizes.columns, sizes.row_offset, above.shape[0], row.shape[0]
+    count, many = above.shape[0], row.shape[0]
     run_start, run_from = np.empty(count + 1, np.int64), np.empty(many, np.int64)
     run_to, run_length = np.empty(many, np.int64), np.empty(many, np.int64)
     reach_start, reach_to = np.empty(count + 1, np.int64), np.empty(many, np.int64)
@@ -253,17 +238,17 @@ def runs(tree, sizes, offset):
                     a += 1
                 end = to + w
         run_start[s + 1], reach_start[s + 1] = a, b
-    return Runs(
+    return (
         run_start, run_from[:a].copy(), run_to[:a].copy(), run_length[:a].copy(), reach_start,
         reach_to[:b].copy(), reach_length[:b].copy(),
     )  # fmt: skip
 
 
 @jit
-def places(one, other, tree, sizes, offset):
+def places(one, other, tree, fronts, row_offset, offset):
     """(front, to, flip): in which front block (one[k], other[k]) of the matrix goes, where in L, and whether
-    as its transpose."""
-    many, first = one.shape[0], tree.first
+    as its transpose.   row_offset, offset: as `lay_out` gives them."""
+    many = one.shape[0]
     front, to, flip = np.empty(many, np.int64), np.empty(many, np.int64), np.empty(many, np.bool_)
     for k in range(many):
         i, j = tree.place[one[k]], tree.place[other[k]]
@@ -271,15 +256,14 @@ def places(one, other, tree, sizes, offset):
         if flip[k]:
             i, j = j, i
         s = tree.front_of[j]
-        down = offset[i] - offset[first[s]] if i < first[s + 1] else found(tree, sizes, s, i)
-        front[k] = s
-        step = sizes.columns[s] + sizes.rows[s]
-        to[k] = sizes.panel[s] + (offset[j] - offset[first[s]]) * step + down
+        head, step = fronts.head[s], fronts.columns[s] + fronts.rows[s]
+        down = offset[i] - head if i < tree.first[s + 1] else found(tree, row_offset, s, i)
+        front[k], to[k] = s, fronts.panel[s] + (offset[j] - head) * step + down
     return front, to, flip
 
 
 @jit
-def found(tree, sizes, s, p):
+def found(tree, row_offset, s, p):
     """Where block p is among the rows of front s."""
     low, high = tree.row_start[s], tree.row_start[s + 1] - 1
     while low < high:
@@ -288,4 +272,4 @@ def found(tree, sizes, s, p):
             low = middle + 1
         else:
             high = middle
-    return sizes.row_offset[low]
+    return row_offset[low]

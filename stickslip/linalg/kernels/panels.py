@@ -28,11 +28,12 @@ def cholesky(x, at, step, n, scale, rule):
             f = before[j]
             for i in range(j, n):
                 column[i] -= f * before[i]
-        if not abs(column[j]) < 1e300:
-            return replaced, j
-        if scale.shape[0] > 0 and column[j] <= least * scale[j]:
-            column[j] = replacement * scale[j]
-            replaced += 1
+        if scale.shape[0] > 0:
+            if not abs(column[j]) < 1e300:
+                return replaced, j
+            if column[j] <= least * scale[j]:
+                column[j] = replacement * scale[j]
+                replaced += 1
         inverse = 1.0 / np.sqrt(column[j])
         for i in range(j, n):
             column[i] *= inverse

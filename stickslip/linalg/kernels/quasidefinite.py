@@ -24,7 +24,7 @@ def factorise(fronts, blocks, values, x, u, shift, scale, rule):
     replaced = 0
     for s in range(fronts.columns.shape[0]):
         n, m, at = fronts.columns[s], fronts.rows[s], fronts.panel[s]
-        step, head, into = n + m, fronts.offset[fronts.first[s]], fronts.update[s]
+        step, head, into = n + m, fronts.head[s], fronts.update[s]
         x[at : at + n * step] = 0.0
         panels.scatter(blocks, s, values, x, step)
         panels.add_children(fronts, s, u, x, at, step, True)
