@@ -27,7 +27,7 @@ from stickslip.detection.contacts import SLOTS
 from stickslip.detection.detector import Detector
 from stickslip.detection.tracking import NOTHING
 from stickslip.kernels.bodies.assembly import assemble
-from stickslip.kernels.bodies.layout import Contacts, LastContacts
+from stickslip.kernels.bodies.layout import Contacts, FreeMotion, LastContacts, Span
 from stickslip.mechanics.builder import WorldBuilder
 from stickslip.mechanics.shapes import Cuboid, Plane, Sphere
 from stickslip.mechanics.world import BodyKind, World
@@ -213,7 +213,8 @@ def judged(world: World, model: Any, data: Any) -> Residuals:
     q[bodies.dynamic] = data.qpos.reshape(-1, 7)
     v[bodies.dynamic] = (data.qvel + h * data.qacc_smooth).reshape(-1, 6)
     none = LastContacts(*NOTHING)
-    active = assemble(found, none, SLOTS, bodies.row, q, v, v, h, 0.0, 0.0, False)
+    free = FreeMotion(q, v, q, v, v, bodies.no_forces)
+    active = assemble(found, none, SLOTS, bodies.row, free, Span(h, 0.0), 0.0, False)
     H = ContactBlocks.unchecked(active.rows_of_M, active.rows, active.K.offset)
     f = np.einsum("bij,bj->bi", bodies.M.matrix, v[bodies.dynamic])
     problem = GlobalProblem.unchecked(bodies.M, f.reshape(-1), H, active.u_bias, ProductSet(*active.K))

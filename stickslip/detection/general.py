@@ -25,9 +25,16 @@ from stickslip.detection.mujoco_library import load_mujoco
 from stickslip.detection.mujoco_memory import memory_of
 from stickslip.detection.polyhedra import faces
 from stickslip.detection.spheres import ROUND
-from stickslip.kernels.bodies.contacts import choose_manifolds, place_geoms, translate
-from stickslip.kernels.bodies.faces import face_contacts
-from stickslip.kernels.bodies.fields import field_contacts
+from stickslip.kernels.bodies.contacts import (
+    GeomTraits,
+    Placement,
+    Touching,
+    choose_manifolds,
+    place_geoms,
+    translate,
+)
+from stickslip.kernels.bodies.faces import Polyhedra, face_contacts
+from stickslip.kernels.bodies.fields import Terrain, field_contacts
 from stickslip.kernels.steps import detection as finders
 from stickslip.kernels.steps.detection import GeneralArrays
 from stickslip.mechanics.height_fields import HeightField
@@ -35,7 +42,7 @@ from stickslip.mechanics.hulls import ConvexHull
 from stickslip.mechanics.shapes import Capsule, Cuboid, Cylinder, Ellipsoid, Plane, Shape, Sphere
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.rotations import matrices
-from stickslip.state import Array, IntArray, ModelError
+from stickslip.state import Array, ModelError
 
 mujoco: Any = load_mujoco()
 
@@ -78,13 +85,14 @@ class GeneralDetector:
         of_geom = [shapes.shape[s] for s in self._shape_of]
         self._flags = int(self._model.opt.disableflags)
         self._manifolds = any(isinstance(shape, ConvexHull | Cylinder) for shape in of_geom)
-        self._search = np.array([_search(shape) for shape in of_geom], np.int64)
         self._fields = self._height_fields() if any(isinstance(s, HeightField) for s in of_geom) else None
         self._faces = (
             self._polyhedra() if sum(isinstance(s, Cuboid | ConvexHull) for s in of_geom) > 1 else None
         )
-        self._laws = world.materials.law
-        self._body, self._material = _own(shapes.body), _own(shapes.material)
+        self._traits = GeomTraits(
+            self._shape_of, np.array([_search(shape) for shape in of_geom], np.int64), _own(shapes.body),
+            _own(shapes.material), world.materials.law, self._unit,
+        )  # fmt: skip
         self._q = np.empty(7 * len(world.names))
 
     def compiled(self) -> tuple[Any, GeneralArrays] | None:
@@ -105,41 +113,32 @@ class GeneralDetector:
             finder = finders.find_boxes
         faces = self._faces if self._faces is not None else self._polyhedra()
         return finder, GeneralArrays(
-            memory, self._place, self._shape_of, self._search, self._body, self._material, self._laws,
-            self._unit, self._flags, self._flags | int(mujoco.mjtDisableBit.mjDSBL_MULTICCD), faces,
-            None if self._fields is None else (*self._fields, mujoco.mjMAXCONPAIR),
+            memory, self._place, self._traits, self._flags,
+            self._flags | int(mujoco.mjtDisableBit.mjDSBL_MULTICCD), faces, self._fields,
         )  # fmt: skip
 
     def find(self, q: Array, margin: float) -> ContactSet:
         """All contacts with gap <= margin [m] at q (7 n,)."""
         self._q[:] = q
-        bad = place_geoms(self._q, *self._place)
+        bad = place_geoms(self._q, self._place)
         if bad >= 0:
             raise ModelError(f"body {self._world.names[bad]!r}: q is {self._q[7 * bad : 7 * bad + 7]}")
         self._model.opt.o_margin = max(margin, 0.0) / self._unit
-        dist, pos, normal, geom = self._collided(self._flags)
+        given, within = self._collided(self._flags), max(margin, 0.0) / self._unit
         if self._manifolds:
             single = self._collided(self._flags | int(mujoco.mjtDisableBit.mjDSBL_MULTICCD))
-            dist, pos, normal, geom = choose_manifolds(len(self._shape_of), dist, pos, normal, geom, *single)
+            given = choose_manifolds(len(self._shape_of), given, single)
         if self._faces is not None:
-            within = max(margin, 0.0) / self._unit
-            dist, pos, normal, geom = face_contacts(
-                dist, pos, normal, geom, *self._faces, within, *self._place[-2:]
-            )
+            given = face_contacts(given, self._faces, within, self._place)
         if self._fields is not None:
-            fields, solids, flat = self._fields
-            within = max(margin, 0.0) / self._unit
-            most, poses = mujoco.mjMAXCONPAIR, self._place[-2:]
-            dist, pos, normal, geom, full = field_contacts(
-                dist, pos, normal, geom, fields, solids, within, flat, most, *poses
-            )
-            self._check_number(geom, full)
-        found, doubt, full = self._translated(dist, pos, normal, geom, margin)
-        self._check_number(geom, full)
+            given, full = field_contacts(given, self._fields, within, self._place)
+            self._check_number(given.geom, full)
+        found, doubt, full = translate(given, self._traits, margin, SLOTS)
+        self._check_number(given.geom, full)
         if len(doubt):
             for k in doubt:
-                self._see_normal(geom[k], normal[k])
-            found, _, _ = self._translated(dist, pos, normal, geom, margin)
+                self._see_normal(given.geom[k], given.normal[k])
+            found, _, _ = translate(given, self._traits, margin, SLOTS)
         return ContactSet(*found)
 
     @staticmethod
@@ -153,8 +152,8 @@ class GeneralDetector:
         finally:
             mujoco.set_mju_user_warning(before)
 
-    def _collided(self, flags: int) -> tuple[Array, Array, Array, IntArray]:
-        """dist, pos, normal and geom of MuJoCo's contacts, as it gives them."""
+    def _collided(self, flags: int) -> Touching:
+        """MuJoCo's contacts, as it gives them."""
         self._model.opt.disableflags = flags
         lacking: list[str] = []
         try:
@@ -166,13 +165,7 @@ class GeneralDetector:
             raise ModelError(self._crowded())
         contact = self._data.contact
         normal = contact.frame[:, :3].copy()
-        return contact.dist.copy(), contact.pos.copy(), normal, contact.geom.astype(np.int64)
-
-    def _translated(self, dist: Array, pos: Array, normal: Array, geom: Any, margin: float) -> Any:
-        return translate(
-            dist, pos, normal, geom, self._shape_of, self._search, self._body, self._material, self._laws,
-            self._unit, margin, SLOTS,
-        )  # fmt: skip
+        return Touching(contact.dist.copy(), contact.pos.copy(), normal, contact.geom.astype(np.int64))
 
     def _see_normal(self, geom: Any, normal: Array) -> None:
         """normal <- of two geoms that almost touch, from a little farther away.
@@ -198,14 +191,14 @@ class GeneralDetector:
 
     def _check_number(self, geom: Any, full: int) -> None:
         if full >= 0:
-            first, second = (self._world.names[self._body[self._shape_of[g]]] for g in geom[full])
+            first, second = (self._world.names[self._traits.body[self._shape_of[g]]] for g in geom[full])
             raise ModelError(
                 f"bodies {first!r} and {second!r}: {mujoco.mjMAXCONPAIR} contacts or more between two of "
                 "their shapes; use a coarser height field, or a compound of smaller shapes"
             )
 
-    def _polyhedra(self) -> tuple[Any, ...]:
-        """Arguments `box` to `corner` of `face_contacts`: faces in the frames of the geoms, in units."""
+    def _polyhedra(self) -> Polyhedra:
+        """Faces in the frames of the geoms, in units."""
         shapes, model = self._world.shapes, self._model
         box, face_start, corner_start = [], [0], [0]
         normals, corners = [np.zeros((0, 3))], [np.zeros((0, 3))]
@@ -224,16 +217,12 @@ class GeneralDetector:
                 corner_start.append(corner_start[-1] + len(ring))
             face_start.append(face_start[-1] + len(found))
         of_box = np.array(box, np.bool_)
-        return (
-            of_box,
-            _own(face_start),
-            np.concatenate(normals),
-            _own(corner_start),
-            np.concatenate(corners),
+        return Polyhedra(
+            of_box, _own(face_start), np.concatenate(normals), _own(corner_start), np.concatenate(corners)
         )
 
-    def _height_fields(self) -> tuple[Any, Any, float]:
-        """Arguments `fields`, `solids` and `flat` of `field_contacts`, as MuJoCo has rounded them."""
+    def _height_fields(self) -> Terrain:
+        """Height fields and what may stand on them, as MuJoCo has rounded them."""
         model, kind = self._model, mujoco.mjtGeom
         which = np.where(model.geom_type == kind.mjGEOM_HFIELD, model.geom_dataid, -1)
         rows, columns, size = _own(model.hfield_nrow), _own(model.hfield_ncol), model.hfield_size
@@ -256,19 +245,20 @@ class GeneralDetector:
             points.append(corners.astype(np.float64))
         start = _own(np.cumsum([0, *map(len, points)]))
         flat = 1e-6 * (1.0 + float(model.hfield_size[:, 2].max()))
-        return fields, (start, np.concatenate(points), radius, half), flat
+        return Terrain(*fields, start, np.concatenate(points), radius, half, flat, int(mujoco.mjMAXCONPAIR))
 
-    def _placement(self) -> tuple[Any, ...]:
-        """All arguments of `place_geoms` after q: constants, and views of where MuJoCo keeps poses."""
+    def _placement(self) -> Placement:
+        """Constants, and views of where MuJoCo keeps poses."""
         model, data = self._model, self._data
         turn = np.zeros((model.ngeom, 9))
         for g in range(model.ngeom):  # also takes back that MuJoCo turns hulls to their own principal axes
             mujoco.mju_quat2Mat(turn[g], model.geom_quat[g])
         body = self._world.shapes.body[self._shape_of]
         assert np.array_equal(model.geom_bodyid, body + 1)
-        return (
-            _own(body), model.geom_pos.copy(), turn, 1.0 / self._unit,
-            data.xipos[1:], data.ximat[1:], data.geom_xpos, data.geom_xmat,
+        body_R, geom_R = (R.reshape(-1, 3, 3) for R in (data.ximat[1:], data.geom_xmat))
+        return Placement(
+            _own(body), model.geom_pos.copy(), turn.reshape(-1, 3, 3), 1.0 / self._unit,
+            data.xipos[1:], body_R, data.geom_xpos, geom_R,
         )  # fmt: skip
 
     def _compiled(self, spheres: bool) -> Any:

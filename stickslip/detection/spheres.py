@@ -6,7 +6,19 @@ from itertools import pairwise
 import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet
-from stickslip.kernels.bodies.grid import find_pairs, order, sift, write_contacts
+from stickslip.kernels.bodies.grid import (
+    Elements,
+    Filters,
+    Grid,
+    Levels,
+    Pairs,
+    Traits,
+    find_pairs,
+    order,
+    sift,
+    write_contacts,
+)
+from stickslip.kernels.bodies.layout import Contacts
 from stickslip.kernels.steps.detection import SphereArrays
 from stickslip.mechanics.shapes import Plane, Sphere
 from stickslip.mechanics.world import BodyKind, World
@@ -34,20 +46,20 @@ class SphereDetector:
         found = [shapes.shape[s] for s in chosen]
         radius = np.array([shape.radius if isinstance(shape, Sphere) else 0.0 for shape in found])
         flat = np.array([isinstance(shape, Plane) for shape in found], dtype=bool)
-        self._which = np.where(flat, np.cumsum(flat) - 1, -1)
-        self._radius = radius
+        which, plane = np.where(flat, np.cumsum(flat) - 1, -1), np.flatnonzero(flat)
         body = shapes.body[chosen]
         owner = np.where(world.kind == BodyKind.DYNAMIC, np.arange(len(world.names)), -1)[body]
-        self._elements = body, owner, shapes.position[chosen], radius
+        axis = _axes(shapes.quaternion[chosen[plane]])
+        self._elements = Elements(body, owner, shapes.position[chosen], radius, which, plane, axis)
         collide, apart = world.filters.collide, world.filters.apart
         self._filtered = bool(apart.size) or not collide.all()
-        self._filters = body, shapes.group[chosen], np.array(collide), *_partners(apart, len(world.names))
-        self._traits = chosen, body, shapes.material[chosen], world.materials.law, len(shapes.shape)
-        plane = np.flatnonzero(flat)
-        self._planes = plane, _axes(shapes.quaternion[chosen[plane]])
+        self._filters = Filters(
+            shapes.group[chosen], np.array(collide), *_partners(apart, len(world.names))
+        )  # fmt: skip
+        self._traits = Traits(chosen, shapes.material[chosen], world.materials.law, len(shapes.shape))
         self._levels, start = _levels(np.flatnonzero(~flat), radius)
-        n, balls, levels = chosen.size, chosen.size - plane.size, self._levels[2].size
-        self._work = (
+        n, balls, levels = chosen.size, chosen.size - plane.size, self._levels.widest.size
+        self._grid = Grid(
             np.empty((n, 3)),
             np.empty((plane.size, 3)),
             np.empty((balls, 3), dtype=np.int64),
@@ -57,61 +69,55 @@ class SphereDetector:
             np.empty((balls, 4)),
             np.empty(balls, dtype=np.int64),
         )
-        self._begin, self._end = np.empty(n + 1, dtype=np.int32), np.empty(n, dtype=np.int32)
-        self._reserve(4 * n + 64)
+        self._pairs = self._reserved(4 * n + 64)
 
-    def _reserve(self, size: int) -> None:
-        self._pairs = np.empty((size, 2), dtype=np.int32)
-        self._first, self._second = np.empty(size, dtype=np.int32), np.empty(size, dtype=np.int32)
+    def _reserved(self, size: int) -> Pairs:
+        n = self._elements.body.size
+        return Pairs(*(np.empty(shape, np.int32) for shape in ((size, 2), n + 1, n, size, size)))
 
     def compiled(self) -> SphereArrays:
         """Data of `find_spheres` in `kernels/steps/detection.py`, with the room for pairs of now."""
         return SphereArrays(
-            self._elements, self._levels, self._planes, self._work, self._pairs, self._begin, self._end,
-            self._first, self._second, self._which, self._radius, self._traits, self._filtered, self._filters,
-        )  # fmt: skip
+            self._elements, self._levels, self._grid, self._pairs, self._traits, self._filtered, self._filters
+        )
 
     def find(self, q: Array, margin: float) -> ContactSet:
         """All contacts with gap <= margin [m] at coordinates q (7 n,)."""
         if not math.isfinite(margin):
             raise ModelError(f"margin of detection is {margin}, expected a finite distance")
         count = self._find(q, margin)
-        while count >= self._pairs.shape[0]:
-            if 2 * count > max(MOST_PAIRS, 64 * self._radius.size):
+        while count >= self._pairs.pair.shape[0]:
+            if 2 * count > max(MOST_PAIRS, 64 * self._elements.radius.size):
                 raise ModelError(f"more than {count} pairs of spheres and planes touch: {self._heap()}")
-            self._reserve(2 * count)
+            self._pairs = self._reserved(2 * count)
             count = self._find(q, margin)
         if self._filtered:
-            count = sift(self._pairs, count, *self._filters)
-        nc = order(self._pairs, count, self._begin, self._end, self._first, self._second) if count else 0
-        arrays = _room(nc)
+            count = sift(self._pairs.pair, count, self._elements.body, self._filters)
+        nc = order(self._pairs, count) if count else 0
+        found = _room(nc)
         if nc:
-            centre, normal = self._work[:2]
-            pairs = self._begin, self._second, self._which
-            write_contacts(*pairs, self._radius, centre, normal, self._traits, SLOTS, arrays)
-        return ContactSet(*arrays)
+            write_contacts(self._pairs, self._elements, self._grid, self._traits, SLOTS, found)
+        return ContactSet(*found)
 
     def _find(self, q: Array, margin: float) -> int:
-        if not self._levels[0].size:
+        if not self._levels.member.size:
             return 0
-        count: int = find_pairs(
-            q, margin, self._elements, self._levels, self._planes, self._work, self._pairs
-        )
+        count: int = find_pairs(q, margin, self._elements, self._levels, self._grid, self._pairs.pair)
         return count
 
     def _heap(self) -> str:
         """Where so many are, for the message: the fullest bucket."""
-        home, number = self._work[5], self._work[7]
-        sphere = number[np.argmax(home == np.bincount(home).argmax())]
-        name = self._names[self._filters[0][sphere]]
+        home = self._grid.home
+        sphere = self._grid.number[np.argmax(home == np.bincount(home).argmax())]
+        name = self._names[self._elements.body[sphere]]
         return f"most are in one place, near body {name!r}; move bodies apart or make the margin smaller"
 
 
-def _room(nc: int) -> tuple[IntArray, IntArray, IntArray, Array, Array, Array, Array]:
-    """Arrays of a `ContactSet`, in one piece: several large ones would go back to the system every step."""
+def _room(nc: int) -> Contacts:
+    """Room for nc contacts, in one piece: several large ones would go back to the system every step."""
     room = np.empty(22 * nc)
     whole = room[: 5 * nc].view(np.int64)
-    return (
+    return Contacts(
         whole[:nc],
         whole[nc : 3 * nc].reshape(nc, 2),
         whole[3 * nc :].reshape(nc, 2),
@@ -135,7 +141,7 @@ def _axes(p: Array) -> Array:
     return np.stack((2.0 * (x * z + w * y), 2.0 * (y * z - w * x), w * w - x * x - y * y + z * z), axis=1)
 
 
-def _levels(balls: IntArray, radius: Array) -> tuple[tuple[IntArray, IntArray, Array, IntArray], int]:
+def _levels(balls: IntArray, radius: Array) -> tuple[Levels, int]:
     """Spheres by halvings of the largest radius; of each level its first, largest radius, first bucket."""
     size = np.log2(radius[balls])
     power = -np.floor(size.max(initial=-np.inf) - size).astype(np.int64)
@@ -145,4 +151,4 @@ def _levels(balls: IntArray, radius: Array) -> tuple[tuple[IntArray, IntArray, A
     widest = np.maximum.accumulate(np.array([radius[member[a:b]].max() for a, b in pairwise(level)]))
     buckets = np.array([max(8, 1 << int(2 * k - 1).bit_length()) for k in sizes], dtype=np.int64)
     first = np.concatenate(([0], np.cumsum(buckets + 1))).astype(np.int64)
-    return (member, level, widest, first), int(first[-1])
+    return Levels(member, level, widest, first), int(first[-1])

@@ -191,9 +191,9 @@ def forces_along(world: World, given: Inputs, t: Complex, q: Complex, v: Complex
     effort = _efforts(a, t, q, v, effort)
     for place, speed, value, to in each(q.reshape(k, -1), v.reshape(k, -1), effort, F):
         if s is not None:
-            add_springs(s.body, s.point, s.stiffness, s.length, s.damping, place, speed, to, to)
+            add_springs(forces.arrays.springs, place, speed, to, to)
         if d is not None:
-            add_dampers(d.body, d.point, d.linear, d.angular, place, speed, to)
+            add_dampers(forces.arrays.dampers, place, speed, to)
         if a is not None:
             a.add(value, place, to)
     for one in forces.written:

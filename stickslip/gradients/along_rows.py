@@ -21,7 +21,7 @@ from stickslip.mechanics.shapes import Capsule, Cuboid, Shape, Sphere
 from stickslip.mechanics.world import World
 from stickslip.problem.step_problem import LINEARISED, StepContacts
 from stickslip.rotations import matrices
-from stickslip.schemes.body_joints import PARTS, joint_table
+from stickslip.schemes.body_joints import PARTS
 from stickslip.schemes.body_world import PreparedWorld
 from stickslip.state import Array, BoolArray, IntArray, ModelError
 
@@ -198,7 +198,7 @@ class JointBlocks:
     def along(self, joints: Joints, q: Complex) -> tuple[Complex, Complex]:
         """Rows [-, m], shape (k, p, 2, 6), and errors and gaps [m, rad], shape (k, p), at q, (k, n, 7)."""
         rows, value = (np.empty((len(q), int(self.start[-1]), *more), complex) for more in ((2, 6), ()))
-        kernels.joints(joint_table(joints), self.joint, self.part, self.start, q, rows, value)
+        kernels.joints(joints.arrays, self.joint, self.part, self.start, q, rows, value)
         return rows, value
 
 

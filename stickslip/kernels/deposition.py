@@ -8,20 +8,55 @@ carry it.
 
 An arc is path (3, 3): rows centre, p, q, and its radius s; place(tau) = centre + s (cos tau p + sin
 tau q), from tau = 0, q downwards. The sides are periodic: sphere j also stands (mx, my) widths away,
-and a tag (3,) holds (j, mx, my). What is placed is space = (centre (n, 3), radius (n,), largest
-radius, width, cell, head (nx, ny, nz), link (n,)): spheres hang in a grid of cells of height cell,
-the last layer without a top, by linked lists that end with -1.
+and a tag (3,) holds (j, mx, my).
 """
 
 import math
+from typing import Any, NamedTuple
 
 from stickslip.kernels.jit import jit
+from stickslip.state import Array, IntArray
 
 FLOOR, NOBODY = -1, -2
 MOVES = 1000
 """Pieces of one sphere's way; some ten are usual, more means a tie at rounding level."""
 NEVER = 10.0
 """An angle beyond every arc [rad]."""
+
+
+class Space(NamedTuple):
+    """What is placed: spheres hang in a grid of cells, the last layer without a top, by linked lists that end
+    with -1."""
+
+    centre: Array
+    """[m], shape (n, 3)."""
+    radius: Array
+    """[m], shape (n,)."""
+    largest: float
+    """Radius [m]."""
+    width: float
+    """After which the sides repeat [m]."""
+    cell: float
+    """Height of a cell [m]."""
+    head: Any
+    """First sphere of each cell [-], shape (nx, ny, nz)."""
+    link: IntArray
+    """Next sphere of its cell [-], shape (n,)."""
+
+
+class Arc(NamedTuple):
+    """A piece of a way on spheres."""
+
+    path: Array
+    """[m, -, -], shape (3, 3)."""
+    s: float
+    """Radius [m]."""
+    end: float
+    """Angle [rad]."""
+    high: float
+    """Height of its start [m]."""
+    low: float
+    """Height of its end [m]."""
 
 
 @jit
@@ -137,12 +172,12 @@ def first_on_line(place, r, space, kept, count, tag):
 
 
 @jit
-def first_on_arc(path, s, end, high, low, r, space, tags, active, kept, count, tag):
-    """tag <- first sphere touched on the arc before the angle end, NOBODY if none; the angle.
+def first_on_arc(arc, r, space, tags, active, kept, count, tag):
+    """tag <- first sphere touched on the `Arc` before its end, NOBODY if none; the angle.
 
-    high, low: heights between which the arc runs [m]; tags[:active] (4, 3) the spheres rolled on,
-    kept[:count] (4, 3) those touched at the start.
+    tags[:active] (4, 3) the spheres rolled on, kept[:count] (4, 3) those touched at the start.
     """
+    path, s, end, high, low = arc
     centre, radius, largest, width, cell, head, link = space
     nx, ny, nz = head.shape
     reach = r + largest
@@ -227,7 +262,7 @@ def roll(place, r, space, work, lists):
     work (3, 3, 3), lists (3, 4, 3): tags[:active] are the spheres rolled on, kept[:count] those touched
     at the last event, which the next piece leaves or only grazes.
     """
-    centre, radius, width = space[0], space[1], space[3]
+    centre, radius, width = space.centre, space.radius, space.width
     at, path, normal = work[0], work[1], work[2]
     tags, kept, tag = lists[0], lists[1], lists[2, 0]
     active, count = 0, 0
@@ -251,7 +286,8 @@ def roll(place, r, space, work, lists):
             floor = fall_angle(path[1, 2], path[2, 2], (r - path[0, 2]) / s)
             end = min(release, floor)
             low = path[0, 2] + s * (math.cos(end) * path[1, 2] + math.sin(end) * path[2, 2])
-            tau = first_on_arc(path, s, end, place[2], low, r, space, tags, active, kept, count, tag)
+            arc = Arc(path, s, end, place[2], low)
+            tau = first_on_arc(arc, r, space, tags, active, kept, count, tag)
             for k in range(3):
                 place[k] = path[0, k] + s * (math.cos(tau) * path[1, k] + math.sin(tau) * path[2, k])
             if tag[0] == NOBODY:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.kernels.variational import block_lu as kernels
-from stickslip.state import Array, IntArray
+from stickslip.state import IntArray
 
 MOST = 5000
 """Most nodes: the plan is made on a table of all pairs."""
@@ -28,21 +28,13 @@ class BlockPlan:
 
     count: int
     """Number N of nodes."""
-    pairs: IntArray
-    """Nodes joined, as they were given [-], shape (m, 2)."""
     places: IntArray
     """Blocks (a, b) and (b, a) of each pair [-], shape (m, 2); blocks 0 to N - 1 are those of the
     diagonal."""
-    once: IntArray
-    """The same, -1 where an earlier pair has joined the nodes already [-], shape (m, 2)."""
     blocks: int
     """Number of blocks, fill among them."""
-    arrays: tuple[IntArray, ...]
+    arrays: kernels.Plan
     """The plan as the kernels of `kernels/variational/block_lu.py` take it."""
-
-    def empty(self) -> Array:
-        """Room for the values, all 0, shape (blocks, 6, 6)."""
-        return np.zeros((self.blocks, kernels.SIZE, kernels.SIZE))
 
 
 def block_plan(count: int, pairs: ArrayLike, waits: ArrayLike | Sequence[bool]) -> BlockPlan:
@@ -65,6 +57,4 @@ def block_plan(count: int, pairs: ArrayLike, waits: ArrayLike | Sequence[bool]) 
 def _made(count: int, pairs: bytes, waits: bytes) -> BlockPlan:
     joined = np.frombuffer(pairs, np.int64).reshape(-1, 2).copy()
     arrays, places, blocks = kernels.make_plan(count, joined, np.frombuffer(waits, np.bool_).copy())
-    once, seen = places.copy(), np.unique(places.min(axis=1, initial=1 << 60), return_index=True)[1]
-    once[np.setdiff1d(np.arange(len(joined)), seen)] = -1
-    return BlockPlan(count, joined, places, once, int(blocks), arrays)
+    return BlockPlan(count, places, int(blocks), arrays)

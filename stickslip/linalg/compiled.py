@@ -38,8 +38,8 @@ class CompiledEngine:
         """(pivots replaced, scalar row of the first that is not a number or -1)."""
         order = self._fronts.scalar
         replaced, bad = quasidefinite.factorise(
-            self._fronts, self._blocks, values, self._panels, self._stack,
-            shift[order], scale[order], least, replacement,
+            self._fronts, self._blocks, values, self._panels, self._stack, shift[order], scale[order],
+            (least, replacement),
         )  # fmt: skip
         return int(replaced), int(order[bad]) if bad >= 0 else -1
 

@@ -192,10 +192,7 @@ class QuasiDefiniteFactor(_Factor):
         kept[:] = given
         self._kept = fixed(kept)
         diagonal, scale = np.empty(pattern.size), np.empty(pattern.size)
-        assembly.pivot_scale(
-            pattern.one, pattern.other, pattern.source, pattern.offset, self.symbolic.negative,
-            self._kept, diagonal, scale,
-        )  # fmt: skip
+        assembly.pivot_scale(pattern.blocks, self.symbolic.negative, self._kept, diagonal, scale)
         scale[scale == 0.0] = 1.0  # a row of zeros has no size; any pivot will do
         self._unit = np.sqrt(scale)
         rule = self.regularisation
@@ -257,10 +254,8 @@ class QuasiDefiniteFactor(_Factor):
         size = pattern.size
         for k in range(b.size // size if size else 0):
             assembly.residual(
-                pattern.one, pattern.other, pattern.source, pattern.offset, self._kept,
-                fixed(b.reshape(-1, size)[k]), fixed(x.reshape(-1, size)[k]),
-                rest.reshape(-1, size)[k], bound.reshape(-1, size)[k],
-            )  # fmt: skip
+                pattern.blocks, self._kept, *(y.reshape(-1, size)[k] for y in (b, x, rest, bound))
+            )
         error = (np.abs(rest) / self._unit).max(axis=-1, keepdims=True, initial=0.0)
         size_of_terms = (bound / self._unit).max(axis=-1, keepdims=True, initial=0.0)
         error = np.where(error == 0.0, 0.0, error / np.where(size_of_terms == 0.0, 1.0, size_of_terms))

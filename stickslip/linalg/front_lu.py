@@ -103,7 +103,7 @@ class BlockLU:
         """Multiplications and additions of one factorisation; 0 without compilation."""
         if not JIT:
             return 0.0
-        c, r = self._plan.columns.astype(float), self._plan.rows.astype(float)
+        c, r = (x.astype(float) for x in (self._plan.fronts.columns, self._plan.fronts.rows))
         return float((2.0 / 3.0 * c**3 + 2.0 * c * c * r + 2.0 * c * r * r).sum())
 
     def refactor(self, values: Array, active: np.ndarray | None = None) -> bool:
@@ -144,18 +144,21 @@ class BlockLU:
 
     def _by_fronts(self, b: Array) -> Array | None:
         """x by the factor made here, refined where it has to be; None if it stays bad."""
-        matrix = self.offset, self.row_start, self.column, self.data_start, self._values, self._kept
+        assert self._values is not None
+        matrix = kernel.BlockRows(
+            self.offset, self.row_start, self.column, self.data_start, self._values, self._kept
+        )
         factor = self._plan, self._x, self._exchange
         x, rest, y, below = b.copy(), self._rest, self._y, self._below
         if not self._whole:
-            kernel.without_open(*matrix, b, rest[0])
+            kernel.without_open(matrix, b, rest[0])
         kernel.solve(*factor, b if self._whole else fixed(rest[0]), y, below, x)
-        error = kernel.residual(*matrix, b, x, rest)
+        error = kernel.residual(matrix, b, x, rest)
         if REFINE < error < np.inf:
             correction = np.zeros(self.size)
             kernel.solve(*factor, fixed(rest[0]), y, below, correction)
             correction += x
-            better = kernel.residual(*matrix, b, correction, rest)
+            better = kernel.residual(matrix, b, correction, rest)
             if better < error:
                 x, error = correction, better
         self.backward_error = error
@@ -172,14 +175,13 @@ class BlockLU:
     def _lay_out(self) -> None:
         """Places of all numbers, for the rows that are kept."""
         widths = np.where(self._kept, self.widths, 0)
-        fields, stack = front_plan.plan(
+        self._plan, stack = front_plan.plan(
             self._tree, widths, self.offset, self.row_start, self.column, self.data_start
         )
-        self._plan = front_plan.Plan(*fields)  # Numba takes longer to make one
-        size = self._plan.scalar.size
+        size = self._plan.fronts.scalar.size
         self._x = np.empty(self.entries + 1)  # the last takes what is left out
         self._stack, self._y = np.empty(stack), np.empty(size)
-        self._below = np.empty(int(self._plan.rows.max(initial=0)))
+        self._below = np.empty(int(self._plan.fronts.rows.max(initial=0)))
         self._exchange, self._info = np.empty(size, np.int32), np.zeros(1, np.int32)
         self._rest = np.empty((2, self.size))
         self._whole = bool(self._kept.all())

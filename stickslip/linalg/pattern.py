@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
+from stickslip.linalg.kernels.assembly import BlockList
 from stickslip.state import Array, IntArray
 
 SYMMETRIC = 1e-10
@@ -48,6 +49,11 @@ class BlockPattern:
         """Where each block starts in the values, and their number [-], shape (nnzb + 1,)."""
         sizes = self.widths[self.one] * self.widths[self.other]
         return fixed(np.concatenate([[0], np.cumsum(sizes)]))
+
+    @property
+    def blocks(self) -> BlockList:
+        """The same as kernels take it."""
+        return BlockList(self.one, self.other, self.source, self.offset)
 
     def flat(self, values: ArrayLike) -> Array:
         """`values` as kernels take them: flat, read-only; refused unless there are enough of them."""

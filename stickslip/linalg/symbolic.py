@@ -9,9 +9,9 @@ from numpy.typing import ArrayLike
 from stickslip.compilation import JIT
 from stickslip.linalg.bodies import SaddlePattern
 from stickslip.linalg.factor import SINGULAR, Buffers, CholeskyFactor, QuasiDefiniteFactor, Regularisation
-from stickslip.linalg.kernels import assembly, elimination, fronts
-from stickslip.linalg.kernels.front_plan import Tree
-from stickslip.linalg.kernels.fronts import Blocks, Fronts
+from stickslip.linalg.kernels import assembly, elimination
+from stickslip.linalg.kernels import fronts as kernels
+from stickslip.linalg.kernels.fronts import Blocks, Fronts, Tree
 from stickslip.linalg.ordering import elimination_order
 from stickslip.linalg.pattern import BlockPattern, fixed
 from stickslip.state import Array, IntArray
@@ -128,53 +128,23 @@ def _positions(positions: ArrayLike | None, n: int) -> Array | None:
 def _lay_out(
     pattern: BlockPattern, negative: np.ndarray, start: IntArray, neighbour: IntArray, order: IntArray
 ) -> Symbolic:
-    permutation, place, first, above, child_start, child, row_start, row, front_of = tree(
-        start, neighbour, pattern.widths, negative, order, 1
-    )
-    count, width = above.size, pattern.widths[permutation]
-    offset = np.concatenate([[0], np.cumsum(width)])
-    row_offset = ints(row.size)
-    columns, rows, panel, update, minus = (ints(count + (i == 2)) for i in range(5))
-    layout = (row_offset, columns, rows, panel, update, minus)
-    # Writable, as within `front_plan.plan`: the kernel is then compiled once for both.
-    own = negative.copy()
-    stack = fronts.sizes(permutation, own, offset, first, row_start, row, above, child_start, child, layout)
-    family = (ints(count + 1), ints(row.size), ints(row.size), ints(row.size))
-    reach = (ints(count + 1), ints(row.size), ints(row.size))
-    a, b = fronts.runs(offset, first, columns, row_start, row, row_offset, above, family, reach)
-    ends = (count + 1, a, a, a, count + 1, b, b)
-    shared = (array[:end] for array, end in zip((*family, *reach), ends, strict=True))
-    scalar = np.repeat(pattern.offset[permutation] - offset[:-1], width) + np.arange(pattern.size)
-    shape = Fronts(
-        *(
-            fixed(array)
-            for array in (offset, scalar, first, columns, rows, panel, update, minus, child_start, child)
-        ),
-        *(fixed(array) for array in shared),
-    )
-    blocks = _places(pattern, place, shape, front_of, row_start, row, row_offset)
-    return Symbolic(pattern, negative, permutation, shape, blocks, int(stack))
+    shape = tree(start, neighbour, pattern.widths, negative, order, 1)
+    fronts, row_offset, offset, stack = kernels.lay_out(shape, negative, pattern.widths, pattern.offset)
+    front, to, flip = kernels.places(pattern.one, pattern.other, shape, fronts, row_offset, offset)
+    sort = np.argsort(front, kind="stable")
+    begin = np.searchsorted(front[sort], np.arange(fronts.columns.size + 1))
+    height, width = pattern.widths[pattern.one], pattern.widths[pattern.other]
+    blocks = (begin, *(array[sort] for array in (pattern.source[:-1], height, width, to, flip)))
+    return Symbolic(
+        pattern, negative, fixed(shape.permutation), Fronts(*(fixed(array) for array in fronts)),
+        Blocks(*(fixed(array) for array in blocks)), int(stack),
+    )  # fmt: skip
 
 
 def tree(
     start: IntArray, neighbour: IntArray, widths: IntArray, negative: np.ndarray, order: IntArray, dear: int
 ) -> Tree:
-    """Supernodes and their structure, from the graph and an order of elimination."""
-    permutation, first, above = supernodes(widths, negative, start, neighbour, order, dear)
-    n, count = permutation.size, above.size
-    place = np.empty(n, np.int64)
-    place[permutation] = np.arange(n)
-    child_start, child, row_start = ints(count + 1), ints(count), ints(count + 1)
-    fronts.children(above, child_start, child)
-    below = fronts.structure(start, neighbour, permutation, place, first, child_start, child, row_start)
-    front_of = np.repeat(np.arange(count), np.diff(first))
-    return Tree(permutation, place, first, above, child_start, child, row_start, below, front_of)
-
-
-def supernodes(
-    widths: IntArray, negative: np.ndarray, start: IntArray, neighbour: IntArray, order: IntArray, dear: int
-) -> tuple[IntArray, IntArray, IntArray]:
-    """Block rows in final order, first block row and parent of each supernode.
+    """Supernodes and their structure, from the graph and an order of elimination.
 
     dear: how many times as large as they are the model of merging takes fronts to be.
     """
@@ -184,35 +154,16 @@ def supernodes(
     elimination.postorder(parent, post)
     back = np.empty(n + 1, np.int64)
     back[post], back[n] = np.arange(n), -1  # index -1, of the parents of roots, is the last
-    permutation, first, above = ints(n), ints(n + 1), ints(n)
-    count = elimination.supernodes(
-        order[post], widths, back[parent[post]], blocks[post], scalars[post], negative, dear,
-        permutation, first, above,
+    permutation, first, above = elimination.supernodes(
+        order[post], widths, back[parent[post]], blocks[post], scalars[post], negative, dear
+    )
+    place = np.empty(n, np.int64)
+    place[permutation] = np.arange(n)
+    child_start, child, row_start, row = kernels.structure(
+        start, neighbour, permutation, place, first, above
     )  # fmt: skip
-    return fixed(permutation), fixed(first[: count + 1]), fixed(above[:count])
-
-
-def _places(
-    pattern: BlockPattern,
-    place: IntArray,
-    shape: Fronts,
-    front_of: IntArray,
-    row_start: IntArray,
-    row: IntArray,
-    row_offset: IntArray,
-) -> Blocks:
-    """Where the blocks of the matrix go, sorted by front."""
-    count = pattern.one.size
-    front, to, flip = ints(count), ints(count), np.empty(count, np.bool_)
-    fronts.places(
-        pattern.one, pattern.other, place, shape.offset, shape.first, front_of, shape.columns, shape.rows,
-        shape.panel, row_start, row, row_offset, (front, to, flip),
-    )  # fmt: skip
-    sort = np.argsort(front, kind="stable")
-    start = np.searchsorted(front[sort], np.arange(shape.columns.size + 1))
-    height, width = pattern.widths[pattern.one], pattern.widths[pattern.other]
-    arrays = (start, *(array[sort] for array in (pattern.source[:-1], height, width, to, flip)))
-    return Blocks(*(fixed(array) for array in arrays))
+    front_of = np.repeat(np.arange(above.size), np.diff(first))
+    return Tree(permutation, place, first, above, child_start, child, row_start, row, front_of)
 
 
 def ints(count: int) -> Any:

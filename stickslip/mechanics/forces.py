@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from stickslip.kernels.bodies.layout import ForceArrays
+from stickslip.kernels.bodies.layout import DamperArrays, ForceArrays, PushArrays, SpringArrays
 from stickslip.kernels.bodies.springs import add_dampers, add_pushes, add_springs, spring_potential
 from stickslip.mechanics.given import columns, not_negative
 from stickslip.mechanics.points import Point, bind_point, number_of
@@ -162,20 +162,17 @@ class Forces:
         q, v = read_only(q), read_only(v)
         if self.springs is not None:
             s = self.springs
-            bad = add_springs(
-                s.body, s.point, s.stiffness, s.length, s.damping, q, v, F[POTENTIAL], F[DAMPING]
-            )
+            bad = add_springs(self.arrays.springs, q, v, F[POTENTIAL], F[DAMPING])
             if bad >= 0:
                 raise self._not_finite("spring", s.names[bad], s.body[bad], t)
         if self.dampers is not None:
             d = self.dampers
-            bad = add_dampers(d.body, d.point, d.linear, d.angular, q, v, F[DAMPING])
+            bad = add_dampers(self.arrays.dampers, q, v, F[DAMPING])
             if bad >= 0:
                 raise self._not_finite("damper", d.names[bad], d.body[bad], t)
         if self.actuators is not None:
             self.actuators.add(self.actuators.values(t, q, v), q, F[WORKING])
-        a = self.arrays
-        add_pushes(a.push_body, a.push_point, a.push, q, F[WORKING])
+        add_pushes(self.arrays.pushes, q, F[WORKING])
         for one in self.written:
             if isinstance(one, WrittenForce) and one.constant is None:
                 one.add(t, q, v, F[WORKING])
@@ -197,11 +194,11 @@ class Forces:
         ]
         if self.wrench is not None:
             pushes += [(int(i), np.zeros(3), self.wrench[i]) for i in np.flatnonzero(self.wrench.any(axis=1))]
-        body, point, push = columns([("", *one) for one in pushes], (), (3,), (6,))[1:]
         return ForceArrays(
-            s.body, s.point, s.stiffness, s.length, s.damping, d.body, d.point, d.linear, d.angular, body,
-            point, push,
-        )  # fmt: skip
+            SpringArrays(s.body, s.point, s.stiffness, s.length, s.damping),
+            DamperArrays(d.body, d.point, d.linear, d.angular),
+            PushArrays(*columns([("", *one) for one in pushes], (), (3,), (6,))[1:]),
+        )
 
     @property
     def need_python(self) -> bool:
@@ -210,7 +207,7 @@ class Forces:
 
     def potential(self, t: float, q: Array) -> float:
         """Of all springs [J]; without gravity's."""
-        return 0.0 if self.springs is None else float(spring_potential(self.arrays, q))
+        return 0.0 if self.springs is None else float(spring_potential(self.arrays.springs, q))
 
     def __len__(self) -> int:
         compiled = (table for table in (self.springs, self.dampers) if table is not None)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels.bodies.efforts import effort_coordinate
+from stickslip.kernels.bodies.joints import effort_coordinate
+from stickslip.kernels.bodies.layout import JointArrays
 from stickslip.names import LISTED, alternatives
 from stickslip.state import Array, IntArray, ModelError
 
@@ -69,6 +70,14 @@ class Joints:
     def __len__(self) -> int:
         return len(self.names)
 
+    @property
+    def arrays(self) -> JointArrays:
+        """The joints as kernels take them."""
+        return JointArrays(
+            self.kind, self.body, self.point, self.frame, self.length, self.lower, self.upper, self.friction,
+            self.e,
+        )  # fmt: skip
+
 
 def column_of(owner: str, joints: Joints, name: str, turn: bool) -> tuple[int, int]:
     """Number of a joint and the column of its coordinate; `turn` asks a cylindrical one for its angle."""
@@ -89,8 +98,5 @@ def coordinate(joints: Joints, j: int, column: int, q: Any, v: Any) -> tuple[Any
     Of the first body against the second, along or about the axis of the second. Angles are from -π to π, or
     in the turn about the middle of their stops.
     """
-    stops = float(joints.lower[j, TURNING]), float(joints.upper[j, TURNING])
-    y, rate = effort_coordinate(
-        int(joints.kind[j]), joints.body[j], joints.point[j], joints.frame[j], *stops, column, q, v
-    )
+    y, rate = effort_coordinate(joints.arrays, j, column, q, v)
     return y, rate

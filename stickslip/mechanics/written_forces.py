@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from stickslip.kernels.bodies.efforts import add_efforts
+from stickslip.kernels.bodies.joints import add_efforts
 from stickslip.kernels.bodies.springs import add_wrench
 from stickslip.mechanics.given import numbers, of_all, value_of
 from stickslip.mechanics.joints import Joints, column_of, coordinate
@@ -150,8 +150,7 @@ class Actuators:
 
     def add(self, effort: Any, q: Any, F: Any) -> None:
         """F (n, 6) <- F + wrenches of efforts (k,) at q (7 n,), real or complex."""
-        j = self.joints
-        add_efforts(j.kind, j.body, j.point, j.frame, self.joint, self.column, effort, q, F)
+        add_efforts(self.joints.arrays, self.joint, self.column, effort, q, F)
 
 
 def read_only(array: Array) -> Array:

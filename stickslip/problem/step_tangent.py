@@ -17,8 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from stickslip.kernels.bodies.gaps import ClosedForms
+from stickslip.kernels.bodies.layout import JointArrays
 from stickslip.kernels.bodies.motion import move_along
 from stickslip.kernels.variational import layout, tangent
+from stickslip.kernels.variational.layout import BlockArrays, ContactArrays, StepArrays, StepBodies
 from stickslip.names import alternatives
 from stickslip.problem.checks import Array, IntArray, ProblemError, flat, frozen
 from stickslip.problem.contact import GlobalProblem
@@ -26,9 +29,6 @@ from stickslip.problem.jacobian import ContactBlocks
 from stickslip.problem.mass import MassMatrix
 from stickslip.problem.sets import ProductSet
 from stickslip.problem.step_problem import MODELS, StepProblem
-
-Table = tuple[Any, ...]
-"""Arrays of one noun, as kernels take them."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -45,17 +45,31 @@ class StepBlocks:
     """Number of the joint of each block, -1 for contacts [-], shape (nb,)."""
     part: IntArray
     """What the block does in its joint, as `schemes.body_joints.PARTS` [-], shape (nb,)."""
-    arrays: Table
+    arrays: BlockArrays
     """All of it as kernels take it."""
 
 
-def step_tables(problem: StepProblem) -> tuple[Table, Table, Table]:
-    """Bodies, contacts and joints as kernels take them: arrays that may be written to, none of which is."""
+def step_arrays(problem: StepProblem, blocks: StepBlocks) -> StepArrays:
+    """The step as kernels take it."""
+    contacts, joints = _tables(problem)
+    bodies = StepBodies(
+        *_own(problem.row, problem.q, problem.v, problem.mass, problem.J, problem.p)
+    )  # fmt: skip
+    model = MODELS.index(problem.model)
+    return StepArrays(float(problem.h), model, bodies, contacts, joints, blocks.arrays)
+
+
+def _tables(problem: StepProblem) -> tuple[ContactArrays, JointArrays]:
+    """Contacts and joints as kernels take them."""
     c, j = problem.contacts, problem.joints
     return (
-        _own(problem.row, problem.q, problem.v, problem.mass, problem.J, problem.p),
-        _own(c.kind, c.body, c.point, c.normal, c.radius, c.gap, c.frame, c.law, c.bounce),
-        _own(j.kind, j.body, j.point, j.frame, j.length, j.lower, j.upper, j.friction, j.bounce),
+        ContactArrays(
+            ClosedForms(*_own(c.kind, c.body, c.point, c.normal, c.radius)),
+            *_own(c.gap, c.frame, c.law, c.bounce),
+        ),
+        JointArrays(
+            *_own(j.kind, j.body, j.point, j.frame, j.length, j.lower, j.upper, j.friction, j.bounce)
+        ),
     )
 
 
@@ -63,19 +77,13 @@ def step_blocks(problem: StepProblem) -> StepBlocks:
     """How the components of r and u are laid out."""
     if problem.model not in MODELS:
         raise ProblemError(f"model is {problem.model!r}; {alternatives(problem.model, MODELS)}")
-    bodies, contacts, joints = step_tables(problem)
-    return blocks_of(layout.lay_out(MODELS.index(problem.model), bodies[0], contacts, joints))
-
-
-def blocks_of(arrays: Table) -> StepBlocks:
-    """The same from what the kernel has laid out."""
-    sets = arrays[:7]
-    for array in sets:
+    contacts, joints = _tables(problem)
+    arrays = layout.lay_out(MODELS.index(problem.model), *_own(problem.row), contacts, joints)
+    for array in arrays.K:
         frozen(array)
     K = object.__new__(ProductSet)
-    K.__dict__.update(zip(ProductSet.__dataclass_fields__, sets, strict=True))
-    pairs, sides, joint, part = arrays[7:]
-    return StepBlocks(K, pairs, sides, joint, part, arrays)
+    K.__dict__.update(arrays.K._asdict())
+    return StepBlocks(K, arrays.pairs, arrays.sides, arrays.joint, arrays.part, arrays)
 
 
 def step_velocities(problem: StepProblem, v: ArrayLike) -> Array:
@@ -105,13 +113,10 @@ def step_tangent(problem: StepProblem, v: ArrayLike, r: ArrayLike | None = None)
     r does not enter: rows stand at the start. It is taken so that callers may hand on an answer as it is.
     """
     blocks = step_blocks(problem)
-    bodies, contacts, joints = step_tables(problem)
     whole = _own(step_velocities(problem, v))[0]
     if r is not None:
         flat("r", r, blocks.K.size)
-    return tangent_problem(
-        blocks, *tangent.tangent(float(problem.h), bodies, contacts, joints, blocks.arrays, whole)
-    )
+    return tangent_problem(blocks, *tangent.tangent(step_arrays(problem, blocks), whole))
 
 
 def tangent_problem(
@@ -126,6 +131,6 @@ def tangent_problem(
     return GlobalProblem.unchecked(mass, f.reshape(-1), H, u_bias, blocks.K)
 
 
-def _own(*arrays: Any) -> Table:
-    """Arrays as kernels are compiled for: writable and in one piece, copied where they are not."""
-    return tuple(x if x.flags.writeable and x.flags.c_contiguous else np.array(x, order="C") for x in arrays)
+def _own(*arrays: Any) -> tuple[Any, ...]:
+    """Arrays in one piece, as kernels are compiled for, copied where they are not."""
+    return tuple(x if x.flags.c_contiguous else np.array(x, order="C") for x in arrays)

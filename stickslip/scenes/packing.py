@@ -121,7 +121,7 @@ def _roll_down(R: Array, drops: Array, width: float, solid: float) -> tuple[Arra
     layers = int(1.5 * solid / (DENSITY_OF_PACKING * width**2 * cell)) + 4
     centre, support, image = np.zeros((n, 3)), np.zeros((n, 3), np.int64), np.zeros((n, 3, 2), np.int64)
     head, link = np.full((across, across, layers), -1), np.full(n, -1)
-    space = (centre, R, float(R.max()), width, cell, head, link)
+    space = deposition.Space(centre, R, float(R.max()), width, cell, head, link)
     work, lists = np.zeros((3, 3, 3)), np.zeros((3, 4, 3), np.int64)
     placed = deposition.deposit(drops, space, np.zeros(3), work, lists, support, image)
     if placed < n:

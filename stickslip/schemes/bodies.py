@@ -24,6 +24,7 @@ import numpy as np
 
 from stickslip.detection.tracking import KEPT, NOTHING
 from stickslip.kernels.bodies import assembly, motion
+from stickslip.kernels.bodies.layout import Span
 from stickslip.laws import IMPACTS
 from stickslip.mechanics.world import World
 from stickslip.options import Options, option
@@ -105,28 +106,20 @@ class MoreauJeanBodies(Options):
     ) -> BodyStep:  # fmt: skip
         """The end of the step, from the impulses over it."""
         world, bodies, state, h = start.world, start.bodies, start.state, start.h
-        contacts, offset, count, reach = blocks.contacts, blocks.K.offset, blocks.count, self.theta * h
-        v, q, u = start.v_free.copy(), np.empty((bodies.count, 7)), np.empty(blocks.K.size)
-        energy, need = np.empty(motion.ENERGIES + 2), np.empty(count)
-        impulses, velocities = np.empty((count, 6)), np.empty((count, 6))
-        motion.arrive(
-            bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, start.q, start.v, start.q_m,
-            start.v_start, start.F, h, self.theta, blocks.sides, offset, blocks.rows, r, v, q, u, energy,
-        )  # fmt: skip
-        assembly.tell(offset, contacts.law, contacts.gap, reach, r, u, need, impulses, velocities, energy)
-        t, told = state.t + h, energy.tolist()
-        if not reason and not math.isfinite(sum(told)):
+        contacts, offset, reach = blocks.contacts, blocks.K.offset, self.theta * h
+        v, q, t = np.empty((bodies.count, 6)), np.empty((bodies.count, 7)), state.t + h
+        u, energy = motion.arrive(bodies.arrays, blocks.arrays, r, start.free, Span(h, reach), q, v)
+        impulses, velocities, overlaps = assembly.tell(contacts.law, contacts.gap, offset, reach, r, u)
+        if not reason and not math.isfinite(sum(energy) + overlaps.deepest + overlaps.largest):
             lost = "the impulses that the solver found are not finite; the step is one without any"
             return self._arrive(start, blocks, np.zeros(r.size), solves, memory, lost)
-        reserve = float(memory["reserve"][0]) + told[motion.LOST]
+        reserve = float(memory["reserve"][0]) + energy.lost
         sweeps = self.sweeps if self.correction else 0
         springs = world.forces.potential(t, q.reshape(-1)) if start.forced else 0.0
-        done = corrected(
-            start, blocks, t, q, v, springs, u, reach, max(reserve, 0.0), sweeps, need, told[-2], told[-1]
-        )
+        done = corrected(start, blocks, t, q, v, springs, overlaps, max(reserve, 0.0), sweeps)
         before = world.forces.potential(state.t, state.q) if start.forced else 0.0
-        potential = told[motion.WEIGHT] + springs + done.lifted
-        terms = EnergyTerms.of(told, potential, told[motion.WEIGHT_BEFORE], before, lifted=done.lifted)
+        potential = energy.weight + springs + done.lifted
+        terms = EnergyTerms.of(energy, potential, energy.weight_before, before, lifted=done.lifted)
         if start.forced and not reason and self.theta == 0.5:  # else gravity's share is off as well
             reason = too_stiff(h, bodies.rates, energy, before + springs, terms.balance)
         if bodies.jointed and not reason:

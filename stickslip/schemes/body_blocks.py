@@ -6,8 +6,8 @@ import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet
 from stickslip.detection.tracking import kept_of
-from stickslip.kernels.bodies import assembly
-from stickslip.kernels.bodies.layout import Contacts, LastContacts
+from stickslip.kernels.bodies import assembly, layout
+from stickslip.kernels.bodies.layout import Contacts, LastContacts, Span
 from stickslip.problem.checks import frozen
 from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
@@ -56,6 +56,11 @@ class Blocks:
         return len(self.contacts)
 
     @property
+    def arrays(self) -> layout.Blocks:
+        """Rows as kernels take them."""
+        return layout.Blocks(self.sides, self.K.offset, self.rows)
+
+    @property
     def joint_rows(self) -> int:
         """First component of the joints."""
         return int(self.K.offset[self.count])
@@ -82,8 +87,7 @@ def contact_blocks(found: ContactSet, start: Start, theta: float, newton: bool, 
     bodies, h = start.bodies, start.h
     active = assembly.assemble(
         Contacts(*(getattr(found, name) for name in ContactSet.__slots__)), LastContacts(*kept_of(memory)),
-        SLOTS,
-        bodies.row, start.q_m, start.v_start, start.v_free, h, theta * h, start.slack, newton,
+        SLOTS, bodies.row, start.free, Span(h, theta * h), start.slack, newton,
     )  # fmt: skip
     for array in (*active.contacts, active.local, active.rows_of_M, *active.K, *active[4:]):
         array.flags.writeable = False

@@ -11,6 +11,7 @@ import numpy as np
 
 from stickslip.kernels import cones
 from stickslip.kernels.bodies import correction as kernels
+from stickslip.kernels.bodies.layout import Budget, Overlaps
 from stickslip.problem.checks import frozen
 from stickslip.schemes.body_blocks import Blocks
 from stickslip.schemes.body_joints import joint_errors, joint_rows
@@ -39,22 +40,19 @@ class Corrected(NamedTuple):
 
 
 def corrected(
-    start: Start, blocks: Blocks, t: float, q: Array, v: Array, springs: float, u: Array, reach: float,
-    reserve: float, sweeps: int, need: Array, deepest: float, largest: float,
+    start: Start, blocks: Blocks, t: float, q: Array, v: Array, springs: float, overlaps: Overlaps,
+    reserve: float, sweeps: int,
 ) -> Corrected:  # fmt: skip
     """q [m, -], shape (n, 7), corrected with at most so many sweeps; with none, only looked at.
 
-    springs: their potential at q [J]; u: velocities of the rows at the end of the step; reach: time from
-    where gaps were measured to there [s]; reserve: what the correction may cost [J]; need [m], shape (nc,),
-    deepest and largest [m]: as `needs` of the kernels found them.
+    springs: their potential at q [J]; overlaps: of the contacts; reserve: what the correction may cost [J].
     """
     world, bodies = start.world, start.bodies
     if blocks.joints is None:
+        budget = Budget(reserve, sweeps, bodies.size, bodies.least_weight)
         lifted, left, size = kernels.correct(
-            bodies.arrays, bodies.forces, springs, blocks.sides, blocks.K.offset, blocks.rows,
-            blocks.contacts.gap, u, reach, reserve, sweeps, bodies.size, bodies.least_weight, need, deepest,
-            largest, q,
-        )  # fmt: skip
+            bodies.arrays, bodies.forces, springs, blocks.arrays, overlaps, budget, q
+        )
         return Corrected(q, lifted, left, NO_ERRORS, size)
     count, normals = blocks.count, blocks.K.offset[: blocks.count]
     joints = joint_rows(world, t, q.reshape(-1), v.reshape(-1), 0.0, 1.0)
@@ -62,26 +60,24 @@ def corrected(
     free = np.repeat(joints.kind == cones.FREE, joints.size)
     sides = frozen(np.concatenate([blocks.sides[:count], np.repeat(joints.bodies, joints.size, axis=0)]))
     rows = np.concatenate([blocks.rows[normals], joints.rows])
-    need = np.concatenate([need, -joints.error])
+    need = np.concatenate([overlaps.need, -joints.error])
     bilateral = np.concatenate([np.zeros(count, bool), free])
-    largest = max(largest, float(np.where(free, np.abs(joints.error), -joints.error).max(initial=0.0)))
+    opened = np.where(free, np.abs(joints.error), -joints.error)
+    largest = max(overlaps.largest, float(opened.max(initial=0.0)))
     if sweeps == 0 or largest <= NEGLIGIBLE_OPENING * bodies.size:
-        return Corrected(q, 0.0, deepest, joint_errors(world, q.reshape(-1)), 0.0)
-    shift, moved, out = np.zeros((bodies.count, 6)), np.empty(need.size), np.empty_like(q)
-    kernels.sweep_back(
-        bodies.row, bodies.mass, bodies.J_inverse, sides, rows, bilateral, need, kernels.PRECISION * largest,
-        sweeps, shift, moved,
-    )  # fmt: skip
+        return Corrected(q, 0.0, overlaps.deepest, joint_errors(world, q.reshape(-1)), 0.0)
+    tolerance, out = kernels.PRECISION * largest, np.empty_like(q)
+    shift, moved = kernels.sweep_back(bodies.arrays, sides, rows, bilateral, need, tolerance, sweeps)
     share = 1.0
     for _ in range(kernels.TRIALS):
-        lifted = kernels.shifted(bodies.row, bodies.mass, bodies.gravity, q, shift, share, out)
+        lifted = kernels.shifted(bodies.arrays, q, shift, share, out)
         if start.forced:
             lifted += world.forces.potential(t, out.reshape(-1)) - springs
         if lifted <= reserve:
             break
         share *= min(reserve / lifted, 0.5) if share < 1.0 else reserve / lifted
     else:
-        return Corrected(q, 0.0, deepest, joint_errors(world, q.reshape(-1)), 0.0)
-    depth = -(blocks.contacts.gap + reach * u[normals]) - share * moved[:count]
+        return Corrected(q, 0.0, overlaps.deepest, joint_errors(world, q.reshape(-1)), 0.0)
+    depth = overlaps.depth - share * moved[:count]
     size = share * float(np.abs(moved).max(initial=0.0))
     return Corrected(out, lifted, float(depth.max(initial=0.0)), joint_errors(world, out.reshape(-1)), size)

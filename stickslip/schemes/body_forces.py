@@ -48,8 +48,7 @@ def _told(step: BodyStep, r: Array, unique: BoolArray) -> BodyStep:
     """The step with impulses r of its problems, shape (p,)."""
     offset, contacts = step.solves[0].problem.K.offset, step.contacts  # type: ignore[union-attr]
     r = frozen(np.where(np.abs(r) < NOTHING, 0.0, r))
-    impulses = np.zeros((len(contacts), 6))
-    by_contact(offset, contacts.law, r, impulses)
+    impulses = by_contact(offset, contacts.law, r)
     joint_r = r[offset[len(contacts)] :]
     if step.joint_unit is not None:
         joint_r = joint_r * step.joint_unit

@@ -15,6 +15,7 @@ import numpy as np
 from stickslip.kernels.activation import gap_rate
 from stickslip.kernels.bodies import joint_geometry
 from stickslip.kernels.bodies import joints as kernels
+from stickslip.kernels.bodies.layout import JointRowArrays, Span
 from stickslip.mechanics.joints import JointKind, Joints
 from stickslip.mechanics.world import World
 from stickslip.state import Array, IntArray, ModelError
@@ -92,11 +93,15 @@ def joint_rows(
     size, kind, joint, part = (np.empty(m, np.int64) for _ in range(4))
     lower, upper = np.empty(m), np.empty(m)
     bias, restitution, error, forecast = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
-    out = (bodies, rows, size, kind, lower, upper, bias, restitution, error, forecast, joint, part)
+    out = JointRowArrays(
+        bodies, rows, size, kind, lower, upper, bias, restitution, error, forecast, joint, part
+    )
     free = v if v_free is None else v_free
     ahead = v if v_ahead is None else v_ahead
     slack = np.zeros((len(joints), 2)) if slack is None else slack
-    m, n, bad = kernels.joint_rows(joint_table(joints), q, v, free, ahead, h, theta, slack, out)
+    velocities = (x.reshape(-1, 6) for x in (v, free, ahead))
+    span = Span(h, theta * h)
+    m, n, bad = kernels.joint_rows(joints.arrays, q.reshape(-1, 7), *velocities, span, slack, out)
     if bad >= 0:
         raise ModelError(
             f"joint {joints.names[bad]!r} has no finite rows at t = {t:.6g} s: its bodies are at no finite"
@@ -118,7 +123,7 @@ def joint_errors(world: World, q: Array) -> Array:
     """How far each joint is open or beyond a stop, place and turn, >= 0 [m, rad], shape (nj, 2)."""
     opening = np.zeros((len(world.joints), 2))
     if len(world.joints):
-        kernels.joint_openings(joint_table(world.joints), q, opening)
+        kernels.joint_openings(world.joints.arrays, q, opening)
     return opening
 
 
@@ -127,7 +132,7 @@ def joint_coordinates(world: World, q: Array, v: Array) -> tuple[Array, Array, A
     [rad], shape (nj,), and rates of both [m/s, rad/s], shape (nj, 2); 0 where a joint holds it."""
     place, speed = np.zeros((len(world.joints), 2)), np.zeros((len(world.joints), 2))
     if len(world.joints):
-        kernels.joint_coordinates(joint_table(world.joints), q, v, place, speed)
+        kernels.joint_coordinates(world.joints.arrays, q, v, place, speed)
     return place[:, 0], place[:, 1], speed
 
 
@@ -159,13 +164,10 @@ def check_joints(world: World, q: Array) -> None:
 def _leaves(joints: Joints, j: int) -> tuple[bool, bool]:
     """Whether joint j leaves sliding (the length of a distance joint) and its angle free."""
     kind = int(joints.kind[j])
-    slides = joint_geometry.slides(kind, float(joints.lower[j, 0]), float(joints.upper[j, 0]))
-    return bool(slides), bool(joint_geometry.turns(kind))
+    low, high = float(joints.lower[j, 0]), float(joints.upper[j, 0])
+    return bool(joint_geometry.leaves(0, kind, low, high)), bool(joint_geometry.leaves(1, kind, low, high))
 
 
-def joint_table(joints: Joints) -> tuple[IntArray | Array, ...]:
-    """The joints as kernels take them."""
-    return (
-        joints.kind, joints.body, joints.point, joints.frame, joints.length, joints.lower, joints.upper,
-        joints.friction, joints.e,
-    )  # fmt: skip
+def _most(joints: Joints) -> tuple[int, int]:
+    """Most blocks and most rows that joints can have: a hold of at most 6, four stops, two frictions."""
+    return 7 * len(joints), 12 * len(joints)

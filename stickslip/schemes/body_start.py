@@ -7,6 +7,7 @@ import numpy as np
 from stickslip.detection.overlaps import check_overlaps
 from stickslip.kernels.activation import threshold
 from stickslip.kernels.bodies import motion
+from stickslip.kernels.bodies.layout import FreeMotion
 from stickslip.mechanics.world import World
 from stickslip.schemes.body_joints import check_joints
 from stickslip.schemes.body_world import Bodies, PreparedWorld
@@ -42,6 +43,11 @@ class Start:
     """Threshold of `kernels/activation.py` for contacts that touch [m]."""
 
     @property
+    def free(self) -> FreeMotion:
+        """The motion up to the middle, as kernels take it."""
+        return FreeMotion(self.q, self.v, self.q_m, self.v_start, self.v_free, self.F)
+
+    @property
     def stop_slack(self) -> Array:
         """The same of the stops of sliding and turning of each joint [m, rad], shape (nj, 2)."""
         length = self.bodies.joint_length
@@ -73,14 +79,9 @@ class Start:
             q_end = np.empty((n, 7))
             motion.move_along(q_m, v, theta * h, q_end)
             world.motions.prescribe(state.t + h, q_end.reshape(-1), v_free.reshape(-1))
-        f, told = np.empty((bodies.dynamic.size, 6)), np.empty(motion.TOLD)
-        motion.push_freely(
-            bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, bodies.radius, q_m, v_start,
-            F, h, v_free, f, told,
-        )  # fmt: skip
-        bad, fastest, second = told.tolist()
-        if bad >= 0.0:
-            raise not_finite(world, state, F, int(bad))
+        f, (bad, fastest, second) = motion.push_freely(bodies.arrays, q_m, v_start, F, h, v_free)
+        if bad >= 0:
+            raise not_finite(world, state, F, bad)
         margin = theta * h * (fastest + second) + bodies.touch
         slack = threshold(h, fastest)
         return cls(world, bodies, state, h, q, v, q_m, F, v_start, v_free, f, margin, slack)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from stickslip.detection.contacts import ContactSet
-from stickslip.kernels.bodies import motion
+from stickslip.kernels.bodies.layout import Energies
 from stickslip.problem.solution import Solution
 from stickslip.schemes.step import Certified, Memory, Solver
 from stickslip.state import Array, IntArray, State
@@ -32,15 +32,13 @@ class EnergyTerms:
     """Change of kinetic + potential in the step + dissipated - work - lifted [J]."""
 
     @classmethod
-    def of(cls, told: list[float], potential: float, *before: float, lifted: float = 0.0) -> "EnergyTerms":
-        """From energies as `kernels/bodies/motion.py` tells them, the potential energy after the step, and
-        the parts of that before it [J]."""
-        kinetic = told[motion.KINETIC]
-        dissipated, work = told[motion.LOST] + told[motion.DAMPED], told[motion.DRIVEN] + told[motion.WORKED]
-        change = kinetic - told[motion.KINETIC_BEFORE] + potential
+    def of(cls, told: Energies, potential: float, *before: float, lifted: float = 0.0) -> "EnergyTerms":
+        """From where energy went, potential energy after the step, and the parts of that before it [J]."""
+        dissipated, work = told.lost + told.damped, told.driven + told.worked
+        change = told.kinetic - told.kinetic_before + potential
         for part in before:
             change -= part
-        return cls(kinetic, potential, dissipated, work, lifted, change + dissipated - work - lifted)
+        return cls(told.kinetic, potential, dissipated, work, lifted, change + dissipated - work - lifted)
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -9,6 +9,7 @@ energies show it, too.
 import numpy as np
 
 from stickslip.kernels.bodies import springs as kernels
+from stickslip.kernels.bodies.layout import Energies
 from stickslip.mechanics.world import World
 from stickslip.state import Array, IntArray
 
@@ -43,6 +44,8 @@ def rates(world: World, J_inverse: Array) -> tuple[float, float]:
     return stiff, damp
 
 
-def too_stiff(h: float, fastest: tuple[float, float], energy: Array, springs: float, balance: float) -> str:
+def too_stiff(
+    h: float, fastest: tuple[float, float], energy: Energies, springs: float, balance: float
+) -> str:
     """What is wrong with a step, if anything is; arguments as the kernel has them."""
     return FAULTS[kernels.too_stiff(h, *fastest, energy, springs, balance)]

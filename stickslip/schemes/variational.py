@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from stickslip.kernels.bodies import motion
-from stickslip.kernels.variational_step import start
+from stickslip.kernels.variational import node as kernels
 from stickslip.mechanics import energy as energies
 from stickslip.mechanics.world import World
 from stickslip.options import Options, option
@@ -248,8 +248,7 @@ def _freely(node: Node, problem: StepProblem) -> tuple[Array, Array] | None:
 
 def _fly(node: Node, v: Array) -> str:
     """v <- velocities if nothing touches; what is wrong where something is."""
-    bodies = node.bodies
-    bad = start.fly(bodies.row, bodies.mass, bodies.J, bodies.J_inverse, node.p, node.h, v)
+    bad = kernels.fly(node.bodies.arrays, node.p, node.h, v)
     if bad < 0:
         return ""
     return f"body {node.world.names[bad]!r} spins too fast for a step of this length; take a smaller h"
@@ -270,6 +269,5 @@ def _turns_far(node: Node, v: Array) -> str:
 
 def _reach(node: Node, v: Array) -> float:
     """How far the surfaces of two bodies can come towards each other with v in the step [m]."""
-    bodies = node.bodies
-    fastest, second = start.two_fastest(bodies.row, bodies.radius, node.q, v)
+    _, fastest, second = motion.fastest(motion.speeds(node.bodies.arrays, node.q, v))
     return float(node.h * (fastest + second))

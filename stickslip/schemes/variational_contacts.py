@@ -10,7 +10,7 @@ import numpy as np
 
 from stickslip.detection.contacts import SLOTS, ContactSet, joined
 from stickslip.detection.spheres import SphereDetector
-from stickslip.kernels.variational_step import geometry
+from stickslip.kernels.bodies import gaps as kernels
 from stickslip.mechanics.shapes import Capsule, Cuboid, Plane, Shape, Sphere
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.problem.checks import frozen
@@ -52,9 +52,13 @@ class Candidates:
 
     def gaps(self, q: Array) -> Array:
         """At q (n, 7) [m], shape (k,)."""
-        out = np.empty(len(self))
-        geometry.gaps(self.kind, self.body, self.point, self.normal, self.radius, q, out)
-        return out
+        found: Array = kernels.gaps(self.forms, q)
+        return found
+
+    @property
+    def forms(self) -> kernels.ClosedForms:
+        """The same as kernels take them."""
+        return kernels.ClosedForms(self.kind, self.body, self.point, self.normal, self.radius)
 
 
 class StepShapes:

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels.bodies import assembly, motion
-from stickslip.kernels.variational_step import end
+from stickslip.kernels.bodies import assembly, layout
+from stickslip.kernels.variational import node as kernels
 from stickslip.problem.checks import frozen
 from stickslip.problem.solution import Solution
 from stickslip.problem.step_problem import RELAXATIONS
@@ -57,22 +57,24 @@ class Blocks:
             self.r, self.value = solution.r, solution.u
             if bodies.jointed:
                 self.sides = np.concatenate([self.sides, node.prepared.stops.sides])
-        size = self.r.size
-        self.u, self.came, told = np.empty(size), np.empty(size), np.empty(motion.ENERGIES)
-        """Rows times velocities of this step and of that before [m/s, rad/s], shape (p,)."""
-        end.account(
-            bodies.row, bodies.mass, bodies.J, bodies.gravity, node.q, answer.q, node.v_before, answer.v,
-            node.F, 0.5 * (node.before + node.h), self.sides, self.offset, self.rows, self.r, self.u,
-            self.came, told,
+        found = kernels.account(
+            bodies.arrays, self.arrays, self.r, (node.q, node.v_before), (answer.q, answer.v), node.F,
+            0.5 * (node.before + node.h),
         )  # fmt: skip
-        self.told: list[float] = told.tolist()
-        """Energies, as `end.account` tells them [J]."""
+        self.u: Array = found[0]
+        self.came: Array = found[1]
+        """Rows times velocities of this step and of that before [m/s, rad/s], shape (p,)."""
+        self.told: layout.Energies = found[2]
+        """Where energy went [J]."""
+
+    @property
+    def arrays(self) -> layout.Blocks:
+        """Rows as kernels take them."""
+        return layout.Blocks(self.sides, self.offset, self.rows)
 
     def by_contact(self, x: Array, law: Array) -> Array:
         """x of contacts as N, T1, T2, rolling about t1, t2, torsion about n, shape (nc, 6)."""
-        out = np.zeros((law.shape[0], 6))
-        if x.size:
-            assembly.by_contact(self.offset, law, x, out)
+        out = assembly.by_contact(self.offset, law, x) if x.size else np.zeros((law.shape[0], 6))
         out[np.abs(out) < NOTHING] = 0.0
         return frozen(out)
 
@@ -83,11 +85,7 @@ class Blocks:
         nb, nc = self.sides.shape[0], len(contacts)
         if not nb:
             return nothing
-        speed = np.empty(nb)
-        end.closed(
-            bodies.row, bodies.mass, bodies.J_inverse, self.sides, self.offset, self.rows, self.r, self.value,
-            self.came, speed,
-        )  # fmt: skip
+        speed = kernels.closed(bodies.arrays, self.arrays, self.r, self.value, self.came)
         struck = np.flatnonzero((speed[:nc] > 0.0) & (before.problem.contacts.bounce == 0.0))
         if struck.size:
             nothing |= {"id": contacts.id[struck].astype(float), "approach": speed[struck]}
@@ -107,12 +105,12 @@ def arrived(before: Posed, memory: Memory, answer: Answer) -> BodyStep:
     told = blocks.told
     if bodies.forced:
         told_springs = world.forces.potential(state.t, state.q), world.forces.potential(t, q)
-    at_end = told[motion.WEIGHT] + told_springs[1]
-    potential = 0.5 * (told[motion.WEIGHT_BEFORE] + told_springs[0] + at_end)
+    at_end = told.weight + told_springs[1]
+    potential = 0.5 * (told.weight_before + told_springs[0] + at_end)
     terms = EnergyTerms.of(told, potential, float(memory["potential"][0]))
     reason = answer.lost
     if bodies.forced and not reason:
-        reason = too_stiff(h, bodies.rates, np.array(told), sum(told_springs), terms.balance)
+        reason = too_stiff(h, bodies.rates, told, sum(told_springs), terms.balance)
     errors = joint_errors(world, q)
     if bodies.jointed and not reason:
         reason = opened(world, bodies, state, q, answer.v.reshape(-1), h, errors, False)

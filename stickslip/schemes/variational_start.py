@@ -15,9 +15,9 @@ import numpy as np
 
 from stickslip.detection.contacts import ContactSet, joined
 from stickslip.kernels import cones
-from stickslip.kernels.bodies import motion
+from stickslip.kernels.bodies import gaps, motion
 from stickslip.kernels.bodies.tracking import local_points
-from stickslip.kernels.variational_step import geometry, start
+from stickslip.kernels.variational import node as kernels
 from stickslip.mechanics.joints import Joints
 from stickslip.mechanics.world import World
 from stickslip.problem.checks import frozen
@@ -87,14 +87,9 @@ class Node:
             motion.move_along(q, v_before, 0.5 * h, middle)
             world.motions.prescribe(state.t + 0.5 * h, middle.reshape(-1), v.reshape(-1))
         F = prepared.forces_at(state.t, q, v)
-        p, speed, told = np.empty((n, 6)), np.empty(n), np.empty(start.TOLD)
-        start.leave(
-            bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, bodies.radius, q, v, F,
-            before, h, p, speed, told,
-        )  # fmt: skip
-        bad, fastest, second = told.tolist()
-        if bad >= 0.0:
-            raise not_finite(world, state, F, int(bad))
+        p, speed, (bad, fastest, second) = kernels.leave(bodies.arrays, q, v, F, before, h)
+        if bad >= 0:
+            raise not_finite(world, state, F, bad)
         margin = h * (fastest + second) + bodies.touch
         return cls(prepared, state, before, h, q, v_before, v, F, p, speed, margin)
 
@@ -156,15 +151,11 @@ def posed(
     found = shapes.candidates(node.state.q, margin)
     k = len(found)
     must = np.isin(found.id, ids) if ids.size else np.zeros(k, bool)
-    chosen, gap, frame, place = np.empty(k, np.int64), np.empty(k), np.empty((k, 3, 3)), np.empty((k, 3))
-    c = geometry.look(
-        found.kind, found.body, found.point, found.normal, found.radius, node.q, node.speed, h,
-        bodies.touch, must, chosen, gap, frame, place,
-    )  # fmt: skip
-    rows, is_chosen = chosen[:c], np.zeros(k, bool)
+    rows, gap, frame, place = gaps.look(found.forms, node.q, node.speed, h, bodies.touch, must)
+    is_chosen = np.zeros(k, bool)
     is_chosen[rows] = True
     contacts = ContactSet(
-        found.id[rows], found.shape[rows], found.body[rows], place[:c], frame[:c], gap[:c], found.law[rows]
+        found.id[rows], found.shape[rows], found.body[rows], place, frame, gap, found.law[rows]
     )
     kind, point, normal, radius = found.kind[rows], found.point[rows], found.normal[rows], found.radius[rows]
     if shapes.stranger is not None and scheme.other_pairs == "linearised":

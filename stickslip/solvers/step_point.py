@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 from stickslip.compilation.timing import timed
 from stickslip.kernels.variational import interior_point as kernels
 from stickslip.kernels.variational import law
+from stickslip.kernels.variational.layout import StepWires
 from stickslip.options import Options, iterations_option, option, tolerance_option
 from stickslip.problem.checks import Array, ProblemError, frozen
 from stickslip.problem.contact import GlobalProblem
@@ -29,8 +30,8 @@ from stickslip.problem.residuals import Residuals, examine
 from stickslip.problem.solution import Solution, Status
 from stickslip.problem.step_graph import step_graph
 from stickslip.problem.step_point import StepPoint
-from stickslip.problem.step_problem import MODELS, RELAXATIONS, StepProblem
-from stickslip.problem.step_tangent import StepBlocks, step_blocks, step_tables, tangent_problem
+from stickslip.problem.step_problem import RELAXATIONS, StepProblem
+from stickslip.problem.step_tangent import StepBlocks, step_arrays, step_blocks, tangent_problem
 from stickslip.solvers.registry import Progress
 
 NOTHING: Array = frozen(np.zeros(0))
@@ -82,10 +83,8 @@ class InteriorPointStep(Options):
         blocks = step_blocks(problem)
         relaxed = _relaxed(problem, self.kappa)
         graph = step_graph(blocks, int(np.count_nonzero(problem.row >= 0)))
-        given = (
-            float(problem.h), MODELS.index(problem.model), *step_tables(problem), blocks.arrays,
-            graph.plan.arrays, graph.plan.blocks, graph.wires, float(self.kappa),
-        )  # fmt: skip
+        wires = StepWires(graph.plan.arrays, graph.plan.blocks, graph.wires)
+        given = step_arrays(problem, blocks), wires, float(self.kappa)
         share, careful, iterations, seconds, compiling = 1.0, 0, 0, 0.0, 0.0
         best: _Found | None = None
         while True:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from stickslip import rotations
 from stickslip.kernels.bodies.joint_geometry import BALL, DISTANCE, FIXED, HINGE, SLIDER
 from stickslip.kernels.bodies.joints import held_rows
+from stickslip.kernels.bodies.layout import JointArrays
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
 from stickslip.systems.body_outputs import BodyOutput, poses
@@ -123,11 +124,13 @@ class _Part:
         first = vector(to.owner, "point" if second is None else _ENDS[0], point, 3)
         places = first, first if second is None else vector(to.owner, _ENDS[1], second, 3)
         axes = sides[0].R.T if axes is None else axes
-        self.point = np.array([body.own(one) for body, one in zip(sides, places, strict=True)])
-        """In the frames of both bodies [m], shape (2, 3)."""
-        self.frame = np.array([axes @ body.R for body in sides])
-        """Rows in the frames of both bodies [-], shape (2, 3, 3)."""
-        self.body = np.array([0, 1 if to.nq == 14 else -1])
+        own = np.array([[body.own(one) for body, one in zip(sides, places, strict=True)]])
+        frame, body = np.array([[axes @ body.R for body in sides]]), np.array([[0, 1 if to.nq == 14 else -1]])
+        none = np.zeros((1, 2))
+        self.joints = JointArrays(
+            np.array([kind]), body, own, frame, np.array([length]), none, none, none, np.zeros(1)
+        )
+        """One joint."""
 
     @property
     def size(self) -> int:
@@ -136,10 +139,7 @@ class _Part:
     def at(self, q: Array) -> tuple[Array, Array]:
         """y [m, rad], shape (size,), and rows of both bodies [-, m], shape (size, 2, 6)."""
         y, rows = np.empty(self.size), np.empty((self.size, 2, 6))
-        held_rows(
-            self.kind, self.length, self.point, self.frame, self.place, self.turn, self.body,
-            np.ascontiguousarray(q), rows, y,
-        )  # fmt: skip
+        held_rows(self.joints, 0, self.place, self.turn, np.ascontiguousarray(q), rows, y)
         if self.kind == DISTANCE and y[0] == -self.length:
             raise ModelError(f"{self.owner}: the two points of the DistanceJoint coincide")
         return y, rows

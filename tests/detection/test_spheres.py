@@ -177,7 +177,7 @@ def test_far_away_spheres_cost_no_memory_and_hide_nothing():
     near = set(brute_force(cloud(centre[:40], np.full(40, 0.5)), world.start.q[: 7 * 40], 0.0))
     far = {(s, t) for s in range(50, 60) for t in range(s + 1, 60)}
     assert found == near | far
-    assert sum(array.nbytes for array in detector._work) < 20_000
+    assert sum(array.nbytes for array in detector._grid) < 20_000
 
 
 def test_coincident_centres_part_upwards():

@@ -8,7 +8,8 @@ from scipy.spatial.transform import Rotation
 
 from stickslip.detection.contacts import SLOTS, ContactSet
 from stickslip.detection.tracking import kept_of
-from stickslip.kernels.bodies.frames import basis
+from stickslip.kernels.bodies.frames import fill_tangents
+from stickslip.kernels.bodies.layout import LastContacts
 from stickslip.kernels.bodies.tracking import local_points, track_contacts
 from stickslip.state import ModelError
 
@@ -29,7 +30,14 @@ def track(contacts, q, memory):
     nc = len(contacts)
     order, ids, guess = np.empty(nc, np.int64), np.empty(nc, np.int64), np.zeros((nc, 6))
     track_contacts(
-        contacts.id, local(contacts, q), contacts.frame, SLOTS, *kept_of(memory), order, ids, guess
+        contacts.id,
+        local(contacts, q),
+        contacts.frame,
+        SLOTS,
+        LastContacts(*kept_of(memory)),
+        order,
+        ids,
+        guess,
     )
     rows = (getattr(contacts, name)[order] for name in ContactSet.__slots__)
     return replace(ContactSet(*rows), id=ids), guess
@@ -48,7 +56,8 @@ def pose(x=(0.0, 0.0, 0.0), turn=None):
 def contacts_at(points, normal=(0.0, 0.0, 1.0), pair=PAIR, body=(0, 1)):
     """Contacts of one pair of shapes in the order of the points."""
     nc = len(points)
-    frame = np.array([normal, *np.reshape(basis(*normal), (2, 3))])
+    frame = np.array([normal] * 3, float)
+    fill_tangents(frame)
     return ContactSet(
         id=pair * SLOTS + np.arange(nc),
         shape=np.tile(np.array(divmod(pair, 4)), (nc, 1)),

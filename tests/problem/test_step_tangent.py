@@ -8,7 +8,7 @@ from stickslip.kernels.variational import geometry, law
 from stickslip.problem.checks import ProblemError
 from stickslip.problem.residuals import judge
 from stickslip.problem.step_problem import StepProblem
-from stickslip.problem.step_tangent import step_blocks, step_end, step_tables, step_tangent
+from stickslip.problem.step_tangent import step_arrays, step_blocks, step_end, step_tangent
 
 
 def stopped():
@@ -37,14 +37,15 @@ def test_components_stand_in_their_order():
 
 @pytest.mark.parametrize("problem", [stopped(), scenes.random_step(1), scenes.random_step(4)])
 def test_rows_of_the_end_are_derivatives_of_values(problem):
-    blocks, tables = step_blocks(problem), step_tables(problem)
+    blocks = step_blocks(problem)
+    step = step_arrays(problem, blocks)
     v = np.random.default_rng(0).normal(size=problem.v.shape)
     rows = np.array(step_tangent(problem, v).H.rows)
 
     def values(at):
         X, end_rows = np.zeros((len(rows), law.COLUMNS)), rows.copy()
         end = np.empty(problem.q.shape)
-        geometry.end_values(problem.h, *tables, blocks.arrays, rows, at, end, X, end_rows)
+        geometry.end_values(step, rows, at, end, X, end_rows)
         np.testing.assert_allclose(end, step_end(problem, at))
         return X[:, law.Y].copy(), end_rows
 

@@ -1,16 +1,16 @@
 """From contacts to the rows, sets, biases and guesses of a contact problem.
 
-Contacts: body (nc, 2), point (nc, 3), frame (nc, 3, 3) with rows n, t1, t2, gap (nc,), law (nc, 4) with
-mu, mu_roll, mu_spin, e; bodies as in `motion.py`, R (n, 3, 3) their rotations.
+Contacts: `Contacts`; R (n, 3, 3): rotations of bodies.
 """
 
 import numpy as np
 
 from stickslip.kernels.activation import gap_rate, takes_part
-from stickslip.kernels.bodies.correction import needs
+from stickslip.kernels.bodies.contacts import copy_contact, empty_contacts
+from stickslip.kernels.bodies.correction import OPENS
 from stickslip.kernels.bodies.joint_geometry import point_row, turn_row
-from stickslip.kernels.bodies.layout import Active, Contacts
-from stickslip.kernels.bodies.motion import row_velocity
+from stickslip.kernels.bodies.layout import Active, Overlaps
+from stickslip.kernels.bodies.motion import least_rate, rate
 from stickslip.kernels.bodies.rotation import matrix
 from stickslip.kernels.bodies.tracking import local_points, track_contacts
 from stickslip.kernels.cones import Cones
@@ -33,39 +33,20 @@ def fill_row(body, point, axis, along, q, R, i, out):
 
 
 @jit
-def closing(body, normal, i, v_start, v_free):
-    """Least normal velocity of contact i if either side moves freely or is held from that.   normal (2, 6).
-
-    In free fall a stack closes nowhere, yet each of its contacts bears: the side below may be held.
-    """
-    u = 0.0
-    for side in range(2):
-        b = body[i, side]
-        held = moves = 0.0
-        for k in range(6):
-            held += normal[side, k] * v_start[b, k]
-            moves += normal[side, k] * v_free[b, k]
-        u += min(held, moves)
-    return u
-
-
-@jit
-def assemble(found, last, slots, row, q, v_start, v_free, h, reach, slack, newton):
+def assemble(found, last, slots, row, free, span, slack, newton):
     """`Active`: contacts matched with those of the last step, and those that take part as blocks.
 
-    found: `Contacts`; last: `LastContacts`; slots: most contacts of a pair of shapes; row, q, v_start, v_free
-    as in `motion.py`; reach: θ h, from where gaps were measured to the end of the step [s]; slack: ε of
-    `kernels/activation.py` [m]; newton: whether restitution is Newton's.
+    found: `Contacts`; last: `LastContacts`; slots: most contacts of a pair of shapes; row: of `BodyArrays`;
+    free: `FreeMotion`; span: `Span`; slack: ε of `kernels/activation.py` [m]; newton: whether restitution is
+    Newton's.
     """
-    nc, n = found.id.shape[0], row.shape[0]
+    nc, n, q, v_start, v_free = found.id.shape[0], row.shape[0], free.q_m, free.v_start, free.v_free
     local, last_r, name = np.empty((nc, 2, 3)), np.zeros((nc, 6)), np.empty(nc, np.int64)
     order, active, ahead = np.empty(nc, np.int64), np.empty(nc, np.int64), np.empty(nc)
-    R, one = np.empty((n, 3, 3)), np.empty((2, 6))
+    R, one, given = np.empty((n, 3, 3)), np.empty((2, 6)), np.empty(2, np.int64)
     # 1. Which contact is which, and what it bore in the last step.
     local_points(q.reshape(-1), found.body, found.point, local)
-    track_contacts(
-        found.id, local, found.frame, slots, last.id, last.local, last.frame, last.r, order, name, last_r
-    )
+    track_contacts(found.id, local, found.frame, slots, last, order, name, last_r)
     for i in range(n):
         matrix(q[i, 3], q[i, 4], q[i, 5], q[i, 6], R[i])
     # 2. Those that take part, by their forecast gap.
@@ -75,33 +56,22 @@ def assemble(found, last, slots, row, q, v_start, v_free, h, reach, slack, newto
         if row[found.body[i, 0]] < 0 and row[found.body[i, 1]] < 0:
             continue
         fill_row(found.body, found.point, found.frame[i, 0], True, q, R, i, one)
-        forecast = found.gap[i] + reach * closing(found.body, one, i, v_start, v_free)
+        forecast = found.gap[i] + span.reach * least_rate(1.0, found.body[i], one, v_start, v_free)
         if takes_part(found.gap[i], forecast, slack):
             active[c], ahead[c] = place, forecast
             c += 1
             p += 3 + (2 if found.law[i, 1] > 0.0 else 0) + (1 if found.law[i, 2] > 0.0 else 0)
             g += 1 + (1 if found.law[i, 1] > 0.0 else 0) + (1 if found.law[i, 2] > 0.0 else 0)
     # 3. Their own data, in the order of their names.
-    kept = Contacts(
-        np.empty(c, np.int64), np.empty((c, 2), np.int64), np.empty((c, 2), np.int64), np.empty((c, 3)),
-        np.empty((c, 3, 3)), np.empty(c), np.empty((c, 4)),
-    )  # fmt: skip
-    kept_local, rows_of_M = np.empty((c, 2, 3)), np.empty((c, 2), np.int64)
+    kept, kept_local, rows_of_M = empty_contacts(c), np.empty((c, 2, 3)), np.empty((c, 2), np.int64)
     for a in range(c):
-        place = active[a]
-        i = order[place]
-        kept.id[a], kept.gap[a] = name[place], found.gap[i]
+        i = order[active[a]]
+        copy_contact(found, i, kept, a)
+        kept.id[a] = name[active[a]]
         for k in range(2):
-            kept.shape[a, k], kept.body[a, k] = found.shape[i, k], found.body[i, k]
             rows_of_M[a, k] = row[found.body[i, k]]
             for d in range(3):
                 kept_local[a, k, d] = local[i, k, d]
-        for k in range(3):
-            kept.point[a, k] = found.point[i, k]
-            for d in range(3):
-                kept.frame[a, k, d] = found.frame[i, k, d]
-        for k in range(4):
-            kept.law[a, k] = found.law[i, k]
     # 4. Sets, rows, biases and first impulses.
     K = Cones(
         np.empty(c, np.int64), np.empty(c + 1, np.int64), np.empty(c), np.empty(c), np.empty(c + 1, np.int64),
@@ -132,50 +102,43 @@ def assemble(found, last, slots, row, q, v_start, v_free, h, reach, slack, newto
             K.group_size[g], K.coefficient[g] = 1, law[2]
             g += 1
         K.offset[a + 1], K.group_offset[a + 1] = at, g
+        for side in range(2):
+            b = kept.body[a, side]
+            given[side] = -1 if row[b] >= 0 else b
         for j in range(start, at):
-            u_bias[j] = prescribed(kept.body, row, rows, a, j, v_free)
-        approach[a] = row_velocity(kept.body, rows, a, start, v_start)
+            u_bias[j] = rate(given, rows[j], v_free)
+        approach[a] = rate(kept.body[a], rows[start], v_start)
         if newton:
             u_bias[start] += law[3] * min(approach[a], 0.0)
         if ahead[a] > 0.0:  # it takes part by the threshold alone: its gap over h in the place of restitution
-            rate = gap_rate(kept.gap[a], approach[a], law[3] > 0.0, h)
-            if rate > 0.0:
-                u_bias[start] += rate - (law[3] * min(approach[a], 0.0) if newton else 0.0)
+            opening = gap_rate(kept.gap[a], approach[a], law[3] > 0.0, span.h)
+            if opening > 0.0:
+                u_bias[start] += opening - (law[3] * min(approach[a], 0.0) if newton else 0.0)
     return Active(kept, kept_local, rows_of_M, K, u_bias, guess, approach, rows)
-
-
-@jit
-def prescribed(sides, row, rows, i, j, v):
-    """What the sides of block i that are not dynamic do to its row j."""
-    s = 0.0
-    for side in range(2):
-        b = sides[i, side]
-        if b >= 0 and row[b] < 0:
-            for k in range(6):
-                s += rows[j, side, k] * v[b, k]
-    return s
 
 
 @jit
 def add_prescribed(sides, size, rows, row, v, bias):
     """bias <- bias + what sides that are not dynamic do to all rows of the blocks.   size (m,), bias (p,)."""
-    j = 0
+    j, given = 0, np.empty(2, np.int64)
     for i in range(size.shape[0]):
+        for side in range(2):
+            b = sides[i, side]
+            given[side] = b if b >= 0 and row[b] < 0 else -1
         for _ in range(size[i]):
-            bias[j] += prescribed(sides, row, rows, i, j, v)
+            bias[j] += rate(given, rows[j], v)
             j += 1
 
 
 @jit
-def by_contact(offset, law, x, out):
-    """out (nc, 6) <- x of contacts as N, T1, T2, rolling about t1, t2, torsion about n; 0 where none is.
+def by_contact(offset, law, x):
+    """x (p,) of contacts as N, T1, T2, rolling about t1, t2, torsion about n, (nc, 6); 0 where none is.
 
     law (nc, 4): mu, mu_roll, mu_spin, e.
     """
+    out = np.zeros((law.shape[0], 6))
     for i in range(law.shape[0]):
         at, size = offset[i], offset[i + 1] - offset[i]
-        for k in range(6):
-            out[i, k] = 0.0
         out[i, 0] = x[at]
         if size >= 3:
             out[i, 1], out[i, 2] = x[at + 1], x[at + 2]
@@ -183,11 +146,21 @@ def by_contact(offset, law, x, out):
             out[i, 3], out[i, 4] = x[at + 3], x[at + 4]
         if law[i, 2] > 0.0 and (size == 4 or size == 6):
             out[i, 5] = x[at + size - 1]
+    return out
 
 
 @jit
-def tell(offset, law, gap, reach, r, u, need, by_r, by_u, told):
-    """by_r, by_u (nc, 6) <- r and u by contact; need (nc,) and the last two of told <- those of `needs`."""
-    by_contact(offset, law, r, by_r)
-    by_contact(offset, law, u, by_u)
-    told[told.shape[0] - 2], told[told.shape[0] - 1] = needs(gap, reach, offset, u, need)
+def tell(law, gap, offset, reach, r, u):
+    """(r, u by contact (nc, 6), `Overlaps`) at the end of a step.   reach: as `Span` has it.
+
+    A contact that overlaps and opens by itself is only kept from closing; one with a gap may use it up.
+    """
+    depth, need, deepest, largest = np.empty(gap.shape[0]), np.empty(gap.shape[0]), 0.0, 0.0
+    for i in range(gap.shape[0]):
+        opened = reach * u[offset[i]]
+        depth[i] = -(gap[i] + opened)
+        deepest = max(deepest, depth[i])
+        need[i] = 0.0 if opened > OPENS * depth[i] > 0.0 else depth[i]
+        largest = max(largest, need[i])
+    overlaps = Overlaps(depth, need, deepest, largest)
+    return by_contact(offset, law, r), by_contact(offset, law, u), overlaps

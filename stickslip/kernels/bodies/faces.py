@@ -5,9 +5,14 @@ sees that they are parallel. Where rounding decides between a face and an edge, 
 single precision, it sometimes gives one point, or half of the polygon. Lengths are in its units.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
+from stickslip.kernels.bodies.contacts import copy_touching, first_of, pair_end, room_for
+from stickslip.kernels.bodies.rotation import cross, times, times_back
 from stickslip.kernels.jit import jit
+from stickslip.state import Array, BoolArray, IntArray
 
 ALONG = 0.9
 """Least cosine of the narrow phase's normal and that of a face: near 0 its own may be off."""
@@ -23,34 +28,42 @@ MOST = 32
 """Corners of a polygon for which there is room."""
 
 
+class Polyhedra(NamedTuple):
+    """Faces of geoms, in their frames."""
+
+    box: BoolArray
+    """Whether a geom is a box [-], shape (ng,)."""
+    face_start: IntArray
+    """First face of each geom, and the number of all [-], shape (ng + 1,)."""
+    normal: Array
+    """Of faces [-], shape (nf, 3)."""
+    corner_start: IntArray
+    """First corner of each face, and the number of all [-], shape (nf + 1,)."""
+    corner: Array
+    """Counter-clockwise seen from outside [units], shape (nc, 3)."""
+
+
 @jit
-def facing(face_normal, first, last, R, n, sign):
-    """Face of first..last-1 that looks most along sign n, and the cosine; R (9,) turns its normals."""
+def facing(p, g, R, n, sign):
+    """Face of geom g, turned by R (3, 3), that looks most along sign n, and the cosine.   p: `Polyhedra`."""
     best, most = -1, -2.0
-    l0 = R[0] * n[0] + R[3] * n[1] + R[6] * n[2]
-    l1 = R[1] * n[0] + R[4] * n[1] + R[7] * n[2]
-    l2 = R[2] * n[0] + R[5] * n[1] + R[8] * n[2]
-    for f in range(first, last):
-        cosine = sign * (face_normal[f, 0] * l0 + face_normal[f, 1] * l1 + face_normal[f, 2] * l2)
+    l0, l1, l2 = times_back(R, n[0], n[1], n[2])
+    for f in range(p.face_start[g], p.face_start[g + 1]):
+        cosine = sign * (p.normal[f, 0] * l0 + p.normal[f, 1] * l1 + p.normal[f, 2] * l2)
         if cosine > most:
             best, most = f, cosine
     return best, most
 
 
 @jit
-def turned(R, a, out):
-    """out <- R a."""
-    for i in range(3):
-        out[i] = R[3 * i] * a[0] + R[3 * i + 1] * a[1] + R[3 * i + 2] * a[2]
-
-
-@jit
-def place_corners(corner, first, last, x, R, out):
-    """out <- corners first..last-1 in the frame of the world."""
+def place_corners(p, f, x, R, out):
+    """Number of corners of face f; out <- these in the frame of the world.   p: `Polyhedra`."""
+    first, last = p.corner_start[f], p.corner_start[f + 1]
     for k in range(first, last):
-        turned(R, corner[k], out[k - first])
+        a = times(R, p.corner[k, 0], p.corner[k, 1], p.corner[k, 2])
         for i in range(3):
-            out[k - first, i] += x[i]
+            out[k - first, i] = a[i] + x[i]
+    return last - first
 
 
 @jit
@@ -87,9 +100,10 @@ def clipped(frame, n_frame, w, polygon, count, other):
 
 
 @jit
-def distinct(polygon, count):
-    """How many corners are left when each is APART from the one before it and the last from the first."""
-    left = 0
+def distinct(polygon, count, w):
+    """How many corners are left when each is APART from all before it; 0 where the polygon, seen along w, has
+    no area."""
+    left, area = 0, 0.0
     for k in range(count):
         near = False
         for j in range(left):
@@ -100,88 +114,73 @@ def distinct(polygon, count):
         if not near:
             polygon[left] = polygon[k]
             left += 1
-    return left
-
-
-@jit
-def widest(polygon, count, w):
-    """Twice the area of the polygon, seen along w."""
-    area = 0.0
-    for k in range(1, count - 1):
+    for k in range(1, left - 1):
         a, b, c = polygon[0], polygon[k], polygon[k + 1]
-        u0, u1, u2 = b[0] - a[0], b[1] - a[1], b[2] - a[2]
-        v0, v1, v2 = c[0] - a[0], c[1] - a[1], c[2] - a[2]
-        area += w[0] * (u1 * v2 - u2 * v1) + w[1] * (u2 * v0 - u0 * v2) + w[2] * (u0 * v1 - u1 * v0)
-    return abs(area)
+        n0, n1, n2 = cross(b[0] - a[0], b[1] - a[1], b[2] - a[2], c[0] - a[0], c[1] - a[1], c[2] - a[2])
+        area += w[0] * n0 + w[1] * n1 + w[2] * n2
+    return 0 if abs(area) < APART * APART else left
 
 
 @jit
-def face_contacts(dist, pos, normal, geom, box, face_start, face_normal, corner_start, corner, within, x, R):
-    """dist, pos, normal, geom, where faces that lie on each other have their common polygon.
+def common_polygon(p, pair, normal, placement, polygon, frame, other):
+    """(number of corners, normal) of what faces of two geoms that lie on each other have in common, 0 without
+    any; polygon <- its corners, frame <- those of the first face.   p: `Polyhedra`; normal (3,): from the
+    first to the second."""
+    g, h = pair
+    x, R = placement.geom_x, placement.geom_R
+    f1, along1 = facing(p, g, R[g], normal, 1.0)
+    f2, along2 = facing(p, h, R[h], normal, -1.0)
+    a, b = p.normal[f1], p.normal[f2]
+    w1, w2 = times(R[g], a[0], a[1], a[2]), times(R[h], b[0], b[1], b[2])
+    angle2 = (w1[0] + w2[0]) ** 2 + (w1[1] + w2[1]) ** 2 + (w1[2] + w2[2]) ** 2
+    most = max(p.corner_start[f1 + 1] - p.corner_start[f1], p.corner_start[f2 + 1] - p.corner_start[f2])
+    if not (min(along1, along2) > ALONG and angle2 < PARALLEL * PARALLEL and most <= MOST // 2):
+        return 0, w1
+    sides = place_corners(p, f1, x[g], R[g], frame)
+    count = place_corners(p, f2, x[h], R[h], polygon)
+    return distinct(polygon, clipped(frame, sides, w1, polygon, count, other), w1), w1
 
-    The contacts of a pair stand in a row; normals point from the first geom to the second. Pairs of boxes
-    with four contacts stay as they are. Per geom: box, whether it is one; face_start (ng + 1,); per face:
-    face_normal (nf, 3), corner_start (nf + 1,), corners counter-clockwise seen from outside. Polygons with
-    gaps above `within` only are left out. x (ng, 3), R (ng, 9): poses.
+
+@jit
+def face_contacts(given, p, within, placement):
+    """`Touching`, where faces that lie on each other have their common polygon.
+
+    Pairs of boxes with four contacts stay as they are. p: `Polyhedra`; polygons with gaps above `within` only
+    are left out; placement: `Placement`.
     """
-    n, runs = dist.shape[0], 0
-    for k in range(n):
-        if k == 0 or geom[k, 0] != geom[k - 1, 0] or geom[k, 1] != geom[k - 1, 1]:
-            runs += 1
-    room = n + MOST * runs
-    new_dist, new_pos, new_normal = np.empty(room), np.empty((room, 3)), np.empty((room, 3))
-    new_geom, at, first = np.empty((room, 2), np.int64), 0, 0
-    polygon, frame, other = np.empty((MOST, 3)), np.empty((MOST, 3)), np.empty((MOST, 3))
-    w1, w2 = np.empty(3), np.empty(3)
+    dist, geom, runs, first = given.dist, given.geom, 0, 0
+    n = dist.shape[0]
     while first < n:
-        g, h = geom[first, 0], geom[first, 1]
-        last, deepest = first, first
-        while last < n and geom[last, 0] == g and geom[last, 1] == h:
-            if dist[last] < dist[deepest]:
-                deepest = last
-            last += 1
-        count = 0
-        asked = face_start[g + 1] > face_start[g] and face_start[h + 1] > face_start[h]
-        if asked and not (box[g] and box[h] and last - first == 4):
-            f1, along1 = facing(face_normal, face_start[g], face_start[g + 1], R[g], normal[deepest], 1.0)
-            f2, along2 = facing(face_normal, face_start[h], face_start[h + 1], R[h], normal[deepest], -1.0)
-            turned(R[g], face_normal[f1], w1)
-            turned(R[h], face_normal[f2], w2)
-            angle2 = (w1[0] + w2[0]) ** 2 + (w1[1] + w2[1]) ** 2 + (w1[2] + w2[2]) ** 2
-            sides = corner_start[f1 + 1] - corner_start[f1]
-            count = corner_start[f2 + 1] - corner_start[f2]
-            if (
-                min(along1, along2) > ALONG
-                and angle2 < PARALLEL * PARALLEL
-                and max(sides, count) <= MOST // 2
-            ):
-                place_corners(corner, corner_start[f1], corner_start[f1 + 1], x[g], R[g], frame)
-                place_corners(corner, corner_start[f2], corner_start[f2 + 1], x[h], R[h], polygon)
-                count = distinct(polygon, clipped(frame, sides, w1, polygon, count, other))
-                if count < 3 or widest(polygon, count, w1) < APART * APART:
-                    count = 0
-            else:
-                count = 0
+        first, runs = pair_end(geom, first), runs + 1
+    out, at, first = room_for(n + MOST * runs), 0, 0
+    polygon, frame, other = np.empty((MOST, 3)), np.empty((MOST, 3)), np.empty((MOST, 3))
+    height = np.empty(MOST)
+    while first < n:
+        g, h, last, deepest, count = geom[first, 0], geom[first, 1], pair_end(geom, first), first, 0
+        for k in range(first, last):
+            if dist[k] < dist[deepest]:
+                deepest = k
+        w1 = (0.0, 0.0, 0.0)
+        asked = p.face_start[g + 1] > p.face_start[g] and p.face_start[h + 1] > p.face_start[h]
+        if asked and not (p.box[g] and p.box[h] and last - first == 4):
+            count, w1 = common_polygon(p, (g, h), given.normal[deepest], placement, polygon, frame, other)
             least = np.inf
             for k in range(count):
-                other[k, 0] = 0.0
+                height[k] = 0.0
                 for i in range(3):
-                    other[k, 0] += w1[i] * (polygon[k, i] - frame[0, i])
-                least = min(least, other[k, 0])
-            if count and not (abs(least - dist[deepest]) <= ALIKE and least <= within):
+                    height[k] += w1[i] * (polygon[k, i] - frame[0, i])
+                least = min(least, height[k])
+            if not (abs(least - dist[deepest]) <= ALIKE and least <= within):
                 count = 0
-        if count:
-            for k in range(count):
-                new_dist[at] = other[k, 0]
-                for i in range(3):
-                    new_pos[at, i] = polygon[k, i] - 0.5 * other[k, 0] * w1[i]
-                    new_normal[at, i] = w1[i]
-                new_geom[at, 0], new_geom[at, 1] = g, h
-                at += 1
-        else:
+        for k in range(count):
+            out.dist[at], out.geom[at, 0], out.geom[at, 1] = height[k], g, h
+            for i in range(3):
+                out.pos[at, i] = polygon[k, i] - 0.5 * height[k] * w1[i]
+                out.normal[at, i] = w1[i]
+            at += 1
+        if count == 0:
             for k in range(first, last):
-                new_dist[at] = dist[k]
-                new_pos[at], new_normal[at], new_geom[at] = pos[k], normal[k], geom[k]
+                copy_touching(given, k, 1.0, out, at)
                 at += 1
         first = last
-    return new_dist[:at].copy(), new_pos[:at].copy(), new_normal[:at].copy(), new_geom[:at].copy()
+    return first_of(out, at)

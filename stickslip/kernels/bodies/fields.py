@@ -6,21 +6,68 @@ frame but for the surface, which is in the frame of the field. The normals here 
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from stickslip.kernels.bodies.contacts import copy_touching, first_of, pair_end, room_for
+from stickslip.kernels.bodies.rotation import times, times_back
 from stickslip.kernels.jit import jit
+from stickslip.state import Array, IntArray
 
 SAME = 1e-4
 """Angle [rad] within which two normals are one."""
 
 
+class Terrain(NamedTuple):
+    """Height fields among geoms, and points of the others that may stand on them; lengths in units."""
+
+    which: IntArray
+    """Number of the field of each geom, -1 for others [-], shape (ng,)."""
+    heights: Array
+    """Of all fields, one after the other, rows along y, shape (m,)."""
+    begin: IntArray
+    """Where the heights of each begin [-], shape (nf,)."""
+    rows: IntArray
+    """[-], shape (nf,)."""
+    columns: IntArray
+    """[-], shape (nf,)."""
+    width: Array
+    """Half widths along x and y, shape (nf, 2)."""
+    start: IntArray
+    """First point of each geom, and the number of all [-], shape (ng + 1,)."""
+    points: Array
+    """Corners of polyhedra, centres of balls and ends of capsules, in their frames, shape (np, 3)."""
+    radius: Array
+    """Of geoms, 0 for polyhedra, shape (ng,)."""
+    half: Array
+    """Half lengths of cylinders, 0 for others, shape (ng,)."""
+    flat: float
+    """How far from a plane a rounded point may be."""
+    most: int
+    """Contacts of a pair from which on some may be missing."""
+
+
+class Field(NamedTuple):
+    """One height field, and where it is."""
+
+    heights: Array
+    """[units], shape (ny, nx)."""
+    half_x: float
+    half_y: float
+    x: Array
+    """Its place [units], shape (3,)."""
+    R: Array
+    """Its rotation [-], shape (3, 3)."""
+
+
 @jit
-def surface(x, y, heights, half_x, half_y):
-    """(z, n0, n1, n2, i, j, side) at (x, y): height, normal of the triangle, and which it is.
+def surface(x, y, field):
+    """(z, n0, n1, n2, triangle) at (x, y): height, normal of the triangle, and its number.
 
     heights (ny, nx), over |x| <= half_x, |y| <= half_y; outside of it the triangle at its edge goes on.
     """
+    heights, half_x, half_y = field.heights, field.half_x, field.half_y
     rows, columns = heights.shape
     dx, dy = 2.0 * half_x / (columns - 1), 2.0 * half_y / (rows - 1)
     a, b = (x + half_x) / dx, (y + half_y) / dy
@@ -36,57 +83,40 @@ def surface(x, y, heights, half_x, half_y):
         along, across = high - corner, corner - low
     n0, n1 = -along / dx, -across / dy
     size = math.sqrt(1.0 + n0 * n0 + n1 * n1)
-    return low + a * along + b * across, n0 / size, n1 / size, 1.0 / size, i, j, side
+    triangle = 2 * (j * columns + i) + side
+    return low + a * along + b * across, n0 / size, n1 / size, 1.0 / size, triangle
 
 
 @jit
-def into(x, origin, R):
-    """Point x (3 numbers) in the frame with that origin (3,) and axes R (9,)."""
-    a, b, c = x[0] - origin[0], x[1] - origin[1], x[2] - origin[2]
-    return (
-        R[0] * a + R[3] * b + R[6] * c,
-        R[1] * a + R[4] * b + R[7] * c,
-        R[2] * a + R[5] * b + R[8] * c,
-    )
-
-
-@jit
-def out_of(x, y, z, R):
-    """Vector (x, y, z) of a frame with axes R (9,) in the inertial one."""
-    return (
-        R[0] * x + R[1] * y + R[2] * z,
-        R[3] * x + R[4] * y + R[5] * z,
-        R[6] * x + R[7] * y + R[8] * z,
-    )
-
-
-@jit
-def within(first, last, dist, pos, normal, origin, R, heights, half_x, half_y, flat, keep):
+def drop_walls(first, last, given, field, flat, keep):
     """keep <- False for contacts first..last-1 with a wall between two prisms, which is inside the field.
 
-    normal <- that of the triangle where it is the same but for rounding.
+    Normals of `given`, `Touching`, <- that of the triangle where it is the same but for rounding.
     """
+    dist, pos, normal, foot = given.dist, given.pos, given.normal, np.empty(3)
     for k in range(first, last):
         s = 0.5 * dist[k]
-        foot = (pos[k, 0] - s * normal[k, 0], pos[k, 1] - s * normal[k, 1], pos[k, 2] - s * normal[k, 2])
-        x, y, z = into(foot, origin, R)
-        top, n0, n1, n2, _, _, _ = surface(x, y, heights, half_x, half_y)
-        n0, n1, n2 = out_of(n0, n1, n2, R)
+        for i in range(3):
+            foot[i] = pos[k, i] - s * normal[k, i] - field.x[i]
+        x, y, z = times_back(field.R, foot[0], foot[1], foot[2])
+        top, n0, n1, n2, _ = surface(x, y, field)
+        n0, n1, n2 = times(field.R, n0, n1, n2)
         away = (normal[k, 0] - n0) ** 2 + (normal[k, 1] - n1) ** 2 + (normal[k, 2] - n2) ** 2
         if away < SAME * SAME:
             normal[k, 0], normal[k, 1], normal[k, 2] = n0, n1, n2
-        inner = abs(x) < half_x - flat and abs(y) < half_y - flat
+        inner = abs(x) < field.half_x - flat and abs(y) < field.half_y - flat
         keep[k] = not (inner and z < top - flat)
 
 
 @jit
-def drop_repeated(first, last, dist, pos, normal, flat, keep):
+def drop_repeated(first, last, given, flat, keep):
     """keep <- False for contacts first..last-1 that another of them, as deep or deeper, covers.
 
     A point on an edge comes once for each prism that has it; and the edge of a neighbour's prism is met
     although the surface goes on there. So a contact goes if its point on the field is that of another, or
     lies in the tangent plane of one with another normal. flat: how far from a plane a rounded point may be.
     """
+    dist, pos, normal = given.dist, given.pos, given.normal
     for k in range(first, last):
         if not keep[k]:
             continue
@@ -106,11 +136,12 @@ def drop_repeated(first, last, dist, pos, normal, flat, keep):
 
 
 @jit
-def rim(point, R, radius, half, n0, n1, n2):
-    """point (8, 3) <- of a cylinder, in its frame: on the rim of each end that which is farthest along -n,
-    and those a quarter and half a turn away."""
-    x = -(R[0] * n0 + R[3] * n1 + R[6] * n2)
-    y = -(R[1] * n0 + R[4] * n1 + R[7] * n2)
+def rim(R, radius, half, n):
+    """Points (8, 3) of a cylinder, in its frame: on the rim of each end that which is farthest along -n, and
+    those a quarter and half a turn away.   n: 3 numbers."""
+    point = np.empty((8, 3))
+    x, y, _ = times_back(R, n[0], n[1], n[2])
+    x, y = -x, -y
     size = math.sqrt(x * x + y * y)
     if size < 1e-9:  # it stands: all are as far
         x, y, size = 1.0, 0.0, 1.0
@@ -119,100 +150,87 @@ def rim(point, R, radius, half, n0, n1, n2):
         point[k, 2] = half if k < 4 else -half
         point[k, 0], point[k, 1] = x, y
         x, y = -y, x
+    return point
 
 
 @jit
-def add_points(at, g, h, points, radius, margin, geom_x, geom_R, heights, half_x, half_y, dist, pos, normal):
-    """Number of contacts after those of points (np, 3) of geom h, balls of that radius, with field g.
+def add_points(points, radius, x, R, margin, field, out, at):
+    """Number of contacts after those of points (np, 3) of a geom at x, R, balls of that radius, with a field.
 
-    dist, pos, normal [at:] <- those with gap <= margin over whose triangle they stand.
+    out[at:], `Touching` <- those with gap <= margin over whose triangle they stand.
     """
     for p in range(points.shape[0]):
-        a0, a1, a2 = out_of(points[p, 0], points[p, 1], points[p, 2], geom_R[h])
-        c = (geom_x[h, 0] + a0, geom_x[h, 1] + a1, geom_x[h, 2] + a2)
-        x, y, z = into(c, geom_x[g], geom_R[g])
-        top, n0, n1, n2, i, j, side = surface(x, y, heights, half_x, half_y)
+        a0, a1, a2 = times(R, points[p, 0], points[p, 1], points[p, 2])
+        c = (x[0] + a0, x[1] + a1, x[2] + a2)
+        s, t, z = times_back(field.R, c[0] - field.x[0], c[1] - field.x[1], c[2] - field.x[2])
+        top, n0, n1, n2, triangle = surface(s, t, field)
         far = (z - top) * n2
-        x, y = x - far * n0, y - far * n1
-        if far - radius > margin or abs(x) > half_x or abs(y) > half_y:
+        s, t = s - far * n0, t - far * n1
+        if far - radius > margin or abs(s) > field.half_x or abs(t) > field.half_y:
             continue
-        _, _, _, _, i_foot, j_foot, side_foot = surface(x, y, heights, half_x, half_y)
-        if i_foot != i or j_foot != j or side_foot != side:
+        if surface(s, t, field)[4] != triangle:
             continue
-        n = out_of(n0, n1, n2, geom_R[g])
-        dist[at] = far - radius
+        n = times(field.R, n0, n1, n2)
+        out.dist[at] = far - radius
         for k in range(3):
-            normal[at, k] = n[k]
-            pos[at, k] = c[k] - 0.5 * (far + radius) * n[k]
+            out.normal[at, k] = n[k]
+            out.pos[at, k] = c[k] - 0.5 * (far + radius) * n[k]
         at += 1
     return at
 
 
 @jit
-def field_contacts(dist, pos, normal, geom, fields, solids, margin, flat, most, geom_x, geom_R):
-    """dist, pos, normal, geom, with those of pairs with a height field made whole; others as they are; and
-    a row of a pair with a field with `most` contacts or more, of which some may be missing, or -1.
+def field_contacts(given, t, margin, placement):
+    """(`Touching`, one of a pair with a field with too many contacts, of which some may be missing, or -1):
+    contacts of pairs with a height field made whole, others as they are.
 
     The narrow phase gives one contact per prism, so that a box on one triangle would stand on one corner.
     Added are those of all corners of polyhedra, ends of capsules and rims of cylinders, with the triangle
-    below. fields: which (per geom, -1 for others), heights and where those of each begin, rows, columns,
-    half widths (nf, 2).
-    solids: start (per geom, one more), points (m, 3), radius, half (per geom; 0 but for cylinders).
+    below. t: `Terrain`; placement: `Placement`.
     """
-    which, heights, begin, rows, columns, width = fields
-    start, points, radius, half = solids
-    n, room, full = dist.shape[0], 0, -1
-    first = 0
+    geom, n, room, full, first = given.geom, given.dist.shape[0], 0, -1, 0
     while first < n:
-        g, h, last = geom[first, 0], geom[first, 1], first
-        while last < n and geom[last, 0] == g and geom[last, 1] == h:
-            last += 1
+        g, h, last = geom[first, 0], geom[first, 1], pair_end(geom, first)
         room += last - first
-        if which[g] >= 0 or which[h] >= 0:
-            full = first if last - first >= most else full
-            other = h if which[g] >= 0 else g
-            room += 8 + start[other + 1] - start[other]
+        if t.which[g] >= 0 or t.which[h] >= 0:
+            full = first if last - first >= t.most else full
+            other = h if t.which[g] >= 0 else g
+            room += 8 + t.start[other + 1] - t.start[other]
         first = last
-    new_dist, new_pos, new_normal = np.empty(room), np.empty((room, 3)), np.empty((room, 3))
-    new_geom, keep, rims = np.empty((room, 2), np.int64), np.ones(room, np.bool_), np.empty((8, 3))
-    first, at = 0, 0
+    out, keep, first, at = room_for(room), np.ones(room, np.bool_), 0, 0
     while first < n:
-        g, h, last = geom[first, 0], geom[first, 1], first
+        g, h, last = geom[first, 0], geom[first, 1], pair_end(geom, first)
         begin_at, deepest = at, first
-        is_first = which[g] >= 0
-        field, other = (g, h) if is_first else (h, g)
-        sign = 1.0 if is_first or which[field] < 0 else -1.0
-        while last < n and geom[last, 0] == g and geom[last, 1] == h:
-            new_dist[at] = dist[last]
-            for i in range(3):
-                new_pos[at, i], new_normal[at, i] = pos[last, i], sign * normal[last, i]
-            if dist[last] < dist[deepest]:
-                deepest = last
+        is_first = t.which[g] >= 0
+        of_field, other = (g, h) if is_first else (h, g)
+        f = t.which[of_field]
+        sign = 1.0 if is_first or f < 0 else -1.0
+        for k in range(first, last):
+            copy_touching(given, k, sign, out, at)
+            if given.dist[k] < given.dist[deepest]:
+                deepest = k
             at += 1
-            last += 1
-        if which[field] >= 0:
-            f = which[field]
-            z = heights[begin[f] : begin[f] + rows[f] * columns[f]].reshape(rows[f], columns[f])
-            x, R, half_x, half_y = geom_x[field], geom_R[field], width[f, 0], width[f, 1]
-            within(begin_at, at, new_dist, new_pos, new_normal, x, R, z, half_x, half_y, flat, keep)
-            lowest, ball = points[start[other] : start[other + 1]], radius[other]
-            if half[other] > 0.0:
-                m = sign * normal[deepest]
-                rim(rims, geom_R[other], radius[other], half[other], m[0], m[1], m[2])
-                lowest, ball = rims, 0.0
-            at = add_points(
-                at, field, other, lowest, ball, margin, geom_x, geom_R, z, half_x, half_y,
-                new_dist, new_pos, new_normal,
+        if f >= 0:
+            z = t.heights[t.begin[f] : t.begin[f] + t.rows[f] * t.columns[f]]
+            field = Field(
+                z.reshape(t.rows[f], t.columns[f]), t.width[f, 0], t.width[f, 1],
+                placement.geom_x[of_field], placement.geom_R[of_field],
             )  # fmt: skip
-            drop_repeated(begin_at, at, new_dist, new_pos, new_normal, flat, keep)
+            drop_walls(begin_at, at, out, field, t.flat, keep)
+            lowest, ball = t.points[t.start[other] : t.start[other + 1]], t.radius[other]
+            x, R = placement.geom_x[other], placement.geom_R[other]
+            if t.half[other] > 0.0:
+                m = given.normal[deepest]
+                lowest = rim(R, t.radius[other], t.half[other], (sign * m[0], sign * m[1], sign * m[2]))
+                ball = 0.0
+            at = add_points(lowest, ball, x, R, margin, field, out, at)
+            drop_repeated(begin_at, at, out, t.flat, keep)
         kept = begin_at
         for k in range(begin_at, at):
             if keep[k]:
-                new_dist[kept] = new_dist[k]
-                for i in range(3):
-                    new_pos[kept, i], new_normal[kept, i] = new_pos[k, i], sign * new_normal[k, i]
-                new_geom[kept, 0], new_geom[kept, 1] = g, h
+                copy_touching(out, k, sign, out, kept)
+                out.geom[kept, 0], out.geom[kept, 1] = g, h
                 kept += 1
         keep[begin_at:at] = True
         at, first = kept, last
-    return new_dist[:at].copy(), new_pos[:at].copy(), new_normal[:at].copy(), new_geom[:at].copy(), full
+    return first_of(out, at), full

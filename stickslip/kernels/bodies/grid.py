@@ -16,12 +16,15 @@ the number of spheres, wherever they are.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from stickslip.kernels.bodies import rotation
-from stickslip.kernels.bodies.frames import basis
+from stickslip.kernels.bodies.frames import fill_tangents
+from stickslip.kernels.bodies.rotation import turned
 from stickslip.kernels.jit import jit
+from stickslip.state import Array, BoolArray, IntArray
 
 FARTHEST = 2.0**36
 """Cells from the origin; everything beyond stands in the last. Coordinates in cells are exact to 2^-15."""
@@ -31,26 +34,102 @@ SPREAD = 0.6180339887498949, 0.7548776662466927
 """a/m and b/m where the cells are too many to be numbered: roots of x² + x = 1 and of x³ + x² = 1, so that
 short differences of cells do not fall into one bucket."""
 
-
 TINY = 1e-280
 """Squared distance of centres below which they coincide [m²]."""
 
 
-@jit
-def turned(q, b, x, y, z):
-    """Vector (x, y, z) of body b's frame in the inertial one."""
-    return rotation.turned(q[7 * b + 3], q[7 * b + 4], q[7 * b + 5], q[7 * b + 6], x, y, z)
+class Elements(NamedTuple):
+    """Spheres and planes of a world."""
+
+    body: IntArray
+    """[-], shape (n,)."""
+    owner: IntArray
+    """The same, -1 for all bodies that nothing moves [-], shape (n,)."""
+    offset: Array
+    """Of the centre, or a point of the plane, in the frame of the body [m], shape (n, 3)."""
+    radius: Array
+    """0 for planes [m], shape (n,)."""
+    which: IntArray
+    """Number of a plane, -1 for a sphere [-], shape (n,)."""
+    plane: IntArray
+    """Elements that are planes [-], shape (np,)."""
+    axis: Array
+    """Their normals in the frames of the bodies [-], shape (np, 3)."""
 
 
-@jit
-def place(q, body, offset, centre):
-    """centre <- of all elements (n, 3) in the inertial frame.   body (n,), offset (n, 3) in its frame."""
-    for e in range(body.shape[0]):
-        b = body[e]
-        x, y, z = offset[e, 0], offset[e, 1], offset[e, 2]
-        if x != 0.0 or y != 0.0 or z != 0.0:
-            x, y, z = turned(q, b, x, y, z)
-        centre[e, 0], centre[e, 1], centre[e, 2] = q[7 * b] + x, q[7 * b + 1] + y, q[7 * b + 2] + z
+class Traits(NamedTuple):
+    """What elements are told as."""
+
+    shape: IntArray
+    """[-], shape (n,)."""
+    material: IntArray
+    """[-], shape (n,)."""
+    law: Array
+    """mu, mu_roll, mu_spin, e of pairs of materials [-, m, m, -], shape (nm, nm, 4)."""
+    shapes: int
+    """How many there are in the world."""
+
+
+class Levels(NamedTuple):
+    """Spheres by size."""
+
+    member: IntArray
+    """Elements that are spheres, those of level g from level[g] on [-], shape (ns,)."""
+    level: IntArray
+    """[-], shape (nl + 1,)."""
+    widest: Array
+    """Largest radius of each [m], shape (nl,)."""
+    first: IntArray
+    """First of its buckets in `Grid.start` [-], shape (nl + 1,)."""
+
+
+class Grid(NamedTuple):
+    """Where elements are, and spheres by bucket: room that every search fills."""
+
+    centre: Array
+    """Of elements in the inertial frame [m], shape (n, 3)."""
+    normal: Array
+    """Of planes in the inertial frame [-], shape (np, 3)."""
+    cell: IntArray
+    """Work, shape (ns, 3)."""
+    lattice: IntArray
+    """a, b, m of each level [-], shape (nl, 3)."""
+    start: NDArray[np.int32]
+    """For each bucket where it begins in the three below, and where the last of a level ends [-]."""
+    home: IntArray
+    """Bucket [-], shape (ns,)."""
+    packed: Array
+    """Centre and radius [m], shape (ns, 4)."""
+    number: IntArray
+    """Element [-], shape (ns,)."""
+
+
+class Filters(NamedTuple):
+    """Which elements do not touch by rule."""
+
+    group: IntArray
+    """[-], shape (n,)."""
+    collide: BoolArray
+    """Whether groups of shapes may touch [-], shape (ng, ng)."""
+    start: IntArray
+    """Where in `apart` the bodies are that a body must not touch [-], shape (nb + 1,)."""
+    apart: IntArray
+    """These, sorted [-]."""
+
+
+class Pairs(NamedTuple):
+    """Room for pairs of elements, and for their order."""
+
+    pair: NDArray[np.int32]
+    """[-], shape (most, 2)."""
+    begin: NDArray[np.int32]
+    """First pair of each element [-], shape (n + 1,)."""
+    end: NDArray[np.int32]
+    """End of the pairs of each [-], shape (n,)."""
+    first: NDArray[np.int32]
+    """[-], shape (most,)."""
+    second: NDArray[np.int32]
+    """Partners of element e, increasing, from begin[e] to end[e] [-], shape (most,)."""
 
 
 @jit
@@ -66,23 +145,18 @@ def cell_of(x, per_width):
 
 
 @jit
-def fill(member, level, widest, margin, radius, centre, cell, grid, first, start, home, packed, number):
-    """Sort the spheres of every level by bucket.
-
-    member (n,): elements that are spheres, those of level g from level[g] on; widest (nl,): largest radius of
-    each.   start: entries first[g] to first[g + 1] hold for each bucket of g where it begins in packed (n, 4)
-    (centre and radius), number (n,) (element) and home (n,) (bucket), and where the last one ends.
-    grid (nl, 3): a, b, m of each level.   cell (n, 3) is workspace.
-    """
-    for g in range(widest.shape[0]):
-        per_width = cells_per_metre(widest[g], margin)
+def fill(levels, radius, margin, grid):
+    """Sort the spheres of every level by bucket.   radius (n,)."""
+    level, first, cell, packed = levels.level, levels.first, grid.cell, grid.packed
+    for g in range(levels.widest.shape[0]):
+        per_width = cells_per_metre(levels.widest[g], margin)
         m = first[g + 1] - first[g] - 1
         low, high = np.empty(3, np.int64), np.empty(3, np.int64)
         for d in range(3):
             low[d], high[d] = np.int64(FARTHEST), -np.int64(FARTHEST)
         for s in range(level[g], level[g + 1]):
             for d in range(3):
-                c = cell_of(centre[member[s], d], per_width)
+                c = cell_of(grid.centre[levels.member[s], d], per_width)
                 cell[s, d] = c
                 low[d], high[d] = min(low[d], c), max(high[d], c)
         a, b = high[0] - low[0] + 2, high[1] - low[1] + 2
@@ -90,8 +164,8 @@ def fill(member, level, widest, margin, radius, centre, cell, grid, first, start
             b *= a
         else:
             a, b = np.int64(SPREAD[0] * m) | 1, np.int64(SPREAD[1] * m) | 1
-        grid[g, 0], grid[g, 1], grid[g, 2] = a, b, m
-        begin = start[first[g] : first[g + 1]]
+        grid.lattice[g, 0], grid.lattice[g, 1], grid.lattice[g, 2] = a, b, m
+        begin = grid.start[first[g] : first[g + 1]]
         begin[:] = 0
         for s in range(level[g], level[g + 1]):
             key = (cell[s, 0] + a * cell[s, 1] + b * cell[s, 2]) & (m - 1)
@@ -103,25 +177,27 @@ def fill(member, level, widest, margin, radius, centre, cell, grid, first, start
             begin[key] = end
         begin[m] = end
         for s in range(level[g + 1] - 1, level[g] - 1, -1):
-            key, e = cell[s, 0], member[s]
+            key, e = cell[s, 0], levels.member[s]
             begin[key] -= 1
             to = begin[key]
-            home[to], number[to] = key, e
-            packed[to, 0], packed[to, 1], packed[to, 2] = centre[e, 0], centre[e, 1], centre[e, 2]
-            packed[to, 3] = radius[e]
+            grid.home[to], grid.number[to], packed[to, 3] = key, e, radius[e]
+            for d in range(3):
+                packed[to, d] = grid.centre[e, d]
 
 
 @jit
-def candidates(level, widest, margin, grid, first, start, home, packed, pairs):
+def candidates(levels, margin, grid, pairs):
     """Number of pairs of spheres in reach, in pairs (k, 2) as places in packed; k if there is no room.
 
     A pair may come twice. The loop has no calls and no branch but where ranges end: calls, and branches that
     nobody can foresee, took twice the time.
     """
+    level, widest, first = levels.level, levels.widest, levels.first
+    lattice, start, home, packed = grid.lattice, grid.start, grid.home, grid.packed
     count, most = 0, pairs.shape[0]
     to, shift = np.empty(16, np.int64), np.empty(5, np.int64)  # three rows each way, four where x rounds
     for g in range(widest.shape[0]):
-        a, b, m = grid[g, 0], grid[g, 1], grid[g, 2]
+        a, b, m = lattice[g, 0], lattice[g, 1], lattice[g, 2]
         begin, per_width = start[first[g] : first[g + 1]], cells_per_metre(widest[g], margin)
         # Itself and half of its neighbours in its own level; the other half asks for it.
         shift[0], shift[1], shift[2], shift[3], shift[4] = 0, a - 1, b - a - 1, b - 1, b + a - 1
@@ -163,15 +239,12 @@ def candidates(level, widest, margin, grid, first, start, home, packed, pairs):
 
 
 @jit
-def confirm(pairs, count, margin, packed, number, owner):
-    """Number of those with gap <= margin whose owners differ; they go to the front, as elements.
-
-    owner (n,): body of every element, -1 for all bodies that nothing moves.
-    """
-    kept = 0
+def confirm(pairs, count, margin, grid, owner):
+    """Number of those with gap <= margin whose owners differ; they go to the front, as elements."""
+    kept, packed = 0, grid.packed
     for c in range(count):
         p, o = pairs[c, 0], pairs[c, 1]
-        e, f = number[p], number[o]
+        e, f = grid.number[p], grid.number[o]
         length = distance(
             packed[p, 0] - packed[o, 0], packed[p, 1] - packed[o, 1], packed[p, 2] - packed[o, 2]
         )
@@ -189,14 +262,21 @@ def distance(x, y, z):
 
 
 @jit
-def pairs_of_planes(member, radius, centre, plane, normal, margin, owner, pairs, count):
-    """Append every plane and sphere with gap <= margin to `count` pairs (k, 2); k if there is no room."""
-    for i in range(plane.shape[0]):
-        e = plane[i]
-        x, y, z = normal[i, 0], normal[i, 1], normal[i, 2]
+def add_planes(q, elements, member, grid, margin, pairs, count):
+    """Append every plane and sphere with gap <= margin to `count` pairs (k, 2); k if there is no room.
+    Normals of the grid <- those of the planes in the inertial frame."""
+    owner = elements.owner
+    for i in range(elements.plane.shape[0]):
+        e, axis = elements.plane[i], elements.axis[i]
+        p = q[7 * elements.body[e] + 3 : 7 * elements.body[e] + 7]
+        x, y, z = turned(p[0], p[1], p[2], p[3], axis[0], axis[1], axis[2])
+        size = math.sqrt(x * x + y * y + z * z)
+        x, y, z = x / size, y / size, z / size
+        grid.normal[i, 0], grid.normal[i, 1], grid.normal[i, 2] = x, y, z
         for s in range(member.shape[0]):
             f = member[s]
-            if height(centre, e, f, x, y, z) - radius[f] <= margin and owner[e] != owner[f]:
+            gap = height(grid.centre, e, f, x, y, z) - elements.radius[f]
+            if gap <= margin and owner[e] != owner[f]:
                 if count >= pairs.shape[0]:
                     return count
                 pairs[count, 0], pairs[count, 1] = min(e, f), max(e, f)
@@ -205,38 +285,25 @@ def pairs_of_planes(member, radius, centre, plane, normal, margin, owner, pairs,
 
 
 @jit
-def sift(pairs, count, body, group, collide, apart_start, apart):
-    """Number of pairs that no filter keeps apart; they go to the front.
-
-    collide (ng, ng): whether groups of shapes may touch.   apart: the bodies (sorted) that body b must not
-    touch, from apart_start[b] on.
-    """
-    kept = 0
+def sift(pairs, count, body, filters):
+    """Number of pairs (k, 2) that no filter keeps apart; they go to the front.   body (n,): of elements."""
+    kept, apart = 0, filters.apart
     for c in range(count):
         e, f = pairs[c, 0], pairs[c, 1]
-        if not collide[group[e], group[f]]:
+        if not filters.collide[filters.group[e], filters.group[f]]:
             continue
         b, other = body[e], body[f]
-        low, high = apart_start[b], apart_start[b + 1]
+        low, high = filters.start[b], filters.start[b + 1]
         while low < high:
             middle = (low + high) // 2
             if apart[middle] < other:
                 low = middle + 1
             else:
                 high = middle
-        if low == apart_start[b + 1] or apart[low] != other:
+        if low == filters.start[b + 1] or apart[low] != other:
             pairs[kept, 0], pairs[kept, 1] = e, f
             kept += 1
     return kept
-
-
-@jit
-def turn_planes(q, body, plane, axis, normal):
-    """normal (np, 3) <- of the planes in the inertial frame, from axis (np, 3) in that of the body."""
-    for i in range(plane.shape[0]):
-        x, y, z = turned(q, body[plane[i]], axis[i, 0], axis[i, 1], axis[i, 2])
-        size = math.sqrt(x * x + y * y + z * z)
-        normal[i, 0], normal[i, 1], normal[i, 2] = x / size, y / size, z / size
 
 
 @jit
@@ -247,11 +314,12 @@ def height(centre, e, f, x, y, z):
 
 
 @jit
-def order(pairs, count, begin, end, first, second):
-    """Number of different pairs; second[begin[e] : end[e]] <- partners of element e, increasing.
+def order(room, count):
+    """Number of different ones among the first `count` of `Pairs`; all but `pair` <- their order.
 
-    Two transpositions of a sparse matrix by counting.   begin (n + 1,), end (n,), first and second (k,).
+    Two transpositions of a sparse matrix by counting.
     """
+    pairs, begin, end, first, second = room.pair, room.begin, room.end, room.first, room.second
     n = end.shape[0]
     begin[:] = 0
     for c in range(count):
@@ -293,34 +361,30 @@ def order(pairs, count, begin, end, first, second):
 
 
 @jit
-def find_pairs(q, margin, elements, levels, planes, work, pairs):
+def find_pairs(q, margin, elements, levels, grid, pairs):
     """Number of pairs with gap <= margin in pairs (k, 2), not filtered, with twins; k if there is no room."""
-    body, owner, offset, radius = elements
-    member, level, widest, first = levels
-    plane, axis = planes
-    centre, normal, cell, grid, start, home, packed, number = work
-    place(q, body, offset, centre)
-    fill(member, level, widest, margin, radius, centre, cell, grid, first, start, home, packed, number)
-    count = candidates(level, widest, margin, grid, first, start, home, packed, pairs)
+    for e in range(elements.body.shape[0]):
+        b = elements.body[e]
+        x, y, z = elements.offset[e, 0], elements.offset[e, 1], elements.offset[e, 2]
+        if x != 0.0 or y != 0.0 or z != 0.0:
+            x, y, z = turned(q[7 * b + 3], q[7 * b + 4], q[7 * b + 5], q[7 * b + 6], x, y, z)
+        grid.centre[e, 0], grid.centre[e, 1] = q[7 * b] + x, q[7 * b + 1] + y
+        grid.centre[e, 2] = q[7 * b + 2] + z
+    fill(levels, elements.radius, margin, grid)
+    count = candidates(levels, margin, grid, pairs)
     if count >= pairs.shape[0]:
         return count
-    count = confirm(pairs, count, margin, packed, number, owner)
-    turn_planes(q, body, plane, axis, normal)
-    return pairs_of_planes(member, radius, centre, plane, normal, margin, owner, pairs, count)
+    count = confirm(pairs, count, margin, grid, elements.owner)
+    return add_planes(q, elements, levels.member, grid, margin, pairs, count)
 
 
 @jit
-def write_contacts(begin, second, which, radius, centre, normal, traits, slots, contacts):
-    """Contacts of the ordered pairs.
-
-    which (n,): number of a plane, -1 for a sphere.   traits: shape number, body and material of the elements,
-    law (nm, nm, 4) of materials, and how many shapes there are.   contacts: arrays of a `ContactSet`.
-    """
-    shape, body, material, law, shapes = traits
-    ids, shape_out, body_out, point, frame, gaps, law_out = contacts
+def write_contacts(room, elements, grid, traits, slots, out):
+    """out, `Contacts` <- those of the ordered `Pairs`."""
+    radius, which, centre, normal = elements.radius, elements.which, grid.centre, grid.normal
     for e in range(which.shape[0]):
-        for c in range(begin[e], begin[e + 1]):
-            f = second[c]
+        for c in range(room.begin[e], room.begin[e + 1]):
+            f = room.second[c]
             if which[e] >= 0 or which[f] >= 0:
                 # n points from the plane to the sphere if the sphere is the first.
                 sign, i, s = (1.0, which[f], e) if which[f] >= 0 else (-1.0, which[e], f)
@@ -328,7 +392,7 @@ def write_contacts(begin, second, which, radius, centre, normal, traits, slots, 
                 gap = height(centre, f if sign > 0.0 else e, s, x, y, z) - radius[s]
                 depth = radius[s] + 0.5 * gap
                 for d in range(3):
-                    point[c, d] = centre[s, d] - depth * normal[i, d]
+                    out.point[c, d] = centre[s, d] - depth * normal[i, d]
                 x, y, z = sign * x, sign * y, sign * z
             else:
                 x, y, z = (
@@ -341,21 +405,14 @@ def write_contacts(begin, second, which, radius, centre, normal, traits, slots, 
                 x, y, z = (x / length, y / length, z / length) if length > 0.0 else (0.0, 0.0, 1.0)
                 gap = length - (radius[e] + radius[f])
                 depth = radius[f] + 0.5 * gap
-                point[c, 0] = centre[f, 0] + depth * x
-                point[c, 1] = centre[f, 1] + depth * y
-                point[c, 2] = centre[f, 2] + depth * z
-            frame[c, 0, 0], frame[c, 0, 1], frame[c, 0, 2] = x, y, z
-            (
-                frame[c, 1, 0],
-                frame[c, 1, 1],
-                frame[c, 1, 2],
-                frame[c, 2, 0],
-                frame[c, 2, 1],
-                frame[c, 2, 2],
-            ) = basis(x, y, z)
-            gaps[c] = gap
-            ids[c] = (shape[e] * shapes + shape[f]) * slots
-            shape_out[c, 0], shape_out[c, 1] = shape[e], shape[f]
-            body_out[c, 0], body_out[c, 1] = body[e], body[f]
+                out.point[c, 0] = centre[f, 0] + depth * x
+                out.point[c, 1] = centre[f, 1] + depth * y
+                out.point[c, 2] = centre[f, 2] + depth * z
+            out.frame[c, 0, 0], out.frame[c, 0, 1], out.frame[c, 0, 2] = x, y, z
+            fill_tangents(out.frame[c])
+            out.gap[c] = gap
+            out.id[c] = (traits.shape[e] * traits.shapes + traits.shape[f]) * slots
+            out.shape[c, 0], out.shape[c, 1] = traits.shape[e], traits.shape[f]
+            out.body[c, 0], out.body[c, 1] = elements.body[e], elements.body[f]
             for d in range(4):
-                law_out[c, d] = law[material[e], material[f], d]
+                out.law[c, d] = traits.law[traits.material[e], traits.material[f], d]

@@ -12,16 +12,33 @@ that follows from it, may be complex (`rotation.py`).
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
-from stickslip.kernels.bodies.rotation import matrix, turn
+from stickslip.kernels.bodies.rotation import cross, matrix
 from stickslip.kernels.jit import jit
+from stickslip.state import Array
 
 FIXED, BALL, HINGE, SLIDER, CYLINDRICAL, DISTANCE = 0, 1, 2, 3, 4, 5
 """Kinds of joints, as `JointKind` has them."""
 HOLD, LOWER, UPPER, DRY = 0, 1, 2, 3
 """What a block does in its joint: hold, stops and dry friction of sliding; 3 more for turning."""
+
+
+class Scene(NamedTuple):
+    """Where a joint is, both sides."""
+
+    R: Array
+    """Rotations of the bodies [-], shape (2, 3, 3)."""
+    x: Array
+    """Their centres of mass [m], shape (2, 3)."""
+    P: Array
+    """Points of the joint [m], shape (2, 3)."""
+    axes: Array
+    """Rows n, t1, t2 [-], shape (2, 3, 3)."""
+    between: Array
+    """P₁ - P₂ [m], shape (3,)."""
 
 
 @jit
@@ -36,23 +53,11 @@ def held(kind, lower, upper):
 
 
 @jit
-def slides(kind, lower, upper):
-    """Whether a joint leaves s free."""
+def leaves(c, kind, lower, upper):
+    """Whether a joint leaves s (c = 0) or the angle (c = 1) free.   lower, upper: stops of s."""
+    if c == 1:
+        return kind in (HINGE, CYLINDRICAL)
     return kind in (SLIDER, CYLINDRICAL) or (kind == DISTANCE and held(kind, lower, upper)[0] == 0)
-
-
-@jit
-def turns(kind):
-    """Whether a joint leaves the angle free."""
-    return kind in (HINGE, CYLINDRICAL)
-
-
-@jit
-def cross(a, b, out):
-    """out = a × b, all of shape (3,)."""
-    out[0] = a[1] * b[2] - a[2] * b[1]
-    out[1] = a[2] * b[0] - a[0] * b[2]
-    out[2] = a[0] * b[1] - a[1] * b[0]
 
 
 @jit
@@ -77,42 +82,24 @@ def place_body(q, i, R, x):
 
 @jit
 def scene(q):
-    """Room for where a joint is at q, both sides: R (2, 3, 3), x (2, 3), P (2, 3), axes (2, 3, 3) with rows
-    n, t1, t2, and between = P₁ - P₂ (3,)."""
+    """Room for where a joint is at q."""
     R, axes = np.empty((2, 3, 3), q.dtype), np.empty((2, 3, 3), q.dtype)
-    return R, np.empty((2, 3), q.dtype), np.empty((2, 3), q.dtype), axes, np.empty(3, q.dtype)
+    return Scene(R, np.empty((2, 3), q.dtype), np.empty((2, 3), q.dtype), axes, np.empty(3, q.dtype))
 
 
 @jit
-def place_joint(body, point, frame, q, at):
-    """Where a joint is at q, into a `scene`."""
+def place_joint(joints, j, body, q, at):
+    """Where joint j of `JointArrays` is at q (7 n,), between these bodies (2,), into a `Scene`."""
+    point, frame = joints.point[j], joints.frame[j]
     for side in range(2):
-        place_body(q, body[side], at[0][side], at[1][side])
-    locate(point, frame, at)
-
-
-@jit
-def locate(point, frame, at):
-    """Where a joint of placed bodies is: P, axes and between of a `scene` from its R and x."""
-    R, x, P, axes, between = at
-    for side in range(2):
+        R, x = at.R[side], at.x[side]
+        place_body(q, body[side], R, x)
         for k in range(3):
-            P[side, k] = x[side, k] + dot(R[side, k], point[side])
+            at.P[side, k] = x[k] + dot(R[k], point[side])
             for row in range(3):
-                axes[side, row, k] = dot(R[side, k], frame[side, row])
+                at.axes[side, row, k] = dot(R[k], frame[side, row])
     for k in range(3):
-        between[k] = P[0, k] - P[1, k]
-
-
-@jit
-def move_pair(body, q, v, h, pair, moved):
-    """Coordinates of the two bodies of a joint after moving on for h, into moved (14,), and their numbers
-    there into pair (2,)."""
-    for side in range(2):
-        i, to = body[side], 7 * side
-        pair[side] = side if i >= 0 else -1
-        if i >= 0:
-            turn(q[7 * i : 7 * i + 7], v[6 * i : 6 * i + 6], h, moved[to : to + 7])
+        at.between[k] = at.P[0, k] - at.P[1, k]
 
 
 @jit
@@ -165,21 +152,22 @@ def relative_turn(axes, p):
 
 
 @jit
-def hold_rows(kind, length, frame, at, place, turn, rows, error):
-    """Rows (place + turn, 2, 6) and errors of what a joint holds.
+def hold_rows(joints, j, at, place, turn, rows, error):
+    """Rows (place + turn, 2, 6) and errors of what joint j of `JointArrays` holds, placed by a `Scene`.
 
     Place: P₁ - P₂ in inertial axes; across the axis of the second body for a slider and a cylindrical joint;
     |P₁ - P₂| - length for a distance joint. Turn: 2 vec(p) of the relative quaternion, or for an axis that
     both share -t2₂ · n₁ and t1₂ · n₁: the turn about t1 and about t2 while small.
     """
-    R, x, P, axes, between = at
+    kind, frame = joints.kind[j], joints.frame[j]
+    R, x, P, axes, between = at.R, at.x, at.P, at.axes, at.between
     d, w = np.zeros(3, between.dtype), np.empty(3, between.dtype)
     for k in range(place):
         if kind == DISTANCE:
             distance = np.sqrt(dot(between, between))
             for m in range(3):
                 d[m] = between[m] / distance
-            error[k] = distance - length
+            error[k] = distance - joints.length[j]
         elif place == 3:
             for m in range(3):
                 d[m] = 1.0 if m == k else 0.0
@@ -197,7 +185,8 @@ def hold_rows(kind, length, frame, at, place, turn, rows, error):
             sign = -1.0 if k == 0 else 1.0
             for m in range(3):
                 d[m] = sign * axes[1, 2 - k, m]
-            cross(axes[0, 0], d, w)
+            n = axes[0, 0]
+            w[0], w[1], w[2] = cross(n[0], n[1], n[2], d[0], d[1], d[2])
             error[place + k] = dot(d, axes[0, 0])
             turn_row(w, R[0], 1.0, rows[place + k, 0])
             turn_row(w, R[1], -1.0, rows[place + k, 1])
@@ -221,7 +210,7 @@ def hold_rows(kind, length, frame, at, place, turn, rows, error):
 @jit
 def slide_row(kind, at, row):
     """s of a joint [m] and its row (2, 6); a row of 0 for a distance joint whose points coincide."""
-    R, x, P, axes, between = at
+    R, x, P, axes, between = at.R, at.x, at.P, at.axes, at.between
     d = np.zeros(3, between.dtype)
     if kind == DISTANCE:
         s = np.sqrt(dot(between, between))
@@ -241,13 +230,14 @@ def slide_row(kind, at, row):
 @jit
 def angle_row(at, row):
     """The angle of a joint in (-π, π] [rad] and its row (2, 6)."""
-    R, _, _, axes, _ = at
+    R, axes = at.R, at.axes
     b, w = np.empty(3, axes.dtype), np.empty(3, axes.dtype)
     cosine, sine = dot(axes[1, 1], axes[0, 1]), dot(axes[1, 2], axes[0, 1])
     square = cosine * cosine + sine * sine
     for k in range(3):
         b[k] = (cosine * axes[1, 2, k] - sine * axes[1, 1, k]) / square
-    cross(axes[0, 1], b, w)
+    t1 = axes[0, 1]
+    w[0], w[1], w[2] = cross(t1[0], t1[1], t1[2], b[0], b[1], b[2])
     turn_row(w, R[0], 1.0, row[0])
     turn_row(w, R[1], -1.0, row[1])
     # the angle, and to first order what imaginary parts add to it
@@ -256,35 +246,16 @@ def angle_row(at, row):
 
 
 @jit
-def within_turn(angle, lower, upper):
-    """The angle in the turn about the middle of its stops, so that no stop is met by way of ±π."""
+def coordinate_row(c, joints, j, at, row):
+    """s (c = 0) or the angle (c = 1) of a joint and its row (2, 6); the angle in the turn about the middle of
+    its stops, so that no stop is met by way of ±π."""
+    if c == 0:
+        return slide_row(joints.kind[j], at, row)
+    angle, lower, upper = angle_row(at, row), joints.lower[j, 1], joints.upper[j, 1]
     if not (math.isfinite(lower) and math.isfinite(upper)):
         return angle
     turn = 2.0 * math.pi
     return angle + turn * np.floor((0.5 * (lower + upper) - angle.real) / turn + 0.5)
-
-
-@jit
-def rate(body, row, v):
-    """row (2, 6) times the velocities of its two bodies; the inertial frame rests."""
-    u = 0.0
-    for side in range(2):
-        if body[side] >= 0:
-            for k in range(6):
-                u += row[side, k] * v[6 * body[side] + k]
-    return u
-
-
-@jit
-def coordinate_row(c, kind, at, row):
-    """s (c = 0) or the angle (c = 1) of a joint and its row (2, 6)."""
-    return slide_row(kind, at, row) if c == 0 else angle_row(at, row)
-
-
-@jit
-def leaves(c, kind, lower, upper):
-    """Whether a joint leaves s (c = 0) or the angle (c = 1) free."""
-    return slides(kind, lower, upper) if c == 0 else turns(kind)
 
 
 @jit
@@ -293,22 +264,21 @@ def line_row(c, kind, at, row):
     if c == 0:
         slide_row(kind, at, row)
     else:
-        turn_row(at[3][1, 0], at[0][0], 1.0, row[0])
-        turn_row(at[3][1, 0], at[0][1], -1.0, row[1])
+        turn_row(at.axes[1, 0], at.R[0], 1.0, row[0])
+        turn_row(at.axes[1, 0], at.R[1], -1.0, row[1])
 
 
 @jit
-def block_rows(part, kind, length, frame, lower, upper, at, rows, value):
-    """rows (n, 2, 6), value (n,) <- rows and errors of what a joint holds, rows and gaps of its stops, rows
-    of its friction with value 0; returns n.   lower, upper (2,): stops of s and of the angle."""
+def block_rows(part, joints, j, at, rows, value):
+    """rows (n, 2, 6), value (n,) <- rows and errors of what joint j holds, rows and gaps of its stops, rows
+    of its friction with value 0; returns n.   joints: `JointArrays`; at: `Scene`."""
+    lower, upper = joints.lower[j], joints.upper[j]
     if part == HOLD:
-        place, turn = held(kind, lower[0], upper[0])
-        hold_rows(kind, length, frame, at, place, turn, rows, value)
+        place, turn = held(joints.kind[j], lower[0], upper[0])
+        hold_rows(joints, j, at, place, turn, rows, value)
         return place + turn
     c, what = (part - LOWER) // 3, LOWER + (part - LOWER) % 3
-    y = coordinate_row(c, kind, at, rows[0])
-    if c == 1:
-        y = within_turn(y, lower[1], upper[1])
+    y = coordinate_row(c, joints, j, at, rows[0])
     if what == LOWER:
         value[0] = y - lower[c]
     elif what == DRY:

@@ -1,4 +1,7 @@
-"""Joints of rigid bodies: rows of H', errors, stops and dry friction, all joints in one call."""
+"""Joints of rigid bodies: rows of H', errors, stops, dry friction and efforts, all joints in one call.
+
+joints: `JointArrays`; q (7 n,), v (6 n,), real or, for efforts, complex (`rotation.py`).
+"""
 
 import math
 
@@ -9,17 +12,19 @@ from stickslip.kernels.bodies.joint_geometry import (
     DRY,
     HOLD,
     LOWER,
+    angle_row,
     coordinate_row,
     dot,
     held,
     hold_rows,
     leaves,
-    move_pair,
+    line_row,
     place_joint,
-    rate,
     scene,
-    within_turn,
+    slide_row,
 )
+from stickslip.kernels.bodies.motion import least_rate, rate
+from stickslip.kernels.bodies.rotation import turn as move
 from stickslip.kernels.jit import jit
 
 FREE, NONNEGATIVE, INTERVAL = 0, 1, 2
@@ -27,82 +32,71 @@ FREE, NONNEGATIVE, INTERVAL = 0, 1, 2
 
 
 @jit
-def joint_rows(table, q, v, v_free, v_ahead, h, theta, slack, out):
-    """Blocks of all joints into `out`; returns (blocks, rows, joint that cannot be, or -1).
+def joint_rows(joints, q, v, v_free, v_ahead, span, slack, out):
+    """Blocks of all joints into `out`, `JointRowArrays`; returns (blocks, rows, joint that cannot be, or -1).
 
     Rows stand at q and bind velocities of the end of the step, θ h later. What changes until then is a bias,
     H(q ⊕ θ h v)' v_ahead - H(q)' v, with v_ahead the velocities after free rotation until then: without it a
     joint on a curved path loses energy to first order in h, with it to second. A stop is active if its
     forecast gap + θ h u is at most 0, or both that and the gap are at most slack (nj, 2), of sliding and
     turning, with the least u of either side, be it free or held from the forces of the step (v); where it was
-    approached, its bias has e u(v) too.
+    approached, its bias has e u(v) too. Velocities are (n, 6); span: `Span`.
     """
-    kinds, body, point, frame, length, lower, upper, friction, e = table
-    bodies, rows, size, kind, low, high, bias, bounce, error, forecast, joint, part = out
+    rows, size, kind, bias, bounce, error = out.rows, out.size, out.kind, out.bias, out.bounce, out.error
+    lower, upper, reach, flat = joints.lower, joints.upper, span.reach, q.reshape(-1)
     at, end_at, moved, pair = scene(q), scene(q), np.empty(14), np.empty(2, np.int64)
     row, end_row, end_rows, end_error = np.empty((2, 6)), np.empty((2, 6)), np.empty((6, 2, 6)), np.empty(6)
     m, n = 0, 0
-    for j in range(kinds.shape[0]):
-        first, first_block = n, m
-        place_joint(body[j], point[j], frame[j], q, at)
-        move_pair(body[j], q, v, theta * h, pair, moved)
-        place_joint(pair, point[j], frame[j], moved, end_at)
-        place, turn = held(kinds[j], lower[j, 0], upper[j, 0])
+    for j in range(joints.kind.shape[0]):
+        first, first_block, body = n, m, joints.body[j]
+        place_joint(joints, j, body, flat, at)
+        for side in range(2):  # where its bodies will be
+            i, to = body[side], 7 * side
+            pair[side] = side if i >= 0 else -1
+            if i >= 0:
+                move(q[i], v[i], reach, moved[to : to + 7])
+        place_joint(joints, j, pair, moved, end_at)
+        place, turn = held(joints.kind[j], lower[j, 0], upper[j, 0])
         if place + turn > 0:
-            hold_rows(kinds[j], length[j], frame[j], at, place, turn, rows[n:], error[n:])
-            hold_rows(kinds[j], length[j], frame[j], end_at, place, turn, end_rows, end_error)
+            hold_rows(joints, j, at, place, turn, rows[n:], error[n:])
+            hold_rows(joints, j, end_at, place, turn, end_rows, end_error)
             for k in range(place + turn):
-                bias[n + k] = rate(body[j], end_rows[k], v_ahead) - rate(body[j], rows[n + k], v)
-                bounce[n + k], forecast[n + k] = 0.0, -np.inf
-            size[m], kind[m], part[m] = place + turn, FREE, HOLD
-            low[m], high[m] = -np.inf, np.inf
+                bias[n + k] = rate(body, end_rows[k], v_ahead) - rate(body, rows[n + k], v)
+                bounce[n + k], out.forecast[n + k] = 0.0, -np.inf
+            size[m], kind[m], out.part[m] = place + turn, FREE, HOLD
+            out.low[m], out.high[m] = -np.inf, np.inf
             m, n = m + 1, n + place + turn
         for c in range(2):
-            if not leaves(c, kinds[j], lower[j, 0], upper[j, 0]):
+            if not leaves(c, joints.kind[j], lower[j, 0], upper[j, 0]):
                 continue
-            y = coordinate_row(c, kinds[j], at, row)
-            coordinate_row(c, kinds[j], end_at, end_row)
-            if c == 1:
-                y = within_turn(y, lower[j, 1], upper[j, 1])
-            before = rate(body[j], row, v)
-            gain = rate(body[j], end_row, v_ahead) - before
+            y = coordinate_row(c, joints, j, at, row)
+            coordinate_row(c, joints, j, end_at, end_row)
+            before = rate(body, row, v)
+            gain = rate(body, end_row, v_ahead) - before
             for end in range(2):
                 sign = 1.0 if end == 0 else -1.0
                 gap = sign * (y - lower[j, c]) if end == 0 else sign * (y - upper[j, c])
-                ahead = gap + theta * h * closing_rate(sign, body[j], row, v, v_free)
+                ahead = gap + reach * least_rate(sign, body, row, v, v_free)
                 if not ahead > 0.0 or max(gap, ahead) <= slack[j, c]:  # as `kernels/activation.py`
                     write_row(sign, row, rows[n])
-                    error[n], forecast[n], bounce[n] = gap, ahead, e[j] * min(sign * before, 0.0)
-                    bias[n] = sign * gain + bounce[n]
-                    size[m], kind[m], part[m] = 1, NONNEGATIVE, LOWER + 3 * c + end
-                    low[m], high[m] = 0.0, np.inf
+                    bounce[n] = joints.bounce[j] * min(sign * before, 0.0)
+                    error[n], out.forecast[n], bias[n] = gap, ahead, sign * gain + bounce[n]
+                    size[m], kind[m], out.part[m] = 1, NONNEGATIVE, LOWER + 3 * c + end
+                    out.low[m], out.high[m] = 0.0, np.inf
                     m, n = m + 1, n + 1
-            if h * friction[j, c] > 0.0:
+            most = span.h * joints.friction[j, c]
+            if most > 0.0:
                 write_row(1.0, row, rows[n])
-                error[n], forecast[n], bounce[n], bias[n] = 0.0, -np.inf, 0.0, gain
-                size[m], kind[m], part[m] = 1, INTERVAL, DRY + 3 * c
-                low[m], high[m] = -h * friction[j, c], h * friction[j, c]
+                error[n], out.forecast[n], bounce[n], bias[n] = 0.0, -np.inf, 0.0, gain
+                size[m], kind[m], out.part[m] = 1, INTERVAL, DRY + 3 * c
+                out.low[m], out.high[m] = -most, most
                 m, n = m + 1, n + 1
         for i in range(first_block, m):
-            joint[i] = j
-            bodies[i, 0], bodies[i, 1] = body[j, 0], body[j, 1]
-        if not finite_rows(body[j], rows[first:n], error[first:n], bias[first:n]):
+            out.joint[i] = j
+            out.bodies[i, 0], out.bodies[i, 1] = body[0], body[1]
+        if not finite_rows(body, rows[first:n], error[first:n], bias[first:n]):
             return m, n, j
     return m, n, -1
-
-
-@jit
-def closing_rate(sign, body, row, v, v_free):
-    """Least rate of sign row (2, 6) if either side moves freely or is held from that."""
-    u = 0.0
-    for side in range(2):
-        if body[side] >= 0:
-            held = moves = 0.0
-            for k in range(6):
-                held += sign * row[side, k] * v[6 * body[side] + k]
-                moves += sign * row[side, k] * v_free[6 * body[side] + k]
-            u += min(held, moves)
-    return u
 
 
 @jit
@@ -130,14 +124,14 @@ def finite_rows(body, rows, error, bias):
 
 
 @jit
-def joint_openings(table, q, opening):
+def joint_openings(joints, q, opening):
     """How far each joint is open or beyond a stop [m, rad], into opening (nj, 2)."""
-    kinds, body, point, frame, length, lower, upper, _, _ = table
     at, row, rows, error = scene(q), np.empty((2, 6)), np.empty((6, 2, 6)), np.empty(6)
-    for j in range(kinds.shape[0]):
-        place_joint(body[j], point[j], frame[j], q, at)
-        place, turn = held(kinds[j], lower[j, 0], upper[j, 0])
-        hold_rows(kinds[j], length[j], frame[j], at, place, turn, rows, error)
+    lower, upper = joints.lower, joints.upper
+    for j in range(joints.kind.shape[0]):
+        place_joint(joints, j, joints.body[j], q, at)
+        place, turn = held(joints.kind[j], lower[j, 0], upper[j, 0])
+        hold_rows(joints, j, at, place, turn, rows, error)
         for c in range(2):
             square = 0.0
             for k in range(place * c, place + turn * c):
@@ -145,13 +139,11 @@ def joint_openings(table, q, opening):
             size = math.sqrt(square)
             # errors of turn are sines: of the whole angle between axes, twice of half the angle otherwise
             if c == 1 and turn == 2:
-                size = math.atan2(size, dot(at[3][0, 0], at[3][1, 0]))
+                size = math.atan2(size, dot(at.axes[0, 0], at.axes[1, 0]))
             elif c == 1:
                 size = 2.0 * math.asin(min(0.5 * size, 1.0))
-            if leaves(c, kinds[j], lower[j, 0], upper[j, 0]):
-                y = coordinate_row(c, kinds[j], at, row)
-                if c == 1:
-                    y = within_turn(y, lower[j, 1], upper[j, 1])
+            if leaves(c, joints.kind[j], lower[j, 0], upper[j, 0]):
+                y = coordinate_row(c, joints, j, at, row)
                 beyond = max(lower[j, c] - y, y - upper[j, c])
                 if not beyond <= size:
                     size = beyond
@@ -159,23 +151,51 @@ def joint_openings(table, q, opening):
 
 
 @jit
-def joint_coordinates(table, q, v, place, speed):
+def joint_coordinates(joints, q, v, place, speed):
     """s and angle of each joint [m, rad] into place (nj, 2), their rates [m/s, rad/s] into speed (nj, 2);
     0 where the joint holds it, but for the length of a distance joint."""
-    kinds, body, point, frame, _, lower, upper, _, _ = table
-    at, row = scene(q), np.empty((2, 6))
-    for j in range(kinds.shape[0]):
-        place_joint(body[j], point[j], frame[j], q, at)
+    at, row, twist = scene(q), np.empty((2, 6)), v.reshape(-1, 6)
+    for j in range(joints.kind.shape[0]):
+        place_joint(joints, j, joints.body[j], q, at)
         for c in range(2):
-            place[j, c], speed[j, c] = 0.0, 0.0
-            if leaves(c, kinds[j], lower[j, 0], upper[j, 0]) or (c == 0 and kinds[j] == DISTANCE):
-                place[j, c] = coordinate_row(c, kinds[j], at, row)
-                speed[j, c] = rate(body[j], row, v)
+            kind, place[j, c], speed[j, c] = joints.kind[j], 0.0, 0.0
+            if leaves(c, kind, joints.lower[j, 0], joints.upper[j, 0]) or (c == 0 and kind == DISTANCE):
+                place[j, c] = slide_row(kind, at, row) if c == 0 else angle_row(at, row)
+                speed[j, c] = rate(joints.body[j], row, twist)
 
 
 @jit
-def held_rows(kind, length, point, frame, place, turn, body, q, rows, error):
-    """rows (place + turn, 2, 6), error <- of what one joint holds at q.   point (2, 3), frame (2, 3, 3)."""
+def held_rows(joints, j, place, turn, q, rows, error):
+    """rows (place + turn, 2, 6), error <- of so many components of place and turn that joint j holds at q."""
     at = scene(q)
-    place_joint(body, point, frame, q, at)
-    hold_rows(kind, length, frame, at, place, turn, rows, error)
+    place_joint(joints, j, joints.body[j], q, at)
+    hold_rows(joints, j, at, place, turn, rows, error)
+
+
+@jit
+def add_efforts(joints, joint, column, effort, q, F):
+    """F (n, 6) += wrenches of all actuators, moments in the frames of the bodies: + on the first body and -
+    on the second, at one place, so that momentum is kept.
+
+    Actuators: joint (k,), column (k,) 0 along the joint and 1 about its axis, effort (k,).
+    """
+    at, row = scene(q), np.empty((2, 6), q.dtype)
+    for k in range(joint.shape[0]):
+        j = joint[k]
+        place_joint(joints, j, joints.body[j], q, at)
+        line_row(column[k], joints.kind[j], at, row)
+        for side in range(2):
+            b = joints.body[j, side]
+            if b >= 0:
+                for m in range(6):
+                    F[b, m] += effort[k] * row[side, m]
+
+
+@jit
+def effort_coordinate(joints, j, c, q, v):
+    """s (c = 0) or the angle (c = 1) of joint j, and its rate along or about what an effort acts along."""
+    at, row = scene(q), np.empty((2, 6), q.dtype)
+    place_joint(joints, j, joints.body[j], q, at)
+    y = coordinate_row(c, joints, j, at, row)
+    line_row(c, joints.kind[j], at, row)
+    return y, rate(joints.body[j], row, v.reshape(-1, 6))

@@ -27,12 +27,93 @@ class BodyArrays(NamedTuple):
     """F with M⁻¹ = F F' of each [1/√kg, 1/(√kg m)], shape (nd, 6, 6)."""
 
 
-class ForceArrays(NamedTuple):
-    """Forces beside gravity that need no Python, as `mechanics.forces.Forces` has them."""
+class Blocks(NamedTuple):
+    """Rows of H' over pairs of bodies: contacts, and what joints hold, in blocks."""
 
-    spring_body: IntArray
+    sides: IntArray
+    """First and second body, -1 for the inertial frame [-], shape (nb, 2)."""
+    offset: IntArray
+    """First row of each block, and the number of all [-], shape (nb + 1,)."""
+    rows: Array
+    """Over both sides, whether they are dynamic or not [-, m], shape (p, 2, 6)."""
+
+
+class Span(NamedTuple):
+    """The time of a step."""
+
+    h: float
+    """Its length [s]."""
+    reach: float
+    """θ h, from where contacts are looked for to its end [s]."""
+
+
+class FreeMotion(NamedTuple):
+    """The motion of a step up to its middle, and what forces alone would make of it."""
+
+    q: Array
+    """At the start [m, -], shape (n, 7)."""
+    v: Array
+    """At the start [m/s, rad/s], shape (n, 6)."""
+    q_m: Array
+    """At the middle, where contacts are looked for [m, -], shape (n, 7)."""
+    v_start: Array
+    """There, after the first part of the free motion [m/s, rad/s], shape (n, 6)."""
+    v_free: Array
+    """There, after the forces of the whole step, if nothing touches [m/s, rad/s], shape (n, 6)."""
+    F: Array
+    """Forces beside gravity by kind [N, N m], shape (3, n, 6); (3, 0, 6) where there are none."""
+
+
+class Energies(NamedTuple):
+    """Energy at both ends of a step, and where it went in it [J]."""
+
+    kinetic_before: float
+    kinetic: float
+    weight_before: float
+    """Potential of gravity."""
+    weight: float
+    lost: float
+    """What blocks took."""
+    driven: float
+    """What bodies that are not dynamic gave through blocks, springs and dampers."""
+    damped: float
+    """What dampers took."""
+    worked: float
+    """What other forces gave."""
+
+
+class Overlaps(NamedTuple):
+    """How deep contacts are at the end of a step, and how far a correction is to move them."""
+
+    depth: Array
+    """Negative where there is a gap [m], shape (nc,)."""
+    need: Array
+    """[m], shape (nc,)."""
+    deepest: float
+    """[m], >= 0."""
+    largest: float
+    """Need [m], >= 0."""
+
+
+class Budget(NamedTuple):
+    """What a position correction may cost."""
+
+    reserve: float
+    """Energy [J]."""
+    sweeps: int
+    """Most of them; 0 for no correction."""
+    size: float
+    """Radius of the smallest shape [m]."""
+    least_weight: float
+    """Of a dynamic body [N]."""
+
+
+class SpringArrays(NamedTuple):
+    """Springs, with dampers along them."""
+
+    body: IntArray
     """First and second body, -1 for the inertial frame [-], shape (ns, 2)."""
-    spring_point: Array
+    point: Array
     """In the frames of the bodies [m], shape (ns, 2, 3)."""
     stiffness: Array
     """[N/m], shape (ns,)."""
@@ -40,20 +121,91 @@ class ForceArrays(NamedTuple):
     """At rest [m], shape (ns,)."""
     damping: Array
     """[N s/m], shape (ns,)."""
-    damper_body: IntArray
+
+
+class DamperArrays(NamedTuple):
+    """Drag against relative velocity and spin."""
+
+    body: IntArray
     """First and second body, -1 for the inertial frame [-], shape (nd, 2)."""
-    damper_point: Array
+    point: Array
     """In the frame of the first body [m], shape (nd, 3)."""
     linear: Array
     """[N s/m], shape (nd,)."""
     angular: Array
     """[N m s], shape (nd,)."""
-    push_body: IntArray
-    """Body that a constant force acts on [-], shape (np,)."""
-    push_point: Array
-    """Where it acts, in the frame of the body [m], shape (np, 3)."""
-    push: Array
+
+
+class PushArrays(NamedTuple):
+    """Constant forces on bodies."""
+
+    body: IntArray
+    """[-], shape (np,)."""
+    point: Array
+    """Where they act, in the frames of the bodies [m], shape (np, 3)."""
+    wrench: Array
     """Force and moment, both inertial [N, N m], shape (np, 6)."""
+
+
+class ForceArrays(NamedTuple):
+    """Forces beside gravity that need no Python, as `mechanics.forces.Forces` has them."""
+
+    springs: SpringArrays
+    dampers: DamperArrays
+    pushes: PushArrays
+
+
+class JointArrays(NamedTuple):
+    """Joints, as `mechanics.joints.Joints` has them."""
+
+    kind: IntArray
+    """[-], shape (nj,)."""
+    body: IntArray
+    """First and second body, -1 for the inertial frame [-], shape (nj, 2)."""
+    point: Array
+    """In the frames of the bodies [m], shape (nj, 2, 3)."""
+    frame: Array
+    """Rows n, t1, t2 in the frames of the bodies [-], shape (nj, 2, 3, 3)."""
+    length: Array
+    """Of distance joints [m], shape (nj,)."""
+    lower: Array
+    """Stops of s and of the angle [m, rad], shape (nj, 2)."""
+    upper: Array
+    """[m, rad], shape (nj, 2)."""
+    friction: Array
+    """Dry friction against sliding and turning [N, N m], or over a step [N s, N m s], shape (nj, 2)."""
+    bounce: Array
+    """Of stops: restitution [-], shape (nj,), or in a step of the variational scheme how far they must open
+    [m, rad], shape (nj, 2, 2)."""
+
+
+class JointRowArrays(NamedTuple):
+    """Blocks of joints in a step, as `schemes.body_joints.JointRows` has them, and room for more."""
+
+    bodies: IntArray
+    """[-], shape (m, 2)."""
+    rows: Array
+    """[-, m], shape (n, 2, 6)."""
+    size: IntArray
+    """Rows of each block [-], shape (m,)."""
+    kind: IntArray
+    """[-], shape (m,)."""
+    low: Array
+    """[N s, N m s], shape (m,)."""
+    high: Array
+    """[N s, N m s], shape (m,)."""
+    bias: Array
+    """[m/s, rad/s], shape (n,)."""
+    bounce: Array
+    """Its part by restitution [m/s, rad/s], shape (n,)."""
+    error: Array
+    """[m, rad], shape (n,)."""
+    forecast: Array
+    """Gap of a stop at the end of the step; -inf for other rows [m, rad], shape (n,)."""
+    joint: IntArray
+    """[-], shape (m,)."""
+    part: IntArray
+    """[-], shape (m,)."""
 
 
 class Contacts(NamedTuple):

@@ -109,8 +109,12 @@ def times_back(A, x, y, z):
 
 
 @jit
-def solve3(a, b, c, d, e, f, g, h, i, x, y, z):
-    """Solution of [[a, b, c], [d, e, f], [g, h, i]] s = (x, y, z) by Cramer's rule."""
+def solve3(one, two, three, right):
+    """Solution of three equations by Cramer's rule; rows and right-hand side are three numbers each."""
+    a, b, c = one
+    d, e, f = two
+    g, h, i = three
+    x, y, z = right
     A, B, C = e * i - f * h, f * g - d * i, d * h - e * g
     det = a * A + b * B + c * C
     return (
@@ -141,17 +145,23 @@ def spin_freely(J, J_inverse, O0, O1, O2, h):
             refined = True
         last = error
         d0, d1, d2 = solve3(
-            1.0 - half * (m1 * K[2, 0] - m2 * K[1, 0]),
-            -half * (w2 + m1 * K[2, 1] - m2 * K[1, 1]),
-            half * w1 - half * (m1 * K[2, 2] - m2 * K[1, 2]),
-            half * w2 - half * (m2 * K[0, 0] - m0 * K[2, 0]),
-            1.0 - half * (m2 * K[0, 1] - m0 * K[2, 1]),
-            -half * (w0 + m2 * K[0, 2] - m0 * K[2, 2]),
-            -half * (w1 + m0 * K[1, 0] - m1 * K[0, 0]),
-            half * w0 - half * (m0 * K[1, 1] - m1 * K[0, 1]),
-            1.0 - half * (m0 * K[1, 2] - m1 * K[0, 2]),
-            f0, f1, f2,
-        )  # fmt: skip
+            (
+                1.0 - half * (m1 * K[2, 0] - m2 * K[1, 0]),
+                -half * (w2 + m1 * K[2, 1] - m2 * K[1, 1]),
+                half * w1 - half * (m1 * K[2, 2] - m2 * K[1, 2]),
+            ),
+            (
+                half * w2 - half * (m2 * K[0, 0] - m0 * K[2, 0]),
+                1.0 - half * (m2 * K[0, 1] - m0 * K[2, 1]),
+                -half * (w0 + m2 * K[0, 2] - m0 * K[2, 2]),
+            ),
+            (
+                -half * (w1 + m0 * K[1, 0] - m1 * K[0, 0]),
+                half * w0 - half * (m0 * K[1, 1] - m1 * K[0, 1]),
+                1.0 - half * (m0 * K[1, 2] - m1 * K[0, 2]),
+            ),
+            (f0, f1, f2),
+        )
         m0, m1, m2 = m0 - d0, m1 - d1, m2 - d2
         w0, w1, w2 = times(J_inverse, m0, m1, m2)
     # Π⁺ = Q' Π with ξ = h ω̄ / 2: the rotation of Π by the quaternion (1, -ξ), which keeps |Π|
@@ -163,16 +173,3 @@ def spin_freely(J, J_inverse, O0, O1, O2, h):
         J_inverse, g * (c0 + (c1 * c - c2 * b)), g * (c1 + (c2 * a - c0 * c)), g * (c2 + (c0 * b - c1 * a))
     )
     return O0 + d0, O1 + d1, O2 + d2
-
-
-@jit
-def spin_many(J, J_inverse, q, v, h, steps):
-    """q, v <- a body that nothing acts on after so many steps h.   q (7,), v (6,)."""
-    mean, end = np.empty(6), np.empty(7)
-    for _ in range(steps):
-        O0, O1, O2 = spin_freely(J, J_inverse, v[3], v[4], v[5], h)
-        mean[0], mean[1], mean[2] = v[0], v[1], v[2]
-        mean[3], mean[4], mean[5] = 0.5 * (v[3] + O0), 0.5 * (v[4] + O1), 0.5 * (v[5] + O2)
-        turn(q, mean, h, end)
-        q[:] = end
-        v[3], v[4], v[5] = O0, O1, O2

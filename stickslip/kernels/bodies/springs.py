@@ -9,7 +9,6 @@ import math
 
 import numpy as np
 
-from stickslip.kernels.bodies.motion import DAMPED, ENERGIES, KINETIC, KINETIC_BEFORE
 from stickslip.kernels.bodies.rotation import turned
 from stickslip.kernels.jit import jit
 
@@ -73,11 +72,12 @@ def add_wrench(body, arm, f, moment, sign, q, F):
 
 
 @jit
-def add_springs(body, point, stiffness, length, damping, q, v, F_spring, F_damping):
+def add_springs(springs, q, v, F_spring, F_damping):
     """f = -(k (l - l0) + c l̇) along the line from the second point to the first; none at l = 0 if l0 > 0.
 
-    Returns the first spring whose force is not finite, -1 if there is none.
+    springs: `SpringArrays`. Returns the first whose force is not finite, -1 if there is none.
     """
+    body, point, length = springs.body, springs.point, springs.length
     first, second = np.empty((4, 3), q.dtype), np.empty((4, 3), q.dtype)
     f, none = np.empty(3, q.dtype), np.zeros(3)
     for s in range(body.shape[0]):
@@ -91,10 +91,10 @@ def add_springs(body, point, stiffness, length, damping, q, v, F_spring, F_dampi
             square += gap * gap
             product += gap * (first[SPEED, k] - second[SPEED, k])
         stretched = np.sqrt(square)
-        scale = -stiffness[s]
+        scale = -springs.stiffness[s]
         if length[s] > 0.0:  # without a length of its own the spring is linear, also at l = 0
             scale *= 1.0 - length[s] / stretched if stretched.real > 0.0 else 0.0
-        drag = -damping[s] * product / square if square.real > 0.0 else 0.0
+        drag = -springs.damping[s] * product / square if square.real > 0.0 else 0.0
         if not math.isfinite(abs(scale * stretched) + abs(drag * stretched)):
             return s
         for part, F in ((scale, F_spring), (drag, F_damping)):
@@ -107,12 +107,13 @@ def add_springs(body, point, stiffness, length, damping, q, v, F_spring, F_dampi
 
 
 @jit
-def add_dampers(body, point, linear, angular, q, v, F):
+def add_dampers(dampers, q, v, F):
     """f = -linear (Ṗ₁ - Ṗ₂) at P, the point of the first body, where Ṗ₂ is that of the second body at the
     same place: so that momentum is kept; moment = -angular (ω₁ - ω₂).
 
-    Returns the first damper whose force is not finite, -1 if there is none.
+    dampers: `DamperArrays`. Returns the first whose force is not finite, -1 if there is none.
     """
+    body, point = dampers.body, dampers.point
     first, second = np.empty((4, 3), q.dtype), np.empty((4, 3), q.dtype)
     f, moment, arm, centre = np.empty(3, q.dtype), np.empty(3, q.dtype), np.empty(3, q.dtype), np.zeros(3)
     for d in range(body.shape[0]):
@@ -124,8 +125,8 @@ def add_dampers(body, point, linear, angular, q, v, F):
         add_cross(second[SPIN], arm, second[SPEED])
         total = 0.0
         for k in range(3):
-            f[k] = -linear[d] * (first[SPEED, k] - second[SPEED, k])
-            moment[k] = -angular[d] * (first[SPIN, k] - second[SPIN, k])
+            f[k] = -dampers.linear[d] * (first[SPEED, k] - second[SPEED, k])
+            moment[k] = -dampers.angular[d] * (first[SPIN, k] - second[SPIN, k])
             total += abs(f[k]) + abs(moment[k])
         if not math.isfinite(total):
             return d
@@ -135,37 +136,37 @@ def add_dampers(body, point, linear, angular, q, v, F):
 
 
 @jit
-def add_pushes(body, point, push, q, F):
-    """F (n, 6) += constant forces at points of bodies, and moments, both inertial.   push (np, 6)."""
+def add_pushes(pushes, q, F):
+    """F (n, 6) += constant forces at points of bodies, and moments, both inertial.   pushes: `PushArrays`."""
     arm = np.empty(3)
-    for i in range(body.shape[0]):
-        turn(q[7 * body[i] + 3 : 7 * body[i] + 7], point[i], 1.0, arm)
-        add_wrench(body[i], arm, push[i, :3], push[i, 3:], 1.0, q, F)
+    for i in range(pushes.body.shape[0]):
+        b, wrench = pushes.body[i], pushes.wrench[i]
+        turn(q[7 * b + 3 : 7 * b + 7], pushes.point[i], 1.0, arm)
+        add_wrench(b, arm, wrench[:3], wrench[3:], 1.0, q, F)
 
 
 @jit
 def add_forces(forces, q, v, F):
     """F (3, n, 6) += all of `ForceArrays`: springs, what takes energy, the others; whether all are finite."""
-    f = forces
-    good = add_springs(f.spring_body, f.spring_point, f.stiffness, f.length, f.damping, q, v, F[0], F[1]) < 0
-    good = add_dampers(f.damper_body, f.damper_point, f.linear, f.angular, q, v, F[1]) < 0 and good
-    add_pushes(f.push_body, f.push_point, f.push, q, F[2])
+    good = add_springs(forces.springs, q, v, F[0], F[1]) < 0
+    good = add_dampers(forces.dampers, q, v, F[1]) < 0 and good
+    add_pushes(forces.pushes, q, F[2])
     return good
 
 
 @jit
-def spring_potential(forces, q):
-    """Of all springs [J].   forces: `ForceArrays`; q (7 n,)."""
+def spring_potential(springs, q):
+    """Of all springs [J].   springs: `SpringArrays`; q (7 n,)."""
     total, first, second, v = 0.0, np.empty((4, 3)), np.empty((4, 3)), np.zeros(q.shape[0])
-    for s in range(forces.stiffness.shape[0]):
-        follow(forces.spring_body[s, 0], forces.spring_point[s, 0], q, v, first)
-        follow(forces.spring_body[s, 1], forces.spring_point[s, 1], q, v, second)
+    for s in range(springs.stiffness.shape[0]):
+        follow(springs.body[s, 0], springs.point[s, 0], q, v, first)
+        follow(springs.body[s, 1], springs.point[s, 1], q, v, second)
         square = 0.0
         for k in range(3):
             gap = first[PLACE, k] - second[PLACE, k]
             square += gap * gap
-        stretch = math.sqrt(square) - forces.length[s]
-        total += 0.5 * forces.stiffness[s] * (stretch * stretch)
+        stretch = math.sqrt(square) - springs.length[s]
+        total += 0.5 * springs.stiffness[s] * (stretch * stretch)
     return total
 
 
@@ -173,13 +174,13 @@ def spring_potential(forces, q):
 def too_stiff(h, spring_rate, damper_rate, energy, springs, balance):
     """What is too stiff for a step, 0 if nothing is.
 
-    spring_rate, damper_rate: k/m [1/s²] and c/m [1/s] of the stiffest; energy as `motion.arrive` tells it;
+    spring_rate, damper_rate: k/m [1/s²] and c/m [1/s] of the stiffest; energy: `Energies`;
     springs: their potential at both ends of the step together [J]; balance: what its account misses [J].
     """
-    kinetic, total = energy[KINETIC] + energy[KINETIC_BEFORE], 0.0
-    for k in range(ENERGIES):
-        total += abs(energy[k])
-    if h * damper_rate > STIFF and energy[DAMPED] < -GIVEN * kinetic:
+    kinetic, total = energy.kinetic + energy.kinetic_before, 0.0
+    for part in energy:
+        total += abs(part)
+    if h * damper_rate > STIFF and energy.damped < -GIVEN * kinetic:
         return STIFF_DAMPERS
     if h * h * spring_rate > STIFF and abs(balance) > OFF * (kinetic + springs) + 1e-9 * total:
         return STIFF_SPRINGS

@@ -118,11 +118,12 @@ def number(partner, k, old_ids, first_old, used, name):
 
 
 @jit
-def track_contacts(ids, local, frame, slots, old_ids, old_local, old_frame, old_r, order, new_ids, guess):
+def track_contacts(ids, local, frame, slots, last_ones, order, new_ids, guess):
     """Whether the order has changed: contact `order[c]` has id new_ids[c] and starts from guess[c].
 
-    ids (nc,) increasing; old_ids (m,) whole numbers, increasing.   order, new_ids (nc,); guess (nc, 6), 0s.
+    ids (nc,) increasing; last_ones: `LastContacts`.   order, new_ids (nc,); guess (nc, 6), 0s.
     """
+    old_ids, old_local, old_frame, old_r = last_ones.id, last_ones.local, last_ones.frame, last_ones.r
     partner, name, used = np.empty(slots, np.int64), np.empty(slots, np.int64), np.empty(slots, np.bool_)
     away = np.empty((2, slots, slots))
     nc, m, first, first_old, changed = ids.shape[0], old_ids.shape[0], 0, 0, False

@@ -7,16 +7,17 @@ flip is 1 the ball or point is of the second body, the plane of the first.
 
 import numpy as np
 
+from stickslip.kernels.bodies.frames import fill_tangents
 from stickslip.kernels.bodies.gaps import (
     LINEARISED,
-    fill_tangents,
+    ClosedForms,
     gap_and_normal,
-    rotations,
+    poses_of,
     rows_at,
     world_point,
 )
 from stickslip.kernels.bodies.joint_geometry import block_rows, dot, place_joint, scene
-from stickslip.kernels.bodies.motion import accelerate, move_along, move_half
+from stickslip.kernels.bodies.motion import accelerate, move_along, move_half, rate
 from stickslip.kernels.bodies.rotation import product
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.momentum import momentum
@@ -46,14 +47,16 @@ def freely(row, J, J_inverse, q, v, h, q_end, v_end):
 def accelerated(bodies, gravity, v, F, h, v_free, f):
     """v_free (k, n, 6), f (k, nd, 6) <- `accelerate` of the dynamic bodies: row, mass, J, J_inverse."""
     row, mass, J, J_inverse = bodies
+    fall, push = np.empty(3, v_free.dtype), np.empty(6, v_free.dtype)
     for d in range(f.shape[0]):
+        for k in range(3):
+            fall[k] = at(h, d) * at(gravity, d)[k]
         m, inertia, inverse, speed, force = at(mass, d), at(J, d), at(J_inverse, d), at(v, d), at(F, d)
         for i in range(row.shape[0]):
             if row[i] >= 0:
-                accelerate(
-                    m[i], inertia[i], inverse[i], at(gravity, d), force[i], at(h, d), speed[i], v_free[d, i],
-                    f[d, row[i]],
-                )  # fmt: skip
+                for k in range(6):
+                    push[k] = at(h, d) * force[i, k]
+                accelerate(m[i], inertia[i], inverse[i], fall, push, speed[i], v_free[d, i], f[d, row[i]])
 
 
 @jit
@@ -125,12 +128,7 @@ def rates(rows, sides, v, out):
     for d in range(out.shape[0]):
         row, speed = at(rows, d), at(v, d)
         for j in range(out.shape[1]):
-            out[d, j] = 0.0
-            for side in range(2):
-                b = sides[j, side]
-                if b >= 0:
-                    for k in range(6):
-                        out[d, j] += row[j, side, k] * speed[b, k]
+            out[d, j] = rate(sides[j], row[j], speed)
 
 
 @jit
@@ -138,52 +136,49 @@ def contacts(table, share, point, radius, q, rows, gap):
     """rows (k, nc, 6, 2, 6), gap (k, nc) <- of all contacts, rows as `rows_at`, at the surface of the first
     body and this share of the gap beyond.   point (k, nc, 2, 3), radius (k, nc, 2), of the ball first."""
     kind, flip, body, normal, given = table
-    n = q.shape[1]
-    x, R = np.empty((n + 1, 3), q.dtype), np.empty((n + 1, 3, 3), q.dtype)
     frame, c, reach = np.empty((3, 3), q.dtype), np.empty((2, 3), q.dtype), np.zeros(2, q.dtype)
+    balls = body.copy()
+    for i in range(kind.shape[0]):
+        if flip[i]:
+            balls[i, 0], balls[i, 1] = body[i, 1], body[i, 0]
     for d in range(gap.shape[0]):
-        rotations(at(q, d), x, R)
+        poses = poses_of(at(q, d))
         points, radii = at(point, d), at(radius, d)
+        forms = ClosedForms(kind, balls, points, normal, radii)
         for i in range(kind.shape[0]):
-            first, second = body[i, 0], body[i, 1]
+            pair = body[i, 0], body[i, 1]
             if kind[i] == LINEARISED:
                 for side in range(2):
-                    world_point(x, R, body[i, side], points[i, side], c[side])
+                    world_point(poses, pair[side], points[i, side], c[side])
                 for k in range(3):
                     for m in range(3):
                         frame[k, m] = given[i, k, m]
                 gap[d, i] = dot(frame[0], c[0]) - dot(frame[0], c[1])
             else:
                 sign = -1.0 if flip[i] else 1.0
-                ball, other = (second, first) if flip[i] else (first, second)
-                gap[d, i] = gap_and_normal(
-                    kind[i], ball, other, points[i], normal[i], radii[i], x, R, frame[0], c
-                )
+                gap[d, i] = gap_and_normal(forms, i, poses, frame[0], c)
                 for k in range(3):
                     frame[0, k] *= sign
                 fill_tangents(frame)
                 reach[0] = sign * (radii[i, 0] + share * gap[d, i])
-            rows_at(kind[i], first, second, reach, frame, x, R, c, rows[d, i])
+            rows_at(kind[i], pair, reach, frame, poses, c, rows[d, i])
 
 
 @jit
 def joints(table, joint, part, start, q, rows, value):
     """rows (k, p, 2, 6), value (k, p) <- `block_rows` of blocks of joints: joint, part (m,), start (m + 1,).
 
-    table: as `joint_rows` takes it. Rows of the inertial frame are 0.
+    table: `JointArrays`. Rows of the inertial frame are 0.
     """
-    kinds, body, point, frame, length, lower, upper, _, _ = table
     place = scene(q)
     for d in range(value.shape[0]):
         flat, last = at(q, d).reshape(-1), -1
         for i in range(joint.shape[0]):
             j, n = joint[i], start[i]
             if j != last:
-                place_joint(body[j], point[j], frame[j], flat, place)
+                place_joint(table, j, table.body[j], flat, place)
                 last = j
-            block_rows(
-                part[i], kinds[j], length[j], frame[j], lower[j], upper[j], place, rows[d, n:], value[d, n:]
-            )
+            block_rows(part[i], table, j, place, rows[d, n:], value[d, n:])
             for side in range(2):
-                if body[j, side] < 0:
+                if table.body[j, side] < 0:
                     rows[d, n : start[i + 1], side] = 0.0

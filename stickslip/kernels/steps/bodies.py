@@ -12,7 +12,7 @@ import numpy as np
 from stickslip.kernels import body_problems, residuals, schedule
 from stickslip.kernels.activation import threshold
 from stickslip.kernels.bodies import assembly, correction, motion, springs
-from stickslip.kernels.bodies.layout import LastContacts
+from stickslip.kernels.bodies.layout import Blocks, Budget, FreeMotion, LastContacts, Span
 from stickslip.kernels.jit import jit, jit_without_lock
 from stickslip.kernels.steps.detection import SLOTS, find
 from stickslip.state import Array, IntArray
@@ -133,28 +133,24 @@ def make_step(finder, solver, shapes, spheres, bodies, forces, drives, settings,
     reach = theta * h
     # 1. Free motion to the middle of the step, and the velocities that forces alone would give there.
     q_m, v_start, v_free = np.empty((n, 7)), np.empty((n, 6)), v.copy()
-    f, told, F = np.empty((bodies.M.shape[0], 6)), np.empty(motion.TOLD), np.zeros((3, 0, 6))
-    finite, before = True, 0.0
+    F, finite, before = np.zeros((3, 0, 6)), True, 0.0
     motion.move_half(bodies.row, bodies.J, bodies.J_inverse, q, v, (1.0 - theta) * h, q_m, v_start)
     if forces is not None:
         F = np.zeros((3, n, 6))
         finite = springs.add_forces(forces, q_m.reshape(-1), v_start.reshape(-1), F)
-        before = springs.spring_potential(forces, q.reshape(-1))
+        before = springs.spring_potential(forces.springs, q.reshape(-1))
     if drives is not None:
         motion.move_along(q_m, v, reach, q_end)
         motion.prescribe(drives.body, drives.given[step], q_end.reshape(-1), v_free.reshape(-1))
-    motion.push_freely(
-        bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, bodies.radius, q_m, v_start,
-        F, h, v_free, f, told,
-    )  # fmt: skip
+    f, (bad, fastest, second) = motion.push_freely(bodies, q_m, v_start, F, h, v_free)
+    free, span = FreeMotion(q, v, q_m, v_start, v_free, F), Span(h, reach)
     # 2. Contacts that can close by the end of the step, and the problem of those that take part.
-    finite = finite and told[motion.BAD] < 0.0
-    margin = reach * (told[motion.FASTEST] + told[motion.SECOND]) + settings.touch if finite else 0.0
+    finite = finite and bad < 0
+    margin = reach * (fastest + second) + settings.touch if finite else 0.0
     found, contacts = find(finder, shapes, spheres, q_m, margin)
     active = assembly.assemble(
-        contacts, last, SLOTS, bodies.row, q_m, v_start, v_free, h, reach,
-        threshold(h, told[motion.FASTEST]), settings.newton,
-    )  # fmt: skip
+        contacts, last, SLOTS, bodies.row, free, span, threshold(h, fastest), settings.newton
+    )
     K, count = active.K, active.approach.shape[0]
     r, solved = np.zeros(active.u_bias.shape[0]), True
     numbers[NATURAL] = numbers[NATURAL_SCALED] = numbers[ITERATIONS] = 0.0
@@ -166,51 +162,43 @@ def make_step(finder, solver, shapes, spheres, bodies, forces, drives, settings,
         numbers[NATURAL], numbers[NATURAL_SCALED] = measures[residuals.NATURAL], measures[residuals.SCALED]
         numbers[ITERATIONS] = sweeps
     # 4. The end of the step.
-    u, energy, need = np.empty(r.shape[0]), np.empty(motion.ENERGIES + 2), np.empty(count)
-    impulses, velocities = np.empty((count, 6)), np.empty((count, 6))
-    for i in range(n):
-        for k in range(6):
-            v_end[i, k] = v_free[i, k]
-    motion.arrive(
-        bodies.row, bodies.mass, bodies.J, bodies.J_inverse, bodies.gravity, q, v, q_m, v_start, F, h,
-        theta, active.contacts.body, K.offset, active.rows, r, v_end, q_end, u, energy,
-    )  # fmt: skip
-    assembly.tell(
-        K.offset, active.contacts.law, active.contacts.gap, reach, r, u, need, impulses, velocities, energy
+    blocks = Blocks(active.contacts.body, K.offset, active.rows)
+    u, energy = motion.arrive(bodies, blocks, r, free, span, q_end, v_end)
+    impulses, velocities, overlaps = assembly.tell(
+        active.contacts.law, active.contacts.gap, K.offset, reach, r, u
     )
     for i in range(count):
         for k in range(6):
             if abs(impulses[i, k]) < motion.NOTHING:
                 impulses[i, k] = 0.0
     # 5. Position correction, at the cost of what contacts have taken.
-    left, after = reserve + energy[motion.LOST], 0.0
+    left, after = reserve + energy.lost, 0.0
     if forces is not None:
-        after = springs.spring_potential(forces, q_end.reshape(-1))
-    lifted, penetration, moved = correction.correct(
-        bodies, forces, after, active.contacts.body, K.offset, active.rows, active.contacts.gap, u, reach,
-        max(left, 0.0), settings.sweeps, settings.size, settings.least_weight, need, energy[motion.ENERGIES],
-        energy[motion.ENERGIES + 1], q_end,
-    )  # fmt: skip
+        after = springs.spring_potential(forces.springs, q_end.reshape(-1))
+    budget = Budget(max(left, 0.0), settings.sweeps, settings.size, settings.least_weight)
+    lifted, penetration, moved = correction.correct(bodies, forces, after, blocks, overlaps, budget, q_end)
     # 6. The account of energy.
     numbers[PENETRATION], numbers[CORRECTION], numbers[LIFTED] = penetration, moved, lifted
-    numbers[KINETIC], numbers[POTENTIAL] = energy[motion.KINETIC], energy[motion.WEIGHT] + after + lifted
-    change = energy[motion.KINETIC] - energy[motion.KINETIC_BEFORE] + numbers[POTENTIAL]
-    change = change - energy[motion.WEIGHT_BEFORE] - before
-    numbers[DISSIPATED] = energy[motion.LOST] + energy[motion.DAMPED]
-    numbers[WORK] = energy[motion.DRIVEN] + energy[motion.WORKED]
+    numbers[KINETIC], numbers[POTENTIAL] = energy.kinetic, energy.weight + after + lifted
+    change = energy.kinetic - energy.kinetic_before + numbers[POTENTIAL]
+    change = change - energy.weight_before - before
+    numbers[DISSIPATED] = energy.lost + energy.damped
+    numbers[WORK] = energy.driven + energy.worked
     numbers[BALANCE] = change + numbers[DISSIPATED] - numbers[WORK] - lifted
     numbers[RESERVE] = left - lifted
     if forces is not None and theta == 0.5:
         spring_rate, damper_rate, balance = settings.spring_rate, settings.damper_rate, numbers[BALANCE]
         if springs.too_stiff(h, spring_rate, damper_rate, energy, before + after, balance) != 0:
             solved = False
-    total = 0.0
+    total = overlaps.deepest + overlaps.largest
+    for part in energy:
+        total += part
     for i in range(n):
         for k in range(7):
             total += q_end[i, k]
         for k in range(6):
             total += v_end[i, k]
-    made = finite and found and solved and abs(total + energy.sum()) < np.inf
+    made = finite and found and solved and abs(total) < np.inf
     return made, active, impulses, velocities
 
 

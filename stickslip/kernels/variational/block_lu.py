@@ -5,17 +5,46 @@ says. Eliminating node k leaves D_k (its own LU with row exchanges inside the bl
 L_ik = A_ik for its later neighbours, and takes L_ik U_kj from block (i, j). There are no exchanges between
 blocks: a node that `waits` has a diagonal block of zeros (a constraint) and is taken only after one of its
 neighbours, which fills it.
-
-plan: order (N,), start (N + 1,), neighbour (start[N],), upper and lower (start[N],) blocks (k, j) and (j, k),
-target_start (N + 1,), target: blocks (i, j) for all pairs i, j of later neighbours.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from stickslip.kernels.jit import jit
+from stickslip.state import Array, IntArray
 
 SIZE = 6
 """Rows of a block."""
+
+
+class Plan(NamedTuple):
+    """Order, fill and updates."""
+
+    order: IntArray
+    """Nodes as they are eliminated [-], shape (N,)."""
+    start: IntArray
+    """First later neighbour of each in this order, and the number of all [-], shape (N + 1,)."""
+    neighbour: IntArray
+    """[-], shape (start[N],)."""
+    upper: IntArray
+    """Block (k, j) of each [-], shape (start[N],)."""
+    lower: IntArray
+    """Block (j, k) of each [-], shape (start[N],)."""
+    target_start: IntArray
+    """First update of each node [-], shape (N + 1,)."""
+    target: IntArray
+    """Blocks (i, j) for all pairs i, j of later neighbours [-]."""
+
+
+class LU(NamedTuple):
+    """A matrix, or once factored its factors."""
+
+    plan: Plan
+    blocks: Array
+    """Shape (nb, 6, 6)."""
+    pivots: IntArray
+    """Exchanges inside blocks [-], shape (N, 6)."""
 
 
 @jit
@@ -75,7 +104,7 @@ def make_plan(count, pairs, waits):
                 target[target_start[k] + i * found + j] = a if a == b else where[a, b]
         start[k + 1], target_start[k + 1] = end, last
     n, m = start[count], target_start[count]
-    plan = (
+    plan = Plan(
         order, start, neighbour[:n].copy(), upper[:n].copy(), lower[:n].copy(), target_start,
         target[:m].copy(),
     )  # fmt: skip
@@ -147,9 +176,10 @@ def divide_block(D, pivot, B):
 
 
 @jit
-def factor(plan, blocks, pivots):
-    """blocks (nb, 6, 6) <- factors, pivots (N, 6) exchanges inside blocks; how many blocks were singular."""
-    order, start, _, upper, lower, target_start, target = plan
+def factor(lu):
+    """Blocks of an `LU` <- factors; how many blocks were singular."""
+    plan, blocks, pivots = lu.plan, lu.blocks, lu.pivots
+    order, start, upper, lower = plan.order, plan.start, plan.upper, plan.lower
     bad = 0
     for k in range(order.shape[0]):
         node, first, found = order[k], start[k], start[k + 1] - start[k]
@@ -161,7 +191,7 @@ def factor(plan, blocks, pivots):
         for i in range(found):
             L = blocks[lower[first + i]]
             for j in range(found):
-                U, T = blocks[upper[first + j]], blocks[target[target_start[k] + i * found + j]]
+                U, T = blocks[upper[first + j]], blocks[plan.target[plan.target_start[k] + i * found + j]]
                 for a in range(SIZE):
                     for c in range(SIZE):
                         w = L[a, c]
@@ -172,31 +202,13 @@ def factor(plan, blocks, pivots):
 
 
 @jit
-def divide_vector(D, pivot, x):
-    """x (6,) <- D^-1 x by the factors of D."""
-    for k in range(SIZE):
-        row = pivot[k]
-        if row != k:
-            x[k], x[row] = x[row], x[k]
-    for k in range(1, SIZE):
-        s = x[k]
-        for i in range(k):
-            s -= D[k, i] * x[i]
-        x[k] = s
-    for k in range(SIZE - 1, -1, -1):
-        s = x[k]
-        for i in range(k + 1, SIZE):
-            s -= D[k, i] * x[i]
-        x[k] = s * D[k, k]
-
-
-@jit
-def solve(plan, blocks, pivots, x):
+def solve(lu, x):
     """x (N, 6) <- A^-1 x by the factors of A."""
-    order, start, neighbour, upper, lower, _, _ = plan
+    plan, blocks, pivots = lu.plan, lu.blocks, lu.pivots
+    order, start, neighbour, upper, lower = plan.order, plan.start, plan.neighbour, plan.upper, plan.lower
     for k in range(order.shape[0]):
         node = order[k]
-        divide_vector(blocks[node], pivots[node], x[node])
+        divide_block(blocks[node], pivots[node], x[node].reshape(SIZE, 1))
         for e in range(start[k], start[k + 1]):
             L, y = blocks[lower[e]], x[neighbour[e]]
             for a in range(SIZE):

@@ -9,9 +9,9 @@ import math
 
 import numpy as np
 
-from stickslip.kernels.bodies.motion import row_velocity
+from stickslip.kernels.bodies.motion import rate
 from stickslip.kernels.jit import jit
-from stickslip.kernels.variational.block_lu import divide_vector, factor, factor_block, solve
+from stickslip.kernels.variational.block_lu import LU, divide_block, factor, factor_block, solve
 from stickslip.kernels.variational.geometry import end_values, start_rows
 from stickslip.kernels.variational.law import (
     CHANGE,
@@ -34,6 +34,8 @@ from stickslip.kernels.variational.momentum import momentum_slope
 from stickslip.kernels.variational.natural import natural_errors
 from stickslip.kernels.variational.newton import (
     SOFT,
+    Iterate,
+    NewtonSystem,
     add_correction,
     assemble,
     imbalance,
@@ -92,20 +94,13 @@ def compliances(B, wires, rows, root, X):
 
 
 @jit
-def soften(give, B, L):
-    """The same ε of all gaps."""
-    for i in range(B.shape[0]):
-        if B[i, 0] == FRICTION or B[i, 0] == NONNEGATIVE:
-            L[i, 0] = give
-
-
-@jit
-def speed_scale(bodies, B, sides, rows, root, X):
+def speed_scale(system, X):
     """The largest velocity of any block before the step, with its forces, and of gaps that are closing.
 
     Not less than a little of that of the bodies, which alone counts where there are no blocks.
     """
-    row, p = bodies[0], bodies[5]
+    bodies, sides, B, root = system.step.bodies, system.step.blocks.sides, system.B, system.root
+    row, p = bodies.row, bodies.p
     free, momenta, largest = np.empty(p.shape), np.empty((root.shape[0], 6)), 1e-12
     for b in range(row.shape[0]):
         if row[b] >= 0:
@@ -119,7 +114,7 @@ def speed_scale(bodies, B, sides, rows, root, X):
     for i in range(B.shape[0]):
         at = B[i, 1]
         for k in range(at, at + B[i, 2]):
-            largest = max(largest, abs(row_velocity(sides, rows, i, k, free)))
+            largest = max(largest, abs(rate(sides[i], system.rows[k], free)))
         if B[i, 0] == FRICTION or B[i, 0] == NONNEGATIVE:
             largest = max(largest, -X[at, Y])
     return largest
@@ -138,7 +133,7 @@ def set_out(model, B, L, speed, kappa, h, X, F):
             continue
         energy = max(energy, speed * speed / X[at, OWN])
         if B[i, 0] == INTERVAL:
-            begin(i, model, B, L, max(L[i, 0] * speed, kappa), X, F)
+            begin(i, model, B, L, max(L[i, 3] * speed, kappa), X, F)
             continue
         X[at, W] = max(X[at, Y], speed)
         X[at, R] = max(speed * speed / X[at, OWN], kappa / h) / X[at, W]
@@ -167,64 +162,79 @@ def residual_norm(B, L, uneven, root, X, speed):
 
 
 @jit
-def go(row, alpha, x, v_old, X_old, F_old, v, X, F):
+def copied(at):
+    """The same iterate with v, X and F of its own."""
+    return Iterate(at.v.copy(), at.X.copy(), at.F.copy(), at.q_end, at.end_rows, at.uneven)
+
+
+@jit
+def take(at, other):
+    """v, X and F of an iterate <- those of another."""
+    at.v[:], at.X[:], at.F[:] = other.v, other.X, other.F
+
+
+@jit
+def go(row, alpha, x, old, at):
     """v, X, F <- the iterate a step of alpha from the old one."""
+    X, F = at.X, at.F
     for b in range(row.shape[0]):
         if row[b] >= 0:
             for k in range(6):
-                v[b, k] = v_old[b, k] + alpha * x[row[b], k]
+                at.v[b, k] = old.v[b, k] + alpha * x[row[b], k]
     for k in range(X.shape[0]):
-        X[k, R] = X_old[k, R] + alpha * X[k, DR]
-        X[k, W] = X_old[k, W] + alpha * X[k, DW]
+        X[k, R] = old.X[k, R] + alpha * X[k, DR]
+        X[k, W] = old.X[k, W] + alpha * X[k, DW]
     for k in range(F.shape[0]):
         for m in range(10):
-            F[k, m] = F_old[k, m] + alpha * F[k, CHANGE + m]
+            F[k, m] = old.F[k, m] + alpha * F[k, CHANGE + m]
 
 
 @jit
-def evaluate(step, speed, v, X, q_end, end_rows, uneven):
+def evaluate(system, speed, at):
     """Values and rows at v, imbalance of momenta, and the norm of both."""
-    h, bodies, contacts, joints, blocks, wires, rows, root, _, B, L = step
-    end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, X, end_rows)
-    imbalance(h, bodies[0], bodies[3], bodies[4], bodies[5], v, B, wires, rows, X, uneven)
-    return residual_norm(B, L, uneven, root, X, speed)
+    end_values(system.step, system.rows, at.v, at.q_end, at.X, at.end_rows)
+    imbalance(system, at)
+    return residual_norm(system.B, system.L, at.uneven, system.root, at.X, speed)
 
 
 @jit
-def balance(step, model, plan, matrix, pivots, enough, speed, v, end_rows, uneven, left, x, X, F):
+def direct(system, model, lu, target, at, x):
+    """Direction from an iterate towards a target of `law.aim` into it and x (N, 6), by the factors there
+    are."""
+    load(system, model, at, target, x)
+    solve(lu, x)
+    spread(system, model, at, x)
+
+
+@jit
+def balance(system, model, lu, enough, speed, at, x, left):
     """Corrects a direction whose impulses do not balance its momenta, by rounding, to a share of `enough`."""
-    h, bodies, _, _, _, wires, rows, root, soft, B, L = step
     for _ in range(REFINED):
-        leftover(h, bodies[0], bodies[3], bodies[4], v, B, wires, rows, end_rows, soft, uneven, X, x, left)
-        if residual_norm(B[:0], L, left[: uneven.shape[0]], root, X, speed) <= 0.01 * enough:
+        leftover(system, at, x, left)
+        uneven = left[: at.uneven.shape[0]]
+        if residual_norm(system.B[:0], system.L, uneven, system.root, at.X, speed) <= 0.01 * enough:
             break
-        solve(plan, matrix, pivots, left)
-        add_correction(model, B, L, wires, end_rows, left, x, X, F)
+        solve(lu, left)
+        add_correction(system, model, at, left, x)
 
 
 @jit
-def newton_steps(
-    step, plan, matrix, pivots, tolerance, speed, error, v, q_end, end_rows, uneven, left, x, X, F
-):
+def newton_steps(system, lu, tolerance, speed, error, at, x, left):
     """(error, steps, residual): Newton on Coulomb's law as it is, from an iterate with this error."""
-    h, bodies, _, _, _, wires, rows, _, soft, B, L = step
-    row, mass, J = bodies[0], bodies[3], bodies[4]
-    norm, steps = 0.0, 0
+    B, L, X, norm, steps = system.B, system.L, at.X, 0.0, 0
     while steps < NEWTON_STEPS:
         steps += 1
-        assemble(h, EXACT, row, mass, J, v, B, L, wires, rows, end_rows, soft, X, F, matrix)
-        factor(plan, matrix, pivots)
-        load(EXACT, B, L, wires, rows, uneven, 0.0, 0.0, 0.0, X, F, x)
-        solve(plan, matrix, pivots, x)
-        spread(EXACT, B, L, wires, end_rows, x, X, F)
-        balance(step, EXACT, plan, matrix, pivots, tolerance, speed, v, end_rows, uneven, left, x, X, F)
-        go(row, 1.0, x, v, X, F, v, X, F)
-        norm = evaluate(step, speed, v, X, q_end, end_rows, uneven)
+        assemble(system, EXACT, at, lu.blocks)
+        factor(lu)
+        direct(system, EXACT, lu, (0.0, 0.0, 0.0), at, x)
+        balance(system, EXACT, lu, tolerance, speed, at, x, left)
+        go(system.step.bodies.row, 1.0, x, at, at)
+        evaluate(system, speed, at)
         for i in range(B.shape[0]):  # gaps are what they are: no residual of theirs
-            at = B[i, 1]
+            to = B[i, 1]
             if B[i, 0] == FRICTION or B[i, 0] == NONNEGATIVE:
-                X[at, W] = X[at, Y] + L[i, 0] * X[at, R]
-        norm = residual_norm(B, L, uneven, step[7], X, speed)
+                X[to, W] = X[to, Y] + L[i, 0] * X[to, R]
+        norm = residual_norm(B, L, at.uneven, system.root, X, speed)
         natural, scaled = natural_errors(CONE, B, L, X, speed)
         better = max(natural, scaled, 10.0 * norm)
         if not better < 0.5 * error:
@@ -239,73 +249,68 @@ def newton_steps(
 def close_slacks(B, L, X):
     """Slacks at the end of the central path: gaps, and η the size of slip velocities."""
     for i in range(B.shape[0]):
-        at = B[i, 1]
-        if B[i, 0] == INTERVAL:
-            X[at, W] = abs(X[at, Y])
-        elif B[i, 0] != FREE:
-            X[at, W] = max(X[at, Y], 0.0)
-            k = at + 1
-            for g in range(int(L[i, 1])):
-                size = int(L[i, 2 + 2 * g])
-                X[k, W] = math.hypot(X[k, Y], X[k + 1, Y]) if size == 2 else abs(X[k, Y])
-                k += size
+        k = B[i, 1]
+        if B[i, 0] == FRICTION or B[i, 0] == NONNEGATIVE:
+            X[k, W] = max(X[k, Y], 0.0)
+            k += 1
+        for g in range(int(L[i, 1])):
+            size = int(L[i, 2 + 2 * g])
+            X[k, W] = math.hypot(X[k, Y], X[k + 1, Y]) if size == 2 else abs(X[k, Y])
+            k += size
 
 
 @jit
-def restore(step, v, X, q_end, end_rows, uneven):
+def restore(system, at):
     """v <- what the impulses make of it, to rounding: momentum is kept whatever the tolerance."""
-    h, bodies, _, _, _, _, _, _, _, _, _ = step
-    row, mass, J = bodies[0], bodies[3], bodies[4]
-    slope, pivot = np.empty((6, 6)), np.empty(6, np.int64)
+    bodies, slope, pivot = system.step.bodies, np.empty((6, 6)), np.empty(6, np.int64)
     for _ in range(2):
-        for b in range(row.shape[0]):
-            if row[b] >= 0:
-                momentum_slope(mass[b], J[b], h, v[b], slope)
+        for b in range(bodies.row.shape[0]):
+            i = bodies.row[b]
+            if i >= 0:
+                momentum_slope(bodies.mass[b], bodies.J[b], system.step.h, at.v[b], slope)
                 factor_block(slope, pivot)
-                divide_vector(slope, pivot, uneven[row[b]])
+                divide_block(slope, pivot, at.uneven[i].reshape(6, 1))
                 for k in range(6):
-                    v[b, k] -= uneven[row[b], k]
-        evaluate(step, 1.0, v, X, q_end, end_rows, uneven)
+                    at.v[b, k] -= at.uneven[i, k]
+        evaluate(system, 1.0, at)
 
 
 @jit
-def solve_step(
-    h, model, bodies, contacts, joints, blocks, plan, count, wires, kappa, tolerance, limit, careful
-):
+def solve_step(step, graph, kappa, tolerance, limit, careful):
     """(v, X, F, rows, q_end, M, root, f, u_bias, control, history): answer and tangent problem of a step.
 
-    v (n, 6) of all bodies; X and F as in `law.py`, gaps in units of velocity. careful: 0, or 1, 2, .. for
-    smaller steps from further inside, where larger ones have come to a halt.
+    step: `StepArrays`; graph: `StepWires`. v (n, 6) of all bodies; X and F as in `law.py`, gaps in units of
+    velocity. careful: 0, or 1, 2, .. for smaller steps from further inside, where larger ones have come to a
+    halt.
     """
-    row, q, given, mass, J = bodies[0], bodies[1], bodies[2], bodies[3], bodies[4]
-    n, nd, N = blocks[1][-1], 0, plan[0].shape[0]
-    for b in range(row.shape[0]):
-        nd = max(nd, row[b] + 1)
-    B, L = tables(blocks)
-    rows, M, root = np.zeros((n, 2, 6)), np.empty((nd, 6, 6)), np.empty((nd, 6, 6))
-    mass_blocks(row, mass, J, M, root)
-    start_rows(contacts, joints, blocks, q, rows)
-    v, X, F = given.copy(), np.zeros((n, COLUMNS)), np.zeros((n if model == PYRAMID else 0, 30))
-    compliances(B, wires, rows, root, X)
-    soft = SOFT * X[:, OWN]
-    step = h, bodies, contacts, joints, blocks, wires, rows, root, soft, B, L
-    end_rows, q_end, uneven = rows.copy(), np.empty(q.shape), np.empty((nd, 6))
-    evaluate(step, 1.0, v, X, q_end, end_rows, uneven)
-    speed = speed_scale(bodies, B, blocks[8], rows, root, X)
+    h, model, bodies, blocks = step.h, step.model, step.bodies, step.blocks
+    n, N = blocks.K.offset[-1], graph.plan.order.shape[0]
+    B, L = tables(blocks.K)
+    M, root = mass_blocks(bodies)
+    rows, X = np.zeros((n, 2, 6)), np.zeros((n, COLUMNS))
+    start_rows(step, rows)
+    compliances(B, graph.wires, rows, root, X)
+    system = NewtonSystem(step, graph.wires, rows, root, SOFT * X[:, OWN], B, L)
+    F = np.zeros((n if model == PYRAMID else 0, 30))
+    at = Iterate(bodies.v.copy(), X, F, np.empty(bodies.q.shape), rows.copy(), np.empty((root.shape[0], 6)))
+    evaluate(system, 1.0, at)
+    speed = speed_scale(system, X)
     energy = set_out(model, B, L, speed * AWAY**careful, kappa, h, X, F) / AWAY ** (2 * careful)
-    norm = evaluate(step, speed, v, X, q_end, end_rows, uneven)
-    matrix, pivots = np.empty((count, 6, 6)), np.empty((N, 6), np.int64)
+    norm = evaluate(system, speed, at)
+    lu = LU(graph.plan, np.empty((graph.blocks, 6, 6)), np.empty((N, 6), np.int64))
     x, left = np.empty((N, 6)), np.empty((N, 6))
     control, history = np.zeros(CONTROLS), np.zeros((limit + 1, 3))
-    v_old, X_old, F_old = v.copy(), X.copy(), F.copy()
-    v_best, X_best, F_best, best = v.copy(), X.copy(), F.copy(), math.inf
+    old, chosen, best = copied(at), copied(at), math.inf
     state, iterations, checks, since, least, gate, mean = LIMIT, 0, 0, 0, math.inf, FIRST_NEWTON, 0.0
     while True:
         mean, pairs = excess(model, B, L, kappa / h, kappa, 0.0, X, F)
         if not (norm < math.inf and mean < math.inf):
             state = NOT_FINITE
             break
-        soften(max(GIVE, min(SHARE * mean / energy, SHARE)) * speed * speed / energy, B, L)
+        give = max(GIVE, min(SHARE * mean / energy, SHARE)) * speed * speed / energy
+        for i in range(B.shape[0]):  # the same ε of all gaps
+            if B[i, 0] == FRICTION or B[i, 0] == NONNEGATIVE:
+                L[i, 0] = give
         natural, scaled = natural_errors(model, B, L, X, speed)
         if kappa > 0.0:
             near = ON_PATH + ROUNDING * energy / kappa
@@ -315,24 +320,18 @@ def solve_step(
         error = max(natural, scaled, 10.0 * norm)
         if error < best:
             best = error
-            v_best[:], X_best[:], F_best[:] = v, X, F
-        if (
-            tolerance < error <= gate
-            and pairs > 0
-            and kappa == 0.0
-            and model != PYRAMID
-            and iterations < limit
-        ):
-            v_old[:], X_old[:], gate = v, X, GATE * error
-            error, steps, norm = newton_steps(
-                step, plan, matrix, pivots, tolerance, speed, error, v, q_end, end_rows, uneven, left, x, X, F
-            )
+            take(chosen, at)
+        plain = pairs > 0 and kappa == 0.0 and model != PYRAMID
+        if tolerance < error <= gate and plain and iterations < limit:
+            take(old, at)
+            gate = GATE * error
+            error, steps, norm = newton_steps(system, lu, tolerance, speed, error, at, x, left)
             iterations += steps
             if error < best and error <= tolerance:
                 best = error
             else:
-                v[:], X[:] = v_old, X_old
-                norm, error = evaluate(step, speed, v, X, q_end, end_rows, uneven), math.inf
+                take(at, old)
+                norm, error = evaluate(system, speed, at), math.inf
         if error <= tolerance:
             state = SOLVED
             break
@@ -345,11 +344,9 @@ def solve_step(
         if iterations >= limit:
             break
         iterations += 1
-        assemble(h, model, row, mass, J, v, B, L, wires, rows, end_rows, soft, X, F, matrix)
-        factor(plan, matrix, pivots)
-        load(model, B, L, wires, rows, uneven, kappa / h, kappa, 0.0, X, F, x)
-        solve(plan, matrix, pivots, x)
-        spread(model, B, L, wires, end_rows, x, X, F)
+        assemble(system, model, at, lu.blocks)
+        factor(lu)
+        direct(system, model, lu, (kappa / h, kappa, 0.0), at, x)
         alpha, share = 1.0, NEAR
         if pairs > 0:
             ahead = excess(model, B, L, kappa / h, kappa, longest(model, B, L, X, F, 1.0), X, F)[0]
@@ -359,32 +356,29 @@ def solve_step(
                 sigma, share, second = max(sigma, 0.1), CAREFUL, 0.0
             for _ in range(2):
                 more = sigma * mean
-                load(model, B, L, wires, rows, uneven, kappa / h + more, kappa + more, second, X, F, x)
-                solve(plan, matrix, pivots, x)
-                spread(model, B, L, wires, end_rows, x, X, F)
-                enough = max(tolerance, norm)
-                balance(step, model, plan, matrix, pivots, enough, speed, v, end_rows, uneven, left, x, X, F)
+                direct(system, model, lu, (kappa / h + more, kappa + more, second), at, x)
+                balance(system, model, lu, max(tolerance, norm), speed, at, x, left)
                 alpha = min(1.0, share * longest(model, B, L, X, F, math.inf))
                 if alpha >= POOR:
                     break
                 sigma, share, second = CENTRED, NEAR, 0.0
-        v_old[:], X_old[:], F_old[:] = v, X, F
+        take(old, at)
         before = norm
         for halving in range(HALVINGS + 1):
-            go(row, alpha, x, v_old, X_old, F_old, v, X, F)
-            norm = evaluate(step, speed, v, X, q_end, end_rows, uneven)
+            go(bodies.row, alpha, x, old, at)
+            norm = evaluate(system, speed, at)
             if norm <= GROWTH * before + SLIGHT or halving == HALVINGS:
                 break
             alpha *= 0.5
     if state != SOLVED:
-        v[:], X[:], F[:] = v_best, X_best, F_best
-        evaluate(step, speed, v, X, q_end, end_rows, uneven)
+        take(at, chosen)
+        evaluate(system, speed, at)
     elif kappa == 0.0:
-        restore(step, v, X, q_end, end_rows, uneven)
+        restore(system, at)
     if kappa == 0.0:
         close_slacks(B, L, X)
-    f, u_bias = tangent_parts(h, bodies, blocks, rows, X, v, M, root)
+    f, u_bias = tangent_parts(step, rows, X, at.v, M, root)
     control[STATE], control[ITERATIONS], control[ERROR], control[EXCESS], control[NORM] = (
         state, iterations, best, mean, norm,
     )  # fmt: skip
-    return v, X, F, rows, q_end, M, root, f, u_bias, control, history[:checks].copy()
+    return at.v, X, F, rows, at.q_end, M, root, f, u_bias, control, history[:checks].copy()

@@ -12,9 +12,10 @@ Groups with facets have theirs in F (n, 30), at their first component: β (4), �
 changes and right-hand sides, with β σ = τ, σ = ψ + d·y_T; ψ ζ = τ, ζ = mu γ - Σβ and facets d = t1, -t1,
 t2, -t2.
 
-B (nb, 3): kind, first component and number of components of every block; L (nb, 8): radius of dry friction
-or ε of a gap, number of groups, and size and coefficient of each group. A product aims at τ, for gaps, or
-τ_slip. ε is far below any tolerance: it keeps γ bounded where joints alone already hold a gap at 0.
+B (nb, 3): kind, first component and number of components of every block; L (nb, 8): ε of a gap, number of
+groups, and size and coefficient of each group; dry friction is one group without a gap, whose coefficient is
+its radius. A product aims at τ, for gaps, or τ_slip. ε is far below any tolerance: it keeps γ bounded where
+joints alone already hold a gap at 0.
 
 The model EXACT is Coulomb's law without smoothing, for Newton steps near an answer: natural maps with rho =
 1 / compliance say which gaps are closed and which groups stick; what is held is held by springs so stiff
@@ -40,22 +41,20 @@ STIFF = 1e9
 
 
 @jit
-def tables(blocks):
-    """(B, L) from the arrays of `layout.lay_out`."""
-    kind, offset, upper, group_offset, group_size, coefficient = (
-        blocks[0], blocks[1], blocks[3], blocks[4], blocks[5], blocks[6],
-    )  # fmt: skip
+def tables(K):
+    """(B, L) from the `Cones` of a step."""
+    kind, offset, group_offset = K.kind, K.offset, K.group_offset
     nb = kind.shape[0]
     B, L = np.empty((nb, 3), np.int64), np.zeros((nb, 8))
     for i in range(nb):
         B[i, 0], B[i, 1], B[i, 2] = kind[i], offset[i], offset[i + 1] - offset[i]
         if kind[i] == INTERVAL:
-            L[i, 0] = upper[i]
+            L[i, 1], L[i, 2], L[i, 3] = 1, 1, K.upper[i]
         if kind[i] == FRICTION:
             L[i, 1] = group_offset[i + 1] - group_offset[i]
             for g in range(group_offset[i], group_offset[i + 1]):
                 m = 2 + 2 * (g - group_offset[i])
-                L[i, m], L[i, m + 1] = group_size[g], coefficient[g]
+                L[i, m], L[i, m + 1] = K.group_size[g], K.coefficient[g]
     return B, L
 
 
@@ -113,24 +112,6 @@ def slips(at, size, radius, X):
 
 
 @jit
-def respond_exactly(i, B, L, X):
-    """`respond` for the model EXACT."""
-    at = B[i, 1]
-    if B[i, 0] == INTERVAL:
-        held_or_slipping(at, 1, L[i, 0], 0.0, X)
-        return
-    if X[at, R] * X[at, OWN] > X[at, Y]:
-        X[at, DR] = -(X[at, C] + X[at, DY]) * STIFF / X[at, OWN]
-    else:
-        X[at, DR] = X[at, C]
-    k = at + 1
-    for g in range(int(L[i, 1])):
-        size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
-        held_or_slipping(k, size, mu * max(X[at, R], 0.0), mu * X[at, DR], X)
-        k += size
-
-
-@jit
 def held_or_slipping(at, size, radius, change, X):
     """Changes of a group that sticks, or slips on its disc."""
     length, a, b = slips(at, size, radius, X)
@@ -143,22 +124,6 @@ def held_or_slipping(at, size, radius, change, X):
     X[at, DR] = X[at, C] + a * change - slope * (X[at, DY] - a * along)
     if size == 2:
         X[at + 1, DR] = X[at + 1, C] + b * change - slope * (X[at + 1, DY] - b * along)
-
-
-@jit
-def aim_exactly(i, B, L, X):
-    """`aim` for the model EXACT: values of what is held, changes that what slips or opens needs."""
-    at = B[i, 1]
-    if B[i, 0] == INTERVAL:
-        aim_held_or_slipping(at, 1, L[i, 0], X)
-        return
-    closed = X[at, R] * X[at, OWN] > X[at, Y]
-    X[at, C] = X[at, Y] if closed else -X[at, R]
-    k = at + 1
-    for g in range(int(L[i, 1])):
-        size = int(L[i, 2 + 2 * g])
-        aim_held_or_slipping(k, size, L[i, 3 + 2 * g] * max(X[at, R], 0.0), X)
-        k += size
 
 
 @jit
@@ -180,26 +145,29 @@ def aim_held_or_slipping(at, size, radius, X):
 def respond(i, model, B, L, X, F):
     """Changes of impulses and slacks of block i that solve its linearised law for the changes of its
     values."""
-    at = B[i, 1]
-    if model == EXACT:
-        respond_exactly(i, B, L, X)
-        return
-    if B[i, 0] == INTERVAL:
-        respond_group(at, 1, L[i, 0], 0.0, X)
-        return
-    change = X[at, DY] + X[at, C]
-    X[at, DR] = (X[at, CW] - X[at, R] * change) / (X[at, W] + L[i, 0] * X[at, R])
-    X[at, DW] = change + L[i, 0] * X[at, DR]
-    k = at + 1
+    at = k = B[i, 1]
+    gamma, push = 1.0, 0.0
+    if B[i, 0] != INTERVAL:
+        change = X[at, DY] + X[at, C]
+        if model != EXACT:
+            X[at, DR] = (X[at, CW] - X[at, R] * change) / (X[at, W] + L[i, 0] * X[at, R])
+            X[at, DW] = change + L[i, 0] * X[at, DR]
+        elif X[at, R] * X[at, OWN] > X[at, Y]:
+            X[at, DR] = -(X[at, C] + X[at, DY]) * STIFF / X[at, OWN]
+        else:
+            X[at, DR] = X[at, C]
+        k, gamma, push = at + 1, X[at, R], X[at, DR]
     for g in range(int(L[i, 1])):
         size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
-        if mu == 0.0:
+        if model == EXACT:
+            held_or_slipping(k, size, mu * max(gamma, 0.0), mu * push, X)
+        elif mu == 0.0:
             for m in range(k, k + size):
                 X[m, DR], X[m, DW] = 0.0, 0.0
         elif model == PYRAMID and size == 2:
-            respond_facets(k, mu * X[at, DR], X, F)
+            respond_facets(k, mu * push, X, F)
         else:
-            respond_group(k, size, mu * X[at, R], mu * X[at, DR], X)
+            respond_group(k, size, mu * gamma, mu * push, X)
         k += size
 
 
@@ -231,25 +199,28 @@ def aim_facets(at, radius, tau, second, X, F):
 
 
 @jit
-def aim(i, model, B, L, tau, tau_slip, second, X, F):
-    """Right-hand sides of block i; `second` (0 or 1) times second-order terms of the changes there are."""
-    at = B[i, 1]
-    if model == EXACT:
-        aim_exactly(i, B, L, X)
-        return
-    if B[i, 0] == INTERVAL:
-        aim_group(at, 1, L[i, 0], 0.0, tau_slip, second, X)
-        return
-    X[at, C] = X[at, Y] + L[i, 0] * X[at, R] - X[at, W]
-    X[at, CW] = tau - X[at, R] * X[at, W] - second * X[at, DR] * X[at, DW]
-    k = at + 1
+def aim(i, model, B, L, target, X, F):
+    """Right-hand sides of block i; target: τ, τ_slip, and how much (0 to 1) of the second-order terms of the
+    changes there are. For EXACT: values of what is held, changes that what slips or opens needs."""
+    tau, tau_slip, second = target
+    at = k = B[i, 1]
+    gamma, push = 1.0, 0.0
+    if B[i, 0] != INTERVAL:
+        if model == EXACT:
+            closed = X[at, R] * X[at, OWN] > X[at, Y]
+            X[at, C] = X[at, Y] if closed else -X[at, R]
+        else:
+            X[at, C] = X[at, Y] + L[i, 0] * X[at, R] - X[at, W]
+            X[at, CW] = tau - X[at, R] * X[at, W] - second * X[at, DR] * X[at, DW]
+        k, gamma, push = at + 1, X[at, R], X[at, DR]
     for g in range(int(L[i, 1])):
         size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
-        if mu > 0.0:
-            if model == PYRAMID and size == 2:
-                aim_facets(k, mu * X[at, R], tau_slip, second, X, F)
-            else:
-                aim_group(k, size, mu * X[at, R], mu * X[at, DR], tau_slip, second, X)
+        if model == EXACT:
+            aim_held_or_slipping(k, size, mu * max(gamma, 0.0), X)
+        elif mu > 0.0 and model == PYRAMID and size == 2:
+            aim_facets(k, mu * gamma, tau_slip, second, X, F)
+        elif mu > 0.0:
+            aim_group(k, size, mu * gamma, mu * push, tau_slip, second, X)
         k += size
 
 
@@ -280,18 +251,15 @@ def begin_facets(at, radius, tau, X, F):
 @jit
 def begin(i, model, B, L, tau_slip, X, F):
     """Groups of block i to begin with, from its γ and values."""
-    at = B[i, 1]
-    if B[i, 0] == INTERVAL:
-        begin_group(at, 1, L[i, 0], tau_slip, X)
-        return
-    k = at + 1
+    k, gamma = B[i, 1], 1.0
+    if B[i, 0] != INTERVAL:
+        k, gamma = k + 1, X[k, R]
     for g in range(int(L[i, 1])):
         size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
-        if mu > 0.0:
-            if model == PYRAMID and size == 2:
-                begin_facets(k, mu * X[at, R], tau_slip, X, F)
-            else:
-                begin_group(k, size, mu * X[at, R], tau_slip, X)
+        if mu > 0.0 and model == PYRAMID and size == 2:
+            begin_facets(k, mu * gamma, tau_slip, X, F)
+        elif mu > 0.0:
+            begin_group(k, size, mu * gamma, tau_slip, X)
         k += size
 
 
@@ -315,18 +283,16 @@ def cone_to_boundary(at, size, head, change, x, dx, X, limit):
 def longest(model, B, L, X, F, limit):
     """The largest step, at most `limit`, that keeps all blocks in their cones."""
     for i in range(B.shape[0]):
-        at = B[i, 1]
+        at = k = B[i, 1]
         if B[i, 0] == FREE:
             continue
-        if B[i, 0] == INTERVAL:
-            limit = cone_to_boundary(at, 1, L[i, 0], 0.0, R, DR, X, limit)
-            limit = cone_to_boundary(at, 1, X[at, W], X[at, DW], Y, DY, X, limit)
-            continue
-        if X[at, DR] < 0.0:
-            limit = min(limit, -X[at, R] / X[at, DR])
-        if X[at, DW] < 0.0:
-            limit = min(limit, -X[at, W] / X[at, DW])
-        k = at + 1
+        gamma, push = 1.0, 0.0
+        if B[i, 0] != INTERVAL:
+            if X[at, DR] < 0.0:
+                limit = min(limit, -X[at, R] / X[at, DR])
+            if X[at, DW] < 0.0:
+                limit = min(limit, -X[at, W] / X[at, DW])
+            k, gamma, push = at + 1, X[at, R], X[at, DR]
         for g in range(int(L[i, 1])):
             size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
             if mu > 0.0 and model == PYRAMID and size == 2:
@@ -334,7 +300,7 @@ def longest(model, B, L, X, F, limit):
                     if F[k, CHANGE + m] < 0.0:
                         limit = min(limit, -F[k, m] / F[k, CHANGE + m])
             elif mu > 0.0:
-                limit = cone_to_boundary(k, size, mu * X[at, R], mu * X[at, DR], R, DR, X, limit)
+                limit = cone_to_boundary(k, size, mu * gamma, mu * push, R, DR, X, limit)
                 limit = cone_to_boundary(k, size, X[k, W], X[k, DW], Y, DY, X, limit)
             k += size
     return limit
@@ -345,19 +311,14 @@ def excess(model, B, L, tau, tau_slip, step, X, F):
     """(mean distance of products from τ and τ_slip after a step, number of products)."""
     total, count = 0.0, 0
     for i in range(B.shape[0]):
-        at = B[i, 1]
+        at = k = B[i, 1]
         if B[i, 0] == FREE:
             continue
-        if B[i, 0] == INTERVAL:
-            product = L[i, 0] * (X[at, W] + step * X[at, DW])
-            product += (X[at, R] + step * X[at, DR]) * (X[at, Y] + step * X[at, DY])
-            total += abs(product - tau_slip)
+        gamma = 1.0
+        if B[i, 0] != INTERVAL:
+            k, gamma = at + 1, X[at, R] + step * X[at, DR]
+            total += abs(gamma * (X[at, W] + step * X[at, DW]) - tau)
             count += 1
-            continue
-        gamma = X[at, R] + step * X[at, DR]
-        total += abs(gamma * (X[at, W] + step * X[at, DW]) - tau)
-        count += 1
-        k = at + 1
         for g in range(int(L[i, 1])):
             size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
             if mu > 0.0 and model == PYRAMID and size == 2:
@@ -381,15 +342,13 @@ def off_path(model, B, L, kappa, h, X, F):
     """How far products and slips are from the central path at kappa, over it: kappa / h for gaps."""
     worst = 0.0
     for i in range(B.shape[0]):
-        at = B[i, 1]
+        at = k = B[i, 1]
         if B[i, 0] == FREE:
             continue
-        aim(i, model, B, L, kappa / h, kappa, 0.0, X, F)
-        if B[i, 0] == INTERVAL:
-            worst = max(worst, abs(X[at, CW]) / kappa, abs(X[at, C]) / kappa)
-            continue
-        worst = max(worst, abs(X[at, CW]) * h / kappa, abs(X[at, R] * X[at, C]) * h / kappa)
-        k = at + 1
+        aim(i, model, B, L, (kappa / h, kappa, 0.0), X, F)
+        if B[i, 0] != INTERVAL:
+            worst = max(worst, abs(X[at, CW]) * h / kappa, abs(X[at, R] * X[at, C]) * h / kappa)
+            k = at + 1
         for g in range(int(L[i, 1])):
             size, mu = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g]
             if mu > 0.0 and model == PYRAMID and size == 2:

@@ -1,15 +1,21 @@
-"""Which blocks a step has: contacts in their order, then of each joint what it holds, stops and dry friction.
+"""A step as its kernels take it, and which blocks it has: contacts in their order, then of each joint what it
+holds, stops and dry friction.
 
-Blocks are those of a `ProductSet`, in its seven arrays (`sets`); parts of joints are numbered as
-`schemes.body_joints.PARTS` says. contacts and joints: the columns of `StepContacts` and `StepJoints`.
+Parts of joints are numbered as `schemes.body_joints.PARTS` says.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from stickslip.kernels.bodies.gaps import ClosedForms
 from stickslip.kernels.bodies.joint_geometry import HOLD, LOWER, held, leaves
+from stickslip.kernels.bodies.layout import JointArrays
+from stickslip.kernels.cones import Cones
 from stickslip.kernels.jit import jit
+from stickslip.kernels.variational.block_lu import Plan
+from stickslip.state import Array, IntArray
 
 FREE, NONNEGATIVE, INTERVAL, FRICTION = 0, 1, 2, 3
 """Kinds of blocks, as `cones` has them."""
@@ -17,16 +23,82 @@ CONE, PYRAMID, IMPACT = 0, 1, 2
 """Models of friction, as `MODELS` has them."""
 
 
+class StepBodies(NamedTuple):
+    """Bodies of a step, as `StepProblem` has them."""
+
+    row: IntArray
+    """[-], shape (n,)."""
+    q: Array
+    """[m, -], shape (n, 7)."""
+    v: Array
+    """[m/s, rad/s], shape (n, 6)."""
+    mass: Array
+    """[kg], shape (n,)."""
+    J: Array
+    """[kg m²], shape (n, 3, 3)."""
+    p: Array
+    """Momenta [N s, N m s], shape (n, 6)."""
+
+
+class ContactArrays(NamedTuple):
+    """Contacts of a step, as `StepContacts` has them."""
+
+    forms: ClosedForms
+    gap: Array
+    """[m], shape (nc,)."""
+    frame: Array
+    """[-], shape (nc, 3, 3)."""
+    law: Array
+    """[-, m, m, -], shape (nc, 4)."""
+    bounce: Array
+    """How far contacts must open [m], shape (nc,)."""
+
+
+class BlockArrays(NamedTuple):
+    """Blocks of a step, as `StepBlocks` has them."""
+
+    K: Cones
+    pairs: IntArray
+    """Rows of the mass matrix [-], shape (nb, 2)."""
+    sides: IntArray
+    """Bodies [-], shape (nb, 2)."""
+    joint: IntArray
+    """-1 for contacts [-], shape (nb,)."""
+    part: IntArray
+    """-1 for contacts [-], shape (nb,)."""
+
+
+class StepArrays(NamedTuple):
+    """A step."""
+
+    h: float
+    """Its length [s]."""
+    model: int
+    """Of friction."""
+    bodies: StepBodies
+    contacts: ContactArrays
+    joints: JointArrays
+    blocks: BlockArrays
+
+
+class StepWires(NamedTuple):
+    """Where the blocks of a step stand in the matrix of its Newton systems, as `StepGraph` has it."""
+
+    plan: Plan
+    blocks: int
+    """How many the matrix has, with fill."""
+    wires: IntArray
+    """[-], shape (nb, 7)."""
+
+
 @jit
 def lay_out(model, row, contacts, joints):
-    """(kind, offset, lower, upper, group_offset, group_size, coefficient, pairs, sides, joint, part) of a
-    step.
+    """`BlockArrays` of a step.   row: of the bodies; contacts: `ContactArrays`; joints: `JointArrays`.
 
-    pairs: rows of the mass matrix that blocks act on, sides the bodies (nb, 2); joint, part (nb,) of blocks
-    of joints, -1 for contacts. A stop that is not finite and friction of 0 have no block.
+    A stop that is not finite and friction of 0 have no block.
     """
-    law, nc, nj = contacts[7], contacts[0].shape[0], joints[0].shape[0]
-    joint_kind, low, high, dry = joints[0], joints[5], joints[6], joints[7]
+    law, body, nc, nj = contacts.law, contacts.forms.body, contacts.gap.shape[0], joints.kind.shape[0]
+    joint_kind, low, high, dry = joints.kind, joints.lower, joints.upper, joints.friction
     most = nc + 7 * nj
     kind, offset, group_offset = (
         np.empty(most, np.int64),
@@ -48,7 +120,7 @@ def lay_out(model, row, contacts, joints):
             g += 1
         kind[i], lower[i], upper[i], joint[i], part[i] = FRICTION, 0.0, math.inf, -1, -1
         offset[i + 1], group_offset[i + 1] = offset[i] + size, g
-        sides[i, 0], sides[i, 1] = contacts[1][i, 0], contacts[1][i, 1]
+        sides[i, 0], sides[i, 1] = body[i, 0], body[i, 1]
     m = nc
     for j in range(nj):
         place, turn = held(joint_kind[j], low[j, 0], high[j, 0])
@@ -73,14 +145,14 @@ def lay_out(model, row, contacts, joints):
                 offset[m + 1] = offset[m] + 1
                 m += 1
         for i in range(first, m):
-            joint[i], sides[i, 0], sides[i, 1] = j, joints[1][j, 0], joints[1][j, 1]
+            joint[i], sides[i, 0], sides[i, 1] = j, joints.body[j, 0], joints.body[j, 1]
             group_offset[i + 1] = g
     pairs = np.empty((m, 2), np.int64)
     for i in range(m):
         for side in range(2):
             pairs[i, side] = row[sides[i, side]] if sides[i, side] >= 0 else -1
-    return (
+    K = Cones(
         kind[:m].copy(), offset[: m + 1].copy(), lower[:m].copy(), upper[:m].copy(),
         group_offset[: m + 1].copy(), group_size[:g].copy(), coefficient[:g].copy(),
-        pairs, sides[:m].copy(), joint[:m].copy(), part[:m].copy(),
     )  # fmt: skip
+    return BlockArrays(K, pairs, sides[:m].copy(), joint[:m].copy(), part[:m].copy())

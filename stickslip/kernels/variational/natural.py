@@ -49,21 +49,18 @@ def natural_errors(model, B, L, X, speed):
             d = ds = 0.0
             if B[i, 0] == FREE:
                 d, ds = u, u / c
-            elif B[i, 0] == INTERVAL:
-                d = r - min(max(r - u, -L[i, 0]), L[i, 0])
-                ds = r - min(max(r - u / c, -L[i, 0]), L[i, 0])
-            elif k == at:
+            elif wide:
                 d, ds = r - max(r - u, 0.0), r - max(r - u / c, 0.0)
             gap += d * d
             gap_s += ds * ds * c
-        k = at + 1
+        k, gamma = (at, 1.0) if B[i, 0] == INTERVAL else (at + 1, max(X[at, R], 0.0))
         for g in range(int(L[i, 1])):
-            m, radius = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g] * max(X[at, R], 0.0)
+            m, radius = int(L[i, 2 + 2 * g]), L[i, 3 + 2 * g] * gamma
             for scaled in range(2):
                 c = X[k, OWN] if scaled == 1 else 1.0
                 a = X[k, R] - X[k, Y] / c
                 b = X[k + 1, R] - X[k + 1, Y] / c if m == 2 else 0.0
-                x, y = nearest(a, b, radius, model == PYRAMID)
+                x, y = nearest(a, b, radius, model == PYRAMID or m == 1)
                 d = (X[k, R] - x) * (X[k, R] - x)
                 if m == 2:
                     d += (X[k + 1, R] - y) * (X[k + 1, R] - y)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from stickslip.kernels.bodies.motion import row_velocity
+from stickslip.kernels.bodies.motion import rate
 from stickslip.kernels.jit import jit
 from stickslip.kernels.variational.geometry import end_values, start_rows
 from stickslip.kernels.variational.law import COLUMNS, Y
@@ -17,8 +17,12 @@ are relative to velocities, and what is far away would make every error small.""
 
 
 @jit
-def mass_blocks(row, mass, J, M, root):
-    """M, root (nd, 6, 6) <- diag(m, J) and F with M^-1 = F F', of the bodies that have a row."""
+def mass_blocks(bodies):
+    """(M, root), (nd, 6, 6): diag(m, J) and F with M^-1 = F F', of the `StepBodies` that have a row."""
+    row, mass, J, nd = bodies.row, bodies.mass, bodies.J, 0
+    for b in range(row.shape[0]):
+        nd = max(nd, row[b] + 1)
+    M, root = np.empty((nd, 6, 6)), np.empty((nd, 6, 6))
     for b in range(row.shape[0]):
         i = row[b]
         if i < 0:
@@ -38,12 +42,13 @@ def mass_blocks(row, mass, J, M, root):
         root[i, 3, 4] = -l10 / (l00 * l11)
         root[i, 4, 5] = -l21 / (l11 * l22)
         root[i, 3, 5] = (l10 * l21 - l20 * l11) / (l00 * l11 * l22)
+    return M, root
 
 
 @jit
 def free_velocities(bodies, momenta, root, v):
     """v (n, 6) <- root root' momenta of bodies with a row, prescribed velocities of the others."""
-    row, given, scaled = bodies[0], bodies[2], np.empty(6)
+    row, given, scaled = bodies.row, bodies.v, np.empty(6)
     for b in range(row.shape[0]):
         i = row[b]
         for k in range(6):
@@ -61,29 +66,29 @@ def free_velocities(bodies, momenta, root, v):
 
 
 @jit
-def tangent_parts(h, bodies, blocks, rows, X, v, M, root):
+def tangent_parts(step, rows, X, v, M, root):
     """(f, u_bias) of the tangent problem at velocities v (n, 6) with these values of the blocks.
 
     M v - f is P(v) - p, and H'v + u_bias is column Y of X (n, 9), of gaps at most FAR times the largest
     velocity.
     """
-    row, mass, J, p = bodies[0], bodies[3], bodies[4], bodies[5]
-    kind, offset, pairs, sides = blocks[0], blocks[1], blocks[7], blocks[8]
+    bodies, kind, offset = step.bodies, step.blocks.K.kind, step.blocks.K.offset
+    row, pairs, sides = bodies.row, step.blocks.pairs, step.blocks.sides
     nd, n = M.shape[0], X.shape[0]
     f, u_bias, left = np.empty((nd, 6)), np.empty(n), np.empty(6)
     for b in range(row.shape[0]):
         i = row[b]
         if i >= 0:
-            momentum(mass[b], J[b], h, v[b], left)
+            momentum(bodies.mass[b], bodies.J[b], step.h, v[b], left)
             for k in range(6):
-                f[i, k] = p[b, k] - left[k]
+                f[i, k] = bodies.p[b, k] - left[k]
                 for m in range(6):
                     f[i, k] += M[i, k, m] * v[b, m]
     free, largest = np.empty(v.shape), 0.0
     free_velocities(bodies, f, root, free)
     for i in range(kind.shape[0]):
         for k in range(offset[i], offset[i + 1]):
-            u, w = row_velocity(sides, rows, i, k, v), row_velocity(sides, rows, i, k, free)
+            u, w = rate(sides[i], rows[k], v), rate(sides[i], rows[k], free)
             largest = max(largest, abs(u), abs(w))
     for i in range(kind.shape[0]):
         for k in range(offset[i], offset[i + 1]):
@@ -99,16 +104,14 @@ def tangent_parts(h, bodies, blocks, rows, X, v, M, root):
 
 
 @jit
-def tangent(h, bodies, contacts, joints, blocks, v):
-    """(rows, M, root, f, u_bias) of the tangent problem at velocities v (n, 6) of all bodies."""
-    row, n = bodies[0], blocks[1][-1]
-    nd = 0
-    for b in range(row.shape[0]):
-        nd = max(nd, row[b] + 1)
-    rows, M, root = np.zeros((n, 2, 6)), np.empty((nd, 6, 6)), np.empty((nd, 6, 6))
-    start_rows(contacts, joints, blocks, bodies[1], rows)
-    end_rows, X, q_end = rows.copy(), np.empty((n, COLUMNS)), np.empty(bodies[1].shape)
-    end_values(h, bodies, contacts, joints, blocks, rows, v, q_end, X, end_rows)
-    mass_blocks(row, bodies[3], bodies[4], M, root)
-    f, u_bias = tangent_parts(h, bodies, blocks, rows, X, v, M, root)
+def tangent(step, v):
+    """(rows, M, root, f, u_bias) of the tangent problem of `StepArrays` at velocities v (n, 6) of all
+    bodies."""
+    n = step.blocks.K.offset[-1]
+    rows = np.zeros((n, 2, 6))
+    start_rows(step, rows)
+    end_rows, X, q_end = rows.copy(), np.empty((n, COLUMNS)), np.empty(step.bodies.q.shape)
+    end_values(step, rows, v, q_end, X, end_rows)
+    M, root = mass_blocks(step.bodies)
+    f, u_bias = tangent_parts(step, rows, X, v, M, root)
     return rows, M, root, f, u_bias

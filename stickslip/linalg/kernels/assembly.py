@@ -1,13 +1,28 @@
 """Matrices as lists of blocks: the graph they have, M + H D H', and the residual of a solve.
 
-A list of blocks: one, other (nnzb,) block row and column, source (nnzb,) where the block starts in
-the values, row-major. Each pair is given once, in either order; blocks of the same pair add up; of
-diagonal blocks the lower triangle counts. offset (n+1,): first scalar row of each block row.
+In a list of blocks each pair is given once, in either order; blocks of the same pair add up; of
+diagonal blocks the lower triangle counts.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from stickslip.kernels.jit import jit
+from stickslip.state import IntArray
+
+
+class BlockList(NamedTuple):
+    """Where the blocks of a symmetric matrix are."""
+
+    one: IntArray
+    """Block row of each [-], shape (nnzb,)."""
+    other: IntArray
+    """Block column [-], shape (nnzb,)."""
+    source: IntArray
+    """Where it starts in the values, row-major [-], shape (nnzb + 1,)."""
+    offset: IntArray
+    """First scalar row of each block row [-], shape (n + 1,)."""
 
 
 @jit
@@ -92,8 +107,9 @@ def _add_product(rows, first, d, side, work, out):
 
 
 @jit
-def residual(one, other, source, offset, values, b, x, r, bound):
-    """r <- b - A x and bound <- |b| + |A| |x| of a symmetric list of blocks.   all (size,)."""
+def residual(blocks, values, b, x, r, bound):
+    """r <- b - A x and bound <- |b| + |A| |x| of a `BlockList`.   all (size,)."""
+    one, other, source, offset = blocks.one, blocks.other, blocks.source, blocks.offset
     for i in range(b.shape[0]):
         r[i], bound[i] = b[i], abs(b[i])
     for q in range(one.shape[0]):
@@ -110,12 +126,13 @@ def residual(one, other, source, offset, values, b, x, r, bound):
 
 
 @jit
-def pivot_scale(one, other, source, offset, negative, values, diagonal, scale):
+def pivot_scale(blocks, negative, values, diagonal, scale):
     """scale (size,) <- size of each pivot, up to rounding and units, without elimination.
 
     |A_ii|, and for negative pivots, and for those with A_ii = 0, also the sum of A_ij^2 / |A_jj| over
     pivots j of the other sign. diagonal (size,) <- A_ii. It follows a change of units of A.
     """
+    one, other, source, offset = blocks.one, blocks.other, blocks.source, blocks.offset
     diagonal[:] = 0.0
     for q in range(one.shape[0]):
         if one[q] == other[q]:

@@ -16,14 +16,14 @@ def factorise(fronts, blocks, values, x, u, diagonal, info, least):
     x_address, u_address, info_address = x.ctypes.data, u.ctypes.data, info.ctypes.data
     for s in range(fronts.columns.shape[0]):
         n, m, at = fronts.columns[s], fronts.rows[s], fronts.panel[s]
-        step, head, into = n + m, fronts.offset[fronts.first[s]], fronts.update[s]
+        step, head, into = n + m, fronts.head[s], fronts.update[s]
         x[at : at + n * step] = 0.0
         panels.scatter(blocks, s, values, x, step)
         for j in range(n):
             diagonal[head + j] = x[at + j * step + j]
         panels.add_children(fronts, s, u, x, at, step, True)
         if n <= panels.NARROW:
-            panels.cholesky(x, at, step, n)
+            panels.cholesky(x, at, step, n, diagonal[:0], (0.0, 0.0))
         else:
             dpotrf((LOWER, n, x_address + 8 * at, step, info_address))
             if info[0] != 0:

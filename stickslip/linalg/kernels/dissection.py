@@ -8,10 +8,13 @@ numbered last. Sets of at most a leaf are ordered by minimum degree, counting ou
 The graph: start (n+1,), neighbour (start[n],), no loops, each edge at both ends.
 """
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from stickslip.kernels.jit import jit
 from stickslip.linalg.kernels.minimum_degree import minimum_degree
+from stickslip.state import BoolArray, IntArray
 
 FIRST, SECOND, SEPARATOR = 0, 1, 2
 """Sides of a vertex."""
@@ -29,6 +32,29 @@ PATIENCE = 60
 """Moves without gain after which a pass of refinement ends."""
 
 
+class Cut(NamedTuple):
+    """A graph, and room for cutting sets of its vertices."""
+
+    start: IntArray
+    """[-], shape (n + 1,)."""
+    neighbour: IntArray
+    """[-], shape (start[n],)."""
+    member: BoolArray
+    """Whether a vertex is in the set that is cut [-], shape (n,)."""
+    side: Any
+    """Of each vertex [-], shape (n,)."""
+    locked: BoolArray
+    """Whether it has been moved in a pass of refinement [-], shape (n,)."""
+    separator: IntArray
+    """Vertices of the separator, and some that were [-], shape (n,)."""
+    counts: IntArray
+    """Vertices per side [-], shape (3,)."""
+    moved: IntArray
+    """Vertices as they were moved in a pass [-], shape (4 n + 16,)."""
+    came: Any
+    """From which side [-], shape (4 n + 16,)."""
+
+
 @jit
 def dissect(along, start, neighbour, order):
     """order <- vertices in elimination order; False if a cut failed.   along (axes, n), order (n,).
@@ -36,11 +62,12 @@ def dissect(along, start, neighbour, order):
     along[a] lists the vertices sorted by coordinate a; it is overwritten.
     """
     axes, n = along.shape
-    place, member = np.full(n, -1, np.int64), np.zeros(n, np.bool_)
-    side, locked = np.zeros(n, np.int8), np.zeros(n, np.bool_)
-    moved, came = np.empty(4 * n + 16, np.int64), np.empty(4 * n + 16, np.int8)
-    separator, part, count = np.empty(n, np.int64), np.empty(n, np.int64), np.zeros(3, np.int64)
-    ahead, behind = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    place, part, count = np.full(n, -1, np.int64), np.empty(n, np.int64), np.zeros(3, np.int64)
+    side, member = np.zeros(n, np.int8), np.zeros(n, np.bool_)
+    cut = Cut(
+        start, neighbour, member, side, np.zeros(n, np.bool_), np.empty(n, np.int64), count,
+        np.empty(4 * n + 16, np.int64), np.empty(4 * n + 16, np.int8),
+    )  # fmt: skip
     pending = np.empty((n + 2, 2), np.int64)
     pending[0, 0], pending[0, 1], waiting = 0, n, 1
     while waiting > 0:
@@ -54,8 +81,8 @@ def dissect(along, start, neighbour, order):
         for i in range(low, high):
             member[along[0, i]] = True
         vertices = along[0, low:high].copy()
-        _cut(along, low, high, start, neighbour, member, place, ahead, behind, side)
-        _refine(vertices, start, neighbour, member, side, locked, separator, moved, came, count)
+        _cut(along, low, high, cut, place)
+        _refine(vertices, cut)
         for i in range(low, high):
             member[vertices[i - low]] = False
         if 2 * count[SEPARATOR] > size or (count[SEPARATOR] > 0 and min(count[FIRST], count[SECOND]) == 0):
@@ -78,9 +105,12 @@ def dissect(along, start, neighbour, order):
 
 
 @jit
-def _cut(along, low, high, start, neighbour, member, rank, ahead, behind, side):
-    """side <- the best plane's two sides and separator: one side's vertices with a neighbour across."""
+def _cut(along, low, high, cut, rank):
+    """Sides <- the best plane's two sides and separator: one side's vertices with a neighbour across.
+    rank (n,) work, -1 before and after."""
+    start, neighbour, member, side = cut.start, cut.neighbour, cut.member, cut.side
     size = high - low
+    ahead, behind = np.empty(size, np.int64), np.empty(size, np.int64)
     best, best_axis, best_cut, best_side = np.inf, 0, size // 2, FIRST
     for axis in range(along.shape[0]):
         for i in range(size):
@@ -125,12 +155,12 @@ def _cut(along, low, high, start, neighbour, member, rank, ahead, behind, side):
 
 
 @jit
-def _refine(vertices, start, neighbour, member, side, locked, separator, moved, came, count):
+def _refine(vertices, cut):
     """Shrink the separator: move its vertices to a side, their neighbours across take their place.
 
     Each pass moves greedily, also uphill, no vertex twice, and returns to its best state.
-    count <- vertices per side.
     """
+    start, neighbour, member, side, locked, separator, count, moved, came = cut
     size = vertices.shape[0]
     most = int((0.5 + IMBALANCE) * size) + 1
     count[:] = 0
@@ -147,9 +177,7 @@ def _refine(vertices, start, neighbour, member, side, locked, separator, moved, 
         best, best_skew = count[SEPARATOR], abs(count[FIRST] - count[SECOND])
         moves = best_moves = idle = 0
         while idle < PATIENCE:
-            v, to, waiting = _best_move(
-                separator, waiting, start, neighbour, member, side, locked, count, most
-            )
+            v, to, waiting = _best_move(cut, waiting, most)
             if v < 0 or moves + 1 + start[v + 1] - start[v] > moved.shape[0] or waiting == size:
                 break
             moved[moves], came[moves] = v, SEPARATOR
@@ -182,8 +210,9 @@ def _refine(vertices, start, neighbour, member, side, locked, separator, moved, 
 
 
 @jit
-def _best_move(separator, waiting, start, neighbour, member, side, locked, count, most):
+def _best_move(cut, waiting, most):
     """(vertex, side, waiting) of the move that shrinks the separator most, ties to balance; -1 if none."""
+    start, neighbour, member, side, locked, separator, count, _, _ = cut
     best, vertex, to = -(1 << 40), -1, FIRST
     i = 0
     while i < waiting:

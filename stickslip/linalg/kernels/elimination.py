@@ -4,9 +4,12 @@ The graph: start (n+1,), neighbour, no loops, each edge at both ends. Blocks are
 place in an order. Width: scalar columns of a block (6 for a body, 3 for a contact, any).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from stickslip.kernels.jit import jit
+from stickslip.state import BoolArray, IntArray
 
 FRONT, OVERHEAD, RATE, EXTEND = 700.0, 18.0, 34.0, 0.25
 """Model of a front's time [ns]: per front, columns lost to short loops, flops per ns, ns per entry added.
@@ -80,14 +83,36 @@ def _nanoseconds(columns, rows):
     return FRONT + flops * (1.0 + OVERHEAD / c) / RATE + EXTEND * r * r
 
 
+class Forest(NamedTuple):
+    """Supernodes as they are merged; lists of blocks and of children are linked, -1 at their ends."""
+
+    columns: IntArray
+    """Scalar columns of each, as the model takes them [-], shape (ns,)."""
+    height: IntArray
+    """The same with the rows below [-], shape (ns,)."""
+    up: IntArray
+    """Parent [-], shape (ns,)."""
+    child: IntArray
+    """First child [-], shape (ns,)."""
+    sibling: IntArray
+    """Next child of its parent [-], shape (ns,)."""
+    alive: BoolArray
+    """Whether it is not merged into another [-], shape (ns,)."""
+    head: IntArray
+    """First block [-], shape (n,)."""
+    tail: IntArray
+    """Last block [-], shape (n,)."""
+    link: IntArray
+    """Next block of each block [-], shape (n,)."""
+
+
 @jit
-def supernodes(order, width, parent, blocks, scalars, negative, dear, permutation, first, above):
-    """Maximal supernodes, then children merged into parents while the model says that it pays.
+def supernodes(order, width, parent, blocks, scalars, negative, dear):
+    """(permutation (n,), first (count + 1,), above (count,)): maximal supernodes, then children merged into
+    parents while the model says that it pays; blocks in final order, first block and parent of each.
 
     order .. scalars: in postorder. negative (n,): blocks that go first inside their supernode. dear:
     sizes in the model over real ones, more than 1 where the zeros of a merge cost more.
-    permutation (n,) <- blocks in final order; first (n+1,), above (n,) <- first block and parent of
-    each supernode. Returns their number.
     """
     n = order.shape[0]
     home, head = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
@@ -108,20 +133,23 @@ def supernodes(order, width, parent, blocks, scalars, negative, dear, permutatio
         if parent[tail[s]] >= 0:
             up[s] = home[parent[tail[s]]]
     child, sibling = np.full(count, -1, np.int64), np.full(count, -1, np.int64)
-    alive = np.ones(count, np.bool_)
+    forest = Forest(columns, height, up, child, sibling, np.ones(count, np.bool_), head, tail, link)
     for s in range(count):
         for _ in range(2):  # once more, for the grandchildren that a merge made children
-            if not _merge_children(s, columns, height, up, child, sibling, alive, head, tail, link):
+            if not _merge_children(s, forest):
                 break
         if up[s] >= 0:
             sibling[s] = child[up[s]]
             child[up[s]] = s
-    return _number(order, negative, up, child, sibling, alive, head, link, permutation, first, above)
+    return _number(order, negative, forest)
 
 
 @jit
-def _merge_children(s, columns, height, up, child, sibling, alive, head, tail, link):
+def _merge_children(s, forest):
     """Take children into s where the model gains; whether any was."""
+    columns, height, up, child, sibling, head = (
+        forest.columns, forest.height, forest.up, forest.child, forest.sibling, forest.head,
+    )  # fmt: skip
     before, c, merged = -1, child[s], False
     while c >= 0:
         after = sibling[c]
@@ -130,8 +158,8 @@ def _merge_children(s, columns, height, up, child, sibling, alive, head, tail, l
         if apart <= _nanoseconds(columns[c] + columns[s], below):
             before, c = c, after
             continue
-        merged, alive[c] = True, False
-        link[tail[c]] = head[s]
+        merged, forest.alive[c] = True, False
+        forest.link[forest.tail[c]] = head[s]
         head[s] = head[c]
         height[s] += columns[c]
         columns[s] += columns[c]
@@ -154,35 +182,36 @@ def _merge_children(s, columns, height, up, child, sibling, alive, head, tail, l
 
 
 @jit
-def _number(order, negative, up, child, sibling, alive, head, link, permutation, first, above):
-    """Number the supernodes that are left in postorder, negative blocks first in each."""
-    count = up.shape[0]
+def _number(order, negative, forest):
+    """What `supernodes` gives: those that are left, in postorder, negative blocks first in each."""
+    up, child, count, n = forest.up, forest.child, forest.up.shape[0], order.shape[0]
+    permutation, first, above = np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(n, np.int64)
     name, path = np.full(count, -1, np.int64), np.empty(count + 1, np.int64)
     number = k = 0
     old = np.empty(count, np.int64)
     for root in range(count):
-        if not alive[root] or up[root] >= 0:
+        if not forest.alive[root] or up[root] >= 0:
             continue
         path[0], depth = root, 1
         while depth > 0:
             s = path[depth - 1]
             c = child[s]
             if c >= 0:
-                child[s] = sibling[c]
+                child[s] = forest.sibling[c]
                 path[depth] = c
                 depth += 1
                 continue
             depth -= 1
             name[s], old[number], first[number] = number, s, k
             for kind in (True, False):
-                j = head[s]
+                j = forest.head[s]
                 while j >= 0:
                     if negative[order[j]] == kind:
                         permutation[k] = order[j]
                         k += 1
-                    j = link[j]
+                    j = forest.link[j]
             number += 1
     first[number] = k
     for s in range(number):
         above[s] = name[up[old[s]]] if up[old[s]] >= 0 else -1
-    return number
+    return permutation, first[: number + 1].copy(), above[:number].copy()

@@ -6,6 +6,8 @@ until its parent has added it. Rows are exchanged only among the pivots of a fro
 fully summed yet.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from stickslip.kernels.jit import jit
@@ -22,11 +24,29 @@ from stickslip.linalg.kernels.blas import (
     dtrsm,
     dtrsv,
 )
+from stickslip.state import Array, BoolArray, IntArray
 
 NARROW = 12
 """Fronts of so many pivots are done here, wider ones by BLAS."""
 FLOOR = 1e-6
 """Part of the largest row below which a row counts as zero when residuals are judged."""
+
+
+class BlockRows(NamedTuple):
+    """A matrix in block rows."""
+
+    offset: IntArray
+    """First scalar row of each [-], shape (n + 1,)."""
+    row_start: IntArray
+    """First block of each, and the number of all [-], shape (n + 1,)."""
+    column: IntArray
+    """Block column of each block [-], shape (blocks,)."""
+    data_start: IntArray
+    """Where it starts in the values, and their number [-], shape (blocks + 1,)."""
+    data: Array
+    """Values, row-major."""
+    active: BoolArray
+    """Whether a block row is not one of the identity [-], shape (n,)."""
 
 
 @jit
@@ -41,14 +61,18 @@ def factorise(plan, values, x, u, exchange, info):
     x[:] = 0.0
     for q in range(values.shape[0]):
         x[plan.to[q]] += values[q]
-    for s in range(plan.columns.shape[0]):
-        n, m, at, up, into = plan.columns[s], plan.rows[s], plan.panel[s], plan.upper[s], plan.update[s]
-        step, head = n + m, plan.head[s]
+    fronts = plan.fronts
+    for s in range(fronts.columns.shape[0]):
+        n, m, at, up, into = (
+            fronts.columns[s],
+            fronts.rows[s],
+            fronts.panel[s],
+            plan.upper[s],
+            fronts.update[s],
+        )
+        step, head = n + m, fronts.head[s]
         u[into : into + m * m] = 0.0
-        for k in range(plan.child_start[s], plan.child_start[s + 1]):
-            c = plan.child[k]
-            _add_child(plan.run_from, plan.run_to, plan.run_length, plan.run_start[c], plan.run_start[c + 1],
-                       plan.update[c], plan.rows[c], n, m, x, at, up, u, into)  # fmt: skip
+        _add_children(fronts, s, x, up, u)
         if n == 0:
             continue
         top, low, right = x_address + 8 * at, x_address + 8 * (at + n), x_address + 8 * up
@@ -75,29 +99,27 @@ def factorise(plan, values, x, u, exchange, info):
 
 
 @jit
-def _add_child(run_from, run_to, run_length, low, high, child, height, n, m, x, at, up, u, into):
-    """Add the update matrix of a child, by its runs low..high, to the panels and the one of its parent."""
-    for a in range(low, high):
-        for t in range(run_length[a]):
-            column, along = child + (run_from[a] + t) * height, run_to[a] + t
-            if along < n:
-                for b in range(low, high):
-                    _add(u, column + run_from[b], x, at + along * (n + m) + run_to[b], run_length[b])
-            else:
+def _add_children(fronts, s, x, up, u):
+    """Add the update matrices of the children of front s to its panels, U at `up`, and to its own."""
+    run_from, run_to, run_length = fronts.run_from, fronts.run_to, fronts.run_length
+    n, m, at, into = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.update[s]
+    for k in range(fronts.child_start[s], fronts.child_start[s + 1]):
+        c = fronts.child[k]
+        low, high, height = fronts.run_start[c], fronts.run_start[c + 1], fronts.rows[c]
+        for a in range(low, high):
+            for t in range(run_length[a]):
+                column, along = fronts.update[c] + (run_from[a] + t) * height, run_to[a] + t
+                if along < n:
+                    left = at + along * (n + m)
+                    for b in range(low, high):
+                        _add_multiple(1.0, u, column + run_from[b], x, left + run_to[b], run_length[b])
+                    continue
                 right, below = up + (along - n) * n, into + (along - n) * m - n
                 for b in range(low, high):
                     if run_to[b] < n:
-                        _add(u, column + run_from[b], x, right + run_to[b], run_length[b])
+                        _add_multiple(1.0, u, column + run_from[b], x, right + run_to[b], run_length[b])
                     else:
-                        _add(u, column + run_from[b], u, below + run_to[b], run_length[b])
-
-
-@jit
-def _add(a, i, b, j, length):
-    """b[j:] += a[i:], so many numbers."""
-    part, into = a[i : i + length], b[j : j + length]
-    for k in range(length):
-        into[k] += part[k]
+                        _add_multiple(1.0, u, column + run_from[b], u, below + run_to[b], run_length[b])
 
 
 @jit
@@ -190,11 +212,12 @@ def _narrow_update(x, at, step, n, m, up, u, into):
 def solve(plan, x, exchange, b, y, below, out):
     """out <- A^-1 b on the block rows that are not left out.   y (size,), below (most rows,) work."""
     x_address, y_address, below_address = x.ctypes.data, y.ctypes.data, below.ctypes.data
-    count = plan.columns.shape[0]
-    for i in range(plan.scalar.shape[0]):
-        y[i] = b[plan.scalar[i]]
+    fronts = plan.fronts
+    count = fronts.columns.shape[0]
+    for i in range(fronts.scalar.shape[0]):
+        y[i] = b[fronts.scalar[i]]
     for s in range(count):
-        n, m, at, head = plan.columns[s], plan.rows[s], plan.panel[s], plan.head[s]
+        n, m, at, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.head[s]
         step = n + m
         for i in range(n):
             k = exchange[head + i] - 1
@@ -215,16 +238,16 @@ def solve(plan, x, exchange, b, y, below, out):
             low = x_address + 8 * (at + n)
             dgemv((NO, m, n, 1.0, low, step, y_address + 8 * head, 1, 0.0, below_address, 1))
         k = 0
-        for g in range(plan.reach_start[s], plan.reach_start[s + 1]):
-            _add_multiple(-1.0, below, k, y, plan.reach_to[g], plan.reach_length[g])
-            k += plan.reach_length[g]
+        for g in range(fronts.reach_start[s], fronts.reach_start[s + 1]):
+            _add_multiple(-1.0, below, k, y, fronts.reach_to[g], fronts.reach_length[g])
+            k += fronts.reach_length[g]
     for s in range(count - 1, -1, -1):
-        n, m, at, up, head = plan.columns[s], plan.rows[s], plan.panel[s], plan.upper[s], plan.head[s]
+        n, m, at, up, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], plan.upper[s], fronts.head[s]
         step = n + m
         if m > 0 and n > 0:
             k = 0
-            for g in range(plan.reach_start[s], plan.reach_start[s + 1]):
-                to, length = plan.reach_to[g], plan.reach_length[g]
+            for g in range(fronts.reach_start[s], fronts.reach_start[s + 1]):
+                to, length = fronts.reach_to[g], fronts.reach_length[g]
                 for i in range(length):
                     below[k + i] = y[to + i]
                 k += length
@@ -240,8 +263,8 @@ def solve(plan, x, exchange, b, y, below, out):
                 _add_multiple(-y[head + j], x, at + j * step, y, head, j)
         else:
             dtrsv((UPPER, NO, NO, n, x_address + 8 * at, step, y_address + 8 * head, 1))
-    for i in range(plan.scalar.shape[0]):
-        out[plan.scalar[i]] = y[i]
+    for i in range(fronts.scalar.shape[0]):
+        out[fronts.scalar[i]] = y[i]
 
 
 @jit
@@ -253,8 +276,10 @@ def _add_multiple(f, a, i, b, j, length):
 
 
 @jit
-def without_open(offset, row_start, column, data_start, data, active, b, out):
-    """out <- b, less what the rows of the identity, those not active, contribute to the others."""
+def without_open(matrix, b, out):
+    """out <- b, less what the rows of the identity, those not active, contribute to the others.   matrix:
+    `BlockRows`."""
+    offset, row_start, column, data_start, data, active = matrix
     for i in range(active.shape[0]):
         for a in range(offset[i], offset[i + 1]):
             out[a] = b[a]
@@ -272,12 +297,13 @@ def without_open(offset, row_start, column, data_start, data, active, b, out):
 
 
 @jit
-def residual(offset, row_start, column, data_start, data, active, b, x, rest):
+def residual(matrix, b, x, rest):
     """rest[0] <- b - A x; returns its size beside |A| |x| + |b| (Oettli & Prager 1964), row by row.
 
     A row that is small beside the largest (by FLOOR) is measured by that: its own size may be what
     cancellation has left. Rows not active are those of the identity.   rest (2, size).
     """
+    offset, row_start, column, data_start, data, active = matrix
     largest = 0.0
     for i in range(active.shape[0]):
         low, high = offset[i], offset[i + 1]

@@ -5,38 +5,80 @@ column-major, stays in L; its update matrix (rows, rows), lower triangle, column
 stack until its parent has added it.
 """
 
-from collections import namedtuple
+from typing import NamedTuple
 
 import numpy as np
 
 from stickslip.kernels.jit import jit
+from stickslip.state import BoolArray, IntArray
 
-Fronts = namedtuple(
-    "Fronts",
-    "offset scalar first columns rows panel update negative child_start child"
-    " run_start run_from run_to run_length reach_start reach_to reach_length",
-)
-"""Arrays of the numeric kernels.
 
-offset (n+1,)          first scalar column of each block, in the final order
-scalar (size,)         the caller's place of each scalar column
-first (fronts+1,)      first block of each front
-columns, rows          scalar pivots and rows below of each front (fronts,)
-panel (fronts+1,)      where its panel starts in L
-update (fronts,)       where its update matrix starts on the stack
-negative (fronts,)     how many pivots, the first, are negative
-child_start, child     children of each front
-run_start ..           runs of rows of a front that stay together in its parent: from its update
-                       matrix, to the parent's front, length
-reach_start ..         runs of its rows in the whole vector: to, length
-"""
+class Tree(NamedTuple):
+    """What the graph alone decides, in blocks."""
 
-Blocks = namedtuple("Blocks", "start source height width to flip")
-"""Blocks of the matrix in the order of fronts: those of front s are start[s]..start[s+1].
+    permutation: IntArray
+    """Final order [-], shape (n,)."""
+    place: IntArray
+    """Its inverse [-], shape (n,)."""
+    first: IntArray
+    """First block of each front, and the number of all [-], shape (fronts + 1,)."""
+    above: IntArray
+    """Parent of each front, -1 for none [-], shape (fronts,)."""
+    child_start: IntArray
+    """First child of each front in `child`, and their number [-], shape (fronts + 1,)."""
+    child: IntArray
+    """[-], shape (fronts,)."""
+    row_start: IntArray
+    """First block below the pivots of each front in `row`, and their number [-], shape (fronts + 1,)."""
+    row: IntArray
+    """These, increasing [-]."""
+    front_of: IntArray
+    """Front of each block [-], shape (n,)."""
 
-source: where the block starts in the values; height, width: its shape; to: where it goes in L;
-flip: whether as its transpose.
-"""
+
+class Fronts(NamedTuple):
+    """What fronts hold and where it goes, for given widths of the blocks."""
+
+    scalar: IntArray
+    """The caller's place of each scalar column, in the final order [-], shape (size,)."""
+    head: IntArray
+    """First scalar column of each front [-], shape (fronts,)."""
+    columns: IntArray
+    """Its scalar pivots [-], shape (fronts,)."""
+    rows: IntArray
+    """Rows below them [-], shape (fronts,)."""
+    panel: IntArray
+    """Start of its panel in L, and the length of all [-], shape (fronts + 1,)."""
+    update: IntArray
+    """Start of its update matrix on the stack [-], shape (fronts,)."""
+    negative: IntArray
+    """How many of its pivots, the first, are negative [-], shape (fronts,)."""
+    child_start: IntArray
+    child: IntArray
+    run_start: IntArray
+    """First of the runs of its rows that stay together in its parent, and the number of all [-],
+    shape (fronts + 1,): from where in its update matrix, to where in the parent's front, length."""
+    run_from: IntArray
+    run_to: IntArray
+    run_length: IntArray
+    reach_start: IntArray
+    """The same of runs in the whole vector [-], shape (fronts + 1,): to where, length."""
+    reach_to: IntArray
+    reach_length: IntArray
+
+
+class Blocks(NamedTuple):
+    """Blocks of the matrix in the order of fronts: those of front s are start[s]..start[s+1]."""
+
+    start: IntArray
+    source: IntArray
+    """Where the block starts in the values."""
+    height: IntArray
+    width: IntArray
+    to: IntArray
+    """Where it goes in L."""
+    flip: BoolArray
+    """Whether as its transpose."""
 
 
 @jit
@@ -56,25 +98,20 @@ def _sort(a, low, high):
 
 
 @jit
-def children(above, child_start, child):
-    """child_start (fronts+1,), child <- children of each front, from its parent `above`."""
-    count = above.shape[0]
-    child_start[:] = 0
-    for s in range(count):
+def structure(start, neighbour, permutation, place, first, above):
+    """(child_start, child, row_start, row) of a `Tree`, from the graph and the other fields."""
+    child_start, child = np.zeros(above.shape[0] + 1, np.int64), np.empty(above.shape[0], np.int64)
+    row_start = np.empty(above.shape[0] + 1, np.int64)
+    for s in range(above.shape[0]):
         if above[s] >= 0:
             child_start[above[s] + 1] += 1
-    for s in range(count):
+    for s in range(above.shape[0]):
         child_start[s + 1] += child_start[s]
     into = child_start[:-1].copy()
-    for s in range(count):
+    for s in range(above.shape[0]):
         if above[s] >= 0:
             child[into[above[s]]] = s
             into[above[s]] += 1
-
-
-@jit
-def structure(start, neighbour, permutation, place, first, child_start, child, row_start):
-    """Blocks below the pivots of each front, sorted: row_start (fronts+1,) <- ; returns them."""
     n, count = permutation.shape[0], row_start.shape[0] - 1
     row, total = np.empty(16 * n + 64, np.int64), 0
     seen = np.full(n, -1, np.int64)
@@ -102,31 +139,43 @@ def structure(start, neighbour, permutation, place, first, child_start, child, r
                     total += 1
         _sort(row, row_start[s], total)
         row_start[s + 1] = total
-    return row[:total].copy()
+    return child_start, child, row_start, row[:total].copy()
 
 
 @jit
-def sizes(permutation, negative_block, offset, first, row_start, row, above, child_start, child, out):
-    """Sizes and places of panels and update matrices; returns the length of the stack.
+def lay_out(tree, negative_block, widths, offset):
+    """(`Fronts`, row_offset, final, length of the stack) of a `Tree`.
 
-    out: row_offset (like row), columns, rows, panel, update, negative. Update matrices of odd and
-    even depth are on two stacks, so that a parent's never lies over its children's.
+    negative_block, widths (n,), 0 where a block row is left out, offset (n + 1,): in the caller's order.
+    row_offset: where each block of `Tree.row` is in its front; final (n + 1,): first scalar column of each
+    block in the final order. Update matrices of odd and even depth are on two stacks, so that a parent's
+    never lies over its children's.
     """
-    row_offset, columns, rows, panel, update, negative = out
-    count = columns.shape[0]
+    permutation, first, row_start, row = tree.permutation, tree.first, tree.row_start, tree.row
+    above, child_start, child, count = tree.above, tree.child_start, tree.child, tree.above.shape[0]
+    n, final = permutation.shape[0], np.zeros(permutation.shape[0] + 1, np.int64)
+    for p in range(n):
+        final[p + 1] = final[p] + widths[permutation[p]]
+    scalar = np.empty(final[n], np.int64)
+    for p in range(n):
+        for k in range(final[p + 1] - final[p]):
+            scalar[final[p] + k] = offset[permutation[p]] + k
+    row_offset, panel = np.empty(row.shape[0], np.int64), np.empty(count + 1, np.int64)
+    head, columns, rows = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count, np.int64)
+    update, negative = np.empty(count, np.int64), np.zeros(count, np.int64)
     panel[0] = 0
     for s in range(count):
-        columns[s] = offset[first[s + 1]] - offset[first[s]]
+        head[s] = final[first[s]]
+        columns[s] = final[first[s + 1]] - head[s]
         below = 0
         for q in range(row_start[s], row_start[s + 1]):
             row_offset[q] = columns[s] + below
-            below += offset[row[q] + 1] - offset[row[q]]
+            below += final[row[q] + 1] - final[row[q]]
         rows[s] = below
         panel[s + 1] = panel[s] + columns[s] * (columns[s] + below)
-        negative[s] = 0
         for j in range(first[s], first[s + 1]):
             if negative_block[permutation[j]]:
-                negative[s] += offset[j + 1] - offset[j]
+                negative[s] += final[j + 1] - final[j]
     odd = np.zeros(count, np.int64)
     for s in range(count - 1, -1, -1):
         if above[s] >= 0:
@@ -140,18 +189,25 @@ def sizes(permutation, negative_block, offset, first, row_start, row, above, chi
             top[1 - odd[s]] -= rows[child[k]] * rows[child[k]]
     for s in range(count):
         update[s] += odd[s] * most[0]
-    return most[0] + most[1]
+    run_start, run_from, run_to, run_length, reach_start, reach_to, reach_length = runs(
+        tree, columns, row_offset, final
+    )
+    fronts = Fronts(
+        scalar, head, columns, rows, panel, update, negative, child_start, child,
+        run_start, run_from, run_to, run_length, reach_start, reach_to, reach_length,
+    )  # fmt: skip
+    return fronts, row_offset, final, most[0] + most[1]
 
 
 @jit
-def runs(offset, first, columns, row_start, row, row_offset, above, family, reach):
-    """Rows of each front as runs in its parent (family) and in the whole vector (reach).
-
-    family: start, from, to, length; reach: start, to, length; as in Fronts, long enough for one run
-    per row. Returns how many runs there are of each.
-    """
-    run_start, run_from, run_to, run_length = family
-    reach_start, reach_to, reach_length = reach
+def runs(tree, columns, row_offset, offset):
+    """Rows of each front as runs in its parent and in the whole vector: run_start .. of `Fronts`."""
+    first, row_start, row, above = tree.first, tree.row_start, tree.row, tree.above
+    count, many = above.shape[0], row.shape[0]
+    run_start, run_from = np.empty(count + 1, np.int64), np.empty(many, np.int64)
+    run_to, run_length = np.empty(many, np.int64), np.empty(many, np.int64)
+    reach_start, reach_to = np.empty(count + 1, np.int64), np.empty(many, np.int64)
+    reach_length = np.empty(many, np.int64)
     a = b = 0
     run_start[0] = reach_start[0] = 0
     for s in range(columns.shape[0]):
@@ -182,35 +238,37 @@ def runs(offset, first, columns, row_start, row, row_offset, above, family, reac
                     a += 1
                 end = to + w
         run_start[s + 1], reach_start[s + 1] = a, b
-    return a, b
+    return (
+        run_start, run_from[:a].copy(), run_to[:a].copy(), run_length[:a].copy(), reach_start,
+        reach_to[:b].copy(), reach_length[:b].copy(),
+    )  # fmt: skip
 
 
 @jit
-def places(one, other, place, offset, first, front_of, columns, rows, panel, row_start, row, row_offset, out):
-    """Where block (one[k], other[k]) of the matrix goes.
-
-    out: front, to (its place in L), flip (whether its transpose is stored there).
-    """
-    front, to, flip = out
-    for k in range(one.shape[0]):
-        i, j = place[one[k]], place[other[k]]
+def places(one, other, tree, fronts, row_offset, offset):
+    """(front, to, flip): in which front block (one[k], other[k]) of the matrix goes, where in L, and whether
+    as its transpose.   row_offset, offset: as `lay_out` gives them."""
+    many = one.shape[0]
+    front, to, flip = np.empty(many, np.int64), np.empty(many, np.int64), np.empty(many, np.bool_)
+    for k in range(many):
+        i, j = tree.place[one[k]], tree.place[other[k]]
         flip[k] = i < j
         if flip[k]:
             i, j = j, i
-        s = front_of[j]
-        inside = i < first[s + 1]
-        down = offset[i] - offset[first[s]] if inside else found(row, row_start, row_offset, s, i)
-        front[k] = s
-        to[k] = panel[s] + (offset[j] - offset[first[s]]) * (columns[s] + rows[s]) + down
+        s = tree.front_of[j]
+        head, step = fronts.head[s], fronts.columns[s] + fronts.rows[s]
+        down = offset[i] - head if i < tree.first[s + 1] else found(tree, row_offset, s, i)
+        front[k], to[k] = s, fronts.panel[s] + (offset[j] - head) * step + down
+    return front, to, flip
 
 
 @jit
-def found(row, row_start, row_offset, s, p):
+def found(tree, row_offset, s, p):
     """Where block p is among the rows of front s."""
-    low, high = row_start[s], row_start[s + 1] - 1
+    low, high = tree.row_start[s], tree.row_start[s + 1] - 1
     while low < high:
         middle = (low + high) // 2
-        if row[middle] < p:
+        if tree.row[middle] < p:
             low = middle + 1
         else:
             high = middle

@@ -14,8 +14,13 @@ NARROW = 12
 
 
 @jit
-def cholesky(x, at, step, n):
-    """Lower factor of the n x n block in place; a pivot that is not positive leaves NaN from there on."""
+def cholesky(x, at, step, n, scale, rule):
+    """(pivots replaced, the first that is no number or -1): lower factor of the n x n block in place.
+
+    scale (n,), or empty, and rule (least, replacement): a pivot at or below least times its scale becomes
+    replacement times that. Without, one that is not positive leaves NaN.
+    """
+    replaced, (least, replacement) = 0, rule
     for j in range(n):
         column = x[at + j * step : at + j * step + n]
         for k in range(j):
@@ -23,24 +28,25 @@ def cholesky(x, at, step, n):
             f = before[j]
             for i in range(j, n):
                 column[i] -= f * before[i]
+        if scale.shape[0] > 0:
+            if not abs(column[j]) < 1e300:
+                return replaced, j
+            if column[j] <= least * scale[j]:
+                column[j] = replacement * scale[j]
+                replaced += 1
         inverse = 1.0 / np.sqrt(column[j])
         for i in range(j, n):
             column[i] *= inverse
+    return replaced, -1
 
 
 @jit
 def divide(x, x_address, at, step, n, m):
     """The m rows below the n x n factor <- rows L^-T."""
-    if n <= NARROW:
-        _divide_narrow(x, at, step, n, m)
-    else:
+    if n > NARROW:
         top, low = x_address + 8 * at, x_address + 8 * (at + n)
         dtrsm((RIGHT, LOWER, TRANSPOSED, NO, m, n, 1.0, top, step, low, step))
-
-
-@jit
-def _divide_narrow(x, at, step, n, m):
-    """The same where n is small."""
+        return
     for j in range(n):
         column = x[at + j * step + n : at + j * step + n + m]
         k = 0
@@ -96,36 +102,28 @@ def add_children(fronts, s, u, x, at, step, inside):
     """
     run_from, run_to, run_length = fronts.run_from, fronts.run_to, fronts.run_length
     columns = fronts.columns[s]
+    shift = 0 if inside else columns  # targets are counted from it
     for k in range(fronts.child_start[s], fronts.child_start[s + 1]):
         c = fronts.child[k]
         low, high = fronts.run_start[c], fronts.run_start[c + 1]
-        _add_child(run_from, run_to, run_length, low, high, u, fronts.update[c], fronts.rows[c],
-                   x, at, step, columns, inside)  # fmt: skip
-
-
-@jit
-def _add_child(
-    run_from, run_to, run_length, low, high, u, child_at, child_rows, x, at, step, columns, inside
-):
-    """Add the update matrix of one child, by its runs low..high; targets are counted from `shift`."""
-    shift = 0 if inside else columns
-    for a in range(low, high):
-        to = run_to[a]
-        if (to < columns) != inside:
-            continue
-        source, length = run_from[a], run_length[a]
-        for t in range(length):
-            column = child_at + (source + t) * child_rows
-            target = at + (to - shift + t) * step - shift
-            part = u[column + source + t : column + source + length]
-            into = x[target + to + t : target + to + length]
-            for i in range(part.shape[0]):
-                into[i] += part[i]
-            for b in range(a + 1, high):
-                part = u[column + run_from[b] : column + run_from[b] + run_length[b]]
-                into = x[target + run_to[b] : target + run_to[b] + run_length[b]]
+        child_at, child_rows = fronts.update[c], fronts.rows[c]
+        for a in range(low, high):
+            to = run_to[a]
+            if (to < columns) != inside:
+                continue
+            source, length = run_from[a], run_length[a]
+            for t in range(length):
+                column = child_at + (source + t) * child_rows
+                target = at + (to - shift + t) * step - shift
+                part = u[column + source + t : column + source + length]
+                into = x[target + to + t : target + to + length]
                 for i in range(part.shape[0]):
                     into[i] += part[i]
+                for b in range(a + 1, high):
+                    part = u[column + run_from[b] : column + run_from[b] + run_length[b]]
+                    into = x[target + run_to[b] : target + run_to[b] + run_length[b]]
+                    for i in range(part.shape[0]):
+                        into[i] += part[i]
 
 
 @jit

@@ -5,8 +5,6 @@ In each front the negative pivots come first: two definite panels, so that all i
 Pivots below a small multiple of their scale are replaced (dynamic regularisation).
 """
 
-import numpy as np
-
 from stickslip.kernels.jit import jit
 from stickslip.linalg.kernels import panels
 from stickslip.linalg.kernels.blas import LOWER, NO, RIGHT, TRANSPOSED, dgemm, dsyrk, dtrsm
@@ -16,17 +14,17 @@ WIDTH = 24
 
 
 @jit
-def factorise(fronts, blocks, values, x, u, shift, scale, least, replacement):
+def factorise(fronts, blocks, values, x, u, shift, scale, rule):
     """x <- L of K with `shift` on its pivots; (pivots replaced, first column that is not a number or -1).
 
-    shift (size,) <- added to |pivots|; scale (size,): of the pivots. A pivot at or below least times
-    its scale becomes replacement times its scale.
+    shift (size,) <- added to |pivots|; scale (size,): of the pivots; rule: least, replacement. A pivot at or
+    below least times its scale becomes replacement times its scale.
     """
     x_address, u_address = x.ctypes.data, u.ctypes.data
     replaced = 0
     for s in range(fronts.columns.shape[0]):
         n, m, at = fronts.columns[s], fronts.rows[s], fronts.panel[s]
-        step, head, into = n + m, fronts.offset[fronts.first[s]], fronts.update[s]
+        step, head, into = n + m, fronts.head[s], fronts.update[s]
         x[at : at + n * step] = 0.0
         panels.scatter(blocks, s, values, x, step)
         panels.add_children(fronts, s, u, x, at, step, True)
@@ -38,9 +36,7 @@ def factorise(fronts, blocks, values, x, u, shift, scale, least, replacement):
         for j in range(n):
             x[at + j * step + j] += shift[head + j]
         if minus > 0:
-            changed, bad = _definite(
-                x, x_address, at, step, minus, scale[head : head + minus], least, replacement
-            )
+            changed, bad = _definite(x, x_address, at, step, minus, scale[head : head + minus], rule)
             if bad >= 0:
                 return replaced, head + bad
             replaced += changed
@@ -52,9 +48,7 @@ def factorise(fronts, blocks, values, x, u, shift, scale, least, replacement):
                     low, here = x_address + 8 * (at + n), x_address + 8 * (corner + plus)
                     dgemm((NO, TRANSPOSED, m, plus, minus, 1.0, low, step, left, step, 1.0, here, step))
         if plus > 0:
-            changed, bad = _definite(
-                x, x_address, corner, step, plus, scale[head + minus : head + n], least, replacement
-            )
+            changed, bad = _definite(x, x_address, corner, step, plus, scale[head + minus : head + n], rule)
             if bad >= 0:
                 return replaced, head + minus + bad
             replaced += changed
@@ -73,13 +67,13 @@ def factorise(fronts, blocks, values, x, u, shift, scale, least, replacement):
 
 
 @jit
-def _definite(x, x_address, at, step, n, scale, least, replacement):
+def _definite(x, x_address, at, step, n, scale, rule):
     """Lower factor of the n x n block in place; (pivots replaced, first that is not a number or -1)."""
     replaced = 0
     for j in range(0, n, WIDTH):
         w, here = min(WIDTH, n - j), at + j * step + j
         rest = n - j - w
-        changed, bad = _narrow(x, here, step, w, scale[j : j + w], least, replacement)
+        changed, bad = panels.cholesky(x, here, step, w, scale[j : j + w], rule)
         if bad >= 0:
             return replaced, j + bad
         replaced += changed
@@ -88,26 +82,4 @@ def _definite(x, x_address, at, step, n, scale, least, replacement):
             dtrsm((RIGHT, LOWER, TRANSPOSED, NO, rest, w, 1.0, top, step, low, step))
             corner = x_address + 8 * (here + w * step + w)
             dsyrk((LOWER, NO, rest, w, -1.0, low, step, 1.0, corner, step))
-    return replaced, -1
-
-
-@jit
-def _narrow(x, at, step, n, scale, least, replacement):
-    """Cholesky of an n x n block with replaced pivots."""
-    replaced = 0
-    for j in range(n):
-        column = x[at + j * step : at + j * step + n]
-        for k in range(j):
-            before = x[at + k * step : at + k * step + n]
-            f = before[j]
-            for i in range(j, n):
-                column[i] -= f * before[i]
-        if not abs(column[j]) < 1e300:
-            return replaced, j
-        if column[j] <= least * scale[j]:
-            column[j] = replacement * scale[j]
-            replaced += 1
-        inverse = 1.0 / np.sqrt(column[j])
-        for i in range(j, n):
-            column[i] *= inverse
     return replaced, -1

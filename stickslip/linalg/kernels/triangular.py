@@ -12,7 +12,7 @@ def solve(fronts, x, b, y, below, out):
     for i in range(y.shape[0]):
         y[i] = b[fronts.scalar[i]]
     for s in range(fronts.columns.shape[0]):
-        n, m, at, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.offset[fronts.first[s]]
+        n, m, at, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.head[s]
         if n <= panels.NARROW:
             _forward(x, at, n, m, y[head : head + n], below)
         else:
@@ -29,7 +29,7 @@ def solve(fronts, x, b, y, below, out):
         for j in range(fronts.negative[s]):
             y[head + j] = -y[head + j]
     for s in range(fronts.columns.shape[0] - 1, -1, -1):
-        n, m, at, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.offset[fronts.first[s]]
+        n, m, at, head = fronts.columns[s], fronts.rows[s], fronts.panel[s], fronts.head[s]
         k = 0
         for g in range(fronts.reach_start[s], fronts.reach_start[s + 1]):
             to, length = fronts.reach_to[g], fronts.reach_length[g]
