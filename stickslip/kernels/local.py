@@ -14,7 +14,7 @@ import math
 
 from stickslip.kernels import cones, friction
 from stickslip.kernels.jit import jit
-from stickslip.kernels.slip import CLOSE, slip3, solve2, stiff_slip3
+from stickslip.kernels.slip import CLOSE, Sliding, slip3, solve2, stiff_slip3
 
 EXTRAS_3 = 7
 """Numbers after W_ii for a 3D Coulomb contact: 1/W_NN, S (4), 1/det S or 1/s, and its form."""
@@ -109,8 +109,8 @@ def coulomb3(local, at, q0, q1, q2, mu, kappa):
     if mu == 0.0:
         return n0, 0.0, 0.0, kappa
     if form == STIFF:
-        return stiff_slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa)
-    return slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa)
+        return stiff_slip3(Sliding(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu), kappa)
+    return slip3(Sliding(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu), kappa)
 
 
 @jit
@@ -186,7 +186,7 @@ def solve_block(i, K, local, local_start, q, r, kappa, work, out):
     q, r, out (d,): its velocity without its own impulse, its present impulse, the answer;
     kappa (ng,) guesses, renewed; work as `friction.solve_friction` wants it.
     """
-    kind, offset, lower, upper, group_offset, group_size, coefficient = K
+    kind, offset, lower, upper, group_offset, _, coefficient = K
     at, d = local_start[i], offset[i + 1] - offset[i]
     if kind[i] == cones.FREE:
         inverse = at + d * d
@@ -206,4 +206,4 @@ def solve_block(i, K, local, local_start, q, r, kappa, work, out):
         elif d == 2:
             out[0], out[1] = coulomb2(local, at, q[0], q[1], coefficient[g0])
         else:
-            friction.solve_friction(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, out)
+            friction.solve_friction(i, K, local, at, q, kappa, work, out)
