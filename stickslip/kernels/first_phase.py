@@ -37,12 +37,11 @@ def sweep_coulomb(K, W, u_free, r, first, tolerance, allowed):
     schedule.begin(control)
     control[schedule.TRIAL] = PLAIN
     control[schedule.WORTH] = WORTH * (1.0 + 3.0 * MEMORY * n / (problem.W.data.shape[0] + 20.0 * n))
-    gauss_seidel.run_coulomb(
-        problem, work, anderson.no_memory(), tolerance, allowed, r, best, control, history
-    )
+    course = r, best, control, history
+    gauss_seidel.run_coulomb(problem, work, anderson.no_memory(), tolerance, allowed, course)
     # 2. accelerated ones, while they promise an end
     if control[schedule.STATE] == schedule.SLOW:
         anderson.take_over(control, control[schedule.ERROR], allowed, MIXED_TRIAL)
         memory = anderson.memory_of(problem, MEMORY)
-        gauss_seidel.run_coulomb(problem, work, memory, tolerance, allowed, r, best, control, history)
+        gauss_seidel.run_coulomb(problem, work, memory, tolerance, allowed, course)
     return best, control, history[: int(control[schedule.CHECKS])]

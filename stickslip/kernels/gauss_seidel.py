@@ -136,8 +136,9 @@ def prepare_coulomb(K, W, u_free):
 
 
 @jit
-def run(problem, work, memory, tolerance, budget, r, best, control, history):
-    """`sweeps.run` over blocks of any kind."""
+def run(problem, work, memory, tolerance, budget, course):
+    """`sweeps.run` over blocks of any kind; course: r, best, control and history."""
+    r, best, control, history = course
     sweeps.run(
         sweep, velocities, sweeps.stay, residuals.natural_map, cones.project,
         problem, work, memory, tolerance, budget, r, best, control, history,
@@ -145,8 +146,9 @@ def run(problem, work, memory, tolerance, budget, r, best, control, history):
 
 
 @jit
-def run_coulomb(problem, work, memory, tolerance, budget, r, best, control, history):
+def run_coulomb(problem, work, memory, tolerance, budget, course):
     """`sweeps.run` over Coulomb contacts of one dimension."""
+    r, best, control, history = course
     sweeps.run(
         sweep_coulomb, velocities, sweeps.stay, residuals.no_map, cones.project_contacts,
         problem, work, memory, tolerance, budget, r, best, control, history,
@@ -154,7 +156,7 @@ def run_coulomb(problem, work, memory, tolerance, budget, r, best, control, hist
 
 
 @jit
-def solve_coulomb(K, W, u_free, tolerance, budget, r, best, control, history):
+def solve_coulomb(K, W, u_free, tolerance, budget, course):
     """`run_coulomb` prepared in the same call; K, W: a `Cones` and a `BlockW`, each as a plain tuple."""
     problem, work = prepare_coulomb(cones.Cones(*K), blocks.BlockW(*W), u_free)
-    run_coulomb(problem, work, anderson.no_memory(), tolerance, budget, r, best, control, history)
+    run_coulomb(problem, work, anderson.no_memory(), tolerance, budget, course)

@@ -77,8 +77,9 @@ def sweep(problem, work, r):
 
 
 @jit
-def run(problem, work, memory, tolerance, budget, r, best, control, history):
+def run(problem, work, memory, tolerance, budget, course):
     """`gauss_seidel.run` with the one-contact method of the problem."""
+    r, best, control, history = course
     sweeps.run(
         sweep, gauss_seidel.velocities, sweeps.stay, residuals.natural_map, cones.project,
         problem, work, memory, tolerance, budget, r, best, control, history,

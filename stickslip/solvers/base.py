@@ -35,7 +35,7 @@ class ContactSolver(Options):
     ) -> Solution:
         """Solve `problem` from `guess` (zero if none); any problem, through the form that the method sees."""
         method = partial(self.attempt, progress=progress)
-        return certified(self.name, method, problem, guess, self.tolerance, form=self.form_of)
+        return certified(self.name, method, problem, guess, self.tolerance, form=type(self).form_of)
 
     def attempt(
         self, problem: Any, guess: Array | None, tolerance: float, progress: Progress | None = None

@@ -119,7 +119,7 @@ def certified(
     _refuse_strangers(name, problem)
     start = checked_guess(problem, guess)
     conversion, seconds, compiling = _converted(form, name, problem)
-    seen = problem if conversion is None else conversion.problem
+    seen: Any = problem if conversion is None else conversion.problem
     if conversion is not None and start is not None:
         start = frozen(np.ascontiguousarray(conversion.guess(start)))
     target = tolerance

@@ -161,7 +161,7 @@ class ConePoint:
     def _gathered(self, y: Array) -> Array:
         """J y, shape (n,)."""
         cones = self.form.split
-        return np.bincount(cones.place, cones.sign * y, minlength=cones.kept.size)
+        return np.bincount(cones.place, cones.sign * y, cones.kept.size).astype(float, copy=False)
 
     @property
     def kappa(self) -> float:

@@ -45,7 +45,7 @@ NO_MEMORY = anderson.Memory(np.empty(0), np.zeros(anderson.SLOTS), *(np.empty((0
 """Of sweeps that are not accelerated: nothing is read from it."""
 
 Loop = partial[None]
-"""Compiled sweeps over a prepared problem: takes tolerance, budget, r, best, control and history."""
+"""Compiled sweeps over a prepared problem: takes tolerance, budget and (r, best, control, history)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,13 +83,14 @@ class Sweeps(ContactSolver):
             best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
             control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, guess)
             control[schedule.ALLOWED] = float(limit) if hopeful else 0.0
+            course = r, best, control, history
             run = self.prepare(problem, at_once=True)
             visits = CHUNK if problem.K.family == (2,) else CHUNK // 40
             done, chunk = 0, max(1, visits // max(1, problem.contacts))
             recent = np.zeros(2)
             if window:
                 chunk = min(chunk, window)
-                run(tolerance, 0.0, r, best, control, history)
+                run(tolerance, 0.0, course)
                 recent = control[RATE_FROM] = control[RATE_NOW]
             while control[schedule.STATE] <= schedule.RUNNING and done < limit:
                 if window and control[schedule.SWEEPS] >= recent[0] + window:
@@ -97,7 +98,7 @@ class Sweeps(ContactSolver):
                 if done and run.func is gauss_seidel.solve_coulomb:
                     run = self.prepare(problem)
                 done = min(done + chunk, limit)
-                run(tolerance, float(done), r, best, control, history)
+                run(tolerance, float(done), course)
                 if progress is not None:
                     progress(int(control[schedule.SWEEPS]), float(control[schedule.BEST]))
             seconds = time.perf_counter() - start
