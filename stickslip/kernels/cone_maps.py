@@ -50,7 +50,8 @@ def natural_newton(i, K, rho, r, u, out):
     for k in range(o + 1, o + d):  # the trial impulse x in the metric
         length = math.sqrt(rho[k] / p)
         F[k] = r[k] / length - p * length * u[k]
-    s = cones.height(n, F, i, K, rho)
+    groups = K.group_size, K.coefficient, K.group_offset[i], K.group_offset[i + 1]
+    s = cones.height(n, F, o, groups, rho, True)
     if s <= 0.0:
         for a in range(d):
             F[o + a], A[a, a] = r[o + a], 1.0

@@ -71,19 +71,20 @@ def norm(x, a, b):
 
 
 @jit
-def height(n, x, i, K, rho):
-    """Normal s of the point of friction cone i that is nearest to (n, x_k); 0 in its polar cone.
+def height(n, x, o, groups, rho, has_length):
+    """Normal s of the point of the friction cone at x[o] that is nearest to (n, x_k); 0 in its polar cone.
 
     s solves s = n + sum_k mu_k max(|x_k| - mu_k s, 0). That function is concave and increasing, so Newton's
     method from s = n climbs to the root in at most p + 1 steps.
-    x (n,); rho (n,): x and coefficients are in lengths sqrt(rho_k / rho_N), or (0,) for lengths of 1.
+    x (n,); groups: sizes and coefficients of all groups, the first one of the contact and the first after it;
+    rho (n,): x and coefficients are in lengths sqrt(rho_k / rho_N), or of any kind without has_length.
     """
-    o, g0, g1, has_length = K.offset[i], K.group_offset[i], K.group_offset[i + 1], rho.shape[0] > 0
+    group_size, coefficient, g0, g1 = groups
     reach, a = 0.0, o + 1
     for g in range(g0, g1):
-        mu = K.coefficient[g] / math.sqrt(rho[a] / rho[o]) if has_length else K.coefficient[g]
-        reach += mu * norm(x, a, a + K.group_size[g])
-        a += K.group_size[g]
+        mu = coefficient[g] / math.sqrt(rho[a] / rho[o]) if has_length else coefficient[g]
+        reach += mu * norm(x, a, a + group_size[g])
+        a += group_size[g]
     if reach != reach:
         return math.nan
     if reach <= -n:  # asked first, for it matters at mu = 0
@@ -92,12 +93,12 @@ def height(n, x, i, K, rho):
     for _ in range(g1 - g0 + 1):
         top, bottom, a = n, 1.0, o + 1
         for g in range(g0, g1):
-            mu = K.coefficient[g] / math.sqrt(rho[a] / rho[o]) if has_length else K.coefficient[g]
-            t = norm(x, a, a + K.group_size[g])
+            mu = coefficient[g] / math.sqrt(rho[a] / rho[o]) if has_length else coefficient[g]
+            t = norm(x, a, a + group_size[g])
             if t > mu * s:
                 top += mu * t
                 bottom += mu * mu
-            a += K.group_size[g]
+            a += group_size[g]
         better = top / bottom
         if not better > s:
             break
@@ -106,15 +107,17 @@ def height(n, x, i, K, rho):
 
 
 @jit
-def shorten(x, o, s, i, K):
-    """Shorten every group of contact i, at x[o], to |x_k| <= mu_k s, in place."""
+def shorten(x, o, s, groups):
+    """Shorten every group of the contact at x[o] to |x_k| <= mu_k s, in place; groups as in `height`."""
+    group_size, coefficient, g0, g1 = groups
     a = o + 1
-    for g in range(K.group_offset[i], K.group_offset[i + 1]):
-        b, limit = a + K.group_size[g], K.coefficient[g] * s
+    for g in range(g0, g1):
+        b, limit = a + group_size[g], coefficient[g] * s
         t = norm(x, a, b)
         if t > limit:
+            scale = limit / t
             for k in range(a, b):
-                x[k] *= limit / t
+                x[k] *= scale
         a = b
 
 
@@ -139,12 +142,16 @@ def project_block(i, K, x, out):
         for k in range(o, end):
             out[k] = min(max(x[k], K.lower[i]), K.upper[i])
         return
-    n = max(x[o], 0.0) if K.kind[i] == DISKS else height(x[o], x, i, K, x[:0])
-    is_apex = K.kind[i] == FRICTION and n == 0.0
+    groups = K.group_size, K.coefficient, K.group_offset[i], K.group_offset[i + 1]
+    n = max(x[o], 0.0) if K.kind[i] == DISKS else height(x[o], x, o, groups, x, False)
+    if n == 0.0 and K.kind[i] == FRICTION:
+        for k in range(o, end):
+            out[k] = 0.0
+        return
     for k in range(o, end):
-        out[k] = 0.0 if is_apex else x[k]
+        out[k] = x[k]
     out[o] = n
-    shorten(out, o, 1.0 if K.kind[i] == DISKS else n, i, K)
+    shorten(out, o, 1.0 if K.kind[i] == DISKS else n, groups)
 
 
 @jit

@@ -366,18 +366,16 @@ def _bisect(block, q, kappa, work, t):
 
 
 @jit
-def solve_friction(i, K, local, at, q, kappa, work, out):
-    """out <- r of contact i, of any family.   q, out (d,); kappa (ng,) guess in, kappas out.
+def solve_friction(block, q, kappa, work, out):
+    """out <- r of a `FrictionBlock`, a contact of any family.   q, out (d,); kappa (ng,) in and out.
 
-    local flat, W_ii and the rest at `at`; work (2 d + 2, 2 d + 2).
+    work (2 d + 2, 2 d + 2).
     """
-    group_size, coefficient, d = K.group_size, K.coefficient, K.offset[i + 1] - K.offset[i]
-    g0, g1 = K.group_offset[i], K.group_offset[i + 1]
+    local, at, d, coefficient, group_size, g0, g1 = block
     if q[0] >= 0.0 or local[at + d * d] == 0.0:
         for k in range(d):
             out[k] = 0.0
         return
-    block = FrictionBlock(local, at, d, coefficient, group_size, g0, g1)
     # From the last kappas, from rest, from kappas as large as if friction were alone; then bisection.
     worst = _newton(block, q, kappa, work, out)
     if not worst <= GOOD:
@@ -394,4 +392,4 @@ def solve_friction(i, K, local, at, q, kappa, work, out):
     if not worst <= GOOD:
         _bisect(block, q, kappa, work, out)
     out[0] = max(out[0], 0.0)
-    cones.shorten(out, 0, out[0], i, K)
+    cones.shorten(out, 0, out[0], (group_size, coefficient, g0, g1))

@@ -186,7 +186,7 @@ def solve_block(i, K, local, local_start, q, r, kappa, work, out):
     q, r, out (d,): its velocity without its own impulse, its present impulse, the answer;
     kappa (ng,) guesses, renewed; work as `friction.solve_friction` wants it.
     """
-    kind, offset, lower, upper, group_offset, _, coefficient = K
+    kind, offset, lower, upper, group_offset, group_size, coefficient = K
     at, d = local_start[i], offset[i + 1] - offset[i]
     if kind[i] == cones.FREE:
         inverse = at + d * d
@@ -206,4 +206,5 @@ def solve_block(i, K, local, local_start, q, r, kappa, work, out):
         elif d == 2:
             out[0], out[1] = coulomb2(local, at, q[0], q[1], coefficient[g0])
         else:
-            friction.solve_friction(i, K, local, at, q, kappa, work, out)
+            block = friction.FrictionBlock(local, at, d, coefficient, group_size, g0, g1)
+            friction.solve_friction(block, q, kappa, work, out)

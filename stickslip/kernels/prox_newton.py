@@ -66,7 +66,7 @@ def judged(system, r, u, vectors, control, history):
     """Ask the judge's measures about r, whose velocities are u; keep the best."""
     natural, scaled, _ = residuals.stop_measures(
         residuals.natural_map, system.K, system.scales, residuals.EXACT,
-        residuals.Point(r, u, system.u_free), vectors[WORK:],
+        residuals.Point(r, u, system.u_free), (vectors[WORK], vectors[WORK + 1]),
     )  # fmt: skip
     error = max(natural, scaled)
     at = min(int(control[LOOKS]), history.shape[0] - 1)

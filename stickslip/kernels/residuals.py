@@ -121,28 +121,28 @@ def three(x, a, b):
 
 
 @jit
-def no_map(i, K, rho, length, shift, at, work):
+def no_map(i, K, rho, length, shift, r, u, work):
     """Stands for `natural_map` where all contacts are Coulomb's, so that it need not be compiled."""
     return math.nan
 
 
 @jit
-def natural_map(i, K, rho, length, shift, at, work):
-    """|r/l - P_K(r/l - rho u_hat(l u))|² on block i, at a `Point`.
+def natural_map(i, K, rho, length, shift, r, u, work):
+    """|r/l - P_K(r/l - rho u_hat(l u))|² on block i.
 
     length (n,), or (0,) for 1; rho scalar, coefficients of K in the same lengths; work: two vectors (n,).
     """
-    a, b, has_length, x, y = K.offset[i], K.offset[i + 1], length.shape[0] > 0, work[0], work[1]
+    a, b, has_length, (x, y) = K.offset[i], K.offset[i + 1], length.shape[0] > 0, work
     for k in range(a, b):
-        y[k] = rho * (length[k] if has_length else 1.0) * at.u[k]
+        y[k] = rho * (length[k] if has_length else 1.0) * u[k]
     if K.kind[i] == cones.FRICTION and shift != RELAXED:
         y[a] += cones.shift_of_block(i, K, y)
     for k in range(a, b):
-        y[k] = at.r[k] / (length[k] if has_length else 1.0) - y[k]
+        y[k] = r[k] / (length[k] if has_length else 1.0) - y[k]
     cones.project_block(i, K, y, x)
     square = 0.0
     for k in range(a, b):
-        x[k] = at.r[k] / (length[k] if has_length else 1.0) - x[k]
+        x[k] = r[k] / (length[k] if has_length else 1.0) - x[k]
         square += x[k] * x[k]
     return square
 
@@ -167,8 +167,8 @@ def stop_measures(natural, K, scales, shift, at, work):
             plain += map_coulomb(coefficient[g], 1.0, r_i, u_i, slide)
             square = map_coulomb(coefficient[g], scale, r_i, u_i, slide)
         else:
-            plain += natural(i, K, 1.0, none, shift, at, work)
-            square = natural(i, scaled_K, scale, length, shift, at, work)
+            plain += natural(i, K, 1.0, none, shift, r, u, work)
+            square = natural(i, scaled_K, scale, length, shift, r, u, work)
         scaled += square
         if square > worst or square != square:
             worst, where = square, i
@@ -276,7 +276,7 @@ def local_error(K, scales, diagonal, at, work):
             slide = math.sqrt(u_i[1] * u_i[1] + u_i[2] * u_i[2])
             square = map_coulomb(coefficient[g], weight, three(r, a, b), u_i, slide)
         else:
-            square = natural_map(i, scaled_K, weight, length, EXACT, at, work)
+            square = natural_map(i, scaled_K, weight, length, EXACT, r, u, work)
         error = math.sqrt(square)
         if error != error:
             return math.nan
@@ -310,7 +310,7 @@ def unit_measures(K, shift, at, work, out):
     work: two vectors (n,); out (MEASURES,).
     """
     kind, offset, lower, upper, group_offset, _, coefficient = K
-    r, u, x, y = at.r, at.u, work[0], work[1]
+    r, u, (x, y) = at.r, at.u, work
     out[IMPULSE], out[VELOCITY], out[WORK] = 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         a, b, g = offset[i], offset[i + 1], group_offset[i]
@@ -369,7 +369,7 @@ def measure(K, shift, diagonal, r, u, u_free):
     shift: EXACT or RELAXED; the relaxation has no LOCAL, which is 0.
     """
     scales, at = metric(K, diagonal), Point(r, u, u_free)
-    work, out = np.empty((2, r.shape[0])), np.empty(MEASURES)
+    work, out = (np.empty(r.shape[0]), np.empty(r.shape[0])), np.empty(MEASURES)
     out[NATURAL], out[SCALED], out[WORST] = stop_measures(natural_map, K, scales, shift, at, work)
     complete(K, scales, shift, diagonal, at, work, out)
     return out

@@ -31,8 +31,8 @@ def solve(cone_arrays, W, u_free, tolerance, r, u):
         return measures, 1, residuals.is_solved(measures, tolerance)
     cones.project(K, r, r)
     problem, work = sweeps.prepare(own_blocks, K, W, u_free, 1.0)
-    diagonal, spare, out = work.vectors[0], work.vectors[1:3], np.empty(residuals.MEASURES)
-    at = residuals.Point(r, u, u_free)
+    diagonal, out = work.vectors[0], np.empty(residuals.MEASURES)
+    at, spare = residuals.Point(r, u, u_free), (work.vectors[1], work.vectors[2])
     done, look = 0, 1 if K.kind.shape[0] == 1 else 0
     while True:
         if done >= look:

@@ -62,7 +62,7 @@ def run(
     `anderson.Memory`; with columns in it, each sweep starts from a mix of the last ones.
     r (n,) is the iterate, best (n,) the best one by the judge; control and history as `schedule` has them.
     """
-    u, mark, spare = work.vectors[0], work.vectors[3], work.vectors[1:3]
+    u, mark, spare = work.vectors[0], work.vectors[3], (work.vectors[1], work.vectors[2])
     at = residuals.Point(r, u, problem.u_free)
     is_mixed = memory.gram.shape[0] > 0
     if control[schedule.STATE] == schedule.NEW:

@@ -205,4 +205,4 @@ def box_certificate(problem: BoxProblem) -> Certificate | None:
     if found is None:
         return None
     claim = conversion.certificate(found)
-    return claim if check_certificate(problem, claim).accepted else None
+    return claim if claim is not None and check_certificate(problem, claim).accepted else None
