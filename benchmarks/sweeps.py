@@ -134,7 +134,7 @@ def small_solve(name: str, problem: ContactProblem, warm: bool, inner: int) -> d
         r[:] = start
         work.kappa[:] = 0.0
         control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first
-        run(1e-8, 20_000.0, r, best, control, history)
+        run(1e-8, 20_000.0, (r, best, control, history))
 
     actions = {"compiled": compiled, "whole": lambda: solver.solve(problem, guess=guess)}
     seconds = best_of(actions, inner, repetitions=10)

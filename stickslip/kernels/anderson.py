@@ -33,7 +33,7 @@ class Memory(NamedTuple):
     """The last m sweeps over n components; m = 0 for sweeps that are not mixed."""
 
     weight: Any
-    """Mean diagonal of W_ii, in which lengths are taken [1/kg], shape (n,)."""
+    """Mean diagonal of W_ii, 1 where it is zero, in which lengths are taken [1/kg], shape (n,)."""
     mix: Any
     """The numbers named above, shape (SLOTS,)."""
     gram: Any
@@ -47,9 +47,14 @@ class Memory(NamedTuple):
 @jit
 def memory_of(problem, m):
     """An empty `Memory` of m sweeps over a problem prepared for them (`sweeps.Swept`)."""
-    n = problem.u_free.shape[0]
+    n, offset, local = problem.u_free.shape[0], problem.K.offset, problem.local
     weight, mix = np.empty(n), np.zeros(SLOTS)
-    weigh(problem.K.offset, problem.local, problem.local_start, weight)
+    for i in range(offset.shape[0] - 1):
+        d, at, mean = offset[i + 1] - offset[i], problem.local_start[i], 0.0
+        for k in range(d):
+            mean += abs(local[at + k * d + k]) / d
+        for k in range(offset[i], offset[i + 1]):
+            weight[k] = mean if mean > 0.0 else 1.0
     begin(mix)
     return Memory(weight, mix, np.zeros((m, m)), np.zeros((2 * m + 3, n)), np.zeros((m + 2, m)))
 
@@ -65,17 +70,6 @@ def no_memory():
 def forget(mix):
     """Empty the memory: the next sweep starts from where r is."""
     mix[HELD], mix[NEWEST], mix[LENGTH] = 0.0, -1.0, -1.0
-
-
-@jit
-def weigh(offset, local, local_start, weight):
-    """weight <- mean diagonal of each W_ii, on all of its components; 1 where it is zero.   weight (n,)."""
-    for i in range(offset.shape[0] - 1):
-        d, mean = offset[i + 1] - offset[i], 0.0
-        for k in range(d):
-            mean += abs(local[local_start[i] + k * d + k]) / d
-        for k in range(offset[i], offset[i + 1]):
-            weight[k] = mean if mean > 0.0 else 1.0
 
 
 @jit

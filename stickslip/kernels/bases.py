@@ -111,16 +111,19 @@ def next_basis(A, b, lower, upper, index, last, state, z):
                 over = max(over, abs(J[k, m]))
             if over <= INCONSISTENT * load:
                 return SINGULAR, index
-        elif _holds(A, b, lower, upper, J, inside, m, ratio, state, z):
+        elif _holds((A, b, lower, upper), J, inside[:m], ratio, state, z):
             return HOLDS, index
         index += 1
     return NONE, last
 
 
 @jit
-def _holds(A, b, lower, upper, J, inside, m, ratio, state, z):
-    """Whether the point of a regular basis, put into z, is within bounds and signs up to rounding."""
-    n = b.shape[0]
+def _holds(box, J, inside, ratio, state, z):
+    """Whether the point of a regular basis, put into z, is within bounds and signs up to rounding.
+
+    box: A, b, lower, upper; inside (m,): its unknowns between bounds.
+    """
+    (A, b, lower, upper), n, m = box, z.shape[0], inside.shape[0]
     share = CLEAR + (1e-14 / ratio if m > 0 else 0.0)
     for k in range(m - 1, -1, -1):
         total = J[k, m]

@@ -67,54 +67,39 @@ def diagonal(W, out):
 
 
 @jit
-def count_blocks(offset, block_of, indptr, indices, seen, row_start):
-    """row_start <- where each block row of a CSR matrix begins, the diagonal always counted.
-
-    block_of (n,): block of each component; seen (nb,) work.
-    """
-    row_start[0] = 0
-    for i in range(offset.shape[0] - 1):
-        count = 1
-        seen[i] = i
-        for row in range(offset[i], offset[i + 1]):
-            for k in range(indptr[row], indptr[row + 1]):
-                j = block_of[indices[k]]
-                if seen[j] != i:
-                    seen[j] = i
-                    count += 1
-        row_start[i + 1] = row_start[i] + count
-
-
-@jit
-def list_blocks(offset, block_of, indptr, indices, row_start, seen, column):
-    """column <- block columns of each block row, ascending; seen (nb,) work, filled with -1."""
-    for i in range(offset.shape[0] - 1):
-        at = row_start[i]
-        column[at] = i
-        seen[i] = i
-        at += 1
-        for row in range(offset[i], offset[i + 1]):
-            for k in range(indptr[row], indptr[row + 1]):
-                j = block_of[indices[k]]
-                if seen[j] != i:
-                    seen[j] = i
-                    column[at] = j
-                    at += 1
+def csr_blocks(offset, indptr, indices, values):
+    """(row_start, column, data_start, data) of a CSR matrix, the diagonal always; duplicates are summed."""
+    nb = offset.shape[0] - 1
+    row_start, block_of = np.zeros(nb + 1, np.int64), np.empty(offset[nb], np.int64)
+    for i in range(nb):
+        block_of[offset[i] : offset[i + 1]] = i
+    # 1. the block columns of each block row, ascending
+    column, seen, at = np.empty(indices.shape[0] + nb, np.int64), np.full(nb, -1), 0
+    for i in range(nb):
+        column[at], seen[i], at = i, i, at + 1
+        for k in range(indptr[offset[i]], indptr[offset[i + 1]]):
+            j = block_of[indices[k]]
+            if seen[j] != i:
+                column[at], seen[j], at = j, i, at + 1
         column[row_start[i] : at].sort()
-
-
-@jit
-def fill_blocks(offset, block_of, indptr, indices, values, row_start, column, data_start, place, data):
-    """data <- entries of a CSR matrix in their blocks (data zero on entry); place (nb,) work."""
-    for i in range(offset.shape[0] - 1):
+        row_start[i + 1] = at
+    column, data_start = column[:at].copy(), np.zeros(at + 1, np.int64)
+    for i in range(nb):
         for b in range(row_start[i], row_start[i + 1]):
-            place[column[b]] = data_start[b]
+            e = offset[column[b] + 1] - offset[column[b]]
+            data_start[b + 1] = data_start[b] + (offset[i + 1] - offset[i]) * e
+    # 2. the entries in their blocks; seen: where those of this block row begin
+    data = np.zeros(data_start[at])
+    for i in range(nb):
+        for b in range(row_start[i], row_start[i + 1]):
+            seen[column[b]] = data_start[b]
         for row in range(offset[i], offset[i + 1]):
             for k in range(indptr[row], indptr[row + 1]):
                 c = indices[k]
                 j = block_of[c]
                 e = offset[j + 1] - offset[j]
-                data[place[j] + (row - offset[i]) * e + c - offset[j]] += values[k]
+                data[seen[j] + (row - offset[i]) * e + c - offset[j]] += values[k]
+    return row_start, column, data_start, data
 
 
 @jit

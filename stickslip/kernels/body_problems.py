@@ -130,7 +130,8 @@ def sweep(prepare, run, columns, problem, free, tolerance, limit, control, r):
     swept, work = prepare(problem.K, W, free.u, 1.0)
     body_sweeps.follow(swept, r)
     history, best = np.empty((LINES, 3)), r.copy()
-    run(swept, work, anderson.no_memory(), tolerance, limit, r, best, control, history)
+    course = r, best, control, history
+    run(swept, work, anderson.no_memory(), tolerance, limit, course)
     state = control[schedule.STATE]
     if columns > 0 and (state == schedule.SLOW or state == schedule.RUNNING):
         for k in range(r.shape[0]):
@@ -138,7 +139,7 @@ def sweep(prepare, run, columns, problem, free, tolerance, limit, control, r):
         allowed = control[schedule.SWEEPS] + MOST_MIXED
         anderson.take_over(control, control[schedule.BEST], allowed, MIXED_TRIAL)
         memory = anderson.memory_of(swept, columns)
-        run(swept, work, memory, tolerance, allowed, r, best, control, history)
+        run(swept, work, memory, tolerance, allowed, course)
     body_sweeps.follow(swept, best)
     v = free.v.copy()
     for b in range(v.shape[0]):

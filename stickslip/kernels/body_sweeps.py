@@ -172,8 +172,9 @@ def prepare_coulomb3(K, W, u_free, omega):
 
 
 @jit
-def run(problem, work, memory, tolerance, budget, r, best, control, history):
-    """`sweeps.run` over blocks of any kind."""
+def run(problem, work, memory, tolerance, budget, course):
+    """`sweeps.run` over blocks of any kind; course: r, best, control and history."""
+    r, best, control, history = course
     sweeps.run(
         sweep, velocities, follow, residuals.natural_map, cones.project,
         problem, work, memory, tolerance, budget, r, best, control, history,
@@ -181,8 +182,9 @@ def run(problem, work, memory, tolerance, budget, r, best, control, history):
 
 
 @jit
-def run_coulomb3(problem, work, memory, tolerance, budget, r, best, control, history):
+def run_coulomb3(problem, work, memory, tolerance, budget, course):
     """`sweeps.run` over 3D Coulomb contacts between bodies of six velocities."""
+    r, best, control, history = course
     sweeps.run(
         sweep_coulomb3, velocities, follow, residuals.no_map, cones.project_contacts,
         problem, work, memory, tolerance, budget, r, best, control, history,

@@ -4,12 +4,13 @@ from stickslip.kernels.jit import jit
 
 
 @jit
-def sweep(row_start, column, data, diagonal, b, lower, upper, omega, symmetric, count, z):
+def sweep(A, b, bounds, omega, symmetric, count, z):
     """z <- P(z - omega (A z + b) / diag A), row by row, `count` times; back again as well if symmetric.
 
-    row_start (n + 1,), column, data (nnz,): A by rows; the others (n,). Rows of zero diagonal stand still.
+    A: row_start (n + 1,), column, data (nnz,) of its rows, and its diagonal; bounds: lower, upper; all other
+    vectors (n,). Rows of zero diagonal stand still.
     """
-    n = b.shape[0]
+    (row_start, column, data, diagonal), (lower, upper), n = A, bounds, b.shape[0]
     for _ in range(count):
         for k in range(2 * n if symmetric else n):
             i = k if k < n else 2 * n - 1 - k

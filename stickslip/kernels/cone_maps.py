@@ -5,6 +5,7 @@ slope of |u_T|, which the shift holds, is taken as 0 at u_T = 0.
 """
 
 import math
+from typing import NamedTuple
 
 from stickslip.kernels import cones
 from stickslip.kernels.jit import jit
@@ -14,69 +15,59 @@ SMALLEST_ROOT = 1e-10
 """Least eigenvalue of a root that slopes are divided by, as a share of the largest."""
 
 
+class Root(NamedTuple):
+    """(x² + y²)^(1/2) of a contact in the Jordan algebra, as `fischer_burmeister` has x and y."""
+
+    mu: float
+    """Coefficient of friction [-]."""
+    p: float
+    """Unit of y [kg]."""
+    x0: float
+    """First component of x [N s]."""
+    y0: float
+    """First component of y [N s]."""
+    less: float
+    """Its smaller eigenvalue, kept from zero [N s]."""
+    more: float
+    """Its larger eigenvalue [N s]."""
+    slide: float
+    """|u_T| [m/s]."""
+
+
 @jit
-def natural_newton(i, K, rho, r, u, F, A, B):
+def natural_newton(i, K, rho, r, u, out):
     """F = r - P_K(r - rho u_hat), in the metric of rho; for cones of any groups.
 
     With lengths l_k = sqrt(rho_k/rho_N) the components r_k/l_k and l_k u_k have one augmentation,
     rho_N, and their cone the coefficients mu_k/l_k; P_K is the Euclidean projection of those.
     """
-    kind, offset, lower, upper, group_offset, group_size, coefficient = K
-    o, d = offset[i], offset[i + 1] - offset[i]
-    if kind[i] != cones.FRICTION:
-        return one_by_one(o, d, lower[i], upper[i], rho, r, u, F, A, B)
-    clear(d, A, B)
-    g0, g1 = group_offset[i], group_offset[i + 1]
+    o, d, (F, A, _) = K.offset[i], K.offset[i + 1] - K.offset[i], out
+    if K.kind[i] != cones.FRICTION:
+        return one_by_one(i, K, rho, r, u, out)
+    clear(d, out)
     p = rho[o]
-    s = cones.shift_of_block(i, K, u)
-    n = r[o] - p * (u[o] + s)
+    n = r[o] - p * (u[o] + cones.shift_of_block(i, K, u))
     for k in range(o + 1, o + d):  # the trial impulse x in the metric
         length = math.sqrt(rho[k] / p)
         F[k] = r[k] / length - p * length * u[k]
-    s = height(o, n, p, rho, coefficient, group_size, g0, g1, F)
+    groups = K.group_size, K.coefficient, K.group_offset[i], K.group_offset[i + 1]
+    s = cones.height(n, F, o, groups, rho, True)
     if s <= 0.0:
         for a in range(d):
             F[o + a], A[a, a] = r[o + a], 1.0
         return 0
-    return 1 | project_with_slopes(o, d, s, rho, coefficient, group_size, g0, g1, r, u, F, A, B)
+    return 1 | project_with_slopes(i, K, s, rho, r, u, out)
 
 
 @jit
-def height(o, n, p, rho, coefficient, group_size, g0, g1, x):
-    """Normal s of the projection of (n, x_k), 0 in the polar cone; s = n + sum_k mu_k max(|x_k| - mu_k s, 0).
-
-    Newton's method climbs to the root from s = n in at most one step per group, and one more.
-    """
-    reach, a = 0.0, o + 1
-    for g in range(g0, g1):
-        mu = coefficient[g] / math.sqrt(rho[a] / p)
-        reach += mu * cones.norm(x, a, a + group_size[g])
-        a += group_size[g]
-    if reach <= -n:
-        return 0.0
-    s = n
-    for _ in range(g1 - g0 + 1):
-        top, bottom, a = n, 1.0, o + 1
-        for g in range(g0, g1):
-            mu, size = coefficient[g] / math.sqrt(rho[a] / p), cones.norm(x, a, a + group_size[g])
-            if size > mu * s:
-                top += mu * size
-                bottom += mu * mu
-            a += group_size[g]
-        better = top / bottom
-        if not better > s:
-            break
-        s = better
-    return s
-
-
-@jit
-def project_with_slopes(o, d, s, rho, coefficient, group_size, g0, g1, r, u, F, A, B):
+def project_with_slopes(i, K, s, rho, r, u, out):
     """F, A, B from the trial impulses in F[o+1:] and the projected normal s > 0.   Returns the bits of slip.
 
     With S the groups that slip: ds = (dn + sum_S mu_k e_k·dx_k) / (1 + sum_S mu_k²), and
     d(mu_k s e_k) = mu_k e_k ds + mu_k s Gamma(x_k) dx_k; the others stay where they are.
     """
+    o, d, g0, g1 = K.offset[i], K.offset[i + 1] - K.offset[i], K.group_offset[i], K.group_offset[i + 1]
+    group_size, coefficient, (F, A, B) = K.group_size, K.coefficient, out
     p, slips, bottom, a = rho[o], 0, 1.0, 1
     for g in range(g0, g1):
         mu = coefficient[g] / math.sqrt(rho[o + a] / p)
@@ -114,19 +105,20 @@ def project_with_slopes(o, d, s, rho, coefficient, group_size, g0, g1, r, u, F, 
                 F[o + j] = rho[o + j] * u[o + j]
         a += m
     F[o] = r[o] - s
-    back_from_metric(o, d, rho, coefficient, group_size, g0, g1, u, A, B)
+    back_from_metric(i, K, rho, u, A, B)
     return slips
 
 
 @jit
-def back_from_metric(o, d, rho, coefficient, group_size, g0, g1, u, A, B):
+def back_from_metric(i, K, rho, u, A, B):
     """A, B <- slopes of F by r and u, from the slopes of the projection in A, in the metric of rho."""
-    p, b = rho[o], 1
+    o, d, group_size, b = K.offset[i], K.offset[i + 1] - K.offset[i], K.group_size, 1
+    p = rho[o]
     for c in range(d):
         B[c, 0] = math.sqrt(rho[o + c] * p) * A[c, 0]
-    for g in range(g0, g1):
+    for g in range(K.group_offset[i], K.group_offset[i + 1]):
         slide = cones.norm(u, o + b, o + b + group_size[g])
-        mu = coefficient[g] / math.sqrt(rho[o + b] / p)
+        mu = K.coefficient[g] / math.sqrt(rho[o + b] / p)
         for k in range(b, b + group_size[g]):
             turn = mu * u[o + k] / slide if slide > 0.0 else 0.0
             for c in range(d):
@@ -139,44 +131,34 @@ def back_from_metric(o, d, rho, coefficient, group_size, g0, g1, u, A, B):
 
 
 @jit
-def fischer_burmeister_scalar(k, a, rho, r, u, F, A, B):
-    """F_k = r + rho u - sqrt(r² + (rho u)²) (Fischer 1992), slopes in A[a, a] and B[a, a]."""
+def fischer_burmeister_scalar(k, rho, r, u, out):
+    """F_k = r + rho u - sqrt(r² + (rho u)²) (Fischer 1992), slopes in A[0, 0] and B[0, 0]."""
     x, y = r[k], rho[k] * u[k]
     size = math.hypot(x, y)
-    F[k] = x + y - size
-    at = x / size if size > 0.0 else math.sqrt(0.5)
-    A[a, a] = 1.0 - at
-    at = y / size if size > 0.0 else math.sqrt(0.5)
-    B[a, a] = rho[k] * (1.0 - at)
+    out.F[k] = x + y - size
+    out.A[0, 0] = 1.0 - (x / size if size > 0.0 else math.sqrt(0.5))
+    out.B[0, 0] = rho[k] * (1.0 - (y / size if size > 0.0 else math.sqrt(0.5)))
 
 
 @jit
-def fischer_burmeister(i, K, rho, r, u, F, A, B):
+def fischer_burmeister(i, K, rho, r, u, out):
     """F = x + y - (x² + y²)^(1/2) in the Jordan algebra of the cone (Fukushima, Luo & Tseng 2002).
 
     x = (mu r_N, r_T) and y = p (u_hat_N/mu, u_T) lie in the same self-dual cone, with
     p = mu sqrt(rho_N rho_T); the normal component of F is divided by mu again. Cones of one group
     only. Intervals and free blocks as in the other maps. The state is always 1: the map is one formula.
     """
-    kind, offset, lower, upper, group_offset, coefficient = (
-        K.kind,
-        K.offset,
-        K.lower,
-        K.upper,
-        K.group_offset,
-        K.coefficient,
-    )
-    o, d = offset[i], offset[i + 1] - offset[i]
-    if kind[i] != cones.FRICTION:
-        if kind[i] != cones.NONNEGATIVE:
-            one_by_one(o, d, lower[i], upper[i], rho, r, u, F, A, B)
+    o, d, (F, A, _) = K.offset[i], K.offset[i + 1] - K.offset[i], out
+    if K.kind[i] != cones.FRICTION:
+        if K.kind[i] != cones.NONNEGATIVE:
+            one_by_one(i, K, rho, r, u, out)
         else:
-            fischer_burmeister_scalar(o, 0, rho, r, u, F, A, B)
+            fischer_burmeister_scalar(o, rho, r, u, out)
         return 1
-    clear(d, A, B)
-    mu = coefficient[group_offset[i]]
+    clear(d, out)
+    mu = K.coefficient[K.group_offset[i]]
     if mu == 0.0:
-        fischer_burmeister_scalar(o, 0, rho, r, u, F, A, B)
+        fischer_burmeister_scalar(o, rho, r, u, out)
         for a in range(1, d):
             F[o + a], A[a, a] = r[o + a], 1.0
         return 1
@@ -196,9 +178,8 @@ def fischer_burmeister(i, K, rho, r, u, F, A, B):
         more += (x0 * e + r[k]) ** 2 + (y0 * e + p * u[k]) ** 2
         F[k] = e
     less, more = math.sqrt(less), math.sqrt(more)
-    fischer_burmeister_slopes(
-        o, d, mu, p, x0, y0, max(less, SMALLEST_ROOT * more), more, slide, r, u, F, A, B
-    )
+    root = Root(mu, p, x0, y0, max(less, SMALLEST_ROOT * more), more, slide)
+    fischer_burmeister_slopes(o, d, root, r, u, out)
     F[o] = (x0 + y0 - 0.5 * (less + more)) / mu
     for k in range(o + 1, o + d):
         F[k] = r[k] + p * u[k] - 0.5 * (more - less) * F[k]
@@ -206,12 +187,13 @@ def fischer_burmeister(i, K, rho, r, u, F, A, B):
 
 
 @jit
-def fischer_burmeister_slopes(o, d, mu, p, x0, y0, less, more, slide, r, u, e, A, B):
-    """A, B of Fischer–Burmeister from the eigenvalues of the root z and their direction e[o+1:].
+def fischer_burmeister_slopes(o, d, root, r, u, out):
+    """A, B of Fischer–Burmeister from the eigenvalues of the root z and their direction F[o+1:].
 
     dF = (I - L_z^-1 L_x) dx + (I - L_z^-1 L_y) dy, L_x the product with x; at x = y = 0 a limit
     of these, with L_z^-1 L_x = L_z^-1 L_y = I/sqrt(2).
     """
+    (mu, p, x0, y0, less, more, slide), (e, A, B) = root, out
     z0, z = 0.5 * (less + more), 0.5 * (more - less)
     for b in range(d):
         for S in range(2):

@@ -69,23 +69,6 @@ class Scaling(NamedTuple):
 
 
 @jit
-def slack(cone_arrays, r, z):
-    """z <- J' r + constant."""
-    cones = Split(*cone_arrays)
-    for q in range(z.shape[0]):
-        z[q] = cones.sign[q] * r[cones.place[q]] + cones.constant[q]
-
-
-@jit
-def gather(cone_arrays, y, out):
-    """out <- J y."""
-    cones = Split(*cone_arrays)
-    out[:] = 0.0
-    for q in range(y.shape[0]):
-        out[cones.place[q]] += cones.sign[q] * y[q]
-
-
-@jit
 def slip(cone_arrays, y, smoothing, shift, slope):
     """shift (contacts,) <- sum over the cones of each contact of sqrt(|y_rest|² + smoothing²) - smoothing.
 
@@ -108,32 +91,14 @@ def slip(cone_arrays, y, smoothing, shift, slope):
 
 
 @jit
-def add_slope(cone_arrays, slope, G, D):
-    """D += -e_N slope' G J': what the derivative of the shift adds to J G J'."""
-    cones = Split(*cone_arrays)
-    offset, cone_start, start, size = cones.offset, cones.cone_start, cones.start, cones.size
-    at = 0
-    for i in range(offset.shape[0] - 1):
-        first, d = offset[i], offset[i + 1] - offset[i]
-        for c in range(cone_start[i], cone_start[i + 1]):
-            o = start[c]
-            for b in range(size[c]):
-                s = 0.0
-                for a in range(1, size[c]):
-                    s += slope[o + a] * G[c, a, b]
-                D[at + cones.place[o + b] - first] -= cones.sign[o + b] * s
-        at += d * d
-
-
-@jit
 def scale(scaling_arrays, cone_arrays, y, z):
     """The scaling at y, z, strictly inside."""
     scaling, cones = Scaling(*scaling_arrays), Split(*cone_arrays)
     kind, G, F, F_inverse, lam, work = scaling
     if kind == BY_F:
-        jordan.scale(cones.start, cones.size, y, z, G, F, F_inverse, lam)
+        jordan.scale(cones.start, cones.size, y, z, (G, F, F_inverse, lam))
     elif kind == BY_POINT:
-        jordan.scale_by_point(cones.start, cones.size, y, z, G, F, F_inverse, lam, work)
+        jordan.scale_by_point(cones.start, cones.size, y, z, (G, F, F_inverse, lam), work)
     else:
         for c in range(cones.size.shape[0]):
             _ratio(cones.start[c], cones.size[c], y, z, G[c])
@@ -158,8 +123,11 @@ def _ratio(o, m, y, z, G):
 
 
 @jit
-def contact_blocks(cone_arrays, G, D):
-    """D <- J G J', one block per contact after the other, flat, row-major."""
+def contact_blocks(cone_arrays, G, slope, has_slope, D):
+    """D <- J G J', one block per contact after the other, flat, row-major.
+
+    has_slope: less e_N slope' G J', what the derivative of the shift adds.
+    """
     cones = Split(*cone_arrays)
     offset, cone_start, start, size = cones.offset, cones.cone_start, cones.start, cones.size
     place, sign, at = cones.place, cones.sign, 0
@@ -172,28 +140,44 @@ def contact_blocks(cone_arrays, G, D):
                 row = at + (place[o + a] - first) * d - first
                 for b in range(size[c]):
                     D[row + place[o + b]] += sign[o + a] * sign[o + b] * G[c, a, b]
+            for b in range(size[c] if has_slope else 0):
+                s = 0.0
+                for a in range(1, size[c]):
+                    s += slope[o + a] * G[c, a, b]
+                D[at + place[o + b] - first] -= sign[o + b] * s
         at += d * d
 
 
 @jit
-def newton_blocks(scaling_arrays, cone_arrays, y, z, slope, has_slope, D):
-    """The scaling at y, z, and D <- J G J' of it, with what the derivative of the shift adds."""
-    scale(scaling_arrays, cone_arrays, y, z)
-    G = Scaling(*scaling_arrays).G
-    contact_blocks(cone_arrays, G, D)
-    if has_slope:
-        add_slope(cone_arrays, slope, G, D)
+def right_side(scaling_arrays, cone_arrays, point, affine, aim, t, b):
+    """t <- -y + barrier z^-1 - second-order term, of which dy = t - G dz, and b <- J t + share (J y - u).
 
-
-@jit
-def right_side(scaling_arrays, cone_arrays, point, affine, barrier, second, share, shift, t, b):
-    """t as `target` has it, b <- J t + share (J y - u), less what the derivative of the shift takes off.
-
-    point: y, z, u with the shift in it, and the slope of the shift; affine: dy, dz; share: of the residuals
-    that the step removes; shift: NO_SHIFT, OF_Y or OF_U, what the shift depends on.
+    point: y, z, u with the shift in it, and the slope of the shift, whose derivative is taken off b; affine:
+    dy, dz. aim: barrier, 2 sigma kappa; whether the affine step has its second-order term; share of the
+    residuals that the step removes; NO_SHIFT, OF_Y or OF_U, what the shift depends on.
     """
-    (y, z, u, slope), cones = point, Split(*cone_arrays)
-    target(scaling_arrays, cone_arrays, y, z, affine[0], affine[1], barrier, second, t)
+    scaling, cones = Scaling(*scaling_arrays), Split(*cone_arrays)
+    (y, z, u, slope), (dy, dz), (barrier, has_second, share, shift) = point, affine, aim
+    start, size, F_inverse = cones.start, cones.size, scaling.F_inverse
+    # 1. the aim of y o z
+    jordan.inverse(start, size, z, t)
+    for q in range(t.shape[0]):
+        t[q] = barrier * t[q] - y[q]
+    # 2. arw(z)^-1 (dy o dz) without scaling, F^-1 arw(lam)^-1 [(F dy) o (F^-1 dz)] with it
+    if has_second:
+        one, two, three = scaling.work[0], scaling.work[1], scaling.work[2]
+        if scaling.kind == PLAIN:
+            jordan.product(start, size, dy, dz, one)
+            jordan.divide(start, size, z, one, two)
+        else:
+            jordan.apply(start, size, scaling.F, dy, one)
+            jordan.apply(start, size, F_inverse, dz, two)
+            jordan.product(start, size, one, two, three)
+            jordan.divide(start, size, scaling.lam, three, one)
+            jordan.apply(start, size, F_inverse, one, two)
+        for q in range(t.shape[0]):
+            t[q] -= two[q]
+    # 3. the equations of the contacts
     for k in range(b.shape[0]):
         b[k] = -share * u[k]
     for q in range(y.shape[0]):  # J y - u + J t without its cancellation
@@ -202,37 +186,9 @@ def right_side(scaling_arrays, cone_arrays, point, affine, barrier, second, shar
         return
     for i in range(cones.offset.shape[0] - 1):
         for c in range(cones.cone_start[i], cones.cone_start[i + 1]):
-            for q in range(cones.start[c] + 1, cones.start[c] + cones.size[c]):
+            for q in range(start[c] + 1, start[c] + size[c]):
                 rest = share * (y[q] - u[cones.place[q]]) if shift == OF_U else 0.0
                 b[cones.offset[i]] -= slope[q] * (t[q] + rest)
-
-
-@jit
-def target(scaling_arrays, cone_arrays, y, z, dy, dz, barrier, second, t):
-    """t <- -y + barrier z^-1 - second-order term, with dy = t - G dz.
-
-    The second-order term of the affine step dy, dz is arw(z)^-1 (dy o dz) without scaling, and
-    F^-1 arw(lam)^-1 [(F dy) o (F^-1 dz)] with it. barrier: 2 sigma kappa.
-    """
-    scaling, cones = Scaling(*scaling_arrays), Split(*cone_arrays)
-    start, size, F_inverse = cones.start, cones.size, scaling.F_inverse
-    jordan.inverse(start, size, z, t)
-    for q in range(t.shape[0]):
-        t[q] = barrier * t[q] - y[q]
-    if not second:
-        return
-    a, b, c = scaling.work[0], scaling.work[1], scaling.work[2]
-    if scaling.kind == PLAIN:
-        jordan.product(start, size, dy, dz, a)
-        jordan.divide(start, size, z, a, b)
-    else:
-        jordan.apply(start, size, scaling.F, dy, a)
-        jordan.apply(start, size, F_inverse, dz, b)
-        jordan.product(start, size, a, b, c)
-        jordan.divide(start, size, scaling.lam, c, a)
-        jordan.apply(start, size, F_inverse, a, b)
-    for q in range(t.shape[0]):
-        t[q] -= b[q]
 
 
 @jit
@@ -258,15 +214,15 @@ def steps(scaling_arrays, cone_arrays, t, dr, y, z, dy, dz):
 
 
 @jit
-def recentre(scaling_arrays, cone_arrays, y, z, dy, dz, alpha, low, t):
+def recentre(scaling_arrays, cone_arrays, point, direction, alpha, low, t):
     """t <- F^-1 arw(lam)^-1 of what raises the eigenvalues of (F y) o (F^-1 z) to low, where they are below.
 
-    At y + alpha dy, z + alpha dz: Gondzio 1996, section 3, with eigenvalues for products of components,
-    and without the large ones, which do not shorten steps.
+    At y + alpha dy, z + alpha dz; point: y, z, direction: dy, dz. Gondzio 1996, section 3, with eigenvalues
+    for products of components, and without the large ones, which do not shorten steps.
     """
     scaling, cones = Scaling(*scaling_arrays), Split(*cone_arrays)
     start, size, F_inverse = cones.start, cones.size, scaling.F_inverse
-    a, b, c = scaling.work[0], scaling.work[1], scaling.work[2]
+    a, b, c, (y, z), (dy, dz) = scaling.work[0], scaling.work[1], scaling.work[2], point, direction
     for q in range(y.shape[0]):
         t[q], c[q] = y[q] + alpha * dy[q], z[q] + alpha * dz[q]
     jordan.apply(start, size, scaling.F, t, a)
@@ -289,7 +245,9 @@ def recentre(scaling_arrays, cone_arrays, y, z, dy, dz, alpha, low, t):
 @jit
 def arrived(cone_arrays, y, r, z):
     """z <- J' r + constant; whether y and whether z are strictly inside every cone."""
-    slack(cone_arrays, r, z)
+    cones = Split(*cone_arrays)
+    for q in range(z.shape[0]):
+        z[q] = cones.sign[q] * r[cones.place[q]] + cones.constant[q]
     return inside(cone_arrays, y), inside(cone_arrays, z)
 
 
@@ -366,35 +324,20 @@ def roots(cone_arrays, F_inverse, R, A):
 
 
 @jit
-def divide_rows(offset, R, rows, out):
-    """out <- R^-T rows, the rows of every contact.   rows, out (n, 2, k)."""
-    at = 0
-    for i in range(offset.shape[0] - 1):
-        o, d = offset[i], offset[i + 1] - offset[i]
-        for a in range(d):
-            for side in range(2):
-                for j in range(rows.shape[2]):
-                    s = rows[o + a, side, j]
-                    for b in range(a):
-                        s -= R[at + b * d + a] * out[o + b, side, j]
-                    out[o + a, side, j] = s / R[at + a * d + a]
-        at += d * d
-
-
-@jit
 def divide_roots(offset, R, x, turned, out):
-    """out <- R^-T x where turned, otherwise R^-1 x; out may be x."""
+    """out <- R^-T x where turned, otherwise R^-1 x, of every column of x (n, m); out may be x."""
     at = 0
     for i in range(offset.shape[0] - 1):
         o, d = offset[i], offset[i + 1] - offset[i]
         for step in range(d):
             a = step if turned else d - 1 - step
-            s = x[o + a]
-            if turned:
-                for b in range(a):
-                    s -= R[at + b * d + a] * out[o + b]
-            else:
-                for b in range(a + 1, d):
-                    s -= R[at + a * d + b] * out[o + b]
-            out[o + a] = s / R[at + a * d + a]
+            for j in range(x.shape[1]):
+                s = x[o + a, j]
+                if turned:
+                    for b in range(a):
+                        s -= R[at + b * d + a] * out[o + b, j]
+                else:
+                    for b in range(a + 1, d):
+                        s -= R[at + a * d + b] * out[o + b, j]
+                out[o + a, j] = s / R[at + a * d + a]
         at += d * d

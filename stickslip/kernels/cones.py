@@ -71,39 +71,30 @@ def norm(x, a, b):
 
 
 @jit
-def project_groups(x, o, group_size, coefficient, g0, g1):
-    """Shorten every group of the contact at x[o] to |x_k| <= mu_k x_N, in place; x_N >= 0 is kept."""
-    a = o + 1
-    for g in range(g0, g1):
-        t, limit = norm(x, a, a + group_size[g]), coefficient[g] * x[o]
-        if t > limit:
-            scale = limit / t
-            for i in range(a, a + group_size[g]):
-                x[i] *= scale
-        a += group_size[g]
+def height(n, x, o, groups, rho, has_length):
+    """Normal s of the point of the friction cone at x[o] that is nearest to (n, x_k); 0 in its polar cone.
 
-
-@jit
-def project_friction(x, o, group_size, coefficient, g0, g1, out):
-    """out[o:] <- nearest point of {|r_k| <= mu_k r_N}.   x, out (n,), may be the same array.
-
-    The normal s solves s = n + sum_k mu_k max(|x_k| - mu_k s, 0). That function is concave and
-    increasing, so Newton's method from s = n climbs to the root in at most p + 1 steps.
+    s solves s = n + sum_k mu_k max(|x_k| - mu_k s, 0). That function is concave and increasing, so Newton's
+    method from s = n climbs to the root in at most p + 1 steps.
+    x (n,); groups: sizes and coefficients of all groups, the first one of the contact and the first after it;
+    rho (n,): x and coefficients are in lengths sqrt(rho_k / rho_N), or of any kind without has_length.
     """
-    n = x[o]
-    reach, end = 0.0, o + 1
+    group_size, coefficient, g0, g1 = groups
+    reach, a = 0.0, o + 1
     for g in range(g0, g1):
-        reach += coefficient[g] * norm(x, end, end + group_size[g])
-        end += group_size[g]
-    if reach <= -n:  # in the polar cone; asked first, for it matters at mu = 0
-        for i in range(o, end):
-            out[i] = 0.0
-        return
+        mu = coefficient[g] / math.sqrt(rho[a] / rho[o]) if has_length else coefficient[g]
+        reach += mu * norm(x, a, a + group_size[g])
+        a += group_size[g]
+    if reach != reach:
+        return math.nan
+    if reach <= -n:  # asked first, for it matters at mu = 0
+        return 0.0
     s = n
     for _ in range(g1 - g0 + 1):
         top, bottom, a = n, 1.0, o + 1
         for g in range(g0, g1):
-            mu, t = coefficient[g], norm(x, a, a + group_size[g])
+            mu = coefficient[g] / math.sqrt(rho[a] / rho[o]) if has_length else coefficient[g]
+            t = norm(x, a, a + group_size[g])
             if t > mu * s:
                 top += mu * t
                 bottom += mu * mu
@@ -112,24 +103,22 @@ def project_friction(x, o, group_size, coefficient, g0, g1, out):
         if not better > s:
             break
         s = better
-    for i in range(o, end):
-        out[i] = x[i]
-    out[o] = s
-    project_groups(out, o, group_size, coefficient, g0, g1)
+    return s
 
 
 @jit
-def project_disks(x, o, group_size, radius, g0, g1, out):
-    """out[o:] <- nearest point of {r_N >= 0, |r_k| <= radius_k}.   x, out (n,), may be the same array."""
-    out[o] = max(x[o], 0.0)
+def shorten(x, o, s, groups):
+    """Shorten every group of the contact at x[o] to |x_k| <= mu_k s, in place; groups as in `height`."""
+    group_size, coefficient, g0, g1 = groups
     a = o + 1
     for g in range(g0, g1):
-        t, scale = norm(x, a, a + group_size[g]), 1.0
-        if t > radius[g]:
-            scale = radius[g] / t
-        for i in range(a, a + group_size[g]):
-            out[i] = scale * x[i]
-        a += group_size[g]
+        b, limit = a + group_size[g], coefficient[g] * s
+        t = norm(x, a, b)
+        if t > limit:
+            scale = limit / t
+            for k in range(a, b):
+                x[k] *= scale
+        a = b
 
 
 @jit
@@ -148,14 +137,21 @@ def project_coulomb(mu, x0, x1, x2):
 @jit
 def project_block(i, K, x, out):
     """out <- nearest point of K_i on the components of block i.   x, out (n,), may be the same."""
-    kind, offset, lower, upper, group_offset, group_size, coefficient = K
-    if kind[i] == FRICTION:
-        project_friction(x, offset[i], group_size, coefficient, group_offset[i], group_offset[i + 1], out)
-    elif kind[i] == DISKS:
-        project_disks(x, offset[i], group_size, coefficient, group_offset[i], group_offset[i + 1], out)
-    else:
-        for k in range(offset[i], offset[i + 1]):
-            out[k] = min(max(x[k], lower[i]), upper[i])
+    o, end = K.offset[i], K.offset[i + 1]
+    if K.kind[i] != FRICTION and K.kind[i] != DISKS:
+        for k in range(o, end):
+            out[k] = min(max(x[k], K.lower[i]), K.upper[i])
+        return
+    groups = K.group_size, K.coefficient, K.group_offset[i], K.group_offset[i + 1]
+    n = max(x[o], 0.0) if K.kind[i] == DISKS else height(x[o], x, o, groups, x, False)
+    if n == 0.0 and K.kind[i] == FRICTION:
+        for k in range(o, end):
+            out[k] = 0.0
+        return
+    for k in range(o, end):
+        out[k] = x[k]
+    out[o] = n
+    shorten(out, o, 1.0 if K.kind[i] == DISKS else n, groups)
 
 
 @jit
@@ -183,17 +179,17 @@ def project_dual_block(i, K, y, out):
 
     y, out (n,), not the same array. An interval stands for the dual of its recession cone.
     """
-    kind, offset, lower, upper, group_offset, group_size, coefficient = K
-    for k in range(offset[i], offset[i + 1]):
+    a, b = K.offset[i], K.offset[i + 1]
+    for k in range(a, b):
         out[k] = -y[k]
-    if kind[i] == FRICTION:
-        project_friction(out, offset[i], group_size, coefficient, group_offset[i], group_offset[i + 1], out)
+    if K.kind[i] == FRICTION:
+        project_block(i, K, out, out)
     else:
-        low = -math.inf if lower[i] == -math.inf else 0.0
-        high = math.inf if upper[i] == math.inf else 0.0
-        for k in range(offset[i], offset[i + 1]):
+        low = -math.inf if K.lower[i] == -math.inf else 0.0
+        high = math.inf if K.upper[i] == math.inf else 0.0
+        for k in range(a, b):
             out[k] = min(max(out[k], low), high)
-    for k in range(offset[i], offset[i + 1]):
+    for k in range(a, b):
         out[k] += y[k]
 
 

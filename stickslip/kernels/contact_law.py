@@ -53,7 +53,7 @@ def error_of(c, r):
     trace = abs(c.w00) + abs(c.w11) + abs(c.w22)
     rho = 3.0 / trace if trace > 0.0 else 1.0
     (r0, r1, r2), (u0, u1, u2) = r, velocity(c, r)
-    square = map_coulomb(c.mu, rho, r0, r1, r2, u0, u1, u2, math.sqrt(u1 * u1 + u2 * u2))
+    square = map_coulomb(c.mu, rho, r, (u0, u1, u2), math.sqrt(u1 * u1 + u2 * u2))
     size = rho * rho * max(u0 * u0 + u1 * u1 + u2 * u2, c.q0 * c.q0 + c.q1 * c.q1 + c.q2 * c.q2)
     size = max(size, r0 * r0 + r1 * r1 + r2 * r2)
     return math.sqrt(square / size) if square > 0.0 else square

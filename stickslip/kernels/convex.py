@@ -2,7 +2,7 @@
 
 `state` (SLOTS,) is the whole memory beside z and work, so that a solve can pause and go on. W may be
 slightly unsymmetric or indefinite in recorded files: every search is bounded, and what is sought is
--g(z) in N_C(z) with W as given. See `kernels/products.py` for C and W.
+-g(z) in N_C(z) with W as given. A problem is the tuple C, W, q; see `kernels/products.py` for C and W.
 """
 
 import math
@@ -29,12 +29,13 @@ CHECK = 5
 
 
 @jit
-def accelerated(C, W, q, z, work, state, tolerance, count):
+def accelerated(problem, z, work, state, tolerance, count):
     """Accelerated projected gradient with restart: Mazhar et al. 2015. Iterations made.
 
     The test of the step, f(x) <= f(y) + g(y)·(x - y) + ½ L |x - y|², is (x - y)·W(x - y) <= L |x - y|²
     for a quadratic f, free of cancellation. z, q (n,); work (6, n).
     """
+    C, W, q = problem
     offset, g, y, gy, x, gx, scratch = C.offset, work[0], work[1], work[2], work[3], work[4], work[5]
     n = z.shape[0]
     if state[STARTED] == 0.0:
@@ -75,12 +76,13 @@ def accelerated(C, W, q, z, work, state, tolerance, count):
 
 
 @jit
-def spectral(C, W, q, z, work, state, recent, tolerance, count):
+def spectral(problem, z, work, state, recent, tolerance, count):
     """Spectral projected gradient, nonmonotone: Birgin, Martínez & Raydan 2000, SPG2. Iterations made.
 
     The objective along a direction is a known parabola, so that the line search needs no product.
     z, q (n,); work (6, n); recent (memory,) last values of the objective.
     """
+    C, W, q = problem
     offset, g, x, gx, scratch = C.offset, work[0], work[1], work[2], work[3]
     n, memory = z.shape[0], recent.shape[0]
     if state[STARTED] == 0.0:
@@ -127,13 +129,13 @@ def spectral(C, W, q, z, work, state, recent, tolerance, count):
 
 
 @jit
-def gauss_seidel(C, W, q, z, work, state, tolerance, count):
+def gauss_seidel(problem, z, work, state, tolerance, count):
     """Block Gauss-Seidel: a few projected steps with 1 / |W_ii|_F on each block in turn. Sweeps made.
 
     W as block rows. z, q (n,); work (6, n).
     """
-    kind, offset = C.kind, C.offset
-    row_start, column, data_start, data, _, _, _ = W
+    C, W, q = problem
+    kind, offset, (row_start, column, data_start, data, _, _, _) = C.kind, C.offset, W
     g, x, scratch = work[0], work[1], work[3]
     for sweep in range(count):
         for i in range(kind.shape[0]):

@@ -23,40 +23,25 @@ MIXED_TRIAL = 16.0
 
 
 @jit
-def sweep_coulomb3(K, W, u_free, r, first, tolerance, allowed):
-    """`sweep_coulomb` in 3D; K, W: a `Cones` and a `BlockW`, each as a plain tuple."""
-    return sweep_coulomb(
-        gauss_seidel.run_coulomb3, Cones(*K), BlockW(*W), u_free, r, first, tolerance, allowed
-    )
-
-
-@jit
-def sweep_coulomb2(K, W, u_free, r, first, tolerance, allowed):
-    """`sweep_coulomb` in 2D; K, W: a `Cones` and a `BlockW`, each as a plain tuple."""
-    return sweep_coulomb(
-        gauss_seidel.run_coulomb2, Cones(*K), BlockW(*W), u_free, r, first, tolerance, allowed
-    )
-
-
-@jit
-def sweep_coulomb(run, K, W, u_free, r, first, tolerance, allowed):
+def sweep_coulomb(K, W, u_free, r, first, tolerance, allowed):
     """(best, control, history) after at most `allowed` sweeps over Coulomb contacts.
 
-    run: `gauss_seidel.run_coulomb3` or `run_coulomb2`; r (n,) the start, overwritten; `first` sweeps before
-    the first look. Where many are still ahead, each one starts from a mix of the last (`anderson.py`).
+    K, W: a `Cones` and a `BlockW`, each as a plain tuple; r (n,) the start, overwritten; `first` sweeps
+    before the first look. Where many are still ahead, each starts from a mix of the last (`anderson.py`).
     """
     n = u_free.shape[0]
     control, history, best = np.zeros(schedule.SLOTS), np.empty((LINES, 3)), r.copy()
-    problem, work = gauss_seidel.prepare_coulomb(K, W, u_free)
+    problem, work = gauss_seidel.prepare_coulomb(Cones(*K), BlockW(*W), u_free)
     # 1. plain sweeps, until they solve it or acceleration pays
     control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first
     schedule.begin(control)
     control[schedule.TRIAL] = PLAIN
-    control[schedule.WORTH] = WORTH * (1.0 + 3.0 * MEMORY * n / (W.data.shape[0] + 20.0 * n))
-    run(problem, work, anderson.no_memory(), tolerance, allowed, r, best, control, history)
+    control[schedule.WORTH] = WORTH * (1.0 + 3.0 * MEMORY * n / (problem.W.data.shape[0] + 20.0 * n))
+    course = r, best, control, history
+    gauss_seidel.run_coulomb(problem, work, anderson.no_memory(), tolerance, allowed, course)
     # 2. accelerated ones, while they promise an end
     if control[schedule.STATE] == schedule.SLOW:
         anderson.take_over(control, control[schedule.ERROR], allowed, MIXED_TRIAL)
         memory = anderson.memory_of(problem, MEMORY)
-        run(problem, work, memory, tolerance, allowed, r, best, control, history)
+        gauss_seidel.run_coulomb(problem, work, memory, tolerance, allowed, course)
     return best, control, history[: int(control[schedule.CHECKS])]

@@ -10,10 +10,11 @@ r its present impulse: a proximal step, which has the same solutions and never l
 """
 
 import math
+from typing import Any, NamedTuple
 
 from stickslip.kernels import cones
 from stickslip.kernels.jit import jit
-from stickslip.kernels.slip import slip3
+from stickslip.kernels.slip import Sliding, slip3
 
 CLOSE = 4e-15
 """Relative rounding at which a root is a root."""
@@ -25,6 +26,25 @@ PROX = 1e-3
 """Weight of the proximal term of a contact with a singular W_ii, relative to its diagonal."""
 EXTRAS = 2
 """Numbers after W_ii: 1/W_NN, 1 if W_ii was singular and carries the proximal term; then S and its scales."""
+
+
+class FrictionBlock(NamedTuple):
+    """One contact with friction in the groups g0 to g1."""
+
+    local: Any
+    """W_ii and what `prepare_friction` puts after it, flat."""
+    at: Any
+    """Where W_ii stands in `local`."""
+    d: Any
+    """Components of the contact."""
+    coefficient: Any
+    """Friction coefficients of all groups of the problem, shape (ng,)."""
+    group_size: Any
+    """Components of all groups, shape (ng,)."""
+    g0: Any
+    """The first group of the contact."""
+    g1: Any
+    """The first group that is not its own any more."""
 
 
 @jit
@@ -108,11 +128,12 @@ def _invert(A, m):
 
 
 @jit
-def _tangents(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t):
+def _tangents(block, q, kappa, work, t):
     """t[1:d] <- -(S + diag kappa)^-1 b and t[0] <- r_N; groups with mu = 0 stay at zero.
 
     work[:m, :m] <- (S + diag kappa)^-1.
     """
+    local, at, d, coefficient, group_size, g0, g1 = block
     m, extra = d - 1, at + d * d
     iw, matrix, scale = local[extra], extra + EXTRAS, extra + EXTRAS + m * m
     n0, i = -q[0] * iw, 0
@@ -144,8 +165,9 @@ def _slack(t, a, size, mu):
 
 
 @jit
-def _worst_slack(local, at, d, coefficient, group_size, g0, g1, kappa, t):
+def _worst_slack(block, kappa, t):
     """How far the kappas are from 0 <= kappa ⟂ phi >= 0: the largest violation over the groups."""
+    local, at, d, coefficient, group_size, g0, g1 = block
     worst, a = 0.0, 1
     for g in range(g0, g1):
         if coefficient[g] > 0.0:
@@ -157,13 +179,14 @@ def _worst_slack(local, at, d, coefficient, group_size, g0, g1, kappa, t):
 
 
 @jit
-def _newton(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t):
+def _newton(block, q, kappa, work, t):
     """Newton's method on the kappas of the groups that slide; the violation that is left."""
+    local, at, d, coefficient, group_size, g0, g1 = block
     m, p, iw = d - 1, g1 - g0, local[at + d * d]
     worst = math.inf
     for iteration in range(40):
-        _tangents(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t)
-        before, worst = worst, _worst_slack(local, at, d, coefficient, group_size, g0, g1, kappa, t)
+        _tangents(block, q, kappa, work, t)
+        before, worst = worst, _worst_slack(block, kappa, t)
         if worst <= CLOSE or (worst <= GOOD and worst > 0.25 * before):
             return worst
         # Rows m+1.. of work: J step = -phi on the kappas, the identity where a group is at rest.
@@ -240,11 +263,12 @@ def _solve(A, m):
 
 
 @jit
-def _shorten(local, at, d, a, size, limit, c, kappa, work, t):
+def _shorten(block, a, size, limit, c, kappa, work, t):
     """t[a:a+size] <- argmin of ½ t'W_kk t + c't over |t| <= limit, by its multiplier, the value.
 
     c (size,). The norm falls monotonically with the multiplier.
     """
+    local, at, d = block.local, block.at, block.d
     o = at + a * d + a
     if size == 1 and local[o] > 0.0:
         t[a] = min(max(-c[0] / local[o], -limit), limit)
@@ -256,7 +280,7 @@ def _shorten(local, at, d, a, size, limit, c, kappa, work, t):
             t[a], t[a + 1] = -(s22 * c[0] - s12 * c[1]) / det, -(s11 * c[1] - s21 * c[0]) / det
             if t[a] * t[a] + t[a + 1] * t[a + 1] <= limit * limit:
                 return 0.0
-        _, t[a], t[a + 1], kappa = slip3(limit, c[0], c[1], 0.0, 0.0, s11, s12, s21, s22, 1.0, kappa)
+        _, t[a], t[a + 1], kappa = slip3(Sliding(limit, c[0], c[1], 0.0, 0.0, s11, s12, s21, s22, 1.0), kappa)
         return kappa
     low, high = 0.0, math.inf
     typical, kappa = max(local[o], 1e-300), 0.0
@@ -284,11 +308,12 @@ def _shorten(local, at, d, a, size, limit, c, kappa, work, t):
 
 
 @jit
-def _tresca(local, at, d, q, coefficient, group_size, g0, g1, n, kappa, work, t):
+def _tresca(block, q, n, kappa, work, t):
     """t <- friction under a given normal impulse n, group after group; the normal velocity u_N.
 
     A convex problem over a product of balls, for which block descent converges.
     """
+    local, at, d, coefficient, group_size, g0, g1 = block
     t[0] = n
     c = work[d]
     for _ in range(50):
@@ -301,7 +326,7 @@ def _tresca(local, at, d, q, coefficient, group_size, g0, g1, n, kappa, work, t)
                     if j < a or j >= a + size:
                         c[i] += local[at + (a + i) * d + j] * t[j]
             before = t[a]
-            kappa[g] = _shorten(local, at, d, a, size, coefficient[g] * n, c, kappa[g], work, t)
+            kappa[g] = _shorten(block, a, size, coefficient[g] * n, c, kappa[g], work, t)
             change = max(change, abs(t[a] - before))
             a += size
         if change <= 1e-15 * cones.norm(t, 1, d):
@@ -313,15 +338,15 @@ def _tresca(local, at, d, q, coefficient, group_size, g0, g1, n, kappa, work, t)
 
 
 @jit
-def _bisect(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t):
+def _bisect(block, q, kappa, work, t):
     """Find a solution as a root of u_N(r_N) under Tresca's friction, Newton's method finishing it.
 
     u_N is continuous in r_N and negative at 0, so once it is positive a bracket closes on a root.
     """
-    low, high = 0.0, -q[0] * local[at + d * d]
+    low, high = 0.0, -q[0] * block.local[block.at + block.d * block.d]
     found = False
     for _ in range(10):
-        found = _tresca(local, at, d, q, coefficient, group_size, g0, g1, high, kappa, work, t) >= 0.0
+        found = _tresca(block, q, high, kappa, work, t) >= 0.0
         if found:
             break
         low, high = high, 4.0 * high
@@ -330,40 +355,41 @@ def _bisect(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t):
     near = 1e-2
     for _ in range(50):
         middle = 0.5 * (low + high)
-        if _tresca(local, at, d, q, coefficient, group_size, g0, g1, middle, kappa, work, t) >= 0.0:
+        if _tresca(block, q, middle, kappa, work, t) >= 0.0:
             high = middle
         else:
             low = middle
         if high - low <= near * high:
-            if _newton(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, t) <= GOOD:
+            if _newton(block, q, kappa, work, t) <= GOOD:
                 break
             near *= 1e-3
 
 
 @jit
-def solve_friction(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, out):
-    """out <- r of one contact of any family.   q, out (d,); kappa (ng,) guess in, kappas out.
+def solve_friction(block, q, kappa, work, out):
+    """out <- r of a `FrictionBlock`, a contact of any family.   q, out (d,); kappa (ng,) in and out.
 
     work (2 d + 2, 2 d + 2).
     """
+    local, at, d, coefficient, group_size, g0, g1 = block
     if q[0] >= 0.0 or local[at + d * d] == 0.0:
-        for i in range(d):
-            out[i] = 0.0
+        for k in range(d):
+            out[k] = 0.0
         return
     # From the last kappas, from rest, from kappas as large as if friction were alone; then bisection.
-    worst = _newton(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, out)
+    worst = _newton(block, q, kappa, work, out)
     if not worst <= GOOD:
         for g in range(g0, g1):
             kappa[g] = 0.0
-        worst = _newton(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, out)
+        worst = _newton(block, q, kappa, work, out)
     if not worst <= GOOD:
         n0, a = -q[0] * local[at + d * d], 1
         for g in range(g0, g1):
             limit = coefficient[g] * n0
             kappa[g] = cones.norm(q, a, a + group_size[g]) / limit if limit > 0.0 else 0.0
             a += group_size[g]
-        worst = _newton(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, out)
+        worst = _newton(block, q, kappa, work, out)
     if not worst <= GOOD:
-        _bisect(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, out)
+        _bisect(block, q, kappa, work, out)
     out[0] = max(out[0], 0.0)
-    cones.project_groups(out, 0, group_size, coefficient, g0, g1)
+    cones.shorten(out, 0, out[0], (group_size, coefficient, g0, g1))

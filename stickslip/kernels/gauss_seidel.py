@@ -55,11 +55,19 @@ def sweep_coulomb2(problem, work, r):
 
 
 @jit
+def sweep_coulomb(problem, work, r):
+    """One sweep over Coulomb contacts of one dimension; returns the squared change of r."""
+    if r.shape[0] == 3 * problem.K.kind.shape[0]:
+        return sweep_coulomb3(problem, work, r)
+    return sweep_coulomb2(problem, work, r)
+
+
+@jit
 def sweep_by(solve, problem, work, r):
-    """One sweep over blocks of any kind, each solved by `solve`; returns the squared change of r."""
+    """One sweep over blocks of any kind, each solved by `solve(i, problem, work)`; squared change of r."""
     K, local, local_start, omega = problem.K, problem.local, problem.local_start, problem.omega
     offset, row_start, column, data_start, data = problem.W
-    q, old, out, x, u_free = work.bench[0], work.bench[1], work.bench[2], work.bench[3], problem.u_free
+    q, old, out, u_free = work.bench[0], work.bench[1], work.bench[2], problem.u_free
     moved = 0.0
     for i in range(row_start.shape[0] - 1):
         a, d = offset[i], offset[i + 1] - offset[i]
@@ -80,7 +88,7 @@ def sweep_by(solve, problem, work, r):
                     s += data[start + m] * r[c + m]
                 q[k] += s
                 start += e
-        solve(problem.method, i, K, local, local_start, q, old, work.kappa, work.spare, x, out)
+        solve(i, problem, work)
         if omega != 1.0:
             sweeps.relax(i, K, omega, old, out, work.vectors[1])
         for k in range(d):
@@ -128,8 +136,9 @@ def prepare_coulomb(K, W, u_free):
 
 
 @jit
-def run(problem, work, memory, tolerance, budget, r, best, control, history):
-    """`sweeps.run` over blocks of any kind."""
+def run(problem, work, memory, tolerance, budget, course):
+    """`sweeps.run` over blocks of any kind; course: r, best, control and history."""
+    r, best, control, history = course
     sweeps.run(
         sweep, velocities, sweeps.stay, residuals.natural_map, cones.project,
         problem, work, memory, tolerance, budget, r, best, control, history,
@@ -137,32 +146,17 @@ def run(problem, work, memory, tolerance, budget, r, best, control, history):
 
 
 @jit
-def run_coulomb3(problem, work, memory, tolerance, budget, r, best, control, history):
-    """`sweeps.run` over 3D Coulomb contacts."""
+def run_coulomb(problem, work, memory, tolerance, budget, course):
+    """`sweeps.run` over Coulomb contacts of one dimension."""
+    r, best, control, history = course
     sweeps.run(
-        sweep_coulomb3, velocities, sweeps.stay, residuals.no_map, cones.project_contacts,
+        sweep_coulomb, velocities, sweeps.stay, residuals.no_map, cones.project_contacts,
         problem, work, memory, tolerance, budget, r, best, control, history,
     )  # fmt: skip
 
 
 @jit
-def run_coulomb2(problem, work, memory, tolerance, budget, r, best, control, history):
-    """`sweeps.run` over 2D Coulomb contacts."""
-    sweeps.run(
-        sweep_coulomb2, velocities, sweeps.stay, residuals.no_map, cones.project_contacts,
-        problem, work, memory, tolerance, budget, r, best, control, history,
-    )  # fmt: skip
-
-
-@jit
-def solve_coulomb3(K, W, u_free, tolerance, budget, r, best, control, history):
-    """`run_coulomb3` prepared in the same call; K, W: a `Cones` and a `BlockW`, each as a plain tuple."""
+def solve_coulomb(K, W, u_free, tolerance, budget, course):
+    """`run_coulomb` prepared in the same call; K, W: a `Cones` and a `BlockW`, each as a plain tuple."""
     problem, work = prepare_coulomb(cones.Cones(*K), blocks.BlockW(*W), u_free)
-    run_coulomb3(problem, work, anderson.no_memory(), tolerance, budget, r, best, control, history)
-
-
-@jit
-def solve_coulomb2(K, W, u_free, tolerance, budget, r, best, control, history):
-    """`run_coulomb2` prepared in the same call; K, W: a `Cones` and a `BlockW`, each as a plain tuple."""
-    problem, work = prepare_coulomb(cones.Cones(*K), blocks.BlockW(*W), u_free)
-    run_coulomb2(problem, work, anderson.no_memory(), tolerance, budget, r, best, control, history)
+    run_coulomb(problem, work, anderson.no_memory(), tolerance, budget, course)

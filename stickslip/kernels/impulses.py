@@ -6,11 +6,13 @@ orthonormal, of a block of one of the four kinds, so that the set is {w in C : B
 """
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from stickslip.kernels import cone_maps, cones
 from stickslip.kernels.jit import jit
+from stickslip.kernels.maps import Mapped
 
 DECREASE = 1e-4
 """Share of the slope that a step must gain (Nocedal & Wright 2006, 3.1)."""
@@ -26,21 +28,32 @@ PATIENCE = 3
 """So many of them end the iteration."""
 
 
+class Rows(NamedTuple):
+    """B of m rows by its transpose: block i of C touches the rows row[row_start[i]:row_start[i + 1]]."""
+
+    offset: Any
+    """First component of each block of C, and the total, shape (nb + 1,)."""
+    row_start: Any
+    """Where the rows of each block begin in `row`, and their number, shape (nb + 1,)."""
+    row: Any
+    """The rows of the blocks, one block after the other."""
+    data: Any
+    """The numbers of each component in the rows of its block, one component after the other, flat."""
+
+
 @jit
-def faces(
-    K, z, y, cut,
-    basis, face_kind, face_offset, face_lower, face_upper, face_group_offset, face_group_size,
-    face_coefficient,
-):  # fmt: skip
+def faces(K, z, y, cut, basis, out):
     """The faces of all blocks at impulses z and velocities y of one unit.
 
     Returns the number of groups that are left, and the smallest velocity of a group that slides.
 
     A block is open, at a bound, or a group slides, if its velocity exceeds `cut` and is at least as large as
     the distance of the impulse from that face: the law allows one of both to differ from zero.
-    z, y (n,); basis (nb, d, d) <- E; the others <- the product set of the faces, each as long as that of K.
+    z, y (n,); basis (nb, d, d) <- E; out <- the product set of the faces, a `Cones` of arrays as long as
+    those of K, as a plain tuple.
     """
-    kind, offset, lower, upper, group_offset, group_size, coefficient = K
+    kind, offset, lower, upper, _, _, _ = K
+    face_kind, face_offset, face_lower, face_upper, face_group_offset, _, _ = out
     face_offset[0], face_group_offset[0] = 0, 0
     groups, slowest = 0, math.inf
     for i in range(kind.shape[0]):
@@ -55,10 +68,7 @@ def faces(
                 width, face_kind[i] = 0, cones.NONNEGATIVE
             else:
                 first = groups
-                width, groups, slow = friction_face(
-                    i, offset, group_offset, group_size, coefficient, z, y, cut, basis, groups,
-                    face_group_size, face_coefficient,
-                )  # fmt: skip
+                width, groups, slow = friction_face(i, K, z, y, cut, basis[i], groups, out)
                 slowest = min(slowest, slow)
                 if groups == first:
                     face_kind[i] = cones.NONNEGATIVE
@@ -75,23 +85,21 @@ def faces(
 
 
 @jit
-def friction_face(
-    i, offset, group_offset, group_size, coefficient, z, y, cut, basis, groups, face_group_size,
-    face_coefficient,
-):  # fmt: skip
+def friction_face(i, K, z, y, cut, basis, groups, out):
     """E of a closed friction cone; its width, groups so far with those that stick, smallest sliding velocity.
 
     With S the groups that slide, t = y/|y|: r_g = -mu_g r_N t_g on S. The unit vector (1, -mu_g t_g) / s with
     s² = 1 + sum_S mu_g² takes the place of the normal, and mu_g / s that of the other coefficients.
+    basis (d, d); out as in `faces`.
     """
-    o, d = offset[i], offset[i + 1] - offset[i]
+    o, d, group_size, coefficient = K.offset[i], K.offset[i + 1] - K.offset[i], out[5], out[6]
     for p in range(d):
         for q in range(d):
-            basis[i, p, q] = 0.0
-    basis[i, 0, 0] = 1.0
+            basis[p, q] = 0.0
+    basis[0, 0] = 1.0
     a, width, first, square, slowest = 1, 1, groups, 1.0, math.inf
-    for g in range(group_offset[i], group_offset[i + 1]):
-        m, mu = group_size[g], coefficient[g]
+    for g in range(K.group_offset[i], K.group_offset[i + 1]):
+        m, mu = K.group_size[g], K.coefficient[g]
         speed, away = cones.norm(y, o + a, o + a + m), 0.0
         if speed > 0.0:
             for k in range(a, a + m):
@@ -99,35 +107,23 @@ def friction_face(
                 away += x * x
         if mu == 0.0 or (speed > cut and math.sqrt(away) <= speed):
             for k in range(a, a + m):
-                basis[i, k, 0] = -mu * y[o + k] / speed if speed > 0.0 else 0.0
+                basis[k, 0] = -mu * y[o + k] / speed if speed > 0.0 else 0.0
             square += mu * mu
             if mu > 0.0:
                 slowest = min(slowest, speed)
         else:
             for k in range(a, a + m):
-                basis[i, k, width] = 1.0
+                basis[k, width] = 1.0
                 width += 1
-            face_group_size[groups], face_coefficient[groups] = m, mu
+            group_size[groups], coefficient[groups] = m, mu
             groups += 1
         a += m
     s = math.sqrt(square)
     for k in range(d):
-        basis[i, k, 0] /= s
+        basis[k, 0] /= s
     for g in range(first, groups):
-        face_coefficient[g] /= s
+        coefficient[g] /= s
     return width, groups, slowest
-
-
-@jit
-def into_faces(offset, face_offset, basis, x, out):
-    """out <- E' x.   x (n,), out (f,)."""
-    for i in range(offset.shape[0] - 1):
-        a, b = offset[i], face_offset[i]
-        for q in range(face_offset[i + 1] - b):
-            s = 0.0
-            for p in range(offset[i + 1] - a):
-                s += basis[i, p, q] * x[a + p]
-            out[b + q] = s
 
 
 @jit
@@ -144,7 +140,7 @@ def out_of_faces(offset, face_offset, basis, w, out):
 
 @jit
 def face_rows(offset, face_offset, basis, rows, length, out):
-    """out <- rows of B' = E' diag(length) A'.   rows (n, m), out (f, m)."""
+    """out <- E' diag(length) rows, those of B' for rows A'.   rows (n, m), out (f, m)."""
     for i in range(offset.shape[0] - 1):
         a, b = offset[i], face_offset[i]
         for q in range(face_offset[i + 1] - b):
@@ -156,38 +152,39 @@ def face_rows(offset, face_offset, basis, rows, length, out):
 
 
 @jit
-def pull(face_offset, row_start, row, data, y, out):
-    """out <- out + B' y.   y (m,), out (f,). Block i touches the rows row[row_start[i]:row_start[i + 1]]."""
+def pull(B, y, out):
+    """out <- out + B' y.   y (m,), out (f,)."""
     at = 0
-    for i in range(face_offset.shape[0] - 1):
-        for k in range(face_offset[i], face_offset[i + 1]):
-            for t in range(row_start[i], row_start[i + 1]):
-                out[k] += data[at] * y[row[t]]
+    for i in range(B.offset.shape[0] - 1):
+        for k in range(B.offset[i], B.offset[i + 1]):
+            for t in range(B.row_start[i], B.row_start[i + 1]):
+                out[k] += B.data[at] * y[B.row[t]]
                 at += 1
 
 
 @jit
-def push(face_offset, row_start, row, data, w, out):
+def push(B, w, out):
     """out <- out + B w.   w (f,), out (m,)."""
     at = 0
-    for i in range(face_offset.shape[0] - 1):
-        for k in range(face_offset[i], face_offset[i + 1]):
-            for t in range(row_start[i], row_start[i + 1]):
-                out[row[t]] += data[at] * w[k]
+    for i in range(B.offset.shape[0] - 1):
+        for k in range(B.offset[i], B.offset[i + 1]):
+            for t in range(B.row_start[i], B.row_start[i + 1]):
+                out[B.row[t]] += B.data[at] * w[k]
                 at += 1
 
 
 @jit
-def normal_matrix(face_offset, row_start, row, data, D, shift, work, out):
+def normal_matrix(B, D, shift, work, out):
     """Lower triangle of out <- B D B' + shift I.   D (nb, d, d), work (m,), out (m, m)."""
+    offset, row_start, row, data = B
     m = out.shape[0]
     for p in range(m):
         for q in range(p + 1):
             out[p, q] = 0.0
         out[p, p] = shift
     at = 0
-    for i in range(face_offset.shape[0] - 1):
-        d, touched = face_offset[i + 1] - face_offset[i], row_start[i + 1] - row_start[i]
+    for i in range(offset.shape[0] - 1):
+        d, touched = offset[i + 1] - offset[i], row_start[i + 1] - row_start[i]
         for k in range(d):
             for t in range(touched):
                 s = 0.0
@@ -234,16 +231,15 @@ def cholesky_solve(A, b):
 
 
 @jit
-def dual(K, row_start, row, data, centre, b, y, x, w, g):
+def dual(K, B, centre, b, y, x, w, g):
     """y·(B w - b) - |w - centre|²/2, the dual function at y; x = centre + B'y, w = P_C(x), g = B w - b."""
-    offset = K.offset
     for k in range(x.shape[0]):
         x[k] = centre[k]
-    pull(offset, row_start, row, data, y, x)
+    pull(B, y, x)
     cones.project(K, x, w)
     for j in range(g.shape[0]):
         g[j] = -b[j]
-    push(offset, row_start, row, data, w, g)
+    push(B, w, g)
     value = 0.0
     for j in range(g.shape[0]):
         value += y[j] * g[j]
@@ -258,26 +254,19 @@ def slopes(K, x, D):
 
     The natural map at velocity 0 and rho = 1 is x - P_C(x), so D = I - A.
     """
-    kind, offset = K.kind, K.offset
-    f, d = x.shape[0], D.shape[1]
+    offset, f, d = K.offset, x.shape[0], D.shape[1]
     rho, still, F, B = np.ones(f), np.zeros(f), np.empty(f), np.empty((d, d))
-    for i in range(kind.shape[0]):
+    for i in range(offset.shape[0] - 1):
         if offset[i] == offset[i + 1]:
             continue
-        cone_maps.natural_newton(i, K, rho, x, still, F, D[i], B)
+        cone_maps.natural_newton(i, K, rho, x, still, Mapped(F, D[i], B))
         for p in range(offset[i + 1] - offset[i]):
             for q in range(offset[i + 1] - offset[i]):
                 D[i, p, q] = (1.0 if p == q else 0.0) - D[i, p, q]
 
 
 @jit
-def norm(x):
-    """|x|."""
-    return cones.norm(x, 0, x.shape[0])
-
-
-@jit
-def nearest(K, row_start, row, data, centre, b, tolerance, count, w):
+def nearest(K, B, centre, b, tolerance, count, w):
     """w <- the element of {w in C : B w = b} nearest to `centre`; returns |B w - b| over its size, and steps.
 
     Regularised semismooth Newton on the dual, min_y of `dual` with sign reversed, whose gradient is B w - b:
@@ -294,12 +283,12 @@ def nearest(K, row_start, row, data, centre, b, tolerance, count, w):
     D, matrix, work = np.zeros((nb, d, d)), np.empty((m, m)), np.empty(m)
     for j in range(m):
         g[j] = 0.0
-    push(offset, row_start, row, data, centre, g)
-    size = norm(b) + norm(g)
+    push(B, centre, g)
+    size = cones.norm(b, 0, m) + cones.norm(g, 0, m)
     if size == 0.0:
         size = 1.0
-    value = dual(K, row_start, row, data, centre, b, y, x, w, g)
-    error = norm(g) / size
+    value = dual(K, B, centre, b, y, x, w, g)
+    error = cones.norm(g, 0, m) / size
     least, since = error, 0
     best[:] = w
     steps = 0
@@ -316,7 +305,7 @@ def nearest(K, row_start, row, data, centre, b, tolerance, count, w):
         shift = max(LEAST_SHIFT, SHIFT * min(error, 1.0)) if step else LEAST_SHIFT
         solved = False
         for _ in range(HALVINGS):
-            normal_matrix(offset, row_start, row, data, D, shift, work, matrix)
+            normal_matrix(B, D, shift, work, matrix)
             for j in range(m):
                 dy[j] = -g[j]
             solved = cholesky_solve(matrix, dy)
@@ -331,15 +320,18 @@ def nearest(K, row_start, row, data, centre, b, tolerance, count, w):
         for _ in range(HALVINGS):
             for j in range(m):
                 y_new[j] = y[j] + length * dy[j]
-            value_new = dual(K, row_start, row, data, centre, b, y_new, x_new, w_new, g_new)
-            if value_new <= value + DECREASE * length * slope or norm(g_new) <= 0.5 * error * size:
+            value_new = dual(K, B, centre, b, y_new, x_new, w_new, g_new)
+            if (
+                value_new <= value + DECREASE * length * slope
+                or cones.norm(g_new, 0, m) <= 0.5 * error * size
+            ):
                 break
             length *= 0.5
         for j in range(m):
             y[j], g[j] = y_new[j], g_new[j]
         for k in range(f):
             x[k], w[k] = x_new[k], w_new[k]
-        value, error = value_new, norm(g) / size
+        value, error = value_new, cones.norm(g, 0, m) / size
         since += 1
         if error < least:
             if error < 0.5 * least:
@@ -369,9 +361,17 @@ def inward(K, w, cut, tight, out):
                 out[a] = 1.0
                 count += 1
             else:
-                count += inward_of_groups(
-                    a, group_offset[i], group_offset[i + 1], group_size, coefficient, w, cut, out
-                )
+                o = a + 1
+                for g in range(group_offset[i], group_offset[i + 1]):
+                    end, mu = o + group_size[g], coefficient[g]
+                    size = cones.norm(w, o, end)
+                    if size >= mu * w[a] - cut and size > 0.0:
+                        s = math.sqrt(1.0 + mu * mu)
+                        out[a] += mu / s
+                        for k in range(o, end):
+                            out[k] -= w[k] / size / s
+                        count += 1
+                    o = end
         elif a < b and kind[i] != cones.FREE and lower[i] < upper[i]:
             if w[a] <= lower[i] + cut:
                 out[a] += 1.0
@@ -380,21 +380,4 @@ def inward(K, w, cut, tight, out):
                 out[a] -= 1.0
                 count += 1
         tight[i] = count > before
-    return count
-
-
-@jit
-def inward_of_groups(a, g0, g1, group_size, coefficient, w, cut, out):
-    """The same for the groups of the friction cone at w[a]."""
-    count, o = 0, a + 1
-    for g in range(g0, g1):
-        m, mu = group_size[g], coefficient[g]
-        size = cones.norm(w, o, o + m)
-        if size >= mu * w[a] - cut and size > 0.0:
-            s = math.sqrt(1.0 + mu * mu)
-            out[a] += mu / s
-            for k in range(o, o + m):
-                out[k] -= w[k] / size / s
-            count += 1
-        o += m
     return count

@@ -160,23 +160,18 @@ def move_inside(start, size, x, least):
 
 
 @jit
-def scaling_point(start, size, x, z, p, work):
-    """p <- {Q_{x^1/2} [Q_{x^1/2} z]^-1/2}^-1/2, so that Q_p x = Q_p^-1 z (Nguyen 2021, (1.22)).
+def scale_by_point(start, size, x, z, out, work):
+    """Nesterov-Todd scaling as F = Q_p, F^-1 = Q_{p^-1}, G = F^-2 = Q_{p^-2}, lam = F x.
 
-    x, z strictly inside; work (2, n).
+    p = {Q_{x^1/2} [Q_{x^1/2} z]^-1/2}^-1/2, so that Q_p x = Q_p^-1 z (Nguyen 2021, (1.22)).
+    x, z strictly inside; out: G, F, F^-1, lam; work (3, n).
     """
-    power(start, size, x, 0.5, work[0])
-    quadratic_product(start, size, work[0], z, work[1])
-    power(start, size, work[1], -0.5, p)
-    quadratic_product(start, size, work[0], p, work[1])
-    power(start, size, work[1], -0.5, p)
-
-
-@jit
-def scale_by_point(start, size, x, z, G, F, F_inverse, lam, work):
-    """Nesterov-Todd scaling as F = Q_p, F^-1 = Q_{p^-1}, G = F^-2 = Q_{p^-2}, lam = F x.   work (3, n)."""
-    p, q = work[2], work[0]
-    scaling_point(start, size, x, z, p, work[:2])
+    (G, F, F_inverse, lam), q, y, p = out, work[0], work[1], work[2]
+    power(start, size, x, 0.5, q)
+    quadratic_product(start, size, q, z, y)
+    power(start, size, y, -0.5, p)
+    quadratic_product(start, size, q, p, y)
+    power(start, size, y, -0.5, p)
     quadratic(start, size, p, F)
     quadratic_product(start, size, p, x, lam)
     inverse(start, size, p, q)
@@ -186,11 +181,13 @@ def scale_by_point(start, size, x, z, G, F, F_inverse, lam, work):
 
 
 @jit
-def scale(start, size, x, z, G, F, F_inverse, lam):
+def scale(start, size, x, z, out):
     """Nesterov-Todd scaling F x = F^-1 z = lam, F^-1 and G = F^-2 (Nguyen 2021, (1.33), (1.34)).
 
     F = omega Q_{f^1/2} with det f = 1, so G = Q_{f^-1} / omega² is had without squaring; x, z inside.
+    out: G, F, F^-1, lam.
     """
+    G, F, F_inverse, lam = out
     for i in range(size.shape[0]):
         o, m = start[i], size[i]
         if m == 0:

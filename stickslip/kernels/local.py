@@ -17,7 +17,7 @@ import math
 
 from stickslip.kernels import cones, friction
 from stickslip.kernels.jit import jit
-from stickslip.kernels.slip import CLOSE, slip3, solve2, stiff_slip3
+from stickslip.kernels.slip import CLOSE, Sliding, slip3, solve2, stiff_slip3
 
 EXTRAS_3 = 7
 """Numbers after W_ii for a 3D Coulomb contact: 1/W_NN, S (4), 1/det S or 1/s, and its form."""
@@ -112,8 +112,8 @@ def coulomb3(local, at, q0, q1, q2, mu, kappa):
     if mu == 0.0:
         return n0, 0.0, 0.0, kappa
     if form == STIFF:
-        return stiff_slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa)
-    return slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa)
+        return stiff_slip3(Sliding(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu), kappa)
+    return slip3(Sliding(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu), kappa)
 
 
 @jit
@@ -209,4 +209,5 @@ def solve_block(i, K, local, local_start, q, r, kappa, work, out):
         elif d == 2:
             out[0], out[1] = coulomb2(local, at, q[0], q[1], coefficient[g0])
         else:
-            friction.solve_friction(local, at, d, q, coefficient, group_size, g0, g1, kappa, work, out)
+            block = friction.FrictionBlock(local, at, d, coefficient, group_size, g0, g1)
+            friction.solve_friction(block, q, kappa, work, out)

@@ -5,31 +5,44 @@ u = W r + u_free the Newton matrix has the blocks A δ_ij + B W_ij. It returns a
 that is open (there F = r, A = I, B = 0, so that it can be eliminated), else 1, plus the bit 2 << g
 when group g of its friction cone slips.
 
-rho (n,) augmentation [kg], one per component and the same within a group; r, u (n,);
-F (n,), written on block i only; A, B (dmax, dmax), written on their leading d rows and columns.
+rho (n,) augmentation [kg], one per component and the same within a group; r, u (n,).
 
 Alart & Curnier 1991, Jean & Moreau 1987, as in the Siconos Developer's Notes 2017, chapter 16; the
 projection on the cone and Fischer–Burmeister with De Saxcé's shifted velocity are in `cone_maps.py`.
 """
 
+from typing import Any, NamedTuple
+
 from stickslip.kernels import cones
 from stickslip.kernels.jit import jit
 
 
+class Mapped(NamedTuple):
+    """What a map writes of block i."""
+
+    F: Any
+    """F_i on the components of block i [N s], shape (n,)."""
+    A: Any
+    """dF_i/dr_i in its leading d rows and columns [-], shape (dmax, dmax)."""
+    B: Any
+    """dF_i/du_i in its leading d rows and columns [kg], shape (dmax, dmax)."""
+
+
 @jit
-def clear(d, A, B):
+def clear(d, out):
     """A, B <- 0 on their leading d rows and columns."""
     for a in range(d):
         for b in range(d):
-            A[a, b] = 0.0
-            B[a, b] = 0.0
+            out.A[a, b] = 0.0
+            out.B[a, b] = 0.0
 
 
 @jit
-def one_by_one(o, d, low, high, rho, r, u, F, A, B):
+def one_by_one(i, K, rho, r, u, out):
     """F = r - P_[low, high](r - rho u) for each component; a free one has F = rho u.   Returns its state."""
-    state = 0
-    clear(d, A, B)
+    o, d, low, high, state = K.offset[i], K.offset[i + 1] - K.offset[i], K.lower[i], K.upper[i], 0
+    F, A, B = out
+    clear(d, out)
     for a in range(d):
         k = o + a
         y = r[k] - rho[k] * u[k]
@@ -44,14 +57,15 @@ def one_by_one(o, d, low, high, rho, r, u, F, A, B):
 
 
 @jit
-def disks(o, rho, coefficient, group_size, g0, g1, normal, dr, du, r, u, F, A, B):
+def disks(i, K, rho, height, r, u, out):
     """F_k = r_k - P_{|x| <= mu_k normal}(r_k - rho_k u_k) of every group (16.1).   Returns the bits of slip.
 
-    normal >= 0 is what the radius is proportional to, dr and du its derivatives by r_N and u_N.
+    height: normal >= 0, which the radius is proportional to, and its derivatives by r_N and u_N.
     """
+    o, g0, (normal, dr, du), (F, A, B) = K.offset[i], K.group_offset[i], height, out
     slips, a = 0, 1
-    for g in range(g0, g1):
-        m, mu, radius = group_size[g], coefficient[g], coefficient[g] * normal
+    for g in range(g0, K.group_offset[i + 1]):
+        m, mu, radius = K.group_size[g], K.coefficient[g], K.coefficient[g] * normal
         for k in range(o + a, o + a + m):
             F[k] = r[k] - rho[k] * u[k]
         size = cones.norm(F, o + a, o + a + m)
@@ -84,31 +98,28 @@ def disks(o, rho, coefficient, group_size, g0, g1, normal, dr, du, r, u, F, A, B
 
 
 @jit
-def alart_curnier(i, K, rho, r, u, F, A, B):
+def alart_curnier(i, K, rho, r, u, out):
     """F_N = r_N - max(y, 0), disks of radius mu y, y = r_N - rho_N u_N (16.1)-(16.16); open when y <= 0."""
-    kind, offset, lower, upper, group_offset, group_size, coefficient = K
-    o, d = offset[i], offset[i + 1] - offset[i]
-    if kind[i] != cones.FRICTION:
-        return one_by_one(o, d, lower[i], upper[i], rho, r, u, F, A, B)
-    clear(d, A, B)
+    o, d, (F, A, B) = K.offset[i], K.offset[i + 1] - K.offset[i], out
+    if K.kind[i] != cones.FRICTION:
+        return one_by_one(i, K, rho, r, u, out)
+    clear(d, out)
     y = r[o] - rho[o] * u[o]
     if y <= 0.0:
         for a in range(d):
             F[o + a], A[a, a] = r[o + a], 1.0
         return 0
     F[o], B[0, 0] = rho[o] * u[o], rho[o]
-    g0, g1 = group_offset[i], group_offset[i + 1]
-    return 1 | disks(o, rho, coefficient, group_size, g0, g1, y, 1.0, -rho[o], r, u, F, A, B)
+    return 1 | disks(i, K, rho, (y, 1.0, -rho[o]), r, u, out)
 
 
 @jit
-def jean_moreau(i, K, rho, r, u, F, A, B):
+def jean_moreau(i, K, rho, r, u, out):
     """As Alart–Curnier with disks of radius mu max(r_N, 0); open when moreover r_N <= 0."""
-    kind, offset, lower, upper, group_offset, group_size, coefficient = K
-    o, d = offset[i], offset[i + 1] - offset[i]
-    if kind[i] != cones.FRICTION:
-        return one_by_one(o, d, lower[i], upper[i], rho, r, u, F, A, B)
-    clear(d, A, B)
+    o, d, (F, A, B) = K.offset[i], K.offset[i + 1] - K.offset[i], out
+    if K.kind[i] != cones.FRICTION:
+        return one_by_one(i, K, rho, r, u, out)
+    clear(d, out)
     y, normal, dr = r[o] - rho[o] * u[o], 0.0, 0.0
     if r[o] > 0.0:
         normal, dr = r[o], 1.0
@@ -120,5 +131,4 @@ def jean_moreau(i, K, rho, r, u, F, A, B):
             return 0
     else:
         F[o], B[0, 0] = rho[o] * u[o], rho[o]
-    g0, g1 = group_offset[i], group_offset[i + 1]
-    return 1 | disks(o, rho, coefficient, group_size, g0, g1, normal, dr, 0.0, r, u, F, A, B)
+    return 1 | disks(i, K, rho, (normal, dr, 0.0), r, u, out)

@@ -119,51 +119,41 @@ def largest_eigenvalue(local, at, d, k, size):
 
 @jit
 def evaluate(map_of_block, system, r, u):
-    """F, A, B and the states at (r, u) by one of the maps.   r, u (n,)."""
+    """F, A, B and the states at (r, u) by one of the maps; returns sum_k F_k²/rho_k [J].   r, u (n,).
+
+    That is the square of F in a norm without units to choose.
+    """
     for i in range(system.state.shape[0]):
-        A, B = system.A[i], system.B[i]
-        system.state[i] = map_of_block(i, system.K, system.rho, r, u, system.F, A, B)
-
-
-@jit
-def energy(rho, F):
-    """sum_k F_k²/rho_k [J]: the square of F in a norm without units to choose.   rho, F (n,)."""
-    s = 0.0
-    for k in range(F.shape[0]):
-        s += F[k] * F[k] / rho[k]
-    return s
+        out = maps.Mapped(system.F, system.A[i], system.B[i])
+        system.state[i] = map_of_block(i, system.K, system.rho, r, u, out)
+    square = 0.0
+    for k in range(r.shape[0]):
+        square += system.F[k] * system.F[k] / system.rho[k]
+    return square
 
 
 @jit
 def evaluate_alart_curnier(arrays, r, u):
-    """`evaluate` by Alart and Curnier's map; returns the `energy` of F."""
-    system = system_of(arrays)
-    evaluate(maps.alart_curnier, system, r, u)
-    return energy(system.rho, system.F)
+    """`evaluate` by Alart and Curnier's map."""
+    return evaluate(maps.alart_curnier, system_of(arrays), r, u)
 
 
 @jit
 def evaluate_jean_moreau(arrays, r, u):
-    """`evaluate` by Jean and Moreau's map; returns the `energy` of F."""
-    system = system_of(arrays)
-    evaluate(maps.jean_moreau, system, r, u)
-    return energy(system.rho, system.F)
+    """`evaluate` by Jean and Moreau's map."""
+    return evaluate(maps.jean_moreau, system_of(arrays), r, u)
 
 
 @jit
 def evaluate_natural(arrays, r, u):
-    """`evaluate` by the natural map; returns the `energy` of F."""
-    system = system_of(arrays)
-    evaluate(cone_maps.natural_newton, system, r, u)
-    return energy(system.rho, system.F)
+    """`evaluate` by the natural map."""
+    return evaluate(cone_maps.natural_newton, system_of(arrays), r, u)
 
 
 @jit
 def evaluate_fischer_burmeister(arrays, r, u):
-    """`evaluate` by the Fischer–Burmeister map; returns the `energy` of F."""
-    system = system_of(arrays)
-    evaluate(cone_maps.fischer_burmeister, system, r, u)
-    return energy(system.rho, system.F)
+    """`evaluate` by the Fischer–Burmeister map."""
+    return evaluate(cone_maps.fischer_burmeister, system_of(arrays), r, u)
 
 
 @jit
@@ -207,17 +197,11 @@ def assemble_dense(system, alpha, x):
 
 
 @jit
-def solve_dense(system, m):
-    """rhs[:m] <- the solution of a system of size m; false if it is singular."""
-    return dense_lu.lu_solve(system.matrix, system.rhs, m)
-
-
-@jit
 def step_dense(arrays, alpha, x, dx):
     """dx <- Newton's step at x; returns the size of the system, negative if it is singular.   x, dx (n,)."""
     system = system_of(arrays)
     m = assemble_dense(system, alpha, x)
-    done = solve_dense(system, m)
+    done = dense_lu.lu_solve(system.matrix, system.rhs, m)
     for i in range(system.place.shape[0]):
         first, row = system.K.offset[i], system.place[i]
         for k in range(first, system.K.offset[i + 1]):
@@ -268,15 +252,3 @@ def assemble_blocks(system, alpha, x):
 def step_blocks(arrays, alpha, x):
     """`assemble_blocks` for Python."""
     assemble_blocks(system_of(arrays), alpha, x)
-
-
-@jit
-def flatten(offset, blocks, out):
-    """out <- the leading d x d part of each block, row by row.   blocks (nb, dmax, dmax), out flat."""
-    at = 0
-    for i in range(offset.shape[0] - 1):
-        d = offset[i + 1] - offset[i]
-        for a in range(d):
-            for b in range(d):
-                out[at] = blocks[i, a, b]
-                at += 1

@@ -9,7 +9,6 @@ Kept apart from `gauss_seidel.py`, so that none of this is compiled unless it is
 """
 
 from stickslip.kernels import cones, gauss_seidel, residuals, sweeps
-from stickslip.kernels import local as one
 from stickslip.kernels.contact_law import TOLERANCE, Contact, error_of
 from stickslip.kernels.jit import jit
 from stickslip.kernels.one_iterations import by_newton, by_projection
@@ -38,7 +37,7 @@ def solve_coulomb(method, c, d, r, out):
 
     r, out (d,).
     """
-    start = r[0], r[1], r[2] if d == 3 else 0.0
+    start = residuals.three(r, 0, d)
     if method == PROJECTION:
         found, error = by_projection(c, start)
     elif method == NEWTON:
@@ -54,23 +53,18 @@ def solve_coulomb(method, c, d, r, out):
 
 
 @jit
-def coulomb_error(c, d, r):
-    """Error of the impulse r of a contact of d = 3 or 2 components.   r (d,)."""
-    return error_of(c, (r[0], r[1], r[2] if d == 3 else 0.0))
-
-
-@jit
-def solve_block(method, i, K, local, local_start, q, old, kappa, spare, x, out):
-    """out <- solution of block i alone, as `sweeps.solve_exactly` but by the method; x (d,) work."""
-    at, d, g = local_start[i], K.offset[i + 1] - K.offset[i], K.group_offset[i]
+def solve_block(i, problem, work):
+    """bench[2] <- solution of block i alone, as `sweeps.solve_exactly` but by the method; bench[3]: work."""
+    K, q, old, out, x = problem.K, work.bench[0], work.bench[1], work.bench[2], work.bench[3]
+    at, d, g = problem.local_start[i], K.offset[i + 1] - K.offset[i], K.group_offset[i]
     if not cones.is_coulomb(i, K):
-        one.solve_block(i, K, local, local_start, q, old, kappa, spare, out)
+        sweeps.solve_exactly(i, problem, work)
         return
-    c = contact_of(local, at, d, q, K.coefficient[g])
-    error = solve_coulomb(method, c, d, old, x)
+    c = contact_of(problem.local, at, d, q, K.coefficient[g])
+    error = solve_coulomb(problem.method, c, d, old, x)
     if not error <= TOLERANCE:
-        one.solve_block(i, K, local, local_start, q, old, kappa, spare, out)
-        if not error < coulomb_error(c, d, out):
+        sweeps.solve_exactly(i, problem, work)
+        if not error < error_of(c, residuals.three(out, 0, d)):
             return
     for k in range(d):
         out[k] = x[k]
@@ -83,8 +77,9 @@ def sweep(problem, work, r):
 
 
 @jit
-def run(problem, work, memory, tolerance, budget, r, best, control, history):
+def run(problem, work, memory, tolerance, budget, course):
     """`gauss_seidel.run` with the one-contact method of the problem."""
+    r, best, control, history = course
     sweeps.run(
         sweep, gauss_seidel.velocities, sweeps.stay, residuals.natural_map, cones.project,
         problem, work, memory, tolerance, budget, r, best, control, history,

@@ -39,14 +39,6 @@ def project_step(K, r, step, f, out):
 
 
 @jit
-def add_shift(K, u):
-    """u <- u_hat = u + (sum_k mu_k |u_k|) e_N, in place.   u (n,)."""
-    for i in range(K.kind.shape[0]):
-        if K.kind[i] == cones.FRICTION:
-            u[K.offset[i]] += cones.shift_of_block(i, K, u)
-
-
-@jit
 def dot(x, y):
     """x·y.   x, y (n,)."""
     s = 0.0

@@ -7,7 +7,7 @@ pause for the judge and go on. See `kernels/products.py` for K and W.
 import math
 from typing import Any, NamedTuple
 
-from stickslip.kernels import products
+from stickslip.kernels import cones, products
 from stickslip.kernels.jit import jit
 
 RHO, STARTED, STUCK = 0, 1, 2
@@ -20,8 +20,10 @@ LONGEST = 1e4
 
 
 class Rule(NamedTuple):
-    """How the step of an iteration is found."""
+    """What an iteration is, and how its step is found."""
 
+    method: Any
+    """FIXED_POINT, KHOBOTOV or HE_LIAO."""
     largest: Any
     """Largest rho |change of F| over |change of r| of a step that passes [-]."""
     smallest: Any
@@ -36,18 +38,18 @@ class Rule(NamedTuple):
 def shifted_velocity(K, W, u_free, r, out):
     """out <- F(r) = u_hat(W r + u_free).   r, u_free, out (n,)."""
     products.velocity(K.offset, W, r, u_free, out)
-    products.add_shift(K, out)
+    cones.shift(K, out, out)
 
 
 @jit
-def iterate(K, W, u_free, method, rule, r, work, state, count):
-    """`count` iterations of `method` on r, in place, with a step that adapts itself; how many were made.
+def iterate(K, W, u_free, rule, r, work, state, count):
+    """`count` iterations by a `Rule` on r, in place, with a step that adapts itself; how many were made.
 
     Khobotov's test rho |F(r) - F(r_bar)| <= largest |r - r_bar|, r_bar = P_K(r - rho F(r)): a step
     that fails is shortened, one that passes with `smallest` is lengthened for the next iteration.
     r (n,), work (4, n).
     """
-    largest, smallest, shrink, relaxation = rule
+    method, largest, smallest, shrink, relaxation = rule
     F, r_bar, F_bar, step = work[0], work[1], work[2], work[3]
     if state[STARTED] == 0.0:
         shifted_velocity(K, W, u_free, r, F)

@@ -17,7 +17,7 @@ import math
 
 import numpy as np
 
-from stickslip.kernels import blocks, maps, newton_systems, residuals
+from stickslip.kernels import blocks, dense_lu, maps, newton_systems, residuals
 from stickslip.kernels.jit import jit
 
 (
@@ -29,9 +29,9 @@ SLOTS = 26
 START, SOLVE, DONE = 0.0, 1.0, 2.0
 RUNNING, SOLVED, BUDGET_SPENT, STALLED, NOT_FINITE = 0.0, 1.0, 2.0, 3.0, 4.0
 LARGEST_ALPHA = 1e3
-R, X, X_BEST, KEEP, U, Q, WORK_1, WORK_2 = range(8)
+R, X, X_BEST, KEEP, U, Q, WORK = range(7)
 VECTORS = 8
-"""Rows of `vectors` (VECTORS, n): centre, iterate, best of this outer step, best of all, ..."""
+"""Rows of `vectors` (VECTORS, n): centre, iterate, best of this outer step, best of all, ..., two of work."""
 LINES = 512
 """Most lines of the history; later looks overwrite the last."""
 
@@ -65,8 +65,8 @@ def begin(control, alpha, tolerance, budget):
 def judged(system, r, u, vectors, control, history):
     """Ask the judge's measures about r, whose velocities are u; keep the best."""
     natural, scaled, _ = residuals.stop_measures(
-        residuals.natural_map, system.K, system.scales, residuals.EXACT, r, u, system.u_free,
-        vectors[WORK_1], vectors[WORK_2],
+        residuals.natural_map, system.K, system.scales, residuals.EXACT,
+        residuals.Point(r, u, system.u_free), (vectors[WORK], vectors[WORK + 1]),
     )  # fmt: skip
     error = max(natural, scaled)
     at = min(int(control[LOOKS]), history.shape[0] - 1)
@@ -101,11 +101,14 @@ def advance(assemble, system, vectors, control, history):
         control[NEWTON] += 1.0
         control[INNER] += 1.0
     while True:
-        # 1. an outer step begins at r
+        # 1. an outer step begins at r, with q = u_free - alpha D r
         if control[PHASE] == DONE:
             if is_over(control):
                 return False
-            centre(r, x, x_best, system.u_free, weight, control, q)
+            for k in range(n):
+                x[k], x_best[k] = r[k], r[k]
+                q[k] = system.u_free[k] - control[ALPHA] * weight[k] * r[k]
+            control[F_BEST], control[INNER], control[SINGULAR] = control[F_CENTRE], 0.0, 0.0
             control[PHASE] = SOLVE
         # 2. F_alpha at x, and the next Newton step unless the inner solve ends here
         blocks.multiply(W, x, q, u)
@@ -150,15 +153,6 @@ def move(system, x, control):
 
 
 @jit
-def centre(r, x, x_best, u_free, weight, control, q):
-    """Begin an outer step at r: q <- u_free - alpha D r."""
-    for k in range(r.shape[0]):
-        x[k], x_best[k] = r[k], r[k]
-        q[k] = u_free[k] - control[ALPHA] * weight[k] * r[k]
-    control[F_BEST], control[INNER], control[SINGULAR] = control[F_CENTRE], 0.0, 0.0
-
-
-@jit
 def settle(r, x_best, size, control):
     """End an outer step: take its best point where it is better, and choose the next alpha."""
     near = control[F_BEST] <= control[ETA] * control[F_CENTRE]
@@ -197,7 +191,7 @@ def run_dense(system, vectors, control, history):
     """`advance` to its end, every system solved here as a dense one."""
     while advance(newton_systems.assemble_dense, system, vectors, control, history):
         m = int(control[SIZE])
-        if not newton_systems.solve_dense(system, m):
+        if not dense_lu.lu_solve(system.matrix, system.rhs, m):
             control[SINGULAR] = 1.0
         control[OPERATIONS] += m * m * m / 3.0 + 2.0 * m * m
 

@@ -45,6 +45,17 @@ class Metric(NamedTuple):
     """Friction coefficients divided by their length [-], shape (ng,)."""
 
 
+class Point(NamedTuple):
+    """Impulses before the judge, and the velocities with and without them."""
+
+    r: Any
+    """Impulses [N s], shape (n,)."""
+    u: Any
+    """W r + u_free [m/s], shape (n,)."""
+    u_free: Any
+    """Free velocities [m/s], shape (n,)."""
+
+
 @jit
 def metric(K, diagonal):
     """The `Metric` of a set and the diagonal of W, shape (n,).
@@ -91,29 +102,37 @@ def metric(K, diagonal):
 
 
 @jit
-def map_coulomb(mu, rho, r0, r1, r2, u0, u1, u2, slide):
+def map_coulomb(mu, rho, r, u, slide):
     """|r - P_K(r - rho u_hat)|² of a Coulomb contact, slide = |u_T|: the case met most, in full.
 
-    In 2D the third components are 0.
+    r, u: their three components; in 2D the third ones are 0.
     """
-    x0, x1, x2 = cones.project_coulomb(mu, r0 - rho * (u0 + mu * slide), r1 - rho * u1, r2 - rho * u2)
-    d0, d1, d2 = r0 - x0, r1 - x1, r2 - x2
+    x0, x1, x2 = cones.project_coulomb(
+        mu, r[0] - rho * (u[0] + mu * slide), r[1] - rho * u[1], r[2] - rho * u[2]
+    )
+    d0, d1, d2 = r[0] - x0, r[1] - x1, r[2] - x2
     return d0 * d0 + d1 * d1 + d2 * d2
 
 
 @jit
-def no_map(i, K, rho, length, shift, r, u, x, y):
+def three(x, a, b):
+    """x[a:b] of a Coulomb contact as three numbers, the last one 0 in 2D."""
+    return x[a], x[a + 1], x[a + 2] if b - a == 3 else 0.0
+
+
+@jit
+def no_map(i, K, rho, length, shift, r, u, work):
     """Stands for `natural_map` where all contacts are Coulomb's, so that it need not be compiled."""
     return math.nan
 
 
 @jit
-def natural_map(i, K, rho, length, shift, r, u, x, y):
+def natural_map(i, K, rho, length, shift, r, u, work):
     """|r/l - P_K(r/l - rho u_hat(l u))|² on block i.
 
-    length (n,), or (0,) for 1; rho scalar, coefficients of K in the same lengths; x, y (n,) work.
+    length (n,), or (0,) for 1; rho scalar, coefficients of K in the same lengths; work: two vectors (n,).
     """
-    a, b, has_length = K.offset[i], K.offset[i + 1], length.shape[0] > 0
+    a, b, has_length, (x, y) = K.offset[i], K.offset[i + 1], length.shape[0] > 0, work
     for k in range(a, b):
         y[k] = rho * (length[k] if has_length else 1.0) * u[k]
     if K.kind[i] == cones.FRICTION and shift != RELAXED:
@@ -129,22 +148,13 @@ def natural_map(i, K, rho, length, shift, r, u, x, y):
 
 
 @jit
-def box_work(low, high, r, u):
-    """|r·u| of one component, r counted from the bound that u presses against; 0 at infinity."""
-    if u > 0.0 and low > -math.inf:
-        return abs(r - low) * u
-    if u < 0.0 and high < math.inf:
-        return abs(high - r) * -u
-    return 0.0
+def stop_measures(natural, K, scales, shift, at, work):
+    """(natural, natural_scaled, worst contact) at a `Point`: what decides whether a problem is solved.
 
-
-@jit
-def stop_measures(natural, K, scales, shift, r, u, u_free, x, y):
-    """(natural, natural_scaled, worst contact): what decides whether a problem is solved.
-
-    natural: `natural_map`, or `no_map` where all contacts are Coulomb's; x, y (n,) its work.
+    natural: `natural_map`, or `no_map` where all contacts are Coulomb's; work: its two vectors (n,).
     """
     kind, offset, group_offset, coefficient = K.kind, K.offset, K.group_offset, K.coefficient
+    r, u, u_free = at
     rho, length, none = scales.rho, scales.length, scales.length[:0]
     scaled_K = cones.with_coefficients(K, scales.coefficient)
     plain, scaled, worst, where, big, big_s = 0.0, 0.0, -1.0, -1, 0.0, 0.0
@@ -152,14 +162,13 @@ def stop_measures(natural, K, scales, shift, r, u, u_free, x, y):
     for i in range(kind.shape[0]):
         a, b, g, scale = offset[i], offset[i + 1], group_offset[i], rho[i]
         if kind[i] == cones.FRICTION and b - a <= 3 and group_offset[i + 1] - g == 1:
-            r0, r1, u0, u1 = r[a], r[a + 1], u[a], u[a + 1]
-            r2, u2 = (r[a + 2], u[a + 2]) if b - a == 3 else (0.0, 0.0)
-            slide = shift * math.sqrt(u1 * u1 + u2 * u2)
-            plain += map_coulomb(coefficient[g], 1.0, r0, r1, r2, u0, u1, u2, slide)
-            square = map_coulomb(coefficient[g], scale, r0, r1, r2, u0, u1, u2, slide)
+            r_i, u_i = three(r, a, b), three(u, a, b)
+            slide = shift * math.sqrt(u_i[1] * u_i[1] + u_i[2] * u_i[2])
+            plain += map_coulomb(coefficient[g], 1.0, r_i, u_i, slide)
+            square = map_coulomb(coefficient[g], scale, r_i, u_i, slide)
         else:
-            plain += natural(i, K, 1.0, none, shift, r, u, x, y)
-            square = natural(i, scaled_K, scale, length, shift, r, u, x, y)
+            plain += natural(i, K, 1.0, none, shift, r, u, work)
+            square = natural(i, scaled_K, scale, length, shift, r, u, work)
         scaled += square
         if square > worst or square != square:
             worst, where = square, i
@@ -189,8 +198,8 @@ def ratio(square, scale, big):
 
 
 @jit
-def approach(K, diagonal, r, u, u_free):
-    """Largest speed that no impulse may leave, over the largest free velocity.
+def approach(K, diagonal, at):
+    """At a `Point`: largest speed that no impulse may leave, over the largest free velocity.
 
     That is -u_N of contacts, |u| of free blocks, and u against the bounds that an interval has not;
     normal and sliding velocities make the scale, and what finite bounds of intervals may add to them.
@@ -198,14 +207,8 @@ def approach(K, diagonal, r, u, u_free):
     as between closing walls, the natural maps fall but this does not. Velocities that impulses have made do
     not count as a scale. Infinite where u_free is LOST beside impulses: then u says nothing.
     """
-    kind, offset, lower, upper, group_offset, group_size = (
-        K.kind,
-        K.offset,
-        K.lower,
-        K.upper,
-        K.group_offset,
-        K.group_size,
-    )
+    kind, offset, lower, upper, group_offset, group_size, _ = K
+    r, u, u_free = at
     closing, scale, big, alone = 0.0, 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         a, end = offset[i], offset[i + 1]
@@ -238,15 +241,16 @@ def approach(K, diagonal, r, u, u_free):
 
 
 @jit
-def local_error(K, scales, diagonal, r, u, u_free, x, y):
+def local_error(K, scales, diagonal, at, work):
     """Largest |r_i - P_K(r_i - w u_hat_i)| / (w V), w = max(|r_i| / V, rho_i), V the largest free velocity.
 
     So what impulses miss counts over the larger of |r_i| and rho_i V, and what velocities miss counts over V:
     beside impulses that are large elsewhere, or that have grown for nothing, a contact counts as much as any
     other. In the lengths of `metric`. V has what finite bounds of intervals
-    can add. What ROUNDING of W r can make of it counts as 0. x, y (n,) work.
+    can add. What ROUNDING of W r can make of it counts as 0. work: two vectors (n,).
     """
     kind, offset, lower, upper, group_offset, _, coefficient = K
+    r, u, u_free = at
     rho, length = scales.rho, scales.length
     scaled_K = cones.with_coefficients(K, scales.coefficient)
     speed, big, worst = 0.0, 0.0, 0.0
@@ -268,11 +272,11 @@ def local_error(K, scales, diagonal, r, u, u_free, x, y):
         scale = max(math.sqrt(size), rho[i] * speed)
         weight = scale / speed if speed > 0.0 else rho[i]
         if kind[i] == cones.FRICTION and b - a <= 3 and group_offset[i + 1] - g == 1:
-            r2, u2 = (r[a + 2], u[a + 2]) if b - a == 3 else (0.0, 0.0)
-            slide = math.sqrt(u[a + 1] * u[a + 1] + u2 * u2)
-            square = map_coulomb(coefficient[g], weight, r[a], r[a + 1], r2, u[a], u[a + 1], u2, slide)
+            u_i = three(u, a, b)
+            slide = math.sqrt(u_i[1] * u_i[1] + u_i[2] * u_i[2])
+            square = map_coulomb(coefficient[g], weight, three(r, a, b), u_i, slide)
         else:
-            square = natural_map(i, scaled_K, weight, length, EXACT, r, u, x, y)
+            square = natural_map(i, scaled_K, weight, length, EXACT, r, u, work)
         error = math.sqrt(square)
         if error != error:
             return math.nan
@@ -300,20 +304,21 @@ def is_solved(measures, tolerance):
 
 
 @jit
-def unit_measures(K, shift, r, u, x, y, out):
+def unit_measures(K, shift, at, work, out):
     """out[IMPULSE, VELOCITY, WORK] <- largest distance of r to K [N s], of u_hat to K* [m/s], |r·u_hat| [J].
 
-    x, y (n,) work; out (MEASURES,).
+    work: two vectors (n,); out (MEASURES,).
     """
     kind, offset, lower, upper, group_offset, _, coefficient = K
+    r, u, (x, y) = at.r, at.u, work
     out[IMPULSE], out[VELOCITY], out[WORK] = 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         a, b, g = offset[i], offset[i + 1], group_offset[i]
         if kind[i] == cones.FRICTION and b - a <= 3 and group_offset[i + 1] - g == 1:
-            r0, r1, u0, u1 = r[a], r[a + 1], u[a], u[a + 1]
-            r2, u2 = (r[a + 2], u[a + 2]) if b - a == 3 else (0.0, 0.0)
+            (r0, r1, r2), (u0, u1, u2) = three(r, a, b), three(u, a, b)
             mu, slide = coefficient[g], math.sqrt(u1 * u1 + u2 * u2)
-            out[IMPULSE] = max(out[IMPULSE], math.sqrt(map_coulomb(mu, 0.0, r0, r1, r2, u0, u1, u2, slide)))
+            away = math.sqrt(map_coulomb(mu, 0.0, (r0, r1, r2), (u0, u1, u2), slide))
+            out[IMPULSE] = max(out[IMPULSE], away)
             # by the exact law u_hat lies in K* exactly when u_N >= 0; it is -u_N / sqrt(1 + mu²) away
             # otherwise, or |u_hat| when it lies in -K
             u0 += shift * mu * slide
@@ -335,13 +340,14 @@ def unit_measures(K, shift, r, u, x, y, out):
         for k in range(a, b):
             x[k] -= y[k]
         out[VELOCITY] = max(out[VELOCITY], cones.norm(x, a, b))
-        work = 0.0
+        total = 0.0
         for k in range(a, b):
             if kind[i] == cones.FRICTION:
-                work += r[k] * y[k]
-            else:
-                work += box_work(lower[i], upper[i], r[k], u[k])
-        out[WORK] = max(out[WORK], abs(work))
+                total += r[k] * y[k]
+            else:  # r counted from the bound that u presses against; 0 at infinity
+                inside = r[k] - lower[i] if u[k] > 0.0 else upper[i] - r[k]
+                total += abs(inside * u[k]) if u[k] != 0.0 and abs(inside) < math.inf else 0.0
+        out[WORK] = max(out[WORK], abs(total))
 
 
 @jit
@@ -362,16 +368,16 @@ def measure(K, shift, diagonal, r, u, u_free):
 
     shift: EXACT or RELAXED; the relaxation has no LOCAL, which is 0.
     """
-    n = r.shape[0]
-    scales, x, y, out = metric(K, diagonal), np.empty(n), np.empty(n), np.empty(MEASURES)
-    out[NATURAL], out[SCALED], out[WORST] = stop_measures(natural_map, K, scales, shift, r, u, u_free, x, y)
-    complete(K, scales, shift, diagonal, r, u, u_free, x, y, out)
+    scales, at = metric(K, diagonal), Point(r, u, u_free)
+    work, out = (np.empty(r.shape[0]), np.empty(r.shape[0])), np.empty(MEASURES)
+    out[NATURAL], out[SCALED], out[WORST] = stop_measures(natural_map, K, scales, shift, at, work)
+    complete(K, scales, shift, diagonal, at, work, out)
     return out
 
 
 @jit
-def complete(K, scales, shift, diagonal, r, u, u_free, x, y, out):
-    """out <- what `measure` says beside the `stop_measures`.   x, y (n,) work; out (MEASURES,)."""
-    unit_measures(K, shift, r, u, x, y, out)
-    out[APPROACH] = approach(K, diagonal, r, u, u_free)
-    out[LOCAL] = local_error(K, scales, diagonal, r, u, u_free, x, y) if shift != RELAXED else 0.0
+def complete(K, scales, shift, diagonal, at, work, out):
+    """out <- what `measure` says beside the `stop_measures`.   work: two vectors (n,); out (MEASURES,)."""
+    unit_measures(K, shift, at, work, out)
+    out[APPROACH] = approach(K, diagonal, at)
+    out[LOCAL] = local_error(K, scales, diagonal, at, work) if shift != RELAXED else 0.0

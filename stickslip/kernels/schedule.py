@@ -6,6 +6,7 @@
 import math
 
 from stickslip.kernels.jit import jit
+from stickslip.kernels.products import difference
 
 (
     SWEEPS, NEXT, GAP, ERROR, AT, BEST, MARK, MARK_AT, CHECKS, STATE, MOVED, PATH, DRIFTS, LOOKED, ALLOWED,
@@ -97,7 +98,7 @@ def look(control, history, natural, scaled, tolerance, r, r_mark):
         control[MARK], control[DRIFTS] = control[BEST], 0.0
         _mark(control, r, r_mark)
     elif sweeps - control[MARK_AT] >= PATIENCE:
-        if not _distance(r, r_mark) > STRAIGHT * control[PATH]:
+        if not math.sqrt(difference(r, r_mark)) > STRAIGHT * control[PATH]:
             control[STATE] = STALLED
             return best
         control[DRIFTS] += 1.0
@@ -113,15 +114,6 @@ def _mark(control, r, r_mark):
     control[MARK_AT], control[PATH] = control[SWEEPS], 0.0
     for k in range(r.shape[0]):
         r_mark[k] = r[k]
-
-
-@jit
-def _distance(a, b):
-    """|a - b|.   a, b (n,)."""
-    s = 0.0
-    for k in range(a.shape[0]):
-        s += (a[k] - b[k]) * (a[k] - b[k])
-    return math.sqrt(s)
 
 
 @jit

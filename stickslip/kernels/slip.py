@@ -34,8 +34,9 @@ class Sliding(NamedTuple):
 
 
 @jit
-def slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa):
+def slip3(sliding, kappa):
     """(r_N, r_1, r_2, kappa) of a contact known to slide: the root of mu r_N / |t| - 1 in kappa > 0."""
+    n0, b1, b2, w01, w02, s11, s12, s21, s22, mu = sliding
     trace = s11 + s22
     if not kappa > 0.0:
         kappa = math.sqrt(b1 * b1 + b2 * b2) / (mu * n0) - 0.5 * trace
@@ -97,11 +98,19 @@ def triangular(s11, s12, s21, s22):
 
 
 @jit
-def stiff_slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa):
-    """`slip3` in the axes of `triangular`, for S of large condition."""
+def in_axes(sliding):
+    """(c, s, the same contact) in the axes of `triangular`."""
+    n0, b1, b2, w01, w02, s11, s12, s21, s22, mu = sliding
     c, s, s11, s12, s21, s22 = triangular(s11, s12, s21, s22)
     b1, b2, w01, w02 = c * b1 + s * b2, c * b2 - s * b1, c * w01 + s * w02, c * w02 - s * w01
-    n, t1, t2, kappa = slip3(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu, kappa)
+    return c, s, Sliding(n0, b1, b2, w01, w02, s11, s12, s21, s22, mu)
+
+
+@jit
+def stiff_slip3(sliding, kappa):
+    """`slip3` in the axes of `triangular`, for S of large condition."""
+    c, s, turned = in_axes(sliding)
+    n, t1, t2, kappa = slip3(turned, kappa)
     return n, c * t1 - s * t2, s * t1 + c * t2, kappa
 
 
@@ -111,9 +120,7 @@ def polish_slip(sliding, kappa):
 
     For who knows a root nearly, and wants this one: a step is kept only while mu r_N / |t| - 1 falls.
     """
-    n0, b1, b2, w01, w02, s11, s12, s21, s22, mu = sliding
-    co, si, s11, s12, s21, s22 = triangular(s11, s12, s21, s22)
-    b1, b2, w01, w02 = co * b1 + si * b2, co * b2 - si * b1, co * w01 + si * w02, co * w02 - si * w01
+    co, si, (n0, b1, b2, w01, w02, s11, s12, s21, s22, mu) = in_axes(sliding)
     least, kept = math.inf, kappa
     n, t1, t2, size = 0.0, 0.0, 0.0, 0.0
     for _ in range(12):

@@ -41,13 +41,21 @@ def solve(A, b, lower, upper, tolerance, z, w):
     """(measures, rounds, solved) of z, w <- the answer and A z + b.   A (n n,) row by row; z the guess."""
     n = b.shape[0]
     rho, side, J, x = np.empty(n), np.empty(n, np.int64), np.empty((n, n)), np.empty(n)
-    weights(A, rho)
+    total, count = 0.0, 0
     for i in range(n):
         z[i] = min(max(z[i], lower[i]), upper[i])
-        side[i] = -1
+        side[i], size = -1, abs(A[i * n + i])
+        total, count = total + size, count + (1 if size > 0.0 else 0)
+    for i in range(n):  # 1 / |A_ii|, the inverse mean of the others where that is 0
+        size = abs(A[i * n + i])
+        rho[i] = 1.0 / size if size > 0.0 else (count / total if count > 0 else 1.0)
     measures, rounds = np.empty(0), 0
     while True:
-        values(A, b, z, w)
+        for i in range(n):
+            s = 0.0
+            for j in range(n):
+                s += A[i * n + j] * z[j]
+            w[i] = s + b[i]
         measures = measure(A, b, lower, upper, z, w, rho)
         if is_solved(measures, tolerance) and (rounds > 0 or n > 1):
             return measures, rounds, True
@@ -117,33 +125,12 @@ def largest(x):
 
 
 @jit
-def values(A, b, z, w):
-    """w <- A z + b."""
-    n = b.shape[0]
-    for i in range(n):
-        s = 0.0
-        for j in range(n):
-            s += A[i * n + j] * z[j]
-        w[i] = s + b[i]
-
-
-@jit
-def weights(A, rho):
-    """rho <- 1 / |A_ii|, the inverse mean of the others where that is 0."""
-    n, total, count = rho.shape[0], 0.0, 0
-    for i in range(n):
-        size = abs(A[i * n + i])
-        total, count = total + size, count + (1 if size > 0.0 else 0)
-    for i in range(n):
-        size = abs(A[i * n + i])
-        rho[i] = 1.0 / size if size > 0.0 else (count / total if count > 0 else 1.0)
-
-
-@jit
-def data_scale(A, b, lower, upper):
-    """The largest of |b| and of |A| times the finite bounds."""
-    n, scale = b.shape[0], 0.0
-    for i in range(n):
+def measure(A, b, lower, upper, z, w, rho):
+    """What `judge` says of z as the answer of a box problem: an array (MEASURES,)."""
+    out, n = np.zeros(MEASURES), b.shape[0]
+    scale, size, gap, gap_scaled, data = 1.0, 0.0, 0.0, -1.0, 0.0
+    out[WORST] = -1.0
+    for i in range(n):  # the scale of the data: the largest of |b| and of |A| times the finite bounds
         made = 0.0
         for j in range(n):
             bound = 0.0
@@ -152,25 +139,7 @@ def data_scale(A, b, lower, upper):
             if abs(upper[j]) < math.inf:
                 bound = max(bound, abs(upper[j]))
             made += abs(A[i * n + j]) * bound
-        scale = max(scale, abs(b[i]), made)
-    return scale
-
-
-@jit
-def is_rounding(A, z, i, speed, scale):
-    """Whether `speed` of row i is rounding of A z, up to a share of the scale of the data."""
-    n, sized = z.shape[0], 0.0
-    for j in range(n):
-        sized += abs(A[i * n + j] * z[j])
-    return speed <= min(ROUNDING * sized, MOST_ROUNDING * scale)
-
-
-@jit
-def measure(A, b, lower, upper, z, w, rho):
-    """What `judge` says of z as the answer of a box problem: an array (MEASURES,)."""
-    out, n = np.zeros(MEASURES), b.shape[0]
-    scale, size, gap, gap_scaled = 1.0, 0.0, 0.0, -1.0
-    out[WORST], data = -1.0, data_scale(A, b, lower, upper)
+        data = max(data, abs(b[i]), made)
     for i in range(n):
         low, high = z[i] - upper[i], z[i] - lower[i]
         if w[i] != w[i] or z[i] != z[i]:
@@ -191,8 +160,12 @@ def measure(A, b, lower, upper, z, w, rho):
         if lower[i] == -math.inf:
             speed += max(w[i], 0.0)
         out[VELOCITY] = max(out[VELOCITY], speed)
-        if speed > 0.0 and not is_rounding(A, z, i, speed, data):
-            out[APPROACH] = max(out[APPROACH], speed / data if data > 0.0 else math.inf)
+        if speed > 0.0:
+            terms = 0.0
+            for j in range(n):
+                terms += abs(A[i * n + j] * z[j])
+            if not speed <= min(ROUNDING * terms, MOST_ROUNDING * data):
+                out[APPROACH] = max(out[APPROACH], speed / data if data > 0.0 else math.inf)
         inside = z[i] - lower[i] if w[i] > 0.0 else upper[i] - z[i]
         if abs(inside) < math.inf and w[i] != 0.0:
             out[WORK] = max(out[WORK], abs(inside * w[i]))

@@ -31,19 +31,20 @@ def solve(cone_arrays, W, u_free, tolerance, r, u):
         return measures, 1, residuals.is_solved(measures, tolerance)
     cones.project(K, r, r)
     problem, work = sweeps.prepare(own_blocks, K, W, u_free, 1.0)
-    diagonal, x, y, out = work.vectors[0], work.vectors[1], work.vectors[2], np.empty(residuals.MEASURES)
+    diagonal, out = work.vectors[0], np.empty(residuals.MEASURES)
+    at, spare = residuals.Point(r, u, u_free), (work.vectors[1], work.vectors[2])
     done, look = 0, 1 if K.kind.shape[0] == 1 else 0
     while True:
         if done >= look:
             # 1. the norms, and where they end the solve all that the judge measures
             velocities(K.offset, W, r, u_free, u)
             out[residuals.NATURAL], out[residuals.SCALED], out[residuals.WORST] = residuals.stop_measures(
-                residuals.natural_map, K, problem.scales, residuals.EXACT, r, u, u_free, x, y
+                residuals.natural_map, K, problem.scales, residuals.EXACT, at, spare
             )
             error = max(out[residuals.NATURAL], out[residuals.SCALED])
             ends = done >= SWEEPS or not error < np.inf
             if ends or error <= tolerance:
-                residuals.complete(K, problem.scales, residuals.EXACT, diagonal, r, u, u_free, x, y, out)
+                residuals.complete(K, problem.scales, residuals.EXACT, diagonal, at, spare, out)
                 solved = residuals.is_solved(out, tolerance)
                 if ends or solved:
                     return out, done, solved

@@ -23,9 +23,9 @@ def shift_from(C, exact, y, s):
 
 
 @jit
-def right_side(C, rho, q, r, y, s, b):
-    """b <- r - rho (q + s - y), of which (I + rho W) t = b.   q, r, y, b (n,), s (nb,)."""
-    offset = C.offset
+def right_side(C, rho, q, at):
+    """b <- r - rho (q + s - y), of which (I + rho W) t = b.   at: r, y (n,), s (nb,), b (n,), work (n,)."""
+    offset, (r, y, s, b, _) = C.offset, at
     for i in range(s.shape[0]):
         for k in range(offset[i], offset[i + 1]):
             b[k] = r[k] - rho * (q[k] - y[k])
@@ -33,15 +33,15 @@ def right_side(C, rho, q, r, y, s, b):
 
 
 @jit
-def step(C, exact, rho, alpha, q, r, y, s, b, Wt, x, state):
+def step(C, exact, rho, alpha, q, at, Wt, state):
     """r, y, s, b <- the next iterate from W t, and its residuals in state.
 
     h = W t + q + s, over-relaxed to alpha h + (1 - alpha) y; r <- P_C(r - rho h); y, which is in the
     polar of the normal cone there, <- what the projection has cut off, over rho.
     state[PRIMAL]: |W t + q + s - y|, state[DUAL]: rho |change of y|, over max(|W t|, |y|, |q + s|, |r|).
-    Vectors (n,), s (nb,), x (n,) work.
+    at as in `right_side`; q, Wt (n,).
     """
-    kind, offset = C.kind, C.offset
+    kind, offset, (r, y, s, _, x) = C.kind, C.offset, at
     p, d, size_W, size_y, size_q, size_r = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(kind.shape[0]):
         first = offset[i]
@@ -63,7 +63,7 @@ def step(C, exact, rho, alpha, q, r, y, s, b, Wt, x, state):
     size = max(size_W, size_y, size_q, size_r)
     state[PRIMAL], state[DUAL] = _relative(p, size), rho * _relative(d, size)
     shift_from(C, exact, y, s)
-    right_side(C, rho, q, r, y, s, b)
+    right_side(C, rho, q, at)
 
 
 @jit

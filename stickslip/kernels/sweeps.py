@@ -62,7 +62,8 @@ def run(
     `anderson.Memory`; with columns in it, each sweep starts from a mix of the last ones.
     r (n,) is the iterate, best (n,) the best one by the judge; control and history as `schedule` has them.
     """
-    u, x, y, mark = work.vectors[0], work.vectors[1], work.vectors[2], work.vectors[3]
+    u, mark, spare = work.vectors[0], work.vectors[3], (work.vectors[1], work.vectors[2])
+    at = residuals.Point(r, u, problem.u_free)
     is_mixed = memory.gram.shape[0] > 0
     if control[schedule.STATE] == schedule.NEW:
         anderson.begin(memory.mix)
@@ -73,7 +74,7 @@ def run(
             follow(problem, r)
             velocities(problem, r, u)
             plain, scaled, _ = residuals.stop_measures(
-                natural, problem.K, problem.scales, residuals.EXACT, r, u, problem.u_free, x, y
+                natural, problem.K, problem.scales, residuals.EXACT, at, spare
             )
             if schedule.look(control, history, plain, scaled, tolerance, r, mark):
                 for k in range(r.shape[0]):
@@ -93,9 +94,10 @@ def run(
 
 
 @jit
-def solve_exactly(method, i, K, local, local_start, q, old, kappa, spare, x, out):
-    """out <- solution of block i alone; method and x (d,) are for those of `one_contact.py`."""
-    one.solve_block(i, K, local, local_start, q, old, kappa, spare, out)
+def solve_exactly(i, problem, work):
+    """bench[2] <- solution of block i alone, from q and the old impulses in bench[0] and bench[1]."""
+    q, old, out = work.bench[0], work.bench[1], work.bench[2]
+    one.solve_block(i, problem.K, problem.local, problem.local_start, q, old, work.kappa, work.spare, out)
 
 
 @jit

@@ -24,7 +24,7 @@ from stickslip.linalg.symbolic import analyse
 from stickslip.problem.checks import Array, IntArray, frozen
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.jacobian import ContactBlocks
-from stickslip.problem.operator import BodyDelassus
+from stickslip.problem.operator import BodyDelassus, block_diagonal
 from stickslip.problem.sets import ProductSet, blocks_of, spans
 
 DENSE = 120
@@ -133,14 +133,6 @@ def _root(W: Array) -> Array:
     return J if np.abs(J @ J.T - W).max() <= 1e-12 * size else np.array(W.T)
 
 
-def block_diagonal(offset: IntArray, face_offset: IntArray, values: Array) -> sp.csr_array:
-    """Blocks, each in the corner of values[i], as a SciPy matrix of shape (n, f)."""
-    rows, columns = (np.arange(values.shape[1]) < np.diff(x)[:, None] for x in (offset, face_offset))
-    i, p, q = np.nonzero(rows[:, :, None] & columns[:, None, :])
-    shape = int(offset[-1]), int(face_offset[-1])
-    return sp.csr_array(sp.coo_array((values[i, p, q], (offset[i] + p, face_offset[i] + q)), shape=shape))
-
-
 def _unit_rows(square: Array) -> Array:
     """1 / norm of the rows of B from the squares of their norms; 0 for rows of zeros."""
     return np.where(square > 0.0, 1.0 / np.sqrt(np.where(square > 0.0, square, 1.0)), 0.0)
@@ -151,9 +143,7 @@ class _Small:
     """B by the rows that each block touches."""
 
     K: ProductSet
-    row_start: IntArray
-    row: IntArray
-    data: Array
+    B: kernels.Rows
     count: int
 
     @classmethod
@@ -179,22 +169,21 @@ class _Small:
         cls, K: ProductSet, row_start: IntArray, row: IntArray, data: Array, column: IntArray, count: int
     ) -> "_Small":
         unit = _unit_rows(np.bincount(column, data * data, count).astype(float))
-        return cls(K, frozen(row_start), frozen(row), frozen(data * unit[column]), count)
+        return cls(K, kernels.Rows(K.offset, row_start, row, data * unit[column]), count)
 
     def nearest(self, centre: Array, w: Array) -> tuple[Array, float]:
         b, found = np.zeros(self.count), np.empty(w.size)
-        kernels.push(self.K.offset, self.row_start, self.row, self.data, w, b)
-        arrays = self.row_start, self.row, self.data, frozen(centre), frozen(b)
-        error, _ = kernels.nearest(self.K.arrays, *arrays, ACCURACY, STEPS, found)
+        kernels.push(self.B, w, b)
+        error, _ = kernels.nearest(self.K.arrays, self.B, centre, b, ACCURACY, STEPS, found)
         return found, float(error)
 
     def self_stress(self, w: Array, accuracy: float) -> Array:
-        sizes = np.diff(self.K.offset)
+        (_, row_start, row, data), sizes = self.B, np.diff(self.K.offset)
         B = np.zeros((self.K.size, self.count))
-        touched = [self.row[a:b] for a, b in pairwise(self.row_start.tolist())]
-        component = np.repeat(np.arange(self.K.size), np.repeat(np.diff(self.row_start), sizes))
+        touched = [row[a:b] for a, b in pairwise(row_start.tolist())]
+        component = np.repeat(np.arange(self.K.size), np.repeat(np.diff(row_start), sizes))
         of_block = [np.tile(rows, size) for rows, size in zip(touched, sizes.tolist(), strict=True)]
-        B[component, np.concatenate([self.row[:0], *of_block])] = self.data
+        B[component, np.concatenate([row[:0], *of_block])] = data
         _, s, Vt = np.linalg.svd(B.T, full_matrices=False)
         seen = Vt[s > max(NULL, accuracy) * s.max(initial=0.0)]
         return np.asarray(w - seen.T @ (seen @ w))

@@ -237,17 +237,16 @@ class _Faces:
         basis, kind, lower, upper = np.empty((nb, d, d)), np.empty(nb, np.int64), np.empty(nb), np.empty(nb)
         offset, group_offset = np.empty(nb + 1, np.int64), np.empty(nb + 1, np.int64)
         group_size, coefficient = np.empty(ng, np.int64), np.empty(ng)
-        groups, slowest = kernels.faces(
-            K.arrays, z, y, cut, basis, kind, offset, lower, upper, group_offset, group_size, coefficient
-        )
+        out = kind, offset, lower, upper, group_offset, group_size, coefficient
+        groups, slowest = kernels.faces(K.arrays, z, y, cut, basis, out)
         C = ProductSet(kind, offset, lower, upper, group_offset, group_size[:groups], coefficient[:groups])
         return cls(C, basis, K.offset, slowest)
 
     def coordinates(self, z: Array) -> Array:
         """E' z, shape (f,)."""
-        out = np.empty(self.C.size)
-        kernels.into_faces(self.offset, self.C.offset, self.basis, z, out)
-        return out
+        out = np.empty((self.C.size, 1))
+        kernels.face_rows(self.offset, self.C.offset, self.basis, z.reshape(-1, 1), np.ones(z.size), out)
+        return out[:, 0]
 
     def embedded(self, w: Array) -> Array:
         """E w, shape (n,)."""

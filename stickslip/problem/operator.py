@@ -211,21 +211,20 @@ def delassus(name: str, W: Any, K: ProductSet) -> Delassus:
 
 def block_delassus(matrix: sp.csr_array, K: ProductSet) -> BlockDelassus:
     """A SciPy CSR matrix in blocks along K; duplicates are summed."""
-    nb, offset = len(K), K.offset
-    block_of = np.repeat(np.arange(nb), np.diff(offset))
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
     values = np.ascontiguousarray(matrix.data, np.float64)
-    row_start = np.zeros(nb + 1, np.int64)
-    blocks.count_blocks(offset, block_of, indptr, indices, np.full(nb, -1), row_start)
-    column = np.zeros(row_start[-1], np.int64)
-    blocks.list_blocks(offset, block_of, indptr, indices, row_start, np.full(nb, -1), column)
-    sizes = np.diff(offset)
-    row = np.repeat(np.arange(nb), np.diff(row_start))
-    data_start = np.concatenate([[0], np.cumsum(sizes[row] * sizes[column])]).astype(np.int64)
-    data = np.zeros(data_start[-1])
-    place = np.zeros(nb, np.int64)
-    blocks.fill_blocks(offset, block_of, indptr, indices, values, row_start, column, data_start, place, data)
-    return BlockDelassus(offset, row_start, column, data_start, data)
+    return BlockDelassus(K.offset, *blocks.csr_blocks(K.offset, indptr, indices, values))
+
+
+def block_diagonal(offset: IntArray, column_offset: IntArray, values: Array) -> sp.csr_array:
+    """Blocks, each in the corner of values[i], as one SciPy matrix.
+
+    values (nb, d, d); offset and column_offset (nb + 1,): the first row and column of each block.
+    """
+    rows, columns = (np.arange(values.shape[1]) < np.diff(x)[:, None] for x in (offset, column_offset))
+    i, p, q = np.nonzero(rows[:, :, None] & columns[:, None, :])
+    shape = int(offset[-1]), int(column_offset[-1])
+    return sp.csr_array(sp.coo_array((values[i, p, q], (offset[i] + p, column_offset[i] + q)), shape=shape))
 
 
 def rows_to_sparse(bodies: IntArray, offset: IntArray, rows: Array, count: int) -> sp.csr_array:

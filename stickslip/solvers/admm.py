@@ -23,11 +23,10 @@ from stickslip.options import iterations_option, option
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.contact import ContactProblem
 from stickslip.problem.operator import BodyDelassus
-from stickslip.solvers.certify import Attempt
 from stickslip.solvers.convex import ConvexProblem
 from stickslip.solvers.factors import factor_of
 from stickslip.solvers.first_order import FirstOrder
-from stickslip.solvers.registry import Progress
+from stickslip.solvers.watch import Watch
 
 SMALLEST, LARGEST = 1e-4, 1e4
 """Bounds of rho, in units where W_ii is about 1: beyond, one residual drowns in rounding of the other."""
@@ -75,10 +74,7 @@ class Splitting:
             self._begun = True
         for made in range(1, count + 1):
             Wt = self._factor.product(self._b)
-            kernels.step(
-                p.C, self.exact, self.rho, self.alpha, p.q, self.z, self._y, self._s, self._b, Wt,
-                self._x, state,
-            )  # fmt: skip
+            kernels.step(p.C, self.exact, self.rho, self.alpha, p.q, self._at, Wt, state)
             self._made += 1
             if tolerance and max(state[kernels.PRIMAL], state[kernels.DUAL]) <= tolerance:
                 self.error = p.natural(self.z)
@@ -107,7 +103,12 @@ class Splitting:
             self._factor.factor(rho)
             self._factored_for = rho
         p = self.problem
-        kernels.right_side(p.C, rho, p.q, self.z, self._y, self._s, self._b)
+        kernels.right_side(p.C, rho, p.q, self._at)
+
+    @property
+    def _at(self) -> tuple[Array, ...]:
+        """The iterate as kernels take it."""
+        return self.z, self._y, self._s, self._b, self._x
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,16 +135,14 @@ class Admm(FirstOrder):
         choices=("auto", "delassus", "bodies"),
     )  # fmt: skip
 
-    def attempt(
-        self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
-    ) -> Attempt:
+    def iterate(self, problem: ContactProblem, guess: Array | None, watch: Watch) -> None:
         """See the base."""
         if self.form == "bodies" and not isinstance(problem.W, BodyDelassus):
             raise ProblemError(
                 "admm: form='bodies' needs a matrix-free problem: H as contact blocks over bodies"
                 f" and M as body blocks; this one has {type(problem.W).__name__}"
             )
-        return FirstOrder.attempt(self, problem, guess, tolerance, progress)
+        FirstOrder.iterate(self, problem, guess, watch)
 
     def method(self, convex: ConvexProblem) -> Splitting:
         """See the base."""

@@ -53,7 +53,7 @@ from stickslip.solvers.effort import (
     sweeps_allowed,
 )
 from stickslip.solvers.enumeration import Enumeration
-from stickslip.solvers.gauss_seidel import Anderson, GaussSeidel
+from stickslip.solvers.gauss_seidel import COULOMB, Anderson, GaussSeidel
 from stickslip.solvers.infeasibility import find_certificate
 from stickslip.solvers.interior_point import SHIFTABLE, InteriorPoint
 from stickslip.solvers.lemke import Lemke
@@ -62,11 +62,6 @@ from stickslip.solvers.one_call import JOINTED, FirstTry, solve_in_one_call
 from stickslip.solvers.prox import proximal
 from stickslip.solvers.registry import Progress, Solver, make
 
-FIRST_PHASE: dict[tuple[int, ...] | None, Callable[..., Any]] = {
-    (1,): first_phase.sweep_coulomb2,
-    (2,): first_phase.sweep_coulomb3,
-}
-"""Sweeps in one call where all contacts are Coulomb's of one dimension, by the sizes of their groups."""
 STATUS = {schedule.SOLVED: Status.SOLVED, schedule.NOT_FINITE: Status.NOT_FINITE}
 WINDOW = 50
 """Accelerated sweeps over which their rate is taken, where Newton costs many of them."""
@@ -183,7 +178,7 @@ class Auto(Options):
     ) -> Attempt:  # fmt: skip
         """Stage after stage on a contact problem, all if not said otherwise; what was found, uncertified."""
         trail = Trail(problem, tolerance, self.max_iterations, progress)
-        none = stages is LAST or problem.K.family in FIRST_PHASE
+        none = stages is LAST or problem.K.family in COULOMB
         joints = 0 if none else int(np.count_nonzero(problem.K.kind == cones.FREE))
         if JOINTED * joints > len(problem.K):
             _joints(trail, guess)
@@ -247,7 +242,7 @@ class Trail:
 
 def _is_coulomb(problem: ContactProblem) -> bool:
     """Whether all contacts are Coulomb's in one dimension and W is not matrix-free."""
-    return problem.K.family in FIRST_PHASE and type(problem.W) is not BodyDelassus
+    return problem.K.family in COULOMB and type(problem.W) is not BodyDelassus
 
 
 def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: float) -> Attempt:
@@ -262,23 +257,22 @@ def _sweep_in_one_call(problem: ContactProblem, guess: Array | None, tolerance: 
     if guess is not None:
         first = 0.0
         cones.project(K.arrays, guess, r)
-    phase = FIRST_PHASE[K.family]
     arguments = tuple(K.arrays), tuple(W.arrays), problem.u_free
-    found, control = _phase(phase, *arguments, r, first, tolerance, allowed)
+    found, control = _phase(*arguments, r, first, tolerance, allowed)
     mixed = control[schedule.ERROR_THEN] > 0.0
     if n > COMPILED and control[schedule.STATE] in UNDECIDED:
         more = accelerated_allowed(problem)[0] - found.iterations
         if control[schedule.AHEAD] <= more:
-            later, control = _phase(phase, *arguments, found.r, 0.0, tolerance, more)
+            later, control = _phase(*arguments, found.r, 0.0, tolerance, more)
             found = after(found, later)
     sweeps, best = found.iterations, float(control[schedule.BEST])
     stage = Stage("anderson" if mixed else "nsgs", sweeps, cost * sweeps, best)
     return found._replace(tried=(stage,), operations=stage.operations)
 
 
-def _phase(kernel: Callable[..., Any], *arguments: Any) -> tuple[Attempt, Array]:
+def _phase(*arguments: Any) -> tuple[Attempt, Array]:
     """One call of sweeps as an attempt, and its control."""
-    (r, control, history), seconds, compiling = timed(kernel, *arguments)
+    (r, control, history), seconds, compiling = timed(first_phase.sweep_coulomb, *arguments)
     status = STATUS.get(control[schedule.STATE], Status.MAX_ITERATIONS)
     return Attempt(r, status, int(control[schedule.SWEEPS]), seconds, compiling, history), control
 

@@ -6,7 +6,7 @@ comes back, and the judge examines it on the problem as it was given: its word i
 
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -72,41 +72,61 @@ class Attempt(NamedTuple):
     """Why there is no solution, in the method's view; only the door's check makes it INFEASIBLE."""
 
 
-Method = Callable[[ContactProblem, Array | None, float], Attempt]
-"""Takes a contact problem, a guess and a tolerance."""
+Method = Callable[[Any, Array | None, float], Attempt]
+"""Takes a problem in the form that it sees, a guess and a tolerance."""
 Prover = Callable[[ContactProblem, Array], Certificate | None]
 """Takes a contact problem and the impulses a method ended with; gives a proof that nothing solves it."""
-BoxMethod = Callable[[BoxProblem, Array | None, float], Attempt]
-"""Takes a box problem, a guess and a tolerance."""
-
-
+Form = Callable[[str, Problem], Conversion[Any] | None]
+"""Takes the name of a solver and a problem; gives the problem as that solver sees it, None if it is so."""
 GivenMethod = Callable[[AnyProblem, Array | None, float], tuple[Attempt, Answer]]
 """Takes any problem as it is; gives its answer beside the attempt."""
 GlobalMethod = Callable[[GlobalProblem, Array | None, float], tuple[Attempt, Answer]]
 """Takes a global problem as it is; gives its answer beside the attempt."""
 
 
+def as_contacts(name: str, problem: Problem) -> Conversion[Any] | None:
+    """Any problem in its contact form."""
+    conversion = None
+    if isinstance(problem, GlobalProblem):
+        conversion = reduce_to_contacts(problem)
+    elif isinstance(problem, BoxProblem):
+        conversion = box_to_contacts(problem)
+    refuse_unknown_blocks(name, problem if conversion is None else conversion.problem)  # type: ignore[arg-type]
+    return conversion
+
+
+def as_box(name: str, problem: Problem) -> Conversion[Any] | None:
+    """Any problem without friction between bounds."""
+    if isinstance(problem, BoxProblem):
+        return None
+    refuse_unknown_blocks(name, problem)
+    if isinstance(problem, ContactProblem):
+        return contacts_to_box(problem)
+    reduced = reduce_to_contacts(problem)
+    refuse_unknown_blocks(name, reduced.problem)
+    box = contacts_to_box(reduced.problem)
+    return Conversion(
+        box.problem, reduced.recover, reduced.guess,
+        lambda claim: None if claim.bases else reduced.certificate(claim),
+    )  # fmt: skip
+
+
 def certified(
     name: str, method: Method, problem: Problem, guess: ArrayLike | None, tolerance: float,
-    prove: Prover | None = None,
+    prove: Prover | None = None, form: Form = as_contacts,
 ) -> Solution:  # fmt: skip
     """Solve `problem` by `method` and let the judge say how well; where not, try to `prove` why."""
     _refuse_strangers(name, problem)
     start = checked_guess(problem, guess)
-    conversion: Conversion[ContactProblem] | None = None
-    seconds = compiling = 0.0
-    if isinstance(problem, ContactProblem):
-        contact = problem
-    else:
-        conversion, seconds, compiling = _converted(problem)
-        contact = conversion.problem
-        start = None if start is None else frozen(np.ascontiguousarray(conversion.guess(start)))
-    refuse_unknown_blocks(name, contact)
+    conversion, seconds, compiling = _converted(form, name, problem)
+    seen: Any = problem if conversion is None else conversion.problem
+    if conversion is not None and start is not None:
+        start = frozen(np.ascontiguousarray(conversion.guess(start)))
     target = tolerance
     whole = Attempt(np.zeros(0), Status.STALLED, 0, seconds, compiling)
     best: Solution | None = None
     for _ in range(TRIES):
-        attempt = method(contact, start, target)
+        attempt = method(seen, start, target)
         start = frozen(attempt.r.view())
         whole = after(whole, attempt)
         answer = Answer(attempt.r)
@@ -120,8 +140,8 @@ def certified(
         claims = attempt.status.ok or attempt.status is Status.RELAXED
         if not claims or best is not solution or (best.status is attempt.status and not best.ok):
             break
-        if _outgrows(solution, contact, attempt.r) and prove is not None:
-            best = proved(best, _carried_back(conversion, prove(contact, attempt.r)))
+        if prove is not None and _outgrows(solution, seen, attempt.r):
+            best = proved(best, _carried_back(conversion, prove(seen, attempt.r)))
             if best.certificate is not None:
                 return best
         target = finer(solution.residuals, tolerance, target)
@@ -129,7 +149,7 @@ def certified(
             break
     assert best is not None
     if prove is not None:
-        best = proved(best, _carried_back(conversion, prove(contact, attempt.r)))
+        best = proved(best, _carried_back(conversion, prove(seen, attempt.r)))
     return best
 
 
@@ -146,38 +166,6 @@ def certified_globally(
             f"{name}: {setting} needs a GlobalProblem, with M, f and H; this is a {type(problem).__name__}"
         )
     return certified_as_given(name, method, problem, guess, tolerance)  # type: ignore[arg-type]
-
-
-def certified_box(
-    name: str, method: BoxMethod, problem: Problem, guess: ArrayLike | None, tolerance: float
-) -> Solution:
-    """Solve `problem` by a `method` on box problems and let the judge say how well.
-
-    Contact and global problems come in where they have no friction.
-    """
-    _refuse_strangers(name, problem)
-    start = checked_guess(problem, guess)
-    if isinstance(problem, BoxProblem):
-        attempt = method(problem, start, tolerance)
-        return judged(name, problem, Answer(attempt.r), attempt, tolerance)
-    refuse_unknown_blocks(name, problem)
-    reduced = reduce_to_contacts(problem) if isinstance(problem, GlobalProblem) else None
-    refuse_unknown_blocks(name, reduced.problem if reduced else problem)
-    contact = reduced.problem if reduced else problem
-    box = contacts_to_box(contact)  # type: ignore[arg-type]
-    start = reduced.guess(start) if reduced and start is not None else start
-    target = tolerance
-    for _ in range(TRIES):
-        attempt = method(box.problem, start, target)
-        claim = attempt.certificate
-        if reduced and claim is not None:
-            attempt = attempt._replace(certificate=None if claim.bases else reduced.certificate(claim))
-        answer = reduced.recover(attempt.r) if reduced else Answer(attempt.r)
-        solution = judged(name, problem, answer, attempt, tolerance)
-        start, target = attempt.r, finer(solution.residuals, tolerance, target)
-        if solution.ok or not attempt.status.ok or target < FINEST:
-            break
-    return solution
 
 
 def certified_as_given(
@@ -226,13 +214,13 @@ def checked_guess(problem: AnyProblem, guess: ArrayLike | None) -> Array | None:
     return np.asarray(frozen(start.view())) if _ordinary(problem, start, BURYING) else None
 
 
-def _converted(problem: GlobalProblem | BoxProblem) -> tuple[Conversion[ContactProblem], float, float]:
+def _converted(form: Form, name: str, problem: Problem) -> tuple[Conversion[Any] | None, float, float]:
+    """The conversion to a form, its time and that of compilation [s]; contacts are not timed."""
+    if isinstance(problem, ContactProblem):
+        return form(name, problem), 0.0, 0.0
     with Compilation() as compilation:
         start = time.perf_counter()
-        if isinstance(problem, GlobalProblem):
-            conversion = reduce_to_contacts(problem)
-        else:
-            conversion = box_to_contacts(problem)
+        conversion = form(name, problem)
         seconds = time.perf_counter() - start
     return conversion, seconds - compilation.seconds, compilation.seconds
 
@@ -305,7 +293,7 @@ def _counted(solution: Solution, later: Solution) -> Solution:
     )  # fmt: skip
 
 
-def _outgrows(solution: Solution, contact: ContactProblem, r: Array) -> bool:
+def _outgrows(solution: Solution, contact: Problem, r: Array) -> bool:
     """Whether norms are small beside impulses far larger than the load, and contacts close all the same."""
     return solution.residuals.error <= solution.tolerance and not _ordinary(contact, r)
 
@@ -355,9 +343,7 @@ def _proved(
     return status, reason, None
 
 
-def _carried_back(
-    conversion: Conversion[ContactProblem] | None, claim: Certificate | None
-) -> Certificate | None:
+def _carried_back(conversion: Conversion[Any] | None, claim: Certificate | None) -> Certificate | None:
     """A certificate in the unknowns of the problem as it was given."""
     return claim if claim is None or conversion is None else conversion.certificate(claim)
 

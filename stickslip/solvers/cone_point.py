@@ -148,11 +148,20 @@ class ConePoint:
         self.r = start_of(cones, np.full(cones.kept.size, impulse))
         self.y = np.zeros(cones.place.size)
         self.y[cones.start] = speed
-        self.z = np.empty_like(self.y)
-        kernels.slack(self._split, self.r, self.z)
+        self.z = self._slack()
         self.shift[:] = 0.0
         self._look()
         self._first = float(np.linalg.norm(self._dual))
+
+    def _slack(self) -> Array:
+        """J' r + constant, shape (entries,)."""
+        cones = self.form.split
+        return np.asarray(cones.sign * self.r[cones.place] + cones.constant)
+
+    def _gathered(self, y: Array) -> Array:
+        """J y, shape (n,)."""
+        cones = self.form.split
+        return np.bincount(cones.place, cones.sign * y, cones.kept.size).astype(float, copy=False)
 
     @property
     def kappa(self) -> float:
@@ -219,14 +228,13 @@ class ConePoint:
         tips = cones.start[~bounded[cones.start]]
         np.maximum.at(lift, cones.place[tips], (raised - self.z)[tips])
         self.r += lift
-        kernels.slack(self._split, self.r, self.z)
+        self.z = self._slack()
         self._look()
 
     def measures(self) -> Measures:
         """How far the iterate is from a solution."""
         form, cones = self.form, self.form.split
-        Jy, out = np.empty(cones.kept.size), np.empty(3)
-        kernels.gather(self._split, self.y, Jy)
+        Jy, out = self._gathered(self.y), np.empty(3)
         kernels.complementarity(self._split, self.y, self.z, out)
         bound = np.diff(cones.cone_start) > 0
         w = form.w.copy()
@@ -239,12 +247,11 @@ class ConePoint:
 
     def advance(self) -> Step | str:
         """One iteration; why there is none to make, otherwise."""
-        y, z, sloping = self.y, self.z, self._sloping
+        kernels.scale(self._scaling, self._split, self.y, self.z)
         if self.system.rooted:
-            kernels.scale(self._scaling, self._split, y, z)
             kernels.roots(self._split, self.scaling.F_inverse, self._D, self._root_work)
         else:
-            kernels.newton_blocks(self._scaling, self._split, y, z, self._slope, sloping, self._D)
+            kernels.contact_blocks(self._split, self.scaling.G, self._slope, self._sloping, self._D)
         if not np.isfinite(self._D @ self._D):
             return "the scaling of the cones overflows: the iterate is at their boundary to rounding"
         failure = self.system.factor(self._D)
@@ -302,18 +309,8 @@ class ConePoint:
         """
         t, b_r = np.empty(self.y.size), np.empty(self.r.size)
         point, given = (self.y, self.z, self._u, self._slope), affine or (self.y, self.z)
-        kernels.right_side(
-            self._scaling,
-            self._split,
-            point,
-            given,
-            barrier,
-            affine is not None,
-            share,
-            self._shift_of,
-            t,
-            b_r,
-        )
+        aim = barrier, affine is not None, share, self._shift_of
+        kernels.right_side(self._scaling, self._split, point, given, aim, t, b_r)
         dv, dr = self.system.solve(-share * self._dual, b_r)
         return dv, dr, *self._steps(t, dr)
 
@@ -325,17 +322,15 @@ class ConePoint:
 
     def _corrected(self, barrier: float, direction: "Direction") -> "Direction":
         """A step that goes further by centrality corrections (Gondzio 1996): one solve each, no factor."""
-        cones = self.form.split
         for _ in range(self._corrections):
             length = self._length
             before = min(1.0, *length[:2])
             if before >= LONG:
                 break
-            t, b_r = np.empty_like(self.y), np.empty(cones.kept.size)
+            t, point = np.empty_like(self.y), (self.y, self.z)
             further, low = min(1.0, before + FURTHER), LEAST * barrier
-            kernels.recentre(self._scaling, self._split, self.y, self.z, *direction[2:], further, low, t)
-            kernels.gather(self._split, t, b_r)
-            dv, dr = self.system.solve(np.zeros_like(self._dual), b_r)
+            kernels.recentre(self._scaling, self._split, point, direction[2:], further, low, t)
+            dv, dr = self.system.solve(np.zeros_like(self._dual), self._gathered(t))
             more = dv, dr, *self._steps(t, dr)
             self._length = length
             direction = self._weighted(direction, more)

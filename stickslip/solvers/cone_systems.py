@@ -81,9 +81,7 @@ class System:
         """dv and dr; NaN where there is no solution."""
         start = time.perf_counter()
         if self.rooted:
-            c = np.empty_like(b_r)
-            kernels.divide_roots(self.form.split.offset, self._R, b_r, True, c)
-            b_r = c
+            b_r = self._divided(b_r, True)
         if self.kind == "cholesky":
             dv, x = self._refined(b_v, b_r)
         else:
@@ -104,7 +102,7 @@ class System:
                 solved = back
             dv, x = solved[: self._nv], solved[self._nv :]
         if self.rooted:
-            kernels.divide_roots(self.form.split.offset, self._R, x, False, x)
+            x = self._divided(x, False)
         self.seconds += time.perf_counter() - start
         return dv, -x if self.form.saddle else x
 
@@ -112,9 +110,18 @@ class System:
         """B = H R^-1."""
         form = self.form
         assert isinstance(form, BodyMotion)
-        self._R, rows = R, np.empty_like(form.H.rows)
-        kernels.divide_rows(form.split.offset, R, form.H.rows, rows)
+        self._R = R
+        rows = self._divided(form.H.rows, True)
         self._B = ContactBlocks(form.H.bodies, frozen(rows), form.H.offset)
+
+    def _divided(self, x: Array, turned: bool) -> Array:
+        """R^-T x where turned, otherwise R^-1 x; of vectors (n,) and of rows (n, 2, k)."""
+        out, n = np.empty_like(x), x.shape[0]
+        width = x.size // max(n, 1)
+        kernels.divide_roots(
+            self.form.split.offset, self._R, x.reshape(n, width), turned, out.reshape(n, width)
+        )
+        return out
 
     def _factor_lu(self, D: Array) -> str:
         if not self._lu.refactor(self._values(D)):

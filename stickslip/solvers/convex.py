@@ -102,7 +102,7 @@ class Descent:
     def advance(self, tolerance: float, count: int) -> int:
         """At most `count` iterations or sweeps."""
         p = self.problem
-        given = p.C, self.W, p.q, self.z, self.work, self.state
+        given = (p.C, self.W, p.q), self.z, self.work, self.state
         if self.name == "bb":
             made = kernels.spectral(*given, self.recent, tolerance, count)
         elif self.name == "nsgs":

@@ -22,10 +22,8 @@ from stickslip.problem.convert import unit_free
 from stickslip.problem.operator import product_arrays
 from stickslip.problem.solution import Status
 from stickslip.solvers.base import ContactSolver
-from stickslip.solvers.certify import Attempt
 from stickslip.solvers.convex import ConvexMethod, ConvexProblem, Descent
 from stickslip.solvers.factors import Singular
-from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
 STUCK = "an iteration changed nothing, yet the residual is above tolerance"
@@ -38,30 +36,22 @@ class FirstOrder(ContactSolver):
     max_iterations: int = iterations_option(20_000)
 
     patience: ClassVar[int] = 2_000
-    """Iterations without halving the error before the method counts as stalled."""
-    relaxed: ClassVar[bool] = False
-    """Whether it solves the convex relaxation."""
 
-    def attempt(
-        self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
-    ) -> Attempt:
-        """Iterations on a contact problem; what was found, not yet certified."""
-        limit, patience = self.max_iterations, self.patience
-        with Watch(problem, tolerance, limit, progress, patience, relaxed=self.relaxed) as watch:
-            own = unit_free(problem)
-            convex = ConvexProblem.relaxation(own.problem)
-            method = self.method(convex)
-            method.start(convex, np.zeros(problem.size) if guess is None else own.guess(guess))
-            watch.look(own.recover(method.z).r, 0)
-            try:
-                while watch.goes_on:
-                    made = method.advance(0.0, watch.gap)
-                    watch.look(own.recover(method.z).r, made)
-                    if watch.goes_on and not made:
-                        watch.stop(Status.STALLED, STUCK)
-            except Singular as error:
-                watch.stop(Status.STALLED, f"{error}; try another rho")
-        return watch.attempt()
+    def iterate(self, problem: ContactProblem, guess: Array | None, watch: Watch) -> None:
+        """Iterations between two looks at the judge."""
+        own = unit_free(problem)
+        convex = ConvexProblem.relaxation(own.problem)
+        method = self.method(convex)
+        method.start(convex, np.zeros(problem.size) if guess is None else own.guess(guess))
+        watch.look(own.recover(method.z).r, 0)
+        try:
+            while watch.goes_on:
+                made = method.advance(0.0, watch.gap)
+                watch.look(own.recover(method.z).r, made)
+                if watch.goes_on and not made:
+                    watch.stop(Status.STALLED, STUCK)
+        except Singular as error:
+            watch.stop(Status.STALLED, f"{error}; try another rho")
 
     @abstractmethod
     def method(self, convex: ConvexProblem) -> ConvexMethod:
@@ -146,8 +136,8 @@ class Projection:
     """The iteration of the projection methods, on the exact law."""
 
     def __init__(self, options: FixedPoint, method: int, relaxation: float):
-        rule = float(options.largest), float(options.smallest), float(options.shrink), relaxation
-        self._method, self._rule = method, kernels.Rule(*rule)
+        shares = float(options.largest), float(options.smallest), float(options.shrink), relaxation
+        self._rule = kernels.Rule(method, *shares)
         self._state = np.zeros(kernels.SLOTS)
         self._state[kernels.RHO] = options.step
         self.z, self.error = np.zeros(0), np.inf
@@ -163,4 +153,4 @@ class Projection:
         law, state = self._law, self._state
         if state[kernels.STUCK]:
             return 0
-        return int(kernels.iterate(*law, self._method, self._rule, self.z, self._work, state, count))
+        return int(kernels.iterate(*law, self._rule, self.z, self._work, state, count))

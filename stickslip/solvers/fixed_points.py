@@ -12,6 +12,7 @@ The convex problems need be solved only a little better than the outer loop has 
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -22,10 +23,8 @@ from stickslip.problem.contact import ContactProblem
 from stickslip.problem.convert import unit_free
 from stickslip.problem.solution import Status
 from stickslip.solvers.base import ContactSolver
-from stickslip.solvers.certify import Attempt
 from stickslip.solvers.convex import METHODS, ConvexProblem, convex_method
 from stickslip.solvers.factors import Singular
-from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
 PATIENCE = 100
@@ -59,37 +58,35 @@ class Loop(ContactSolver):
         open_low=True,
     )
 
-    def attempt(
-        self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
-    ) -> Attempt:
-        """The outer iteration on a contact problem; what was found, not yet certified."""
-        with Watch(problem, tolerance, self.max_iterations, progress, PATIENCE) as watch:
-            own = unit_free(problem)
-            law = own.problem
-            convex = ConvexProblem.relaxation(law)
-            z = convex.project(np.zeros(law.size) if guess is None else own.guess(guess))
-            watch.look(own.recover(z).r, 0)
-            error, share, damping = watch.scaled, self.accuracy, self.damping
-            best, since = error, 0
-            if watch.goes_on:
-                method = convex_method(self.inner, convex)
-                now = self.held(law, z)
-            try:
-                while watch.goes_on:
-                    method.start(self.subproblem(convex, law, now), z)
-                    method.advance(max(share * min(error, 1.0), FINEST), self.inner_iterations)
-                    z, before = method.z.copy(), error
-                    watch.look(own.recover(z).r)
-                    error = watch.scaled
-                    if error > SLOW * before:  # is it the loop, or the half-solved problem in it?
-                        share = max(share / 3.0, LEAST_SHARE)
-                    best, since = (error, 0) if error < best else (best, since + 1)
-                    if since == CIRCLING:
-                        damping, since = max(0.7 * damping, LEAST_DAMPING), 0
-                    now = now + damping * (self.held(law, z) - now)
-            except Singular as failure:
-                watch.stop(Status.STALLED, f"{self.inner}: {failure}")
-        return watch.attempt()
+    patience: ClassVar[int] = PATIENCE
+
+    def iterate(self, problem: ContactProblem, guess: Array | None, watch: Watch) -> None:
+        """The outer iteration."""
+        own = unit_free(problem)
+        law = own.problem
+        convex = ConvexProblem.relaxation(law)
+        z = convex.project(np.zeros(law.size) if guess is None else own.guess(guess))
+        watch.look(own.recover(z).r, 0)
+        error, share, damping = watch.scaled, self.accuracy, self.damping
+        best, since = error, 0
+        if watch.goes_on:
+            method = convex_method(self.inner, convex)
+            now = self.held(law, z)
+        try:
+            while watch.goes_on:
+                method.start(self.subproblem(convex, law, now), z)
+                method.advance(max(share * min(error, 1.0), FINEST), self.inner_iterations)
+                z, before = method.z.copy(), error
+                watch.look(own.recover(z).r)
+                error = watch.scaled
+                if error > SLOW * before:  # is it the loop, or the half-solved problem in it?
+                    share = max(share / 3.0, LEAST_SHARE)
+                best, since = (error, 0) if error < best else (best, since + 1)
+                if since == CIRCLING:
+                    damping, since = max(0.7 * damping, LEAST_DAMPING), 0
+                now = now + damping * (self.held(law, z) - now)
+        except Singular as failure:
+            watch.stop(Status.STALLED, f"{self.inner}: {failure}")
 
     @abstractmethod
     def held(self, law: ContactProblem, z: Array) -> Array:

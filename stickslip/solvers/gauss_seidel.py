@@ -12,7 +12,7 @@ above what plain sweeps would reach in the long run.
 """
 
 import time
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -39,31 +39,84 @@ HISTORY = 512
 RATE_FROM, RATE_NOW = [schedule.SINCE, schedule.ERROR_THEN], [schedule.SWEEPS, schedule.ERROR]
 """Where a mean rate counts from, and where a solve is: sweeps and error in its control."""
 
-AT_ONCE: dict[tuple[int, ...] | None, Callable[..., None]] = {
-    (1,): gauss_seidel.solve_coulomb2,
-    (2,): gauss_seidel.solve_coulomb3,
-}
-"""Loops that prepare what they sweep, where all contacts are Coulomb's in 2D or 3D and W is in blocks."""
+COULOMB = ((1,), (2,))
+"""Sizes of the groups where all contacts are Coulomb's in 2D or in 3D."""
 NO_MEMORY = anderson.Memory(np.empty(0), np.zeros(anderson.SLOTS), *(np.empty((0, 0)) for _ in range(3)))
 """Of sweeps that are not accelerated: nothing is read from it."""
 
 Loop = partial[None]
-"""Compiled sweeps over a prepared problem: takes tolerance, budget, r, best, control and history."""
+"""Compiled sweeps over a prepared problem: takes tolerance, budget and (r, best, control, history)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussSeidel(ContactSolver):
-    """Nonsmooth Gauss-Seidel: sweeps of exact one-contact solves, for every kind of block."""
+class Sweeps(ContactSolver):
+    """What plain and accelerated sweeps have in common."""
 
-    name: ClassVar[str] = "nsgs"
     max_iterations: int = iterations_option(20_000, "sweeps")
-    relaxation: float = option(
-        1.0, "step from the old impulse to the new one; below 1 damps, above 1 overshoots",
-        low=0.0, high=2.0, open_low=True, open_high=True,
-    )  # fmt: skip
     form: str = option(
         "auto", "sweep on W in blocks, on body velocities, or as the problem comes",
         choices=("auto", "delassus", "bodies"),
+    )  # fmt: skip
+
+    @abstractmethod
+    def prepare(self, problem: ContactProblem, at_once: bool = False) -> Loop:
+        """The compiled loop with the problem, its work arrays and a memory of sweeps in it.
+
+        `at_once`: or one that prepares the problem itself, which saves small ones a call, if there is one.
+        """
+
+    def attempt(
+        self, problem: ContactProblem, guess: Array | None, tolerance: float,
+        progress: Progress | None = None, *, hopeful: bool = False, window: int = 0,
+    ) -> Attempt:  # fmt: skip
+        """Sweep until the judge is satisfied, they stall, or `max_iterations` are done; not yet certified.
+
+        `hopeful`: or until their rate says that these will not do. `window`: the rate may be the mean over
+        so many sweeps, up to twice as many, where the residual does not fall from each look to the next.
+        """
+        limit = self.max_iterations
+        with Compilation() as compilation:
+            start = time.perf_counter()
+            r = np.zeros(problem.size)
+            if guess is not None:
+                cones.project(problem.K.arrays, guess, r)
+            best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
+            control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, guess)
+            control[schedule.ALLOWED] = float(limit) if hopeful else 0.0
+            course = r, best, control, history
+            run = self.prepare(problem, at_once=True)
+            visits = CHUNK if problem.K.family == (2,) else CHUNK // 40
+            done, chunk = 0, max(1, visits // max(1, problem.contacts))
+            recent = np.zeros(2)
+            if window:
+                chunk = min(chunk, window)
+                run(tolerance, 0.0, course)
+                recent = control[RATE_FROM] = control[RATE_NOW]
+            while control[schedule.STATE] <= schedule.RUNNING and done < limit:
+                if window and control[schedule.SWEEPS] >= recent[0] + window:
+                    control[RATE_FROM], recent = recent, control[RATE_NOW]
+                if done and run.func is gauss_seidel.solve_coulomb:
+                    run = self.prepare(problem)
+                done = min(done + chunk, limit)
+                run(tolerance, float(done), course)
+                if progress is not None:
+                    progress(int(control[schedule.SWEEPS]), float(control[schedule.BEST]))
+            seconds = time.perf_counter() - start
+        status, reason = _outcome(control)
+        history = history[: int(control[schedule.CHECKS])].copy()
+        sweeps = int(control[schedule.SWEEPS])
+        seconds -= compilation.seconds
+        return Attempt(best, status, sweeps, seconds, compilation.seconds, history, reason)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussSeidel(Sweeps):
+    """Nonsmooth Gauss-Seidel: sweeps of exact one-contact solves, for every kind of block."""
+
+    name: ClassVar[str] = "nsgs"
+    relaxation: float = option(
+        1.0, "step from the old impulse to the new one; below 1 damps, above 1 overshoots",
+        low=0.0, high=2.0, open_low=True, open_high=True,
     )  # fmt: skip
     local: str = option(
         "exact",
@@ -72,28 +125,10 @@ class GaussSeidel(ContactSolver):
         choices=("exact", "projection", "newton", "quartic", "enumeration"),
     )
 
-    def attempt(
-        self, problem: ContactProblem, guess: Array | None, tolerance: float,
-        progress: Progress | None = None, *, hopeful: bool = False,
-    ) -> Attempt:  # fmt: skip
-        """Sweep over a contact problem; what was found, not yet certified.
-
-        `hopeful`: give up as soon as the rate says that max_iterations will not do.
-        """
-        K, at_once = problem.K, None
-        in_blocks = self.form == "delassus" or (self.form == "auto" and type(problem.W) is not BodyDelassus)
-        if in_blocks and K.family in AT_ONCE and self.relaxation == 1.0 and self.local == "exact":
-            arrays = tuple(K.arrays), tuple(problem.W.blocks(K).arrays), problem.u_free
-            at_once = partial(AT_ONCE[K.family], *arrays)
-        return by_sweeps(
-            self.prepare, problem, guess, tolerance, self.max_iterations, progress,
-            hopeful=hopeful, at_once=at_once,
-        )  # fmt: skip
-
-    def prepare(self, problem: ContactProblem) -> Loop:
-        """The compiled loop with the problem, its work arrays and an empty memory of sweeps in it."""
+    def prepare(self, problem: ContactProblem, at_once: bool = False) -> Loop:
+        """See the base; the memory is empty."""
         K, W, exact, omega = problem.K, problem.W, self.local == "exact", float(self.relaxation)
-        coulomb = K.family in ((1,), (2,)) and omega == 1.0 and exact
+        coulomb = K.family in COULOMB and omega == 1.0 and exact
         if self.form == "bodies" and not exact:
             raise ProblemError("form='bodies' has local='exact' only; give form='auto' or 'delassus'")
         if isinstance(W, BodyDelassus) and self.form != "delassus" and exact:
@@ -107,8 +142,12 @@ class GaussSeidel(ContactSolver):
                 "form='bodies' needs a matrix-free problem: H as contact blocks over bodies"
                 f" and M as body blocks; this one has {type(W).__name__}"
             )
+        elif coulomb and at_once:
+            return partial(
+                gauss_seidel.solve_coulomb, tuple(K.arrays), tuple(W.blocks(K).arrays), problem.u_free
+            )
         elif coulomb:
-            run = gauss_seidel.run_coulomb3 if K.family == (2,) else gauss_seidel.run_coulomb2
+            run = gauss_seidel.run_coulomb
             swept, work = gauss_seidel.prepare_coulomb(K.arrays, W.blocks(K).arrays, problem.u_free)
         else:
             run = gauss_seidel.run if exact else one_contact.run
@@ -119,78 +158,17 @@ class GaussSeidel(ContactSolver):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Anderson(ContactSolver):
+class Anderson(Sweeps):
     """Anderson-accelerated Gauss-Seidel, for every kind of block; fast where sweeps are slow but steady."""
 
     name: ClassVar[str] = "anderson"
-    max_iterations: int = iterations_option(20_000, "sweeps")
     memory: int = option(8, "earlier sweeps that are mixed; costs as many vectors twice", low=1, high=100)
-    form: str = option(
-        "auto", "sweep on W in blocks, on body velocities, or as the problem comes",
-        choices=("auto", "delassus", "bodies"),
-    )  # fmt: skip
 
-    def attempt(
-        self, problem: ContactProblem, guess: Array | None, tolerance: float,
-        progress: Progress | None = None, *, hopeful: bool = False, window: int = 0,
-    ) -> Attempt:  # fmt: skip
-        """Sweep over a contact problem; what was found, not yet certified.
-
-        `hopeful` and `window` as in `by_sweeps`: the residual of mixed sweeps goes up and down.
-        """
-        sweeps = self.max_iterations
-        return by_sweeps(
-            self.prepare, problem, guess, tolerance, sweeps, progress, hopeful=hopeful, window=window
-        )
-
-    def prepare(self, problem: ContactProblem) -> Loop:
-        """The compiled loop with the problem, its work arrays and a memory of sweeps in it."""
+    def prepare(self, problem: ContactProblem, at_once: bool = False) -> Loop:
+        """See the base."""
         plain = GaussSeidel(form=self.form).prepare(problem)
         swept, work, _ = plain.args
         return partial(plain.func, swept, work, anderson.memory_of(swept, self.memory))
-
-
-def by_sweeps(
-    prepare: Callable[[ContactProblem], Loop], problem: ContactProblem, guess: Array | None,
-    tolerance: float, limit: int, progress: Progress | None, *, hopeful: bool = False, window: int = 0,
-    at_once: Loop | None = None,
-) -> Attempt:  # fmt: skip
-    """Run a compiled loop of sweeps until the judge is satisfied, they stall, or `limit` are done.
-
-    `hopeful`: or until their rate says that `limit` will not do. `window`: the rate may also be the mean
-    over so many sweeps, up to twice as many, where the residual does not fall from each look to the next.
-    `at_once`: the loop to begin with, which prepares the problem itself and saves small ones a call.
-    """
-    with Compilation() as compilation:
-        start = time.perf_counter()
-        r = np.zeros(problem.size)
-        if guess is not None:
-            cones.project(problem.K.arrays, guess, r)
-        best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
-        control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, guess)
-        control[schedule.ALLOWED] = float(limit) if hopeful else 0.0
-        run = prepare(problem) if at_once is None else at_once
-        visits = CHUNK if problem.K.family == (2,) else CHUNK // 40
-        done, chunk = 0, max(1, visits // max(1, problem.contacts))
-        recent = np.zeros(2)
-        if window:
-            chunk = min(chunk, window)
-            run(tolerance, 0.0, r, best, control, history)
-            recent = control[RATE_FROM] = control[RATE_NOW]
-        while control[schedule.STATE] <= schedule.RUNNING and done < limit:
-            if window and control[schedule.SWEEPS] >= recent[0] + window:
-                control[RATE_FROM], recent = recent, control[RATE_NOW]
-            if done and run is at_once:
-                run = prepare(problem)
-            done = min(done + chunk, limit)
-            run(tolerance, float(done), r, best, control, history)
-            if progress is not None:
-                progress(int(control[schedule.SWEEPS]), float(control[schedule.BEST]))
-        seconds = time.perf_counter() - start
-    status, reason = _outcome(control)
-    history = history[: int(control[schedule.CHECKS])].copy()
-    sweeps = int(control[schedule.SWEEPS])
-    return Attempt(best, status, sweeps, seconds - compilation.seconds, compilation.seconds, history, reason)
 
 
 def first_look(problem: ContactProblem, guess: Array | None) -> float:

@@ -1,28 +1,45 @@
-"""Interior points on the cones of contact problems, as a solver: which algorithm, which law, which options.
+"""Interior points on the cones of contact problems: which algorithm, which law, watched by the judge.
 
-The algorithms are in `cone_point`, on cones split into Lorentz cones for every kind of block; the laws they
-solve in `cone_laws`. `algorithm="shift"` has De Saxcé's shift in Newton's
-equation with its derivative, smoothed as sqrt(|u_T|² + eps²) - eps with eps falling with the barrier; for
-lagged shifts see Acary, Cadoux, Lemaréchal & Malick 2011.
+The algorithms are in `cone_point`, on cones split into Lorentz cones for every kind of block. The law
+"relaxed" is the convex problem with s = 0; "inside" follows the exact law's s at every iteration; "outer"
+solves convex problems with s held, s taken from the last one (Acary, Cadoux, Lemaréchal & Malick 2011).
+`algorithm="shift"` has De Saxcé's shift in Newton's equation with its derivative, smoothed as
+sqrt(|u_T|² + eps²) - eps with eps falling with the barrier.
 """
 
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip.options import iterations_option, option
 from stickslip.problem.checks import Array, ProblemError
 from stickslip.problem.contact import ContactProblem, GlobalProblem
-from stickslip.problem.solution import Problem, Solution
+from stickslip.problem.convert import Answer, reduce_to_contacts
+from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.base import ContactSolver
 from stickslip.solvers.certify import Attempt, certified_globally
-from stickslip.solvers.cone_laws import LAWS, run
-from stickslip.solvers.cone_point import ALGORITHMS, RULES, SHIFT
+from stickslip.solvers.cone_motion import DelassusMotion, Motion, motion
+from stickslip.solvers.cone_point import ALGORITHMS, RULES, SHIFT, ConePoint
 from stickslip.solvers.cone_systems import FACTORS
+from stickslip.solvers.prox import proximal
 from stickslip.solvers.registry import Progress
+from stickslip.solvers.watch import Watch
 
+LAWS = ("exact", "relaxed", "inside", "outer")
+SHORT, STILL, MOST_SHORT = 0.1, 1e-2, 3
+"""MOST_SHORT steps in a row below SHORT, on convex problems below STILL, are a jam."""
+LATE, MOST_STILL = 1e-8, 5
+"""On convex problems so many iterations without halving the residual are the end, once the barrier is that
+share of the first: scaled matrices lose half of all digits, for J G J' holds the square of the scaling."""
+MOST_INNER = 25
+"""Iterations at most on one convex problem with s held."""
+FALL = 0.1
+"""A convex problem of the outer loop is left when its barrier is this share of what s last changed by."""
+POLISHING = 1e-6
+"""Proximal weight of the Newton steps at the end."""
 SHIFTABLE = frozenset(("free", "nonnegative", "interval", "coulomb2d", "coulomb3d"))
 """Blocks that the algorithm with the shift linearised takes."""
 
@@ -93,3 +110,148 @@ class InteriorPoint(ContactSolver):
         if not strange and self.law == "exact":
             return "shift"
         return "nt-f" if self.law == "relaxed" else "mehrotra"  # L U either way, and more digits unscaled
+
+
+def run(
+    options: InteriorPoint, algorithm: str, problem: ContactProblem | GlobalProblem, tolerance: float,
+    progress: Progress | None = None,
+) -> tuple[Attempt, Answer]:  # fmt: skip
+    """Iterate on `problem` in its own unknowns by one of the algorithms; what was found, not yet certified.
+
+    `shift` follows the exact law whatever law is asked for.
+    """
+    law = "inside" if algorithm == SHIFT else options.law
+    relaxed = law == "relaxed"
+    with Watch(problem, tolerance, options.max_iterations, progress, relaxed=relaxed) as watch:
+        form = _form(algorithm, problem)
+        if algorithm != SHIFT and _nothing_to_do(problem, form, watch):
+            pass
+        elif relaxed:
+            _convex(options, algorithm, form, watch)
+        elif law == "outer":
+            _outer(_Watched(options, algorithm, form, watch))
+        else:
+            _iterate(_Watched(options, algorithm, form, watch, inside=True), options.restarts)
+            if law == "exact" and watch.status is Status.STALLED:
+                watch.status, watch.reason = None, ""
+                _outer(_Watched(options, algorithm, form, watch))
+        if options.polish and not relaxed and watch.status is not Status.SOLVED:
+            _polish(problem, watch, options.polish)
+    return watch.attempt(), Answer(watch.best, watch.best_v, watch.best_lam)
+
+
+def _form(algorithm: str, problem: ContactProblem | GlobalProblem) -> Motion:
+    """The linear side of a problem; `shift` takes contacts with W in blocks."""
+    if algorithm == SHIFT and isinstance(problem, ContactProblem):
+        return DelassusMotion(problem.K, problem.W.blocks(problem.K), problem.u_free)
+    return motion(problem)
+
+
+class _Watched:
+    """Iterates that the judge looks at."""
+
+    def __init__(
+        self, options: InteriorPoint, algorithm: str, form: Motion, watch: Watch, inside: bool = False,
+        factor: str = "",
+    ):  # fmt: skip
+        self.watch, shift = watch, algorithm == SHIFT
+        if not (factor or shift or options.factor == "auto"):
+            factor = options.factor
+        self.point = ConePoint(
+            form, algorithm, inside=inside, separate=options.steps == "separate" and not shift, factor=factor,
+            corrections=options.corrections, smoothing=(options.rule, float(options.smoothing)),
+        )  # fmt: skip
+        self._operations = watch.operations
+        self.look(0)
+
+    def look(self, iterations: int = 1) -> None:
+        """Show the iterate to the judge."""
+        problem, answer = self.watch.problem, self.point.answer()
+        self.watch.operations = self._operations + self.point.system.operations
+        r, v, lam = answer.r, None, None
+        if isinstance(problem, GlobalProblem):
+            r, v = answer.r[: problem.size], answer.v
+            lam = answer.r[problem.size :] if problem.G is not None else None
+        self.watch.look(r, iterations, v, lam)
+
+    def advance(self) -> float:
+        """One watched iteration; the length of its step, 0 if there was none."""
+        step = self.point.advance()
+        if isinstance(step, str):
+            self.watch.stop(Status.STALLED, step)
+            return 0.0
+        self.look()
+        return min(step.alpha_p, step.alpha_d)
+
+
+def _nothing_to_do(problem: ContactProblem | GlobalProblem, form: Motion, watch: Watch) -> bool:
+    """Whether the free motion solves the problem, which has no size to begin an interior point with then."""
+    r, n = form.split.fixed, problem.size
+    if isinstance(problem, GlobalProblem):
+        watch.look(r[:n], 0, form.free(), r[n:] if problem.G is not None else None)
+    else:
+        watch.look(r, 0)
+    if watch.status is Status.NOT_FINITE:
+        watch.status = None
+    return watch.status is not None
+
+
+def _convex(options: InteriorPoint, algorithm: str, form: Motion, watch: Watch) -> None:
+    """The relaxation; where scaled steps jam, the last digits by unscaled ones, which keep more of them."""
+    run = _Watched(options, algorithm, form, watch)
+    _iterate(run)
+    if watch.status is Status.STALLED and options.polish and algorithm.startswith("nt"):
+        watch.status, watch.reason = None, ""
+        last = _Watched(options, "mehrotra", form, watch, factor="lu")
+        last.point.take(run.point)
+        _iterate(last)
+
+
+def _iterate(run: _Watched, restarts: int = 0) -> None:
+    """Until the judge is satisfied, with restarts from inside the cones where steps stay short."""
+    short, watch, point = 0, run.watch, run.point
+    least = SHORT if point.inside else STILL
+    mark, still, late = watch.error, 0, LATE * point.kappa
+    while watch.goes_on:
+        short = short + 1 if run.advance() < least else 0
+        mark, still = (watch.error, 0) if watch.error <= 0.5 * mark else (mark, still + 1)
+        if short >= MOST_SHORT and watch.status is None:
+            watch.stop(Status.STALLED, "the iterates jam at the cones")
+        if still >= MOST_STILL and point.kappa <= late and not point.inside and watch.status is None:
+            watch.stop(Status.STALLED, f"the residual has not halved for {still} iterations")
+        if watch.status is Status.STALLED and restarts:
+            watch.status, watch.reason = None, ""
+            run.point.move_inside()
+            short, restarts = 0, restarts - 1
+
+
+def _outer(run: _Watched) -> None:
+    """Convex problems with s held, each left when its gap is small beside the change of s."""
+    watch, point = run.watch, run.point
+    worth = FALL * point.kappa
+    while watch.goes_on:
+        for _ in range(MOST_INNER):
+            run.advance()
+            if not watch.goes_on or point.kappa <= FALL * worth:
+                break
+        if watch.goes_on:
+            worth = point.follow_held()
+
+
+def _polish(problem: ContactProblem | GlobalProblem, watch: Watch, most: int) -> None:
+    """Proximal Newton steps from the best iterate, on the reduced problem."""
+    if isinstance(problem, ContactProblem):
+        found, _ = proximal(problem, watch.best, POLISHING, watch.tolerance, most)
+        watch.look(found.r, found.iterations)
+        return
+    conversion = reduce_to_contacts(problem)
+    start = np.array(conversion.guess(watch.best))
+    if watch.best_lam is not None and start.size == watch.best.size + watch.best_lam.size:
+        start[watch.best.size :] = watch.best_lam
+    for share in (1.0, 0.1):
+        found, _ = proximal(conversion.problem, start, POLISHING, share * watch.tolerance, most)
+        answer = conversion.recover(found.r)
+        watch.look(answer.r, found.iterations, answer.v, answer.lam)
+        if watch.status is Status.SOLVED or found.status is not Status.SOLVED:
+            break
+        start = found.r

@@ -27,9 +27,7 @@ from stickslip.problem.equilibration import equilibrate
 from stickslip.problem.exhaustion import finished
 from stickslip.problem.solution import Status
 from stickslip.solvers.base import BoxSolver
-from stickslip.solvers.certify import Attempt
 from stickslip.solvers.infeasibility import find_certificate
-from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
 REFRESH = 30
@@ -54,20 +52,12 @@ class Lemke(BoxSolver):
         8, "covering vectors tried where a ray proves nothing, the later ones between 1/4 and 4", low=1
     )
 
-    def attempt(
-        self, problem: BoxProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
-    ) -> Attempt:
-        """Pivots on a box problem; what was found, not yet certified."""
-        certificate = None
-        with Watch(problem, tolerance, self.max_iterations, progress) as watch:
-            if guess is not None:
-                watch.look(guess, 0)
-            if watch.goes_on:
-                certificate = self._pivot(watch, problem)
-        return watch.attempt()._replace(certificate=certificate)
-
-    def _pivot(self, watch: Watch, problem: BoxProblem) -> Certificate | None:
-        """One covering vector after the other; the proof that there is no solution where one is found."""
+    def iterate(self, problem: BoxProblem, guess: Array | None, watch: Watch) -> None:
+        """One covering vector after the other, to a solution or the proof that there is none."""
+        if guess is not None:
+            watch.look(guess, 0)
+        if not watch.goes_on:
+            return
         conversion = box_to_lcp(problem)
         M = np.asarray(conversion.problem.A)
         table = _Table.scaled(M, conversion.problem.b)
@@ -84,18 +74,17 @@ class Lemke(BoxSolver):
                 watch.iterations += end.pivots
                 rays += end.how == pivoting.RAY
             if end.how == pivoting.RAY and rays == 1:
-                found = box_certificate(problem)
-                if found is not None:
+                watch.certificate = box_certificate(problem)
+                if watch.certificate is not None:
                     watch.stop(Status.INFEASIBLE, "Lemke ended on a ray")
-                    return found
-                if is_monotone(M):
+                elif is_monotone(M):
                     watch.stop(
                         Status.STALLED,
                         "Lemke ended on a ray; A is positive semidefinite, so that there is no solution to"
                         " within rounding, but no certificate is accepted",
                     )
             if not watch.goes_on:
-                return None
+                return
         ended = f"Lemke ended on a ray with {rays} of {self.attempts} covering vectors"
         if reached:
             ended = f"pivots came to a solution, but rounding keeps its error at {watch.error:.1e}"
@@ -104,7 +93,6 @@ class Lemke(BoxSolver):
         else:
             ended += "; with the others the pivots lost their digits, so this proves nothing"
         watch.stop(Status.STALLED, ended)
-        return None
 
     def _cover(self, table: "_Table", k: int) -> Array:
         """Covering vector number k of the scaled table, shape (n,)."""
@@ -217,4 +205,4 @@ def box_certificate(problem: BoxProblem) -> Certificate | None:
     if found is None:
         return None
     claim = conversion.certificate(found)
-    return claim if check_certificate(problem, claim).accepted else None
+    return claim if claim is not None and check_certificate(problem, claim).accepted else None

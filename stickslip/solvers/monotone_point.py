@@ -13,16 +13,13 @@ import numpy as np
 
 from stickslip.options import iterations_option, option
 from stickslip.problem.box import BoxProblem
-from stickslip.problem.certificate import Certificate
 from stickslip.problem.checks import Array
 from stickslip.problem.convert import box_to_lcp
 from stickslip.problem.convert.complementarity import is_monotone, least_eigenvalue
 from stickslip.problem.equilibration import equilibrate
 from stickslip.problem.solution import Status
 from stickslip.solvers.base import BoxSolver
-from stickslip.solvers.certify import Attempt
 from stickslip.solvers.lemke import box_certificate, settled
-from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
 PATIENCE = 30
@@ -41,36 +38,33 @@ class MonotonePoint(BoxSolver):
         0.995, "share of the way to the border that a step may go", low=0.5, high=1.0, open_high=True
     )
 
-    def attempt(
-        self, problem: BoxProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
-    ) -> Attempt:
-        """Steps from the interior on a box problem; what was found, not yet certified."""
-        certificate: Certificate | None = None
-        with Watch(problem, tolerance, self.max_iterations, progress, PATIENCE) as watch:
-            if guess is not None:
-                watch.look(guess, 0)
-            conversion = box_to_lcp(problem)
-            M = np.asarray(conversion.problem.A)
-            scale = equilibrate(np.maximum(np.abs(M), np.abs(M).T))[0]  # alike in rows and columns
-            path = _Path(scale[:, None] * M * scale, scale * conversion.problem.b, self.fraction)
-            while watch.goes_on:
-                if path.n and not path.step():
-                    watch.stop(Status.STALLED, "Newton's matrix is singular")
-                    break
-                z = conversion.recover(scale * path.x).r
-                error = watch.look(np.clip(z, problem.lower, problem.upper))
-                if watch.goes_on and error <= NEAR:
-                    decided = np.where(path.x > path.w, path.x, 0.0)
-                    watch.look(settled(problem, conversion.recover(scale * decided).r), 0)
-            if watch.status is not Status.SOLVED:
-                certificate = box_certificate(problem)
-                if certificate is None and not is_monotone(M):
-                    watch.stop(
-                        Status.STALLED,
-                        f"A + A' has a negative eigenvalue, {least_eigenvalue(M):.2g} of its largest entry:"
-                        " the problem is not monotone, which ipm-lcp needs; take lemke or newton-min",
-                    )
-        return watch.attempt()._replace(certificate=certificate)
+    patience: ClassVar[int] = PATIENCE
+
+    def iterate(self, problem: BoxProblem, guess: Array | None, watch: Watch) -> None:
+        """Steps from the interior."""
+        if guess is not None:
+            watch.look(guess, 0)
+        conversion = box_to_lcp(problem)
+        M = np.asarray(conversion.problem.A)
+        scale = equilibrate(np.maximum(np.abs(M), np.abs(M).T))[0]  # alike in rows and columns
+        path = _Path(scale[:, None] * M * scale, scale * conversion.problem.b, self.fraction)
+        while watch.goes_on:
+            if path.n and not path.step():
+                watch.stop(Status.STALLED, "Newton's matrix is singular")
+                break
+            z = conversion.recover(scale * path.x).r
+            error = watch.look(np.clip(z, problem.lower, problem.upper))
+            if watch.goes_on and error <= NEAR:
+                decided = np.where(path.x > path.w, path.x, 0.0)
+                watch.look(settled(problem, conversion.recover(scale * decided).r), 0)
+        if watch.status is not Status.SOLVED:
+            watch.certificate = box_certificate(problem)
+            if watch.certificate is None and not is_monotone(M):
+                watch.stop(
+                    Status.STALLED,
+                    f"A + A' has a negative eigenvalue, {least_eigenvalue(M):.2g} of its largest entry:"
+                    " the problem is not monotone, which ipm-lcp needs; take lemke or newton-min",
+                )
 
 
 class _Path:

@@ -24,8 +24,8 @@ from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer
 from stickslip.problem.solution import Problem, Solution, Status
 from stickslip.solvers.base import ContactSolver
-from stickslip.solvers.certify import Attempt, certified_box, certified_globally
-from stickslip.solvers.newton_box import STARTS, newton
+from stickslip.solvers.certify import Attempt, certified_globally
+from stickslip.solvers.newton_box import FischerBurmeisterOnBox
 from stickslip.solvers.newton_global import GlobalSystem
 from stickslip.solvers.newton_reduced import ReducedSystem
 from stickslip.solvers.registry import Progress
@@ -77,15 +77,11 @@ class Newton(ContactSolver):
 
     evaluate: ClassVar[Callable[..., float]]
 
-    def attempt(
-        self, problem: ContactProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
-    ) -> Attempt:
-        """Sweeps and Newton on a contact problem; what was found, not yet certified."""
-        with Watch(problem, tolerance, self.max_iterations, progress) as watch:
-            system = ReducedSystem(problem, type(self).evaluate, self.augmentation)
-            start = np.zeros(problem.size) if guess is None else guess.copy()
-            self._run(system, watch, start, guess is not None)
-        return watch.attempt()
+    def iterate(self, problem: ContactProblem, guess: Array | None, watch: Watch) -> None:
+        """Sweeps and Newton in turn."""
+        system = ReducedSystem(problem, type(self).evaluate, self.augmentation)
+        start = np.zeros(problem.size) if guess is None else guess.copy()
+        self._run(system, watch, start, guess is not None)
 
     def _run(self, system: System, watch: Watch, x: Array, given: bool) -> None:
         """Sweeps and Newton in turn, from x, which is looked at first if it was given."""
@@ -223,8 +219,8 @@ class FischerBurmeister(Newton):
         solution = ContactSolver.solve(self, problem, guess=guess, progress=progress)
         if solution.ok or not isinstance(problem, BoxProblem):
             return solution
-        searched = partial(newton, False, self.max_iterations, STARTS, progress)
-        other = certified_box(self.name, searched, problem, guess, self.tolerance)
+        search = FischerBurmeisterOnBox(tolerance=self.tolerance, max_iterations=self.max_iterations)
+        other = search.solve(problem, guess=guess, progress=progress)
         better = other if other.residuals.error < solution.residuals.error else solution
         return better.with_(
             iterations=solution.iterations + other.iterations,

@@ -22,10 +22,8 @@ from stickslip.problem.checks import Array
 from stickslip.problem.equilibration import equilibrate
 from stickslip.problem.solution import Status
 from stickslip.solvers.base import BoxSolver
-from stickslip.solvers.certify import Attempt
 from stickslip.solvers.lemke import GOLDEN, settled
 from stickslip.solvers.mcp_newton import Newton
-from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
 STARTS = 6
@@ -52,30 +50,26 @@ class MinFunction(BoxSolver):
         low=1,
     )
 
-    def attempt(
-        self, problem: BoxProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
-    ) -> Attempt:
-        """Newton's steps on a box problem; what was found, not yet certified."""
-        return newton(True, self.max_iterations, self.starts, progress, problem, guess, tolerance)
+    with_min: ClassVar[bool] = True
+    """Whether steps of the min function are tried first; otherwise all are those of phi."""
 
-
-def newton(
-    with_min: bool, limit: int, starts: int, progress: Progress | None,
-    problem: BoxProblem, guess: Array | None, tolerance: float,
-) -> Attempt:  # fmt: skip
-    """Newton's steps on a box problem from one start after the other; without min those of phi alone."""
-    with Watch(problem, tolerance, limit, progress) as watch:
+    def iterate(self, problem: BoxProblem, guess: Array | None, watch: Watch) -> None:
+        """Newton's steps from one start after the other."""
         law = _Law(problem)
-        for k in range(starts):
+        for k in range(self.starts):
             z = law.start(guess, k)
             watch.look(law.units * z, 0)
             if watch.goes_on:
-                _descend(law, watch, z, with_min)
+                _descend(law, watch, z, self.with_min)
             if not watch.goes_on:
-                break
-        if watch.goes_on:
-            watch.stop(Status.STALLED, f"Newton stood still from each of {starts} starts")
-    return watch.attempt()
+                return
+        watch.stop(Status.STALLED, f"Newton stood still from each of {self.starts} starts")
+
+
+class FischerBurmeisterOnBox(MinFunction):
+    """The same on Fischer and Burmeister's function alone: what `newton-fb` does last on box problems."""
+
+    name, with_min = "newton-fb", False
 
 
 def _descend(law: "_Law", watch: Watch, z: Array, with_min: bool) -> None:

@@ -14,9 +14,10 @@ from scipy.sparse import linalg as sparse_linalg
 
 from stickslip.kernels import newton_systems
 from stickslip.kernels.blocks import BlockW
-from stickslip.problem.checks import Array, IntArray
+from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.convert import Answer, Conversion, reduce_to_contacts
+from stickslip.problem.operator import block_diagonal
 from stickslip.problem.residuals import delassus_diagonal
 from stickslip.problem.sets import ProductSet
 from stickslip.solvers.newton_reduced import plain, sweep_on
@@ -47,7 +48,6 @@ class GlobalSystem:
         self._measured: Array | None = None
         self.operations = 0.0
         """Multiplications of the factorisations so far, about."""
-        self._pattern = _block_pattern(K)
 
     def start(self, guess: Array | None) -> Array:
         """x with r from the guess, lam = 0 and M v = f + H r."""
@@ -153,20 +153,8 @@ class GlobalSystem:
 
     def _blocks(self, values: Array) -> sp.csr_array:
         """A or B as a block-diagonal matrix, shape (n, n)."""
-        indptr, indices = self._pattern
-        data, n = np.empty(indices.size), self.problem.size
-        newton_systems.flatten(self.problem.K.offset, values, data)
-        return sp.csr_array((data, indices, indptr), shape=(n, n))
-
-
-def _block_pattern(K: ProductSet) -> tuple[IntArray, IntArray]:
-    """indptr and indices of a block-diagonal matrix along K."""
-    sizes = np.diff(K.offset)
-    width = np.repeat(sizes, sizes)
-    indptr = np.concatenate([[0], np.cumsum(width)]).astype(np.int64)
-    first = np.repeat(K.offset[:-1], sizes)
-    indices = np.arange(indptr[-1]) - np.repeat(indptr[:-1], width) + np.repeat(first, width)
-    return indptr, indices
+        offset = self.problem.K.offset
+        return block_diagonal(offset, offset, values)
 
 
 def _diagonal_blocks(K: ProductSet, diagonal: Array) -> BlockW:

@@ -100,5 +100,5 @@ def sweep_on(problem: ContactProblem, r: Array, count: int, tolerance: float) ->
     run, r = GaussSeidel().prepare(problem), r.copy()
     best, control, history = r.copy(), np.zeros(schedule.SLOTS), np.empty((HISTORY, 3))
     control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, r)
-    run(tolerance, float(count), r, best, control, history)
+    run(tolerance, float(count), (r, best, control, history))
     return r

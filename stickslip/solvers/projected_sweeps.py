@@ -13,11 +13,9 @@ import scipy.sparse as sp
 from stickslip.kernels import box_sweeps
 from stickslip.options import iterations_option, option
 from stickslip.problem.box import BoxProblem
-from stickslip.problem.checks import Array, frozen
+from stickslip.problem.checks import Array
 from stickslip.problem.solution import Status
 from stickslip.solvers.base import BoxSolver
-from stickslip.solvers.certify import Attempt
-from stickslip.solvers.registry import Progress
 from stickslip.solvers.watch import Watch
 
 PATIENCE = 2_000
@@ -35,31 +33,26 @@ class ProjectedGaussSeidel(BoxSolver):
     )
     symmetric: bool = option(False, "sweep there and back again, which counts as one")
 
-    def attempt(
-        self, problem: BoxProblem, guess: Array | None, tolerance: float, progress: Progress | None = None
-    ) -> Attempt:
-        """Sweeps over the rows of a box problem; what was found, not yet certified."""
-        with Watch(problem, tolerance, self.max_iterations, progress, PATIENCE) as watch:
-            start = np.zeros(problem.size) if guess is None else guess
-            z = np.clip(start, problem.lower, problem.upper)
-            watch.look(z, 0)
-            diagonal = np.ascontiguousarray(problem.A.diagonal())
-            bad = np.flatnonzero(~(diagonal > 0.0) & (problem.lower < problem.upper))
-            if bad.size and watch.goes_on:
-                i = int(bad[0])
-                watch.stop(
-                    Status.STALLED,
-                    f"row {i} has diagonal {diagonal[i]:.3g}, which Gauss-Seidel would divide by; it must be"
-                    " positive: take lemke or newton-min",
-                )
-            A = problem.A if isinstance(problem.A, sp.csr_array) else sp.csr_array(problem.A)
-            arrays = tuple(frozen(x) for x in (A.indptr.astype(np.int64), A.indices.astype(np.int64)))
-            data, diagonal = frozen(A.data.view()), frozen(diagonal)
-            while watch.goes_on:
-                gap = watch.gap
-                box_sweeps.sweep(
-                    *arrays, data, diagonal, problem.b, problem.lower, problem.upper,
-                    self.omega, self.symmetric, gap, z,
-                )  # fmt: skip
-                watch.look(z, gap)
-        return watch.attempt()
+    patience: ClassVar[int] = PATIENCE
+
+    def iterate(self, problem: BoxProblem, guess: Array | None, watch: Watch) -> None:
+        """Sweeps over the rows."""
+        start = np.zeros(problem.size) if guess is None else guess
+        z = np.clip(start, problem.lower, problem.upper)
+        watch.look(z, 0)
+        diagonal = np.ascontiguousarray(problem.A.diagonal())
+        bad = np.flatnonzero(~(diagonal > 0.0) & (problem.lower < problem.upper))
+        if bad.size and watch.goes_on:
+            i = int(bad[0])
+            watch.stop(
+                Status.STALLED,
+                f"row {i} has diagonal {diagonal[i]:.3g}, which Gauss-Seidel would divide by; it must be"
+                " positive: take lemke or newton-min",
+            )
+        A = problem.A if isinstance(problem.A, sp.csr_array) else sp.csr_array(problem.A)
+        rows = A.indptr.astype(np.int64), A.indices.astype(np.int64), A.data, diagonal
+        bounds = problem.lower, problem.upper
+        while watch.goes_on:
+            gap = watch.gap
+            box_sweeps.sweep(rows, problem.b, bounds, self.omega, self.symmetric, gap, z)
+            watch.look(z, gap)

@@ -65,84 +65,36 @@ def proximal(
     problem: ContactProblem, r: Array, alpha: float, tolerance: float, budget: int,
     progress: Progress | None = None, **settings: float,
 ) -> tuple[Attempt, float]:  # fmt: skip
-    """Outer steps from r to their end, as `ProximalNewton` takes them: the best of them, and its error."""
+    """Outer steps from r to their end: the best of them, and its error.
+
+    `settings` are slots of the kernel's control by their names in small letters.
+    """
     with Compilation() as compilation:
         start = time.perf_counter()
-        newton = ProximalNewton(problem, r, alpha, tolerance, budget, **settings).run(progress)
-        seconds = time.perf_counter() - start
-    reason = "no outer step halved the residual for long" if newton.status is Status.STALLED else ""
-    found = Attempt(
-        newton.best, newton.status, newton.steps, seconds - compilation.seconds, compilation.seconds,
-        newton.history, reason, operations=newton.operations,
-    )  # fmt: skip
-    return found, newton.error
-
-
-class ProximalNewton:
-    """One solve by the kernel, step by step: set it up, `advance` until false, read the best iterate."""
-
-    def __init__(
-        self, problem: ContactProblem, r: Array, alpha: float, tolerance: float, budget: int,
-        **settings: float,
-    ):  # fmt: skip
-        """`settings` are slots of the kernel's control by their names in small letters."""
-        self._system = ContactSystem(problem)
-        self._vectors = np.zeros((kernel.VECTORS, problem.size))
-        self.control, self._history = np.zeros(kernel.SLOTS), np.empty((kernel.LINES, 3))
-        self._vectors[kernel.R] = r
-        kernel.begin(self.control, alpha, tolerance, float(budget))
+        system = ContactSystem(problem)
+        vectors, control = np.zeros((kernel.VECTORS, problem.size)), np.zeros(kernel.SLOTS)
+        history = np.empty((kernel.LINES, 3))
+        vectors[kernel.R] = r
+        kernel.begin(control, alpha, tolerance, float(budget))
         for name, value in settings.items():
-            self.control[getattr(kernel, name.upper())] = value
-
-    def run(self, progress: Progress | None = None) -> "ProximalNewton":
-        """Advance to the end, telling `progress`; itself."""
-        while self.advance():
-            if progress is not None:
-                progress(self.steps, self.error)
-        return self
-
-    def advance(self) -> bool:
-        """One Newton step, or all of them where the systems are small; false at the end."""
-        system, arguments = self._system, (self._vectors, self.control, self._history)
+            control[getattr(kernel, name.upper())] = value
         if system.lu is None:
-            kernel.run_dense(system.at, *arguments)
-            return False
-        if not kernel.advance_blocks(system.arrays, *arguments):
-            return False
-        dx = system.solve_blocks()
-        self.control[kernel.OPERATIONS] = system.operations
-        if dx is None:
-            self.control[kernel.SINGULAR] = 1.0
-        else:
-            system.at.rhs[:] = dx
-        return True
-
-    @property
-    def best(self) -> Array:
-        """Best impulses by the judge's measures [N s], shape (n,)."""
-        return self._vectors[kernel.KEEP].copy()
-
-    @property
-    def error(self) -> float:
-        """Error of `best` [-]."""
-        return float(self.control[kernel.BEST])
-
-    @property
-    def steps(self) -> int:
-        """Newton steps made."""
-        return int(self.control[kernel.NEWTON])
-
-    @property
-    def operations(self) -> float:
-        """Multiplications of the factorisations."""
-        return float(self.control[kernel.OPERATIONS])
-
-    @property
-    def status(self) -> Status:
-        """Why it ended."""
-        return STATUS.get(float(self.control[kernel.STATE]), Status.MAX_ITERATIONS)
-
-    @property
-    def history(self) -> Array:
-        """Newton step, natural, natural_scaled after each outer step [-], shape (checks, 3)."""
-        return self._history[: int(self.control[kernel.LOOKS])].copy()
+            kernel.run_dense(system.at, vectors, control, history)
+        while system.lu is not None and kernel.advance_blocks(system.arrays, vectors, control, history):
+            dx = system.solve_blocks()
+            control[kernel.OPERATIONS] = system.operations
+            if dx is None:
+                control[kernel.SINGULAR] = 1.0
+            else:
+                system.at.rhs[:] = dx
+            if progress is not None:
+                progress(int(control[kernel.NEWTON]), float(control[kernel.BEST]))
+        seconds = time.perf_counter() - start
+    status = STATUS.get(float(control[kernel.STATE]), Status.MAX_ITERATIONS)
+    reason = "no outer step halved the residual for long" if status is Status.STALLED else ""
+    found = Attempt(
+        vectors[kernel.KEEP].copy(), status, int(control[kernel.NEWTON]),
+        seconds - compilation.seconds, compilation.seconds, history[: int(control[kernel.LOOKS])].copy(),
+        reason, operations=float(control[kernel.OPERATIONS]),
+    )  # fmt: skip
+    return found, float(control[kernel.BEST])

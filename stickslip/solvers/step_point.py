@@ -29,8 +29,7 @@ from stickslip.problem.contact import GlobalProblem
 from stickslip.problem.residuals import Residuals, examine
 from stickslip.problem.solution import Solution, Status
 from stickslip.problem.step_graph import step_graph
-from stickslip.problem.step_point import StepPoint
-from stickslip.problem.step_problem import RELAXATIONS, StepProblem
+from stickslip.problem.step_problem import RELAXATIONS, StepPoint, StepProblem
 from stickslip.problem.step_tangent import StepBlocks, step_arrays, step_blocks, tangent_problem
 from stickslip.solvers.registry import Progress
 

@@ -17,6 +17,7 @@ from types import TracebackType
 import numpy as np
 
 from stickslip.compilation.timing import Compilation
+from stickslip.problem.certificate import Certificate
 from stickslip.problem.checks import Array
 from stickslip.problem.contact import ContactProblem, GlobalProblem
 from stickslip.problem.residuals import examine
@@ -63,6 +64,8 @@ class Watch:
         self.reason = ""
         self.operations = 0.0
         """Multiplications, where the method counts them."""
+        self.certificate: Certificate | None = None
+        """Why there is no solution, in the method's view."""
         self._progress, self._history = progress, []  # type: ignore[var-annotated]
         self._mark, self._mark_at, self._shown = np.inf, 0, 0.0
 
@@ -135,7 +138,7 @@ class Watch:
         return Attempt(
             self.best, status, self.iterations,
             self._seconds - self._compilation.seconds, self._compilation.seconds, history, self.reason,
-            operations=self.operations,
+            operations=self.operations, certificate=self.certificate,
         )  # fmt: skip
 
     def _tell(self) -> None:

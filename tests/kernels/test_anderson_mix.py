@@ -75,6 +75,6 @@ def test_a_run_in_pieces_is_the_same_run():
         r, best, control, history = np.zeros(60), np.zeros(60), np.zeros(schedule.SLOTS), np.empty((512, 3))
         control[schedule.STATE], control[schedule.NEXT] = schedule.NEW, first_look(problem, None)
         for budget in budgets:
-            run(1e-15, budget, r, best, control, history)
+            run(1e-15, budget, (r, best, control, history))
         ends.append((control[schedule.SWEEPS], r.tobytes()))
     assert ends[0] == ends[1]

@@ -68,9 +68,9 @@ class Cones:
     def scaling(self, x, z, by_point):
         G, F, F_inverse, lam = self.blocks(), self.blocks(), self.blocks(), np.zeros(self.n)
         if by_point:
-            jordan.scale_by_point(*self.at, x, z, G, F, F_inverse, lam, np.zeros((3, self.n)))
+            jordan.scale_by_point(*self.at, x, z, (G, F, F_inverse, lam), np.zeros((3, self.n)))
         else:
-            jordan.scale(*self.at, x, z, G, F, F_inverse, lam)
+            jordan.scale(*self.at, x, z, (G, F, F_inverse, lam))
         return (*(self.matrix(B) for B in (G, F, F_inverse)), lam)
 
 

@@ -25,7 +25,7 @@ def per_group(groups, values):
 def evaluate(name, K, rho, r, u):
     """(state, F, A, B) of block 0."""
     F, A, B = np.empty(K.size), np.full((K.size, K.size), np.nan), np.full((K.size, K.size), np.nan)
-    state = MAPS[name](0, K.arrays, rho, r, u, F, A, B)
+    state = MAPS[name](0, K.arrays, rho, r, u, maps.Mapped(F, A, B))
     return state, F, A, B
 
 

@@ -280,7 +280,7 @@ def test_roots_of_the_contact_blocks() -> None:
     for _ in range(4):
         point.advance()
     D, R = np.zeros_like(point._D), np.zeros_like(point._D)
-    kernels.contact_blocks(form.split, point.scaling.G, D)
+    kernels.contact_blocks(form.split, point.scaling.G, np.zeros(0), False, D)
     kernels.roots(form.split, point.scaling.F_inverse, R, np.zeros((6, 5)))
     D, R = D.reshape(-1, 5, 5), R.reshape(-1, 5, 5)
     np.testing.assert_allclose(R.transpose(0, 2, 1) @ R, D, atol=1e-8 * np.abs(D).max())

@@ -41,8 +41,8 @@ class Conversion(Generic[New]):
     """From r of the new problem to the answer of the original."""
     guess: Callable[[Array], Array]
     """From r of the original to r of the new problem, for warm starts."""
-    certificate: Callable[[Certificate], Certificate] = _same
-    """From a certificate of the new problem to one of the original."""
+    certificate: Callable[[Certificate], Certificate | None] = _same
+    """From a certificate of the new problem to one of the original, if it is one."""
 
 
 def placed(order: IntArray, x: Array) -> Array:

@@ -81,10 +81,8 @@ def motion_mcp(
     smoothing = float(flat("smoothing", smoothing, 1)[0])
     if not (np.isfinite(smoothing) and smoothing >= 0.0):
         raise ProblemError(f"smoothing is {smoothing}; it must be finite and not negative")
-    if isinstance(problem, GlobalProblem):
-        return _GlobalMotion(problem, law, smoothing, form).conversion()
-    if isinstance(problem, ContactProblem):
-        return _LocalMotion(problem, law, smoothing, form).conversion()
+    if isinstance(problem, GlobalProblem | ContactProblem):
+        return _Motion(problem, law, smoothing, form).conversion()
     raise ProblemError(f"the equations of motion need contacts; this is a {type(problem).__name__}")
 
 
@@ -201,62 +199,40 @@ class _Law:
         ]
 
 
-class _LocalMotion:
-    """z = (x, sigma) with u = W r + u_free."""
+class _Motion:
+    """z = (v, lam, x, sigma) with u = H' v + u_bias; of contacts alone z = (x, sigma) with u = W r + u_free.
 
-    def __init__(self, problem: ContactProblem, law: str, smoothing: float, form: str):
-        K, W = problem.K, problem.W
-        scales = metric(K, W.diagonal())
+    In units in which z is in √J and divided by the size of the free motion.
+    """
+
+    def __init__(self, problem: GlobalProblem | ContactProblem, law: str, smoothing: float, form: str):
+        self.original, K = problem, problem.K
+        if isinstance(problem, GlobalProblem):
+            nv, p, diagonal = problem.M.size, problem.g_bias.size, delassus_diagonal(problem)
+        else:
+            nv, p, diagonal = 0, 0, problem.W.diagonal()
+        self.ends = nv, nv + p, nv + p + K.size
+        self.size = self.ends[2] + K.group_size.size
+        self.dense = self.size <= DENSE
+        scales = metric(K, diagonal)
         unit = scales.length * np.repeat(np.sqrt(scales.rho), np.diff(K.offset))
-        self.dense = K.size + K.group_size.size <= DENSE
-        matrix: Any = W.dense() if self.dense else W.blocks(K).sparse()
-        self.W = _scaled(matrix, unit, unit)
-        energy = _size(problem.u_free * unit)
-        self.u_free = problem.u_free * unit / energy
-        self.unit = unit * energy
-        """r = unit r_new, and unit u = energy² u_new [N s, N m s], shape (n,)."""
-        self.law = _Law(_in_units(K, self.unit), scales.coefficient, law, smoothing, form, self.dense)
-        self.n = K.size
+        self.W: Any = None
+        """W of contacts alone, shape (n, n)."""
+        self.Ht: Any = np.zeros((K.size, 0))
+        self.top: Any = np.zeros((0, K.size))
+        """Rows of v and lam, by v, lam and r."""
+        if isinstance(problem, GlobalProblem):
+            self._of_bodies(problem, unit)
+        else:
+            matrix: Any = problem.W.dense() if self.dense else problem.W.blocks(K).sparse()
+            self.W, energy = _scaled(matrix, unit, unit), _size(problem.u_free * unit)
+            self.constant, self.bias = np.zeros(0), problem.u_free * unit / energy
+            self.units = np.zeros(0), np.zeros(0), unit * energy
+        self.law = _Law(_in_units(K, self.units[2]), scales.coefficient, law, smoothing, form, self.dense)
 
-    def residual(self, z: Array) -> Array:
-        x, sigma = z[: self.n], z[self.n :]
-        return self.law.residual(x, self.W @ self.law.impulse(x) + self.u_free, sigma)
-
-    def jacobian(self, z: Array) -> Matrix:
-        x, sigma = z[: self.n], z[self.n :]
-        u = self.W @ self.law.impulse(x) + self.u_free
-        L, dr = self.law.by_unknowns(x, u, sigma), self.law.by_x(x)
-        by_x = self.law.by_velocity(x, u) @ (self.W @ dr)
-        if self.dense:
-            L[: self.n, : self.n] += by_x
-            return L
-        by_x = sp.csr_array(by_x)
-        by_x.resize(L.shape)
-        return sp.csr_array(L + by_x)
-
-    def conversion(self) -> MotionConversion:
-        def guess(r: Array) -> Array:
-            new = np.asarray(r, np.float64).reshape(-1) / self.unit
-            return np.concatenate([self.law.unknowns(new), self.law.speeds(self.W @ new + self.u_free)])
-
-        def recover(z: Array) -> Answer:
-            return Answer(self.law.impulse(flat("z", z, problem.size)[: self.n]) * self.unit)
-
-        problem = NonlinearProblem(
-            self.residual, self.jacobian, self.law.lower, self.law.upper, tuple(self.law.names()),
-            title="contact law",
-        )  # fmt: skip
-        return MotionConversion(problem, recover, guess, self.law.leader(0))
-
-
-class _GlobalMotion:
-    """z = (v, lam, x, sigma)."""
-
-    def __init__(self, problem: GlobalProblem, law: str, smoothing: float, form: str):
-        K, M = problem.K, problem.M
-        self.original = problem
-        scales = metric(K, delassus_diagonal(problem))
-        unit = scales.length * np.repeat(np.sqrt(scales.rho), np.diff(K.offset))
+    def _of_bodies(self, problem: GlobalProblem, unit: Array) -> None:
+        """The matrices of a global problem."""
+        M, n, p = problem.M, problem.size, problem.g_bias.size
         mass = M.sparse.diagonal()
         body = 1.0 / np.sqrt(mass)
         H, G = problem.H_sparse(), problem.G_sparse()
@@ -264,47 +240,49 @@ class _GlobalMotion:
         joint = 1.0 / np.sqrt(np.where(grip > 0.0, grip, 1.0))
         v_free = M.solve(problem.f)
         energy = _size(problem.contact_velocity(v_free) * unit, problem.joint_velocity(v_free) * joint)
-        self.units = body * energy, joint * energy, unit * energy
-        """Of v, lam and r: z is in √J and divided by the size of the free motion."""
-        nv, p, n = M.size, problem.g_bias.size, K.size
-        self.ends = nv, nv + p, nv + p + n
-        self.size = nv + p + n + K.group_size.size
-        self.dense = self.size <= DENSE
-        new_K = _in_units(K, unit * energy)
-        self.law = _Law(new_K, scales.coefficient, law, smoothing, form, self.dense)
         M, H, G = (
             _scaled(A.toarray() if self.dense else A, body, b)
             for A, b in ((M.sparse, body), (H, unit), (G, joint))
         )
         stack: Any = np if self.dense else sp
         nothing: Any = np.zeros((p, p + n)) if self.dense else sp.csr_array((p, p + n))
-        top, low = stack.hstack([M, -G, -H]), stack.hstack([G.T, nothing])
-        self.top: Any = stack.vstack([top, low]) if self.dense else sp.csr_array(sp.vstack([top, low]))
-        self.Ht: Any = H.T if self.dense else sp.csr_array(H.T)
+        rows = stack.vstack([stack.hstack([M, -G, -H]), stack.hstack([G.T, nothing])])
+        self.top, self.Ht = (rows, H.T) if self.dense else (sp.csr_array(rows), sp.csr_array(H.T))
         self.constant = np.concatenate([-problem.f * body, problem.g_bias * joint]) / energy
-        self.u_bias = problem.u_bias * unit / energy
+        self.bias = problem.u_bias * unit / energy
+        self.units = body * energy, joint * energy, unit * energy
+        """Of v, lam and r."""
 
-    def _parts(self, z: Array) -> tuple[Array, Array, Array]:
-        """u, x and sigma out of z."""
-        nv, a, b = self.ends
-        return self.Ht @ z[:nv] + self.u_bias, z[a:b], z[b:]
+    def velocity(self, v: Array, r: Array) -> Array:
+        """u, shape (n,)."""
+        u = self.Ht @ v if self.W is None else self.W @ r
+        return np.asarray(u + self.bias)
 
     def residual(self, z: Array) -> Array:
-        u, x, sigma = self._parts(z)
-        moved = np.concatenate([z[: self.ends[1]], self.law.impulse(x)])
-        return np.concatenate([self.top @ moved + self.constant, self.law.residual(x, u, sigma)])
+        nv, a, b = self.ends
+        r = self.law.impulse(z[a:b])
+        law = self.law.residual(z[a:b], self.velocity(z[:nv], r), z[b:])
+        return np.concatenate([self.top @ np.concatenate([z[:a], r]) + self.constant, law])
 
     def jacobian(self, z: Array) -> Matrix:
-        u, x, sigma = self._parts(z)
         nv, a, b = self.ends
-        B, L, dr = self.law.by_velocity(x, u), self.law.by_unknowns(x, u, sigma), self.law.by_x(x)
+        x, sigma = z[a:b], z[b:]
+        u, dr = self.velocity(z[:nv], self.law.impulse(x)), self.law.by_x(x)
+        B, L = self.law.by_velocity(x, u), self.law.by_unknowns(x, u, sigma)
+        by_x = None if self.W is None else B @ (self.W @ dr)
         if self.dense:
             J = np.zeros((self.size, self.size))
             J[:a, :a] = self.top[:, :a]
             J[:a, a:b] = self.top[:, a:] @ dr
             J[a:b, :nv] = B @ self.Ht
             J[a:, a:] = L
+            if by_x is not None:
+                J[a:b, a:b] += by_x
             return J
+        if by_x is not None:
+            by_x = sp.csr_array(by_x)
+            by_x.resize(L.shape)
+            return sp.csr_array(L + by_x)
         left = sp.csr_array(B @ self.Ht)
         left.resize((self.size - a, a))
         right = sp.csr_array(self.top[:, a:] @ dr)
@@ -312,27 +290,30 @@ class _GlobalMotion:
         return sp.csr_array(sp.block_array([[self.top[:, :a], right], [left, L]]))
 
     def conversion(self) -> MotionConversion:
-        problem = self.original
+        problem, of_bodies = self.original, isinstance(self.original, GlobalProblem)
         nv, a, b = self.ends
         body, joint, unit = self.units
 
         def recover(z: Array) -> Answer:
-            z = flat("z", z, self.law.lower.size + a)
-            lam = z[nv:a] * joint if problem.G is not None else None
-            return Answer(self.law.impulse(z[a:b]) * unit, z[:nv] * body, lam)
+            z = flat("z", z, self.size)
+            r = self.law.impulse(z[a:b]) * unit
+            if not isinstance(problem, GlobalProblem):
+                return Answer(r)
+            return Answer(r, z[:nv] * body, z[nv:a] * joint if problem.G is not None else None)
 
         def guess(r: Array) -> Array:
-            new = np.asarray(r, np.float64).reshape(-1) / unit
-            v = problem.M.solve(problem.f + problem.pushed(new * unit, np.zeros(a - nv))) / body
-            u = self.Ht @ v + self.u_bias
-            return np.concatenate([v, np.zeros(a - nv), self.law.unknowns(new), self.law.speeds(u)])
+            new, v = np.asarray(r, np.float64).reshape(-1) / unit, np.zeros(0)
+            if isinstance(problem, GlobalProblem):
+                v = problem.M.solve(problem.f + problem.pushed(new * unit, np.zeros(a - nv))) / body
+            speeds = self.law.speeds(self.velocity(v, new))
+            return np.concatenate([v, np.zeros(a - nv), self.law.unknowns(new), speeds])
 
         free = np.full(a, np.inf)
         names = [f"velocity {i}" for i in range(nv)] + [f"bilateral row {i}" for i in range(a - nv)]
         nonlinear = NonlinearProblem(
             self.residual, self.jacobian,
             np.concatenate([-free, self.law.lower]), np.concatenate([free, self.law.upper]),
-            (*names, *self.law.names()), title="equations of motion",
+            (*names, *self.law.names()), title="equations of motion" if of_bodies else "contact law",
         )  # fmt: skip
         return MotionConversion(nonlinear, recover, guess, self.law.leader(a))
 
