@@ -125,9 +125,10 @@ def touch_spheres(given, q, out):
     if q.shape[0] == 14:
         a, b, c = turned(q[10], q[11], q[12], q[13], a, b, c)
         a, b, c = q[7] + a, q[8] + b, q[9] + c
-    distance = math.sqrt((x - a) ** 2 + (y - b) ** 2 + (z - c) ** 2)
+    d0, d1, d2 = x - a, y - b, z - c
+    distance = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
     out[0] = distance - given[0] - given[1]
-    out[1], out[2], out[3] = (x - a) / distance, (y - b) / distance, (z - c) / distance
+    out[1], out[2], out[3] = d0 / distance, d1 / distance, d2 / distance
     out[4], out[5], out[6] = x - given[0] * out[1], y - given[0] * out[2], z - given[0] * out[3]
     out[7], out[8], out[9] = a + given[1] * out[1], b + given[1] * out[2], c + given[1] * out[3]
 

@@ -96,7 +96,7 @@ class Ties(NamedTuple):
     """Shape (ties, TIE_COLUMNS)."""
     tied: IntArray
     """Systems of the ties, one after the other [-]."""
-    index: IntArray
+    index: IntArray  # type: ignore[assignment]
     """Coordinates, velocities and parameters of the ties among all [-]."""
     blocks: IntArray
     """Shape (blocks, BLOCK_COLUMNS)."""

@@ -269,6 +269,14 @@ class Flow:
         """The state at the start of the stretch: no impulse and no work yet."""
         return np.concatenate([q, v, np.zeros(self.components.size + bool(self.rubbing))])
 
+    def value(self, i: int, t: float, state: Array) -> float:
+        """One of the watched quantities; of a gap no other is asked for."""
+        if i >= len(self.open):
+            return float(self.values(t, state)[i])
+        piece = self.open[i]
+        y = self.motion.y_of(piece.one, t, state[: self.nq])
+        return float(y[piece.normal - piece.one.components.start])
+
     def values(self, t: float, state: Array) -> Array:
         """The watched quantities [m, N, m/s], shape (watched,)."""
         q, v = state[: self.nq], state[self.nq : self.nq + self.nv]
