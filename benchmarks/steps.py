@@ -134,6 +134,61 @@ def arm(compiled: bool) -> ss.NonsmoothSystem:
     return ss.NonsmoothSystem([body], [wall])
 
 
+def sphere(mu: float | None) -> ss.NonsmoothSystem:
+    """A Newton-Euler sphere that falls on a plane, spinning, bounces and rolls on."""
+    body = ss.NewtonEuler(
+        "sphere", mass=1.0, inertia=[0.004] * 3, q0=(0.0, 0.0, 0.15), v0=(1.0, 0.0, 0.0, 0.0, 3.0, 1.0),
+        force=[0.0, 0.0, -9.81],
+    )  # fmt: skip
+    law = ss.NewtonImpact(e=0.5, mu=mu)
+    return ss.NonsmoothSystem([body], [ss.Interaction("floor", "sphere", ss.SpherePlane(0.1), law)])
+
+
+def tower() -> ss.NonsmoothSystem:
+    """Three Newton-Euler spheres, one on the other, none quite above the next."""
+    spheres = [
+        ss.NewtonEuler(
+            f"s{k}", mass=1.0, inertia=[0.004] * 3, q0=(0.01 * k, 0.0, 0.1 + 0.2 * k), force=[0.0, 0.0, -9.81]
+        )
+        for k in range(3)
+    ]
+    law = ss.NewtonImpact(mu=0.3)
+    ties = [ss.Interaction("floor", "s0", ss.SpherePlane(0.1), law)] + [
+        ss.Interaction(f"c{k}", (f"s{k + 1}", f"s{k}"), ss.SphereSphere(0.1, 0.1), law) for k in range(2)
+    ]
+    return ss.NonsmoothSystem(spheres, ties)
+
+
+def joined() -> ss.NonsmoothSystem:
+    """Two Newton-Euler bodies on ball joints above a floor that is written as functions."""
+    bodies = [
+        ss.NewtonEuler(
+            f"b{k}",
+            mass=1.0,
+            inertia=[0.004, 0.003, 0.002],
+            q0=(0.2 * k + 0.1, 0.0, 0.5),
+            force=[0.0, 0.0, -9.81],
+        )
+        for k in range(2)
+    ]
+    floor = ss.BodyContact(
+        gap=lambda q: q[2] - 0.35, normal=[0.0, 0.0, 1.0], point=lambda q: [q[0], q[1], q[2]]
+    )
+    ties = [
+        ss.Interaction("j0", "b0", ss.BallJoint((0.0, 0.0, 0.5)), ss.Equality(3)),
+        ss.Interaction("j1", ("b1", "b0"), ss.BallJoint((0.2, 0.0, 0.5)), ss.Equality(3)),
+        ss.Interaction("floor", "b1", floor, ss.NewtonImpact(e=0.5, mu=0.2)),
+    ]
+    return ss.NonsmoothSystem(bodies, ties)
+
+
+def belt() -> ss.NonsmoothSystem:
+    """A mass on a spring and a moving belt: it sticks and slips."""
+    mass = ss.LagrangianLinear("mass", M=1.0, q0=0.0, v0=0.2, K=1.0)
+    moving = ss.Rheonomous(lambda t, q: q - 0.1 * t, 1.0, -0.1)
+    return ss.NonsmoothSystem([mass], [ss.Interaction("belt", "mass", moving, ss.Relay(0.5))])
+
+
 LC = ss.FirstOrderLinear("lc", A=[[0.0, -1e6], [1e2, 0.0]], x0=[10.0, 0.0])
 
 
@@ -204,6 +259,21 @@ def measured(quick: bool, python: str) -> Iterator[tuple[str, float, str]]:
     for title, make in (("chain of 10 balls", chain), ("double pendulum and wall, M(q)", arm)):
         yield f"{title}: compiled", rate(lambda make=make: make(True), steps // 5, H), ""
         yield f"{title}: plain", rate(lambda make=make: make(False), few // 5, H), ""
+    for title, made in (
+        ("Newton-Euler sphere on a plane", lambda: sphere(None)),
+        ("Newton-Euler sphere on a plane, friction", lambda: sphere(0.3)),
+        ("tower of 3 Newton-Euler spheres, friction", tower),
+        ("2 Newton-Euler bodies, ball joints, floor", joined),
+    ):
+        yield title, rate(made, few // 10, 1e-3), ""
+    events = ss.EventDriven()
+    for title, made, h in (
+        ("ball: plain", lambda: ball(False, 1.0), 1e-3),
+        ("chain of 10 balls: plain", lambda: chain(False), 1e-3),
+        ("mass on a moving belt", belt, 1e-2),
+        ("Newton-Euler sphere, friction", lambda: sphere(0.3), 1e-3),
+    ):
+        yield f"event-driven, {title}", rate(made, few // 20, h, scheme=events), ""
     scheme = ss.EulerMoreau(theta=0.5, gamma=0.5, relation="gamma")
     yield "one diode: compiled march", rate(diode, steps, 2e-6, scheme=scheme), ""
     yield "one diode, bent load: Newton, plain", rate(bent, few // 5, 2e-6, scheme=scheme), ""

@@ -37,8 +37,8 @@ ONCE = numba.__version__.startswith(TESTED)
 class Kernel(CPUDispatcher):  # type: ignore[misc]
     """Optimised with all that it calls where Python calls it; only lowered for other kernels."""
 
-    def __init__(self, function: Callable[..., Any], *, release_lock: bool = False):
-        super().__init__(function, targetoptions=dict(OPTIONS))
+    def __init__(self, function: Callable[..., Any], *, release_lock: bool = False, inlined: bool = False):
+        super().__init__(function, targetoptions={**OPTIONS, "forceinline": inlined})
         retype(self)
         self._compiler = Lowering(function, self.targetdescr, self.targetoptions)
         self._release_lock = release_lock
@@ -249,7 +249,8 @@ class Kernel(CPUDispatcher):  # type: ignore[misc]
         return target.key(self.py_func, args, self._options(part), target.processor())
 
     def _options(self, part: str) -> str:
-        return f"{part} {sorted(OPTIONS.items(), key=str)} {self._release_lock}"
+        inlined = " inlined" if self.targetoptions["forceinline"] else ""
+        return f"{part} {sorted(OPTIONS.items(), key=str)} {self._release_lock}{inlined}"
 
     def _name(self) -> str:
         return f"{self.py_func.__module__.rpartition('.')[2]}.{self.py_func.__name__}"

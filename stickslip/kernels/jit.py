@@ -35,6 +35,13 @@ def jit_without_lock(function: Callable[..., Any]) -> Callable[..., Any]:
     return make(function, release_lock=True)
 
 
+def jit_inlined(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`jit`, of a kernel that becomes part of those that call it: for many arguments and few calls."""
+    if not JIT:
+        return _plain(function)
+    return kernels.Kernel(function, inlined=True) if kernels.ONCE else PlainKernel(function)
+
+
 def formula(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """The Python function of a kernel, which takes whole arrays where the kernel takes numbers."""
     written: Callable[..., Any] = getattr(kernel, "py_func", None) or kernel.__wrapped__  # type: ignore[attr-defined]

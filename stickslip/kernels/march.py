@@ -9,14 +9,12 @@ does a function that fails or a signal that is to end the run: the step that it 
 import math
 import warnings
 
-import numpy as np
-
 from stickslip.kernels import march_contacts as contacts
 from stickslip.kernels import march_layout as at
 from stickslip.kernels import march_motion as motion
 from stickslip.kernels import residuals, small_contacts
 from stickslip.kernels.callables import STOP, call, is_stopped
-from stickslip.kernels.jit import handed, jit
+from stickslip.kernels.jit import handed, jit, jit_inlined
 
 
 def run(*arguments):
@@ -28,240 +26,196 @@ def run(*arguments):
 
 
 @jit
-def march(
-    solver, model, options, problem, times, q, v, z, r, y, u, active, forecast, natural, natural_scaled,
-    iterations, newton,
-):  # fmt: skip
-    """Steps done, from row 0 of q, v, z, r, y to row k + 1 after step k; how the last one ended.
+def march(solver, model, method, work, times, record):
+    """Steps done, from row 0 of the record to row k + 1 after step k; how the last one ended.
 
-    solver: `small_contacts.solve_into`. model: systems, terms, slopes, ties, tied, index, blocks, block
-    numbers, sizes of groups, coefficients, constants (`march_layout.py`), stop (`callables.py`). options:
-    θ of each system, whether explicit, h, tolerance, Newton's tolerance and most iterations. problem: whole
-    numbers, numbers and W of a contact problem. times (steps + 1,); q, v
-    (steps + 1, nv); z (steps + 1, nz); r, y (steps + 1, size), row 0 the guess and the outputs at the start;
-    u (steps, size); active, forecast (steps, blocks); the others (steps,).
+    solver: `small_contacts.solve_into`. times (steps + 1,).
     """
-    systems, _, _, ties, _, index, blocks, _, _, _, constants, stop = model
-    nv, size, h = q.shape[1], r.shape[1], options[2]
-    work = room(systems, ties, nv, size, z.shape[1])
-    vectors, components, matrices, _, _, rows, _, _, buffers, _, _, counts, _ = work
-    contacts.fixed_rates(ties, constants, rows, components)
+    systems, constants, stop = (
+        model.dynamics.systems, model.dynamics.values.constants, model.dynamics.values.stop,
+    )  # fmt: skip
+    table, index, rows = model.ties.table, model.ties.index, work.tying.rows
+    vectors, components = work.moving.vectors, work.tying.components
+    drift = components[at.DRIFT_NOW]
+    q, v, z, steps = record.q, record.v, record.z, record.natural.shape[0]
+    contacts.fixed_rates(table, constants, rows, drift)
     for s in range(systems.shape[0]):
         if systems[s, at.MASS] == 0:
             n, where = systems[s, at.V1] - systems[s, at.V0], systems[s, at.MATRIX]
             for k in range(n * n):
-                matrices[at.M_NOW, where + k] = constants[systems[s, at.MASS_AT] + k]
-    for step in range(natural.shape[0]):
+                work.moving.matrices[at.M_NOW, where + k] = constants[systems[s, at.MASS_AT] + k]
+    for step in range(steps):
         if is_stopped(stop):
             return step, at.STOPPED
-        state, natural[step], natural_scaled[step] = one_step(
-            solver, model, options, problem, work, times[step], q[step], v[step], z[step], r[step], y[step],
-            z[step + 1], forecast[step], active[step],
-        )  # fmt: skip
+        state = one_step(solver, model, method, work, times[step], step, record)
         if state != at.DONE:
             return step, state
         if stop[STOP] != 0:
             return step, at.STOPPED
-        iterations[step], newton[step] = counts[0], counts[1]
-        for k in range(nv):
-            q[step + 1, k], v[step + 1, k] = vectors[at.Q_END, k], vectors[at.V_END, k]
-        for k in range(size):
-            r[step + 1, k] = components[at.IMPULSE, k]
-        t, end, z_end = times[step] + h, vectors[at.Q_END], z[step + 1]
-        for i in range(ties.shape[0]):
-            contacts.output_rates(i, ties, index, rows, vectors[at.V_END], components[at.DRIFT_NOW], u[step])
-            contacts.outputs(i, ties, index, blocks, constants, stop, t, end, z_end, buffers, y[step + 1])
+        record.iterations[step], record.newton[step] = work.counts[0], work.counts[1]
+        for k in range(q.shape[1]):
+            q[step + 1, k] = vectors[at.Q_END, k]
+        for k in range(v.shape[1]):
+            v[step + 1, k] = vectors[at.V_END, k]
+        for k in range(components.shape[1]):
+            record.r[step + 1, k] = components[at.IMPULSE, k]
+        t, end, buffers = times[step] + method.h, vectors[at.Q_END], work.tying.buffers
+        for i in range(table.shape[0]):
+            contacts.output_rates(i, table, index, rows, vectors[at.V_END], drift, record.u[step])
+            contacts.outputs(i, model.ties, t, end, z[step + 1], buffers, record.y[step + 1])
         if stop[STOP] != 0:
             return step, at.STOPPED
-    return natural.shape[0], at.DONE
+    return steps, at.DONE
 
 
-@jit
-def room(systems, ties, nv, size, nz):
-    """Work arrays: vectors, components, matrices, pivots, known, rows, responses, map, buffers, spare, root,
-    counts, measures."""
-    ns, entries, rows, widest = systems.shape[0], 0, 0, 1
-    for s in range(ns):
-        n = systems[s, at.V1] - systems[s, at.V0]
-        entries, widest = entries + n * n, max(widest, n)
-    for i in range(ties.shape[0]):
-        width = ties[i, at.Q1] - ties[i, at.Q0]
-        rows += (ties[i, at.C1] - ties[i, at.C0]) * width
-        widest = max(widest, width)
-    return (
-        np.zeros((at.V_ROWS, max(nv, 1))), np.zeros((at.C_ROWS, size)), np.zeros((at.M_ROWS, entries)),
-        np.zeros(nv, np.int64), np.zeros(ns, np.bool_), np.zeros(rows), np.zeros(rows),
-        np.zeros((2, size), np.int64), np.zeros((4, max(widest, size, nz, 1))), np.zeros(widest * widest),
-        np.zeros(ns, np.int64), np.zeros(2, np.int64), np.zeros(residuals.MEASURES + 2),
-    )  # fmt: skip
-
-
-@jit
-def one_step(
-    solver, model, options, problem, work, t, q, v, z_before, r_before, y_before, z, forecast, active
-):  # fmt: skip
-    """(how it ended, natural, natural_scaled) of one step; its end is left in the work arrays."""
-    systems, _, _, ties, tied, index, blocks, block_numbers, _, _, constants, stop = model
-    vectors, components, _, _, _, rows, _, _, buffers, _, root, counts, _ = work
-    h = options[2]
-    for k in range(q.shape[0]):
-        vectors[at.Q, k], vectors[at.V, k] = q[k], v[k]
+@jit_inlined
+def one_step(solver, model, method, work, t, step, record):
+    """How one step ended; its end is left in the work arrays, its residuals in the record."""
+    systems, table, index, rows = model.dynamics.systems, model.ties.table, model.ties.index, work.tying.rows
+    vectors, components = work.moving.vectors, work.tying.components
+    drift = components[at.DRIFT_NOW]
+    z, active, blocks, h = record.z[step + 1], record.active[step], model.ties.blocks, method.h
+    for k in range(record.q.shape[1]):
+        vectors[at.Q, k] = record.q[step, k]
+    for k in range(record.v.shape[1]):
+        vectors[at.V, k] = record.v[step, k]
     for s in range(systems.shape[0]):
-        update(s, systems, stop, t, vectors, z_before, buffers, z)
+        update(s, systems, model.dynamics.values.stop, t, vectors, record.z[step], work.tying.buffers, z)
     for k in range(z.shape[0]):
         if not abs(z[k]) < math.inf:
-            return at.NOT_FINITE, math.nan, math.nan
-    for i in range(ties.shape[0]):
+            return at.NOT_FINITE
+    for i in range(table.shape[0]):
         if z.shape[0] > 0:  # parameters may have changed since the last step
             y = components[at.Y_NOW]
-            contacts.outputs(i, ties, index, blocks, constants, stop, t, vectors[at.Q], z, buffers, y)
+            contacts.outputs(i, model.ties, t, vectors[at.Q], z, work.tying.buffers, y)
         else:
-            for k in range(ties[i, at.C0], ties[i, at.C1]):
-                components[at.Y_NOW, k] = y_before[k]
-        contacts.rates(i, ties, index, constants, stop, t, vectors[at.Q], z, buffers, rows, components)
-        contacts.output_rates(
-            i, ties, index, rows, vectors[at.V], components[at.DRIFT_NOW], components[at.U_BEFORE]
-        )
+            for k in range(table[i, at.C0], table[i, at.C1]):
+                components[at.Y_NOW, k] = record.y[step, k]
+        contacts.rates(i, model.ties, t, vectors[at.Q], z, work.tying)
+        contacts.output_rates(i, table, index, rows, vectors[at.V], drift, components[at.U_BEFORE])
     for s in range(systems.shape[0]):
-        if not begin(s, model, options, work, t, z):
-            return at.SINGULAR, math.nan, math.nan
-    for i in range(ties.shape[0]):
-        contacts.output_rates(
-            i, ties, index, rows, vectors[at.V_FREE], components[at.DRIFT_NOW], components[at.U_FREE]
-        )
-    if not contacts.activate(blocks, block_numbers, h, components, forecast, active):
-        return at.NOT_FINITE, math.nan, math.nan
-    for k in range(r_before.shape[0]):
+        if not begin(s, model.dynamics, method, work.moving, t, z):
+            return at.SINGULAR
+    for i in range(table.shape[0]):
+        contacts.output_rates(i, table, index, rows, vectors[at.V_FREE], drift, components[at.U_FREE])
+    if not contacts.activate(blocks, model.cones.numbers, h, components, record.forecast[step], active):
+        return at.NOT_FINITE
+    for k in range(components.shape[1]):
         components[at.IMPULSE, k] = 0.0
-    for i in range(ties.shape[0]):
-        if contacts.is_active(i, ties, active):  # the law is stated at the end of the step
-            contacts.rates(
-                i, ties, index, constants, stop, t + h, vectors[at.Q], z, buffers, rows, components
-            )
-            for b in range(ties[i, at.B0], ties[i, at.B1]):
+    for i in range(table.shape[0]):
+        if contacts.is_active(i, table, active):
+            if table[i, at.WITH_TIME] == 1:  # the law is stated at the end of the step
+                contacts.rates(i, model.ties, t + h, vectors[at.Q], z, work.tying)
+            for b in range(table[i, at.B0], table[i, at.B1]):
                 if active[b]:
                     for k in range(blocks[b, at.COMPONENT], blocks[b, at.COMPONENT_END]):
-                        components[at.IMPULSE, k] = r_before[k]
-    contacts.couple(ties, tied, active, root)
-    counts[0], counts[1] = 0, 0
-    natural, scaled = 0.0, 0.0
+                        components[at.IMPULSE, k] = record.r[step, k]
+    contacts.couple(table, model.ties.tied, active, work.root)
+    work.counts[0], work.counts[1] = 0, 0
+    record.natural[step] = record.natural_scaled[step] = 0.0
     for leader in range(systems.shape[0]):
-        if contacts.find(root, leader) == leader:
-            state, a, b = together(solver, leader, model, options, problem, work, t, z, active)
+        if contacts.find(work.root, leader) == leader:
+            state = together(solver, leader, model, method, work, t, step, record)
             if state != at.DONE:
-                return state, math.nan, math.nan
-            natural, scaled = max(natural, a), max(scaled, b)
-    for k in range(q.shape[0]):
-        if not abs(vectors[at.Q_END, k] + vectors[at.V_END, k]) < math.inf:
-            return at.NOT_FINITE, math.nan, math.nan
-    return at.DONE, natural, scaled
+                return state
+    for k in range(record.q.shape[1]):
+        if not abs(vectors[at.Q_END, k]) < math.inf:
+            return at.NOT_FINITE
+    for k in range(record.v.shape[1]):
+        if not abs(vectors[at.V_END, k]) < math.inf:
+            return at.NOT_FINITE
+    return at.DONE
 
 
-@jit
+@jit_inlined
 def update(s, systems, stop, t, vectors, z_before, buffers, z):
     """z <- discrete parameters of system s for the step that begins at t."""
-    a, b, c, d = systems[s, at.V0], systems[s, at.V1], systems[s, at.Z0], systems[s, at.Z1]
+    c, d = systems[s, at.Z0], systems[s, at.Z1]
     if systems[s, at.UPDATE] == 0:
         for k in range(c, d):
             z[k] = z_before[k]
         return
-    for k in range(a, b):
-        buffers[0, k - a], buffers[1, k - a] = vectors[at.Q, k], vectors[at.V, k]
+    a, b = systems[s, at.X0], systems[s, at.V0]
+    nq, nv = systems[s, at.X1] - a, systems[s, at.V1] - b
+    for k in range(nq):
+        buffers[0, k] = vectors[at.Q, a + k]
+    for k in range(nv):
+        buffers[1, k] = vectors[at.V, b + k]
     for k in range(c, d):
         buffers[2, k - c] = z_before[k]
-    call(
-        systems[s, at.UPDATE], t, buffers[0][: b - a], buffers[1][: b - a], buffers[2][: d - c], stop, z[c:d]
-    )
+    address = systems[s, at.UPDATE]
+    call(address, t, buffers[0][:nq], buffers[1][:nv], buffers[2][: d - c], stop, z[c:d])
 
 
-@jit
-def begin(s, model, options, work, t, z):
+@jit_inlined
+def begin(s, dynamics, method, moving, t, z):
     """System s before Newton's first iteration, with its free velocity; false if it has none."""
-    systems, terms, slopes, _, _, _, _, _, _, _, constants, stop = model
-    thetas, explicit, h, _, _, _ = options
-    vectors, _, matrices, pivots, known, _, _, _, _, spare, _, _, _ = work
-    a, b, own = systems[s, at.V0], systems[s, at.V1], z[systems[s, at.Z0] : systems[s, at.Z1]]
+    systems, vectors = dynamics.systems, moving.vectors
+    a, b, c, d = systems[s, at.V0], systems[s, at.V1], systems[s, at.X0], systems[s, at.X1]
+    own = z[systems[s, at.Z0] : systems[s, at.Z1]]
     for k in range(a, b):
         vectors[at.V_END, k] = vectors[at.V, k]
-    q, v, start = vectors[at.Q][a:b], vectors[at.V][a:b], vectors[at.F_START][a:b]
-    motion.force(s, systems, terms, constants, stop, t, q, v, own, vectors, start)
-    motion.move(s, systems, terms, constants, stop, thetas[s], explicit, t, h, own, vectors, matrices)
-    return motion.linearise(
-        s, systems, slopes, constants, stop, thetas[s], explicit, t, h, own, vectors, matrices, pivots, known,
-        spare,
-    )  # fmt: skip
+    q, v, start = vectors[at.Q][c:d], vectors[at.V][a:b], vectors[at.F_START][a:b]
+    motion.force(s, dynamics, t, q, v, own, vectors, start)
+    motion.move(s, dynamics, method, t, own, moving)
+    return motion.linearise(s, dynamics, method, t, own, moving)
 
 
-@jit
-def together(solver, leader, model, options, problem, work, t, z, active):
-    """(how it ended, natural, natural_scaled): Newton's loop over systems led by `leader`, and their ties."""
-    systems, terms, slopes, ties, tied, index, blocks, numbers, group_size, coefficient, constants, stop = (
-        model
-    )
-    thetas, explicit, h, tolerance, newton_tolerance, newton_max = options
-    vectors, components, matrices, pivots, known, rows, responses, map_, _, spare, root, counts, measures = (
-        work
-    )
+@jit_inlined
+def together(solver, leader, model, method, work, t, step, record):
+    """How it ended: Newton's loop over systems led by `leader`, and their ties."""
+    ties, dynamics, systems, problem = model.ties, model.dynamics, model.dynamics.systems, work.problem
+    moving, tying, root, z = work.moving, work.tying, work.root, record.z[step + 1]
+    vectors = moving.vectors
     ns, implicit = systems.shape[0], False
-    nb, n = contacts.collect(
-        leader, ties, tied, blocks, numbers, group_size, coefficient, active, root,
-        problem[0], problem[1], map_,
-    )  # fmt: skip
+    nb, n = contacts.collect(leader, ties.table, ties.tied, model.cones, record.active[step], root, problem)
     for s in range(leader, ns):
         if contacts.find(root, s) == leader:
-            implicit = implicit or (not explicit and thetas[s] > 0.0)
-    for iteration in range(1, newton_max + 1):
+            implicit = implicit or (not method.explicit and method.thetas[s] > 0.0)
+    for iteration in range(1, method.newton_max + 1):
         for s in range(leader, ns):
             if contacts.find(root, s) == leader:
                 own = z[systems[s, at.Z0] : systems[s, at.Z1]]
-                if iteration > 1 and not motion.linearise(
-                    s, systems, slopes, constants, stop, thetas[s], explicit, t, h, own, vectors, matrices,
-                    pivots, known, spare,
-                ):  # fmt: skip
-                    return at.SINGULAR, math.nan, math.nan
+                if iteration > 1 and not motion.linearise(s, dynamics, method, t, own, moving):
+                    return at.SINGULAR
                 for k in range(systems[s, at.V0], systems[s, at.V1]):
                     vectors[at.BEFORE, k] = vectors[at.V_END, k]
                     vectors[at.V_END, k] = vectors[at.V_FREE, k]
                     vectors[at.PUSHED, k] = 0.0
-        natural, scaled, sweeps = 0.0, 0.0, 0
         if n > 0:
-            contacts.respond(n, ties, tied, systems, map_, rows, responses, matrices, pivots, spare)
-            contacts.delassus(n, ties, tied, systems, map_, rows, responses, problem[2])
-            state = contacts.solve(
-                solver, nb, n, ties, index, map_, rows, responses, components, tolerance, vectors, problem,
-                measures,
-            )  # fmt: skip
+            contacts.respond(n, ties, problem.map, tying, moving.matrices, moving.pivots)
+            contacts.delassus(n, ties, problem.map, tying.rows, tying.responses, problem.W)
+            state = contacts.solve(solver, nb, n, ties, method.tolerance, vectors, tying, problem)
             if state != at.DONE:
-                return state, math.nan, math.nan
-            natural, scaled = measures[residuals.NATURAL], measures[residuals.SCALED]
-            sweeps = int(measures[residuals.MEASURES])
+                return state
         error, moved = 0.0, 0.0
         for s in range(leader, ns):
             if contacts.find(root, s) == leader:
-                own = z[systems[s, at.Z0] : systems[s, at.Z1]]
-                motion.move(
-                    s, systems, terms, constants, stop, thetas[s], explicit, t, h, own, vectors, matrices
-                )
-                missing = motion.missing(s, systems, h, vectors, matrices)
+                motion.move(s, dynamics, method, t, z[systems[s, at.Z0] : systems[s, at.Z1]], moving)
+                missing = motion.missing(s, systems, method.h, vectors, moving.matrices)
                 if not missing < math.inf:
-                    return at.NOT_FINITE, math.nan, math.nan
+                    return at.NOT_FINITE
                 error, moved = max(error, missing), max(moved, change(s, systems, vectors))
-        ends = not implicit or error <= newton_tolerance or (iteration > 1 and moved <= newton_tolerance)
+        tolerance = method.newton_tolerance
+        ends = not implicit or error <= tolerance or (iteration > 1 and moved <= tolerance)
         if not ends:
             ends = True
             for s in range(leader, ns):
                 if ends and contacts.find(root, s) == leader:
                     own = z[systems[s, at.Z0] : systems[s, at.Z1]]
-                    ends = motion.is_rounding(
-                        s, systems, slopes, constants, stop, thetas[s], t, h, own, vectors, matrices, spare
-                    )
+                    ends = motion.is_rounding(s, dynamics, method, t, own, moving)
         if ends:
-            counts[0], counts[1] = counts[0] + sweeps, max(counts[1], iteration)
-            return at.DONE, natural, scaled
-    return at.NO_NEWTON, math.nan, math.nan
+            if n > 0:
+                measures = problem.measures
+                record.natural[step] = max(record.natural[step], measures[residuals.NATURAL])
+                record.natural_scaled[step] = max(record.natural_scaled[step], measures[residuals.SCALED])
+                work.counts[0] += int(measures[residuals.MEASURES])
+            work.counts[1] = max(work.counts[1], iteration)
+            return at.DONE
+    return at.NO_NEWTON
 
 
-@jit
+@jit_inlined
 def change(s, systems, vectors):
     """By how much the velocities of system s have changed in an iteration, relatively [-]."""
     moved, new, old = 0.0, 0.0, 0.0

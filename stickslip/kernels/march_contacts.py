@@ -7,18 +7,19 @@ systems that two interactions share (Siconos Developer's Notes 2017, (1.39) and 
 import math
 
 from stickslip.kernels import cones, residuals
+from stickslip.kernels import march_bodies as bodies
 from stickslip.kernels import march_layout as at
 from stickslip.kernels.activation import gap_rate, takes_part, threshold
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit, jit_inlined
 from stickslip.kernels.march_motion import evaluate, substitute
 
 SYMMETRY = 1e-12
 """Largest difference of W across its diagonal, over its largest entry, that is rounding."""
 
 
-@jit
+@jit_inlined
 def gather(i, ties, index, q, z, buffers):
-    """(coordinates, multipliers, parameters) of interaction i, copied.   buffers (3, any)."""
+    """(coordinates, multipliers, parameters) of interaction i, copied."""
     q0, q1, p0, p1 = ties[i, at.Q0], ties[i, at.Q1], ties[i, at.P0], ties[i, at.P1]
     m = ties[i, at.C1] - ties[i, at.C0]
     for k in range(q0, q1):
@@ -31,12 +32,22 @@ def gather(i, ties, index, q, z, buffers):
 
 
 @jit
-def outputs(i, ties, index, blocks, constants, stop, t, q, z, buffers, out):
+def touch(form, given, q, out):
+    """out <- gap, normal and points of a contact of bodies.   q (7,) or (14,) its own, out (TOUCH,)."""
+    if form == at.PLANE:
+        bodies.touch_plane(given, q, out)
+    else:
+        bodies.touch_spheres(given, q, out)
+
+
+@jit_inlined
+def outputs(i, ties, t, q, z, buffers, out):
     """out[components of i] <- y(t, q).   out (size,)."""
-    own, lam, own_z = gather(i, ties, index, q, z, buffers)
-    c0, c1, where, n = ties[i, at.C0], ties[i, at.C1], ties[i, at.Y_AT], own.shape[0]
-    if ties[i, at.Y_LINEAR] == 1:
-        C, F = ties[i, at.ROWS_AT], ties[i, at.Y_BY_Z]
+    table, blocks, constants = ties.table, ties.blocks, ties.values.constants
+    own, lam, own_z = gather(i, table, ties.index, q, z, buffers)
+    c0, c1, where, form = table[i, at.C0], table[i, at.C1], table[i, at.Y_AT], table[i, at.FORM]
+    if form == at.LINEAR:
+        C, F, n = table[i, at.ROWS_AT], table[i, at.Y_BY_Z], own.shape[0]
         for k in range(c1 - c0):
             s = 0.0
             for j in range(n):
@@ -47,49 +58,81 @@ def outputs(i, ties, index, blocks, constants, stop, t, q, z, buffers, out):
                 for j in range(own_z.shape[0]):
                     s += constants[F + k * own_z.shape[0] + j] * own_z[j]
             out[c0 + k] = s
-    elif ties[i, at.GAPS_ONLY] == 1:
-        g = 0
-        for b in range(ties[i, at.B0], ties[i, at.B1]):
-            g += int(is_unilateral(blocks[b, at.KIND]))
-        gaps = buffers[3][:g]
-        evaluate(ties[i, at.Y], where, constants, stop, t, own, lam, own_z, gaps)
+    elif form == at.WRITTEN:
+        evaluate(ties.values, table[i, at.Y], where, t, own, lam, own_z, out[c0:c1])
+    else:
+        gaps = buffers[3]
+        if form == at.GAPS_ONLY:
+            g = 0
+            for b in range(table[i, at.B0], table[i, at.B1]):
+                g += int(is_unilateral(blocks[b, at.KIND]))
+            evaluate(ties.values, table[i, at.Y], where, t, own, lam, own_z, gaps[:g])
+        else:
+            touch(form, constants[where : where + 8], own, gaps)
         for k in range(c0, c1):
             out[k] = 0.0
         g = 0
-        for b in range(ties[i, at.B0], ties[i, at.B1]):
+        for b in range(table[i, at.B0], table[i, at.B1]):
             if is_unilateral(blocks[b, at.KIND]):
                 out[blocks[b, at.COMPONENT]] = gaps[g]
                 g += 1
-    else:
-        evaluate(ties[i, at.Y], where, constants, stop, t, own, lam, own_z, out[c0:c1])
 
 
-@jit
-def rates(i, ties, index, constants, stop, t, q, z, buffers, rows, components):
+@jit_inlined
+def rates(i, ties, t, q, z, tying):
     """Rows of interaction i in its room, and its drift, at (t, q)."""
-    c0, c1, room = ties[i, at.C0], ties[i, at.C1], ties[i, at.ROOM]
-    n = ties[i, at.Q1] - ties[i, at.Q0]
-    if ties[i, at.ROWS] != 0:
-        own, lam, own_z = gather(i, ties, index, q, z, buffers)
-        evaluate(ties[i, at.ROWS], 0, constants, stop, t, own, lam, own_z, rows[room : room + (c1 - c0) * n])
-    if ties[i, at.DRIFT] != 0:
-        own, lam, own_z = gather(i, ties, index, q, z, buffers)
-        evaluate(ties[i, at.DRIFT], 0, constants, stop, t, own, lam, own_z, components[at.DRIFT_NOW][c0:c1])
+    table, rows, form = ties.table, tying.rows, ties.table[i, at.FORM]
+    by_q, drifts = table[i, at.ROWS_BY] == at.BY_Q, table[i, at.DRIFT] != 0
+    if form < at.PLANE and table[i, at.ROWS] == 0 and not by_q and not drifts:
+        return
+    own, lam, own_z = gather(i, table, ties.index, q, z, tying.buffers)
+    c0, c1, room, where = table[i, at.C0], table[i, at.C1], table[i, at.ROOM], table[i, at.ROWS_AT]
+    if form >= at.PLANE:
+        given, found = table[i, at.Y_AT], tying.buffers[3]
+        touch(form, ties.values.constants[given : given + 8], own, found)
+        bodies.contact_rows(found, own, c1 - c0, tying.spare, rows[room:])
+    elif by_q:
+        D = tying.spare[: (c1 - c0) * own.shape[0]]
+        evaluate(ties.values, table[i, at.ROWS], where, t, own, lam, own_z, D)
+        rows_by_velocity(i, ties, own, D, rows)
+    elif table[i, at.ROWS] != 0:
+        size = (c1 - c0) * (table[i, at.U1] - table[i, at.U0])
+        evaluate(ties.values, table[i, at.ROWS], 0, t, own, lam, own_z, rows[room : room + size])
+    if drifts:
+        drift = tying.components[at.DRIFT_NOW][c0:c1]
+        evaluate(ties.values, table[i, at.DRIFT], 0, t, own, lam, own_z, drift)
 
 
 @jit
-def fixed_rates(ties, constants, rows, components):
+def rows_by_velocity(i, ties, q, D, rows):
+    """Rows of interaction i in its room from those by q̇, system by system.   q its own, D (m nq,)."""
+    table, systems, place, first = ties.table, ties.systems, ties.table[i, at.ROOM], 0
+    for _ in range(table[i, at.C0], table[i, at.C1]):
+        x = 0
+        for j in range(table[i, at.S0], table[i, at.S1]):
+            s = ties.tied[j]
+            nq, nv = systems[s, at.X1] - systems[s, at.X0], systems[s, at.V1] - systems[s, at.V0]
+            if systems[s, at.MOVES_BY] == at.POSE:
+                bodies.by_velocity(q[x : x + nq], D[first : first + nq], rows[place : place + nv])
+            else:
+                for k in range(nv):
+                    rows[place + k] = D[first + k]
+            x, first, place = x + nq, first + nq, place + nv
+
+
+@jit
+def fixed_rates(ties, constants, rows, drift):
     """Rows and drifts that are constant, written once."""
     for i in range(ties.shape[0]):
         c0, c1, room = ties[i, at.C0], ties[i, at.C1], ties[i, at.ROOM]
-        size = (c1 - c0) * (ties[i, at.Q1] - ties[i, at.Q0])
-        if ties[i, at.ROWS] == 0:
-            for k in range(size):
-                rows[room + k] = constants[ties[i, at.ROWS_AT] + k] if ties[i, at.ROWS_AT] >= 0 else 0.0
+        if ties[i, at.ROWS] == 0 and ties[i, at.ROWS_BY] == at.BY_V:
+            for k in range((c1 - c0) * (ties[i, at.U1] - ties[i, at.U0])):
+                known = ties[i, at.ROWS_AT] >= 0
+                rows[room + k] = constants[ties[i, at.ROWS_AT] + k] if known else 0.0
         if ties[i, at.DRIFT] == 0:
             for k in range(c1 - c0):
                 known = ties[i, at.DRIFT_AT] >= 0
-                components[at.DRIFT_NOW, c0 + k] = constants[ties[i, at.DRIFT_AT] + k] if known else 0.0
+                drift[c0 + k] = constants[ties[i, at.DRIFT_AT] + k] if known else 0.0
 
 
 @jit
@@ -98,19 +141,19 @@ def is_unilateral(kind):
     return kind == cones.NONNEGATIVE or kind == cones.FRICTION
 
 
-@jit
+@jit_inlined
 def output_rates(i, ties, index, rows, v, drift, out):
     """out[components of i] <- rows v + drift."""
-    q0, n, room = ties[i, at.Q0], ties[i, at.Q1] - ties[i, at.Q0], ties[i, at.ROOM]
+    u0, n, room = ties[i, at.U0], ties[i, at.U1] - ties[i, at.U0], ties[i, at.ROOM]
     for k in range(ties[i, at.C0], ties[i, at.C1]):
         s = 0.0
         for j in range(n):
-            s += rows[room + j] * v[index[q0 + j]]
+            s += rows[room + j] * v[index[u0 + j]]
         out[k] = s + drift[k]
         room += n
 
 
-@jit
+@jit_inlined
 def speed(blocks, components):
     """Largest speed of the contacts, before the step or after its free motion [m/s]."""
     largest = 0.0
@@ -121,8 +164,8 @@ def speed(blocks, components):
     return largest
 
 
-@jit
-def activate(blocks, block_numbers, h, components, forecast, active):
+@jit_inlined
+def activate(blocks, numbers, h, components, forecast, active):
     """forecast, active of all blocks, and what is added to u⁺; false if something is not finite.
 
     Active as their forecast y + h/2 u_N says (`activation.py`); always where they do not wait.
@@ -138,7 +181,7 @@ def activate(blocks, block_numbers, h, components, forecast, active):
         forecast[b] = -math.inf
         if is_unilateral(blocks[b, at.KIND]):
             forecast[b] = y[k] + (0.5 * h) * u[k]
-            e = block_numbers[b, at.RESTITUTION]
+            e = numbers[b, at.RESTITUTION]
             rate = gap_rate(forecast[b], u[k], e > 0.0, h)  # read only of blocks that take part
             bias[k] = rate if rate > 0.0 else e * min(u[k], 0.0)
         active[b] = takes_part(y[k], forecast[b], slack)
@@ -153,7 +196,7 @@ def find(root, s):
     return s
 
 
-@jit
+@jit_inlined
 def couple(ties, tied, active, root):
     """root <- systems joined by active interactions; count of systems in `root`."""
     for s in range(root.shape[0]):
@@ -167,7 +210,7 @@ def couple(ties, tied, active, root):
                 first = min(first, other)
 
 
-@jit
+@jit_inlined
 def is_active(i, ties, active):
     """Whether a block of interaction i is active."""
     found = False
@@ -176,14 +219,10 @@ def is_active(i, ties, active):
     return found
 
 
-@jit
-def collect(
-    leader, ties, tied, blocks, block_numbers, group_size, coefficient, active, root, whole, numbers, map_
-):
-    """(blocks, components) of the problem of the systems led by `leader`: its set, and where it stands.
-
-    map_ (2, size): component among all, and interaction, of each component of the problem.
-    """
+@jit_inlined
+def collect(leader, ties, tied, cones_, active, root, problem):
+    """(blocks, components) of the problem of the systems led by `leader`: its set, and where it stands."""
+    blocks, whole, reals = cones_.blocks, problem.whole, problem.reals
     nb, n, g = 0, 0, 0
     whole[at.OFFSETS, 0], whole[at.GROUP_OFFSETS, 0] = 0, 0
     for i in range(ties.shape[0]):
@@ -193,13 +232,14 @@ def collect(
             if not active[b]:
                 continue
             whole[at.KINDS, nb] = blocks[b, at.KIND]
-            numbers[at.LOWERS, nb] = block_numbers[b, at.LOWER]
-            numbers[at.UPPERS, nb] = block_numbers[b, at.UPPER]
+            reals[at.LOWERS, nb] = cones_.numbers[b, at.LOWER]
+            reals[at.UPPERS, nb] = cones_.numbers[b, at.UPPER]
             for k in range(blocks[b, at.COMPONENT], blocks[b, at.COMPONENT_END]):
-                map_[0, n], map_[1, n] = k, i
+                problem.map[0, n], problem.map[1, n] = k, i
                 n += 1
             for k in range(blocks[b, at.G0], blocks[b, at.G1]):
-                whole[at.GROUP_SIZES, g], numbers[at.COEFFICIENTS, g] = group_size[k], coefficient[k]
+                whole[at.GROUP_SIZES, g] = cones_.group_size[k]
+                reals[at.COEFFICIENTS, g] = cones_.coefficient[k]
                 g += 1
             nb += 1
             whole[at.OFFSETS, nb], whole[at.GROUP_OFFSETS, nb] = n, g
@@ -207,38 +247,46 @@ def collect(
 
 
 @jit
-def respond(n, ties, tied, systems, map_, rows, responses, matrices, pivots, work):
+def row_of(k, ties, map_):
+    """Where the row of component k of the problem stands, and how wide it is."""
+    c, i = map_[0, k], map_[1, k]
+    width = ties[i, at.U1] - ties[i, at.U0]
+    return ties[i, at.ROOM] + (c - ties[i, at.C0]) * width, width
+
+
+@jit_inlined
+def respond(n, ties, map_, tying, matrices, pivots):
     """responses <- A⁻¹ times each row of the problem, system by system, in the rooms of the rows."""
+    table, systems = ties.table, ties.systems
     for k in range(n):
         i = map_[1, k]
-        width = ties[i, at.Q1] - ties[i, at.Q0]
-        place = ties[i, at.ROOM] + (map_[0, k] - ties[i, at.C0]) * width
-        for j in range(ties[i, at.S0], ties[i, at.S1]):
-            s = tied[j]
+        place, _ = row_of(k, table, map_)
+        for j in range(table[i, at.S0], table[i, at.S1]):
+            s = ties.tied[j]
             a, b, room = systems[s, at.V0], systems[s, at.V1], systems[s, at.MATRIX]
-            x = work[: b - a]
+            x = tying.responses[place : place + b - a]
             for c in range(b - a):
-                x[c] = rows[place + c]
-            substitute(matrices[at.A_NOW][room : room + (b - a) * (b - a)], pivots[a:b], x, b - a)
-            for c in range(b - a):
-                responses[place + c] = x[c]
+                x[c] = tying.rows[place + c]
+            A = matrices[at.A_NOW][room : room + (b - a) * (b - a)]
+            substitute(A, pivots[a:b], x, b - a)
             place += b - a
 
 
-@jit
-def delassus(n, ties, tied, systems, map_, rows, responses, W):
+@jit_inlined
+def delassus(n, ties, map_, rows, responses, W):
     """W[:n n] <- rows times responses over the systems that two interactions share."""
+    table, tied, systems = ties.table, ties.tied, ties.systems
     for k in range(n):
         i = map_[1, k]
-        first = ties[i, at.ROOM] + (map_[0, k] - ties[i, at.C0]) * (ties[i, at.Q1] - ties[i, at.Q0])
+        first, _ = row_of(k, table, map_)
         for m in range(n):
             o = map_[1, m]
-            second = ties[o, at.ROOM] + (map_[0, m] - ties[o, at.C0]) * (ties[o, at.Q1] - ties[o, at.Q0])
+            second, _ = row_of(m, table, map_)
             total, left = 0.0, first
-            for j in range(ties[i, at.S0], ties[i, at.S1]):
+            for j in range(table[i, at.S0], table[i, at.S1]):
                 size = systems[tied[j], at.V1] - systems[tied[j], at.V0]
                 right = second
-                for l in range(ties[o, at.S0], ties[o, at.S1]):  # noqa: E741
+                for l in range(table[o, at.S0], table[o, at.S1]):  # noqa: E741
                     if tied[l] == tied[j]:
                         for c in range(size):
                             total += rows[left + c] * responses[right + c]
@@ -258,43 +306,40 @@ def is_lopsided(n, W):
     return worst > SYMMETRY * largest
 
 
-@jit
-def solve(
-    solver, nb, n, ties, index, map_, rows, responses, components, tolerance, vectors, problem, measures
-):  # fmt: skip
+@jit_inlined
+def solve(solver, nb, n, ties, tolerance, vectors, tying, problem):
     """How it ended: impulses of the problem, v_end <- v_free + A⁻¹ H r, pushed <- H r.
 
-    solver: `small_contacts.solve_into`, which fills `measures`.
+    solver: `small_contacts.solve_into`, which fills `problem.measures`.
     """
-    whole, numbers, W = problem
+    table, index, components, map_ = ties.table, ties.index, tying.components, problem.map
+    whole, reals, W = problem.whole, problem.reals, problem.W
     v_free, v_end, pushed = vectors[at.V_FREE], vectors[at.V_END], vectors[at.PUSHED]
     for k in range(n):
-        c, i = map_[0, k], map_[1, k]
-        q0, width = ties[i, at.Q0], ties[i, at.Q1] - ties[i, at.Q0]
-        place = ties[i, at.ROOM] + (c - ties[i, at.C0]) * width
+        c, u0 = map_[0, k], table[map_[1, k], at.U0]
+        place, width = row_of(k, table, map_)
         s = components[at.BIAS, c] + components[at.DRIFT_NOW, c]
         for j in range(width):
-            s += rows[place + j] * v_free[index[q0 + j]]
-        numbers[at.U_FREES, k] = s
-        numbers[at.IMPULSES, k] = components[at.IMPULSE, c]
+            s += tying.rows[place + j] * v_free[index[u0 + j]]
+        reals[at.U_FREES, k] = s
+        reals[at.IMPULSES, k] = components[at.IMPULSE, c]
     groups = whole[at.GROUP_OFFSETS, nb]
     if groups == 0 and n > 1 and is_lopsided(n, W):
         return at.UNSYMMETRIC
     solver(
-        whole[at.KINDS][:nb], whole[at.OFFSETS][: nb + 1], numbers[at.LOWERS][:nb], numbers[at.UPPERS][:nb],
+        whole[at.KINDS][:nb], whole[at.OFFSETS][: nb + 1], reals[at.LOWERS][:nb], reals[at.UPPERS][:nb],
         whole[at.GROUP_OFFSETS][: nb + 1], whole[at.GROUP_SIZES][:groups],
-        numbers[at.COEFFICIENTS][:groups], W[: n * n], numbers[at.U_FREES][:n], tolerance,
-        numbers[at.IMPULSES][:n], numbers[at.VELOCITIES][:n], measures,
+        reals[at.COEFFICIENTS][:groups], W[: n * n], reals[at.U_FREES][:n], tolerance,
+        reals[at.IMPULSES][:n], reals[at.VELOCITIES][:n], problem.measures,
     )  # fmt: skip
-    if measures[residuals.MEASURES + 1] != 1.0:
+    if problem.measures[residuals.MEASURES + 1] != 1.0:
         return at.UNSOLVED
     for k in range(n):
-        c, i = map_[0, k], map_[1, k]
-        q0, width = ties[i, at.Q0], ties[i, at.Q1] - ties[i, at.Q0]
-        place, r = ties[i, at.ROOM] + (c - ties[i, at.C0]) * width, numbers[at.IMPULSES, k]
+        c, u0, r = map_[0, k], table[map_[1, k], at.U0], reals[at.IMPULSES, k]
+        place, width = row_of(k, table, map_)
         components[at.IMPULSE, c] = r
         if r != 0.0:
             for j in range(width):
-                v_end[index[q0 + j]] += responses[place + j] * r
-                pushed[index[q0 + j]] += rows[place + j] * r
+                v_end[index[u0 + j]] += tying.responses[place + j] * r
+                pushed[index[u0 + j]] += tying.rows[place + j] * r
     return at.DONE

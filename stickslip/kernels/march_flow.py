@@ -11,75 +11,132 @@ signal that is to end the run ends it between two steps.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from stickslip.kernels import small_boxes
 from stickslip.kernels.callables import is_stopped
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit, jit_inlined
 from stickslip.kernels.residuals import NATURAL, SCALED
+from stickslip.state import Array, IntArray
 
 X0, X1, LAM0, LAM1, FLOW0, FLOW1, XX, XL, LL = range(9)
 """Columns of `parts`: states, multipliers and systems, from and to; where its matrices of states by states,
 states by multipliers, and multipliers by multipliers begin."""
-COLUMNS = 9
 NOTHING = 1e-290
 """What is smaller is zero: numbers so close to the least that there are have lost their digits."""
 
 
-@jit
-def march(
-    parts, flows, matrices, bounds, options, stop, c, e, e_end, x, lam, r, u, y, natural, natural_scaled,
-    iterations,
-):  # fmt: skip
-    """Steps done, from row 0 of x, lam, r to row k + 1 after step k.
+class Linear(NamedTuple):
+    """A linear model in parts, for one length of step and one set of weights; matrices row by row, part after
+    part [any]."""
 
-    parts (parts, COLUMNS); flows (systems + 1,) where the states of each begin; matrices M, A, W⁻¹, B, C, D,
-    h w W⁻¹ B and that of the problem, each row by row and part after part; bounds of the multipliers;
-    options h, θ, w, ρ, old, tolerance, Newton's tolerance; stop (`callables.py`); c (steps or 1,
-    nx), e and e_end (steps or 1, m); x, r (steps + 1, nx); lam (steps + 1, m); u, y (steps, m); the others
-    (steps,).
-    """
-    nx, m = x.shape[1], lam.shape[1]
+    parts: IntArray
+    """Where everything of a part stands [-], shape (parts, columns)."""
+    flows: IntArray
+    """Where the states of each system begin, and the last ends [-], shape (systems + 1,)."""
+    lower: Array
+    """Bounds of the multipliers [unit of lam], shape (m,)."""
+    upper: Array
+    """Likewise [unit of lam], shape (m,)."""
+    M: Array
+    A: Array
+    inverse: Array
+    """W⁻¹."""
+    B: Array
+    C: Array
+    D: Array
+    reach: Array
+    """h w W⁻¹ B."""
+    problem: Array
+    """That of the problem."""
+
+
+class Method(NamedTuple):
+    """Weights and tolerances of steps [-]."""
+
+    h: float
+    """[s]."""
+    theta: float
+    w: float
+    rho: float
+    old: float
+    tolerance: float
+    newton_tolerance: float
+
+
+class Known(NamedTuple):
+    """What is known of each step, or of all by one row."""
+
+    c: Array
+    """What the rates have beside A x, shape (steps or 1, nx)."""
+    e: Array
+    """What the outputs have beside C x + D lam where the law holds, shape (steps or 1, m)."""
+    e_end: Array
+    """Likewise at the end of the step, shape (steps or 1, m)."""
+
+
+class Record(NamedTuple):
+    """Where steps are written to. Row 0 of x, lam, r is the start, row k + 1 the end of step k."""
+
+    x: Array
+    """Shape (steps + 1, nx)."""
+    lam: Array
+    """Shape (steps + 1, m)."""
+    r: Array
+    """Shape (steps + 1, nx)."""
+    u: Array
+    """Shape (steps, m)."""
+    y: Array
+    """Shape (steps, m)."""
+    natural: Array
+    """[-], shape (steps,)."""
+    natural_scaled: Array
+    """[-], shape (steps,)."""
+    iterations: IntArray
+    """[-], shape (steps,)."""
+
+
+@jit
+def march(model, method, stop, known, record):
+    """Steps done; stop as in `callables.py`."""
+    nx, m, steps = record.x.shape[1], record.lam.shape[1], record.natural.shape[0]
     work = np.zeros((6, max(nx, 1))), np.zeros((3, max(m, 1)))
-    for step in range(natural.shape[0]):
+    for step in range(steps):
         if is_stopped(stop):
             return step
-        at = step if c.shape[0] > 1 else 0
-        at_e = step if e.shape[0] > 1 else 0
-        for p in range(parts.shape[0]):
-            solved, near, scaled, rounds = one_step(
-                parts[p], flows, matrices, bounds, options, work, c[at], e[at_e], e_end[at_e],
-                x[step], lam[step], r[step], x[step + 1], lam[step + 1], r[step + 1], u[step], y[step],
-            )  # fmt: skip
+        for p in range(model.parts.shape[0]):
+            solved, near, scaled, rounds = one_step(model.parts[p], model, method, work, known, step, record)
             if not solved:
                 return step
-            natural[step] = max(natural[step], near)
-            natural_scaled[step] = max(natural_scaled[step], scaled)
-            iterations[step] += rounds
-    return natural.shape[0]
+            record.natural[step] = max(record.natural[step], near)
+            record.natural_scaled[step] = max(record.natural_scaled[step], scaled)
+            record.iterations[step] += rounds
+    return steps
 
 
-@jit
-def one_step(
-    part, flows, matrices, bounds, options, work, c, e, e_end, x, lam, r, x_new, lam_new, r_new, u, y
-):
+@jit_inlined
+def one_step(part, model, method, work, known, step, record):
     """(whether it is done, natural, natural_scaled, rounds) of one part over one step."""
-    M, A, inverse, B, C, D, reach, problem = matrices
-    lower, upper = bounds
-    h, theta, w, rho, old, tolerance, newton_tolerance = options
+    A, inverse, B, C, D, reach = model.A, model.inverse, model.B, model.C, model.D, model.reach
+    h, theta, w, rho = method.h, method.theta, method.w, method.rho
+    at, at_e = step if known.c.shape[0] > 1 else 0, step if known.e.shape[0] > 1 else 0
+    c, e, e_end = known.c[at], known.e[at_e], known.e_end[at_e]
+    x, x_new, u, y = record.x[step], record.x[step + 1], record.u[step], record.y[step]
+    r, r_new, lam, lam_new = record.r[step], record.r[step + 1], record.lam[step], record.lam[step + 1]
     x0, x1, k0, k1 = part[X0], part[X1], part[LAM0], part[LAM1]
     n, m, xx, xl, ll = x1 - x0, k1 - k0, part[XX], part[XL], part[LL]
-    known, moved, inner, R, s, size = work[0][0], work[0][1], work[0][2], work[0][3], work[0][4], work[0][5]
+    driven, moved, inner, R, s, size = work[0][0], work[0][1], work[0][2], work[0][3], work[0][4], work[0][5]
     b, z, law = work[1][0][:m], work[1][1][:m], work[1][2][:m]
     near, scaled, rounds = 0.0, 0.0, 0
     for i in range(n):
         f = c[x0 + i]
         for j in range(n):
             f += A[xx + i * n + j] * x[x0 + j]
-        known[i] = h * f + h * old * r[x0 + i]
+        driven[i] = h * f + h * method.old * r[x0 + i]
     for i in range(n):
-        moved[i] = dot(inverse, xx + i * n, known, n)
+        moved[i] = dot(inverse, xx + i * n, driven, n)
     if m > 0:
         for i in range(n):
             inner[i] = x[x0 + i] + rho * moved[i]
@@ -87,7 +144,13 @@ def one_step(
             b[k] = dot(C, xl + k * n, inner, n) + e[k0 + k]
             z[k] = lam[k0 + k]
         measures, rounds, solved = small_boxes.solve(
-            problem[ll : ll + m * m], b, lower[k0:k1], upper[k0:k1], tolerance, z, law
+            model.problem[ll : ll + m * m],
+            b,
+            model.lower[k0:k1],
+            model.upper[k0:k1],
+            method.tolerance,
+            z,
+            law,
         )
         if not solved:
             return False, math.nan, math.nan, rounds
@@ -100,7 +163,7 @@ def one_step(
         inner[i] = x[x0 + i] + rho * moved[i]
         r_new[x0 + i] = dot(B, xl + i * m, z, m)
     for i in range(n):
-        R[i] = dot(M, xx + i * n, moved, n) - h * theta * dot(A, xx + i * n, moved, n) - known[i]
+        R[i] = dot(model.M, xx + i * n, moved, n) - h * theta * dot(A, xx + i * n, moved, n) - driven[i]
         R[i] -= h * w * r_new[x0 + i]
     for i in range(n):
         s[i] = abs(dot(inverse, xx + i * n, R, n))
@@ -112,16 +175,16 @@ def one_step(
         y[k0 + k] = u[k0 + k]
         if rho != 1.0:
             y[k0 + k] = dot(C, xl + k * n, x_new[x0:x1], n) + through + e_end[k0 + k]
-    error = missing(part, flows, s, size, C, D, rho, law, u, z)
-    return error <= newton_tolerance, near, scaled, rounds
+    error = missing(part, model, rho, work[0], law, u, z)
+    return error <= method.newton_tolerance, near, scaled, rounds
 
 
-@jit
-def missing(part, flows, s, size, C, D, rho, law, u, lam):
+@jit_inlined
+def missing(part, model, rho, states, law, u, lam):
     """The correction of a state still due, over the states of its system, and how far y is from what the law
     was solved with, over the terms of y: the larger one; NaN or inf where something is not finite."""
     x0, n, m = part[X0], part[X1] - part[X0], part[LAM1] - part[LAM0]
-    error = 0.0
+    flows, s, size, C, D, error = model.flows, states[4], states[5], model.C, model.D, 0.0
     for flow in range(part[FLOW0], part[FLOW1]):
         due, most = 0.0, 0.0
         for i in range(flows[flow] - x0, flows[flow + 1] - x0):

@@ -1,8 +1,8 @@
 """Systems on their way through a compiled step: what `schemes/moreau_jean_motion.py` does, on flat arrays.
 
-    q(v) = q + h ((1-θ) v_k + θ v)                                   Siconos Developer's Notes 2017, (11.57)
+    q(v) = q + h T(q) ((1-θ) v_k + θ v)                              Siconos Developer's Notes 2017, (11.57)
     R_free(v) = M (v - v_k) - h θ F(t + h, q(v), v) - h (1-θ) F(t, q_k, v_k)                     (11.64)
-    A = M - h θ D3F - h² θ² D2F,   v_free = v - A⁻¹ R_free(v)                               (11.62), (11.66)
+    A = M - h θ D3F - h² θ² D2F T(q),   v_free = v - A⁻¹ R_free(v)                          (11.62), (11.66)
 
 with M at the θ-point; the semi-explicit variant has M(q_k), F(t, q_k, v_k) and A = M (11.53).
 """
@@ -11,97 +11,177 @@ import math
 
 import numpy as np
 
+from stickslip.kernels import march_bodies as bodies
 from stickslip.kernels import march_layout as at
+from stickslip.kernels.bodies.rotation import turned
 from stickslip.kernels.callables import call
-from stickslip.kernels.jit import jit
+from stickslip.kernels.jit import jit, jit_inlined
 
 ROUNDING = 4.0 * float(np.finfo(float).eps)
 """Relative size of what is rounding."""
 
 
-@jit
-def evaluate(address, where, constants, stop, t, a, b, z, out):
+@jit_inlined
+def evaluate(values, address, where, t, a, b, z, out):
     """out <- a user's function at (t, a, b, z), or the constant at `where`."""
     if address != 0:
-        call(address, t, a, b, z, stop, out)
+        call(address, t, a, b, z, values.stop, out)
     else:
         for k in range(out.shape[0]):
-            out[k] = constants[where + k]
+            out[k] = values.constants[where + k]
 
 
 @jit
-def mass(s, systems, constants, stop, t, q, z, buffer, M):
-    """M <- mass matrix of system s at (t, q), row by row.   q (n,), M (n n,), buffer (n,) work."""
-    n = q.shape[0]
+def mass(s, dynamics, t, q, z, buffer, M):
+    """M <- mass matrix of system s at (t, q), row by row.   q (nq,), M (n n,), buffer moving."""
+    n, where = q.shape[0], dynamics.systems[s, at.MASS_AT]
     for k in range(n):
         buffer[k] = q[k]
-    evaluate(systems[s, at.MASS], systems[s, at.MASS_AT], constants, stop, t, buffer[:n], buffer[:0], z, M)
+    evaluate(dynamics.values, dynamics.systems[s, at.MASS], where, t, buffer[:n], buffer[:0], z, M)
 
 
 @jit
-def force(s, systems, terms, constants, stop, t, q, v, z, vectors, F):
-    """F <- total force of system s at (t, q, v).   q, v, F (n,)."""
-    n = q.shape[0]
-    a, b, value = vectors[at.BUFFER_Q][:n], vectors[at.BUFFER_V][:n], vectors[at.VALUE][:n]
+def turn(kind, q, x):
+    """x <- R x for a force, R' x for a moment, if it is given in the other frame than its rows.   x (3,)."""
+    if kind == at.FORCE_TURNED:
+        x[0], x[1], x[2] = turned(q[3], q[4], q[5], q[6], x[0], x[1], x[2])
+    elif kind == at.MOMENT_TURNED:
+        x[0], x[1], x[2] = turned(q[3], -q[4], -q[5], -q[6], x[0], x[1], x[2])
+
+
+@jit_inlined
+def force(s, dynamics, t, q, v, z, vectors, F):
+    """F <- total force of system s at (t, q, v).   q (nq,), v, F (n,)."""
+    n, constants = v.shape[0], dynamics.values.constants
+    a, b, value = vectors[at.BUFFER_Q][: q.shape[0]], vectors[at.BUFFER_V][:n], vectors[at.VALUE][:n]
     for k in range(n):
         F[k] = 0.0
-    for i in range(systems[s, at.TERM0], systems[s, at.TERM1]):
-        sign, kind, where = terms[i, at.TERM_SIGN], terms[i, at.TERM_KIND], terms[i, at.TERM_AT]
-        if kind == at.GIVEN:
-            for k in range(n):
-                a[k], b[k] = q[k], v[k]
-            evaluate(terms[i, at.TERM], where, constants, stop, t, a, b, z, value)
-            for k in range(n):
-                F[k] += sign * value[k]
-        else:
+    for i in range(dynamics.systems[s, at.TERM0], dynamics.systems[s, at.TERM1]):
+        sign, kind = dynamics.terms[i, at.TERM_SIGN], dynamics.terms[i, at.TERM_KIND]
+        address, where = dynamics.terms[i, at.TERM], dynamics.terms[i, at.TERM_AT]
+        if kind == at.TIMES_Q or kind == at.TIMES_V:
             x = q if kind == at.TIMES_Q else v
+            width = x.shape[0]
             for k in range(n):
                 s_k = 0.0
-                for j in range(n):
-                    s_k += constants[where + k * n + j] * x[j]
+                for j in range(width):
+                    s_k += constants[where + k * width + j] * x[j]
                 F[k] += sign * s_k
+        elif kind == at.GYRATION:
+            bodies.gyration(constants[where : where + 9], v, value)
+            for k in range(3):
+                F[3 + k] += sign * value[k]
+        else:
+            for k in range(q.shape[0]):
+                a[k] = q[k]
+            for k in range(n):
+                b[k] = v[k]
+            if kind == at.GIVEN:
+                evaluate(dynamics.values, address, where, t, a, b, z, value)
+                for k in range(n):
+                    F[k] += sign * value[k]
+            else:
+                first = 0 if kind == at.FORCE or kind == at.FORCE_TURNED else 3
+                evaluate(dynamics.values, address, where, t, a, b, z, value[:3])
+                turn(kind, q, value)
+                for k in range(3):
+                    F[first + k] += sign * value[k]
 
 
 @jit
-def subtract_slopes(s, systems, slopes, constants, stop, t, q, v, z, weight, vectors, A, work):
-    """A <- A - weight dF/dv - weight² dF/dq of system s.   A, work (n n,)."""
-    n = q.shape[0]
-    a, b = vectors[at.BUFFER_Q][:n], vectors[at.BUFFER_V][:n]
+def slope(i, dynamics, t, q, v, z, moving):
+    """Slope i at (t, q, v), in `moving.spare` row by row; its width.   q (nq,), v (n,)."""
+    n, D, vectors, kind = v.shape[0], moving.spare, moving.vectors, dynamics.slopes[i, at.SLOPE_KIND]
+    address, where = dynamics.slopes[i, at.SLOPE], dynamics.slopes[i, at.SLOPE_AT]
+    width = n if dynamics.slopes[i, at.SLOPE_BY] == at.BY_V else q.shape[0]
+    a, b, x = vectors[at.BUFFER_Q][: q.shape[0]], vectors[at.BUFFER_V][:n], vectors[at.VALUE][:3]
+    for k in range(q.shape[0]):
+        a[k] = q[k]
+    for k in range(n):
+        b[k] = v[k]
+    if kind == at.GIVEN:
+        evaluate(dynamics.values, address, where, t, a, b, z, D[: n * width])
+        return width
+    part, first = moving.part, 0
+    for k in range(n * width):
+        D[k] = 0.0
+    if kind == at.GYRATION:
+        bodies.gyration_slope(dynamics.values.constants[where : where + 9], v, part)
+        for k in range(9):
+            D[(3 + k // 3) * width + 3 + k % 3] = part[k]
+    elif kind == at.TURN_OF_FORCE or kind == at.TURN_OF_MOMENT:
+        evaluate(dynamics.values, address, where, t, a, b, z, x)
+        back = 1.0 if kind == at.TURN_OF_FORCE else -1.0  # R' is R of the conjugate
+        bodies.turn_slope(q[3], back * q[4], back * q[5], back * q[6], x, part)
+        first = 0 if kind == at.TURN_OF_FORCE else 3
+        for k in range(3):
+            for j in range(4):
+                D[(first + k) * width + 3 + j] = part[4 * k + j] * (1.0 if j == 0 else back)
+    else:
+        evaluate(dynamics.values, address, where, t, a, b, z, part[: 3 * width])
+        first = 0 if kind == at.FORCE or kind == at.FORCE_TURNED else 3
+        for j in range(width):
+            for k in range(3):
+                x[k] = part[k * width + j]
+            turn(kind, q, x)
+            for k in range(3):
+                D[(first + k) * width + j] = x[k]
+    return width
+
+
+@jit_inlined
+def subtract_slopes(s, dynamics, weight, t, z, moving, A):
+    """A <- A - weight dF/dv - weight² dF/dq T(q) of system s at its iterate, T at its start.   A (n n,)."""
+    systems, slopes, vectors = dynamics.systems, dynamics.slopes, moving.vectors
+    a, b, c, d = systems[s, at.X0], systems[s, at.X1], systems[s, at.V0], systems[s, at.V1]
+    n, D, row = d - c, moving.spare, vectors[at.VALUE][: d - c]
     for i in range(systems[s, at.SLOPE0], systems[s, at.SLOPE1]):
-        for k in range(n):
-            a[k], b[k] = q[k], v[k]
-        evaluate(slopes[i, at.SLOPE], slopes[i, at.SLOPE_AT], constants, stop, t, a, b, z, work)
-        factor = weight if slopes[i, at.SLOPE_BY] == at.BY_V else weight * weight
-        factor *= slopes[i, at.SLOPE_SIGN]
-        for k in range(n * n):
-            A[k] -= factor * work[k]
+        width = slope(i, dynamics, t, vectors[at.Q_END, a:b], vectors[at.V_END, c:d], z, moving)
+        by_q = slopes[i, at.SLOPE_BY] == at.BY_Q
+        factor = (weight * weight if by_q else weight) * slopes[i, at.SLOPE_SIGN]
+        if by_q and systems[s, at.MOVES_BY] == at.POSE:
+            for k in range(n):
+                bodies.by_velocity(vectors[at.Q, a:b], D[k * width : (k + 1) * width], row)
+                for j in range(n):
+                    A[k * n + j] -= factor * row[j]
+        else:
+            for k in range(n * n):
+                A[k] -= factor * D[k]
 
 
-@jit
-def move(s, systems, terms, constants, stop, theta, explicit, t, h, z, vectors, matrices):
+@jit_inlined
+def move(s, dynamics, method, t, z, moving):
     """q_end, M, F and the free residual of system s from its v_end.   z (nz,) its parameters."""
-    a, b = systems[s, at.V0], systems[s, at.V1]
+    systems, vectors, theta, h = dynamics.systems, moving.vectors, method.thetas[s], method.h
+    a, b, c, d = systems[s, at.V0], systems[s, at.V1], systems[s, at.X0], systems[s, at.X1]
     n, room = b - a, systems[s, at.MATRIX]
     q, v, q_end, v_end = vectors[at.Q], vectors[at.V], vectors[at.Q_END], vectors[at.V_END]
-    F, start, residual = vectors[at.FORCE], vectors[at.F_START], vectors[at.RESIDUAL]
-    M = matrices[at.M_NOW][room : room + n * n]
-    for k in range(a, b):
-        q_end[k] = q[k] + h * (v[k] + theta * (v_end[k] - v[k]))
-    if explicit or theta == 0.0:
+    F, start, residual = vectors[at.TOTAL], vectors[at.F_START], vectors[at.RESIDUAL]
+    M = moving.matrices[at.M_NOW][room : room + n * n]
+    if systems[s, at.MOVES_BY] == at.POSE:
+        mean, rate = vectors[at.BUFFER_V][:n], vectors[at.VALUE]
+        for k in range(n):
+            mean[k] = v[a + k] + theta * (v_end[a + k] - v[a + k])
+        bodies.pose_rate(q[c:d], mean, rate)
+        for k in range(d - c):
+            q_end[c + k] = q[c + k] + h * rate[k]
+        bodies.normalize(q_end[c:d])
+    else:
+        for k in range(n):
+            q_end[c + k] = q[c + k] + h * (v[a + k] + theta * (v_end[a + k] - v[a + k]))
+    if method.explicit or theta == 0.0:
         for k in range(a, b):
             F[k] = start[k]
     else:
-        force(s, systems, terms, constants, stop, t + h, q_end[a:b], v_end[a:b], z, vectors, F[a:b])
+        force(s, dynamics, t + h, q_end[c:d], v_end[a:b], z, vectors, F[a:b])
         if theta != 1.0:
             for k in range(a, b):
                 F[k] = theta * F[k] + (1.0 - theta) * start[k]
     if systems[s, at.MASS] != 0:
-        middle = residual[a:b]
-        for k in range(n):
-            middle[k] = q[a + k] if explicit else q[a + k] + theta * (q_end[a + k] - q[a + k])
-        mass(
-            s, systems, constants, stop, t if explicit else t + theta * h, middle, z, vectors[at.BUFFER_Q], M
-        )
+        middle, ahead = vectors[at.VALUE][: d - c], 0.0 if method.explicit else theta
+        for k in range(d - c):
+            middle[k] = q[c + k] + ahead * (q_end[c + k] - q[c + k])
+        mass(s, dynamics, t + ahead * h, middle, z, vectors[at.BUFFER_Q], M)
     for i in range(n):
         total = 0.0
         for j in range(n):
@@ -109,11 +189,12 @@ def move(s, systems, terms, constants, stop, theta, explicit, t, h, z, vectors, 
         residual[a + i] = total - h * F[a + i]
 
 
-@jit
+@jit_inlined
 def missing(s, systems, h, vectors, matrices):
     """Momentum missing at the iterate of system s, over the largest term of the balance [-]."""
+    M = matrices[at.M_NOW]
     a, n, room = systems[s, at.V0], systems[s, at.V1] - systems[s, at.V0], systems[s, at.MATRIX]
-    M, v, v_end = matrices[at.M_NOW], vectors[at.V], vectors[at.V_END]
+    v, v_end = vectors[at.V], vectors[at.V_END]
     off, start, end, push, reaction = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(n):
         before, after = 0.0, 0.0
@@ -122,7 +203,7 @@ def missing(s, systems, h, vectors, matrices):
             after += M[room + i * n + j] * v_end[a + j]
         off += (vectors[at.RESIDUAL, a + i] - vectors[at.PUSHED, a + i]) ** 2
         start, end = start + before * before, end + after * after
-        push += (h * vectors[at.FORCE, a + i]) ** 2
+        push += (h * vectors[at.TOTAL, a + i]) ** 2
         reaction += vectors[at.PUSHED, a + i] ** 2
     if off == 0.0:
         return 0.0
@@ -130,60 +211,54 @@ def missing(s, systems, h, vectors, matrices):
     return math.sqrt(off / (size if size > 0.0 else start))
 
 
-@jit
-def is_rounding(s, systems, slopes, constants, stop, theta, t, h, z, vectors, matrices, work):
+@jit_inlined
+def is_rounding(s, dynamics, method, t, z, moving):
     """Whether no more momentum of system s is missing than the rounding of q and v makes of the forces."""
-    a, b, room = systems[s, at.V0], systems[s, at.V1], systems[s, at.MATRIX]
-    n, M, grain = b - a, matrices[at.M_NOW], vectors[at.VALUE]
+    systems, slopes, vectors, M = dynamics.systems, dynamics.slopes, moving.vectors, moving.matrices[at.M_NOW]
+    a, b, c, d = systems[s, at.V0], systems[s, at.V1], systems[s, at.X0], systems[s, at.X1]
+    n, room, h, grain, D = b - a, systems[s, at.MATRIX], method.h, vectors[at.BEFORE][a:b], moving.spare
     q, v, q_end, v_end = vectors[at.Q], vectors[at.V], vectors[at.Q_END], vectors[at.V_END]
     for k in range(n):
         grain[k] = 0.0
         for j in range(n):
             grain[k] += abs(M[room + k * n + j]) * (abs(v[a + j]) + abs(v_end[a + j]))
-    if theta > 0.0:
+    if method.thetas[s] > 0.0:
         for i in range(systems[s, at.SLOPE0], systems[s, at.SLOPE1]):
-            q_now, v_now = vectors[at.BUFFER_Q][:n], vectors[at.BUFFER_V][:n]
-            for k in range(n):
-                q_now[k], v_now[k] = q_end[a + k], v_end[a + k]
-            where = slopes[i, at.SLOPE_AT]
-            evaluate(slopes[i, at.SLOPE], where, constants, stop, t + h, q_now, v_now, z, work[: n * n])
+            width = slope(i, dynamics, t + h, q_end[c:d], v_end[a:b], z, moving)
             by_v = slopes[i, at.SLOPE_BY] == at.BY_V
             for k in range(n):
-                for j in range(n):
-                    x = abs(v[a + j]) + abs(v_end[a + j]) if by_v else abs(q[a + j]) + abs(q_end[a + j])
-                    grain[k] += h * abs(work[k * n + j]) * x
+                for j in range(width):
+                    x = abs(v[a + j]) + abs(v_end[a + j]) if by_v else abs(q[c + j]) + abs(q_end[c + j])
+                    grain[k] += h * abs(D[k * width + j]) * x
     for k in range(n):
         if not abs(vectors[at.RESIDUAL, a + k] - vectors[at.PUSHED, a + k]) <= ROUNDING * grain[k]:
             return False
     return True
 
 
-@jit
-def linearise(
-    s, systems, slopes, constants, stop, theta, explicit, t, h, z, vectors, matrices, pivots, known, work
-):  # fmt: skip
-    """A factored and v_free of system s; false where M is not positive or A singular.   known (ns,)."""
+@jit_inlined
+def linearise(s, dynamics, method, t, z, moving):
+    """A factored and v_free of system s; false where M is not positive or A singular."""
+    systems, vectors, theta = dynamics.systems, moving.vectors, method.thetas[s]
     a, b, room = systems[s, at.V0], systems[s, at.V1], systems[s, at.MATRIX]
     n = b - a
-    M, A = matrices[at.M_NOW][room : room + n * n], matrices[at.A_NOW][room : room + n * n]
-    if not known[s]:
+    M, A = moving.matrices[at.M_NOW][room : room + n * n], moving.matrices[at.A_NOW][room : room + n * n]
+    if not moving.known[s]:
         for k in range(n * n):
             A[k] = M[k]
-        if systems[s, at.MASS] != 0 and not is_positive(A, n, work):
+        if systems[s, at.MASS] != 0 and not is_positive(A, n, moving.spare):
             return False
-        if not explicit and theta > 0.0:
-            subtract_slopes(
-                s, systems, slopes, constants, stop, t + h, vectors[at.Q_END, a:b], vectors[at.V_END, a:b], z,
-                h * theta, vectors, A, work[: n * n],
-            )  # fmt: skip
-        if not factor(A, pivots[a:b], n):
+        implicit = not method.explicit and theta > 0.0
+        if implicit:
+            subtract_slopes(s, dynamics, method.h * theta, t + method.h, z, moving, A)
+        if not factor(A, moving.pivots[a:b], n):
             return False
-        lasts = explicit or theta == 0.0 or systems[s, at.SLOPE0] == systems[s, at.SLOPE1]
-        known[s] = lasts and systems[s, at.MASS] == 0
+        lasts = not implicit or systems[s, at.SLOPE0] == systems[s, at.SLOPE1]
+        moving.known[s] = lasts and systems[s, at.MASS] == 0
     x = vectors[at.VALUE][:n]
     for k in range(n):
         x[k] = vectors[at.RESIDUAL, a + k]
-    substitute(A, pivots[a:b], x, n)
+    substitute(A, moving.pivots[a:b], x, n)
     for k in range(n):
         vectors[at.V_FREE, a + k] = vectors[at.V_END, a + k] - x[k]
     return True

@@ -15,6 +15,7 @@ import numpy as np
 
 from stickslip.interrupts import Interrupts
 from stickslip.problem.checks import Array
+from stickslip.systems.dynamics import EMPTY
 from stickslip.systems.quantities import Quantity
 
 KEPT = 4096
@@ -31,8 +32,11 @@ class Current(threading.local):
 class Callback:
     """A quantity that compiled code can call, at `address`."""
 
-    def __init__(self, quantity: Quantity, sizes: tuple[int, int, int], current: Current):
-        a_of, b_of, z_of = (_views(n) for n in sizes)
+    def __init__(
+        self, quantity: Quantity, sizes: tuple[int, int, int], takes: tuple[bool, ...], current: Current
+    ):
+        """sizes: of the three arrays; takes: which of them it needs at all."""
+        a_of, b_of, z_of = (_copies(n if needed else 0) for n, needed in zip(sizes, takes, strict=True))
         out_of = _views(int(np.prod(quantity.shape)))
 
         def called(t: float, a: int, b: int, z: int, out: int) -> None:
@@ -41,7 +45,7 @@ class Callback:
             try:
                 try:
                     interrupts.open = True
-                    value = quantity(t, _own(a_of(a)), _own(b_of(b)), _own(z_of(z)))
+                    value = quantity(t, a_of(a), b_of(b), z_of(z))
                     interrupts.open = False
                     out_of(out)[:] = value.reshape(-1)
                 except BaseException as error:
@@ -57,17 +61,22 @@ class Callback:
         self.address = address
 
 
-def _own(view: Array) -> Array:
-    copy = view.copy()
-    copy.flags.writeable = False
+def _copies(n: int) -> Callable[[int], Array]:
+    """A function from an address to a copy of the n numbers there, which cannot be written to."""
+    if n == 0:
+        return lambda address: EMPTY
+    view = _views(n)
+
+    def copy(address: int) -> Array:
+        found = view(address).copy()
+        found.flags.writeable = False
+        return found
+
     return copy
 
 
 def _views(n: int) -> Callable[[int], Array]:
     """A function from an address to the n numbers there, which keeps what it has seen."""
-    if n == 0:
-        empty = np.zeros(0)
-        return lambda address: empty
     kept: dict[int, Array] = {}
     room: Any = ctypes.c_double * n
 

@@ -92,14 +92,7 @@ class Layout:
     """States in the order of the parts, by their places in the flat state [-], shape (nx,)."""
     lam: IntArray
     """Multipliers likewise [-], shape (m,)."""
-    parts: IntArray
-    """Where everything of a part stands [-], shape (parts, columns)."""
-    flows: IntArray
-    """Where the states of each system begin, and the last ends [-], shape (systems + 1,)."""
-    matrices: tuple[Array, ...]
-    """M, A, W⁻¹, B, C, D, h w W⁻¹ B and that of the problem [any], each flat, part after part."""
-    bounds: tuple[Array, Array]
-    """Bounds of the multipliers [unit of lam], shape (m,) each."""
+    model: march_flow.Linear
     c: Course
     """What the rates have beside A x."""
     e: Course
@@ -137,9 +130,11 @@ class Layout:
         return cls(
             _joined([part.x for part in found]).astype(np.int64),
             _joined([part.lam for part in found]).astype(np.int64),
-            np.array(rows, np.int64), np.array(flows, np.int64),
-            tuple(_joined(kind) for kind in zip(*flat, strict=True)),
-            (_joined(low), _joined(high)), Course.of(nx, drives), Course.of(m, offsets),
+            march_flow.Linear(
+                np.array(rows, np.int64), np.array(flows, np.int64), _joined(low), _joined(high),
+                *(_joined(kind) for kind in zip(*flat, strict=True)),
+            ),
+            Course.of(nx, drives), Course.of(m, offsets),
         )  # fmt: skip
 
 
@@ -218,18 +213,16 @@ def _march(
     u, y = np.empty((steps, m)), np.empty((steps, m))
     natural, scaled, iterations = np.zeros(steps), np.zeros(steps), np.zeros(steps, np.int64)
     weighed = (h, weights.theta, weights.w, weights.rho, weights.old, tolerance, newton_tolerance)
-    options = tuple(map(float, weighed))
+    method = march_flow.Method(*map(float, weighed))
     started = not weights.old or bool(memory["started"][0])  # the first step is then one of its own kind
     done, ahead, stop = 0, _Ahead(interrupts), interrupts.flag()
 
     def made(known: Sequence[Array], count: int) -> int:
         now, ends = slice(done, done + count), slice(done, done + count + 1)
-        return int(
-            march_flow.march(
-                layout.parts, layout.flows, layout.matrices, layout.bounds, options, stop, *known,
-                x[ends], lam[ends], r[ends], u[now], y[now], natural[now], scaled[now], iterations[now],
-            )
-        )  # fmt: skip
+        record = march_flow.Record(
+            x[ends], lam[ends], r[ends], u[now], y[now], natural[now], scaled[now], iterations[now]
+        )
+        return int(march_flow.march(layout.model, method, stop, march_flow.Known(*known), record))
 
     while started and done < steps and ahead.error is None:
         t, *known = _known_ahead(layout, weights, h, clock[done:steps], ahead)

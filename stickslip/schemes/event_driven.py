@@ -9,16 +9,21 @@ What is left of drift from closed gaps and joints is projected away at events an
 Impacts that accumulate are handed to time-stepping, which carries them to their accumulation point.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from stickslip.interrupts import Interrupts
 from stickslip.options import Options, option
+from stickslip.problem.checks import Array
 from stickslip.problem.contact import Level
 from stickslip.schemes.event_driven_decisions import Decisions
+from stickslip.schemes.event_driven_march import march
 from stickslip.schemes.event_driven_run import Run
 from stickslip.schemes.event_driven_standing import Standing
 from stickslip.schemes.event_driven_zeno import KEPT
+from stickslip.schemes.march import March
 from stickslip.schemes.step import CONTACT_WORK, Memory, Scheme, Solver, Step, arrays, frozen_state
 from stickslip.state import ModelError, State
 from stickslip.systems.mechanical_outputs import WithInput
@@ -113,6 +118,13 @@ class EventDriven(Options, Scheme):
             hits=np.full((blocks, KEPT), -np.inf), until=np.full(blocks, -np.inf),
             pace=np.full(blocks, -np.inf), explained=np.zeros(blocks), substep=[min(h, 1e-3)],
         )  # fmt: skip
+
+    def march(
+        self, system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int, tolerance: float,
+        times: Sequence[float] | Array | None = None, interrupts: Interrupts | None = None,
+    ) -> March | None:  # fmt: skip
+        """Steps without events, at most `steps`, in one compiled call; None where that cannot be."""
+        return march(self, system, state, memory, h, steps, times, interrupts)
 
     def step(self, system: NonsmoothSystem, state: State, memory: Memory, h: float, solver: Solver) -> Step:
         at = Standing(self, system, state, memory, solver)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.kernels import cones
+from stickslip.kernels.smooth import FAST, PARADOX, THAWED
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.event_driven_motion import Group, Motion, Piece
 from stickslip.state import BoolArray
@@ -21,12 +22,6 @@ from stickslip.systems.system import Bound
 
 SINGULAR = 1e-11
 """Ratio of singular values below which constraints count as redundant."""
-THAWED = 10.0
-"""Speed, over `slow`, at which a direction that was kept is let go: friction turns it the faster the slower
-the sliding, with the rate mu g / |u|, which an explicit integrator must follow."""
-PARADOX = 1e-6
-"""Share of its value at the start of a stretch at which the determinant of the sliding constraints counts
-as lost."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +58,17 @@ class Modes:
             if self.closed[piece.number]:
                 out[piece.number] = 2.0 if self.direction[piece.components].any() else 1.0
         return out
+
+    def resting(self, piece: Piece) -> list[int]:
+        """Components of a closed block without a position that are at rest."""
+        if piece.kind == cones.INTERVAL:
+            return [] if self.direction[piece.normal] else [piece.normal]
+        return [
+            k
+            for group in piece.groups
+            if not self.slides(group)
+            for k in range(group.components.start, group.components.stop)
+        ]
 
     def slides(self, group: Group) -> bool:
         """Whether a group of a closed contact slides."""
@@ -150,7 +156,7 @@ class Flow:
                     group.components.stop - piece.one.components.start,
                 )
                 plane = local.stop - local.start > 1
-                fast = bool(np.linalg.norm(u[local]) > 1.5 * self.slow)
+                fast = bool(np.linalg.norm(u[local]) > FAST * self.slow)
                 self.sliding.append((piece, k, group))
                 self.live.append(plane and fast)
                 if plane:
@@ -262,6 +268,14 @@ class Flow:
     def begin(self, q: Array, v: Array) -> Array:
         """The state at the start of the stretch: no impulse and no work yet."""
         return np.concatenate([q, v, np.zeros(self.components.size + bool(self.rubbing))])
+
+    def value(self, i: int, t: float, state: Array) -> float:
+        """One of the watched quantities; of a gap no other is asked for."""
+        if i >= len(self.open):
+            return float(self.values(t, state)[i])
+        piece = self.open[i]
+        y = self.motion.y_of(piece.one, t, state[: self.nq])
+        return float(y[piece.normal - piece.one.components.start])
 
     def values(self, t: float, state: Array) -> Array:
         """The watched quantities [m, N, m/s], shape (watched,)."""

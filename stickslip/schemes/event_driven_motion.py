@@ -9,12 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from stickslip.kernels import cones
+from stickslip.kernels.smooth import COARSER
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
 from stickslip.systems.system import Bound, NonsmoothSystem
-
-COARSER = 5.0
-"""How much longer second differences are than first ones: rounding grows with the square."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +52,11 @@ class Piece:
     def normal(self) -> int:
         """Its first component."""
         return int(self.components.start)
+
+    @property
+    def positions(self) -> range:
+        """Its components that have a position: all of a joint, else the first."""
+        return range(self.normal, self.components.stop if self.kind == cones.FREE else self.normal + 1)
 
 
 def pieces(system: NonsmoothSystem) -> tuple[Piece, ...]:

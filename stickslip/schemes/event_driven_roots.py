@@ -7,6 +7,7 @@ positive; a dip between two looks is found through the minimum that its slopes o
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
@@ -49,9 +50,10 @@ class Lookout:
 
     def advance(
         self, t_end: float, parts: int, few: int, watch: Callable[[float], Array],
-        slopes: Callable[[float], Array],
+        slopes: Callable[[float], Array], watch_one: Callable[[int, float], float] | None = None,
     ) -> Crossing | None:  # fmt: skip
-        """The first crossing until t_end; `slopes` are derivatives of the first quantities, the gaps.
+        """The first crossing until t_end; `slopes` are derivatives of the first quantities, the gaps, and
+        `watch_one` gives one of the quantities, by its number, where that is cheaper.
 
         It is looked for in so many parts, in few where every gap is out of reach at twice the speed seen.
         """
@@ -59,6 +61,7 @@ class Lookout:
             self.t = t_end
             return None
         t0 = self.t
+        self.one = watch_one or (lambda i, s: float(watch(s)[i]))
         last = watch(t_end), slopes(t_end)
         n = self.slope.shape[0]
         self.fastest = np.maximum(self.fastest, np.abs(last[1]))
@@ -67,7 +70,7 @@ class Lookout:
         for k in range(1, parts + 1):
             t = t_end if k == parts else t0 + (t_end - t0) * k / parts
             g, slope = last if k == parts else (watch(t), slopes(t))
-            found = self._between(t, g, slope, watch, slopes)
+            found = self._between(t, g, slope, slopes)
             if found is not None:
                 return found
             self.before = self.t, self.g
@@ -75,15 +78,12 @@ class Lookout:
             self.t, self.g, self.slope = t, g, slope
         return None
 
-    def _between(
-        self, t: float, g: Array, slope: Array, watch: Callable[[float], Array],
-        slopes: Callable[[float], Array],
-    ) -> Crossing | None:  # fmt: skip
+    def _between(self, t: float, g: Array, slope: Array, slopes: Callable[[float], Array]) -> Crossing | None:
         roots: dict[int, tuple[float, bool]] = {}
         for i in np.flatnonzero(g < -self.floor).tolist():
-            roots[i] = self._root(i, t, watch)
+            roots[i] = self._root(i, t)
         for i in self._dips(t, g, slope).tolist():
-            dip = self._dip(i, t, watch, slopes)
+            dip = self._dip(i, t, slopes)
             if dip is not None:
                 roots[i] = dip, False
         if not roots:
@@ -92,17 +92,17 @@ class Lookout:
         same = [i for i, (time, _) in roots.items() if time - first <= self.together]
         return Crossing(first, np.array(same), all(roots[i][1] for i in same))
 
-    def _root(self, i: int, t: float, watch: Callable[[float], Array]) -> tuple[float, bool]:
+    def _root(self, i: int, t: float) -> tuple[float, bool]:
         """Where quantity i, below zero at t, crossed; or where it was last looked at, having never risen."""
         if self.risen[i]:
-            return _zero(i, self.t, t, watch) if self.g[i] > 0.0 else self.t, False
+            return _zero(partial(self.one, i), self.t, t) if self.g[i] > 0.0 else self.t, False
         a, b = self.t, t
         for _ in range(HALVINGS):
             middle = a + 0.5 * (b - a)
             if middle in (a, b):
                 break
-            if watch(middle)[i] > 0.0:
-                return _zero(i, middle, b, watch), False
+            if self.one(i, middle) > 0.0:
+                return _zero(partial(self.one, i), middle, b), False
             b = middle
         return a, True
 
@@ -125,28 +125,22 @@ class Lookout:
             dips[n:] = (middle & (vertex < 0.25 * self.g))[n:]
         return np.flatnonzero(dips)
 
-    def _dip(
-        self, i: int, t: float, watch: Callable[[float], Array], slopes: Callable[[float], Array]
-    ) -> float | None:
+    def _dip(self, i: int, t: float, slopes: Callable[[float], Array]) -> float | None:
         """Where quantity i crosses on its way to a negative minimum."""
         if i < self.slope.shape[0]:
             start = self.t
-            lowest = _zero(0, self.t, t, lambda s: -slopes(s)[i : i + 1])
+            lowest = _zero(lambda s: -float(slopes(s)[i]), self.t, t)
         else:
             assert self.before is not None
             start = self.before[0]
-            lowest = float(
-                minimize_scalar(lambda s: float(watch(s)[i]), bounds=(start, t), method="bounded").x
-            )
-        if not watch(lowest)[i] < -self.floor[i]:
+            lowest = float(minimize_scalar(partial(self.one, i), bounds=(start, t), method="bounded").x)
+        if not self.one(i, lowest) < -self.floor[i]:
             return None
-        return _zero(i, start, lowest, watch)
+        return _zero(partial(self.one, i), start, lowest)
 
 
-def _zero(i: int, a: float, b: float, watch: Callable[[float], Array]) -> float:
-    def g(s: float) -> float:
-        return float(watch(s)[i])
-
+def _zero(g: Callable[[float], float], a: float, b: float) -> float:
+    """Where g falls through zero between a and b."""
     if not g(a) > 0.0:
         return a
     if not g(b) < 0.0:

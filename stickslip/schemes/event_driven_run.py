@@ -96,6 +96,7 @@ class Run:
                     max(1, min(options.parts, math.ceil(options.parts * share))),
                     lambda s, at=at: flow.values(s, at(s)),  # type: ignore[misc]
                     lambda s, at=at: flow.slopes(s, at(s)),  # type: ignore[misc]
+                    lambda i, s, at=at: flow.value(i, s, at(s)),  # type: ignore[misc]
                 )  # fmt: skip
                 previous = at
                 if crossing is not None:

@@ -116,13 +116,13 @@ class Standing:
         if not involved or self.stopped:
             return
         gaps = self.level(mine)
-        rates = np.concatenate([gaps, np.array([k for p in mine for k in self._stuck(p)], np.int64)])
+        rates = np.concatenate([gaps, np.array([k for p in mine for k in self.modes.resting(p)], np.int64)])
         self._stop(involved, rates, 1e-4 * self.options.velocity_tolerance)
 
     def level(self, pieces: list[Piece]) -> IntArray:
         """Bring gaps and joints to y = 0 by the least change of q in the metric of M; their components."""
         mine = [p for p in pieces if p.kind != cones.INTERVAL]
-        gaps = np.array([k for p in mine for k in self._positions(p)], np.int64)
+        gaps = np.array([k for p in mine for k in p.positions], np.int64)
         involved, start = list({p.one.name: p.one for p in mine}.values()), self.q
         for _ in range(5 if gaps.size else 0):
             y = self.motion.y(self.t, self.q)[gaps]
@@ -137,7 +137,7 @@ class Standing:
 
     def hold(self, group: list[Bound], pieces: list[Piece]) -> Array:
         """Stop the gaps of blocks of coupled interactions; all rates after."""
-        self._stop(group, np.array([k for p in pieces for k in self._positions(p)], np.int64), 0.0)
+        self._stop(group, np.array([k for p in pieces for k in p.positions], np.int64), 0.0)
         return self.motion.u(self.t, self.q, self.v)
 
     def _stop(self, interactions: list[Bound], rates: IntArray, least: float) -> None:
@@ -154,23 +154,6 @@ class Standing:
         self.v = self.v + G[:, at] @ impulse
         self.impulse[rates] += impulse
         self.work += 0.5 * float(impulse @ u)
-
-    def _positions(self, piece: Piece) -> range:
-        if piece.kind == cones.FREE:
-            return range(piece.components.start, piece.components.stop)
-        return range(piece.normal, piece.normal + 1)
-
-    def _stuck(self, piece: Piece) -> list[int]:
-        """Components without a position that are at rest."""
-        d = self.modes.direction
-        if piece.kind == cones.INTERVAL:
-            return [] if d[piece.normal] else [piece.normal]
-        return [
-            k
-            for group in piece.groups
-            if not d[group.components].any()
-            for k in range(group.components.start, group.components.stop)
-        ]
 
     def blocks_of(self, group: list[Bound]) -> list[Piece]:
         return [self.pieces[k] for one in group for k in range(one.blocks.start, one.blocks.stop)]

@@ -7,7 +7,7 @@ where a function raises or a signal is to end the run: what was raised is in `er
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from stickslip.compilation import JIT
 from stickslip.interrupts import Interrupts
 from stickslip.kernels.march import run
+from stickslip.kernels.march_layout import Method, Record
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.march_model import Layout, Layouts
 from stickslip.schemes.step import Memory, frozen_state
@@ -61,6 +62,8 @@ class March:
     """The scheme's memory after each step by name [any], shape (steps, ...) each."""
     error: BaseException | None = None
     """What is to be raised once these steps are kept: by a function of the model, or for a signal."""
+    measures: dict[str, Array] = field(default_factory=dict)
+    """What else the scheme measured, by name with its unit [any], shape (steps,) each."""
 
     def __len__(self) -> int:
         return self.t.shape[0]
@@ -98,33 +101,31 @@ def _march(
         clock = np.cumsum(np.concatenate([[state.t], np.full(steps, h)]))
     else:
         clock = np.array(times, float)
-    nv, nz, size, blocks = state.v.size, state.z.size, system.size, system.blocks
-    q, v, z, r, y = (np.empty((steps + 1, n)) for n in (nv, nv, nz, size, size))
+    sizes = state.q.size, state.v.size, state.z.size, system.size, system.size
+    q, v, z, r, y = (np.empty((steps + 1, n)) for n in sizes)
     q[0], v[0], z[0], r[0], y[0] = state.q, state.v, state.z, memory["r"], memory["y"]
-    u, forecast = np.empty((steps, size)), np.empty((steps, blocks))
-    active = np.zeros((steps, blocks), np.bool_)
-    natural, scaled = np.zeros(steps), np.zeros(steps)
-    iterations, newton = np.zeros(steps, np.int64), np.zeros(steps, np.int64)
-    thetas = np.array([scheme.weight(one.name) for one in system.systems])
-    options = (
-        thetas, scheme.variant == "semi-explicit", float(h), float(tolerance), float(scheme.newton_tolerance),
-        int(scheme.newton_max),
+    record = Record(
+        q, v, z, r, y, np.empty((steps, system.size)), np.zeros((steps, system.blocks), np.bool_),  # type: ignore[arg-type]
+        np.empty((steps, system.blocks)), np.zeros(steps), np.zeros(steps), np.zeros(steps, np.int64),
+        np.zeros(steps, np.int64),
     )  # fmt: skip
-    model, room = (*layout.arrays, interrupts.flag()), layout.scratch()
-    rows = u, active, forecast, natural, scaled, iterations, newton
+    method = Method(
+        np.array([scheme.weight(one.name) for one in system.systems]), scheme.variant == "semi-explicit",
+        float(h), float(tolerance), float(scheme.newton_tolerance), int(scheme.newton_max),
+    )  # fmt: skip
+    model, work = layout.stopped_by(interrupts.flag()), layout.work(system)
     # No steps at all: compiles or loads the kernel, which signals may end.
-    interrupts.run(run, model, options, room, clock, q, v, z, r, y, *(one[:0] for one in rows))
+    interrupts.run(run, model, method, work, clock, Record(*record[:5], *(one[:0] for one in record[5:])))
     outer, layout.current.interrupts = layout.current.interrupts, interrupts
     try:
-        done, _ = run(model, options, room, clock, q, v, z, r, y, *rows)
+        done, _ = run(model, method, work, clock, record)
     finally:
         layout.current.interrupts = outer
     ends = slice(1, done + 1)
     last = frozen_state(float(clock[done]), q[done].copy(), v[done].copy(), z[done].copy()) if done else state
     return March(
-        clock[ends], q[ends], v[ends], z[ends], r[ends], u[:done], y[ends], active[:done], forecast[:done],
-        natural[:done], scaled[:done], iterations[:done], newton[:done], last,
-        {"r": r[ends], "y": y[ends]}, interrupts.taken(),
+        clock[ends], q[ends], v[ends], z[ends], r[ends], record.u[:done], y[ends],
+        *(one[:done] for one in record[6:]), last, {"r": r[ends], "y": y[ends]}, interrupts.taken(),
     )  # fmt: skip
 
 

@@ -1,8 +1,9 @@
 """A mechanical model laid out for the compiled march: whole numbers, constants, and users' functions.
 
-Only what the march knows goes in: Lagrangian systems, holonomic and linear relations that do not yield, and
-laws without a second phase of impact. Functions that the user compiled are called as they are, others are
-called back (`callbacks.py`). For all else there is no layout, and the ordinary step does the work.
+Only what the march knows goes in: Lagrangian systems and Newton-Euler bodies, relations that do not yield and
+have no forces of their own, and laws without a second phase of impact. Functions that the user compiled are
+called as they are, others are called back (`callbacks.py`), and so are joints and contacts of bodies that are
+written as functions. For all else there is no layout, and the ordinary step does the work.
 """
 
 from collections.abc import Sequence
@@ -11,18 +12,24 @@ from typing import Any
 
 import numpy as np
 
-from stickslip.kernels import cones
+from stickslip.kernels import cones, residuals
 from stickslip.kernels import march_layout as at
 from stickslip.kernels.callables import VALUE, adapter
+from stickslip.kernels.march_layout import Cones, Dynamics, Model, Moving, Problem, Ties, Tying, Values, Work
 from stickslip.problem.checks import Array, IntArray
 from stickslip.schemes.callbacks import Callback, Current
+from stickslip.systems.body_outputs import BodyOutput
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
 from stickslip.systems.mechanical_outputs import Holonomic, Linear
+from stickslip.systems.newton_euler import NewtonEuler
+from stickslip.systems.newton_euler_relations import AbovePlane, Contact, Spheres
 from stickslip.systems.quantities import MOTION, OUTPUT, UNIFORM, Quantity
 from stickslip.systems.system import Bound, NonsmoothSystem
 
 LARGEST = 100
 """Most velocities of one system, and most components of all interactions: W and M are dense in a march."""
+ROOM = 12
+"""Least room for what contacts of bodies need in between."""
 
 
 class _Unknown(Exception):  # noqa: N818
@@ -33,29 +40,52 @@ class _Unknown(Exception):  # noqa: N818
 class Layout:
     """A model as the kernels of the march take it."""
 
-    arrays: tuple[Any, ...]
-    """Systems, terms, slopes, ties, tied, index, blocks and their numbers, groups, friction, constants."""
+    model: Model
     kept: tuple[Any, ...]
     """The adapters behind the addresses, which live as long as this."""
     current: Current
     """Which march is under way, for those of them that call Python."""
-    size: int
-    """Components of all interactions."""
-    groups: int
-    """Groups of their friction cones."""
 
     @staticmethod
-    def of(system: NonsmoothSystem, h: float) -> "Layout | None":
-        """The layout of `system` for steps of h [s]; None where the march does not know it."""
+    def of(system: NonsmoothSystem, h: float, impacts: bool = True) -> "Layout | None":
+        """The layout of `system` for steps of h [s], with impacts in them or without; None where the march
+        does not know it."""
         try:
-            return _layout(system, h)
+            return _layout(system, h, impacts)
         except _Unknown:
             return None
 
-    def scratch(self) -> tuple[Any, ...]:
-        """Room for one problem: whole numbers, numbers, and W."""
-        widest = max(self.size, self.groups) + 1
-        return np.zeros((4, widest), np.int64), np.zeros((6, widest)), np.zeros(self.size * self.size)
+    def work(self, system: NonsmoothSystem) -> Work:
+        """Room for steps."""
+        systems, ties, size = self.model.dynamics.systems, self.model.ties.table, system.size
+        ns, nq, nv = len(system.systems), system.q0.size, system.v0.size
+        widths = (np.diff(table[:, k : k + 2]) for table, k in ((systems, at.X0), (ties, at.Q0)))
+        widest = max(int(one.max(initial=0)) for one in widths)
+        entries = int((np.diff(systems[:, [at.V0, at.V1]]) ** 2).sum())
+        rows = int((np.diff(ties[:, [at.C0, at.C1]]) * np.diff(ties[:, [at.U0, at.U1]])).sum())
+        blocks = max(size, self.model.cones.group_size.size) + 1
+        spare = np.zeros(max(widest, size, 3) * max(widest, 3))
+        return Work(
+            Moving(
+                np.zeros((at.V_ROWS, max(nq, nv, 1))), np.zeros((at.M_ROWS, entries)), np.zeros(nv, np.int64),
+                np.zeros(ns, np.bool_), spare, np.zeros(max(3 * widest, ROOM)),
+            ),
+            Tying(
+                np.zeros((at.C_ROWS, size)), np.zeros(rows), np.zeros(rows),
+                np.zeros((4, max(widest, size, system.z0.size, ROOM))), spare,
+            ),
+            Problem(
+                np.zeros((2, size), np.int64), np.zeros((4, blocks), np.int64), np.zeros((6, blocks)),
+                np.zeros(size * size), np.zeros(residuals.MEASURES + 2),
+            ),
+            np.zeros(ns, np.int64), np.zeros(2, np.int64),
+        )  # fmt: skip
+
+    def stopped_by(self, flag: IntArray) -> Model:
+        """The model, whose functions and steps stop on a flag (`kernels/callables.py`) [-], shape (2,)."""
+        values = self.model.dynamics.values._replace(stop=flag)
+        dynamics, ties = self.model.dynamics._replace(values=values), self.model.ties._replace(values=values)
+        return self.model._replace(dynamics=dynamics, ties=ties)
 
 
 class Layouts(dict[float, Layout | None]):
@@ -98,34 +128,42 @@ class _Book:
             uniform = UNIFORM[tuple(a in of.wanted for a in arguments)]
             made = adapter(of.compiled, uniform, sizes, of.shape, which)
         if made is None:
-            made = Callback(one, sizes, self.current)
+            takes = tuple(a in one.wanted or not one.wanted for a in arguments[1:])
+            made = Callback(one, sizes, takes, self.current)
         self.kept.append(made)
         return int(made.address), 0
 
 
-def _layout(system: NonsmoothSystem, h: float) -> Layout:
+def _layout(system: NonsmoothSystem, h: float, impacts: bool) -> Layout:
     book = _Book()
-    if system.size > LARGEST or not _is_known(system):
+    if system.size > LARGEST or not _is_known(system, impacts):
         raise _Unknown
     rows: list[list[int]] = []
     terms: list[list[int]] = []
     slopes: list[list[int]] = []
     matrix = 0
     for body, place in zip(system.systems, system.places, strict=True):
-        n = place.v.stop - place.v.start
-        assert isinstance(body, Lagrangian)
+        assert isinstance(body, Lagrangian | NewtonEuler)
+        sizes = _length(place.q), _length(place.v), _length(place.z)
+        n = sizes[1]
         if n > LARGEST:
             raise _Unknown
-        nz = place.z.stop - place.z.start
         first_term, first_slope = len(terms), len(slopes)
-        terms += _terms(book, body, n, nz)
-        slopes += _slopes(book, body, n, nz)
-        mass = book.quantity(body.M, (n, 0, nz), MOTION)
-        update = book.quantity(body.z_update, (n, n, nz), MOTION)
+        turning = isinstance(body, NewtonEuler)
+        more = _wrench(book, body, sizes) if isinstance(body, NewtonEuler) else _forces(book, body, sizes)
+        terms += more[0]
+        slopes += more[1]
+        mass = (
+            (0, book.constant(body.M))
+            if isinstance(body, NewtonEuler)
+            else book.quantity(body.M, (n, 0, sizes[2]), MOTION)
+        )
+        update = book.quantity(body.z_update, sizes, MOTION)
         if body.z_update is not None and not update[0]:
             raise _Unknown
         rows.append([
-            place.v.start, place.v.stop, place.z.start, place.z.stop, *mass, update[0],
+            place.q.start, place.q.stop, place.v.start, place.v.stop, place.z.start, place.z.stop,
+            at.POSE if turning else at.VELOCITY, *mass, update[0],
             first_term, len(terms), first_slope, len(slopes), matrix,
         ])  # fmt: skip
         matrix += n * n
@@ -135,83 +173,122 @@ def _layout(system: NonsmoothSystem, h: float) -> Layout:
     ties = []
     for one in system.interactions:
         ties.append(_tie(book, one, index, tied, room))
-        room += one.law.size * (ties[-1][at.Q1] - ties[-1][at.Q0])
-    blocks, numbers, group_size, coefficient = _blocks(system, h)
+        room += one.law.size * (ties[-1][at.U1] - ties[-1][at.U0])
     constants = np.concatenate([*book.constants, np.zeros(1)])
-    return Layout(
-        (
-            _table(rows, at.SYSTEM_COLUMNS), _table(terms, at.TERM_COLUMNS), _table(slopes, at.SLOPE_COLUMNS),
-            _table(ties, at.TIE_COLUMNS), np.array(tied, np.int64), np.array(index, np.int64),
-            blocks, numbers, group_size, coefficient, constants,
+    values, systems = Values(constants, np.zeros(2, np.int64)), _table(rows, at.SYSTEM_COLUMNS)
+    cones_ = Cones(*_blocks(system, h))
+    model = Model(
+        Dynamics(systems, _table(terms, at.TERM_COLUMNS), _table(slopes, at.SLOPE_COLUMNS), values),
+        Ties(
+            _table(ties, at.TIE_COLUMNS), np.array(tied, np.int64), np.array(index, np.int64), cones_.blocks,
+            systems, values,
         ),
-        tuple(book.kept),
-        book.current,
-        system.size,
-        len(group_size),
+        cones_,
     )  # fmt: skip
+    return Layout(model, tuple(book.kept), book.current)
 
 
-def _is_known(system: NonsmoothSystem) -> bool:
+def _is_known(system: NonsmoothSystem, impacts: bool) -> bool:
     """Whether systems, relations and laws are such that the march knows."""
-    return all(type(body) in (Lagrangian, LagrangianLinear) for body in system.systems) and all(
-        type(one.output) in (Holonomic, Linear)
+    return all(type(body) in (Lagrangian, LagrangianLinear, NewtonEuler) for body in system.systems) and all(
+        (type(one.output) in (Holonomic, Linear) or isinstance(one.output, BodyOutput))
         and not one.mechanical.compliant
-        and one.law.impact in ("", "newton")
-        and not one.law.has_own_bias
+        and (not impacts or (one.law.impact in ("", "newton") and not one.law.has_own_bias))
         for one in system.interactions
     )
 
 
-def _terms(book: _Book, body: Lagrangian, n: int, nz: int) -> list[list[int]]:
+Rows = tuple[list[list[int]], list[list[int]]]
+"""Terms of the forces of a system, and their slopes."""
+
+
+def _forces(book: _Book, body: Lagrangian, sizes: tuple[int, int, int]) -> Rows:
     """F = F_ext - F_int - N + T u, term by term."""
-    found = []
     if isinstance(body, LagrangianLinear):
         given: tuple[tuple[int, Quantity | None], ...] = ((1, body.F_ext), (1, body.input))
     else:
         given = ((1, body.F_ext), (-1, body.F_int), (-1, body.N), (1, body.input))
-    for sign, one in given:
-        if one is not None:
-            address, where = book.quantity(one, (n, n, nz), MOTION)
-            found.append([at.GIVEN, sign, address, where])
+    terms = [[at.GIVEN, sign, *book.quantity(one, sizes, MOTION)] for sign, one in given if one is not None]
     if isinstance(body, LagrangianLinear):
         for kind, matrix in ((at.TIMES_V, body.C), (at.TIMES_Q, body.K)):
             if matrix.any():
-                found.append([kind, -1, 0, book.constant(matrix)])
-    return found
-
-
-def _slopes(book: _Book, body: Lagrangian, n: int, nz: int) -> list[list[int]]:
-    """Derivatives of the forces by q and v."""
-    return [
-        [which, 1 if of == "T u" else -1, *book.quantity(one, (n, n, nz), MOTION)]
+                terms.append([kind, -1, 0, book.constant(matrix)])
+    slopes = [
+        [at.GIVEN, which, 1 if of == "T u" else -1, *book.quantity(one, sizes, MOTION)]
         for (of, which), one in body.jacobians.items()
     ]
+    return terms, slopes
+
+
+def _wrench(book: _Book, body: NewtonEuler, sizes: tuple[int, int, int]) -> Rows:
+    """Force and moment in the frames of v, less Ω × I Ω, C v and K q."""
+    inertia = book.constant(body.inertia)
+    terms, slopes = [[at.GYRATION, -1, 0, inertia]], [[at.GYRATION, at.BY_V, -1, 0, inertia]]
+    for key, one, turned, kind, turn in (
+        ("force", body.force_given, body.force_in_body, at.FORCE, at.TURN_OF_FORCE),
+        ("moment", body.moment_given, not body.moment_in_body, at.MOMENT, at.TURN_OF_MOMENT),
+    ):
+        if one is None:
+            continue
+        where = book.quantity(one, sizes, MOTION)
+        terms.append([kind + turned, 1, *where])  # the kind that is turned is the next
+        if turned:
+            slopes.append([turn, at.BY_Q, 1, *where])
+        for which in (at.BY_Q, at.BY_V):
+            if (key, which) in body.jacobians:
+                jacobian = book.quantity(body.jacobians[key, which], sizes, MOTION)
+                slopes.append([kind + turned, which, 1, *jacobian])
+    for kind, which, matrix in ((at.TIMES_V, at.BY_V, body.C), (at.TIMES_Q, at.BY_Q, body.K)):
+        if matrix is not None:
+            start = book.constant(matrix)
+            terms.append([kind, -1, 0, start])
+            slopes.append([at.GIVEN, which, -1, 0, start])
+    return terms, slopes
 
 
 def _tie(book: _Book, one: Bound, index: list[int], tied: list[int], room: int) -> list[int]:
     """A row of the interactions; what it lists goes into `index` and `tied`."""
     output, law = one.output, one.law
-    assert isinstance(output, Holonomic | Linear)
-    q, z = _listed(one.q), _listed(one.z)
-    sizes = (len(q), law.size, len(z))
-    q0 = len(index)
-    index += q
-    p0 = len(index)
-    index += z
-    s0 = len(tied)
+    lists = [_listed(where) for where in (one.q, one.v, one.z)]
+    sizes = (len(lists[0]), law.size, len(lists[2]))
+    row: list[int] = []
+    for listed in lists:
+        row += [len(index), len(index) + len(listed)]
+        index += listed
+    row += [len(tied), len(tied) + len(one.systems)]
     tied += one.systems
-    row = [
-        q0, p0, p0, len(index), s0, len(tied), one.components.start, one.components.stop,
-        one.blocks.start, one.blocks.stop,
-    ]  # fmt: skip
+    row += [one.components.start, one.components.stop, one.blocks.start, one.blocks.stop]
+    with_time = int(any("t" in quantity.wanted for quantity in output.quantities))
+    by = at.BY_V if sizes[0] == len(lists[1]) else at.BY_Q
     if isinstance(output, Linear):
         C, e, F = (output.matrices.get(name) for name in ("C", "e", "F"))
-        where = [-1 if value is None else book.constant(value) for value in (C, e, F)]
-        return [*row, 0, where[1], 1, where[2], 0, 0, where[0], 0, -1, room]
-    y = book.quantity(output.given, sizes, OUTPUT)
-    rows = book.quantity(output._dy_dq, sizes, OUTPUT)
-    drift = book.quantity(output._dy_dt, sizes, OUTPUT)
-    return [*row, *y, 0, -1, int(output.gaps_only), *rows, *drift, room]
+        C_at, e_at, F_at = (-1 if value is None else book.constant(value) for value in (C, e, F))
+        return [*row, at.LINEAR, 0, e_at, F_at, 0, C_at, by, 0, -1, 0, room]
+    if isinstance(output, BodyOutput):
+        return [*row, *_body_form(book, one, output, sizes), with_time, room]
+    assert isinstance(output, Holonomic)
+    y, rows, drift = (
+        book.quantity(quantity, sizes, OUTPUT) for quantity in (output.given, output._dy_dq, output._dy_dt)
+    )
+    if rows[1] < 0:  # y does not depend on q
+        by = at.BY_V
+    form = at.GAPS_ONLY if output.gaps_only else at.WRITTEN
+    return [*row, form, *y, -1, *rows, by, *drift, with_time, room]
+
+
+def _body_form(book: _Book, one: Bound, output: BodyOutput, sizes: tuple[int, int, int]) -> list[int]:
+    """Quantities of a contact or joint of bodies: in closed form, or called back."""
+    geometry = output.geometry if isinstance(output, Contact) else None
+    if isinstance(geometry, AbovePlane | Spheres):
+        form = at.PLANE if isinstance(geometry, AbovePlane) else at.SPHERES
+        return [form, 0, book.constant(geometry.numbers), -1, 0, -1, at.BY_V, 0, -1]
+    owner, m = output.to.owner, output.m
+    y = Quantity(owner, "y", (m,), output.y)
+    rows = Quantity(owner, "rows", (m, output.to.nv), output.rows)
+    moves = output.drift(0.0, output.to.q0, np.zeros(m), output.to.z0) is not None
+    drift = Quantity(owner, "drift", (m,), output.drift) if moves else None
+    called = [book.quantity(one, sizes, OUTPUT) for one in (y, rows, drift)]
+    return [at.WRITTEN, *called[0], -1, *called[1], at.BY_V, *called[2]]
 
 
 def _blocks(system: NonsmoothSystem, h: float) -> tuple[IntArray, Array, IntArray, Array]:
@@ -242,6 +319,10 @@ def _listed(where: Any) -> list[int]:
     if isinstance(where, slice):
         return list(range(where.start, where.stop))
     return [int(k) for k in where]
+
+
+def _length(part: slice) -> int:
+    return int(part.stop - part.start)
 
 
 def _table(rows: Sequence[Sequence[int]], columns: int) -> IntArray:

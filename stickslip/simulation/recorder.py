@@ -50,6 +50,13 @@ class Sums:
     work: float = 0.0
     measures: dict[str, float] = field(default_factory=dict)
 
+    def of(self, name: str, new: Any) -> Any:
+        """One of them, a measure by its column; where there is none of it yet, what leaves `new` as it is."""
+        if not name.startswith("measures/"):
+            return getattr(self, name)
+        known = self.measures.get(name.removeprefix("measures/"))
+        return (0.0 if name.endswith(CONTACT_WORK) else new) if known is None else known
+
 
 class Recorder:
     """The columns of a trajectory while it is being made."""
@@ -97,12 +104,17 @@ class Recorder:
         rows |= {"h": np.full(n, h), "index": index, "work": np.full(n, np.nan)}
         rows["verdicts"] = np.full(n, Verdict.CERTIFIED.code, np.int8)  # a march ends before it misses
         rows |= {f"memory/{name}": values for name, values in march.memories.items()}
+        measures = getattr(march, "measures", {})
+        rows |= {f"measures/{name}": values for name, values in measures.items()}
+        if CONTACT_WORK in measures:
+            rows["work"] = measures[CONTACT_WORK]
         if closes.all() and self._sums is None:
             self._append(rows)
             return
-        q, v, z = (np.concatenate([getattr(before, x)[None], getattr(march, x)]) for x in ("q", "v", "z"))
-        t = np.concatenate([[before.t], march.t])
-        rows["work"] = contact_work(self.system, t, rows["h"], q, v, z, march.r)
+        if CONTACT_WORK not in measures:
+            q, v, z = (np.concatenate([getattr(before, x)[None], getattr(march, x)]) for x in ("q", "v", "z"))
+            t = np.concatenate([[before.t], march.t])
+            rows["work"] = contact_work(self.system, t, rows["h"], q, v, z, march.r)
         self._append(self._reduced(rows, np.flatnonzero(closes)))
 
     def _reduced(self, rows: Row, ends: IntArray) -> Row:
@@ -112,15 +124,20 @@ class Recorder:
         starts = starts[starts < n]
         found = {name: values[ends] for name, values in rows.items()}
         lam, last = found["r"], rows["r"][-1]
+        told = f"measures/{CONTACT_WORK}"
+        measures = [name for name in rows if name.startswith("measures/")]
         for reduce, names in (
-            (np.add, ("r", "iterations", "newton", "work")),
-            (np.maximum, ("natural", "natural_scaled", "verdicts")),
+            (np.add, ("r", "iterations", "newton", "work", *(name for name in measures if name == told))),
+            (
+                np.maximum,
+                ("natural", "natural_scaled", "verdicts", *(name for name in measures if name != told)),
+            ),
             (np.logical_or, ("active",)),
         ):
             for name in names:
                 total = reduce.reduceat(rows[name], starts, axis=0)
                 if self._sums is not None:
-                    total[0] = reduce(getattr(self._sums, name), total[0])
+                    total[0] = reduce(self._sums.of(name, total[0]), total[0])
                 found[name] = total[: len(ends)]
                 rows[name] = total[-1]
         values = self.model.values
@@ -131,6 +148,7 @@ class Recorder:
                 rows["r"], rows["active"], int(rows["verdicts"]), float(rows["natural"]),
                 float(rows["natural_scaled"]), int(rows["iterations"]), int(rows["newton"]),
                 float(rows["work"]),
+                {name.removeprefix("measures/"): float(rows[name]) for name in measures},
             )  # fmt: skip
         return found
 

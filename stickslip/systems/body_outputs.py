@@ -28,26 +28,9 @@ class Pose:
     R: Array
     """Body axes to inertial ones [-], shape (3, 3)."""
 
-    def place(self, point: Array) -> Array:
-        """A point of the body in the inertial frame [m], shape (3,)."""
-        return np.asarray(self.x + self.R @ point)
-
     def own(self, point: Array) -> Array:
         """A point of the inertial frame in the body's [m], shape (3,)."""
         return np.asarray(self.R.T @ (point - self.x))
-
-    def velocity(self, point: Array) -> Array:
-        """Rows of the velocity of the body at a point of the inertial frame [-, m], shape (3, 6)."""
-        rows = np.zeros((3, 6))
-        rows[range(3), range(3)] = 1.0
-        rows[:, 3:] = -rotations.skew(point - self.x) @ self.R
-        return rows
-
-    def spin(self) -> Array:
-        """Rows of the angular velocity in the inertial frame [-], shape (3, 6)."""
-        rows = np.zeros((3, 6))
-        rows[:, 3:] = self.R
-        return rows
 
 
 WORLD = Pose(np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.eye(3))
@@ -62,7 +45,7 @@ def poses(q: Array) -> tuple[Pose, Pose]:
 
 
 class BodyOutput(ByRows):
-    """What contacts and joints of Newton-Euler bodies share; a kind of its own gives y and `pair`."""
+    """What contacts and joints of Newton-Euler bodies share; a kind of its own gives y and rows."""
 
     compliant = False
     constant = False
@@ -80,14 +63,6 @@ class BodyOutput(ByRows):
     @abstractmethod
     def y(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         """Outputs [m, rad], shape (m,)."""
-
-    @abstractmethod
-    def pair(self, t: float, q: Array, z: Array) -> tuple[Array, Array]:
-        """Rows of the first body and of the second [-, m], each of shape (m, 6), the second unsigned."""
-
-    def rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
-        first, second = self.pair(t, q, z)
-        return first if self.single else np.concatenate([first, -second], axis=1)
 
     def dy_dq(self, t: float, q: Array, lam: Array, z: Array) -> Array:
         rows = self.rows(t, q, lam, z)

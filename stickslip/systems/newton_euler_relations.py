@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from stickslip import rotations
+from stickslip.kernels import march_bodies as kernels
 from stickslip.problem.checks import Array
 from stickslip.state import ModelError
-from stickslip.systems.body_outputs import BodyOutput, Pose, poses
+from stickslip.systems.body_outputs import BodyOutput
 from stickslip.systems.dynamics import vector
 from stickslip.systems.quantities import OUTPUT, Given, Quantity, needed, quantity
 from stickslip.systems.relations import Binding, MechanicalOutput
@@ -84,7 +85,7 @@ class PointOnPlane:
     """Where the plane stands along its normal [m]."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
-        return Contact(to, "PointOnPlane", _AbovePlane(to, self.point, 0.0, self.normal, self.offset))
+        return Contact(to, "PointOnPlane", AbovePlane(to, self.point, 0.0, self.normal, self.offset))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +103,7 @@ class SpherePlane:
 
     def bound(self, to: Binding) -> MechanicalOutput:
         radius = _length(to, "radius", self.radius)
-        return Contact(to, "SpherePlane", _AbovePlane(to, self.center, radius, self.normal, self.offset))
+        return Contact(to, "SpherePlane", AbovePlane(to, self.center, radius, self.normal, self.offset))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +120,7 @@ class SphereSphere:
     """Centre in the second body's frame, or in the inertial one [m], shape (3,)."""
 
     def bound(self, to: Binding) -> MechanicalOutput:
-        return Contact(to, "SphereSphere", _Spheres(to, self))
+        return Contact(to, "SphereSphere", Spheres(to, self))
 
 
 class Contact(BodyOutput):
@@ -139,18 +140,12 @@ class Contact(BodyOutput):
         y[0] = self.geometry.touch(t, q, z).gap
         return y
 
-    def pair(self, t: float, q: Array, z: Array) -> tuple[Array, Array]:
-        touch = self.geometry.touch(t, q, z)
-        first, second = poses(q)
-        axes = rotations.frame(touch.normal)
-        return self._rows(axes, first, touch.first), self._rows(axes, second, touch.second)
-
-    def _rows(self, axes: Array, body: Pose, point: Array) -> Array:
-        if self.m == 1:
-            return axes[:1] @ body.velocity(point)
-        slip, spin = axes @ body.velocity(point), axes @ body.spin()
-        turning = {3: spin[:0], 4: spin[:1], 5: spin[1:], 6: spin[[1, 2, 0]]}
-        return np.concatenate([slip, turning[self.m]])
+    def rows(self, t: float, q: Array, lam: Array, z: Array) -> Array:
+        found = self.geometry.touch(t, q, z)
+        touch = np.concatenate([[found.gap], found.normal, found.first, found.second])
+        out = np.empty((self.m, self.to.nv))
+        kernels.contact_rows(touch, np.ascontiguousarray(q), self.m, np.empty(9), out.reshape(-1))
+        return out
 
     def drift(self, t: float, q: Array, lam: Array, z: Array) -> Array | None:
         surface = self.geometry.surface(t, q, z)
@@ -169,42 +164,41 @@ class Contact(BodyOutput):
         return self.geometry.quantities
 
 
-class _AbovePlane(Geometry):
+class AbovePlane(Geometry):
     """A sphere, or a point where its radius is 0, above a fixed plane."""
 
     def __init__(self, to: Binding, center: ArrayLike, radius: float, normal: ArrayLike, offset: float):
         if to.nq != 7:
             raise ModelError(f"{to.owner}: contact with a fixed plane is of one body")
-        self.center = vector(to.owner, "center", center, 3)
-        self.radius = radius
-        given = vector(to.owner, "normal", normal, 3)
+        place, given = vector(to.owner, "center", center, 3), vector(to.owner, "normal", normal, 3)
         size = float(np.linalg.norm(given))
         if not size > 0.0:
             raise ModelError(f"{to.owner}: normal is zero")
-        self.normal = given / size
-        self.offset = float(vector(to.owner, "offset", offset, 1)[0])
+        self.numbers = np.concatenate([place, [radius], given / size, vector(to.owner, "offset", offset, 1)])
+        """As `kernels.touch_plane` takes them [m, -], shape (8,)."""
 
     def touch(self, t: float, q: Array, z: Array) -> Touch:
-        lowest = poses(q)[0].place(self.center) - self.radius * self.normal
-        return Touch(float(self.normal @ lowest) - self.offset, self.normal, lowest, lowest)
+        out = np.empty(kernels.TOUCH)
+        kernels.touch_plane(self.numbers, q, out)
+        return Touch(float(out[0]), out[1:4], out[4:7], out[7:])
 
 
-class _Spheres(Geometry):
+class Spheres(Geometry):
+    """Spheres of two bodies, or of one and the world."""
+
     def __init__(self, to: Binding, given: SphereSphere):
         self.owner = to.owner
-        self.radii = tuple(_length(to, n, getattr(given, n)) for n in ("radius_first", "radius_second"))
-        names = "center_first", "center_second"
-        self.centers = tuple(vector(to.owner, n, getattr(given, n), 3) for n in names)
+        radii = [_length(to, n, getattr(given, n)) for n in ("radius_first", "radius_second")]
+        centers = [vector(to.owner, n, getattr(given, n), 3) for n in ("center_first", "center_second")]
+        self.numbers = np.concatenate([radii, *centers])
+        """As `kernels.touch_spheres` takes them [m], shape (8,)."""
 
     def touch(self, t: float, q: Array, z: Array) -> Touch:
-        first, second = (body.place(c) for body, c in zip(poses(q), self.centers, strict=True))
-        between = first - second
-        distance = float(np.sqrt(between @ between))
-        if distance == 0.0:
+        out = np.empty(kernels.TOUCH)
+        kernels.touch_spheres(self.numbers, q, out)
+        if not np.isfinite(out[1]):
             raise ModelError(f"{self.owner}: at t = {t:.9g} s, the centres of the two spheres coincide")
-        normal = between / distance
-        gap = distance - self.radii[0] - self.radii[1]
-        return Touch(gap, normal, first - self.radii[0] * normal, second + self.radii[1] * normal)
+        return Touch(float(out[0]), out[1:4], out[4:7], out[7:])
 
 
 class _Given(Geometry):

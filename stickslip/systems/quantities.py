@@ -64,7 +64,7 @@ class Quantity:
                 return value.copy()
         elif isinstance(value, float) and self.shape == (1,):
             return np.array([value])
-        elif type(value) is list and self.shape == (len(value),) and all(type(x) is float for x in value):
+        elif type(value) is list and self.shape == (len(value),) and all(isinstance(x, float) for x in value):
             return np.array(value)
         return self._shaped(value, t)
 

@@ -15,6 +15,9 @@ from stickslip.solvers import registry
 from stickslip.state import State
 from stickslip.systems.lagrangian import Lagrangian, LagrangianLinear
 from stickslip.systems.lagrangian_relations import LagrangianLinearRelation, Rheonomous, Scleronomous
+from stickslip.systems.newton_euler import NewtonEuler
+from stickslip.systems.newton_euler_joints import BallJoint
+from stickslip.systems.newton_euler_relations import BodyContact, PointOnPlane, SpherePlane, SphereSphere
 from stickslip.systems.system import Interaction, NonsmoothSystem
 
 numba = pytest.importorskip("numba")
@@ -155,7 +158,68 @@ def counting():
     return NonsmoothSystem([one], [spare])
 
 
+def sphere():
+    """Falls on a plane with a spin, bounces and rolls."""
+    q0, v0 = (0.0, 0.0, 0.12), (1.0, 0.0, 0.0, 0.0, 3.0, 1.0)
+    one = NewtonEuler("s", mass=1.0, inertia=[0.004] * 3, q0=q0, v0=v0, force=[0.0, 0.0, -9.81])
+    return NonsmoothSystem([one], [Interaction("floor", "s", SpherePlane(0.1), NewtonImpact(e=0.5, mu=0.3))])
+
+
+def tower():
+    balls = [
+        NewtonEuler(
+            f"b{k}", mass=1.0, inertia=[0.004] * 3, q0=(0.01 * k, 0.0, 0.1 + 0.2 * k), force=[0, 0, -9.81]
+        )
+        for k in range(3)
+    ]
+    law = NewtonImpact(e=0.0, mu=0.3)
+    ties = [Interaction(f"c{k}", (f"b{k + 1}", f"b{k}"), SphereSphere(0.1, 0.1), law) for k in range(2)]
+    return NonsmoothSystem(balls, [Interaction("floor", "b0", SpherePlane(0.1), law), *ties])
+
+
+def loaded():
+    """A body with every kind of term: force and moment turned, C and K; contacts of five components, and
+    relations by q on its pose."""
+    one = NewtonEuler(
+        "body", mass=1.3, inertia=[0.01, 0.02, 0.025], q0=(0.0, 0.0, 0.12), v0=(0.3, 0.0, 0.0, 1.0, 5.0, 0.2),
+        force=lambda t, q, v: [0.1 * np.sin(t) - v[0], 0.0, -9.81 + q[4]], force_frame="body",
+        moment=lambda q: [0.01 * q[3], 0.0, 0.02 * q[0]], moment_frame="inertial",
+        C=0.1 * np.eye(6), K=0.1 * np.ones((6, 7)),
+    )  # fmt: skip
+    law = NewtonImpact(e=0.3, mu=0.3, mu_roll=0.01)
+    corners = [(x, y, -0.1) for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
+    ties = [Interaction(f"p{k}", "body", PointOnPlane(p), law) for k, p in enumerate(corners)]
+    wall = Scleronomous(lambda q: q[0] + 0.3 + 0.1 * q[4])
+    dry = LagrangianLinearRelation([[0.0, 1.0, 0.0, 0.0, 0.0, 0.2, 0.0]])
+    ties += [Interaction("wall", "body", wall, NewtonImpact()), Interaction("dry", "body", dry, Relay(0.01))]
+    return NonsmoothSystem([one], ties)
+
+
+def hanging():
+    """Joints, and a contact that is written as functions, are called back."""
+    bodies = [
+        NewtonEuler(
+            f"b{k}", mass=1.0, inertia=[0.004, 0.003, 0.002], q0=(0.2 * k + 0.1, 0, 0.5), force=[0, 0, -9.81]
+        )
+        for k in range(2)
+    ]
+    floor = BodyContact(
+        gap=lambda t, q: q[2] - 0.46, normal=[0.0, 0.0, 1.0], point=lambda q: q[:3],
+        surface_velocity=[0.1, 0.0, 0.0],
+    )  # fmt: skip
+    ties = [
+        Interaction("j0", "b0", BallJoint((0.0, 0.0, 0.5)), Equality(3)),
+        Interaction("j1", ("b1", "b0"), BallJoint((0.2, 0.0, 0.5)), Equality(3)),
+        Interaction("floor", "b1", floor, NewtonImpact(e=0.5, mu=0.2)),
+    ]
+    return NonsmoothSystem(bodies, ties)
+
+
 MODELS = {
+    "sphere": (sphere, 1e-3, 150),
+    "tower": (tower, 1e-3, 60),
+    "loaded": (loaded, 1e-3, 100),
+    "hanging": (hanging, 1e-3, 120),
     "ball": (ball, 1e-3, 900),
     "chain": (chain, 1e-3, 200),
     "puck": (puck, 1e-3, 300),

@@ -1,0 +1,181 @@
+"""Newton-Euler bodies and their contacts in compiled steps, and where Python asks for them.
+
+q = (x, p) with the unit quaternion p scalar first, v = (ẋ, Ω) with Ω in the frame of the body (Siconos
+Developer's Notes 2017, (11.36) to (11.48)). Rows over velocities follow from those over q̇ = T(q) v.
+"""
+
+import math
+
+from stickslip.kernels.bodies.rotation import cross, entries, product, turned
+from stickslip.kernels.jit import jit
+
+TOUCH = 10
+"""Numbers of a touch: gap, normal, point on the first body, point on the second."""
+
+
+@jit
+def pose_rate(q, v, out):
+    """out <- T(q) v: ẋ, and ṗ = p ∘ (0, Ω) / 2.   q, out (7,), v (6,)."""
+    for k in range(3):
+        out[k] = v[k]
+    s0, s1, s2, s3 = product(q[3], q[4], q[5], q[6], 0.0, v[3], v[4], v[5])
+    out[3], out[4], out[5], out[6] = 0.5 * s0, 0.5 * s1, 0.5 * s2, 0.5 * s3
+
+
+@jit
+def by_velocity(q, row, out):
+    """out <- row T(q), of a row over q̇.   q, row (7,), out (6,)."""
+    for k in range(3):
+        out[k] = row[k]
+    # Ψ'(p) d is the vector part of p* ∘ d over 2
+    _, s1, s2, s3 = product(q[3], -q[4], -q[5], -q[6], row[3], row[4], row[5], row[6])
+    out[3], out[4], out[5] = 0.5 * s1, 0.5 * s2, 0.5 * s3
+
+
+@jit
+def normalize(q):
+    """The quaternion of q with length one, where it has a length.   q (7,)."""
+    length = math.sqrt(q[3] * q[3] + q[4] * q[4] + q[5] * q[5] + q[6] * q[6])
+    if length > 0.0:
+        for k in range(3, 7):
+            q[k] /= length
+
+
+@jit
+def gyration(inertia, v, out):
+    """out <- Ω × I Ω.   inertia (9,), v (6,), out (3,)."""
+    a, b, c = inertia_times(inertia, v)
+    out[0], out[1], out[2] = cross(v[3], v[4], v[5], a, b, c)
+
+
+@jit
+def inertia_times(inertia, v):
+    """I Ω.   inertia (9,), v (6,)."""
+    return (
+        inertia[0] * v[3] + inertia[1] * v[4] + inertia[2] * v[5],
+        inertia[3] * v[3] + inertia[4] * v[4] + inertia[5] * v[5],
+        inertia[6] * v[3] + inertia[7] * v[4] + inertia[8] * v[5],
+    )
+
+
+@jit
+def gyration_slope(inertia, v, out):
+    """out <- ∂(Ω × I Ω)/∂Ω = [Ω]× I - [I Ω]× (11.70).   inertia, out (9,), v (6,)."""
+    a, b, c = inertia_times(inertia, v)
+    for j in range(3):
+        out[j], out[3 + j], out[6 + j] = cross(v[3], v[4], v[5], inertia[j], inertia[3 + j], inertia[6 + j])
+    out[1], out[2] = out[1] + c, out[2] - b
+    out[3], out[5] = out[3] - c, out[5] + a
+    out[6], out[7] = out[6] + b, out[7] - a
+
+
+@jit
+def turn_slope(p0, p1, p2, p3, a, out):
+    """out <- ∂(R(p) a)/∂p, of a + 2 p0 w × a + 2 (w w'a - a w'w) with w = (p1, p2, p3).
+
+    a (3,), out (12,).
+    """
+    x, y, z = a[0], a[1], a[2]
+    c0, c1, c2 = cross(p1, p2, p3, x, y, z)
+    s = p1 * x + p2 * y + p3 * z
+    out[0], out[4], out[8] = 2.0 * c0, 2.0 * c1, 2.0 * c2
+    out[1], out[2], out[3] = (
+        2.0 * (s - p1 * x),
+        2.0 * (p1 * y - 2.0 * x * p2 + p0 * z),
+        2.0 * (p1 * z - 2.0 * x * p3 - p0 * y),
+    )
+    out[5], out[6], out[7] = (
+        2.0 * (p2 * x - 2.0 * y * p1 - p0 * z),
+        2.0 * (s - p2 * y),
+        2.0 * (p2 * z - 2.0 * y * p3 + p0 * x),
+    )
+    out[9], out[10], out[11] = (
+        2.0 * (p3 * x - 2.0 * z * p1 + p0 * y),
+        2.0 * (p3 * y - 2.0 * z * p2 - p0 * x),
+        2.0 * (s - p3 * z),
+    )
+
+
+@jit
+def touch_plane(given, q, out):
+    """out <- touch of a sphere, or a point, of a body above a plane; given: its centre in the body's frame
+    (3), its radius, the plane's normal (3) and offset.   q (7,), out (TOUCH,)."""
+    x, y, z = turned(q[3], q[4], q[5], q[6], given[0], given[1], given[2])
+    radius, gap = given[3], -given[7]
+    for k in range(3):
+        out[1 + k] = given[4 + k]
+    out[4], out[5], out[6] = (
+        q[0] + x - radius * given[4], q[1] + y - radius * given[5], q[2] + z - radius * given[6],
+    )  # fmt: skip
+    for k in range(3):
+        gap += given[4 + k] * out[4 + k]
+        out[7 + k] = out[4 + k]
+    out[0] = gap
+
+
+@jit
+def touch_spheres(given, q, out):
+    """out <- touch of spheres of two bodies, or of one and the world; NaN where their centres coincide.
+
+    given: both radii, both centres in the frames of their bodies (3 each).   q (7,) or (14,), out (TOUCH,).
+    """
+    x, y, z = turned(q[3], q[4], q[5], q[6], given[2], given[3], given[4])
+    x, y, z = q[0] + x, q[1] + y, q[2] + z
+    a, b, c = given[5], given[6], given[7]
+    if q.shape[0] == 14:
+        a, b, c = turned(q[10], q[11], q[12], q[13], a, b, c)
+        a, b, c = q[7] + a, q[8] + b, q[9] + c
+    d0, d1, d2 = x - a, y - b, z - c
+    distance = math.sqrt(d0 * d0 + d1 * d1 + d2 * d2)
+    out[0] = distance - given[0] - given[1]
+    out[1], out[2], out[3] = d0 / distance, d1 / distance, d2 / distance
+    out[4], out[5], out[6] = x - given[0] * out[1], y - given[0] * out[2], z - given[0] * out[3]
+    out[7], out[8], out[9] = a + given[1] * out[1], b + given[1] * out[2], c + given[1] * out[3]
+
+
+@jit
+def frame(normal, out):
+    """out <- rows: a unit normal and two tangents, right-handed, by the axis that it is furthest from.
+
+    normal (3,), out (9,).
+    """
+    least = 0
+    for k in range(1, 3):
+        if abs(normal[k]) < abs(normal[least]):
+            least = k
+    for k in range(3):
+        out[k], out[6 + k] = normal[k], 0.0
+    out[6 + least] = 1.0
+    a, b, c = cross(normal[0], normal[1], normal[2], out[6], out[7], out[8])
+    length = math.sqrt(a * a + b * b + c * c)
+    out[3], out[4], out[5] = a / length, b / length, c / length
+    out[6], out[7], out[8] = cross(normal[0], normal[1], normal[2], out[3], out[4], out[5])
+
+
+@jit
+def contact_rows(touch, q, m, axes, out):
+    """out <- rows of the relative velocity at a touch along normal and tangents, first body minus second; of
+    more than three components the others are the relative spin: along the tangents (5), about the normal (4),
+    or both in this order (6).
+
+    touch (TOUCH,), q (7,) or (14,), axes (9,) work, out (m 6,) or (m 12,).
+    """
+    frame(touch[1:4], axes)
+    bodies = q.shape[0] // 7
+    for body in range(bodies):
+        sign, p = 1.0 if body == 0 else -1.0, 7 * body
+        R = entries(q[p + 3], q[p + 4], q[p + 5], q[p + 6])
+        at = 4 + 3 * body
+        l0, l1, l2 = touch[at] - q[p], touch[at + 1] - q[p + 1], touch[at + 2] - q[p + 2]
+        for k in range(m):
+            turning = (k - 2) % 3 if m > 4 else 0
+            place, axis = (k * bodies + body) * 6, 3 * (k if k < 3 else turning)
+            a, b, c = axes[axis], axes[axis + 1], axes[axis + 2]
+            if k < 3:
+                out[place], out[place + 1], out[place + 2] = sign * a, sign * b, sign * c
+                a, b, c = cross(l0, l1, l2, a, b, c)  # a·(ω × l) = ω·(l × a)
+            else:
+                out[place] = out[place + 1] = out[place + 2] = 0.0
+            out[place + 3] = sign * (a * R[0] + b * R[3] + c * R[6])
+            out[place + 4] = sign * (a * R[1] + b * R[4] + c * R[7])
+            out[place + 5] = sign * (a * R[2] + b * R[5] + c * R[8])

@@ -1,0 +1,445 @@
+"""Samples of a smooth motion in one compiled call, by Dormand and Prince's method of order 8.
+
+Hairer, Norsett & Wanner 1993, Solving Ordinary Differential Equations I, II.5 and II.10; coefficients are
+those of SciPy's `DOP853`, and so are the steps. A sample in which a watched quantity may cross zero, or which
+cannot be finished, ends the run before it, and `schemes/event_driven_run.py` has its turn.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from stickslip.kernels import march_contacts as contacts
+from stickslip.kernels import march_layout as at
+from stickslip.kernels import march_motion as motion
+from stickslip.kernels import smooth
+from stickslip.kernels.callables import STOP, is_stopped
+from stickslip.kernels.jit import jit
+from stickslip.state import Array
+
+STAGES, ALL_STAGES, POWERS = 12, 16, 7
+"""Stages of a step, those with the ones for values in between, and powers of these."""
+SAFETY, LEAST_FACTOR, MOST_FACTOR, EXPONENT = 0.9, 0.2, 10.0, -0.125
+"""Of the choice of the next step."""
+SHORTEST = 10.0 * 2.0**-52
+"""Relative to the time, what is too short to be integrated."""
+CORRECTIONS = 5
+"""Most corrections of drift in a sample."""
+OLD, NEW, INNER, LOOK = range(4)
+"""Rows of `states`."""
+G, SLOPE, G_LAST, SLOPE_LAST, G_END, SLOPE_END, G_BEFORE, FLOOR, FASTEST = range(9)
+"""Rows of `looks`."""
+LOOKS = 9
+PROJECTION, WORK = range(2)
+"""Columns of `measures`."""
+
+
+class Tableau(NamedTuple):
+    """Coefficients of the method [-]."""
+
+    A: Array
+    """Shape (STAGES, STAGES)."""
+    B: Array
+    """Shape (STAGES,)."""
+    C: Array
+    """Shape (STAGES,)."""
+    E3: Array
+    """Shape (STAGES + 1,)."""
+    E5: Array
+    """Shape (STAGES + 1,)."""
+    D: Array
+    """Shape (4, ALL_STAGES)."""
+    A_extra: Array
+    """Shape (3, ALL_STAGES)."""
+    C_extra: Array
+    """Shape (3,)."""
+
+
+class Options(NamedTuple):
+    """Those of `EventDriven`."""
+
+    rtol: float
+    atol: float
+    max_step: float
+    parts: int
+    gap_tolerance: float
+    velocity_tolerance: float
+
+
+class Bench(NamedTuple):
+    """Room for one step of the integrator."""
+
+    stages: Array
+    """Shape (ALL_STAGES, n)."""
+    states: Array
+    """Shape (4, n)."""
+    powers: Array
+    """Shape (POWERS, n)."""
+    looks: Array
+    """Shape (LOOKS, watched)."""
+
+
+class Samples(NamedTuple):
+    """Where samples are written to: row 0 of the first four is the start, row k + 1 the end of sample k."""
+
+    q: Array
+    """[m, rad], shape (samples + 1, nq)."""
+    v: Array
+    """[m/s, rad/s], shape (samples + 1, nv)."""
+    lam: Array
+    """[N], shape (samples + 1, size)."""
+    substep: Array
+    """Next step of the integrator [s], shape (samples + 1, 1)."""
+    r: Array
+    """[N s], shape (samples, size)."""
+    u: Array
+    """[m/s], shape (samples, size)."""
+    y: Array
+    """[m, rad], shape (samples, size)."""
+    measures: Array
+    """Projection [m] and work [J], shape (samples, 2)."""
+
+
+@jit
+def run(model, stretch, z, tools, times, samples):
+    """Samples done.   tools: `Tableau`, `Options`, `Work`, `smooth.Room`, `Bench`; times (samples + 1,)."""
+    stop = model.dynamics.values.stop
+    work, ties = tools[2], model.ties
+    drift = work.tying.components[at.DRIFT_NOW]
+    contacts.fixed_rates(ties.table, ties.values.constants, work.tying.rows, drift)
+    for k in range(samples.r.shape[0]):
+        if is_stopped(stop):
+            return k
+        if not sample(model, stretch, z, tools, times[k], times[k + 1], k, samples) or stop[STOP] != 0:
+            return k
+    return samples.r.shape[0]
+
+
+@jit
+def sample(model, stretch, z, tools, t, end, k, samples):
+    """One sample; false where it is to be made otherwise."""
+    _, options, work, room, bench = tools
+    nq, nv, n = samples.q.shape[1], samples.v.shape[1], stretch.known.shape[0]
+    states, looks, watched = bench.states, bench.looks, stretch.watched
+    state, size = states[OLD], states.shape[1]
+    # 1. The state at the start, and what must stay positive.
+    for j in range(nq):
+        state[j] = samples.q[k, j]
+    for j in range(nv):
+        state[nq + j] = samples.v[k, j]
+    for j in range(nq + nv, size):
+        state[j] = 0.0
+    if end - t <= SHORTEST * max(abs(t), abs(end)):
+        return False
+    reference = smooth.state_rates(model, stretch, t, state, z, work, room, bench.stages[0])
+    if math.isnan(reference) or not smooth.keeps_directions(stretch, room.u):
+        return False
+    smooth.others(stretch, 1.0, room, looks[G])
+    set_floors(stretch, options, n, room, looks)
+    if k == 0:
+        smooth.gaps(model, stretch, t, state, z, work, room, looks[G : SLOPE + 1])
+    for w in range(watched.shape[0]):
+        if watched[w, smooth.KIND] == smooth.GAP:
+            if k > 0:  # where the sample before ended
+                c = watched[w, smooth.NORMAL]
+                looks[G, w], looks[SLOPE, w] = samples.y[k - 1, c], samples.u[k - 1, c]
+            g, slope = looks[G, w], looks[SLOPE, w]
+            if slope >= -options.velocity_tolerance:
+                looks[FLOOR, w] += max(-1.001 * g, 0.0)
+            looks[FASTEST, w] = abs(slope)
+        if not looks[G, w] >= -looks[FLOOR, w] or not looks[G, w] > looks[FLOOR, w]:
+            return False  # below zero, or at it: whether it rises is for others to see
+        looks[G_BEFORE, w] = math.nan
+    # 2. Steps of the integrator, each looked through.
+    substep = samples.substep[k, 0]
+    h = min(substep, options.max_step, end - t)
+    while t < end:
+        least = 10.0 * (np.nextafter(t, math.inf) - t)
+        t_new, h, determinant = step(model, stretch, z, tools, t, end, max(min(h, options.max_step), least))
+        if not t_new > t:
+            return False
+        share = math.ceil(options.parts * (t_new - t) / substep)
+        few = max(1, min(options.parts, share))
+        if not is_quiet(model, stretch, z, tools, (t, t_new, determinant), reference, few):
+            return False
+        substep = h if t_new < end else max(substep, h)
+        for j in range(size):
+            states[OLD, j], bench.stages[0, j] = states[NEW, j], bench.stages[STAGES, j]
+        t = t_new
+    # 3. Where it ends: drift brought back, outputs.
+    return finish(model, stretch, z, tools, (end, substep), k, samples)
+
+
+@jit
+def set_floors(stretch, options, n, room, looks):
+    """How far below zero each watched quantity is still zero."""
+    force, fastest = 0.0, 0.0
+    for j in range(n):
+        force = max(force, abs(room.force[j]))
+    for j in range(room.acceleration.shape[0]):
+        fastest = max(fastest, abs(room.acceleration[j]))
+    for w in range(stretch.watched.shape[0]):
+        kind = stretch.watched[w, smooth.KIND]
+        floor = 1e-10 * force + 1e-14 * fastest
+        if kind == smooth.GAP:
+            floor = 1e-3 * options.gap_tolerance
+        elif kind == smooth.SLIDING:
+            floor = options.velocity_tolerance
+        elif kind >= smooth.NEAR:
+            floor = 0.0
+        looks[FLOOR, w] = floor
+
+
+@jit
+def combine(state, stages, a, count, h, out):
+    """out <- state + h Σ a_j stage_j, j below `count`."""
+    for k in range(state.shape[0]):
+        s = 0.0
+        for j in range(count):
+            s += stages[j, k] * a[j]
+        out[k] = state[k] + s * h
+
+
+@jit
+def step(model, stretch, z, tools, t, end, h):
+    """(end, next length, determinant) of an accepted step from `states[OLD]` to `states[NEW]`; t where there
+    is none. The balance of forces is left in its room."""
+    tableau, options, work, room, bench = tools
+    states, stages, rejected = bench.states, bench.stages, False
+    least = 10.0 * (np.nextafter(t, math.inf) - t)
+    old, new, inner, n = states[OLD], states[NEW], states[INNER], states.shape[1]
+    while True:
+        if h < least:
+            return t, h, math.nan
+        t_new = min(t + h, end)
+        h = t_new - t
+        for s in range(1, STAGES):
+            combine(old, stages, tableau.A[s], s, h, inner)
+            at_stage = t + tableau.C[s] * h
+            if math.isnan(smooth.state_rates(model, stretch, at_stage, inner, z, work, room, stages[s])):
+                return t, h, math.nan
+        combine(old, stages, tableau.B, STAGES, h, new)
+        determinant = smooth.state_rates(model, stretch, t_new, new, z, work, room, stages[STAGES])
+        if math.isnan(determinant):
+            return t, h, math.nan
+        five, three = 0.0, 0.0
+        for k in range(n):
+            scale, e5, e3 = options.atol + max(abs(old[k]), abs(new[k])) * options.rtol, 0.0, 0.0
+            for j in range(STAGES + 1):
+                e5 += stages[j, k] * tableau.E5[j]
+                e3 += stages[j, k] * tableau.E3[j]
+            five, three = five + (e5 / scale) ** 2, three + (e3 / scale) ** 2
+        if not five < math.inf:
+            return t, h, math.nan
+        error = 0.0
+        if five > 0.0 or three > 0.0:
+            error = h * five / math.sqrt((five + 0.01 * three) * n)
+        if error < 1.0:
+            factor = MOST_FACTOR if error == 0.0 else min(MOST_FACTOR, SAFETY * error**EXPONENT)
+            return t_new, h * (min(1.0, factor) if rejected else factor), determinant
+        h *= max(LEAST_FACTOR, SAFETY * error**EXPONENT)
+        rejected = True
+
+
+@jit
+def interpolate(model, stretch, z, tools, t, h):
+    """Powers for values within the step of length h from t; false where a rate is not known."""
+    tableau, _, work, room, bench = tools
+    states, stages, F = bench.states, bench.stages, bench.powers
+    for s in range(ALL_STAGES - STAGES - 1):
+        row = STAGES + 1 + s
+        combine(states[OLD], stages, tableau.A_extra[s], row, h, states[INNER])
+        at_stage = t + tableau.C_extra[s] * h
+        rates = smooth.state_rates(model, stretch, at_stage, states[INNER], z, work, room, stages[row])
+        if math.isnan(rates):
+            return False
+    for k in range(states.shape[1]):
+        moved = states[NEW, k] - states[OLD, k]
+        F[0, k], F[1, k] = moved, h * stages[0, k] - moved
+        F[2, k] = 2.0 * moved - h * (stages[STAGES, k] + stages[0, k])
+        for i in range(4):
+            s = 0.0
+            for j in range(ALL_STAGES):
+                s += tableau.D[i, j] * stages[j, k]
+            F[3 + i, k] = h * s
+    return True
+
+
+@jit
+def state_within(bench, x):
+    """states[LOOK] <- the state at the share x of the step."""
+    for k in range(bench.states.shape[1]):
+        value = 0.0
+        for i in range(POWERS):
+            value += bench.powers[POWERS - 1 - i, k]
+            value *= x if i % 2 == 0 else 1.0 - x
+        bench.states[LOOK, k] = value + bench.states[OLD, k]
+
+
+@jit
+def look(model, stretch, z, tools, t, state, reference, out):
+    """Watched quantities and rates of gaps; false where they are not known.   out (2, watched)."""
+    work, room, watched = tools[2], tools[3], stretch.watched
+    count, nq, nv = watched.shape[0], room.moved.shape[1], room.acceleration.shape[0]
+    if count > 0 and watched[count - 1, smooth.KIND] != smooth.GAP:
+        lasting = smooth.balance(model, stretch, (t, state[:nq], state[nq : nq + nv]), z, work, room)
+        if math.isnan(lasting):
+            return False
+        smooth.others(stretch, lasting / reference, room, out[0])
+    smooth.gaps(model, stretch, t, state, z, work, room, out)
+    return True
+
+
+@jit
+def is_quiet(model, stretch, z, tools, span, reference, few):
+    """Whether nothing that is watched crosses zero in the step, or may have: as `Lookout` looks."""
+    options, bench = tools[1], tools[4]
+    t, t_new, determinant = span
+    looks, watched, end = bench.looks, stretch.watched, bench.states[NEW]
+    if watched.shape[0] == 0:
+        return True
+    smooth.others(stretch, determinant / reference, tools[3], looks[G_END])
+    smooth.gaps(model, stretch, t_new, end, z, tools[2], tools[3], looks[G_END : SLOPE_END + 1])
+    parts = few
+    for w in range(watched.shape[0]):
+        if watched[w, smooth.KIND] == smooth.GAP:
+            looks[FASTEST, w] = max(looks[FASTEST, w], abs(looks[SLOPE_END, w]))
+            if min(looks[G, w], looks[G_END, w]) <= 2.0 * (t_new - t) * looks[FASTEST, w]:
+                parts = options.parts
+    if parts > 1 and not interpolate(model, stretch, z, tools, t, t_new - t):
+        return False
+    for part in range(1, parts + 1):
+        before = t + (t_new - t) * (part - 1) / parts
+        s = t_new if part == parts else t + (t_new - t) * part / parts
+        for w in range(watched.shape[0]):
+            looks[G_LAST, w], looks[SLOPE_LAST, w] = looks[G, w], looks[SLOPE, w]
+        if part == parts:
+            for w in range(watched.shape[0]):
+                looks[G, w], looks[SLOPE, w] = looks[G_END, w], looks[SLOPE_END, w]
+        else:
+            state_within(bench, (s - t) / (t_new - t))
+            if not look(model, stretch, z, tools, s, bench.states[LOOK], reference, looks[G : SLOPE + 1]):
+                return False
+        for w in range(watched.shape[0]):
+            if not looks[G, w] >= -looks[FLOOR, w]:
+                return False
+            if may_dip(looks[:, w], watched[w, smooth.KIND], s - before):
+                return False
+            looks[G_BEFORE, w] = looks[G_LAST, w]
+    return True
+
+
+@jit
+def may_dip(looks, kind, dt):
+    """Whether a quantity, positive at the last looks, has a minimum between them that may be negative."""
+    g, last, before = looks[G], looks[G_LAST], looks[G_BEFORE]
+    if kind == smooth.GAP:
+        falls = looks[SLOPE_LAST] < 0.0 and looks[SLOPE] > 0.0
+        # The tangents at the ends bound a convex dip from below.
+        return falls and min(last + looks[SLOPE_LAST] * dt, g - looks[SLOPE] * dt) < 0.0
+    if not (last < before and last < g):
+        return False
+    return last - (g - before) ** 2 / (8.0 * (before - 2.0 * last + g)) < 0.25 * last
+
+
+@jit
+def finish(model, stretch, z, tools, arrival, k, samples):
+    """The end of a sample, drift of closed contacts and joints brought back; false where that fails."""
+    _, _, work, _, bench = tools
+    t, substep = arrival
+    nq, nv, n = samples.q.shape[1], samples.v.shape[1], stretch.known.shape[0]
+    q, v, state, map_ = samples.q[k + 1], samples.v[k + 1], bench.states[OLD], work.problem.map
+    for j in range(nq):
+        q[j] = state[j]
+    for j in range(nv):
+        v[j] = state[nq + j]
+    smooth.normalize(model.dynamics.systems, q)
+    for j in range(samples.r.shape[1]):
+        samples.r[k, j], samples.lam[k + 1, j] = 0.0, 0.0 if n > 0 else samples.lam[k, j]
+    samples.measures[k, PROJECTION] = samples.measures[k, WORK] = 0.0
+    if n > 0:
+        for j in range(n):
+            samples.r[k, map_[0, j]] = state[nq + nv + j]
+            samples.lam[k + 1, map_[0, j]] = bench.stages[0, nq + nv + j]
+        if stretch.rubbing.shape[0] > 0:
+            samples.measures[k, WORK] = state[nq + nv + n]
+        if not settle(model, stretch, z, tools, t, k, samples):
+            return False
+    samples.substep[k + 1, 0] = substep
+    for i in range(model.ties.table.shape[0]):
+        contacts.outputs(i, model.ties, t, q, z, work.tying.buffers, samples.y[k])
+        smooth.rates_at(i, model.ties, t, q, v, z, work.tying, samples.u[k])
+    finite = True
+    for j in range(nq):
+        finite = finite and abs(q[j]) < math.inf
+    for j in range(nv):
+        finite = finite and abs(v[j]) < math.inf
+    return finite
+
+
+@jit
+def settle(model, stretch, z, tools, t, k, samples):
+    """Closed contacts and joints back to y = 0 and ẏ = 0 by the least change in the metric of M."""
+    _, options, work, room, _ = tools
+    q, v, level, map_, n = (
+        samples.q[k + 1], samples.v[k + 1], stretch.level, work.problem.map, stretch.known.shape[0]
+    )  # fmt: skip
+    right, change = room.right, room.moved
+    for j in range(q.shape[0]):
+        change[1, j] = q[j]
+    for _ in range(CORRECTIONS):
+        worst = 0.0
+        for j in range(stretch.involved.shape[0]):
+            contacts.outputs(stretch.involved[j], model.ties, t, q, z, work.tying.buffers, room.outputs[0])
+        for j in range(stretch.levels):
+            right[j] = -room.outputs[0, map_[0, level[j]]]
+            worst = max(worst, abs(right[j]))
+        if worst <= 1e-4 * options.gap_tolerance:
+            break
+        if not smooth.respond_at(model, stretch, (t, q, v), z, work, room):
+            return False
+        if not kick(stretch, stretch.levels, n, work.problem.W, room):
+            return False
+        for j in range(v.shape[0]):
+            room.acceleration[j] = 0.0
+        smooth.push(n, model.ties, map_, work.tying.responses, room.force, room.acceleration)
+        smooth.coordinate_rates(model.dynamics.systems, q, room.acceleration, change[0])
+        for j in range(q.shape[0]):
+            q[j] += change[0, j]
+        smooth.normalize(model.dynamics.systems, q)
+    for j in range(q.shape[0]):
+        samples.measures[k, PROJECTION] = max(samples.measures[k, PROJECTION], abs(q[j] - change[1, j]))
+    if not smooth.respond_at(model, stretch, (t, q, v), z, work, room):
+        return False
+    worst = 0.0
+    for j in range(level.shape[0]):
+        right[j] = -room.u[map_[0, level[j]]]
+        worst = max(worst, abs(right[j]))
+    if worst <= 1e-4 * options.velocity_tolerance:
+        return True
+    if not kick(stretch, level.shape[0], n, work.problem.W, room):
+        return False
+    smooth.push(n, model.ties, map_, work.tying.responses, room.force, v)
+    for j in range(level.shape[0]):
+        c, impulse = map_[0, level[j]], room.force[level[j]]
+        samples.r[k, c] += impulse
+        samples.measures[k, WORK] += 0.5 * impulse * room.u[c]
+    return True
+
+
+@jit
+def kick(stretch, count, n, W, room):
+    """force <- what changes the first `count` components of `level` by `right`; false where W is singular."""
+    S, level = room.matrices[1], stretch.level
+    for i in range(count):
+        for j in range(count):
+            S[i * count + j] = W[level[i] * n + level[j]]
+    if not motion.factor(S, room.pivots, count):
+        return False
+    motion.substitute(S, room.pivots, room.right, count)
+    for j in range(n):
+        room.force[j] = 0.0
+    for j in range(count):
+        room.force[level[j]] = room.right[j]
+    return True

@@ -1,0 +1,176 @@
+"""Steps of the event-driven scheme in which nothing happens, many in one compiled call.
+
+While the modes last the motion is smooth, and a step is a sample of it. `march` makes samples until one in
+which an event may be; that one is for `step`.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.integrate import DOP853
+
+from stickslip.compilation import JIT
+from stickslip.interrupts import Interrupts
+from stickslip.kernels import cones, smooth, smooth_samples
+from stickslip.problem.checks import Array, IntArray
+from stickslip.schemes.event_driven_flow import Flow
+from stickslip.schemes.event_driven_standing import Standing
+from stickslip.schemes.march import March
+from stickslip.schemes.march_model import Layout, Layouts
+from stickslip.schemes.step import CONTACT_WORK, Memory, frozen_state
+from stickslip.state import State
+from stickslip.systems.system import NonsmoothSystem
+
+if TYPE_CHECKING:
+    from stickslip.schemes.event_driven import EventDriven
+
+KINDS = {
+    "gap": smooth.GAP, "force": smooth.FORCE, "cone": smooth.CONE, "lower": smooth.LEAST,
+    "upper": smooth.MOST, "speed": smooth.SLIDING, "near": smooth.NEAR, "far": smooth.FAR,
+    "paradox": smooth.LOST,
+}  # fmt: skip
+
+
+def march(
+    scheme: "EventDriven", system: NonsmoothSystem, state: State, memory: Memory, h: float, steps: int,
+    times: Sequence[float] | Array | None, interrupts: Interrupts | None,
+) -> March | None:  # fmt: skip
+    """At most `steps` samples h [s] apart, at `times` [s] if given; None where none is made this way."""
+    if not JIT or scheme.method != "DOP853" or any(getattr(one, "z_update", None) for one in system.systems):
+        return None
+    if interrupts is None:
+        with Interrupts() as own:
+            return march(scheme, system, state, memory, h, steps, times, own)
+    layout = interrupts.run(_layout, system)
+    if layout is None:
+        return None
+    flow = interrupts.run(_flow, scheme, system, state, memory)
+    clock = state.t + h * np.arange(steps + 1) if times is None else np.array(times, float)
+    if flow is None or flow.redundant:  # forces that are not unique are for Python to choose
+        steps = 0
+    size = system.size
+    samples = smooth_samples.Samples(
+        *(np.empty((steps + 1, n)) for n in (state.q.size, state.v.size, size, 1)),
+        *(np.empty((steps, n)) for n in (size, size, size, 2)),
+    )
+    samples.q[0], samples.v[0], samples.lam[0] = state.q, state.v, memory["lam"]
+    samples.substep[0] = memory["substep"]
+    done = 0
+    if steps and flow is not None:
+        done = _run(interrupts, scheme, system, layout, flow, state.z, clock, samples)
+    ends = slice(1, done + 1)
+    q, v, y = samples.q[ends], samples.v[ends], samples.y[:done]
+    last = frozen_state(float(clock[done]), q[-1].copy(), v[-1].copy(), state.z.copy()) if done else state
+    rows = {name: np.broadcast_to(value, (done, *value.shape)) for name, value in memory.items()}
+    nothing, none = np.zeros(done), np.zeros(done, np.int64)
+    unilateral = np.array([one.unilateral for one in flow.motion.pieces], bool) if flow is not None else ()
+    normals = [one.normal for one in flow.motion.pieces] if flow is not None else []
+    return March(
+        clock[ends], q, v, np.broadcast_to(state.z, (done, state.z.size)), samples.r[:done],
+        samples.u[:done], y, rows["mode"] > 0.0, np.where(unilateral, y[:, normals], -np.inf),
+        nothing, nothing, none, none, last,
+        {**rows, "lam": samples.lam[ends], "substep": samples.substep[ends]}, interrupts.taken(),
+        {
+            "impacts [-]": nothing,
+            "projection [m]": samples.measures[:done, smooth_samples.PROJECTION],
+            CONTACT_WORK: samples.measures[:done, smooth_samples.WORK],
+        },
+    )  # fmt: skip
+
+
+def _layout(system: NonsmoothSystem) -> Layout | None:
+    """The layout of the model, made once."""
+    kept: Layouts = system.__dict__.setdefault("_smooth", Layouts())
+    if 1.0 not in kept:
+        kept[1.0] = Layout.of(system, 1.0, impacts=False)  # bounds over a second are those of forces
+    return kept[1.0]
+
+
+def _flow(scheme: "EventDriven", system: NonsmoothSystem, state: State, memory: Memory) -> Flow | None:
+    """The motion while the modes last; None where they are not decided, or time-stepping is under way."""
+    if (memory["mode"] < 0.0).any() or (memory["until"] > -np.inf).any():
+        return None
+    at = Standing(scheme, system, state, memory, None)  # type: ignore[arg-type]
+    still = np.zeros(state.q.size + state.v.size, bool)
+    return Flow(at.motion, at.modes, scheme.slow, at.t, at.q, at.v, at.lam, at.waiting, still)
+
+
+def _run(
+    interrupts: Interrupts, scheme: "EventDriven", system: NonsmoothSystem, layout: Layout, flow: Flow,
+    z: Array, clock: Array, samples: smooth_samples.Samples,
+) -> int:  # fmt: skip
+    """How many samples were made."""
+    stretch, work = _stretch(scheme, system, flow), layout.work(system)
+    nq, nv, n, size = flow.nq, flow.nv, max(flow.components.size, 1), system.size
+    wide = flow.end + bool(flow.rubbing)
+    room = smooth.Room(
+        np.zeros(nv), np.zeros(n), np.zeros(size), np.zeros(size), np.zeros((2, nq)), np.zeros((5, size)),
+        np.zeros((2, n * n)), np.zeros(n), np.zeros(n, np.int64),
+    )  # fmt: skip
+    bench = smooth_samples.Bench(
+        np.zeros((smooth_samples.ALL_STAGES, wide)), np.zeros((4, wide)),
+        np.zeros((smooth_samples.POWERS, wide)), np.zeros((smooth_samples.LOOKS, len(flow.watched))),
+    )  # fmt: skip
+    options = smooth_samples.Options(
+        scheme.rtol, scheme.atol, scheme.max_step, scheme.parts, scheme.gap_tolerance,
+        scheme.velocity_tolerance,
+    )  # fmt: skip
+    model, tools = layout.stopped_by(interrupts.flag()), (_tableau(), options, work, room, bench)
+    none = samples._replace(r=samples.r[:0])
+    interrupts.run(smooth_samples.run, model, stretch, z, tools, clock, none)  # compiles or loads
+    outer, layout.current.interrupts = layout.current.interrupts, interrupts
+    try:
+        return int(smooth_samples.run(model, stretch, z, tools, clock, samples))
+    finally:
+        layout.current.interrupts = outer
+
+
+@cache
+def _tableau() -> smooth_samples.Tableau:
+    of = DOP853
+    found = (of.A, of.B, of.C, of.E3, of.E5, of.D, of.A_EXTRA, of.C_EXTRA)
+    return smooth_samples.Tableau(*(np.ascontiguousarray(one) for one in found))
+
+
+def _stretch(scheme: "EventDriven", system: NonsmoothSystem, flow: Flow) -> smooth.Stretch:
+    """The flow as kernels take it."""
+    number = {one.name: i for i, one in enumerate(system.interactions)}
+    place, direction = flow.place, flow.modes.direction
+    slaves = [
+        [int(live), int(place[g.components.start]), g.components.start, g.components.stop,
+         flow.column[int(place[piece.normal])]]
+        for (piece, _, g), live in zip(flow.sliding, flow.live, strict=True)
+    ]  # fmt: skip
+    watched: list[list[int]] = []
+    bounds: list[float] = []
+    for one in flow.watched:
+        piece = flow.motion.pieces[one.piece]
+        where = piece.components if one.group < 0 else piece.groups[one.group].components
+        gap = one.kind == "gap"
+        watched.append([
+            KINDS[one.kind], number[piece.one.name] if gap else int(place[where.start]), where.start,
+            where.stop, piece.normal if gap else int(place[piece.normal]),
+        ])  # fmt: skip
+        bound = {"lower": piece.lower, "upper": piece.upper}.get(one.kind, 0.0)
+        bounds.append(piece.groups[one.group].mu if one.kind == "cone" else bound)
+    closed = [p for p in flow.motion.pieces if flow.modes.closed[p.number]]
+    gaps = [k for p in closed if p.kind != cones.INTERVAL for k in p.positions]
+    resting = [k for p in closed for k in flow.modes.resting(p)]
+    names = flow.motion.coarse
+    return smooth.Stretch(
+        _whole([number[one.name] for one in flow.involved]), flow.held, flow.known, _table(slaves),
+        np.array([g.mu for _, _, g in flow.sliding]), direction, _table(watched), np.array(bounds),
+        _whole([number[one.name] for one in flow.rubbing]), _whole([int(place[k]) for k in gaps + resting]),
+        len(gaps), np.array([one.name in names for one in system.interactions], bool), flow.slow,
+        flow.motion.difference,
+    )  # fmt: skip
+
+
+def _whole(values: list[int]) -> IntArray:
+    return np.array(values, np.int64)
+
+
+def _table(rows: list[list[int]]) -> IntArray:
+    return np.array(rows, np.int64).reshape(-1, 5)
