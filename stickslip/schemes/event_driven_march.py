@@ -47,7 +47,7 @@ def march(
     if layout is None:
         return None
     flow = interrupts.run(_flow, scheme, system, state, memory)
-    clock = state.t + h * np.arange(steps + 1) if times is None else np.array(times, float)
+    clock = np.array(state.t + h * np.arange(steps + 1) if times is None else times, float)
     if flow is None or flow.redundant:  # forces that are not unique are for Python to choose
         steps = 0
     size = system.size

@@ -8,7 +8,7 @@ where a function raises or a signal is to end the run: what was raised is in `er
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -105,7 +105,7 @@ def _march(
     q, v, z, r, y = (np.empty((steps + 1, n)) for n in sizes)
     q[0], v[0], z[0], r[0], y[0] = state.q, state.v, state.z, memory["r"], memory["y"]
     record = Record(
-        q, v, z, r, y, np.empty((steps, system.size)), np.zeros((steps, system.blocks), np.bool_),  # type: ignore[arg-type]
+        q, v, z, r, y, np.empty((steps, system.size)), np.zeros((steps, system.blocks), np.bool_),
         np.empty((steps, system.blocks)), np.zeros(steps), np.zeros(steps), np.zeros(steps, np.int64),
         np.zeros(steps, np.int64),
     )  # fmt: skip
@@ -115,7 +115,8 @@ def _march(
     )  # fmt: skip
     model, work = layout.stopped_by(interrupts.flag()), layout.work(system)
     # No steps at all: compiles or loads the kernel, which signals may end.
-    interrupts.run(run, model, method, work, clock, Record(*record[:5], *(one[:0] for one in record[5:])))
+    none: list[Any] = [*record[:5], *(one[:0] for one in record[5:])]
+    interrupts.run(run, model, method, work, clock, Record(*none))
     outer, layout.current.interrupts = layout.current.interrupts, interrupts
     try:
         done, _ = run(model, method, work, clock, record)
@@ -123,9 +124,11 @@ def _march(
         layout.current.interrupts = outer
     ends = slice(1, done + 1)
     last = frozen_state(float(clock[done]), q[done].copy(), v[done].copy(), z[done].copy()) if done else state
+    u, active, forecast, natural, scaled, iterations, newton = record[5:]
     return March(
-        clock[ends], q[ends], v[ends], z[ends], r[ends], record.u[:done], y[ends],
-        *(one[:done] for one in record[6:]), last, {"r": r[ends], "y": y[ends]}, interrupts.taken(),
+        clock[ends], q[ends], v[ends], z[ends], r[ends], u[:done], y[ends], active[:done], forecast[:done],
+        natural[:done], scaled[:done], iterations[:done], newton[:done], last,
+        {"r": r[ends], "y": y[ends]}, interrupts.taken(),
     )  # fmt: skip
 
 
