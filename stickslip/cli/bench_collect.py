@@ -82,11 +82,11 @@ def collect(
     with usable(out), watch_parts("collect") as progress:
         found = standard.collect(out, recipes, again=again, progress=progress)
     if found.made:
-        families: dict[str, list[Entry]] = {}
+        by_family: dict[str, list[Entry]] = {}
         for one in found.made:
-            families.setdefault(one.entry.family, []).append(one.entry)
+            by_family.setdefault(one.entry.family, []).append(one.entry)
         headings = ("family", "problems", "contacts", "rolling", "mass ratio", "rank missing", "conditioning")
-        table(headings, [_row(*item) for item in families.items()], numbers=headings[1:])
+        table(headings, [_row(*item) for item in by_family.items()], numbers=headings[1:])
         print()
     kept = sum(one.kept for one in found.made)
     there = f", {kept} of them there already" if kept else ""

@@ -81,13 +81,13 @@ def record(
             raise InputError(f"{scene} is one problem and does not run: it takes no --from and no --until")
         if every is None and not alone:
             raise InputError(f"--every is missing: one of how many steps of {scene} is to be kept?")
-        how = {"every": 1 if every is None else every, "most": most, "start": start}
         _check_folder(folder)
         with watch_time(f"record {scene}") as progress:
             try:
                 recording.record(
-                    scene, parameters, folder, **how, until=until, h=None if alone else h, solver=solver,
-                    progress=progress, told=lambda path, one: rows.append(_row(path, one)),
+                    scene, parameters, folder, every=1 if every is None else every, start=start, until=until,
+                    h=None if alone else h, most=most, solver=solver, progress=progress,
+                    told=lambda path, one: rows.append(_row(path, one)),
                 )  # fmt: skip
             except SimulationFailure as error:
                 failure = str(error).partition("; on_failure=")[0]

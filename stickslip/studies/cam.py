@@ -169,11 +169,10 @@ def series(runs: Runs) -> Figure:
     """Both schemes over time at the three speeds, beside the cam (figure 14.2 of the notes)."""
     panels = []
     for rpm in SPEEDS:
-        curves = []
-        for scheme, style in (("event-driven", "--"), ("moreau-jean", "-")):
-            one = runs[rpm, scheme]
-            part = one.t <= SHOWN
-            curves.insert(0, Curve(NAMES[scheme], one.t[part], one.u[part], style))
+        pairs = ((runs[rpm, "moreau-jean"], "-"), (runs[rpm, "event-driven"], "--"))
+        shown = [(one, one.t <= SHOWN, style) for one, style in pairs]
+        curves = [Curve(NAMES[one.scheme], one.t[part], one.u[part], style) for one, part, style in shown]
+        one, part, _ = shown[0]
         curves.append(Curve("cam", one.t[part], one.speed.place(one.t[part]), ":"))
         panels.append(Panel(f"{rpm:g} rpm", "t [s]", "u [m]", curves))
     return Figure("Cam follower: time-stepping and event-driven together", panels, across=3)

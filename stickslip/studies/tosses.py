@@ -96,8 +96,8 @@ def run(
         site, found = compare(share, plan, chosen, asked, progress)
     tables = [results(found, about), _numbers(found, site, known=data is None)]
     means = {one.title: one.means.round(4).tolist() for one in found}
-    data = {"mean distance [%] and angle [deg] of tosses": means}
-    return Study(NAME, tables, {"errors": _figure(found)}, data)
+    more = {"mean distance [%] and angle [deg] of tosses": means}
+    return Study(NAME, tables, {"errors": _figure(found)}, more)
 
 
 def tosses_to_use(

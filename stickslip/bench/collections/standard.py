@@ -163,7 +163,8 @@ def read_published(path: Path = PUBLISHED) -> Published:
 
 def publish(folder: str | Path, path: Path = PUBLISHED) -> str:
     """Take the hashes of a folder with the whole collection as the published ones; their identity."""
-    held, recipes, pieces = read_manifest(Path(folder) / MANIFEST), {}, []
+    held, recipes = read_manifest(Path(folder) / MANIFEST), {}
+    pieces: list[Piece] = []
     for recipe in RECIPES:
         if held.recipes.get(recipe.place) != recipe.as_json():
             raise ValueError(f"{folder} does not hold the problems of {recipe.place} as the recipe is now")

@@ -62,8 +62,8 @@ def accuracy_figure(grid: Subject, found: Accuracy) -> Figure | None:
         shown = np.where(np.isfinite(errors), np.maximum(errors, FLOOR), np.nan)
         curves = _seen(_curve(solver, found.spread, shown[column[solver]]) for solver in grid.drawn)
         title, label = f"reached on {share} of the problems", f"time / fastest time to {tightest}"
-        how = {"log_x": True, "log_y": True, "level": grid.tightest}
-        panels.append(Panel(title, label, "error (judge)", curves, **how))
+        panel = Panel(title, label, "error (judge)", curves, log_x=True, log_y=True, level=grid.tightest)
+        panels.append(panel)
     return _figure("Accuracy against time, all families", panels, 3)
 
 

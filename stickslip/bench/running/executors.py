@@ -143,8 +143,8 @@ def executor(text: str, workers: int = 1) -> Executor:
     """
     if text == "processes":
         return Processes(workers)
-    parts = urlsplit(text)
     try:
+        parts = urlsplit(text)
         known = parts.scheme in ("dask", "tcp") and parts.hostname and parts.port and parts.path in ("", "/")
     except ValueError:  # a port that is no number
         known = False
