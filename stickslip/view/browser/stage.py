@@ -12,10 +12,9 @@ import numpy as np
 from stickslip.mechanics.world import BodyKind, World
 from stickslip.problem.solution import Verdict
 from stickslip.rotations import turned, units
-from stickslip.simulation.world_contacts import LEAST, WorldContacts
+from stickslip.simulation.world_contacts import CONTACT_WIDTHS, LEAST, WHOLE, WorldContacts
 from stickslip.simulation.world_model import WorldModel
 from stickslip.simulation.world_record import WorldRecord
-from stickslip.simulation.world_recorder import CONTACT_WIDTHS, WHOLE
 from stickslip.simulation.world_trajectory import WorldTrajectory
 from stickslip.state import Array, IntArray
 from stickslip.view.browser.instances import Instances, Surroundings, drawable, instances_of, surroundings_of
